@@ -21,7 +21,7 @@ fn ignores_forged_and_invalid_messages() {
     let run = Process::start(&bench, (&games, &["--out", "there", "--queue", &url]));
     crate::common::program::wait_until("the run is in the queue", || bench.path("there/queue.json").exists());
     let identity = bench.json("there/queue.json");
-    let name = identity["run"].as_str().unwrap();
+    let name = identity["run"].str();
     let subject = format!("gputexel.result.{name}");
 
     // An attacker who knows everything but tickets: each message claims to be the result of an outstanding pair.
@@ -99,7 +99,7 @@ fn rejects_impossible_games_from_workers() {
     };
     // The digest is the one that the server's worker would compute; a real worker sends it along.
     let worker = Process::worker(&bench, &url, "honest");
-    let run_name = work["run"].as_str().unwrap();
+    let run_name = work["run"].str();
     let digest = blake3_of(&work["task"]);
     for game in [
         "{\"moves\":[],\"result\":\"1-0\",\"end\":\"checkmate\"}",

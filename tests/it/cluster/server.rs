@@ -5,7 +5,6 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::process::Command;
 
-/// A server in the folder of a bench.
 pub struct Server {
     program: PathBuf,
     config: PathBuf,
@@ -42,13 +41,11 @@ impl Server {
         Some(server)
     }
 
-    /// Kills the server without warning.
     pub fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
-    /// Restarts the server with its stored data.
     pub fn restart(&mut self) {
         self.child = spawn(&self.program, &self.config);
         self.wait();
@@ -146,7 +143,6 @@ impl Raw {
         self.send(&[head.as_bytes(), payload, b"\r\n"].concat());
     }
 
-    /// Waits until the server has read everything.
     pub fn flush(&mut self) {
         self.send(b"PING\r\n");
         while self.line() != "PONG" {}
@@ -162,7 +158,6 @@ impl Raw {
         line
     }
 
-    /// Returns the next error of the server.
     pub fn refusal(&mut self) -> String {
         loop {
             let line = self.line();

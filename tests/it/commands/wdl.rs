@@ -70,7 +70,7 @@ fn wdl(bench: &Bench, flags: &[&str]) -> Value {
 }
 
 fn numbers(list: &Value) -> Vec<f64> {
-    list.as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect()
+    list.list().iter().map(|x| x.f64()).collect()
 }
 
 #[test]
@@ -79,11 +79,11 @@ fn games_give_the_model_that_made_them() {
     let told = wdl(&bench, &["g.pgn"]);
     let (fit, reading) = (&told["report"]["fit"], &told["report"]["reading"]);
     assert_eq!((&reading["scored"], &reading["games"]), (&8000.into(), &4000.into()));
-    let error = fit["errors"]["a_target"].as_f64().unwrap();
-    let pawn = told["pawn_value"].as_f64().unwrap();
+    let error = fit["errors"]["a_target"].f64();
+    let pawn = told["pawn_value"].f64();
     assert!((pawn - truth().pawn_value()).abs() < 4.0 * error && error < 15.0, "{pawn} +- {error}");
     // Two positions of each game carry the same information.
-    let naive = fit["naive_errors"]["a_target"].as_f64().unwrap();
+    let naive = fit["naive_errors"]["a_target"].f64();
     assert!((error / naive / 2.0f64.sqrt() - 1.0).abs() < 0.15, "{error} {naive}");
     // Lines of positions carry the same information as games, except for which belong together.
     let lines = wdl(&bench, &["g.txt"]);
@@ -127,7 +127,7 @@ fn folders_and_formats_hold_the_constants() {
     let file = bench.json("w/wdl.json");
     assert_eq!((&file["momType"], &file["momTarget"]), (&"material".into(), &40.into()));
     let again = wdl(&bench, &["g.pgn", "--normalized-by", "w/wdl.json"]);
-    assert!(again["pawn_value"].as_f64().unwrap() > 0.0);
+    assert!(again["pawn_value"].f64() > 0.0);
     let main = format!(
         "{}\nfn main() {{ println!(\"{{}} {{:?}} {{}} {{}}\", WDL_TARGET, WDL_RANGE, WDL_AS.iter().sum::<f64>(), WDL_BS[3] + f64::from(NORMALIZE_TO_PAWN_VALUE)); }}\n",
         rust
@@ -171,11 +171,11 @@ fn public_games_have_a_sensible_model() {
     let Some(path) = shared("pgn/selfplay.pgn.zst") else { return };
     let bench = Bench::new();
     let told = bench.report(&["wdl", path.to_str().unwrap()]);
-    let pawn = told["pawn_value"].as_f64().unwrap();
-    let error = told["report"]["fit"]["errors"]["a_target"].as_f64().unwrap();
+    let pawn = told["pawn_value"].f64();
+    let error = told["report"]["fit"]["errors"]["a_target"].f64();
     assert!((30.0..50.0).contains(&pawn) && error > 0.0 && error < 3.0, "{pawn} +- {error}");
     // Observed shares agree with the model to a few percent: at 0.00 more games are drawn than the curve allows.
-    for row in told["report"]["calibration"].as_array().unwrap() {
+    for row in told["report"]["calibration"].list() {
         let [observed, model] = ["observed", "model"].map(|name| numbers(&row[name]));
         for (a, b) in observed.iter().zip(&model) {
             assert!((a - b).abs() < 0.08, "{row}");

@@ -46,7 +46,6 @@ pub fn odd(bench: &Bench, name: &str) -> ParameterFile {
     file
 }
 
-/// Exports to a file, which must succeed.
 #[track_caller]
 pub fn export(bench: &Bench, args: impl Words) -> Value {
     bench.told(("export", args))

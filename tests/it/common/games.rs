@@ -44,7 +44,6 @@ pub fn games(
     dataset::read(path).unwrap()
 }
 
-/// Returns White's material minus Black's.
 fn lean(board: &shakmaty::Board) -> f64 {
     let count = |color, role| (board.by_role(role) & board.by_color(color)).count() as f64;
     let difference = |role| count(shakmaty::Color::White, role) - count(shakmaty::Color::Black, role);

@@ -4,7 +4,6 @@ use crate::common::prelude::*;
 use gputexel::engine::Limits;
 use gputexel::matches::play_game;
 
-/// Action at a ply of a script.
 #[derive(Clone, Debug)]
 pub enum Step {
     Play(String, Option<Score>),

@@ -164,11 +164,14 @@ impl Bench {
         String::from_utf8(self.bytes(name)).unwrap()
     }
 
+    pub fn read(&self, name: &str) -> Dataset {
+        dataset::read(&self.path(name)).unwrap()
+    }
+
     pub fn json(&self, name: &str) -> Value {
         serde_json::from_slice(&self.bytes(name)).unwrap()
     }
 
-    /// Returns the lines of a run's metrics.
     pub fn metrics(&self, run: &str) -> Vec<Value> {
         let text = String::from_utf8(self.bytes(&format!("{run}/metrics.jsonl"))).unwrap();
         assert!(text.ends_with('\n'), "the last line is torn");
@@ -180,7 +183,6 @@ impl Bench {
         String::from_utf8_lossy(&self.bytes(&format!("{run}/metrics.jsonl"))).matches('\n').count()
     }
 
-    /// Returns the names in a folder, sorted.
     pub fn names(&self, folder: &str) -> Vec<String> {
         let entries = std::fs::read_dir(self.path(folder)).unwrap();
         let mut names: Vec<String> =
@@ -311,6 +313,40 @@ impl<const N: usize> Parts for [&str; N] {
 pub fn assert_has(text: &str, parts: impl Parts) {
     for part in parts.parts() {
         assert!(text.contains(part), "{part:?} is not in: {text}");
+    }
+}
+
+/// Contents of JSON values of a known type.
+pub trait Json {
+    fn f64(&self) -> f64;
+    fn u64(&self) -> u64;
+    fn str(&self) -> &str;
+    fn list(&self) -> &Vec<Value>;
+
+    fn texts(&self) -> Vec<&str> {
+        self.list().iter().map(Json::str).collect()
+    }
+}
+
+impl Json for Value {
+    #[track_caller]
+    fn f64(&self) -> f64 {
+        self.as_f64().unwrap_or_else(|| panic!("{self} is not a number"))
+    }
+
+    #[track_caller]
+    fn u64(&self) -> u64 {
+        self.as_u64().unwrap_or_else(|| panic!("{self} is not a whole number"))
+    }
+
+    #[track_caller]
+    fn str(&self) -> &str {
+        self.as_str().unwrap_or_else(|| panic!("{self} is not a text"))
+    }
+
+    #[track_caller]
+    fn list(&self) -> &Vec<Value> {
+        self.as_array().unwrap_or_else(|| panic!("{self} is not a list"))
     }
 }
 

@@ -3,7 +3,6 @@
 use crate::common::prelude::*;
 use gputexel::model::program::trial_program;
 
-/// Number of features of [`program_dataset`].
 pub const FEATURES: usize = 14;
 
 /// The program of [`program_dataset`]; the first feature also counts in the danger.

@@ -39,7 +39,6 @@ pub const NAMES: [&str; 23] = [
     "data",
 ];
 
-/// The switches of the environment.
 #[derive(Clone, Debug, Default)]
 pub struct Switches {
     pub all: Option<String>,

@@ -13,7 +13,6 @@ pub fn built_in(method: &str, iterations: u64, concurrency: usize) -> String {
     )
 }
 
-/// Returns a configuration with UCI engines; `command` may have several words.
 pub fn uci(command: &str, iterations: u64, games: &str) -> String {
     let quoted = command.replace('\\', "\\\\").replace('"', "\\\"");
     format!(

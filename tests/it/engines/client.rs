@@ -509,7 +509,6 @@ fn waits_for_slow_and_verbose_starts() {
     assert_eq!(choose(&mut player, 5.0).unwrap().m, e2e4());
 }
 
-/// Starts a real engine, if it is installed.
 fn real(path: &str) -> Option<UciPlayer> {
     requirement::program(path)
         .then(|| UciPlayer::start(path.parse().unwrap()).unwrap_or_else(|error| panic!("{error}")))

@@ -14,10 +14,10 @@ fn games_are_the_same_for_any_concurrency_and_all_formats_agree() {
     let bench = Bench::new();
     let all = "pgn,binpack,viriformat,bulletformat,marlinformat";
     let report = selfplay(&bench, &["--games", "6", "-o", "two", "--concurrency", "2", "--format", all]);
-    let count = |key: &str| report[key].as_u64().unwrap();
+    let count = |key: &str| report[key].u64();
     assert_eq!((count("games"), count("white_wins") + count("draws") + count("black_wins")), (6, 6));
     assert_eq!((&report["stop"], count("spoiled"), count("without_score")), (&"all-played".into(), 0, 0));
-    let share = report["search_share"].as_f64().unwrap();
+    let share = report["search_share"].f64();
     assert!(share > 0.0 && share <= 1.0, "{share}");
     let files = ["games.bf", "games.binpack", "games.marlin", "games.pgn", "games.vf", "selfplay.jsonl"];
     assert_eq!(bench.names("two"), files);
@@ -61,7 +61,7 @@ fn openings_are_distinct_and_balanced() {
         .text("r/selfplay.jsonl")
         .lines()
         .skip(1)
-        .map(|line| serde_json::from_str::<Value>(line).unwrap()["key"].as_u64().unwrap())
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["key"].u64())
         .collect();
     assert_eq!(keys.len(), 30);
     // There are twenty first moves.
@@ -107,7 +107,7 @@ fn killed_runs_resume_to_the_same_games() {
     assert!(!bench.path("killed/games.pgn").exists(), "games appear as a whole");
     let report = bench.report("selfplay --resume killed");
     assert_eq!(report["games"], 16);
-    assert!(report["played_now"].as_u64().unwrap() <= 13, "{report}");
+    assert!(report["played_now"].u64() <= 13, "{report}");
     assert_eq!(bench.text("killed/games.pgn"), bench.text("whole/games.pgn"));
     // Extended on request, and in another format.
     let report = bench.report("selfplay --resume killed --games 18 --format pgn,binpack");
@@ -249,7 +249,7 @@ fn interrupted_rescorings_are_resumed() {
     bench.fails_with((&whole, "-o out.txt --resume"), 1, "holds scores of other positions");
     bench.write("in.txt", POSITIONS.repeat(400));
     let report = bench.report((&whole, "-o out.txt --resume"));
-    assert!(report["progress"]["known"].as_u64().unwrap() >= 64, "{report}");
+    assert!(report["progress"]["known"].u64() >= 64, "{report}");
     assert_eq!(bench.text("out.txt"), bench.text("whole.txt"));
     // A killed process leaves incomplete files, as everywhere.
     let names = bench.names(".").into_iter().filter(|name| !name.starts_with(".gputexel-"));
@@ -303,7 +303,7 @@ fn missing_scores_are_not_labels() {
     let args = ["rescore", "in.txt", "--engine", "cmd:sh engine.sh", "-o", "out.txt"];
     let report = bench.report(&args);
     // The move is legal in one position only, which has no score.
-    let unscored = report["unscored"].as_array().unwrap();
+    let unscored = report["unscored"].list();
     assert_eq!((&report["progress"]["unscored"], unscored.len()), (&4.into(), 4));
     assert_eq!(unscored[2]["reason"], "no score");
     assert_eq!(unscored[0]["reason"], "illegal move 'e8e7'");

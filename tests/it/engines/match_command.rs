@@ -14,12 +14,12 @@ fn material_beats_zero_and_extract_reads_the_games() {
     let args =
         [&["material", "zero", "--games", "8", "--out", "m", "--concurrency", "2"], &QUICK[..]].concat();
     let report = play(&bench, &args);
-    let count = |key: &str| report[key].as_u64().unwrap();
+    let count = |key: &str| report[key].u64();
     assert_eq!(count("wins") + count("draws") + count("losses"), 8);
     assert!(count("wins") > count("losses"), "{report}");
     assert_eq!(report["engines"][0]["name"], "material");
-    assert!(report["engines"][1]["nodes_per_second"].as_u64().unwrap() > 0);
-    let ends: u64 = report["ends"].as_object().unwrap().values().map(|n| n.as_u64().unwrap()).sum();
+    assert!(report["engines"][1]["nodes_per_second"].u64() > 0);
+    let ends: u64 = report["ends"].as_object().unwrap().values().map(|n| n.u64()).sum();
     assert_eq!(ends, 8);
     assert_eq!(bench.names("m"), ["games.pgn", "match.jsonl", "report.html"]);
     // The same games for any concurrency; other games under another seed.
@@ -169,10 +169,7 @@ fn control_c_stops_and_prints_how_to_resume() {
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(report["stop"], "cancelled");
     let lines = bench.text("m/match.jsonl").lines().count() as u64;
-    assert_eq!(
-        report["games"].as_u64().unwrap() + 2 * report["finished_ahead"].as_u64().unwrap(),
-        2 * (lines - 1)
-    );
+    assert_eq!(report["games"].u64() + 2 * report["finished_ahead"].u64(), 2 * (lines - 1));
     let pgn = bench.text("m/games.pgn");
     assert_eq!(pgn.matches("[Event ").count() as u64, 2 * (lines - 1));
 }
@@ -218,7 +215,7 @@ fn engines_that_ignore_limits_of_nodes_are_pointed_out() {
     let args = ["cmd:sh engine.sh 90000", "cmd:sh engine.sh 300", "--games", "2", "--max-plies", "2"];
     let rest = ["--nodes", "200", "--openings", "book.epd", "--name-b", "Modest"];
     let report = play(&bench, (&args, (&rest, "--out m")));
-    assert_eq!(report["hints"].as_array().unwrap().len(), 1, "{report}");
+    assert_eq!(report["hints"].list().len(), 1, "{report}");
     let (out, _) = bench.done(("match", (&args, (&rest, "--out n"))));
     let says = "hint        Glutton reports 90000 nodes per move at 200: it seems to ignore 'go nodes'";
     assert!(out.contains(says), "{out}");

@@ -3,7 +3,6 @@
 
 use crate::common::prelude::*;
 
-/// Output and behavior of a script.
 pub trait EngineScript {
     /// The script. It starts in its folder, and may append its input to the file `told` there.
     fn text(&self) -> String;

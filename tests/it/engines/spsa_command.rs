@@ -29,7 +29,7 @@ fn engines_receive_the_values_of_the_journal() {
     for entry in entries(&bench, "r") {
         for side in ["plus", "minus"] {
             for (name, i) in [("queen.mg", 0), ("rook.mg", 1)] {
-                let value = entry["pair"][side][i].as_f64().unwrap();
+                let value = entry["pair"][side][i].f64();
                 assert_eq!(value.fract(), 0.0);
                 let line = format!("setoption name {name} value {value}\n");
                 assert!(told.contains(&line), "{line}");
@@ -51,7 +51,7 @@ fn crashes_are_counted_and_their_pairs_played_again() {
     let spoiled: Vec<_> =
         entries(&bench, "r").into_iter().filter(|entry| !entry["spoiled"].is_null()).collect();
     assert!(!spoiled.is_empty(), "{out}");
-    assert_has(&spoiled[0]["spoiled"]["why"].as_str().unwrap(), "died");
+    assert_has(&spoiled[0]["spoiled"]["why"].str(), "died");
     assert!(out.contains(" discarded because an engine failed") && out.contains("failures "), "{out}");
 }
 
@@ -176,7 +176,6 @@ mod processes {
             command.stdin(Stdio::null()).stdout(file("out")).stderr(file("err")).spawn().unwrap()
         }
 
-        /// Returns living processes with the mark.
         pub fn alive(&self) -> Vec<(i32, String)> {
             let mut alive = Vec::new();
             for entry in std::fs::read_dir("/proc").unwrap().flatten() {

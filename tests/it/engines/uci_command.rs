@@ -252,7 +252,6 @@ fn parameters_too_large_to_play_with_are_refused() {
     }
 }
 
-/// A reader that exits is not an error.
 #[test]
 fn a_broken_pipe_ends_quietly() {
     let bench = common::program::Bench::new();

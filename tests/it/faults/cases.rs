@@ -13,7 +13,6 @@ fn material(bench: &Bench) {
     bench.dataset("m.bin", FeatureKind::Material, 300, 11);
 }
 
-/// Runs a command that must succeed, as preparation.
 fn before(bench: &Bench, line: &str) {
     bench.done(&words(&format!("{line} -q")));
 }
@@ -28,7 +27,6 @@ const GAUSS_NEWTON: &str = "tune m.bin --optimizer=gauss-newton --round=local --
 
 const SOURCE: &str = "// %%D%%\n\nvoid options() {\n  // %%O%%\n}\n\nint f(int d) {\n  int m = 100 * d - 25;\n  return m;\n}\n";
 
-/// Two sources, and blocks for both.
 fn sources(bench: &Bench) {
     let mut tune = String::new();
     for name in ["a", "b"] {

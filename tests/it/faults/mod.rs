@@ -17,7 +17,6 @@ use std::io::Write as _;
 use std::process::Command;
 use tracer::{Call, End, Fault, Kind, Ran};
 
-/// Default number of faults of each kind.
 const SAMPLE: usize = 6;
 
 /// A command and the files of its runs.
@@ -101,7 +100,6 @@ impl std::fmt::Display for Event<'_> {
     }
 }
 
-/// Returns the program of the project.
 fn program() -> &'static Path {
     Path::new(assert_cmd::cargo::cargo_bin!("gputexel"))
 }
@@ -140,7 +138,6 @@ impl<'c> Trial<'c> {
         self.case.program.map_or_else(program, Path::new)
     }
 
-    /// Runs the command from the old state.
     fn run(&self, fault: Option<(Fault, usize)>) -> Ran {
         self.old.restore(self.bench.folder.path());
         tracer::run(self.program(), &words(self.case.start), self.bench.folder.path(), fault)
@@ -152,7 +149,6 @@ impl<'c> Trial<'c> {
         Tree::of(self.bench.folder.path()).without(&OUTSIDE)
     }
 
-    /// Runs a command without a fault.
     fn plainly(&self, line: &str) -> (i32, String) {
         let folder = self.bench.folder.path().canonicalize().unwrap();
         let output = Command::new(self.program())
@@ -332,7 +328,6 @@ impl<'c> Trial<'c> {
     }
 }
 
-/// Outcome of all faults.
 struct Outcome {
     /// Number of calls of a complete run.
     calls: usize,

@@ -6,7 +6,6 @@ use crate::common::prelude::*;
 
 const SHELL: &str = "/bin/sh";
 
-/// Runs a shell command in a folder.
 fn shell(folder: &Path, command: &str, fault: Option<(Fault, usize)>) -> Option<Ran> {
     if let Err(why) = is_possible() {
         requirement::lack("ptrace", &why);

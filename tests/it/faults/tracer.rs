@@ -18,7 +18,6 @@ use std::process::Command;
 /// Seconds after which a program counts as hung.
 const PATIENCE: u32 = 60;
 
-/// Kinds of faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fault {
     /// The call fails once.
@@ -61,19 +60,14 @@ impl Fault {
     }
 }
 
-/// Kinds of calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Write,
     Sync,
-    /// A new name of a file, or a new file.
     Name,
-    /// A new folder.
     Folder,
     Remove,
-    /// Space or length of a file.
     Allocate,
-    /// Owner or mode.
     Rights,
 }
 
@@ -102,20 +96,17 @@ pub struct Call {
     pub halvable: bool,
 }
 
-/// End of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     Code(i32),
     Signal(i32),
 }
 
-/// Result of a program.
 pub struct Ran {
     pub end: End,
     pub err: String,
     /// Calls that counted.
     pub calls: Vec<Call>,
-    /// Call that was hit.
     pub hit: Option<Call>,
 }
 

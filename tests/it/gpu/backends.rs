@@ -5,7 +5,6 @@ use gputexel::Result;
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// Returns true if there is an adapter.
 fn gpu() -> bool {
     let there = !list_adapters().is_empty();
     if !there {
@@ -14,7 +13,6 @@ fn gpu() -> bool {
     there
 }
 
-/// Tunes on the GPU; returns the report.
 fn tune(bench: &Bench, args: impl Words) -> Value {
     bench.told(&Bench::tuning("gpu", &args.words()))
 }
@@ -61,8 +59,8 @@ fn gauss_newton_uses_the_gpu_matrix() {
     let line = out.lines().find(|line| line.starts_with("backend")).unwrap();
     assert!(line.starts_with("backend     GPU"), "{line}");
     let cpu = bench.tune("d.bin --out c --l2 0.0001");
-    let loss = bench.json("r/params.json")["provenance"]["loss"].as_f64().unwrap();
-    assert!((loss - cpu["loss"].as_f64().unwrap()).abs() < 1e-5, "{loss} {cpu}");
+    let loss = bench.json("r/params.json")["provenance"]["loss"].f64();
+    assert!((loss - cpu["loss"].f64()).abs() < 1e-5, "{loss} {cpu}");
     tune(&bench, "d.bin --out s --l2 0.0001");
     assert!(bench.bytes("r/params.json") == bench.bytes("s/params.json"));
 }
@@ -181,7 +179,6 @@ fn lost_device_does_not_change_the_result() {
     }
 }
 
-/// Kinds of device failures.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Trouble {
     None,

@@ -5,7 +5,6 @@ use crate::common::gpu::context;
 use crate::common::prelude::*;
 use crate::common::programs::{program_dataset, program_theta};
 
-/// Returns the results of every kernel of the evaluator.
 fn evaluations(context: &GpuContext, kind: FeatureKind) -> Vec<Evaluations> {
     let data = common::random_dataset(&scratch(), kind, 2300, 61);
     let layout = Layout::try_new(&data, 2, |n| n % 2).unwrap();
@@ -63,7 +62,6 @@ fn program_evaluations(context: &GpuContext) -> Vec<Evaluations> {
         .into()
 }
 
-/// Tables in workgroup memory and elsewhere give the same sums in the same order.
 #[test]
 #[ignore = "full"]
 fn staged_tables_change_no_bit() {

@@ -13,7 +13,6 @@ fn layout(data: &Dataset) -> Layout {
     layout.with_search((0..data.len()).map(|n| (n % 11) as f32 / 10.0).collect()).unwrap()
 }
 
-/// Returns members around a θ, with every option of populations if `varied`.
 fn population(theta: &[f64], members: usize, varied: bool) -> Population {
     let moved = |m: usize| {
         let step = move |(i, value): (usize, &f64)| value + ((i * 7 + m * 13) % 11) as f64 - 5.0;
@@ -80,7 +79,6 @@ fn the_set_full_agrees_with_f64() {
     check(&data, &theta, GpuOptions::new(context), context);
 }
 
-/// Several slabs that do not fit in memory together give the same bits as if they did.
 #[test]
 #[ignore = "full"]
 fn streaming_changes_no_bit() {
@@ -108,7 +106,6 @@ fn streaming_changes_no_bit() {
     assert!(error.contains("bytes allowed"), "{error}");
 }
 
-/// Matrices are those of the CPU, and losses of non-finite members are non-finite.
 #[test]
 fn matrices_come_from_the_cpu_and_nonfinite_members_are_reported() {
     let Some(context) = context() else { return };

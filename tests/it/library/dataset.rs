@@ -160,7 +160,6 @@ fn forge(from: &Path, to: &Path, change: impl FnOnce(&mut BTreeMap<String, Tenso
 
 type Tensor = (Dtype, Vec<u8>);
 
-/// Replaces the first number of a tensor.
 fn put(tensors: &mut BTreeMap<String, Tensor>, name: &str, bytes: &[u8]) {
     tensors.get_mut(name).unwrap().1[..bytes.len()].copy_from_slice(bytes);
 }

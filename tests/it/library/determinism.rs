@@ -16,7 +16,6 @@ fn exact_losses_are_bit_identical_on_every_processor() {
     assert_eq!(bits, [0x3fd1_3539_69f3_4941, 0x3feb_eba0_0482_32a1], "{bits:#x?}");
 }
 
-/// The tests named in docs/determinism.md exist.
 #[test]
 fn promises_name_tests_that_exist() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));

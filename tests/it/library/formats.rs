@@ -223,7 +223,6 @@ fn truncated_files_yield_their_beginning_and_an_error() {
 }
 
 proptest! {
-    /// Damaged bytes never produce an illegal position, and all data that are not read are counted.
     #[test]
     fn damaged_files_are_handled(
         seed in 0u64..50,

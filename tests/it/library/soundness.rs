@@ -147,7 +147,6 @@ fn rejects_inconsistent_layouts() {
     assert!(layout.with_search_scores(&data, 1.0).is_err());
 }
 
-/// Validation is not cached: the next call checks its population again.
 #[test]
 fn revalidates_populations_on_every_call() {
     let folder = tempfile::tempdir().unwrap();

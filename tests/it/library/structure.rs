@@ -7,10 +7,8 @@ use regex::Regex;
 /// Maximum number of lines of a file.
 const MAX_LINES: usize = 620;
 
-/// Path of a module from the crate's root.
 type Module = Vec<String>;
 
-/// Returns every Rust file below a folder.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -25,7 +23,6 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Returns the source folders of each crate and of the command line.
 fn roots() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut roots: Vec<PathBuf> = std::fs::read_dir(root.join("crates"))
@@ -212,7 +209,7 @@ fn cargo_has_a_default_program() {
     let asked = ["metadata", "--no-deps", "--offline", "--format-version", "1"];
     let out = std::process::Command::new(cargo).args(asked).current_dir(root).output().unwrap();
     let metadata: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
-    let packages = metadata["packages"].as_array().unwrap();
+    let packages = metadata["packages"].list();
     let main = packages.iter().find(|package| package["name"] == "gputexel").unwrap();
     assert_eq!(main["default_run"], "gputexel");
 }

@@ -120,7 +120,6 @@ fn processes(launcher: &Child) -> Vec<i32> {
     found
 }
 
-/// Returns true if a process is still running.
 fn lives(process: i32) -> bool {
     let state = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     state.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))

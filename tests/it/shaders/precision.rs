@@ -15,7 +15,6 @@ use gputexel::objective::x_per_cp;
 /// Direction of errors.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Errors {
-    /// None: the source as it is.
     None,
     /// Of varying size and sign, by the bits of the argument.
     Scattered,

@@ -32,7 +32,6 @@ const TOLERANCE: f64 = 1.25;
 /// Prefix of the output lines of the compiling process.
 const MARK: &str = "kernel:";
 
-/// Statistics of the compiler about a kernel.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Figures {
     vector_registers: u64,
@@ -92,7 +91,6 @@ fn compiled_for(driver: &Path, family: &str) -> Result<BTreeMap<String, Figures>
     }
 }
 
-/// Returns the text of a name that Vulkan pads with zeros.
 fn text(name: &[std::ffi::c_char]) -> String {
     // SAFETY: the specification ends names with a zero within the array.
     unsafe { CStr::from_ptr(name.as_ptr()) }.to_string_lossy().into_owned()

@@ -9,22 +9,16 @@ use naga::{Module, ShaderStage};
 /// Number of features for which workgroup memory is sized: that of piece-square tables.
 const SIZED_FOR: usize = 384;
 
-/// A kernel as it is compiled.
 pub struct Compiled {
-    /// Name that distinguishes it from others.
     pub name: String,
-    /// The kernel, without its specialization.
     pub kernel: String,
     /// True for the most common variant of its kernel.
     pub is_usual: bool,
-    /// Its source, with a value for each override.
     pub source: String,
-    /// Values of overrides.
     pub constants: Vec<(&'static str, f64)>,
 }
 
 impl Compiled {
-    /// Returns the module with its overrides replaced.
     pub fn module(&self) -> (Module, ModuleInfo) {
         module(&self.name, &self.source, &self.constants)
     }
@@ -46,14 +40,12 @@ pub fn module(name: &str, source: &str, constants: &[(&'static str, f64)]) -> (M
     (module.into_owned(), info.into_owned())
 }
 
-/// Returns all kernels, in all their variants.
 pub fn all() -> Vec<Compiled> {
     let mut all = evaluator();
     all.extend(programs());
     all
 }
 
-/// The kernels of linear evaluations.
 fn evaluator() -> Vec<Compiled> {
     let mut seen = HashSet::new();
     let mut all = Vec::new();

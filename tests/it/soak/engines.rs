@@ -40,13 +40,11 @@ engine.stdin.close()
 engine.wait()
 ";
 
-/// Sends a signal.
 fn signal(process: &Child, name: &str) {
     let sent = std::process::Command::new("kill").args([name, &process.id().to_string()]).status();
     assert!(sent.unwrap().success());
 }
 
-/// Number of concurrent pairs.
 const CONCURRENCY: u64 = 2;
 
 /// Checks that the journal has every iteration once, except for those in progress, and that each pair is complete.

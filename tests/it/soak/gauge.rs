@@ -2,10 +2,8 @@
 
 use crate::common::prelude::*;
 
-/// Default duration of a test.
 const SHORT: Duration = Duration::from_secs(6);
 
-/// Returns the duration of a test.
 pub fn time() -> Duration {
     match std::env::var("GPUTEXEL_SOAK_MINUTES") {
         Ok(text) => {
@@ -16,7 +14,6 @@ pub fn time() -> Duration {
     }
 }
 
-/// Resources of a process at a moment.
 #[derive(Clone, Copy, Debug)]
 struct Reading {
     resident_bytes: u64,
@@ -27,7 +24,6 @@ struct Reading {
 /// Minimum number of readings.
 const ENOUGH: usize = 12;
 
-/// Monitors the resources of a process after its warm-up.
 pub struct Gauge {
     proc: PathBuf,
     begun: Instant,
@@ -35,7 +31,6 @@ pub struct Gauge {
 }
 
 impl Gauge {
-    /// Monitors a process by its id.
     pub fn new(process: u32) -> Self {
         Self { proc: PathBuf::from(format!("/proc/{process}")), begun: Instant::now(), readings: Vec::new() }
     }
@@ -45,7 +40,6 @@ impl Gauge {
         self.begun.elapsed() < time() || self.readings.len() < ENOUGH
     }
 
-    /// Takes a reading.
     pub fn read(&mut self) {
         let Ok(status) = std::fs::read_to_string(self.proc.join("status")) else { return };
         let number = |name: &str| -> u64 {

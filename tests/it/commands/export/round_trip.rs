@@ -63,14 +63,11 @@ fn normalized_parameters_have_the_same_loss() {
     bench.dataset("d.bin", FeatureKind::Pst, 500, 3);
     pst(&bench, "p.json", false);
     let report = export(&bench, "p.json -o n.json --normalize pawn.eg=128");
-    let factor = report["factor"].as_f64().unwrap();
-    assert!(
-        (report["k"].as_f64().unwrap() * factor - 0.8).abs() < 1e-12 && (factor - 1.28).abs() < 0.2,
-        "{report}"
-    );
+    let factor = report["factor"].f64();
+    assert!((report["k"].f64() * factor - 0.8).abs() < 1e-12 && (factor - 1.28).abs() < 0.2, "{report}");
     let loss = |name: &str| {
         let out = bench.ok(&["--json", "eval", "d.bin", name]);
-        serde_json::from_str::<serde_json::Value>(&out).unwrap()["loss"].as_f64().unwrap()
+        serde_json::from_str::<serde_json::Value>(&out).unwrap()["loss"].f64()
     };
     let (before, after) = (loss("p.json"), loss("n.json"));
     assert!((before - after).abs() < 1e-12, "{before} {after}");

@@ -94,7 +94,6 @@ fn zip(members: &[(&str, &[u8])]) -> Vec<u8> {
     bytes
 }
 
-/// Returns two files of games, the first without a line end.
 fn games() -> [String; 2] {
     let other = GAME.replace("9. h3 Nb8", "9. d3 Na5");
     let first = [pgn("", GAME, "1-0"), pgn("", &other, "0-1")].concat();
@@ -139,10 +138,10 @@ fn games_of_an_archive_are_one_input() {
             assert_eq!(tensors(&bench.path("out.bin")), wanted, "{name}");
             let source = &report["sources"][0];
             assert_eq!(source["records"], 3, "{name}");
-            let warnings = source["warnings"].as_array().unwrap();
+            let warnings = source["warnings"].list();
             assert_eq!(warnings.len(), warned.len(), "{name}: {warnings:?}");
             for (warning, text) in warnings.iter().zip(warned.iter().copied()) {
-                assert!(warning.as_str().unwrap().contains(text), "{name}: {warning}");
+                assert!(warning.str().contains(text), "{name}: {warning}");
             }
         }
     }
@@ -160,8 +159,7 @@ fn reports_the_faulty_file_of_an_archive() {
     let (report, _) = bench.extract("x.tar --max-bad-share 1 --keep-duplicates");
     let source = &report["sources"][0];
     assert_eq!(source["records"], 4, "{source}");
-    let skipped: Vec<&str> =
-        source["skipped_games"].as_array().unwrap().iter().map(|text| text.as_str().unwrap()).collect();
+    let skipped: Vec<&str> = source["skipped_games"].texts();
     assert!(skipped.iter().any(|text| text.starts_with("x.tar:2.pgn: game 3 (line 4): ")), "{skipped:?}");
 }
 

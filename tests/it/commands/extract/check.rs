@@ -60,27 +60,22 @@ fn accepts_correct_traces() {
     assert_eq!((code, err.as_str()), (0, ""), "{found}");
     assert_eq!(found["evaluation"]["compared"], 900);
     assert_eq!(found["evaluation"]["differing"], 0);
-    assert!(found["evaluation"]["mean_size_cp"].as_f64().unwrap() < 0.01);
+    assert!(found["evaluation"]["mean_size_cp"].f64() < 0.01);
     assert_eq!(found["labels"]["verdict"], "agree");
     let black = &found["labels"]["black_to_move"];
-    assert!(black["positions"].as_u64().unwrap() > 400 && black["correlation"].as_f64().unwrap() > 0.5);
+    assert!(black["positions"].u64() > 400 && black["correlation"].f64() > 0.5);
     assert_eq!(found["features"]["unseen"], serde_json::json!(["never"]));
     let rare = &found["features"]["rare"][0];
     assert_eq!((rare["name"].as_str(), rare["positions"].as_u64()), (Some("rare"), Some(9)));
     assert_eq!(rare["endgame"], 9);
-    let off = found["gradient"]["largest_difference"].as_f64().unwrap();
+    let off = found["gradient"]["largest_difference"].f64();
     assert!(off < 1e-4, "{off:e}");
     assert_eq!(found["gradient"]["positions"], 900);
     // 7 × 7 × 3 boards.
     let duplicates = &found["duplicates"];
-    assert_eq!(
-        duplicates["distinct"].as_u64().unwrap() + duplicates["repeated"].as_u64().unwrap(),
-        900,
-        "{duplicates}"
-    );
-    assert!(duplicates["repeated"].as_u64().unwrap() >= 900 - 147 * 2);
-    let results: u64 =
-        found["phases"].as_array().unwrap().iter().map(|row| row["positions"].as_u64().unwrap()).sum();
+    assert_eq!(duplicates["distinct"].u64() + duplicates["repeated"].u64(), 900, "{duplicates}");
+    assert!(duplicates["repeated"].u64() >= 900 - 147 * 2);
+    let results: u64 = found["phases"].list().iter().map(|row| row["positions"].u64()).sum();
     assert_eq!(results, 900);
 }
 
@@ -97,10 +92,10 @@ fn wrong_evaluations_are_named_with_line_and_position() {
     assert_eq!(code, 1);
     assert_one_line(&err);
     assert!(err.contains("t.svm: 2 of 900 evaluations differ by more than 1 cp"), "{err}");
-    let worst = found["evaluation"]["worst"].as_array().unwrap();
+    let worst = found["evaluation"]["worst"].list();
     assert_eq!((worst[0]["at"].as_u64(), worst[1]["at"].as_u64()), (Some(501), Some(124)));
-    assert_eq!(worst[0]["comment"].as_str().unwrap(), position(500).0);
-    let difference = worst[0]["computed_cp"].as_f64().unwrap() - worst[0]["printed_cp"].as_f64().unwrap();
+    assert_eq!(worst[0]["comment"].str(), position(500).0);
+    let difference = worst[0]["computed_cp"].f64() - worst[0]["printed_cp"].f64();
     assert!((difference - 55.0).abs() < 0.01, "{difference}");
     assert_eq!(check(&text, "--tolerance 60").0, 0);
     assert!(check(&text, "--tolerance 0.5").2.contains("3 of 900"));
@@ -122,7 +117,7 @@ fn detects_wrong_points_of_view() {
     let turned = |black: bool, value: f64| if black { -value } else { value };
     let (code, found, err) = check(&trace(900, |_, b, eval, result| (turned(b, eval), result)), &[]);
     assert_eq!(code, 1, "{err}");
-    assert_has(&found["evaluation"]["hint"].as_str().unwrap(), "agree when the sign is turned");
+    assert_has(&found["evaluation"]["hint"].str(), "agree when the sign is turned");
     assert_eq!(found["labels"]["verdict"], "agree");
     // So is the result.
     let text = trace(900, |_, b, eval, result| (eval, if b { 1.0 - result } else { result }));
@@ -154,11 +149,11 @@ fn search_scores_are_judged_by_themselves() {
     let (code, out, err, found) = extract(&|_, _| 1.0, &[]);
     assert_eq!((code, err.as_str(), found["search_verdict"].as_str()), (0, "", Some("agree")));
     assert!(out.contains("OK: search scores predict results"), "{out}");
-    assert!(found["search_evaluations"]["correlation"].as_f64().unwrap() > 0.9, "{found}");
+    assert!(found["search_evaluations"]["correlation"].f64() > 0.9, "{found}");
     // Read as White's although they are from the side to move's view, they do not correlate with material.
     let stm = |_: usize, t: &str| if t == "b" { -1.0 } else { 1.0 };
     let (code, out, err, found) = extract(&stm, &["--score-pov", "white"]);
-    assert!(found["search"]["correlation"].as_f64().unwrap().abs() < 0.1, "{found}");
+    assert!(found["search"]["correlation"].f64().abs() < 0.1, "{found}");
     assert_eq!((code, found["search_verdict"].as_str()), (1, Some("unrelated")), "{out}");
     assert_eq!(found["verdict"], "agree");
     assert!(err.contains("search scores predict results much worse than evaluations do"), "{err}");
@@ -166,7 +161,7 @@ fn search_scores_are_judged_by_themselves() {
     // The same holds if two in five are wrong, although the remaining tendency is clear.
     let some = |i: usize, t: &str| if t == "b" && i % 5 < 4 { -1.0 } else { 1.0 };
     let (code, _, _, found) = extract(&some, &["--score-pov", "white"]);
-    assert!(found["search"]["correlation"].as_f64().unwrap() > 0.15, "{found}");
+    assert!(found["search"]["correlation"].f64() > 0.15, "{found}");
     assert_eq!((code, found["search_verdict"].as_str()), (1, Some("unrelated")), "{found}");
     let (code, _, err, found) = extract(&|_, _| -1.0, &["--score-pov", "white"]);
     assert_eq!((code, found["search_verdict"].as_str()), (1, Some("reversed")));

@@ -18,11 +18,11 @@ fn works_from_text_to_games() {
     assert!(white > data.len() / 4 && white < data.len() * 3 / 4, "{white}");
 
     let tuned = bench.tune("out.bin --k 0.8 --l2 1e-3 --out r --round local");
-    assert!(tuned["loss"].as_f64().unwrap() < 0.25, "{tuned}");
-    let loss = bench.told("eval out.bin r/params.json")["loss"].as_f64().unwrap();
+    assert!(tuned["loss"].f64() < 0.25, "{tuned}");
+    let loss = bench.told("eval out.bin r/params.json")["loss"].f64();
     let file = bench.json("r/params.json");
     assert_eq!(file["feature_set"], "classical");
-    assert_eq!(file["parameters"].as_array().unwrap().len(), set.features.len());
+    assert_eq!(file["parameters"].list().len(), set.features.len());
     assert!(loss > 0.0 && loss < 0.25);
     let info = bench.told("info out.bin");
     assert!(info.to_string().contains("\"king_attack\""), "{info}");
@@ -48,10 +48,9 @@ fn features_are_listed() {
     let set = classical();
     let listed = bench.told("features");
     let names: Vec<&str> = listed["groups"]
-        .as_array()
-        .unwrap()
+        .list()
         .iter()
-        .flat_map(|group| group["features"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()))
+        .flat_map(|group| group["features"].list().iter().map(|name| name.str()))
         .collect();
     assert!(names.iter().copied().eq(set.features.iter().map(|feature| feature.name.as_str())));
     let (_, out, _) = bench.run("features classical --group bishop_pair");

@@ -2,7 +2,6 @@
 
 use crate::common::prelude::*;
 
-/// Writes the first games of the sample as PGN.
 fn games(bench: &Bench, count: usize) {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/data/sample.pgn.zst");
     let text = String::from_utf8(zstd::decode_all(std::fs::File::open(path).unwrap()).unwrap()).unwrap();
@@ -17,7 +16,7 @@ fn conversion_does_not_change_the_dataset() {
     let bench = Bench::new();
     games(&bench, 60);
     let (report, direct) = bench.extract(("games.pgn --require-score", QUIET));
-    let count = report["positions"].as_u64().unwrap();
+    let count = report["positions"].u64();
     assert!(count > 2000, "{report}");
     // With moves, every rule of the selection applies as it does to games, and folds are still by game.
     for name in ["a.binpack", "a.vf", "a.plain"] {
@@ -71,7 +70,7 @@ fn reports_lost_data() {
     games(&bench, 3);
     let losses = |args: &str| {
         let told = bench.told(("convert games.pgn --force", args));
-        (told["losses"].clone(), told["positions"].as_u64().unwrap())
+        (told["losses"].clone(), told["positions"].u64())
     };
     let (lost, positions) = losses("-o a.bf");
     assert!(lost["rights"].as_u64() > Some(0) && lost["sides"].as_u64() > Some(0), "{lost}");
@@ -113,7 +112,7 @@ fn refuses_or_skips_damage() {
     wrong[64 + 26] = 7;
     bench.write("wrong", wrong);
     let (report, _) = bench.extract("wrong");
-    assert_has(&report["sources"][0]["complaints"][0].as_str().unwrap(), "byte 64: the result is 7");
+    assert_has(&report["sources"][0]["complaints"][0].str(), "byte 64: the result is 7");
     bench.refuse_with("wrong --max-bad-share 0", 1, ["1 of ", "records cannot be used"]);
 }
 

@@ -88,8 +88,8 @@ fn unusable_games_are_counted_by_reason() {
     // Every position is accounted for.
     let reasons = source["left_out"].as_object().unwrap();
     let left_out: u64 =
-        reasons.iter().filter(|(name, _)| name.contains("positions")).map(|(_, n)| n.as_u64().unwrap()).sum();
-    assert_eq!(source["positions_read"].as_u64().unwrap(), source["positions"].as_u64().unwrap() + left_out);
+        reasons.iter().filter(|(name, _)| name.contains("positions")).map(|(_, n)| n.u64()).sum();
+    assert_eq!(source["positions_read"].u64(), source["positions"].u64() + left_out);
     bench.write("none.pgn", pgn("", GAME, "*"));
     bench.refuse_with("none.pgn", 1, "none.pgn: no position was kept; left out: games without a result (1)");
 }
@@ -350,7 +350,6 @@ struct SampleGame {
     result: &'static str,
 }
 
-/// Returns the first games of the sample.
 fn sample_games(count: usize) -> Vec<SampleGame> {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("data/sample.pgn.zst");
     let text = zstd::decode_all(std::fs::File::open(path).unwrap()).unwrap();
@@ -498,7 +497,7 @@ fn pieces_are_named_in_many_languages() {
         let (out, _) = bench.done("extract g.pgn -o x.bin --force");
         assert_has(&out, ["20 of the first 20", &format!("piece letters: {letters}")]);
         // A repeated extraction uses the settings of the first.
-        let recorded = dataset::read(&bench.path("out.bin")).unwrap().metadata().clone();
+        let recorded = bench.read("out.bin").metadata().clone();
         let (_, settings) = ExtractSettings::of_dataset(&bench.path("out.bin"), &recorded).unwrap();
         assert_eq!(settings.piece_letters, Some(letters.parse().unwrap()), "{language}");
         // If other letters are requested, they are not detected.

@@ -21,7 +21,7 @@ fn info_describes_whole_and_damaged_datasets() {
     let (_, out, _) = bench.run("--json info out.bin --features");
     let json: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(json["intact"], true);
-    assert_eq!(json["contents"]["features"].as_array().unwrap().len(), 384);
+    assert_eq!(json["contents"]["features"].list().len(), 384);
     let mut bytes = std::fs::read(bench.path("out.bin")).unwrap();
     *bytes.last_mut().unwrap() ^= 1;
     bench.write("bad.bin", bytes);

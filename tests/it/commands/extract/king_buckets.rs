@@ -15,11 +15,11 @@ fn works_from_text_to_games() {
     let arguments = "out.bin --k 0.8 --l2 1e-3";
     let tuned = bench.tune((arguments, "--out r --round naive"));
     let file = bench.json("r/params.json");
-    let method = file["provenance"]["optimizer"].as_str().unwrap();
+    let method = file["provenance"]["optimizer"].str();
     assert!(method.starts_with("gauss-newton by conjugate gradients"), "{method}");
     assert_eq!(file["feature_set"], "king-pst");
-    assert!(tuned["loss"].as_f64().unwrap() < 0.25, "{tuned}");
-    let known = bench.told("eval out.bin r/params.json")["loss"].as_f64().unwrap();
+    assert!(tuned["loss"].f64() < 0.25, "{tuned}");
+    let known = bench.told("eval out.bin r/params.json")["loss"].f64();
     assert!(known > 0.0 && known < 0.25, "{known}");
     assert!(bench.bytes("r/report.html").len() > 10_000);
     bench.tune((arguments, "--freeze king_k0,pawn_k1 --positive queen_k2_d1 --out f"));
@@ -37,7 +37,7 @@ fn works_from_text_to_games() {
     let code = bench.text("t.rs");
     assert!(code.contains("knight_k7") || code.contains("KNIGHT_K7"), "{}", &code[..500]);
     bench.told("import-params t.rs --like r -o back.json");
-    let values = |file: &serde_json::Value| file["parameters"].as_array().unwrap().clone();
+    let values = |file: &serde_json::Value| file["parameters"].list().clone();
     let (back, file) = (values(&bench.json("back.json")), values(&file));
     assert!(
         back.iter()

@@ -248,8 +248,7 @@ fn reports_bad_lines_and_stops_at_too_many() {
     let source = &report["sources"][0];
     assert_eq!(source["bad_lines"], 20);
     assert_eq!(data.len(), 1980);
-    let complaints: Vec<&str> =
-        source["complaints"].as_array().unwrap().iter().map(|c| c.as_str().unwrap()).collect();
+    let complaints: Vec<&str> = source["complaints"].texts();
     assert_eq!(complaints.len(), 5);
     assert_eq!(complaints[1], "one.epd:107: no result after the position");
     assert!(
@@ -372,7 +371,7 @@ fn reads_other_result_scales_only_when_named() {
     bench.write("mark.epd", scheme(1000, |i, _, r| if i == 700 { "[-1]".into() } else { format!("[{r}]") }));
     let (report, data) = bench.extract("mark.epd");
     assert_eq!((data.len(), report["sources"][0]["bad_lines"].as_u64()), (999, Some(1)));
-    assert_has(report["sources"][0]["warnings"][0].as_str().unwrap(), "1 results of -1 or 2");
+    assert_has(report["sources"][0]["warnings"][0].str(), "1 results of -1 or 2");
     // Letters.
     bench.write(
         "letters.epd",
@@ -385,10 +384,7 @@ fn reads_other_result_scales_only_when_named() {
         scheme(1500, |i, _, r| format!("[{}]", if i % 5 == 0 { f32::from(i % 2 == 0) } else { r })),
     );
     let (report, _) = bench.extract("decisive.epd");
-    assert!(
-        report["sources"][0]["warnings"][0].as_str().unwrap().starts_with("no result is a draw"),
-        "{report}"
-    );
+    assert!(report["sources"][0]["warnings"][0].str().starts_with("no result is a draw"), "{report}");
     bench.write(
         "won.epd",
         scheme(2000, |i, _, _| match (i / 128) % 2 {
@@ -436,7 +432,7 @@ fn scores_and_results_have_separate_points_of_view() {
             let other = (results_view != score_view).then_some(score_view);
             assert_eq!(source["score_point_of_view"].as_str(), other, "{source}");
             let unusual = usize::from(results_view == "stm" && args.is_empty());
-            assert_eq!(source["warnings"].as_array().unwrap().len(), unusual, "{source}");
+            assert_eq!(source["warnings"].list().len(), unusual, "{source}");
         };
         right(&[]);
         right(&["--pov", results_view]);

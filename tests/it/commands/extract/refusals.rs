@@ -58,11 +58,11 @@ fn rejects_duplicate_inputs() {
         [(&["a.epd", "c.epd", "b.epd.zst"], ""), (&["c.epd", "b.epd.zst", "a.epd"], "--keep-duplicates")]
     {
         let (report, _) = bench.extract((&inputs, duplicates));
-        let sources = report["sources"].as_array().unwrap();
+        let sources = report["sources"].list();
         let twice: Vec<&Value> = sources.iter().filter(|source| source["same_as"].is_string()).collect();
         assert_eq!(twice.len(), 1, "{report}");
         assert_eq!(twice[0]["path"], inputs[2]);
-        let earlier = twice[0]["same_as"].as_str().unwrap();
+        let earlier = twice[0]["same_as"].str();
         assert_has(&twice[0]["warnings"].to_string(), format!("has the same content as {earlier}"));
         let (out, _) = bench.done("info out.bin");
         assert!(out.contains(&format!("the same content as {earlier}")), "{out}");
@@ -85,9 +85,9 @@ fn bytes_after_gzip_data_are_left_out_with_a_warning() {
         for (args, stdin) in [(["x.epd.gz"], Vec::new()), (["-"], bytes.clone())] {
             let (report, _) = bench.extract_from(&args, stdin);
             assert_eq!(tensors(&bench.path("out.bin")), wanted);
-            let warnings = report["sources"][0]["warnings"].as_array().unwrap();
+            let warnings = report["sources"][0]["warnings"].list();
             let told = format!("the gzip data of {} end at byte {};", args[0], gz.len());
-            assert!(warnings.len() == 1 && warnings[0].as_str().unwrap().contains(&told), "{report}");
+            assert!(warnings.len() == 1 && warnings[0].str().contains(&told), "{report}");
         }
     }
     bench.write("cut.epd.gz", &gz[..gz.len() - 3]);

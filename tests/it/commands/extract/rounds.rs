@@ -28,7 +28,7 @@ fn rounds_resolve_with_parameters_of_the_previous_round() {
     bench.extract((&[sample.as_str()], &selection));
     let plain = bench.tune("out.bin --out plain --l2 1e-5");
     let report = bench.tune("out.bin --out r --l2 1e-5 --requiesce 2");
-    let rounds = report["rounds"].as_array().unwrap();
+    let rounds = report["rounds"].list();
     assert_eq!(rounds.len(), 2, "{report}");
     assert_eq!(bench.json("r/run.json")["requiesce"]["done"], report["rounds"]);
     assert_eq!(bench.json("r/run.json")["requiesce"]["from"], "quiescence");
@@ -50,7 +50,7 @@ fn rounds_resolve_with_parameters_of_the_previous_round() {
         assert!(round["loss"].as_f64() < round["loss_before"].as_f64(), "{round}");
         assert!(round["moved_max_cp"].as_f64() > round["moved_rms_cp"].as_f64());
     }
-    assert!(rounds[0]["changed_share"].as_f64().unwrap() > 0.001, "{report}");
+    assert!(rounds[0]["changed_share"].f64() > 0.001, "{report}");
     assert!(rounds[1]["changed"].as_u64() < rounds[0]["changed"].as_u64(), "{report}");
     assert!(rounds[1]["moved_rms_cp"].as_f64() < rounds[0]["moved_rms_cp"].as_f64(), "{report}");
 
@@ -63,8 +63,8 @@ fn rounds_resolve_with_parameters_of_the_previous_round() {
     let k = report["k"].to_string();
     let eval = bench.run(&["--json", "eval", "r/round-2/dataset.bin", &of_first, "--k", &k]);
     assert_eq!(eval.0, 0, "{}", eval.2);
-    let loss = serde_json::from_str::<serde_json::Value>(&eval.1).unwrap()["loss"].as_f64().unwrap();
-    assert!((loss - rounds[1]["loss_before"].as_f64().unwrap()).abs() < 1e-12, "{loss} {report}");
+    let loss = serde_json::from_str::<serde_json::Value>(&eval.1).unwrap()["loss"].f64();
+    assert!((loss - rounds[1]["loss_before"].f64()).abs() < 1e-12, "{loss} {report}");
 
     // If the record lacks one of the requested rounds, its values do not match: the run is not resumed.
     let record = bench.text("r/run.json");
@@ -89,7 +89,7 @@ fn unresolved_datasets_and_games_can_be_resolved_in_rounds() {
     bench.extract(&[sample().as_str(), "--keep-captures", "--share", "0.05"]);
     let report = bench.tune("out.bin --out r --l2 1e-4 --requiesce 1 --requiesce-from depth1");
     // Every position is replaced by one at least a ply deeper, some by the same one as before.
-    assert!(report["rounds"][0]["changed_share"].as_f64().unwrap() > 0.95, "{report}");
+    assert!(report["rounds"][0]["changed_share"].f64() > 0.95, "{report}");
     assert_eq!(bench.json("r/run.json")["requiesce"]["from"], "depth1");
     let games = bench.write("few.pgn", (0..20).map(|_| pgn("", GAME, "1-0")).collect::<String>());
     bench.tune(&[games.to_str().unwrap(), "--out", "g", "--k", "1", "--l2", "1e-3", "--requiesce", "1"]);

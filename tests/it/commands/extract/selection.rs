@@ -93,7 +93,7 @@ fn tags_choose_games() {
     bench.write("g.pgn", text);
     let games = |args: &str| {
         let (report, _) = bench.extract(("g.pgn --duplicates keep", args));
-        (report["games"].as_u64().unwrap(), report["sources"][0]["left_out"].clone())
+        (report["games"].u64(), report["sources"][0]["left_out"].clone())
     };
     assert_eq!(games("").0, 5);
     let (number, reasons) = games("--min-elo 2400");
@@ -184,11 +184,10 @@ fn samples_of_everything_are_exact() {
     let (whole, all) = run("");
     let (report, data) = run("--sample 77");
     assert_eq!(data.len(), 77);
-    let kept: Vec<u64> =
-        report["sources"].as_array().unwrap().iter().map(|s| s["positions"].as_u64().unwrap()).collect();
+    let kept: Vec<u64> = report["sources"].list().iter().map(|s| s["positions"].u64()).collect();
     assert_eq!(kept.iter().sum::<u64>(), 77);
-    for source in report["sources"].as_array().unwrap() {
-        let steps = source["funnel"].as_array().unwrap();
+    for source in report["sources"].list() {
+        let steps = source["funnel"].list();
         assert_eq!(steps.last().unwrap()["left"], source["positions"]);
         assert_eq!(steps.last().unwrap()["rule"], "positions not drawn for the sample");
     }
@@ -200,14 +199,9 @@ fn samples_of_everything_are_exact() {
     }
     let numbers: Vec<u32> = (0..data.len()).map(|n| data.game(n)).collect();
     assert!(numbers[0] == 0 && numbers.windows(2).all(|pair| pair[1] == pair[0] || pair[1] == pair[0] + 1));
-    assert_eq!(report["games"].as_u64().unwrap(), u64::from(numbers[76]) + 1);
+    assert_eq!(report["games"].u64(), u64::from(numbers[76]) + 1);
     let results = &report["results"];
-    assert_eq!(
-        results["white"].as_u64().unwrap()
-            + results["draws"].as_u64().unwrap()
-            + results["black"].as_u64().unwrap(),
-        77
-    );
+    assert_eq!(results["white"].u64() + results["draws"].u64() + results["black"].u64(), 77);
     assert_eq!(rows(&data), rows(&run("--sample 77 --threads 5").1));
     assert_ne!(rows(&data), rows(&run("--sample 77 --seed 9").1));
     assert_eq!(whole["positions"], run("--sample 1000000").0["positions"]);
@@ -292,7 +286,7 @@ fn keeps_broken_games_up_to_the_error_or_drops_them() {
     bench.write("many.pgn", pgn("", GAME, "1-0") + &pgn("[WhiteElo \"100\"]\n", GAME, "*").repeat(50));
     let (report, _) = bench.extract("many.pgn");
     let source = &report["sources"][0];
-    assert_eq!(source["skipped_games"].as_array().unwrap().len(), 20);
+    assert_eq!(source["skipped_games"].list().len(), 20);
     assert_eq!(source["skipped_games_unnamed"], 30);
     bench.extract("many.pgn --list-skipped s.txt");
     assert_eq!(bench.text("s.txt").lines().count(), 50);
@@ -306,14 +300,13 @@ fn counts_of_left_out_positions_add_up() {
     bench.write("g.pgn", walks(50) + &pgn("", MATE, "0-1"));
     let (report, data) = bench.extract("g.pgn --share 0.7 --no-draws --before-captures 2");
     let source = &report["sources"][0];
-    let mut left = source["positions_read"].as_u64().unwrap();
-    for step in source["funnel"].as_array().unwrap() {
-        left -= step["removed"].as_u64().unwrap();
+    let mut left = source["positions_read"].u64();
+    for step in source["funnel"].list() {
+        left -= step["removed"].u64();
         assert_eq!(step["left"], left);
     }
     assert_eq!(left as usize, data.len());
-    let rules: Vec<&str> =
-        source["funnel"].as_array().unwrap().iter().map(|s| s["rule"].as_str().unwrap()).collect();
+    let rules: Vec<&str> = source["funnel"].list().iter().map(|s| s["rule"].str()).collect();
     let place =
         |rule: &str| rules.iter().position(|r| *r == rule).unwrap_or_else(|| panic!("{rule}: {rules:?}"));
     assert!(place("positions of the first plies") < place("positions before a capture or promotion"));

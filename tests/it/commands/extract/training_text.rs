@@ -45,7 +45,7 @@ fn plain_text_is_read_as_games() {
     let (report, data) = bench.extract(("cut.plain", all));
     let last = text.matches('\n').count() - 5;
     let told = format!("cut.plain:{last}: the last record does not end with e");
-    assert!(report["sources"][0]["complaints"][0].as_str().unwrap().starts_with(&told), "{report}");
+    assert!(report["sources"][0]["complaints"][0].str().starts_with(&told), "{report}");
     assert_eq!(data.len(), 2 * games - 1);
     bench.write("bad.plain", text.replace("score 12", "score twelve"));
     bench.refuse_with("bad.plain", 1, "the score 'twelve' cannot be read");
@@ -94,10 +94,7 @@ fn evaluations_of_lichess_are_targets() {
     let (report, data) = bench.extract("y.jsonl --target score");
     let source = &report["sources"][0];
     assert_eq!((data.len(), &source["left_out"]["positions without a score"]), (100, &1.into()));
-    assert!(
-        source["complaints"][0].as_str().unwrap().starts_with("y.jsonl:102: no JSON of an evaluation"),
-        "{source}"
-    );
+    assert!(source["complaints"][0].str().starts_with("y.jsonl:102: no JSON of an evaluation"), "{source}");
     for (args, part) in [
         ("--target points", "--target points: expected result or score"),
         ("--target-k 2", "--target-k 2: is only for the target score"),

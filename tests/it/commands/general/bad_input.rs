@@ -48,7 +48,7 @@ fn reports_damaged_datasets() {
 fn a_dataset_without_positions_is_refused() {
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 0, 1);
-    assert!(dataset::read(&bench.path("d.bin")).unwrap().is_empty());
+    assert!(bench.read("d.bin").is_empty());
     assert!(refuse(&bench, "", 1).contains("d.bin: contains no positions"));
     bench.write("empty.epd", "");
     bench.fails_with("tune empty.epd --out r --backend cpu", 1, "empty.epd");
@@ -295,7 +295,6 @@ fn unwritable_standard_output_does_not_panic() {
     assert!(err.contains("standard output: No space left"), "{err}");
 }
 
-/// No reader reads an endless file forever or keeps it in memory as a whole.
 #[test]
 #[ignore = "full"]
 fn files_without_end_are_refused_by_every_reader() {
@@ -386,7 +385,6 @@ fn many_features(bench: &Bench, features: u16) {
     writer.finish(Vec::new(), []).unwrap();
 }
 
-/// Errors whose matrices do not fit are left out with a note; the run still has its result.
 #[test]
 #[ignore = "full"]
 fn skips_errors_that_do_not_fit_in_memory() {
@@ -404,13 +402,9 @@ fn skips_errors_that_do_not_fit_in_memory() {
         assert_one_line(&err);
         assert!(err.contains(why), "{err}");
         let answer: Value = serde_json::from_str(&out).unwrap();
-        assert!(
-            answer["uncertainty"]["left_out"].as_str().unwrap().contains(why),
-            "{}",
-            answer["uncertainty"]
-        );
+        assert!(answer["uncertainty"]["left_out"].str().contains(why), "{}", answer["uncertainty"]);
         let parameters = bench.json("r/params.json");
-        assert_eq!(parameters["parameters"].as_array().unwrap().len(), usize::from(features));
+        assert_eq!(parameters["parameters"].list().len(), usize::from(features));
         bench.fails_with("tune --resume r --backend cpu", 2, "the run is finished");
     }
 }

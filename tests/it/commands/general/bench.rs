@@ -80,7 +80,6 @@ fn adapters_are_measured_by_their_own_clocks() {
     }
 }
 
-/// Returns the tables of the reports in `docs/benchmarks`, by file name.
 fn tables() -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/benchmarks");
     let mut reports = BTreeMap::new();

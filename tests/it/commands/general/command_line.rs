@@ -149,7 +149,6 @@ fn distinguishes_full_disks_from_closed_pipes() {
     assert_eq!(bench.shell(&format!("{tune} 2> /dev/full")).0, 0);
 }
 
-/// Builds without the feature parse the flags of the queue, hide them, and report what is missing.
 #[cfg(not(feature = "cluster"))]
 #[test]
 fn reports_missing_queue_feature() {

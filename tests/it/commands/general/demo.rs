@@ -21,11 +21,11 @@ fn demo_runs_and_writes_its_files() {
     }
     // Tuned values beat plain piece values.
     let found = bench.told("match --resume d/match");
-    assert!(found["elo"].as_f64().unwrap() > 50.0, "{found}");
+    assert!(found["elo"].f64() > 50.0, "{found}");
     bench.fails_with("demo d", 1, "d: holds something already");
     bench.write("file", "x");
     assert!(bench.fails("demo file", 1).starts_with("gputexel: file: "));
     let told = bench.told("demo e");
-    assert_eq!(told["commands"].as_array().unwrap().len(), 4);
-    assert!(bench.path(told["reports"][0].as_str().unwrap()).exists());
+    assert_eq!(told["commands"].list().len(), 4);
+    assert!(bench.path(told["reports"][0].str()).exists());
 }

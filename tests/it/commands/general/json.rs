@@ -80,7 +80,6 @@ const FILES: [&[&str]; 8] = [
     &["patch", "init", "source/t.c:2"],
 ];
 
-/// Creates the inputs of the commands.
 fn bench() -> Bench {
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 3000, 7);

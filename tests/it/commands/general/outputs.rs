@@ -50,7 +50,7 @@ fn run_folder_is_accepted_as_parameters() {
     bench.tune("d.bin --out run --l2 1e-3");
     let loss = |params: &str| {
         let out = bench.ok(&["--json", "eval", "d.bin", params]);
-        serde_json::from_str::<serde_json::Value>(&out).unwrap()["loss"].as_f64().unwrap()
+        serde_json::from_str::<serde_json::Value>(&out).unwrap()["loss"].f64()
     };
     assert_eq!(loss("run"), loss("run/params.json"));
     bench.tune("d.bin --prior run --out again --epochs 1");

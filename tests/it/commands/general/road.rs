@@ -3,9 +3,7 @@
 use super::tutorial::{Page, commands};
 use crate::common::prelude::*;
 
-/// Number of engines used on the page.
 const ENGINES: usize = 2;
-/// Minimum Elo gain from tuning.
 const GAIN: f64 = 50.0;
 
 #[test]
@@ -29,11 +27,8 @@ fn tuning_walkthrough_gains_strength() {
         }
         if command.starts_with("gputexel --json match") {
             let found: Value = serde_json::from_str(&printed).unwrap();
-            assert!(found["elo"].as_f64().unwrap() >= GAIN, "{command}: {printed}");
-            assert!(
-                found["engines"].as_array().unwrap().iter().all(|engine| engine["failures"] == 0),
-                "{printed}"
-            );
+            assert!(found["elo"].f64() >= GAIN, "{command}: {printed}");
+            assert!(found["engines"].list().iter().all(|engine| engine["failures"] == 0), "{printed}");
             matches += 1;
         }
     }

@@ -47,7 +47,7 @@ fn shards_equal_their_dataset() {
             (&told["positions"], &told["games"], Some(3))
         );
         assert_eq!(bench.names(&folder), ["0001.bin", "0002.bin", "0003.bin"]);
-        let whole = gputexel::dataset::read(&bench.path(&whole)).unwrap();
+        let whole = bench.read(&whole);
         let shards = gputexel::dataset::read_many(&[bench.path(&folder)]).unwrap();
         assert_eq!(whole.len(), shards.len());
         for n in 0..whole.len() {

@@ -26,7 +26,6 @@ if program.wait() != 0:
 sys.stdout.write(shown.decode().replace('\r\n', '\n'))
 ";
 
-/// Returns the output of a command on a terminal with a number of columns, with environment variables.
 fn shown(bench: &Bench, columns: usize, environment: &[(&str, &str)], args: impl Words) -> String {
     let mut python = std::process::Command::new("python3");
     python
@@ -38,7 +37,6 @@ fn shown(bench: &Bench, columns: usize, environment: &[(&str, &str)], args: impl
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Removes colors from a text.
 fn plain(text: &str) -> String {
     regex::Regex::new("\u{1b}\\[[0-9;]*m").unwrap().replace_all(text, "").into_owned()
 }

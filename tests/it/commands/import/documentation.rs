@@ -33,7 +33,7 @@ fn run(language: &str, compiler: &str, args: &[&str]) -> Option<String> {
     let out = bench.ok("check trace.svm --schema schema.json");
     assert!(out.contains("0 of 600 differ"), "{out}");
     bench.ok("import trace.svm --schema schema.json -o d.bin --max-bad-share 0");
-    let data = dataset::read(&bench.path("d.bin")).unwrap();
+    let data = bench.read("d.bin");
     assert_eq!((data.len(), data.metadata().games), (600, 30));
     bench.tune("d.bin --out run --l2 0.01");
     Some(bench.text("trace.svm"))

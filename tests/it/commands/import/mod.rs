@@ -38,5 +38,4 @@ fn refuse(bench: &Bench, args: impl Words, code: i32) -> String {
     err
 }
 
-/// Beginning of a schema.
 const HEAD: &str = r#"{"format": "gputexel-schema", "version": 1, "#;

@@ -3,7 +3,6 @@
 use super::{HEAD, bench, import, refuse};
 use crate::common::prelude::*;
 
-/// Schema of an engine with danger, complexity and a factor.
 fn schema() -> String {
     format!(
         r#"{HEAD}"index_base": 1, "phase": {{"middlegame": 24, "endgame": 0}},
@@ -24,7 +23,6 @@ fn schema() -> String {
     )
 }
 
-/// Returns trace lines of that engine, in integers.
 fn trace(lines: i64) -> String {
     let line = |n: i64| {
         let mixed = n.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -76,9 +74,9 @@ fn an_engine_with_danger_complexity_and_factor_is_imported_and_checked() {
         ],
     );
     let report = bench.told("check t.svm --schema s.json");
-    assert!(report["gradient"]["near_kinks"].as_f64().unwrap() < 0.7, "{report}");
-    assert!(report["gradient"]["largest_difference"].as_f64().unwrap() < 1e-4, "{report}");
-    assert!(report["gradient"]["parameters"].as_u64().unwrap() >= 10, "{report}");
+    assert!(report["gradient"]["near_kinks"].f64() < 0.7, "{report}");
+    assert!(report["gradient"]["largest_difference"].f64() < 1e-4, "{report}");
+    assert!(report["gradient"]["parameters"].u64() >= 10, "{report}");
     assert_eq!(report["evaluation"]["near_kinks"], 0);
 
     // The dataset records how the engine divides, and so does a trace made from it.
@@ -109,11 +107,11 @@ fn an_engine_with_danger_complexity_and_factor_is_imported_and_checked() {
 fn a_trace_of_the_dataset_is_the_same_dataset() {
     let bench = bench(trace(500), &schema());
     import(&bench, "t.svm", "");
-    let first = dataset::read(&bench.path("out.bin")).unwrap();
+    let first = bench.read("out.bin");
     bench.told("trace out.bin -o again.svm --schema again.json");
     bench.write("s.json", bench.bytes("again.json"));
     import(&bench, "again.svm", "");
-    let second = dataset::read(&bench.path("out.bin")).unwrap();
+    let second = bench.read("out.bin");
     assert_eq!(second.metadata().feature_set, first.metadata().feature_set);
     for n in 0..first.len() {
         let row = |data: &dataset::Dataset| data.row(n).entries().collect::<Vec<_>>();
@@ -148,9 +146,9 @@ fn parameters_of_accumulators_are_tuned_and_written_back() {
     let out = bench.ok(args);
     let tuned: serde_json::Value = serde_json::from_slice(&bench.bytes("run/params.json")).unwrap();
     let value = |name: &str, phase: &str| {
-        let all = tuned["parameters"].as_array().unwrap();
+        let all = tuned["parameters"].list();
         let found = all.iter().find(|parameter| parameter["name"] == name).unwrap();
-        found[phase].as_f64().unwrap()
+        found[phase].f64()
     };
     // The change is large in its unit, but not in centipawns.
     assert!((value("attack", "eg") - 41000.0).abs() > 1000.0, "{}", value("attack", "eg"));
@@ -198,7 +196,7 @@ fn reports_mistakes() {
     bench.write("t.svm", trace(300));
     bench.write("s.json", schema().replace("[48, 41]", "0"));
     let report = import(&bench, "t.svm", "");
-    let warning = report["sources"][0]["warnings"][0].as_str().unwrap();
+    let warning = report["sources"][0]["warnings"][0].str();
     assert!(
         warning.starts_with(
             "the relu2 in mg and the relu in eg of 'danger' are never switched on in 300 positions"

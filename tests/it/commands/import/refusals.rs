@@ -49,11 +49,11 @@ fn reports_mistakes_in_lines() {
         let report = import(&bench, "t.svm --max-bad-share 0.4", "");
         let source = &report["sources"][0];
         assert_eq!((source["positions"].as_u64(), source["bad_lines"].as_u64()), (Some(2), Some(1)));
-        assert!(source["complaints"][0].as_str().unwrap().contains(expected.trim_start_matches("t.svm:3: ")));
+        assert!(source["complaints"][0].str().contains(expected.trim_start_matches("t.svm:3: ")));
     }
     let bench = bench(format!("{good}\n"), &schema);
     import(&bench, "t.svm", "");
-    let data = dataset::read(&bench.path("out.bin")).unwrap();
+    let data = bench.read("out.bin");
     // 16 of 256 is one of 16 steps toward the endgame.
     assert_eq!((data.row(0).phase, data.phase_max()), (15, 16));
     assert_eq!(data.row(0).entries().collect::<Vec<_>>(), [(0, 2.5), (1, 1.0)]);

@@ -163,7 +163,7 @@ fn boards_are_named_by_squares() {
     };
     let bench = bench("1 1:1 2:1 65:2\n0 112:1\n", &schema(&format!(", {squares}, \"board\": \"a8\"")));
     import(&bench, "t.svm", "");
-    let read = dataset::read(&bench.path("out.bin")).unwrap();
+    let read = bench.read("out.bin");
     let features = &read.metadata().feature_set.features;
     let names = [0, 1, 63, 64, 111].map(|id| features[id].name.as_str());
     assert_eq!(names, ["knights_a8", "knights_b8", "knights_h1", "pawns_h7", "pawns_a2"]);
@@ -210,7 +210,7 @@ fn boards_are_printed_as_params_json_has_them() {
             .map(|line| line.split_whitespace().collect())
             .take(8)
             .collect();
-        let html = std::fs::read_to_string(bench.path("r/report.html")).unwrap();
+        let html = bench.text("r/report.html");
         let cells = |phase: &str| -> Vec<String> {
             let Some((_, rest)) = html.split_once(&format!("<caption>knight, {phase}")) else {
                 return Vec::new();
@@ -225,9 +225,9 @@ fn boards_are_printed_as_params_json_has_them() {
         let (mg_cells, eg_cells) = (cells("middlegame"), cells("endgame"));
         assert_eq!(mg_cells.len(), if names.contains("squares") { 64 } else { 0 }, "{first}");
         let params = bench.json("r/params.json");
-        for (i, record) in params["parameters"].as_array().unwrap()[..64].iter().enumerate() {
+        for (i, record) in params["parameters"].list()[..64].iter().enumerate() {
             let (rank, file) = square(i);
-            let (mg, eg) = (record["mg"].as_f64().unwrap(), record["eg"].as_f64().unwrap());
+            let (mg, eg) = (record["mg"].f64(), record["eg"].f64());
             assert_eq!((mg, eg), (i as f64, 0.0 - i as f64), "{record}");
             let row = &rows[7 - rank];
             assert_eq!(row.len(), 18, "{out}");
@@ -264,7 +264,7 @@ fn starting_values_are_read_from_the_source() {
     bench.write("eval.c", source);
     bench.told("import-params eval.c --like out.bin -o start.json");
     let start = bench.json("start.json");
-    let value = |i: usize, phase: &str| start["parameters"][i][phase].as_f64().unwrap();
+    let value = |i: usize, phase: &str| start["parameters"][i][phase].f64();
     assert_eq!((value(1, "mg"), value(1, "eg"), value(4, "eg")), (337.0, 281.0, 936.0));
     assert_eq!((value(5, "mg"), value(5, "eg")), (14.0, 14.0));
     // Values tuned from there are written back to their sources.
@@ -297,8 +297,8 @@ fn reads_starting_values_from_several_sources() {
     bench.told((&files, &like));
     let values = || -> Vec<[f64; 2]> {
         let start = bench.json("start.json");
-        let records = start["parameters"].as_array().unwrap().clone();
-        records.iter().map(|own| [own["mg"].as_f64().unwrap(), own["eg"].as_f64().unwrap()]).collect()
+        let records = start["parameters"].list().clone();
+        records.iter().map(|own| [own["mg"].f64(), own["eg"].f64()]).collect()
     };
     // Unused values keep their start: 0 in the middlegame for an endgame parameter.
     let expected = vec![[82.0, 94.0], [337.0, 281.0], [365.0, 297.0], [14.0, 14.0], [0.0, 31.0], [-7.0, 0.0]];

@@ -48,8 +48,7 @@ fn keeps_coefficients_that_half_precision_would_change() {
     let report = import(&bench, "t.svm", "");
     assert_eq!(report["coefficients"], "f32");
     assert_eq!(report["first_inexact"], "t.svm: 2049 of 'p 3'");
-    let (half, single) =
-        (dataset::read(&bench.path("half.bin")).unwrap(), dataset::read(&bench.path("out.bin")).unwrap());
+    let (half, single) = (bench.read("half.bin"), dataset::read(&bench.path("out.bin")).unwrap());
     assert!(single.has_single_precision() && !half.has_single_precision());
     let row = |data: &dataset::Dataset, n: usize| data.row(n).entries().collect::<Vec<_>>();
     (0..2990).for_each(|n| assert_eq!(row(&half, n), row(&single, n)));
@@ -103,7 +102,7 @@ fn points_of_view_and_phases_come_from_the_position() {
     let bench = bench(lines(false, false), &schema("\"white\"", "0..1"));
     import(&bench, "t.svm", "");
     let wanted = tensors(&bench.path("out.bin"));
-    let data = dataset::read(&bench.path("out.bin")).unwrap();
+    let data = bench.read("out.bin");
     assert_eq!(data.phases(), [24, 0, 0, 4, 4]);
     assert_eq!(data.results(), [0.5, 1.0, 1.0, 0.0, 0.25]);
     assert_eq!(data.static_evaluations(), [7.0, 407.0, 407.0, -893.0, -893.0]);
@@ -126,7 +125,7 @@ fn points_of_view_and_phases_come_from_the_position() {
     bench.write("s.json", blind);
     bench.write("t.svm", lines(true, false));
     assert_eq!(import(&bench, "t.svm", "")["relative"], true);
-    assert_eq!(dataset::read(&bench.path("out.bin")).unwrap().row(2).offset, -7.0);
+    assert_eq!(bench.read("out.bin").row(2).offset, -7.0);
 }
 
 /// Results in the side to move's view, if the schema says White's, or for Black.
@@ -176,7 +175,7 @@ fn tables_of_one_kind_of_index_become_features() {
     );
     let bench = bench("1 0:1 2:2 4:5 6:-1 8:24 9:77\n0 0:1 2:-1 7:1\n", &schema);
     import(&bench, "t.svm", "");
-    let data = dataset::read(&bench.path("out.bin")).unwrap();
+    let data = bench.read("out.bin");
     let set = &data.metadata().feature_set;
     let names: Vec<(&str, &str)> = set.features.iter().map(|f| (f.name.as_str(), f.group.as_str())).collect();
     let wanted = [
@@ -216,19 +215,18 @@ fn tuning_follows_the_schema() {
     for optimizer in ["gauss-newton", "adam"] {
         let run = format!("run-{optimizer}");
         let report = bench.tune(&["out.bin", "--out", &run, "--optimizer", optimizer, "--k", "0.8"]);
-        assert!(report["loss"].as_f64().unwrap() < report["loss_before"].as_f64().unwrap(), "{report}");
+        assert!(report["loss"].f64() < report["loss_before"].f64(), "{report}");
         let params = bench.json(&format!("{run}/params.json"));
-        let list = params["parameters"].as_array().unwrap();
-        let of = |i: usize| (list[i]["mg"].as_f64().unwrap(), list[i]["eg"].as_f64().unwrap());
-        assert_eq!((list[1]["name"].as_str().unwrap(), of(1)), ("p \"1\" <b>", (10.0, 11.0)));
+        let list = params["parameters"].list();
+        let of = |i: usize| (list[i]["mg"].f64(), list[i]["eg"].f64());
+        assert_eq!((list[1]["name"].str(), of(1)), ("p \"1\" <b>", (10.0, 11.0)));
         assert_eq!(of(2).0, of(2).1);
         assert_ne!(of(2).0, 5.0);
         let near = |value: f64| (28.999..=31.001).contains(&value);
         assert!(near(of(3).0) && near(of(3).1), "{:?}", of(3));
         assert_eq!(of(4).1, 35.0);
         assert_ne!(of(4).0, 40.0);
-        let all: Vec<f64> =
-            list.iter().flat_map(|p| [p["mg"].as_f64().unwrap(), p["eg"].as_f64().unwrap()]).collect();
+        let all: Vec<f64> = list.iter().flat_map(|p| [p["mg"].f64(), p["eg"].f64()]).collect();
         let first = first.get_or_insert_with(|| all.clone());
         assert_eq!(first.len(), 2 * PARAMETERS);
     }
@@ -268,7 +266,7 @@ fn datasets_round_trip_through_traces() {
     let data = bench.dataset("pst.bin", FeatureKind::Pst, 800, 5);
     bench.ok("trace pst.bin -o t.svm --schema s.json");
     import(&bench, "t.svm", "");
-    let again = dataset::read(&bench.path("out.bin")).unwrap();
+    let again = bench.read("out.bin");
     assert_eq!(again.len(), data.len());
     let prior = gputexel::model::Prior::default();
     let theta = prior.theta(&data.metadata().feature_set).unwrap();
@@ -291,11 +289,11 @@ fn datasets_round_trip_through_traces() {
         schema().replace("\"prior\": [0, 3]", "\"prior\": [0, 3], \"phases\": \"eg\", \"max\": 9"),
     );
     import(&bench, "t.svm", "");
-    let (first, set) = (tensors(&bench.path("out.bin")), dataset::read(&bench.path("out.bin")).unwrap());
+    let (first, set) = (tensors(&bench.path("out.bin")), bench.read("out.bin"));
     bench.ok("trace out.bin -o t.svm --schema s.json --force");
     import(&bench, "t.svm", "");
     assert!(tensors(&bench.path("out.bin")) == first);
-    let again = dataset::read(&bench.path("out.bin")).unwrap();
+    let again = bench.read("out.bin");
     assert_eq!(again.metadata().feature_set, set.metadata().feature_set);
 }
 
@@ -322,7 +320,6 @@ fn a_first_schema_fits_its_trace() {
     bench.fails_with("import --schema-from t.svm -o x.json", 1, "is not a trace");
 }
 
-/// Runs a script if Python has scikit-learn.
 fn sklearn(bench: &Bench, script: &str) -> bool {
     let has = std::process::Command::new("python3").args(["-c", "import sklearn.datasets"]).output();
     if !has.is_ok_and(|output| output.status.success()) {

@@ -34,7 +34,6 @@ fn bench() -> Option<Bench> {
     Some(bench)
 }
 
-/// Returns the command that runs the engine in a mode.
 fn command(bench: &Bench, mode: &str) -> String {
     format!("{} {mode}", bench.path("tracer").display())
 }
@@ -82,7 +81,7 @@ fn a_command_gives_the_dataset_of_its_trace() {
     bench.write("some.txt", format!("{}nonsense [1]\n", fens.concat()));
     let report = import(&bench, "some.txt", &command(&bench, "ok"), "g.bin");
     assert_eq!(report["positions"].as_u64(), Some(fens.len() as u64));
-    assert!(report["sources"][0]["warnings"][0].as_str().unwrap().starts_with("1 not traced: "), "{report}");
+    assert!(report["sources"][0]["warnings"][0].str().starts_with("1 not traced: "), "{report}");
     // Only the positions that the engine skips are missing.
     let count = wanted_count(&bench);
     let fewer = import(&bench, "p.fens", &command(&bench, "leave-out"), "f.bin");
@@ -101,18 +100,18 @@ fn rounds_trace_with_the_tuned_values() {
     import(&bench, "p.fens", &command, "d.bin");
     let rounds = ["--requiesce", "2", "--trace-command", &command, "--l2", "1e-6"];
     let report = bench.tune(("d.bin --out r", &rounds));
-    let done = report["rounds"].as_array().unwrap();
+    let done = report["rounds"].list();
     assert_eq!(done.len(), 2, "{report}");
     assert_eq!(bench.json("r/run.json")["requiesce"]["from"], "the trace command");
     // A bishop was worth nothing, and is captured once it is worth something.
-    assert!(done[0]["changed"].as_u64().unwrap() > 10, "{report}");
+    assert!(done[0]["changed"].u64() > 10, "{report}");
     assert!(done[1]["changed"].as_u64() < done[0]["changed"].as_u64(), "{report}");
     // The positions of a round are those of the engine with the values found by the previous round.
     bench.tune("d.bin --out plain --l2 1e-6");
     for (before, after) in [("plain", "r/round-1"), ("r/round-1", "r/round-2")] {
         let parameters = bench.json(&format!("{before}/params.json"));
-        let line = |p: &Value| format!("{} {} {}\n", p["mg"], p["eg"], p["name"].as_str().unwrap());
-        let lines: String = parameters["parameters"].as_array().unwrap().iter().map(line).collect();
+        let line = |p: &Value| format!("{} {} {}\n", p["mg"], p["eg"], p["name"].str());
+        let lines: String = parameters["parameters"].list().iter().map(line).collect();
         bench.write("values.txt", lines);
         bench.write("t.svm", traced(&bench, "p.fens", &["values.txt"]));
         bench.told("import t.svm --schema s.json -o wanted.bin --force");

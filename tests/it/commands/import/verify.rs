@@ -5,7 +5,6 @@ use crate::common::prelude::*;
 use crate::common::traces::{Made, PARAMETERS, make, schema, text, theta};
 use std::fmt::Write as _;
 
-/// Index of the evaluation in the trace, after all coefficients.
 const EVAL: usize = 5 + PARAMETERS;
 
 /// Returns the trace of an engine that evaluates with θ, in whole centipawns.
@@ -69,9 +68,8 @@ fn distinguishes_engines_with_the_tuned_values() {
     assert_eq!((code, &found["verdict"]), (1, &"start".into()));
     assert!(err.contains("still evaluates with the values from before"), "{err}");
     // Errors concern the same evaluations.
-    let (engine, start) =
-        (found["errors"]["engine"].as_f64().unwrap(), found["errors"]["start"].as_f64().unwrap());
-    assert!((engine - start).abs() < 1e-3 && engine != found["errors"]["tuned"].as_f64().unwrap());
+    let (engine, start) = (found["errors"]["engine"].f64(), found["errors"]["start"].f64());
+    assert!((engine - start).abs() < 1e-3 && engine != found["errors"]["tuned"].f64());
 }
 
 #[test]
@@ -86,14 +84,13 @@ fn names_tables_and_values_that_were_not_written() {
     let (code, found, err) = verify(&bench, &traced(&made, &table), "");
     assert_eq!((code, &found["explained"]), (1, &true.into()), "{found}");
     // Ten values explain as much as the table.
-    let names: Vec<&str> =
-        found["suspects"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
+    let names: Vec<&str> = found["suspects"].list().iter().map(|one| one["name"].str()).collect();
     assert!(names == ["group 1"] || names.iter().all(|name| name.starts_with("p ")), "{err} {names:?}");
     let mut value = tuned.clone();
     value[7] += 9.0;
     let (code, found, err) = verify(&bench, &traced(&made, &value), "");
     assert_eq!((code, &found["explained"]), (1, &true.into()));
-    let suspects = found["suspects"].as_array().unwrap();
+    let suspects = found["suspects"].list();
     assert_eq!((suspects.len(), &suspects[0]["name"]), (1, &"p 7.mg".into()), "{found}");
     assert_eq!(
         (suspects[0]["found_cp"].as_f64(), suspects[0]["tuned_cp"].as_f64()),
@@ -165,7 +162,7 @@ fn positions_with_evaluations_need_no_trace() {
     bench.told("extract bare.txt --model material -o d.bin");
     bench.told("tune d.bin --k 1 --prior-strength none --round naive --out run");
     let values = bench.json("run/params.json")["parameters"].clone();
-    let value = |role: usize, phase: &str| values[role][phase].as_f64().unwrap();
+    let value = |role: usize, phase: &str| values[role][phase].f64();
     // The program's own evaluation of material, in another form.
     let evaluation = |fen: &str, own: &dyn Fn(usize, &str) -> f64| {
         let board = fen.split(' ').next().unwrap();
@@ -250,11 +247,11 @@ fn names_changed_values_absent_from_the_trace() {
         let _ = writeln!(trace, "{}", line.replace(&format!(" {EVAL}:{shown}"), &format!(" {EVAL}:{used}")));
     }
     let (code, found, err) = verify(&bench, &trace, "");
-    let unseen = found["unseen"].as_array().unwrap();
+    let unseen = found["unseen"].list();
     assert_eq!((code, unseen.len(), &unseen[0]["name"]), (1, 1, &"p 7".into()), "{found}");
     assert_eq!(unseen[0]["from"], serde_json::json!([priors()[7], priors()[7 + PARAMETERS]]));
     assert!(err.contains("the trace never shows these changed values of the run: p 7 (mg 70 -> "), "{err}");
     // Also reported if everything else is right.
     let (code, found, _) = verify(&bench, &traced(&made, &tuned), "");
-    assert_eq!((code, found["unseen"].as_array().unwrap().len()), (0, 1), "{found}");
+    assert_eq!((code, found["unseen"].list().len()), (0, 1), "{found}");
 }

@@ -2,7 +2,6 @@
 
 use crate::common::prelude::*;
 
-/// Returns the numbers between the braces of an array.
 fn numbers(source: &str, array: &str) -> Vec<i64> {
     let (_, rest) = source.split_once(array).expect("the array is there");
     let body = &rest[rest.find('{').unwrap() + 1..rest.find('}').unwrap()];

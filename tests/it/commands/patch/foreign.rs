@@ -6,7 +6,6 @@ use std::os::unix::fs::symlink;
 
 const VICTIM: &str = "precious\n";
 
-/// Creates a bench with files outside the tree that must not be touched.
 fn with_victims() -> Bench {
     let bench = bench();
     bench.write("victim.txt", VICTIM);
@@ -165,7 +164,7 @@ fn copies_are_in_the_state_of_the_user() {
     assert_eq!(bench.text("source/s.cpp"), SOURCE);
     let (code, out, err) = run("\"$PWD/state\"");
     assert_eq!((code, err.as_str()), (0, ""));
-    let backup = serde_json::from_str::<Value>(&out).unwrap()["backup"].as_str().unwrap().to_string();
+    let backup = serde_json::from_str::<Value>(&out).unwrap()["backup"].str().to_string();
     let root = bench.path("state/gputexel/patch");
     assert!(Path::new(&backup).canonicalize().unwrap().starts_with(root.canonicalize().unwrap()), "{backup}");
     use std::os::unix::fs::PermissionsExt as _;

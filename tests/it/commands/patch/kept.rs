@@ -20,7 +20,7 @@ fn twins() -> Bench {
 
 /// Returns the folder with the old files of a command, from its report.
 fn backup(report: &Value) -> PathBuf {
-    PathBuf::from(report["backup"].as_str().unwrap())
+    PathBuf::from(report["backup"].str())
 }
 
 #[test]

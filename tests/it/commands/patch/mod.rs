@@ -19,7 +19,6 @@ fn tune_of(blocks: &str) -> String {
     format!("{}{blocks}", TUNE.split_once("#context").unwrap().0)
 }
 
-/// Creates `x.tune` and `source/s.cpp`.
 fn bench() -> Bench {
     let bench = Bench::new();
     std::fs::create_dir(bench.path("source")).unwrap();
@@ -196,7 +195,7 @@ fn apply_requires_the_output_of_tune() {
         bench.fails_with(&["patch", "init", "source/s.cpp:8", "-o", "source/s.cpp", how], 2, why);
     }
     // The first command cannot be undone before the second.
-    let first = written["backup"].as_str().unwrap();
+    let first = written["backup"].str();
     bench.fails_with(&["patch", "undo", first], 1, "0002-apply came later");
 }
 
@@ -363,7 +362,6 @@ fn bad_input_is_named_and_nothing_is_written() {
     assert_eq!(bench.text("source/s.cpp"), SOURCE);
 }
 
-/// Returns all files below a folder with their bytes.
 fn contents(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -447,7 +445,6 @@ fn restores_the_tree_after_a_kill() {
     assert_eq!(contents(bench.folder.path()), before);
 }
 
-/// Runs the commands of the walk-through in `docs/patch.md` and compares their output.
 #[cfg(unix)]
 #[test]
 #[ignore = "full"]

@@ -26,7 +26,7 @@ fn changes_losses_and_errors_match_the_files() {
     let bench = bench();
     let found = compare(&bench, "a b/params.json --dataset d.bin --top 1000");
     let (a, b) = (bench.json("a/params.json"), bench.json("b/params.json"));
-    let lists = [&a, &b].map(|file| file["parameters"].as_array().unwrap().clone());
+    let lists = [&a, &b].map(|file| file["parameters"].list().clone());
     let mut squares = 0.0;
     let mut expected = Vec::new();
     for (a, b) in lists[0].iter().zip(&lists[1]) {
@@ -37,16 +37,12 @@ fn changes_losses_and_errors_match_the_files() {
                 .as_f64()
                 .zip(b["errors"][phase].as_f64())
                 .map(|(x, y)| (x * x + y * y).sqrt());
-            expected.push((
-                format!("{}.{phase}", a["name"].as_str().unwrap()),
-                change,
-                error.map(|e| change / e),
-            ));
+            expected.push((format!("{}.{phase}", a["name"].str()), change, error.map(|e| change / e)));
         }
     }
     assert_eq!(found["values"], 768);
     assert!((number(&found["rms"]) - (squares / 768.0f64).sqrt()).abs() < 1e-9);
-    let changes = found["changes"].as_array().unwrap();
+    let changes = found["changes"].list();
     assert_eq!(changes.len(), 768);
     assert!(changes.is_sorted_by(|x, y| number(&x["change"]).abs() >= number(&y["change"]).abs()));
     for (name, change, in_errors) in &expected {
@@ -84,11 +80,9 @@ fn piece_values_stand_for_parameters() {
     bench.dataset("d.bin", FeatureKind::Material, 2000, 7);
     bench.tune("d.bin --out a --l2 1e-3");
     let tuned = bench.json("a/params.json");
-    let sum =
-        |of: &dyn Fn(&Value) -> f64| tuned["parameters"].as_array().unwrap().iter().map(of).sum::<f64>();
+    let sum = |of: &dyn Fn(&Value) -> f64| tuned["parameters"].list().iter().map(of).sum::<f64>();
     let size = |worth: &dyn Fn(&str) -> f64| {
-        let square =
-            |p: &Value, phase: &str| (number(&p[phase]) - worth(p["name"].as_str().unwrap())).powi(2);
+        let square = |p: &Value, phase: &str| (number(&p[phase]) - worth(p["name"].str())).powi(2);
         (sum(&|p| square(p, "mg") + square(p, "eg")) / 12.0).sqrt()
     };
     let worth = |name: &str| match name {
@@ -130,7 +124,7 @@ fn text_boards_and_page_agree() {
     // h8 of the rooks, from the files.
     let value = |side: &str| {
         let file = bench.json(&format!("{side}/params.json"));
-        let list = file["parameters"].as_array().unwrap();
+        let list = file["parameters"].list();
         number(&list.iter().find(|p| p["name"] == "rook_h8").unwrap()["mg"])
     };
     let change = (value("b") - value("a")).round() as i64;
@@ -164,7 +158,7 @@ fn reports_other_features_and_unmatched_parameters() {
     list[0]["errors"] = Value::Null;
     bench.write("less.json", file.to_string());
     let found = compare(&bench, "a less.json");
-    assert_eq!(found["only_a"].as_array().unwrap().len(), 65);
+    assert_eq!(found["only_a"].list().len(), 65);
     assert_eq!(found["only_b"], serde_json::json!(["<b>\"pawn\""]));
     assert_has(
         &bench.ok("compare a less.json --dataset d.bin --html l.html"),
@@ -215,23 +209,23 @@ fn more_than_two_are_compared_in_a_table() {
     assert!(place("strong") < place("middle/params.json") && place("middle") < place("weak"), "{out}");
     assert!(out.contains("squared loss on 2,000 positions of d.bin") && out.ends_with("all.html\n"), "{out}");
     let told = bench.told(("compare", (&all, "--dataset d.bin")));
-    let compared = told["compared"].as_array().unwrap();
+    let compared = told["compared"].list();
     assert_eq!(compared.len(), 3);
-    assert!(compared[1]["over_best"].is_null() && compared[0]["over_best"]["mean"].as_f64().unwrap() > 0.0);
-    assert!(compared[2]["epochs"].is_null() && compared[0]["epochs"].as_u64().unwrap() > 0);
+    assert!(compared[1]["over_best"].is_null() && compared[0]["over_best"]["mean"].f64() > 0.0);
+    assert!(compared[2]["epochs"].is_null() && compared[0]["epochs"].u64() > 0);
     // The losses agree with those of pairwise comparisons.
     let two = bench.told("compare weak strong --dataset d.bin");
     assert_eq!(compared[0]["loss"], two["losses"]["a"]["loss"]);
     let difference = &two["losses"]["difference"];
     assert_eq!(
-        compared[0]["over_best"]["mean"].as_f64().unwrap(),
-        -difference["mean"].as_f64().unwrap(),
+        compared[0]["over_best"]["mean"].f64(),
+        -difference["mean"].f64(),
         "B less A, and A less the best, which is B"
     );
     let page = bench.text("all.html");
     assert_has(&page, ["role=\"rowheader\">strong<", "Training loss over steps"]);
     let told = bench.told("compare material material:90,300,300,500,900 strong --dataset d.bin");
-    assert!(told["compared"][0]["over_best"]["mean"].as_f64().unwrap() > 0.0, "{told}");
+    assert!(told["compared"][0]["over_best"]["mean"].f64() > 0.0, "{told}");
     bench.fails_with("compare material zero material", 2, "at least one");
     bench.fails_with(("compare", (&all, "--board knight")), 2, "--board");
     bench.fails_with("compare weak strong none", 1, "none");

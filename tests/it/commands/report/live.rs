@@ -3,7 +3,6 @@
 use crate::common::prelude::*;
 use std::io::{Read, Write};
 
-/// A run that does not end by itself.
 const LONG: &str = "--backend cpu --threads=1 --optimizer adam --k 0.8 --epochs 1000000 --checkpoint-every 0.2 --window 1000000";
 
 fn bench() -> Bench {
@@ -35,7 +34,6 @@ fn ask(port: u16, host: &str) -> Option<String> {
     Some(answer)
 }
 
-/// Returns the number of epochs on the page.
 fn epochs(page: &str) -> Option<u64> {
     let (before, _) = page.split_once(" of at most ")?;
     before.rsplit(' ').next()?.replace(',', "").parse().ok()

@@ -13,7 +13,6 @@ fn brightness(pixels: &[[u8; 3]]) -> f64 {
     sum / (3.0 * pixels.len() as f64)
 }
 
-/// Returns the number of distinct colors, coarsely.
 fn colors(pixels: &[[u8; 3]]) -> usize {
     let coarse = pixels.iter().map(|p| p.map(|value| value >> 3));
     coarse.collect::<std::collections::HashSet<_>>().len()
@@ -47,7 +46,7 @@ fn served(bench: &Bench) -> String {
     let mut line = String::new();
     BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
     let told: serde_json::Value = serde_json::from_str(&line).unwrap();
-    let address = told["address"].as_str().unwrap().trim_start_matches("http://").trim_end_matches('/');
+    let address = told["address"].str().trim_start_matches("http://").trim_end_matches('/');
     let mut stream = std::net::TcpStream::connect(address).unwrap();
     write!(stream, "GET / HTTP/1.1\r\nHost: {address}\r\n\r\n").unwrap();
     let mut answer = String::new();
@@ -121,7 +120,6 @@ fn reports_are_legible_and_self_contained() {
     }
 }
 
-/// The checks of the test above detect the faults that they look for.
 #[test]
 #[ignore = "full"]
 fn detects_blank_wide_and_requesting_pages() {

@@ -16,12 +16,12 @@ fn bench() -> Bench {
 fn report_shows_curves_factor_and_worth_of_parts() {
     let bench = bench();
     let told = bench.tune("d.bin --out r --prior start.json --l2 1e-4 --holdout 0.2 --epochs 3");
-    let parts = told["program"]["worth"]["parts"].as_array().unwrap();
+    let parts = told["program"]["worth"]["parts"].list();
     assert_eq!(told["program"]["worth"]["held_out"], true);
     assert_eq!(parts.len(), 9);
-    assert_eq!(told["program"]["terms"].as_array().unwrap().len(), 4);
+    assert_eq!(told["program"]["terms"].list().len(), 4);
     assert_eq!(told["program"]["terms"][0]["dead"], serde_json::json!([false, false]));
-    assert!(told["program"]["factor"]["mean"][1].as_f64().unwrap() > 0.0);
+    assert!(told["program"]["factor"]["mean"][1].f64() > 0.0);
     let page = bench.text("r/report.html");
     let section = page.split("<section id=\"program\"").nth(1).expect("no section");
     let section = section.split("</section>").next().unwrap();
@@ -40,7 +40,7 @@ fn report_shows_curves_factor_and_worth_of_parts() {
         assert!(section.contains(text), "{text}");
     }
     for part in parts {
-        let cost = format!("{:+.8}", part["cost"].as_f64().unwrap());
+        let cost = format!("{:+.8}", part["cost"].f64());
         assert!(section.contains(&cost), "{cost}");
     }
     // Rendered again from the folder and the dataset.

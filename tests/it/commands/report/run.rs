@@ -84,7 +84,7 @@ fn a_run_leaves_a_report_with_its_numbers() {
         ],
     );
     for number in [&done["loss_before"], &done["loss"], &done["held_out_before"], &done["held_out"]] {
-        let text = format!("{:.8}", number.as_f64().unwrap());
+        let text = format!("{:.8}", number.f64());
         assert!(html.contains(&text), "{text}");
     }
     // Boards hold the values of params.json, square by square. (Held-out games may keep the prior, which is
@@ -92,11 +92,11 @@ fn a_run_leaves_a_report_with_its_numbers() {
     bench.tune("d.bin --out boards --l2 1e-4");
     let boards = report(&bench, "boards/report.html");
     let file = bench.json("boards/params.json");
-    let list = file["parameters"].as_array().unwrap();
+    let list = file["parameters"].list();
     let of = |group: &str, value: &dyn Fn(&serde_json::Value) -> String| -> Vec<String> {
         list.iter().filter(|p| p["group"] == group).map(value).collect()
     };
-    let whole = |value: &serde_json::Value| format!("{:.0}", value.as_f64().unwrap().round() + 0.0);
+    let whole = |value: &serde_json::Value| format!("{:.0}", value.f64().round() + 0.0);
     for group in ["pawn", "knight", "king"] {
         assert_eq!(board_after(&boards, &format!(">{group}, middlegame")), of(group, &|p| whole(&p["mg"])));
         assert_eq!(board_after(&boards, &format!(">{group}, endgame")), of(group, &|p| whole(&p["eg"])));
@@ -224,7 +224,7 @@ fn swarms_and_sweeps_have_pictures_of_their_own() {
     {
         assert!(html.contains(part), "{part}");
     }
-    let best = std::fs::read_to_string(bench.path("s/runs.csv")).unwrap();
+    let best = bench.text("s/runs.csv");
     let first = best.lines().nth(1).unwrap().split(',').nth(2).unwrap().to_string();
     assert!(html.contains(&format!("<td>{first}</td>")), "{first}");
     bench.ok("report s -o again.html");

@@ -89,7 +89,6 @@ fn serves_only_runs_of_the_folder() {
     assert!(ask(port, "GET /", &own).is_none());
 }
 
-/// An endless page or an endless read would block all later requests.
 #[cfg(unix)]
 #[test]
 #[ignore = "full"]

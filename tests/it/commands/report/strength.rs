@@ -5,7 +5,6 @@ use crate::common::prelude::*;
 use gputexel::dataset::read;
 use gputexel::objective::score;
 
-/// Creates a bench with the positions of the project's sample, d.bin.
 fn bench() -> Bench {
     let bench = Bench::new();
     let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/data/sample.bin");
@@ -17,14 +16,13 @@ fn page(bench: &Bench, name: &str) -> String {
     bench.text(name)
 }
 
-/// Returns the section of the page, without the rest.
 fn section(html: &str) -> &str {
     let start = html.split("<section id=\"strength\">").nth(1).expect("the section");
     start.split("</section>").next().unwrap()
 }
 
 fn numbers(value: &Value) -> Vec<f64> {
-    value.as_array().unwrap().iter().map(|number| number.as_f64().unwrap()).collect()
+    value.list().iter().map(|number| number.f64()).collect()
 }
 
 /// Returns the cells of the board with a caption, a1 first.
@@ -44,11 +42,11 @@ fn slope(bench: &Bench, folder: &str) -> f64 {
     let data = read(&bench.path("d.bin")).unwrap();
     let config = &bench.json(&format!("{folder}/run.json"))["config"];
     let prior = numbers(&config["start"]);
-    let k = config["k"].as_f64().unwrap();
-    let list = bench.json(&format!("{folder}/params.json"))["parameters"].as_array().unwrap().clone();
-    let values = |phase: &str| list.iter().map(|p| p[phase].as_f64().unwrap()).collect::<Vec<f64>>();
+    let k = config["k"].f64();
+    let list = bench.json(&format!("{folder}/params.json"))["parameters"].list().clone();
+    let values = |phase: &str| list.iter().map(|p| p[phase].f64()).collect::<Vec<f64>>();
     let tuned = [values("mg"), values("eg")].concat();
-    let (share, seed) = (config["holdout"].as_f64().unwrap(), config["seed"].as_u64().unwrap());
+    let (share, seed) = (config["holdout"].f64(), config["seed"].u64());
     let split = Split::try_new(&data, share, 1, seed).unwrap();
     let (mut product, mut square) = (0.0, 0.0);
     for n in split.training() {
@@ -72,27 +70,27 @@ fn pages_show_chosen_weights_and_their_effect() {
     let html = page(&bench, "r/report.html");
     let text = section(&html);
     assert!(html.len() < 1_500_000, "{} bytes", html.len());
-    for kind in strength["kinds"].as_array().unwrap() {
-        let name = kind["kind"].as_str().unwrap();
-        let of_run = record["config"]["penalties"].as_array().unwrap().iter().find(|p| p["kind"] == name);
-        let weight = of_run.map_or("0".to_string(), |p| format!("{:.1e}", p["weight"].as_f64().unwrap()));
+    for kind in strength["kinds"].list() {
+        let name = kind["kind"].str();
+        let of_run = record["config"]["penalties"].list().iter().find(|p| p["kind"] == name);
+        let weight = of_run.map_or("0".to_string(), |p| format!("{:.1e}", p["weight"].f64()));
         let row = text.split(&format!("scope=\"row\">{name}<")).nth(1).unwrap_or_else(|| panic!("no {name}"));
-        let worth = format!("<td>{:+.8}</td>", kind["worth"].as_f64().unwrap());
+        let worth = format!("<td>{:+.8}</td>", kind["worth"].f64());
         assert!(row.split("</tr>").next().unwrap().ends_with(&format!("<td>{weight}</td>{worth}")), "{row}");
     }
-    let gain = |key: &str| format!("{:.8}", strength["gain"][key].as_f64().unwrap());
+    let gain = |key: &str| format!("{:.8}", strength["gain"][key].f64());
     assert!(text.contains(&format!("<dd>{} → {} (", gain("before"), gain("after"))), "{text}");
-    let effective = strength["effective"].as_f64().unwrap();
+    let effective = strength["effective"].f64();
     assert!(text.contains(&format!("<dd>{effective:.0} of {}</dd>", strength["coordinates"])));
-    for point in strength["curve"].as_array().unwrap() {
+    for point in strength["curve"].list() {
         assert!(text.contains("Held-out loss by strength of the prior"));
-        let loss = format!("{:.8}", point[1].as_f64().unwrap());
+        let loss = format!("{:.8}", point[1].f64());
         assert!(text.contains(loss.trim_end_matches('0')), "{loss}");
     }
     // Boards, square by square.
     let free = numbers(&strength["unpenalized"]);
     let file = bench.json("r/params.json");
-    let list = file["parameters"].as_array().unwrap();
+    let list = file["parameters"].list();
     let whole = |value: f64| match value.round() + 0.0 {
         more if more > 9999.0 => "&gt;9999".to_string(),
         less if less < -9999.0 => "&lt;-9999".to_string(),
@@ -100,7 +98,7 @@ fn pages_show_chosen_weights_and_their_effect() {
     };
     for (offset, key, phase) in [(0, "mg", "middlegame"), (list.len(), "eg", "endgame")] {
         let knights = || list.iter().enumerate().filter(|(_, p)| p["group"] == "knight");
-        let tuned: Vec<String> = knights().map(|(_, p)| whole(p[key].as_f64().unwrap())).collect();
+        let tuned: Vec<String> = knights().map(|(_, p)| whole(p[key].f64())).collect();
         let without: Vec<String> = knights().map(|(id, _)| whole(free[offset + id])).collect();
         assert_eq!(board(text, &format!("knight, tuned, {phase}")), tuned);
         assert_eq!(board(text, &format!("knight, without penalties, {phase}")), without);
@@ -109,15 +107,15 @@ fn pages_show_chosen_weights_and_their_effect() {
     // The worth of each group.
     let ablation = bench.json("r/ablation.json");
     assert_eq!(done["ablation"], ablation);
-    for group in ablation["groups"].as_array().unwrap() {
-        let (name, cost) = (group["group"].as_str().unwrap(), group["cost"].as_f64().unwrap());
+    for group in ablation["groups"].list() {
+        let (name, cost) = (group["group"].str(), group["cost"].f64());
         let row =
             format!("<th scope=\"row\">{name}</th><td>{}</td><td>{cost:+.8}</td>", group["coordinates"]);
         assert!(text.contains(&row), "{row}");
     }
     // The scale of the scores, by its definition.
     let ratio = slope(&bench, "r");
-    let told = done["score_ratio"].as_f64().unwrap();
+    let told = done["score_ratio"].f64();
     assert!((told - ratio).abs() < 1e-9, "{told} {ratio}");
     assert!(text.contains(&format!("Scores are {ratio:.2} times those of the prior")), "{text}");
 

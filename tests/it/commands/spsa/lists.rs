@@ -55,7 +55,7 @@ fn plans_missing_settings_and_takes_values() {
         (report["from"].as_str(), report["parameters"][0]["c_end"].as_f64()),
         (Some("bspsa"), Some(22.0))
     );
-    assert!((report["parameters"][0]["r_end"].as_f64().unwrap() / 7.3e-5 - 1.0).abs() < 0.02);
+    assert!((report["parameters"][0]["r_end"].f64() / 7.3e-5 - 1.0).abs() < 0.02);
     assert!(report["notes"].to_string().contains("planned: r_end"), "{report}");
     // A log of spsa.pl in which the last iteration is not on the last line.
     bench.write("log", "1,31\n3,77.25\n2,40\n");
@@ -115,9 +115,9 @@ fn configurations_of_the_scripts_are_simulated() {
     let out = bench.ok((&flags, "zamar.conf"));
     let cells: Value = serde_json::from_str(&out).unwrap();
     let cells = &cells["settings"];
-    assert_eq!(cells.as_array().unwrap().len(), 1);
+    assert_eq!(cells.list().len(), 1);
     assert_eq!((cells[0]["method"].as_str(), cells[0]["a"].as_f64()), (Some("spsa"), Some(300.0)));
-    assert!((cells[0]["elo_at_start"].as_f64().unwrap() + 2.0 + 8.0 * 0.805 * 0.805).abs() < 1e-9);
+    assert!((cells[0]["elo_at_start"].f64() + 2.0 + 8.0 * 0.805 * 0.805).abs() < 1e-9);
     // Other flags override it.
     let (_, out, _) = bench.run((&flags, "zamar.conf -A 7 -N 100"));
     let cells: Value = serde_json::from_str(&out).unwrap();
@@ -155,7 +155,6 @@ fn the_built_in_engine_is_set_up() {
 mod engines {
     use super::*;
 
-    /// Writes a script that speaks UCI.
     fn engine(bench: &Bench, options: &str) -> String {
         let text = format!(
             "while IFS= read -r line; do case \"$line\" in\n\
@@ -273,8 +272,7 @@ mod engines {
         let (code, out, _) = bench.run(&["--json", "spsa", "init", "--engine", toga]);
         let report: Value = serde_json::from_str(&out).unwrap();
         assert_eq!(code, 0);
-        let left_out: Vec<&str> =
-            report["left_out"].as_array().unwrap().iter().map(|v| v.as_str().unwrap()).collect();
+        let left_out: Vec<&str> = report["left_out"].texts();
         assert_eq!(
             left_out,
             ["Hash", "Search Time", "Search Depth", "Bitbases Cache Size", "MultiPV", "Number of Threads"]

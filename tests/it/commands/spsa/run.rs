@@ -67,8 +67,7 @@ fn concurrent_pairs_count_exactly_once() {
     let last = bench.text("r/log.csv");
     let last: Vec<f64> =
         last.lines().last().unwrap().split(',').skip(1).map(|value| value.parse().unwrap()).collect();
-    let values: Vec<f64> =
-        state["parameters"].as_array().unwrap().iter().map(|p| p["value"].as_f64().unwrap()).collect();
+    let values: Vec<f64> = state["parameters"].list().iter().map(|p| p["value"].f64()).collect();
     assert_eq!(last, values);
     // The journal contains the same results as the run's output.
     let (code, out, _) = bench.run("--json spsa report r");
@@ -95,7 +94,7 @@ fn strength_is_followed() {
     bench.write("run.toml", format!("{head}{tail}"));
     let state = bench.told("spsa run run.toml --out r");
     let queen = &state["parameters"][0];
-    let number = |name: &str| queen[name].as_f64().unwrap();
+    let number = |name: &str| queen[name].f64();
     assert!(number("value") > 450.0, "{queen}");
     assert!(number("larger_value_elo") > number("larger_value_error95"), "{queen}");
 }
@@ -139,7 +138,7 @@ fn changes_the_number_of_pairs_only_on_request() {
     let entries = entries(&bench, "r");
     assert_eq!(entries[30]["replan"]["iterations"].as_u64(), Some(60));
     let spread = |i: usize| {
-        let side = |name: &str| entries[i]["pair"][name][0].as_f64().unwrap();
+        let side = |name: &str| entries[i]["pair"][name][0].f64();
         (side("plus") - side("minus")).abs() / 2.0
     };
     assert!((spread(29) - 100.0).abs() < 1e-9, "{}", spread(29));
@@ -249,7 +248,7 @@ fn the_built_in_engines_result_can_be_played_with() {
     let queen: f64 = values.lines().nth(1).unwrap().split(',').nth(1).unwrap().parse().unwrap();
     assert!(values.starts_with("name,value,rounded,start,min,max,c_end,noise_s\nqueen,"), "{values}");
     let parameters = bench.json("r/params.json");
-    let record = parameters["parameters"].as_array().unwrap().iter().find(|p| p["name"] == "queen").unwrap();
+    let record = parameters["parameters"].list().iter().find(|p| p["name"] == "queen").unwrap();
     assert_eq!((record["mg"].as_f64(), record["eg"].as_f64()), (Some(queen), Some(queen)));
     // Every line is an option of the engine.
     let lines = bench.text("r/values.uci");
@@ -269,7 +268,7 @@ fn results_are_verified_against_the_start() {
     assert!(run["pairs_told"] == 40 && run["verification"]["games"] == 60, "{out}");
     let again = bench.told("spsa verify r --games 60");
     assert_eq!(run["verification"], again, "a match that is over is shown again");
-    let verify = std::fs::read_to_string(bench.path("r/verify/games.pgn")).unwrap();
+    let verify = bench.text("r/verify/games.pgn");
     assert_eq!(verify.matches("[White \"tuned\"]").count(), 30);
     // After rounding, nothing has changed: the run still succeeded.
     let config = built_in("spsa", 1, 1).replace("r_end = 0.002", "r_end = 1e-9").replace("= false", "= true");

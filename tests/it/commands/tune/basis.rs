@@ -2,13 +2,12 @@
 
 use crate::common::prelude::*;
 
-/// Creates a piece-square dataset, and the prior's parameter file under another name.
 fn bench() -> Bench {
     Bench::with_positions(3000, 7)
 }
 
 fn coordinates(bench: &Bench, run: &str) -> Vec<Value> {
-    bench.json(&format!("{run}/z.json"))["coordinates"].as_array().unwrap().clone()
+    bench.json(&format!("{run}/z.json"))["coordinates"].list().clone()
 }
 
 #[test]
@@ -17,15 +16,15 @@ fn tuning_in_a_basis_stays_in_it_and_in_its_bounds() {
     let free = bench.tune("d.bin --out free");
     let tied = bench.tune("d.bin --out tied --basis mirrored+tied --freeze king,queen.eg");
     let mad = bench.tune("d.bin --out mad --basis madchess --k 0.8");
-    let loss = |report: &Value| report["loss"].as_f64().unwrap();
-    assert!(loss(&free) < loss(&tied) && loss(&tied) < tied["loss_before"].as_f64().unwrap());
-    assert!(loss(&mad) < mad["loss_before"].as_f64().unwrap());
+    let loss = |report: &Value| report["loss"].f64();
+    assert!(loss(&free) < loss(&tied) && loss(&tied) < tied["loss_before"].f64());
+    assert!(loss(&mad) < mad["loss_before"].f64());
 
     let file = bench.json("tied/params.json");
     let values = |name: &str| {
-        let list = file["parameters"].as_array().unwrap();
+        let list = file["parameters"].list();
         let found = list.iter().find(|p| p["name"] == name).unwrap();
-        (found["mg"].as_f64().unwrap(), found["eg"].as_f64().unwrap())
+        (found["mg"].f64(), found["eg"].f64())
     };
     assert_eq!(values("king_e1"), (0.0, 0.0));
     assert_eq!(values("queen_d4").1, 900.0);
@@ -38,7 +37,7 @@ fn tuning_in_a_basis_stays_in_it_and_in_its_bounds() {
     assert_eq!(list.len(), 57);
     let mut moved = 0;
     for c in &list {
-        let [value, min, max] = ["value", "min", "max"].map(|key| c[key].as_f64().unwrap());
+        let [value, min, max] = ["value", "min", "max"].map(|key| c[key].f64());
         assert!((min..=max).contains(&value), "{c}");
         moved += usize::from(value != 0.0);
     }
@@ -46,11 +45,7 @@ fn tuning_in_a_basis_stays_in_it_and_in_its_bounds() {
     assert!(!bench.path("free/z.json").exists());
     let open = bench.tune("d.bin --out open --basis madchess --k 0.8 --no-bounds");
     assert!(loss(&open) < loss(&mad));
-    assert!(
-        coordinates(&bench, "open")
-            .iter()
-            .any(|c| c["value"].as_f64().unwrap().abs() > 32.0 && c["max"].is_null())
-    );
+    assert!(coordinates(&bench, "open").iter().any(|c| c["value"].f64().abs() > 32.0 && c["max"].is_null()));
     let (_, out, _) = bench.run("tune d.bin --l2=0 --out t --backend=cpu --basis madchess --k 0.8");
     assert_has(&out, ["madchess, 57 coordinates", "z.json", "at a bound"]);
 }

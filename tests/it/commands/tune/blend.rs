@@ -7,14 +7,12 @@ use gputexel::dataset::Blend;
 /// Few parameters, so that many fits are quick.
 const KIND: FeatureKind = FeatureKind::Material;
 
-/// Creates a dataset `d.bin` with search scores.
 fn bench() -> Bench {
     let bench = Bench::new();
     scored_dataset(&bench.path("d.bin"), KIND, 4000, 11, |_| {});
     bench
 }
 
-/// Returns the tuned values of a run.
 fn parameters(bench: &Bench, run: &str) -> Value {
     bench.json(&format!("{run}/params.json"))["parameters"].clone()
 }
@@ -69,7 +67,7 @@ fn records_the_blend() {
     let record = bench.json("r/run.json");
     assert_eq!(record["config"]["blend"]["share"], 0.5);
     // Scores are 0.9 times those from which results with K 0.8 were drawn, minus the draws, plus noise.
-    let k = record["config"]["blend"]["k"].as_f64().unwrap();
+    let k = record["config"]["blend"]["k"].f64();
     assert!((0.3..1.2).contains(&k), "{k}");
     assert_eq!((&record["blend"]["scored"], &record["blend"]["positions"]), (&3600.into(), &4000.into()));
     let report = bench.text("r/report.html");
@@ -107,9 +105,9 @@ fn the_share_is_chosen_by_results() {
     let prior = "--prior material:100,200,200,200,200 --prior-strength auto";
     let told = bench.tune(("d.bin --blend auto --out r", prior));
     let choice = &told["blend"]["choice"];
-    let candidates = choice["candidates"].as_array().unwrap();
+    let candidates = choice["candidates"].list();
     assert_eq!((candidates.len(), &choice["folds"], &choice["clusters"]), (6, &10.into(), &400.into()));
-    let number = |one: &Value, name: &str| one[name].as_f64().unwrap();
+    let number = |one: &Value, name: &str| one[name].f64();
     let lowest = candidates.iter().map(|one| number(one, "loss")).fold(f64::INFINITY, f64::min);
     let near = candidates.iter().find(|one| number(one, "difference") <= number(one, "error")).unwrap();
     assert_eq!(number(near, "share"), number(choice, "share"));
@@ -166,12 +164,12 @@ fn scores_are_shown_against_results() {
     });
     let info = bench.told("info d.bin");
     let scores = &info["contents"]["scores"];
-    let rows = scores["rows"].as_array().unwrap();
-    let positions: u64 = rows.iter().map(|row| row["positions"].as_u64().unwrap()).sum();
+    let rows = scores["rows"].list();
+    let positions: u64 = rows.iter().map(|row| row["positions"].u64()).sum();
     assert_eq!(positions, 2700);
     let mates: Vec<&Value> = rows.iter().filter(|row| row["mate"] == true).collect();
     assert!(mates.len() == 1 && mates[0]["mean_score"] == 30_000.0, "{mates:?}");
-    let means: Vec<f64> = rows.iter().map(|row| row["mean_result"].as_f64().unwrap()).collect();
+    let means: Vec<f64> = rows.iter().map(|row| row["mean_result"].f64()).collect();
     assert!(means[0] < 0.4 && means[means.len() - 1] > 0.6, "{means:?}");
     let (_, out, _) = bench.run("info d.bin");
     assert_has(&out, ["K of the search scores: ", "mate for White", "-20 to +20", "expected"]);

@@ -15,19 +15,17 @@ fn bench() -> Bench {
     bench
 }
 
-/// Returns middlegame and endgame values of a group in a parameter file.
 fn values(bench: &Bench, file: &str, group: &str) -> [Vec<f64>; 2] {
     let file = bench.json(file);
-    let list = file["parameters"].as_array().unwrap().iter().filter(|p| p["group"] == group);
+    let list = file["parameters"].list().iter().filter(|p| p["group"] == group);
     let list: Vec<Value> = list.cloned().collect();
-    ["mg", "eg"].map(|phase| list.iter().map(|p| p[phase].as_f64().unwrap()).collect())
+    ["mg", "eg"].map(|phase| list.iter().map(|p| p[phase].f64()).collect())
 }
 
 fn is_rising(values: &[f64]) -> bool {
     values.windows(2).all(|pair| pair[0] <= pair[1])
 }
 
-/// Returns true if the constraints of [`HOLD`] hold.
 fn holds(bench: &Bench, file: &str) -> bool {
     values(bench, file, "knight_mobility").iter().all(|line| is_rising(line))
         && values(bench, file, "bishop_pair").iter().flatten().all(|&value| value >= 0.0)
@@ -38,7 +36,7 @@ fn holds(bench: &Bench, file: &str) -> bool {
 fn results_satisfy_the_constraints() {
     let bench = bench();
     let tune = |out: &str, flags: &[&str], more: &str| {
-        bench.tune((&["d.bin", "--k=0.8", FREEZE, "--out", out], (flags, more)))["loss"].as_f64().unwrap()
+        bench.tune((&["d.bin", "--k=0.8", FREEZE, "--out", out], (flags, more)))["loss"].f64()
     };
     let with = |out: &str, more: &str| tune(out, &HOLD, more);
     let (open, held) = (tune("open", &[], ""), with("held", ""));
@@ -50,7 +48,7 @@ fn results_satisfy_the_constraints() {
         "identity, increasing knight_mobility, positive bishop_pair, negative rook_file.eg"
     );
     let step = |name: &str| {
-        let list = record["coordinates"].as_array().unwrap();
+        let list = record["coordinates"].list();
         list.iter().find(|c| c["name"] == name).expect(name).clone()
     };
     assert_eq!(step("knight_mobility_4.eg - knight_mobility_3.eg")["min"], 0.0);
@@ -63,8 +61,8 @@ fn results_satisfy_the_constraints() {
     with("whole", "--round=local --errors --bootstrap=8");
     assert!(holds(&bench, "whole/params.json"));
     let whole = bench.json("whole/params.json");
-    assert!(whole["parameters"].as_array().unwrap().iter().all(|p| p["mg"].as_f64().unwrap().fract() == 0.0));
-    let standing: Vec<Value> = bench.json("whole/z.json")["coordinates"].as_array().unwrap().clone();
+    assert!(whole["parameters"].list().iter().all(|p| p["mg"].f64().fract() == 0.0));
+    let standing: Vec<Value> = bench.json("whole/z.json")["coordinates"].list().clone();
     assert!(standing.iter().any(|c| c["uncertainty"]["standing"] == "at-bound"));
 
     for optimizer in ["--force --optimizer=adam --epochs=30", "--force --optimizer=local --epochs=20"] {
@@ -136,7 +134,7 @@ fn rejects_infeasible_constraints() {
     bench.tune("d.bin --k=0.8 --out=first --epochs=1");
     let mut file = bench.json("first/params.json");
     for parameter in file["parameters"].as_array_mut().unwrap() {
-        let value = match parameter["name"].as_str().unwrap() {
+        let value = match parameter["name"].str() {
             "knight_mobility_2" => 15.0,
             "knight_mobility_3" => 12.0,
             "bishop_pair" => -20.0,

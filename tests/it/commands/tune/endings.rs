@@ -6,7 +6,6 @@ fn bench() -> Bench {
     Bench::with_positions(3000, 7)
 }
 
-/// Returns the output of `tune`.
 fn printed(bench: &Bench, args: impl Words) -> String {
     bench.ok(("tune d.bin --backend cpu", args))
 }
@@ -15,14 +14,14 @@ fn printed(bench: &Bench, args: impl Words) -> String {
 fn reports_the_minimized_regularized_loss() {
     let bench = bench();
     let report = bench.tune("d.bin --out a --l2 1e-3");
-    let [loss, regularized] = ["loss", "regularized_loss"].map(|name| report[name].as_f64().unwrap());
+    let [loss, regularized] = ["loss", "regularized_loss"].map(|name| report[name].f64());
     // λ ‖(θ − θ₀) / 100 cp‖², by hand.
     let (file, record) = (bench.json("a/params.json"), bench.json("a/run.json"));
-    let prior = record["config"]["start"].as_array().unwrap();
-    let parameters = file["parameters"].as_array().unwrap();
+    let prior = record["config"]["start"].list();
+    let parameters = file["parameters"].list();
     let values = ["mg", "eg"].into_iter().flat_map(|phase| parameters.iter().map(move |p| &p[phase]));
     let squares = values.zip(prior).map(|(value, prior)| {
-        let distance = (value.as_f64().unwrap() - prior.as_f64().unwrap()) / 100.0;
+        let distance = (value.f64() - prior.f64()) / 100.0;
         distance * distance
     });
     let penalty = 1e-3 * squares.sum::<f64>();
@@ -54,7 +53,7 @@ fn losses_before_and_after_are_at_the_same_k() {
     let out = printed(&bench, "--out a --l2 1e-4 --k joint");
     let line = out.lines().find(|line| line.contains("both at K ")).unwrap_or_else(|| panic!("{out}"));
     let record = bench.json("a/run.json");
-    let [k, on_prior] = [&record["config"]["k"], &record["scale"]["on_prior"]].map(|k| k.as_f64().unwrap());
+    let [k, on_prior] = [&record["config"]["k"], &record["scale"]["on_prior"]].map(|k| k.f64());
     assert!(
         line.contains(&format!("both at K {k:.6};")) && line.ends_with(&format!(" {on_prior:.6}")),
         "{line}"
@@ -62,7 +61,7 @@ fn losses_before_and_after_are_at_the_same_k() {
     // The loss of the prior at its own K is the one that `eval` computes.
     let prior: f64 = line.split(" has ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
     let own = bench.tune("d.bin --out b --l2 1e-4 --k prior");
-    assert!((prior - own["loss_before"].as_f64().unwrap()).abs() < 1e-9, "{line} {own}");
+    assert!((prior - own["loss_before"].f64()).abs() < 1e-9, "{line} {own}");
     assert!(!printed(&bench, "--out c --l2 1e-4 --k prior").contains("both at K"));
 }
 
@@ -118,5 +117,5 @@ fn a_run_of_adam_that_diverges_does_not_end_the_others() {
     let alone = bench.tune(("d.bin --epochs 30 --out b", &alone));
     assert_eq!((&all["epochs"], &all["reason"]), (&30.into(), &"epochs".into()), "{all}");
     assert_eq!(all["loss"], alone["loss"], "{all} {alone}");
-    assert!(all["optimizer"].as_str().unwrap().contains("learning rate 1,"), "{all}");
+    assert!(all["optimizer"].str().contains("learning rate 1,"), "{all}");
 }

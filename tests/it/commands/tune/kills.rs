@@ -9,11 +9,9 @@ use std::io::Write as _;
 /// A kind of run, and the results that must not depend on kills.
 struct Killed {
     name: &'static str,
-    /// Default number of kills.
     kills: usize,
     start: &'static str,
     resume: &'static str,
-    /// File that grows during the run.
     grows: &'static str,
     results: Vec<&'static str>,
 }
@@ -48,7 +46,6 @@ fn kills(index: usize) -> usize {
     }
 }
 
-/// Returns all files below a folder, by path.
 fn files(folder: &Path, prefix: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -62,12 +59,9 @@ fn files(folder: &Path, prefix: &str) -> BTreeSet<String> {
     found
 }
 
-/// Moment of a kill.
 #[derive(Debug)]
 enum Moment {
-    /// Once such a file exists.
     Seen(String),
-    /// Once the growing file has this many lines.
     Lines(usize),
     After(Duration),
 }
@@ -129,7 +123,6 @@ fn results_of(bench: &Bench, kind: &Killed) -> Vec<(String, Vec<u8>)> {
     kind.results.iter().map(contents).collect()
 }
 
-/// Kills runs of a kind at many moments and resumes them.
 fn kill_and_resume(index: usize) {
     let kind = &killed(index);
     let kills = kills(index);

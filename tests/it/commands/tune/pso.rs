@@ -37,11 +37,11 @@ fn the_sample_is_tuned_within_bounds_and_on_whole_numbers() {
         "{polish}"
     );
     let z = bench.json("r/z.json");
-    assert_eq!((&z["basis"], z["coordinates"].as_array().unwrap().len()), (&json!("madchess"), 57));
-    for c in z["coordinates"].as_array().unwrap() {
+    assert_eq!((&z["basis"], z["coordinates"].list().len()), (&json!("madchess"), 57));
+    for c in z["coordinates"].list() {
         let [value, min, max] = ["value", "min", "max"].map(|key| number(c, key));
         assert!(value.fract() == 0.0 && (min..=max).contains(&value), "{c}");
-        assert_eq!(report["coordinates"][c["name"].as_str().unwrap()], c["value"]);
+        assert_eq!(report["coordinates"][c["name"].str()], c["value"]);
     }
     // `eval` finds the same loss in the parameters.
     let (_, out, _) = bench.run(&["--json", "eval", sample, "r/params.json"]);
@@ -51,7 +51,7 @@ fn the_sample_is_tuned_within_bounds_and_on_whole_numbers() {
     let metrics = bench.metrics("r");
     assert_eq!(metrics.len(), 12);
     assert!(metrics.is_sorted_by(|a, b| number(a, "loss") >= number(b, "loss")));
-    assert_eq!(metrics[3]["details"]["swarms"].as_array().unwrap().len(), 3);
+    assert_eq!(metrics[3]["details"]["swarms"].list().len(), 3);
     // The first error is the original one.
     assert!((number(&metrics[0]["details"], "original") - number(&report, "original")).abs() < 1e-7);
 }
@@ -125,15 +125,13 @@ fn killed_run_resumes_to_the_same_bytes() {
                 "{variant}"
             );
         }
-        let epochs: Vec<u64> =
-            bench.metrics(&run).iter().map(|line| line["epoch"].as_u64().unwrap()).collect();
+        let epochs: Vec<u64> = bench.metrics(&run).iter().map(|line| line["epoch"].u64()).collect();
         assert_eq!(epochs, (1..=600).collect::<Vec<u64>>());
     }
     assert!(whole["held_out"].is_f64());
     bench.fails_with("pso --resume whole --backend cpu", 2, "the run is finished");
 }
 
-/// `tune` has the same swarms, with their default constants.
 #[test]
 fn tune_runs_the_same_swarms() {
     let bench = bench();
@@ -157,14 +155,13 @@ fn bases_without_bounds_get_them_from_a_radius() {
     let refuse = |flags: &[&str]| bench.fails(("pso", (&SHORT, ("--out n --backend cpu", flags))), 2);
     assert!(refuse(&["--basis", "identity"]).contains("'pawn_a1.mg' has none"));
     let real = run("--basis identity --radius 40 --freeze king");
-    let values: Vec<f64> =
-        real["coordinates"].as_object().unwrap().values().map(|v| v.as_f64().unwrap()).collect();
+    let values: Vec<f64> = real["coordinates"].as_object().unwrap().values().map(|v| v.f64()).collect();
     assert_eq!(values.len(), 640);
     assert!(values.iter().any(|v| v.fract() != 0.0));
     let knight = |report: &Value| number(&report["coordinates"], "knight_f3.mg");
     assert!((260.0..=340.0).contains(&knight(&real)));
     let whole = run("--basis mirrored+tied --radius 40 --integers");
-    assert!(whole["coordinates"].as_object().unwrap().values().all(|v| v.as_f64().unwrap().fract() == 0.0));
+    assert!(whole["coordinates"].as_object().unwrap().values().all(|v| v.f64().fract() == 0.0));
     for radius in ["0", "-1", "nan", "inf"] {
         assert!(refuse(&["--basis", "identity", &format!("--radius={radius}")]).contains("--radius"));
     }

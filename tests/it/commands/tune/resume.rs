@@ -27,9 +27,8 @@ fn steps(bench: &Bench, run: &str) -> u64 {
     Checkpoint::read(&bench.path(run).join("checkpoint.safetensors")).unwrap().progress.steps
 }
 
-/// Asserts that each epoch is present once and in order.
 fn assert_metrics_are_whole(bench: &Bench, run: &str, epochs: u64) {
-    let numbers: Vec<u64> = bench.metrics(run).iter().map(|line| line["epoch"].as_u64().unwrap()).collect();
+    let numbers: Vec<u64> = bench.metrics(run).iter().map(|line| line["epoch"].u64()).collect();
     assert!(numbers.iter().copied().eq(1..=epochs), "{numbers:?}");
 }
 
@@ -233,7 +232,7 @@ fn lines_torn_by_a_crash_do_not_spoil_the_metrics() {
     let kept: Vec<&str> = text.split_inclusive('\n').take(known as usize - 1).collect();
     std::fs::write(&metrics, kept.concat() + "{\"epoch\": 3").unwrap();
     bench.tune("--resume r");
-    let numbers: Vec<u64> = bench.metrics("r").iter().map(|line| line["epoch"].as_u64().unwrap()).collect();
+    let numbers: Vec<u64> = bench.metrics("r").iter().map(|line| line["epoch"].u64()).collect();
     assert!(numbers.is_sorted_by(|a, b| a < b), "{numbers:?}");
     assert_eq!(numbers.last(), Some(&3000));
 }

@@ -118,7 +118,7 @@ fn adam_is_rounded_with_its_own_weight_and_without_held_out_positions() {
     let report = bench.tune((common, &flags));
     let split = Split::try_new(&data, 0.3, 1, 1).unwrap();
     let training: Vec<u32> = split.training().map(|n| n as u32).collect();
-    let l2 = if report["optimizer"].as_str().unwrap().contains("L2 0.5") { 0.5 } else { 0.02 };
+    let l2 = if report["optimizer"].str().contains("L2 0.5") { 0.5 } else { 0.02 };
     let prior = gputexel::model::Prior::default().theta(&data.metadata().feature_set).unwrap();
     let theta = whole_theta(&bench, "r", &data);
     assert_minimal(&data, 0.8, &theta, &training, &prior, l2);
@@ -135,7 +135,7 @@ fn local_search_proves_its_minimum() {
     let common = "d.bin --optimizer local --k 0.8 --l2 0.001";
     let report = bench.tune((common, "--out r"));
     assert_eq!(report["reason"], "converged", "{report}");
-    assert_eq!(report["members"].as_array().unwrap().len(), 1, "{report}");
+    assert_eq!(report["members"].list().len(), 1, "{report}");
     assert_eq!(number(&report, &["single_steps", "improving"]), 0.0);
     let all: Vec<u32> = (0..data.len() as u32).collect();
     let prior = gputexel::model::Prior::default().theta(&data.metadata().feature_set).unwrap();
@@ -154,7 +154,7 @@ fn local_search_proves_its_minimum() {
 
     // Other step sizes lead elsewhere, also to a minimum; too few epochs do not reach one.
     let one = bench.tune((common, "--out one --step 1"));
-    assert!(one["optimizer"].as_str().unwrap().contains("steps 1)"), "{one}");
+    assert!(one["optimizer"].str().contains("steps 1)"), "{one}");
     let losses_of =
         |run: &str| bench.metrics(run).iter().map(|line| line["loss"].clone()).collect::<Vec<_>>();
     assert_ne!(losses_of("one"), losses_of("r"), "--step has no effect");

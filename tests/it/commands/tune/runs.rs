@@ -18,15 +18,13 @@ fn bench() -> Bench {
     Bench::with_positions(3000, 7)
 }
 
-/// Returns the value of a parameter file by name and phase.
 fn parameter(file: &Value, name: &str, phase: &str) -> f64 {
-    let list = file["parameters"].as_array().unwrap();
-    list.iter().find(|p| p["name"] == name).unwrap()[phase].as_f64().unwrap()
+    let list = file["parameters"].list();
+    list.iter().find(|p| p["name"] == name).unwrap()[phase].f64()
 }
 
-/// Returns the loss of the result in the report.
 fn loss(report: &Value) -> f64 {
-    report["loss"].as_f64().unwrap()
+    report["loss"].f64()
 }
 
 #[test]
@@ -36,18 +34,18 @@ fn a_run_leaves_a_whole_folder() {
     assert_eq!(bench.names("r"), FILES);
     assert_eq!(report["folder"], "r");
     assert_eq!(report["positions"], 3000);
-    assert!(report["optimizer"].as_str().unwrap().starts_with("gauss-newton"));
-    let before = report["loss_before"].as_f64().unwrap();
+    assert!(report["optimizer"].str().starts_with("gauss-newton"));
+    let before = report["loss_before"].f64();
     assert!(loss(&report) < 0.9 * before, "{report}");
 
     let metrics = bench.metrics("r");
-    assert_eq!(metrics.len() as u64, report["epochs"].as_u64().unwrap());
-    let losses: Vec<f64> = metrics.iter().map(|line| line["loss"].as_f64().unwrap()).collect();
+    assert_eq!(metrics.len() as u64, report["epochs"].u64());
+    let losses: Vec<f64> = metrics.iter().map(|line| line["loss"].f64()).collect();
     assert!(losses.is_sorted_by(|a, b| a > b), "{losses:?}");
     assert!((losses.last().unwrap() - loss(&report)).abs() < 1e-6);
     for (i, line) in metrics.iter().enumerate() {
         assert_eq!(line["epoch"], i as u64 + 1);
-        assert!(line["gradient_norm"].as_f64().unwrap() >= 0.0);
+        assert!(line["gradient_norm"].f64() >= 0.0);
     }
 
     let file = bench.json("r/params.json");
@@ -55,17 +53,12 @@ fn a_run_leaves_a_whole_folder() {
     assert_eq!(file["provenance"]["loss_before"], report["loss_before"]);
     assert_eq!(file["provenance"]["prior"], "material:100,300,320,500,900");
     assert_eq!(file["k"], report["k"]);
-    assert_eq!(file["parameters"].as_array().unwrap().len(), 384);
+    assert_eq!(file["parameters"].list().len(), 384);
     // Pawns stand on neither the first nor the eighth rank: no support, so the prior is kept.
-    assert!(report["unsupported"].as_array().unwrap().contains(&"pawn_a1".into()));
+    assert!(report["unsupported"].list().contains(&"pawn_a1".into()));
     assert_eq!(parameter(&file, "pawn_a1", "mg"), 100.0);
     let record = bench.json("r/run.json");
-    assert!(
-        record["command_line"]
-            .as_str()
-            .unwrap()
-            .ends_with("tune --backend cpu --prior-strength none d.bin --out r")
-    );
+    assert!(record["command_line"].str().ends_with("tune --backend cpu --prior-strength none d.bin --out r"));
     assert_eq!(record["config"]["k"], report["k"]);
 
     // As text, with the requested table; `--quiet` prints nothing.
@@ -105,8 +98,8 @@ fn adam_runs_a_population_and_keeps_the_best() {
     let bench = bench();
     let common = "d.bin --epochs 30 --optimizer adam --k 0.8";
     let best = bench.tune((common, "--out p --learning-rate 0.01,1,4 --l2 0,10"));
-    assert!(best["optimizer"].as_str().unwrap().contains("learning rate 4"), "{best}");
-    let members = best["members"].as_array().unwrap();
+    assert!(best["optimizer"].str().contains("learning rate 4"), "{best}");
+    let members = best["members"].list();
     assert_eq!(members.len(), 6, "{best}");
     let mut single = Vec::new();
     for rate in ["0.01", "1", "4"] {
@@ -126,7 +119,7 @@ fn adam_follows_batches_holdout_and_schedule() {
     let run = |out: &str, flags: &[&str]| {
         let epochs = if out == "held" { "200" } else { "20" };
         let report = bench.tune((common, (&["--out", out, "--epochs", epochs], flags)));
-        assert!(loss(&report) < report["loss_before"].as_f64().unwrap(), "{out}");
+        assert!(loss(&report) < report["loss_before"].f64(), "{out}");
         report
     };
     let full = run("full", &[]);
@@ -147,13 +140,12 @@ fn adam_follows_batches_holdout_and_schedule() {
     let held =
         run("held", &[&["--holdout", "0.3", "--patience", "5", "--learning-rate", "4"], &prior[..]].concat());
     assert_eq!(held["reason"], "held-out");
-    assert!(held["epochs"].as_u64().unwrap() < 200);
-    let seen: Vec<f64> =
-        bench.metrics("held").iter().map(|line| line["held_out"].as_f64().unwrap()).collect();
+    assert!(held["epochs"].u64() < 200);
+    let seen: Vec<f64> = bench.metrics("held").iter().map(|line| line["held_out"].f64()).collect();
     let lowest = seen.iter().copied().fold(f64::INFINITY, f64::min);
     // The parameters are those of the epoch with the best held-out loss, not the last.
     assert!(seen[seen.len() - 1] > lowest);
-    assert!((held["held_out"].as_f64().unwrap() - lowest).abs() < 1e-6, "{held} {lowest}");
+    assert!((held["held_out"].f64() - lowest).abs() < 1e-6, "{held} {lowest}");
 }
 
 #[test]
@@ -161,7 +153,7 @@ fn limits_end_a_run() {
     let bench = bench();
     let adam = ["d.bin", "--optimizer", "adam", "--epochs", "1000000", "--k", "0.8"];
     bench.tune("d.bin --out first --optimizer adam --epochs 1 --k 0.8");
-    let steepest = bench.metrics("first")[0]["gradient_norm"].as_f64().unwrap();
+    let steepest = bench.metrics("first")[0]["gradient_norm"].f64();
     let norm = (0.3 * steepest).to_string();
     for (out, reason, flags) in [
         ("time", "time", &["--time", "0.3"][..]),
@@ -170,7 +162,7 @@ fn limits_end_a_run() {
     ] {
         let report = bench.tune((&adam, (&["--out", out], flags)));
         assert_eq!(report["reason"], reason, "{report}");
-        assert!(report["epochs"].as_u64().unwrap() > 1);
+        assert!(report["epochs"].u64() > 1);
     }
     assert_eq!(bench.tune("d.bin --out e --epochs 2")["reason"], "epochs");
     assert_eq!(bench.metrics("e").len(), 2);
@@ -201,7 +193,7 @@ fn several_datasets_are_one() {
     bench.dataset("e.bin", FeatureKind::Pst, 500, 9);
     assert_eq!(bench.tune("d.bin e.bin --out r --epochs 2")["positions"], 3500);
     let file = bench.json("r/params.json");
-    assert_eq!(file["provenance"]["datasets"].as_array().unwrap().len(), 2);
+    assert_eq!(file["provenance"]["datasets"].list().len(), 2);
     bench.dataset("m.bin", FeatureKind::Material, 500, 9);
     bench.fails_with("tune d.bin m.bin --out none", 1, "m.bin");
 }
@@ -229,16 +221,16 @@ fn every_form_of_k_is_the_same() {
     for (i, (flag, value)) in forms.into_iter().enumerate() {
         let out = format!("r{i}");
         let report = bench.tune(&["d.bin", "--out", &out, flag, &value.to_string(), "--epochs", "3"]);
-        let got = report["k"].as_f64().unwrap();
+        let got = report["k"].f64();
         assert!((got - k).abs() < 1e-15, "{flag} {value}: {got}");
         let eval = bench.run(&["--json", "eval", "d.bin", "r0/params.json", flag, &value.to_string()]);
         let eval: Value = serde_json::from_str(&eval.1).unwrap();
-        assert!((eval["k"].as_f64().unwrap() - k).abs() < 1e-15, "{flag} {value}: {eval}");
+        assert!((eval["k"].f64() - k).abs() < 1e-15, "{flag} {value}: {eval}");
     }
     let values = |i: usize| {
         let file = bench.json(&format!("r{i}/params.json"));
-        let list = file["parameters"].as_array().unwrap().clone();
-        list.iter().map(|p| p["mg"].as_f64().unwrap()).collect::<Vec<_>>()
+        let list = file["parameters"].list().clone();
+        list.iter().map(|p| p["mg"].f64()).collect::<Vec<_>>()
     };
     for i in 1..4 {
         let largest = values(0).iter().zip(values(i)).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
@@ -260,16 +252,13 @@ fn eval_agrees_with_the_run() {
         let (_, text, _) = bench.run(&["eval", "d.bin", &params]);
         assert_has(
             &text,
-            [
-                "(from the parameter file)",
-                &format!("loss        {:.10} ({kind})", eval["loss"].as_f64().unwrap()),
-            ],
+            ["(from the parameter file)", &format!("loss        {:.10} ({kind})", eval["loss"].f64())],
         );
     }
     // Words can replace parameters, too.
     let of = |params: &str| {
         let text = bench.ok(&["--json", "eval", "d.bin", params, "--k", "0.8"]);
-        serde_json::from_str::<Value>(&text).unwrap()["loss"].as_f64().unwrap()
+        serde_json::from_str::<Value>(&text).unwrap()["loss"].f64()
     };
     assert_eq!(of("material"), of("material:100,300,320,500,900"));
     assert!(of("zero") != of("material"));
@@ -302,7 +291,7 @@ fn a_zero_prior_needs_k() {
     bench.fails_with("tune d.bin --out r --prior zero", 2, ["prior", "--k"]);
     assert!(!bench.path("r").exists());
     let report = bench.tune("d.bin --out r --prior zero --k 0.8");
-    assert!(loss(&report) < 0.9 * report["loss_before"].as_f64().unwrap());
+    assert!(loss(&report) < 0.9 * report["loss_before"].f64());
     assert_eq!(parameter(&bench.json("r/params.json"), "pawn_a1", "mg"), 0.0);
 }
 
@@ -310,7 +299,7 @@ fn a_zero_prior_needs_k() {
 fn without_a_folder_the_run_gets_a_dated_one() {
     let bench = bench();
     let report = bench.tune("d.bin --epochs 1");
-    let folder = report["folder"].as_str().unwrap();
+    let folder = report["folder"].str();
     assert!(folder.starts_with("runs"), "{folder}");
     assert_eq!(bench.names(folder), FILES);
     let again = bench.tune("d.bin --epochs 1");
@@ -355,13 +344,13 @@ fn values_that_never_occur_keep_their_start_unless_neighbors_determine_them() {
         assert!((0..8).all(|i| values(&format!("piece_{}", 56 + i)) == [50.0; 2]), "the last rank: {file}");
         let [filled, around] = [values(&format!("piece_{gap}")), values("piece_28")];
         assert!(filled[0] != 50.0 && (filled[0] - around[0]).abs() < 40.0, "{filled:?} {around:?}");
-        let moved = report["filled"].as_array().unwrap();
+        let moved = report["filled"].list();
         assert_eq!((moved.len(), &moved[0]["from"]), (1, &serde_json::json!([50.0, 50.0])), "{report}");
         assert_eq!(
             (&moved[0]["name"], &moved[0]["to"]),
             (&format!("piece_{gap}").into(), &serde_json::json!(filled))
         );
-        assert_eq!(report["unsupported"].as_array().unwrap().len(), 10);
+        assert_eq!(report["unsupported"].list().len(), 10);
     }
     // Also with weights chosen by held-out games.
     assert_eq!(bench.run("tune d.bin --k 1 --out chosen").0, 0);

@@ -23,12 +23,11 @@ fn interrupted_runs_leave_their_best_values_until_they_are_resumed() {
     }
     assert!(!bench.path("r/params.json").exists() && !bench.path("r/tables.h").exists());
     let file = bench.json("r/so-far.json");
-    assert!(file["provenance"]["optimizer"].as_str().unwrap().contains("interrupted after "), "{file}");
+    assert!(file["provenance"]["optimizer"].str().contains("interrupted after "), "{file}");
     // They match the metrics.
-    let best =
-        bench.metrics("r").iter().map(|line| line["loss"].as_f64().unwrap()).fold(f64::INFINITY, f64::min);
+    let best = bench.metrics("r").iter().map(|line| line["loss"].f64()).fold(f64::INFINITY, f64::min);
     let told = bench.told("eval d.bin r/so-far.json --k 0.8");
-    let loss = told["loss"].as_f64().unwrap();
+    let loss = told["loss"].f64();
     assert!((loss - best).abs() < 1e-6 * best, "{loss} {best}");
     // The folder itself has no result.
     bench.fails_with("export r --to c", 1, "has no params.json");

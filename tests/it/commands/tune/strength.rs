@@ -11,16 +11,14 @@ fn bench() -> Bench {
 fn weights(bench: &Bench, run: &str) -> Vec<(String, f64)> {
     let record = bench.json(&format!("{run}/run.json"));
     let list = record["config"]["penalties"].as_array().cloned().unwrap_or_default();
-    let mut kinds: Vec<(String, f64)> = list
-        .iter()
-        .map(|penalty| (penalty["kind"].as_str().unwrap().to_string(), penalty["weight"].as_f64().unwrap()))
-        .collect();
+    let mut kinds: Vec<(String, f64)> =
+        list.iter().map(|penalty| (penalty["kind"].str().to_string(), penalty["weight"].f64())).collect();
     kinds.dedup();
     kinds
 }
 
 fn loss(report: &Value) -> f64 {
-    report["loss"].as_f64().unwrap()
+    report["loss"].f64()
 }
 
 #[test]
@@ -44,12 +42,11 @@ fn weights_are_chosen_by_default() {
     assert_eq!(weights(&bench, "g"), chosen);
     let record = bench.json("r/run.json");
     let tuned = record["strength"]["gain"].as_object().unwrap();
-    assert!(tuned["after"].as_f64().unwrap() < tuned["before"].as_f64().unwrap());
+    assert!(tuned["after"].f64() < tuned["before"].f64());
     let first = bench.json("r/params.json");
     let second = bench.json("g/params.json");
-    for (a, b) in first["parameters"].as_array().unwrap().iter().zip(second["parameters"].as_array().unwrap())
-    {
-        assert!((a["mg"].as_f64().unwrap() - b["mg"].as_f64().unwrap()).abs() < 0.5, "{a} {b}");
+    for (a, b) in first["parameters"].list().iter().zip(second["parameters"].list()) {
+        assert!((a["mg"].f64() - b["mg"].f64()).abs() < 0.5, "{a} {b}");
     }
     // λ alone, including 0, is used as given.
     let zero = bench.tune("d.bin --k 0.8 --out z --l2 0");
@@ -67,7 +64,7 @@ fn other_optimizers_and_rounding_know_penalties() {
     bench.dataset("m.bin", FeatureKind::Material, 3000, 5);
     let flags = "m.bin --k 0.8 --prior-strength mean=1e-2,ridge=1e-3,phases=1e-2 --out";
     let with = |out: &str, more: &str| bench.tune((flags, (&[out], more)));
-    let best = |report: &Value| report["members"][0]["best"].as_f64().unwrap();
+    let best = |report: &Value| report["members"][0]["best"].f64();
     let newton = with("newton", "--errors");
     let adam = with("adam", "--optimizer adam --learning-rate 2 --epochs 3000");
     assert!((best(&newton) - best(&adam)).abs() < 1e-6, "{newton} {adam}");
@@ -76,7 +73,7 @@ fn other_optimizers_and_rounding_know_penalties() {
     assert!((best(&newton) - best(&local)).abs() < 1e-5, "{newton} {local}");
     assert_eq!(rounded["single_steps"]["improving"], 0, "{rounded}");
     assert_eq!(local["single_steps"]["improving"], 0, "{local}");
-    let share = newton["uncertainty"]["prior_share"].as_f64().unwrap();
+    let share = newton["uncertainty"]["prior_share"].f64();
     assert!((0.01..1.0).contains(&share), "{newton}");
     let free = bench.tune("m.bin --k 0.8 --l2 0 --errors --out free");
     assert!(free["uncertainty"].get("prior_share").is_none(), "{free}");
@@ -87,11 +84,11 @@ fn other_optimizers_and_rounding_know_penalties() {
 fn groups_are_left_out_in_turn() {
     let bench = bench();
     let report = bench.tune("d.bin --k 0.8 --l2 1e-3 --ablate --out r");
-    let groups = report["ablation"]["groups"].as_array().unwrap();
+    let groups = report["ablation"]["groups"].list();
     assert_eq!(groups.len(), 6, "{report}");
-    let costs: Vec<f64> = groups.iter().map(|group| group["cost"].as_f64().unwrap()).collect();
+    let costs: Vec<f64> = groups.iter().map(|group| group["cost"].f64()).collect();
     assert!(costs.is_sorted_by(|a, b| a >= b) && costs[0] > 1e-5, "{groups:?}");
-    assert!(groups.iter().all(|group| group["error"].as_f64().unwrap() > 0.0), "{groups:?}");
+    assert!(groups.iter().all(|group| group["error"].f64() > 0.0), "{groups:?}");
     assert_eq!(bench.json("r/ablation.json"), report["ablation"]);
 }
 
@@ -108,16 +105,16 @@ fn k_may_be_fitted_with_the_parameters() {
     assert_eq!(scale["on_prior"], prior["k"]);
     assert!(joint["k"].as_f64() != prior["k"].as_f64());
     assert_eq!(bench.json("p/run.json")["scale"]["mode"], "prior");
-    let data = gputexel::dataset::read(&bench.path("d.bin")).unwrap();
+    let data = bench.read("d.bin");
     let prior = gputexel::model::Prior::default().theta(&data.metadata().feature_set).unwrap();
     let file = bench.json("j/params.json");
     let values = |phase: &str| -> Vec<f64> {
-        let list = file["parameters"].as_array().unwrap();
-        list.iter().map(|parameter| parameter[phase].as_f64().unwrap()).collect()
+        let list = file["parameters"].list();
+        list.iter().map(|parameter| parameter[phase].f64()).collect()
     };
     let theta = [values("mg"), values("eg")].concat();
     let all: Vec<u32> = (0..data.len() as u32).collect();
-    let k = joint["k"].as_f64().unwrap();
+    let k = joint["k"].f64();
     let ratio = score_ratio(&data, k, &RunScores::new(&data, &prior, &theta), &all).unwrap();
     assert!((ratio - 1.0).abs() < 1e-6, "{ratio}");
 }
@@ -129,7 +126,7 @@ fn held_out_losses_are_of_the_k_and_values_that_are_written() {
     let sample = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("data/sample.bin");
     std::fs::copy(sample, bench.path("d.bin")).unwrap();
     let joint = bench.tune("d.bin --k joint --prior-strength auto --out j");
-    let number = |value: &Value| value.as_f64().unwrap();
+    let number = |value: &Value| value.f64();
     assert!((number(&joint["score_ratio"]) - 1.0).abs() < 1e-6, "{joint}");
     let [before, held_out] = [&joint["loss_before"], &joint["strength"]["gain"]["before"]].map(number);
     assert!(
@@ -139,7 +136,7 @@ fn held_out_losses_are_of_the_k_and_values_that_are_written() {
     let after = number(&joint["strength"]["gain"]["after"]);
     assert!(after < before && after > number(&joint["loss"]), "{joint}");
     // Weights follow K, and the listed ones are those of the run.
-    let listed = joint["strength"]["kinds"].as_array().unwrap();
+    let listed = joint["strength"]["kinds"].list();
     for (kind, weight) in weights(&bench, "j") {
         let own = listed.iter().find(|own| own["kind"] == kind.as_str()).unwrap();
         assert!((number(&own["weight"]) / weight - 1.0).abs() < 1e-12, "{kind}: {own} {weight}");
@@ -152,7 +149,7 @@ fn handles_priors_without_scale() {
     let bench = Bench::new();
     let sample = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("data/sample.bin");
     std::fs::copy(sample, bench.path("d.bin")).unwrap();
-    let set = gputexel::dataset::read(&bench.path("d.bin")).unwrap().metadata().feature_set.clone();
+    let set = bench.read("d.bin").metadata().feature_set.clone();
     // Pawns within ± 20 centipawns, ranks 2 to 7, and nothing else.
     let pawns: [[i8; 8]; 6] = [
         [-5, 17, 14, -12, 3, 18, 10, 20],
@@ -177,7 +174,7 @@ fn handles_priors_without_scale() {
     assert!(!text.contains("\nscale "), "there is none: {text}");
     let losses = |run: &str| {
         let provenance = &bench.json(&format!("{run}/params.json"))["provenance"];
-        ["loss_before", "loss"].map(|name| provenance[name].as_f64().unwrap())
+        ["loss_before", "loss"].map(|name| provenance[name].f64())
     };
     let [before, auto] = losses("a");
     let best = ["prior", "1"].map(|k| {
@@ -185,7 +182,7 @@ fn handles_priors_without_scale() {
         losses(k)[1]
     });
     assert!(auto <= best[0].min(best[1]) * 1.001 && auto < 0.1225, "{auto} {best:?}");
-    let held_out = bench.json("a/run.json")["strength"]["gain"]["before"].as_f64().unwrap();
+    let held_out = bench.json("a/run.json")["strength"]["gain"]["before"].f64();
     assert!((held_out / before - 1.0).abs() < 1e-9, "{held_out} {before}");
     let (code, _, err) = bench.run((tune, "--k joint --out j"));
     assert_eq!(code, 2, "{err}");

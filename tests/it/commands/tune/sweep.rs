@@ -25,7 +25,7 @@ fn number(value: &Value) -> f64 {
 fn curves_have_points_and_a_minimum() {
     let bench = bench();
     let report = sweep(&bench, "d.bin --scale 0.2:3:64 --csv k.csv --svg k.svg");
-    let points = report["points"].as_array().unwrap();
+    let points = report["points"].list();
     assert_eq!((points.len(), number(&points[0]["k"]), number(&points[63]["k"])), (64, 0.2, 3.0));
     let lowest = points.iter().map(|point| number(&point["loss"])).fold(f64::MAX, f64::min);
     assert!(number(&report["minimum"]["loss"]) <= lowest * (1.0 + 1e-6));
@@ -57,12 +57,12 @@ fn grids_are_ranked_and_the_best_is_written() {
     let report = sweep(&bench, (args, &files));
     assert_eq!((&report["runs"], &report["together"], &report["folds"]), (&24.into(), &24.into(), &4.into()));
     assert_eq!((&report["judged_by"], &report["folds_by"]), (&"squared".into(), &"game".into()));
-    let ranking = report["ranking"].as_array().unwrap();
+    let ranking = report["ranking"].list();
     assert_eq!(ranking.len(), 6);
     let means: Vec<f64> = ranking.iter().map(|entry| number(&entry["held_out"]["mean"])).collect();
     assert!(means.is_sorted(), "{means:?}");
     for entry in ranking {
-        let runs = entry["runs"].as_array().unwrap();
+        let runs = entry["runs"].list();
         let mean = runs.iter().map(|run| number(&run["held_out"])).sum::<f64>() / 4.0;
         assert!((mean - number(&entry["held_out"]["mean"])).abs() < 1e-12);
         assert!(number(&entry["held_out"]["standard_error"]) > 0.0);
@@ -83,7 +83,7 @@ fn grids_are_ranked_and_the_best_is_written() {
 
     // The best parameters have the reported loss, and equal those of `tune` with the settings.
     let params = bench.json("best/params.json");
-    let k = params["k"].as_f64().unwrap();
+    let k = params["k"].f64();
     let (_, out, _) = bench.run("--json eval d.bin best/params.json");
     let loss = number(&serde_json::from_str::<Value>(&out).unwrap()["loss"]);
     assert!((loss - number(&report["best"]["loss"])).abs() < 1e-12);
@@ -117,7 +117,7 @@ fn grids_are_ranked_and_the_best_is_written() {
     assert_eq!((code, out.contains("judged by")), (0, true), "{out}");
     assert!(out.contains("10: 2 settings on 5 folds; adam, 2 epochs"), "{out}");
     let seeds = sweep(&bench, "d.bin --grid seed=1,2,3 --grid l2=1e-3 --epochs 2 --folds 2");
-    assert_eq!((&seeds["runs"], seeds["ranking"][0]["runs"].as_array().unwrap().len()), (&6.into(), 6));
+    assert_eq!((&seeds["runs"], seeds["ranking"][0]["runs"].list().len()), (&6.into(), 6));
 }
 
 #[test]
@@ -131,7 +131,6 @@ fn threads_do_not_change_a_digit() {
     assert_eq!(run("1"), run("3"));
 }
 
-/// Waits until a sweep that stores each step has done some.
 fn wait(bench: &Bench, folder: &str, epochs: u64) {
     let path = bench.path(folder).join("checkpoint.safetensors");
     wait_until("a step is stored", || {
@@ -196,7 +195,7 @@ fn resumed_sweeps_write_the_requested_files() {
     refuse(&bench, "--resume rk -q", 2, "rbk: exists and is not empty");
     std::fs::remove_file(bench.path("rbk/run.json")).unwrap();
     let report = sweep(&bench, "-q --resume rk");
-    assert_eq!(report["best"]["path"].as_str().unwrap(), bench.path("rbk").to_str().unwrap());
+    assert_eq!(report["best"]["path"].str(), bench.path("rbk").to_str().unwrap());
     assert_eq!(bench.names("rbk"), ["params.json", "tables.h", "tables.hpp", "tables.rs"]);
     assert_eq!(
         (bench.bytes("r.csv"), bench.bytes("r.svg")),
@@ -267,12 +266,12 @@ fn sources_blends_and_losses_are_varied() {
     writer.finish(vec![source("noise.pgn", 1000), source("games/good.pgn", 2000)], []).unwrap();
     let args = "d.bin --grid blend=0,0.5 --grid source:noise=0,1 --grid loss=squared,cross-entropy --grid learning-rate=5 --epochs 5 --k 0.8";
     let report = sweep(&bench, args);
-    assert_eq!((&report["judged_by"], report["ranking"].as_array().unwrap().len()), (&"squared".into(), 8));
+    assert_eq!((&report["judged_by"], report["ranking"].list().len()), (&"squared".into(), 8));
     assert!(number(&report["blend_k"]) > 0.1);
     let kinds: std::collections::HashSet<String> =
-        report["ranking"].as_array().unwrap().iter().map(|entry| entry["loss_kind"].to_string()).collect();
+        report["ranking"].list().iter().map(|entry| entry["loss_kind"].to_string()).collect();
     assert_eq!(kinds.len(), 2);
-    for entry in report["ranking"].as_array().unwrap() {
+    for entry in report["ranking"].list() {
         let same = entry["loss_kind"] == "squared" && entry["settings"]["blend"] == 0.0;
         assert_eq!(same, entry["held_out"]["mean"] == entry["own_held_out"], "{entry}");
     }

@@ -6,21 +6,20 @@ use crate::common::prelude::*;
 fn wanted(file: &Value) -> String {
     let mut text = String::new();
     let mut last = (String::new(), 0);
-    for record in file["parameters"].as_array().unwrap() {
-        let group = record["group"].as_str().unwrap();
+    for record in file["parameters"].list() {
+        let group = record["group"].str();
         let index = if last.0 == group { last.1 + 1 } else { 0 };
-        let value = |phase: &str| record[phase].as_f64().unwrap().round() as i64;
+        let value = |phase: &str| record[phase].f64().round() as i64;
         text += &format!("{group} {index} {} {}\n", value("mg"), value("eg"));
         last = (group.to_string(), index);
     }
     text
 }
 
-/// Returns groups and their lengths.
 fn groups(file: &Value) -> Vec<(String, usize)> {
     let mut groups: Vec<(String, usize)> = Vec::new();
-    for record in file["parameters"].as_array().unwrap() {
-        let group = record["group"].as_str().unwrap();
+    for record in file["parameters"].list() {
+        let group = record["group"].str();
         match groups.last_mut() {
             Some((name, count)) if name == group => *count += 1,
             _ => groups.push((group.to_string(), 1)),

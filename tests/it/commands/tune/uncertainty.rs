@@ -12,7 +12,7 @@ fn errors_without_meaning_are_not_given() {
     let out = bench.ok((flags, "--optimizer adam --epochs 1"));
     assert!(out.contains("not determined (beyond 10,000 centipawns)"), "{out}");
     let file = bench.json("r/params.json");
-    let list = file["parameters"].as_array().unwrap();
+    let list = file["parameters"].list();
     let errors = || list.iter().flat_map(|p| [p["errors"]["mg"].as_f64(), p["errors"]["eg"].as_f64()]);
     assert!(errors().flatten().all(|error| error <= 10_000.0));
     assert!(errors().filter(Option::is_none).count() > 64, "{out}");
@@ -26,7 +26,7 @@ fn prints_errors() {
     let flags = "d.bin --l2 1e-3 --holdout 0.2 --bootstrap 40";
     let report = bench.tune(("--out r --threads 1", flags));
     let uncertainty = &report["uncertainty"];
-    let clusters = uncertainty["clusters"].as_u64().unwrap();
+    let clusters = uncertainty["clusters"].u64();
     assert!((350..450).contains(&clusters), "{uncertainty}");
     assert_eq!(uncertainty["clustered_by"], "game");
     assert_eq!(
@@ -36,14 +36,14 @@ fn prints_errors() {
     let file = bench.json("r/params.json");
     assert_eq!(file["uncertainty"]["clusters"], clusters);
     let record = |name: &str| {
-        let list = file["parameters"].as_array().unwrap();
+        let list = file["parameters"].list();
         list.iter().find(|record| record["name"] == name).unwrap().clone()
     };
     let pawn = record("pawn_e4");
-    let (error, spread) = (pawn["errors"]["mg"].as_f64().unwrap(), &pawn["bootstrap"]["mg"]);
-    assert!((0.5..2.0).contains(&(spread["error"].as_f64().unwrap() / error)), "{pawn}");
-    let value = pawn["mg"].as_f64().unwrap();
-    assert!(spread["low"].as_f64().unwrap() < value && value < spread["high"].as_f64().unwrap(), "{pawn}");
+    let (error, spread) = (pawn["errors"]["mg"].f64(), &pawn["bootstrap"]["mg"]);
+    assert!((0.5..2.0).contains(&(spread["error"].f64() / error)), "{pawn}");
+    let value = pawn["mg"].f64();
+    assert!(spread["low"].f64() < value && value < spread["high"].f64(), "{pawn}");
     let none = record("pawn_a1");
     assert!(none["errors"]["mg"].is_null() && none["bootstrap"]["eg"].is_null(), "{none}");
     assert!(none["errors"].as_object().unwrap().contains_key("mg"));
@@ -71,7 +71,7 @@ fn prints_errors() {
     // A basis has errors by coordinate as well.
     bench.tune("d.bin --out b --basis tied --errors");
     let z = bench.json("b/z.json");
-    let coordinates = z["coordinates"].as_array().unwrap();
+    let coordinates = z["coordinates"].list();
     assert!(coordinates.iter().any(|c| c["uncertainty"]["error"].as_f64().is_some_and(|error| error > 0.0)));
     assert!(coordinates.iter().any(|c| c["uncertainty"]["standing"] == "unsupported"));
 }

@@ -6,7 +6,6 @@ use gputexel::engine::{Chosen, Iteration, Limits};
 use rand::prelude::*;
 use shakmaty::{Move, Setup};
 
-/// Returns approximate piece-square tables.
 fn evaluation() -> TableEvaluation {
     let set = FeatureSet::new(FeatureKind::Pst, PhaseSettings::default());
     let mut theta = Prior::default().theta(&set).unwrap();

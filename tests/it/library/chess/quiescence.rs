@@ -8,7 +8,6 @@ use rand::prelude::*;
 use shakmaty::Move;
 use std::io::Read as _;
 
-/// A model and its values, scored from the features in real numbers.
 struct Model {
     set: FeatureSet,
     theta: Vec<f64>,
@@ -293,7 +292,6 @@ fn real_positions_match_a_plain_search() {
     }
 }
 
-/// Lines with known ends.
 #[test]
 fn known_lines_are_found() {
     let model = Model::material();

@@ -8,14 +8,12 @@ use gputexel::extraction::Progress;
 use shakmaty::Move;
 use std::io::Read as _;
 
-/// A game read by the plain implementation.
 struct Plain {
     result: f32,
     positions: Vec<Chess>,
     moves: Vec<Move>,
 }
 
-/// Reads the first games of a file.
 fn games(path: &Path, count: usize) -> Vec<Plain> {
     let mut text = String::new();
     let file = std::fs::File::open(path).unwrap();

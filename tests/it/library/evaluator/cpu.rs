@@ -12,7 +12,6 @@ fn population(data: &Dataset, members: usize, whole: bool) -> Population {
     )
 }
 
-/// Largest difference relative to the largest expected magnitude.
 #[test]
 fn losses_gradients_and_matrices_agree_with_the_reference() {
     // Rows of `classical` have repeated features. `full` has a program, whose evaluators have tests of their own.
@@ -344,7 +343,6 @@ fn rejects_mistakes_and_propagates_nonfinite_numbers() {
     assert!(!got.losses[0].is_finite());
 }
 
-/// Every list of a population and every part of a request is checked before a kernel sees it.
 #[test]
 fn kernel_inputs_are_validated() {
     for kind in [FeatureKind::Material, FeatureKind::Pst] {

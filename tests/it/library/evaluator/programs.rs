@@ -147,7 +147,6 @@ fn one_member_is_exact_and_many_agree() {
     }
 }
 
-/// Part weights, blends, resamples and a shared θ: many members in lanes agree with each one alone.
 #[test]
 fn members_with_different_options_match_separate_runs() {
     let folder = tempfile::tempdir().unwrap();
@@ -207,7 +206,6 @@ fn members_with_different_options_match_separate_runs() {
     }
 }
 
-/// A number that is not finite in one member does not affect the others.
 #[test]
 fn nonfinite_members_do_not_affect_others() {
     let folder = tempfile::tempdir().unwrap();

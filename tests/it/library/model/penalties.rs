@@ -4,7 +4,6 @@
 use crate::common::prelude::*;
 use gputexel::model::{Form, PENALTY_SCALE_CP, Penalty, Place, supported_penalties};
 
-/// Returns a parameter in a group.
 fn one(name: impl Into<String>, group: &str, place: Option<Place>) -> (Feature, ImportedParameter) {
     let parameter = ImportedParameter { place, ..Default::default() };
     (Feature { name: name.into(), group: group.to_string() }, parameter)
@@ -14,7 +13,6 @@ fn line(name: &str) -> Option<Place> {
     Some(Place::Line(name.to_string()))
 }
 
-/// Returns a table of squares.
 fn board(table: &str, group: &str, squares: impl Iterator<Item = u8>) -> Vec<(Feature, ImportedParameter)> {
     let place = |square| Some(Place::Square(table.to_string(), square));
     squares.map(|square| one(format!("{table}_{square}"), group, place(square))).collect()

@@ -21,7 +21,6 @@ fn warns_about_terms_that_are_never_on() {
     assert_eq!(report.sources[0].warnings, [expected]);
 }
 
-/// Every contradiction is reported in one line that names the place.
 #[test]
 fn contradictions_are_named() {
     let [ethereal, stockfish, _, weiss] = &examples()[..] else { panic!("four examples") };

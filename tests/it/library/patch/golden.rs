@@ -413,7 +413,6 @@ fn rejects_output_that_could_not_be_read() {
     assert!(reason.contains("case.params: f_1 = 1e300 is too large for an integer"), "{reason}");
 }
 
-/// Returns a number as written in engines.
 fn number() -> impl Strategy<Value = String> {
     prop_oneof![
         (-9_999_999_i64..9_999_999).prop_map(|n| n.to_string()),

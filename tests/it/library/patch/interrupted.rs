@@ -49,7 +49,6 @@ impl Bench {
         PatchPlan { changes, ..PatchPlan::default() }
     }
 
-    /// Returns all files except backups.
     fn tree(&self) -> BTreeMap<PathBuf, String> {
         let mut files = BTreeMap::new();
         let mut folders = vec![self.folder.path().to_path_buf()];
@@ -211,7 +210,6 @@ fn undo_keeps_later_changes() {
     assert_eq!(std::fs::read_to_string(bench.params()).unwrap(), "p, int, 2, 0, 2, 1, 0.002\n");
 }
 
-/// Records belong to the tree at its original place, not to copies.
 #[test]
 fn a_copied_tree_has_nothing_to_undo() {
     for step in [FILES, STEPS - 1, STEPS] {

@@ -28,7 +28,6 @@ fn constraints(list: &[(ConstraintKind, &str)]) -> Vec<Constraint> {
     list.iter().map(|&(kind, name)| Constraint { kind, name: name.to_string() }).collect()
 }
 
-/// Returns the middlegame and endgame values of a group.
 fn lines<'t>(set: &FeatureSet, theta: &'t [f64], group: &str) -> [&'t [f64]; 2] {
     let count = set.features.len();
     let first = set.features.iter().position(|feature| feature.group == group).unwrap();
@@ -36,7 +35,6 @@ fn lines<'t>(set: &FeatureSet, theta: &'t [f64], group: &str) -> [&'t [f64]; 2] 
     [0, count].map(|phase| &theta[phase + first..][..size])
 }
 
-/// Creates a run on the data.
 fn tuner(data: &Dataset) -> Tuner<'_> {
     Tuner::builder(data).k(K).l2(L2)
 }

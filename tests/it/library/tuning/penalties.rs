@@ -65,7 +65,6 @@ fn expected(row: &[f64; SIZE], theta: &[f64]) -> f64 {
     1.0 / (1.0 + 10f64.powf(-K * score / 400.0))
 }
 
-/// Weights of the penalties in [`squares`], in its order.
 #[derive(Clone, Copy)]
 struct Weights {
     smooth_mobility: f64,
@@ -198,7 +197,6 @@ fn solve(mut matrix: [[f64; SIZE]; SIZE], mut right: [f64; SIZE]) -> [f64; SIZE]
     right
 }
 
-/// Returns θ as tuned by the library.
 fn tuned(data: &Dataset, config: RunConfig) -> Vec<f64> {
     let stopping = Stopping { epochs: 100, improvement: 1e-14, ..config.stopping };
     let config = RunConfig { loss: LossKind::CrossEntropy, stopping, ..config };

@@ -13,9 +13,9 @@ fn engine_725k() -> Option<&'static (Bench, Dataset)> {
         let bench = Bench::new();
         let (report, _) = bench.extract(&[path.to_str().unwrap()]);
         assert_eq!(report["positions"], 725_000);
-        let results = ["white", "draws", "black"].map(|key| report["results"][key].as_u64().unwrap());
+        let results = ["white", "draws", "black"].map(|key| report["results"][key].u64());
         assert_eq!(results, [260_670, 401_642, 62_688]);
-        let data = dataset::read(&bench.path("out.bin")).unwrap();
+        let data = bench.read("out.bin");
         (bench, data)
     }))
 }
@@ -44,11 +44,11 @@ fn fitted_scale_matches_other_tuners() {
 fn gauss_newton_reaches_the_minimum() {
     let Some((bench, _)) = engine_725k() else { return };
     let report = bench.tune("out.bin --out r --prior material:100,300,320,500,900 --k 0.8373147125");
-    let loss = report["loss"].as_f64().unwrap();
+    let loss = report["loss"].f64();
     // The minimum over the 768 weights, found by other means, is 0.0702005549.
     assert!((0.070_200_55..=0.070_200_562).contains(&loss), "{report}");
-    assert!((report["loss_before"].as_f64().unwrap() - 0.086_531_8).abs() < 5e-8, "{report}");
-    assert!(report["epochs"].as_u64().unwrap() <= 20, "{report}");
+    assert!((report["loss_before"].f64() - 0.086_531_8).abs() < 5e-8, "{report}");
+    assert!(report["epochs"].u64() <= 20, "{report}");
 }
 
 /// Returns full-batch losses after 0, 1, 2, … updates with rate 1, ε 1e-8 and no bias correction.

@@ -145,7 +145,6 @@ impl Evaluator for Wrong<'_> {
     }
 }
 
-/// Proposes nothing.
 struct Empty;
 
 impl Optimizer for Empty {

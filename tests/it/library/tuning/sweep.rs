@@ -9,7 +9,6 @@ use gputexel::tuning::sweep::{
 };
 use gputexel::tuning::{MinimumAt, scale_curve};
 
-/// Label of one position of [`Rows`].
 #[derive(Clone, Copy)]
 struct Label {
     result: f32,
@@ -18,7 +17,6 @@ struct Label {
     game: u32,
 }
 
-/// Boards with labels, from which datasets are written.
 struct Rows {
     boards: Vec<shakmaty::Board>,
     labels: Vec<Label>,

@@ -414,7 +414,6 @@ fn resamples_converge_at_bounds() {
     assert!(compared >= 3, "{compared}");
 }
 
-/// Standard errors of z.
 fn material_basis_errors(
     layout: &Layout,
     basis: &Parameterization,

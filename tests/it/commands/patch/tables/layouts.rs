@@ -21,7 +21,6 @@ fn write_values(bench: &Bench, name: &str, theta: &[f64]) {
     bench.write(name, ParameterFile::new(&set, theta, None, None).to_json());
 }
 
-/// Returns the middlegame value of a role on a square from its own side.
 fn at(theta: &[f64], role: usize, square: usize) -> i64 {
     theta[64 * role + square].round() as i64
 }
@@ -37,7 +36,6 @@ fn list(numbers: impl IntoIterator<Item = i64>) -> String {
     format!("{{{}}}", numbers.into_iter().map(|number| number.to_string()).collect::<Vec<_>>().join(", "))
 }
 
-/// Computes the contents of an array.
 type Numbers = fn(&[f64]) -> String;
 
 /// Examples of the page, with the contents of `{ ... }` there.
@@ -112,7 +110,6 @@ const TABLES: [(&str, Numbers); 12] = [
     }),
 ];
 
-/// Returns the text of the page.
 fn page() -> String {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/patch-recipes.md");
     std::fs::read_to_string(path).unwrap()
@@ -245,7 +242,6 @@ fn lists_and_numbers_of_lines_are_filled() {
     let rows = |theta: &[f64], of: &dyn Fn(&[f64]) -> String| {
         format!("{{{}, {}, {}}}", of(&theta[..3]), of(&theta[3..7]), of(&theta[7..9]))
     };
-    /// Writes an array that contains some values.
     type Written<'a> = &'a dyn Fn(&[f64]) -> String;
     let cases: [(&str, Written); 3] = [
         ("// gputexel: mobility.mg\nconst int mobility_mg[3][4] = { ... };", &|theta| {

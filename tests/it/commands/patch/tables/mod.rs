@@ -35,8 +35,7 @@ fn patch(bench: &Bench, args: &[&str], changed: &[&str]) {
     for again in [false, true] {
         let out = bench.ok(&all);
         let report: serde_json::Value = serde_json::from_str(&out).unwrap();
-        let files: Vec<&str> =
-            report["files"].as_array().unwrap().iter().map(|f| f.as_str().unwrap()).collect();
+        let files: Vec<&str> = report["files"].texts();
         assert_eq!(files, if again { &[] } else { changed });
     }
 }

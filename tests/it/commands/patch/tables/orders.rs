@@ -83,7 +83,7 @@ fn places_both_colors_by_brackets_and_marker() {
         assert_eq!((code, err.as_str()), (0, ""), "{marker} {lengths:?}");
         let report: serde_json::Value = serde_json::from_str(&out).unwrap();
         assert_eq!(report["markers"][0]["compared"], "given", "{out}");
-        assert!(report["markers"][0]["order"].as_str().unwrap().contains(" first, "), "{out}");
+        assert!(report["markers"][0]["order"].str().contains(" first, "), "{out}");
         let wanted = marked(marker, lengths, &both_colors(&tuned, layout, sign, mirror));
         assert_eq!(bench.text("a.c"), wanted, "{marker} {lengths:?}");
         // Its own numbers are recognized without the start.
@@ -206,7 +206,6 @@ fn matches_numbers_with_markers() {
     assert!(code == 0 && out.contains("1 single number was not checked"), "{out}");
 }
 
-/// Returns the name of the square at an index of a table that starts with a8, as the board is printed.
 fn from_a8(index: usize) -> String {
     format!("{}{}", char::from(b'a' + (index % 8) as u8), 8 - index / 8)
 }
@@ -216,7 +215,6 @@ fn engine_knight(phase: usize, index: usize) -> i64 {
     300 + ((index * index * 7 + index * 5) % 61) as i64 - 40 * phase as i64
 }
 
-/// Mobility of the engine, as pairs.
 const MOBILITY: [[i64; 2]; 5] = [[-20, -31], [-4, -9], [6, 7], [11, 19], [17, 22]];
 
 /// Creates a run, in `run`, on the trace of an engine whose tables start with a8; or, if `odd`, whose squares have an
@@ -257,14 +255,11 @@ fn imported_run(bench: &Bench, odd: bool) {
     bench.tune("d.bin --out run --force --epochs 3 --k 0.8 --l2 1e-5");
 }
 
-/// Returns the values of the run by name.
 fn run_values(bench: &Bench) -> std::collections::HashMap<String, [i64; 2]> {
-    let list = bench.json("run/params.json")["parameters"].as_array().unwrap().clone();
-    let whole = |value: &serde_json::Value| value.as_f64().unwrap().round() as i64;
+    let list = bench.json("run/params.json")["parameters"].list().clone();
+    let whole = |value: &serde_json::Value| value.f64().round() as i64;
     list.iter()
-        .map(|record| {
-            (record["name"].as_str().unwrap().to_string(), [whole(&record["mg"]), whole(&record["eg"])])
-        })
+        .map(|record| (record["name"].str().to_string(), [whole(&record["mg"]), whole(&record["eg"])]))
         .collect()
 }
 
@@ -301,8 +296,7 @@ fn imported_tables_keep_the_order_of_the_schema() {
         assert_eq!(bench.text("e.cpp"), tuned(option));
         // Filled again, using the folder's name: the current numbers are the result.
         let report = bench.told("patch tables run e.cpp");
-        let known: Vec<&str> =
-            report["markers"].as_array().unwrap().iter().map(|m| m["compared"].as_str().unwrap()).collect();
+        let known: Vec<&str> = report["markers"].list().iter().map(|m| m["compared"].str()).collect();
         assert_eq!(known, ["result"; 4]);
         assert_eq!(bench.text("e.cpp"), tuned(option));
     }
@@ -380,9 +374,9 @@ fn exports_and_imports_keep_the_order_of_the_schema() {
     // Without that option, an export's marker means a1 as before.
     bench.write("old.h", out.replace(" orientation a1", ""));
     let knight = |name: &str, index: usize| {
-        let list = bench.json(name)["parameters"].as_array().unwrap().clone();
+        let list = bench.json(name)["parameters"].list().clone();
         let record = list.into_iter().find(|r| r["name"] == format!("n_{}", from_a8(index))).unwrap();
-        [record["mg"].as_f64().unwrap().round() as i64, record["eg"].as_f64().unwrap().round() as i64]
+        [record["mg"].f64().round() as i64, record["eg"].f64().round() as i64]
     };
     for name in ["old.h", "run/tables.h", "run/tables.hpp", "run/tables.rs"] {
         bench.ok(&["import-params", name, "--like", "run", "-o", "back.json", "--force"]);

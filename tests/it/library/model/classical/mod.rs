@@ -11,7 +11,6 @@ use gputexel::model::classical::GROUPS;
 use gputexel::model::full;
 use reference::Counts;
 
-/// Returns a row by name, White's minus Black's.
 fn counts(set: &FeatureSet, board: &Board, turn: Color, row: &mut FeatureRow) -> Counts {
     set.compute(board, turn, row);
     assert!(row.coefficients.is_empty());

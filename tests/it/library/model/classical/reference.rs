@@ -23,7 +23,6 @@ struct Side {
     at: BTreeMap<At, (bool, Role)>,
 }
 
-/// Returns White's features minus Black's.
 pub fn features(board: &Board, turn: Color) -> Counts {
     let mut counts = of_side(board, Color::White, turn);
     for (name, count) in of_side(board, Color::Black, turn) {
