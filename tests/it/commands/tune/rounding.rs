@@ -208,7 +208,7 @@ fn rejects_invalid_rounding() {
         ("--optimizer local --step 2,4", "steps must be descending"),
         ("--optimizer local --step 0", "steps must be descending"),
         ("--step 4,2", "--step only applies to --optimizer local"),
-        ("--optimizer random", "expected gauss-newton, gn-lbfgs, gn-cg, adam or local"),
+        ("--optimizer random", "expected gauss-newton, gn-lbfgs, gn-cg, adam, local or pso"),
     ] {
         bench.fails_with(("tune d.bin --k 0.8 --out r", flags), 2, part);
         assert!(!bench.path("r").exists(), "{flags:?}");
