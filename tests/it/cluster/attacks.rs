@@ -2,7 +2,7 @@
 
 use super::runs::timeless;
 use super::server::{Process, Raw, Server};
-use crate::common::program::Bench;
+use crate::common::prelude::*;
 
 /// Server configuration from the documentation, with users and permissions.
 fn documented() -> String {
@@ -17,11 +17,11 @@ fn ignores_forged_and_invalid_messages() {
     let Some(server) = Server::start(&bench, "") else { return };
     let url = server.url();
     let games = ["match", "material", "zero", "--nodes", "600", "--games", "40"];
-    bench.told(&[&games[..], &["--out", "here"]].concat());
-    let run = Process::start(&bench, &[&games[..], &["--out", "there", "--queue", &url]].concat());
+    bench.told((&games, "--out here"));
+    let run = Process::start(&bench, (&games, &["--out", "there", "--queue", &url]));
     crate::common::program::wait_until("the run is in the queue", || bench.path("there/queue.json").exists());
     let identity = bench.json("there/queue.json");
-    let name = identity["run"].as_str().unwrap();
+    let name = identity["run"].str();
     let subject = format!("gputexel.result.{name}");
 
     // An attacker who knows everything but tickets: each message claims to be the result of an outstanding pair.
@@ -80,14 +80,11 @@ fn rejects_impossible_games_from_workers() {
     let Some(server) = Server::start(&bench, "") else { return };
     let url = server.url();
     let games = ["match", "material", "zero", "--nodes", "60", "--games", "4"];
-    bench.told(&[&games[..], &["--out", "here"]].concat());
+    bench.told((&games, "--out here"));
     // Takes work as a worker does, and shortens the game.
     let mut raw = Raw::connect(server.port, "");
     raw.send(b"SUB liar 1\r\n");
-    let run = Process::start(
-        &bench,
-        &[&games[..], &["--out", "there", "--queue", &url, "--queue-lease", "1"]].concat(),
-    );
+    let run = Process::start(&bench, (&games, &["--out", "there", "--queue", &url, "--queue-lease", "1"]));
     crate::common::program::wait_until("the run is in the queue", || bench.path("there/queue.json").exists());
     raw.send(b"PUB $JS.API.CONSUMER.MSG.NEXT.GPUTEXEL_WORK.workers liar 2\r\n{}\r\n");
     // It may ask before a consumer exists.
@@ -102,7 +99,7 @@ fn rejects_impossible_games_from_workers() {
     };
     // The digest is the one that the server's worker would compute; a real worker sends it along.
     let worker = Process::worker(&bench, &url, "honest");
-    let run_name = work["run"].as_str().unwrap();
+    let run_name = work["run"].str();
     let digest = blake3_of(&work["task"]);
     for game in [
         "{\"moves\":[],\"result\":\"1-0\",\"end\":\"checkmate\"}",
@@ -139,7 +136,7 @@ fn documented_permissions_are_minimal() {
         .map(|user| format!("nats://{user}@127.0.0.1:{port}"));
     let player = Process::worker(&bench, &worker, "attic");
     let games = ["match", "material", "zero", "--nodes", "60", "--games", "4", "--out", "m"];
-    let told = bench.told(&[&games[..], &["--queue", &coordinator]].concat());
+    let told = bench.told((&games, &["--queue", &coordinator]));
     assert_eq!(told["games"], 4);
     assert_eq!(player.interrupt().0, Some(0));
     // A worker cannot be a coordinator.
@@ -157,7 +154,7 @@ fn documented_permissions_are_minimal() {
     raw.send(b"SUB _INBOX_WORKER.any.> 1\r\n");
     assert!(raw.refusal().contains("Permissions Violation for Subscription"));
     let args = ["match", "material", "zero", "--games", "2", "--out", "n", "--queue", &worker];
-    let (code, _, err) = bench.run(&args, "");
+    let (code, _, err) = bench.run(&args);
     assert!(code == 1 && err.contains("Permissions Violation for Publish"), "{err}");
     assert!(err.contains("the stream GPUTEXEL_WORK") && !bench.path("n").exists(), "{err}");
 }

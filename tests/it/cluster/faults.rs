@@ -1,10 +1,8 @@
 //! Kills, freezes and duplicate messages: each pair counts once, and the result of the run is unchanged.
 
-use std::time::Duration;
-
 use super::runs::timeless;
 use super::server::{Process, Raw, Server};
-use crate::common::program::{Bench, wait_until};
+use crate::common::prelude::*;
 use crate::common::spsa::{built_in, entries};
 
 fn lines(bench: &Bench, file: &str) -> usize {
@@ -33,13 +31,13 @@ fn counts_each_pair_once_despite_kills_and_freezes() {
     let bench = Bench::new();
     let Some(mut server) = Server::start(&bench, "") else { return };
     let url = server.url();
-    let games = ["match", "material", "zero", "--nodes", "1000", "--games", "60"];
+    let games = "match material zero --nodes 1000 --games 60";
     let queue = ["--queue", &url, "--queue-lease", "2"];
-    bench.told(&[&games[..], &["--out", "here"]].concat());
+    bench.told((games, "--out here"));
     let names = ["one", "two", "three", "four"];
     let mut workers: Vec<_> = names.iter().map(|name| Process::worker(&bench, &url, name)).collect();
     echo(server.port);
-    let mut run = Process::start(&bench, &[&games[..], &["--out", "there"], &queue].concat());
+    let mut run = Process::start(&bench, (games, ("--out there", &queue)));
     wait_until("some pairs are played", || lines(&bench, "there/match.jsonl") >= 5);
 
     // All are in the middle of a game.
@@ -52,7 +50,7 @@ fn counts_each_pair_once_despite_kills_and_freezes() {
     echo(server.port);
     let known = lines(&bench, "there/match.jsonl");
     assert!(known < 31, "the match was over before anything happened");
-    let run = Process::start(&bench, &[&["match", "--resume", "there"][..], &queue].concat());
+    let run = Process::start(&bench, ("match --resume there", &queue));
     // Longer than the lease.
     std::thread::sleep(Duration::from_millis(2500));
     workers[2].signal("-CONT");
@@ -73,12 +71,11 @@ fn sequential_pairs_give_the_journal_of_a_local_run() {
     let url = server.url();
     let config = built_in("bspsa", 24, 1).replace("nodes=40", "nodes=800");
     bench.write("run.toml", config);
-    bench.told(&["spsa", "run", "run.toml", "--out", "here"]);
+    bench.told("spsa run run.toml --out here");
     let queue = ["--queue", &url, "--queue-lease", "1"];
     let mut workers: Vec<_> =
         ["one", "two", "three"].iter().map(|name| Process::worker(&bench, &url, name)).collect();
-    let mut run =
-        Process::start(&bench, &[&["spsa", "run", "run.toml", "--out", "there"][..], &queue].concat());
+    let mut run = Process::start(&bench, ("spsa run run.toml --out there", &queue));
     wait_until("a pair is played", || lines(&bench, "there/spsa.jsonl") >= 2);
     // One of them has the pair.
     workers[0].signal("-STOP");
@@ -87,7 +84,7 @@ fn sequential_pairs_give_the_journal_of_a_local_run() {
     run.kill();
     server.kill();
     server.restart();
-    let run = Process::start(&bench, &[&["spsa", "run", "--resume", "there"][..], &queue].concat());
+    let run = Process::start(&bench, ("spsa run --resume there", &queue));
     wait_until("it goes on", || lines(&bench, "there/spsa.jsonl") >= 9);
     workers[0].signal("-CONT");
     // A server that has lost its disk and with it the pair, which now nobody has.

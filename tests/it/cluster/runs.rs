@@ -1,14 +1,12 @@
 //! Workers play the same games as threads of one machine.
 
-use serde_json::Value;
-
 use super::server::{Process, Server};
-use crate::common::program::Bench;
+use crate::common::prelude::*;
 use crate::common::spsa::{built_in, entries};
 
 /// Returns the lines of a journal after the first, without times, sorted by number.
 pub fn timeless(bench: &Bench, file: &str) -> Vec<Value> {
-    let text = String::from_utf8(bench.bytes(file)).unwrap();
+    let text = bench.text(file);
     let mut lines: Vec<Value> =
         text.lines().skip(1).map(|line| serde_json::from_str(line).unwrap()).collect();
     for line in &mut lines {
@@ -33,33 +31,33 @@ fn workers_play_the_same_games_as_threads() {
     let workers: Vec<_> = ["one", "two"].iter().map(|name| Process::worker(&bench, &url, name)).collect();
 
     let games = ["match", "material", "zero", "--nodes", "60", "--games", "12", "--seed", "5"];
-    bench.told(&[&games[..], &["--out", "here"]].concat());
-    let there = bench.told(&[&games[..], &["--out", "there", "--queue", &url]].concat());
+    bench.told((&games, "--out here"));
+    let there = bench.told((&games, &["--out", "there", "--queue", &url]));
     assert_eq!(there["games"], 12);
     assert_eq!(timeless(&bench, "there/match.jsonl"), timeless(&bench, "here/match.jsonl"));
 
     let games = ["selfplay", "--nodes", "60", "--games", "9"];
-    bench.told(&[&games[..], &["--out", "own"]].concat());
-    bench.told(&[&games[..], &["--out", "theirs", "--queue", &url]].concat());
+    bench.told((&games, "--out own"));
+    bench.told((&games, &["--out", "theirs", "--queue", &url]));
     assert_eq!(timeless(&bench, "theirs/selfplay.jsonl"), timeless(&bench, "own/selfplay.jsonl"));
 
     for method in ["spsa", "bspsa"] {
         bench.write("run.toml", built_in(method, 12, 1));
         let run = ["spsa", "run", "run.toml", "--out"];
-        bench.told(&[&run[..], &[&format!("{method}-here")]].concat());
+        bench.told((&run, [&*format!("{method}-here")]));
         let there = format!("{method}-there");
-        bench.told(&[&run[..], &[there.as_str(), "--queue", &url]].concat());
+        bench.told((&run, &[there.as_str(), "--queue", &url]));
         assert_eq!(entries(&bench, &there), entries(&bench, &format!("{method}-here")));
     }
     bench.told(&["spsa", "verify", "spsa-there", "--games", "4", "--queue", &url]);
-    bench.told(&["spsa", "verify", "spsa-here", "--games", "4"]);
+    bench.told("spsa verify spsa-here --games 4");
     let verified = |run: &str| timeless(&bench, &format!("{run}/verify/match.jsonl"));
     assert_eq!(verified("spsa-there"), verified("spsa-here"));
 
     // Clocks are scaled, so nobody loses on time.
     let timed =
         ["match", "material", "zero", "--time", "0.3+0.01", "--time-margin-ms", "200", "--games", "4"];
-    let told = bench.told(&[&timed[..], &["--out", "timed", "--queue", &url]].concat());
+    let told = bench.told((&timed, &["--out", "timed", "--queue", &url]));
     assert_eq!(told["games"], 4);
 
     let mut played = 0;
@@ -90,7 +88,7 @@ fn rejects_engines_with_another_fingerprint() {
     let engine = format!("cmd:{program} uci --params material");
     let option = "Debug Log File=stolen";
     let games = ["match", &engine, &engine, "--nodes", "40", "--games", "6", "--queue", &url];
-    let run = Process::start(&bench, &[&games[..], &["--out", "m", "--option-a", "Hash=2"]].concat());
+    let run = Process::start(&bench, (&games, "--out m --option-a Hash=2"));
     std::thread::sleep(std::time::Duration::from_millis(1500));
     let good = Process::start(&bench, &["worker", &url, "--config", "good.toml"]);
     let (code, out, err) = run.finish();
@@ -103,7 +101,7 @@ fn rejects_engines_with_another_fingerprint() {
     assert!(out.starts_with("worker 'bad' played 0 games, ") && err.contains("declined work"), "{out}{err}");
     // An option that the engine lacks is refused before anything is sent.
     let args = ["match", &engine, &engine, "--games", "2", "--option-a", option, "--queue", &url];
-    let (code, _, err) = bench.run(&args, "");
+    let (code, _, err) = bench.run(&args);
     assert_eq!(code, 2, "{err}");
     assert!(good.interrupt().1.starts_with("worker 'good' played 6 games"));
 }
@@ -152,7 +150,7 @@ fn reports_unusable_queues_in_one_line() {
     // With the token, and without a recorded one.
     let worker =
         Process::start(&bench, &["worker", &url, "--queue-token-file", "right", "--concurrency", "1"]);
-    bench.told(&[&games[..], &["--force", "--queue-token-file", "right"]].concat());
+    bench.told((&games, "--force --queue-token-file right"));
     assert_eq!(worker.interrupt().0, Some(0));
 }
 
@@ -178,9 +176,9 @@ fn encrypted_servers_and_passwords() {
     let args = ["worker", &url, "--queue-ca", "own.pem", "--concurrency", "1"];
     let worker = Process::start(&bench, &args);
     let games = ["match", "material", "zero", "--nodes", "30", "--games", "2", "--out", "m", "--queue", &url];
-    bench.told(&[&games[..], &["--queue-ca", "own.pem"]].concat());
+    bench.told((&games, "--queue-ca own.pem"));
     // Others can read the folders.
-    let journal = String::from_utf8(bench.bytes("m/match.jsonl")).unwrap();
+    let journal = bench.text("m/match.jsonl");
     assert!(journal.contains("tls://me:***@localhost") && !journal.contains("cr%40t"), "{journal}");
     assert_eq!(worker.interrupt().0, Some(0));
 }

@@ -1,15 +1,10 @@
 //! A NATS server for a test, its workers, and a client that writes and reads raw messages.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use crate::common::prelude::*;
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::process::Command;
 
-use crate::common::program::{Bench, wait_until};
-use crate::common::requirement;
-
-/// A server in the folder of a bench.
 pub struct Server {
     program: PathBuf,
     config: PathBuf,
@@ -46,13 +41,11 @@ impl Server {
         Some(server)
     }
 
-    /// Kills the server without warning.
     pub fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
-    /// Restarts the server with its stored data.
     pub fn restart(&mut self) {
         self.child = spawn(&self.program, &self.config);
         self.wait();
@@ -83,7 +76,7 @@ fn spawn(program: &Path, config: &Path) -> Child {
 pub struct Process(pub Option<Child>);
 
 impl Process {
-    pub fn start(bench: &Bench, args: &[&str]) -> Self {
+    pub fn start(bench: &Bench, args: impl Words) -> Self {
         Self(Some(bench.spawn(args)))
     }
 
@@ -150,7 +143,6 @@ impl Raw {
         self.send(&[head.as_bytes(), payload, b"\r\n"].concat());
     }
 
-    /// Waits until the server has read everything.
     pub fn flush(&mut self) {
         self.send(b"PING\r\n");
         while self.line() != "PONG" {}
@@ -166,7 +158,6 @@ impl Raw {
         line
     }
 
-    /// Returns the next error of the server.
     pub fn refusal(&mut self) -> String {
         loop {
             let line = self.line();

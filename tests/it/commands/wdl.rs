@@ -1,13 +1,7 @@
 //! `gputexel wdl`, through the real binary.
 
+use crate::common::prelude::*;
 use std::fmt::Write as _;
-
-use gputexel::wdl::{Variable, WdlModel};
-use rand::{RngExt, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
-use serde_json::Value;
-
-use crate::common::program::{Bench, shared};
 
 fn truth() -> WdlModel {
     WdlModel {
@@ -72,11 +66,11 @@ fn bench() -> Bench {
 const USUAL: [&str; 4] = ["--range", "17:60", "--target", "40"];
 
 fn wdl(bench: &Bench, flags: &[&str]) -> Value {
-    bench.report(&[&["wdl"], flags, &USUAL].concat())
+    bench.report(("wdl", (flags, &USUAL)))
 }
 
 fn numbers(list: &Value) -> Vec<f64> {
-    list.as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect()
+    list.list().iter().map(|x| x.f64()).collect()
 }
 
 #[test]
@@ -85,11 +79,11 @@ fn games_give_the_model_that_made_them() {
     let told = wdl(&bench, &["g.pgn"]);
     let (fit, reading) = (&told["report"]["fit"], &told["report"]["reading"]);
     assert_eq!((&reading["scored"], &reading["games"]), (&8000.into(), &4000.into()));
-    let error = fit["errors"]["a_target"].as_f64().unwrap();
-    let pawn = told["pawn_value"].as_f64().unwrap();
+    let error = fit["errors"]["a_target"].f64();
+    let pawn = told["pawn_value"].f64();
     assert!((pawn - truth().pawn_value()).abs() < 4.0 * error && error < 15.0, "{pawn} +- {error}");
     // Two positions of each game carry the same information.
-    let naive = fit["naive_errors"]["a_target"].as_f64().unwrap();
+    let naive = fit["naive_errors"]["a_target"].f64();
     assert!((error / naive / 2.0f64.sqrt() - 1.0).abs() < 0.15, "{error} {naive}");
     // Lines of positions carry the same information as games, except for which belong together.
     let lines = wdl(&bench, &["g.txt"]);
@@ -112,30 +106,28 @@ fn games_give_the_model_that_made_them() {
 fn folders_and_formats_hold_the_constants() {
     let bench = bench();
     let args = [&["wdl", "g.pgn", "--out", "w"], &USUAL[..]].concat();
-    let (code, out, err) = bench.run(&args, "");
-    assert_eq!((code, err.as_str()), (0, ""), "{out}");
-    for part in [
-        "positions   8,000 of 4,000 games",
-        "games counted as independent",
-        "this score wins half of the games",
-        "constexpr double WdlAs[] = {",
-        "written     w: report.html, wdl.hpp, wdl.rs, wdl.uci, wdl.json",
-    ] {
-        assert!(out.contains(part), "{part}: {out}");
-    }
+    assert_has(
+        &bench.ok(&args),
+        [
+            "positions   8,000 of 4,000 games",
+            "games counted as independent",
+            "this score wins half of the games",
+            "constexpr double WdlAs[] = {",
+            "written     w: report.html, wdl.hpp, wdl.rs, wdl.uci, wdl.json",
+        ],
+    );
     assert_eq!(bench.names("w"), ["report.html", "wdl.hpp", "wdl.json", "wdl.rs", "wdl.uci"]);
-    let page = String::from_utf8(bench.bytes("w/report.html")).unwrap();
+    let page = bench.text("w/report.html");
     assert_eq!((page.matches("<svg").count(), page.matches("</svg>").count()), (4, 4));
-    let again = bench.fails(&args, 2);
-    assert!(again.contains("exists") && again.contains("--force"), "{again}");
-    assert_eq!(bench.run(&[&args[..], &["--force"]].concat(), "").0, 0);
-    let (_, rust, _) = bench.run(&[&["wdl", "g.pgn", "--to", "rust"], &USUAL[..]].concat(), "");
+    bench.fails_with(&args, 2, ["exists", "--force"]);
+    assert_eq!(bench.run((&args, "--force")).0, 0);
+    let (_, rust, _) = bench.run(("wdl g.pgn --to rust", &USUAL));
     assert_eq!(rust.as_bytes(), bench.bytes("w/wdl.rs"));
     // With scores normalized by these constants, a pawn is worth one pawn.
     let file = bench.json("w/wdl.json");
     assert_eq!((&file["momType"], &file["momTarget"]), (&"material".into(), &40.into()));
     let again = wdl(&bench, &["g.pgn", "--normalized-by", "w/wdl.json"]);
-    assert!(again["pawn_value"].as_f64().unwrap() > 0.0);
+    assert!(again["pawn_value"].f64() > 0.0);
     let main = format!(
         "{}\nfn main() {{ println!(\"{{}} {{:?}} {{}} {{}}\", WDL_TARGET, WDL_RANGE, WDL_AS.iter().sum::<f64>(), WDL_BS[3] + f64::from(NORMALIZE_TO_PAWN_VALUE)); }}\n",
         rust
@@ -155,22 +147,21 @@ fn rejects_insufficient_games() {
     bench.write("mute.pgn", "[Result \"1-0\"]\n\n1. e4 e5 1-0\n");
     bench.write("bad.json", "{}");
     for (flags, part, code) in [
-        (&["few.pgn"][..], "the model cannot be fitted: ", 2),
-        (&["mute.pgn"], "mute.pgn: no position was kept; left out: positions without a score (3)", 1),
-        (&["none.pgn"], "none.pgn", 1),
-        (&["few.pgn", "--by", "time"], "--by time: must be material, move or ply", 2),
-        (&["few.pgn", "--range", "17"], "--range 17: expected LOW:HIGH", 2),
-        (&["few.pgn", "--range", "40:30"], "--range 40:30: must ascend", 2),
-        (&["few.pgn", "--target", "90"], "--target 90: must be in the range 17:78", 2),
-        (&["few.pgn", "--degree", "4"], "--degree 4: must be from 0 to 3", 2),
-        (&["few.pgn", "--max-score", "0"], "--max-score 0: must be from 1 to 29999", 2),
-        (&["few.pgn", "--normalized-by", "0"], "--normalized-by 0: must be from 1", 2),
-        (&["few.pgn", "--normalized-by", "bad.json"], "bad.json:1: not the constants", 1),
-        (&["few.pgn", "--to", "go"], "--to go: must be cpp, rust, uci or json", 2),
-        (&["few.pgn", "--threads", "0"], "0 threads", 2),
+        ("few.pgn", "the model cannot be fitted: ", 2),
+        ("mute.pgn", "mute.pgn: no position was kept; left out: positions without a score (3)", 1),
+        ("none.pgn", "none.pgn", 1),
+        ("few.pgn --by time", "--by time: must be material, move or ply", 2),
+        ("few.pgn --range 17", "--range 17: expected LOW:HIGH", 2),
+        ("few.pgn --range 40:30", "--range 40:30: must ascend", 2),
+        ("few.pgn --target 90", "--target 90: must be in the range 17:78", 2),
+        ("few.pgn --degree 4", "--degree 4: must be from 0 to 3", 2),
+        ("few.pgn --max-score 0", "--max-score 0: must be from 1 to 29999", 2),
+        ("few.pgn --normalized-by 0", "--normalized-by 0: must be from 1", 2),
+        ("few.pgn --normalized-by bad.json", "bad.json:1: not the constants", 1),
+        ("few.pgn --to go", "--to go: must be cpp, rust, uci or json", 2),
+        ("few.pgn --threads 0", "0 threads", 2),
     ] {
-        let error = bench.fails(&[&["wdl"], flags].concat(), code);
-        assert!(error.contains(part), "{part}: {error}");
+        bench.fails_with(("wdl", flags), code, part);
     }
 }
 
@@ -180,11 +171,11 @@ fn public_games_have_a_sensible_model() {
     let Some(path) = shared("pgn/selfplay.pgn.zst") else { return };
     let bench = Bench::new();
     let told = bench.report(&["wdl", path.to_str().unwrap()]);
-    let pawn = told["pawn_value"].as_f64().unwrap();
-    let error = told["report"]["fit"]["errors"]["a_target"].as_f64().unwrap();
+    let pawn = told["pawn_value"].f64();
+    let error = told["report"]["fit"]["errors"]["a_target"].f64();
     assert!((30.0..50.0).contains(&pawn) && error > 0.0 && error < 3.0, "{pawn} +- {error}");
     // Observed shares agree with the model to a few percent: at 0.00 more games are drawn than the curve allows.
-    for row in told["report"]["calibration"].as_array().unwrap() {
+    for row in told["report"]["calibration"].list() {
         let [observed, model] = ["observed", "model"].map(|name| numbers(&row[name]));
         for (a, b) in observed.iter().zip(&model) {
             assert!((a - b).abs() < 0.08, "{row}");

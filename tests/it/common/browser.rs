@@ -1,13 +1,8 @@
 //! Headless Chromium: screenshots of pages, and their network requests.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
-
+use crate::common::prelude::*;
 use serde::Deserialize;
-use serde_json::Value;
-
-use super::requirement;
+use std::process::Command;
 
 /// Returns the program, if it is installed under one of its names.
 pub fn chromium() -> Option<PathBuf> {
@@ -27,21 +22,16 @@ const CONTRASTS: &str = include_str!("contrast.js");
 pub struct Look<'a> {
     /// Pages, each with its width in pixels.
     pub pages: &'a [(&'a Path, u32)],
-    /// Height in pixels.
     pub height: u32,
-    /// True for the dark color scheme.
     pub dark: bool,
 }
 
-/// Result of a capture.
 pub struct Seen {
-    /// By page.
     pub pages: Vec<SeenPage>,
     /// Addresses requested by the pages, except files.
     pub requests: Vec<String>,
 }
 
-/// Result for one page.
 pub struct SeenPage {
     /// Rows of red, green and blue.
     pub pixels: Vec<[u8; 3]>,
@@ -49,7 +39,6 @@ pub struct SeenPage {
     pub width: u32,
     /// Contrast of texts against their background.
     pub text_contrast: Contrast,
-    /// Contrast of lines and points in pictures.
     pub line_contrast: Contrast,
 }
 
@@ -57,13 +46,10 @@ pub struct SeenPage {
 #[derive(Clone, Debug, Deserialize)]
 pub struct Contrast {
     pub ratio: f64,
-    /// The element with that contrast.
     pub what: String,
-    /// Number of elements measured.
     pub seen: u64,
 }
 
-/// Findings of a frame about its page.
 #[derive(Deserialize)]
 struct Findings {
     width: u32,
@@ -131,7 +117,6 @@ pub fn look(chromium: &Path, look: Look<'_>, folder: &Path) -> Seen {
     Seen { pages: pages.collect(), requests: requests(&log) }
 }
 
-/// Splits a picture into the parts that are side by side.
 fn pixels(path: &Path, widths: &[u32]) -> Vec<Vec<[u8; 3]>> {
     let file = std::io::BufReader::new(std::fs::File::open(path).unwrap());
     let mut reader = png::Decoder::new(file).read_info().unwrap();
@@ -156,7 +141,7 @@ fn requests(log: &Path) -> Vec<String> {
     let log: Value = serde_json::from_str(&text).unwrap();
     let start = &log["constants"]["logEventTypes"]["URL_REQUEST_START_JOB"];
     assert!(start.is_number(), "the log has another form");
-    let events = log["events"].as_array().unwrap().iter().filter(|event| event["type"] == *start);
+    let events = log["events"].list().iter().filter(|event| event["type"] == *start);
     let of_pages = events.filter(|event| event["params"]["initiator"] != "not an origin");
     let addresses = of_pages.filter_map(|event| event["params"]["url"].as_str());
     addresses

@@ -1,14 +1,8 @@
 //! The feature set `classical`, and positions to count its features on.
 
-use std::sync::atomic::AtomicBool;
-
-use gputexel::chess::PhaseSettings;
-use gputexel::engine::{Engine, Limits};
-use gputexel::model::{FeatureKind, FeatureSet, TableEvaluation, named_parameters};
+use crate::common::prelude::*;
+use gputexel::engine::Limits;
 use rand::prelude::*;
-use rand_xoshiro::Xoshiro256PlusPlus;
-use shakmaty::fen::Fen;
-use shakmaty::{Chess, EnPassantMode, Position};
 
 pub fn classical() -> FeatureSet {
     FeatureSet::new(FeatureKind::Classical, PhaseSettings::default())

@@ -1,9 +1,6 @@
 //! Parameter files to export, and commands that export them.
 
-use gputexel::chess::PhaseSettings;
-use gputexel::model::{FeatureKind, FeatureSet, ParameterFile, ParameterRecord};
-
-use super::program::Bench;
+use crate::common::prelude::*;
 
 fn record(name: &str, group: &str, mg: f64, eg: f64) -> ParameterRecord {
     let (name, group) = (name.to_string(), group.to_string());
@@ -49,16 +46,13 @@ pub fn odd(bench: &Bench, name: &str) -> ParameterFile {
     file
 }
 
-/// Exports to a file, which must succeed.
 #[track_caller]
-pub fn export(bench: &Bench, args: &[&str]) -> serde_json::Value {
-    bench.told(&[&["export"], args].concat())
+pub fn export(bench: &Bench, args: impl Words) -> Value {
+    bench.told(("export", args))
 }
 
 #[track_caller]
-pub fn import(bench: &Bench, args: &[&str]) -> ParameterFile {
-    let all = [&["--quiet", "import-params"], args, &["-o", "back.json", "--force"]].concat();
-    let (code, out, err) = bench.run(&all, "");
-    assert_eq!((code, out.as_str(), err.as_str()), (0, "", ""), "{args:?}");
+pub fn import(bench: &Bench, args: impl Words) -> ParameterFile {
+    assert_eq!(bench.ok(("--quiet import-params -o back.json --force", args)), "");
     ParameterFile::read(&bench.path("back.json")).unwrap()
 }

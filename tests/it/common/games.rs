@@ -1,19 +1,7 @@
 //! Synthetic games whose positions depend on each other, and a simple minimizer.
 
-use std::path::Path;
-
-use gputexel::chess::PhaseSettings;
-use gputexel::dataset::{self, Dataset, DatasetWriter, Layout, Metadata, PositionLabels};
-use gputexel::evaluator::cpu::CpuEvaluator;
-use gputexel::evaluator::{Evaluator, Population, Request};
-use gputexel::model::{FeatureKind, FeatureRow, FeatureSet, Parameterization};
-use gputexel::objective::{self, Objective};
-use gputexel::optimizer::{GaussNewton, GaussNewtonSettings, Optimizer};
-use gputexel::tuning::Regularization;
-use rand::{RngExt, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
-
 use super::random_board;
+use crate::common::prelude::*;
 
 /// Scale constant of tests with games.
 pub const K: f64 = 0.8;
@@ -56,7 +44,6 @@ pub fn games(
     dataset::read(path).unwrap()
 }
 
-/// Returns White's material minus Black's.
 fn lean(board: &shakmaty::Board) -> f64 {
     let count = |color, role| (board.by_role(role) & board.by_color(color)).count() as f64;
     let difference = |role| count(shakmaty::Color::White, role) - count(shakmaty::Color::Black, role);

@@ -1,10 +1,6 @@
 //! The device of the GPU tests, and the definition of population results in f64.
 
-use std::sync::OnceLock;
-
-use gputexel::evaluator::gpu::GpuContext;
-
-use super::requirement;
+use crate::common::prelude::*;
 
 /// One device for all tests, with the limits guaranteed by WebGPU, if there is an adapter.
 pub fn context() -> Option<&'static GpuContext> {

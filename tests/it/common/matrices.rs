@@ -3,18 +3,15 @@
 /// Rows of equal length.
 pub type Matrix = Vec<Vec<f64>>;
 
-/// The matrix with the given entries.
 pub fn matrix(rows: usize, columns: usize, entry: impl Fn(usize, usize) -> f64) -> Matrix {
     (0..rows).map(|i| (0..columns).map(|j| entry(i, j)).collect()).collect()
 }
 
-/// The product of two matrices.
 pub fn product(a: &Matrix, b: &Matrix) -> Matrix {
     let columns = b.first().map_or(0, Vec::len);
     matrix(a.len(), columns, |i, j| a[i].iter().zip(b).map(|(a, row)| a * row[j]).sum())
 }
 
-/// The transpose.
 pub fn transposed(a: &Matrix) -> Matrix {
     matrix(a.first().map_or(0, Vec::len), a.len(), |i, j| a[j][i])
 }

@@ -7,21 +7,27 @@ pub mod games;
 pub mod gpu;
 pub mod matrices;
 pub mod players;
+pub mod prelude;
 pub mod program;
 pub mod programs;
 pub mod requirement;
 pub mod spsa;
 pub mod traces;
 
-use std::path::Path;
-
-use gputexel::chess::PhaseSettings;
+use crate::common::prelude::*;
 use gputexel::chess::fen::{legal_position, parse_fen};
-use gputexel::dataset::{self, Dataset, DatasetWriter, Metadata, PositionLabels};
-use gputexel::model::{FeatureKind, FeatureRow, FeatureSet};
-use gputexel::tuning::Stopping;
-use rand::{Rng, RngExt, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use rand::Rng;
+
+/// Splits a case of a table, a text, at its tildes.
+#[track_caller]
+pub fn cells<const N: usize>(case: &str) -> [&str; N] {
+    case.split(" ~ ").collect::<Vec<_>>().try_into().unwrap_or_else(|_| panic!("{case}: not {N} cells"))
+}
+
+/// Returns the path of a file that is removed when the path is dropped.
+pub fn scratch() -> tempfile::TempPath {
+    tempfile::NamedTempFile::new().unwrap().into_temp_path()
+}
 
 /// Writes a dataset of random boards to `path` and reads it back: 2 to 32 pieces, every phase, results biased toward
 /// the side with more material, 10 positions per game.
@@ -112,6 +118,17 @@ pub fn random_board(rng: &mut impl Rng) -> shakmaty::Board {
         }
     }
     board
+}
+
+/// Returns a fit of the first part of a layout, without penalties.
+pub fn fit_of<'a>(
+    layout: &'a Layout,
+    parameterization: &'a Parameterization,
+    z: &'a [f64],
+    (prior, l2): (&'a [f64], f64),
+    objective: Objective,
+) -> Fit<'a> {
+    Fit { layout, parts: 0..1, parameterization, z, prior, l2, penalties: &[], objective }
 }
 
 /// Returns limits for a run of `epochs`, stopped early after `patience` epochs without a gain on held-out positions.

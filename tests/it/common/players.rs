@@ -1,6 +1,8 @@
 //! Players for matches in tests: a script for both sides, and a random mover.
 
-use std::time::Duration;
+use crate::common::prelude::*;
+use gputexel::engine::Limits;
+use gputexel::matches::play_game;
 
 use gputexel::StopFlag;
 use gputexel::engine::{Limits, Score};

@@ -1,15 +1,7 @@
 //! The real binary in a folder of its own, and inputs for it.
 
-use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
-use std::time::{Duration, Instant};
-
+use crate::common::prelude::*;
 use assert_cmd::Command;
-use gputexel::dataset::{self, Dataset};
-use gputexel::model::FeatureKind;
-use serde_json::Value;
-
-use super::{random_dataset, requirement};
 
 /// A folder with files, and the program.
 pub struct Bench {
@@ -66,11 +58,16 @@ impl Bench {
     }
 
     /// Runs in the folder; returns exit code, standard output, and the [messages] on standard error.
-    pub fn run(&self, args: &[&str], stdin: impl Into<Vec<u8>>) -> (i32, String, String) {
+    pub fn run(&self, args: impl Words) -> (i32, String, String) {
+        self.feed(args, "")
+    }
+
+    /// As [`Self::run`], with standard input.
+    pub fn feed(&self, args: impl Words, stdin: impl Into<Vec<u8>>) -> (i32, String, String) {
         let output = Command::cargo_bin("gputexel")
             .unwrap()
             .current_dir(self.folder.path())
-            .args(args)
+            .args(args.words())
             .write_stdin(stdin.into())
             .output()
             .unwrap();
@@ -78,11 +75,33 @@ impl Bench {
         (output.status.code().unwrap(), text(output.stdout), messages(&text(output.stderr)))
     }
 
+    /// Runs a command that must succeed; returns standard output and standard error.
+    #[track_caller]
+    pub fn done(&self, args: impl Words) -> (String, String) {
+        let (code, out, err) = self.run(&args);
+        assert_eq!(code, 0, "{:?}: {out}{err}", args.words());
+        (out, err)
+    }
+
+    /// Runs a command that must succeed without output on standard error; returns standard output.
+    #[track_caller]
+    pub fn ok(&self, args: impl Words) -> String {
+        let (out, err) = self.done(&args);
+        assert_eq!(err, "", "{:?}: {out}", args.words());
+        out
+    }
+
     /// Extracts to `out.bin`, which must succeed; returns the report and the dataset.
-    pub fn extract(&self, args: &[&str], stdin: impl Into<Vec<u8>>) -> (Value, Dataset) {
-        let all = [&["--json", "extract", "-o", "out.bin", "--force"], args].concat();
-        let (code, out, err) = self.run(&all, stdin);
-        assert_eq!((code, err.as_str()), (0, ""), "{args:?}");
+    #[track_caller]
+    pub fn extract(&self, args: impl Words) -> (Value, Dataset) {
+        self.extract_from(args, "")
+    }
+
+    /// As [`Self::extract`], with standard input.
+    #[track_caller]
+    pub fn extract_from(&self, args: impl Words, stdin: impl Into<Vec<u8>>) -> (Value, Dataset) {
+        let (code, out, err) = self.feed(("--json extract -o out.bin --force", &args), stdin);
+        assert_eq!((code, err.as_str()), (0, ""), "{:?}", args.words());
         (serde_json::from_str(&out).unwrap(), dataset::read(&self.path("out.bin")).unwrap())
     }
 
@@ -93,25 +112,22 @@ impl Bench {
 
     /// Runs with `--json`, which must succeed without output on standard error; returns the object.
     #[track_caller]
-    pub fn told(&self, args: &[&str]) -> Value {
-        let (code, out, err) = self.run(&[&["--json"], args].concat(), "");
-        assert_eq!((code, err.as_str()), (0, ""), "{args:?}");
-        serde_json::from_str(&out).unwrap()
+    pub fn told(&self, args: impl Words) -> Value {
+        serde_json::from_str(&self.ok(("--json", args))).unwrap()
     }
 
     /// As [`Self::told`], for a single line.
     #[track_caller]
-    pub fn report(&self, args: &[&str]) -> Value {
-        let (code, out, err) = self.run(&[&["--json"], args].concat(), "");
-        assert_eq!((code, err.as_str()), (0, ""), "{args:?}");
+    pub fn report(&self, args: impl Words) -> Value {
+        let out = self.ok(("--json", args));
         assert_eq!(out.lines().count(), 1, "{out}");
         serde_json::from_str(&out).unwrap()
     }
 
     /// Tunes on the CPU; returns the report, see [`Self::tuning`].
     #[track_caller]
-    pub fn tune(&self, args: &[&str]) -> Value {
-        self.report(&Self::tuning("cpu", args))
+    pub fn tune(&self, args: impl Words) -> Value {
+        self.report(Self::tuning("cpu", &args.words()))
     }
 
     /// Returns the arguments of a run of `tune` on a backend, without regularization unless `args` request it.
@@ -123,10 +139,19 @@ impl Bench {
     }
 
     /// Runs a command that must fail with an exit code and an error; returns the error.
-    pub fn fails(&self, args: &[&str], code: i32) -> String {
-        let (got, out, err) = self.run(args, "");
-        assert_eq!((got, out.as_str()), (code, ""), "{args:?}: {err}");
+    #[track_caller]
+    pub fn fails(&self, args: impl Words, code: i32) -> String {
+        let (got, out, err) = self.run(&args);
+        assert_eq!((got, out.as_str()), (code, ""), "{:?}: {err}", args.words());
         assert_one_line(&err);
+        err
+    }
+
+    /// As [`Self::fails`], with parts of the error.
+    #[track_caller]
+    pub fn fails_with(&self, args: impl Words, code: i32, parts: impl Parts) -> String {
+        let err = self.fails(args, code);
+        assert_has(&err, parts);
         err
     }
 
@@ -135,11 +160,18 @@ impl Bench {
         std::fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
     }
 
+    pub fn text(&self, name: &str) -> String {
+        String::from_utf8(self.bytes(name)).unwrap()
+    }
+
+    pub fn read(&self, name: &str) -> Dataset {
+        dataset::read(&self.path(name)).unwrap()
+    }
+
     pub fn json(&self, name: &str) -> Value {
         serde_json::from_slice(&self.bytes(name)).unwrap()
     }
 
-    /// Returns the lines of a run's metrics.
     pub fn metrics(&self, run: &str) -> Vec<Value> {
         let text = String::from_utf8(self.bytes(&format!("{run}/metrics.jsonl"))).unwrap();
         assert!(text.ends_with('\n'), "the last line is torn");
@@ -151,7 +183,6 @@ impl Bench {
         String::from_utf8_lossy(&self.bytes(&format!("{run}/metrics.jsonl"))).matches('\n').count()
     }
 
-    /// Returns the names in a folder, sorted.
     pub fn names(&self, folder: &str) -> Vec<String> {
         let entries = std::fs::read_dir(self.path(folder)).unwrap();
         let mut names: Vec<String> =
@@ -161,10 +192,10 @@ impl Bench {
     }
 
     /// Starts the program as a process of its own, with captured output.
-    pub fn spawn(&self, args: &[&str]) -> Child {
+    pub fn spawn(&self, args: impl Words) -> Child {
         std::process::Command::new(assert_cmd::cargo::cargo_bin!("gputexel"))
             .current_dir(self.folder.path())
-            .args(args)
+            .args(args.words())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -187,18 +218,135 @@ impl Bench {
     }
 
     /// Extracts, which must fail with an exit code and leave no file; returns the error.
-    pub fn refuse(&self, args: &[&str], stdin: impl Into<Vec<u8>>, code: i32) -> String {
-        let all = [&["extract", "-o", "none.bin"], args].concat();
-        let (got, out, err) = self.run(&all, stdin);
-        assert_eq!((got, out.as_str()), (code, ""), "{err}");
-        assert_one_line(&err);
-        assert!(!self.path("none.bin").exists());
-        let stray = std::fs::read_dir(self.folder.path())
-            .unwrap()
-            .filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().starts_with(".gputexel"))
-            .count();
-        assert_eq!(stray, 0, "temporary files are left");
+    #[track_caller]
+    pub fn refuse(&self, args: impl Words, code: i32) -> String {
+        self.refuse_from(args, "", code)
+    }
+
+    /// As [`Self::refuse`], with parts of the error.
+    #[track_caller]
+    pub fn refuse_with(&self, args: impl Words, code: i32, parts: impl Parts) -> String {
+        let err = self.refuse(args, code);
+        assert_has(&err, parts);
         err
+    }
+
+    /// As [`Self::refuse`], with standard input.
+    #[track_caller]
+    pub fn refuse_from(&self, args: impl Words, stdin: impl Into<Vec<u8>>, code: i32) -> String {
+        let (got, out, err) = self.feed(("extract -o none.bin", &args), stdin);
+        assert_eq!((got, out.as_str()), (code, ""), "{:?}: {err}", args.words());
+        assert_one_line(&err);
+        let left =
+            self.names(".").into_iter().find(|name| name == "none.bin" || name.starts_with(".gputexel"));
+        assert_eq!(left, None, "a file is left");
+        err
+    }
+}
+
+/// A command line: words in one text or in several, or one command line after another.
+pub trait Words {
+    fn words(&self) -> Vec<&str>;
+}
+
+impl Words for str {
+    fn words(&self) -> Vec<&str> {
+        self.split_whitespace().collect()
+    }
+}
+
+impl Words for String {
+    fn words(&self) -> Vec<&str> {
+        self.as_str().words()
+    }
+}
+
+impl<T: Words + ?Sized> Words for &T {
+    fn words(&self) -> Vec<&str> {
+        (**self).words()
+    }
+}
+
+impl<A: Words, B: Words> Words for (A, B) {
+    fn words(&self) -> Vec<&str> {
+        [self.0.words(), self.1.words()].concat()
+    }
+}
+
+macro_rules! words_of_lists {
+    ($([$($n:tt)*] $list:ty),*) => {
+        $(impl$($n)* Words for $list {
+            fn words(&self) -> Vec<&str> {
+                self.to_vec()
+            }
+        })*
+    };
+}
+
+words_of_lists!([] [&str], [<const N: usize>] [&str; N], [] Vec<&str>);
+
+/// Parts of a text: one, or several.
+pub trait Parts {
+    fn parts(&self) -> Vec<&str>;
+}
+
+impl<T: AsRef<str> + ?Sized> Parts for &T {
+    fn parts(&self) -> Vec<&str> {
+        vec![self.as_ref()]
+    }
+}
+
+impl Parts for String {
+    fn parts(&self) -> Vec<&str> {
+        vec![self]
+    }
+}
+
+impl<const N: usize> Parts for [&str; N] {
+    fn parts(&self) -> Vec<&str> {
+        self.to_vec()
+    }
+}
+
+/// Asserts that a text contains every part.
+#[track_caller]
+pub fn assert_has(text: &str, parts: impl Parts) {
+    for part in parts.parts() {
+        assert!(text.contains(part), "{part:?} is not in: {text}");
+    }
+}
+
+/// Contents of JSON values of a known type.
+pub trait Json {
+    fn f64(&self) -> f64;
+    fn u64(&self) -> u64;
+    fn str(&self) -> &str;
+    fn list(&self) -> &Vec<Value>;
+
+    fn texts(&self) -> Vec<&str> {
+        self.list().iter().map(Json::str).collect()
+    }
+}
+
+impl Json for Value {
+    #[track_caller]
+    fn f64(&self) -> f64 {
+        self.as_f64().unwrap_or_else(|| panic!("{self} is not a number"))
+    }
+
+    #[track_caller]
+    fn u64(&self) -> u64 {
+        self.as_u64().unwrap_or_else(|| panic!("{self} is not a whole number"))
+    }
+
+    #[track_caller]
+    fn str(&self) -> &str {
+        self.as_str().unwrap_or_else(|| panic!("{self} is not a text"))
+    }
+
+    #[track_caller]
+    fn list(&self) -> &Vec<Value> {
+        self.as_array().unwrap_or_else(|| panic!("{self} is not a list"))
     }
 }
 

@@ -1,16 +1,8 @@
 //! Datasets of nonlinear evaluations.
 
-use std::path::Path;
+use crate::common::prelude::*;
+use gputexel::model::program::trial_program;
 
-use gputexel::chess::PhaseSettings;
-use gputexel::dataset::{self, Dataset, DatasetWriter, ImportedPosition, Metadata, PositionLabels};
-use gputexel::model::program::{CompiledProgram, Program, trial_program};
-use gputexel::model::{Feature, FeatureSet, Imported, ImportedParameter};
-use gputexel::objective;
-use rand::{RngExt, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
-
-/// Number of features of [`program_dataset`].
 pub const FEATURES: usize = 14;
 
 /// The program of [`program_dataset`]; the first feature also counts in the danger.

@@ -7,8 +7,8 @@
 //! - `GPUTEXEL_REQUIRE=gpu,g++,python` for the listed names, see [`NAMES`],
 //! - `GPUTEXEL_REQUIRE_GPU=1` for a GPU adapter.
 
+use crate::common::prelude::*;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
 
 /// Names of requirements. `radv` is Mesa's driver for AMD, which compiles without a device. `data` are the public
 /// games and positions next to the checkout, `root` the right to give files away, `ptrace` the right to trace
@@ -39,7 +39,6 @@ pub const NAMES: [&str; 23] = [
     "data",
 ];
 
-/// The switches of the environment.
 #[derive(Clone, Debug, Default)]
 pub struct Switches {
     pub all: Option<String>,

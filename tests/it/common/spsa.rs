@@ -1,8 +1,6 @@
 //! Runs of `gputexel spsa run`: configurations, and the contents of their journals.
 
-use serde_json::Value;
-
-use super::program::Bench;
+use crate::common::prelude::*;
 
 /// Returns a configuration for the built-in engine: a queen and a rook of equal value.
 pub fn built_in(method: &str, iterations: u64, concurrency: usize) -> String {
@@ -15,7 +13,6 @@ pub fn built_in(method: &str, iterations: u64, concurrency: usize) -> String {
     )
 }
 
-/// Returns a configuration with UCI engines; `command` may have several words.
 pub fn uci(command: &str, iterations: u64, games: &str) -> String {
     let quoted = command.replace('\\', "\\\\").replace('"', "\\\"");
     format!(
@@ -39,7 +36,7 @@ fn parameters(one: &str, other: &str, integer: &str) -> String {
 
 /// Returns the lines of a run's journal after the first.
 pub fn entries(bench: &Bench, run: &str) -> Vec<Value> {
-    let text = String::from_utf8(bench.bytes(&format!("{run}/spsa.jsonl"))).unwrap();
+    let text = bench.text(&format!("{run}/spsa.jsonl"));
     assert!(text.ends_with('\n'), "the last line is torn");
     text.lines().skip(1).map(|line| serde_json::from_str(line).unwrap()).collect()
 }

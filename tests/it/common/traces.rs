@@ -1,21 +1,13 @@
 //! Synthetic traces, with their meaning in plain numbers.
 
+use crate::common::prelude::*;
+use gputexel::trace::import;
 use std::fmt::Write as _;
-use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
-use gputexel::dataset::{self, Dataset};
-use gputexel::extraction::Hooks;
-use gputexel::trace::{CompiledSchema, ImportReport, ImportSettings, Schema, import};
-use rand::{RngExt, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
-
-/// Number of parameters of the synthetic evaluation.
 pub const PARAMETERS: usize = 12;
 /// Value of the scale column that stands for 1.
 pub const SCALE_ONE: u32 = 64;
 
-/// A synthetic position.
 #[derive(Clone, Debug)]
 pub struct Made {
     pub result: f64,
@@ -72,7 +64,6 @@ pub fn make(positions: usize, seed: u64, fine: bool) -> Vec<Made> {
         .collect()
 }
 
-/// Returns the schema of [`text`].
 pub fn schema() -> String {
     let mut text = String::from(
         r#"{"format": "gputexel-schema", "version": 1, "index_base": 1,

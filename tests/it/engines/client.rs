@@ -4,18 +4,10 @@
 //! installs them, see [`requirement`].
 #![cfg(unix)]
 
-use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
-
 use super::script::{Bench, EngineScript};
-use crate::common::requirement;
-use gputexel::Error;
-use gputexel::engine::{Clock, Limits, Score};
-use gputexel::matches::client::{EngineCommand, OptionKind, Setting, UciPlayer};
-use gputexel::matches::{Choice, Failure, GameSoFar, Player};
-use shakmaty::uci::UciMove;
-use shakmaty::{CastlingMode, Chess, Position, fen::Fen};
+use crate::common::prelude::*;
+use gputexel::engine::{Clock, Limits};
+use gputexel::matches::client::{OptionKind, Setting};
 
 const SECONDS: fn(u64) -> Duration = Duration::from_secs;
 
@@ -250,8 +242,7 @@ fn dead_engines_are_reported_and_restarted() {
         let failure = choose(&mut player, 20.0).unwrap_err();
         assert!(failure.to_string().contains(words), "{words}: {failure}");
         assert!(matches!(failure, Failure::Died(_)));
-        assert!(before.elapsed() < SECONDS(5), "{words}");
-        assert!(bench.is_gone(), "{words}");
+        assert!(before.elapsed() < SECONDS(5) && bench.is_gone(), "{words}");
         assert!(matches!(choose(&mut player, 5.0), Err(Failure::NotStarted(_))));
         player.new_game(false).unwrap();
         assert_eq!(choose(&mut player, 5.0).unwrap().m, e2e4());
@@ -471,8 +462,7 @@ fn bad_starts_are_explained() {
         let bench = Bench::new(&Script { before, ..GOOD });
         let error = refusal(&bench, None, 1.0);
         assert!(matches!(error, Error::Engine { .. }) && error.exit_code() == 1);
-        assert!(error.to_string().contains(words), "{error}");
-        assert!(error.to_string().starts_with("/bin/sh "), "{error}");
+        assert!(error.to_string().contains(words) && error.to_string().starts_with("/bin/sh "), "{error}");
     }
     let bench = Bench::new(&Script { ready: ":", ..GOOD });
     assert!(refusal(&bench, None, 1.0).to_string().contains("no answer within 1.0 s"));
@@ -499,8 +489,7 @@ fn settings_are_checked_against_offered_options() {
     let mut player = start_engine(&bench);
     assert!(player.set("Hash=0".parse().unwrap()).is_err());
     player.set("Hash=64".parse().unwrap()).unwrap();
-    let failure = player.new_game(true).unwrap_err();
-    assert!(failure.to_string().contains("UCI_Chess960"), "{failure}");
+    assert_has(&player.new_game(true).unwrap_err().to_string(), "UCI_Chess960");
     player.new_game(false).unwrap();
     for text in ["Hash", "=5", ""] {
         assert!(text.parse::<Setting>().is_err(), "{text}");
@@ -520,7 +509,6 @@ fn waits_for_slow_and_verbose_starts() {
     assert_eq!(choose(&mut player, 5.0).unwrap().m, e2e4());
 }
 
-/// Starts a real engine, if it is installed.
 fn real(path: &str) -> Option<UciPlayer> {
     requirement::program(path)
         .then(|| UciPlayer::start(path.parse().unwrap()).unwrap_or_else(|error| panic!("{error}")))
@@ -546,8 +534,7 @@ fn stockfish_plays() {
     let hash = player.options().iter().find(|option| option.name == "Hash").unwrap();
     assert!(matches!(hash.kind, OptionKind::Spin { default: 16, min: 1, .. }), "{hash:?}");
     player.set("Hash=4".parse().unwrap()).unwrap();
-    let error = player.set("Hash=0".parse().unwrap()).unwrap_err();
-    assert!(error.to_string().contains("from 1 to"), "{error}");
+    assert_has(&player.set("Hash=0".parse().unwrap()).unwrap_err().to_string(), "from 1 to");
     let nodes = Limits { nodes: Some(500), ..Limits::default() };
     for limits in [DEPTH, nodes, Limits { move_time: Some(Duration::from_millis(10)), ..Limits::default() }] {
         assert_eq!(self_play(&mut player, start(), &limits, 20).moves.len(), 20);

@@ -1,20 +1,11 @@
 //! `gputexel selfplay` and `gputexel rescore` through the real binary.
 
-use std::collections::HashSet;
-
-use crate::common::program::{Bench, assert_one_line};
-use gputexel::chess::pgn::read_pgn;
-use gputexel::chess::selection::Selection;
-use serde_json::Value;
+use crate::common::prelude::*;
 
 const QUICK: [&str; 6] = ["--nodes", "150", "--hash", "1", "--max-plies", "100"];
 
-fn selfplay(bench: &Bench, args: &[&str]) -> Value {
-    bench.report(&[&["selfplay"], args, &QUICK].concat())
-}
-
-fn text(bench: &Bench, name: &str) -> String {
-    String::from_utf8(bench.bytes(name)).unwrap()
+fn selfplay(bench: &Bench, args: impl Words) -> Value {
+    bench.report(("selfplay", (args, &QUICK)))
 }
 
 #[test]
@@ -23,17 +14,17 @@ fn games_are_the_same_for_any_concurrency_and_all_formats_agree() {
     let bench = Bench::new();
     let all = "pgn,binpack,viriformat,bulletformat,marlinformat";
     let report = selfplay(&bench, &["--games", "6", "-o", "two", "--concurrency", "2", "--format", all]);
-    let count = |key: &str| report[key].as_u64().unwrap();
+    let count = |key: &str| report[key].u64();
     assert_eq!((count("games"), count("white_wins") + count("draws") + count("black_wins")), (6, 6));
     assert_eq!((&report["stop"], count("spoiled"), count("without_score")), (&"all-played".into(), 0, 0));
-    let share = report["search_share"].as_f64().unwrap();
+    let share = report["search_share"].f64();
     assert!(share > 0.0 && share <= 1.0, "{share}");
     let files = ["games.bf", "games.binpack", "games.marlin", "games.pgn", "games.vf", "selfplay.jsonl"];
     assert_eq!(bench.names("two"), files);
-    selfplay(&bench, &["--games", "6", "-o", "one", "--concurrency", "1"]);
-    assert_eq!(text(&bench, "one/games.pgn"), text(&bench, "two/games.pgn"));
-    selfplay(&bench, &["--games", "6", "-o", "other", "--seed", "2"]);
-    assert_ne!(text(&bench, "one/games.pgn"), text(&bench, "other/games.pgn"));
+    selfplay(&bench, "--games 6 -o one --concurrency 1");
+    assert_eq!(bench.text("one/games.pgn"), bench.text("two/games.pgn"));
+    selfplay(&bench, "--games 6 -o other --seed 2");
+    assert_ne!(bench.text("one/games.pgn"), bench.text("other/games.pgn"));
     // Every searched position is read back with its score; openings have none.
     let pgn = bench.bytes("two/games.pgn");
     let batch = read_pgn(&pgn, 1, &Selection::everything());
@@ -44,7 +35,7 @@ fn games_are_the_same_for_any_concurrency_and_all_formats_agree() {
     let positions = |file: &str| {
         let args = ["convert", file, "-o", "out.txt", "--force"];
         bench.report(&args);
-        text(&bench, "out.txt").lines().map(str::to_string).collect::<Vec<_>>()
+        bench.text("out.txt").lines().map(str::to_string).collect::<Vec<_>>()
     };
     let of_games = positions("two/games.pgn");
     assert_eq!(of_games.len() as u64, count("positions"));
@@ -55,17 +46,9 @@ fn games_are_the_same_for_any_concurrency_and_all_formats_agree() {
     assert!(!quiet.is_empty() && quiet.len() < of_games.len());
     assert!(quiet.iter().all(|line| known.contains(line)));
     // As many as the default selection keeps of the games' searched positions.
-    let args = [
-        "convert",
-        "two/games.pgn",
-        "-o",
-        "out.txt",
-        "--force",
-        "--keep-checks=false",
-        "--keep-captures=false",
-    ];
-    bench.report(&args);
-    assert_eq!(text(&bench, "out.txt").lines().map(str::to_string).collect::<Vec<_>>(), quiet);
+    let args = "convert two/games.pgn -o out.txt --force --keep-checks=false --keep-captures=false";
+    bench.report(args);
+    assert_eq!(bench.text("out.txt").lines().map(str::to_string).collect::<Vec<_>>(), quiet);
     assert_eq!(bench.bytes("two/games.bf").len(), 32 * quiet.len());
 }
 
@@ -73,29 +56,29 @@ fn games_are_the_same_for_any_concurrency_and_all_formats_agree() {
 fn openings_are_distinct_and_balanced() {
     let bench = Bench::new();
     let args = ["--games", "30", "-o", "r", "--random-plies", "2", "--opening-limit", "100"];
-    bench.report(&[&["selfplay"], &args[..], &["--nodes", "5", "--max-plies", "6"]].concat());
-    let keys: HashSet<u64> = text(&bench, "r/selfplay.jsonl")
+    bench.report(("selfplay", (&args, "--nodes 5 --max-plies 6")));
+    let keys: HashSet<u64> = bench
+        .text("r/selfplay.jsonl")
         .lines()
         .skip(1)
-        .map(|line| serde_json::from_str::<Value>(line).unwrap()["key"].as_u64().unwrap())
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["key"].u64())
         .collect();
     assert_eq!(keys.len(), 30);
     // There are twenty first moves.
-    let args = ["selfplay", "--games", "21", "-o", "few", "--random-plies", "1", "--nodes", "5"];
-    let (code, _, err) = bench.run(&[&args[..], &["--max-plies", "4", "-q"]].concat(), "");
-    assert!(code == 2 && err.contains("--random-plies 1: game 21 has no opening"), "{err}");
+    let args = "selfplay --games 21 -o few --random-plies 1 --nodes 5";
+    bench.fails_with((args, "--max-plies 4 -q"), 2, "--random-plies 1: game 21 has no opening");
     let book = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq -\n\
                 rnbqkbnr/pppppppp/8/8/3P4/8/PPPP1PPP/RNBQKBNR b KQkq -\n";
     bench.write("book.epd", book);
     let book = ["--openings", "book.epd", "--order", "sequential"];
-    let error = bench.fails(&[&["selfplay", "--games", "3", "-o", "b"], &book[..]].concat(), 2);
-    assert!(error.contains("--games 3: the book has 2 different openings"), "{error}");
-    selfplay(&bench, &[&["--games", "2", "-o", "b"], &book[..]].concat());
+    bench.fails_with(("selfplay --games 3 -o b", &book), 2, "--games 3: the book has 2 different openings");
+    selfplay(&bench, ("--games 2 -o b", &book));
     assert!(
-        text(&bench, "b/games.pgn")
+        bench
+            .text("b/games.pgn")
             .contains("[FEN \"rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1\"]")
     );
-    selfplay(&bench, &[&["--games", "3", "-o", "c", "--random-plies", "1"], &book[..]].concat());
+    selfplay(&bench, ("--games 3 -o c --random-plies 1", &book));
 }
 
 #[cfg(unix)]
@@ -103,7 +86,7 @@ fn openings_are_distinct_and_balanced() {
 #[ignore = "full"]
 fn killed_runs_resume_to_the_same_games() {
     let bench = Bench::new();
-    selfplay(&bench, &["--games", "16", "-o", "whole", "--concurrency", "1"]);
+    selfplay(&bench, "--games 16 -o whole --concurrency 1");
     let args = [&["selfplay", "--games", "16", "-o", "killed", "--concurrency", "2"], &QUICK[..]].concat();
     let mut child = bench.spawn(&args);
     let lines = || {
@@ -122,21 +105,17 @@ fn killed_runs_resume_to_the_same_games() {
     journal.extend_from_slice(b"{\"game\":3,\"key\":12");
     bench.write("killed/selfplay.jsonl", journal);
     assert!(!bench.path("killed/games.pgn").exists(), "games appear as a whole");
-    let report = bench.report(&["selfplay", "--resume", "killed"]);
+    let report = bench.report("selfplay --resume killed");
     assert_eq!(report["games"], 16);
-    assert!(report["played_now"].as_u64().unwrap() <= 13, "{report}");
-    assert_eq!(text(&bench, "killed/games.pgn"), text(&bench, "whole/games.pgn"));
+    assert!(report["played_now"].u64() <= 13, "{report}");
+    assert_eq!(bench.text("killed/games.pgn"), bench.text("whole/games.pgn"));
     // Extended on request, and in another format.
-    let report =
-        bench.report(&["selfplay", "--resume", "killed", "--games", "18", "--format", "pgn,binpack"]);
+    let report = bench.report("selfplay --resume killed --games 18 --format pgn,binpack");
     assert_eq!((&report["games"], &report["played_now"]), (&18.into(), &2.into()));
-    assert!(text(&bench, "killed/games.pgn").starts_with(&text(&bench, "whole/games.pgn")));
-    let error = bench.fails(&["selfplay", "--resume", "killed", "--games", "17"], 2);
-    assert!(error.contains("--games 17: killed already has 18"), "{error}");
-    let error = bench.fails(&["selfplay", "-o", "killed"], 2);
-    assert!(error.contains("exists and is not empty"), "{error}");
-    let error = bench.fails(&["selfplay", "--resume", "."], 1);
-    assert!(error.contains("it has no selfplay.jsonl"), "{error}");
+    assert!(bench.text("killed/games.pgn").starts_with(&bench.text("whole/games.pgn")));
+    bench.fails_with("selfplay --resume killed --games 17", 2, "--games 17: killed already has 18");
+    bench.fails_with("selfplay -o killed", 2, "exists and is not empty");
+    bench.fails_with("selfplay --resume .", 1, "it has no selfplay.jsonl");
 }
 
 #[cfg(unix)]
@@ -150,31 +129,29 @@ fn spoiled_games_are_not_written() {
     bench.write("engine.sh", engine);
     let args =
         ["--json", "selfplay", "--engine", "sh engine.sh", "--games", "3", "-o", "m", "--max-failures", "3"];
-    let (code, out, err) = bench.run(&args, "");
+    let (code, out, err) = bench.run(&args);
     let report: Value = serde_json::from_str(&out).unwrap();
     assert_eq!((&report["games"], &report["spoiled"]), (&0.into(), &3.into()));
     assert_eq!((&report["engine"], &report["ends"]["illegal-move"]), (&"Mayfly".into(), &3.into()));
     // Nothing to work with: no file is created.
     assert_eq!((code, &bench.names("m")[..]), (1, &["selfplay.jsonl".to_string()][..]));
     assert_one_line(&err);
-    assert!(
-        err.contains("m: Mayfly: failed in each of 3 games, none of which is written; last: illegal move"),
-        "{err}"
-    );
+    assert_has(&err, "m: Mayfly: failed in each of 3 games, none of which is written; last: illegal move");
     let args = ["selfplay", "--engine", "sh engine.sh", "--games", "9", "-o", "n", "--max-failures", "2"];
-    let (code, _, err) = bench.run(&[&args[..], &["--concurrency", "1", "--json"]].concat(), "");
+    let (code, _, err) = bench.run((&args, "--concurrency 1 --json"));
     assert_eq!(code, 1);
     assert_one_line(&err);
-    assert!(err.contains("Mayfly: failed in 3 of 3 games, last: illegal move: illegal move 'a1a1'"), "{err}");
-    assert!(err.contains("--max-failures 2"), "{err}");
+    assert_has(
+        &err,
+        ["Mayfly: failed in 3 of 3 games, last: illegal move: illegal move 'a1a1'", "--max-failures 2"],
+    );
 }
 
 #[test]
 fn games_are_adjudicated() {
     let bench = Bench::new();
-    let rules = ["--games", "8", "-o", "a", "--win-score", "300", "--win-plies", "2", "--draw-after", "10"];
-    let report =
-        bench.report(&[&["selfplay"], &rules[..], &["--draw-plies", "4", "--nodes", "150"]].concat());
+    let rules = "--games 8 -o a --win-score 300 --win-plies 2 --draw-after 10";
+    let report = bench.report(("selfplay", (rules, "--draw-plies 4 --nodes 150")));
     let ends = report["ends"].as_object().unwrap();
     assert!(ends.contains_key("adjudicated-win") && ends.contains_key("adjudicated-draw"), "{report}");
 }
@@ -183,20 +160,18 @@ fn games_are_adjudicated() {
 fn bad_usage_of_selfplay_is_named() {
     let bench = Bench::new();
     for (args, says) in [
-        (&["--games", "0"][..], "--games 0"),
-        (&["--nodes", "0"], "limit 'nodes=0'"),
-        (&["--concurrency", "0"], "--concurrency 0"),
-        (&["--random-plies", "300"], "--random-plies 300"),
-        (&["--format", "pgn,odd"], "--format odd"),
-        (&["--hash", "0"], "--hash 0"),
-        (&["--win-score", "0"], "--win-score 0"),
+        ("--games 0", "--games 0"),
+        ("--nodes 0", "limit 'nodes=0'"),
+        ("--concurrency 0", "--concurrency 0"),
+        ("--random-plies 300", "--random-plies 300"),
+        ("--format pgn,odd", "--format odd"),
+        ("--hash 0", "--hash 0"),
+        ("--win-score 0", "--win-score 0"),
     ] {
-        let error = bench.fails(&[&["selfplay"], args].concat(), 2);
-        assert!(error.contains(says), "{args:?}: {error}");
+        bench.fails_with(("selfplay", args), 2, says);
     }
-    for args in [&["--params", "none.json"][..], &["--engine", "./none"], &["--openings", "none.epd"]] {
-        let error = bench.fails(&[&["selfplay"], args].concat(), 1);
-        assert!(error.contains("none"), "{error}");
+    for args in ["--params none.json", "--engine ./none", "--openings none.epd"] {
+        bench.fails_with(("selfplay", args), 1, "none");
     }
     assert_eq!(bench.names("."), Vec::<String>::new(), "something was written");
 }
@@ -208,7 +183,7 @@ fn labeled(bench: &Bench, name: &str) -> Vec<(String, f64, f64)> {
         let mut next = || fields.next().unwrap().to_string();
         (next(), next().parse().unwrap(), next().parse().unwrap())
     };
-    text(bench, name).lines().map(line).collect()
+    bench.text(name).lines().map(line).collect()
 }
 
 const POSITIONS: &str = "r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 3 | 11 | 0.5\n\
@@ -222,9 +197,8 @@ fn engines_replace_only_scores() {
     let bench = Bench::new();
     // Enough for several blocks.
     bench.write("in.txt", POSITIONS.repeat(60));
-    let args =
-        ["rescore", "in.txt", "--engine", "material", "--depth", "2", "--hash", "1", "--duplicates", "keep"];
-    let report = bench.report(&[&args[..], &["-o", "one.txt", "--concurrency", "1"]].concat());
+    let args = "rescore in.txt --engine material --depth 2 --hash 1 --duplicates keep";
+    let report = bench.report((args, "-o one.txt --concurrency 1"));
     assert_eq!((&report["progress"]["scored"], &report["progress"]["ends"]), (&240.into(), &60.into()));
     let (before, after) = (labeled(&bench, "in.txt"), labeled(&bench, "one.txt"));
     assert_eq!(before.len(), after.len());
@@ -239,13 +213,11 @@ fn engines_replace_only_scores() {
             _ => assert!(new.1.abs() < 400.0, "{new:?}"),
         }
     }
-    bench.report(&[&args[..], &["-o", "two.txt", "--concurrency", "3"]].concat());
-    assert_eq!(text(&bench, "two.txt"), text(&bench, "one.txt"));
+    bench.report((args, "-o two.txt --concurrency 3"));
+    assert_eq!(bench.text("two.txt"), bench.text("one.txt"));
     assert_eq!(bench.names("."), ["in.txt", "one.txt", "two.txt"]);
-    let error = bench.fails(&[&args[..], &["-o", "one.txt"]].concat(), 2);
-    assert!(error.contains("one.txt: exists"), "{error}");
-    let error = bench.fails(&["rescore", "in.txt", "-o", "x.txt"], 2);
-    assert!(error.contains("need an engine or tablebases"), "{error}");
+    bench.fails_with((args, "-o one.txt"), 2, "one.txt: exists");
+    bench.fails_with("rescore in.txt -o x.txt", 2, "need an engine or tablebases");
 }
 
 #[cfg(unix)]
@@ -255,8 +227,8 @@ fn interrupted_rescorings_are_resumed() {
     let bench = Bench::new();
     bench.write("in.txt", POSITIONS.repeat(400));
     let whole = ["rescore", "in.txt", "--engine", "material", "--nodes", "300", "--duplicates", "keep"];
-    bench.report(&[&whole[..], &["-o", "whole.txt"]].concat());
-    let mut child = bench.spawn(&[&whole[..], &["-o", "out.txt", "--concurrency", "1"]].concat());
+    bench.report((&whole, "-o whole.txt"));
+    let mut child = bench.spawn((&whole, "-o out.txt --concurrency 1"));
     let journal = || {
         std::fs::read(bench.path("out.txt.rescore/rescore.jsonl"))
             .map_or(0, |b| b.iter().filter(|c| **c == b'\n').count())
@@ -269,19 +241,16 @@ fn interrupted_rescorings_are_resumed() {
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(!bench.path("out.txt").exists());
-    let error = bench.fails(&[&whole[..], &["-o", "out.txt"]].concat(), 2);
-    assert!(error.contains("was interrupted; use --resume to continue it"), "{error}");
+    bench.fails_with((&whole, "-o out.txt"), 2, "was interrupted; use --resume to continue it");
     let other = [&whole[..4], &["--nodes", "301", "-o", "out.txt", "--resume"]].concat();
-    let error = bench.fails(&other, 1);
-    assert!(error.contains("with another engine, parameters, limit"), "{error}");
+    bench.fails_with(&other, 1, "with another engine, parameters, limit");
     bench
         .write("in.txt", format!("{}\n", POSITIONS.lines().rev().collect::<Vec<_>>().join("\n")).repeat(400));
-    let error = bench.fails(&[&whole[..], &["-o", "out.txt", "--resume"]].concat(), 1);
-    assert!(error.contains("holds scores of other positions"), "{error}");
+    bench.fails_with((&whole, "-o out.txt --resume"), 1, "holds scores of other positions");
     bench.write("in.txt", POSITIONS.repeat(400));
-    let report = bench.report(&[&whole[..], &["-o", "out.txt", "--resume"]].concat());
-    assert!(report["progress"]["known"].as_u64().unwrap() >= 64, "{report}");
-    assert_eq!(text(&bench, "out.txt"), text(&bench, "whole.txt"));
+    let report = bench.report((&whole, "-o out.txt --resume"));
+    assert!(report["progress"]["known"].u64() >= 64, "{report}");
+    assert_eq!(bench.text("out.txt"), bench.text("whole.txt"));
     // A killed process leaves incomplete files, as everywhere.
     let names = bench.names(".").into_iter().filter(|name| !name.starts_with(".gputexel-"));
     assert_eq!(names.collect::<Vec<_>>(), ["in.txt", "out.txt", "whole.txt"]);
@@ -297,8 +266,8 @@ fn resumed_rescoring_recognizes_its_result() {
     bench.write("in.txt", POSITIONS.repeat(400));
     let args = ["rescore", "in.txt", "--engine", "material", "--nodes", "300", "--duplicates", "keep"];
     let resumed = [&args[..], &["-o", "out.txt", "--resume"]].concat();
-    bench.report(&[&args[..], &["-o", "whole.txt"]].concat());
-    let mut child = bench.spawn(&[&args[..], &["-o", "out.txt", "--concurrency", "1"]].concat());
+    bench.report((&args, "-o whole.txt"));
+    let mut child = bench.spawn((&args, "-o out.txt --concurrency 1"));
     let begin = std::time::Instant::now();
     while !std::fs::read(bench.path("out.txt.rescore/rescore.jsonl")).is_ok_and(|b| b.len() > 1000) {
         assert!(begin.elapsed().as_secs() < 120, "nothing is scored");
@@ -307,17 +276,16 @@ fn resumed_rescoring_recognizes_its_result() {
     child.kill().unwrap();
     child.wait().unwrap();
     bench.write("out.txt", "mine\n");
-    let error = bench.fails(&resumed, 2);
-    assert!(error.contains("out.txt: exists"), "{error}");
-    assert_eq!(text(&bench, "out.txt"), "mine\n");
-    bench.write("out.txt", text(&bench, "whole.txt"));
+    bench.fails_with(&resumed, 2, "out.txt: exists");
+    assert_eq!(bench.text("out.txt"), "mine\n");
+    bench.write("out.txt", bench.text("whole.txt"));
     let report = bench.report(&resumed);
     assert_eq!(report["conversion"]["output"], "out.txt");
-    assert_eq!(text(&bench, "out.txt"), text(&bench, "whole.txt"));
+    assert_eq!(bench.text("out.txt"), bench.text("whole.txt"));
     assert!(!bench.path("out.txt.rescore").exists());
     let error = bench.fails(&resumed, 2);
     assert!(
-        error.contains("nothing is unfinished") && text(&bench, "out.txt") == text(&bench, "whole.txt"),
+        error.contains("nothing is unfinished") && bench.text("out.txt") == bench.text("whole.txt"),
         "{error}"
     );
 }
@@ -335,14 +303,14 @@ fn missing_scores_are_not_labels() {
     let args = ["rescore", "in.txt", "--engine", "cmd:sh engine.sh", "-o", "out.txt"];
     let report = bench.report(&args);
     // The move is legal in one position only, which has no score.
-    let unscored = report["unscored"].as_array().unwrap();
+    let unscored = report["unscored"].list();
     assert_eq!((&report["progress"]["unscored"], unscored.len()), (&4.into(), 4));
     assert_eq!(unscored[2]["reason"], "no score");
     assert_eq!(unscored[0]["reason"], "illegal move 'e8e7'");
     assert_eq!(report["conversion"]["losses"]["without_score"], 4);
     assert_eq!(labeled(&bench, "out.txt").len(), 1);
-    let error = bench.fails(&[&args[..5], &["other.txt", "--max-unscored", "3"]].concat(), 1);
-    assert!(error.contains("Mute: gave no score for 4 positions, such as"), "{error}");
+    let why = "Mute: gave no score for 4 positions, such as";
+    bench.fails_with((&args[..5], "other.txt --max-unscored 3"), 1, why);
     assert!(!bench.path("other.txt").exists());
 }
 
@@ -369,11 +337,11 @@ fn engines_are_started_for_positions_and_their_silence_is_no_label() {
         "1000",
     ];
     for output in ["out.txt", "out.plain"] {
-        let error = bench.fails(&[&args[..], &["-o", output, "--concurrency", "1000"]].concat(), 1);
+        let error = bench.fails((&args, &["-o", output, "--concurrency", "1000"]), 1);
         assert!(!bench.path(output).exists(), "{error}");
         assert!(error.contains("100") && error.contains("score"), "{error}");
     }
-    assert_eq!(text(&bench, "starts").lines().count(), 2 * 3);
+    assert_eq!(bench.text("starts").lines().count(), 2 * 3);
 }
 
 /// Returns the folder of the tables for KQvK and KRvK.
@@ -431,20 +399,16 @@ fn missing_tables_are_named() {
     );
     let syzygy = tables();
     let args = ["rescore", "in.txt", "--syzygy", &syzygy, "-o", "out.txt"];
-    let error = bench.fails(&args, 2);
-    assert!(error.contains("tables are missing: KPvK (wdl) for 2; --skip-missing"), "{error}");
-    let report = bench.report(&[&args[..], &["--skip-missing"]].concat());
+    bench.fails_with(&args, 2, "tables are missing: KPvK (wdl) for 2; --skip-missing");
+    let report = bench.report((&args, "--skip-missing"));
     assert_eq!(report["tablebases"]["missing"]["KPvK (wdl)"], 2);
     assert!(labeled(&bench, "out.txt").iter().all(|one| (one.1, one.2) == (5.0, 0.0)));
     std::fs::create_dir(bench.path("empty")).unwrap();
-    let error = bench.fails(&["rescore", "in.txt", "--syzygy", "empty", "-o", "x.txt"], 1);
-    assert!(error.contains("empty: contains no Syzygy tables"), "{error}");
+    bench.fails_with("rescore in.txt --syzygy empty -o x.txt", 1, "empty: contains no Syzygy tables");
     bench.write("empty/KPvK.rtbw", "");
-    let error = bench.fails(&["rescore", "in.txt", "--syzygy", "empty", "-o", "x.txt"], 1);
-    assert!(error.contains("empty/KPvK.rtbw: "), "{error}");
+    bench.fails_with("rescore in.txt --syzygy empty -o x.txt", 1, "empty/KPvK.rtbw: ");
     // Damaged: the first bytes belong to another kind of file.
     bench.write("empty/KPvK.rtbw", [7; 80]);
     bench.write("empty/KPvK.rtbz", [7; 80]);
-    let error = bench.fails(&["rescore", "in.txt", "--syzygy", "empty", "-o", "x.txt"], 1);
-    assert!(error.contains("KPvK"), "{error}");
+    bench.fails_with("rescore in.txt --syzygy empty -o x.txt", 1, "KPvK");
 }

@@ -19,7 +19,6 @@ fn facts(record: &GameRecord) -> Facts {
     (record.outcome.as_str(), record.end, record.plies())
 }
 
-/// Plays a game with fixed nodes.
 fn ends(fen: &str, moves: &str, adjudication: Adjudication) -> Facts {
     facts(&game(&opening(fen), script(moves), &Rules { adjudication, ..rules("nodes=100") }))
 }

@@ -1,10 +1,9 @@
 //! `gputexel match` through the real binary.
 
-use crate::common::program::{Bench, assert_one_line};
-use serde_json::Value;
+use crate::common::prelude::*;
 
-fn play(bench: &Bench, args: &[&str]) -> Value {
-    bench.report(&[&["match"], args].concat())
+fn play(bench: &Bench, args: impl Words) -> Value {
+    bench.report(("match", args))
 }
 
 const QUICK: [&str; 6] = ["--nodes", "200", "--hash", "1", "--max-plies", "120"];
@@ -15,12 +14,12 @@ fn material_beats_zero_and_extract_reads_the_games() {
     let args =
         [&["material", "zero", "--games", "8", "--out", "m", "--concurrency", "2"], &QUICK[..]].concat();
     let report = play(&bench, &args);
-    let count = |key: &str| report[key].as_u64().unwrap();
+    let count = |key: &str| report[key].u64();
     assert_eq!(count("wins") + count("draws") + count("losses"), 8);
     assert!(count("wins") > count("losses"), "{report}");
     assert_eq!(report["engines"][0]["name"], "material");
-    assert!(report["engines"][1]["nodes_per_second"].as_u64().unwrap() > 0);
-    let ends: u64 = report["ends"].as_object().unwrap().values().map(|n| n.as_u64().unwrap()).sum();
+    assert!(report["engines"][1]["nodes_per_second"].u64() > 0);
+    let ends: u64 = report["ends"].as_object().unwrap().values().map(|n| n.u64()).sum();
     assert_eq!(ends, 8);
     assert_eq!(bench.names("m"), ["games.pgn", "match.jsonl", "report.html"]);
     // The same games for any concurrency; other games under another seed.
@@ -33,74 +32,66 @@ fn material_beats_zero_and_extract_reads_the_games() {
     play(&bench, &seed);
     assert_ne!(bench.bytes("m/games.pgn"), bench.bytes("s/games.pgn"));
     // All games are read back, with scores.
-    let (extracted, data) = bench.extract(&["m/games.pgn", "--keep-duplicates", "--keep-checks"], "");
+    let (extracted, data) = bench.extract("m/games.pgn --keep-duplicates --keep-checks");
     assert_eq!(extracted["sources"][0]["records"], 8);
     assert_eq!(extracted["sources"][0]["complaints"].as_array().map_or(0, Vec::len), 0);
     assert!(data.len() > 50);
     // As text.
-    let (code, out, _) =
-        bench.run(&[&["match", "material", "zero", "--games", "2", "--out", "w"], &QUICK[..]].concat(), "");
-    assert_eq!(code, 0);
-    for word in ["material against zero, 2 games at nodes=200", "Elo ", "LOS ", "pairs ", "ends", "nodes/s"] {
-        assert!(out.contains(word), "{word}: {out}");
-    }
+    let (out, _) = bench.done(("match material zero --games 2 --out w", &QUICK));
+    assert_has(
+        &out,
+        ["material against zero, 2 games at nodes=200", "Elo ", "LOS ", "pairs ", "ends", "nodes/s"],
+    );
 }
 
 #[test]
 #[ignore = "full"]
 fn interrupted_matches_resume_to_the_same_games() {
     let bench = Bench::new();
-    let base = ["material", "material:100,310,330,500,950", "--concurrency", "1"];
-    play(&bench, &[&base[..], &["--games", "6", "--out", "whole"], &QUICK].concat());
+    let base = "material material:100,310,330,500,950 --concurrency 1";
+    play(&bench, (base, ("--games 6 --out whole", &QUICK)));
     // As if killed in the middle of a line.
     let journal = bench.bytes("whole/match.jsonl");
     std::fs::create_dir(bench.path("torn")).unwrap();
     bench.write("torn/match.jsonl", &journal[..journal.len() * 3 / 5]);
-    let report = play(&bench, &["--resume", "torn", "--concurrency", "2"]);
+    let report = play(&bench, "--resume torn --concurrency 2");
     assert_eq!(report["games"], 6);
     assert_eq!(bench.bytes("torn/games.pgn"), bench.bytes("whole/games.pgn"));
     // Extended on request; nothing is played twice.
-    let longer = play(&bench, &["--resume", "torn", "--games", "8"]);
+    let longer = play(&bench, "--resume torn --games 8");
     assert_eq!(longer["games"], 8);
-    assert_eq!(String::from_utf8(bench.bytes("torn/match.jsonl")).unwrap().lines().count(), 5);
+    assert_eq!(bench.text("torn/match.jsonl").lines().count(), 5);
     assert!(bench.bytes("torn/games.pgn").starts_with(&bench.bytes("whole/games.pgn")));
     // Another configuration is refused.
-    for args in [&["--resume", "whole", "--nodes", "100"][..], &["zero", "material", "--resume", "whole"]] {
-        let (code, _, err) = bench.run(&[&["match"], args].concat(), "");
-        assert!(code == 2 && err.contains("cannot be used with"), "{err}");
+    for args in ["--resume whole --nodes 100", "zero material --resume whole"] {
+        bench.fails_with(("match", args), 2, "cannot be used with");
     }
-    let error = bench.fails(&["match", "--resume", "."], 1);
-    assert!(error.contains("is not the folder of a match: it has no match.jsonl"), "{error}");
-    let error = bench.fails(&["match", "zero", "material", "--out", "whole"], 2);
-    assert!(error.contains("exists and is not empty"), "{error}");
+    bench.fails_with("match --resume .", 1, "is not the folder of a match: it has no match.jsonl");
+    bench.fails_with("match zero material --out whole", 2, "exists and is not empty");
 }
 
 #[test]
 fn files_that_have_changed_are_refused() {
     let bench = Bench::new();
     bench.dataset("d.bin", gputexel::model::FeatureKind::Material, 300, 1);
-    bench.tune(&["d.bin", "--out", "tuned"]);
+    bench.tune("d.bin --out tuned");
     let book = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq -\nnonsense\n\
                 rnbqkbnr/pppppppp/8/8/3P4/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1 ; c0 \"x\";\n";
     bench.write("book.epd", book);
-    let args =
-        ["tuned/params.json", "material", "--games", "2", "--openings", "book.epd", "--order", "sequential"];
-    let report = play(&bench, &[&args[..], &["--out", "m"], &QUICK].concat());
+    let args = "tuned/params.json material --games 2 --openings book.epd --order sequential";
+    let report = play(&bench, (args, ("--out m", &QUICK)));
     assert_eq!((&report["openings_count"], &report["openings_bad"]), (&2.into(), &1.into()));
     assert_eq!(report["engines"][0]["name"], "tuned");
-    let pgn = String::from_utf8(bench.bytes("m/games.pgn")).unwrap();
+    let pgn = bench.text("m/games.pgn");
     assert!(pgn.contains("[FEN \"rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1\"]"), "{pgn}");
-    let (code, _, err) = bench.run(&[&["match"], &args[..], &["--out", "v"], &QUICK].concat(), "");
-    assert!(code == 0 && err.contains("book.epd:2: not a position"), "{err}");
+    assert_has(&bench.done(("match", (args, ("--out v", &QUICK)))).1, "book.epd:2: not a position");
     bench.write("book.epd", book.replace("8/3P4/8", "3P4/8/8"));
-    let error = bench.fails(&["match", "--resume", "m", "--games", "4"], 1);
-    assert!(error.contains("book.epd: has changed since the match started"), "{error}");
+    bench.fails_with("match --resume m --games 4", 1, "book.epd: has changed since the match started");
     bench.write("book.epd", book);
-    play(&bench, &["--resume", "m", "--games", "4"]);
-    let params = String::from_utf8(bench.bytes("tuned/params.json")).unwrap();
+    play(&bench, "--resume m --games 4");
+    let params = bench.text("tuned/params.json");
     bench.write("tuned/params.json", params + " ");
-    let error = bench.fails(&["match", "--resume", "m", "--games", "6"], 1);
-    assert!(error.contains("params.json: has changed since the match started"), "{error}");
+    bench.fails_with("match --resume m --games 6", 1, "params.json: has changed since the match started");
 }
 
 #[test]
@@ -109,10 +100,9 @@ fn opening_counters_match_their_games() {
     let opening = "8/5pk1/6p1/8/8/6P1/5PK1/3R4 w - -";
     let match_of = |book: String, more: &[&str]| {
         bench.write("book.epd", book);
-        let args =
-            ["material", "material", "--games", "2", "--openings", "book.epd", "--nodes", "50", "--out", "m"];
-        play(&bench, &[&args[..], more].concat());
-        let pgn = String::from_utf8(bench.bytes("m/games.pgn")).unwrap();
+        let args = "material material --games 2 --openings book.epd --nodes 50 --out m";
+        play(&bench, (args, more));
+        let pgn = bench.text("m/games.pgn");
         std::fs::remove_dir_all(bench.path("m")).unwrap();
         pgn
     };
@@ -133,29 +123,26 @@ fn opening_counters_match_their_games() {
 fn bad_usage_is_named() {
     let bench = Bench::new();
     for (args, says) in [
-        (&["material", "zero", "--games", "3"][..], "must be even"),
-        (&["material", "zero", "--games", "0"], "must be even and positive"),
-        (&["material", "zero", "--nodes", "0"], "limit 'nodes=0'"),
-        (&["material", "zero", "--time", "x"], "time control 'x'"),
-        (&["material", "zero", "--sprt", "elo0=5,elo1=0"], "elo0"),
-        (&["material", "zero", "--sprt", "x"], "SPRT"),
-        (&["material", "zero", "--concurrency", "0"], "--concurrency 0"),
-        (&["material", "zero", "--hash", "0"], "--hash 0"),
-        (&["material", "zero", "--deadline", "-1"], "--deadline"),
-        (&["material", "zero", "--max-plies", "0"], "--max-plies 0"),
-        (&["material", "zero", "--option-a", "Hash=1"], "options only apply to UCI engines"),
-        (&["material", "zero", "--openings", "x", "--order", "odd"], "order 'odd'"),
-        (&["material", "zero", "--limit-b", "knots=3"], "limit 'knots=3'"),
+        ("material zero --games 3", "must be even"),
+        ("material zero --games 0", "must be even and positive"),
+        ("material zero --nodes 0", "limit 'nodes=0'"),
+        ("material zero --time x", "time control 'x'"),
+        ("material zero --sprt elo0=5,elo1=0", "elo0"),
+        ("material zero --sprt x", "SPRT"),
+        ("material zero --concurrency 0", "--concurrency 0"),
+        ("material zero --hash 0", "--hash 0"),
+        ("material zero --deadline -1", "--deadline"),
+        ("material zero --max-plies 0", "--max-plies 0"),
+        ("material zero --option-a Hash=1", "options only apply to UCI engines"),
+        ("material zero --openings x --order odd", "order 'odd'"),
+        ("material zero --limit-b knots=3", "limit 'knots=3'"),
     ] {
-        let error = bench.fails(&[&["match"], args].concat(), 2);
-        assert!(error.contains(says), "{args:?}: {error}");
+        bench.fails_with(("match", args), 2, says);
     }
-    for args in [&["material", "none.json"][..], &["material", "zero", "--openings", "none.epd"]] {
-        let error = bench.fails(&[&["match"], args].concat(), 1);
-        assert!(error.contains("none."), "{error}");
+    for args in ["material none.json", "material zero --openings none.epd"] {
+        bench.fails_with(("match", args), 1, "none.");
     }
-    let error = bench.fails(&["match", "cmd:./none", "zero"], 1);
-    assert!(error.contains("none"), "{error}");
+    bench.fails_with("match cmd:./none zero", 1, "none");
     assert_eq!(bench.names("."), Vec::<String>::new(), "something was written");
 }
 
@@ -164,8 +151,8 @@ fn bad_usage_is_named() {
 #[ignore = "full"]
 fn control_c_stops_and_prints_how_to_resume() {
     let bench = Bench::new();
-    let args = ["match", "material", "zero", "--games", "100000", "--nodes", "300", "--out", "m", "--json"];
-    let child = bench.spawn(&args);
+    let args = "match material zero --games 100000 --nodes 300 --out m --json";
+    let child = bench.spawn(args);
     let begin = std::time::Instant::now();
     while std::fs::read(bench.path("m/match.jsonl")).map_or(0, |b| b.iter().filter(|c| **c == b'\n').count())
         < 3
@@ -181,12 +168,9 @@ fn control_c_stops_and_prints_how_to_resume() {
     assert!(err.contains("resume with 'gputexel match --resume m'"), "{err}");
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(report["stop"], "cancelled");
-    let lines = String::from_utf8(bench.bytes("m/match.jsonl")).unwrap().lines().count() as u64;
-    assert_eq!(
-        report["games"].as_u64().unwrap() + 2 * report["finished_ahead"].as_u64().unwrap(),
-        2 * (lines - 1)
-    );
-    let pgn = String::from_utf8(bench.bytes("m/games.pgn")).unwrap();
+    let lines = bench.text("m/match.jsonl").lines().count() as u64;
+    assert_eq!(report["games"].u64() + 2 * report["finished_ahead"].u64(), 2 * (lines - 1));
+    let pgn = bench.text("m/games.pgn");
     assert_eq!(pgn.matches("[Event ").count() as u64, 2 * (lines - 1));
 }
 
@@ -200,7 +184,7 @@ fn uci_engines_play_and_may_fail() {
     bench.write("engine.sh", engine);
     let args = ["cmd:sh engine.sh", "material", "--games", "4", "--out", "m", "--max-failures", "4"];
     // All files exist, but an inconclusive result is not a success.
-    let (code, out, err) = bench.run(&[&["match", "--json"], &args[..], &QUICK].concat(), "");
+    let (code, out, err) = bench.run(("match --json", (&args, &QUICK)));
     assert_eq!(code, 1);
     assert_one_line(&err);
     let says = "m: all 4 games were decided by failing engines, which says nothing of their strength; Mayfly: illegal move 'a1a1'";
@@ -212,8 +196,7 @@ fn uci_engines_play_and_may_fail() {
         (&"Mayfly".into(), &4.into())
     );
     let args = ["match", "cmd:sh engine.sh", "material", "--games", "40", "--out", "n", "--json"];
-    let (code, out, err) =
-        bench.run(&[&args[..], &["--max-failures", "5", "--concurrency", "1"], &QUICK].concat(), "");
+    let (code, out, err) = bench.run((&args, ("--max-failures 5 --concurrency 1", &QUICK)));
     assert_eq!(code, 1);
     assert_one_line(&err);
     assert!(err.contains("Mayfly: failed in 6 of 6 games, last: illegal move 'a1a1'"), "{err}");
@@ -231,10 +214,9 @@ fn engines_that_ignore_limits_of_nodes_are_pointed_out() {
     bench.write("book.epd", "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -\n");
     let args = ["cmd:sh engine.sh 90000", "cmd:sh engine.sh 300", "--games", "2", "--max-plies", "2"];
     let rest = ["--nodes", "200", "--openings", "book.epd", "--name-b", "Modest"];
-    let report = play(&bench, &[&args[..], &rest, &["--out", "m"]].concat());
-    assert_eq!(report["hints"].as_array().unwrap().len(), 1, "{report}");
-    let (code, out, err) = bench.run(&[&["match"], &args[..], &rest, &["--out", "n"]].concat(), "");
-    assert_eq!(code, 0, "{err}");
+    let report = play(&bench, (&args, (&rest, "--out m")));
+    assert_eq!(report["hints"].list().len(), 1, "{report}");
+    let (out, _) = bench.done(("match", (&args, (&rest, "--out n"))));
     let says = "hint        Glutton reports 90000 nodes per move at 200: it seems to ignore 'go nodes'";
     assert!(out.contains(says), "{out}");
 }
@@ -250,17 +232,15 @@ fn engines_are_named_in_a_file() {
         "engines.toml",
         "[quitter]\ncommand = \"sh engine.sh\"\nprotocol = \"xboard\"\nname = \"Quitter\"\n",
     );
-    let args = ["material", "--engine", "quitter", "--games", "2", "--depth", "2", "--out", "m"];
-    let report = play(&bench, &args);
+    let args = "material --engine quitter --games 2 --depth 2 --out m";
+    let report = play(&bench, args);
     assert_eq!((&report["wins"], &report["ends"]["resignation"]), (&2.into(), &2.into()), "{report}");
     assert_eq!(report["engines"][1]["name"], "Quitter");
-    let error = bench.fails(&["match", "material", "--engine", "nobody", "--depth", "2"], 2);
-    assert!(error.contains("engine 'nobody': is not in engines.toml or "), "{error}");
-    let error = bench.fails(&["match", "material", "zero", "--engine", "quitter"], 2);
-    assert!(error.contains("match needs two sides, or --resume; 3 given"), "{error}");
-    let error = bench.fails(&["match", "material"], 2);
-    assert!(error.contains("1 given"), "{error}");
+    let expected = "engine 'nobody': is not in engines.toml or ";
+    bench.fails_with("match material --engine nobody --depth 2", 2, expected);
+    let why = "match needs two sides, or --resume; 3 given";
+    bench.fails_with("match material zero --engine quitter", 2, why);
+    bench.fails_with("match material", 2, "1 given");
     bench.write("engines.toml", "[quitter]\nprotocol = \"xboard\"\n");
-    let error = bench.fails(&["match", "material", "--engine", "quitter"], 1);
-    assert!(error.contains("engines.toml:1: missing field `command`"), "{error}");
+    bench.fails_with("match material --engine quitter", 1, "engines.toml:1: missing field `command`");
 }

@@ -394,8 +394,7 @@ nonsense
     }
     let bad = write_book(folder.path(), "bad.epd", b"x\ny\n");
     let error = Book::read(&bad, 16).unwrap_err().to_string();
-    assert!(error.contains("none of its 2 lines can be used; the first: "), "{error}");
-    assert!(error.contains("bad.epd:1: not a position"), "{error}");
+    assert_has(&error, ["none of its 2 lines can be used; the first: ", "bad.epd:1: not a position"]);
     let empty = write_book(folder.path(), "empty.epd", b"\n# nothing\n");
     assert!(Book::read(&empty, 16).unwrap_err().to_string().ends_with("contains no openings"));
 }

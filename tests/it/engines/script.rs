@@ -1,13 +1,8 @@
 //! Engines that are shell scripts, each in a folder of its own.
 #![cfg(unix)]
 
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use crate::common::prelude::*;
 
-use gputexel::matches::client::EngineCommand;
-use tempfile::TempDir;
-
-/// Output and behavior of a script.
 pub trait EngineScript {
     /// The script. It starts in its folder, and may append its input to the file `told` there.
     fn text(&self) -> String;

@@ -2,7 +2,7 @@
 //! however it ends.
 #![cfg(unix)]
 
-use crate::common::program::Bench;
+use crate::common::prelude::*;
 use crate::common::spsa::{entries, iterations, uci};
 
 /// Returns this program as an engine, behind a shell command that filters its input.
@@ -13,7 +13,7 @@ fn filtered(filter: &str) -> String {
 
 fn run(bench: &Bench, config: &str) -> (i32, String, String) {
     bench.write("run.toml", config);
-    bench.run(&["spsa", "run", "run.toml", "--out", "r"], "")
+    bench.run("spsa run run.toml --out r")
 }
 
 #[test]
@@ -24,13 +24,12 @@ fn engines_receive_the_values_of_the_journal() {
     let config = config.replacen("[games]", "options = { Hash = 2, \"Move Overhead\" = \"7\" }\n[games]", 1);
     let (code, out, err) = run(&bench, &config);
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
-    let told = String::from_utf8(bench.bytes("told")).unwrap();
-    assert!(told.contains("setoption name Hash value 2\n"));
-    assert!(told.contains("setoption name Move Overhead value 7\n"));
+    let told = bench.text("told");
+    assert_has(&told, ["setoption name Hash value 2\n", "setoption name Move Overhead value 7\n"]);
     for entry in entries(&bench, "r") {
         for side in ["plus", "minus"] {
             for (name, i) in [("queen.mg", 0), ("rook.mg", 1)] {
-                let value = entry["pair"][side][i].as_f64().unwrap();
+                let value = entry["pair"][side][i].f64();
                 assert_eq!(value.fract(), 0.0);
                 let line = format!("setoption name {name} value {value}\n");
                 assert!(told.contains(&line), "{line}");
@@ -52,8 +51,7 @@ fn crashes_are_counted_and_their_pairs_played_again() {
     let spoiled: Vec<_> =
         entries(&bench, "r").into_iter().filter(|entry| !entry["spoiled"].is_null()).collect();
     assert!(!spoiled.is_empty(), "{out}");
-    let why = spoiled[0]["spoiled"]["why"].as_str().unwrap();
-    assert!(why.contains("died"), "{why}");
+    assert_has(&spoiled[0]["spoiled"]["why"].str(), "died");
     assert!(out.contains(" discarded because an engine failed") && out.contains("failures "), "{out}");
 }
 
@@ -78,11 +76,10 @@ fn engines_that_always_fail_are_given_up() {
     let bench = Bench::new();
     let (code, _, err) = run(&bench, &uci(&filtered("sed -u 12q"), 50, "concurrency = 1\nmax_failures = 3"));
     assert_eq!(code, 1);
-    assert!(
-        err.contains("3 pairs in a row were spoiled, the last by ") && err.contains("--resume r"),
-        "{err}"
+    assert_has(
+        &err,
+        ["3 pairs in a row were spoiled, the last by ", "--resume r", "aborted after 0 of 50 pairs"],
     );
-    assert!(err.contains("aborted after 0 of 50 pairs"), "{err}");
 }
 
 #[test]
@@ -113,7 +110,7 @@ fn engines_without_the_parameters_are_refused_before_the_first_game() {
     for (config, expected) in cases {
         let bench = Bench::new();
         bench.write("run.toml", &config);
-        let (code, out, err) = bench.run(&["spsa", "run", "run.toml", "--out", "r"], "");
+        let (code, out, err) = bench.run("spsa run run.toml --out r");
         assert!(code != 0 && out.is_empty() && err.lines().count() == 1, "{expected}: {code} {err}");
         assert!(err.contains(expected), "{expected}: {err}");
         assert!(!bench.path("r").exists(), "{expected}");
@@ -129,12 +126,10 @@ fn bad_lines_of_books_are_named_and_passed_over() {
     bench.write("book.epd", book);
     let (code, _, err) = run(&bench, &uci(&filtered("cat"), 4, "concurrency = 1\nbook = \"book.epd\""));
     assert_eq!(code, 0, "{err}");
-    assert!(err.contains("book.epd:2: ") && err.contains("book.epd:3: "), "{err}");
-    assert!(err.contains("4 pairs from 2 openings: openings will be reused"), "{err}");
+    assert_has(&err, ["book.epd:2: ", "book.epd:3: ", "4 pairs from 2 openings: openings will be reused"]);
     // A changed book is another book.
     bench.write("book.epd", "rnbqkbnr/pppppppp/8/8/3P4/8/PPP1PPPP/RNBQKBNR b KQkq - 0 1\n");
-    let refused = bench.fails(&["-q", "spsa", "run", "--resume", "r"], 1);
-    assert!(refused.contains("book.epd: has changed since the run started"), "{refused}");
+    bench.fails_with("-q spsa run --resume r", 1, "book.epd: has changed since the run started");
     let bench = Bench::new();
     bench.write("book.epd", "nqrbbknr/pppppppp/8/8/8/8/PPPPPPPP/NQRBBKNR w HChc - 0 1\n");
     let engine = format!("sh -c '{}'", "cat | \"$0\" uci --params material | grep --line-buffered -v 960");
@@ -181,7 +176,6 @@ mod processes {
             command.stdin(Stdio::null()).stdout(file("out")).stderr(file("err")).spawn().unwrap()
         }
 
-        /// Returns living processes with the mark.
         pub fn alive(&self) -> Vec<(i32, String)> {
             let mut alive = Vec::new();
             for entry in std::fs::read_dir("/proc").unwrap().flatten() {
@@ -273,14 +267,14 @@ fn engines_end_with_their_match_or_run() {
                 signals.iter().map(|signal| format!("kill {signal} {}", child.id())).collect();
             bench.shell(&kills.join("; "));
             let status = marked.ended(&mut child);
-            let err = String::from_utf8(bench.bytes("err")).unwrap();
+            let err = bench.text("err");
             assert_eq!(status.code(), code, "{args:?} {signals:?}: {err}");
             marked.wait_for("something is left", || marked.alive().is_empty());
             if code == Some(1) {
                 assert!(err.contains("interrupted: ") && err.contains("--resume r"), "{err}");
             }
             // Finished games are kept, without those that were aborted.
-            let text = String::from_utf8(bench.bytes(journal)).unwrap();
+            let text = bench.text(journal);
             let finished = text.lines().count() - 1;
             assert!(!text.contains("\"died\"") && !text.contains("\"hung\""), "{text}");
             if *signals == ["-KILL"] || *signals == ["-INT"] {
@@ -291,9 +285,9 @@ fn engines_end_with_their_match_or_run() {
                     _ => &["spsa", "run", "--resume", "r", "--replan", "--iterations", &pairs],
                 };
                 let status = marked.ended(&mut marked.spawn(again));
-                let err = String::from_utf8(bench.bytes("err")).unwrap();
+                let err = bench.text("err");
                 assert_eq!(status.code(), Some(0), "{err}");
-                let text = String::from_utf8(bench.bytes(journal)).unwrap();
+                let text = bench.text(journal);
                 assert!(text.lines().count() >= finished + 4, "{text}");
             }
         }
@@ -318,15 +312,11 @@ fn reports_engine_exits_without_escape_sequences() {
         bench.write("engine.sh", engine);
         let config = uci("sh engine.sh", 5, "").replacen("[games]", "start_deadline = 1\n[games]", 1);
         bench.write("run.toml", &config);
-        let line = bench.fails(&["spsa", "run", "run.toml", "--out", "r"], 1);
-        assert!(line.contains(expected), "{line}");
+        let line = bench.fails_with("spsa run run.toml --out r", 1, expected);
         assert!(!line.trim_end().contains(char::is_control), "{line:?}");
     }
-    for args in
-        [&["--supervise-engine"][..], &["--supervise-engine", "7", "sh"], &["--supervise-engine", "0", "sh"]]
-    {
-        let line = bench.fails(args, 2);
-        assert!(line.contains("own use"), "{line}");
+    for args in ["--supervise-engine", "--supervise-engine 7 sh", "--supervise-engine 0 sh"] {
+        bench.fails_with(args, 2, "own use");
     }
     let line = bench.fails(&["match", &format!("material:{}", "9".repeat(400)), "zero"], 2);
     assert!(line.len() < 300, "{line}");

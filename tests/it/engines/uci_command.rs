@@ -1,16 +1,10 @@
 //! The engine as seen by a GUI: the real program behind real pipes.
 
 use crate::common;
-use crate::common::requirement;
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use crate::common::prelude::*;
+use std::io::Write;
+use std::process::{ChildStdin, Command};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, Instant};
-
-use gputexel::chess::PhaseSettings;
-use gputexel::model::{FeatureKind, FeatureSet, ParameterFile, Prior};
-use shakmaty::uci::UciMove;
-use shakmaty::{CastlingMode, Chess, EnPassantMode, Position, fen::Fen, zobrist::Zobrist64};
 
 /// Longer than any answer takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -188,8 +182,7 @@ fn searches_with_limits_finish_before_the_next_and_at_the_end_of_the_input() {
         last.split(' ').next().unwrap().parse::<u64>().unwrap()
     };
     // The last complete iteration within 30,000 nodes.
-    assert!(nodes(answers[0]) > 5_000, "{text}");
-    assert!(answers[1].contains("info depth 9 "), "{text}");
+    assert!(nodes(answers[0]) > 5_000 && answers[1].contains("info depth 9 "), "{text}");
     assert!(!answers[2].contains("info depth 40 "), "{text}");
 }
 
@@ -242,10 +235,9 @@ fn invalid_commands_are_answered_and_ignored() {
 #[test]
 fn bad_parameters_are_refused() {
     let bench = common::program::Bench::new();
-    let line = bench.fails(&["uci", "--params", "material:1,2"], 2);
-    assert!(line.contains("five finite centipawn values"), "{line}");
-    assert!(bench.fails(&["uci", "--hash", "0"], 2).contains("must be from 1"));
-    bench.fails(&["uci", "--params", "missing.json"], 1);
+    bench.fails_with("uci --params material:1,2", 2, "five finite centipawn values");
+    bench.fails_with("uci --hash 0", 2, "must be from 1");
+    bench.fails("uci --params missing.json", 1);
 }
 
 #[test]
@@ -256,12 +248,10 @@ fn parameters_too_large_to_play_with_are_refused() {
         let mut theta = Prior::default().theta(&set).unwrap();
         theta[1] = value;
         bench.write("p.json", ParameterFile::new(&set, &theta, None, None).to_json());
-        let err = bench.fails(&["uci", "--params", "p.json"], 2);
-        assert!(err.contains("parameter 'knight' is") && err.contains("at most 30000"), "{err}");
+        bench.fails_with("uci --params p.json", 2, ["parameter 'knight' is", "at most 30000"]);
     }
 }
 
-/// A reader that exits is not an error.
 #[test]
 fn a_broken_pipe_ends_quietly() {
     let bench = common::program::Bench::new();

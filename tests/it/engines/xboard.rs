@@ -13,6 +13,9 @@ use gputexel::{Error, StopFlag};
 use shakmaty::{CastlingMode, Chess, fen::Fen};
 
 use super::script::{Bench, EngineScript};
+use crate::common::prelude::*;
+use gputexel::matches::client::XboardPlayer;
+use gputexel::matches::{Match, play_game, play_pair};
 
 /// A script that moves knights back and forth, except for the parts that a test replaces.
 struct Script {
@@ -187,10 +190,8 @@ fn rejects_engines_without_xboard() {
             _ => panic!("it is no engine"),
         }
     };
-    let silent = why(&Bench::new(&Script { features: "", ..GOOD }));
-    assert!(silent.contains("no 'feature' line within 0.5 s"), "{silent}");
-    let mute = why(&Bench::new(&Script { ping: ":", ..GOOD }));
-    assert!(mute.contains("no answer within 0.5 s"), "{mute}");
+    assert_has(&why(&Bench::new(&Script { features: "", ..GOOD })), "no 'feature' line within 0.5 s");
+    assert_has(&why(&Bench::new(&Script { ping: ":", ..GOOD })), "no answer within 0.5 s");
     let good = Bench::new(&GOOD);
     let mut odd = good.command();
     odd.settings = vec!["Colour=3".parse().unwrap()];

@@ -10,17 +10,13 @@ mod own;
 mod state;
 mod tracer;
 
-use std::collections::BTreeSet;
-use std::io::Write as _;
-use std::path::Path;
-use std::process::{Command, Stdio};
-
-use crate::common::program::{Bench, words};
-use crate::common::requirement;
+use crate::common::prelude::*;
+use crate::common::program::words;
 use state::{Tree, is_leftover, is_whole, timeless};
+use std::io::Write as _;
+use std::process::Command;
 use tracer::{Call, End, Fault, Kind, Ran};
 
-/// Default number of faults of each kind.
 const SAMPLE: usize = 6;
 
 /// A command and the files of its runs.
@@ -104,7 +100,6 @@ impl std::fmt::Display for Event<'_> {
     }
 }
 
-/// Returns the program of the project.
 fn program() -> &'static Path {
     Path::new(assert_cmd::cargo::cargo_bin!("gputexel"))
 }
@@ -143,7 +138,6 @@ impl<'c> Trial<'c> {
         self.case.program.map_or_else(program, Path::new)
     }
 
-    /// Runs the command from the old state.
     fn run(&self, fault: Option<(Fault, usize)>) -> Ran {
         self.old.restore(self.bench.folder.path());
         tracer::run(self.program(), &words(self.case.start), self.bench.folder.path(), fault)
@@ -155,7 +149,6 @@ impl<'c> Trial<'c> {
         Tree::of(self.bench.folder.path()).without(&OUTSIDE)
     }
 
-    /// Runs a command without a fault.
     fn plainly(&self, line: &str) -> (i32, String) {
         let folder = self.bench.folder.path().canonicalize().unwrap();
         let output = Command::new(self.program())
@@ -335,7 +328,6 @@ impl<'c> Trial<'c> {
     }
 }
 
-/// Outcome of all faults.
 struct Outcome {
     /// Number of calls of a complete run.
     calls: usize,

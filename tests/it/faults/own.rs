@@ -1,14 +1,11 @@
 //! Tests of the injector itself: its counting, its effect on calls, and that it detects careless writing.
 
-use std::path::Path;
-
 use super::tracer::{End, Fault, Ran, is_possible, run};
 use super::{Case, inject};
-use crate::common::requirement;
+use crate::common::prelude::*;
 
 const SHELL: &str = "/bin/sh";
 
-/// Runs a shell command in a folder.
 fn shell(folder: &Path, command: &str, fault: Option<(Fault, usize)>) -> Option<Ran> {
     if let Err(why) = is_possible() {
         requirement::lack("ptrace", &why);

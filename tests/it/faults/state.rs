@@ -1,11 +1,8 @@
 //! Contents of a folder: before, as expected, and whether a fault left either.
 
-use std::collections::BTreeMap;
+use crate::common::prelude::*;
 use std::io::Write as _;
-use std::path::Path;
-use std::time::{Duration, SystemTime};
-
-use serde_json::Value;
+use std::time::SystemTime;
 
 /// The files of a folder by path; folders end with a slash and have no contents of their own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -4,22 +4,20 @@
 //! (ptrace), checks whether the call concerns a file below the folder of the test. Only the program's own process
 //! counts; its children, such as engines, are ignored.
 
-use std::collections::BTreeMap;
+use crate::common::prelude::*;
+use libc::{c_int, c_long, c_void, pid_t, user_regs_struct};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{Error, Result};
 use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::FileExt as _;
 use std::os::unix::process::CommandExt as _;
-use std::path::{Component, Path, PathBuf};
-use std::process::{Command, Stdio};
-
-use libc::{c_int, c_long, c_void, pid_t, user_regs_struct};
+use std::path::Component;
+use std::process::Command;
 
 /// Seconds after which a program counts as hung.
 const PATIENCE: u32 = 60;
 
-/// Kinds of faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fault {
     /// The call fails once.
@@ -62,19 +60,14 @@ impl Fault {
     }
 }
 
-/// Kinds of calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Write,
     Sync,
-    /// A new name of a file, or a new file.
     Name,
-    /// A new folder.
     Folder,
     Remove,
-    /// Space or length of a file.
     Allocate,
-    /// Owner or mode.
     Rights,
 }
 
@@ -103,20 +96,17 @@ pub struct Call {
     pub halvable: bool,
 }
 
-/// End of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     Code(i32),
     Signal(i32),
 }
 
-/// Result of a program.
 pub struct Ran {
     pub end: End,
     pub err: String,
     /// Calls that counted.
     pub calls: Vec<Call>,
-    /// Call that was hit.
     pub hit: Option<Call>,
 }
 

@@ -1,7 +1,5 @@
 //! Adam steps computed on the GPU: the same results as on the host, for any number of steps at a time.
 
-use std::sync::atomic::AtomicBool;
-
 use crate::common;
 use crate::common::gpu::context;
 use crate::common::{relative_difference, stopping};
@@ -16,8 +14,7 @@ use gputexel::optimizer::{AdamSettings, Schedule};
 use gputexel::tuning::{Checkpoint, Event, OptimizerConfig, Outcome, RunConfig, Tuning};
 
 fn dataset(kind: FeatureKind, positions: usize) -> Dataset {
-    let folder = tempfile::tempdir().unwrap();
-    common::random_dataset(&folder.path().join("d.bin"), kind, positions, 51)
+    common::random_dataset(&scratch(), kind, positions, 51)
 }
 
 /// Returns `steps` steps for some members that differ in every setting.

@@ -2,6 +2,7 @@
 
 use crate::common;
 use crate::common::gpu::context;
+use crate::common::prelude::*;
 use crate::common::programs::{program_dataset, program_theta};
 use gputexel::dataset::Layout;
 use gputexel::evaluator::gpu::{GpuContext, GpuEvaluator, GpuOptions, GpuProgramEvaluator, TileChoice};
@@ -9,10 +10,8 @@ use gputexel::evaluator::{AdamBatch, AdamMember, Evaluations, Evaluator, Populat
 use gputexel::model::FeatureKind;
 use gputexel::objective::LossKind;
 
-/// Returns the results of every kernel of the evaluator.
 fn evaluations(context: &GpuContext, kind: FeatureKind) -> Vec<Evaluations> {
-    let folder = tempfile::tempdir().unwrap();
-    let data = common::random_dataset(&folder.path().join("d.bin"), kind, 2300, 61);
+    let data = common::random_dataset(&scratch(), kind, 2300, 61);
     let layout = Layout::try_new(&data, 2, |n| n % 2).unwrap();
     let layout = layout.with_search((0..data.len()).map(|n| (n % 11) as f32 / 10.0).collect()).unwrap();
     let mut gpu = GpuEvaluator::try_new(context, &layout).unwrap();
@@ -55,8 +54,7 @@ fn evaluations(context: &GpuContext, kind: FeatureKind) -> Vec<Evaluations> {
 }
 
 fn program_evaluations(context: &GpuContext) -> Vec<Evaluations> {
-    let folder = tempfile::tempdir().unwrap();
-    let data = program_dataset(&folder.path().join("d.bin"), 700, 5);
+    let data = program_dataset(&scratch(), 700, 5);
     let layout = Layout::whole(&data).unwrap();
     let mut gpu = GpuProgramEvaluator::with_options(context, &layout, GpuOptions::new(context)).unwrap();
     let theta = program_theta();
@@ -69,7 +67,6 @@ fn program_evaluations(context: &GpuContext) -> Vec<Evaluations> {
         .into()
 }
 
-/// Tables in workgroup memory and elsewhere give the same sums in the same order.
 #[test]
 #[ignore = "full"]
 fn staged_tables_change_no_bit() {
@@ -77,10 +74,9 @@ fn staged_tables_change_no_bit() {
         return;
     }
     let context = GpuContext::try_new(true).unwrap();
-    let folder = tempfile::tempdir().unwrap();
     for kind in [FeatureKind::Pst, FeatureKind::Material] {
         // Buckets long enough that a table is worth it.
-        let data = common::random_dataset(&folder.path().join("d.bin"), kind, 9000, 62);
+        let data = common::random_dataset(&scratch(), kind, 9000, 62);
         let layout = Layout::whole(&data).unwrap();
         let set = &data.metadata().feature_set;
         let theta = (0..19).flat_map(|m| common::random_theta(set, false, m as u64)).collect();

@@ -2,12 +2,7 @@
 
 use crate::common;
 use crate::common::gpu::context;
-use gputexel::Error;
-use gputexel::dataset::{self, Dataset, DatasetWriter, Layout, Metadata, PositionLabels, Split};
-use gputexel::evaluator::gpu::{GpuContext, GpuEvaluator, GpuOptions, TileChoice};
-use gputexel::evaluator::{Evaluations, Evaluator, Population, Request};
-use gputexel::model::{FeatureKind, FeatureRow};
-use gputexel::objective::{self, LossKind, Objective};
+use crate::common::prelude::*;
 
 const LOSSES: [LossKind; 4] =
     [LossKind::Squared, LossKind::CrossEntropy, LossKind::Power(2.5), LossKind::Power(1.0)];
@@ -18,8 +13,7 @@ const LOSS_BOUND: f64 = 1e-6;
 const GRADIENT_BOUND: f64 = 1e-5;
 
 fn random(kind: FeatureKind, positions: usize, seed: u64) -> Dataset {
-    let folder = tempfile::tempdir().unwrap();
-    common::random_dataset(&folder.path().join("d.bin"), kind, positions, seed)
+    common::random_dataset(&scratch(), kind, positions, seed)
 }
 
 /// Returns members around material, each with its own K, all exactly representable in f32. K is small enough that

@@ -2,16 +2,10 @@
 
 use crate::common;
 use crate::common::gpu::context;
-use gputexel::Error;
-use gputexel::dataset::{Dataset, Layout, Split};
-use gputexel::evaluator::gpu::{GpuContext, GpuEvaluator, GpuOptions};
-use gputexel::evaluator::{Evaluator, Population, Request};
-use gputexel::model::FeatureKind;
-use gputexel::objective::LossKind;
+use crate::common::prelude::*;
 
 fn dataset(kind: FeatureKind, positions: usize) -> Dataset {
-    let folder = tempfile::tempdir().unwrap();
-    common::random_dataset(&folder.path().join("d.bin"), kind, positions, 31)
+    common::random_dataset(&scratch(), kind, positions, 31)
 }
 
 fn layout(data: &Dataset) -> Layout {

@@ -3,14 +3,9 @@
 
 use crate::common;
 use crate::common::gpu::context;
-use crate::common::relative_difference;
-use gputexel::Error;
-use gputexel::dataset::{Dataset, Layout, POISSON_TAILS, Split, game_hash, poisson_weight};
-use gputexel::evaluator::gpu::GpuEvaluator;
+use crate::common::prelude::*;
+use gputexel::dataset::{POISSON_TAILS, game_hash};
 use gputexel::evaluator::reference::reference;
-use gputexel::evaluator::{Evaluator, Population, Request};
-use gputexel::model::FeatureKind;
-use gputexel::objective::LossKind;
 
 fn theta(data: &Dataset, members: usize) -> Vec<f64> {
     let set = &data.metadata().feature_set;
@@ -121,8 +116,7 @@ fn every_list_matches_its_definition() {
 #[ignore = "full"]
 fn games_count_exactly_as_often_as_on_the_host() {
     let Some(context) = context() else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let data = common::random_dataset(&folder.path().join("d.bin"), FeatureKind::Material, 4000, 9);
+    let data = common::random_dataset(&scratch(), FeatureKind::Material, 4000, 9);
     // With θ = 0 a decided game loses ¼ and a drawn one nothing: sums are multiples of a quarter, and a part of two
     // positions shows how often each counts.
     let parts = 2000;
@@ -182,8 +176,7 @@ fn games_count_exactly_as_often_as_on_the_host() {
 #[test]
 fn shared_theta_equals_copies() {
     let Some(context) = context() else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let data = common::random_dataset(&folder.path().join("d.bin"), FeatureKind::Pst, 3000, 6);
+    let data = common::random_dataset(&scratch(), FeatureKind::Pst, 3000, 6);
     let layout = layout(&data);
     let mut evaluator = GpuEvaluator::try_new(context, &layout).unwrap();
     let shared = population(&data, &layout, 40, 7, true);
@@ -205,8 +198,7 @@ fn shared_theta_equals_copies() {
 #[test]
 fn rejects_lists_of_wrong_length() {
     let Some(context) = context() else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let data = common::random_dataset(&folder.path().join("d.bin"), FeatureKind::Material, 50, 6);
+    let data = common::random_dataset(&scratch(), FeatureKind::Material, 50, 6);
     let layout = Layout::whole(&data).unwrap();
     let mut evaluator = GpuEvaluator::try_new(context, &layout).unwrap();
     let good = Population::new(6, vec![0.0; 24], vec![1.0; 2]);

@@ -2,14 +2,9 @@
 
 use crate::common;
 use crate::common::gpu::context;
+use crate::common::prelude::*;
 use crate::common::programs::{FEATURES, program_dataset, program_theta};
-use crate::common::relative_difference;
-use gputexel::dataset::{Dataset, Layout};
-use gputexel::evaluator::gpu::{GpuOptions, GpuProgramEvaluator};
 use gputexel::evaluator::reference::reference;
-use gputexel::evaluator::{Evaluator, Population, Request};
-use gputexel::model::{FeatureKind, Prior};
-use gputexel::objective::LossKind;
 
 const PARTS: usize = 3;
 
@@ -18,7 +13,6 @@ fn layout(data: &Dataset) -> Layout {
     layout.with_search((0..data.len()).map(|n| (n % 11) as f32 / 10.0).collect()).unwrap()
 }
 
-/// Returns members around a θ, with every option of populations if `varied`.
 fn population(theta: &[f64], members: usize, varied: bool) -> Population {
     let moved = |m: usize| {
         let step = move |(i, value): (usize, &f64)| value + ((i * 7 + m * 13) % 11) as f64 - 5.0;
@@ -72,8 +66,7 @@ fn check(data: &Dataset, theta: &[f64], options: GpuOptions, context: &gputexel:
 #[test]
 fn rows_with_coefficients_agree_with_f64() {
     let Some(context) = context() else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let data = program_dataset(&folder.path().join("p.bin"), 900, 3);
+    let data = program_dataset(&scratch(), 900, 3);
     check(&data, &program_theta(), GpuOptions::new(context), context);
 }
 
@@ -81,19 +74,16 @@ fn rows_with_coefficients_agree_with_f64() {
 #[ignore = "full"]
 fn the_set_full_agrees_with_f64() {
     let Some(context) = context() else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let data = common::random_dataset(&folder.path().join("f.bin"), FeatureKind::Full, 250, 3);
+    let data = common::random_dataset(&scratch(), FeatureKind::Full, 250, 3);
     let theta = Prior::default().theta(&data.metadata().feature_set).unwrap();
     check(&data, &theta, GpuOptions::new(context), context);
 }
 
-/// Several slabs that do not fit in memory together give the same bits as if they did.
 #[test]
 #[ignore = "full"]
 fn streaming_changes_no_bit() {
     let Some(context) = context() else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let data = program_dataset(&folder.path().join("p.bin"), 20_000, 4);
+    let data = program_dataset(&scratch(), 20_000, 4);
     let layout = layout(&data);
     let population = population(&program_theta(), 6, true);
     let request = Request { parts: 0..PARTS, loss: LossKind::Squared, gradients: true, curvature: false };
@@ -116,12 +106,10 @@ fn streaming_changes_no_bit() {
     assert!(error.contains("bytes allowed"), "{error}");
 }
 
-/// Matrices are those of the CPU, and losses of non-finite members are non-finite.
 #[test]
 fn matrices_come_from_the_cpu_and_nonfinite_members_are_reported() {
     let Some(context) = context() else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let data = program_dataset(&folder.path().join("p.bin"), 300, 5);
+    let data = program_dataset(&scratch(), 300, 5);
     let layout = Layout::whole(&data).unwrap();
     let mut population = population(&program_theta(), 2, false);
     let request = Request { parts: 0..1, loss: LossKind::Squared, gradients: true, curvature: true };

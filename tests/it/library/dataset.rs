@@ -1,13 +1,9 @@
 //! The container and the layout, through the public interface.
 
-use std::collections::{BTreeMap, HashMap};
-use std::path::Path;
-
 use crate::common;
-use gputexel::dataset::{self, Layout, Split, Transpose};
-use gputexel::model::FeatureKind;
+use crate::common::prelude::*;
+use gputexel::dataset::Transpose;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
-use serde_json::{Value, json};
 
 /// Returns the entries of a layout's positions, with signs as coefficients, by position.
 fn layout_entries(layout: &Layout) -> Vec<BTreeMap<u16, f32>> {
@@ -27,9 +23,8 @@ fn layout_entries(layout: &Layout) -> Vec<BTreeMap<u16, f32>> {
 
 #[test]
 fn layout_and_transpose_hold_the_same_matrix_as_the_dataset() {
-    let folder = tempfile::tempdir().unwrap();
     for kind in [FeatureKind::Pst, FeatureKind::Material] {
-        let data = common::random_dataset(&folder.path().join("d.bin"), kind, 3000, 5);
+        let data = common::random_dataset(&scratch(), kind, 3000, 5);
         let split = Split::try_new(&data, 0.2, 3, 9).unwrap();
         let layout = Layout::try_new(&data, split.parts(), |n| split.part_of(n)).unwrap();
         assert_eq!(layout.parts().len(), 4);
@@ -69,8 +64,7 @@ fn layout_and_transpose_hold_the_same_matrix_as_the_dataset() {
 
 #[test]
 fn splits_keep_games_together() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = common::random_dataset(&folder.path().join("d.bin"), FeatureKind::Material, 5000, 1);
+    let data = common::random_dataset(&scratch(), FeatureKind::Material, 5000, 1);
     let split = Split::try_new(&data, 0.3, 1, 42).unwrap();
     let held = split.held_out().count();
     assert!((1200..1800).contains(&held), "{held}");
@@ -100,8 +94,8 @@ fn shards_join_like_one_dataset() {
     assert_eq!(both.row(104).entries().count(), first.row(104).entries().count());
     let material = folder.path().join("m.bin");
     common::random_dataset(&material, FeatureKind::Material, 50, 2);
-    let error = dataset::read_many(&[&a, &material]).unwrap_err().to_string();
-    assert!(error.contains("m.bin: feature set 'material'"), "{error}");
+    let why = "m.bin: feature set 'material'";
+    assert_has(&dataset::read_many(&[&a, &material]).unwrap_err().to_string(), why);
 }
 
 #[test]
@@ -166,7 +160,6 @@ fn forge(from: &Path, to: &Path, change: impl FnOnce(&mut BTreeMap<String, Tenso
 
 type Tensor = (Dtype, Vec<u8>);
 
-/// Replaces the first number of a tensor.
 fn put(tensors: &mut BTreeMap<String, Tensor>, name: &str, bytes: &[u8]) {
     tensors.get_mut(name).unwrap().1[..bytes.len()].copy_from_slice(bytes);
 }
@@ -218,8 +211,7 @@ fn rejects_too_many_games() {
     common::random_dataset(&b, FeatureKind::Pst, 40, 2);
     forge(&a, &last, |tensors, _| put(tensors, "games", &(u32::MAX - 1).to_le_bytes()));
     for shards in [[&last, &b], [&b, &last]] {
-        let error = dataset::read_many(&shards).unwrap_err().to_string();
-        assert!(error.contains("too many games for one dataset"), "{error}");
+        assert_has(&dataset::read_many(&shards).unwrap_err().to_string(), "too many games for one dataset");
     }
     // The marker for "no game" is kept.
     forge(&a, &none, |tensors, _| put(tensors, "games", &u32::MAX.to_le_bytes()));
@@ -234,8 +226,7 @@ fn rejects_too_many_games() {
 /// A layout is created only from ids within its features, whatever part a position is put into.
 #[test]
 fn rejects_nonexistent_parts() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = common::random_dataset(&folder.path().join("d.bin"), FeatureKind::Pst, 40, 1);
+    let data = common::random_dataset(&scratch(), FeatureKind::Pst, 40, 1);
     for part in [2, 1 << 32, usize::MAX] {
         let error = Layout::try_new(&data, 2, |n| if n == 7 { part } else { n % 2 }).unwrap_err();
         assert!(error.to_string().contains("none of the 2 parts"), "{error}");

@@ -1,10 +1,7 @@
 //! Results that are bit-identical on every system: this test runs on all of them, and compares with recorded bits.
 
-use std::path::Path;
-
-use gputexel::dataset;
+use crate::common::prelude::*;
 use gputexel::evaluator::exact::exact_loss;
-use gputexel::objective::{LossKind, Objective};
 
 /// Exact losses of the sample: f64 sums with a fixed order and the project's own functions.
 #[test]
@@ -19,7 +16,6 @@ fn exact_losses_are_bit_identical_on_every_processor() {
     assert_eq!(bits, [0x3fd1_3539_69f3_4941, 0x3feb_eba0_0482_32a1], "{bits:#x?}");
 }
 
-/// The tests named in docs/determinism.md exist.
 #[test]
 fn promises_name_tests_that_exist() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));

@@ -1,8 +1,7 @@
 //! The embedded positions are the first ones of the repository's sample.
 
-use std::path::Path;
-
-use gputexel::dataset::{Dataset, DatasetWriter, Metadata, PositionLabels, StoredRow};
+use crate::common::prelude::*;
+use gputexel::dataset::StoredRow;
 use gputexel::devices::positions::{COUNT, piece_squares};
 
 fn sample() -> Dataset {

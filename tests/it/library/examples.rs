@@ -10,8 +10,7 @@ mod report_data;
 #[path = "../../../examples/tune_pgn.rs"]
 mod tune_pgn;
 
-use gputexel::Error;
-use gputexel::model::ParameterFile;
+use crate::common::prelude::*;
 use gputexel::run::{Reopened, Tuner};
 
 fn sample(name: &str) -> String {

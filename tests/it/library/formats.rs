@@ -1,19 +1,14 @@
 //! Binary training data: real files compared with independent readers, round trips through every writer, and files
 //! truncated at any byte or damaged.
 
-use std::fmt::Write as _;
-
+use crate::common::prelude::*;
 use gputexel::chess::sample::{Batch, Origin};
 use gputexel::chess::selection::{Criteria, Selection};
 use gputexel::formats::{Format, Writer};
 use proptest::prelude::*;
 use rand::prelude::*;
-use rand_xoshiro::Xoshiro256PlusPlus;
-use shakmaty::fen::Fen;
-use shakmaty::{CastlingMode, Chess, Color, EnPassantMode, Position, Square};
+use std::fmt::Write as _;
 use xxhash_rust::xxh3::xxh3_64;
-
-use crate::common::program::shared;
 
 /// Returns every position with all data of its format.
 fn everything(format: Format, bytes: &[u8]) -> Batch {
@@ -205,8 +200,7 @@ fn truncated_files_yield_their_beginning_and_an_error() {
         for end in 1..bytes.len() {
             let batch = everything(format, &bytes[..end]);
             let cut = lines(&batch);
-            assert!(whole_lines.starts_with(&cut), "{format:?} {end}");
-            assert!(cut.len() < whole_lines.len(), "{format:?} {end}");
+            assert!(whole_lines.starts_with(&cut) && cut.len() < whole_lines.len(), "{format:?} {end}");
             match &batch.damage[..] {
                 [] => {
                     ends_between_records += 1;
@@ -225,7 +219,6 @@ fn truncated_files_yield_their_beginning_and_an_error() {
 }
 
 proptest! {
-    /// Damaged bytes never produce an illegal position, and all data that are not read are counted.
     #[test]
     fn damaged_files_are_handled(
         seed in 0u64..50,

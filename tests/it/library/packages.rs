@@ -1,6 +1,6 @@
 //! Published packages: names that must agree, and requirements of every crate.
 
-use std::path::Path;
+use crate::common::prelude::*;
 
 fn read(path: &str) -> String {
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
@@ -26,9 +26,14 @@ fn archive_names_match_cargo_binstall() {
 #[test]
 fn release_uses_the_public_script() {
     let workflow = read(".github/workflows/release.yml");
-    assert!(workflow.contains("run: scripts/archive \"$TARGET\" archives"));
-    assert!(workflow.contains("run: scripts/clean-room archives/gputexel-*.tgz"));
-    assert!(workflow.contains("cargo package --workspace"));
+    assert_has(
+        &workflow,
+        [
+            "run: scripts/archive \"$TARGET\" archives",
+            "run: scripts/clean-room archives/gputexel-*.tgz",
+            "cargo package --workspace",
+        ],
+    );
     assert!(!workflow.contains("cargo build"), "built beside the script");
     #[cfg(unix)]
     for script in ["scripts/archive", "scripts/clean-room"] {

@@ -1,12 +1,9 @@
 //! Access to the outside: every place that starts programs, uses the network, opens a browser or reads the
 //! environment is in the table of SECURITY.md, which says who controls it.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-
+use crate::common::prelude::*;
 use regex::Regex;
 
-/// Search patterns, by their names in the table.
 const KINDS: [(&str, &str); 4] = [
     ("starts a program", r"\bCommand::new\(|\.exec\(\)"),
     ("opens a browser", r"\bopen::(that|with|commands)"),
@@ -21,7 +18,6 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Returns every Rust file below a folder.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
     let paths = entries.map(|entry| entry.unwrap().path());
@@ -55,7 +51,6 @@ fn without_tests(text: &str) -> String {
     comment.replace_all(text, "").into_owned()
 }
 
-/// Returns the number of matches of each kind in each file.
 fn found(sources: &BTreeMap<String, String>) -> BTreeMap<(String, String), usize> {
     let mut found = BTreeMap::new();
     for (kind, pattern) in KINDS {

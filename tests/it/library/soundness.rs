@@ -2,8 +2,6 @@
 //! documentation tests of `Layout` and `Dataset` show that fields are private; `dataset` that files are not trusted;
 //! `evaluator::cpu` that populations are checked.
 
-use std::path::Path;
-
 use crate::common;
 use gputexel::Error;
 use gputexel::chess::PhaseSettings;
@@ -157,7 +155,6 @@ fn rejects_inconsistent_layouts() {
     assert!(layout.with_search_scores(&data, 1.0).is_err());
 }
 
-/// Validation is not cached: the next call checks its population again.
 #[test]
 fn revalidates_populations_on_every_call() {
     let folder = tempfile::tempdir().unwrap();

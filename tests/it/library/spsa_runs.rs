@@ -1,11 +1,8 @@
 //! Whole runs through the library: started, resumed, replanned and verified without a command line.
 
-use std::path::Path;
-use std::sync::atomic::Ordering;
-
+use crate::common::prelude::*;
 use gputexel::spsa::config::RunConfig;
 use gputexel::spsa::run::{RunSummary, SpsaRun, Stop, Verification, VerifyOptions, read};
-use gputexel::{Error, StopFlag};
 
 const CONFIG: &str = "[run]\nmethod = \"spsa\"\niterations = 12\nseed = 7\n\
      [engine]\nparams = \"material:100,300,300,700,700\"\n\

@@ -1,18 +1,14 @@
 //! Structure of the sources: neighboring modules of a crate use each other in one direction only, and files are short
 //! enough to read. Between crates Cargo enforces the first.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
-
+use crate::common::prelude::*;
 use regex::Regex;
 
 /// Maximum number of lines of a file.
 const MAX_LINES: usize = 620;
 
-/// Path of a module from the crate's root.
 type Module = Vec<String>;
 
-/// Returns every Rust file below a folder.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -27,7 +23,6 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Returns the source folders of each crate and of the command line.
 fn roots() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut roots: Vec<PathBuf> = std::fs::read_dir(root.join("crates"))
@@ -230,7 +225,7 @@ fn packages() -> Vec<serde_json::Value> {
     let asked = ["metadata", "--no-deps", "--offline", "--format-version", "1"];
     let out = std::process::Command::new(cargo).args(asked).current_dir(root).output().unwrap();
     let metadata: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
-    metadata["packages"].as_array().unwrap().clone()
+    metadata["packages"].list().clone()
 }
 
 #[test]
@@ -238,8 +233,8 @@ fn crates_use_only_what_the_design_allows() {
     let packages = packages();
     for (name, allowed) in ARROWS {
         let package = packages.iter().find(|package| package["name"] == format!("gputexel-{name}")).unwrap();
-        for dependency in package["dependencies"].as_array().unwrap() {
-            let used = dependency["name"].as_str().unwrap().strip_prefix("gputexel-");
+        for dependency in package["dependencies"].list() {
+            let used = dependency["name"].str().strip_prefix("gputexel-");
             if let Some(used) = used.filter(|_| dependency["kind"].is_null()) {
                 assert!(allowed.split(' ').any(|allowed| allowed == used), "{name} must not use {used}");
             }

@@ -1,8 +1,7 @@
 //! Fits to simulated games, for which the truth is known.
 
-use gputexel::wdl::{Counts, Fit, FitSettings, MAX_DEGREE, Outcome, Variable, WdlModel, fit};
-use rand::{RngExt, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use crate::common::prelude::*;
+use gputexel::wdl::{Counts, Fit, FitSettings, MAX_DEGREE, Outcome, fit};
 
 fn truth() -> WdlModel {
     WdlModel {
@@ -154,7 +153,6 @@ fn rejects_uninformative_counts() {
         (FitSettings { target: 0, ..settings() }, "target 0: must be at least 1"),
         (FitSettings { target: 90, ..settings() }, "not of 90"),
     ] {
-        let error = fit(&counts, settings).unwrap_err().to_string();
-        assert!(error.contains(part), "{error}");
+        assert_has(&fit(&counts, settings).unwrap_err().to_string(), part);
     }
 }

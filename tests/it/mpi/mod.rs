@@ -1,13 +1,8 @@
 //! `gputexel-mpi` under `mpirun`: the same bytes as the program alone with any number of ranks, and the behavior if
 //! one of them ends.
 
-use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
-
-use crate::common::program::Bench;
-use crate::common::requirement;
-use gputexel::model::FeatureKind;
+use crate::common::prelude::*;
+use std::process::{Command, Output};
 
 /// Returns the launcher, if there is one; `MPIRUN` names a launcher other than `mpirun`, such as MPICH's next to Open
 /// MPI's.
@@ -61,8 +56,7 @@ fn any_number_of_ranks_writes_the_same_files() {
     for (n, (args, files)) in runs.into_iter().enumerate() {
         let alone = format!("alone{n}");
         let all = [&args[..1], &common, &args[1..], &["--out", &alone]].concat();
-        let (code, _, err) = bench.run(&all, "");
-        assert_eq!((code, err.as_str()), (0, ""), "{args:?}");
+        bench.ok(&all);
         // More ranks than sections, too.
         let counts: &[usize] = if n == 0 { &[1, 2, 3, 4, 7] } else { &[3] };
         for &count in counts {
@@ -103,8 +97,7 @@ fn reports_rank_failures_in_one_line() {
         .output()
         .unwrap();
     assert!(!status.success());
-    let err = String::from_utf8_lossy(&stderr);
-    assert!(err.contains("gputexel: rank 1: --scratch /nonexistent: "), "{err}");
+    assert_has(&String::from_utf8_lossy(&stderr), "gputexel: rank 1: --scratch /nonexistent: ");
     assert!(!bench.path("r").join("params.json").exists());
 }
 
@@ -127,7 +120,6 @@ fn processes(launcher: &Child) -> Vec<i32> {
     found
 }
 
-/// Returns true if a process is still running.
 fn lives(process: i32) -> bool {
     let state = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     state.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
@@ -139,23 +131,10 @@ fn killed_rank_ends_all_and_runs_resume_with_any_ranks() {
     let Some(launcher) = launcher() else { return };
     let bench = Bench::with_positions(20_000, 7);
     let folder = bench.folder.path();
-    let args = [
-        "tune",
-        "d.bin",
-        "--backend",
-        "cpu",
-        "--sections",
-        "6",
-        "--threads",
-        "1",
-        "--prior-strength",
-        "none",
-    ];
-    let args =
-        [&args[..], &["--optimizer", "adam", "--epochs", "1500", "--checkpoint-every", "0.1", "--quiet"]]
-            .concat();
-    let (code, _, err) = bench.run(&[&args[..], &["--out", "alone"]].concat(), "");
-    assert_eq!((code, err.as_str()), (0, ""));
+    let args = "tune d.bin --backend cpu --sections 6 --threads 1 --prior-strength none --optimizer adam \
+                --epochs 1500 --checkpoint-every 0.1 --quiet";
+    let args = args.words();
+    bench.ok((&args, "--out alone"));
     let wanted = bench.bytes("alone/params.json");
     // Any rank but the first, the first, and the launcher by Ctrl-C.
     for (victim, count) in [(Some(1), 2), (Some(0), 1), (None, 4)] {

@@ -1,17 +1,10 @@
 //! Devices with limited resources: small bindings, few workgroups, unexpected speed.
 
-use std::time::Duration;
-
-use gputexel::dataset::Layout;
-use gputexel::evaluator::gpu::{GpuEvaluator, GpuOptions};
-use gputexel::evaluator::reference::reference;
-use gputexel::evaluator::{Evaluator, Population, Request};
-use gputexel::gpu::pace::Pace;
-use gputexel::model::FeatureKind;
-use gputexel::objective::LossKind;
-
 use crate::common::gpu::context;
-use crate::common::{random_dataset, random_theta, relative_difference};
+use crate::common::prelude::*;
+use crate::common::random_theta;
+use gputexel::evaluator::reference::reference;
+use gputexel::gpu::pace::Pace;
 
 /// Bindings so small that the data need many shards, the members many chunks, and slabs many slices; the sums still
 /// agree with f64, bit-identical to those of a device with more room and the same cells.
@@ -19,8 +12,7 @@ use crate::common::{random_dataset, random_theta, relative_difference};
 #[ignore = "full"]
 fn many_shards_and_chunks_make_the_same_sums() {
     let Some(context) = context() else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let data = random_dataset(&folder.path().join("d.bin"), FeatureKind::Pst, 30_000, 5);
+    let data = random_dataset(&scratch(), FeatureKind::Pst, 30_000, 5);
     let layout = Layout::whole(&data).unwrap();
     let set = &data.metadata().feature_set;
     let theta: Vec<f64> =

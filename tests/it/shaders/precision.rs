@@ -3,22 +3,18 @@
 //! Here the source of the loss kernel is rewritten to do all of it, as far as the specification allows, and runs on
 //! real positions.
 
-use gputexel::dataset::Layout;
+use crate::common::gpu::context;
+use crate::common::prelude::*;
 use gputexel::devices::positions;
-use gputexel::evaluator::gpu::kernels::{Kernel, Segment, Shape, Uniforms, Variant};
 use gputexel::evaluator::reference::reference;
-use gputexel::evaluator::{Population, Request};
 use gputexel::gpu::buffers::{GrowingBuffer, Readback};
 use gputexel::gpu::meter::{Gpu, whole};
 use gputexel::gpu::{GpuContext, KernelSource};
-use gputexel::objective::{LossKind, x_per_cp};
-
-use crate::common::gpu::context;
+use gputexel::objective::x_per_cp;
 
 /// Direction of errors.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Errors {
-    /// None: the source as it is.
     None,
     /// Of varying size and sign, by the bits of the argument.
     Scattered,

@@ -6,19 +6,15 @@
 //! A driver reads its environment once, so each family is compiled in a process of its own: this test, started under
 //! another name.
 
-use std::collections::BTreeMap;
-use std::ffi::CStr;
-use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-
+use super::translations::spirv;
+use super::variants::{Compiled, all};
+use crate::common::prelude::*;
 use ash::vk;
 use naga::AddressSpace;
 use naga::proc::BoundsCheckPolicy;
-
-use super::translations::spirv;
-use super::variants::{Compiled, all};
-use crate::common::requirement;
+use std::ffi::CStr;
+use std::fmt::Write as _;
+use std::process::Command;
 
 /// Families, from the newest, and their common names.
 const FAMILIES: [(&str, &str); 3] = [
@@ -36,7 +32,6 @@ const TOLERANCE: f64 = 1.25;
 /// Prefix of the output lines of the compiling process.
 const MARK: &str = "kernel:";
 
-/// Statistics of the compiler about a kernel.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Figures {
     vector_registers: u64,
@@ -96,7 +91,6 @@ fn compiled_for(driver: &Path, family: &str) -> Result<BTreeMap<String, Figures>
     }
 }
 
-/// Returns the text of a name that Vulkan pads with zeros.
 fn text(name: &[std::ffi::c_char]) -> String {
     // SAFETY: the specification ends names with a zero within the array.
     unsafe { CStr::from_ptr(name.as_ptr()) }.to_string_lossy().into_owned()

@@ -1,15 +1,13 @@
 //! Every variant in the languages of all drivers: SPIR-V (Vulkan), MSL (Metal) and HLSL (Direct3D 12).
 
-use std::io::Write as _;
-use std::process::{Command, Stdio};
-
+use super::variants::{Compiled, all};
+use crate::common::prelude::*;
 use naga::back::{hlsl, msl, spv};
 use naga::proc::{BoundsCheckPolicies, BoundsCheckPolicy};
 use naga::valid::ModuleInfo;
 use naga::{Module, ShaderStage};
-
-use super::variants::{Compiled, all};
-use crate::common::requirement;
+use std::io::Write as _;
+use std::process::Command;
 
 /// With and without run-time checks of indices.
 const POLICIES: [BoundsCheckPolicy; 2] = [BoundsCheckPolicy::Restrict, BoundsCheckPolicy::Unchecked];

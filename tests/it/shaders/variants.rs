@@ -1,37 +1,24 @@
 //! Every kernel in each of its specializations.
 
-use std::collections::HashSet;
-
-use gputexel::chess::PhaseSettings;
-use gputexel::evaluator::gpu::kernels::{Kernel, Shape, Variant};
-use gputexel::evaluator::gpu::program::program_sources;
-use gputexel::model::program::CompiledProgram;
-use gputexel::model::{FeatureKind, FeatureSet};
+use crate::common::prelude::*;
+use crate::common::programs::{FEATURES, program};
 use naga::back::PipelineConstants;
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use naga::{Module, ShaderStage};
 
-use crate::common::programs::{FEATURES, program};
-
 /// Number of features for which workgroup memory is sized: that of piece-square tables.
 const SIZED_FOR: usize = 384;
 
-/// A kernel as it is compiled.
 pub struct Compiled {
-    /// Name that distinguishes it from others.
     pub name: String,
-    /// The kernel, without its specialization.
     pub kernel: String,
     /// True for the most common variant of its kernel.
     pub is_usual: bool,
-    /// Its source, with a value for each override.
     pub source: String,
-    /// Values of overrides.
     pub constants: Vec<(&'static str, f64)>,
 }
 
 impl Compiled {
-    /// Returns the module with its overrides replaced.
     pub fn module(&self) -> (Module, ModuleInfo) {
         module(&self.name, &self.source, &self.constants)
     }
@@ -53,14 +40,12 @@ pub fn module(name: &str, source: &str, constants: &[(&'static str, f64)]) -> (M
     (module.into_owned(), info.into_owned())
 }
 
-/// Returns all kernels, in all their variants.
 pub fn all() -> Vec<Compiled> {
     let mut all = evaluator();
     all.extend(programs());
     all
 }
 
-/// The kernels of linear evaluations.
 fn evaluator() -> Vec<Compiled> {
     let mut seen = HashSet::new();
     let mut all = Vec::new();

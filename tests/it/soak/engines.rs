@@ -1,12 +1,7 @@
 //! SPSA with engines that crash, hang and misreport at random, interrupted and killed in between.
 
-use std::path::Path;
-use std::process::Child;
-use std::time::{Duration, Instant};
-
 use super::gauge::{Gauge, time};
-use crate::common::program::Bench;
-use crate::common::requirement;
+use crate::common::prelude::*;
 use crate::common::spsa::{entries, iterations, uci};
 
 /// This program as an engine, behind a filter that corrupts its output, exits, or stops responding.
@@ -45,13 +40,11 @@ engine.stdin.close()
 engine.wait()
 ";
 
-/// Sends a signal.
 fn signal(process: &Child, name: &str) {
     let sent = std::process::Command::new("kill").args([name, &process.id().to_string()]).status();
     assert!(sent.unwrap().success());
 }
 
-/// Number of concurrent pairs.
 const CONCURRENCY: u64 = 2;
 
 /// Checks that the journal has every iteration once, except for those in progress, and that each pair is complete.
@@ -63,8 +56,7 @@ fn check_journal(bench: &Bench) -> usize {
     for entry in entries(bench, "r") {
         assert!(entry["pair"].is_object() || entry["spoiled"].is_object(), "{entry}");
     }
-    let (code, _, err) = bench.run(&["spsa", "report", "r"], "");
-    assert_eq!(code, 0, "{err}");
+    bench.done("spsa report r");
     all.len()
 }
 
@@ -89,7 +81,7 @@ fn misbehaving_engines_invalidate_only_their_pairs() {
         uci(&engine, 100_000, &format!("concurrency = {CONCURRENCY}\ndeadline = 3\nmax_failures = 100"));
     bench.write("run.toml", config.replacen("[games]", "start_deadline = 30\n[games]", 1));
     // Half of the time in one process, whose memory is monitored, the rest in many.
-    let mut run = bench.spawn(&["-q", "spsa", "run", "run.toml", "--out", "r"]);
+    let mut run = bench.spawn("-q spsa run run.toml --out r");
     let mut gauge = Gauge::new(run.id());
     while gauge.goes_on() {
         assert!(
@@ -109,7 +101,7 @@ fn misbehaving_engines_invalidate_only_their_pairs() {
     let begun = Instant::now();
     let mut kills = 0;
     while begun.elapsed() < time() / 2 {
-        let mut run = bench.spawn(&["-q", "spsa", "run", "--resume", "r"]);
+        let mut run = bench.spawn("-q spsa run --resume r");
         let wait = 1000 + 700 * (kills % 4);
         std::thread::sleep(Duration::from_millis(wait));
         assert!(run.try_wait().unwrap().is_none(), "the resumed run has ended");

@@ -1,12 +1,9 @@
 //! Resource usage of a process that must not grow.
 
-use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use crate::common::prelude::*;
 
-/// Default duration of a test.
 const SHORT: Duration = Duration::from_secs(6);
 
-/// Returns the duration of a test.
 pub fn time() -> Duration {
     match std::env::var("GPUTEXEL_SOAK_MINUTES") {
         Ok(text) => {
@@ -17,7 +14,6 @@ pub fn time() -> Duration {
     }
 }
 
-/// Resources of a process at a moment.
 #[derive(Clone, Copy, Debug)]
 struct Reading {
     resident_bytes: u64,
@@ -28,7 +24,6 @@ struct Reading {
 /// Minimum number of readings.
 const ENOUGH: usize = 12;
 
-/// Monitors the resources of a process after its warm-up.
 pub struct Gauge {
     proc: PathBuf,
     begun: Instant,
@@ -36,7 +31,6 @@ pub struct Gauge {
 }
 
 impl Gauge {
-    /// Monitors a process by its id.
     pub fn new(process: u32) -> Self {
         Self { proc: PathBuf::from(format!("/proc/{process}")), begun: Instant::now(), readings: Vec::new() }
     }
@@ -46,7 +40,6 @@ impl Gauge {
         self.begun.elapsed() < time() || self.readings.len() < ENOUGH
     }
 
-    /// Takes a reading.
     pub fn read(&mut self) {
         let Ok(status) = std::fs::read_to_string(self.proc.join("status")) else { return };
         let number = |name: &str| -> u64 {

@@ -1,14 +1,8 @@
 //! A live page with impatient readers, which disconnect, send nothing or half a request, and read slowly.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
-use std::time::Duration;
-
-use rand::{RngExt, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
-
 use super::gauge::Gauge;
-use crate::common::program::Bench;
+use crate::common::prelude::*;
+use std::io::{Read, Write};
 
 /// Simulates one reader; returns true if it received a whole page.
 fn visit(address: &str, random: &mut Xoshiro256PlusPlus, held: &mut Vec<TcpStream>) -> bool {
@@ -53,9 +47,9 @@ fn visit(address: &str, random: &mut Xoshiro256PlusPlus, held: &mut Vec<TcpStrea
 fn impatient_readers_do_not_affect_a_run() {
     let bench = Bench::with_positions(3000, 7);
     // Longer than anybody waits.
-    let tune = ["tune", "d.bin", "--l2", "1e-4", "--optimizer", "adam", "--learning-rate", "0.01"];
+    let tune = "tune d.bin --l2 1e-4 --optimizer adam --learning-rate 0.01";
     let endless = ["--epochs", "100000000", "--improvement", "0", "--backend", "cpu", "--threads", "1"];
-    let mut run = bench.spawn(&[&tune[..], &endless, &["--live", "--out", "r"]].concat());
+    let mut run = bench.spawn((tune, (&endless, "--live --out r")));
     let mut lines = BufReader::new(run.stdout.take().unwrap()).lines();
     let address = lines.by_ref().find_map(|line| {
         let line = line.unwrap();

@@ -1,23 +1,17 @@
 //! Output of `gputexel export` under compilers and interpreters, which check the exports, and a small evaluation in
 //! C, which checks the order of squares.
 
+use crate::common::exports::{ODD, export, import, odd, pst};
+use crate::common::prelude::*;
+use gputexel::chess::evaluation::Evaluation as _;
 use std::process::Command;
 
-use crate::common::exports::{ODD, export, import, odd, pst};
-use crate::common::program::Bench;
-use crate::common::requirement;
-use gputexel::chess::PhaseSettings;
-use gputexel::chess::evaluation::Evaluation as _;
-use gputexel::model::{FeatureKind, FeatureSet, ParameterFile, ParameterRecord, TableEvaluation};
-use shakmaty::fen::Fen;
-use shakmaty::{CastlingMode, Chess, Position as _};
-
 /// Runs an interpreter in the folder; `None` if it is missing.
-fn interpreted(bench: &Bench, program: &str, args: &[&str]) -> Option<String> {
+fn interpreted(bench: &Bench, program: &str, args: impl Words) -> Option<String> {
     if !requirement::program(program) {
         return None;
     }
-    let run = Command::new(program).args(args).current_dir(bench.folder.path()).output().unwrap();
+    let run = Command::new(program).args(args.words()).current_dir(bench.folder.path()).output().unwrap();
     assert!(run.status.success(), "{program}: {}", String::from_utf8_lossy(&run.stderr));
     Some(String::from_utf8(run.stdout).unwrap())
 }
@@ -48,12 +42,9 @@ fn wanted(file: &ParameterFile, decimals: usize) -> String {
 fn odd_names_compile_in_c() {
     let bench = Bench::new();
     let file = odd(&bench, "p.json");
-    let report = export(&bench, &["p.json", "-o", "t.h"]);
+    let report = export(&bench, "p.json -o t.h");
     assert_eq!(report["told_apart"], serde_json::json!({ "laufer": "laufer_2" }));
-    export(
-        &bench,
-        &["p.json", "-o", "pairs.h", "--to", "c", "--pairs", "--prefix", "Pair_", "--decimals", "2"],
-    );
+    export(&bench, "p.json -o pairs.h --to c --pairs --prefix Pair_ --decimals 2");
     let mut prints = String::new();
     for (name, count) in identifiers() {
         for i in 0..count {
@@ -91,22 +82,8 @@ fn odd_names_compile_in_c() {
 fn odd_names_compile_in_cpp() {
     let bench = Bench::new();
     let file = odd(&bench, "p.json");
-    export(&bench, &["p.json", "-o", "macro.hpp"]);
-    export(
-        &bench,
-        &[
-            "p.json",
-            "-o",
-            "plain.hpp",
-            "--separate",
-            "--style",
-            "pascal",
-            "--prefix",
-            "k",
-            "--decimals",
-            "all",
-        ],
-    );
+    export(&bench, "p.json -o macro.hpp");
+    export(&bench, "p.json -o plain.hpp --separate --style pascal --prefix k --decimals all");
     let print = |format: &str, one: &dyn Fn(&str, &str) -> String| -> String {
         let mut text = String::new();
         for (name, count) in identifiers() {
@@ -147,8 +124,8 @@ fn odd_names_compile_in_cpp() {
 fn odd_names_compile_in_rust() {
     let bench = Bench::new();
     let file = odd(&bench, "p.json");
-    export(&bench, &["p.json", "-o", "pairs.rs"]);
-    export(&bench, &["p.json", "-o", "snake.rs", "--separate", "--style", "snake", "--decimals", "2"]);
+    export(&bench, "p.json -o pairs.rs");
+    export(&bench, "p.json -o snake.rs --separate --style snake --decimals 2");
     let mut prints = String::new();
     let mut separate = String::new();
     for (name, count) in identifiers() {
@@ -173,9 +150,9 @@ fn python_reads_its_lists() {
     let bench = Bench::new();
     let file = odd(&bench, "p.json");
     let uneven = pst(&bench, "pst.json", false);
-    export(&bench, &["p.json", "-o", "one.py"]);
-    export(&bench, &["p.json", "-o", "two.py", "--pairs", "--decimals", "all"]);
-    export(&bench, &["pst.json", "-o", "three.py", "--colors", "negated", "--pairs", "--split-material"]);
+    export(&bench, "p.json -o one.py");
+    export(&bench, "p.json -o two.py --pairs --decimals all");
+    export(&bench, "pst.json -o three.py --colors negated --pairs --split-material");
     let mut script = String::from("import one, two, three\n");
     let mut second = String::new();
     for (name, count) in identifiers() {
@@ -221,7 +198,7 @@ fn odd_names_compile_in_go_and_csharp() {
         bench.write("main.go", main);
         let (mg, eg) = first(1 ^ 56);
         let expected = format!("{} {}\n{mg} {eg}\n", file.parameters[1].mg, file.parameters[1].eg.round());
-        if let Some(out) = interpreted(&bench, "go", &["run", "main.go", "odd.go", "psqt.go"]) {
+        if let Some(out) = interpreted(&bench, "go", "run main.go odd.go psqt.go") {
             assert_eq!(out, expected);
         }
         export(&bench, &["p.json", "-o", "Odd.cs", "--force", style]);
@@ -244,7 +221,7 @@ fn odd_names_compile_in_go_and_csharp() {
             format!("System.Console.WriteLine({odd});\nSystem.Console.WriteLine({knight});\n"),
         );
         bench.write("a.csproj", "<Project Sdk=\"Microsoft.NET.Sdk\"><PropertyGroup><OutputType>Exe</OutputType><TargetFramework>net8.0</TargetFramework><TreatWarningsAsErrors>true</TreatWarningsAsErrors></PropertyGroup></Project>");
-        if let Some(out) = interpreted(&bench, "dotnet", &["run"]) {
+        if let Some(out) = interpreted(&bench, "dotnet", "run") {
             assert_eq!(out.replace('\r', ""), expected);
         }
     }
@@ -307,57 +284,55 @@ fn engine_in_c_gives_the_same_scores() {
     pst(&bench, "mirrored.json", true);
     let pointers = format!("{SIX}static const int *const tables[2][6] = {{ TABLES(mg), TABLES(eg) }};\n");
     let rows = format!("{SIX}static const int (*const tables[2][6])[64] = {{ TABLES(mg), TABLES(eg) }};\n");
+    let material =
+        format!("{pointers}static const int *const material[2] = {{ material_mg, material_eg }};\n");
     let cases = [
         // a1 = 0, as in docs/exports.md.
         (
             "uneven.json",
-            &["--orientation", "a1"][..],
-            format!(
-                "{pointers}static int value(int color, int role, int square, int phase) {{\n    int v = tables[phase][role][color ? square ^ 56 : square];\n    return color ? -v : v;\n}}\n"
-            ),
+            "--orientation a1",
+            &pointers,
+            "    int v = tables[phase][role][color ? square ^ 56 : square];\n    return color ? -v : v;\n",
         ),
         // a8 = 0, with separate piece values.
         (
             "uneven.json",
-            &["--orientation", "a8", "--split-material"],
-            format!(
-                "{pointers}static const int *const material[2] = {{ material_mg, material_eg }};\nstatic int value(int color, int role, int square, int phase) {{\n    int v = material[phase][role] + tables[phase][role][color ? square : square ^ 56];\n    return color ? -v : v;\n}}\n"
-            ),
+            "--orientation a8 --split-material",
+            &material,
+            "    int v = material[phase][role] + tables[phase][role][color ? square : square ^ 56];\n    return color ? -v : v;\n",
         ),
         // h1 = 0, both colors.
         (
             "uneven.json",
-            &["--orientation", "h1", "--colors", "both"],
-            format!(
-                "{rows}static int value(int color, int role, int square, int phase) {{\n    int v = tables[phase][role][color][square ^ 7];\n    return color ? -v : v;\n}}\n"
-            ),
+            "--orientation h1 --colors both",
+            &rows,
+            "    int v = tables[phase][role][color][square ^ 7];\n    return color ? -v : v;\n",
         ),
         // h8 = 0, both colors, to be added.
         (
             "uneven.json",
-            &["--orientation", "h8", "--colors", "negated"],
-            format!(
-                "{rows}static int value(int color, int role, int square, int phase) {{\n    return tables[phase][role][color][63 - square];\n}}\n"
-            ),
+            "--orientation h8 --colors negated",
+            &rows,
+            "    return tables[phase][role][color][63 - square];\n",
         ),
         // Half tables.
         (
             "mirrored.json",
-            &["--files", "4"],
-            format!(
-                "{pointers}static int value(int color, int role, int square, int phase) {{\n    int rank = color ? 7 - square / 8 : square / 8, file = square % 8;\n    int v = tables[phase][role][rank * 4 + (file < 4 ? file : 7 - file)];\n    return color ? -v : v;\n}}\n"
-            ),
+            "--files 4",
+            &pointers,
+            "    int rank = color ? 7 - square / 8 : square / 8, file = square % 8;\n    int v = tables[phase][role][rank * 4 + (file < 4 ? file : 7 - file)];\n    return color ? -v : v;\n",
         ),
         (
             "mirrored.json",
-            &["--files", "4", "--orientation", "h8"],
-            format!(
-                "{pointers}static int value(int color, int role, int square, int phase) {{\n    int rank = color ? square / 8 : 7 - square / 8, file = square % 8;\n    int v = tables[phase][role][rank * 4 + (file < 4 ? file : 7 - file)];\n    return color ? -v : v;\n}}\n"
-            ),
+            "--files 4 --orientation h8",
+            &pointers,
+            "    int rank = color ? square / 8 : 7 - square / 8, file = square % 8;\n    int v = tables[phase][role][rank * 4 + (file < 4 ? file : 7 - file)];\n    return color ? -v : v;\n",
         ),
     ];
-    for (params, flags, lookup) in cases {
-        export(&bench, &[&[params, "-o", "t.h", "--force"], flags].concat());
+    for (params, flags, tables, body) in cases {
+        let lookup =
+            format!("{tables}static int value(int color, int role, int square, int phase) {{\n{body}}}\n");
+        export(&bench, (&[params, "-o", "t.h", "--force"], flags));
         let file = import(&bench, &["t.h"]);
         let set = FeatureSet::new(FeatureKind::Pst, PhaseSettings::default());
         let theta = file.theta(&set, &bench.path("back.json")).unwrap();

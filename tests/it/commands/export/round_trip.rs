@@ -2,9 +2,7 @@
 //! refused.
 
 use crate::common::exports::{export, import, odd, pst};
-use crate::common::program::Bench;
-use gputexel::chess::PhaseSettings;
-use gputexel::model::{FeatureKind, FeatureSet, ParameterFile};
+use crate::common::prelude::*;
 
 #[test]
 fn all_export_formats_round_trip() {
@@ -42,19 +40,17 @@ fn all_export_formats_round_trip() {
         assert_eq!(values(&import(&bench, &[name, "--model", "pst"])), values(&file), "{name}");
         assert_eq!(values(&import(&bench, &[name, "--like", "run"])), values(&file), "{name}");
         // Standard output gets the same text.
-        let (_, out, _) = bench.run(&["export", "p.json", "--to", to, "--decimals", "all"], "");
+        let (_, out, _) = bench.run(&["export", "p.json", "--to", to, "--decimals", "all"]);
         assert_eq!(out.as_bytes(), bench.bytes(name), "{name}");
     }
-    let (code, out, err) = bench.run(&["import-params", "a.uci"], "");
-    assert_eq!((code, err.as_str()), (0, ""));
+    let out = bench.ok("import-params a.uci");
     assert_eq!(serde_json::from_str::<ParameterFile>(&out).unwrap().parameters, file.parameters);
-    export(&bench, &["p.json", "-o", "whole.h"]);
-    let (_, out, _) = bench.run(&["import-params", "whole.h", "-o", "whole.json"], "");
-    assert!(out.contains("written     whole.json: 768 values (pst)"), "{out}");
-    assert!(out.contains("note        values are whole centipawns"), "{out}");
+    export(&bench, "p.json -o whole.h");
+    let (_, out, _) = bench.run("import-params whole.h -o whole.json");
+    assert_has(&out, ["written     whole.json: 768 values (pst)", "note        values are whole centipawns"]);
     // CRLF, as written by editors on other systems.
     for name in ["a.h", "a.py", "a.csv", "a.uci"] {
-        let text = String::from_utf8(bench.bytes(name)).unwrap().replace('\n', "\r\n");
+        let text = bench.text(name).replace('\n', "\r\n");
         bench.write(name, text);
         assert_eq!(values(&import(&bench, &[name])), values(&file), "{name}");
     }
@@ -66,23 +62,18 @@ fn normalized_parameters_have_the_same_loss() {
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 500, 3);
     pst(&bench, "p.json", false);
-    let report = export(&bench, &["p.json", "-o", "n.json", "--normalize", "pawn.eg=128"]);
-    let factor = report["factor"].as_f64().unwrap();
-    assert!(
-        (report["k"].as_f64().unwrap() * factor - 0.8).abs() < 1e-12 && (factor - 1.28).abs() < 0.2,
-        "{report}"
-    );
+    let report = export(&bench, "p.json -o n.json --normalize pawn.eg=128");
+    let factor = report["factor"].f64();
+    assert!((report["k"].f64() * factor - 0.8).abs() < 1e-12 && (factor - 1.28).abs() < 0.2, "{report}");
     let loss = |name: &str| {
-        let (code, out, err) = bench.run(&["--json", "eval", "d.bin", name], "");
-        assert_eq!((code, err.as_str()), (0, ""));
-        serde_json::from_str::<serde_json::Value>(&out).unwrap()["loss"].as_f64().unwrap()
+        let out = bench.ok(&["--json", "eval", "d.bin", name]);
+        serde_json::from_str::<serde_json::Value>(&out).unwrap()["loss"].f64()
     };
     let (before, after) = (loss("p.json"), loss("n.json"));
     assert!((before - after).abs() < 1e-12, "{before} {after}");
-    let (_, out, _) = bench.run(&["export", "p.json", "-o", "t.h", "--normalize", "pawn.eg=128"], "");
+    let (_, out, _) = bench.run("export p.json -o t.h --normalize pawn.eg=128");
     assert!(out.contains("scaled      by ") && out.contains("K 0.800000 becomes "), "{out}");
-    let text = String::from_utf8(bench.bytes("t.h")).unwrap();
-    assert!(text.contains("to pawn.eg=128") && text.contains("K 0.6"), "{text}");
+    assert_has(&bench.text("t.h"), ["to pawn.eg=128", "K 0.6"]);
 }
 
 #[test]
@@ -99,25 +90,20 @@ fn patch_fills_exported_tables() {
             &["--colors", "negated", "--files", "4", "--split-material", "--separate"],
             &["--orientation", "h8", "--fixed", "16"],
         ] {
-            export(&bench, &[&["old.json", "--no-header", "--force", "-o", name], flags].concat());
-            let (code, _, err) =
-                bench.run(&["patch", "tables", "new.json", name, "--start", "old.json", "--no-backup"], "");
-            assert_eq!((code, err.as_str()), (0, ""), "{name} {flags:?}");
+            export(&bench, (&["old.json", "--no-header", "--force", "-o", name], flags));
+            bench.ok(&["patch", "tables", "new.json", name, "--start", "old.json", "--no-backup"]);
             let patched = import(&bench, &[name]);
-            export(&bench, &[&["new.json", "--no-header", "--force", "-o", name], flags].concat());
+            export(&bench, (&["new.json", "--no-header", "--force", "-o", name], flags));
             assert_eq!(import(&bench, &[name]).parameters, patched.parameters, "{name} {flags:?}");
         }
     }
     // For imported features, too.
     odd(&bench, "odd.json");
-    export(&bench, &["odd.json", "-o", "odd.h", "--no-header"]);
-    let text = String::from_utf8(bench.bytes("odd.json")).unwrap();
+    export(&bench, "odd.json -o odd.h --no-header");
+    let text = bench.text("odd.json");
     bench.write("was.json", &text);
     bench.write("odd.json", text.replace("-10.25", "77.0"));
-    let (code, out, err) =
-        bench.run(&["patch", "tables", "odd.json", "odd.h", "--start", "was.json", "--no-backup"], "");
-    assert_eq!((code, err.as_str()), (0, ""), "{out}");
-    assert!(out.contains("1 changed"), "{out}");
+    assert_has(&bench.ok("patch tables odd.json odd.h --start was.json --no-backup"), "1 changed");
     assert_eq!(import(&bench, &["odd.h"]).parameters[0].eg, 77.0);
 }
 
@@ -128,8 +114,7 @@ fn bad_requests_are_refused() {
     bench.write("text.txt", "nothing of ours\n");
     bench.write("there.h", "keep me\n");
     let refused = |args: &[&str], code: i32, expected: &str| {
-        let message = bench.fails(args, code);
-        assert!(message.contains(expected), "{args:?}: {message}");
+        bench.fails_with(args, code, expected);
     };
     let export = |flags: &[&str], code: i32, expected: &str| {
         refused(&[&["export", "p.json"], flags].concat(), code, expected);
@@ -153,7 +138,7 @@ fn bad_requests_are_refused() {
     export(&["--to", "csv", "--fixed", "4", "--no-header"], 2, "--fixed needs the header");
     export(&["--to", "c", "--normalize", "nobody.eg=100"], 2, "no parameter");
     export(&["--to", "c", "--normalize", "pawn.eg=1e9"], 2, "does not fit 32 bits");
-    let text = String::from_utf8(bench.bytes("p.json")).unwrap();
+    let text = bench.text("p.json");
     let at = text.find("\"mg\": ").unwrap() + 6;
     let end = at + text[at..].find(',').unwrap();
     for (value, expected) in [

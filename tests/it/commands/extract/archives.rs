@@ -1,8 +1,7 @@
 //! `gputexel extract` on compressed games and archives of games.
 
+use crate::common::prelude::*;
 use std::io::Write as _;
-
-use crate::common::program::{Bench, GAME, pgn, tensors};
 
 const BLOCK: usize = 512;
 
@@ -95,7 +94,6 @@ fn zip(members: &[(&str, &[u8])]) -> Vec<u8> {
     bytes
 }
 
-/// Returns two files of games, the first without a line end.
 fn games() -> [String; 2] {
     let other = GAME.replace("9. h3 Nb8", "9. d3 Na5");
     let first = [pgn("", GAME, "1-0"), pgn("", &other, "0-1")].concat();
@@ -107,7 +105,7 @@ fn games_of_an_archive_are_one_input() {
     let bench = Bench::new();
     let [one, two] = games();
     bench.write("plain.pgn", format!("{one}\n\n{two}"));
-    bench.extract(&["plain.pgn", "--keep-duplicates"], "");
+    bench.extract("plain.pgn --keep-duplicates");
     let wanted = tensors(&bench.path("out.bin"));
     let (one, two) = (one.as_bytes(), two.as_bytes());
     let packed = [bz2(one), bz2(two)];
@@ -133,17 +131,17 @@ fn games_of_an_archive_are_one_input() {
         for stdin in [false, true] {
             let (args, stdin) = if stdin { (["-"], bytes.clone()) } else { ([name], Vec::new()) };
             if args[0] == "-" && name.ends_with(".zip") {
-                assert!(bench.refuse(&args, stdin, 1).contains("can only be read from a file"));
+                assert_has(&bench.refuse_from(args, stdin, 1), "can only be read from a file");
                 continue;
             }
-            let (report, _) = bench.extract(&[args[0], "--keep-duplicates"], stdin);
+            let (report, _) = bench.extract_from(&[args[0], "--keep-duplicates"], stdin);
             assert_eq!(tensors(&bench.path("out.bin")), wanted, "{name}");
             let source = &report["sources"][0];
             assert_eq!(source["records"], 3, "{name}");
-            let warnings = source["warnings"].as_array().unwrap();
+            let warnings = source["warnings"].list();
             assert_eq!(warnings.len(), warned.len(), "{name}: {warnings:?}");
             for (warning, text) in warnings.iter().zip(warned.iter().copied()) {
-                assert!(warning.as_str().unwrap().contains(text), "{name}: {warning}");
+                assert!(warning.str().contains(text), "{name}: {warning}");
             }
         }
     }
@@ -158,11 +156,10 @@ fn reports_the_faulty_file_of_an_archive() {
     let bad = two.replace("2. Nf3", "2. Nf6");
     let archive = tar(&[("1.pgn", open.as_bytes()), ("2.pgn", bad.as_bytes()), ("3.pgn", two.as_bytes())]);
     bench.write("x.tar", &archive);
-    let (report, _) = bench.extract(&["x.tar", "--max-bad-share", "1", "--keep-duplicates"], "");
+    let (report, _) = bench.extract("x.tar --max-bad-share 1 --keep-duplicates");
     let source = &report["sources"][0];
     assert_eq!(source["records"], 4, "{source}");
-    let skipped: Vec<&str> =
-        source["skipped_games"].as_array().unwrap().iter().map(|text| text.as_str().unwrap()).collect();
+    let skipped: Vec<&str> = source["skipped_games"].texts();
     assert!(skipped.iter().any(|text| text.starts_with("x.tar:2.pgn: game 3 (line 4): ")), "{skipped:?}");
 }
 
@@ -187,7 +184,7 @@ fn accepts_long_names_in_archives() {
     .concat();
     for bytes in [gnu, pax] {
         bench.write("x.tar", bytes);
-        let (report, _) = bench.extract(&["x.tar", "--keep-duplicates"], "");
+        let (report, _) = bench.extract("x.tar --keep-duplicates");
         assert_eq!(report["sources"][0]["records"], 2, "{report}");
     }
 }
@@ -197,10 +194,10 @@ fn rejects_several_position_files_in_an_archive() {
     let bench = Bench::new();
     let lines = "4k3/8/8/8/8/8/4P3/4K3 w - - [1.0]\n4k3/4p3/8/8/8/8/8/4K3 b - - [0.0]\n".as_bytes();
     bench.write("alone.zip", zip(&[("positions", lines)]));
-    bench.extract(&["alone.zip"], "");
+    bench.extract("alone.zip");
     let wanted = tensors(&bench.path("out.bin"));
     bench.write("alone.tar", tar(&[("a.json", b"{}"), ("x.epd", lines)]));
-    bench.extract(&["alone.tar"], "");
+    bench.extract("alone.tar");
     assert_eq!(tensors(&bench.path("out.bin")), wanted);
     for (name, bytes, reason) in [
         ("two.tar", tar(&[("x.epd", lines), ("y.epd", lines)]), "not all of them games (.pgn): x.epd, y.epd"),
@@ -211,8 +208,7 @@ fn rejects_several_position_files_in_an_archive() {
         ("nested.zip", zip(&[("x.pgn", &zip(&[]))]), "can only be read from a file"),
     ] {
         bench.write(name, bytes);
-        let err = bench.refuse(&[name], "", 1);
-        assert!(err.contains(reason), "{name}: {err}");
+        bench.refuse_with(&[name], 1, reason);
     }
 }
 
@@ -224,8 +220,7 @@ fn reports_games_lost_from_damaged_archives() {
     let archive = tar(&[("1.pgn.bz2", &one), ("2.pgn.bz2", &two)]);
     let second = BLOCK + one.len().next_multiple_of(BLOCK);
     let extract = |bytes: &[u8]| {
-        let (code, out, err) =
-            bench.run(&["--json", "extract", "-", "-o", "out.bin", "--force"], bytes.to_vec());
+        let (code, out, err) = bench.feed("--json extract - -o out.bin --force", bytes.to_vec());
         assert!(!err.contains("panicked"), "{err}");
         (code, out, err)
     };
@@ -262,13 +257,13 @@ fn reports_games_lost_from_damaged_archives() {
     let zipped = zip(&[("1.pgn.bz2", &one), ("2.pgn.bz2", &two)]);
     for end in (1..zipped.len()).step_by(7) {
         bench.write("cut.zip", &zipped[..end]);
-        bench.refuse(&["cut.zip"], "", 1);
+        bench.refuse("cut.zip", 1);
     }
     for at in (30..zipped.len()).step_by(11) {
         let mut broken = zipped.clone();
         broken[at] ^= 0x10;
         bench.write("broken.zip", &broken);
-        let (code, _, err) = bench.run(&["extract", "broken.zip", "-o", "out.bin", "--force"], "");
+        let (code, _, err) = bench.run("extract broken.zip -o out.bin --force");
         assert!(code <= 1 && !err.contains("panicked"), "{at}: {err}");
     }
 }

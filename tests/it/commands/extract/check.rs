@@ -1,8 +1,6 @@
 //! `gputexel check` through the real binary: its findings, and no findings on correct data.
 
-use crate::common::program::{Bench, assert_one_line, positions};
-use gputexel::model::FeatureKind;
-use serde_json::Value;
+use crate::common::prelude::*;
 
 const SCHEMA: &str = r#"{"format": "gputexel-schema", "version": 1, "index_base": 1,
  "comment": "fen", "phase": "fen", "columns": {"eval": 1, "game": "qid"},
@@ -48,12 +46,11 @@ fn trace(count: usize, twist: impl Fn(usize, bool, f64, f64) -> (f64, f64)) -> S
     text
 }
 
-fn check(text: &str, args: &[&str]) -> (i32, Value, String) {
+fn check(text: &str, args: impl Words) -> (i32, Value, String) {
     let bench = Bench::new();
     bench.write("t.svm", text);
     bench.write("s.json", SCHEMA);
-    let (code, out, err) =
-        bench.run(&[&["--json", "check", "t.svm", "--schema", "s.json"], args].concat(), "");
+    let (code, out, err) = bench.run(("--json check t.svm --schema s.json", args));
     (code, serde_json::from_str(&out).unwrap_or_else(|e| panic!("{e}: {out} {err}")), err)
 }
 
@@ -63,27 +60,22 @@ fn accepts_correct_traces() {
     assert_eq!((code, err.as_str()), (0, ""), "{found}");
     assert_eq!(found["evaluation"]["compared"], 900);
     assert_eq!(found["evaluation"]["differing"], 0);
-    assert!(found["evaluation"]["mean_size_cp"].as_f64().unwrap() < 0.01);
+    assert!(found["evaluation"]["mean_size_cp"].f64() < 0.01);
     assert_eq!(found["labels"]["verdict"], "agree");
     let black = &found["labels"]["black_to_move"];
-    assert!(black["positions"].as_u64().unwrap() > 400 && black["correlation"].as_f64().unwrap() > 0.5);
+    assert!(black["positions"].u64() > 400 && black["correlation"].f64() > 0.5);
     assert_eq!(found["features"]["unseen"], serde_json::json!(["never"]));
     let rare = &found["features"]["rare"][0];
     assert_eq!((rare["name"].as_str(), rare["positions"].as_u64()), (Some("rare"), Some(9)));
     assert_eq!(rare["endgame"], 9);
-    let off = found["gradient"]["largest_difference"].as_f64().unwrap();
+    let off = found["gradient"]["largest_difference"].f64();
     assert!(off < 1e-4, "{off:e}");
     assert_eq!(found["gradient"]["positions"], 900);
     // 7 × 7 × 3 boards.
     let duplicates = &found["duplicates"];
-    assert_eq!(
-        duplicates["distinct"].as_u64().unwrap() + duplicates["repeated"].as_u64().unwrap(),
-        900,
-        "{duplicates}"
-    );
-    assert!(duplicates["repeated"].as_u64().unwrap() >= 900 - 147 * 2);
-    let results: u64 =
-        found["phases"].as_array().unwrap().iter().map(|row| row["positions"].as_u64().unwrap()).sum();
+    assert_eq!(duplicates["distinct"].u64() + duplicates["repeated"].u64(), 900, "{duplicates}");
+    assert!(duplicates["repeated"].u64() >= 900 - 147 * 2);
+    let results: u64 = found["phases"].list().iter().map(|row| row["positions"].u64()).sum();
     assert_eq!(results, 900);
 }
 
@@ -96,26 +88,25 @@ fn wrong_evaluations_are_named_with_line_and_position() {
         _ => 0.0,
     };
     let text = trace(900, |n, _, eval, result| (eval + wrong(n), result));
-    let (code, found, err) = check(&text, &[]);
+    let (code, found, err) = check(&text, "");
     assert_eq!(code, 1);
     assert_one_line(&err);
     assert!(err.contains("t.svm: 2 of 900 evaluations differ by more than 1 cp"), "{err}");
-    let worst = found["evaluation"]["worst"].as_array().unwrap();
+    let worst = found["evaluation"]["worst"].list();
     assert_eq!((worst[0]["at"].as_u64(), worst[1]["at"].as_u64()), (Some(501), Some(124)));
-    assert_eq!(worst[0]["comment"].as_str().unwrap(), position(500).0);
-    let difference = worst[0]["computed_cp"].as_f64().unwrap() - worst[0]["printed_cp"].as_f64().unwrap();
+    assert_eq!(worst[0]["comment"].str(), position(500).0);
+    let difference = worst[0]["computed_cp"].f64() - worst[0]["printed_cp"].f64();
     assert!((difference - 55.0).abs() < 0.01, "{difference}");
-    assert_eq!(check(&text, &["--tolerance", "60"]).0, 0);
-    assert!(check(&text, &["--tolerance", "0.5"]).2.contains("3 of 900"));
+    assert_eq!(check(&text, "--tolerance 60").0, 0);
+    assert!(check(&text, "--tolerance 0.5").2.contains("3 of 900"));
     let bench = Bench::new();
     bench.write("t.svm", &text);
     bench.write("s.json", SCHEMA);
-    let (_, out, _) = bench.run(&["check", "t.svm", "--schema", "s.json"], "");
+    let (_, out, _) = bench.run("check t.svm --schema s.json");
     assert!(out.contains("t.svm:501") && out.contains(&position(500).0), "{out}");
     // The dataset keeps the printed evaluations, but not the lines.
-    let (code, _, err) = bench.run(&["import", "t.svm", "--schema", "s.json", "-o", "d.bin"], "");
-    assert_eq!((code, err.as_str()), (0, ""));
-    let (code, out, _) = bench.run(&["check", "d.bin"], "");
+    bench.ok("import t.svm --schema s.json -o d.bin");
+    let (code, out, _) = bench.run("check d.bin");
     assert_eq!(code, 1);
     assert!(out.contains("position 500"), "{out}");
 }
@@ -126,12 +117,11 @@ fn detects_wrong_points_of_view() {
     let turned = |black: bool, value: f64| if black { -value } else { value };
     let (code, found, err) = check(&trace(900, |_, b, eval, result| (turned(b, eval), result)), &[]);
     assert_eq!(code, 1, "{err}");
-    let hint = found["evaluation"]["hint"].as_str().unwrap();
-    assert!(hint.contains("agree when the sign is turned"), "{hint}");
+    assert_has(&found["evaluation"]["hint"].str(), "agree when the sign is turned");
     assert_eq!(found["labels"]["verdict"], "agree");
     // So is the result.
     let text = trace(900, |_, b, eval, result| (eval, if b { 1.0 - result } else { result }));
-    let (code, found, err) = check(&text, &[]);
+    let (code, found, err) = check(&text, "");
     assert_eq!((code, found["labels"]["verdict"].as_str()), (1, Some("wrong-point-of-view")));
     assert!(err.contains("wrong point of view"), "{err}");
     let (code, found, err) = check(&trace(900, |_, _, eval, result| (eval, 1.0 - result)), &[]);
@@ -150,20 +140,20 @@ fn search_scores_are_judged_by_themselves() {
             format!("{b} {t} - - | {score} | {r:.1}\n")
         };
         bench.write("x.txt", list.iter().enumerate().map(line).collect::<String>());
-        bench.extract(&[&["x.txt"], args].concat(), "");
-        let (code, out, err) = bench.run(&["check", "out.bin"], "");
-        let (_, json, _) = bench.run(&["--json", "check", "out.bin"], "");
+        bench.extract(("x.txt", args));
+        let (code, out, err) = bench.run("check out.bin");
+        let (_, json, _) = bench.run("--json check out.bin");
         let found: Value = serde_json::from_str(&json).unwrap();
         (code, out, err, found["labels"].clone())
     };
     let (code, out, err, found) = extract(&|_, _| 1.0, &[]);
     assert_eq!((code, err.as_str(), found["search_verdict"].as_str()), (0, "", Some("agree")));
     assert!(out.contains("OK: search scores predict results"), "{out}");
-    assert!(found["search_evaluations"]["correlation"].as_f64().unwrap() > 0.9, "{found}");
+    assert!(found["search_evaluations"]["correlation"].f64() > 0.9, "{found}");
     // Read as White's although they are from the side to move's view, they do not correlate with material.
     let stm = |_: usize, t: &str| if t == "b" { -1.0 } else { 1.0 };
     let (code, out, err, found) = extract(&stm, &["--score-pov", "white"]);
-    assert!(found["search"]["correlation"].as_f64().unwrap().abs() < 0.1, "{found}");
+    assert!(found["search"]["correlation"].f64().abs() < 0.1, "{found}");
     assert_eq!((code, found["search_verdict"].as_str()), (1, Some("unrelated")), "{out}");
     assert_eq!(found["verdict"], "agree");
     assert!(err.contains("search scores predict results much worse than evaluations do"), "{err}");
@@ -171,7 +161,7 @@ fn search_scores_are_judged_by_themselves() {
     // The same holds if two in five are wrong, although the remaining tendency is clear.
     let some = |i: usize, t: &str| if t == "b" && i % 5 < 4 { -1.0 } else { 1.0 };
     let (code, _, _, found) = extract(&some, &["--score-pov", "white"]);
-    assert!(found["search"]["correlation"].as_f64().unwrap() > 0.15, "{found}");
+    assert!(found["search"]["correlation"].f64() > 0.15, "{found}");
     assert_eq!((code, found["search_verdict"].as_str()), (1, Some("unrelated")), "{found}");
     let (code, _, err, found) = extract(&|_, _| -1.0, &["--score-pov", "white"]);
     assert_eq!((code, found["search_verdict"].as_str()), (1, Some("reversed")));
@@ -185,8 +175,8 @@ fn does_not_confirm_uninformative_evaluations() {
     let line =
         |(i, (b, t, _)): (usize, &(String, &str, f32))| format!("{b} {t} - - [{}]\n", [1.0, 0.0, 0.5][i % 3]);
     bench.write("x.epd", positions(2000).iter().enumerate().map(line).collect::<String>());
-    bench.extract(&["x.epd"], "");
-    let (_, out, _) = bench.run(&["check", "out.bin"], "");
+    bench.extract("x.epd");
+    let (_, out, _) = bench.run("check out.bin");
     assert!(out.contains("NO CORRELATION: evaluations do not predict results"), "{out}");
     assert!(!out.contains("OK: "), "{out}");
 }
@@ -201,24 +191,18 @@ fn rejects_traces_on_another_scale() {
     });
     bench.write("t.svm", &text);
     let first = text.lines().position(|line| line.starts_with("-1")).unwrap() + 1;
-    let error = bench.fails(&["import", "t.svm", "--schema", "s.json", "-o", "d.bin"], 1);
-    assert!(
-        error.contains(&format!("t.svm:{first}: the result is -1")) && error.contains("\"-1..1\""),
-        "{error}"
+    bench.fails_with(
+        "import t.svm --schema s.json -o d.bin",
+        1,
+        ["\"-1..1\"", &format!("t.svm:{first}: the result is -1")],
     );
     assert!(!bench.path("d.bin").exists());
     bench.write("s.json", SCHEMA.replace("\"comment\"", "\"results\": \"-1..1\", \"comment\""));
-    let (code, _, err) = bench.run(&["import", "t.svm", "--schema", "s.json", "-o", "d.bin"], "");
-    assert_eq!((code, err.as_str()), (0, ""));
+    bench.ok("import t.svm --schema s.json -o d.bin");
     // The same trace twice.
-    assert!(
-        bench
-            .fails(&["import", "t.svm", "./t.svm", "--schema", "s.json", "-o", "e.bin"], 2)
-            .contains("given twice")
-    );
+    bench.fails_with("import t.svm ./t.svm --schema s.json -o e.bin", 2, "given twice");
     bench.write("u.svm", &text);
-    let (code, out, _) =
-        bench.run(&["--json", "import", "t.svm", "u.svm", "--schema", "s.json", "-o", "e.bin"], "");
+    let (code, out, _) = bench.run("--json import t.svm u.svm --schema s.json -o e.bin");
     assert!(code == 0 && out.contains("has the same content as t.svm"), "{out}");
 }
 
@@ -226,25 +210,24 @@ fn rejects_traces_on_another_scale() {
 fn checks_extracted_datasets() {
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 3000, 4);
-    let (code, out, err) = bench.run(&["check", "d.bin"], "");
-    assert_eq!((code, err.as_str()), (0, ""), "{out}");
-    for expected in [
-        "3,000 positions, 300 games, 384 features",
-        "evaluation  the trace has none",
-        "OK: evaluations predict results",
-        "cannot occur: 16 pawn squares of the first and last rank, where no pawn can stand",
-        "results by phase",
-        "duplicates  ",
-        "gradient    64 parameters on 2,000 positions",
-    ] {
-        assert!(out.contains(expected), "{expected}: {out}");
-    }
-    bench.tune(&["d.bin", "--out", "run", "--l2", "0.01"]);
-    let (code, _, err) = bench.run(&["check", "d.bin", "--params", "run/params.json"], "");
-    assert_eq!((code, err.as_str()), (0, ""));
-    assert!(bench.fails(&["check", "d.bin", "--tolerance", "nan"], 2).contains("tolerance"));
+    let out = bench.ok("check d.bin");
+    assert_has(
+        &out,
+        [
+            "3,000 positions, 300 games, 384 features",
+            "evaluation  the trace has none",
+            "OK: evaluations predict results",
+            "cannot occur: 16 pawn squares of the first and last rank, where no pawn can stand",
+            "results by phase",
+            "duplicates  ",
+            "gradient    64 parameters on 2,000 positions",
+        ],
+    );
+    bench.tune("d.bin --out run --l2 0.01");
+    bench.ok("check d.bin --params run/params.json");
+    bench.fails_with("check d.bin --tolerance nan", 2, "tolerance");
     bench.write("t.svm", "1 1:1\n");
-    assert!(bench.fails(&["check", "t.svm"], 2).contains("a trace needs --schema"));
+    bench.fails_with("check t.svm", 2, "a trace needs --schema");
     bench.dataset("none.bin", FeatureKind::Pst, 0, 4);
-    assert!(bench.fails(&["check", "none.bin"], 1).contains("contains no positions"));
+    bench.fails_with("check none.bin", 1, "contains no positions");
 }

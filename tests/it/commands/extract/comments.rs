@@ -1,8 +1,7 @@
 //! Scores in comments of games, in the spellings of many programs.
 
+use crate::common::prelude::*;
 use std::fmt::Write as _;
-
-use crate::common::program::{Bench, GAME, pgn};
 
 /// Returns a won game with a comment on each move, made from the ply and a score in White's view that grows for
 /// White.
@@ -25,10 +24,9 @@ fn pawns(score: i32) -> String {
 }
 
 /// Returns the scores that `convert` writes, and its messages.
-fn scores(bench: &Bench, args: &[&str]) -> (Vec<i32>, String) {
-    let (code, out, err) = bench.run(&[&["convert", "-o", "x.txt", "--force"], args].concat(), "");
-    assert_eq!(code, 0, "{err}");
-    let text = String::from_utf8(bench.bytes("x.txt")).unwrap();
+fn scores(bench: &Bench, args: impl Words) -> (Vec<i32>, String) {
+    let (out, _) = bench.done(("convert -o x.txt --force", args));
+    let text = bench.text("x.txt");
     let score = |line: &str| line.split(" | ").nth(1).unwrap().parse().unwrap();
     (text.lines().map(score).collect(), out)
 }
@@ -63,7 +61,7 @@ fn infers_units_and_views_of_scores_from_games() {
         ("OpenBench, compact", commented(|ply, cp| pawns(movers(ply, cp)))),
     ] {
         bench.write("g.pgn", text);
-        let (found, told) = scores(&bench, &["g.pgn"]);
+        let (found, told) = scores(&bench, "g.pgn");
         assert_eq!(found, plies, "{name}: {told}");
         assert!(!told.contains("warning") && told.contains("1 positions left out"), "{name}: {told}");
     }
@@ -83,18 +81,12 @@ fn compares_scores_of_one_side_with_material() {
         );
     }
     bench.write("g.pgn", &text);
-    let (found, told) = scores(&bench, &["g.pgn"]);
+    let (found, told) = scores(&bench, "g.pgn");
     assert_eq!(found, [-900, 900].repeat(12), "{told}");
-    assert!(
-        told.contains("point of view of scores side to move: 24 of 24 scores of Black's moves"),
-        "{told}"
-    );
-    let (found, told) = scores(&bench, &["g.pgn", "--score-pov", "white"]);
+    assert_has(&told, "point of view of scores side to move: 24 of 24 scores of Black's moves");
+    let (found, told) = scores(&bench, "g.pgn --score-pov white");
     assert_eq!(found, [900, -900].repeat(12));
-    assert!(
-        told.contains("warning: point of view white was requested, but the scores in comments look like stm"),
-        "{told}"
-    );
+    assert_has(&told, "warning: point of view white was requested, but the scores in comments look like stm");
 }
 
 #[test]
@@ -104,7 +96,7 @@ fn compares_units_with_material() {
     let games = |score: &str| {
         let game = format!("[FEN \"4k3/8/8/8/8/8/8/3QK3 w - - 0 1\"]\n\n1. Kf2 {{{score}}} 1-0\n\n");
         bench.write("g.pgn", game.repeat(40));
-        scores(&bench, &["g.pgn"])
+        scores(&bench, "g.pgn")
     };
     assert_eq!(games("[%eval 9,12]").0, [900; 40]);
     assert_eq!(games("[%eval 900,12]").0, [900; 40]);
@@ -117,17 +109,13 @@ fn compares_units_with_material() {
 fn requires_a_view_that_cannot_be_inferred() {
     let bench = Bench::new();
     bench.write("g.pgn", pgn("", "1. e4 {[%eval 31,18]} e5 {[%eval -28,19]}", "1-0"));
-    let (found, told) = scores(&bench, &["g.pgn"]);
+    let (found, told) = scores(&bench, "g.pgn");
     assert_eq!(found, [31, -28]);
-    assert!(
-        told.contains("warning: scores such as [%eval 31,18] are read as centipawns in White's view"),
-        "{told}"
-    );
-    let (found, told) = scores(&bench, &["g.pgn", "--score-pov", "stm"]);
+    assert_has(&told, "warning: scores such as [%eval 31,18] are read as centipawns in White's view");
+    let (found, told) = scores(&bench, "g.pgn --score-pov stm");
     assert_eq!(found, [31, 28]);
     assert!(!told.contains("warning"), "{told}");
-    let error = bench.fails(&["convert", "g.pgn", "-o", "y.txt", "--pov", "stm"], 2);
-    assert!(error.contains("only apply to labeled positions"), "{error}");
+    bench.fails_with("convert g.pgn -o y.txt --pov stm", 2, "only apply to labeled positions");
 }
 
 #[test]
@@ -136,25 +124,16 @@ fn scores_of_two_views_in_one_file_are_refused() {
     let white = commented(|_, cp| format!("{}/12", pawns(cp)));
     let mover = commented(|ply, cp| format!("{}/12", pawns(movers(ply, cp))));
     bench.write("g.pgn", format!("{white}{mover}").repeat(4));
-    for args in
-        [&["convert", "g.pgn", "-o", "x.txt"][..], &["wdl", "g.pgn"], &["extract", "g.pgn", "-o", "x.bin"]]
-    {
-        let error = bench.fails(args, 1);
-        assert!(
-            error.contains("g.pgn: scores with different points of view seem to be mixed: 68 of 136 scores"),
-            "{error}"
-        );
-        assert!(
-            error.contains("--score-pov white or --score-pov stm reads them all the same way"),
-            "{error}"
-        );
+    for args in ["convert g.pgn -o x.txt", "wdl g.pgn", "extract g.pgn -o x.bin"] {
+        let why = "g.pgn: scores with different points of view seem to be mixed: 68 of 136 scores";
+        let error = bench.fails_with(args, 1, why);
+        assert_has(&error, "--score-pov white or --score-pov stm reads them all the same way");
     }
-    let (found, _) = scores(&bench, &["g.pgn", "--score-pov", "white"]);
+    let (found, _) = scores(&bench, "g.pgn --score-pov white");
     assert_eq!(found[..18], wanted(18)[..]);
     // The beginning of a file need not be representative of the rest.
     bench.write("h.pgn", white.repeat(480) + &mover.repeat(480));
-    let error = bench.fails(&["convert", "h.pgn", "-o", "y.txt"], 1);
-    assert!(error.contains("8160 of 16320 scores"), "{error}");
+    bench.fails_with("convert h.pgn -o y.txt", 1, "8160 of 16320 scores");
 }
 
 #[test]
@@ -164,23 +143,21 @@ fn reports_unknown_score_syntax() {
     let moves = "1. e4 {+0.35 12/20 5 40000} e5 {-0.28 11/19 8 40000} 2. Qh5 {+0.41 13/22 16 35602} Ke7 { 0/1 8 40000} \
                  3. Qxe5# {+M1 96/2 2 2516, White mates}";
     bench.write("g.pgn", pgn("", moves, "1-0"));
-    let (found, told) = scores(&bench, &["g.pgn"]);
+    let (found, told) = scores(&bench, "g.pgn");
     assert_eq!(found, [35, 28, 41, 30_000]);
     assert!(!told.contains("not read"), "{told}");
     bench.write("h.pgn", pgn("", "1. e4 {+0.35} e5 {unknown} 2. Qh5 {+M3} Ke7 {book}", "1-0"));
-    assert_eq!(scores(&bench, &["h.pgn"]).0, [35, 30_000]);
+    assert_eq!(scores(&bench, "h.pgn").0, [35, 30_000]);
 
     bench.write("odd.pgn", pgn("", "1. e4 {+0.35 d12} e5 {0:05:00}\n2. Qh5 {eval: good} Ke7 {-35}", "1-0"));
-    let (code, told, _) = bench.run(&["convert", "odd.pgn", "-o", "x.fens"], "");
-    assert_eq!(code, 0);
+    let (told, _) = bench.done("convert odd.pgn -o x.fens");
     assert!(told.contains("\n  2 comments whose scores were not read\n"), "{told}");
     let unread =
         "2 comments have what looks like a score and was not understood; the first: odd.pgn:4: +0.35 d12";
     assert!(told.contains(&format!("warning: {unread}")), "{told}");
-    let report = bench.told(&["convert", "odd.pgn", "-o", "y.fens"]);
+    let report = bench.told("convert odd.pgn -o y.fens");
     assert_eq!(report["sources"][0]["unread_scores"]["count"], 2);
-    let error = bench.fails(&["wdl", "odd.pgn"], 1);
-    assert!(error.contains(&format!("left out: positions without a score (5); {unread}")), "{error}");
+    bench.fails_with("wdl odd.pgn", 1, format!("left out: positions without a score (5); {unread}"));
     // Everything else in these is kept; the last position is left out by the selection.
     let unread = "1 comment whose score was not read";
     for (comment, said) in [
@@ -191,8 +168,8 @@ fn reports_unknown_score_syntax() {
     ] {
         let moves = format!("1. e4 {{+0.35/12}} {comment} e5 {{-0.28/12}}");
         bench.write("g.pgn", pgn("", &moves, "1-0"));
-        let args = ["convert", "g.pgn", "-o", "g.binpack", "--max-ply", "1", "--force"];
-        let (_, told, _) = bench.run(&args, "");
+        let args = "convert g.pgn -o g.binpack --max-ply 1 --force";
+        let (_, told, _) = bench.run(args);
         assert!(told.contains(&format!("\n  {said}\n")), "{told}");
     }
 }
@@ -202,16 +179,13 @@ fn evaluation_profiles_have_the_scores_of_all_positions() {
     let bench = Bench::new();
     let moves = "{[%evp 0,3,14,\n20,-25,30]} 1. e4 e5 {[%eval 0.22]} 2. f4";
     bench.write("g.pgn", pgn("", moves, "1-0"));
-    assert_eq!(scores(&bench, &["g.pgn"]).0, [14, 20, 22, 30]);
+    assert_eq!(scores(&bench, "g.pgn").0, [14, 20, 22, 30]);
     bench.write("g.pgn", pgn("", &moves.replace("evp 0,3", "evp 1,4"), "1-0"));
-    assert_eq!(scores(&bench, &["g.pgn"]).0, [14, 22, -25]);
+    assert_eq!(scores(&bench, "g.pgn").0, [14, 22, -25]);
     bench.write("g.pgn", pgn("", &moves.replace("evp 0,3", "evp 0,9"), "1-0"));
-    let (found, told) = scores(&bench, &["g.pgn"]);
+    let (found, told) = scores(&bench, "g.pgn");
     assert_eq!(found, [22]);
-    assert!(
-        told.contains("1 comment has what looks like a score and was not understood; the first: g.pgn:"),
-        "{told}"
-    );
+    assert_has(&told, "1 comment has what looks like a score and was not understood; the first: g.pgn:");
 }
 
 #[test]
@@ -219,7 +193,7 @@ fn uses_the_score_of_the_searched_position() {
     let bench = Bench::new();
     let moves = "1. e4 {+0.39/72 4s, wv=0.39} e5 {-0.28/25 8s, wv=0.28} 2. Nf3 {d=9, wv=0.31}";
     bench.write("g.pgn", pgn("", moves, "1-0"));
-    let (_, data) = bench.extract(&["g.pgn", "--skip-plies", "0"], "");
+    let (_, data) = bench.extract("g.pgn --skip-plies 0");
     let scores = data.search_scores();
     assert_eq!((scores[0], scores[1], scores[3]), (39.0, 28.0, 31.0));
     assert!(scores[2].is_nan());
@@ -233,12 +207,12 @@ fn uses_the_unit_of_most_games() {
     // One game from another program does not change the unit of the others to pawns, wherever it stands.
     for games in [whole.repeat(20) + &decimal, decimal.clone() + &whole.repeat(20)] {
         bench.write("g.pgn", games);
-        let (found, told) = scores(&bench, &["g.pgn", "--score-pov", "white"]);
+        let (found, told) = scores(&bench, "g.pgn --score-pov white");
         assert!(found.iter().all(|score| [31, 28, 35, 25].contains(score)), "{found:?}");
         assert!(!told.contains("have a decimal point"), "{told}");
     }
     bench.write("g.pgn", whole.repeat(2) + &decimal);
-    let (found, told) = scores(&bench, &["g.pgn", "--score-pov", "white"]);
+    let (found, told) = scores(&bench, "g.pgn --score-pov white");
     assert!(
         found.contains(&31) && told.contains("6 have none, which are read as centipawns"),
         "{found:?} {told}"

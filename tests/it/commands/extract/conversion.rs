@@ -1,8 +1,7 @@
 //! `gputexel convert`, and `gputexel extract` on its output.
 
-use crate::common::program::Bench;
+use crate::common::prelude::*;
 
-/// Writes the first games of the sample as PGN.
 fn games(bench: &Bench, count: usize) {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/data/sample.pgn.zst");
     let text = String::from_utf8(zstd::decode_all(std::fs::File::open(path).unwrap()).unwrap()).unwrap();
@@ -10,20 +9,20 @@ fn games(bench: &Bench, count: usize) {
     bench.write("games.pgn", &text[..end]);
 }
 
-const QUIET: [&str; 2] = ["--skip-plies", "12"];
+const QUIET: &str = "--skip-plies 12";
 
 #[test]
 fn conversion_does_not_change_the_dataset() {
     let bench = Bench::new();
     games(&bench, 60);
-    let (report, direct) = bench.extract(&[&["games.pgn", "--require-score"], &QUIET[..]].concat(), "");
-    let count = report["positions"].as_u64().unwrap();
+    let (report, direct) = bench.extract(("games.pgn --require-score", QUIET));
+    let count = report["positions"].u64();
     assert!(count > 2000, "{report}");
     // With moves, every rule of the selection applies as it does to games, and folds are still by game.
     for name in ["a.binpack", "a.vf", "a.plain"] {
         let told = bench.told(&["convert", "games.pgn", "-o", name]);
         assert_eq!(told["losses"]["rights"], 0, "{told}");
-        let (report, data) = bench.extract(&[&[name, "--require-score"], &QUIET[..]].concat(), "");
+        let (report, data) = bench.extract((&[name, "--require-score"], QUIET));
         assert_eq!(
             (report["positions"].as_u64(), report["games"].as_u64()),
             (Some(count), Some(60)),
@@ -33,7 +32,7 @@ fn conversion_does_not_change_the_dataset() {
         assert_eq!(data.search_scores(), direct.search_scores(), "{name}");
     }
     // The other formats contain the positions that were selected when they were written.
-    let (_, wanted) = bench.extract(&["games.pgn", "--require-score"], "");
+    let (_, wanted) = bench.extract("games.pgn --require-score");
     for name in ["a.marlin", "a.txt", "a.epd", "a.bf"] {
         let told = bench.told(&[
             "convert",
@@ -48,7 +47,7 @@ fn conversion_does_not_change_the_dataset() {
             "--duplicates=drop",
         ]);
         assert_eq!(told["positions"].as_u64(), Some(wanted.len() as u64), "{told}");
-        let (report, data) = bench.extract(&[name, "--duplicates", "keep", "--keep-checks"], "");
+        let (report, data) = bench.extract(&[name, "--duplicates", "keep", "--keep-checks"]);
         assert_eq!(data.len(), wanted.len(), "{name}: {report}");
         let size = |data: &gputexel::Dataset| -> Vec<f32> {
             data.search_scores().iter().map(|score| score.abs()).collect()
@@ -60,7 +59,7 @@ fn conversion_does_not_change_the_dataset() {
         }
         // Formats without counters and moves, and back to one that has both.
         bench.told(&["convert", name, "-o", "back.vf", "--force"]);
-        let (report, data) = bench.extract(&["back.vf", "--duplicates", "keep"], "");
+        let (report, data) = bench.extract("back.vf --duplicates keep");
         assert_eq!(data.len(), wanted.len(), "{name}: {report}");
     }
 }
@@ -69,20 +68,19 @@ fn conversion_does_not_change_the_dataset() {
 fn reports_lost_data() {
     let bench = Bench::new();
     games(&bench, 3);
-    let losses = |args: &[&str]| {
-        let told = bench.told(&[&["convert", "games.pgn", "--force"], args].concat());
-        (told["losses"].clone(), told["positions"].as_u64().unwrap())
+    let losses = |args: &str| {
+        let told = bench.told(("convert games.pgn --force", args));
+        (told["losses"].clone(), told["positions"].u64())
     };
-    let (lost, positions) = losses(&["-o", "a.bf"]);
+    let (lost, positions) = losses("-o a.bf");
     assert!(lost["rights"].as_u64() > Some(0) && lost["sides"].as_u64() > Some(0), "{lost}");
     assert_eq!((lost["moves"].as_u64(), lost["default_scores"].as_u64()), (Some(positions), Some(0)));
     assert!(lost["without_score"].as_u64() >= Some(3), "{lost}");
-    let (lost, more) = losses(&["-o", "a.bf", "--default-score", "0"]);
+    let (lost, more) = losses("-o a.bf --default-score 0");
     assert_eq!(lost["default_scores"].as_u64(), Some(more - positions));
-    let error = bench.fails(&["convert", "games.pgn", "-o", "a.xyz"], 2);
-    assert!(error.contains("a.xyz: the ending is none of .binpack"), "{error}");
-    let error = bench.fails(&["convert", "games.pgn", "-o", "b.bf", "--duplicates", "average"], 2);
-    assert!(error.contains("for which bulletformat has no place"), "{error}");
+    bench.fails_with("convert games.pgn -o a.xyz", 2, "a.xyz: the ending is none of .binpack");
+    let why = "for which bulletformat has no place";
+    bench.fails_with("convert games.pgn -o b.bf --duplicates average", 2, why);
     assert!(!bench.path("b.bf").exists());
 }
 
@@ -94,16 +92,13 @@ fn refuses_or_skips_damage() {
         bench.told(&["convert", "games.pgn", "-o", name]);
         let bytes = bench.bytes(name);
         bench.write("cut", &bytes[..bytes.len() - 5]);
-        let error = bench.refuse(&["cut"], "", 1);
-        assert!(error.contains("cut: damaged at byte "), "{error}");
-        assert!(error.contains("--skip-damaged"), "{error}");
-        let (report, data) = bench.extract(&["cut", "--skip-damaged"], "");
+        assert_has(&bench.refuse_with("cut", 1, "cut: damaged at byte "), "--skip-damaged");
+        let (report, data) = bench.extract("cut --skip-damaged");
         assert!(data.len() > 300, "{name} {report}");
         assert_eq!(report["sources"][0]["damages"], 1, "{report}");
-        bench.refuse(&["cut", "--format", "pgn"], "", 1);
+        bench.refuse("cut --format pgn", 1);
     }
-    let error = bench.refuse(&["a.bf", "--format", "marlinformat"], "", 1);
-    assert!(error.contains("a.bf: is bulletformat, not marlinformat"), "{error}");
+    bench.refuse_with("a.bf --format marlinformat", 1, "a.bf: is bulletformat, not marlinformat");
     // The bytes of numbers in reverse order.
     let mut swapped = bench.bytes("a.bf");
     for record in swapped.chunks_exact_mut(32) {
@@ -111,16 +106,14 @@ fn refuses_or_skips_damage() {
         record[24..26].reverse();
     }
     bench.write("swapped", swapped);
-    assert!(bench.refuse(&["swapped"], "", 1).contains("with the high bytes first"));
+    bench.refuse_with("swapped", 1, "with the high bytes first");
     // Invalid results are counted like bad lines.
     let mut wrong = bench.bytes("a.bf");
     wrong[64 + 26] = 7;
     bench.write("wrong", wrong);
-    let (report, _) = bench.extract(&["wrong"], "");
-    let complaint = report["sources"][0]["complaints"][0].as_str().unwrap();
-    assert!(complaint.contains("byte 64: the result is 7"), "{complaint}");
-    let error = bench.refuse(&["wrong", "--max-bad-share", "0"], "", 1);
-    assert!(error.contains("1 of ") && error.contains("records cannot be used"), "{error}");
+    let (report, _) = bench.extract("wrong");
+    assert_has(&report["sources"][0]["complaints"][0].str(), "byte 64: the result is 7");
+    bench.refuse_with("wrong --max-bad-share 0", 1, ["1 of ", "records cannot be used"]);
 }
 
 #[test]
@@ -129,24 +122,20 @@ fn tunes_training_data_directly() {
     let bench = Bench::new();
     games(&bench, 60);
     // Network trainers name such files `.bin`, as datasets are named.
-    bench.told(&["convert", "games.pgn", "-o", "train.bin", "--to", "vf"]);
-    let whole = bench.tune(&["train.bin", "--out", "whole"]);
+    bench.told("convert games.pgn -o train.bin --to vf");
+    let whole = bench.tune("train.bin --out whole");
     assert!(whole["loss"].as_f64() < whole["loss_before"].as_f64(), "{whole}");
     let bytes = bench.bytes("train.bin");
     bench.write("cut.vf", &bytes[..bytes.len() - 7]);
     let tune = |args: &[&'static str]| Bench::tuning("cpu", args);
-    let error = bench.fails(&tune(&["cut.vf", "--out", "cut"]), 1);
-    assert!(error.contains("damaged at byte") && error.contains("--skip-damaged"), "{error}");
+    bench.fails_with(&tune(&["cut.vf", "--out", "cut"]), 1, ["damaged at byte", "--skip-damaged"]);
     assert!(!bench.path("cut").exists());
-    let (code, _, err) = bench.run(&tune(&["cut.vf", "--skip-damaged", "--out", "cut"]), "");
-    assert_eq!(code, 0, "{err}");
+    let (_, err) = bench.done(&tune(&["cut.vf", "--skip-damaged", "--out", "cut"]));
     assert!(err.contains("warning: cut.vf: damaged at 1 place"), "{err}");
-    let scored = bench.tune(&["train.bin", "--target", "score", "--out", "scored"]);
+    let scored = bench.tune("train.bin --target score --out scored");
     assert_ne!(scored["loss"], whole["loss"]);
-    let error = bench.fails(&tune(&["whole/dataset.bin", "--format", "viriformat"]), 2);
-    assert!(error.contains("these are datasets"), "{error}");
-    let error = bench.fails(&tune(&["train.bin", "--format", "bulletformat"]), 1);
-    assert!(error.contains("is viriformat, not bulletformat"), "{error}");
+    bench.fails_with(&tune(&["whole/dataset.bin", "--format", "viriformat"]), 2, "these are datasets");
+    bench.fails_with(&tune(&["train.bin", "--format", "bulletformat"]), 1, "is viriformat, not bulletformat");
 }
 
 /// Parses `GAME RESULT FEN [centipawns]` to game, result, FEN, score.
@@ -168,12 +157,12 @@ fn writes_the_positions_of_the_dataset() {
         &["--preset", "nodraw"],
     ];
     for rules in rules {
-        let (report, data) = bench.extract(&[&["games.pgn"], rules].concat(), "");
+        let (report, data) = bench.extract(("games.pgn", rules));
         let written = [&["extract", "games.pgn", "--positions", "p.fens", "--force"], rules].concat();
         let told = bench.told(&written);
         assert_eq!(told["positions"], report["positions"], "{rules:?}");
         assert_eq!(told["sources"][0]["resolved"], report["sources"][0]["resolved"], "{rules:?}");
-        let text = String::from_utf8(bench.bytes("p.fens")).unwrap();
+        let text = bench.text("p.fens");
         let lines: Vec<_> = text.lines().map(fields).collect();
         assert_eq!(lines.len(), data.len(), "{rules:?}");
         let games: Vec<u32> = lines.iter().map(|line| line.0).collect();
@@ -184,8 +173,7 @@ fn writes_the_positions_of_the_dataset() {
         // The boards are the resolved ones, from which features were taken.
         let plain: String = lines.iter().map(|line| format!("{} [{:.1}]\n", line.2, line.1)).collect();
         bench.write("again.txt", plain);
-        let (_, again) =
-            bench.extract(&["again.txt", "--pov", "white", "--keep-duplicates", "--keep-checks"], "");
+        let (_, again) = bench.extract("again.txt --pov white --keep-duplicates --keep-checks");
         let rows = |data: &gputexel::Dataset| -> Vec<Vec<(u16, f32)>> {
             (0..data.len()).map(|n| data.row(n).entries().collect()).collect()
         };
@@ -199,9 +187,9 @@ fn positions_and_datasets_agree_for_all_rules() {
     let bench = Bench::new();
     // Two inputs with many positions in common.
     games(&bench, 60);
-    let first = String::from_utf8(bench.bytes("games.pgn")).unwrap();
+    let first = bench.text("games.pgn");
     games(&bench, 90);
-    let all = String::from_utf8(bench.bytes("games.pgn")).unwrap();
+    let all = bench.text("games.pgn");
     let half = first.match_indices("[Event ").nth(30).unwrap().0;
     bench.write("more.pgn", &all[half..]);
     bench.write("games.pgn", &first);
@@ -214,17 +202,16 @@ fn positions_and_datasets_agree_for_all_rules() {
         &["--sample", "100000"],
     ];
     for rules in rules {
-        let inputs = ["games.pgn", "more.pgn"];
-        let (report, data) = bench.extract(&[&inputs, rules].concat(), "");
-        let told =
-            bench.told(&[&["extract"], &inputs[..], &["--positions", "p.fens", "--force"], rules].concat());
+        let inputs = "games.pgn more.pgn";
+        let (report, data) = bench.extract((inputs, rules));
+        let told = bench.told(("extract", (inputs, ("--positions p.fens --force", rules))));
         assert_eq!(told["positions"], report["positions"], "{rules:?}");
         for source in 0..2 {
             let (told, report) = (&told["sources"][source], &report["sources"][source]);
             assert_eq!(told["funnel"], report["funnel"], "{rules:?}");
             assert_eq!(told["positions"], report["positions"], "{rules:?}");
         }
-        let text = String::from_utf8(bench.bytes("p.fens")).unwrap();
+        let text = bench.text("p.fens");
         let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split(' ').collect()).collect();
         assert_eq!(lines.len(), data.len(), "{rules:?}");
         let is_weighted = rules.iter().any(|rule| *rule == "average" || rule.starts_with("--balance-phases"));
@@ -251,8 +238,8 @@ fn positions_and_datasets_agree_for_all_rules() {
         let plain: String =
             lines.iter().map(|words| format!("{} [{}]\n", words[2..8].join(" "), words[1])).collect();
         bench.write("again.txt", plain);
-        let keep = ["again.txt", "--pov", "white", "--keep-duplicates", "--keep-checks"];
-        let (_, again) = bench.extract(&keep, "");
+        let keep = "again.txt --pov white --keep-duplicates --keep-checks";
+        let (_, again) = bench.extract(keep);
         let rows = |data: &gputexel::Dataset| -> Vec<Vec<(u16, f32)>> {
             (0..data.len()).map(|n| data.row(n).entries().collect()).collect()
         };
@@ -265,23 +252,21 @@ fn positions_and_datasets_agree_for_all_rules() {
 fn chooses_the_format_by_extension() {
     let bench = Bench::new();
     games(&bench, 20);
-    bench.told(&["extract", "games.pgn", "--positions", "p.epd"]);
-    assert!(String::from_utf8(bench.bytes("p.epd")).unwrap().lines().next().unwrap().contains(" c9 \""));
+    bench.told("extract games.pgn --positions p.epd");
+    assert!(bench.text("p.epd").lines().next().unwrap().contains(" c9 \""));
     // Resolved positions are not linked by moves, and none is taken for the end of its game.
-    let resolved = ["extract", "games.pgn", "--resolve", "quiescence", "--require-score", "--positions"];
-    let count = bench.told(&[&resolved[..], &["r.fens"]].concat())["positions"].clone();
-    let told = bench.told(&[&resolved[..], &["r.plain"]].concat());
+    let resolved = "extract games.pgn --resolve quiescence --require-score --positions";
+    let count = bench.told((resolved, "r.fens"))["positions"].clone();
+    let told = bench.told((resolved, "r.plain"));
     assert_eq!((&told["positions"], &told["losses"]["without_move"]), (&count, &0.into()), "{told}");
-    let refuse = |args: &[&str], code| bench.fails(&[&["extract", "games.pgn"], args].concat(), code);
-    let error = refuse(&["--positions", "p.epd"], 2);
-    assert!(error.contains("p.epd"), "{error}");
-    let error = refuse(&["--positions", "q.epd", "--duplicates", "average"], 2);
+    let refuse = |args: &str, code| bench.fails(("extract games.pgn", args), code);
+    assert_has(&refuse("--positions p.epd", 2), "p.epd");
+    let error = refuse("--positions q.epd --duplicates average", 2);
     assert!(error.contains("gives positions weights, for which epd has no place; .fens has"), "{error}");
-    refuse(&["--positions", "q.plain", "--balance-phases=4"], 2);
-    let error = bench.fails(&["extract", "-", "--positions", "q.fens", "--sample", "100"], 2);
-    assert!(error.contains("standard input cannot be read twice"), "{error}");
-    refuse(&["--positions", "q.fens", "-o", "q.bin"], 2);
-    refuse(&["--positions", "q.fens", "--model", "material"], 2);
-    refuse(&[], 2);
+    refuse("--positions q.plain --balance-phases=4", 2);
+    bench.fails_with("extract - --positions q.fens --sample 100", 2, "standard input cannot be read twice");
+    refuse("--positions q.fens -o q.bin", 2);
+    refuse("--positions q.fens --model material", 2);
+    refuse("", 2);
     assert!(!bench.path("q.fens").exists() && !bench.path("q.bin").exists());
 }

@@ -1,30 +1,27 @@
 //! `gputexel extract` on games, through the real binary.
 
-use crate::common::program::{Bench, GAME, pgn, results, shared, tensors};
-use gputexel::dataset;
-use gputexel::extraction::ExtractSettings;
-use shakmaty::fen::Fen;
-use shakmaty::san::{San, SanPlus};
-use shakmaty::{CastlingMode, CastlingSide, Chess, Move, Position};
+use crate::common::prelude::*;
+use shakmaty::san::San;
+use shakmaty::{CastlingSide, Move};
 
 #[test]
 fn games_are_played_and_filtered() {
     let bench = Bench::new();
     bench.write("g.pgn", pgn("", GAME, "1-0"));
-    let (report, data) = bench.extract(&["g.pgn"], "");
+    let (report, data) = bench.extract("g.pgn");
     let source = &report["sources"][0];
     // 18 moves, 19 positions: 8 skipped, none in check, none before a capture.
     assert_eq!(source["positions_read"], 19);
     assert_eq!(source["left_out"]["positions of the first plies"], 8);
     assert_eq!((data.len(), report["games"].as_u64()), (11, Some(1)));
     assert!(results(&data).iter().all(|r| *r == 1.0));
-    let (_, all) = bench.extract(&["g.pgn", "--skip-plies", "0"], "");
+    let (_, all) = bench.extract("g.pgn --skip-plies 0");
     assert_eq!(all.len(), 19);
     bench.write("h.pgn", pgn("", GAME, "1-0"));
-    let (report, _) = bench.extract(&["g.pgn", "h.pgn"], "");
+    let (report, _) = bench.extract("g.pgn h.pgn");
     assert_eq!(report["sources"][1]["left_out"]["duplicate positions"], 11);
     assert_eq!((report["positions"].as_u64(), report["games"].as_u64()), (Some(11), Some(1)));
-    let (report, data) = bench.extract(&["g.pgn", "h.pgn", "--keep-duplicates"], "");
+    let (report, data) = bench.extract("g.pgn h.pgn --keep-duplicates");
     assert_eq!((data.len(), report["games"].as_u64()), (22, Some(2)));
 }
 
@@ -32,18 +29,17 @@ fn games_are_played_and_filtered() {
 fn captures_checks_and_endings_are_left_out() {
     let bench = Bench::new();
     bench.write("g.pgn", pgn("", "1. e4 d5 2. exd5 Qxd5 3. Nc3 Qe5+ 4. Be2 Qd4 5. f3 Qh4+ 6. g3 Qf6", "0-1"));
-    let left_out = |args: &[&str]| {
-        let (report, data) = bench.extract(&[&["g.pgn", "--skip-plies", "0"], args].concat(), "");
+    let left_out = |args: &str| {
+        let (report, data) = bench.extract(("g.pgn --skip-plies 0", args));
         (report["sources"][0]["left_out"].clone(), data.len())
     };
-    let (reasons, kept) = left_out(&[]);
+    let (reasons, kept) = left_out("");
     assert_eq!(reasons["positions in check"], 2);
     assert_eq!(reasons["positions before a capture or promotion"], 2);
     assert_eq!(kept, 13 - 4);
-    assert_eq!(left_out(&["--keep-checks"]).1, 11);
-    assert_eq!(left_out(&["--keep-captures"]).1, 11);
+    assert_eq!((left_out("--keep-checks").1, left_out("--keep-captures").1), (11, 11));
     bench.write("mate.pgn", pgn("", "1. f3 e5 2. g4 Qh4#", "0-1"));
-    let (report, data) = bench.extract(&["mate.pgn", "--skip-plies", "0", "--keep-checks"], "");
+    let (report, data) = bench.extract("mate.pgn --skip-plies 0 --keep-checks");
     assert_eq!(report["sources"][0]["left_out"]["positions of mate or stalemate"], 1);
     assert_eq!(data.len(), 4);
 }
@@ -67,7 +63,7 @@ fn unusable_games_are_counted_by_reason() {
     ]
     .concat();
     bench.write("g.pgn", text);
-    let (report, _) = bench.extract(&["g.pgn", "--threads", "1", "--max-bad-share", "1"], "");
+    let (report, _) = bench.extract("g.pgn --threads 1 --max-bad-share 1");
     let source = &report["sources"][0];
     assert_eq!(source["records"], 11);
     for (reason, count) in [
@@ -92,14 +88,10 @@ fn unusable_games_are_counted_by_reason() {
     // Every position is accounted for.
     let reasons = source["left_out"].as_object().unwrap();
     let left_out: u64 =
-        reasons.iter().filter(|(name, _)| name.contains("positions")).map(|(_, n)| n.as_u64().unwrap()).sum();
-    assert_eq!(source["positions_read"].as_u64().unwrap(), source["positions"].as_u64().unwrap() + left_out);
+        reasons.iter().filter(|(name, _)| name.contains("positions")).map(|(_, n)| n.u64()).sum();
+    assert_eq!(source["positions_read"].u64(), source["positions"].u64() + left_out);
     bench.write("none.pgn", pgn("", GAME, "*"));
-    let error = bench.refuse(&["none.pgn"], "", 1);
-    assert!(
-        error.contains("none.pgn: no position was kept; left out: games without a result (1)"),
-        "{error}"
-    );
+    bench.refuse_with("none.pgn", 1, "none.pgn: no position was kept; left out: games without a result (1)");
 }
 
 #[test]
@@ -107,7 +99,7 @@ fn reads_unusual_notation() {
     let bench = Bench::new();
     let wanted = {
         bench.write("g.pgn", pgn("", GAME, "1-0"));
-        bench.extract(&["g.pgn"], "");
+        bench.extract("g.pgn");
         tensors(&bench.path("out.bin"))
     };
     let latin1 = pgn("[White \"M\u{fc}ller\"]\n", GAME, "1-0").chars().map(|c| c as u8).collect::<Vec<u8>>();
@@ -131,7 +123,7 @@ fn reads_unusual_notation() {
     ] {
         let shown = String::from_utf8_lossy(&text[..text.len().min(300)]).into_owned();
         bench.write("odd.pgn", text);
-        bench.extract(&["odd.pgn"], "");
+        bench.extract("odd.pgn");
         assert_eq!(tensors(&bench.path("out.bin")), wanted, "{shown}");
     }
 }
@@ -143,7 +135,7 @@ fn chess960_games_castle() {
     let moves = "9. O-O-O O-O-O 10. h3 h6";
     for tags in [format!("[Variant \"fischerandom\"]\n{fen}"), fen.to_string()] {
         bench.write("g.pgn", pgn(&tags, moves, "1/2-1/2"));
-        let (report, data) = bench.extract(&["g.pgn", "--keep-captures"], "");
+        let (report, data) = bench.extract("g.pgn --keep-captures");
         assert_eq!(data.len(), 5, "{report}");
     }
 }
@@ -154,13 +146,13 @@ fn scores_in_comments_belong_to_their_positions() {
     // The mover's view, of the position before the move.
     bench
         .write("a.pgn", pgn("", "1. e4 {+0.30/12 1.0s} e5 {-0.25/9 1s} 2. Nf3 {book} Nc6 {+M3/9 0s}", "1-0"));
-    let (_, data) = bench.extract(&["a.pgn", "--skip-plies", "0"], "");
+    let (_, data) = bench.extract("a.pgn --skip-plies 0");
     let scores = data.search_scores();
     assert_eq!((scores[0], scores[1], scores[3]), (30.0, 25.0, -30_000.0));
     assert!(scores[2].is_nan() && scores[4].is_nan());
     // White's view, of the position after the move.
     bench.write("b.pgn", pgn("", "1. e4 {d=3, wv=0.30, x} e5 {[%eval -0.25]} 2. Nf3", "1-0"));
-    let (_, data) = bench.extract(&["b.pgn", "--skip-plies", "0"], "");
+    let (_, data) = bench.extract("b.pgn --skip-plies 0");
     let scores = data.search_scores();
     assert!(scores[0].is_nan() && scores[3].is_nan());
     assert_eq!((scores[1], scores[2]), (30.0, -25.0));
@@ -172,7 +164,7 @@ fn public_games_are_read_without_a_loss() {
     let bench = Bench::new();
     for (name, games) in [("tcec", 413), ("tcec-frc", 60), ("ccc", 199), ("gm", 8022)] {
         let Some(path) = shared(&format!("pgn/{name}.pgn.zst")) else { return };
-        let (report, _) = bench.extract(&[path.to_str().unwrap()], "");
+        let (report, _) = bench.extract(&[path.to_str().unwrap()]);
         let source = &report["sources"][0];
         assert_eq!(source["records"], games, "{name}");
         let only_positions =
@@ -184,8 +176,7 @@ fn public_games_are_read_without_a_loss() {
     for project in std::fs::read_dir(folder).unwrap() {
         for file in std::fs::read_dir(project.unwrap().path()).unwrap() {
             let path = file.unwrap().path();
-            let (code, _, err) =
-                bench.run(&["extract", path.to_str().unwrap(), "-o", "x.bin", "--force"], "");
+            let (code, _, err) = bench.run(&["extract", path.to_str().unwrap(), "-o", "x.bin", "--force"]);
             if code == 1 && err.contains("are faulty") {
                 refused.push(path.file_name().unwrap().to_string_lossy().into_owned());
                 continue;
@@ -210,7 +201,7 @@ fn counts_headers_without_moves_as_games() {
     let bench = Bench::new();
     let game = "[White \"a\"]\n[Result \"1-0\"]\n\n1. e4 e5 1-0\n\n";
     bench.write("g.pgn", game);
-    bench.extract(&everything(&["g.pgn"]), "");
+    bench.extract(&everything(&["g.pgn"]));
     let wanted = tensors(&bench.path("out.bin"));
     let fen = "[FEN \"4k3/8/8/8/8/8/4P3/4K3 w - - 0 1\"]";
     for (header, games) in [
@@ -224,7 +215,7 @@ fn counts_headers_without_moves_as_games() {
         (format!("[White \"c\"]\n{fen}\n\n[White \"b\"]\n[Variant \"Atomic\"]\n\n"), 3),
     ] {
         bench.write("g.pgn", format!("{header}{game}"));
-        let (report, _) = bench.extract(&everything(&["g.pgn"]), "");
+        let (report, _) = bench.extract(&everything(&["g.pgn"]));
         assert_eq!(report["sources"][0]["records"], games, "{header}");
         let reason =
             if header.contains("Variant") { "games of other variants" } else { "games without moves" };
@@ -233,19 +224,19 @@ fn counts_headers_without_moves_as_games() {
         assert_eq!(tensors(&bench.path("out.bin")), wanted, "{header}");
     }
     bench.write("g.pgn", format!("[White \"b\"]\n[WhiteElo \"900\"]\n[BlackElo \"900\"]\n\n{game}"));
-    let error = bench.refuse(&everything(&["g.pgn", "--max-elo", "1000"]), "", 1);
-    assert!(error.contains("games without the Elo of both players (1)"), "{error}");
+    let why = "games without the Elo of both players (1)";
+    bench.refuse_with(&everything(&["g.pgn", "--max-elo", "1000"]), 1, why);
     // Blank lines within a header, reordered tags and repeated tags are still one game.
     for header in ["[Site \"x\"]\n[Event \"y\"]\n\n", "[Event \"x\"]\n[Event \"x\"]\n", "[Date \"x\"]\n\n\n"]
     {
         bench.write("g.pgn", format!("{header}{game}"));
-        let (report, _) = bench.extract(&everything(&["g.pgn"]), "");
+        let (report, _) = bench.extract(&everything(&["g.pgn"]));
         assert_eq!(report["sources"][0]["records"], 1, "{header}");
     }
     // A file of headers only, longer than a chunk, and one game.
     let headers = format!("[Event \"x\"]\n[White \"b\"]\n{fen}\n\n").repeat(60_000);
     bench.write("g.pgn", format!("{headers}[Event \"y\"]\n{game}"));
-    let (report, _) = bench.extract(&everything(&["g.pgn"]), "");
+    let (report, _) = bench.extract(&everything(&["g.pgn"]));
     assert_eq!(report["sources"][0]["records"], 60_001);
     assert_eq!(tensors(&bench.path("out.bin")), wanted);
 }
@@ -255,14 +246,11 @@ fn ignores_contradictory_tags() {
     let bench = Bench::new();
     let other = "[FEN \"4k3/8/8/8/8/8/4P3/4K3 w - - 0 1\"]\n[FEN \"4k3/8/8/8/8/8/4P3/3K4 w - - 0 1\"]\n";
     bench.write("g.pgn", pgn(other, "1. e4", "1-0") + &pgn("[Result \"0-1\"]\n", "1. e4", "1-0"));
-    let error = bench.refuse(&["g.pgn", "--max-bad-share", "1"], "", 1);
-    assert!(
-        error.contains("games whose tag and last token name different results (1), games with an unreadable"),
-        "{error}"
-    );
+    let why = "games whose tag and last token name different results (1), games with an unreadable";
+    bench.refuse_with("g.pgn --max-bad-share 1", 1, why);
     // The same tag twice is not a contradiction, nor is an unknown result.
     bench.write("g.pgn", pgn("[Result \"1-0\"]\n[Result \"*\"]\n", "1. e4", "1-0"));
-    bench.extract(&everything(&["g.pgn"]), "");
+    bench.extract(&everything(&["g.pgn"]));
 }
 
 #[test]
@@ -270,7 +258,7 @@ fn quotes_in_tags_do_not_end_them() {
     let bench = Bench::new();
     let fen = "[FEN \"4k3/8/8/8/8/8/4P3/4K3 w - - 0 1\"]\n";
     bench.write("g.pgn", pgn(fen, "1. e4 Kd7 2. e5", "1-0"));
-    bench.extract(&everything(&["g.pgn"]), "");
+    bench.extract(&everything(&["g.pgn"]));
     let wanted = tensors(&bench.path("out.bin"));
     for tag in [
         r#"[White "the "big" one"]"#,
@@ -285,7 +273,7 @@ fn quotes_in_tags_do_not_end_them() {
         for tags in [format!("{fen}{tag}\n"), format!("{tag}\n{fen}")] {
             let text = pgn(&tags, "1. e4 Kd7 2. e5", "1-0");
             bench.write("g.pgn", &text);
-            let (report, _) = bench.extract(&everything(&["g.pgn"]), "");
+            let (report, _) = bench.extract(&everything(&["g.pgn"]));
             assert_eq!(report["sources"][0]["records"], 1, "{text}");
             assert_eq!(tensors(&bench.path("out.bin")), wanted, "{text}");
         }
@@ -298,7 +286,7 @@ fn quotes_in_tags_do_not_end_them() {
         "[FEN “4k3/8/8/8/8/8/4P3/4K3 w - - 0 1”]\n",
     ] {
         bench.write("g.pgn", pgn(fen, "1. e4 Kd7 2. e5", "1-0"));
-        bench.extract(&everything(&["g.pgn"]), "");
+        bench.extract(&everything(&["g.pgn"]));
         assert_eq!(tensors(&bench.path("out.bin")), wanted, "{fen}");
     }
 }
@@ -310,56 +298,47 @@ fn too_many_faulty_games_are_refused() {
     // Games.
     let bad = pgn("", &GAME.replace("9. h3 Nb8", "9. Qh3 Nb8"), "1-0");
     bench.write("g.pgn", good.repeat(8) + &bad.repeat(2));
-    let error = bench.refuse(&["g.pgn"], "", 1);
-    assert!(
-        error.contains(
-            "g.pgn: 2 of 10 games (20.0 %) are faulty, 4 of 180 plies (2.2 %) are lost; the limit is 10.0 %; \
-             the first: g.pgn: game 9 (line 44): illegal move 'Qh3'; its first 16 plies are kept; g.pgn: game 10 (line 49)"
-        ),
-        "{error}"
-    );
-    let (report, _) = bench.extract(&["g.pgn", "--max-bad-share", "0.2"], "");
+    bench.refuse_with("g.pgn", 1, "g.pgn: 2 of 10 games (20.0 %) are faulty, 4 of 180 plies (2.2 %) are lost; the limit is 10.0 %; \
+             the first: g.pgn: game 9 (line 44): illegal move 'Qh3'; its first 16 plies are kept; g.pgn: game 10 (line 49)");
+    let (report, _) = bench.extract("g.pgn --max-bad-share 0.2");
     let source = &report["sources"][0];
     assert_eq!((source["bad_games"].as_u64(), source["plies_lost"].as_u64()), (Some(2), Some(4)), "{source}");
     assert_eq!(
         source["warnings"][0], "2 of 10 games (20.0 %) are faulty, 4 of 180 plies (2.2 %) are lost",
         "{source}"
     );
-    assert!(bench.refuse(&["g.pgn", "--illegal", "drop"], "", 1).contains("2 of 10 games"));
+    bench.refuse_with("g.pgn --illegal drop", 1, "2 of 10 games");
     // Plies: one game in eleven, but the longest.
     let short = pgn("", "1. e4 e5", "1-0");
     bench.write("g.pgn", short.repeat(10) + &pgn("", &GAME.replace("3. Bb5", "3. Bb6"), "1-0"));
-    let error = bench.refuse(&["g.pgn"], "", 1);
-    assert!(error.contains("1 of 11 games (9.1 %) are faulty, 14 of 38 plies (36.8 %) are lost"), "{error}");
-    bench.extract(&["g.pgn", "--max-bad-share", "0.4", "--skip-plies", "0"], "");
+    bench.refuse_with("g.pgn", 1, "1 of 11 games (9.1 %) are faulty, 14 of 38 plies (36.8 %) are lost");
+    bench.extract("g.pgn --max-bad-share 0.4 --skip-plies 0");
     // Each input is judged by itself.
     bench.write("good.pgn", good.repeat(100));
     bench.write("bad.pgn", &bad);
-    let error = bench.refuse(&["good.pgn", "bad.pgn"], "", 1);
-    assert!(error.contains("bad.pgn: 1 of 1 games"), "{error}");
+    bench.refuse_with("good.pgn bad.pgn", 1, "bad.pgn: 1 of 1 games");
     // Unwanted or useless games do not hide faults.
     let of_no_use = pgn("", GAME, "*") + &pgn("[Variant \"Atomic\"]\n", GAME, "1-0") + &pgn("", "", "1-0");
     bench.write("g.pgn", of_no_use.repeat(20) + &good + &bad);
-    assert!(bench.refuse(&["g.pgn"], "", 1).contains("1 of 2 games (50.0 %)"));
+    bench.refuse_with("g.pgn", 1, "1 of 2 games (50.0 %)");
     let rated = "[WhiteElo \"2000\"]\n[BlackElo \"2000\"]\n";
     let rated = pgn(rated, GAME, "1-0") + &pgn(rated, "1. e4 Ke4", "1-0");
     bench.write("g.pgn", good.repeat(30) + &rated);
-    bench.extract(&["g.pgn"], "");
-    assert!(bench.refuse(&["g.pgn", "--min-elo", "1"], "", 1).contains("1 of 2 games (50.0 %)"));
+    bench.extract("g.pgn");
+    bench.refuse_with("g.pgn --min-elo 1", 1, "1 of 2 games (50.0 %)");
     // Nor does a file whose only left-out games were excluded on request.
     bench.write("g.pgn", of_no_use.repeat(20) + &good);
-    let (report, _) = bench.extract(&["g.pgn"], "");
+    let (report, _) = bench.extract("g.pgn");
     assert_eq!(report["sources"][0]["warnings"], serde_json::json!([]));
     // A null move at the end loses nothing; one in the middle does.
     bench.write("g.pgn", pgn("", &format!("{GAME} 10. Z0"), "1-0"));
-    let (report, _) = bench.extract(&["g.pgn"], "");
+    let (report, _) = bench.extract("g.pgn");
     assert_eq!(report["sources"][0]["warnings"], serde_json::json!([]));
     bench.write("g.pgn", pgn("", &GAME.replace("5. O-O", "5. --"), "1-0"));
-    let error = bench.refuse(&["g.pgn"], "", 1);
-    assert!(error.contains("null move '--'") && error.contains("9 of 17 plies (52.9 %)"), "{error}");
+    bench.refuse_with("g.pgn", 1, ["null move '--'", "9 of 17 plies (52.9 %)"]);
     // Faults are reported even if twenty other games fill the list.
     bench.write("g.pgn", pgn("", GAME, "*").repeat(30) + &bad);
-    assert!(bench.refuse(&["g.pgn"], "", 1).contains("game 31 (line 154): illegal move 'Qh3'"));
+    bench.refuse_with("g.pgn", 1, "game 31 (line 154): illegal move 'Qh3'");
 }
 
 const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
@@ -371,7 +350,6 @@ struct SampleGame {
     result: &'static str,
 }
 
-/// Returns the first games of the sample.
 fn sample_games(count: usize) -> Vec<SampleGame> {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("data/sample.pgn.zst");
     let text = zstd::decode_all(std::fs::File::open(path).unwrap()).unwrap();
@@ -446,7 +424,7 @@ fn games_in_other_spellings_are_the_same_games() {
     assert!(promotions.count() > 3, "the sample is too tame");
     let san = |position: &Chess, next| San::from_move(position, next).to_string();
     bench.write("g.pgn", written(&games, san));
-    bench.extract(&everything(&["g.pgn"]), "");
+    bench.extract(&everything(&["g.pgn"]));
     let wanted = tensors(&bench.path("out.bin"));
     let figurines = |text: String, white: bool| {
         let pieces = if white { "♔♕♖♗♘" } else { "♚♛♜♝♞" };
@@ -477,7 +455,7 @@ fn games_in_other_spellings_are_the_same_games() {
     ];
     for (name, spell) in spellings {
         bench.write("g.pgn", written(&games, spell));
-        let (report, _) = bench.extract(&everything(&["g.pgn"]), "");
+        let (report, _) = bench.extract(&everything(&["g.pgn"]));
         assert!(tensors(&bench.path("out.bin")) == wanted, "{name}: {}", report["sources"][0]);
     }
 }
@@ -487,7 +465,7 @@ fn pieces_are_named_in_many_languages() {
     let bench = Bench::new();
     let games = sample_games(20);
     bench.write("en.pgn", written(&games, |position, next| San::from_move(position, next).to_string()));
-    bench.extract(&everything(&["en.pgn"]), "");
+    bench.extract(&everything(&["en.pgn"]));
     let wanted = tensors(&bench.path("out.bin"));
     for (language, names, letters) in [
         ("de", ["K", "D", "T", "L", "S"], "KDTLS"),
@@ -510,61 +488,44 @@ fn pieces_are_named_in_many_languages() {
         for args in
             [&["g.pgn"][..], &["g.pgn", "--piece-letters", language], &["g.pgn", "--piece-letters", letters]]
         {
-            let (report, data) = bench.extract(&everything(args), "");
+            let (report, data) = bench.extract(&everything(args));
             let source = &report["sources"][0];
             assert!(tensors(&bench.path("out.bin")) == wanted, "{args:?} {source}");
             assert_eq!(source["piece_letters"], letters, "{language}");
             assert_eq!(data.metadata().sources[0].piece_letters.as_deref(), Some(letters));
         }
-        let (code, out, _) = bench.run(&["extract", "g.pgn", "-o", "x.bin", "--force"], "");
-        assert_eq!(code, 0);
-        assert!(
-            out.contains(&format!("piece letters: {letters}")) && out.contains("20 of the first 20"),
-            "{out}"
-        );
+        let (out, _) = bench.done("extract g.pgn -o x.bin --force");
+        assert_has(&out, ["20 of the first 20", &format!("piece letters: {letters}")]);
         // A repeated extraction uses the settings of the first.
-        let recorded = dataset::read(&bench.path("out.bin")).unwrap().metadata().clone();
+        let recorded = bench.read("out.bin").metadata().clone();
         let (_, settings) = ExtractSettings::of_dataset(&bench.path("out.bin"), &recorded).unwrap();
         assert_eq!(settings.piece_letters, Some(letters.parse().unwrap()), "{language}");
         // If other letters are requested, they are not detected.
-        let error = bench.refuse(&["g.pgn", "--piece-letters", "en"], "", 1);
-        assert!(error.contains("20 of 20 games (100.0 %) are faulty"), "{error}");
+        bench.refuse_with("g.pgn --piece-letters en", 1, "20 of 20 games (100.0 %) are faulty");
     }
     // English letters read in another language are just as bad.
-    assert!(bench.refuse(&["en.pgn", "--piece-letters", "ru"], "", 1).contains("20 of 20 games"));
+    bench.refuse_with("en.pgn --piece-letters ru", 1, "20 of 20 games");
     // A king in French, a knight in Finnish.
     bench.write("g.pgn", pgn("", "1. e4 e5 2. Re2", "1-0"));
-    assert!(bench.refuse(&["g.pgn"], "", 1).contains("illegal move 'Re2'"));
+    bench.refuse_with("g.pgn", 1, "illegal move 'Re2'");
     bench.write("g.pgn", pgn("", "1. e4 e5 2. Re2 De7", "1-0"));
-    let error = bench.refuse(&["g.pgn"], "", 1);
-    assert!(
-        error.contains("choose with --piece-letters: RDTFC (fr)") && error.contains("KDTLR (fi)"),
-        "{error}"
-    );
-    let (report, _) = bench.extract(&everything(&["g.pgn", "--piece-letters", "fi"]), "");
+    bench.refuse_with("g.pgn", 1, ["choose with --piece-letters: RDTFC (fr)", "KDTLR (fi)"]);
+    let (report, _) = bench.extract(&everything(&["g.pgn", "--piece-letters", "fi"]));
     assert_eq!(report["sources"][0]["piece_letters"], "KDTLR");
     // A first game longer than the part that is examined first.
     let comment = format!("{{{}}}", "so ".repeat(20_000));
     bench.write("g.pgn", pgn("", &format!("1. e4 {comment} e5 2. Sf3 Sc6 3. Lb5 De7"), "1-0"));
-    let (report, _) = bench.extract(&everything(&["g.pgn"]), "");
+    let (report, _) = bench.extract(&everything(&["g.pgn"]));
     assert_eq!(report["sources"][0]["piece_letters"], "KDTLS");
     // Letters that belong to no language.
     bench.write("g.pgn", pgn("", "1. e4 e5 2. Zf3 Zc6 3. Yb5", "1-0"));
-    let error = bench.refuse(&["g.pgn"], "", 1);
-    assert!(error.contains("unreadable move 'Zf3'") && error.contains("--piece-letters"), "{error}");
-    bench.extract(&everything(&["g.pgn", "--piece-letters", "KXWYZ"]), "");
+    bench.refuse_with("g.pgn", 1, ["unreadable move 'Zf3'", "--piece-letters"]);
+    bench.extract(&everything(&["g.pgn", "--piece-letters", "KXWYZ"]));
     for letters in ["", "KDTL", "KDTLL", "xx", "kdtls"] {
-        assert!(
-            bench.refuse(&["g.pgn", "--piece-letters", letters], "", 2).contains("piece letters"),
-            "{letters}"
-        );
+        bench.refuse_with(&["g.pgn", "--piece-letters", letters], 2, "piece letters");
     }
     bench.write("p.epd", "8/8/4k3/8/8/3QK3/8/8 w - - c9 \"1-0\";\n".repeat(30));
-    assert!(
-        bench
-            .refuse(&["p.epd", "--piece-letters", "de"], "", 2)
-            .contains("piece letters only apply to games")
-    );
+    bench.refuse_with("p.epd --piece-letters de", 2, "piece letters only apply to games");
 }
 
 #[test]
@@ -572,7 +533,7 @@ fn rejects_ambiguous_moves() {
     let bench = Bench::new();
     let read = |moves: &str| {
         bench.write("g.pgn", pgn("", moves, "1-0"));
-        let (report, data) = bench.extract(&everything(&["g.pgn", "--max-bad-share", "1"]), "");
+        let (report, data) = bench.extract(&everything(&["g.pgn", "--max-bad-share", "1"]));
         (data.len(), report["sources"][0]["complaints"].to_string())
     };
     for (moves, kept, complaint) in [

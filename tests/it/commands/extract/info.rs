@@ -1,36 +1,35 @@
 //! `gputexel info` through the real binary.
 
-use crate::common::program::{Bench, GAME, pgn};
-use serde_json::Value;
+use crate::common::prelude::*;
 
 #[test]
 fn info_describes_whole_and_damaged_datasets() {
     let bench = Bench::new();
     bench.write("g.pgn", pgn("", GAME, "1-0"));
-    bench.extract(&["g.pgn"], "");
-    let (code, out, _) = bench.run(&["info", "out.bin"], "");
-    assert_eq!(code, 0);
-    for part in [
-        "out.bin: 11 positions, 1 game",
-        "32.00 pieces per position",
-        "from g.pgn: 11 positions of 1 game",
-        "skip_plies 8",
-        "rarest: ",
-    ] {
-        assert!(out.contains(part), "{part}\n{out}");
-    }
-    let (_, out, _) = bench.run(&["--json", "info", "out.bin", "--features"], "");
+    bench.extract("g.pgn");
+    let (out, _) = bench.done("info out.bin");
+    assert_has(
+        &out,
+        [
+            "out.bin: 11 positions, 1 game",
+            "32.00 pieces per position",
+            "from g.pgn: 11 positions of 1 game",
+            "skip_plies 8",
+            "rarest: ",
+        ],
+    );
+    let (_, out, _) = bench.run("--json info out.bin --features");
     let json: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(json["intact"], true);
-    assert_eq!(json["contents"]["features"].as_array().unwrap().len(), 384);
+    assert_eq!(json["contents"]["features"].list().len(), 384);
     let mut bytes = std::fs::read(bench.path("out.bin")).unwrap();
     *bytes.last_mut().unwrap() ^= 1;
     bench.write("bad.bin", bytes);
-    let (code, out, err) = bench.run(&["info", "bad.bin"], "");
+    let (code, out, err) = bench.run("info bad.bin");
     assert_eq!(code, 1);
     assert!(err.contains("bad.bin: damaged: the checksum of 'white_counts'"), "{err}");
     assert!(out.contains("DAMAGED"), "{out}");
-    let (code, _, err) = bench.run(&["info", "g.pgn"], "");
+    let (code, _, err) = bench.run("info g.pgn");
     assert_eq!((code, err.contains("not a dataset")), (1, true), "{err}");
 }
 
@@ -46,9 +45,8 @@ fn info_explains_left_out_positions() {
         pgn("", "1. d4 d5 2. c4 e6 3. Nc3 Nf6 4. Bg5 Be7 5. e3 O-O 6. Nf3 h6 7. Bh4 b6 8. Ke8 Kd1", "1-0"),
     ];
     bench.write("g.pgn", games.concat());
-    bench.extract(&["g.pgn", "--max-bad-share", "0.5"], "");
-    let (code, out, _) = bench.run(&["info", "out.bin"], "");
-    assert_eq!(code, 0);
+    bench.extract("g.pgn --max-bad-share 0.5");
+    let (out, _) = bench.done("info out.bin");
     let order = [
         "from g.pgn: ",
         "- games without a result",
@@ -59,7 +57,7 @@ fn info_explains_left_out_positions() {
     let places: Vec<Option<usize>> = order.iter().map(|part| out.find(part)).collect();
     assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?}\n{out}");
     assert!(out.contains("16 of the unseen are pawn squares of the first and last rank"), "{out}");
-    let (_, json, _) = bench.run(&["--json", "info", "out.bin"], "");
+    let (_, json, _) = bench.run("--json info out.bin");
     let json: Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["contents"]["games_by_source"], serde_json::json!([2]));
 }

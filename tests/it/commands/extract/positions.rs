@@ -1,9 +1,8 @@
 //! `gputexel extract` on labelled positions, through the real binary.
 
+use crate::common::prelude::*;
+use crate::common::program::game_result;
 use std::io::Write as _;
-
-use crate::common::program::{Bench, GAME, game_result, pgn, positions, results, shared, tensors};
-use gputexel::dataset::Dataset;
 
 type Writer = fn(&str, &str, f32) -> String;
 
@@ -45,7 +44,7 @@ fn every_syntax_gives_the_same_dataset() {
             _ => format!("\n{header}{}\n\n\n", lines.join("\n")),
         };
         let path = bench.write("in.txt", text);
-        let (report, data) = bench.extract(&[path.to_str().unwrap()], "");
+        let (report, data) = bench.extract(&[path.to_str().unwrap()]);
         let source = &report["sources"][0];
         assert_eq!((source["labels"].as_str(), source["point_of_view"].as_str()), (Some(*name), Some(*view)));
         assert_eq!(results(&data), wanted, "{name} {view}");
@@ -63,7 +62,7 @@ fn every_syntax_gives_the_same_dataset() {
             _ => assert_eq!(score, None),
         }
         // The result is the same if the syntax is named.
-        let (_, again) = bench.extract(&[path.to_str().unwrap(), "--labels", name, "--pov", view], "");
+        let (_, again) = bench.extract(&[path.to_str().unwrap(), "--labels", name, "--pov", view]);
         assert_eq!(results(&again), wanted, "{name} {view}");
     }
 }
@@ -73,16 +72,16 @@ fn reads_positions_written_for_engines() {
     let bench = Bench::new();
     let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/data/sample.pgn.zst");
     bench.told(&["extract", sample, "--share", "0.05", "--positions", "p.fens"]);
-    let text = String::from_utf8(bench.bytes("p.fens")).unwrap();
+    let text = bench.text("p.fens");
     // Some of its positions have no score.
     let scored = text.lines().filter(|line| line.split(' ').count() == 9).count();
     assert!(scored > 1000 && scored < text.lines().count(), "{scored}");
-    let own = ["--keep-captures", "--keep-checks", "--keep-duplicates"];
+    let own = "--keep-captures --keep-checks --keep-duplicates";
     let path = |name: &str| bench.path(name).to_str().unwrap().to_string();
     for name in ["p.epd", "p.txt", "again.fens"] {
         bench.told(&["convert", "p.fens", "-o", name]);
         let missing = if name == "p.txt" { text.lines().count() - scored } else { 0 };
-        let (_, data) = bench.extract(&[&[path(name).as_str()], &own[..]].concat(), "");
+        let (_, data) = bench.extract((&[path(name).as_str()], own));
         assert_eq!(data.len(), text.lines().count() - missing, "{name}");
         let known = data.search_scores().iter().filter(|score| !score.is_nan()).count();
         assert_eq!(known, scored, "{name}");
@@ -90,8 +89,7 @@ fn reads_positions_written_for_engines() {
     assert_eq!(bench.bytes("again.fens"), bench.bytes("p.fens"));
     let weighted: String = text.lines().map(|line| format!("{line} 0.5\n")).collect();
     bench.write("w.fens", weighted);
-    let told = bench.fails(&["extract", "w.fens", "-o", "w.bin"], 1);
-    assert!(told.contains("a weight follows the score"), "{told}");
+    bench.fails_with("extract w.fens -o w.bin", 1, "a weight follows the score");
 }
 
 #[test]
@@ -99,7 +97,7 @@ fn compression_and_standard_input_change_nothing() {
     let bench = Bench::new();
     let text: String = positions(200).iter().map(|(b, t, r)| format!("{b} {t} - - [{r:.1}]\n")).collect();
     bench.write("plain.epd", &text);
-    bench.extract(&["plain.epd"], "");
+    bench.extract("plain.epd");
     let wanted = tensors(&bench.path("out.bin"));
     bench.write("misnamed.txt", zstd::encode_all(text.as_bytes(), 3).unwrap());
     let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
@@ -120,13 +118,13 @@ fn compression_and_standard_input_change_nothing() {
         (vec!["-"], text.clone().into_bytes()),
         (vec!["-", "--threads", "3"], gz.clone()),
     ] {
-        bench.extract(&args, stdin);
+        bench.extract_from(&args, stdin);
         assert_eq!(tensors(&bench.path("out.bin")), wanted, "{args:?}");
     }
     bench.write("cut.zst", &zstd::encode_all(text.as_bytes(), 3).unwrap()[..200]);
-    assert!(bench.refuse(&["cut.zst"], "", 1).contains("damaged or cut short"));
+    bench.refuse_with("cut.zst", 1, "damaged or cut short");
     bench.write("x.7z", b"7z\xbc\xaf\x27\x1c");
-    assert!(bench.refuse(&["x.7z"], "", 1).contains("is compressed with 7z; zst, gz, bz2, xz, tar and zip"));
+    bench.refuse_with("x.7z", 1, "is compressed with 7z; zst, gz, bz2, xz, tar and zip");
 }
 
 #[test]
@@ -139,25 +137,24 @@ fn reads_unambiguous_result_words() {
     bench.write("white.epd", scheme(1000, |_, _, r| format!("[{}]", word(["L", "D", "W"], r))));
     bench.write("stm.epd", scheme(1000, |_, t, r| format!("; {}", word(["loss", "draw", "win"], own(t, r)))));
     for (args, scale, view) in [
-        (&["winner.epd"][..], "wdb", "white"),
-        (&["white.epd", "--results", "wdl"], "wdl", "white"),
-        (&["stm.epd", "--results", "wdl"], "wdl", "stm"),
-        (&["stm.epd", "--results", "wdl", "--pov", "stm"], "wdl", "stm"),
+        ("winner.epd", "wdb", "white"),
+        ("white.epd --results wdl", "wdl", "white"),
+        ("stm.epd --results wdl", "wdl", "stm"),
+        ("stm.epd --results wdl --pov stm", "wdl", "stm"),
     ] {
-        let (report, data) = bench.extract(args, "");
+        let (report, data) = bench.extract(args);
         let source = &report["sources"][0];
         assert_eq!((&source["results"], &source["point_of_view"]), (&scale.into(), &view.into()), "{args:?}");
         assert_eq!(results(&data), wanted, "{args:?}");
     }
     // Without the setting, L may be a loss for White or for the side to move.
-    assert!(bench.refuse(&["white.epd"], "", 1).contains("--results wdl w, d and l as won, drawn"));
+    bench.refuse_with("white.epd", 1, "--results wdl w, d and l as won, drawn");
     // A letter of the other scale, however late and rare, makes all others ambiguous.
     let late = |i: usize, r: f32| if i == 4990 { ";l" } else { [";b", ";d", ";w"][(2.0 * r) as usize] };
     let text: String = (0..5).map(|_| scheme(1000, |i, _, r| late(i, r).to_string())).collect();
     bench.write("mixed.epd", text.replacen(";d", ";l", 1));
-    for args in [&["mixed.epd"][..], &["mixed.epd", "--results", "wdb"]] {
-        let error = bench.refuse(args, "", 1);
-        assert!(error.contains("word") && error.contains("mixed.epd:1:"), "{error}");
+    for args in ["mixed.epd", "mixed.epd --results wdb"] {
+        bench.refuse_with(args, 1, ["word", "mixed.epd:1:"]);
     }
     bench.write(
         "percent.csv",
@@ -166,7 +163,7 @@ fn reads_unambiguous_result_words() {
             positions(1000).iter().map(line).collect::<String>()
         }),
     );
-    let (report, data) = bench.extract(&["percent.csv"], "");
+    let (report, data) = bench.extract("percent.csv");
     assert_eq!((&report["sources"][0]["results"], results(&data)), (&"0..100".into(), wanted));
 }
 
@@ -179,7 +176,7 @@ fn game_numbers_follow_the_inputs() {
     );
     let text: String = positions(4).iter().map(|(b, t, _)| format!("{b} {t} - - [0.5]\n")).collect();
     bench.write("t.epd", text);
-    let (report, data) = bench.extract(&["t.epd", "g.pgn"], "");
+    let (report, data) = bench.extract("t.epd g.pgn");
     assert_eq!(report["games"], 6);
     let games: Vec<u32> = (0..data.len()).map(|n| data.game(n)).collect();
     assert_eq!(games[..5], [0, 1, 2, 3, 4]);
@@ -191,7 +188,7 @@ fn game_numbers_follow_the_inputs() {
         .map(|(i, (b, t, _))| format!("{b} {t} - - 0 1 : 0.5 : 3 : 4 : {}\n", 70 + i % 3))
         .collect();
     bench.write("x.txt", text);
-    let (_, data) = bench.extract(&["x.txt"], "");
+    let (_, data) = bench.extract("x.txt");
     assert_eq!((0..6).map(|n| data.game(n)).collect::<Vec<_>>(), [0, 1, 2, 0, 1, 2]);
     assert_eq!(data.metadata().games, 3);
 }
@@ -221,9 +218,9 @@ fn any_number_of_threads_gives_the_same_bytes() {
         })
         .collect();
     bench.write("g.pgn", games);
-    for extra in [&[][..], &["--keep-duplicates"]] {
+    for extra in ["", "--keep-duplicates"] {
         let run = |threads| {
-            bench.extract(&[&["t.epd", "g.pgn", "--threads", threads], extra].concat(), "");
+            bench.extract((&["t.epd", "g.pgn", "--threads", threads], extra));
             std::fs::read(bench.path("out.bin")).unwrap()
         };
         let one = run("1");
@@ -247,12 +244,11 @@ fn reports_bad_lines_and_stops_at_too_many() {
             .collect()
     };
     bench.write("one.epd", with_broken(101));
-    let (report, data) = bench.extract(&["one.epd"], "");
+    let (report, data) = bench.extract("one.epd");
     let source = &report["sources"][0];
     assert_eq!(source["bad_lines"], 20);
     assert_eq!(data.len(), 1980);
-    let complaints: Vec<&str> =
-        source["complaints"].as_array().unwrap().iter().map(|c| c.as_str().unwrap()).collect();
+    let complaints: Vec<&str> = source["complaints"].texts();
     assert_eq!(complaints.len(), 5);
     assert_eq!(complaints[1], "one.epd:107: no result after the position");
     assert!(
@@ -265,13 +261,10 @@ fn reports_bad_lines_and_stops_at_too_many() {
         .map(|(i, (b, t, r))| if i % 2 == 0 { format!("{b} {t} - - [{r:.1}]\n") } else { "broken\n".into() })
         .collect();
     bench.write("half.epd", half);
-    let error = bench.refuse(&["half.epd"], "", 1);
-    assert!(
-        error.contains("half.epd: 1000 of 2000 lines cannot be used (50.0 %, the limit is 10.0 %)"),
-        "{error}"
-    );
+    let why = "half.epd: 1000 of 2000 lines cannot be used (50.0 %, the limit is 10.0 %)";
+    let error = bench.refuse_with("half.epd", 1, why);
     assert!(error.contains("half.epd:2: not a position"), "{error}");
-    bench.extract(&["half.epd", "--max-bad-share", "0.6"], "");
+    bench.extract("half.epd --max-bad-share 0.6");
 }
 
 #[test]
@@ -284,42 +277,36 @@ fn warns_about_doubtful_points_of_view() {
             .map(|(i, (b, t, r))| format!("{b} {t} - - [{:.1}]\n", if flip(i, t) { 1.0 - r } else { *r }))
             .collect()
     };
-    let report = |name: &str, text: String, args: &[&str]| {
+    let report = |name: &str, text: String, args: &str| {
         bench.write(name, text);
-        bench.extract(&[&[name], args].concat(), "").0["sources"][0].clone()
+        bench.extract((&[name], args)).0["sources"][0].clone()
     };
-    let wrong = report("w.epd", lines(&|_, t| t == "b"), &["--pov", "white"]);
+    let wrong = report("w.epd", lines(&|_, t| t == "b"), "--pov white");
     assert_eq!(wrong["verdict"], "wrong-point-of-view");
     assert!(wrong["warnings"].to_string().contains("try the point of view stm"), "{wrong}");
     // Reversed results are not written unless requested.
     bench.write("r.epd", lines(&|_, _| true));
-    for args in [&["r.epd"][..], &["r.epd", "--pov", "white"]] {
-        let error = bench.refuse(args, "", 1);
-        assert!(error.contains("as if Black's wins were the higher number"), "{error}");
+    for args in ["r.epd", "r.epd --pov white"] {
+        let error = bench.refuse_with(args, 1, "as if Black's wins were the higher number");
         assert!(error.contains("--pov white --results 1..0"), "{error}");
     }
-    let reversed = report("r.epd", lines(&|_, _| true), &["--pov", "white", "--results", "0..1"]);
+    let reversed = report("r.epd", lines(&|_, _| true), "--pov white --results 0..1");
     assert_eq!(reversed["verdict"], "reversed");
-    let (mended, data) = bench.extract(&["r.epd", "--pov", "white", "--results", "1..0"], "");
+    let (mended, data) = bench.extract("r.epd --pov white --results 1..0");
     assert_eq!(mended["sources"][0]["verdict"], "agree");
     assert_eq!(results(&data), list.iter().map(|(_, _, r)| *r).collect::<Vec<_>>());
     // From the view of the side that has just moved, as some programs print it.
     bench.write("moved.epd", lines(&|_, t| t == "w"));
-    let error = bench.refuse(&["moved.epd"], "", 1);
-    assert!(
-        error.contains("the side that has just moved") && error.contains("--pov stm --results 1..0"),
-        "{error}"
-    );
-    let (_, data) = bench.extract(&["moved.epd", "--pov", "stm", "--results", "1..0"], "");
+    bench.refuse_with("moved.epd", 1, ["the side that has just moved", "--pov stm --results 1..0"]);
+    let (_, data) = bench.extract("moved.epd --pov stm --results 1..0");
     assert_eq!(results(&data), list.iter().map(|(_, _, r)| *r).collect::<Vec<_>>());
     bench.write("m.epd", lines(&|i, t| t == "b" && i % 2 == 0));
-    let error = bench.refuse(&["m.epd"], "", 1);
-    assert!(error.contains("different points of view seem to be mixed"), "{error}");
-    let mixed = report("m.epd", lines(&|i, t| t == "b" && i % 2 == 0), &["--pov", "white"]);
+    bench.refuse_with("m.epd", 1, "different points of view seem to be mixed");
+    let mixed = report("m.epd", lines(&|i, t| t == "b" && i % 2 == 0), "--pov white");
     assert_eq!(mixed["verdict"], "mixed-point-of-view", "{mixed}");
-    let stm = report("s.epd", lines(&|_, t| t == "b"), &[]);
+    let stm = report("s.epd", lines(&|_, t| t == "b"), "");
     assert_eq!((stm["point_of_view"].as_str(), stm["verdict"].as_str()), (Some("stm"), Some("agree")));
-    let (_, text, _) = bench.run(&["extract", "w.epd", "-o", "y.bin"], "");
+    let (_, text, _) = bench.run("extract w.epd -o y.bin");
     assert!(text.contains("point of view side to move: with Black to move"), "{text}");
 }
 
@@ -354,9 +341,8 @@ fn reads_other_result_scales_only_when_named() {
     ] {
         let text = scheme(8200, |i, _, r| written(i, r, of)).replace(" - - ", " - - 0 1 ");
         bench.write("x.epd", text);
-        let error = bench.refuse(&["x.epd"], "", 1);
-        assert!(error.contains("x.epd:") && error.contains(sign) && error.contains("--results"), "{error}");
-        let (report, data) = bench.extract(&["x.epd", "--results", scale, "--keep-duplicates"], "");
+        bench.refuse_with("x.epd", 1, ["x.epd:", "--results", sign]);
+        let (report, data) = bench.extract(&["x.epd", "--results", scale, "--keep-duplicates"]);
         assert_eq!(report["sources"][0]["results"], scale);
         assert_eq!(report["sources"][0]["bad_lines"], 0);
         let list = positions(8200);
@@ -365,12 +351,12 @@ fn reads_other_result_scales_only_when_named() {
     }
     // If every class is frequent, the many bad lines are explained.
     bench.write("all.epd", scheme(2000, |_, _, r| format!("[{}]", 2.0 * r - 1.0)));
-    assert!(bench.refuse(&["all.epd"], "", 1).contains("extract --results -1..1 reads"));
+    bench.refuse_with("all.epd", 1, "extract --results -1..1 reads");
     bench.write(
         "stm.epd",
         scheme(2000, |_, t, r| format!("[{}]", (2.0 * r - 1.0) * if t == "b" { -1.0 } else { 1.0 })),
     );
-    let (report, data) = bench.extract(&["stm.epd", "--results", "-1..1"], "");
+    let (report, data) = bench.extract("stm.epd --results -1..1");
     assert_eq!(report["sources"][0]["point_of_view"], "stm");
     assert_eq!(results(&data), positions(2000).iter().map(|(_, _, r)| *r).collect::<Vec<_>>());
     // One line is enough, and the message shows it; if the scale is named, it is one bad line.
@@ -378,33 +364,27 @@ fn reads_other_result_scales_only_when_named() {
         "one.epd",
         scheme(1000, |i, _, r| if i == 700 { "[-1]".into() } else { format!("[{}]", r.round()) }),
     );
-    assert!(bench.refuse(&["one.epd"], "", 1).contains("one.epd:701: 1 line has the result -1"));
-    let (report, _) = bench.extract(&["one.epd", "--results", "0..1"], "");
+    bench.refuse_with("one.epd", 1, "one.epd:701: 1 line has the result -1");
+    let (report, _) = bench.extract("one.epd --results 0..1");
     assert_eq!(report["sources"][0]["complaints"][0], "one.epd:701: the result -1 is not from 0 to 1");
     // Next to draws it is a marker for something else: left out, with a warning.
     bench.write("mark.epd", scheme(1000, |i, _, r| if i == 700 { "[-1]".into() } else { format!("[{r}]") }));
-    let (report, data) = bench.extract(&["mark.epd"], "");
+    let (report, data) = bench.extract("mark.epd");
     assert_eq!((data.len(), report["sources"][0]["bad_lines"].as_u64()), (999, Some(1)));
-    assert!(
-        report["sources"][0]["warnings"][0].as_str().unwrap().contains("1 results of -1 or 2"),
-        "{report}"
-    );
+    assert_has(report["sources"][0]["warnings"][0].str(), "1 results of -1 or 2");
     // Letters.
     bench.write(
         "letters.epd",
         scheme(1000, |i, _, r| if i % 50 == 0 { "[D]".into() } else { format!("[{r}]") }),
     );
-    assert!(bench.refuse(&["letters.epd"], "", 1).contains("letters.epd:1: 20 lines have a word or letter"));
+    bench.refuse_with("letters.epd", 1, "letters.epd:1: 20 lines have a word or letter");
     // Only 0 and 1: reported, with a warning if 0 is a draw judging by material.
     bench.write(
         "decisive.epd",
         scheme(1500, |i, _, r| format!("[{}]", if i % 5 == 0 { f32::from(i % 2 == 0) } else { r })),
     );
-    let (report, _) = bench.extract(&["decisive.epd"], "");
-    assert!(
-        report["sources"][0]["warnings"][0].as_str().unwrap().starts_with("no result is a draw"),
-        "{report}"
-    );
+    let (report, _) = bench.extract("decisive.epd");
+    assert!(report["sources"][0]["warnings"][0].str().starts_with("no result is a draw"), "{report}");
     bench.write(
         "won.epd",
         scheme(2000, |i, _, _| match (i / 128) % 2 {
@@ -414,17 +394,13 @@ fn reads_other_result_scales_only_when_named() {
             _ => "[0]".to_string(),
         }),
     );
-    assert!(bench.refuse(&["won.epd"], "", 1).contains("extract --results -1..1 reads 0 as a draw"));
-    bench.extract(&["won.epd", "--results", "0..1"], "");
-    let error = bench.refuse(&["scale.epd", "--results", "1..1"], "", 2);
-    assert!(error.contains("results '1..1'"), "{error}");
-    assert!(
-        bench
-            .refuse(&["-", "--results", "-1..1"], pgn("", GAME, "1-0"), 2)
-            .contains("only apply to labeled positions in text")
-    );
+    bench.refuse_with("won.epd", 1, "extract --results -1..1 reads 0 as a draw");
+    bench.extract("won.epd --results 0..1");
+    bench.refuse_with("scale.epd --results 1..1", 2, "results '1..1'");
+    let error = bench.refuse_from("- --results -1..1", pgn("", GAME, "1-0"), 2);
+    assert_has(&error, "only apply to labeled positions in text");
     bench.write("half.epd", scheme(2000, |_, _, r| format!("[{r}]")));
-    let (report, _) = bench.extract(&["half.epd", "--results", "-1..1"], "");
+    let (report, _) = bench.extract("half.epd --results -1..1");
     assert!(report["sources"][0]["warnings"].to_string().contains("no result is below 0"), "{report}");
 }
 
@@ -448,7 +424,7 @@ fn scores_and_results_have_separate_points_of_view() {
     {
         bench.write("x.txt", lines(results_view, score_view, 1.0));
         let right = |args: &[&str]| {
-            let (report, data) = bench.extract(&[&["x.txt"], args].concat(), "");
+            let (report, data) = bench.extract(("x.txt", args));
             let source = &report["sources"][0];
             assert_eq!(source["point_of_view"], results_view);
             assert_eq!(results(&data), list.iter().map(|(_, _, r)| *r).collect::<Vec<_>>());
@@ -456,26 +432,24 @@ fn scores_and_results_have_separate_points_of_view() {
             let other = (results_view != score_view).then_some(score_view);
             assert_eq!(source["score_point_of_view"].as_str(), other, "{source}");
             let unusual = usize::from(results_view == "stm" && args.is_empty());
-            assert_eq!(source["warnings"].as_array().unwrap().len(), unusual, "{source}");
+            assert_eq!(source["warnings"].list().len(), unusual, "{source}");
         };
         right(&[]);
         right(&["--pov", results_view]);
         right(&["--pov", results_view, "--score-pov", score_view]);
-        let (code, out, _) = bench.run(&["check", "out.bin"], "");
-        assert_eq!(code, 0, "{out}");
-        let (_, out, _) = bench.run(&["extract", "x.txt", "-o", "y.bin", "--force"], "");
+        bench.done("check out.bin");
+        let (_, out, _) = bench.run("extract x.txt -o y.bin --force");
         let name = if score_view == "stm" { "side to move" } else { "white" };
         assert!(out.contains(&format!("point of view of scores {name}: with Black to move")), "{out}");
     }
     // Explicit settings are followed, with a warning.
     bench.write("x.txt", lines("white", "stm", 1.0));
-    let (report, _) = bench.extract(&["x.txt", "--score-pov", "white"], "");
+    let (report, _) = bench.extract("x.txt --score-pov white");
     assert!(report["sources"][0]["warnings"].to_string().contains("scores look like stm"), "{report}");
     // Scores from Black's view match no setting.
     bench.write("black.txt", lines("white", "white", -1.0));
-    let error = bench.refuse(&["black.txt"], "", 1);
-    assert!(error.contains("scores contradict material as if they were Black's"), "{error}");
-    assert!(bench.refuse(&["x.txt", "--score-pov", "black"], "", 2).contains("point of view 'black'"));
+    bench.refuse_with("black.txt", 1, "scores contradict material as if they were Black's");
+    bench.refuse_with("x.txt --score-pov black", 2, "point of view 'black'");
 }
 
 #[test]
@@ -483,7 +457,7 @@ fn scores_and_results_have_separate_points_of_view() {
 fn public_positions_are_all_kept() {
     let Some(path) = shared("epd/engine-725k.c9.epd.zst") else { return };
     let bench = Bench::new();
-    let (report, data) = bench.extract(&[path.to_str().unwrap()], "");
+    let (report, data) = bench.extract(&[path.to_str().unwrap()]);
     assert_eq!(data.len(), 725_000);
     let results = &report["results"];
     assert_eq!(

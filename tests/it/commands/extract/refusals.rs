@@ -1,11 +1,8 @@
 //! Input that `gputexel extract` refuses, warns about or leaves unchanged.
 
-use std::io::Write as _;
-
 use super::positions::scheme;
-
-use crate::common::program::{Bench, GAME, pgn, tensors};
-use serde_json::Value;
+use crate::common::prelude::*;
+use std::io::Write as _;
 
 #[test]
 fn names_unsupported_formats() {
@@ -38,10 +35,8 @@ fn names_unsupported_formats() {
         ("k.epd", format!("{fen}; w\n"), "a word or letter for a result"),
     ] {
         bench.write(name, &text);
-        let error = bench.refuse(&[name], "", 1);
-        assert!(error.contains(part), "{error}");
-        let error = bench.refuse(&["-"], text, 1);
-        assert!(error.contains(part.split_once(": ").map_or(part, |(_, what)| what)), "{error}");
+        bench.refuse_with(&[name], 1, part);
+        assert_has(&bench.refuse_from("-", text, 1), part.split_once(": ").map_or(part, |(_, what)| what));
     }
 }
 
@@ -50,32 +45,26 @@ fn rejects_duplicate_inputs() {
     let bench = Bench::new();
     let text = scheme(300, |_, _, r| format!("[{r:.1}]"));
     bench.write("a.epd", &text);
-    let error = bench.refuse(&["a.epd", "./a.epd"], "", 2);
-    assert!(error.contains("./a.epd: is given twice"), "{error}");
+    bench.refuse_with("a.epd ./a.epd", 2, "./a.epd: is given twice");
     #[cfg(unix)]
     {
         std::os::unix::fs::symlink("a.epd", bench.path("link.epd")).unwrap();
-        assert!(bench.refuse(&["link.epd", "a.epd"], "", 2).contains("a.epd: is given twice"));
+        bench.refuse_with("link.epd a.epd", 2, "a.epd: is given twice");
     }
     // Renamed and compressed, it is still recognized as the same file.
     bench.write("b.epd.zst", zstd::encode_all(text.as_bytes(), 3).unwrap());
     bench.write("c.epd", text.replacen("[1.0]", "[0.5]", 1));
-    for (inputs, duplicates) in [
-        (&["a.epd", "c.epd", "b.epd.zst"], &[][..]),
-        (&["c.epd", "b.epd.zst", "a.epd"], &["--keep-duplicates"]),
-    ] {
-        let (report, _) = bench.extract(&[&inputs[..], duplicates].concat(), "");
-        let sources = report["sources"].as_array().unwrap();
+    for (inputs, duplicates) in
+        [(&["a.epd", "c.epd", "b.epd.zst"], ""), (&["c.epd", "b.epd.zst", "a.epd"], "--keep-duplicates")]
+    {
+        let (report, _) = bench.extract((&inputs, duplicates));
+        let sources = report["sources"].list();
         let twice: Vec<&Value> = sources.iter().filter(|source| source["same_as"].is_string()).collect();
         assert_eq!(twice.len(), 1, "{report}");
         assert_eq!(twice[0]["path"], inputs[2]);
-        let earlier = twice[0]["same_as"].as_str().unwrap();
-        assert!(
-            twice[0]["warnings"].to_string().contains(&format!("has the same content as {earlier}")),
-            "{report}"
-        );
-        let (code, out, _) = bench.run(&["info", "out.bin"], "");
-        assert_eq!(code, 0);
+        let earlier = twice[0]["same_as"].str();
+        assert_has(&twice[0]["warnings"].to_string(), format!("has the same content as {earlier}"));
+        let (out, _) = bench.done("info out.bin");
         assert!(out.contains(&format!("the same content as {earlier}")), "{out}");
     }
 }
@@ -85,7 +74,7 @@ fn bytes_after_gzip_data_are_left_out_with_a_warning() {
     let bench = Bench::new();
     let text = scheme(3000, |_, _, r| format!("[{r:.1}]"));
     bench.write("plain.epd", &text);
-    bench.extract(&["plain.epd"], "");
+    bench.extract("plain.epd");
     let wanted = tensors(&bench.path("out.bin"));
     let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     gz.write_all(text.as_bytes()).unwrap();
@@ -94,44 +83,41 @@ fn bytes_after_gzip_data_are_left_out_with_a_warning() {
         let bytes = [&gz[..], garbage].concat();
         bench.write("x.epd.gz", &bytes);
         for (args, stdin) in [(["x.epd.gz"], Vec::new()), (["-"], bytes.clone())] {
-            let (report, _) = bench.extract(&args, stdin);
+            let (report, _) = bench.extract_from(&args, stdin);
             assert_eq!(tensors(&bench.path("out.bin")), wanted);
-            let warnings = report["sources"][0]["warnings"].as_array().unwrap();
+            let warnings = report["sources"][0]["warnings"].list();
             let told = format!("the gzip data of {} end at byte {};", args[0], gz.len());
-            assert!(warnings.len() == 1 && warnings[0].as_str().unwrap().contains(&told), "{report}");
+            assert!(warnings.len() == 1 && warnings[0].str().contains(&told), "{report}");
         }
     }
     bench.write("cut.epd.gz", &gz[..gz.len() - 3]);
-    assert!(bench.refuse(&["cut.epd.gz"], "", 1).contains("damaged or cut short"));
+    bench.refuse_with("cut.epd.gz", 1, "damaged or cut short");
     bench.write("cut2.epd.gz", [&gz[..], &gz[..gz.len() / 2]].concat());
-    assert!(bench.refuse(&["cut2.epd.gz"], "", 1).contains("damaged or cut short"));
+    bench.refuse_with("cut2.epd.gz", 1, "damaged or cut short");
 }
 
 #[test]
 fn bad_requests_are_refused_in_one_line() {
     let bench = Bench::new();
     bench.write("book.epd", "# openings\n4k3/8/8/8/8/8/4P3/4K3 w - - 0 1\n");
-    assert!(bench.refuse(&["book.epd"], "", 1).contains("book.epd:2: no result after the position"));
+    bench.refuse_with("book.epd", 1, "book.epd:2: no result after the position");
     bench.write("empty.epd", "");
-    assert!(bench.refuse(&["empty.epd"], "", 1).contains("empty.epd: is empty"));
+    bench.refuse_with("empty.epd", 1, "empty.epd: is empty");
     bench.write("empty.pgn", "\n");
-    assert!(bench.refuse(&["empty.pgn"], "", 1).contains("empty.pgn: is empty"));
-    assert!(bench.refuse(&["-"], "", 1).contains("-: is empty"));
-    assert!(bench.refuse(&["missing.epd"], "", 1).contains("missing.epd: No such file"));
-    assert!(bench.refuse(&["."], "", 1).contains("is a folder"));
-    assert!(bench.refuse(&["book.epd", "--pov", "black"], "", 2).contains("point of view 'black'"));
-    assert!(bench.refuse(&["book.epd", "--labels", "c10"], "", 2).contains("label syntax 'c10'"));
-    assert!(bench.refuse(&["book.epd", "--model", "nnue"], "", 2).contains("model 'nnue'"));
-    assert!(bench.refuse(&["book.epd", "--phase", "1,2"], "", 2).contains("phase '1,2'"));
-    assert!(bench.refuse(&["book.epd", "--threads", "0"], "", 2).contains("0 threads"));
-    assert!(bench.refuse(&["book.epd", "--max-bad-share", "2"], "", 2).contains("bad share 2"));
-    assert!(
-        bench
-            .refuse(&["-", "--pov", "stm"], pgn("", GAME, "1-0"), 2)
-            .contains("only apply to labeled positions in text")
-    );
-    assert!(bench.refuse(&["-", "-"], "", 2).contains("only once"));
-    assert_eq!(bench.run(&["extract"], "").0, 2);
+    bench.refuse_with("empty.pgn", 1, "empty.pgn: is empty");
+    bench.refuse_with("-", 1, "-: is empty");
+    bench.refuse_with("missing.epd", 1, "missing.epd: No such file");
+    bench.refuse_with(".", 1, "is a folder");
+    bench.refuse_with("book.epd --pov black", 2, "point of view 'black'");
+    bench.refuse_with("book.epd --labels c10", 2, "label syntax 'c10'");
+    bench.refuse_with("book.epd --model nnue", 2, "model 'nnue'");
+    bench.refuse_with("book.epd --phase 1,2", 2, "phase '1,2'");
+    bench.refuse_with("book.epd --threads 0", 2, "0 threads");
+    bench.refuse_with("book.epd --max-bad-share 2", 2, "bad share 2");
+    let error = bench.refuse_from("- --pov stm", pgn("", GAME, "1-0"), 2);
+    assert_has(&error, "only apply to labeled positions in text");
+    bench.refuse_with("- -", 2, "only once");
+    assert_eq!(bench.run("extract").0, 2);
 }
 
 #[test]
@@ -139,18 +125,18 @@ fn does_not_overwrite_outputs() {
     let bench = Bench::new();
     bench.write("good.epd", "4k3/8/8/8/8/8/4P3/4K3 w - - [1.0]\n");
     bench.write("out.bin", "precious");
-    let (code, _, err) = bench.run(&["extract", "good.epd", "-o", "out.bin"], "");
+    let (code, _, err) = bench.run("extract good.epd -o out.bin");
     assert_eq!(code, 2);
     assert!(err.contains("out.bin: exists; use --force"), "{err}");
     bench.write("bad.epd", "4k3/8/8/8/8/8/4P3/4K3 w - -\n");
-    assert_eq!(bench.run(&["extract", "bad.epd", "-o", "out.bin", "--force"], "").0, 1);
+    assert_eq!(bench.run("extract bad.epd -o out.bin --force").0, 1);
     assert_eq!(std::fs::read(bench.path("out.bin")).unwrap(), b"precious");
-    let (code, _, err) = bench.run(&["extract", "good.epd", "-o", "good.epd", "--force"], "");
+    let (code, _, err) = bench.run("extract good.epd -o good.epd --force");
     assert_eq!((code, err.contains("is also an input")), (2, true), "{err}");
-    let (code, _, err) = bench.run(&["extract", "good.epd", "-o", "no/such/folder/x.bin"], "");
+    let (code, _, err) = bench.run("extract good.epd -o no/such/folder/x.bin");
     assert_eq!(code, 1);
     assert!(err.contains("no/such/folder"), "{err}");
-    let (code, out, _) = bench.run(&["extract", "good.epd", "-o", "out.bin", "--force", "--quiet"], "");
+    let (code, out, _) = bench.run("extract good.epd -o out.bin --force --quiet");
     assert_eq!((code, out.as_str()), (0, ""));
 }
 

@@ -1,8 +1,6 @@
 //! `gputexel extract --shard-size --resume`: byte-identical output after interruption at any time.
 
-use std::time::{Duration, Instant};
-
-use crate::common::program::Bench;
+use crate::common::prelude::*;
 
 const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data/sample.pgn.zst");
 const JOURNAL: &str = "unfinished.extract";
@@ -11,29 +9,19 @@ const JOURNAL: &str = "unfinished.extract";
 fn bench() -> Bench {
     let bench = Bench::new();
     bench.write("a.pgn.zst", std::fs::read(SAMPLE).unwrap());
-    bench.told(&["convert", "a.pgn.zst", "-o", "b.epd", "--keep-checks=false"]);
-    let text = String::from_utf8(bench.bytes("b.epd")).unwrap();
+    bench.told("convert a.pgn.zst -o b.epd --keep-checks=false");
+    let text = bench.text("b.epd");
     let lines: Vec<&str> = text.lines().rev().collect();
     bench.write("b.epd", lines.join("\n"));
     bench
 }
 
 /// Searches, duplicates across inputs, a sample of everything: rules that are applied at different stages.
-const RULES: [&str; 10] = [
-    "--resolve",
-    "quiescence",
-    "--duplicates",
-    "average",
-    "--sample",
-    "30000",
-    "--model",
-    "classical",
-    "--shard-size",
-    "8000",
-];
+const RULES: &str =
+    "--resolve quiescence --duplicates average --sample 30000 --model classical --shard-size 8000";
 
 fn args<'a>(inputs: &[&'a str], folder: &'a str, more: &[&'a str]) -> Vec<&'a str> {
-    [&["extract"], inputs, &["-o", folder], &RULES, more].concat()
+    [&["extract"], inputs, &["-o", folder], &RULES.words(), more].concat()
 }
 
 fn contents(bench: &Bench, folder: &str) -> Vec<(String, Vec<u8>)> {
@@ -71,11 +59,7 @@ fn killed_extractions_resume_to_the_same_bytes() {
             told,
             "gputexel: killed: an extraction into this folder was interrupted; --resume continues it, --force begins anew\n"
         );
-        let told = bench.fails(&["check", "killed"], 1);
-        assert!(
-            told.contains("killed: not all of its shards are there") && told.contains("--resume"),
-            "{told}"
-        );
+        bench.fails_with("check killed", 1, ["killed: not all of its shards are there", "--resume"]);
     }
     assert!(kills > 3, "{kills}");
     assert!(contents(&bench, "killed") == whole);
@@ -115,12 +99,10 @@ fn rejects_resuming_with_other_inputs_or_settings() {
     refused(&inputs, &["--per-game", "9"], "was begun with per_game none, not 9");
     refused(&inputs, &["--phase", "0,1,2,4/24"], "was begun with another setting of features");
     refused(&["b.epd", "a.pgn.zst", "c.epd"], &[], "was begun with other inputs, or in another order");
-    let told = bench.fails(&["extract", "a.pgn.zst", "-o", "x.bin", "--resume"], 2);
-    assert!(told.contains("--shard-size"), "{told}");
+    bench.fails_with("extract a.pgn.zst -o x.bin --resume", 2, "--shard-size");
 
     let continued = |folder: &str| {
-        let (code, out, told) = bench.run(&args(&inputs, folder, &["--resume", "--json"]), "");
-        assert_eq!(code, 0, "{told}");
+        let (out, told) = bench.done(&args(&inputs, folder, &["--resume", "--json"]));
         assert!(contents(&bench, folder) == whole, "{folder}");
         let report: serde_json::Value = serde_json::from_str(&out).unwrap();
         (report["resumed_positions"].as_u64(), told)
@@ -149,8 +131,8 @@ fn rejects_resuming_with_other_inputs_or_settings() {
         "{told} {some:?}"
     );
     begin("foreign", &[&3u64.to_le_bytes()[..], &[9; 40]].concat());
-    let told = bench.fails(&args(&inputs, "foreign", &["--resume"]), 1);
-    assert!(told.contains("is not the file of an unfinished extraction, or damaged"), "{told}");
+    let why = "is not the file of an unfinished extraction, or damaged";
+    bench.fails_with(&args(&inputs, "foreign", &["--resume"]), 1, why);
 
     // An input with a new time stamp is read again and found to be the same; a changed one is refused.
     begin("touched", &half);
@@ -187,18 +169,18 @@ fn refused_flags_write_nothing_and_pipes_can_be_resumed() {
     assert!(!told.contains("--resume") && !bench.path("none").exists(), "{told}");
 
     let text = bench.bytes("b.epd");
-    let extract = |folder: &str, input: Vec<u8>, more: &[&str]| {
-        bench.run(&args(&["-", "a.pgn.zst"], folder, &[&["--json"], more].concat()), input)
+    let extract = |folder: &str, input: Vec<u8>, more: &str| {
+        bench.feed(&args(&["-", "a.pgn.zst"], folder, &[&["--json"], &more.words()[..]].concat()), input)
     };
-    assert_eq!(extract("whole", text.clone(), &[]).0, 0);
+    assert_eq!(extract("whole", text.clone(), "").0, 0);
     let games = bench.bytes("a.pgn.zst");
     bench.write("a.pgn.zst", &games[..games.len() / 2]);
-    let (code, _, told) = extract("piped", text.clone(), &[]);
+    let (code, _, told) = extract("piped", text.clone(), "");
     assert!(code == 1 && told.contains("a.pgn.zst") && told.contains("--resume"), "{told}");
     bench.write("a.pgn.zst", &games);
-    let (code, _, told) = extract("piped", text[1..].to_vec(), &["--resume"]);
+    let (code, _, told) = extract("piped", text[1..].to_vec(), "--resume");
     assert!(code == 1 && told.contains("has changed"), "{told}");
-    let (code, out, told) = extract("piped", text, &["--resume"]);
+    let (code, out, told) = extract("piped", text, "--resume");
     assert!(code == 0 && out.contains("\"resumed_positions\""), "{told}");
     assert!(contents(&bench, "piped") == contents(&bench, "whole"));
 }

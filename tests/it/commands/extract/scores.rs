@@ -1,7 +1,6 @@
 //! Scores of positions, with and without results, in every syntax.
 
-use crate::common::program::{Bench, positions, results};
-use gputexel::dataset::Dataset;
+use crate::common::prelude::*;
 
 const BOARDS: [&str; 3] = [
     "r2q1rk1/ppp2ppp/2n1bn2/3p4/3P4/2N1PN2/PP3PPP/R2QKB1R w KQ - 0 9",
@@ -17,8 +16,8 @@ fn lines(write: impl Fn(usize) -> String) -> String {
     (0..3).map(|i| format!("{}{}\n", BOARDS[i], write(i))).collect()
 }
 
-fn read(bench: &Bench, args: &[&str]) -> (serde_json::Value, Dataset) {
-    let (report, data) = bench.extract(&[args, &["--keep-checks"]].concat(), "");
+fn read(bench: &Bench, args: impl Words) -> (serde_json::Value, Dataset) {
+    let (report, data) = bench.extract((args, "--keep-checks"));
     (report["sources"][0].clone(), data)
 }
 
@@ -46,55 +45,45 @@ fn a_score_before_or_behind_the_result_is_kept() {
         (lines(|i| format!(" hmvc 3; c9 \"{}\"; acd 9; ce {};", game(i), mover(i))), "c9", "stm"),
     ] {
         bench.write("x.txt", &text);
-        let (source, data) = read(&bench, &["x.txt"]);
+        let (source, data) = read(&bench, "x.txt");
         assert_eq!((&source["labels"], results(&data)), (&labels.into(), RESULTS.to_vec()), "{text}");
         assert_eq!(data.search_scores(), SCORES, "{text}");
         assert_eq!(source["score_point_of_view"].as_str().unwrap_or("white"), pov, "{text}");
         assert_eq!(source["unread_scores"], serde_json::Value::Null, "{text}");
         // The same through a conversion, and as the target.
-        bench.told(&["convert", "x.txt", "-o", "x.fens", "--force"]);
-        let (_, again) = read(&bench, &["x.fens"]);
+        bench.told("convert x.txt -o x.fens --force");
+        let (_, again) = read(&bench, "x.fens");
         assert_eq!((results(&again), again.search_scores()), (RESULTS.to_vec(), &SCORES[..]), "{text}");
-        let (_, scored) = read(&bench, &["x.txt", "--target", "score"]);
+        let (_, scored) = read(&bench, "x.txt --target score");
         let wanted = SCORES.map(|cp| (1.0 / (1.0 + 10f64.powf(-f64::from(cp) / 400.0))) as f32);
         assert_eq!(scored.results(), wanted, "{text}");
     }
-    let tuned = bench.tune(&["x.txt", "--blend", "0.5", "--l2", "1e-4", "--k", "1", "--out", "r"]);
+    let tuned = bench.tune("x.txt --blend 0.5 --l2 1e-4 --k 1 --out r");
     assert_eq!(tuned["blend"]["share"], 0.5, "{tuned}");
 }
 
 #[test]
 fn reports_ambiguous_fields() {
     let bench = Bench::new();
+    let which = "columns 2 and 3 behind the position are numbers, and which of them is the score cannot be known; name them";
+    let score = "x.txt:1: positions are followed by a number that is a score rather than a result; --target score takes";
     for (text, args, part) in [
         (
             lines(|i| format!(";{};{}", i % 2, i / 2)),
-            &[][..],
+            "",
             "x.txt:1: columns 1 and 2 behind the position all look",
         ),
         (
             lines(|i| format!(";{};{}", 20 + i, 8 + i)),
-            &[],
-            "columns 1 and 2 behind the position are numbers, and which",
+            "",
+            "columns 1 and 2 behind the position are numbers, and",
         ),
-        (
-            lines(|i| format!(";{};{};{}", RESULTS[i], 20 + i, 8 + i)),
-            &["--target", "score"],
-            "columns 2 and 3 behind the position are numbers, and which of them is the score cannot be known; name them",
-        ),
-        (
-            lines(|i| format!(";{}", SCORES[i])),
-            &[],
-            "x.txt:1: positions are followed by a number that is a score rather than a result; --target score takes",
-        ),
-        (
-            lines(|i| format!(" ce {};", SCORES[i])),
-            &[],
-            "positions have scores, but no results; --target score takes",
-        ),
+        (lines(|i| format!(";{};{};{}", RESULTS[i], 20 + i, 8 + i)), "--target score", which),
+        (lines(|i| format!(";{}", SCORES[i])), "", score),
+        (lines(|i| format!(" ce {};", SCORES[i])), "", "have scores, but no results; --target score takes"),
     ] {
         bench.write("x.txt", &text);
-        let error = bench.refuse(&[&["x.txt"], args].concat(), "", 1);
+        let error = bench.refuse(("x.txt", args), 1);
         assert!(error.contains(part) && !error.contains("--results"), "{error}");
     }
     // Results far out of range, including some values of other scales.
@@ -104,7 +93,7 @@ fn reports_ambiguous_fields() {
         .map(|(i, (b, t, _))| format!("{b} {t} - -,{}\n", i as i64 * 7 % 600 - 300))
         .collect();
     bench.write("x.csv", format!("fen,target\n{text}"));
-    let error = bench.refuse(&["x.csv"], "", 1);
+    let error = bench.refuse("x.csv", 1);
     assert!(error.contains("lines cannot be used") && !error.contains("--results"), "{error}");
 }
 
@@ -132,19 +121,18 @@ fn scores_as_targets_need_no_results() {
         text("", &|fen, score| format!("{fen} {score}")),
     ] {
         bench.write("x.csv", &text);
-        let (source, data) = read(&bench, &["x.csv", "--target", "score"]);
+        let (source, data) = read(&bench, "x.csv --target score");
         for (label, wanted) in data.results().iter().zip(wanted) {
             assert!((f64::from(*label) - wanted).abs() < 1e-6, "{text} {label}");
         }
         assert_eq!(source["score_point_of_view"], "white");
         assert_eq!(source["point_of_view"], serde_json::Value::Null);
-        let told = bench.told(&["convert", "x.csv", "--target", "score", "-o", "x.fens", "--force"]);
+        let told = bench.told("convert x.csv --target score -o x.fens --force");
         assert_eq!(told["positions"], 3, "{text}");
-        let error = bench.refuse(&["x.csv"], "", 1);
-        assert!(error.contains("--target score takes the scores instead"), "{error}");
-        let (_, out, _) = bench.run(&["extract", "x.csv", "--target", "score", "-o", "y.bin", "--force"], "");
+        bench.refuse_with("x.csv", 1, "--target score takes the scores instead");
+        let (_, out, _) = bench.run("extract x.csv --target score -o y.bin --force");
         assert!(out.contains("  scores as ") && !out.contains("  point of view white"), "{out}");
-        let (_, out, _) = bench.run(&["info", "y.bin"], "");
+        let (_, out, _) = bench.run("info y.bin");
         assert!(out.contains(", scores as "), "{out}");
     }
     // From the side to move's view.
@@ -152,13 +140,13 @@ fn scores_as_targets_need_no_results() {
         "x.epd",
         text("", &|fen, score| format!("{} ce {score};", &fen[..fen.len() - 4])).replace("#+1", "M1"),
     );
-    let (source, data) = read(&bench, &["x.epd", "--target", "score"]);
+    let (source, data) = read(&bench, "x.epd --target score");
     assert_eq!(source["score_point_of_view"], "stm");
     assert_eq!(data.search_scores()[..2], [10.0, 56.0]);
     let scored =
         ["rescore", "x.csv", "--target", "score", "--engine", "material", "--depth", "1", "-o", "e.fens"];
     assert_eq!(bench.report(&scored)["progress"]["scored"], 3);
-    bench.tune(&["x.csv", "--target", "score", "--l2", "1e-4", "--k", "1", "--out", "r"]);
+    bench.tune("x.csv --target score --l2 1e-4 --k 1 --out r");
 }
 
 #[test]
@@ -166,16 +154,14 @@ fn counts_unreadable_scores() {
     let bench = Bench::new();
     let told = |text: String| {
         bench.write("x.txt", text);
-        let (source, data) = read(&bench, &["x.txt"]);
+        let (source, data) = read(&bench, "x.txt");
         assert_eq!(results(&data), RESULTS);
-        let (_, out, _) = bench.run(&["convert", "x.txt", "-o", "x.epd", "--force"], "");
+        let (_, out, _) = bench.run("convert x.txt -o x.epd --force");
         (source["unread_scores"].clone(), source["warnings"].to_string(), out)
     };
     let (unread, warnings, out) = told(lines(|i| format!(" c9 \"{}\"; ce {}.5;", RESULTS[i], i)));
     assert_eq!((&unread["count"], &unread["first"]), (&3.into(), &"x.txt:1: c9 \"0.5\"; ce 0.5;".into()));
-    assert!(
-        warnings.contains("3 lines have what looks like a score and was not understood; the first: x.txt:1:")
-    );
+    assert_has(&warnings, "3 lines have what looks like a score and was not understood; the first: x.txt:1:");
     assert!(!out.contains("nothing was lost") && out.contains("warning: 3 lines have what looks"), "{out}");
     let (unread, ..) = told(lines(|i| format!(" | {} | +0.3{i}/12", RESULTS[i])));
     assert_eq!((&unread["count"], &unread["first"]), (&3.into(), &"x.txt:1: | 0.5 | +0.30/12".into()));
@@ -194,15 +180,12 @@ fn counts_unreadable_scores() {
 fn counters_of_epd_are_read_and_written() {
     let bench = Bench::new();
     bench.write("x.epd", "8/8/8/8/3k4/8/8/K6R w - - hmvc 95; fmvn 90; c9 \"1/2-1/2\";\n");
-    bench.told(&["convert", "x.epd", "-o", "x.plain"]);
-    let text = String::from_utf8(bench.bytes("x.plain")).unwrap();
+    bench.told("convert x.epd -o x.plain");
+    let text = bench.text("x.plain");
     assert!(text.starts_with("fen 8/8/8/8/3k4/8/8/K6R w - - 95 90\n"), "{text}");
-    let told = bench.told(&["convert", "x.plain", "-o", "again.epd"]);
+    let told = bench.told("convert x.plain -o again.epd");
     assert_eq!((bench.bytes("again.epd"), &told["losses"]["clocks"]), (bench.bytes("x.epd"), &0.into()));
     bench.write("bad.epd", "8/8/8/8/3k4/8/8/K6R w - - hmvc many; c9 \"1/2-1/2\";\n");
-    let error = bench.refuse(&["bad.epd"], "", 1);
-    assert!(
-        error.contains("bad.epd:1: the operation hmvc or fmvn has no whole number that a FEN could have"),
-        "{error}"
-    );
+    let why = "bad.epd:1: the operation hmvc or fmvn has no whole number that a FEN could have";
+    bench.refuse_with("bad.epd", 1, why);
 }

@@ -1,14 +1,13 @@
 //! The rules of `gputexel extract`, each on small synthetic games.
 
-use crate::common::program::{Bench, GAME, pgn, positions, results};
-use serde_json::Value;
+use crate::common::prelude::*;
 
 /// Captures are made at plies 6, 8, 9 and 11; White is in check at 12, and mated at 14.
 const MATE: &str = "1. e4 e5 2. Nf3 Nc6 3. Bc4 Nd4 4. Nxe5 Qg5 5. Nxf7 Qxg2 6. Rf1 Qxe4+ 7. Be2 Nf3#";
 
 /// Returns the counts left out of the first source, and the number of positions kept.
-fn left_out(bench: &Bench, args: &[&str]) -> (Value, usize) {
-    let (report, data) = bench.extract(args, "");
+fn left_out(bench: &Bench, args: impl Words) -> (Value, usize) {
+    let (report, data) = bench.extract(args);
     (report["sources"][0]["left_out"].clone(), data.len())
 }
 
@@ -20,19 +19,19 @@ fn count(reasons: &Value, label: &str) -> u64 {
 fn neighborhoods_reach_back_only() {
     let bench = Bench::new();
     bench.write("g.pgn", pgn("", MATE, "0-1"));
-    let run = |args: &[&str]| left_out(&bench, &[&["g.pgn", "--skip-plies", "0"], args].concat());
-    let (reasons, kept) = run(&["--keep-checks", "--keep-captures"]);
+    let run = |args: &str| left_out(&bench, ("g.pgn --skip-plies 0", args));
+    let (reasons, kept) = run("--keep-checks --keep-captures");
     assert_eq!((kept, count(&reasons, "positions of mate or stalemate")), (14, 1));
-    let (reasons, kept) = run(&["--keep-checks", "--keep-captures", "--before-mates", "3"]);
+    let (reasons, kept) = run("--keep-checks --keep-captures --before-mates 3");
     assert_eq!((kept, count(&reasons, "positions shortly before mate")), (11, 3));
-    let (reasons, kept) = run(&["--keep-captures", "--before-checks", "1"]);
+    let (reasons, kept) = run("--keep-captures --before-checks 1");
     assert_eq!(count(&reasons, "positions in check"), 1);
     assert_eq!((kept, count(&reasons, "positions shortly before a check")), (11, 2));
-    let (reasons, kept) = run(&["--keep-checks", "--before-captures", "2"]);
+    let (reasons, kept) = run("--keep-checks --before-captures 2");
     assert_eq!(count(&reasons, "positions before a capture or promotion"), 4);
     assert_eq!((kept, count(&reasons, "positions shortly before a capture or promotion")), (6, 4));
-    let args = ["g.pgn", "--keep-checks", "--keep-captures", "--max-ply", "9", "--skip-plies", "4"];
-    let (reasons, kept) = left_out(&bench, &args);
+    let args = "g.pgn --keep-checks --keep-captures --max-ply 9 --skip-plies 4";
+    let (reasons, kept) = left_out(&bench, args);
     assert_eq!((kept, count(&reasons, "positions of late plies")), (6, 4));
     assert_eq!(count(&reasons, "positions of the first plies"), 4);
 }
@@ -41,9 +40,9 @@ fn neighborhoods_reach_back_only() {
 fn promotions_can_count_as_quiet() {
     let bench = Bench::new();
     bench.write("g.pgn", pgn("[FEN \"7k/4P3/8/8/8/8/8/K7 w - - 0 1\"]\n", "1. e8=Q+ Kg7 2. Ka2 Kf6", "1-0"));
-    assert_eq!(left_out(&bench, &["g.pgn", "--skip-plies", "0"]).1, 3);
-    assert_eq!(left_out(&bench, &["g.pgn", "--skip-plies", "0", "--keep-promotions"]).1, 4);
-    assert_eq!(left_out(&bench, &["g.pgn", "--skip-plies", "0", "--keep-captures"]).1, 4);
+    assert_eq!(left_out(&bench, "g.pgn --skip-plies 0").1, 3);
+    assert_eq!(left_out(&bench, "g.pgn --skip-plies 0 --keep-promotions").1, 4);
+    assert_eq!(left_out(&bench, "g.pgn --skip-plies 0 --keep-captures").1, 4);
 }
 
 #[test]
@@ -57,20 +56,20 @@ fn pieces_and_scores_are_counted() {
     ]
     .map(|(board, cp)| format!("{board} w - - 0 1 | {cp} | 1.0\n"));
     bench.write("a.epd", lines.concat());
-    let kept = |args: &[&str]| left_out(&bench, &[&["a.epd"], args].concat()).1;
-    assert_eq!(kept(&[]), 4);
-    assert_eq!([kept(&["--min-non-pawns", "5"]), kept(&["--min-non-pawns", "4"])], [2, 3]);
-    assert_eq!([kept(&["--min-pieces", "7"]), kept(&["--min-pieces", "5"])], [1, 3]);
-    assert_eq!([kept(&["--max-pieces", "6"]), kept(&["--max-pieces", "5"])], [3, 2]);
-    assert_eq!([kept(&["--max-score", "500"]), kept(&["--max-score", "499"])], [3, 2]);
+    let kept = |args: &str| left_out(&bench, ("a.epd", args)).1;
+    assert_eq!(kept(""), 4);
+    assert_eq!([kept("--min-non-pawns 5"), kept("--min-non-pawns 4")], [2, 3]);
+    assert_eq!([kept("--min-pieces 7"), kept("--min-pieces 5")], [1, 3]);
+    assert_eq!([kept("--max-pieces 6"), kept("--max-pieces 5")], [3, 2]);
+    assert_eq!([kept("--max-score 500"), kept("--max-score 499")], [3, 2]);
     let columns: String = lines.iter().map(|line| line.replace(" | ", ",")).collect();
     let unscored = "4k3/8/8/8/8/4P3/8/4K3 w - - 0 1,,0.5\n";
     bench.write("b.epd", format!("fen,score,result\n{columns}{unscored}"));
-    let kept = |args: &[&str]| left_out(&bench, &[&["b.epd"], args].concat());
-    assert_eq!(kept(&["--max-score", "499"]).1, 3);
-    let (reasons, number) = kept(&["--max-score", "499", "--require-score"]);
+    let kept = |args: &str| left_out(&bench, ("b.epd", args));
+    assert_eq!(kept("--max-score 499").1, 3);
+    let (reasons, number) = kept("--max-score 499 --require-score");
     assert_eq!((number, count(&reasons, "positions without a score")), (2, 1));
-    assert_eq!(kept(&["--no-draws"]).1, 4);
+    assert_eq!(kept("--no-draws").1, 4);
 }
 
 #[test]
@@ -92,21 +91,20 @@ fn tags_choose_games() {
     .map(|tags| pgn(tags, GAME, "1-0"))
     .collect();
     bench.write("g.pgn", text);
-    let games = |args: &[&str]| {
-        let (report, _) = bench.extract(&[&["g.pgn", "--duplicates", "keep"], args].concat(), "");
-        (report["games"].as_u64().unwrap(), report["sources"][0]["left_out"].clone())
+    let games = |args: &str| {
+        let (report, _) = bench.extract(("g.pgn --duplicates keep", args));
+        (report["games"].u64(), report["sources"][0]["left_out"].clone())
     };
-    assert_eq!(games(&[]).0, 5);
-    let (number, reasons) = games(&["--min-elo", "2400"]);
-    assert_eq!(number, 2);
-    assert_eq!(count(&reasons, "games of players outside the Elo range"), 1);
+    assert_eq!(games("").0, 5);
+    let (number, reasons) = games("--min-elo 2400");
+    assert_eq!((number, count(&reasons, "games of players outside the Elo range")), (2, 1));
     assert_eq!(count(&reasons, "games without the Elo of both players"), 2);
-    assert_eq!(games(&["--min-elo", "2000", "--max-elo", "2600"]).0, 2);
-    let (number, reasons) = games(&["--min-time", "420"]);
+    assert_eq!(games("--min-elo 2000 --max-elo 2600").0, 2);
+    let (number, reasons) = games("--min-time 420");
     assert_eq!((number, count(&reasons, "games with other time controls")), (2, 1));
     assert_eq!(count(&reasons, "games without a readable time control"), 2);
-    assert_eq!(games(&["--max-time", "420"]).0, 2);
-    let (number, reasons) = games(&["--termination", "normal"]);
+    assert_eq!(games("--max-time 420").0, 2);
+    let (number, reasons) = games("--termination normal");
     assert_eq!((number, count(&reasons, "games that did not end normally")), (3, 2));
 }
 
@@ -117,10 +115,10 @@ fn book_moves_are_left_out() {
         "g.pgn",
         pgn("", "1. e4 {book} e5 { book, x=1 } 2. Nf3 {+0.3/9} Nc6 {out of book} 3. Bb5", "1-0"),
     );
-    let args = ["g.pgn", "--skip-plies", "0", "--no-book"];
-    let (reasons, kept) = left_out(&bench, &args);
+    let args = "g.pgn --skip-plies 0 --no-book";
+    let (reasons, kept) = left_out(&bench, args);
     assert_eq!((kept, count(&reasons, "positions before a book move")), (4, 2));
-    assert_eq!(left_out(&bench, &["g.pgn", "--skip-plies", "0", "--no-book=false"]).1, 6);
+    assert_eq!(left_out(&bench, "g.pgn --skip-plies 0 --no-book=false").1, 6);
 }
 
 /// Returns games of pawn and knight moves, all different.
@@ -150,32 +148,30 @@ fn rows(data: &gputexel::dataset::Dataset) -> Vec<Row> {
 fn samples_by_game_depend_on_seed_and_game_alone() {
     let bench = Bench::new();
     bench.write("g.pgn", walks(200));
-    let run = |args: &[&str]| {
-        bench.extract(&[&["g.pgn", "--duplicates=keep", "--skip-plies=0"], args].concat(), "")
-    };
-    let (report, data) = run(&["--per-game", "3"]);
+    let run = |args: &str| bench.extract(("g.pgn --duplicates=keep --skip-plies=0", args));
+    let (report, data) = run("--per-game 3");
     assert_eq!((data.len(), report["games"].as_u64()), (600, Some(200)));
     let removed = count(&report["sources"][0]["left_out"], "positions beyond the sample of a game");
     assert_eq!(removed, 200 * 12);
-    let again = rows(&run(&["--per-game", "3", "--threads", "7"]).1);
+    let again = rows(&run("--per-game 3 --threads 7").1);
     assert_eq!(rows(&data), again);
-    assert_ne!(rows(&run(&["--per-game", "3", "--seed", "2"]).1), again);
+    assert_ne!(rows(&run("--per-game 3 --seed 2").1), again);
     // A game yields the same positions at another place in another file.
     let games = walks(200);
     let at = games.match_indices("[Event").nth(150).unwrap().0;
     bench.write("tail.pgn", format!("{}{}", "\n".repeat(3), &games[at..]));
-    let (_, tail) = bench.extract(&["tail.pgn", "--duplicates=keep", "--skip-plies=0", "--per-game=3"], "");
+    let (_, tail) = bench.extract("tail.pgn --duplicates=keep --skip-plies=0 --per-game=3");
     let boards = |rows: Vec<Row>| rows.into_iter().map(|row| row.2).collect::<Vec<_>>();
     assert_eq!(boards(rows(&tail)), boards(again[450..].to_vec()));
     // All plies are drawn about equally often.
-    let (_, many) = run(&["--per-game", "5"]);
-    let initial = boards(rows(&run(&[]).1))[0].clone();
+    let (_, many) = run("--per-game 5");
+    let initial = boards(rows(&run("").1))[0].clone();
     let first = boards(rows(&many)).iter().filter(|board| **board == initial).count();
     assert!((40..=95).contains(&first), "{first} of 200 at 5 in 15");
     // A share keeps approximately its share.
-    let (_, share) = run(&["--share", "0.25"]);
+    let (_, share) = run("--share 0.25");
     assert!((650..=850).contains(&share.len()), "{} of 3000", share.len());
-    assert_eq!(rows(&share), rows(&run(&["--share", "0.25", "--threads", "3"]).1));
+    assert_eq!(rows(&share), rows(&run("--share 0.25 --threads 3").1));
 }
 
 #[test]
@@ -184,15 +180,14 @@ fn samples_of_everything_are_exact() {
     let bench = Bench::new();
     bench.write("a.pgn", walks(100));
     bench.write("b.pgn", walks(160));
-    let run = |args: &[&str]| bench.extract(&[&["a.pgn", "b.pgn", "--skip-plies=0"], args].concat(), "");
-    let (whole, all) = run(&[]);
-    let (report, data) = run(&["--sample", "77"]);
+    let run = |args: &str| bench.extract(("a.pgn b.pgn --skip-plies=0", args));
+    let (whole, all) = run("");
+    let (report, data) = run("--sample 77");
     assert_eq!(data.len(), 77);
-    let kept: Vec<u64> =
-        report["sources"].as_array().unwrap().iter().map(|s| s["positions"].as_u64().unwrap()).collect();
+    let kept: Vec<u64> = report["sources"].list().iter().map(|s| s["positions"].u64()).collect();
     assert_eq!(kept.iter().sum::<u64>(), 77);
-    for source in report["sources"].as_array().unwrap() {
-        let steps = source["funnel"].as_array().unwrap();
+    for source in report["sources"].list() {
+        let steps = source["funnel"].list();
         assert_eq!(steps.last().unwrap()["left"], source["positions"]);
         assert_eq!(steps.last().unwrap()["rule"], "positions not drawn for the sample");
     }
@@ -204,17 +199,12 @@ fn samples_of_everything_are_exact() {
     }
     let numbers: Vec<u32> = (0..data.len()).map(|n| data.game(n)).collect();
     assert!(numbers[0] == 0 && numbers.windows(2).all(|pair| pair[1] == pair[0] || pair[1] == pair[0] + 1));
-    assert_eq!(report["games"].as_u64().unwrap(), u64::from(numbers[76]) + 1);
+    assert_eq!(report["games"].u64(), u64::from(numbers[76]) + 1);
     let results = &report["results"];
-    assert_eq!(
-        results["white"].as_u64().unwrap()
-            + results["draws"].as_u64().unwrap()
-            + results["black"].as_u64().unwrap(),
-        77
-    );
-    assert_eq!(rows(&data), rows(&run(&["--sample", "77", "--threads", "5"]).1));
-    assert_ne!(rows(&data), rows(&run(&["--sample", "77", "--seed", "9"]).1));
-    assert_eq!(whole["positions"], run(&["--sample", "1000000"]).0["positions"]);
+    assert_eq!(results["white"].u64() + results["draws"].u64() + results["black"].u64(), 77);
+    assert_eq!(rows(&data), rows(&run("--sample 77 --threads 5").1));
+    assert_ne!(rows(&data), rows(&run("--sample 77 --seed 9").1));
+    assert_eq!(whole["positions"], run("--sample 1000000").0["positions"]);
 }
 
 #[test]
@@ -226,18 +216,18 @@ fn duplicates_are_kept_dropped_or_averaged() {
         [pgn("", "1. e4 e5 2. Nf3", "1/2-1/2"), pgn("", long, "1-0"), pgn("", "1. e4 e5 2. Nc3", "0-1")]
             .concat(),
     );
-    let run = |args: &[&str]| bench.extract(&[&["g.pgn", "--skip-plies=0"], args].concat(), "");
-    assert_eq!(results(&run(&["--duplicates=keep"]).1).len(), 4 + 7 + 4);
-    assert_eq!(results(&run(&[]).1), [0.5, 0.5, 0.5, 0.5, 1.0, 1.0, 1.0, 0.0]);
-    let (report, data) = run(&["--duplicates", "average"]);
+    let run = |args: &str| bench.extract(("g.pgn --skip-plies=0", args));
+    assert_eq!(results(&run("--duplicates=keep").1).len(), 4 + 7 + 4);
+    assert_eq!(results(&run("").1), [0.5, 0.5, 0.5, 0.5, 1.0, 1.0, 1.0, 0.0]);
+    let (report, data) = run("--duplicates average");
     assert_eq!(results(&data), [0.5, 0.5, 0.5, 0.75, 1.0, 1.0, 1.0, 0.0]);
     let weights: Vec<f32> = (0..data.len()).map(|n| data.row(n).weight).collect();
     assert_eq!(weights, [3.0, 3.0, 3.0, 2.0, 1.0, 1.0, 1.0, 1.0]);
     assert_eq!(count(&report["sources"][0]["left_out"], "positions merged with an earlier one"), 7);
     assert_eq!(report["results"]["other"], 1);
     // A drawn first occurrence shadows the decided ones behind it; averages forget it.
-    assert_eq!(results(&run(&["--no-draws"]).1), [1.0, 1.0, 1.0, 0.0]);
-    let (_, data) = run(&["--no-draws", "--duplicates=average"]);
+    assert_eq!(results(&run("--no-draws").1), [1.0, 1.0, 1.0, 0.0]);
+    let (_, data) = run("--no-draws --duplicates=average");
     assert_eq!(results(&data), [0.5, 0.5, 0.5, 1.0, 1.0, 1.0, 1.0, 0.0]);
 }
 
@@ -254,8 +244,7 @@ fn balances_phases() {
         .collect();
     bench.write("p.epd", text);
     for intervals in ["", "=2", "=25"] {
-        let (_, data) =
-            bench.extract(&["p.epd", &format!("--balance-phases{intervals}"), "--keep-checks"], "");
+        let (_, data) = bench.extract(&["p.epd", &format!("--balance-phases{intervals}"), "--keep-checks"]);
         let mut sums = std::collections::BTreeMap::new();
         for n in 0..data.len() {
             *sums.entry(data.phases()[n] > 5).or_insert(0.0) += f64::from(data.row(n).weight);
@@ -274,8 +263,8 @@ fn keeps_broken_games_up_to_the_error_or_drops_them() {
     let text =
         [pgn("", GAME, "1-0"), pgn("", &GAME.replace("9. h3", "9. Qh7"), "1-0"), pgn("", GAME, "*")].concat();
     bench.write("games.pgn", text);
-    let args = ["games.pgn", "--duplicates", "keep", "--skip-plies", "0", "--max-bad-share", "0.5"];
-    let (report, data) = bench.extract(&args, "");
+    let args = "games.pgn --duplicates keep --skip-plies 0 --max-bad-share 0.5";
+    let (report, data) = bench.extract(args);
     assert_eq!(data.len(), 19 + 16);
     assert_eq!(
         report["sources"][0]["skipped_games"],
@@ -284,26 +273,24 @@ fn keeps_broken_games_up_to_the_error_or_drops_them() {
             "games.pgn: game 3 (line 11): no result",
         ])
     );
-    let (report, data) =
-        bench.extract(&[&args[..], &["--illegal", "drop", "--list-skipped", "s.txt"]].concat(), "");
+    let (report, data) = bench.extract((args, "--illegal drop --list-skipped s.txt"));
     assert_eq!(data.len(), 19);
     let source = &report["sources"][0];
     assert_eq!(count(&source["left_out"], "games with a part that cannot be played"), 1);
     assert_eq!(
-        String::from_utf8(bench.bytes("s.txt")).unwrap(),
+        bench.text("s.txt"),
         "games.pgn: game 2 (line 9): illegal move 'Qh7'; left out\ngames.pgn: game 3 (line 11): no result\n"
     );
-    let err = bench.refuse(&["games.pgn", "--list-skipped", "s.txt"], "", 2);
-    assert!(err.contains("s.txt: exists; use --force"), "{err}");
+    bench.refuse_with("games.pgn --list-skipped s.txt", 2, "s.txt: exists; use --force");
     // Many are counted, and all are listed on request, including those left out by choice.
     bench.write("many.pgn", pgn("", GAME, "1-0") + &pgn("[WhiteElo \"100\"]\n", GAME, "*").repeat(50));
-    let (report, _) = bench.extract(&["many.pgn"], "");
+    let (report, _) = bench.extract("many.pgn");
     let source = &report["sources"][0];
-    assert_eq!(source["skipped_games"].as_array().unwrap().len(), 20);
+    assert_eq!(source["skipped_games"].list().len(), 20);
     assert_eq!(source["skipped_games_unnamed"], 30);
-    bench.extract(&["many.pgn", "--list-skipped", "s.txt"], "");
-    assert_eq!(String::from_utf8(bench.bytes("s.txt")).unwrap().lines().count(), 50);
-    let (_, text, _) = bench.run(&["extract", "many.pgn", "-o", "t.bin"], "");
+    bench.extract("many.pgn --list-skipped s.txt");
+    assert_eq!(bench.text("s.txt").lines().count(), 50);
+    let (_, text, _) = bench.run("extract many.pgn -o t.bin");
     assert!(text.contains("and 30 more games left out or truncated; --list-skipped lists all"), "{text}");
 }
 
@@ -311,17 +298,15 @@ fn keeps_broken_games_up_to_the_error_or_drops_them() {
 fn counts_of_left_out_positions_add_up() {
     let bench = Bench::new();
     bench.write("g.pgn", walks(50) + &pgn("", MATE, "0-1"));
-    let (report, data) =
-        bench.extract(&["g.pgn", "--share", "0.7", "--no-draws", "--before-captures", "2"], "");
+    let (report, data) = bench.extract("g.pgn --share 0.7 --no-draws --before-captures 2");
     let source = &report["sources"][0];
-    let mut left = source["positions_read"].as_u64().unwrap();
-    for step in source["funnel"].as_array().unwrap() {
-        left -= step["removed"].as_u64().unwrap();
+    let mut left = source["positions_read"].u64();
+    for step in source["funnel"].list() {
+        left -= step["removed"].u64();
         assert_eq!(step["left"], left);
     }
     assert_eq!(left as usize, data.len());
-    let rules: Vec<&str> =
-        source["funnel"].as_array().unwrap().iter().map(|s| s["rule"].as_str().unwrap()).collect();
+    let rules: Vec<&str> = source["funnel"].list().iter().map(|s| s["rule"].str()).collect();
     let place =
         |rule: &str| rules.iter().position(|r| *r == rule).unwrap_or_else(|| panic!("{rule}: {rules:?}"));
     assert!(place("positions of the first plies") < place("positions before a capture or promotion"));
@@ -333,7 +318,7 @@ fn counts_of_left_out_positions_add_up() {
 fn presets_are_recorded_and_can_be_overridden() {
     let bench = Bench::new();
     bench.write("g.pgn", pgn("", MATE, "0-1") + &pgn("", GAME, "1-0"));
-    let recorded = |args: &[&str]| bench.extract(&[&["g.pgn"], args].concat(), "").0["selection"].clone();
+    let recorded = |args: &[&str]| bench.extract(("g.pgn", args)).0["selection"].clone();
     let common = serde_json::json!({
         "preset": "capt", "skip_plies": "0", "keep_checks": "false", "before_checks": "5", "before_mates": "5",
         "keep_captures": "true", "keep_promotions": "true", "keep_duplicates": "true", "resolve": "depth1",
@@ -369,20 +354,10 @@ fn presets_are_recorded_and_can_be_overridden() {
             (Some("3"), Some("32"))
         );
     }
-    let changed = recorded(&[
-        "--preset",
-        "nodraw",
-        "--no-draws=false",
-        "--duplicates",
-        "average",
-        "--before-checks",
-        "2",
-        "--resolve",
-        "none",
-        "--skip-plies",
-        "6",
-        "--keep-captures=false",
-    ]);
+    let changed = recorded(
+        &"--preset nodraw --no-draws=false --duplicates average --before-checks 2 --resolve none --skip-plies 6 \
+          --keep-captures=false".words(),
+    );
     for (name, value) in [
         ("before_checks", "2"),
         ("skip_plies", "6"),
@@ -392,7 +367,7 @@ fn presets_are_recorded_and_can_be_overridden() {
         assert_eq!(changed[name], value, "{name}");
     }
     assert!(changed.get("no_draws").is_none() && changed.get("resolve").is_none());
-    let (_, out, _) = bench.run(&["info", "out.bin"], "");
+    let (_, out, _) = bench.run("info out.bin");
     assert!(out.contains("preset nodraw"), "{out}");
 }
 
@@ -400,11 +375,11 @@ fn presets_are_recorded_and_can_be_overridden() {
 fn reports_rules_that_need_games() {
     let bench = Bench::new();
     bench.write("a.epd", "4k3/8/8/8/8/8/4P3/4K3 w - - [1.0]\n4k3/8/8/8/8/8/4P3/4K3 w - - [1.0]\n");
-    let (report, data) = bench.extract(&["a.epd", "--preset", "unique"], "");
+    let (report, data) = bench.extract("a.epd --preset unique");
     assert_eq!(data.len(), 1);
     let warnings = report["sources"][0]["warnings"].to_string();
     assert!(warnings.contains("these rules do not apply: before_checks, before_mates"), "{warnings}");
-    assert!(!bench.extract(&["a.epd"], "").0["sources"][0]["warnings"].to_string().contains("do not apply"));
+    assert!(!bench.extract("a.epd").0["sources"][0]["warnings"].to_string().contains("do not apply"));
 }
 
 #[test]
@@ -415,15 +390,15 @@ fn quiescence_filters_and_resolves() {
         "q.epd",
         "4k3/8/8/3q4/4P3/8/8/4K3 w - - [1.0]\n4k3/8/2p5/3p4/4P3/8/8/4K3 w - - [1.0]\n4k3/8/8/8/8/8/4P3/4K3 w - - [1.0]\n",
     );
-    let kept = |args: &[&str]| left_out(&bench, &[&["q.epd"], args].concat()).1;
-    assert_eq!([kept(&["--quiescence-margin", "0"]), kept(&["--quiescence-margin", "899"])], [2, 2]);
-    assert_eq!(kept(&["--quiescence-margin", "900"]), 3);
-    let (_, data) = bench.extract(&["q.epd", "--resolve", "quiescence"], "");
+    let kept = |args: &str| left_out(&bench, ("q.epd", args)).1;
+    assert_eq!([kept("--quiescence-margin 0"), kept("--quiescence-margin 899")], [2, 2]);
+    assert_eq!(kept("--quiescence-margin 900"), 3);
+    let (_, data) = bench.extract("q.epd --resolve quiescence");
     let pieces: Vec<usize> = (0..3).map(|n| data.row(n).entry_count()).collect();
     assert_eq!(pieces, [3, 5, 3]);
-    let (_, data) = bench.extract(&["q.epd", "--resolve", "depth1"], "");
+    let (_, data) = bench.extract("q.epd --resolve depth1");
     assert_eq!(data.row(0).entry_count(), 3);
-    assert_eq!(kept(&["--quiescence-margin", "0", "--params", "material:100,1,1,1,1"]), 2);
+    assert_eq!(kept("--quiescence-margin 0 --params material:100,1,1,1,1"), 2);
 }
 
 #[test]
@@ -453,11 +428,9 @@ fn contradictions_are_refused_in_one_line() {
         (&["--illegal", "maybe"], "illegal 'maybe'"),
         (&["--resolve", "deep"], "resolve 'deep'"),
     ] {
-        let err = bench.refuse(&[&["g.pgn"], args].concat(), "", 2);
-        assert!(err.contains(text), "{args:?}: {err}");
+        bench.refuse_with(("g.pgn", args), 2, text);
     }
-    let (code, _, _) =
-        bench.run(&["extract", "g.pgn", "-o", "x", "--keep-checks", "--before-checks", "3"], "");
+    let (code, _, _) = bench.run("extract g.pgn -o x --keep-checks --before-checks 3");
     assert_eq!(code, 2);
 }
 
@@ -465,13 +438,12 @@ fn contradictions_are_refused_in_one_line() {
 fn names_unsupported_files() {
     let bench = Bench::new();
     bench.write("games.pgn", b"PK\x03\x04\x14\x00\x00\x00\x08\x00rest of an archive".as_slice());
-    let err = bench.refuse(&["games.pgn"], "", 1);
-    assert!(err.contains("the zip archive has no directory at its end"), "{err}");
+    bench.refuse_with("games.pgn", 1, "the zip archive has no directory at its end");
 }
 
 /// Returns the peak memory of the program for arguments, in MiB; it may fail, but not panic.
 #[cfg(target_os = "linux")]
-fn peak_mib(bench: &Bench, args: &[&str]) -> (u64, String) {
+fn peak_mib(bench: &Bench, args: impl Words) -> (u64, String) {
     let mut child = bench.spawn(args);
     let status = format!("/proc/{}/status", child.id());
     let mut peak = 0;

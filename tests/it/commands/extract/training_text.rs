@@ -1,8 +1,6 @@
 //! `gputexel extract` on training data in text: Stockfish's plain format and evaluations of Lichess.
 
-use serde_json::json;
-
-use crate::common::program::{Bench, positions, results, shared, tensors};
+use crate::common::prelude::*;
 
 /// Returns games of two plies as plain text, each with its result for White.
 fn plain(games: usize) -> String {
@@ -27,8 +25,8 @@ fn plain_text_is_read_as_games() {
     let games = 400;
     let text = plain(games);
     bench.write("x.plain", &text);
-    let all = ["--keep-checks", "--keep-captures", "--skip-plies", "0", "--keep-duplicates"];
-    let (report, data) = bench.extract(&[&["x.plain"], &all[..]].concat(), "");
+    let all = "--keep-checks --keep-captures --skip-plies 0 --keep-duplicates";
+    let (report, data) = bench.extract(("x.plain", all));
     let source = &report["sources"][0];
     assert_eq!((&source["format"], &source["verdict"]), (&"plain".into(), &"agree".into()), "{source}");
     assert_eq!((report["games"].as_u64(), data.len()), (Some(games as u64), 2 * games));
@@ -36,22 +34,21 @@ fn plain_text_is_read_as_games() {
     let wanted = tensors(&bench.path("out.bin"));
     // Through standard input, compressed and as a member of an archive, with any number of threads.
     let packed = zstd::encode_all(text.as_bytes(), 1).unwrap();
-    bench.extract(&[&["-", "--threads", "3"], &all[..]].concat(), packed);
+    bench.extract_from(("- --threads 3", all), packed);
     assert_eq!(tensors(&bench.path("out.bin")), wanted);
     // Chunks end between games wherever their bytes fall.
     bench.write("long.plain", text.repeat(15));
-    let (report, _) = bench.extract(&[&["long.plain"], &all[..]].concat(), "");
+    let (report, _) = bench.extract(("long.plain", all));
     assert_eq!(report["games"].as_u64(), Some(15 * games as u64));
     // If truncated, one record is left out and reported.
     bench.write("cut.plain", &text[..text.len() - 2]);
-    let (report, data) = bench.extract(&[&["cut.plain"], &all[..]].concat(), "");
+    let (report, data) = bench.extract(("cut.plain", all));
     let last = text.matches('\n').count() - 5;
     let told = format!("cut.plain:{last}: the last record does not end with e");
-    assert!(report["sources"][0]["complaints"][0].as_str().unwrap().starts_with(&told), "{report}");
+    assert!(report["sources"][0]["complaints"][0].str().starts_with(&told), "{report}");
     assert_eq!(data.len(), 2 * games - 1);
     bench.write("bad.plain", text.replace("score 12", "score twelve"));
-    let error = bench.refuse(&["bad.plain"], "", 1);
-    assert!(error.contains("the score 'twelve' cannot be read"), "{error}");
+    bench.refuse_with("bad.plain", 1, "the score 'twelve' cannot be read");
 }
 
 fn evaluations(count: usize) -> String {
@@ -70,10 +67,8 @@ fn evaluations(count: usize) -> String {
 fn evaluations_of_lichess_are_targets() {
     let bench = Bench::new();
     bench.write("x.jsonl", evaluations(700));
-    assert!(
-        bench.refuse(&["x.jsonl"], "", 1).contains("no results; --target score takes the scores instead")
-    );
-    let (report, data) = bench.extract(&["x.jsonl", "--target", "score"], "");
+    bench.refuse_with("x.jsonl", 1, "no results; --target score takes the scores instead");
+    let (report, data) = bench.extract("x.jsonl --target score");
     assert_eq!(
         (&report["selection"]["target"], &report["selection"]["target_k"]),
         (&"score".into(), &"1".into())
@@ -89,31 +84,27 @@ fn evaluations_of_lichess_are_targets() {
             .all(|(i, (got, (_, _, r)))| (got - wanted(i, r, k)).abs() < 1e-6)
     };
     assert!(data.len() == 700 && close(&results(&data), 1.0));
-    let (_, data) = bench.extract(&["x.jsonl", "--target", "score", "--target-k", "0.5"], "");
+    let (_, data) = bench.extract("x.jsonl --target score --target-k 0.5");
     assert!(close(&results(&data), 0.5));
-    let (code, out, _) = bench.run(&["info", "out.bin"], "");
+    let (code, out, _) = bench.run("info out.bin");
     assert!(code == 0 && out.contains("target score, target_k 0.5"), "{out}");
     // Positions without a score are counted; bad lines are reported.
     let line = "{\"fen\": \"4k3/8/8/8/8/8/4P3/4K3 w - -\", \"evals\": []}\n{\"fen\": 1}\n";
     bench.write("y.jsonl", evaluations(100) + line);
-    let (report, data) = bench.extract(&["y.jsonl", "--target", "score"], "");
+    let (report, data) = bench.extract("y.jsonl --target score");
     let source = &report["sources"][0];
     assert_eq!((data.len(), &source["left_out"]["positions without a score"]), (100, &1.into()));
-    assert!(
-        source["complaints"][0].as_str().unwrap().starts_with("y.jsonl:102: no JSON of an evaluation"),
-        "{source}"
-    );
+    assert!(source["complaints"][0].str().starts_with("y.jsonl:102: no JSON of an evaluation"), "{source}");
     for (args, part) in [
-        (&["--target", "points"][..], "--target points: expected result or score"),
-        (&["--target-k", "2"], "--target-k 2: is only for the target score"),
-        (&["--target", "score", "--target-k", "0"], "--target-k 0: must be a positive number"),
-        (&["--target", "score", "--no-draws"], "--no-draws: leaves out drawn games"),
+        ("--target points", "--target points: expected result or score"),
+        ("--target-k 2", "--target-k 2: is only for the target score"),
+        ("--target score --target-k 0", "--target-k 0: must be a positive number"),
+        ("--target score --no-draws", "--no-draws: leaves out drawn games"),
     ] {
-        let error = bench.refuse(&[&["x.jsonl"], args].concat(), "", 2);
-        assert!(error.contains(part), "{error}");
+        bench.refuse_with(("x.jsonl", args), 2, part);
     }
     if let Some(path) = shared("training/lichess-eval.jsonl") {
-        let (report, _) = bench.extract(&[path.to_str().unwrap(), "--target", "score"], "");
+        let (report, _) = bench.extract(&[path.to_str().unwrap(), "--target", "score"]);
         assert_eq!(report["positions"], 1);
     }
 }
@@ -124,7 +115,7 @@ fn scores_of_other_formats_can_be_targets() {
     let text: String =
         positions(300).iter().map(|(b, t, r)| format!("{b} {t} - - | 100 | {r:.1}\n")).collect();
     bench.write("x.epd", text);
-    let (_, data) = bench.extract(&["x.epd", "--target", "score", "--score-pov", "white"], "");
+    let (_, data) = bench.extract("x.epd --target score --score-pov white");
     let wanted = (1.0 / (1.0 + 10f64.powf(-0.25))) as f32;
     assert!(data.len() == 300 && results(&data).iter().all(|result| (result - wanted).abs() < 1e-6));
 }

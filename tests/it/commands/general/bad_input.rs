@@ -2,12 +2,7 @@
 //! half-written.
 #![cfg(unix)]
 
-use crate::common::program::{Bench, assert_one_line, positions};
-use crate::common::requirement;
-use gputexel::chess::PhaseSettings;
-use gputexel::dataset::{self, DatasetWriter, ImportedPosition, Metadata, PositionLabels};
-use gputexel::model::{Feature, FeatureKind, FeatureSet, Imported};
-use serde_json::{Value, json};
+use crate::common::prelude::*;
 
 fn bench() -> Bench {
     let bench = Bench::new();
@@ -16,9 +11,9 @@ fn bench() -> Bench {
 }
 
 /// Runs `tune d.bin --out r` with flags, which must fail and leave no folder.
-fn refuse(bench: &Bench, flags: &[&str], code: i32) -> String {
-    let err = bench.fails(&[&["tune", "d.bin", "--out", "r", "--backend", "cpu"], flags].concat(), code);
-    assert!(!bench.path("r").exists(), "{flags:?} left a folder");
+fn refuse(bench: &Bench, flags: impl Words, code: i32) -> String {
+    let err = bench.fails(("tune d.bin --out r --backend cpu", &flags), code);
+    assert!(!bench.path("r").exists(), "{:?} left a folder", flags.words());
     err
 }
 
@@ -32,32 +27,31 @@ fn reports_damaged_datasets() {
     let tensors =
         [("a", safetensors::tensor::TensorView::new(safetensors::Dtype::F32, vec![1], &[0; 4]).unwrap())];
     let foreign = safetensors::serialize(tensors, None).unwrap();
-    bench.tune(&["d.bin", "--out", "good", "--epochs", "1"]);
+    bench.tune("d.bin --out good --epochs 1");
     for (what, bytes) in
         [("half", &whole[..whole.len() / 2]), ("flipped", &flipped[..]), ("foreign", &foreign[..])]
     {
         bench.write("d.bin", bytes);
-        let err = refuse(&bench, &[], 1);
+        let err = refuse(&bench, "", 1);
         assert!(err.starts_with("gputexel: d.bin: "), "{what}: {err}");
-        let err = bench.fails(&["eval", "d.bin", "good/params.json"], 1);
+        let err = bench.fails("eval d.bin good/params.json", 1);
         assert!(err.starts_with("gputexel: d.bin: "), "{what}: {err}");
     }
     // A changed number is detected by the checksum.
     bench.write("d.bin", flipped);
-    assert!(refuse(&bench, &[], 1).contains("checksum"));
+    assert!(refuse(&bench, "", 1).contains("checksum"));
     bench.write("d.bin", whole);
-    bench.tune(&["d.bin", "--out", "r", "--epochs", "1"]);
+    bench.tune("d.bin --out r --epochs 1");
 }
 
 #[test]
 fn a_dataset_without_positions_is_refused() {
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 0, 1);
-    assert!(dataset::read(&bench.path("d.bin")).unwrap().is_empty());
-    assert!(refuse(&bench, &[], 1).contains("d.bin: contains no positions"));
+    assert!(bench.read("d.bin").is_empty());
+    assert!(refuse(&bench, "", 1).contains("d.bin: contains no positions"));
     bench.write("empty.epd", "");
-    let err = bench.fails(&["tune", "empty.epd", "--out", "r", "--backend", "cpu"], 1);
-    assert!(err.contains("empty.epd"), "{err}");
+    bench.fails_with("tune empty.epd --out r --backend cpu", 1, "empty.epd");
     assert!(!bench.path("r").exists());
 }
 
@@ -88,51 +82,49 @@ fn numbers_out_of_range_are_refused() {
     for (flag, before, values) in cases {
         for value in values {
             // As one word, and as two if the value cannot be taken for a flag.
-            let err = refuse(&bench, &[before, &[&format!("{flag}={value}")]].concat(), 2);
+            let err = refuse(&bench, (before, [&*format!("{flag}={value}")]), 2);
             if *value != "-inf" {
-                assert_eq!(refuse(&bench, &[before, &[flag, value]].concat(), 2), err);
+                assert_eq!(refuse(&bench, (before, &[flag, value]), 2), err);
             }
         }
     }
     // Also within a list.
-    refuse(&bench, &["--optimizer", "adam", "--learning-rate", "1,nan,2"], 2);
+    refuse(&bench, "--optimizer adam --learning-rate 1,nan,2", 2);
     for value in ["nan,300,300,500,900", "inf,300,300,500,900", "1,2,3,4", "1,2,3,4,5,6", "1,2,3,4,x", ""] {
         let prior = format!("material:{value}");
         assert!(refuse(&bench, &["--prior", &prior], 2).contains(&prior));
     }
     for flags in [
-        &["--epochs", "0"][..],
-        &["--window", "0"],
-        &["--patience", "0"],
-        &["--batches", "0"],
-        &["--batches", "1501"],
-        &["--batches", "1000000000000"],
-        &["--threads", "0"],
-        &["--loss", "power:nan"],
-        &["--loss", "power:0.5"],
-        &["--loss", "cubic"],
-        &["--schedule", "step:nan:3"],
-        &["--schedule", "sine"],
-        &["--optimizer", "sgd"],
-        &["--optimizer", "gauss-newton", "--learning-rate", "1"],
-        &["--optimizer", "gauss-newton", "--loss", "power:1"],
-        &["--optimizer", "adam", "--damping", "1"],
-        &["--l2", "1,2"],
-        &["--backend", "abacus"],
-        &["--board", "bishops"],
+        "--epochs 0",
+        "--window 0",
+        "--patience 0",
+        "--batches 0",
+        "--batches 1501",
+        "--batches 1000000000000",
+        "--threads 0",
+        "--loss power:nan",
+        "--loss power:0.5",
+        "--loss cubic",
+        "--schedule step:nan:3",
+        "--schedule sine",
+        "--optimizer sgd",
+        "--optimizer gauss-newton --learning-rate 1",
+        "--optimizer gauss-newton --loss power:1",
+        "--optimizer adam --damping 1",
+        "--l2 1,2",
+        "--backend abacus",
+        "--board bishops",
     ] {
         // The last of two flags would conflict with the one that chooses the CPU.
-        let backend = if flags[0] == "--backend" { &[][..] } else { &["--backend", "cpu"] };
-        bench.fails(&[&["tune", "d.bin", "--out", "r"], backend, flags].concat(), 2);
-        assert!(!bench.path("r").exists(), "{flags:?}");
+        let backend = if flags.starts_with("--backend") { "" } else { "--backend cpu" };
+        bench.fails(("tune d.bin --out r", (backend, flags)), 2);
+        assert!(!bench.path("r").exists(), "{flags}");
     }
     let rates: Vec<String> = (1..=101).map(|n| n.to_string()).collect();
     let rates = rates.join(",");
     assert!(refuse(&bench, &["--learning-rate", &rates, "--l2", &rates], 2).contains("10201 combinations"));
     // Steps that overflow: a numeric error, and no result.
-    let err = bench
-        .fails(&["-q", "tune", "d.bin", "--out", "r", "--learning-rate", "1e308", "--backend", "cpu"], 1);
-    assert!(err.contains("finite"), "{err}");
+    bench.fails_with("-q tune d.bin --out r --learning-rate 1e308 --backend cpu", 1, "finite");
     assert!(!bench.path("r/params.json").exists());
 }
 
@@ -140,16 +132,16 @@ fn numbers_out_of_range_are_refused() {
 fn unknown_flags_and_missing_arguments_are_usage_errors() {
     let bench = bench();
     for args in [
-        &["tune", "d.bin", "--learn-rate", "1"][..],
-        &["tune"],
-        &["tune", "d.bin", "--epochs", "many"],
-        &["tune", "d.bin", "--k", "1", "--k-e", "1"],
-        &["tune", "d.bin", "--resume", "r"],
-        &["eval", "d.bin"],
-        &["tuna"],
-        &[],
+        "tune d.bin --learn-rate 1",
+        "tune",
+        "tune d.bin --epochs many",
+        "tune d.bin --k 1 --k-e 1",
+        "tune d.bin --resume r",
+        "eval d.bin",
+        "tuna",
+        "",
     ] {
-        let (code, out, err) = bench.run(args, "");
+        let (code, out, err) = bench.run(args);
         assert_eq!((code, out.as_str()), (2, ""), "{args:?}");
         assert!(!err.is_empty() && !err.contains("panicked"), "{err}");
     }
@@ -160,34 +152,31 @@ fn reports_invalid_paths() {
     let bench = bench();
     bench.write("file", "x");
     for out in ["file/r", "file"] {
-        let err = bench.fails(&["tune", "d.bin", "--out", out, "--backend", "cpu"], 1);
-        assert!(err.contains(&format!("{out}: ")), "{err}");
+        bench.fails_with(&["tune", "d.bin", "--out", out, "--backend", "cpu"], 1, format!("{out}: "));
     }
     std::fs::create_dir(bench.path("folder")).unwrap();
     for input in ["none.bin", "none.epd", "file/none.bin", "folder"] {
-        let err = bench.fails(&["tune", input, "--out", "r", "--backend", "cpu"], 1);
-        assert!(err.contains(&format!("{input}: ")), "{err}");
+        bench.fails_with(&["tune", input, "--out", "r", "--backend", "cpu"], 1, format!("{input}: "));
         assert!(!bench.path("r").exists());
     }
-    assert!(refuse(&bench, &["--prior", "none.json"], 1).contains("none.json: "));
+    assert!(refuse(&bench, "--prior none.json", 1).contains("none.json: "));
     // Existing files are not overwritten unless requested.
-    bench.tune(&["d.bin", "--out", "full", "--epochs", "2"]);
+    bench.tune("d.bin --out full --epochs 2");
     let before = bench.bytes("full/params.json");
-    let err = bench.fails(&["tune", "d.bin", "--out", "full", "--backend", "cpu"], 2);
-    assert!(err.contains("full: exists and is not empty") && err.contains("--force"), "{err}");
+    bench.fails_with("tune d.bin --out full --backend cpu", 2, ["full: exists and is not empty", "--force"]);
     assert_eq!(bench.bytes("full/params.json"), before);
-    bench.tune(&["d.bin", "--out", "full", "--epochs", "1", "--force"]);
+    bench.tune("d.bin --out full --epochs 1 --force");
     assert_eq!(bench.metrics("full").len(), 1);
     std::fs::create_dir(bench.path("empty")).unwrap();
-    bench.tune(&["d.bin", "--out", "empty", "--epochs", "1"]);
+    bench.tune("d.bin --out empty --epochs 1");
 }
 
 #[test]
 fn parameter_files_are_checked() {
     let bench = bench();
-    bench.tune(&["d.bin", "--out", "good", "--epochs", "1"]);
+    bench.tune("d.bin --out good --epochs 1");
     let good = bench.json("good/params.json");
-    let text = String::from_utf8(bench.bytes("good/params.json")).unwrap();
+    let text = bench.text("good/params.json");
     let changed = |change: &dyn Fn(&mut Value)| {
         let mut file = good.clone();
         change(&mut file);
@@ -214,14 +203,13 @@ fn parameter_files_are_checked() {
     for (wanted, contents) in cases {
         assert_ne!(contents, text, "{wanted}: nothing was changed");
         bench.write("p.json", contents);
-        for err in [bench.fails(&["eval", "d.bin", "p.json"], 1), refuse(&bench, &["--prior", "p.json"], 1)] {
+        for err in [bench.fails("eval d.bin p.json", 1), refuse(&bench, "--prior p.json", 1)] {
             assert!(err.contains(wanted), "{wanted}: {err}");
         }
     }
     bench.write("p.json", b"\xff\xfe\x00");
-    assert!(bench.fails(&["eval", "d.bin", "p.json"], 1).contains("it is not text"));
-    let err = bench.fails(&["eval", "d.bin", "d.bin"], 1);
-    assert!(err.contains("not a parameter file"), "{err}");
+    bench.fails_with("eval d.bin p.json", 1, "it is not text");
+    bench.fails_with("eval d.bin d.bin", 1, "not a parameter file");
 }
 
 /// A limit on file size simulates a full disk: with its signal ignored, writing fails in the same way. Without `trap`
@@ -229,7 +217,7 @@ fn parameter_files_are_checked() {
 #[test]
 fn full_disk_is_reported_and_leaves_valid_files() {
     let bench = bench();
-    bench.tune(&["d.bin", "--out", "good", "--optimizer", "adam", "--epochs", "200"]);
+    bench.tune("d.bin --out good --optimizer adam --epochs 200");
     let mut failures = Vec::new();
     // In blocks of 512 bytes.
     for blocks in [0, 1, 10, 26, 40, 60, 90] {
@@ -307,12 +295,11 @@ fn unwritable_standard_output_does_not_panic() {
     assert!(err.contains("standard output: No space left"), "{err}");
 }
 
-/// No reader reads an endless file forever or keeps it in memory as a whole.
 #[test]
 #[ignore = "full"]
 fn files_without_end_are_refused_by_every_reader() {
     let bench = bench();
-    bench.tune(&["d.bin", "--out", "good", "--epochs", "1"]);
+    bench.tune("d.bin --out good --epochs 1");
     bench.write("list.txt", "a, int, 10, 0, 20, 2, 0.002\n");
     bench.write("t.txt", "0:1 [1.0]\n");
     bench.write("odd.txt", [vec![b'x'; 5 << 20], b"\n8/8/8/8/8/8/8/K1k5 w - - [0.5]\n".to_vec()].concat());
@@ -398,7 +385,6 @@ fn many_features(bench: &Bench, features: u16) {
     writer.finish(Vec::new(), []).unwrap();
 }
 
-/// Errors whose matrices do not fit are left out with a note; the run still has its result.
 #[test]
 #[ignore = "full"]
 fn skips_errors_that_do_not_fit_in_memory() {
@@ -416,14 +402,9 @@ fn skips_errors_that_do_not_fit_in_memory() {
         assert_one_line(&err);
         assert!(err.contains(why), "{err}");
         let answer: Value = serde_json::from_str(&out).unwrap();
-        assert!(
-            answer["uncertainty"]["left_out"].as_str().unwrap().contains(why),
-            "{}",
-            answer["uncertainty"]
-        );
+        assert!(answer["uncertainty"]["left_out"].str().contains(why), "{}", answer["uncertainty"]);
         let parameters = bench.json("r/params.json");
-        assert_eq!(parameters["parameters"].as_array().unwrap().len(), usize::from(features));
-        let resumed = bench.fails(&["tune", "--resume", "r", "--backend", "cpu"], 2);
-        assert!(resumed.contains("the run is finished"), "{resumed}");
+        assert_eq!(parameters["parameters"].list().len(), usize::from(features));
+        bench.fails_with("tune --resume r --backend cpu", 2, "the run is finished");
     }
 }

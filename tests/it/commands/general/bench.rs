@@ -1,13 +1,8 @@
 //! `gputexel bench`, and the document that collects its reports.
 
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
-use std::path::Path;
-
+use crate::common::prelude::*;
 use gputexel::devices::bench::{BenchReport, MEMBERS};
-
-use crate::common::program::Bench;
-use crate::common::requirement;
+use std::fmt::Write as _;
 
 /// Standard error without warnings about a busy machine, which ours may be.
 fn calm(err: &str) -> String {
@@ -19,9 +14,9 @@ fn calm(err: &str) -> String {
 }
 
 /// Runs `bench` with `--json`; returns the report, and all of standard error.
-fn measured(bench: &Bench, args: &[&str]) -> (serde_json::Value, String) {
-    let (code, out, err) = bench.run(&[&["--json", "bench"], args].concat(), "");
-    assert_eq!((code, calm(&err).as_str()), (0, ""), "{args:?}");
+fn measured(bench: &Bench, args: impl Words) -> (Value, String) {
+    let (code, out, err) = bench.run(("--json bench", &args));
+    assert_eq!((code, calm(&err).as_str()), (0, ""), "{:?}", args.words());
     (serde_json::from_str(&out).unwrap(), err)
 }
 
@@ -29,7 +24,7 @@ fn measured(bench: &Bench, args: &[&str]) -> (serde_json::Value, String) {
 #[ignore = "full"]
 fn the_cpu_is_measured_in_every_cell() {
     let bench = Bench::with_positions(3000, 1);
-    let (report, err) = measured(&bench, &["d.bin", "--device", "cpu", "--seconds", "0.01", "-o", "r.json"]);
+    let (report, err) = measured(&bench, "d.bin --device cpu --seconds 0.01 -o r.json");
     assert_eq!(bench.json("r.json"), report);
     let report: BenchReport = serde_json::from_value(report).unwrap();
     let warnings: String =
@@ -51,22 +46,16 @@ fn the_cpu_is_measured_in_every_cell() {
         }
     }
     // `-` is not a file.
-    let (code, out, err) =
-        bench.run(&["bench", "d.bin", "-q", "--device", "cpu", "--seconds", "0.01", "-o", "-"], "");
+    let (code, out, err) = bench.run("bench d.bin -q --device cpu --seconds 0.01 -o -");
     assert_eq!((code, calm(&err).as_str()), (0, ""));
     assert_eq!(serde_json::from_str::<BenchReport>(&out).unwrap().devices.len(), report.devices.len());
     assert!(!bench.path("-").exists());
-    let err = bench.fails(&["bench", "d.bin", "-o", "r.json"], 2);
-    assert!(err.contains("r.json: exists; use --force"), "{err}");
-    let err = bench.fails(&["bench", "d.bin", "-o", "d.bin", "--force"], 2);
-    assert!(err.contains("is also an input"), "{err}");
-    let err = bench.fails(&["bench", "--seconds", "0"], 2);
-    assert!(err.contains("--seconds 0: must be positive"), "{err}");
+    bench.fails_with("bench d.bin -o r.json", 2, "r.json: exists; use --force");
+    bench.fails_with("bench d.bin -o d.bin --force", 2, "is also an input");
+    bench.fails_with("bench --seconds 0", 2, "--seconds 0: must be positive");
     bench.dataset("few.bin", gputexel::model::FeatureKind::Pst, 1000, 1);
-    let err = bench.fails(&["bench", "few.bin", "--device", "cpu"], 2);
-    assert!(err.contains("1000 positions: a benchmark needs at least 1024"), "{err}");
-    let err = bench.fails(&["bench", "d.bin", "--device", "no such card"], 2);
-    assert!(err.contains("no such adapter"), "{err}");
+    bench.fails_with("bench few.bin --device cpu", 2, "1000 positions: a benchmark needs at least 1024");
+    bench.fails_with(&["bench", "d.bin", "--device", "no such card"], 2, "no such adapter");
 }
 
 #[test]
@@ -76,11 +65,10 @@ fn adapters_are_measured_by_their_own_clocks() {
         return requirement::lack("gpu", "there is no adapter");
     }
     let bench = Bench::with_positions(1100, 2);
-    let (code, text, err) = bench.run(&["bench", "d.bin", "--seconds", "0.01"], "");
-    assert_eq!(code, 0, "{err}");
+    let (text, err) = bench.done("bench d.bin --seconds 0.01");
     assert!(calm(&err).lines().all(|line| line.starts_with("measuring ")), "{err}");
     assert!(text.contains("loss, gradient"), "{text}");
-    let (report, _) = measured(&bench, &["d.bin", "--seconds", "0.01", "--device", "0"]);
+    let (report, _) = measured(&bench, "d.bin --seconds 0.01 --device 0");
     let report: BenchReport = serde_json::from_value(report).unwrap();
     let device = &report.devices[0];
     assert_eq!((report.devices.len(), device.threads, &device.error), (1, None, &None));
@@ -92,7 +80,6 @@ fn adapters_are_measured_by_their_own_clocks() {
     }
 }
 
-/// Returns the tables of the reports in `docs/benchmarks`, by file name.
 fn tables() -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/benchmarks");
     let mut reports = BTreeMap::new();

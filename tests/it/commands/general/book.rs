@@ -1,10 +1,8 @@
 //! README and the pages of `docs`: working links, existing commands, and the page of all commands.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-
+use crate::common::prelude::*;
 use regex::Regex;
+use std::process::Command;
 
 /// Maximum size of README in bytes: it is meant to be read, not searched.
 const README_BYTES: usize = 7 * 1024;
@@ -39,7 +37,6 @@ pub(super) fn code_and_text(page: &str) -> (Vec<&str>, Vec<&str>) {
     (code, text)
 }
 
-/// Returns the link anchor of a heading.
 fn anchor(heading: &str) -> String {
     let plain = heading.trim_start_matches('#').trim().to_lowercase();
     let kept = plain.chars().filter(|c| c.is_alphanumeric() || [' ', '-', '_'].contains(c));
@@ -148,14 +145,12 @@ fn commands_on_all_pages_exist() {
     assert!(seen > 150, "only {seen} commands were found");
 }
 
-/// Returns the help of a command.
 fn help(path: &[String]) -> String {
     let out = Command::new(env!("CARGO_BIN_EXE_gputexel")).args(path).arg("--help").output().unwrap();
     assert!(out.status.success(), "{path:?}");
     String::from_utf8(out.stdout).unwrap()
 }
 
-/// Returns the subcommands of a command, as listed in its help.
 fn commands_in(help: &str) -> Vec<String> {
     let list = help.lines().skip_while(|line| *line != "Commands:").skip(1);
     let names = list.take_while(|line| !line.is_empty()).filter_map(|line| line.strip_prefix("  "));

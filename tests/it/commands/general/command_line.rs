@@ -1,48 +1,41 @@
 //! Shell completions, manual pages, and the help of commands.
 
-use crate::common::program::Bench;
+use crate::common::prelude::*;
 
 #[test]
 fn completions_contain_all_commands() {
     let bench = Bench::new();
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
-        let (code, out, err) = bench.run(&["completions", shell], "");
-        assert_eq!((code, err.as_str()), (0, ""), "{shell}");
-        for word in ["import-params", "split-material", "spsa", "tables"] {
-            assert!(out.contains(word), "{shell} lacks {word}");
-        }
+        assert_has(&bench.ok(&["completions", shell]), ["import-params", "split-material", "spsa", "tables"]);
     }
     // The available shell reads its own completions.
     let (code, _, err) = bench.shell("\"$GPUTEXEL\" completions bash -o c.sh -q && bash -n c.sh");
     assert_eq!((code, err.as_str()), (0, ""));
-    assert!(bench.fails(&["completions", "bash", "-o", "c.sh"], 2).contains("c.sh: exists; use --force"));
-    let (code, _, err) = bench.run(&["completions", "tcsh"], "");
-    assert!(code == 2 && err.contains("tcsh"), "{err}");
+    bench.fails_with("completions bash -o c.sh", 2, "c.sh: exists; use --force");
+    bench.fails_with("completions tcsh", 2, "tcsh");
 }
 
 #[test]
 fn pages_are_written_for_all_commands() {
     let bench = Bench::new();
-    let (code, out, _) = bench.run(&["man"], "");
+    let (code, out, _) = bench.run("man");
     assert!(code == 0 && out.contains(".TH gputexel 1"), "{out}");
-    let (code, _, err) = bench.run(&["man", "-o", "man"], "");
-    assert_eq!((code, err.as_str()), (0, ""));
+    bench.ok("man -o man");
     let names = bench.names("man");
     for name in ["gputexel.1", "gputexel-export.1", "gputexel-spsa-run.1", "gputexel-patch-tables.1"] {
         assert!(names.iter().any(|own| own == name), "{names:?}");
     }
-    let page = String::from_utf8(bench.bytes("man/gputexel-export.1")).unwrap();
+    let page = bench.text("man/gputexel-export.1");
     assert!(page.contains("split\\-material") && page.contains("Examples:"), "{page}");
-    assert!(bench.fails(&["man", "-o", "man"], 2).contains("exists; use --force"));
-    let (code, _, err) = bench.run(&["man", "-o", "man", "--force"], "");
-    assert_eq!((code, err.as_str()), (0, ""));
+    bench.fails_with("man -o man", 2, "exists; use --force");
+    bench.ok("man -o man --force");
 }
 
 #[test]
 fn help_has_examples() {
     let bench = Bench::new();
-    for args in [&["export", "--help"][..], &["spsa", "run", "--help"], &["patch", "undo", "-h"]] {
-        let (code, out, _) = bench.run(args, "");
+    for args in ["export --help", "spsa run --help", "patch undo -h"] {
+        let (code, out, _) = bench.run(args);
         assert!(code == 0 && out.contains("Examples:\n  gputexel "), "{args:?}: {out}");
     }
 }
@@ -67,17 +60,14 @@ fn suggests_similar_files() {
 fn rejects_invalid_command_lines() {
     let bench = Bench::new();
     for (args, parts) in [
-        (&["tune"][..], ["required arguments were not provided", "<INPUT>..."]),
-        (&["tune", "x", "--epoch", "3"], ["unexpected argument '--epoch' found", "exists: '--epochs'"]),
-        (&["--json", "spsa", "zzz"], ["unrecognized subcommand 'zzz'", "Usage: gputexel spsa"]),
+        ("tune", ["required arguments were not provided", "<INPUT>..."]),
+        ("tune x --epoch 3", ["unexpected argument '--epoch' found", "exists: '--epochs'"]),
+        ("--json spsa zzz", ["unrecognized subcommand 'zzz'", "Usage: gputexel spsa"]),
         (
-            &["tune", "--resume", "r", "--l2", "1", "--loss=squared", "--basis", "tied"],
+            "tune --resume r --l2 1 --loss=squared --basis tied",
             ["'--resume <DIR>' cannot be used with", "--l2 <LAMBDA>"],
         ),
-        (
-            &["pso", "x", "--iterations", "many"],
-            ["invalid value 'many' for '--iterations <N>'", "invalid digit"],
-        ),
+        ("pso x --iterations many", ["invalid value 'many' for '--iterations <N>'", "invalid digit"]),
     ] {
         let error = bench.fails(args, 2);
         assert!(error.starts_with("error: ") && parts.iter().all(|part| error.contains(part)), "{error}");
@@ -88,33 +78,31 @@ fn rejects_invalid_command_lines() {
 fn a_hyphen_is_standard_output_or_refused() {
     let bench = Bench::new();
     bench.dataset("d.bin", gputexel::model::FeatureKind::Material, 400, 3);
-    bench.tune(&["d.bin", "--out", "run", "--l2", "1e-3"]);
+    bench.tune("d.bin --out run --l2 1e-3");
     for args in [
-        &["basis", "mirrored"][..],
-        &["completions", "bash"],
-        &["export", "run", "--to", "c"],
-        &["import-params", "run/params.json"],
-        &["spsa", "init", "--params", "run"],
-        &["man"],
+        "basis mirrored",
+        "completions bash",
+        "export run --to c",
+        "import-params run/params.json",
+        "spsa init --params run",
+        "man",
     ] {
-        let (code, out, err) = bench.run(args, "");
-        assert_eq!((code, err.as_str()), (0, ""), "{args:?}");
-        let (code, with_hyphen, err) = bench.run(&[args, &["-o", "-"]].concat(), "");
+        let out = bench.ok(args);
+        let (code, with_hyphen, err) = bench.run((args, "-o -"));
         assert!((code, err.as_str(), with_hyphen == out) == (0, "", true), "{args:?}: {err}");
     }
     for args in [
-        &["tune", "d.bin", "-o", "-"][..],
-        &["report", "run", "--output", "-"],
-        &["extract", "x.pgn", "-o", "-"],
-        &["trace", "d.bin", "-o", "x", "--schema", "-"],
-        &["compare", "run", "run", "--html", "-"],
-        &["sweep", "d.bin", "--scale", "0.5:2:8", "--svg", "-"],
-        &["match", "zero", "zero", "--pgn", "-"],
-        &["patch", "tune", "x.tune", ".", "--backup", "-"],
-        &["patch", "undo", ".", "--backup", "-"],
+        "tune d.bin -o -",
+        "report run --output -",
+        "extract x.pgn -o -",
+        "trace d.bin -o x --schema -",
+        "compare run run --html -",
+        "sweep d.bin --scale 0.5:2:8 --svg -",
+        "match zero zero --pgn -",
+        "patch tune x.tune . --backup -",
+        "patch undo . --backup -",
     ] {
-        let err = bench.fails(args, 2);
-        assert!(err.contains(": this cannot be written to standard output; ./- would be"), "{args:?}: {err}");
+        bench.fails_with(args, 2, ": this cannot be written to standard output; ./- would be");
     }
     // No file can be replaced or added to there.
     bench.write("list.csv", "A,10,0,100,5,0.002\n");
@@ -161,7 +149,6 @@ fn distinguishes_full_disks_from_closed_pipes() {
     assert_eq!(bench.shell(&format!("{tune} 2> /dev/full")).0, 0);
 }
 
-/// Builds without the feature parse the flags of the queue, hide them, and report what is missing.
 #[cfg(not(feature = "cluster"))]
 #[test]
 fn reports_missing_queue_feature() {
@@ -172,12 +159,11 @@ fn reports_missing_queue_feature() {
         [&["selfplay", "--games", "2", "--out", "m"][..], &queue].concat(),
         vec!["worker", queue[1]],
     ] {
-        let line = bench.fails(&args, 2);
-        assert!(line.contains("was built without the feature 'cluster'; 'cargo install"), "{line}");
+        let line = bench.fails_with(&args, 2, "was built without the feature 'cluster'; 'cargo install");
         assert!(!line.contains("secret") && !bench.path("m").exists(), "{line}");
     }
-    for args in [&["match", "--help"][..], &["spsa", "run", "--help"], &["--help"]] {
-        let (code, help, _) = bench.run(args, "");
+    for args in ["match --help", "spsa run --help", "--help"] {
+        let (code, help, _) = bench.run(args);
         assert!(code == 0 && !help.contains("--queue") && !help.contains("worker "), "{help}");
     }
 }

@@ -1,13 +1,12 @@
 //! `gputexel demo`: the first walk-through for new users.
 
-use crate::common::program::Bench;
+use crate::common::prelude::*;
 
 #[test]
 #[ignore = "full"]
 fn demo_runs_and_writes_its_files() {
     let bench = Bench::new();
-    let (code, out, err) = bench.run(&["demo", "d"], "");
-    assert_eq!(code, 0, "{err}");
+    let (out, _) = bench.done("demo d");
     for line in [
         "$ gputexel tune d/sample.pgn.zst --holdout 0.1 --errors --out d/tuned",
         "$ gputexel compare material d/tuned",
@@ -21,12 +20,12 @@ fn demo_runs_and_writes_its_files() {
         assert!(bench.bytes(file).len() > 1000, "{file}");
     }
     // Tuned values beat plain piece values.
-    let found = bench.told(&["match", "--resume", "d/match"]);
-    assert!(found["elo"].as_f64().unwrap() > 50.0, "{found}");
-    assert!(bench.fails(&["demo", "d"], 1).contains("d: holds something already"));
+    let found = bench.told("match --resume d/match");
+    assert!(found["elo"].f64() > 50.0, "{found}");
+    bench.fails_with("demo d", 1, "d: holds something already");
     bench.write("file", "x");
-    assert!(bench.fails(&["demo", "file"], 1).starts_with("gputexel: file: "));
-    let told = bench.told(&["demo", "e"]);
-    assert_eq!(told["commands"].as_array().unwrap().len(), 4);
-    assert!(bench.path(told["reports"][0].as_str().unwrap()).exists());
+    assert!(bench.fails("demo file", 1).starts_with("gputexel: file: "));
+    let told = bench.told("demo e");
+    assert_eq!(told["commands"].list().len(), 4);
+    assert!(bench.path(told["reports"][0].str()).exists());
 }

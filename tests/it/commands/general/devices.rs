@@ -1,9 +1,7 @@
 //! `gputexel devices` through the real binary.
 
+use crate::common::prelude::*;
 use predicates::prelude::*;
-
-use crate::common::program::{Bench, assert_one_line};
-use crate::common::requirement;
 
 #[test]
 fn devices_prints_the_adapter_of_each_choice() {
@@ -18,7 +16,7 @@ fn devices_prints_json() {
     let mut command = assert_cmd::Command::cargo_bin("gputexel").unwrap();
     let output = command.args(["devices", "--json"]).assert().success().get_output().stdout.clone();
     let value: serde_json::Value = serde_json::from_slice(&output).unwrap();
-    let adapters = value["adapters"].as_array().unwrap();
+    let adapters = value["adapters"].list();
     // `auto` never chooses a software adapter.
     match value["choices"]["auto"]["adapter"].as_u64() {
         Some(index) => assert_eq!(adapters[index as usize]["software"], false),
@@ -86,7 +84,7 @@ fn rejects_devices_that_failed_a_check() {
     let listed: serde_json::Value = serde_json::from_str(&out).unwrap();
     let taken = &listed["choices"]["gpu"];
     assert!(code == 0 && taken["adapter"].is_null(), "{out}");
-    assert!(taken["reason"].as_str().unwrap().contains("computes wrongly"), "{out}");
+    assert!(taken["reason"].str().contains("computes wrongly"), "{out}");
     let (code, _, err) = run(&tune);
     assert_eq!(code, 1, "{err}");
     assert_one_line(&err);
@@ -102,6 +100,5 @@ fn rejects_devices_that_failed_a_check() {
 #[test]
 fn reports_missing_devices() {
     let bench = Bench::new();
-    let err = bench.fails(&["devices", "--check", "--device", "no such card"], 2);
-    assert!(err.contains("--device no such card: no "), "{err}");
+    bench.fails_with(&["devices", "--check", "--device", "no such card"], 2, "--device no such card: no ");
 }

@@ -1,13 +1,8 @@
 //! `--json` and `--quiet`: every command prints one object, or nothing, and no command can be forgotten here.
 
-use std::collections::BTreeSet;
-use std::process::Command;
-
-use serde_json::Value;
-
-use crate::common::program::{Bench, pgn};
+use crate::common::prelude::*;
 use crate::common::spsa::built_in;
-use gputexel::model::FeatureKind;
+use std::process::Command;
 
 /// Commands whose standard output is used otherwise, with the reason.
 const OTHERS: [(&str, &str); 2] = [
@@ -85,7 +80,6 @@ const FILES: [&[&str]; 8] = [
     &["patch", "init", "source/t.c:2"],
 ];
 
-/// Creates the inputs of the commands.
 fn bench() -> Bench {
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 3000, 7);
@@ -116,8 +110,7 @@ fn bench() -> Bench {
 fn every_command_prints_one_json_object() {
     let bench = bench();
     for args in LINES {
-        let (code, out, err) = bench.run(&[&["--json"], *args].concat(), "");
-        assert_eq!(code, 0, "{args:?}: {err}");
+        let (out, _) = bench.done(("--json", *args));
         let value: Value =
             serde_json::from_str(&out).unwrap_or_else(|error| panic!("{args:?}: {error}: {out}"));
         assert!(value.is_object(), "{args:?}: {out}");
@@ -134,7 +127,7 @@ fn every_command_prints_one_json_object() {
             commands_in(path).into_iter().filter(|name| !seen.contains(name.as_str())).collect();
         assert!(missing.is_empty(), "not tried of {path:?}: {missing:?}");
     }
-    assert!(bench.fails(&["--json", "uci"], 2).contains("--json: uci speaks"));
+    bench.fails_with("--json uci", 2, "--json: uci speaks");
 }
 
 #[test]
@@ -142,8 +135,7 @@ fn every_command_prints_one_json_object() {
 fn quiet_commands_print_only_files() {
     let bench = bench();
     for args in LINES {
-        let (code, out, err) = bench.run(&[&["--quiet"], *args].concat(), "");
-        assert_eq!((code, err.as_str()), (0, ""), "{args:?}");
+        let out = bench.ok(("--quiet", *args));
         assert_eq!(out.is_empty(), !FILES.contains(args), "{args:?}: {out}");
     }
 }

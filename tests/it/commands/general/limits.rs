@@ -1,10 +1,8 @@
 //! Endless and oversized inputs are refused in one line, in bounded memory and time.
 #![cfg(unix)]
 
+use crate::common::prelude::*;
 use std::fs::File;
-
-use crate::common::program::{Bench, assert_one_line};
-use gputexel::model::FeatureKind;
 
 /// Creates a sparse file of zero bytes without a line end.
 fn endless(bench: &Bench, name: &str) {
@@ -39,19 +37,15 @@ fn reports_endless_lines() {
         assert_eq!(bench.path(&path).metadata().unwrap().len(), 300 << 20);
     }
     bench.dataset("d.bin", FeatureKind::Pst, 1000, 7);
-    bench.tune(&["d.bin", "--out", "r", "--epochs", "2"]);
+    bench.tune("d.bin --out r --epochs 2");
     let (lines, metrics) = (bench.metrics_so_far("r"), bench.bytes("r/metrics.jsonl"));
     endless(&bench, "r/metrics.jsonl");
     let err = refused(&bench, "report r");
-    assert!(
-        err.contains(&format!("r/metrics.jsonl:{}: the line is longer than the 64 MiB", lines + 1)),
-        "{err}"
-    );
+    assert_has(&err, format!("r/metrics.jsonl:{}: the line is longer than the 64 MiB", lines + 1));
     bench.write("r/metrics.jsonl", metrics);
     for name in ["ablation.json", "params.json", "run.json"] {
         endless(&bench, &format!("r/{name}"));
-        let err = refused(&bench, "report r");
-        assert!(err.contains(&format!("r/{name}: is larger than the 256 MiB")), "{err}");
+        assert_has(&refused(&bench, "report r"), format!("r/{name}: is larger than the 256 MiB"));
     }
 }
 
@@ -75,8 +69,7 @@ fn tables_that_do_not_fit_into_memory_are_refused() {
         let err = refused(&bench, &format!("{command} --hash 65536 --concurrency 1 --nodes 10"));
         assert!(err.contains("--hash 65536: "), "{command}: {err}");
     }
-    let err = refused(&bench, "uci --hash 4096 </dev/null");
-    assert!(err.contains("hash 4096: there is no memory for a table"), "{err}");
+    assert_has(&refused(&bench, "uci --hash 4096 </dev/null"), "hash 4096: there is no memory for a table");
     let line = "ulimit -v 4194304; echo 'setoption name Hash value 4096\nisready' | \"$GPUTEXEL\" uci";
     let (code, out, err) = bench.shell(line);
     assert!(
@@ -109,7 +102,7 @@ fn reports_file_size_limits_like_full_disks() {
     assert_eq!(code, 1, "{err}");
     assert_one_line(&err);
     assert!(err.contains("g/selfplay.jsonl: "), "{err}");
-    bench.report(&["selfplay", "--resume", "g"]);
+    bench.report("selfplay --resume g");
     assert_eq!(bench.shell(&format!("\"$GPUTEXEL\" {games} -o whole")).0, 0);
     assert_eq!(bench.bytes("g/games.pgn"), bench.bytes("whole/games.pgn"));
 }

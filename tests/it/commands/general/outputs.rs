@@ -1,19 +1,14 @@
 //! No flag makes a command overwrite its input, or write one file twice.
 
-use std::process::Child;
-use std::time::{Duration, Instant};
-
 use crate::common;
-use crate::common::program::Bench;
-use gputexel::model::FeatureKind;
+use crate::common::prelude::*;
 
 #[test]
 fn does_not_overwrite_inputs() {
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 400, 3);
-    bench.tune(&["d.bin", "--out", "run", "--l2", "1e-3"]);
-    let (code, _, err) = bench.run(&["trace", "d.bin", "-o", "t.svm", "--schema", "s.json"], "");
-    assert_eq!((code, err.as_str()), (0, ""));
+    bench.tune("d.bin --out run --l2 1e-3");
+    bench.ok("trace d.bin -o t.svm --schema s.json");
     std::fs::copy(bench.path("run/params.json"), bench.path("p.json")).unwrap();
     #[cfg(unix)]
     std::os::unix::fs::symlink("d.bin", bench.path("link.bin")).unwrap();
@@ -42,8 +37,7 @@ fn does_not_overwrite_inputs() {
     };
     let before = contents();
     for (args, said) in cases {
-        let message = bench.fails(&[args, &["--force"]].concat(), 2);
-        assert!(message.contains(said), "{args:?}: {message}");
+        bench.fails_with((args, "--force"), 2, said);
         assert!(contents() == before, "{args:?} wrote over an input");
     }
     assert!(!bench.path("x").exists() && !bench.path("new.svm").exists());
@@ -53,16 +47,15 @@ fn does_not_overwrite_inputs() {
 fn run_folder_is_accepted_as_parameters() {
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 400, 3);
-    bench.tune(&["d.bin", "--out", "run", "--l2", "1e-3"]);
+    bench.tune("d.bin --out run --l2 1e-3");
     let loss = |params: &str| {
-        let (code, out, err) = bench.run(&["--json", "eval", "d.bin", params], "");
-        assert_eq!((code, err.as_str()), (0, ""));
-        serde_json::from_str::<serde_json::Value>(&out).unwrap()["loss"].as_f64().unwrap()
+        let out = bench.ok(&["--json", "eval", "d.bin", params]);
+        serde_json::from_str::<serde_json::Value>(&out).unwrap()["loss"].f64()
     };
     assert_eq!(loss("run"), loss("run/params.json"));
-    bench.tune(&["d.bin", "--prior", "run", "--out", "again", "--epochs", "1"]);
+    bench.tune("d.bin --prior run --out again --epochs 1");
     bench.dataset("m.bin", FeatureKind::Material, 400, 3);
-    bench.tune(&["m.bin", "--out", "pieces", "--epochs", "5", "--l2", "1e-4"]);
+    bench.tune("m.bin --out pieces --epochs 5 --l2 1e-4");
     bench.write("games.pgn", common::program::pgn("", common::program::GAME, "1-0"));
     bench.write("psqt.cpp", "int knight[64] = {};\n");
     let limit = ["--nodes", "5", "--games", "2"];
@@ -78,35 +71,25 @@ fn run_folder_is_accepted_as_parameters() {
         &["patch", "tables", "run", "--list"],
     ];
     for args in commands {
-        let (code, out, err) = bench.run(args, "");
-        assert_eq!(code, 0, "{args:?}: {out}{err}");
+        bench.done(args);
     }
-    let (code, _, err) =
-        bench.run(&["spsa", "run", "run.toml", "-N", "2", "--limit", "nodes=5", "--out", "s"], "");
+    let (code, _, err) = bench.run("spsa run run.toml -N 2 --limit nodes=5 --out s");
     assert_eq!((code, err.contains("params.json")), (0, false), "{err}");
     // Played, by the name of the folder, with the same result after resuming.
-    let (code, out, err) = bench.run(&[&["match", "run", "pieces/", "--out", "m"][..], &limit].concat(), "");
+    let (code, out, err) = bench.run(("match run pieces/ --out m", &limit));
     assert_eq!((code, out.contains("run") && out.contains("pieces")), (0, true), "{out}{err}");
-    let (code, out, err) = bench.run(&["match", "--resume", "m"], "");
+    let (code, out, err) = bench.run("match --resume m");
     assert_eq!((code, out.contains("run") && out.contains("pieces")), (0, true), "{out}{err}");
 
     // Missing files are reported.
-    assert!(
-        bench
-            .fails(&["eval", "d.bin", "."], 1)
-            .contains(".: has no params.json: it is not the folder of a finished run")
-    );
+    bench.fails_with("eval d.bin .", 1, ".: has no params.json: it is not the folder of a finished run");
     std::fs::remove_file(bench.path("again/params.json")).unwrap();
-    for args in [&["match", "again", "zero"][..], &["eval", "d.bin", "again"], &["compare", "again", "run"]] {
+    for args in ["match again zero", "eval d.bin again", "compare again run"] {
         let message = bench.fails(args, 1);
         let said = "again: has no params.json: the run has not finished; resume it with 'gputexel tune --resume again'";
         assert!(message.contains(said), "{args:?}: {message}");
     }
-    assert!(
-        bench
-            .fails(&["eval", "d.bin", "m"], 1)
-            .contains("m: has no params.json: it is the folder of a match")
-    );
+    bench.fails_with("eval d.bin m", 1, "m: has no params.json: it is the folder of a match");
 }
 
 /// Waits until a file of a running command has this many lines.
@@ -134,8 +117,7 @@ const LONG: [(&str, &[&str]); 5] = [
 fn long_runs() -> Bench {
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 2000, 3);
-    let (code, out, err) = bench.run(&["spsa", "init", "--params", "material", "--limit", "nodes=20"], "");
-    assert_eq!(code, 0, "{err}");
+    let (out, _) = bench.done("spsa init --params material --limit nodes=20");
     bench.write("run.toml", out);
     bench
 }
@@ -154,20 +136,19 @@ fn a_folder_has_one_writer() {
         let command: Vec<&str> = if args[0] == "spsa" { vec!["spsa", "run"] } else { vec![args[0]] };
         for second in [[&again[..], &["--force"]].concat(), [&command[..], &["--resume", &out]].concat()] {
             let names = bench.names(&out);
-            let message = bench.fails(&second, 1);
-            assert!(message.contains(&busy), "{second:?}: {message}");
+            bench.fails_with(&second, 1, &busy);
             let lost =
                 names.iter().find(|name| !name.starts_with('.') && !bench.path(&out).join(name).exists());
             assert!(lost.is_none(), "{second:?}: took {lost:?} away");
         }
         // Reading is allowed.
         if file == "metrics.jsonl" {
-            assert_eq!(bench.run(&["-q", "report", &out, "-o", "page.html", "--force"], "").0, 0);
+            assert_eq!(bench.run(&["-q", "report", &out, "-o", "page.html", "--force"]).0, 0);
         }
         child.kill().unwrap();
         child.wait().unwrap();
         // The lock of a killed process blocks nobody.
-        let mut child = bench.spawn(&[&again[..], &["--force"]].concat());
+        let mut child = bench.spawn((&again, "--force"));
         wait_for_lines(&bench, &mut child, &format!("{out}/{file}"), 2);
         child.kill().unwrap();
         child.wait().unwrap();
@@ -181,7 +162,7 @@ fn run_ends_when_its_folder_is_removed() {
     let bench = long_runs();
     for (file, args) in LONG {
         for back in [false, true] {
-            let mut child = bench.spawn(&[args, &["--out", "r", "-q"], &checkpoints(args)].concat());
+            let mut child = bench.spawn((args, ("--out r -q", &checkpoints(args))));
             wait_for_lines(&bench, &mut child, &format!("r/{file}"), 2);
             // A process that creates a file meanwhile prevents removal of the folder.
             while std::fs::remove_dir_all(bench.path("r")).is_err() {}
@@ -264,21 +245,17 @@ fn outputs_keep_modes_and_the_umask() {
 fn does_not_overwrite_runs_of_other_kinds() {
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 400, 3);
-    let play = ["match", "material", "zero", "--nodes", "1", "--games", "2", "--out", "m"];
-    assert_eq!(bench.run(&play, "").0, 0);
+    let play = "match material zero --nodes 1 --games 2 --out m";
+    assert_eq!(bench.run(play).0, 0);
     let journal = bench.bytes("m/match.jsonl");
-    let message = bench.fails(&["tune", "d.bin", "--out", "m", "--force", "--backend", "cpu"], 2);
-    assert!(
-        message.contains("m: holds a match (match.jsonl), which --force does not overwrite"),
-        "{message}"
-    );
+    let expected = "m: holds a match (match.jsonl), which --force does not overwrite";
+    bench.fails_with("tune d.bin --out m --force --backend cpu", 2, expected);
     assert_eq!(bench.names("m"), ["games.pgn", "match.jsonl", "report.html"]);
     assert!(bench.bytes("m/match.jsonl") == journal);
     // A match does not start if its folder is that of its players.
-    bench.tune(&["d.bin", "--out", "r", "--epochs", "1"]);
+    bench.tune("d.bin --out r --epochs 1");
     std::fs::remove_file(bench.path("r/run.json")).unwrap();
-    let message =
-        bench.fails(&["match", "r", "zero", "--nodes", "1", "--games", "2", "--out", "r", "--force"], 2);
-    assert!(message.contains("r/params.json: is also an input"), "{message}");
+    let why = "r/params.json: is also an input";
+    bench.fails_with("match r zero --nodes 1 --games 2 --out r --force", 2, why);
     assert!(bench.path("r/params.json").exists());
 }

@@ -1,13 +1,10 @@
 //! Runs every command line of README and the book, in a folder with files of the names that they mention.
 
-use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
-
-use regex::Regex;
-
 use super::book::{code_and_text, pages, words};
 use super::tutorial::Page;
-use crate::common::requirement;
+use crate::common::prelude::*;
+use regex::Regex;
+use std::sync::LazyLock;
 
 /// Commands that are not run here, by their beginning or contents, with the reason.
 const ELSEWHERE: [(&str, &str); 22] = [
@@ -35,7 +32,6 @@ const ELSEWHERE: [(&str, &str); 22] = [
     ("--increasing knight_mobility", "tune::constraints, on features that have mobility"),
 ];
 
-/// Pages whose commands have tests of their own.
 const OWN_TESTS: [&str; 5] =
     ["docs/commands.md", "docs/tutorial.md", "docs/road.md", "docs/patch.md", "docs/patch-recipes.md"];
 
@@ -78,13 +74,11 @@ gputexel -q tune own.bin --epochs 3 --threads 1 --out runs/own
 gputexel -q export runs/own --to c -o src/eval.c
 "#;
 
-/// An engine with options to tune that needs no compiler.
 const ENGINE: &str = r#"#!/bin/sh
 if [ "$1" = trace ]; then exec ./traced trace; fi
 sed -u '/^setoption name \(Margin\|Depth\|Hash\)/d' | gputexel uci | sed -u 's/^uciok$/option name Margin type spin default 100 min 0 max 300\noption name Depth type spin default 8 min 2 max 20\noption name Hash type spin default 16 min 1 max 1024\nuciok/'
 "#;
 
-/// Returns the first games of the sample.
 fn games(number: usize) -> String {
     let sample = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("data/sample.pgn.zst")).unwrap();
     let text = String::from_utf8(zstd::decode_all(&sample[..]).unwrap()).unwrap();
@@ -167,7 +161,6 @@ struct Outcome {
     elsewhere: Vec<usize>,
 }
 
-/// Runs the commands of a page in a folder of its own.
 fn run_page(name: &Path, page: &str, stage: &Page, has_engine: bool) -> Outcome {
     let mut outcome = Outcome { elsewhere: vec![0; ELSEWHERE.len()], ..Outcome::default() };
     for line in code_and_text(page).0 {

@@ -1,13 +1,9 @@
 //! `docs/road.md`, run as written: engines from games to tuned sources that play better.
 
-use serde_json::Value;
-
 use super::tutorial::{Page, commands};
-use crate::common::requirement;
+use crate::common::prelude::*;
 
-/// Number of engines used on the page.
 const ENGINES: usize = 2;
-/// Minimum Elo gain from tuning.
 const GAIN: f64 = 50.0;
 
 #[test]
@@ -26,19 +22,13 @@ fn tuning_walkthrough_gains_strength() {
         };
         let printed = page.run(&command);
         if command.starts_with("gputexel verify") {
-            assert!(
-                printed.contains("verified    the engine now evaluates with the tuned values"),
-                "{printed}"
-            );
+            assert_has(&printed, "verified    the engine now evaluates with the tuned values");
             verified += 1;
         }
         if command.starts_with("gputexel --json match") {
             let found: Value = serde_json::from_str(&printed).unwrap();
-            assert!(found["elo"].as_f64().unwrap() >= GAIN, "{command}: {printed}");
-            assert!(
-                found["engines"].as_array().unwrap().iter().all(|engine| engine["failures"] == 0),
-                "{printed}"
-            );
+            assert!(found["elo"].f64() >= GAIN, "{command}: {printed}");
+            assert!(found["engines"].list().iter().all(|engine| engine["failures"] == 0), "{printed}");
             matches += 1;
         }
     }

@@ -1,8 +1,6 @@
 //! Datasets in several files, and in folders.
 
-use gputexel::model::FeatureKind;
-
-use crate::common::program::Bench;
+use crate::common::prelude::*;
 
 #[test]
 fn folder_reads_as_its_datasets() {
@@ -12,29 +10,24 @@ fn folder_reads_as_its_datasets() {
     for (name, seed) in [("data/b.bin", 2), ("data/a.bin", 1), ("c.bin", 3)] {
         bench.dataset(name, FeatureKind::Material, 400, seed);
     }
-    let tune = |inputs: &[&str], out: &str| {
-        let args = [&["tune"], inputs, &["--backend", "cpu", "--out", out]].concat();
-        let (code, _, told) = bench.run(&args, "");
-        assert_eq!(code, 0, "{told}");
+    let tune = |inputs: &str, out: &str| {
+        bench.done(("tune --backend cpu --out", (out, inputs)));
         bench.bytes(&format!("{out}/params.json"))
     };
-    let named = tune(&["data/a.bin", "data/b.bin", "c.bin"], "named");
-    assert!(tune(&["data", "c.bin"], "folder") == named);
-    let eval = |inputs: &[&str]| bench.told(&[&["eval"], inputs, &["named", "--json"]].concat());
-    assert_eq!(eval(&["data", "c.bin"]), eval(&["data/a.bin", "data/b.bin", "c.bin"]));
-    let checked = bench.told(&["check", "data", "--json"]);
+    let named = tune("data/a.bin data/b.bin c.bin", "named");
+    assert!(tune("data c.bin", "folder") == named);
+    let eval = |inputs: &str| bench.told(("eval", (inputs, "named --json")));
+    assert_eq!(eval("data c.bin"), eval("data/a.bin data/b.bin c.bin"));
+    let checked = bench.told("check data --json");
     assert_eq!(checked["positions"], 800);
-    let (code, _, told) = bench.run(&["sweep", "data", "--scale", "0.5:1:3"], "");
-    assert_eq!(code, 0, "{told}");
+    bench.done("sweep data --scale 0.5:1:3");
     std::fs::create_dir(bench.path("empty")).unwrap();
-    for command in [&["tune", "empty", "--out", "none"][..], &["eval", "empty", "named"], &["check", "empty"]]
-    {
-        let (code, _, told) = bench.run(command, "");
+    for command in ["tune empty --out none", "eval empty named", "check empty"] {
+        let (code, _, told) = bench.run(command);
         assert!(code == 1 && told == "gputexel: empty: is a folder without datasets (*.bin)\n", "{told}");
     }
     // Duplicate positions would count twice.
-    let (code, _, told) = bench.run(&["eval", "data", "data/a.bin", "named"], "");
-    assert!(code == 2 && told.contains("data/a.bin: is given twice"), "{told}");
+    bench.fails_with("eval data data/a.bin named", 2, "data/a.bin: is given twice");
 }
 
 #[test]
@@ -44,20 +37,17 @@ fn shards_equal_their_dataset() {
     let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/data/sample.pgn.zst");
     for model in ["pst", "classical"] {
         let (whole, folder) = (format!("{model}.bin"), format!("{model}-shards"));
-        let extract = |to: &str, more: &[&str]| {
-            bench.told(
-                &[&["extract", sample, "-o", to, "--model", model, "--sample", "9000", "--json"], more]
-                    .concat(),
-            )
+        let extract = |to: &str, more: &str| {
+            bench.told((&["extract", sample, "-o", to, "--model", model, "--sample", "9000", "--json"], more))
         };
-        let told = extract(&whole, &[]);
-        let cut = extract(&folder, &["--shard-size", "4000"]);
+        let told = extract(&whole, "");
+        let cut = extract(&folder, "--shard-size 4000");
         assert_eq!(
             (&cut["positions"], &cut["games"], cut["shards"].as_u64()),
             (&told["positions"], &told["games"], Some(3))
         );
         assert_eq!(bench.names(&folder), ["0001.bin", "0002.bin", "0003.bin"]);
-        let whole = gputexel::dataset::read(&bench.path(&whole)).unwrap();
+        let whole = bench.read(&whole);
         let shards = gputexel::dataset::read_many(&[bench.path(&folder)]).unwrap();
         assert_eq!(whole.len(), shards.len());
         for n in 0..whole.len() {
@@ -75,18 +65,14 @@ fn shards_equal_their_dataset() {
         };
         assert_eq!(counts(&whole), counts(&shards));
     }
-    let refused = |args: &[&str], code: i32, words: &str| {
-        let (got, _, told) = bench.run(&[&["extract", sample], args].concat(), "");
+    let refused = |args: &str, code: i32, words: &str| {
+        let (got, _, told) = bench.run((&["extract", sample], args));
         assert!(got == code && told.contains(words), "{got} {told}");
     };
-    refused(&["-o", "none", "--shard-size", "0"], 2, "--shard-size 0: must be at least 1");
-    refused(
-        &["-o", "pst-shards", "--shard-size", "9"],
-        2,
-        "pst-shards/0001.bin: the folder has a dataset already",
-    );
-    refused(&["-o", "pst.bin", "--shard-size", "9"], 2, "pst.bin: is a file; shards need a folder");
+    refused("-o none --shard-size 0", 2, "--shard-size 0: must be at least 1");
+    refused("-o pst-shards --shard-size 9", 2, "pst-shards/0001.bin: the folder has a dataset already");
+    refused("-o pst.bin --shard-size 9", 2, "pst.bin: is a file; shards need a folder");
     bench.write("bad.epd", "no position\n");
-    let (code, _, _) = bench.run(&["extract", "bad.epd", "-o", "none", "--shard-size", "9"], "");
+    let (code, _, _) = bench.run("extract bad.epd -o none --shard-size 9");
     assert!(code == 1 && !bench.path("none").exists());
 }

@@ -1,8 +1,7 @@
 //! Output on a terminal, with colors if it supports them.
 #![cfg(unix)]
 
-use crate::common::program::Bench;
-use crate::common::requirement;
+use crate::common::prelude::*;
 
 /// Runs a command with its standard output on a terminal with a number of columns.
 const ON_A_TERMINAL: &str = r"
@@ -27,17 +26,17 @@ if program.wait() != 0:
 sys.stdout.write(shown.decode().replace('\r\n', '\n'))
 ";
 
-/// Returns the output of a command on a terminal with a number of columns, with environment variables.
-fn shown(bench: &Bench, columns: usize, environment: &[(&str, &str)], args: &[&str]) -> String {
+fn shown(bench: &Bench, columns: usize, environment: &[(&str, &str)], args: impl Words) -> String {
     let mut python = std::process::Command::new("python3");
-    python.args(["-c", ON_A_TERMINAL, &columns.to_string(), env!("CARGO_BIN_EXE_gputexel")]).args(args);
+    python
+        .args(["-c", ON_A_TERMINAL, &columns.to_string(), env!("CARGO_BIN_EXE_gputexel")])
+        .args(args.words());
     python.env_remove("NO_COLOR").env("TERM", "xterm-256color").envs(environment.iter().copied());
     let output = python.current_dir(bench.folder.path()).output().unwrap();
-    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{:?}: {}", args.words(), String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Removes colors from a text.
 fn plain(text: &str) -> String {
     regex::Regex::new("\u{1b}\\[[0-9;]*m").unwrap().replace_all(text, "").into_owned()
 }
@@ -48,12 +47,9 @@ fn results_have_colors() {
         return;
     }
     let bench = Bench::with_positions(4000, 7);
-    let tune = ["tune", "d.bin", "--out", "r", "--l2", "1e-6", "--errors", "--threads", "1"];
-    let told = shown(&bench, 60, &[], &tune);
-    assert!(told.contains("\u{1b}[1mfinished\u{1b}[0m    "), "{told}");
-    assert!(told.contains("\u{1b}[1mloss\u{1b}[0m        \u{1b}[32m"), "{told}");
-    let play = ["match", "r", "zero", "--nodes", "50", "--games", "40", "--out", "m"];
-    let played = shown(&bench, 60, &[], &play);
+    let told = shown(&bench, 60, &[], "tune d.bin --out r --l2 1e-6 --errors --threads 1");
+    assert_has(&told, ["\u{1b}[1mfinished\u{1b}[0m    ", "\u{1b}[1mloss\u{1b}[0m        \u{1b}[32m"]);
+    let played = shown(&bench, 60, &[], "match r zero --nodes 50 --games 40 --out m");
     assert!(played.contains("\u{1b}[1mElo\u{1b}[0m         \u{1b}[32m+"), "{played}");
 }
 
@@ -63,8 +59,8 @@ fn respects_no_color() {
         return;
     }
     let bench = Bench::with_positions(3000, 7);
-    bench.tune(&["d.bin", "--out", "r", "--l2", "1e-4"]);
-    let eval = ["eval", "d.bin", "r"];
+    bench.tune("d.bin --out r --l2 1e-4");
+    let eval = "eval d.bin r";
     let colored = shown(&bench, 200, &[], &eval);
     assert!(colored.contains('\u{1b}'), "{colored}");
     for (name, value) in [("NO_COLOR", "1"), ("TERM", "dumb")] {
@@ -72,9 +68,9 @@ fn respects_no_color() {
         assert_eq!(told, plain(&colored), "{name}");
     }
     // Nor do files, pipes and JSON.
-    let (_, piped, _) = bench.run(&eval, "");
+    let (_, piped, _) = bench.run(&eval);
     assert_eq!(piped, plain(&colored));
-    let json = shown(&bench, 20, &[], &["--json", "eval", "d.bin", "r"]);
+    let json = shown(&bench, 20, &[], "--json eval d.bin r");
     assert!(json.starts_with('{') && json.lines().count() == 1, "{json}");
 }
 
@@ -94,11 +90,11 @@ fn escapes_file_names_on_terminals() {
         &["tune", "trap.bin", "--k", "1", "--out", "r"],
     ];
     for command in commands {
-        let (code, out, err) = bench.run(command, "");
+        let (code, out, err) = bench.run(command);
         assert!(code == 0 || command[0] == "check", "{command:?}: {err}");
         for text in [out, err] {
             assert!(!text.contains(|c: char| c != '\n' && c.is_control()), "{command:?}: {text:?}");
         }
     }
-    assert!(bench.run(&["info", "trap.bin"], "").1.contains("trap\\u{1b}]0;title\\u{7}\\u{9b}2J.epd"));
+    assert!(bench.run("info trap.bin").1.contains("trap\\u{1b}]0;title\\u{7}\\u{9b}2J.epd"));
 }

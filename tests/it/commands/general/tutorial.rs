@@ -1,9 +1,7 @@
 //! `docs/tutorial.md`, run as written.
 
-use std::path::Path;
+use crate::common::prelude::*;
 use std::process::Command;
-
-use crate::common::requirement;
 
 /// Returns the lines after `$ ` in console blocks.
 pub(super) fn commands(page: &str) -> Vec<&str> {
@@ -52,7 +50,6 @@ impl Page {
         Self { text: self.text.clone(), folder, path: self.path.clone() }
     }
 
-    /// Replaces a program with a shell script.
     pub fn replace(&mut self, program: &str, script: &str) {
         use std::os::unix::fs::PermissionsExt;
         let bin = self.folder.path().join("bin");
@@ -65,17 +62,14 @@ impl Page {
         self.path = path;
     }
 
-    /// Returns the path of a file in the folder.
     pub fn path_of(&self, name: &str) -> std::path::PathBuf {
         self.folder.path().join(name)
     }
 
-    /// Runs a command, which must succeed; returns its output.
     pub fn run(&self, command: &str) -> String {
         self.attempt(command).unwrap_or_else(|error| panic!("{command}: {error}"))
     }
 
-    /// Runs a command; returns its output, or its errors if it fails.
     pub fn attempt(&self, command: &str) -> Result<String, String> {
         let mut shell = Command::new("sh");
         shell.args(["-c", command]).current_dir(self.folder.path()).env("PATH", &self.path);

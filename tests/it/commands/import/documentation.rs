@@ -1,10 +1,7 @@
 //! The programs and the schema of `docs/import.md`, compiled and run as written.
 
+use crate::common::prelude::*;
 use std::process::Command;
-
-use crate::common::program::{Bench, positions};
-use crate::common::requirement;
-use gputexel::dataset;
 
 /// Returns the first block of the page in a language.
 fn block(language: &str) -> String {
@@ -33,16 +30,13 @@ fn run(language: &str, compiler: &str, args: &[&str]) -> Option<String> {
     bench.write("lines.txt", lines);
     let (code, _, err) = bench.shell("./printer < lines.txt > trace.svm");
     assert_eq!((code, err.as_str()), (0, ""));
-    let (code, out, err) = bench.run(&["check", "trace.svm", "--schema", "schema.json"], "");
-    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    let out = bench.ok("check trace.svm --schema schema.json");
     assert!(out.contains("0 of 600 differ"), "{out}");
-    let (code, _, err) = bench
-        .run(&["import", "trace.svm", "--schema", "schema.json", "-o", "d.bin", "--max-bad-share", "0"], "");
-    assert_eq!((code, err.as_str()), (0, ""));
-    let data = dataset::read(&bench.path("d.bin")).unwrap();
+    bench.ok("import trace.svm --schema schema.json -o d.bin --max-bad-share 0");
+    let data = bench.read("d.bin");
     assert_eq!((data.len(), data.metadata().games), (600, 30));
-    bench.tune(&["d.bin", "--out", "run", "--l2", "0.01"]);
-    Some(String::from_utf8(bench.bytes("trace.svm")).unwrap())
+    bench.tune("d.bin --out run --l2 0.01");
+    Some(bench.text("trace.svm"))
 }
 
 #[test]

@@ -9,8 +9,7 @@ mod traces;
 mod tracing;
 mod verify;
 
-use crate::common::program::{Bench, assert_one_line};
-use serde_json::Value;
+use crate::common::prelude::*;
 
 fn bench(text: impl AsRef<[u8]>, schema: &str) -> Bench {
     let bench = Bench::new();
@@ -19,19 +18,19 @@ fn bench(text: impl AsRef<[u8]>, schema: &str) -> Bench {
     bench
 }
 
-const IMPORT: [&str; 7] = ["--json", "import", "--schema", "s.json", "-o", "out.bin", "--force"];
+const IMPORT: &str = "--json import --schema s.json -o out.bin --force";
 
 /// Imports to `out.bin`, which must succeed; returns the report.
-fn import(bench: &Bench, args: &[&str], stdin: impl Into<Vec<u8>>) -> Value {
-    let (code, out, err) = bench.run(&[&IMPORT[..], args].concat(), stdin);
-    assert_eq!((code, err.as_str()), (0, ""), "{args:?}");
+fn import(bench: &Bench, args: impl Words, stdin: impl Into<Vec<u8>>) -> Value {
+    let (code, out, err) = bench.feed((IMPORT, &args), stdin);
+    assert_eq!((code, err.as_str()), (0, ""), "{:?}", args.words());
     serde_json::from_str(&out).unwrap()
 }
 
 /// Imports, which must fail and leave nothing; returns the error.
-fn refuse(bench: &Bench, args: &[&str], code: i32) -> String {
-    let (got, out, err) = bench.run(&[&["import", "-o", "none.bin"], args].concat(), "");
-    assert_eq!((got, out.as_str()), (code, ""), "{args:?}: {err}");
+fn refuse(bench: &Bench, args: impl Words, code: i32) -> String {
+    let (got, out, err) = bench.run(("import -o none.bin", &args));
+    assert_eq!((got, out.as_str()), (code, ""), "{:?}: {err}", args.words());
     assert_one_line(&err);
     let left =
         bench.names(".").into_iter().filter(|name| name == "none.bin" || name.starts_with(".gputexel"));
@@ -39,5 +38,4 @@ fn refuse(bench: &Bench, args: &[&str], code: i32) -> String {
     err
 }
 
-/// Beginning of a schema.
 const HEAD: &str = r#"{"format": "gputexel-schema", "version": 1, "#;

@@ -1,9 +1,8 @@
 //! Nonlinear evaluations: from a schema and a trace to a check, a dataset and back.
 
 use super::{HEAD, bench, import, refuse};
-use gputexel::dataset;
+use crate::common::prelude::*;
 
-/// Schema of an engine with danger, complexity and a factor.
 fn schema() -> String {
     format!(
         r#"{HEAD}"index_base": 1, "phase": {{"middlegame": 24, "endgame": 0}},
@@ -24,7 +23,6 @@ fn schema() -> String {
     )
 }
 
-/// Returns trace lines of that engine, in integers.
 fn trace(lines: i64) -> String {
     let line = |n: i64| {
         let mixed = n.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -67,50 +65,53 @@ fn trace(lines: i64) -> String {
 #[test]
 fn an_engine_with_danger_complexity_and_factor_is_imported_and_checked() {
     let bench = bench(trace(6000), &schema());
-    let (code, out, err) = bench.run(&["check", "t.svm", "--schema", "s.json", "--tolerance", "0"], "");
-    assert_eq!((code, err.as_str()), (0, ""), "{out}");
-    assert!(out.contains("0 of 6,000 differ by more than 0 cp from the engine's own: OK"), "{out}");
-    assert!(out.contains("of all positions are near a kink or jump and left out"), "{out}");
-    let report = bench.told(&["check", "t.svm", "--schema", "s.json"]);
-    assert!(report["gradient"]["near_kinks"].as_f64().unwrap() < 0.7, "{report}");
-    assert!(report["gradient"]["largest_difference"].as_f64().unwrap() < 1e-4, "{report}");
-    assert!(report["gradient"]["parameters"].as_u64().unwrap() >= 10, "{report}");
+    let out = bench.ok("check t.svm --schema s.json --tolerance 0");
+    assert_has(
+        &out,
+        [
+            "0 of 6,000 differ by more than 0 cp from the engine's own: OK",
+            "of all positions are near a kink or jump and left out",
+        ],
+    );
+    let report = bench.told("check t.svm --schema s.json");
+    assert!(report["gradient"]["near_kinks"].f64() < 0.7, "{report}");
+    assert!(report["gradient"]["largest_difference"].f64() < 1e-4, "{report}");
+    assert!(report["gradient"]["parameters"].u64() >= 10, "{report}");
     assert_eq!(report["evaluation"]["near_kinks"], 0);
 
     // The dataset records how the engine divides, and so does a trace made from it.
-    import(&bench, &["t.svm"], "");
-    bench.told(&["trace", "out.bin", "-o", "again.svm", "--schema", "again.json"]);
-    for input in [&["out.bin"][..], &["again.svm", "--schema", "again.json"]] {
-        let (code, out, err) = bench.run(&[&["check", "--tolerance", "0"], input].concat(), "");
-        assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    import(&bench, "t.svm", "");
+    bench.told("trace out.bin -o again.svm --schema again.json");
+    for input in ["out.bin", "again.svm --schema again.json"] {
+        let out = bench.ok(("check --tolerance 0", input));
         assert!(out.contains("0 of 6,000 differ by more than 0 cp from the engine's own: OK"), "{out}");
     }
     // In real arithmetic, positions that cross a jump by rounding are reported separately.
     bench.write("s.json", schema().replace("\"division\": \"truncate\",", ""));
-    let report = bench.told(&["check", "t.svm", "--schema", "s.json", "--tolerance", "3"]);
+    let report = bench.told("check t.svm --schema s.json --tolerance 3");
     assert_eq!(report["evaluation"]["differing"], 0);
-    let found = import(&bench, &["t.svm"], "");
+    let found = import(&bench, "t.svm", "");
     assert_eq!((found["positions"].as_u64(), found["features"].as_u64()), (Some(6000), Some(8)));
-    let report = bench.told(&["check", "out.bin", "--tolerance", "3"]);
+    let report = bench.told("check out.bin --tolerance 3");
     assert_eq!(report["evaluation"]["differing"], 0);
     // As before divisions were recorded; datasets without one look like this.
     assert!(!String::from_utf8_lossy(&bench.bytes("out.bin")).contains("division"));
 
     // A wrong divisor is detected.
     bench.write("wrong.json", schema().replace("\"divide\": 720", "\"divide\": 512"));
-    let (code, out, err) = bench.run(&["check", "t.svm", "--schema", "wrong.json"], "");
+    let (code, out, err) = bench.run("check t.svm --schema wrong.json");
     assert!(code == 1 && err.contains("of 6000 evaluations differ by more than 1 cp"), "{out} {err}");
 }
 
 #[test]
 fn a_trace_of_the_dataset_is_the_same_dataset() {
     let bench = bench(trace(500), &schema());
-    import(&bench, &["t.svm"], "");
-    let first = dataset::read(&bench.path("out.bin")).unwrap();
-    bench.told(&["trace", "out.bin", "-o", "again.svm", "--schema", "again.json"]);
+    import(&bench, "t.svm", "");
+    let first = bench.read("out.bin");
+    bench.told("trace out.bin -o again.svm --schema again.json");
     bench.write("s.json", bench.bytes("again.json"));
-    import(&bench, &["again.svm"], "");
-    let second = dataset::read(&bench.path("out.bin")).unwrap();
+    import(&bench, "again.svm", "");
+    let second = bench.read("out.bin");
     assert_eq!(second.metadata().feature_set, first.metadata().feature_set);
     for n in 0..first.len() {
         let row = |data: &dataset::Dataset| data.row(n).entries().collect::<Vec<_>>();
@@ -140,31 +141,25 @@ fn parameters_of_accumulators_are_tuned_and_written_back() {
         .replace("[-74, -26]", "[-74, -26000]")
         .replace("\"divide\": 20}", "\"divide\": 20000}");
     let bench = bench(trace(3000), &schema);
-    import(&bench, &["t.svm"], "");
-    let args =
-        ["tune", "out.bin", "--backend", "cpu", "--l2", "0", "--k", "1", "--round", "naive", "-o", "run"];
-    let (code, out, err) = bench.run(&args, "");
-    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    import(&bench, "t.svm", "");
+    let args = "tune out.bin --backend cpu --l2 0 --k 1 --round naive -o run";
+    let out = bench.ok(args);
     let tuned: serde_json::Value = serde_json::from_slice(&bench.bytes("run/params.json")).unwrap();
     let value = |name: &str, phase: &str| {
-        let all = tuned["parameters"].as_array().unwrap();
+        let all = tuned["parameters"].list();
         let found = all.iter().find(|parameter| parameter["name"] == name).unwrap();
-        found[phase].as_f64().unwrap()
+        found[phase].f64()
     };
     // The change is large in its unit, but not in centipawns.
     assert!((value("attack", "eg") - 41000.0).abs() > 1000.0, "{}", value("attack", "eg"));
     assert!(!out.contains("centipawns from the prior"), "{out}");
 
     bench.write("half.c", SOURCE.replace("few.eg", "few"));
-    let (code, _, err) = bench.run(&["patch", "tables", "run", "half.c", "--no-backup"], "");
-    assert!(
-        code == 1 && err.contains("half.c:8: the array has 1 number, 'few' has 2, [2]; '.mg' or '.eg'"),
-        "{err}"
-    );
+    let why = "half.c:8: the array has 1 number, 'few' has 2, [2]; '.mg' or '.eg'";
+    bench.fails_with("patch tables run half.c --no-backup", 1, why);
     bench.write("engine.c", SOURCE);
-    let (code, out, err) = bench.run(&["patch", "tables", "run", "engine.c", "--no-backup"], "");
-    assert_eq!((code, err.as_str()), (0, ""), "{out}");
-    let source = String::from_utf8(bench.bytes("engine.c")).unwrap();
+    bench.ok("patch tables run engine.c --no-backup");
+    let source = bench.text("engine.c");
     for expected in [
         format!("Rook = S({}, {});", value("rook", "mg"), value("rook", "eg")),
         format!("Attack = S({}, {});", value("attack", "mg"), value("attack", "eg")),
@@ -191,17 +186,17 @@ fn reports_mistakes() {
     ];
     for (from, to, expected) in cases {
         let bench = bench(trace(3), &schema().replacen(from, to, 1));
-        let told = refuse(&bench, &["t.svm", "--schema", "s.json"], 1);
+        let told = refuse(&bench, "t.svm --schema s.json", 1);
         assert!(told.starts_with("gputexel: s.json") && told.contains(expected), "{to}: {told}");
     }
     let bench = bench(format!("{}1 qid:9 1:4 10:1e38\n", trace(3)), &schema());
-    let told = refuse(&bench, &["t.svm", "--schema", "s.json", "--max-bad-share", "0"], 1);
+    let told = refuse(&bench, "t.svm --schema s.json --max-bad-share 0", 1);
     assert!(told.contains("t.svm:4: the sum of 'danger.white' is"), "{told}");
     // A schema whose danger is never above 0.
     bench.write("t.svm", trace(300));
     bench.write("s.json", schema().replace("[48, 41]", "0"));
-    let report = import(&bench, &["t.svm"], "");
-    let warning = report["sources"][0]["warnings"][0].as_str().unwrap();
+    let report = import(&bench, "t.svm", "");
+    let warning = report["sources"][0]["warnings"][0].str();
     assert!(
         warning.starts_with(
             "the relu2 in mg and the relu in eg of 'danger' are never switched on in 300 positions"
@@ -227,13 +222,13 @@ fn warns_about_products_with_undetermined_scale() {
         format!("{result} 1:{} 2:{pawns} 10:{} 11:1 20:{} 21:2 30:1 40:1\n", n % 25, attacks[0], attacks[1])
     };
     let bench = bench((0..500).map(line).collect::<String>(), &schema);
-    let report = import(&bench, &["t.svm"], "");
+    let report = import(&bench, "t.svm", "");
     let warning = "the scale of 'power' times 'modifier' in mg is not determined, because one can grow while the other \
                    shrinks; freeze a parameter of either";
     assert_eq!(report["sources"][0]["warnings"], serde_json::json!([warning]));
-    let args = ["tune", "out.bin", "--backend", "cpu", "--k", "1", "--epochs", "1", "-o"];
-    let (code, _, err) = bench.run(&[&args[..], &["run"]].concat(), "");
+    let args = "tune out.bin --backend cpu --k 1 --epochs 1 -o";
+    let (code, _, err) = bench.run((args, "run"));
     assert!(code == 0 && err.matches(warning).count() == 1, "{err}");
-    let (code, _, err) = bench.run(&[&args[..], &["frozen", "--freeze", "number"]].concat(), "");
+    let (code, _, err) = bench.run((args, "frozen --freeze number"));
     assert!(code == 0 && !err.contains("is not determined"), "{err}");
 }

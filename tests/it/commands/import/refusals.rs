@@ -1,8 +1,7 @@
 //! Bad traces, schemas and files: the error names the problem.
 
-use gputexel::dataset;
-
 use super::{HEAD, bench, import, refuse};
+use crate::common::prelude::*;
 
 #[test]
 fn reports_mistakes_in_lines() {
@@ -36,31 +35,25 @@ fn reports_mistakes_in_lines() {
         ),
         ("1 1:272 2:1", "t.svm:3: phase 272 is not between 0 (middlegame) and 256 (endgame)"),
         ("1 1:16 2:1 9:7", "t.svm:3: side to move 7"),
-        (
-            "1 1:16 2:1 10:0.3",
-            "t.svm:3: endgame scale 0.3 is negative, too large, or no multiple of 0.0078125",
-        ),
-        (
-            "1 1:16 2:1 5:1 6:2",
-            "t.svm:3: 'b' has coefficients 1 of its middlegame and 2 of its endgame index",
-        ),
+        ("1 1:16 2:1 10:0.3", "endgame scale 0.3 is negative, too large, or no multiple of 0.0078125"),
+        ("1 1:16 2:1 5:1 6:2", "'b' has coefficients 1 of its middlegame and 2 of its endgame index"),
         ("1 qid:x 1:16 2:1", "t.svm:3: 'qid:x' is not an integer"),
         ("1 1:16 qid:1 2:1", "t.svm:3: 'qid:1' is not index:coefficient"),
     ];
     for (line, expected) in cases {
         let bench = bench(format!("{good}\n\n{line}\n{good} # x\n"), &schema);
-        let told = refuse(&bench, &["t.svm", "--schema", "s.json", "--max-bad-share", "0"], 1);
+        let told = refuse(&bench, "t.svm --schema s.json --max-bad-share 0", 1);
         assert!(told.contains(expected), "{line}: {told}");
         assert!(told.contains("1 of 3 lines cannot be used"), "{told}");
         // A share of them is left out and counted.
-        let report = import(&bench, &["t.svm", "--max-bad-share", "0.4"], "");
+        let report = import(&bench, "t.svm --max-bad-share 0.4", "");
         let source = &report["sources"][0];
         assert_eq!((source["positions"].as_u64(), source["bad_lines"].as_u64()), (Some(2), Some(1)));
-        assert!(source["complaints"][0].as_str().unwrap().contains(expected.trim_start_matches("t.svm:3: ")));
+        assert!(source["complaints"][0].str().contains(expected.trim_start_matches("t.svm:3: ")));
     }
     let bench = bench(format!("{good}\n"), &schema);
-    import(&bench, &["t.svm"], "");
-    let data = dataset::read(&bench.path("out.bin")).unwrap();
+    import(&bench, "t.svm", "");
+    let data = bench.read("out.bin");
     // 16 of 256 is one of 16 steps toward the endgame.
     assert_eq!((data.row(0).phase, data.phase_max()), (15, 16));
     assert_eq!(data.row(0).entries().collect::<Vec<_>>(), [(0, 2.5), (1, 1.0)]);
@@ -73,111 +66,67 @@ fn reports_mismatched_files() {
             (0..4).map(|i| format!("{{\"name\": \"p{i}\", \"index\": {}}}", base + i)).collect();
         format!("{HEAD}\"index_base\": {base}, {rest} \"parameters\": [{}]}}", parameters.join(","))
     };
-    let refused =
-        |text: &str, schema: &str| refuse(&bench(text, schema), &["t.svm", "--schema", "s.json"], 1);
+    let refused = |text: &str, schema: &str, expected: &str| {
+        assert_has(&refuse(&bench(text, schema), "t.svm --schema s.json", 1), expected);
+    };
     // Counted from 1, declared from 0: more than a share of lines, and one alone.
-    let told = refused("1 1:1 4:1\n0 2:1 4:2\n", &with(0, ""));
-    assert!(
-        told.contains("t.svm: its indices run from 1 to 4, the schema's from 0 to 3: the file counts from 1"),
-        "{told}"
-    );
+    let one = "t.svm: its indices run from 1 to 4, the schema's from 0 to 3: the file counts from 1";
+    refused("1 1:1 4:1\n0 2:1 4:2\n", &with(0, ""), one);
     let many = format!("{}0 2:1 4:2\n", "1 1:1 3:1\n".repeat(50));
-    assert!(refused(&many, &with(0, "")).contains("the file counts from 1"));
+    refused(&many, &with(0, ""), "the file counts from 1");
     // A line with index 0 disproves it.
-    let told = refused("1 0:1 4:1\n0 2:1 4:2\n", &with(0, ""));
-    assert!(told.contains("index 4 is past the last"), "{told}");
-    let told = refused("1 1:1 3:1\n0 0:1 2:2\n", &with(1, ""));
-    assert!(told.contains("t.svm:2: index 0: the file counts from 0, the schema says from 1"), "{told}");
+    refused("1 0:1 4:1\n0 2:1 4:2\n", &with(0, ""), "index 4 is past the last");
+    let zero = "t.svm:2: index 0: the file counts from 0, the schema says from 1";
+    refused("1 1:1 3:1\n0 0:1 2:2\n", &with(1, ""), zero);
     let dense = with(1, "\"dense\": true,");
-    let told = refused("1 1:1 2:0 3:1 4:1\n0 1:1 2:1 4:1\n", &dense);
-    assert!(told.contains("t.svm:2: 3 entries, but the schema declares 4"), "{told}");
+    refused("1 1:1 2:0 3:1 4:1\n0 1:1 2:1 4:1\n", &dense, "t.svm:2: 3 entries, but the schema declares 4");
     let phase = "\"phase\": {\"middlegame\": 24, \"endgame\": 0}, \"columns\": {\"phase\": 9},";
-    let told = refused("1 1:1\n0 1:1\n", &with(1, phase));
-    assert!(told.contains("t.svm: the phase is missing: index 9 occurs in none of 2 lines"), "{told}");
-    let told = refused("1 1:1\n0 qid:4 1:1\n", &with(1, ""));
-    assert!(told.contains("some lines have a game"), "{told}");
-    let told = refused("1 qid:4 1:1\n0 1:1\n", &with(1, "\"columns\": {\"game\": \"qid\"},"));
-    assert!(told.contains("t.svm:2: no game"), "{told}");
-    let told = refused("1 1:1\n", &with(1, "\"comment\": \"fen\","));
-    assert!(told.contains("t.svm:1: no FEN behind #"), "{told}");
-    assert!(refused("\n# nothing\n", &with(1, "")).contains("t.svm: is empty"));
-    assert!(refused("a\0b", &with(1, "")).contains("t.svm: is not text"));
-    let scales =
-        "\"phase\": {\"middlegame\": 24, \"endgame\": 0}, \"columns\": {\"phase\": 9, \"scale\": 10},";
+    let missing = "t.svm: the phase is missing: index 9 occurs in none of 2 lines";
+    refused("1 1:1\n0 1:1\n", &with(1, phase), missing);
+    refused("1 1:1\n0 qid:4 1:1\n", &with(1, ""), "some lines have a game");
+    refused("1 qid:4 1:1\n0 1:1\n", &with(1, "\"columns\": {\"game\": \"qid\"},"), "t.svm:2: no game");
+    refused("1 1:1\n", &with(1, "\"comment\": \"fen\","), "t.svm:1: no FEN behind #");
+    refused("\n# nothing\n", &with(1, ""), "t.svm: is empty");
+    refused("a\0b", &with(1, ""), "t.svm: is not text");
+    let scales = phase.replace("9", "9, \"scale\": 10");
     let lines: String = (1..=65).map(|n| format!("1 9:{} 10:{}\n", n % 25, f64::from(n) / 128.0)).collect();
-    assert!(refused(&lines, &with(1, scales)).contains("more than 64 distinct endgame scale factors"));
+    refused(&lines, &with(1, &scales), "more than 64 distinct endgame scale factors");
 }
 
 #[test]
 fn reports_contradictory_schemas() {
     let a = "{\"name\": \"a\", \"index\": 1}";
-    let cases = [
-        (format!("\"index_base\": 2, \"parameters\": [{a}]"), "index_base 2: must be 0 or 1"),
-        (format!("\"parameters\": [{a}]"), "missing field `index_base`"),
-        ("\"index_base\": 1, \"parameters\": []".to_string(), "no parameters"),
-        (
-            format!("\"index_base\": 1, \"parameters\": [{a}, {a}]"),
-            "parameter 'a': index 1 is taken already by parameter 'a'",
-        ),
-        (
-            format!("\"index_base\": 1, \"columns\": {{\"eval\": 1}}, \"parameters\": [{a}]"),
-            "index 1 is taken already by column eval",
-        ),
-        (
-            "\"index_base\": 1, \"parameters\": [{\"name\": \"a\", \"index\": 0}]".into(),
-            "index 0 in a schema whose indices count from 1",
-        ),
-        (
-            "\"index_base\": 1, \"parameters\": [{\"name\": \"a\"}]".into(),
-            "needs either index, indices, or mg and eg",
-        ),
-        (
-            "\"index_base\": 1, \"parameters\": [{\"name\": \"a\", \"index\": 1, \"indices\": [2, 3]}]"
-                .into(),
-            "parameter 'a': has index and indices: needs only one of them",
-        ),
-        (
-            "\"index_base\": 1, \"parameters\": [{\"name\": \"a\", \"index\": 1, \"color\": 3}]".into(),
-            "unknown field `color`",
-        ),
-        (
-            "\"index_base\": 1, \"parameters\": [{\"name\": \"a.mg\", \"index\": 1}]".into(),
-            "ends like the value of one phase",
-        ),
-        (
-            "\"index_base\": 1, \"parameters\": [{\"name\": \"a\", \"index\": 1, \"prior\": 3, \"min\": 4}]"
-                .into(),
-            "exclude the prior 3",
-        ),
-        (
-            "\"index_base\": 1, \"parameters\": [{\"name\": \"a\", \"mg\": 1}]".into(),
-            "does not say how the phase is known",
-        ),
-        (
-            format!("\"index_base\": 1, \"columns\": {{\"phase\": 7}}, \"parameters\": [{a}]"),
-            "must say what its values mean",
-        ),
-        (format!("\"index_base\": 1, \"phase\": \"fen\", \"parameters\": [{a}]"), "must say where that is"),
-        (
-            format!("\"index_base\": 1, \"columns\": {{\"scale\": 7}}, \"parameters\": [{a}]"),
-            "how the phase is known",
-        ),
-        (
-            format!("\"index_base\": 1, \"point_of_view\": {{\"result\": \"stm\"}}, \"parameters\": [{a}]"),
-            "must tell the side",
-        ),
-        (format!("\"index_base\": 1, \"results\": \"wdl\", \"parameters\": [{a}]"), "unknown variant `wdl`"),
-    ];
-    for (rest, expected) in cases {
+    // A is a parameter.
+    for case in [
+        "'index_base': 2, 'parameters': [A] ~ index_base 2: must be 0 or 1",
+        "'parameters': [A] ~ missing field `index_base`",
+        "'index_base': 1, 'parameters': [] ~ no parameters",
+        "'index_base': 1, 'parameters': [A, A] ~ parameter 'a': index 1 is taken already by parameter 'a'",
+        "'index_base': 1, 'columns': {'eval': 1}, 'parameters': [A] ~ index 1 is taken already by column eval",
+        "'index_base': 1, 'parameters': [{'name': 'a', 'index': 0}] ~ index 0 in a schema whose indices count from 1",
+        "'index_base': 1, 'parameters': [{'name': 'a'}] ~ needs either index, indices, or mg and eg",
+        "'index_base': 1, 'parameters': [{'name': 'a', 'index': 1, 'indices': [2, 3]}] ~ parameter 'a': has index and indices: needs only one of them",
+        "'index_base': 1, 'parameters': [{'name': 'a', 'index': 1, 'color': 3}] ~ unknown field `color`",
+        "'index_base': 1, 'parameters': [{'name': 'a.mg', 'index': 1}] ~ ends like the value of one phase",
+        "'index_base': 1, 'parameters': [{'name': 'a', 'index': 1, 'prior': 3, 'min': 4}] ~ exclude the prior 3",
+        "'index_base': 1, 'parameters': [{'name': 'a', 'mg': 1}] ~ does not say how the phase is known",
+        "'index_base': 1, 'columns': {'phase': 7}, 'parameters': [A] ~ must say what its values mean",
+        "'index_base': 1, 'phase': 'fen', 'parameters': [A] ~ must say where that is",
+        "'index_base': 1, 'columns': {'scale': 7}, 'parameters': [A] ~ how the phase is known",
+        "'index_base': 1, 'point_of_view': {'result': 'stm'}, 'parameters': [A] ~ must tell the side",
+        "'index_base': 1, 'results': 'wdl', 'parameters': [A] ~ unknown variant `wdl`",
+    ] {
+        let [rest, expected] = cells(case);
+        let rest =
+            rest.replace('\'', "\"").replace("[A", &format!("[{a}")).replace(", A]", &format!(", {a}]"));
         let bench = bench("1 1:1\n", &format!("{HEAD}{rest}}}"));
-        let told = refuse(&bench, &["t.svm", "--schema", "s.json"], 1);
+        let told = refuse(&bench, "t.svm --schema s.json", 1);
         assert!(told.starts_with("gputexel: s.json") && told.contains(expected), "{expected}: {told}");
     }
     let bench = bench("1 1:1\n", &format!("{HEAD}\"index_base\": 1, \"parameters\": [{a}]}}"));
     bench.write("there.bin", "x");
-    let told = bench.fails(&["import", "t.svm", "--schema", "s.json", "-o", "there.bin"], 2);
-    assert!(told.contains("exists; use --force"));
-    bench.fails(&["import", "t.svm", "--schema", "none.json", "-o", "x.bin"], 1);
-    bench.fails(&["import", "none.svm", "--schema", "s.json", "-o", "x.bin"], 1);
-    bench.fails(&["import", "t.svm", "--schema", "s.json", "-o", "t.svm", "--force"], 2);
+    bench.fails_with("import t.svm --schema s.json -o there.bin", 2, "exists; use --force");
+    bench.fails("import t.svm --schema none.json -o x.bin", 1);
+    bench.fails("import none.svm --schema s.json -o x.bin", 1);
+    bench.fails("import t.svm --schema s.json -o t.svm --force", 2);
 }

@@ -1,9 +1,7 @@
 //! Lines and boards of schemas.
 
 use super::{HEAD, bench, import, refuse};
-use crate::common::program::tensors;
-use gputexel::dataset;
-use gputexel::model::Arrangement;
+use crate::common::prelude::*;
 
 /// Builds a schema of tables and single parameters, each with the number of its parameters and further fields.
 fn schema(entries: &[(&str, usize, &str)]) -> String {
@@ -39,7 +37,7 @@ fn lines_and_boards_are_kept_without_other_changes() {
     });
     let plain = plain.each_ref().map(|(name, count, rest)| (*name, *count, rest.as_str()));
     let bench = bench(lines, &schema(&plain));
-    import(&bench, &["t.svm"], "");
+    import(&bench, "t.svm", "");
     let path = bench.path("out.bin");
     let (without, wanted) = (dataset::read(&path).unwrap(), tensors(&path));
     let has_place = || {
@@ -49,7 +47,7 @@ fn lines_and_boards_are_kept_without_other_changes() {
     assert!(!has_place());
 
     bench.write("s.json", schema(&ENTRIES));
-    import(&bench, &["t.svm"], "");
+    import(&bench, "t.svm", "");
     let with = dataset::read(&path).unwrap();
     assert!(has_place() && tensors(&path) == wanted);
     let set = with.metadata().feature_set.clone();
@@ -88,19 +86,17 @@ fn lines_and_boards_are_kept_without_other_changes() {
         "\"phase\": {\"middlegame\": 24, \"endgame\": 0}, \"columns\": {\"phase\": 99}, \"parameters\"";
     bench.write("s.json", schema(&[ENTRIES[0], ENTRIES[2]]).replace("\"parameters\"", phase));
     bench.write("few.svm", "1 1:1 99:24\n0 2:1 99:3\n");
-    import(&bench, &["few.svm"], "");
+    import(&bench, "few.svm", "");
     let few = dataset::read(&path).unwrap();
     assert_eq!(few.metadata().feature_set.default_basis("none"), "identity");
 
     // A trace made from it keeps them.
     bench.write("s.json", schema(&ENTRIES));
-    import(&bench, &["t.svm"], "");
-    let (code, _, err) = bench.run(&["trace", "out.bin", "-o", "t.svm", "--schema", "s.json", "--force"], "");
-    assert_eq!((code, err.as_str()), (0, ""));
-    import(&bench, &["t.svm"], "");
+    import(&bench, "t.svm", "");
+    bench.ok("trace out.bin -o t.svm --schema s.json --force");
+    import(&bench, "t.svm", "");
     assert_eq!(dataset::read(&path).unwrap().metadata().feature_set, set);
-    let (code, out, err) = bench.run(&["info", "out.bin"], "");
-    assert_eq!((code, err.as_str()), (0, ""));
+    let out = bench.ok("info out.bin");
     for (group, structure) in
         [("mobility", "line of 9"), ("king", "board of 32, board"), ("pawns", "board of 48")]
     {
@@ -109,49 +105,36 @@ fn lines_and_boards_are_kept_without_other_changes() {
     }
 }
 
-/// Name, number of parameters and further keys of entries.
-type Entries<'a> = &'a [(&'a str, usize, &'a str)];
-
 #[test]
 fn reports_contradictory_structure() {
-    let cases: [(Entries<'_>, &str); 13] = [
-        (&[("a", 1, "\"line\": true")], "parameter 'a': is no table, so that its line must have a name"),
-        (
-            &[("a", 64, "\"line\": true, \"board\": \"a1\"")],
-            "parameter 'a': has a line and a board, must be one of them",
-        ),
-        (
-            &[("a", 63, "\"board\": \"a1\"")],
-            "parameter 'a': its board has 63 parameters, must be 64, 32 (four files) or 48 (without the first \
-             and last rank)",
-        ),
-        (&[("a", 1, "\"board\": \"a1\"")], "parameter 'a': its board has 1 parameter"),
-        (
-            &[("a", 64, "\"board\": \"e4\"")],
-            "parameter 'a': the board begins on 'e4', must be one of a1, h1, a8 and h8",
-        ),
-        (&[("a", 64, "\"board\": 1")], "invalid type: integer `1`, expected a string"),
-        (&[("a", 2, "\"line\": 1")], "expected true, false or the name of a line"),
-        (&[("a", 2, "\"line\": \"\"")], "parameter 'a_0': of its line or board, the name \"\" is empty"),
-        (
-            &[("a", 2, "\"line\": \"l\""), ("b", 1, "\"line\": \"l\"")],
-            "parameter 'b': its group is 'parameters', but line 'l' begins in group 'a'",
-        ),
+    // Entries, each with name, number of parameters and further keys, and the expected message.
+    for case in [
+        "a 1 'line': true ~ parameter 'a': is no table, so that its line must have a name",
+        "a 64 'line': true, 'board': 'a1' ~ parameter 'a': has a line and a board, must be one of them",
+        "a 63 'board': 'a1' ~ parameter 'a': its board has 63 parameters, must be 64, 32 (four files) or 48 (without the first and last rank)",
+        "a 1 'board': 'a1' ~ parameter 'a': its board has 1 parameter",
+        "a 64 'board': 'e4' ~ parameter 'a': the board begins on 'e4', must be one of a1, h1, a8 and h8",
+        "a 64 'board': 1 ~ invalid type: integer `1`, expected a string",
+        "a 2 'line': 1 ~ expected true, false or the name of a line",
+        "a 2 'line': '' ~ parameter 'a_0': of its line or board, the name \"\" is empty",
+        "a 2 'line': 'l'; b 1 'line': 'l' ~ parameter 'b': its group is 'parameters', but line 'l' begins in group 'a'",
         // `true` stands for the name.
-        (
-            &[("a", 2, "\"line\": true"), ("b", 2, "\"line\": \"a\"")],
-            "parameter 'b_0': its group is 'b', but line 'a' begins in group 'a'",
-        ),
-        (
-            &[("a", 1, "\"line\": \"l\""), ("b", 1, "")],
-            "parameter 'a': it is the only one in line 'l', which says nothing",
-        ),
-        (&[("a,b", 64, "\"group\": \"g\", \"board\": \"a1\"")], "has a comma"),
-        (&[("a", 2, "\"lines\": true")], "unknown field `lines`"),
-    ];
-    for (entries, expected) in cases {
-        let bench = bench("1 1:1\n", &schema(entries));
-        let told = refuse(&bench, &["t.svm", "--schema", "s.json"], 1);
+        "a 2 'line': true; b 2 'line': 'a' ~ parameter 'b_0': its group is 'b', but line 'a' begins in group 'a'",
+        "a 1 'line': 'l'; b 1  ~ parameter 'a': it is the only one in line 'l', which says nothing",
+        "a,b 64 'group': 'g', 'board': 'a1' ~ has a comma",
+        "a 2 'lines': true ~ unknown field `lines`",
+    ] {
+        let [entries, expected] = cells(case);
+        let entries = entries.replace('\'', "\"");
+        let entry = |text: &'_ str| {
+            let mut words = text.splitn(3, ' ');
+            let mut next = || words.next().unwrap().to_string();
+            (next(), next().parse().unwrap(), next())
+        };
+        let entries: Vec<(String, usize, String)> = entries.split("; ").map(entry).collect();
+        let entries: Vec<_> = entries.iter().map(|(name, count, rest)| (&**name, *count, &**rest)).collect();
+        let bench = bench("1 1:1\n", &schema(&entries));
+        let told = refuse(&bench, "t.svm --schema s.json", 1);
         assert!(told.starts_with("gputexel: s.json") && told.contains(expected), "{expected}: {told}");
     }
     // Two tables with the same name, whose parameters have different names.
@@ -179,20 +162,18 @@ fn boards_are_named_by_squares() {
         format!("{HEAD}\"index_base\": 1, \"parameters\": [{knights}, {pawns}]}}")
     };
     let bench = bench("1 1:1 2:1 65:2\n0 112:1\n", &schema(&format!(", {squares}, \"board\": \"a8\"")));
-    import(&bench, &["t.svm"], "");
-    let read = dataset::read(&bench.path("out.bin")).unwrap();
+    import(&bench, "t.svm", "");
+    let read = bench.read("out.bin");
     let features = &read.metadata().feature_set.features;
     let names = [0, 1, 63, 64, 111].map(|id| features[id].name.as_str());
     assert_eq!(names, ["knights_a8", "knights_b8", "knights_h1", "pawns_h7", "pawns_a2"]);
 
     bench.write("s.json", schema(&format!(", {squares}")));
-    let args = ["t.svm", "--schema", "s.json"];
+    let args = "t.svm --schema s.json";
     let needed = "parameter 'knights': has the names of squares, needs a board to say which";
-    let said = refuse(&bench, &args, 1);
-    assert!(said.contains(needed), "{said}");
+    assert_has(&refuse(&bench, args, 1), needed);
     bench.write("s.json", schema(", \"names\": \"fields\", \"board\": \"a8\""));
-    let said = refuse(&bench, &args, 1);
-    assert!(said.contains("expected a list of names or \"squares\""), "{said}");
+    assert_has(&refuse(&bench, args, 1), "expected a list of names or \"squares\"");
 }
 
 #[test]
@@ -218,10 +199,9 @@ fn boards_are_printed_as_params_json_has_them() {
         let lines: String =
             (0..60).map(|i| format!("{} {}:1 65:{} 66:{}\n", i % 2, i + 1, 1 - i % 3, i % 25)).collect();
         let bench = bench(lines, &schema);
-        import(&bench, &["t.svm"], "");
-        let args = ["tune", "out.bin", "--prior", "schema", "--k", "1", "--l2", "1e-3", "--out", "r"];
-        let (code, out, err) = bench.run(&args, "");
-        assert_eq!(code, 0, "{err}");
+        import(&bench, "t.svm", "");
+        let args = "tune out.bin --prior schema --k 1 --l2 1e-3 --out r";
+        let (out, _) = bench.done(args);
         // Both phases side by side, the eighth rank first.
         let rows: Vec<Vec<&str>> = out
             .lines()
@@ -230,7 +210,7 @@ fn boards_are_printed_as_params_json_has_them() {
             .map(|line| line.split_whitespace().collect())
             .take(8)
             .collect();
-        let html = std::fs::read_to_string(bench.path("r/report.html")).unwrap();
+        let html = bench.text("r/report.html");
         let cells = |phase: &str| -> Vec<String> {
             let Some((_, rest)) = html.split_once(&format!("<caption>knight, {phase}")) else {
                 return Vec::new();
@@ -245,9 +225,9 @@ fn boards_are_printed_as_params_json_has_them() {
         let (mg_cells, eg_cells) = (cells("middlegame"), cells("endgame"));
         assert_eq!(mg_cells.len(), if names.contains("squares") { 64 } else { 0 }, "{first}");
         let params = bench.json("r/params.json");
-        for (i, record) in params["parameters"].as_array().unwrap()[..64].iter().enumerate() {
+        for (i, record) in params["parameters"].list()[..64].iter().enumerate() {
             let (rank, file) = square(i);
-            let (mg, eg) = (record["mg"].as_f64().unwrap(), record["eg"].as_f64().unwrap());
+            let (mg, eg) = (record["mg"].f64(), record["eg"].f64());
             assert_eq!((mg, eg), (i as f64, 0.0 - i as f64), "{record}");
             let row = &rows[7 - rank];
             assert_eq!(row.len(), 18, "{out}");
@@ -278,22 +258,21 @@ fn starting_values_are_read_from_the_source() {
         .map(|i| format!("{} {}:{} 6:{} 7:{}\n", i % 2, i % 5 + 1, 1 - 2 * (i % 2), 1 - i % 3, i % 25))
         .collect();
     let bench = bench(lines, &schema);
-    import(&bench, &["t.svm"], "");
+    import(&bench, "t.svm", "");
     let source = "// gputexel: piece\nint value[5][2] = {{82, 94}, {337, 281}, {365, 297}, {477, 512}, {1025, 936}};\n\
                   int tempo = 14; // gputexel: tempo.both\n";
     bench.write("eval.c", source);
-    bench.told(&["import-params", "eval.c", "--like", "out.bin", "-o", "start.json"]);
+    bench.told("import-params eval.c --like out.bin -o start.json");
     let start = bench.json("start.json");
-    let value = |i: usize, phase: &str| start["parameters"][i][phase].as_f64().unwrap();
+    let value = |i: usize, phase: &str| start["parameters"][i][phase].f64();
     assert_eq!((value(1, "mg"), value(1, "eg"), value(4, "eg")), (337.0, 281.0, 936.0));
     assert_eq!((value(5, "mg"), value(5, "eg")), (14.0, 14.0));
     // Values tuned from there are written back to their sources.
-    bench.told(&["tune", "out.bin", "--prior", "start.json", "--k", "1", "--l2", "1e-3", "--out", "r"]);
-    bench.told(&["patch", "tables", "r", "eval.c"]);
-    assert!(String::from_utf8(bench.bytes("eval.c")).unwrap() != source);
+    bench.told("tune out.bin --prior start.json --k 1 --l2 1e-3 --out r");
+    bench.told("patch tables r eval.c");
+    assert!(bench.text("eval.c") != source);
     bench.write("eval.c", source.replace("int tempo = 14; // gputexel: tempo.both\n", ""));
-    let told = bench.fails(&["import-params", "eval.c", "--like", "out.bin", "-o", "s2.json"], 1);
-    assert!(told.contains("tempo"), "{told}");
+    bench.fails_with("import-params eval.c --like out.bin -o s2.json", 1, "tempo");
 }
 
 #[test]
@@ -306,7 +285,7 @@ fn reads_starting_values_from_several_sources() {
     );
     let lines: String = (0..40).map(|i| format!("{} {}:1 7:{}\n", i % 2, i % 6 + 1, i % 25)).collect();
     let bench = bench(lines, &schema);
-    import(&bench, &["t.svm"], "");
+    import(&bench, "t.svm", "");
     let eval = "// gputexel: PieceValue\nint value[3][2] = {{82, 94}, {337, 281}, {365, 297}};\nint tempo = 14; // gputexel: Tempo\n";
     bench.write("eval.c", eval);
     // The group, each of its names, and both combined refer to the same parameters.
@@ -315,46 +294,36 @@ fn reads_starting_values_from_several_sources() {
     bench.write("shield.c", "int w = -7; // gputexel: Shield.mg\n");
     let like = ["--like", "out.bin", "-o", "start.json", "--force"];
     let files = ["import-params", "eval.c", "scale.c", "shield.c"];
-    bench.told(&[&files[..], &like].concat());
+    bench.told((&files, &like));
     let values = || -> Vec<[f64; 2]> {
         let start = bench.json("start.json");
-        let records = start["parameters"].as_array().unwrap().clone();
-        records.iter().map(|own| [own["mg"].as_f64().unwrap(), own["eg"].as_f64().unwrap()]).collect()
+        let records = start["parameters"].list().clone();
+        records.iter().map(|own| [own["mg"].f64(), own["eg"].f64()]).collect()
     };
     // Unused values keep their start: 0 in the middlegame for an endgame parameter.
     let expected = vec![[82.0, 94.0], [337.0, 281.0], [365.0, 297.0], [14.0, 14.0], [0.0, 31.0], [-7.0, 0.0]];
     assert_eq!(values(), expected);
-    bench.told(&["tune", "out.bin", "--prior", "start.json", "--k", "1", "--l2", "1e-3", "--out", "r"]);
+    bench.told("tune out.bin --prior start.json --k 1 --l2 1e-3 --out r");
     // The same as options.
     let options = "pawn.mg 82, pawn.eg 94, PieceValue_knight.mg 337, PieceValue_knight.eg 281, bishop.mg 365, bishop.eg 297, Tempo 14, \
                    ScaleBase.eg 31, Shield.mg -7";
     let line = |option: &str| format!("setoption name {}\n", option.trim().replacen(' ', " value ", 1));
     bench.write("a.uci", options.split(',').map(line).collect::<String>());
-    bench.told(&[&["import-params", "a.uci"][..], &like].concat());
+    bench.told(("import-params a.uci", &like));
     assert_eq!(values(), expected);
     // Mismatches are reported.
     let refused = |files: &[&str], like: &[&str], expected: &str| {
-        let told = bench.fails(&[&["import-params"], files, like].concat(), 1);
-        assert!(told.contains(expected), "{told}");
+        bench.fails_with(("import-params", (files, like)), 1, expected);
     };
     refused(&["eval.c", "scale.c"], &like, "eval.c, scale.c: parameter 'Shield.mg' is missing");
-    refused(
-        &["eval.c", "scale.c"],
-        &["-o", "x.json"],
-        "are several files, none of which says which parameters there are; see --like",
-    );
+    let part = "are several files, none of which says which parameters there are; see --like";
+    refused(&["eval.c", "scale.c"], &["-o", "x.json"], part);
     bench.write("scale.c", scale.replace("337", "338"));
-    refused(
-        &["eval.c", "scale.c"],
-        &like,
-        "scale.c: parameter 'knight.mg' is 338 here and 337 in a file before",
-    );
+    let said = "scale.c: parameter 'knight.mg' is 338 here and 337 in a file before";
+    refused(&["eval.c", "scale.c"], &like, said);
     bench.write("scale.c", scale.replace("ScaleBase", "ScaleBasis"));
-    refused(
-        &["eval.c", "scale.c"],
-        &like,
-        "scale.c:1: 'ScaleBasis.eg' is not the name of a parameter; did you mean 'ScaleBase.eg'?",
-    );
+    let why = "scale.c:1: 'ScaleBasis.eg' is not the name of a parameter; did you mean 'ScaleBase.eg'?";
+    refused(&["eval.c", "scale.c"], &like, why);
     bench.write("a.uci", "setoption name bihsop.mg value 5\n");
     refused(&["a.uci"], &like, "a.uci:1: option 'bihsop.mg' is not a parameter; did you mean 'bishop.mg'?");
 }

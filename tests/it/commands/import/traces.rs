@@ -1,19 +1,15 @@
 //! Formats, points of view and indices of traces, and the round trip to tuned parameters.
 
-use std::io::Write as _;
-
 use super::{HEAD, bench, import, refuse};
-use crate::common::program::{Bench, tensors};
-use crate::common::requirement;
+use crate::common::prelude::*;
 use crate::common::traces::{PARAMETERS, make, schema, text};
-use gputexel::dataset;
-use gputexel::model::FeatureKind;
+use std::io::Write as _;
 
 #[test]
 fn compression_line_ends_and_threads_change_nothing() {
     let plain = text(&make(4000, 1, false));
     let bench = bench(&plain, &schema());
-    let report = import(&bench, &["t.svm", "--threads", "1"], "");
+    let report = import(&bench, "t.svm --threads 1", "");
     assert_eq!((report["positions"].as_u64(), report["games"].as_u64()), (Some(4000), Some(500)));
     assert_eq!((report["coefficients"].as_str(), report["scales"].as_u64()), (Some("f16"), Some(5)));
     let wanted = tensors(&bench.path("out.bin"));
@@ -33,10 +29,10 @@ fn compression_line_ends_and_threads_change_nothing() {
         import(&bench, &[name, "--threads", "3"], "");
         assert!(tensors(&bench.path("out.bin")) == wanted, "{name}");
     }
-    import(&bench, &["-"], plain.as_bytes());
+    import(&bench, "-", plain.as_bytes());
     assert!(tensors(&bench.path("out.bin")) == wanted, "standard input");
     // Two traces form one dataset; their games are different even if they have the same number.
-    let report = import(&bench, &["t.svm", "tabs.svm"], "");
+    let report = import(&bench, "t.svm tabs.svm", "");
     assert_eq!((report["positions"].as_u64(), report["games"].as_u64()), (Some(8000), Some(1000)));
 }
 
@@ -44,16 +40,15 @@ fn compression_line_ends_and_threads_change_nothing() {
 fn keeps_coefficients_that_half_precision_would_change() {
     let mut made = make(3000, 2, false);
     let bench = bench(text(&made), &schema());
-    import(&bench, &["t.svm"], "");
+    import(&bench, "t.svm", "");
     std::fs::rename(bench.path("out.bin"), bench.path("half.bin")).unwrap();
     // One at the end changes all to f32, including those before it. 2049 needs 12 bits.
     made[2990].row = vec![(3, 2049.0)];
     bench.write("t.svm", text(&made));
-    let report = import(&bench, &["t.svm"], "");
+    let report = import(&bench, "t.svm", "");
     assert_eq!(report["coefficients"], "f32");
     assert_eq!(report["first_inexact"], "t.svm: 2049 of 'p 3'");
-    let (half, single) =
-        (dataset::read(&bench.path("half.bin")).unwrap(), dataset::read(&bench.path("out.bin")).unwrap());
+    let (half, single) = (bench.read("half.bin"), dataset::read(&bench.path("out.bin")).unwrap());
     assert!(single.has_single_precision() && !half.has_single_precision());
     let row = |data: &dataset::Dataset, n: usize| data.row(n).entries().collect::<Vec<_>>();
     (0..2990).for_each(|n| assert_eq!(row(&half, n), row(&single, n)));
@@ -62,11 +57,8 @@ fn keeps_coefficients_that_half_precision_would_change() {
     let paths = [bench.path("half.bin"), bench.path("out.bin")];
     let joined = dataset::read_many(&paths).unwrap();
     assert_eq!((row(&joined, 17), row(&joined, 5990)), (row(&half, 17), vec![(3, 2049.0)]));
-    let (_, told, _) = bench.run(&["import", "t.svm", "--schema", "s.json", "-o", "again.bin"], "");
-    assert!(
-        told.contains("coefficients stored in f32: some are not exact in f16, the first t.svm: 2049"),
-        "{told}"
-    );
+    let (_, told, _) = bench.run("import t.svm --schema s.json -o again.bin");
+    assert_has(&told, "coefficients stored in f32: some are not exact in f16, the first t.svm: 2049");
 }
 
 /// Returns positions with either side to move, their material, and results.
@@ -108,9 +100,9 @@ fn points_of_view_and_phases_come_from_the_position() {
         text
     };
     let bench = bench(lines(false, false), &schema("\"white\"", "0..1"));
-    import(&bench, &["t.svm"], "");
+    import(&bench, "t.svm", "");
     let wanted = tensors(&bench.path("out.bin"));
-    let data = dataset::read(&bench.path("out.bin")).unwrap();
+    let data = bench.read("out.bin");
     assert_eq!(data.phases(), [24, 0, 0, 4, 4]);
     assert_eq!(data.results(), [0.5, 1.0, 1.0, 0.0, 0.25]);
     assert_eq!(data.static_evaluations(), [7.0, 407.0, 407.0, -893.0, -893.0]);
@@ -124,7 +116,7 @@ fn points_of_view_and_phases_come_from_the_position() {
     ] {
         bench.write("s.json", schema(view, results));
         bench.write("t.svm", &text);
-        import(&bench, &["t.svm"], "");
+        import(&bench, "t.svm", "");
         assert!(tensors(&bench.path("out.bin")) == wanted, "{view} {results}");
     }
     // Without a side to move nothing is negated, as long as everything is from the same view.
@@ -132,8 +124,8 @@ fn points_of_view_and_phases_come_from_the_position() {
         schema("\"stm\"", "0..1").replace("\"comment\": \"fen\", \"phase\": {\"fen\": \"1,1,2,4/24\"},", "");
     bench.write("s.json", blind);
     bench.write("t.svm", lines(true, false));
-    assert_eq!(import(&bench, &["t.svm"], "")["relative"], true);
-    assert_eq!(dataset::read(&bench.path("out.bin")).unwrap().row(2).offset, -7.0);
+    assert_eq!(import(&bench, "t.svm", "")["relative"], true);
+    assert_eq!(bench.read("out.bin").row(2).offset, -7.0);
 }
 
 /// Results in the side to move's view, if the schema says White's, or for Black.
@@ -157,20 +149,19 @@ fn rejects_results_that_contradict_material() {
             .collect()
     };
     let bench = bench(lines(false, false), &schema);
-    import(&bench, &["t.svm"], "");
+    import(&bench, "t.svm", "");
     for (turned, black, part) in [
         (true, false, "as if they were from the other point of view: of 2000"),
         (false, true, "as if Black's wins were 1: of 2000"),
     ] {
         bench.write("t.svm", lines(turned, black));
-        let error = refuse(&bench, &["t.svm", "--schema", "s.json"], 1);
-        assert!(error.contains(part) && error.contains("\"point_of_view\""), "{error}");
-        import(&bench, &["t.svm", "--trust-results"], "");
+        assert_has(&refuse(&bench, "t.svm --schema s.json", 1), ["\"point_of_view\"", part]);
+        import(&bench, "t.svm --trust-results", "");
     }
     // Nothing is negated if everything is from the side to move's view.
     bench.write("t.svm", lines(true, false));
     bench.write("s.json", schema.replace("\"comment\": \"fen\"", "\"point_of_view\": \"stm\""));
-    assert_eq!(import(&bench, &["t.svm"], "")["relative"], true);
+    assert_eq!(import(&bench, "t.svm", "")["relative"], true);
 }
 
 #[test]
@@ -183,8 +174,8 @@ fn tables_of_one_kind_of_index_become_features() {
           {{\"name\": \"named\", \"index\": 3, \"names\": [\"x\", \"y z\"], \"group\": \"g\"}}]}}"
     );
     let bench = bench("1 0:1 2:2 4:5 6:-1 8:24 9:77\n0 0:1 2:-1 7:1\n", &schema);
-    import(&bench, &["t.svm"], "");
-    let data = dataset::read(&bench.path("out.bin")).unwrap();
+    import(&bench, "t.svm", "");
+    let data = bench.read("out.bin");
     let set = &data.metadata().feature_set;
     let names: Vec<(&str, &str)> = set.features.iter().map(|f| (f.name.as_str(), f.group.as_str())).collect();
     let wanted = [
@@ -219,71 +210,39 @@ fn tuning_follows_the_schema() {
         .replace("\"index\": 9, \"prior\": [40, 35]", "\"index\": 9, \"prior\": [40, 35], \"phases\": \"mg\"")
         .replace("\"group 1\"", "\"2nd \\\"group\\\"\"");
     let bench = bench(text(&made), &special);
-    import(&bench, &["t.svm"], "");
+    import(&bench, "t.svm", "");
     let mut first: Option<Vec<f64>> = None;
     for optimizer in ["gauss-newton", "adam"] {
         let run = format!("run-{optimizer}");
         let report = bench.tune(&["out.bin", "--out", &run, "--optimizer", optimizer, "--k", "0.8"]);
-        assert!(report["loss"].as_f64().unwrap() < report["loss_before"].as_f64().unwrap(), "{report}");
+        assert!(report["loss"].f64() < report["loss_before"].f64(), "{report}");
         let params = bench.json(&format!("{run}/params.json"));
-        let list = params["parameters"].as_array().unwrap();
-        let of = |i: usize| (list[i]["mg"].as_f64().unwrap(), list[i]["eg"].as_f64().unwrap());
-        assert_eq!((list[1]["name"].as_str().unwrap(), of(1)), ("p \"1\" <b>", (10.0, 11.0)));
+        let list = params["parameters"].list();
+        let of = |i: usize| (list[i]["mg"].f64(), list[i]["eg"].f64());
+        assert_eq!((list[1]["name"].str(), of(1)), ("p \"1\" <b>", (10.0, 11.0)));
         assert_eq!(of(2).0, of(2).1);
         assert_ne!(of(2).0, 5.0);
         let near = |value: f64| (28.999..=31.001).contains(&value);
         assert!(near(of(3).0) && near(of(3).1), "{:?}", of(3));
         assert_eq!(of(4).1, 35.0);
         assert_ne!(of(4).0, 40.0);
-        let all: Vec<f64> =
-            list.iter().flat_map(|p| [p["mg"].as_f64().unwrap(), p["eg"].as_f64().unwrap()]).collect();
+        let all: Vec<f64> = list.iter().flat_map(|p| [p["mg"].f64(), p["eg"].f64()]).collect();
         let first = first.get_or_insert_with(|| all.clone());
         assert_eq!(first.len(), 2 * PARAMETERS);
     }
     // Command line flags override the schema.
-    bench.tune(&["out.bin", "--out", "free", "--basis", "identity", "--prior", "zero", "--k", "0.8"]);
+    bench.tune("out.bin --out free --basis identity --prior zero --k 0.8");
     assert_ne!(bench.json("free/params.json")["parameters"][1]["mg"], 10.0);
-    let (code, out, err) = bench.run(&["--json", "eval", "out.bin", "run-adam/params.json"], "");
-    assert_eq!((code, err.as_str()), (0, ""), "{out}");
-    let (code, out, err) = bench.run(&["info", "out.bin"], "");
-    assert_eq!((code, err.as_str()), (0, ""));
+    bench.ok("--json eval out.bin run-adam/params.json");
+    let out = bench.ok("info out.bin");
     assert!(out.contains("2nd \"group\""), "{out}");
     for args in [
-        &[
-            "pso",
-            "out.bin",
-            "--out",
-            "swarm",
-            "--particles",
-            "8",
-            "--iterations",
-            "3",
-            "--k",
-            "0.8",
-            "--radius",
-            "50",
-            "--backend",
-            "cpu",
-        ][..],
-        &[
-            "sweep",
-            "out.bin",
-            "--folds",
-            "2",
-            "--grid",
-            "learning-rate=1,3",
-            "--epochs",
-            "3",
-            "--k",
-            "0.8",
-            "--backend",
-            "cpu",
-        ],
-        &["sweep", "out.bin", "--scale", "0.5:1.5:3", "--backend", "cpu"],
-        &["basis", "schema", "--dataset", "out.bin"],
+        "pso out.bin --out swarm --particles 8 --iterations 3 --k 0.8 --radius 50 --backend cpu",
+        "sweep out.bin --folds 2 --grid learning-rate=1,3 --epochs 3 --k 0.8 --backend cpu",
+        "sweep out.bin --scale 0.5:1.5:3 --backend cpu",
+        "basis schema --dataset out.bin",
     ] {
-        let (code, _, err) = bench.run(args, "");
-        assert_eq!(code, 0, "{args:?}: {err}");
+        bench.done(args);
     }
     // Tables compile whatever the names of their groups.
     for (compiler, args) in [
@@ -297,20 +256,17 @@ fn tuning_follows_the_schema() {
             Err(error) => eprintln!("skipped: {compiler}: {error}"),
         }
     }
-    let told = bench.fails(&["tune", "out.bin", "--prior", "material", "--out", "no"], 2);
-    assert!(told.contains("imported features are not pieces"), "{told}");
-    let told = bench.fails(&["uci", "--params", "run-adam/params.json"], 1);
-    assert!(told.contains("another engine"), "{told}");
+    bench.fails_with("tune out.bin --prior material --out no", 2, "imported features are not pieces");
+    bench.fails_with("uci --params run-adam/params.json", 1, "another engine");
 }
 
 #[test]
 fn datasets_round_trip_through_traces() {
     let bench = Bench::new();
     let data = bench.dataset("pst.bin", FeatureKind::Pst, 800, 5);
-    let (code, _, err) = bench.run(&["trace", "pst.bin", "-o", "t.svm", "--schema", "s.json"], "");
-    assert_eq!((code, err.as_str()), (0, ""));
-    import(&bench, &["t.svm"], "");
-    let again = dataset::read(&bench.path("out.bin")).unwrap();
+    bench.ok("trace pst.bin -o t.svm --schema s.json");
+    import(&bench, "t.svm", "");
+    let again = bench.read("out.bin");
     assert_eq!(again.len(), data.len());
     let prior = gputexel::model::Prior::default();
     let theta = prior.theta(&data.metadata().feature_set).unwrap();
@@ -332,13 +288,12 @@ fn datasets_round_trip_through_traces() {
         "s.json",
         schema().replace("\"prior\": [0, 3]", "\"prior\": [0, 3], \"phases\": \"eg\", \"max\": 9"),
     );
-    import(&bench, &["t.svm"], "");
-    let (first, set) = (tensors(&bench.path("out.bin")), dataset::read(&bench.path("out.bin")).unwrap());
-    let (code, _, err) = bench.run(&["trace", "out.bin", "-o", "t.svm", "--schema", "s.json", "--force"], "");
-    assert_eq!((code, err.as_str()), (0, ""));
-    import(&bench, &["t.svm"], "");
+    import(&bench, "t.svm", "");
+    let (first, set) = (tensors(&bench.path("out.bin")), bench.read("out.bin"));
+    bench.ok("trace out.bin -o t.svm --schema s.json --force");
+    import(&bench, "t.svm", "");
     assert!(tensors(&bench.path("out.bin")) == first);
-    let again = dataset::read(&bench.path("out.bin")).unwrap();
+    let again = bench.read("out.bin");
     assert_eq!(again.metadata().feature_set, set.metadata().feature_set);
 }
 
@@ -352,21 +307,19 @@ fn a_first_schema_fits_its_trace() {
         .collect();
     for (text, base, count) in [(fens.as_str(), 1, 7), ("1 0:1 3:2\n0 1:1\n", 0, 4)] {
         bench.write("t.svm", text);
-        let (code, out, err) =
-            bench.run(&["import", "--schema-from", "t.svm", "-o", "s.json", "--force"], "");
-        assert_eq!((code, err.as_str()), (0, ""));
-        assert!(out.contains(&format!("{count} numbered parameters")), "{out}");
+        assert_has(
+            &bench.ok("import --schema-from t.svm -o s.json --force"),
+            format!("{count} numbered parameters"),
+        );
         let schema = bench.json("s.json");
         assert_eq!(schema["index_base"], base);
-        let report = import(&bench, &["t.svm"], "");
+        let report = import(&bench, "t.svm", "");
         assert_eq!(report["features"], count);
     }
     bench.write("t.svm", "no trace at all\n");
-    let told = bench.fails(&["import", "--schema-from", "t.svm", "-o", "x.json"], 1);
-    assert!(told.contains("is not a trace"), "{told}");
+    bench.fails_with("import --schema-from t.svm -o x.json", 1, "is not a trace");
 }
 
-/// Runs a script if Python has scikit-learn.
 fn sklearn(bench: &Bench, script: &str) -> bool {
     let has = std::process::Command::new("python3").args(["-c", "import sklearn.datasets"]).output();
     if !has.is_ok_and(|output| output.status.success()) {
@@ -388,7 +341,7 @@ fn sklearn(bench: &Bench, script: &str) -> bool {
 fn scikit_learn_reads_and_writes_the_same_traces() {
     let made = make(400, 9, true);
     let bench = bench(text(&made), &schema());
-    import(&bench, &["t.svm"], "");
+    import(&bench, "t.svm", "");
     let wanted = tensors(&bench.path("out.bin"));
     let script = "
 from sklearn.datasets import load_svmlight_file, dump_svmlight_file
@@ -412,6 +365,5 @@ x, y = load_svmlight_file('t.svm', zero_based=False)
 dump_svmlight_file(x, y, 't.svm')
 ";
     sklearn(&bench, script);
-    let told = refuse(&bench, &["t.svm", "--schema", "s.json"], 1);
-    assert!(told.contains("index 0: the file counts from 0"), "{told}");
+    assert_has(&refuse(&bench, "t.svm --schema s.json", 1), "index 0: the file counts from 0");
 }

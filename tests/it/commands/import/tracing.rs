@@ -1,10 +1,7 @@
 //! `gputexel import --trace-command` and rounds that trace again, with an engine compiled here.
 
-use std::time::{Duration, Instant};
-
 use super::{HEAD, refuse};
-use crate::common::program::{Bench, tensors};
-use serde_json::Value;
+use crate::common::prelude::*;
 
 const SOURCE: &str = include_str!("tracer.c");
 const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data/sample.pgn.zst");
@@ -32,12 +29,11 @@ fn bench() -> Option<Bench> {
              {{\"name\": \"tempo\", \"index\": 7, \"prior\": 0, \"phases\": \"untapered\"}}]}}"
         ),
     );
-    let keep = ["--keep-captures", "--keep-checks", "--keep-duplicates", "--share", "0.05"];
-    bench.told(&[&["extract", SAMPLE, "--positions", "p.fens"], &keep[..]].concat());
+    let keep = "--keep-captures --keep-checks --keep-duplicates --share 0.05";
+    bench.told((&["extract", SAMPLE, "--positions", "p.fens"], keep));
     Some(bench)
 }
 
-/// Returns the command that runs the engine in a mode.
 fn command(bench: &Bench, mode: &str) -> String {
     format!("{} {mode}", bench.path("tracer").display())
 }
@@ -58,7 +54,7 @@ fn traced(bench: &Bench, positions: &str, values: &[&str]) -> Vec<u8> {
 fn a_command_gives_the_dataset_of_its_trace() {
     let Some(bench) = bench() else { return };
     bench.write("t.svm", traced(&bench, "p.fens", &[]));
-    bench.told(&["import", "t.svm", "--schema", "s.json", "-o", "wanted.bin"]);
+    bench.told("import t.svm --schema s.json -o wanted.bin");
     let wanted = tensors(&bench.path("wanted.bin"));
     // The engine may answer at once or after reading everything, which is more than a pipe holds.
     assert!(bench.bytes("p.fens").len() > 200_000);
@@ -67,16 +63,16 @@ fn a_command_gives_the_dataset_of_its_trace() {
         assert!(tensors(&bench.path(output)) == wanted, "{mode}");
         assert_eq!(report["sources"][0]["path"], "p.fens");
     }
-    let (_, text, _) = bench.run(&["info", "a.bin"], "");
+    let (_, text, _) = bench.run("info a.bin");
     assert!(text.contains(&format!("  traced by {}", command(&bench, "ok"))), "{text}");
     // Positions in other formats are passed in the same lines.
     bench.told(&["convert", SAMPLE, "-o", "all.plain", "--share", "0.02"]);
-    bench.told(&["convert", "all.plain", "-o", "all.fens"]);
+    bench.told("convert all.plain -o all.fens");
     import(&bench, "all.fens", &command(&bench, "ok"), "d.bin");
     let report = import(&bench, "all.plain", &command(&bench, "ok"), "e.bin");
     assert!(tensors(&bench.path("d.bin")) == tensors(&bench.path("e.bin")));
     assert_eq!(report["sources"][0]["path"], "all.plain");
-    let lines = String::from_utf8(bench.bytes("all.fens")).unwrap();
+    let lines = bench.text("all.fens");
     let fens: Vec<String> = lines
         .lines()
         .map(|line| line.split(' ').collect::<Vec<_>>())
@@ -85,7 +81,7 @@ fn a_command_gives_the_dataset_of_its_trace() {
     bench.write("some.txt", format!("{}nonsense [1]\n", fens.concat()));
     let report = import(&bench, "some.txt", &command(&bench, "ok"), "g.bin");
     assert_eq!(report["positions"].as_u64(), Some(fens.len() as u64));
-    assert!(report["sources"][0]["warnings"][0].as_str().unwrap().starts_with("1 not traced: "), "{report}");
+    assert!(report["sources"][0]["warnings"][0].str().starts_with("1 not traced: "), "{report}");
     // Only the positions that the engine skips are missing.
     let count = wanted_count(&bench);
     let fewer = import(&bench, "p.fens", &command(&bench, "leave-out"), "f.bin");
@@ -103,22 +99,22 @@ fn rounds_trace_with_the_tuned_values() {
     let command = command(&bench, "ok {params}");
     import(&bench, "p.fens", &command, "d.bin");
     let rounds = ["--requiesce", "2", "--trace-command", &command, "--l2", "1e-6"];
-    let report = bench.tune(&[&["d.bin", "--out", "r"], &rounds[..]].concat());
-    let done = report["rounds"].as_array().unwrap();
+    let report = bench.tune(("d.bin --out r", &rounds));
+    let done = report["rounds"].list();
     assert_eq!(done.len(), 2, "{report}");
     assert_eq!(bench.json("r/run.json")["requiesce"]["from"], "the trace command");
     // A bishop was worth nothing, and is captured once it is worth something.
-    assert!(done[0]["changed"].as_u64().unwrap() > 10, "{report}");
+    assert!(done[0]["changed"].u64() > 10, "{report}");
     assert!(done[1]["changed"].as_u64() < done[0]["changed"].as_u64(), "{report}");
     // The positions of a round are those of the engine with the values found by the previous round.
-    bench.tune(&["d.bin", "--out", "plain", "--l2", "1e-6"]);
+    bench.tune("d.bin --out plain --l2 1e-6");
     for (before, after) in [("plain", "r/round-1"), ("r/round-1", "r/round-2")] {
         let parameters = bench.json(&format!("{before}/params.json"));
-        let line = |p: &Value| format!("{} {} {}\n", p["mg"], p["eg"], p["name"].as_str().unwrap());
-        let lines: String = parameters["parameters"].as_array().unwrap().iter().map(line).collect();
+        let line = |p: &Value| format!("{} {} {}\n", p["mg"], p["eg"], p["name"].str());
+        let lines: String = parameters["parameters"].list().iter().map(line).collect();
         bench.write("values.txt", lines);
         bench.write("t.svm", traced(&bench, "p.fens", &["values.txt"]));
-        bench.told(&["import", "t.svm", "--schema", "s.json", "-o", "wanted.bin", "--force"]);
+        bench.told("import t.svm --schema s.json -o wanted.bin --force");
         let got = tensors(&bench.path(&format!("{after}/dataset.bin")));
         assert!(got == tensors(&bench.path("wanted.bin")), "{after}");
     }
@@ -133,10 +129,9 @@ fn rounds_without_a_command_that_can_trace_again_are_refused() {
     import(&bench, "p.fens", &known, "d.bin");
     let tune = |data: &str, more: &[&str], code: i32| {
         let common = ["tune", data, "--l2=0", "--backend", "cpu", "--k", "1", "--out", "none", "--quiet"];
-        bench.fails(&[&common[..], more].concat(), code)
+        bench.fails((&common, more), code)
     };
-    let asked = tune("d.bin", &["--requiesce", "1"], 1);
-    assert!(asked.contains("tracer ok {params}'") && asked.contains("--trace-command COMMAND"), "{asked}");
+    assert_has(&tune("d.bin", &["--requiesce", "1"], 1), ["tracer ok {params}'", "--trace-command COMMAND"]);
     let deaf = command(&bench, "ok");
     let deaf = tune("d.bin", &["--requiesce", "1", "--trace-command", &deaf], 2);
     assert!(deaf.contains("without {params} it is not told the tuned values"), "{deaf}");
@@ -149,7 +144,7 @@ fn rounds_without_a_command_that_can_trace_again_are_refused() {
     bench.tune(&["d.bin", "--out", "same", "--requiesce", "1", "--trace-command", &other]);
     // A trace from a file names no positions; extracted positions have no engine.
     bench.write("t.svm", traced(&bench, "p.fens", &[]));
-    bench.told(&["import", "t.svm", "--schema", "s.json", "-o", "t.bin"]);
+    bench.told("import t.svm --schema s.json -o t.bin");
     let once = ["--requiesce", "1", "--trace-command", &known];
     assert!(tune("t.bin", &once, 1).contains("does not name the positions that were traced"));
     assert!(tune("t.bin", &once[..2], 1).contains("only the engine that printed them computes"));
@@ -163,9 +158,9 @@ fn rounds_without_a_command_that_can_trace_again_are_refused() {
 #[ignore = "full"]
 fn commands_that_fail_are_refused_in_one_line() {
     let Some(bench) = bench() else { return };
-    let fails = |input: &str, command: &str, more: &[&str], code: i32| {
+    let fails = |input: &str, command: &str, more: &str, code: i32| {
         let args = [input, "--trace-command", command, "--schema", "s.json"];
-        refuse(&bench, &[&args[..], more].concat(), code)
+        refuse(&bench, (&args, more), code)
     };
     let count = wanted_count(&bench);
     for (mode, words) in [
@@ -184,26 +179,24 @@ fn commands_that_fail_are_refused_in_one_line() {
         ("other-features", "index 9 is past the last of the schema, 7"),
         ("endless", "prints a line longer than 4 MiB"),
     ] {
-        let error = fails("p.fens", &command(&bench, mode), &[], 1);
+        let error = fails("p.fens", &command(&bench, mode), "", 1);
         assert!(error.starts_with("gputexel: p.fens: the trace command '"), "{error}");
         assert!(error.contains(words), "{mode}: {error}");
     }
     assert!(count > 1000);
     let start = Instant::now();
-    let hung = fails("p.fens", &command(&bench, "hang"), &["--trace-deadline", "1.5"], 1);
-    assert!(hung.contains("has neither read nor written for 1.5 s after"), "{hung}");
-    assert!(hung.contains("--trace-deadline SECONDS"), "{hung}");
+    let hung = fails("p.fens", &command(&bench, "hang"), "--trace-deadline 1.5", 1);
+    assert_has(&hung, ["has neither read nor written for 1.5 s after", "--trace-deadline SECONDS"]);
     assert!(start.elapsed() < Duration::from_secs(30));
-    assert!(fails("p.fens", "/no/such/engine", &[], 1).contains("cannot be started: No such file"));
-    assert!(fails("p.fens", "'unclosed", &[], 2).contains("a quote is not closed"));
+    assert!(fails("p.fens", "/no/such/engine", "", 1).contains("cannot be started: No such file"));
+    assert!(fails("p.fens", "'unclosed", "", 2).contains("a quote is not closed"));
     let ok = command(&bench, "ok");
-    assert!(fails("p.fens", &ok, &["--trace-deadline", "0"], 2).contains("must be from above 0"));
-    assert!(fails("-", &ok, &[], 2).contains("read from files"));
-    let lines = String::from_utf8(bench.bytes("p.fens")).unwrap();
+    assert!(fails("p.fens", &ok, "--trace-deadline 0", 2).contains("must be from above 0"));
+    assert!(fails("-", &ok, "", 2).contains("read from files"));
+    let lines = bench.text("p.fens");
     bench.write("bad.fens", lines.replacen("\n2 ", "\nx ", 1));
-    let bad = fails("bad.fens", &ok, &[], 1);
-    assert!(bad.contains("is no line 'GAME RESULT FEN [SCORE]'"), "{bad}");
-    assert!(fails("none.fens", &ok, &[], 1).contains("none.fens"));
+    assert_has(&fails("bad.fens", &ok, "", 1), "is no line 'GAME RESULT FEN [SCORE]'");
+    assert!(fails("none.fens", &ok, "", 1).contains("none.fens"));
     bench.write("empty.fens", "");
-    fails("empty.fens", &ok, &[], 1);
+    fails("empty.fens", &ok, "", 1);
 }

@@ -1,13 +1,10 @@
 //! `gputexel verify`: engines that use the tuned values, the previous ones, or other values.
 
+use super::bench;
+use crate::common::prelude::*;
+use crate::common::traces::{Made, PARAMETERS, make, schema, text, theta};
 use std::fmt::Write as _;
 
-use super::bench;
-use crate::common::program::{Bench, assert_one_line, positions};
-use crate::common::traces::{Made, PARAMETERS, make, schema, text, theta};
-use serde_json::Value;
-
-/// Index of the evaluation in the trace, after all coefficients.
 const EVAL: usize = 5 + PARAMETERS;
 
 /// Returns the trace of an engine that evaluates with θ, in whole centipawns.
@@ -39,19 +36,17 @@ fn prepared(tuned: &[f64]) -> Bench {
     let file = format!("{head}\"k\": 1.0, \"parameters\": [{}]}}", values.join(","));
     // The phase convention is that of the schema, as in the record of a run.
     bench.write("t.svm", traced(&make(300, 1, false), &priors()));
-    bench.told(&["import", "t.svm", "--schema", "s.json", "-o", "d.bin"]);
-    bench.told(&["tune", "d.bin", "--k", "1", "--epochs", "1", "--prior-strength", "none", "--out", "run"]);
+    bench.told("import t.svm --schema s.json -o d.bin");
+    bench.told("tune d.bin --k 1 --epochs 1 --prior-strength none --out run");
     let phase = bench.json("run/params.json")["phase"].to_string();
     bench.write("tuned.json", file.replace("\"PHASE\"", &phase));
     bench
 }
 
 /// Verifies a trace against the tuned values; returns the exit code, the findings and the error.
-fn verify(bench: &Bench, trace: &str, args: &[&str]) -> (i32, Value, String) {
+fn verify(bench: &Bench, trace: &str, args: impl Words) -> (i32, Value, String) {
     bench.write("after.svm", trace);
-    let all =
-        [&["--json", "verify", "after.svm", "--schema", "s.json", "--params", "tuned.json"], args].concat();
-    let (code, out, err) = bench.run(&all, "");
+    let (code, out, err) = bench.run(("--json verify after.svm --schema s.json --params tuned.json", args));
     if code != 0 {
         assert_one_line(&err);
     }
@@ -63,19 +58,18 @@ fn distinguishes_engines_with_the_tuned_values() {
     let (tuned, made) = (theta(3, false), make(3000, 2, false));
     let whole: Vec<f64> = tuned.iter().map(|value| value.round()).collect();
     let bench = prepared(&tuned);
-    let (code, found, _) = verify(&bench, &traced(&made, &whole), &[]);
+    let (code, found, _) = verify(&bench, &traced(&made, &whole), "");
     assert_eq!((code, &found["verdict"], &found["whole"]), (0, &"tuned".into(), &true.into()), "{found}");
     assert_eq!((&found["compared"], &found["differing"]), (&3000.into(), &0.into()));
     // An engine may have fractions of a centipawn.
-    let (code, found, _) = verify(&bench, &traced(&made, &tuned), &["--tolerance", "1"]);
+    let (code, found, _) = verify(&bench, &traced(&made, &tuned), "--tolerance 1");
     assert_eq!((code, &found["whole"]), (0, &false.into()), "{found}");
-    let (code, found, err) = verify(&bench, &traced(&made, &priors()), &[]);
+    let (code, found, err) = verify(&bench, &traced(&made, &priors()), "");
     assert_eq!((code, &found["verdict"]), (1, &"start".into()));
     assert!(err.contains("still evaluates with the values from before"), "{err}");
     // Errors concern the same evaluations.
-    let (engine, start) =
-        (found["errors"]["engine"].as_f64().unwrap(), found["errors"]["start"].as_f64().unwrap());
-    assert!((engine - start).abs() < 1e-3 && engine != found["errors"]["tuned"].as_f64().unwrap());
+    let (engine, start) = (found["errors"]["engine"].f64(), found["errors"]["start"].f64());
+    assert!((engine - start).abs() < 1e-3 && engine != found["errors"]["tuned"].f64());
 }
 
 #[test]
@@ -87,17 +81,16 @@ fn names_tables_and_values_that_were_not_written() {
     for i in [5, 6, 7, 8, 9] {
         (table[i], table[i + PARAMETERS]) = (priors()[i], priors()[i + PARAMETERS]);
     }
-    let (code, found, err) = verify(&bench, &traced(&made, &table), &[]);
+    let (code, found, err) = verify(&bench, &traced(&made, &table), "");
     assert_eq!((code, &found["explained"]), (1, &true.into()), "{found}");
     // Ten values explain as much as the table.
-    let names: Vec<&str> =
-        found["suspects"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
+    let names: Vec<&str> = found["suspects"].list().iter().map(|one| one["name"].str()).collect();
     assert!(names == ["group 1"] || names.iter().all(|name| name.starts_with("p ")), "{err} {names:?}");
     let mut value = tuned.clone();
     value[7] += 9.0;
-    let (code, found, err) = verify(&bench, &traced(&made, &value), &[]);
+    let (code, found, err) = verify(&bench, &traced(&made, &value), "");
     assert_eq!((code, &found["explained"]), (1, &true.into()));
-    let suspects = found["suspects"].as_array().unwrap();
+    let suspects = found["suspects"].list();
     assert_eq!((suspects.len(), &suspects[0]["name"]), (1, &"p 7.mg".into()), "{found}");
     assert_eq!(
         (suspects[0]["found_cp"].as_f64(), suspects[0]["tuned_cp"].as_f64()),
@@ -112,7 +105,7 @@ fn names_tables_and_values_that_were_not_written() {
         let comment = comment.split_once(" # ").unwrap().1;
         let _ = writeln!(odd, "{row} {EVAL}:{} # {comment}", (score * score / 50.0).trunc());
     }
-    let (code, found, err) = verify(&bench, &odd, &[]);
+    let (code, found, err) = verify(&bench, &odd, "");
     assert_eq!((code, &found["verdict"], &found["explained"]), (1, &"other".into(), &false.into()), "{err}");
 }
 
@@ -121,7 +114,7 @@ fn detects_changed_traces() {
     let (tuned, made) = (theta(3, true), make(3000, 2, false));
     let bench = prepared(&tuned);
     bench.write("t.svm", traced(&made, &priors()));
-    bench.told(&["import", "t.svm", "--schema", "s.json", "-o", "before.bin"]);
+    bench.told("import t.svm --schema s.json -o before.bin");
     let before = ["--before", "before.bin"];
     let (code, found, _) = verify(&bench, &traced(&made, &tuned), &before);
     assert_eq!((code, &found["rows"]["changed"]), (0, &0.into()), "{found}");
@@ -166,21 +159,10 @@ fn positions_with_evaluations_need_no_trace() {
         .map(|(fen, turn, result)| format!("{fen} {turn} - - 0 1 | 0 | {result}\n"))
         .collect();
     bench.write("bare.txt", bare);
-    bench.told(&["extract", "bare.txt", "--model", "material", "-o", "d.bin"]);
-    bench.told(&[
-        "tune",
-        "d.bin",
-        "--k",
-        "1",
-        "--prior-strength",
-        "none",
-        "--round",
-        "naive",
-        "--out",
-        "run",
-    ]);
+    bench.told("extract bare.txt --model material -o d.bin");
+    bench.told("tune d.bin --k 1 --prior-strength none --round naive --out run");
     let values = bench.json("run/params.json")["parameters"].clone();
-    let value = |role: usize, phase: &str| values[role][phase].as_f64().unwrap();
+    let value = |role: usize, phase: &str| values[role][phase].f64();
     // The program's own evaluation of material, in another form.
     let evaluation = |fen: &str, own: &dyn Fn(usize, &str) -> f64| {
         let board = fen.split(' ').next().unwrap();
@@ -202,8 +184,7 @@ fn positions_with_evaluations_need_no_trace() {
     };
     let verify = ["--json", "verify", "after.txt", "--params", "run"];
     bench.write("after.txt", lines(&value));
-    let (code, out, err) = bench.run(&verify, "");
-    assert_eq!(code, 0, "{err}");
+    let (out, _) = bench.done(&verify);
     let found: Value = serde_json::from_str(&out).unwrap();
     assert_eq!((&found["verdict"], &found["compared"]), (&"tuned".into(), &512.into()));
     // One value is wrong in the source.
@@ -211,7 +192,7 @@ fn positions_with_evaluations_need_no_trace() {
         "after.txt",
         lines(&|role, phase| value(role, phase) + f64::from(u8::from((role, phase) == (1, "eg"))) * 30.0),
     );
-    let (code, out, err) = bench.run(&verify, "");
+    let (code, out, err) = bench.run(&verify);
     assert_eq!(code, 1, "{out}");
     assert!(err.contains("knight."), "{err}");
     // The model of the run defines the terms of a score; an engine's own does not.
@@ -219,37 +200,34 @@ fn positions_with_evaluations_need_no_trace() {
     bench.fails(&verify[1..], 1);
     let trace = prepared(&priors());
     trace.write("after.txt", lines(&value));
-    let err = trace.fails(&["verify", "after.txt", "--params", "tuned.json"], 1);
-    assert!(err.contains("its features are the engine's own"), "{err}");
+    let why = "its features are the engine's own";
+    trace.fails_with(&["verify", "after.txt", "--params", "tuned.json"], 1, why);
 }
 
 #[test]
 fn rejects_unverifiable_input() {
     let made = make(300, 2, false);
     let bench = prepared(&priors());
-    let (code, found, err) = verify(&bench, &traced(&made, &priors()), &[]);
+    let (code, found, err) = verify(&bench, &traced(&made, &priors()), "");
     assert_eq!((code, &found["verdict"]), (1, &"indistinguishable".into()), "{err}");
-    let (code, _, err) = verify(&bench, &text(&made), &[]);
+    let (code, _, err) = verify(&bench, &text(&made), "");
     // The schema names a column that no line has.
     assert!(code == 1 && err.contains("eval"), "{err}");
-    let (code, _, err) = verify(&bench, &traced(&made, &priors()), &["--tolerance=-1"]);
+    let (code, _, err) = verify(&bench, &traced(&made, &priors()), "--tolerance=-1");
     assert!(code == 2 && err.contains("tolerance -1: must be 0 or a positive number"), "{err}");
     let other = bench.json("tuned.json").to_string().replace("p 3", "knight");
     bench.write("tuned.json", other);
-    let (code, _, err) = verify(&bench, &traced(&made, &priors()), &[]);
+    let (code, _, err) = verify(&bench, &traced(&made, &priors()), "");
     assert!(
         code == 1 && err.contains("tuned.json: parameter 'knight' is not in feature set 'imported'"),
         "{err}"
     );
-    bench.fails(&["verify", "none.svm", "--schema", "s.json", "--params", "tuned.json"], 1);
+    bench.fails("verify none.svm --schema s.json --params tuned.json", 1);
     let asked = ["verify", "p.fens", "--params", "run", "--trace-command", "engine trace {params}"];
     bench.write("p.fens", "1 1/2-1/2 4k3/8/8/8/8/8/8/4K3 w - - 0 1\n");
-    let told = bench.fails(&[&asked[..], &["--schema", "s.json"]].concat(), 2);
-    assert!(
-        told.contains("has {params}, but the values in the engine's source are to be verified"),
-        "{told}"
-    );
-    assert!(bench.fails(&asked, 2).contains("--trace-command needs --schema"));
+    let why = "has {params}, but the values in the engine's source are to be verified";
+    bench.fails_with((&asked, "--schema s.json"), 2, why);
+    bench.fails_with(&asked, 2, "--trace-command needs --schema");
 }
 
 #[test]
@@ -268,12 +246,12 @@ fn names_changed_values_absent_from_the_trace() {
         let (shown, used) = (one.score(&tuned).trunc(), one.score(&tuned).trunc() + tuned[7]);
         let _ = writeln!(trace, "{}", line.replace(&format!(" {EVAL}:{shown}"), &format!(" {EVAL}:{used}")));
     }
-    let (code, found, err) = verify(&bench, &trace, &[]);
-    let unseen = found["unseen"].as_array().unwrap();
+    let (code, found, err) = verify(&bench, &trace, "");
+    let unseen = found["unseen"].list();
     assert_eq!((code, unseen.len(), &unseen[0]["name"]), (1, 1, &"p 7".into()), "{found}");
     assert_eq!(unseen[0]["from"], serde_json::json!([priors()[7], priors()[7 + PARAMETERS]]));
     assert!(err.contains("the trace never shows these changed values of the run: p 7 (mg 70 -> "), "{err}");
     // Also reported if everything else is right.
-    let (code, found, _) = verify(&bench, &traced(&made, &tuned), &[]);
-    assert_eq!((code, found["unseen"].as_array().unwrap().len()), (0, 1), "{found}");
+    let (code, found, _) = verify(&bench, &traced(&made, &tuned), "");
+    assert_eq!((code, found["unseen"].list().len()), (0, 1), "{found}");
 }

@@ -1,10 +1,7 @@
 //! From a tuning run to numbers anywhere in a source: `export --to params`, then `patch apply`.
 
-use super::read;
-use crate::common::program::Bench;
-use gputexel::model::{FeatureKind, ParameterFile};
+use crate::common::prelude::*;
 
-/// Returns the numbers between the braces of an array.
 fn numbers(source: &str, array: &str) -> Vec<i64> {
     let (_, rest) = source.split_once(array).expect("the array is there");
     let body = &rest[rest.find('{').unwrap() + 1..rest.find('}').unwrap()];
@@ -23,23 +20,22 @@ fn array(phase: &str, named: bool) -> String {
 fn tuned_values_are_written_to_blocks() {
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 3000, 11);
-    bench.tune(&["d.bin", "-o", "run", "--epochs", "3"]);
+    bench.tune("d.bin -o run --epochs 3");
     std::fs::create_dir(bench.path("src")).unwrap();
     let rest = "int eval(void) { return 90 + 2 * f(); }\n";
     bench.write("src/eval.c", array("mg", false) + &array("eg", false) + rest);
     let block = |phase: &str| format!("#set file eval.c\n#context knight\n{}", array(phase, true));
     let pawn = "#set file eval.c\n#context pawn\nreturn 90@e4_mg + 2 * f();\n";
     bench.write("engine.tune", block("mg") + &block("eg") + pawn);
-    bench.told(&["export", "run", "-o", "engine.params"]);
-    let (code, out, err) = bench.run(&["patch", "apply", "engine.tune", "src"], "");
-    assert_eq!(code, 0, "{out}{err}");
+    bench.told("export run -o engine.params");
+    bench.done("patch apply engine.tune src");
     let tuned: ParameterFile = serde_json::from_slice(&bench.bytes("run/params.json")).unwrap();
     let value = |name: &str, phase: &str| {
         let record = tuned.parameters.iter().find(|record| record.name == name).unwrap();
         let value = if phase == "mg" { record.mg } else { record.eg };
         value.round() as i64
     };
-    let source = read(&bench, "src/eval.c");
+    let source = bench.text("src/eval.c");
     for phase in ["mg", "eg"] {
         let names = (0..64).map(|i: u8| format!("knight_{}{}", char::from(b'a' + i % 8), i / 8 + 1));
         let expected: Vec<i64> = names.map(|name| value(&name, phase)).collect();
@@ -48,9 +44,9 @@ fn tuned_values_are_written_to_blocks() {
     }
     assert!(source.contains(&format!("return {} + 2 * f();", value("pawn_e4", "mg"))), "{source}");
     // The values are already there, so a second time changes nothing; and the file reads back as the values.
-    let (_, out, _) = bench.run(&["patch", "apply", "engine.tune", "src"], "");
+    let (_, out, _) = bench.run("patch apply engine.tune src");
     assert!(out.contains("nothing to write"), "{out}");
-    bench.told(&["import-params", "engine.params", "-o", "back.json"]);
+    bench.told("import-params engine.params -o back.json");
     let back: ParameterFile = serde_json::from_slice(&bench.bytes("back.json")).unwrap();
     for (own, other) in tuned.parameters.iter().zip(&back.parameters) {
         assert_eq!((own.mg.round(), own.eg.round()), (other.mg, other.eg), "{}", own.name);
@@ -58,9 +54,8 @@ fn tuned_values_are_written_to_blocks() {
     // A block that refers to another name changes nothing.
     bench.write("engine.tune", block("mg") + &pawn.replace("e4_mg", "e9_mg"));
     bench.write("src/eval.c", array("mg", false) + rest);
-    let message = bench.fails(&["patch", "apply", "engine.tune", "src"], 1);
-    assert!(message.contains("pawn_e9_mg is not in") && message.contains("engine.params"), "{message}");
-    assert_eq!(read(&bench, "src/eval.c"), array("mg", false) + rest);
+    bench.fails_with("patch apply engine.tune src", 1, ["pawn_e9_mg is not in", "engine.params"]);
+    assert_eq!(bench.text("src/eval.c"), array("mg", false) + rest);
 }
 
 #[test]
@@ -70,34 +65,24 @@ fn params_files_are_lists_of_names_and_ranges() {
         gputexel::model::FeatureSet::new(FeatureKind::Material, gputexel::chess::PhaseSettings::default());
     let theta = [82.4, 337.0, 365.0, 477.0, 1025.0, 0.0, 94.0, 281.0, 297.0, 512.0, -936.0, 0.0];
     bench.write("m.json", ParameterFile::new(&set, &theta, None, None).to_json());
-    let export = |more: &[&str]| {
-        let (code, out, err) = bench.run(&[&["export", "m.json", "--to", "params"], more].concat(), "");
-        assert_eq!((code, err.as_str()), (0, ""), "{more:?}");
-        out
-    };
-    let text = export(&["--no-header"]);
+    let export = |more: &str| bench.ok(("export m.json --to params", more));
+    let text = export("--no-header");
     assert!(text.starts_with("pawn_mg, int, 82.0, 0.0, 164.0, 8.2, 0.002\npawn_eg, int, 94.0, "), "{text}");
-    assert!(
-        text.contains(
-            "\nqueen_eg, int, -936.0, -1872.0, 0.0, 93.6, 0.002\nking_mg, int, 0.0, 0, 1, 1, 0.002\n"
-        )
-    );
-    let text = export(&["--decimals", "1", "--prefix", "value_", "--style", "screaming"]);
+    let expected = "\nqueen_eg, int, -936.0, -1872.0, 0.0, 93.6, 0.002\nking_mg, int, 0.0, 0, 1, 1, 0.002\n";
+    assert_has(&text, expected);
+    let text = export("--decimals 1 --prefix value_ --style screaming");
     assert!(
         text.starts_with("// gputexel-export: {") && text.contains("\nvalue_PAWN_MG, float, 82.4, "),
         "{text}"
     );
     bench.write("x.params", text);
-    bench.told(&["import-params", "x.params", "-o", "back.json"]);
+    bench.told("import-params x.params -o back.json");
     let back: ParameterFile = serde_json::from_slice(&bench.bytes("back.json")).unwrap();
     assert_eq!((back.parameters[0].mg, back.parameters[4].eg), (82.4, -936.0));
     bench.write("x.params", "pawn_mg, int, 82, 0, 100, 1, 0.002\nfile_mg, int, 82, 0, 100, 1, 0.002\n");
-    let message = bench.fails(&["import-params", "x.params", "--model", "material"], 1);
-    assert!(message.contains("x.params:2: 'file_mg' is not a parameter"), "{message}");
-    let message = bench.fails(&["import-params", "x.params"], 1);
-    assert!(message.contains("cannot be told"), "{message}");
-    let message = bench.fails(&["export", "m.json", "--to", "params", "--pairs"], 2);
-    assert!(message.contains("--pairs does not apply to params"), "{message}");
-    let message = bench.fails(&["export", "m.json", "--to", "uci", "--untapered"], 2);
-    assert!(message.contains("--untapered does not apply to uci"), "{message}");
+    let why = "x.params:2: 'file_mg' is not a parameter";
+    bench.fails_with("import-params x.params --model material", 1, why);
+    bench.fails_with("import-params x.params", 1, "cannot be told");
+    bench.fails_with("export m.json --to params --pairs", 2, "--pairs does not apply to params");
+    bench.fails_with("export m.json --to uci --untapered", 2, "--untapered does not apply to uci");
 }

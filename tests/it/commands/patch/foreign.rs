@@ -1,13 +1,11 @@
 //! Trees from other people or places: nothing outside them is read or written.
 
-use std::collections::BTreeMap;
-use std::os::unix::fs::symlink;
-
 use super::*;
+use crate::common::prelude::*;
+use std::os::unix::fs::symlink;
 
 const VICTIM: &str = "precious\n";
 
-/// Creates a bench with files outside the tree that must not be touched.
 fn with_victims() -> Bench {
     let bench = bench();
     bench.write("victim.txt", VICTIM);
@@ -45,15 +43,15 @@ fn names_that_are_needed_may_be_links() {
     let bench = with_victims();
     for target in ["../victim.txt", "../new.txt"] {
         symlink(target, bench.path("source/.s.cpp.gputexel-new")).unwrap();
-        ok(&bench, &["tune", "x.tune", "source"]);
-        assert!(read(&bench, "source/s.cpp").contains("f_1 * d") && !bench.path("source/s.cpp").is_symlink());
+        ok(&bench, "tune x.tune source");
+        assert!(bench.text("source/s.cpp").contains("f_1 * d") && !bench.path("source/s.cpp").is_symlink());
         symlink(target, bench.path("source/.s.cpp.gputexel-new")).unwrap();
-        ok(&bench, &["undo", "source"]);
+        ok(&bench, "undo source");
         assert_eq!(
-            (read(&bench, "source/s.cpp"), bench.names("source")),
+            (bench.text("source/s.cpp"), bench.names("source")),
             (SOURCE.into(), vec!["s.cpp".into()])
         );
-        assert_eq!(read(&bench, "victim.txt"), VICTIM);
+        assert_eq!(bench.text("victim.txt"), VICTIM);
         assert!(!bench.path("new.txt").exists());
     }
 }
@@ -71,22 +69,18 @@ fn pipes_and_giants_are_refused() {
     };
     std::fs::rename(bench.path("source/s.cpp"), bench.path("s.cpp")).unwrap();
     assert!(pipe("source/s.cpp") && pipe("x.params"));
-    let error = bench.fails(&["patch", "tune", "x.tune", "source"], 1);
-    assert!(error.contains("x.params: is not a regular file"), "{error}");
+    bench.fails_with("patch tune x.tune source", 1, "x.params: is not a regular file");
     std::fs::remove_file(bench.path("x.params")).unwrap();
-    let error = bench.fails(&["patch", "tune", "x.tune", "source"], 1);
-    assert!(error.contains("source/s.cpp: is not a regular file"), "{error}");
+    bench.fails_with("patch tune x.tune source", 1, "source/s.cpp: is not a regular file");
     // Ten gigabytes of zeros take no disk space, but would take memory.
     std::fs::remove_file(bench.path("source/s.cpp")).unwrap();
     std::fs::File::create(bench.path("source/s.cpp")).unwrap().set_len(10_000_000_000).unwrap();
-    for args in [&["tune", "x.tune", "source"][..], &["init", "source/s.cpp:1"]] {
-        let error = bench.fails(&[&["patch"], args].concat(), 1);
-        assert!(error.contains("source/s.cpp: has more than 64 MiB"), "{error}");
+    for args in ["tune x.tune source", "init source/s.cpp:1"] {
+        bench.fails_with(("patch", args), 1, "source/s.cpp: has more than 64 MiB");
     }
     std::fs::rename(bench.path("source/s.cpp"), bench.path("x.params")).unwrap();
     std::fs::rename(bench.path("s.cpp"), bench.path("source/s.cpp")).unwrap();
-    let error = bench.fails(&["patch", "tune", "x.tune", "source"], 1);
-    assert!(error.contains("x.params: has more than 64 MiB"), "{error}");
+    bench.fails_with("patch tune x.tune source", 1, "x.params: has more than 64 MiB");
 }
 
 #[test]
@@ -95,26 +89,24 @@ fn folders_that_became_links_are_not_written_through() {
     std::fs::create_dir(bench.path("source/deep")).unwrap();
     std::fs::rename(bench.path("source/s.cpp"), bench.path("source/deep/s.cpp")).unwrap();
     bench.write("x.tune", TUNE.replace("s.cpp", "deep/s.cpp"));
-    ok(&bench, &["tune", "x.tune", "source"]);
+    ok(&bench, "tune x.tune source");
     // The very file that 'undo' would replace, but elsewhere.
     std::fs::rename(bench.path("source/deep"), bench.path("elsewhere")).unwrap();
     symlink("../elsewhere", bench.path("source/deep")).unwrap();
     let before = everything(&bench);
-    for force in [&["undo", "source"][..], &["undo", "source", "--force"]] {
-        let error = bench.fails(&[&["patch"], force].concat(), 1);
-        assert!(error.contains("source/deep: is a link"), "{error}");
+    for force in ["undo source", "undo source --force"] {
+        bench.fails_with(("patch", force), 1, "source/deep: is a link");
         assert_eq!(everything(&bench), before);
     }
-    let error = bench.fails(&["patch", "apply", "x.tune", "source"], 1);
-    assert!(error.contains("leads outside source"), "{error}");
+    bench.fails_with("patch apply x.tune source", 1, "leads outside source");
     // Parameters next to the blocks are not trusted, either.
     let bench = with_victims();
     bench.write("empty.conf", "");
     std::fs::rename(bench.path("x.tune"), bench.path("source/x.tune")).unwrap();
     symlink("../empty.conf", bench.path("source/x.params")).unwrap();
-    let error = bench.fails(&["patch", "tune", "source/x.tune", "source"], 1);
-    assert!(error.contains("source/x.params: is a link that leads outside source"), "{error}");
-    assert_eq!(read(&bench, "empty.conf"), "");
+    let why = "source/x.params: is a link that leads outside source";
+    bench.fails_with("patch tune source/x.tune source", 1, why);
+    assert_eq!(bench.text("empty.conf"), "");
 }
 
 #[test]
@@ -128,18 +120,16 @@ fn ignores_hidden_files_by_default() {
     for name in [".git/config", "./.git/config", ".git\\config", ".git/deep/s.cpp", "link.cpp"] {
         bench.write("x.tune", TUNE.replace("s.cpp", name));
         let before = everything(&bench);
-        let error = bench.fails(&["patch", "tune", "x.tune", "source"], 1);
-        assert!(error.contains("x.tune:1: ") && error.contains("hidden"), "{error}");
-        assert!(error.contains("--hidden"), "{error}");
-        assert!(bench.fails(&["patch", "apply", "x.tune", "source"], 1).contains("hidden"));
-        let (code, out, _) = bench.run(&["patch", "check", "x.tune", "source"], "");
+        assert_has(&bench.fails_with("patch tune x.tune source", 1, ["x.tune:1: ", "hidden"]), "--hidden");
+        bench.fails_with("patch apply x.tune source", 1, "hidden");
+        let (code, out, _) = bench.run("patch check x.tune source");
         assert!(code == 1 && out.contains("hidden"), "{out}");
         assert_eq!(everything(&bench), before);
-        ok(&bench, &["tune", "x.tune", "source", "--hidden"]);
+        ok(&bench, "tune x.tune source --hidden");
         let file = format!("source/{}", if name == "link.cpp" { ".git/config" } else { name });
-        assert!(read(&bench, &file.replace('\\', "/")).contains("f_1 * d"), "{name}");
-        ok(&bench, &["check", "x.tune", "source", "--hidden"]);
-        ok(&bench, &["undo", "source"]);
+        assert!(bench.text(&file.replace('\\', "/")).contains("f_1 * d"), "{name}");
+        ok(&bench, "check x.tune source --hidden");
+        ok(&bench, "undo source");
     }
     bench.write("x.tune", TUNE);
     assert_eq!(everything(&bench), before);
@@ -148,16 +138,16 @@ fn ignores_hidden_files_by_default() {
 #[test]
 fn records_belong_to_a_tree_in_its_place() {
     let bench = bench();
-    ok(&bench, &["tune", "x.tune", "source"]);
+    ok(&bench, "tune x.tune source");
     std::fs::rename(bench.path("source"), bench.path("moved")).unwrap();
-    assert!(bench.fails(&["patch", "undo", "moved"], 1).contains("nothing to undo"));
-    ok(&bench, &["apply", "x.tune", "moved"]);
-    assert_eq!(read(&bench, "moved/s.cpp"), SOURCE);
+    bench.fails_with("patch undo moved", 1, "nothing to undo");
+    ok(&bench, "apply x.tune moved");
+    assert_eq!(bench.text("moved/s.cpp"), SOURCE);
     // Back in its place, what 'apply' did elsewhere is undone by the tree's name there alone.
-    ok(&bench, &["undo", "moved"]);
+    ok(&bench, "undo moved");
     std::fs::rename(bench.path("moved"), bench.path("source")).unwrap();
-    ok(&bench, &["undo", "source"]);
-    assert_eq!(read(&bench, "source/s.cpp"), SOURCE);
+    ok(&bench, "undo source");
+    assert_eq!(bench.text("source/s.cpp"), SOURCE);
 }
 
 #[cfg(target_os = "linux")]
@@ -171,14 +161,14 @@ fn copies_are_in_the_state_of_the_user() {
     let (code, _, err) = run("/dev/null");
     assert!(code == 1 && err.contains("XDG_STATE_HOME"), "{err}");
     assert_one_line(&err);
-    assert_eq!(read(&bench, "source/s.cpp"), SOURCE);
+    assert_eq!(bench.text("source/s.cpp"), SOURCE);
     let (code, out, err) = run("\"$PWD/state\"");
     assert_eq!((code, err.as_str()), (0, ""));
-    let backup = serde_json::from_str::<Value>(&out).unwrap()["backup"].as_str().unwrap().to_string();
+    let backup = serde_json::from_str::<Value>(&out).unwrap()["backup"].str().to_string();
     let root = bench.path("state/gputexel/patch");
     assert!(Path::new(&backup).canonicalize().unwrap().starts_with(root.canonicalize().unwrap()), "{backup}");
     use std::os::unix::fs::PermissionsExt as _;
     assert_eq!(std::fs::metadata(&root).unwrap().permissions().mode() & 0o777, 0o700);
     assert_eq!(std::fs::read_to_string(Path::new(&backup).join("0000-s.cpp.before")).unwrap(), SOURCE);
-    assert!(bench.fails(&["patch", "undo", "source"], 1).contains("nothing to undo"));
+    bench.fails_with("patch undo source", 1, "nothing to undo");
 }

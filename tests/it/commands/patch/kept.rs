@@ -1,8 +1,7 @@
 //! Handling of old files, changed files, file modes and file names.
 
-use std::path::PathBuf;
-
 use super::*;
+use crate::common::prelude::*;
 
 /// Sources `a/s.cpp` and `b/s.cpp`, and blocks for both.
 fn twins() -> Bench {
@@ -21,20 +20,20 @@ fn twins() -> Bench {
 
 /// Returns the folder with the old files of a command, from its report.
 fn backup(report: &Value) -> PathBuf {
-    PathBuf::from(report["backup"].as_str().unwrap())
+    PathBuf::from(report["backup"].str())
 }
 
 #[test]
 fn undo_keeps_every_changed_file() {
     let bench = twins();
-    let kept = backup(&object(&bench, &["tune", "x.tune", "source"])).join("changed");
+    let kept = backup(&object(&bench, "tune x.tune source")).join("changed");
     for folder in ["a", "b"] {
         bench.write(&format!("source/{folder}/s.cpp"), format!("changed in {folder}\n"));
     }
     // One was already kept there.
     std::fs::create_dir_all(kept.join("b")).unwrap();
     std::fs::write(kept.join("b/s.cpp.changed"), "earlier\n").unwrap();
-    let out = ok(&bench, &["undo", "source", "--force"]);
+    let out = ok(&bench, "undo source --force");
     for (name, text) in [
         ("a/s.cpp.changed", "changed in a\n"),
         ("b/s.cpp.changed", "earlier\n"),
@@ -45,14 +44,13 @@ fn undo_keeps_every_changed_file() {
     let copy = kept.join("b/s.cpp.changed.2");
     let said = format!("source/b/s.cpp: restored; the changed file is kept as {}\n", copy.display());
     assert!(out.contains(&said), "{out}");
-    assert_eq!(read(&bench, "source/a/s.cpp"), SOURCE);
+    assert_eq!(bench.text("source/a/s.cpp"), SOURCE);
     // A deleted folder is restored with its file.
-    ok(&bench, &["tune", "x.tune", "source"]);
+    ok(&bench, "tune x.tune source");
     std::fs::remove_dir_all(bench.path("source/a")).unwrap();
-    assert!(bench.fails(&["patch", "undo", "source"], 1).contains("source/a/s.cpp: was changed"));
-    let out = ok(&bench, &["undo", "source", "--force"]);
-    assert!(out.contains("source/a/s.cpp: restored\n"), "{out}");
-    assert_eq!(read(&bench, "source/a/s.cpp"), SOURCE);
+    bench.fails_with("patch undo source", 1, "source/a/s.cpp: was changed");
+    assert_has(&ok(&bench, "undo source --force"), "source/a/s.cpp: restored\n");
+    assert_eq!(bench.text("source/a/s.cpp"), SOURCE);
 }
 
 /// Parameters may be in a parent of the working directory, as part of the tree.
@@ -69,7 +67,7 @@ fn parameters_may_be_above_the_sources() {
     assert!(!bench.path("x.params").exists());
     patch("tune ../source/../x.tune ../source");
     patch("apply ../x.tune .");
-    assert_eq!(read(&bench, "source/s.cpp"), SOURCE);
+    assert_eq!(bench.text("source/s.cpp"), SOURCE);
 }
 
 #[test]
@@ -79,29 +77,28 @@ fn trees_share_a_backup_folder() {
     let other = SOURCE.replace("100", "200");
     bench.write("other/source/s.cpp", &other);
     bench.write("y.tune", TUNE);
-    let sources = |bench: &Bench| (read(bench, "source/s.cpp"), read(bench, "other/source/s.cpp"));
+    let sources = |bench: &Bench| (bench.text("source/s.cpp"), bench.text("other/source/s.cpp"));
     let backup = ["--backup", "kept"];
     // One after the other, then undone in every order.
     for undone in [["source", "other/source"], ["other/source", "source"]] {
-        ok(&bench, &[&["tune", "x.tune", "source"][..], &backup].concat());
-        ok(&bench, &[&["tune", "y.tune", "other/source"][..], &backup].concat());
-        ok(&bench, &[&["apply", "x.tune", "source"][..], &backup].concat());
-        ok(&bench, &[&["apply", "y.tune", "other/source"][..], &backup].concat());
+        ok(&bench, ("tune x.tune source", &backup));
+        ok(&bench, ("tune y.tune other/source", &backup));
+        ok(&bench, ("apply x.tune source", &backup));
+        ok(&bench, ("apply y.tune other/source", &backup));
         for _ in 0..2 {
             for tree in undone {
-                ok(&bench, &[&["undo", tree][..], &backup].concat());
+                ok(&bench, (&["undo", tree], &backup));
             }
         }
         assert_eq!(sources(&bench), (SOURCE.to_string(), other.clone()));
         for tree in undone {
-            let error = bench.fails(&[&["patch", "undo", tree][..], &backup].concat(), 1);
-            assert!(error.contains("nothing to undo"), "{error}");
+            bench.fails_with((&["patch", "undo", tree], &backup), 1, "nothing to undo");
         }
     }
     // At the same time.
     for round in 0..15 {
         let at_once = |args: [&[&str]; 2]| {
-            let children = args.map(|args| bench.spawn(&[&["patch"], args, &backup].concat()));
+            let children = args.map(|args| bench.spawn(("patch", (args, &backup))));
             for child in children {
                 let output = child.wait_with_output().unwrap();
                 let err = String::from_utf8(output.stderr).unwrap();
@@ -180,10 +177,10 @@ mod unix {
         let source = bench.path("source/s.cpp");
         let before = owner(&source);
         assert_eq!(before, (12_345, 23_456, 0o2754));
-        let kept = backup(&object(&bench, &["tune", "x.tune", "source"]));
+        let kept = backup(&object(&bench, "tune x.tune source"));
         assert_eq!(owner(&source), before);
         assert_eq!(owner(&kept.join("0000-s.cpp.before")), before);
-        ok(&bench, &["undo", "source"]);
+        ok(&bench, "undo source");
         assert_eq!(owner(&source), before);
     }
 
@@ -191,13 +188,13 @@ mod unix {
     fn warns_about_hard_links() {
         let bench = bench();
         std::fs::hard_link(bench.path("source/s.cpp"), bench.path("snapshot.cpp")).unwrap();
-        let (code, _, err) = bench.run(&["patch", "tune", "x.tune", "source"], "");
+        let (code, _, err) = bench.run("patch tune x.tune source");
         let said =
             "gputexel: warning: source/s.cpp: has another name, a hard link, which keeps the old text\n";
         assert_eq!((code, err.as_str()), (0, said));
-        assert_eq!(read(&bench, "snapshot.cpp"), SOURCE);
-        assert!(read(&bench, "source/s.cpp").contains("f_1 * d"));
-        ok(&bench, &["undo", "source"]);
-        assert_eq!(read(&bench, "source/s.cpp"), SOURCE);
+        assert_eq!(bench.text("snapshot.cpp"), SOURCE);
+        assert!(bench.text("source/s.cpp").contains("f_1 * d"));
+        ok(&bench, "undo source");
+        assert_eq!(bench.text("source/s.cpp"), SOURCE);
     }
 }

@@ -8,12 +8,7 @@ mod order;
 mod tables;
 mod text;
 
-use std::path::Path;
-use std::time::{Duration, Instant};
-
-use crate::common::program::{Bench, assert_one_line};
-use crate::common::requirement;
-use serde_json::{Value, json};
+use crate::common::prelude::*;
 
 const SOURCE: &str = "// %%D%%\n\nvoid options() {\n  // %%O%%\n}\n\nint f(int d) {\n  int m = 100 * d - 25;\n  return m;\n}\n";
 const TUNE: &str =
@@ -24,7 +19,6 @@ fn tune_of(blocks: &str) -> String {
     format!("{}{blocks}", TUNE.split_once("#context").unwrap().0)
 }
 
-/// Creates `x.tune` and `source/s.cpp`.
 fn bench() -> Bench {
     let bench = Bench::new();
     std::fs::create_dir(bench.path("source")).unwrap();
@@ -33,44 +27,42 @@ fn bench() -> Bench {
     bench
 }
 
-fn ok(bench: &Bench, args: &[&str]) -> String {
-    let (code, out, err) = bench.run(&[&["patch"], args].concat(), "");
-    assert_eq!((code, err.as_str()), (0, ""), "{args:?}");
-    out
+fn ok(bench: &Bench, args: impl Words) -> String {
+    bench.ok(("patch", args))
 }
 
-fn object(bench: &Bench, args: &[&str]) -> Value {
-    bench.report(&[&["patch"], args].concat())
-}
-
-fn read(bench: &Bench, name: &str) -> String {
-    String::from_utf8(bench.bytes(name)).unwrap()
+fn object(bench: &Bench, args: impl Words) -> Value {
+    bench.report(("patch", args))
 }
 
 #[test]
 fn tune_apply_and_undo_report_their_changes() {
     let bench = bench();
-    let diff = ok(&bench, &["tune", "x.tune", "source", "--dry-run"]);
-    assert_eq!(read(&bench, "source/s.cpp"), SOURCE);
+    let diff = ok(&bench, "tune x.tune source --dry-run");
+    assert_eq!(bench.text("source/s.cpp"), SOURCE);
     assert_eq!(bench.names("."), ["source", "x.tune"]);
     assert!(diff.starts_with("--- a/source/s.cpp\n+++ b/source/s.cpp\n@@ -1,10 +1,14 @@\n"), "{diff}");
-    assert!(diff.contains("\n-  int m = 100 * d - 25;\n+  int m = f_1 * d - f_off;\n"), "{diff}");
-    assert!(diff.contains("--- /dev/null\n+++ b/x.params\n@@ -0,0 +1,2 @@\n+f_1, int, 100.0"), "{diff}");
+    assert_has(
+        &diff,
+        [
+            "\n-  int m = 100 * d - 25;\n+  int m = f_1 * d - f_off;\n",
+            "--- /dev/null\n+++ b/x.params\n@@ -0,0 +1,2 @@\n+f_1, int, 100.0",
+        ],
+    );
 
-    let out = ok(&bench, &["tune", "x.tune", "source"]);
+    let out = ok(&bench, "tune x.tune source");
     let expected = "source/s.cpp:8: f: tuned, f_1 = 100, f_off = 25\nx.params: 2 parameters used, 2 new\n'gputexel patch undo source' restores the old files\n";
     assert_eq!(out, expected);
     assert_eq!(bench.names("source"), ["s.cpp"], "nothing is kept in the tree");
-    let tuned = read(&bench, "source/s.cpp");
-    let second = bench.fails(&["patch", "tune", "x.tune", "source"], 1);
-    assert!(second.contains("x.tune:4: context f: source/s.cpp:12 is tuned already"), "{second}");
-    assert_eq!(read(&bench, "source/s.cpp"), tuned);
+    let tuned = bench.text("source/s.cpp");
+    bench.fails_with("patch tune x.tune source", 1, "x.tune:4: context f: source/s.cpp:12 is tuned already");
+    assert_eq!(bench.text("source/s.cpp"), tuned);
 
     bench.write(
         "x.params",
-        read(&bench, "x.params").replace("100.0,", "112.5,").replace("25.0, 0.0,", "-3.4, -50.0,"),
+        bench.text("x.params").replace("100.0,", "112.5,").replace("25.0, 0.0,", "-3.4, -50.0,"),
     );
-    let applied = object(&bench, &["apply", "x.tune", "source"]);
+    let applied = object(&bench, "apply x.tune source");
     let values = json!([
         {"name": "f_1", "before": "f_1", "value": "113"},
         {"name": "f_off", "before": "f_off", "value": "-3"}
@@ -80,40 +72,40 @@ fn tune_apply_and_undo_report_their_changes() {
         (&json!("restored"), &values)
     );
     assert_eq!(applied["files"], json!([{"path": "source/s.cpp", "new": false, "params": false}]));
-    assert_eq!(read(&bench, "source/s.cpp"), SOURCE.replace("100 * d - 25", "113 * d - -3"));
-    let again = ok(&bench, &["apply", "x.tune", "source"]);
+    assert_eq!(bench.text("source/s.cpp"), SOURCE.replace("100 * d - 25", "113 * d - -3"));
+    let again = ok(&bench, "apply x.tune source");
     assert!(again.ends_with("nothing to write: all files are up to date\n"), "{again}");
 
-    assert_eq!(ok(&bench, &["undo", "source"]), "source/s.cpp: restored\npatch apply has been undone\n");
-    assert_eq!(read(&bench, "source/s.cpp"), tuned);
-    let undone = object(&bench, &["undo", "source"]);
+    assert_eq!(ok(&bench, "undo source"), "source/s.cpp: restored\npatch apply has been undone\n");
+    assert_eq!(bench.text("source/s.cpp"), tuned);
+    let undone = object(&bench, "undo source");
     assert_eq!(undone["kept"], json!(["x.params"]));
-    assert_eq!(read(&bench, "source/s.cpp"), SOURCE);
-    assert!(bench.fails(&["patch", "undo", "source"], 1).contains("nothing to undo"));
+    assert_eq!(bench.text("source/s.cpp"), SOURCE);
+    bench.fails_with("patch undo source", 1, "nothing to undo");
 }
 
 #[test]
 fn warns_about_probable_mistakes() {
     let bench = bench();
-    let run = |args: &[&str]| bench.run(&[&["patch"], args].concat(), "");
-    ok(&bench, &["tune", "x.tune", "source"]);
-    let params = read(&bench, "x.params");
+    let run = |args: &str| bench.run(("patch", args));
+    ok(&bench, "tune x.tune source");
+    let params = bench.text("x.params");
     bench.write(
         "x.params",
         params.replace("100.0, 0.0, 200.0", "100.0, 200.0, 0.0").replace("25.0,", "75.0,"),
     );
     let empty = "x.params: f_1: its range from 200.0 to 0.0 is empty\n";
     let outside = "x.params: f_off = 75.0 is outside of its range, 0.0 to 50.0\n";
-    if !read(&bench, "x.params").contains("f_off, int, 75.0, 0.0, 50.0") {
-        bench.write("x.params", read(&bench, "x.params").replace("0.0, 75.0,", "0.0, 50.0,"));
+    if !bench.text("x.params").contains("f_off, int, 75.0, 0.0, 50.0") {
+        bench.write("x.params", bench.text("x.params").replace("0.0, 75.0,", "0.0, 50.0,"));
     }
-    let (code, out, _) = run(&["check", "x.tune", "source"]);
+    let (code, out, _) = run("check x.tune source");
     assert_eq!(code, 0, "{out}");
     assert!(out.contains(&format!("warning: {empty}warning: {outside}")), "{out}");
-    let (code, out, err) = run(&["apply", "x.tune", "source"]);
+    let (code, out, err) = run("apply x.tune source");
     assert_eq!(code, 0, "{out}");
     assert_eq!(err, format!("gputexel: warning: {empty}gputexel: warning: {outside}"));
-    assert!(read(&bench, "source/s.cpp").contains("100 * d - 75"), "{out}");
+    assert!(bench.text("source/s.cpp").contains("100 * d - 75"), "{out}");
 
     // A marker applies until it is set to nothing.
     let more = "#set declaration\n#context g\ng = 7@;\n#context h\nh = 8@;\n";
@@ -121,9 +113,9 @@ fn warns_about_probable_mistakes() {
     bench.write("source/s.cpp", format!("{SOURCE}int g() {{ g = 7; }}\nint h() {{ h = 8; }}\n"));
     let warning =
         "y.tune:7: context g (and 1 more): nothing declares its parameters; #set declaration MARKER does\n";
-    let (_, out, _) = run(&["check", "y.tune", "source"]);
+    let (_, out, _) = run("check y.tune source");
     assert!(out.ends_with(&format!("warning: {warning}")), "{out}");
-    let (code, _, err) = run(&["tune", "y.tune", "source", "--dry-run"]);
+    let (code, _, err) = run("tune y.tune source --dry-run");
     assert_eq!((code, err), (0, format!("gputexel: warning: {warning}")));
     // Custom declarations are trusted.
     bench.write(
@@ -133,16 +125,16 @@ fn warns_about_probable_mistakes() {
             more.replace("h = 8@;\n", "h = 8@;\n#add %%O%%\nint @;\n").replace("#context g\ng = 7@;\n", "")
         ),
     );
-    let (code, _, err) = run(&["tune", "y.tune", "source"]);
+    let (code, _, err) = run("tune y.tune source");
     assert_eq!((code, err.as_str()), (0, ""));
 
     bench.write("source/s.cpp", SOURCE);
-    let (code, _, err) = run(&["init", "source/s.cpp:8", "--declaration", "%%NONE%%", "--options", "%%O%%"]);
+    let (code, _, err) = run("init source/s.cpp:8 --declaration %%NONE%% --options %%O%%");
     assert_eq!(
         (code, err.as_str()),
         (0, "marker %%NONE%% must be in exactly one line of source/s.cpp for 'tune' to work\n")
     );
-    assert!(bench.fails(&["patch", "init", "source/s.cpp:9-8"], 2).contains("the first line comes first"));
+    bench.fails_with("patch init source/s.cpp:9-8", 2, "the first line comes first");
 }
 
 #[test]
@@ -164,69 +156,65 @@ fn warns_about_unusual_places() {
         bench.write("source/s.cpp", format!("{SOURCE}{source}"));
         bench.write("x.tune", format!("#set file s.cpp\n#set declaration %%D%%\n#context f\n{tune}\n"));
         let expected = format!("warning: x.tune:3: context f: {said}\n");
-        let (code, out, _) = bench.run(&["patch", "check", "x.tune", "source"], "");
+        let (code, out, _) = bench.run("patch check x.tune source");
         assert!(code == 0 && out.contains(&expected), "{out}");
-        let (code, _, err) = bench.run(&["patch", "tune", "x.tune", "source", "--dry-run"], "");
+        let (code, _, err) = bench.run("patch tune x.tune source --dry-run");
         assert_eq!((code, err), (0, format!("gputexel: {expected}")));
-        let (_, _, err) =
-            bench.run(&["patch", "tune", "x.tune", "source", "--dry-run", "--compat", "tune.py"], "");
+        let (_, _, err) = bench.run("patch tune x.tune source --dry-run --compat tune.py");
         assert_eq!(err, "");
     }
     let low = "context f: marker %%D%% is below, in line 2: parameters would be declared after their use";
     bench.write("source/s.cpp", format!("int n = 7;\n{SOURCE}"));
     bench.write("x.tune", "#set file s.cpp\n#set declaration %%D%%\n#context f\nint n = 7@;\n");
-    let (_, out, _) = bench.run(&["patch", "check", "x.tune", "source"], "");
+    let (_, out, _) = bench.run("patch check x.tune source");
     assert!(out.contains(low), "{out}");
 }
 
 #[test]
 fn apply_requires_the_output_of_tune() {
     let bench = bench();
-    let written = object(&bench, &["tune", "x.tune", "source"]);
-    let tuned = read(&bench, "source/s.cpp");
+    let written = object(&bench, "tune x.tune source");
+    let tuned = bench.text("source/s.cpp");
     bench.write("source/s.cpp", tuned.replace("int f_1 =", "static int f_1 ="));
-    let (code, out, _) = bench.run(&["patch", "check", "x.tune", "source"], "");
+    let (code, out, _) = bench.run("patch check x.tune source");
     assert!(
         code == 1 && out.contains("the declaration of f_1 is missing, or differs from what 'tune' wrote"),
         "{out}"
     );
-    let refused = bench.fails(&["patch", "apply", "x.tune", "source"], 1);
-    assert!(refused.contains("the declaration of f_1"), "{refused}");
+    bench.fails_with("patch apply x.tune source", 1, "the declaration of f_1");
     // Code that would lose its declaration.
     bench.write("source/s.cpp", format!("{tuned}// f_1 is mentioned\nint g() {{ return f_1; }}\n"));
-    let refused = bench.fails(&["patch", "apply", "x.tune", "source"], 1);
+    let refused = bench.fails("patch apply x.tune source", 1);
     let said = "f_1 is in another place of source/s.cpp, too, and would be declared no longer: 'int g() { return f_1; }'";
     assert!(refused.contains(said), "{refused}");
     bench.write("source/s.cpp", format!("{tuned}// f_1 is mentioned\n"));
-    ok(&bench, &["apply", "x.tune", "source"]);
+    ok(&bench, "apply x.tune source");
     // A draft neither replaces its source nor is appended to it.
     for how in ["--force", "--append"] {
-        let refused = bench.fails(&["patch", "init", "source/s.cpp:8", "-o", "source/s.cpp", how], 2);
-        assert!(refused.contains("is the source file itself"), "{refused}");
+        let why = "is the source file itself";
+        bench.fails_with(&["patch", "init", "source/s.cpp:8", "-o", "source/s.cpp", how], 2, why);
     }
     // The first command cannot be undone before the second.
-    let first = written["backup"].as_str().unwrap();
-    let refused = bench.fails(&["patch", "undo", first], 1);
-    assert!(refused.contains("0002-apply came later"), "{refused}");
+    let first = written["backup"].str();
+    bench.fails_with(&["patch", "undo", first], 1, "0002-apply came later");
 }
 
 #[test]
 fn writes_backups_to_the_given_folder() {
     let bench = bench();
-    ok(&bench, &["tune", "x.tune", "source", "--no-backup"]);
+    ok(&bench, "tune x.tune source --no-backup");
     assert_eq!(bench.names("source"), ["s.cpp"]);
-    assert!(bench.fails(&["patch", "undo", "source"], 1).contains("nothing to undo"));
+    bench.fails_with("patch undo source", 1, "nothing to undo");
     bench.write("source/s.cpp", SOURCE);
-    let out = ok(&bench, &["tune", "x.tune", "source", "--backup", "old/files"]);
+    let out = ok(&bench, "tune x.tune source --backup old/files");
     // One folder per tree.
     let [tree] = &bench.names("old/files")[..] else { panic!("{:?}", bench.names("old/files")) };
     assert!(tree.starts_with("source-") && out.contains(&format!("old/files/{tree}/0001-tune")), "{out}");
     assert_eq!(bench.names("source"), ["s.cpp"]);
-    assert_eq!(read(&bench, &format!("old/files/{tree}/0001-tune/0000-s.cpp.before")), SOURCE);
-    ok(&bench, &["undo", "source", "--backup", "old/files"]);
-    assert_eq!(read(&bench, "source/s.cpp"), SOURCE);
-    let both = bench.fails(&["patch", "undo", "source", "--backup", "old/files"], 1);
-    assert!(both.contains("nothing to undo"), "{both}");
+    assert_eq!(bench.text(&format!("old/files/{tree}/0001-tune/0000-s.cpp.before")), SOURCE);
+    ok(&bench, "undo source --backup old/files");
+    assert_eq!(bench.text("source/s.cpp"), SOURCE);
+    bench.fails_with("patch undo source --backup old/files", 1, "nothing to undo");
 }
 
 #[test]
@@ -235,7 +223,7 @@ fn check_reports_every_block_and_near_misses() {
     let more =
         "#context gone\nreturn margin * d;\n#context f2\nint m = 100 * depth - 5@;\n#context twice\nd\n";
     bench.write("x.tune", format!("{TUNE}{more}#add %%NONE%%\nint x;\n"));
-    let (code, out, err) = bench.run(&["patch", "check", "x.tune", "source"], "");
+    let (code, out, err) = bench.run("patch check x.tune source");
     assert_eq!((code, err.as_str()), (1, "gputexel: x.tune: 3 parts cannot be used\n"), "{out}");
     let expected = "source/s.cpp:8: f (block in line 4): matches, f_1 = 100, f_off = 25\n\
         source/s.cpp: gone (block in line 6): no match\n";
@@ -243,158 +231,104 @@ fn check_reports_every_block_and_near_misses() {
     let near = "source/s.cpp: f2 (block in line 8): no match\n  closest match, 89 % similar, is line 8:\n    source  int m = 100 * d - 25;\n    block   int m = 100 * depth - 5;\n";
     assert!(out.contains(near), "{out}");
     let several = "source/s.cpp:7: twice (block in line 10): matches in 2 places, lines 7, 8\n  #add: marker %%NONE%% is not in source/s.cpp\n";
-    assert!(out.contains(several), "{out}");
-    assert!(out.ends_with("x.params: does not exist yet\n"), "{out}");
-    let refused = bench.fails(&["patch", "tune", "x.tune", "source"], 1);
-    assert!(refused.contains("x.tune:6: context gone: ") && refused.contains("(and 2 more"), "{refused}");
+    assert!(out.contains(several) && out.ends_with("x.params: does not exist yet\n"), "{out}");
+    bench.fails_with("patch tune x.tune source", 1, ["x.tune:6: context gone: ", "(and 2 more"]);
     bench.write("x.tune", TUNE);
-    let report = object(&bench, &["check", "x.tune", "source"]);
+    let report = object(&bench, "check x.tune source");
     assert_eq!(report["blocks"][0]["state"], "ready");
     assert_eq!(report["blocks"][0]["values"], json!([["f_1", "100"], ["f_off", "25"]]));
-    ok(&bench, &["tune", "x.tune", "source"]);
+    ok(&bench, "tune x.tune source");
     assert!(
-        ok(&bench, &["check", "x.tune", "source"])
-            .contains("source/s.cpp:12: f (block in line 4): is already tuned")
+        ok(&bench, "check x.tune source").contains("source/s.cpp:12: f (block in line 4): is already tuned")
     );
 }
 
 #[test]
 fn init_marks_numbers() {
     let bench = bench();
-    let (code, out, err) = bench.run(&["patch", "init", "source/s.cpp:8"], "");
+    let (code, out, err) = bench.run("patch init source/s.cpp:8");
     assert_eq!((code, out.as_str()), (0, "#set file s.cpp\n#context m\n  int m = 100@ * d - 25@;\n"));
     assert!(err.contains("--declaration"), "{err}");
-    let markers = ["--declaration", "%%D%%", "--options", "%%O%%", "-o", "new.tune"];
-    let (_, out, err) =
-        bench.run(&[&["patch", "init", "source/s.cpp:8", "--root", "."][..], &markers].concat(), "");
+    let markers = "--declaration %%D%% --options %%O%% -o new.tune";
+    let (_, out, err) = bench.run(("patch init source/s.cpp:8 --root .", markers));
     assert_eq!((out.as_str(), err.as_str()), ("new.tune: context m, 2 numbers\n", ""));
     let expected = "#set file source/s.cpp\n#set declaration %%D%%\n#set options %%O%%\n#context m\n  int m = 100@ * d - 25@;\n";
-    assert_eq!(read(&bench, "new.tune"), expected);
+    assert_eq!(bench.text("new.tune"), expected);
     // Its output can be used.
-    ok(&bench, &["tune", "new.tune", "."]);
-    ok(&bench, &["apply", "new.tune", "."]);
-    assert_eq!(read(&bench, "source/s.cpp"), SOURCE);
+    ok(&bench, "tune new.tune .");
+    ok(&bench, "apply new.tune .");
+    assert_eq!(bench.text("source/s.cpp"), SOURCE);
     // A line that occurs twice is written with the lines below it.
     bench.write("source/t.cpp", "#define A 5\nx = 1;\ny = 2u;\nx = 1;\nz = 3;\n");
-    let append = ["--append", "-o", "new.tune"];
-    bench.run(&[&["patch", "init", "source/t.cpp:2"][..], &append].concat(), "");
-    bench.run(&[&["patch", "init", "source/t.cpp:1-3", "--name", "m"][..], &append].concat(), "");
+    let append = "--append -o new.tune";
+    bench.run(("patch init source/t.cpp:2", append));
+    bench.run(("patch init source/t.cpp:1-3 --name m", append));
     let expected = format!(
         "{expected}\n#set file t.cpp\n#context x\nx = 1@;\ny = 2u;\n\n#set file t.cpp\n#context m\n #define A 5@\nx = 1@;\ny = 2u;\n"
     );
-    assert_eq!(read(&bench, "new.tune"), expected);
-    let none = bench.fails(&["patch", "init", "source/t.cpp:3"], 1);
-    assert!(none.contains("source/t.cpp:3: no number that can be marked (2u cannot be)"), "{none}");
-    assert!(bench.fails(&["patch", "init", "source/t.cpp:9"], 1).contains("has 5 lines"));
-    assert!(bench.fails(&["patch", "init", "source/t.cpp"], 2).contains("as in search.cpp:10"));
-    assert!(
-        bench
-            .fails(&["patch", "init", "source/t.cpp:1", "-o", "new.tune"], 2)
-            .contains("new.tune: already exists")
-    );
-    assert!(bench.fails(&["patch", "init", "source/t.cpp:1", "--root", "source/none"], 1).contains("none"));
+    assert_eq!(bench.text("new.tune"), expected);
+    let why = "source/t.cpp:3: no number that can be marked (2u cannot be)";
+    bench.fails_with("patch init source/t.cpp:3", 1, why);
+    bench.fails_with("patch init source/t.cpp:9", 1, "has 5 lines");
+    bench.fails_with("patch init source/t.cpp", 2, "as in search.cpp:10");
+    bench.fails_with("patch init source/t.cpp:1 -o new.tune", 2, "new.tune: already exists");
+    bench.fails_with("patch init source/t.cpp:1 --root source/none", 1, "none");
 }
 
 #[test]
 fn bad_input_is_named_and_nothing_is_written() {
-    // Name of the case, change to the bench, and expected message.
-    type Spoil = fn(&Bench);
-    let cases: Vec<(Spoil, &str)> = vec![
-        (|b| std::fs::remove_file(b.path("x.tune")).unwrap(), "x.tune: No such file"),
+    // A change to the bench, and the expected message.
+    type Spoil = Box<dyn Fn(&Bench)>;
+    fn put(name: &'static str, contents: impl Into<Vec<u8>>) -> Spoil {
+        let contents = contents.into();
+        Box::new(move |b| {
+            let _ = std::fs::remove_dir_all(b.path(name));
+            b.write(name, &contents);
+        })
+    }
+    let gone = |name: &'static str| -> Spoil {
+        Box::new(move |b| {
+            let path = b.path(name);
+            if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) }.unwrap()
+        })
+    };
+    let folder = |name: &'static str| -> Spoil {
+        Box::new(move |b| {
+            let _ = std::fs::remove_file(b.path(name));
+            std::fs::create_dir(b.path(name)).unwrap();
+        })
+    };
+    let elsewhere = |path: &str| put("x.tune", TUNE.replace("s.cpp", path));
+    let params = "f_1, int, 1, 0, 2, 1, 0.002\nf_off, int, 1, 0, x, 1, 0.002\n";
+    let twice = format!("{SOURCE}{SOURCE}").replacen("%%D%%", "", 1).replacen("%%O%%", "", 1);
+    let no_marker = "x.tune:2: #set declaration: marker %%D%% is not in source/s.cpp";
+    let two_markers =
+        "x.tune:3: #set options: marker %%O%% is in source/s.cpp more than once, lines 4 and 11";
+    let cases = [
+        (gone("x.tune"), "x.tune: No such file"),
+        (folder("x.tune"), "x.tune: Is a directory"),
+        (gone("source"), "source: No such file"),
+        (put("source", "x"), "source: is a file; expected the folder"),
+        (gone("source/s.cpp"), "x.tune:1: source/s.cpp: No such file"),
+        (folder("source/s.cpp"), "x.tune:1: source/s.cpp: is a folder"),
         (
-            |b| {
-                std::fs::remove_file(b.path("x.tune")).unwrap();
-                std::fs::create_dir(b.path("x.tune")).unwrap()
-            },
-            "x.tune: Is a directory",
-        ),
-        (|b| std::fs::remove_dir_all(b.path("source")).unwrap(), "source: No such file"),
-        (
-            |b| {
-                std::fs::remove_dir_all(b.path("source")).unwrap();
-                b.write("source", "x");
-            },
-            "source: is a file; expected the folder",
-        ),
-        (|b| std::fs::remove_file(b.path("source/s.cpp")).unwrap(), "x.tune:1: source/s.cpp: No such file"),
-        (
-            |b| {
-                std::fs::remove_file(b.path("source/s.cpp")).unwrap();
-                std::fs::create_dir(b.path("source/s.cpp")).unwrap()
-            },
-            "x.tune:1: source/s.cpp: is a folder",
-        ),
-        (
-            |b| {
-                b.write("source/s.cpp", b"int a;\nint m\xE9 = 1;\n");
-            },
+            put("source/s.cpp", b"int a;\nint m\xE9 = 1;\n"),
             "source/s.cpp:2: column 6: byte 0xE9 is not UTF-8",
         ),
+        (put("x.tune", b"#context \xFF\n"), "x.tune:1: column 10: byte 0xFF is not UTF-8"),
+        (put("x.params", params), "x.params:2: column 5 (max): 'x' is not a number"),
+        (folder("x.params"), "x.params: Is a directory"),
+        (elsewhere("../outside.cpp"), "x.tune:1: ../outside.cpp: leads outside source"),
+        (elsewhere("..\\source\\s.cpp"), "x.tune:1: ..\\source\\s.cpp: leads outside source"),
+        (elsewhere("/etc/passwd"), "x.tune:1: /etc/passwd: leads outside source"),
+        (elsewhere("C:\\s.cpp"), "x.tune:1: C:\\s.cpp: leads outside source"),
         (
-            |b| {
-                b.write("x.tune", b"#context \xFF\n");
-            },
-            "x.tune:1: column 10: byte 0xFF is not UTF-8",
-        ),
-        (
-            |b| {
-                b.write("x.params", "f_1, int, 1, 0, 2, 1, 0.002\nf_off, int, 1, 0, x, 1, 0.002\n");
-            },
-            "x.params:2: column 5 (max): 'x' is not a number",
-        ),
-        (|b| std::fs::create_dir(b.path("x.params")).unwrap(), "x.params: Is a directory"),
-        (
-            |b| {
-                b.write("outside.cpp", SOURCE);
-                b.write("x.tune", TUNE.replace("s.cpp", "../outside.cpp"));
-            },
-            "x.tune:1: ../outside.cpp: leads outside source",
-        ),
-        (
-            |b| {
-                b.write("x.tune", TUNE.replace("s.cpp", "..\\source\\s.cpp"));
-            },
-            "x.tune:1: ..\\source\\s.cpp: leads outside source",
-        ),
-        (
-            |b| {
-                b.write("x.tune", TUNE.replace("s.cpp", "/etc/passwd"));
-            },
-            "x.tune:1: /etc/passwd: leads outside source",
-        ),
-        (
-            |b| {
-                b.write("x.tune", TUNE.replace("s.cpp", "C:\\s.cpp"));
-            },
-            "x.tune:1: C:\\s.cpp: leads outside source",
-        ),
-        (
-            |b| {
-                b.write("source/s.cpp", SOURCE.replace("int m", "long m"));
-            },
+            put("source/s.cpp", SOURCE.replace("int m", "long m")),
             "x.tune:4: context f: no match in source/s.cpp; line 8 is closest",
         ),
-        (
-            |b| {
-                b.write(
-                    "source/s.cpp",
-                    format!("{SOURCE}{SOURCE}").replacen("%%D%%", "", 1).replacen("%%O%%", "", 1),
-                );
-            },
-            "x.tune:4: context f: matches source/s.cpp in 2 places, lines 8, 18",
-        ),
-        (
-            |b| {
-                b.write("source/s.cpp", SOURCE.replace("%%D%%", ""));
-            },
-            "x.tune:2: #set declaration: marker %%D%% is not in source/s.cpp",
-        ),
-        (
-            |b| {
-                b.write("source/s.cpp", format!("{SOURCE}// %%O%%\n"));
-            },
-            "x.tune:3: #set options: marker %%O%% is in source/s.cpp more than once, lines 4 and 11",
-        ),
+        (put("source/s.cpp", twice), "x.tune:4: context f: matches source/s.cpp in 2 places, lines 8, 18"),
+        (put("source/s.cpp", SOURCE.replace("%%D%%", "")), no_marker),
+        (put("source/s.cpp", format!("{SOURCE}// %%O%%\n")), two_markers),
     ];
     for (spoil, said) in cases {
         for compat in [false, true] {
@@ -404,6 +338,7 @@ fn bad_input_is_named_and_nothing_is_written() {
                 continue;
             }
             let bench = bench();
+            bench.write("outside.cpp", SOURCE);
             spoil(&bench);
             let before = contents(bench.folder.path());
             let mut args = vec!["patch", "tune", "x.tune", "source"];
@@ -416,22 +351,17 @@ fn bad_input_is_named_and_nothing_is_written() {
         }
     }
     let bench = bench();
-    for args in [&["tune", "x.tune"][..], &["tune", "x.tune", "source", "--compat", "other"], &["what"]] {
-        assert_eq!(bench.run(&[&["patch"], args].concat(), "").0, 2, "{args:?}");
+    for args in ["tune x.tune", "tune x.tune source --compat other", "what"] {
+        assert_eq!(bench.run(("patch", args)).0, 2, "{args:?}");
     }
     bench.write("y.params", TUNE);
-    assert!(bench.fails(&["patch", "tune", "y.params", "source"], 2).contains("expected a .tune file"));
-    assert!(bench.fails(&["patch", "apply", "x.tune", "source"], 1).contains("x.params is missing"));
+    bench.fails_with("patch tune y.params source", 2, "expected a .tune file");
+    bench.fails_with("patch apply x.tune source", 1, "x.params is missing");
     bench.write("x.params", "f_1, int, 1, 0, 2, 1, 0.002\n");
-    assert!(
-        bench
-            .fails(&["patch", "apply", "x.tune", "source"], 1)
-            .contains("x.tune:4: f_off is not in x.params")
-    );
-    assert_eq!(read(&bench, "source/s.cpp"), SOURCE);
+    bench.fails_with("patch apply x.tune source", 1, "x.tune:4: f_off is not in x.params");
+    assert_eq!(bench.text("source/s.cpp"), SOURCE);
 }
 
-/// Returns all files below a folder with their bytes.
 fn contents(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -454,17 +384,15 @@ fn links_are_followed_inside_the_folder_only() {
     std::fs::create_dir(bench.path("source/real")).unwrap();
     std::fs::rename(bench.path("source/s.cpp"), bench.path("source/real/s.cpp")).unwrap();
     symlink("real/s.cpp", bench.path("source/s.cpp")).unwrap();
-    ok(&bench, &["tune", "x.tune", "source"]);
-    assert!(read(&bench, "source/real/s.cpp").contains("f_1 * d"));
-    assert!(bench.path("source/s.cpp").is_symlink());
-    ok(&bench, &["undo", "source"]);
-    assert_eq!(read(&bench, "source/real/s.cpp"), SOURCE);
+    ok(&bench, "tune x.tune source");
+    assert!(bench.text("source/real/s.cpp").contains("f_1 * d") && bench.path("source/s.cpp").is_symlink());
+    ok(&bench, "undo source");
+    assert_eq!(bench.text("source/real/s.cpp"), SOURCE);
     bench.write("outside.cpp", SOURCE);
     std::fs::remove_file(bench.path("source/s.cpp")).unwrap();
     symlink("../outside.cpp", bench.path("source/s.cpp")).unwrap();
-    let error = bench.fails(&["patch", "tune", "x.tune", "source"], 1);
-    assert!(error.contains("s.cpp: is a link that leads outside source"), "{error}");
-    assert_eq!(read(&bench, "outside.cpp"), SOURCE);
+    bench.fails_with("patch tune x.tune source", 1, "s.cpp: is a link that leads outside source");
+    assert_eq!(bench.text("outside.cpp"), SOURCE);
 }
 
 #[cfg(unix)]
@@ -481,16 +409,12 @@ fn read_only_files_and_full_disks_change_nothing() {
     assert_one_line(&err);
     assert!(err.contains("File too large"), "{err}");
     assert_eq!(bench.names("."), ["source", "x.tune"]);
-    assert_eq!(
-        (bench.names("source"), read(&bench, "source/s.cpp")),
-        (vec!["s.cpp".to_string()], big.clone())
-    );
+    assert_eq!((bench.names("source"), bench.text("source/s.cpp")), (vec!["s.cpp".to_string()], big.clone()));
 
     std::fs::set_permissions(bench.path("source/s.cpp"), std::fs::Permissions::from_mode(0o444)).unwrap();
-    let error = bench.fails(&["patch", "tune", "x.tune", "source"], 1);
-    assert!(error.contains("source/s.cpp: is read-only"), "{error}");
+    bench.fails_with("patch tune x.tune source", 1, "source/s.cpp: is read-only");
     assert_eq!(bench.names("."), ["source", "x.tune"]);
-    assert_eq!(read(&bench, "source/s.cpp"), big);
+    assert_eq!(bench.text("source/s.cpp"), big);
 }
 
 #[test]
@@ -506,10 +430,10 @@ fn restores_the_tree_after_a_kill() {
     }
     bench.write("x.tune", tune);
     let before = contents(bench.folder.path());
-    let changed = || (0..count).filter(|i| read(&bench, &format!("source/{i}.cpp")).contains('c')).count();
-    let mut child = bench.spawn(&["patch", "tune", "x.tune", "source"]);
+    let changed = || (0..count).filter(|i| bench.text(&format!("source/{i}.cpp")).contains('c')).count();
+    let mut child = bench.spawn("patch tune x.tune source");
     let deadline = Instant::now() + Duration::from_secs(60);
-    while !read(&bench, "source/0.cpp").contains("c0_1") && Instant::now() < deadline {
+    while !bench.text("source/0.cpp").contains("c0_1") && Instant::now() < deadline {
         std::thread::yield_now();
     }
     child.kill().unwrap();
@@ -517,11 +441,10 @@ fn restores_the_tree_after_a_kill() {
     let seen = changed();
     assert!(seen > 0, "nothing was written within a minute");
     eprintln!("killed after {seen} of {count} files");
-    ok(&bench, &["undo", "source"]);
+    ok(&bench, "undo source");
     assert_eq!(contents(bench.folder.path()), before);
 }
 
-/// Runs the commands of the walk-through in `docs/patch.md` and compares their output.
 #[cfg(unix)]
 #[test]
 #[ignore = "full"]
@@ -534,7 +457,7 @@ fn walkthrough_output_matches() {
         bench.path("engine/search.cpp"),
     )
     .unwrap();
-    let original = read(&bench, "engine/search.cpp");
+    let original = bench.text("engine/search.cpp");
     let text = std::fs::read_to_string(root.join("docs/patch.md")).unwrap();
     let (_, walk) = text.split_once("## Walkthrough").expect("the page has one");
     let walk = walk.split("\n## ").next().unwrap();
@@ -556,5 +479,5 @@ fn walkthrough_output_matches() {
         let (_, out, err) = bench.shell(&format!("gputexel() {{ \"$GPUTEXEL\" \"$@\"; }}\n{command}"));
         assert_eq!(format!("{out}{err}"), expected, "{command}");
     }
-    assert_eq!(read(&bench, "engine/search.cpp"), original, "it ends where it began");
+    assert_eq!(bench.text("engine/search.cpp"), original, "it ends where it began");
 }

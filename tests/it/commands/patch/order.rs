@@ -1,8 +1,8 @@
 //! Blocks that overlap: which are refused, which build on each other, and that `check` agrees with `tune`.
 
+use super::{bench, tune_of};
+use crate::common::prelude::*;
 use std::fmt::Write as _;
-
-use super::{bench, read, tune_of};
 
 const SOURCE: &str = "// %%D%%\n// %%O%%\nint f(int d) {\n  a = 1;\n  b = 2;\n  c = 3;\n  return a;\n}\n";
 
@@ -12,11 +12,11 @@ fn outcome(blocks: &str) -> String {
     let bench = bench();
     bench.write("source/s.cpp", SOURCE);
     bench.write("x.tune", tune_of(blocks));
-    let (checked, report, _) = bench.run(&["patch", "check", "x.tune", "source"], "");
-    let (code, out, err) = bench.run(&["patch", "tune", "x.tune", "source"], "");
+    let (checked, report, _) = bench.run("patch check x.tune source");
+    let (code, out, err) = bench.run("patch tune x.tune source");
     assert_eq!(checked, code, "{blocks}\n{report}\n{out}{err}");
     if code != 0 {
-        assert_eq!(read(&bench, "source/s.cpp"), SOURCE, "{blocks}");
+        assert_eq!(bench.text("source/s.cpp"), SOURCE, "{blocks}");
         let reason = err.trim_end().strip_prefix("gputexel: ").unwrap().to_string();
         let reason = reason.split(" (and ").next().unwrap().to_string();
         assert!(
@@ -25,18 +25,14 @@ fn outcome(blocks: &str) -> String {
         );
         return reason;
     }
-    let (code, report, _) = bench.run(&["patch", "check", "x.tune", "source"], "");
-    assert_eq!(code, 0, "{blocks}\n{report}\n{}", read(&bench, "source/s.cpp"));
-    let (code, _, err) = bench.run(&["patch", "apply", "x.tune", "source"], "");
-    assert_eq!(code, 0, "{blocks}\n{err}\n{}", read(&bench, "source/s.cpp"));
-    let applied = read(&bench, "source/s.cpp");
+    bench.done("patch check x.tune source");
+    bench.done("patch apply x.tune source");
+    let applied = bench.text("source/s.cpp");
     if !blocks.contains("#add") {
         assert_eq!(applied, SOURCE, "{blocks}");
     }
-    let (code, report, _) = bench.run(&["patch", "check", "x.tune", "source"], "");
-    assert_eq!(code, 0, "{blocks}\n{report}\n{applied}");
-    let (code, _, err) = bench.run(&["patch", "tune", "x.tune", "source"], "");
-    assert_eq!(code, 0, "{blocks}\n{err}\n{applied}");
+    bench.done("patch check x.tune source");
+    bench.done("patch tune x.tune source");
     String::new()
 }
 
@@ -56,13 +52,11 @@ fn rejects_overlapping_contexts() {
     let again = outcome("#context p\nb = 2@;\n\n#context q\nb = 2@;\n");
     assert!(again.starts_with(b), "{again}");
     // Lines added by an #add belong to its context.
-    let added = outcome("#context p\na = 1@;\n#add\na = @; x = 9;\n#context q\nx = 9@;\n");
-    assert!(added.contains("context q: "), "{added}");
+    assert_has(&outcome("#context p\na = 1@;\n#add\na = @; x = 9;\n#context q\nx = 9@;\n"), "context q: ");
     // A plain patch, before and after.
     let plain = outcome("#context p\na = 1@;\nb = 2;\n#context\nb = 2;\n#add\nb = 4;\n");
     assert!(plain.contains("x.tune:7: unnamed context: overlaps context p in line 4: "), "{plain}");
-    let plain = outcome("#context\na = 1;\n#add\na = 5;\n#context q\na = 5@;\n");
-    assert!(plain.contains("x.tune:8: context q: "), "{plain}");
+    assert_has(&outcome("#context\na = 1;\n#add\na = 5;\n#context q\na = 5@;\n"), "x.tune:8: context q: ");
     // Markers within contexts: the declaration would split their lines.
     let marker = outcome("#context p\n// %%D%%\n// %%O%%\nint f(int d) {\na = 1@;\n");
     assert_eq!(
@@ -133,31 +127,30 @@ fn accepts_lists_that_patch_their_own_tree() {
     }
     bench.write("source/s.cpp", &source);
     bench.write("x.tune", &tune);
-    let check = || bench.run(&["patch", "check", "x.tune", "source"], "");
+    let check = || bench.run("patch check x.tune source");
     let (code, out, _) = check();
     assert_eq!(code, 0, "{out}");
-    assert!(out.contains("source/s.cpp:1: unnamed (block in line 3): matches"), "{out}");
-    assert!(
-        out.contains("source/s.cpp:3: margin0 (block in line 27): matches, margin0_1 = 40, margin0_base = 0"),
-        "{out}"
+    assert_has(
+        &out,
+        [
+            "source/s.cpp:1: unnamed (block in line 3): matches",
+            "source/s.cpp:3: margin0 (block in line 27): matches, margin0_1 = 40, margin0_base = 0",
+        ],
     );
-    let (code, _, err) = bench.run(&["patch", "tune", "x.tune", "source"], "");
-    assert_eq!(code, 0, "{err}");
+    bench.done("patch tune x.tune source");
     let (code, out, _) = check();
     assert_eq!(code, 0, "{out}");
-    bench.write("x.params", read(&bench, "x.params").replace("margin3_1, int, 43.0", "margin3_1, int, 44.0"));
-    let (code, _, err) = bench.run(&["patch", "apply", "x.tune", "source"], "");
-    assert_eq!(code, 0, "{err}");
+    bench.write("x.params", bench.text("x.params").replace("margin3_1, int, 43.0", "margin3_1, int, 44.0"));
+    bench.done("patch apply x.tune source");
     let prepared = source
         .replace(
             "#include \"search.h\"\r\n",
             "#include \"search.h\"\r\n#include \"tune.h\"\r\n// %%DECLARATION%%\r\n",
         )
         .replace("init() {\r\n", "init() {\r\n// %%OPTIONS%%\r\n");
-    let applied = read(&bench, "source/s.cpp");
+    let applied = bench.text("source/s.cpp");
     assert_eq!(applied.replace(" #include", "#include"), prepared.replace("return 43 * d", "return 44 * d"));
-    assert_eq!(check().0, 0);
-    assert_eq!(bench.run(&["patch", "tune", "x.tune", "source"], "").0, 0);
+    assert_eq!((check().0, bench.run("patch tune x.tune source").0), (0, 0));
 }
 
 #[test]
@@ -174,9 +167,8 @@ fn bounds_time_for_many_missing_contexts() {
     }
     bench.write("source/s.cpp", &source);
     bench.write("x.tune", &tune);
-    let (code, out, _) = bench.run(&["patch", "check", "x.tune", "source"], "");
-    assert_eq!(code, 1);
-    assert_eq!(out.matches("no match").count(), 300);
+    let (code, out, _) = bench.run("patch check x.tune source");
+    assert_eq!((code, out.matches("no match").count()), (1, 300));
     // All are reported, the last like the first.
     assert_eq!(out.matches("closest").count(), 300, "{out}");
 }

@@ -1,22 +1,19 @@
 //! `gputexel compare` through the real binary: losses, changes and errors against their definitions, as text, JSON
 //! and a page; and refused input.
 
-use crate::common::program::Bench;
-use gputexel::model::FeatureKind;
-use serde_json::Value;
+use crate::common::prelude::*;
 
 /// Creates two runs that differ in their prior strength.
 fn bench() -> Bench {
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 3000, 7);
-    bench.tune(&["d.bin", "--out", "a", "--l2", "1e-3", "--errors"]);
-    bench.tune(&["d.bin", "--out", "b", "--l2", "1e-2", "--errors"]);
+    bench.tune("d.bin --out a --l2 1e-3 --errors");
+    bench.tune("d.bin --out b --l2 1e-2 --errors");
     bench
 }
 
-fn compare(bench: &Bench, args: &[&str]) -> Value {
-    let (code, out, err) = bench.run(&[&["--json", "compare"], args].concat(), "");
-    assert_eq!((code, err.as_str()), (0, ""), "{args:?}");
+fn compare(bench: &Bench, args: impl Words) -> Value {
+    let out = bench.ok(("--json compare", args));
     serde_json::from_str(&out).unwrap()
 }
 
@@ -27,9 +24,9 @@ fn number(value: &Value) -> f64 {
 #[test]
 fn changes_losses_and_errors_match_the_files() {
     let bench = bench();
-    let found = compare(&bench, &["a", "b/params.json", "--dataset", "d.bin", "--top", "1000"]);
+    let found = compare(&bench, "a b/params.json --dataset d.bin --top 1000");
     let (a, b) = (bench.json("a/params.json"), bench.json("b/params.json"));
-    let lists = [&a, &b].map(|file| file["parameters"].as_array().unwrap().clone());
+    let lists = [&a, &b].map(|file| file["parameters"].list().clone());
     let mut squares = 0.0;
     let mut expected = Vec::new();
     for (a, b) in lists[0].iter().zip(&lists[1]) {
@@ -40,16 +37,12 @@ fn changes_losses_and_errors_match_the_files() {
                 .as_f64()
                 .zip(b["errors"][phase].as_f64())
                 .map(|(x, y)| (x * x + y * y).sqrt());
-            expected.push((
-                format!("{}.{phase}", a["name"].as_str().unwrap()),
-                change,
-                error.map(|e| change / e),
-            ));
+            expected.push((format!("{}.{phase}", a["name"].str()), change, error.map(|e| change / e)));
         }
     }
     assert_eq!(found["values"], 768);
     assert!((number(&found["rms"]) - (squares / 768.0f64).sqrt()).abs() < 1e-9);
-    let changes = found["changes"].as_array().unwrap();
+    let changes = found["changes"].list();
     assert_eq!(changes.len(), 768);
     assert!(changes.is_sorted_by(|x, y| number(&x["change"]).abs() >= number(&y["change"]).abs()));
     for (name, change, in_errors) in &expected {
@@ -65,7 +58,7 @@ fn changes_losses_and_errors_match_the_files() {
     // Losses are those that `eval` prints, and so are their differences.
     let mut losses = Vec::new();
     for side in ["a", "b"] {
-        let (_, out, _) = bench.run(&["--json", "eval", "d.bin", &format!("{side}/params.json")], "");
+        let (_, out, _) = bench.run(&["--json", "eval", "d.bin", &format!("{side}/params.json")]);
         let eval: Value = serde_json::from_str(&out).unwrap();
         assert_eq!(found["losses"][side]["loss"], eval["loss"]);
         assert_eq!(found["losses"][side]["tuned_on_it"], true);
@@ -75,7 +68,7 @@ fn changes_losses_and_errors_match_the_files() {
     let difference = &found["losses"]["difference"];
     assert!((number(&difference["mean"]) - (losses[1] - losses[0])).abs() < 1e-12);
     assert!(number(&difference["standard_error"]) > 0.0);
-    let by_errors = compare(&bench, &["a", "b", "--sort", "errors", "--top", "3"]);
+    let by_errors = compare(&bench, "a b --sort errors --top 3");
     let first = number(&by_errors["changes"][0]["in_errors"]).abs();
     let most = expected.iter().filter_map(|row| row.2).map(f64::abs).fold(0.0, f64::max);
     assert!((first - most).abs() < 1e-9 && by_errors["losses"].is_null());
@@ -85,13 +78,11 @@ fn changes_losses_and_errors_match_the_files() {
 fn piece_values_stand_for_parameters() {
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Material, 2000, 7);
-    bench.tune(&["d.bin", "--out", "a", "--l2", "1e-3"]);
+    bench.tune("d.bin --out a --l2 1e-3");
     let tuned = bench.json("a/params.json");
-    let sum =
-        |of: &dyn Fn(&Value) -> f64| tuned["parameters"].as_array().unwrap().iter().map(of).sum::<f64>();
+    let sum = |of: &dyn Fn(&Value) -> f64| tuned["parameters"].list().iter().map(of).sum::<f64>();
     let size = |worth: &dyn Fn(&str) -> f64| {
-        let square =
-            |p: &Value, phase: &str| (number(&p[phase]) - worth(p["name"].as_str().unwrap())).powi(2);
+        let square = |p: &Value, phase: &str| (number(&p[phase]) - worth(p["name"].str())).powi(2);
         (sum(&|p| square(p, "mg") + square(p, "eg")) / 12.0).sqrt()
     };
     let worth = |name: &str| match name {
@@ -110,28 +101,20 @@ fn piece_values_stand_for_parameters() {
         }
     }
     // The starting point is not better.
-    let found = compare(&bench, &["material", "a", "--dataset", "d.bin"]);
+    let found = compare(&bench, "material a --dataset d.bin");
     assert!(number(&found["losses"]["difference"]["mean"]) < 0.0);
     assert_eq!(found["losses"]["a"]["tuned_on_it"], false);
-    let (_, out, _) = bench.run(&["compare", "a", "material", "--html", "c.html"], "");
+    let (_, out, _) = bench.run("compare a material --html c.html");
     assert!(out.contains("material") && bench.path("c.html").is_file(), "{out}");
-    assert!(
-        bench
-            .fails(&["compare", "zero", "material"], 2)
-            .contains("one of the two has to be a parameter file")
-    );
-    assert!(
-        bench.fails(&["compare", "a", "schema"], 2).contains("prior 'schema' is that of imported datasets")
-    );
-    assert!(bench.fails(&["compare", "a", "material:1,2"], 2).contains("expected material:P,N,B,R,Q"));
+    bench.fails_with("compare zero material", 2, "one of the two has to be a parameter file");
+    bench.fails_with("compare a schema", 2, "prior 'schema' is that of imported datasets");
+    bench.fails_with("compare a material:1,2", 2, "expected material:P,N,B,R,Q");
 }
 
 #[test]
 fn text_boards_and_page_agree() {
     let bench = bench();
-    let (code, out, err) =
-        bench.run(&["compare", "a", "b", "--dataset", "d.bin", "--html", "c.html", "--board", "rook"], "");
-    assert_eq!((code, err.as_str()), (0, ""));
+    let out = bench.ok("compare a b --dataset d.bin --html c.html --board rook");
     for part in
         ["rook, middlegame", "Largest changes:", "change / SE", "B - A ", "tuned on it", "written     c.html"]
     {
@@ -141,21 +124,21 @@ fn text_boards_and_page_agree() {
     // h8 of the rooks, from the files.
     let value = |side: &str| {
         let file = bench.json(&format!("{side}/params.json"));
-        let list = file["parameters"].as_array().unwrap();
+        let list = file["parameters"].list();
         number(&list.iter().find(|p| p["name"] == "rook_h8").unwrap()["mg"])
     };
     let change = (value("b") - value("a")).round() as i64;
     let expected = if change == 0 { ".".to_string() } else { format!("{change:+}") };
     let rank = out.lines().skip_while(|line| !line.contains("rook, middlegame")).nth(1).unwrap();
     assert_eq!(rank.split_whitespace().nth(8), Some(expected.as_str()), "{rank}");
-    let html = String::from_utf8(bench.bytes("c.html")).unwrap();
+    let html = bench.text("c.html");
     let largest = out.lines().skip_while(|line| !line.starts_with("Largest")).nth(2).unwrap();
     let cells: Vec<&str> = largest.split_whitespace().collect();
     assert!(html.contains(&format!("<th scope=\"row\">{}</th><td>{}</td>", cells[0], cells[1])), "{largest}");
     assert!(html.contains("change against a") && !html.contains("<script"));
-    assert!(bench.fails(&["compare", "a", "b", "--html", "c.html"], 2).contains("use --force"));
+    bench.fails_with("compare a b --html c.html", 2, "use --force");
     // A set of parameters does not differ from itself.
-    let (_, out, _) = bench.run(&["compare", "a", "a"], "");
+    let (_, out, _) = bench.run("compare a a");
     assert!(
         out.contains("768 in both, 0 differ") && !out.contains("Largest") && !out.contains("middlegame"),
         "{out}"
@@ -166,52 +149,50 @@ fn text_boards_and_page_agree() {
 fn reports_other_features_and_unmatched_parameters() {
     let bench = bench();
     bench.dataset("m.bin", FeatureKind::Material, 3000, 7);
-    bench.tune(&["m.bin", "--out", "m"]);
-    assert!(bench.fails(&["compare", "a", "m"], 2).contains("have no parameter in common"));
+    bench.tune("m.bin --out m");
+    bench.fails_with("compare a m", 2, "have no parameter in common");
     let mut file = bench.json("a/params.json");
     let list = file["parameters"].as_array_mut().unwrap();
     list.retain(|parameter| parameter["group"] != "king");
     list[0]["name"] = "<b>\"pawn\"".into();
     list[0]["errors"] = Value::Null;
     bench.write("less.json", file.to_string());
-    let found = compare(&bench, &["a", "less.json"]);
-    assert_eq!(found["only_a"].as_array().unwrap().len(), 65);
+    let found = compare(&bench, "a less.json");
+    assert_eq!(found["only_a"].list().len(), 65);
     assert_eq!(found["only_b"], serde_json::json!(["<b>\"pawn\""]));
-    let (code, out, err) =
-        bench.run(&["compare", "a", "less.json", "--dataset", "d.bin", "--html", "l.html"], "");
-    assert_eq!((code, err.as_str()), (0, ""));
-    assert!(out.contains("only in A   pawn_a1, king_a1") && out.contains("and 53 more"), "{out}");
-    assert!(out.contains("less.json: parameter '<b>\"pawn\"' is not in feature set 'pst'"), "{out}");
-    let html = String::from_utf8(bench.bytes("l.html")).unwrap();
-    assert!(html.contains("&lt;b&gt;&quot;pawn&quot;") && !html.contains("<b>"));
-    assert!(
-        bench
-            .fails(&["compare", "a", "less.json", "--dataset", "m.bin"], 1)
-            .contains("belong to feature set")
+    assert_has(
+        &bench.ok("compare a less.json --dataset d.bin --html l.html"),
+        [
+            "only in A   pawn_a1, king_a1",
+            "and 53 more",
+            "less.json: parameter '<b>\"pawn\"' is not in feature set 'pst'",
+        ],
     );
+    let html = bench.text("l.html");
+    assert!(html.contains("&lt;b&gt;&quot;pawn&quot;") && !html.contains("<b>"));
+    bench.fails_with("compare a less.json --dataset m.bin", 1, "belong to feature set");
 }
 
 #[test]
 fn rejects_invalid_input() {
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 500, 7);
-    bench.tune(&["d.bin", "--out", "a", "--epochs", "1"]);
+    bench.tune("d.bin --out a --epochs 1");
     for (args, code, text) in [
-        (&["compare", "a", "nowhere"][..], 1, "nowhere"),
-        (&["compare", "a", "d.bin"], 1, "not a parameter file"),
-        (&["compare", "a", "."], 1, "has no params.json"),
-        (&["compare", "a", "a", "--k", "1"], 2, "need --dataset"),
-        (&["compare", "a", "a", "--dataset", "d.bin", "--loss", "x"], 2, "loss 'x'"),
-        (&["compare", "a", "a", "--board", "x"], 2, "A and B have no common table of this name"),
-        (&["compare", "a", "a", "--top", "0"], 2, "at least 1"),
+        ("compare a nowhere", 1, "nowhere"),
+        ("compare a d.bin", 1, "not a parameter file"),
+        ("compare a .", 1, "has no params.json"),
+        ("compare a a --k 1", 2, "need --dataset"),
+        ("compare a a --dataset d.bin --loss x", 2, "loss 'x'"),
+        ("compare a a --board x", 2, "A and B have no common table of this name"),
+        ("compare a a --top 0", 2, "at least 1"),
     ] {
-        let line = bench.fails(args, code);
-        assert!(line.contains(text), "{args:?}: {line}");
+        bench.fails_with(args, code, text);
     }
     let mut file = bench.json("a/params.json");
     file["phase"]["max"] = 30.into();
     bench.write("phase.json", file.to_string());
-    assert!(bench.fails(&["compare", "a", "phase.json"], 2).contains("phase weights"));
+    bench.fails_with("compare a phase.json", 2, "phase weights");
 }
 
 #[test]
@@ -222,37 +203,30 @@ fn more_than_two_are_compared_in_a_table() {
         bench.tune(&["d.bin", "--out", folder, "--l2", l2, "--k", "0.8"]);
     }
     let all = ["weak", "strong", "middle/params.json"];
-    let (code, out, err) =
-        bench.run(&[&["compare"], &all[..], &["--dataset", "d.bin", "--html", "all.html"]].concat(), "");
-    assert_eq!((code, err.as_str()), (0, ""));
+    let out = bench.ok(("compare", (&all, "--dataset d.bin --html all.html")));
     let place = |name: &str| out.find(&format!("\n{name}")).unwrap_or_else(|| panic!("{name}: {out}"));
     // The weaker the prior, the lower the loss on the training data.
     assert!(place("strong") < place("middle/params.json") && place("middle") < place("weak"), "{out}");
     assert!(out.contains("squared loss on 2,000 positions of d.bin") && out.ends_with("all.html\n"), "{out}");
-    let told = bench.told(&[&["compare"], &all[..], &["--dataset", "d.bin"]].concat());
-    let compared = told["compared"].as_array().unwrap();
+    let told = bench.told(("compare", (&all, "--dataset d.bin")));
+    let compared = told["compared"].list();
     assert_eq!(compared.len(), 3);
-    assert!(compared[1]["over_best"].is_null() && compared[0]["over_best"]["mean"].as_f64().unwrap() > 0.0);
-    assert!(compared[2]["epochs"].is_null() && compared[0]["epochs"].as_u64().unwrap() > 0);
+    assert!(compared[1]["over_best"].is_null() && compared[0]["over_best"]["mean"].f64() > 0.0);
+    assert!(compared[2]["epochs"].is_null() && compared[0]["epochs"].u64() > 0);
     // The losses agree with those of pairwise comparisons.
-    let two = bench.told(&["compare", "weak", "strong", "--dataset", "d.bin"]);
+    let two = bench.told("compare weak strong --dataset d.bin");
     assert_eq!(compared[0]["loss"], two["losses"]["a"]["loss"]);
     let difference = &two["losses"]["difference"];
     assert_eq!(
-        compared[0]["over_best"]["mean"].as_f64().unwrap(),
-        -difference["mean"].as_f64().unwrap(),
+        compared[0]["over_best"]["mean"].f64(),
+        -difference["mean"].f64(),
         "B less A, and A less the best, which is B"
     );
-    let page = String::from_utf8(bench.bytes("all.html")).unwrap();
-    assert!(
-        page.contains("role=\"rowheader\">strong<") && page.contains("Training loss over steps"),
-        "{page}"
-    );
-    let told =
-        bench.told(&["compare", "material", "material:90,300,300,500,900", "strong", "--dataset", "d.bin"]);
-    assert!(told["compared"][0]["over_best"]["mean"].as_f64().unwrap() > 0.0, "{told}");
-    assert!(bench.fails(&["compare", "material", "zero", "material"], 2).contains("at least one"));
-    let line = bench.fails(&[&["compare"], &all[..], &["--board", "knight"]].concat(), 2);
-    assert!(line.contains("--board"), "{line}");
-    assert!(bench.fails(&["compare", "weak", "strong", "none"], 1).contains("none"));
+    let page = bench.text("all.html");
+    assert_has(&page, ["role=\"rowheader\">strong<", "Training loss over steps"]);
+    let told = bench.told("compare material material:90,300,300,500,900 strong --dataset d.bin");
+    assert!(told["compared"][0]["over_best"]["mean"].f64() > 0.0, "{told}");
+    bench.fails_with("compare material zero material", 2, "at least one");
+    bench.fails_with(("compare", (&all, "--board knight")), 2, "--board");
+    bench.fails_with("compare weak strong none", 1, "none");
 }

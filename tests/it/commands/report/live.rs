@@ -1,29 +1,9 @@
 //! Watching runs through the real binary: the page on 127.0.0.1.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
-use std::process::Child;
-use std::time::{Duration, Instant};
+use crate::common::prelude::*;
+use std::io::{Read, Write};
 
-use crate::common::program::Bench;
-use gputexel::model::FeatureKind;
-
-/// A run that does not end by itself.
-const LONG: [&str; 13] = [
-    "--backend",
-    "cpu",
-    "--threads=1",
-    "--optimizer",
-    "adam",
-    "--k",
-    "0.8",
-    "--epochs",
-    "1000000",
-    "--checkpoint-every",
-    "0.2",
-    "--window",
-    "1000000",
-];
+const LONG: &str = "--backend cpu --threads=1 --optimizer adam --k 0.8 --epochs 1000000 --checkpoint-every 0.2 --window 1000000";
 
 fn bench() -> Bench {
     let bench = Bench::new();
@@ -54,7 +34,6 @@ fn ask(port: u16, host: &str) -> Option<String> {
     Some(answer)
 }
 
-/// Returns the number of epochs on the page.
 fn epochs(page: &str) -> Option<u64> {
     let (before, _) = page.split_once(" of at most ")?;
     before.rsplit(' ').next()?.replace(',', "").parse().ok()
@@ -65,7 +44,7 @@ fn epochs(page: &str) -> Option<u64> {
 #[ignore = "full"]
 fn the_page_grows_and_ends_with_the_run() {
     let bench = bench();
-    let mut child = bench.spawn(&[&["tune", "d.bin", "--out", "r", "--live"], &LONG[..]].concat());
+    let mut child = bench.spawn(("tune d.bin --out r --live", LONG));
     let port = port(&mut child);
     let own = format!("127.0.0.1:{port}");
     let begun = Instant::now();
@@ -92,7 +71,7 @@ fn the_page_grows_and_ends_with_the_run() {
     bench.shell(&format!("kill -INT {}", child.id()));
     assert_eq!(child.wait().unwrap().code(), Some(1));
     assert_eq!(ask(port, &own), None, "somebody still answers");
-    let file = String::from_utf8(bench.bytes("r/report.html")).unwrap();
+    let file = bench.text("r/report.html");
     assert!(!file.contains("<script") && !file.contains("refreshes every"), "the file has no script");
     assert!(file.contains(">not final<") && file.contains("; interrupted before the end"), "{file}");
 }
@@ -101,23 +80,8 @@ fn the_page_grows_and_ends_with_the_run() {
 #[ignore = "full"]
 fn watching_does_not_change_results() {
     let bench = bench();
-    let plain = bench.tune(&["d.bin", "--out", "plain"]);
-    let (code, out, err) = bench.run(
-        &[
-            "--json",
-            "tune",
-            "d.bin",
-            "--prior-strength",
-            "none",
-            "--out",
-            "watched",
-            "--live",
-            "--backend",
-            "cpu",
-        ],
-        "",
-    );
-    assert_eq!(code, 0, "{err}");
+    let plain = bench.tune("d.bin --out plain");
+    let (out, err) = bench.done("--json tune d.bin --prior-strength none --out watched --live --backend cpu");
     assert!(err.starts_with("gputexel: live: http://127.0.0.1:") && err.lines().count() == 1, "{err}");
     let watched: serde_json::Value = serde_json::from_str(&out).unwrap();
     assert_eq!(watched["loss"], plain["loss"]);
@@ -125,9 +89,7 @@ fn watching_does_not_change_results() {
 
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let flag = format!("--live={}", taken.local_addr().unwrap().port());
-    let line = bench.fails(&["tune", "d.bin", "--out", "none", &flag], 1);
-    assert!(line.contains("cannot listen on 127.0.0.1:"), "{line}");
+    bench.fails_with(&["tune", "d.bin", "--out", "none", &flag], 1, "cannot listen on 127.0.0.1:");
     assert!(!bench.path("none").exists(), "something was begun");
-    let line = bench.fails(&["sweep", "d.bin", "--grid", "l2=0,1", "--live"], 2);
-    assert!(line.contains("needs a sweep with a folder: --grid with --out"), "{line}");
+    bench.fails_with("sweep d.bin --grid l2=0,1 --live", 2, "needs a sweep with a folder: --grid with --out");
 }

@@ -1,12 +1,9 @@
 //! The report as shown by a browser: not blank, no wider than a phone, light and dark, and without network requests.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::path::Path;
-
 use crate::common::browser::{Look, chromium, look};
-use crate::common::program::Bench;
+use crate::common::prelude::*;
 use crate::common::spsa::built_in;
-use gputexel::model::FeatureKind;
+use std::io::{Read, Write};
 
 const PHONE: u32 = 390;
 const DESKTOP: u32 = 1280;
@@ -16,7 +13,6 @@ fn brightness(pixels: &[[u8; 3]]) -> f64 {
     sum / (3.0 * pixels.len() as f64)
 }
 
-/// Returns the number of distinct colors, coarsely.
 fn colors(pixels: &[[u8; 3]]) -> usize {
     let coarse = pixels.iter().map(|p| p.map(|value| value >> 3));
     coarse.collect::<std::collections::HashSet<_>>().len()
@@ -46,11 +42,11 @@ fn scored_games(count: usize) -> String {
 
 /// Returns the list of runs as it is served, without its scripts.
 fn served(bench: &Bench) -> String {
-    let mut child = bench.spawn(&["--json", "serve", "."]);
+    let mut child = bench.spawn("--json serve .");
     let mut line = String::new();
     BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
     let told: serde_json::Value = serde_json::from_str(&line).unwrap();
-    let address = told["address"].as_str().unwrap().trim_start_matches("http://").trim_end_matches('/');
+    let address = told["address"].str().trim_start_matches("http://").trim_end_matches('/');
     let mut stream = std::net::TcpStream::connect(address).unwrap();
     write!(stream, "GET / HTTP/1.1\r\nHost: {address}\r\n\r\n").unwrap();
     let mut answer = String::new();
@@ -67,31 +63,26 @@ fn reports_are_legible_and_self_contained() {
     let Some(chromium) = chromium() else { return };
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 4000, 7);
-    bench.tune(&["d.bin", "--out", "r", "--l2", "1e-4", "--holdout", "0.2", "--errors"]);
-    bench.tune(&["d.bin", "--out", "other", "--l2", "1e-3"]);
-    let (code, ..) =
-        bench.run(&["-q", "compare", "r", "other", "--dataset", "d.bin", "--html", "c.html"], "");
+    bench.tune("d.bin --out r --l2 1e-4 --holdout 0.2 --errors");
+    bench.tune("d.bin --out other --l2 1e-3");
+    let (code, ..) = bench.run("-q compare r other --dataset d.bin --html c.html");
     assert_eq!(code, 0);
-    let grid =
-        ["--grid", "l2=0,1e-4,1e-3", "--grid", "learning-rate=5,20", "--epochs", "5", "--backend", "cpu"];
-    let (code, ..) = bench.run(&[&["-q", "sweep", "d.bin", "--out", "s"], &grid[..]].concat(), "");
+    let grid = "--grid l2=0,1e-4,1e-3 --grid learning-rate=5,20 --epochs 5 --backend cpu";
+    let (code, ..) = bench.run(("-q sweep d.bin --out s", grid));
     assert_eq!(code, 0);
     let many = ["-q", "compare", "r", "other", "r/params.json", "--dataset", "d.bin", "--html", "many.html"];
-    assert_eq!(bench.run(&many, "").0, 0);
-    let swarms = ["pso", "d.bin", "--out", "p", "--iterations", "20", "--swarms", "4", "--backend", "cpu"];
-    assert_eq!(bench.run(&[&["-q"], &swarms[..]].concat(), "").0, 0);
-    let played = ["-q", "match", "r", "other", "--nodes", "20", "--games", "40", "--out", "m"];
-    assert_eq!(bench.run(&[&played[..], &["--sprt", "elo0=0,elo1=2"]].concat(), "").0, 0);
+    assert_eq!(bench.run(&many).0, 0);
+    let swarms = "pso d.bin --out p --iterations 20 --swarms 4 --backend cpu";
+    assert_eq!(bench.run(("-q", swarms)).0, 0);
+    let played = "-q match r other --nodes 20 --games 40 --out m";
+    assert_eq!(bench.run((played, "--sprt elo0=0,elo1=2")).0, 0);
     bench.write("run.toml", built_in("spsa", 12, 1));
-    let (code, _, err) = bench.run(&["-q", "spsa", "run", "run.toml", "--out", "g", "--verify", "20"], "");
-    assert_eq!(code, 0, "{err}");
-    let page = String::from_utf8(bench.bytes("g/report.html")).unwrap();
+    bench.done("-q spsa run run.toml --out g --verify 20");
+    let page = bench.text("g/report.html");
     assert!(page.contains("Gain: result against start"), "{page}");
     let scored = scored_games(800);
     bench.write("games.pgn", scored);
-    let (code, _, err) =
-        bench.run(&["-q", "wdl", "games.pgn", "--degree", "0", "--target", "78", "--out", "w"], "");
-    assert_eq!(code, 0, "{err}");
+    bench.done("-q wdl games.pgn --degree 0 --target 78 --out w");
     let list = served(&bench);
     bench.write("list.html", list);
     let names = [
@@ -129,7 +120,6 @@ fn reports_are_legible_and_self_contained() {
     }
 }
 
-/// The checks of the test above detect the faults that they look for.
 #[test]
 #[ignore = "full"]
 fn detects_blank_wide_and_requesting_pages() {

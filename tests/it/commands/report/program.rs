@@ -1,8 +1,7 @@
 //! Output of `tune` and its report for nonlinear evaluations.
 
-use crate::common::program::Bench;
+use crate::common::prelude::*;
 use crate::common::programs::{program_dataset, program_theta};
-use gputexel::model::{FeatureKind, ParameterFile};
 
 /// Creates a dataset of the test's program, and starting parameters.
 fn bench() -> Bench {
@@ -16,26 +15,14 @@ fn bench() -> Bench {
 #[test]
 fn report_shows_curves_factor_and_worth_of_parts() {
     let bench = bench();
-    let told = bench.tune(&[
-        "d.bin",
-        "--out",
-        "r",
-        "--prior",
-        "start.json",
-        "--l2",
-        "1e-4",
-        "--holdout",
-        "0.2",
-        "--epochs",
-        "3",
-    ]);
-    let parts = told["program"]["worth"]["parts"].as_array().unwrap();
+    let told = bench.tune("d.bin --out r --prior start.json --l2 1e-4 --holdout 0.2 --epochs 3");
+    let parts = told["program"]["worth"]["parts"].list();
     assert_eq!(told["program"]["worth"]["held_out"], true);
     assert_eq!(parts.len(), 9);
-    assert_eq!(told["program"]["terms"].as_array().unwrap().len(), 4);
+    assert_eq!(told["program"]["terms"].list().len(), 4);
     assert_eq!(told["program"]["terms"][0]["dead"], serde_json::json!([false, false]));
-    assert!(told["program"]["factor"]["mean"][1].as_f64().unwrap() > 0.0);
-    let page = String::from_utf8(bench.bytes("r/report.html")).unwrap();
+    assert!(told["program"]["factor"]["mean"][1].f64() > 0.0);
+    let page = bench.text("r/report.html");
     let section = page.split("<section id=\"program\"").nth(1).expect("no section");
     let section = section.split("</section>").next().unwrap();
     let formula = "mg -= max(0, danger.mg)^2 / 120, White's less Black's".replace('\'', "&#39;");
@@ -53,13 +40,13 @@ fn report_shows_curves_factor_and_worth_of_parts() {
         assert!(section.contains(text), "{text}");
     }
     for part in parts {
-        let cost = format!("{:+.8}", part["cost"].as_f64().unwrap());
+        let cost = format!("{:+.8}", part["cost"].f64());
         assert!(section.contains(&cost), "{cost}");
     }
     // Rendered again from the folder and the dataset.
-    let (code, ..) = bench.run(&["-q", "report", "r", "-o", "again.html"], "");
+    let (code, ..) = bench.run("-q report r -o again.html");
     assert_eq!(code, 0);
-    let again = String::from_utf8(bench.bytes("again.html")).unwrap();
+    let again = bench.text("again.html");
     assert!(again.contains(section), "the section is not the same when it is made again");
 }
 
@@ -67,10 +54,9 @@ fn report_shows_curves_factor_and_worth_of_parts() {
 #[ignore = "full"]
 fn warns_about_dead_terms() {
     let bench = bench();
-    let arguments = ["tune", "d.bin", "--epochs", "1", "--backend", "cpu", "--k", "0.9", "--out"];
+    let arguments = "tune d.bin --epochs 1 --backend cpu --k 0.9 --out";
     // Without priors in its schema, everything starts at 0.
-    let (code, out, err) = bench.run(&[&arguments[..], &["zero"]].concat(), "");
-    assert_eq!(code, 0, "{err}");
+    let (out, err) = bench.done((arguments, "zero"));
     let warnings: Vec<&str> = err.lines().filter(|line| line.contains("switched on")).collect();
     assert_eq!(warnings.len(), 1, "{err}");
     assert!(
@@ -80,31 +66,23 @@ fn warns_about_dead_terms() {
         "{err}"
     );
     assert!(out.contains("all else as tuned; without") && out.contains("training positions"), "{out}");
-    let (code, out, err) = bench.run(&[&arguments[..], &["good", "--prior", "start.json"]].concat(), "");
+    let (code, out, err) = bench.run((arguments, "good --prior start.json"));
     assert!(code == 0 && !err.contains("is switched on") && !out.contains("is switched on"), "{err}{out}");
-    assert!(out.contains("\nswitched on ") && out.contains("factor      mean "), "{out}");
-    assert!(out.contains("  adjustment of eg by complexity.eg  "), "{out}");
+    assert_has(&out, ["\nswitched on ", "factor      mean ", "  adjustment of eg by complexity.eg  "]);
 }
 
 #[test]
 #[ignore = "full"]
 fn warns_about_a_saturated_factor() {
     let bench = bench();
-    let mut file = ParameterFile::parse(
-        &String::from_utf8(bench.bytes("start.json")).unwrap(),
-        &bench.path("start.json"),
-    )
-    .unwrap();
+    let mut file = ParameterFile::parse(&bench.text("start.json"), &bench.path("start.json")).unwrap();
     let mut told = |values: [f64; 3], out: &str| {
         for (record, value) in file.parameters[10..13].iter_mut().zip(values) {
             record.eg = value;
         }
         bench.write("start.json", file.to_json());
-        let arguments =
-            ["tune", "d.bin", "--epochs", "1", "--backend", "cpu", "--k", "0.9", "--l2", "1e-6", "--errors"];
-        let (code, out, err) =
-            bench.run(&[&arguments[..], &["--prior", "start.json", "--out", out]].concat(), "");
-        assert_eq!(code, 0, "{err}");
+        let arguments = "tune d.bin --epochs 1 --backend cpu --k 0.9 --l2 1e-6 --errors";
+        let (out, _) = bench.done((arguments, &["--prior", "start.json", "--out", out]));
         out
     };
     let warning =
@@ -113,10 +91,7 @@ fn warns_about_a_saturated_factor() {
     // The middlegame values of complexity and factor are unused.
     assert!(!low.contains(warning) && low.contains("  5 that occur, but change no score there"), "{low}");
     let high = told([200.0; 3], "high");
-    assert!(
-        high.contains("warning     the factor is at its largest value in 100.0 % ") && high.contains(warning),
-        "{high}"
-    );
+    assert_has(&high, ["warning     the factor is at its largest value in 100.0 % ", warning]);
     // Three more occur only where the factor is at its maximum.
     assert!(high.contains("8 that occur, but change no score there"), "{high}");
     assert!(!high.contains("that never occur"), "{high}");
@@ -126,8 +101,8 @@ fn warns_about_a_saturated_factor() {
 fn linear_runs_have_no_program_section() {
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 2000, 7);
-    let told = bench.tune(&["d.bin", "--out", "r", "--l2", "1e-4", "--epochs", "2"]);
+    let told = bench.tune("d.bin --out r --l2 1e-4 --epochs 2");
     assert!(told.get("program").is_none());
-    let page = String::from_utf8(bench.bytes("r/report.html")).unwrap();
+    let page = bench.text("r/report.html");
     assert!(!page.contains("id=\"program\"") && !page.contains("Nonlinear"));
 }

@@ -1,8 +1,7 @@
 //! The report of a run through the real binary: it exists however the run ended, has the numbers of the run, loads
 //! nothing from elsewhere, and escapes names.
 
-use crate::common::program::{Bench, wait_until};
-use gputexel::model::FeatureKind;
+use crate::common::prelude::*;
 
 fn bench() -> Bench {
     let bench = Bench::new();
@@ -11,7 +10,7 @@ fn bench() -> Bench {
 }
 
 fn report(bench: &Bench, name: &str) -> String {
-    String::from_utf8(bench.bytes(name)).unwrap()
+    bench.text(name)
 }
 
 /// Asserts that a page has nothing that could make a browser request or run something.
@@ -64,50 +63,50 @@ fn board_after(html: &str, text: &str) -> Vec<String> {
 #[test]
 fn a_run_leaves_a_report_with_its_numbers() {
     let bench = bench();
-    let done = bench.tune(&["d.bin", "--out", "r", "--l2", "1e-4", "--holdout", "0.2", "--errors"]);
+    let done = bench.tune("d.bin --out r --l2 1e-4 --holdout 0.2 --errors");
     let html = report(&bench, "r/report.html");
     assert_self_contained(&html);
     assert!(html.len() < 1_500_000, "{} bytes", html.len());
-    for part in [
-        "training loss (squared)",
-        "held-out loss",
-        "finished",
-        "Calibration, endgame",
-        "Under-/over-confidence, by pieces",
-        "Loss as a function of K",
-        "Material",
-        "standard errors",
-        "The record of the run",
-        "xxh3",
-        "Never occur",
-    ] {
-        assert!(html.contains(part), "{part}");
-    }
+    assert_has(
+        &html,
+        [
+            "training loss (squared)",
+            "held-out loss",
+            "finished",
+            "Calibration, endgame",
+            "Under-/over-confidence, by pieces",
+            "Loss as a function of K",
+            "Material",
+            "standard errors",
+            "The record of the run",
+            "xxh3",
+            "Never occur",
+        ],
+    );
     for number in [&done["loss_before"], &done["loss"], &done["held_out_before"], &done["held_out"]] {
-        let text = format!("{:.8}", number.as_f64().unwrap());
+        let text = format!("{:.8}", number.f64());
         assert!(html.contains(&text), "{text}");
     }
     // Boards hold the values of params.json, square by square. (Held-out games may keep the prior, which is
     // the same in both phases.)
-    bench.tune(&["d.bin", "--out", "boards", "--l2", "1e-4"]);
+    bench.tune("d.bin --out boards --l2 1e-4");
     let boards = report(&bench, "boards/report.html");
     let file = bench.json("boards/params.json");
-    let list = file["parameters"].as_array().unwrap();
+    let list = file["parameters"].list();
     let of = |group: &str, value: &dyn Fn(&serde_json::Value) -> String| -> Vec<String> {
         list.iter().filter(|p| p["group"] == group).map(value).collect()
     };
-    let whole = |value: &serde_json::Value| format!("{:.0}", value.as_f64().unwrap().round() + 0.0);
+    let whole = |value: &serde_json::Value| format!("{:.0}", value.f64().round() + 0.0);
     for group in ["pawn", "knight", "king"] {
         assert_eq!(board_after(&boards, &format!(">{group}, middlegame")), of(group, &|p| whole(&p["mg"])));
         assert_eq!(board_after(&boards, &format!(">{group}, endgame")), of(group, &|p| whole(&p["eg"])));
     }
     // The page is a function of the folder and the dataset.
-    let (code, out, err) = bench.run(&["report", "r", "-o", "again.html"], "");
-    assert_eq!((code, err.as_str()), (0, ""));
+    let out = bench.ok("report r -o again.html");
     assert_eq!(out, "written     again.html\n");
     assert_eq!(report(&bench, "again.html"), html);
-    assert!(bench.fails(&["report", "r", "-o", "again.html"], 2).contains("use --force"));
-    let (code, out, _) = bench.run(&["--json", "report", "r", "-o", "again.html", "--force"], "");
+    bench.fails_with("report r -o again.html", 2, "use --force");
+    let (code, out, _) = bench.run("--json report r -o again.html --force");
     let object: serde_json::Value = serde_json::from_str(&out).unwrap();
     assert_eq!((code, object["positions"].as_u64(), object["final"].as_bool()), (0, Some(4000), Some(true)));
 }
@@ -115,33 +114,27 @@ fn a_run_leaves_a_report_with_its_numbers() {
 #[test]
 fn reports_missing_positions_and_accepts_moved_ones() {
     let bench = bench();
-    bench.tune(&["d.bin", "--out", "r", "--epochs", "2"]);
+    bench.tune("d.bin --out r --epochs 2");
     let whole = report(&bench, "r/report.html");
     std::fs::rename(bench.path("d.bin"), bench.path("moved.bin")).unwrap();
-    let (code, out, err) = bench.run(&["report", "r"], "");
-    assert_eq!((code, err.as_str()), (0, ""));
-    assert!(out.contains("does not exist; give the file with --dataset"), "{out}");
+    assert_has(&bench.ok("report r"), "does not exist; give the file with --dataset");
     let without = report(&bench, "r/report.html");
     assert!(
         without.contains("does not exist; give the file with --dataset")
             && !without.contains("Calibration, all phases")
     );
-    let (code, ..) = bench.run(&["report", "r", "--dataset", "moved.bin"], "");
+    let (code, ..) = bench.run("report r --dataset moved.bin");
     assert_eq!(code, 0);
     assert!(report(&bench, "r/report.html").contains("Calibration, all phases"));
     assert_eq!(report(&bench, "r/report.html"), whole);
     bench.dataset("other.bin", FeatureKind::Pst, 100, 8);
-    assert!(
-        bench.fails(&["report", "r", "--dataset", "other.bin"], 1).contains("is not the dataset of the run")
-    );
+    bench.fails_with("report r --dataset other.bin", 1, "is not the dataset of the run");
     std::fs::rename(bench.path("other.bin"), bench.path("d.bin")).unwrap();
-    let (code, out, _) = bench.run(&["report", "r"], "");
+    let (code, out, _) = bench.run("report r");
     assert!(code == 0 && out.contains("is not the dataset of the run"), "{out}");
-    assert!(bench.fails(&["report", "nowhere"], 1).contains("is not the folder of a run"));
+    bench.fails_with("report nowhere", 1, "is not the folder of a run");
     bench.write("r/metrics.jsonl", "{\"epoch\": 1, \"loss\": 0.1}\nnonsense\n");
-    assert!(
-        bench.fails(&["report", "r", "--dataset", "moved.bin"], 1).contains("metrics.jsonl:2: not a step")
-    );
+    bench.fails_with("report r --dataset moved.bin", 1, "metrics.jsonl:2: not a step");
 }
 
 #[test]
@@ -170,23 +163,8 @@ fn names_cannot_become_markup() {
 #[ignore = "full"]
 fn interrupted_and_finished_runs_have_reports() {
     let bench = bench();
-    let flags = [
-        "tune",
-        "d.bin",
-        "--l2=0",
-        "--out",
-        "r",
-        "--backend",
-        "cpu",
-        "--threads=1",
-        "--optimizer",
-        "adam",
-        "--k",
-        "0.8",
-    ];
-    let child = bench.spawn(
-        &[&flags[..], &["--epochs", "1000000", "--window", "1000000", "--checkpoint-every", "0"]].concat(),
-    );
+    let flags = "tune d.bin --l2=0 --out r --backend cpu --threads=1 --optimizer adam --k 0.8";
+    let child = bench.spawn((flags, "--epochs 1000000 --window 1000000 --checkpoint-every 0"));
     wait_until("there are metrics", || {
         std::fs::read_to_string(bench.path("r/metrics.jsonl")).is_ok_and(|text| text.lines().count() >= 5)
     });
@@ -195,11 +173,7 @@ fn interrupted_and_finished_runs_have_reports() {
     assert_eq!(output.status.code(), Some(1));
     let html = report(&bench, "r/report.html");
     assert_self_contained(&html);
-    assert!(
-        html.contains("not final")
-            && html.contains("Calibration, all phases")
-            && html.contains("knight, middlegame")
-    );
+    assert_has(&html, ["not final", "Calibration, all phases", "knight, middlegame"]);
     let epochs = bench.metrics("r").len();
     assert!(
         html.contains(&format!("{epochs} of at most 1,000,000 epochs; interrupted before the end")),
@@ -207,12 +181,11 @@ fn interrupted_and_finished_runs_have_reports() {
     );
 
     // A killed run has only the files written so far.
-    bench.tune(&["d.bin", "--out", "k", "--epochs", "3"]);
+    bench.tune("d.bin --out k --epochs 3");
     for name in ["params.json", "checkpoint.safetensors", "report.html"] {
         std::fs::remove_file(bench.path("k").join(name)).unwrap();
     }
-    let (code, _, err) = bench.run(&["report", "k"], "");
-    assert_eq!((code, err.as_str()), (0, ""));
+    bench.ok("report k");
     let html = report(&bench, "k/report.html");
     assert!(
         html.contains("not final")
@@ -221,8 +194,7 @@ fn interrupted_and_finished_runs_have_reports() {
     );
     // An earlier report is removed by a new run in the same folder.
     bench.write("k/report.html", "old");
-    let (code, ..) =
-        bench.run(&["tune", "d.bin", "--out", "k", "--force", "--epochs", "1", "--backend", "cpu"], "");
+    let (code, ..) = bench.run("tune d.bin --out k --force --epochs 1 --backend cpu");
     assert!(code == 0 && report(&bench, "k/report.html").contains("after 1 epoch: "));
 }
 
@@ -230,38 +202,21 @@ fn interrupted_and_finished_runs_have_reports() {
 #[ignore = "full"]
 fn swarms_and_sweeps_have_pictures_of_their_own() {
     let bench = bench();
-    let run = |args: &[&str]| {
-        let (code, _, err) = bench.run(args, "");
-        assert_eq!((code, err.as_str()), (0, ""), "{args:?}");
-    };
-    run(&[
-        "-q",
-        "pso",
-        "d.bin",
-        "--out",
-        "p",
-        "--k",
-        "0.8",
-        "--iterations",
-        "12",
-        "--swarms",
-        "3",
-        "--backend",
-        "cpu",
-    ]);
+    bench.ok("-q pso d.bin --out p --k 0.8 --iterations 12 --swarms 3 --backend cpu");
     let html = report(&bench, "p/report.html");
     assert_self_contained(&html);
-    for part in [
-        "Best positions of the swarms",
-        "Lowest loss of each swarm",
-        "knight.material.mg",
-        "Loss over iterations",
-    ] {
-        assert!(html.contains(part), "{part}");
-    }
+    assert_has(
+        &html,
+        [
+            "Best positions of the swarms",
+            "Lowest loss of each swarm",
+            "knight.material.mg",
+            "Loss over iterations",
+        ],
+    );
     let grid =
         ["--grid", "l2=0,1e-4,1e-3", "--grid", "learning-rate=5,20", "--epochs", "5", "--backend", "cpu"];
-    run(&[&["-q", "sweep", "d.bin", "--out", "s"], &grid[..]].concat());
+    bench.ok(("-q sweep d.bin --out s", &grid));
     let html = report(&bench, "s/report.html");
     assert_self_contained(&html);
     for part in
@@ -269,10 +224,10 @@ fn swarms_and_sweeps_have_pictures_of_their_own() {
     {
         assert!(html.contains(part), "{part}");
     }
-    let best = std::fs::read_to_string(bench.path("s/runs.csv")).unwrap();
+    let best = bench.text("s/runs.csv");
     let first = best.lines().nth(1).unwrap().split(',').nth(2).unwrap().to_string();
     assert!(html.contains(&format!("<td>{first}</td>")), "{first}");
-    run(&["report", "s", "-o", "again.html"]);
+    bench.ok("report s -o again.html");
     assert_eq!(report(&bench, "again.html"), html);
-    assert!(bench.fails(&["report", "s", "--dataset", "d.bin"], 2).contains("needs no positions"));
+    bench.fails_with("report s --dataset d.bin", 2, "needs no positions");
 }

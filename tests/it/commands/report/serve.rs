@@ -1,13 +1,8 @@
 //! `gputexel serve` and the live pages of matches and SPSA runs, through the real binary.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
-use std::process::Child;
-use std::time::{Duration, Instant};
-
-use crate::common::program::{Bench, wait_until};
+use crate::common::prelude::*;
 use crate::common::spsa::built_in;
-use gputexel::model::FeatureKind;
+use std::io::{Read, Write};
 
 /// Returns the port on which a command serves, from a line that starts with `word`.
 fn port(child: &mut Child, word: &str) -> u16 {
@@ -37,13 +32,13 @@ fn ask(port: u16, request: &str, host: &str) -> Option<String> {
 fn serves_only_runs_of_the_folder() {
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 2000, 7);
-    bench.tune(&["d.bin", "--out", "runs/<script>x"]);
-    bench.run(&["match", "material", "zero", "--nodes", "20", "--games", "12", "--out", "runs/deep/m"], "");
+    bench.tune("d.bin --out runs/<script>x");
+    bench.run("match material zero --nodes 20 --games 12 --out runs/deep/m");
     std::os::unix::fs::symlink("/etc", bench.path("runs/link")).unwrap();
     std::fs::create_dir(bench.path("runs/bad")).unwrap();
     bench.write("runs/bad/run.json", "{");
     bench.write("secret.txt", "secret");
-    let mut child = bench.spawn(&["serve", "runs"]);
+    let mut child = bench.spawn("serve runs");
     let port = port(&mut child, "serving ");
     let own = format!("127.0.0.1:{port}");
     let get = |path: &str| ask(port, &format!("GET {path}"), &own).unwrap();
@@ -76,10 +71,9 @@ fn serves_only_runs_of_the_folder() {
     assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
 
     // A run that starts now is followed to its end.
-    let long =
-        ["--backend", "cpu", "--threads=1", "--optimizer", "adam", "--k", "0.8", "--epochs", "1000000"];
+    let long = "--backend cpu --threads=1 --optimizer adam --k 0.8 --epochs 1000000";
     let flags = ["--checkpoint-every", "0.2", "--window", "1000000", "-q"];
-    let mut run = bench.spawn(&[&["tune", "d.bin", "--out", "runs/new"], &long[..], &flags].concat());
+    let mut run = bench.spawn(("tune d.bin --out runs/new", (long, &flags)));
     wait_until("the list shows the run", || get("/").contains("tag open\">running<"));
     wait_until("the page shows the run", || {
         let page = get("/run/new/");
@@ -95,7 +89,6 @@ fn serves_only_runs_of_the_folder() {
     assert!(ask(port, "GET /", &own).is_none());
 }
 
-/// An endless page or an endless read would block all later requests.
 #[cfg(unix)]
 #[test]
 #[ignore = "full"]
@@ -105,7 +98,7 @@ fn lists_and_shows_unusual_folders() {
 
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 1000, 7);
-    bench.tune(&["d.bin", "--out", "runs/plain", "--epochs", "2"]);
+    bench.tune("d.bin --out runs/plain --epochs 2");
     let copy = |name: &[u8], metrics: &str| {
         let folder = bench.path("runs").join(OsStr::from_bytes(name));
         std::fs::create_dir(&folder).unwrap();
@@ -127,7 +120,7 @@ fn lists_and_shows_unusual_folders() {
     let endless = copy(b"endless", "");
     std::fs::File::create(endless.join("metrics.jsonl")).unwrap().set_len(300 << 20).unwrap();
 
-    let mut child = bench.spawn(&["serve", "runs"]);
+    let mut child = bench.spawn("serve runs");
     let port = port(&mut child, "serving ");
     let own = format!("127.0.0.1:{port}");
     let get = |path: &str| ask(port, &format!("GET {path}"), &own).unwrap();
@@ -152,13 +145,12 @@ fn lists_and_shows_unusual_folders() {
 fn reports_unservable_folders() {
     let bench = Bench::new();
     bench.write("file", "x");
-    assert!(bench.fails(&["serve", "none"], 1).contains("none"));
-    assert!(bench.fails(&["serve", "file"], 1).contains("is no folder"));
+    bench.fails_with("serve none", 1, "none");
+    bench.fails_with("serve file", 1, "is no folder");
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
-    assert!(bench.fails(&["serve", ".", "--port", &port], 1).contains("cannot listen on 127.0.0.1:"));
-    let line = bench.fails(&["match", "material", "zero", "--games", "2", "--live"], 2);
-    assert!(line.contains("--live needs a match with a folder: --out"), "{line}");
+    bench.fails_with(&["serve", ".", "--port", &port], 1, "cannot listen on 127.0.0.1:");
+    bench.fails_with("match material zero --games 2 --live", 2, "--live needs a match with a folder: --out");
 }
 
 #[cfg(unix)]
@@ -182,6 +174,6 @@ fn games_are_watched_while_they_are_played() {
         assert_eq!(child.wait().unwrap().code(), Some(1));
         assert!(ask(port, "GET /", &own).is_none(), "somebody still answers");
     }
-    let page = String::from_utf8(bench.bytes("s/report.html")).unwrap();
+    let page = bench.text("s/report.html");
     assert!(page.contains(">not final<") && !page.contains("<script"), "{page}");
 }

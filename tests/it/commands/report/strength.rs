@@ -1,12 +1,10 @@
 //! Prior strength in the report of a run and in the output of `tune`: penalties, losses and boards agree with the
 //! record, the worth of groups and the scale of the scores with their definitions.
 
-use crate::common::program::Bench;
-use gputexel::dataset::{Split, read};
-use gputexel::objective::{expected_score, score};
-use serde_json::Value;
+use crate::common::prelude::*;
+use gputexel::dataset::read;
+use gputexel::objective::score;
 
-/// Creates a bench with the positions of the project's sample, d.bin.
 fn bench() -> Bench {
     let bench = Bench::new();
     let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/data/sample.bin");
@@ -15,17 +13,16 @@ fn bench() -> Bench {
 }
 
 fn page(bench: &Bench, name: &str) -> String {
-    String::from_utf8(bench.bytes(name)).unwrap()
+    bench.text(name)
 }
 
-/// Returns the section of the page, without the rest.
 fn section(html: &str) -> &str {
     let start = html.split("<section id=\"strength\">").nth(1).expect("the section");
     start.split("</section>").next().unwrap()
 }
 
 fn numbers(value: &Value) -> Vec<f64> {
-    value.as_array().unwrap().iter().map(|number| number.as_f64().unwrap()).collect()
+    value.list().iter().map(|number| number.f64()).collect()
 }
 
 /// Returns the cells of the board with a caption, a1 first.
@@ -45,11 +42,11 @@ fn slope(bench: &Bench, folder: &str) -> f64 {
     let data = read(&bench.path("d.bin")).unwrap();
     let config = &bench.json(&format!("{folder}/run.json"))["config"];
     let prior = numbers(&config["start"]);
-    let k = config["k"].as_f64().unwrap();
-    let list = bench.json(&format!("{folder}/params.json"))["parameters"].as_array().unwrap().clone();
-    let values = |phase: &str| list.iter().map(|p| p[phase].as_f64().unwrap()).collect::<Vec<f64>>();
+    let k = config["k"].f64();
+    let list = bench.json(&format!("{folder}/params.json"))["parameters"].list().clone();
+    let values = |phase: &str| list.iter().map(|p| p[phase].f64()).collect::<Vec<f64>>();
     let tuned = [values("mg"), values("eg")].concat();
-    let (share, seed) = (config["holdout"].as_f64().unwrap(), config["seed"].as_u64().unwrap());
+    let (share, seed) = (config["holdout"].f64(), config["seed"].u64());
     let split = Split::try_new(&data, share, 1, seed).unwrap();
     let (mut product, mut square) = (0.0, 0.0);
     for n in split.training() {
@@ -66,34 +63,34 @@ fn slope(bench: &Bench, folder: &str) -> f64 {
 #[ignore = "full"]
 fn pages_show_chosen_weights_and_their_effect() {
     let bench = bench();
-    let done = bench.tune(&["d.bin", "--prior-strength", "auto", "--out", "r", "--ablate"]);
+    let done = bench.tune("d.bin --prior-strength auto --out r --ablate");
     let record = bench.json("r/run.json");
     let strength = &record["strength"];
     assert_eq!(strength["keeps_prior"], false, "the sample is enough to beat the prior");
     let html = page(&bench, "r/report.html");
     let text = section(&html);
     assert!(html.len() < 1_500_000, "{} bytes", html.len());
-    for kind in strength["kinds"].as_array().unwrap() {
-        let name = kind["kind"].as_str().unwrap();
-        let of_run = record["config"]["penalties"].as_array().unwrap().iter().find(|p| p["kind"] == name);
-        let weight = of_run.map_or("0".to_string(), |p| format!("{:.1e}", p["weight"].as_f64().unwrap()));
+    for kind in strength["kinds"].list() {
+        let name = kind["kind"].str();
+        let of_run = record["config"]["penalties"].list().iter().find(|p| p["kind"] == name);
+        let weight = of_run.map_or("0".to_string(), |p| format!("{:.1e}", p["weight"].f64()));
         let row = text.split(&format!("scope=\"row\">{name}<")).nth(1).unwrap_or_else(|| panic!("no {name}"));
-        let worth = format!("<td>{:+.8}</td>", kind["worth"].as_f64().unwrap());
+        let worth = format!("<td>{:+.8}</td>", kind["worth"].f64());
         assert!(row.split("</tr>").next().unwrap().ends_with(&format!("<td>{weight}</td>{worth}")), "{row}");
     }
-    let gain = |key: &str| format!("{:.8}", strength["gain"][key].as_f64().unwrap());
+    let gain = |key: &str| format!("{:.8}", strength["gain"][key].f64());
     assert!(text.contains(&format!("<dd>{} → {} (", gain("before"), gain("after"))), "{text}");
-    let effective = strength["effective"].as_f64().unwrap();
+    let effective = strength["effective"].f64();
     assert!(text.contains(&format!("<dd>{effective:.0} of {}</dd>", strength["coordinates"])));
-    for point in strength["curve"].as_array().unwrap() {
+    for point in strength["curve"].list() {
         assert!(text.contains("Held-out loss by strength of the prior"));
-        let loss = format!("{:.8}", point[1].as_f64().unwrap());
+        let loss = format!("{:.8}", point[1].f64());
         assert!(text.contains(loss.trim_end_matches('0')), "{loss}");
     }
     // Boards, square by square.
     let free = numbers(&strength["unpenalized"]);
     let file = bench.json("r/params.json");
-    let list = file["parameters"].as_array().unwrap();
+    let list = file["parameters"].list();
     let whole = |value: f64| match value.round() + 0.0 {
         more if more > 9999.0 => "&gt;9999".to_string(),
         less if less < -9999.0 => "&lt;-9999".to_string(),
@@ -101,7 +98,7 @@ fn pages_show_chosen_weights_and_their_effect() {
     };
     for (offset, key, phase) in [(0, "mg", "middlegame"), (list.len(), "eg", "endgame")] {
         let knights = || list.iter().enumerate().filter(|(_, p)| p["group"] == "knight");
-        let tuned: Vec<String> = knights().map(|(_, p)| whole(p[key].as_f64().unwrap())).collect();
+        let tuned: Vec<String> = knights().map(|(_, p)| whole(p[key].f64())).collect();
         let without: Vec<String> = knights().map(|(id, _)| whole(free[offset + id])).collect();
         assert_eq!(board(text, &format!("knight, tuned, {phase}")), tuned);
         assert_eq!(board(text, &format!("knight, without penalties, {phase}")), without);
@@ -110,28 +107,27 @@ fn pages_show_chosen_weights_and_their_effect() {
     // The worth of each group.
     let ablation = bench.json("r/ablation.json");
     assert_eq!(done["ablation"], ablation);
-    for group in ablation["groups"].as_array().unwrap() {
-        let (name, cost) = (group["group"].as_str().unwrap(), group["cost"].as_f64().unwrap());
+    for group in ablation["groups"].list() {
+        let (name, cost) = (group["group"].str(), group["cost"].f64());
         let row =
             format!("<th scope=\"row\">{name}</th><td>{}</td><td>{cost:+.8}</td>", group["coordinates"]);
         assert!(text.contains(&row), "{row}");
     }
     // The scale of the scores, by its definition.
     let ratio = slope(&bench, "r");
-    let told = done["score_ratio"].as_f64().unwrap();
+    let told = done["score_ratio"].f64();
     assert!((told - ratio).abs() < 1e-9, "{told} {ratio}");
     assert!(text.contains(&format!("Scores are {ratio:.2} times those of the prior")), "{text}");
 
     // The page is a function of the folder. Without the positions the scale of the scores is unknown; without the
     // fields, as in folders of earlier versions, the page is still created.
-    let (code, ..) = bench.run(&["-q", "report", "r", "-o", "again.html"], "");
+    let (code, ..) = bench.run("-q report r -o again.html");
     assert_eq!((code, page(&bench, "again.html")), (0, html.clone()));
     bench.write("r/ablation.json", "{\"folds\":");
-    let refused = bench.fails(&["report", "r"], 1);
-    assert!(refused.contains("ablation.json: does not say what groups are worth"), "{refused}");
+    bench.fails_with("report r", 1, "ablation.json: does not say what groups are worth");
     std::fs::remove_file(bench.path("r/ablation.json")).unwrap();
     std::fs::rename(bench.path("d.bin"), bench.path("moved.bin")).unwrap();
-    let (code, ..) = bench.run(&["-q", "report", "r"], "");
+    let (code, ..) = bench.run("-q report r");
     let without = page(&bench, "r/report.html");
     assert_eq!(code, 0);
     assert!(!section(&without).contains("Scores are") && !section(&without).contains("each group"));
@@ -142,8 +138,7 @@ fn pages_show_chosen_weights_and_their_effect() {
     }
     old["config"].as_object_mut().unwrap().remove("penalties");
     bench.write("r/run.json", old.to_string());
-    let (code, _, err) = bench.run(&["-q", "report", "r"], "");
-    assert_eq!((code, err.as_str()), (0, ""));
+    bench.ok("-q report r");
     let without = page(&bench, "r/report.html");
     assert!(
         section(&without).contains("nothing holds the parameters") && !section(&without).contains("<table")
@@ -153,10 +148,8 @@ fn pages_show_chosen_weights_and_their_effect() {
 #[test]
 fn lists_given_weights_and_reports_changed_scale() {
     let bench = bench();
-    let given =
-        ["d.bin", "--prior-strength", "smooth=1e-5,ridge=1e-6,ridge:king.eg=1e-4", "--backend", "cpu"];
-    let (code, out, err) = bench.run(&[&["tune", "--out", "half", "--k", "0.4"], &given[..]].concat(), "");
-    assert_eq!((code, err.as_str()), (0, ""));
+    let given = "d.bin --prior-strength smooth=1e-5,ridge=1e-6,ridge:king.eg=1e-4 --backend cpu";
+    let out = bench.ok(("tune --out half --k 0.4", given));
     let html = page(&bench, "half/report.html");
     let text = section(&html);
     for row in [
@@ -176,8 +169,7 @@ fn lists_given_weights_and_reports_changed_scale() {
     assert!(ratio > 1.05 && out.contains(&line), "{ratio}: {out}");
     assert!(text.contains(&format!("Scores are {ratio:.2} times those of the prior: multiply")), "{text}");
     // If K is fitted jointly, scores keep their scale, and there is no note.
-    let (code, out, err) = bench.run(&[&["tune", "--out", "joint", "--k", "joint"], &given[..]].concat(), "");
-    assert_eq!((code, err.as_str()), (0, ""));
+    let out = bench.ok(("tune --out joint --k joint", given));
     assert!((slope(&bench, "joint") - 1.0).abs() < 0.01 && !out.contains("\nscale  "), "{out}");
     let html = page(&bench, "joint/report.html");
     assert!(section(&html).contains("fitted together with the parameters"), "{}", section(&html));

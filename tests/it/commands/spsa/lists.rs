@@ -1,76 +1,65 @@
 //! `gputexel spsa convert`, `spsa init` and `spsa simulate --conf` through the real binary.
 
-use std::path::Path;
-
-use crate::common::program::Bench;
-use crate::common::requirement;
+use crate::common::prelude::*;
 use gputexel::spsa::config::{OptionValue, RunConfig};
-use serde_json::Value;
 
 const FISHTEST: &str = "King_Safety,20,0,400,20,0.002\nMargin[1],-12.5,-100,100,7.5,0.0035\n";
 
-fn run(bench: &Bench, args: &[&str], stdin: &str) -> (i32, String, String) {
-    bench.run(&[&["spsa"], args].concat(), stdin)
+fn run(bench: &Bench, args: impl Words, stdin: &str) -> (i32, String, String) {
+    bench.feed(("spsa", args), stdin)
 }
 
 #[test]
 fn lists_convert_between_programs() {
     let bench = Bench::new();
     bench.write("in", FISHTEST);
-    let (code, out, err) = run(&bench, &["convert", "in", "--to", "openbench"], "");
+    let (code, out, err) = run(&bench, "convert in --to openbench", "");
     assert_eq!((code, err.as_str()), (0, ""));
     assert_eq!(
         out,
         "King_Safety, int, 20, 0, 400, 20, 0.002\nMargin[1], int, -12.5, -100, 100, 7.5, 0.0035\n"
     );
-    assert_eq!(
-        run(&bench, &["-q", "convert", "in", "--to", "openbench", "-o", "a"], ""),
-        (0, String::new(), String::new())
-    );
-    assert_eq!(String::from_utf8(bench.bytes("a")).unwrap(), out);
+    assert_eq!(run(&bench, "-q convert in --to openbench -o a", ""), (0, String::new(), String::new()));
+    assert_eq!(bench.text("a"), out);
     // The ambiguity is reported unless the format is given.
-    let (_, _, err) = run(&bench, &["convert", "a", "--to", "uci"], "");
+    let (_, _, err) = run(&bench, "convert a --to uci", "");
     assert!(err.contains("note: read as openbench; a list of params looks the same"), "{err}");
-    let (_, out, err) = run(&bench, &["convert", "-", "--from", "params", "--to", "uci"], &out);
+    let (_, out, err) = run(&bench, "convert - --from params --to uci", &out);
     assert_eq!(err, "");
     assert_eq!(out, "setoption name King_Safety value 20\nsetoption name Margin[1] value -13\n");
     // Nothing is overwritten.
-    let line = bench.fails(&["spsa", "convert", "in", "--to", "toml", "-o", "a"], 2);
-    assert!(line.contains("--force"), "{line}");
-    assert_eq!(run(&bench, &["convert", "in", "--to", "toml", "-o", "a", "--force"], "").0, 0);
+    bench.fails_with("spsa convert in --to toml -o a", 2, "--force");
+    assert_eq!(run(&bench, "convert in --to toml -o a --force", "").0, 0);
 }
 
 #[test]
 fn plans_missing_settings_and_takes_values() {
     let bench = Bench::new();
     bench.write("bspsa.var", "x,30,0,440,22,10,70,0\n");
-    let line = bench.fails(&["spsa", "convert", "bspsa.var", "--to", "fishtest"], 2);
-    assert!(
-        line.contains("x: format fishtest requires r_end, which the input lacks; use --games N --elo E"),
-        "{line}"
-    );
+    let said = "x: format fishtest requires r_end, which the input lacks; use --games N --elo E";
+    bench.fails_with("spsa convert bspsa.var --to fishtest", 2, said);
     // A width of the strength curve gives the Elo; without it the Elo is unknown.
     bench.write("spsa.var", "x,30,0,440,22,0.002,0\n");
-    let line = bench.fails(&["spsa", "convert", "spsa.var", "--to", "bspsa", "--games", "400000"], 2);
-    assert!(line.contains("what Elo it may gain is not known: give --elo"), "{line}");
-    let plan = ["convert", "bspsa.var", "--to", "openbench", "--games", "400000", "--draw-rate", "0.82"];
-    let (_, out, _) = run(&bench, &plan, "");
+    let why = "what Elo it may gain is not known: give --elo";
+    bench.fails_with("spsa convert spsa.var --to bspsa --games 400000", 2, why);
+    let plan = "convert bspsa.var --to openbench --games 400000 --draw-rate 0.82";
+    let (_, out, _) = run(&bench, plan, "");
     let r_end: f64 = out.trim().rsplit(", ").next().unwrap().parse().unwrap();
     assert!((r_end / 7.3e-5 - 1.0).abs() < 0.02, "{out}");
     bench.write("log", "1,31,\n");
-    let flags = ["--json", "spsa", "convert", "bspsa.var", "--to", "fishtest", "--games", "400000"];
-    let (code, out, err) = bench.run(&[&flags[..], &["--elo", "2", "--draw-rate", "0.82"]].concat(), "");
+    let flags = "--json spsa convert bspsa.var --to fishtest --games 400000";
+    let (code, out, err) = bench.run((flags, "--elo 2 --draw-rate 0.82"));
     assert_eq!((code, err.as_str()), (0, ""));
     let report: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(
         (report["from"].as_str(), report["parameters"][0]["c_end"].as_f64()),
         (Some("bspsa"), Some(22.0))
     );
-    assert!((report["parameters"][0]["r_end"].as_f64().unwrap() / 7.3e-5 - 1.0).abs() < 0.02);
+    assert!((report["parameters"][0]["r_end"].f64() / 7.3e-5 - 1.0).abs() < 0.02);
     assert!(report["notes"].to_string().contains("planned: r_end"), "{report}");
     // A log of spsa.pl in which the last iteration is not on the last line.
     bench.write("log", "1,31\n3,77.25\n2,40\n");
-    let (_, out, _) = run(&bench, &["convert", "bspsa.var", "--to", "values", "--values", "log"], "");
+    let (_, out, _) = run(&bench, "convert bspsa.var --to values --values log", "");
     assert_eq!(out, "x, 77.25\n");
     let cases: [(&[&str], i32, &str); 6] = [
         (&["convert", "none", "--to", "uci"], 1, "none: "),
@@ -84,8 +73,7 @@ fn plans_missing_settings_and_takes_values() {
     bench.write("empty", "");
     bench.write("binary", b"x,1,0,2,1,1\n\xfe\xff\n");
     for (args, code, expected) in cases {
-        let line = bench.fails(&[&["spsa"], args].concat(), code);
-        assert!(line.contains(expected), "{line}");
+        bench.fails_with(("spsa", args), code, expected);
     }
 }
 
@@ -102,7 +90,7 @@ fn weather_factory_gets_both_files_or_none() {
     let keys: Vec<&str> = gains.as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(keys.len(), 5, "weather-factory takes no others: {keys:?}");
     // Read back as of its last game: one gain for all, the mean of both.
-    let (_, out, _) = run(&bench, &["convert", "config.json", "--to", "fishtest", "--games", "20000"], "");
+    let (_, out, _) = run(&bench, "convert config.json --to fishtest --games 20000", "");
     let gain = |line: &str| line.rsplit(',').next().unwrap().parse::<f64>().unwrap();
     assert!(
         out.lines().count() == 2 && out.lines().all(|line| (gain(line) / 8e-6f64.sqrt() - 1.0).abs() < 1e-9),
@@ -112,7 +100,7 @@ fn weather_factory_gets_both_files_or_none() {
     let (code, _, err) = run(&bench, &args, "");
     assert!(code == 2 && err.contains("spsa.json: exists; use --force"), "{err}");
     assert!(!bench.path("config.json").exists());
-    let (code, _, err) = run(&bench, &[&args[..6], &["-o", "spsa.json", "--force"]].concat(), "");
+    let (code, _, err) = run(&bench, (&args[..6], "-o spsa.json --force"), "");
     assert!(code == 2 && err.contains("weather-factory's second file"), "{err}");
 }
 
@@ -124,35 +112,30 @@ fn configurations_of_the_scripts_are_simulated() {
     bench.write("zamar.conf", format!("{main}A = 300\nAlpha = 0.602\n"));
     bench.write("x.var", "a,100,-1000,1000,50,0.002,2\nb,-80.5,-100,120,30.25,0.01,8\n");
     let flags = ["--json", "spsa", "simulate", "--repeats", "20", "--conf"];
-    let (code, out, err) = bench.run(&[&flags[..], &["zamar.conf"]].concat(), "");
-    assert_eq!((code, err.as_str()), (0, ""));
+    let out = bench.ok((&flags, "zamar.conf"));
     let cells: Value = serde_json::from_str(&out).unwrap();
     let cells = &cells["settings"];
-    assert_eq!(cells.as_array().unwrap().len(), 1);
+    assert_eq!(cells.list().len(), 1);
     assert_eq!((cells[0]["method"].as_str(), cells[0]["a"].as_f64()), (Some("spsa"), Some(300.0)));
-    assert!((cells[0]["elo_at_start"].as_f64().unwrap() + 2.0 + 8.0 * 0.805 * 0.805).abs() < 1e-9);
+    assert!((cells[0]["elo_at_start"].f64() + 2.0 + 8.0 * 0.805 * 0.805).abs() < 1e-9);
     // Other flags override it.
-    let (_, out, _) = bench.run(&[&flags[..], &["zamar.conf", "-A", "7", "-N", "100"]].concat(), "");
+    let (_, out, _) = bench.run((&flags, "zamar.conf -A 7 -N 100"));
     let cells: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(cells["settings"][0]["a"].as_f64(), Some(7.0));
     bench.write("bspsa.conf", format!("{main}Tau = 0.6\n"));
     bench.write("x.var", "a,100,-1000,1000,220,200,600,2\n");
-    let (code, out, _) = bench.run(&[&flags[..], &["bspsa.conf"]].concat(), "");
+    let (code, out, _) = bench.run((&flags, "bspsa.conf"));
     let cells: Value = serde_json::from_str(&out).unwrap();
     assert_eq!((code, cells["settings"][0]["method"].as_str()), (0, Some("bspsa")));
-    let line = bench.fails(&["spsa", "simulate", "--conf", "zamar.conf"], 1);
-    assert!(line.contains("zamar.conf:3: Variables = x.var: has 8 columns"), "{line}");
-    let line = bench.fails(&["spsa", "simulate", "--optimum", "5"], 2);
-    assert!(line.contains("--optimum: only applies to"), "{line}");
+    bench.fails_with("spsa simulate --conf zamar.conf", 1, "zamar.conf:3: Variables = x.var: has 8 columns");
+    bench.fails_with("spsa simulate --optimum 5", 2, "--optimum: only applies to");
 }
 
 #[test]
 fn the_built_in_engine_is_set_up() {
     let bench = Bench::new();
-    let flags = ["spsa", "init", "--params", "material:100,300,320,700,700", "--tune", "queen,rook.mg"];
-    let (code, out, err) = bench
-        .run(&[&flags[..], &["--limit", "nodes=1000", "--games", "8000", "-o", "run.toml"]].concat(), "");
-    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    let flags = "spsa init --params material:100,300,320,700,700 --tune queen,rook.mg";
+    bench.ok((flags, "--limit nodes=1000 --games 8000 -o run.toml"));
     let config = RunConfig::read(&bench.path("run.toml")).unwrap();
     assert_eq!(config.engine.params.as_deref(), Some("material:100,300,320,700,700"));
     assert_eq!((config.run.iterations, config.games.limit.as_str()), (4000, "nodes=1000"));
@@ -163,17 +146,15 @@ fn the_built_in_engine_is_set_up() {
         ("quen", "parameter 'quen': the built-in engine's model 'material' has none"),
         ("queen,queen.mg", "both move queen.mg"),
     ] {
-        let line = bench.fails(&["spsa", "init", "--params", "material", "--tune", tune], 2);
-        assert!(line.contains(expected), "{line}");
+        bench.fails_with(&["spsa", "init", "--params", "material", "--tune", tune], 2, expected);
     }
-    assert!(bench.fails(&["spsa", "init", "--params", "none.json"], 1).contains("none.json"));
+    bench.fails_with("spsa init --params none.json", 1, "none.json");
 }
 
 #[cfg(unix)]
 mod engines {
     use super::*;
 
-    /// Writes a script that speaks UCI.
     fn engine(bench: &Bench, options: &str) -> String {
         let text = format!(
             "while IFS= read -r line; do case \"$line\" in\n\
@@ -199,8 +180,7 @@ mod engines {
         let flags =
             ["spsa", "init", "--engine", &command, "--option", "Hash=32", "--option", "OwnBook=false"];
         let more = ["--option", "King Safety=20", "--limit", "depth=3", "--book", "b.epd", "-o", "run.toml"];
-        let (code, out, err) = bench.run(&[&flags[..], &more[..]].concat(), "");
-        assert_eq!((code, err.as_str()), (0, ""));
+        let out = bench.ok((&flags, &more));
         assert!(out.contains("2 to tune: King Safety, Tempo"), "{out}");
         let path = bench.path("run.toml");
         let config = RunConfig::read(&path).unwrap();
@@ -215,10 +195,7 @@ mod engines {
         // Parameters that were left out can be added from comments.
         let text = std::fs::read_to_string(&path).unwrap();
         let (head, tail) = text.split_once("# Not tuned").unwrap();
-        assert!(
-            tail.contains("# Hash: is unrelated to") && tail.contains("# Wide: has bounds that are too wide"),
-            "{tail}"
-        );
+        assert_has(&tail, ["# Hash: is unrelated to", "# Wide: has bounds that are too wide"]);
         let tables: Vec<&str> = tail
             .lines()
             .filter_map(|line| line.strip_prefix("# "))
@@ -235,8 +212,7 @@ mod engines {
         assert_eq!(names, ["King Safety", "Tempo", "Hash", "Wide"]);
         // Only named ones, with planned settings.
         let flags = ["--json", "spsa", "init", "--engine", &command, "--tune", "wide", "--tune", "hash"];
-        let (code, out, _) =
-            bench.run(&[&flags[..], &["--elo", "5", "--method", "bspsa", "--games", "40000"]].concat(), "");
+        let (code, out, _) = bench.run((&flags, "--elo 5 --method bspsa --games 40000"));
         let report: Value = serde_json::from_str(&out).unwrap();
         assert_eq!(code, 0);
         let wide = &report["parameters"][0];
@@ -252,7 +228,7 @@ mod engines {
     fn engines_that_cannot_be_tuned_are_named_in_one_line() {
         let bench = Bench::new();
         let command = engine(&bench, OPTIONS);
-        let fails = |args: &[&str], code| bench.fails(&[&["spsa", "init", "--engine"], args].concat(), code);
+        let fails = |args: &[&str], code| bench.fails(("spsa init --engine", args), code);
         for (tune, expected) in [
             ("Kings", "--tune Kings: the engine has no such option; it has Hash, King Safety"),
             ("scale", "--tune scale: is a string (1.25); only spin options"),
@@ -260,15 +236,14 @@ mod engines {
             ("Fixed", "--tune Fixed: the engine only allows 5"),
             ("Hash,hash", "--tune hash: is given twice"),
         ] {
-            let line = fails(&[&command, "--tune", tune], 2);
-            assert!(line.contains(expected), "{line}");
+            assert_has(&fails(&[&command, "--tune", tune], 2), expected);
         }
         assert!(fails(&[&command, "--option", "Hash=9999"], 2).contains("from 1 to 1024"));
         assert!(fails(&[&command, "--option", "Nope=1"], 2).contains("no such option"));
         assert!(fails(&["./no-such-engine"], 1).contains("no-such-engine"));
         assert!(fails(&["/bin/sh -c 'echo bye; exit 3'"], 1).contains("/bin/sh"));
-        let line = fails(&["/bin/sh -c 'sleep 60'", "--start-deadline", "0.3"], 1);
-        assert!(line.contains("no 'uciok' within 0.3 s"), "{line}");
+        let why = "no 'uciok' within 0.3 s";
+        assert_has(&fails(&["/bin/sh -c 'sleep 60'", "--start-deadline", "0.3"], 1), why);
         assert!(fails(&[&command, "--start-deadline", "nan"], 2).contains("--start-deadline: expected"));
         let bare = engine(&bench, ":");
         assert!(fails(&[&bare], 2).contains("nothing to tune"));
@@ -287,19 +262,17 @@ mod engines {
             ["spsa", "init", "--engine", toga, "--option", "Hash=16", "--option", "Piece Activity=20"];
         let more =
             ["--tune", "Piece Activity", "--tune", "King Safety", "--limit", "depth=3", "-o", "toga.toml"];
-        let (code, out, err) = bench.run(&[&flags[..], &more[..]].concat(), "");
-        assert_eq!(code, 0, "{out}");
+        let (_, err) = bench.done((&flags, &more));
         assert!(err.contains("OwnBook is turned off") && err.lines().count() == 1, "{err}");
         let config = RunConfig::open(&bench.path("toga.toml")).unwrap();
         assert_eq!(config.engine.options["OwnBook"], OptionValue::Flag(false));
         let starts: Vec<(&str, f64)> = config.parameters.iter().map(|v| (v.name.as_str(), v.start)).collect();
         assert_eq!(starts, [("Piece Activity", 20.0), ("King Safety", 100.0)]);
         // Without names, everything of the evaluation and the search, and nothing else.
-        let (code, out, _) = bench.run(&["--json", "spsa", "init", "--engine", toga], "");
+        let (code, out, _) = bench.run(&["--json", "spsa", "init", "--engine", toga]);
         let report: Value = serde_json::from_str(&out).unwrap();
         assert_eq!(code, 0);
-        let left_out: Vec<&str> =
-            report["left_out"].as_array().unwrap().iter().map(|v| v.as_str().unwrap()).collect();
+        let left_out: Vec<&str> = report["left_out"].texts();
         assert_eq!(
             left_out,
             ["Hash", "Search Time", "Search Depth", "Bitbases Cache Size", "MultiPV", "Number of Threads"]
@@ -316,16 +289,14 @@ fn a_tune_of_openbench_is_shown() {
          Razor,312.4410,300,100,500,22.1733,20.0000,0.0027,0.0020\n\
          NullDepth,6,3,1,6,0.5543,0.5000,0.0027,0.0020\n",
     );
-    let (code, out, err) = run(&bench, &["report", "--openbench", "digest.csv"], "");
+    let (code, out, err) = run(&bench, "report --openbench digest.csv", "");
     assert_eq!((code, err.as_str()), (0, ""));
-    for words in ["about 36 % of the iterations", "Razor", "+12.44    +0.622", "at its bound"] {
-        assert!(out.contains(words), "{words}: {out}");
-    }
-    let json = bench.told(&["spsa", "report", "--openbench", "digest.csv", "--json"]);
+    assert_has(&out, ["about 36 % of the iterations", "Razor", "+12.44    +0.622", "at its bound"]);
+    let json = bench.told("spsa report --openbench digest.csv --json");
     assert_eq!(json["parameters"][1]["near_bound"], 6.0);
     // The response of a server without the tune.
     bench.write("page.html", "<html>404</html>\n");
-    let (code, _, err) = run(&bench, &["report", "--openbench", "page.html"], "");
+    let (code, _, err) = run(&bench, "report --openbench page.html", "");
     assert!(code == 1 && err.contains("page.html:1: is not a digest of OpenBench"), "{err}");
-    assert_eq!(run(&bench, &["report", "run", "--openbench", "digest.csv"], "").0, 2);
+    assert_eq!(run(&bench, "report run --openbench digest.csv", "").0, 2);
 }

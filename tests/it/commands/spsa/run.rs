@@ -1,9 +1,6 @@
 //! `gputexel spsa run` with the built-in engine: kills, resuming, refused input.
 
-use std::time::{Duration, Instant};
-
-use crate::common::program::Bench;
-use crate::common::requirement;
+use crate::common::prelude::*;
 use crate::common::spsa::{built_in, entries, iterations};
 
 fn lines(bench: &Bench, name: &str) -> usize {
@@ -11,11 +8,11 @@ fn lines(bench: &Bench, name: &str) -> usize {
 }
 
 /// Starts a run, and kills it once its journal has this many lines.
-fn kill_at(bench: &Bench, args: &[&str], journal: &str, wanted: usize) {
-    let mut child = bench.spawn(args);
+fn kill_at(bench: &Bench, args: impl Words, journal: &str, wanted: usize) {
+    let mut child = bench.spawn(&args);
     let begin = Instant::now();
     while lines(bench, journal) < wanted {
-        assert!(begin.elapsed() < Duration::from_secs(60), "{args:?}");
+        assert!(begin.elapsed() < Duration::from_secs(60), "{:?}", args.words());
         assert!(child.try_wait().unwrap().is_none(), "it ended before it was killed");
         std::thread::sleep(Duration::from_millis(1));
     }
@@ -30,25 +27,23 @@ fn run_killed_twice_equals_an_uninterrupted_run() {
         let bench = Bench::new();
         bench.write("run.toml", built_in(method, 120, 1));
         let run = |out: &str| {
-            let (code, _, err) = bench.run(&["-q", "spsa", "run", "run.toml", "--out", out], "");
-            assert_eq!((code, err.as_str()), (0, ""));
+            bench.ok(&["-q", "spsa", "run", "run.toml", "--out", out]);
         };
         run("whole");
-        kill_at(&bench, &["spsa", "run", "run.toml", "--out", "killed"], "killed/spsa.jsonl", 30);
-        kill_at(&bench, &["spsa", "run", "--resume", "killed"], "killed/spsa.jsonl", 70);
+        kill_at(&bench, "spsa run run.toml --out killed", "killed/spsa.jsonl", 30);
+        kill_at(&bench, "spsa run --resume killed", "killed/spsa.jsonl", 70);
         // As if killed in the middle of a line.
         let mut journal = bench.bytes("killed/spsa.jsonl");
         journal.truncate(journal.len() - 20);
         bench.write("killed/spsa.jsonl", journal);
-        let (code, _, err) = bench.run(&["-q", "spsa", "run", "run.toml", "--resume", "killed"], "");
-        assert_eq!((code, err.as_str()), (0, ""));
+        bench.ok("-q spsa run run.toml --resume killed");
         assert_eq!(iterations(&bench, "killed"), (1..=120).collect::<Vec<_>>());
         assert_eq!(bench.bytes("whole/log.csv"), bench.bytes("killed/log.csv"), "{method}");
         assert_eq!(bench.bytes("whole/values.csv"), bench.bytes("killed/values.csv"));
         assert_eq!(lines(&bench, "whole/log.csv"), 120);
         // A finished run has nothing left to do.
         let before = bench.bytes("killed/spsa.jsonl");
-        assert_eq!(bench.run(&["-q", "spsa", "run", "--resume", "killed"], "").0, 0);
+        assert_eq!(bench.run("-q spsa run --resume killed").0, 0);
         assert_eq!(before, bench.bytes("killed/spsa.jsonl"));
     }
 }
@@ -59,37 +54,33 @@ fn concurrent_pairs_count_exactly_once() {
     let bench = Bench::new();
     bench.write("run.toml", built_in("bspsas", 150, 4));
     let journal = "r/spsa.jsonl";
-    kill_at(&bench, &["spsa", "run", "run.toml", "--out", "r"], journal, 40);
+    kill_at(&bench, "spsa run run.toml --out r", journal, 40);
     let played = entries(&bench, "r");
-    kill_at(&bench, &["spsa", "run", "--resume", "r"], journal, 90);
-    let (code, out, err) = bench.run(&["--json", "spsa", "run", "--resume", "r"], "");
-    assert_eq!((code, err.as_str()), (0, ""));
+    kill_at(&bench, "spsa run --resume r", journal, 90);
+    let out = bench.ok("--json spsa run --resume r");
     assert_eq!(iterations(&bench, "r"), (1..=150).collect::<Vec<_>>());
     // The first entries are still there, in their order.
     assert_eq!(&entries(&bench, "r")[..played.len()], &played[..]);
     let state: serde_json::Value = serde_json::from_str(&out).unwrap();
     assert_eq!(state["pairs_told"].as_u64(), Some(150));
     assert_eq!(state["games"].as_u64(), Some(300));
-    let last = String::from_utf8(bench.bytes("r/log.csv")).unwrap();
+    let last = bench.text("r/log.csv");
     let last: Vec<f64> =
         last.lines().last().unwrap().split(',').skip(1).map(|value| value.parse().unwrap()).collect();
-    let values: Vec<f64> =
-        state["parameters"].as_array().unwrap().iter().map(|p| p["value"].as_f64().unwrap()).collect();
+    let values: Vec<f64> = state["parameters"].list().iter().map(|p| p["value"].f64()).collect();
     assert_eq!(last, values);
     // The journal contains the same results as the run's output.
-    let (code, out, _) = bench.run(&["--json", "spsa", "report", "r"], "");
+    let (code, out, _) = bench.run("--json spsa report r");
     let report: serde_json::Value = serde_json::from_str(&out).unwrap();
     assert_eq!((code, &report["parameters"]), (0, &state["parameters"]));
     assert!(lines(&bench, "r/values.csv") == 3 && bench.bytes("r/paths.svg").starts_with(b"<svg"));
-    let page = String::from_utf8(bench.bytes("r/report.html")).unwrap();
+    let page = bench.text("r/report.html");
     assert_eq!(page.matches("<figure").count(), 3, "a figure for each parameter, and one of Elo");
-    for text in ["finished", "150 of 150 pairs", "larger value", "queen", "bounds are 0 and 1400"] {
-        assert!(page.contains(text), "{text}");
-    }
+    assert_has(&page, ["finished", "150 of 150 pairs", "larger value", "queen", "bounds are 0 and 1400"]);
     assert!(!page.contains("<script") && !page.contains("NaN"), "{page}");
-    bench.told(&["report", "r", "-o", "again.html"]);
+    bench.told("report r -o again.html");
     assert_eq!(bench.bytes("again.html"), page.as_bytes());
-    assert!(bench.fails(&["report", "r", "--dataset", "d.bin"], 2).contains("needs no positions"));
+    bench.fails_with("report r --dataset d.bin", 2, "needs no positions");
 }
 
 #[test]
@@ -101,11 +92,9 @@ fn strength_is_followed() {
     let (head, tail) = config.split_at(queen);
     let tail = tail.replacen("start = 700", "start = 350", 1).replacen("c_end = 100", "c_end = 300", 1);
     bench.write("run.toml", format!("{head}{tail}"));
-    let (code, out, err) = bench.run(&["--json", "spsa", "run", "run.toml", "--out", "r"], "");
-    assert_eq!((code, err.as_str()), (0, ""));
-    let state: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let state = bench.told("spsa run run.toml --out r");
     let queen = &state["parameters"][0];
-    let number = |name: &str| queen[name].as_f64().unwrap();
+    let number = |name: &str| queen[name].f64();
     assert!(number("value") > 450.0, "{queen}");
     assert!(number("larger_value_elo") > number("larger_value_error95"), "{queen}");
 }
@@ -115,19 +104,17 @@ fn strength_is_followed() {
 fn interrupted_runs_print_how_to_resume() {
     let bench = Bench::new();
     bench.write("run.toml", built_in("spsa", 100_000, 2));
-    let child = bench.spawn(&["spsa", "run", "run.toml", "--out", "r"]);
+    let child = bench.spawn("spsa run run.toml --out r");
     while lines(&bench, "r/spsa.jsonl") < 5 {
         std::thread::sleep(Duration::from_millis(5));
     }
     // Another process cannot resume the same run or start another one there.
     let busy = format!("r: is being written by another gputexel (process {})", child.id());
     let before = bench.bytes("r/spsa.jsonl");
-    let again = bench.fails(&["spsa", "run", "run.toml", "--out", "r", "--force"], 1);
-    assert!(again.contains(&busy), "{again}");
+    bench.fails_with("spsa run run.toml --out r --force", 1, &busy);
     assert!(bench.bytes("r/spsa.jsonl").starts_with(&before), "the journal was taken away");
-    let refused = bench.fails(&["spsa", "run", "--resume", "r"], 1);
-    assert!(refused.contains(&busy), "{refused}");
-    assert_eq!(bench.run(&["-q", "spsa", "report", "r"], "").0, 0);
+    bench.fails_with("spsa run --resume r", 1, &busy);
+    assert_eq!(bench.run("-q spsa report r").0, 0);
     bench.shell(&format!("kill -INT {}", child.id()));
     let output = child.wait_with_output().unwrap();
     let err = String::from_utf8(output.stderr).unwrap();
@@ -140,32 +127,24 @@ fn interrupted_runs_print_how_to_resume() {
 fn changes_the_number_of_pairs_only_on_request() {
     let bench = Bench::new();
     bench.write("run.toml", built_in("spsa", 30, 1));
-    assert_eq!(bench.run(&["-q", "spsa", "run", "run.toml", "--out", "r"], "").0, 0);
-    let refused = bench.fails(&["spsa", "run", "--resume", "r", "-N", "60"], 2);
-    assert!(
-        refused.contains("--iterations 60: this run has 30") && refused.contains("--replan"),
-        "{refused}"
-    );
-    let refused = bench.fails(&["spsa", "run", "--resume", "r", "-N", "20", "--replan"], 2);
-    assert!(refused.contains("20 iterations: 30 were played already"), "{refused}");
+    assert_eq!(bench.run("-q spsa run run.toml --out r").0, 0);
+    bench.fails_with("spsa run --resume r -N 60", 2, ["--iterations 60: this run has 30", "--replan"]);
+    bench.fails_with("spsa run --resume r -N 20 --replan", 2, "20 iterations: 30 were played already");
     assert_eq!(entries(&bench, "r").len(), 30);
-    let (code, _, err) = bench.run(&["spsa", "run", "--resume", "r", "-N", "60", "--replan"], "");
-    assert!(
-        code == 0 && err.contains("replanned after 30 pairs, from 30 to 60: queen goes from c 100.0"),
-        "{err}"
-    );
+    let why = "replanned after 30 pairs, from 30 to 60: queen goes from c 100.0";
+    assert_has(&bench.done("spsa run --resume r -N 60 --replan").1, why);
     assert_eq!(iterations(&bench, "r"), (1..=60).collect::<Vec<_>>());
     // c = c_end (N / k)^gamma, and the restored values are the recorded ones.
     let entries = entries(&bench, "r");
     assert_eq!(entries[30]["replan"]["iterations"].as_u64(), Some(60));
     let spread = |i: usize| {
-        let side = |name: &str| entries[i]["pair"][name][0].as_f64().unwrap();
+        let side = |name: &str| entries[i]["pair"][name][0].f64();
         (side("plus") - side("minus")).abs() / 2.0
     };
     assert!((spread(29) - 100.0).abs() < 1e-9, "{}", spread(29));
     assert!((spread(31) - 100.0 * (60.0f64 / 31.0).powf(0.101)).abs() < 1e-9, "{}", spread(31));
     let log = bench.bytes("r/log.csv");
-    assert_eq!(bench.run(&["-q", "spsa", "run", "--resume", "r"], "").0, 0);
+    assert_eq!(bench.run("-q spsa run --resume r").0, 0);
     assert_eq!(log, bench.bytes("r/log.csv"));
 }
 
@@ -173,10 +152,10 @@ fn changes_the_number_of_pairs_only_on_request() {
 fn journals_of_other_configurations_and_damaged_ones_are_refused() {
     let bench = Bench::new();
     bench.write("run.toml", built_in("spsa", 20, 1));
-    assert_eq!(bench.run(&["-q", "spsa", "run", "run.toml", "--out", "r"], "").0, 0);
-    let good = String::from_utf8(bench.bytes("r/spsa.jsonl")).unwrap();
+    assert_eq!(bench.run("-q spsa run run.toml --out r").0, 0);
+    let good = bench.text("r/spsa.jsonl");
     bench.write("other.toml", built_in("spsa", 20, 3).replacen("c_end = 100", "c_end = 90", 1));
-    let refused = bench.fails(&["spsa", "run", "other.toml", "--resume", "r"], 1);
+    let refused = bench.fails("spsa run other.toml --resume r", 1);
     let expected =
         "r: is a run with another configuration: parameter.queen.c_end is 100.0 in the journal, 90.0";
     assert!(refused.contains(expected), "{refused}");
@@ -200,14 +179,12 @@ fn journals_of_other_configurations_and_damaged_ones_are_refused() {
     ];
     for (journal, expected) in cases {
         bench.write("r/spsa.jsonl", &journal);
-        for args in [&["spsa", "run", "--resume", "r"][..], &["spsa", "report", "r"]] {
-            let refused = bench.fails(args, 1);
-            assert!(refused.contains(expected), "{expected}: {refused}");
+        for args in ["spsa run --resume r", "spsa report r"] {
+            bench.fails_with(args, 1, expected);
         }
         assert_eq!(bench.bytes("r/spsa.jsonl"), journal.as_bytes(), "it is as it was");
     }
-    let none = bench.fails(&["spsa", "run", "--resume", "nowhere"], 1);
-    assert!(none.contains("nowhere: is not the folder of an SPSA run"), "{none}");
+    bench.fails_with("spsa run --resume nowhere", 1, "nowhere: is not the folder of an SPSA run");
 }
 
 #[test]
@@ -215,10 +192,10 @@ fn does_not_overwrite_and_reports_full_disks() {
     let bench = Bench::new();
     let with = |games: &str| built_in("spsa", 20, 1).replacen("[games]\n", &format!("[games]\n{games}\n"), 1);
     bench.write("run.toml", with("pgn = \"games_$THREAD.pgn\"\nlog = \"my.csv\""));
-    let args = ["-q", "spsa", "run", "run.toml", "--out", "r"];
-    assert_eq!(bench.run(&args, "").0, 0);
-    assert!(bench.fails(&args, 2).contains("my.csv: exists; use --force"));
-    let games = String::from_utf8(bench.bytes("games_1.pgn")).unwrap();
+    let args = "-q spsa run run.toml --out r";
+    assert_eq!(bench.run(args).0, 0);
+    bench.fails_with(args, 2, "my.csv: exists; use --force");
+    let games = bench.text("games_1.pgn");
     assert_eq!(games.matches("[Round \"").count(), 40);
     // Games count as they were played: plus has White first, then Black.
     let tag = |game: &str, name: &str| {
@@ -246,20 +223,19 @@ fn does_not_overwrite_and_reports_full_disks() {
     assert!(decided[0] > 2 && decided[1] > 2, "{decided:?}");
     assert_eq!(bench.bytes("my.csv"), bench.bytes("r/log.csv"));
     std::fs::remove_file(bench.path("my.csv")).unwrap();
-    assert!(bench.fails(&args, 2).contains("games_1.pgn: exists"));
+    bench.fails_with(args, 2, "games_1.pgn: exists");
     std::fs::remove_file(bench.path("games_1.pgn")).unwrap();
-    assert!(bench.fails(&args, 2).contains("r: exists and is not empty"));
-    assert_eq!(bench.run(&[&args[..], &["--force"]].concat(), "").0, 0);
-    assert_eq!(String::from_utf8(bench.bytes("games_1.pgn")).unwrap().matches("[Round \"").count(), 40);
+    bench.fails_with(args, 2, "r: exists and is not empty");
+    assert_eq!(bench.run((args, "--force")).0, 0);
+    assert_eq!(bench.text("games_1.pgn").matches("[Round \"").count(), 40);
     if requirement::file("/dev/full") {
         bench.write("full.toml", with("pgn = \"/dev/full\""));
-        let refused = bench.fails(&["-q", "spsa", "run", "full.toml", "--out", "full", "--force"], 1);
-        assert!(refused.contains("/dev/full"), "{refused}");
+        bench.fails_with("-q spsa run full.toml --out full --force", 1, "/dev/full");
         // The games could not be stored, so the pair did not count.
         assert!(iterations(&bench, "full").is_empty());
     }
     bench.write("file", "x");
-    assert!(bench.fails(&["spsa", "run", "run.toml", "--force", "--out", "file"], 1).contains("file"));
+    bench.fails_with("spsa run run.toml --force --out file", 1, "file");
 }
 
 #[test]
@@ -267,22 +243,19 @@ fn does_not_overwrite_and_reports_full_disks() {
 fn the_built_in_engines_result_can_be_played_with() {
     let bench = Bench::new();
     bench.write("run.toml", built_in("spsa", 40, 1));
-    assert_eq!(bench.run(&["-q", "spsa", "run", "run.toml", "--out", "r"], "").0, 0);
-    let values = String::from_utf8(bench.bytes("r/values.csv")).unwrap();
+    assert_eq!(bench.run("-q spsa run run.toml --out r").0, 0);
+    let values = bench.text("r/values.csv");
     let queen: f64 = values.lines().nth(1).unwrap().split(',').nth(1).unwrap().parse().unwrap();
     assert!(values.starts_with("name,value,rounded,start,min,max,c_end,noise_s\nqueen,"), "{values}");
     let parameters = bench.json("r/params.json");
-    let record = parameters["parameters"].as_array().unwrap().iter().find(|p| p["name"] == "queen").unwrap();
+    let record = parameters["parameters"].list().iter().find(|p| p["name"] == "queen").unwrap();
     assert_eq!((record["mg"].as_f64(), record["eg"].as_f64()), (Some(queen), Some(queen)));
     // Every line is an option of the engine.
-    let lines = String::from_utf8(bench.bytes("r/values.uci")).unwrap();
+    let lines = bench.text("r/values.uci");
     assert_eq!(lines.lines().count(), 4);
-    let (code, out, _) =
-        bench.run(&["uci", "--params", "material:100,300,300,700,700"], format!("{lines}quit\n"));
+    let (code, out, _) = bench.feed("uci --params material:100,300,300,700,700", format!("{lines}quit\n"));
     assert!(code == 0 && !out.contains("no option") && !out.contains("is not a number"), "{out}");
-    let (code, out, _) =
-        bench.run(&["match", "r/params.json", "material", "--nodes", "20", "--games", "2"], "");
-    assert_eq!(code, 0, "{out}");
+    bench.done("match r/params.json material --nodes 20 --games 2");
 }
 
 #[test]
@@ -290,24 +263,21 @@ fn the_built_in_engines_result_can_be_played_with() {
 fn results_are_verified_against_the_start() {
     let bench = Bench::new();
     bench.write("run.toml", built_in("spsa", 40, 2));
-    let (code, out, err) =
-        bench.run(&["--json", "spsa", "run", "run.toml", "--out", "r", "--verify", "60"], "");
-    assert_eq!((code, err.as_str()), (0, ""));
+    let out = bench.ok("--json spsa run run.toml --out r --verify 60");
     let run: serde_json::Value = serde_json::from_str(&out).unwrap();
     assert!(run["pairs_told"] == 40 && run["verification"]["games"] == 60, "{out}");
-    let again = bench.told(&["spsa", "verify", "r", "--games", "60"]);
+    let again = bench.told("spsa verify r --games 60");
     assert_eq!(run["verification"], again, "a match that is over is shown again");
-    let verify = std::fs::read_to_string(bench.path("r/verify/games.pgn")).unwrap();
+    let verify = bench.text("r/verify/games.pgn");
     assert_eq!(verify.matches("[White \"tuned\"]").count(), 30);
     // After rounding, nothing has changed: the run still succeeded.
     let config = built_in("spsa", 1, 1).replace("r_end = 0.002", "r_end = 1e-9").replace("= false", "= true");
     bench.write("still.toml", config);
-    let (code, _, err) = bench.run(&["spsa", "run", "still.toml", "--out", "still", "--verify", "4"], "");
-    assert!(code == 0 && err.contains("there is nothing to verify"), "{err}");
-    let (_, out, _) = bench.run(&["--json", "spsa", "verify", "still", "--games", "4"], "");
+    assert_has(&bench.done("spsa run still.toml --out still --verify 4").1, "there is nothing to verify");
+    let (_, out, _) = bench.run("--json spsa verify still --games 4");
     let told: serde_json::Value = serde_json::from_str(&out).unwrap();
     assert!(told["games"] == 0 && told["elo"].is_null() && told["pgn"].is_null(), "{told}");
-    assert!(bench.fails(&["spsa", "verify", "r", "--games", "61"], 2).contains("games are played in pairs"));
-    let (code, out, _) = bench.run(&["spsa", "verify", "r", "--games", "80"], "");
+    bench.fails_with("spsa verify r --games 61", 2, "games are played in pairs");
+    let (code, out, _) = bench.run("spsa verify r --games 80");
     assert!(code == 0 && out.contains("tuned against start, 80 of 80 games"), "{out}");
 }

@@ -1,34 +1,30 @@
 //! Bases through the real binary: runs that stay within them, and refused input.
 
-use crate::common::program::Bench;
-use gputexel::model::FeatureKind;
-use serde_json::{Value, json};
+use crate::common::prelude::*;
 
-/// Creates a piece-square dataset, and the prior's parameter file under another name.
 fn bench() -> Bench {
     Bench::with_positions(3000, 7)
 }
 
 fn coordinates(bench: &Bench, run: &str) -> Vec<Value> {
-    bench.json(&format!("{run}/z.json"))["coordinates"].as_array().unwrap().clone()
+    bench.json(&format!("{run}/z.json"))["coordinates"].list().clone()
 }
 
 #[test]
 fn tuning_in_a_basis_stays_in_it_and_in_its_bounds() {
     let bench = bench();
-    let free = bench.tune(&["d.bin", "--out", "free"]);
-    let tied =
-        bench.tune(&["d.bin", "--out", "tied", "--basis", "mirrored+tied", "--freeze", "king,queen.eg"]);
-    let mad = bench.tune(&["d.bin", "--out", "mad", "--basis", "madchess", "--k", "0.8"]);
-    let loss = |report: &Value| report["loss"].as_f64().unwrap();
-    assert!(loss(&free) < loss(&tied) && loss(&tied) < tied["loss_before"].as_f64().unwrap());
-    assert!(loss(&mad) < mad["loss_before"].as_f64().unwrap());
+    let free = bench.tune("d.bin --out free");
+    let tied = bench.tune("d.bin --out tied --basis mirrored+tied --freeze king,queen.eg");
+    let mad = bench.tune("d.bin --out mad --basis madchess --k 0.8");
+    let loss = |report: &Value| report["loss"].f64();
+    assert!(loss(&free) < loss(&tied) && loss(&tied) < tied["loss_before"].f64());
+    assert!(loss(&mad) < mad["loss_before"].f64());
 
     let file = bench.json("tied/params.json");
     let values = |name: &str| {
-        let list = file["parameters"].as_array().unwrap();
+        let list = file["parameters"].list();
         let found = list.iter().find(|p| p["name"] == name).unwrap();
-        (found["mg"].as_f64().unwrap(), found["eg"].as_f64().unwrap())
+        (found["mg"].f64(), found["eg"].f64())
     };
     assert_eq!(values("king_e1"), (0.0, 0.0));
     assert_eq!(values("queen_d4").1, 900.0);
@@ -41,57 +37,54 @@ fn tuning_in_a_basis_stays_in_it_and_in_its_bounds() {
     assert_eq!(list.len(), 57);
     let mut moved = 0;
     for c in &list {
-        let [value, min, max] = ["value", "min", "max"].map(|key| c[key].as_f64().unwrap());
+        let [value, min, max] = ["value", "min", "max"].map(|key| c[key].f64());
         assert!((min..=max).contains(&value), "{c}");
         moved += usize::from(value != 0.0);
     }
     assert!(moved > 40, "{moved}");
     assert!(!bench.path("free/z.json").exists());
-    let open = bench.tune(&["d.bin", "--out", "open", "--basis", "madchess", "--k", "0.8", "--no-bounds"]);
+    let open = bench.tune("d.bin --out open --basis madchess --k 0.8 --no-bounds");
     assert!(loss(&open) < loss(&mad));
-    assert!(
-        coordinates(&bench, "open")
-            .iter()
-            .any(|c| c["value"].as_f64().unwrap().abs() > 32.0 && c["max"].is_null())
-    );
-    let (_, out, _) = bench.run(
-        &["tune", "d.bin", "--l2=0", "--out", "t", "--backend=cpu", "--basis", "madchess", "--k", "0.8"],
-        "",
-    );
-    for part in ["madchess, 57 coordinates", "z.json", "at a bound"] {
-        assert!(out.contains(part), "{part}: {out}");
-    }
+    assert!(coordinates(&bench, "open").iter().any(|c| c["value"].f64().abs() > 32.0 && c["max"].is_null()));
+    let (_, out, _) = bench.run("tune d.bin --l2=0 --out t --backend=cpu --basis madchess --k 0.8");
+    assert_has(&out, ["madchess, 57 coordinates", "z.json", "at a bound"]);
 }
 
 #[test]
 fn a_printed_basis_is_the_basis() {
     let bench = bench();
     for name in ["madchess", "mirrored", "identity"] {
-        let (code, text, err) = bench.run(&["basis", name, "--freeze", "king"], "");
-        assert_eq!((code, err.as_str()), (0, ""));
+        let text = bench.ok(&["basis", name, "--freeze", "king"]);
         bench.write("b.json", text);
-        let flags = ["d.bin", "--k", "0.8", "--out"];
-        bench.tune(&[&flags[..], &["a", "--force", "--basis", name, "--freeze", "king"]].concat());
-        bench.tune(&[&flags[..], &["b", "--force", "--basis", "b.json"]].concat());
+        let flags = "d.bin --k 0.8 --out";
+        bench.tune((flags, &["a", "--force", "--basis", name, "--freeze", "king"]));
+        bench.tune((flags, "b --force --basis b.json"));
         assert!(bench.bytes("a/params.json") == bench.bytes("b/params.json"), "{name}");
         assert!(bench.bytes("a/z.json") == bench.bytes("b/z.json"), "{name}");
         // Written to a file, which is then not replaced unless requested.
-        let (code, out, _) = bench.run(
-            &["--json", "basis", name, "--freeze", "king", "--dataset", "d.bin", "-o", "c.json", "--force"],
-            "",
-        );
-        assert_eq!(code, 0);
+        let (out, _) = bench.done(&[
+            "--json",
+            "basis",
+            name,
+            "--freeze",
+            "king",
+            "--dataset",
+            "d.bin",
+            "-o",
+            "c.json",
+            "--force",
+        ]);
         assert_eq!(serde_json::from_str::<Value>(&out).unwrap()["parameters"], 768);
         assert!(bench.bytes("c.json") == bench.bytes("b.json"));
-        assert!(bench.fails(&["basis", name, "-o", "c.json"], 2).contains("c.json: exists"));
+        bench.fails_with(&["basis", name, "-o", "c.json"], 2, "c.json: exists");
     }
 }
 
 #[test]
 fn bad_bases_are_refused_before_anything_is_written() {
     let bench = bench();
-    let refuse = |flags: &[&str], code: i32| {
-        let err = bench.fails(&[&["tune", "d.bin", "--out", "r", "--backend", "cpu"], flags].concat(), code);
+    let refuse = |flags: &str, code: i32| {
+        let err = bench.fails(("tune d.bin --out r --backend cpu", flags), code);
         assert!(!bench.path("r").exists(), "{flags:?}");
         err
     };
@@ -100,23 +93,22 @@ fn bad_bases_are_refused_before_anything_is_written() {
         let mut file = head.clone();
         file["coordinates"] = json!([coordinate]);
         bench.write("b.json", serde_json::to_string_pretty(&file).unwrap());
-        refuse(&["--basis", "b.json"], 1)
+        refuse("--basis b.json", 1)
     };
     assert!(with(json!({ "name": "a", "moves": { "knigth": 1 } })).contains("b.json:9: 'knigth' is neither"));
     assert!(with(json!({ "name": "a", "min": 1, "moves": { "knight": 1 } })).contains("exclude the start 0"));
     assert!(with(json!({ "name": "a", "min": 1, "max": 0, "moves": { "knight": 1 } })).contains("empty"));
     assert!(with(json!({ "name": "a", "moves": [1.0] })).contains("b.json:8: not a basis"));
-    assert!(refuse(&["--basis", "nowhere"], 2).contains("no such file"));
-    assert!(refuse(&["--freeze", "kings"], 2).contains("freeze 'kings'"));
-    assert!(refuse(&["--freeze", "*"], 2).contains("nothing is left to tune"));
+    assert!(refuse("--basis nowhere", 2).contains("no such file"));
+    assert!(refuse("--freeze kings", 2).contains("freeze 'kings'"));
+    assert!(refuse("--freeze *", 2).contains("nothing is left to tune"));
     bench.dataset("m.bin", FeatureKind::Material, 500, 7);
-    let err = bench.fails(&["tune", "m.bin", "--out", "r", "--backend", "cpu", "--basis", "madchess"], 2);
-    assert!(err.contains("feature set 'material' has none"), "{err}");
-    let (code, _, err) = bench.run(&["tune", "--resume", "r", "--basis", "madchess"], "");
-    assert!(code == 2 && err.contains("cannot be used with"), "{err}");
+    let why = "feature set 'material' has none";
+    bench.fails_with("tune m.bin --out r --backend cpu --basis madchess", 2, why);
+    bench.fails_with("tune --resume r --basis madchess", 2, "cannot be used with");
 
     // From a run's record, where the basis is resolved.
-    bench.tune(&["d.bin", "--out", "k", "--basis", "madchess", "--k", "0.8", "--epochs", "1"]);
+    bench.tune("d.bin --out k --basis madchess --k 0.8 --epochs 1");
     let record = bench.json("k/run.json");
     for (pointer, value, expected) in [
         ("/config/basis/columns/0/0/0", json!(768), "no parameter"),
@@ -129,7 +121,6 @@ fn bad_bases_are_refused_before_anything_is_written() {
         let mut bad = record.clone();
         *bad.pointer_mut(pointer).unwrap() = value;
         bench.write("k/run.json", bad.to_string());
-        let err = bench.fails(&["tune", "--resume", "k", "--backend", "cpu"], 1);
-        assert!(err.contains("run.json") && err.contains(expected), "{pointer}: {err}");
+        bench.fails_with("tune --resume k --backend cpu", 1, ["run.json", expected]);
     }
 }

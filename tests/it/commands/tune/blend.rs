@@ -1,23 +1,18 @@
 //! Targets blended from results and search scores.
 
-use serde_json::Value;
-
-use crate::common::program::Bench;
+use crate::common::prelude::*;
 use crate::common::scored_dataset;
 use gputexel::dataset::Blend;
-use gputexel::model::FeatureKind;
 
 /// Few parameters, so that many fits are quick.
 const KIND: FeatureKind = FeatureKind::Material;
 
-/// Creates a dataset `d.bin` with search scores.
 fn bench() -> Bench {
     let bench = Bench::new();
     scored_dataset(&bench.path("d.bin"), KIND, 4000, 11, |_| {});
     bench
 }
 
-/// Returns the tuned values of a run.
 fn parameters(bench: &Bench, run: &str) -> Value {
     bench.json(&format!("{run}/params.json"))["parameters"].clone()
 }
@@ -39,9 +34,9 @@ fn blend_equals_tuning_on_blended_results() {
     .into_iter()
     .enumerate()
     {
-        let run = |data, more: &[&str], out: &str| bench.tune(&[&[data, "--out", out], more, flags].concat());
-        let blended = run("d.bin", &["--blend", "0.3", "--blend-k", "0.7"], &format!("blended{i}"));
-        let relabeled = run("labels.bin", &[], &format!("labels{i}"));
+        let run = |data, more: &str, out: &str| bench.tune((&[data, "--out", out], (more, flags)));
+        let blended = run("d.bin", "--blend 0.3 --blend-k 0.7", &format!("blended{i}"));
+        let relabeled = run("labels.bin", "", &format!("labels{i}"));
         let [a, b] = [format!("blended{i}"), format!("labels{i}")].map(|run| parameters(&bench, &run));
         assert_eq!(a, b, "{flags:?}");
         for field in ["k", "loss", "loss_before", "held_out", "held_out_before"] {
@@ -59,29 +54,28 @@ fn blend_equals_tuning_on_blended_results() {
 #[test]
 fn records_the_blend() {
     let bench = bench();
-    let args = ["tune", "d.bin", "--backend", "cpu", "--l2", "1e-4", "--blend", "0.5", "--out", "r"];
-    let (code, out, err) = bench.run(&args, "");
-    assert_eq!((code, err.as_str()), (0, ""));
-    for part in [
-        "targets     0.5 search score (K 0.",
-        ", fitted) + 0.5 result",
-        "400 positions without a score (10.0 %): result only",
-        "training loss against results alone",
-    ] {
-        assert!(out.contains(part), "{part}: {out}");
-    }
+    let args = "tune d.bin --backend cpu --l2 1e-4 --blend 0.5 --out r";
+    assert_has(
+        &bench.ok(args),
+        [
+            "targets     0.5 search score (K 0.",
+            ", fitted) + 0.5 result",
+            "400 positions without a score (10.0 %): result only",
+            "training loss against results alone",
+        ],
+    );
     let record = bench.json("r/run.json");
     assert_eq!(record["config"]["blend"]["share"], 0.5);
     // Scores are 0.9 times those from which results with K 0.8 were drawn, minus the draws, plus noise.
-    let k = record["config"]["blend"]["k"].as_f64().unwrap();
+    let k = record["config"]["blend"]["k"].f64();
     assert!((0.3..1.2).contains(&k), "{k}");
     assert_eq!((&record["blend"]["scored"], &record["blend"]["positions"]), (&3600.into(), &4000.into()));
-    let report = String::from_utf8(bench.bytes("r/report.html")).unwrap();
+    let report = bench.text("r/report.html");
     assert!(report.contains("0.5 search score (K 0."), "the report says what the targets are");
     // Recreated from the files, the report has the same targets.
     let calibration = |page: &str| page.matches("<svg").count();
-    assert_eq!(bench.run(&["report", "r"], "").0, 0);
-    let again = String::from_utf8(bench.bytes("r/report.html")).unwrap();
+    assert_eq!(bench.run("report r").0, 0);
+    let again = bench.text("r/report.html");
     assert_eq!(calibration(&report), calibration(&again));
 }
 
@@ -91,20 +85,16 @@ fn records_the_blend() {
 fn interrupted_runs_keep_their_targets() {
     use crate::common::program::wait_until;
     let bench = bench();
-    let flags = ["d.bin", "--l2=1e-4", "--k", "0.8", "--optimizer", "adam", "--epochs", "3000"];
+    let flags = "d.bin --l2=1e-4 --k 0.8 --optimizer adam --epochs 3000";
     let blend = ["--blend", "0.4", "--checkpoint-every", "0", "--backend", "cpu", "--threads=1"];
-    let mut child = bench.spawn(&[&["tune", "--out", "r"], &flags[..], &blend].concat());
+    let mut child = bench.spawn(("tune --out r", (flags, &blend)));
     wait_until("a step is stored", || bench.path("r/checkpoint.safetensors").exists());
     child.kill().unwrap();
     assert_eq!(child.wait().unwrap().code(), None, "ended before it was killed");
-    bench.tune(&["--resume", "r"]);
-    bench.tune(&[&["--out", "whole", "--blend", "0.4"], &flags[..]].concat());
+    bench.tune("--resume r");
+    bench.tune(("--out whole --blend 0.4", flags));
     assert!(bench.bytes("r/params.json") == bench.bytes("whole/params.json"));
-    let (code, _, error) = bench.run(&["tune", "--resume", "r", "--blend", "0.5"], "");
-    assert!(
-        code == 2 && error.contains("'--resume <DIR>' cannot be used with") && error.contains("--blend <"),
-        "{error}"
-    );
+    bench.fails_with("tune --resume r --blend 0.5", 2, ["'--resume <DIR>' cannot be used with", "--blend <"]);
 }
 
 #[test]
@@ -112,12 +102,12 @@ fn interrupted_runs_keep_their_targets() {
 fn the_share_is_chosen_by_results() {
     let bench = bench();
     // Far from the truth, so that there is something to learn.
-    let prior = ["--prior", "material:100,200,200,200,200", "--prior-strength", "auto"];
-    let told = bench.tune(&[&["d.bin", "--blend", "auto", "--out", "r"], &prior[..]].concat());
+    let prior = "--prior material:100,200,200,200,200 --prior-strength auto";
+    let told = bench.tune(("d.bin --blend auto --out r", prior));
     let choice = &told["blend"]["choice"];
-    let candidates = choice["candidates"].as_array().unwrap();
+    let candidates = choice["candidates"].list();
     assert_eq!((candidates.len(), &choice["folds"], &choice["clusters"]), (6, &10.into(), &400.into()));
-    let number = |one: &Value, name: &str| one[name].as_f64().unwrap();
+    let number = |one: &Value, name: &str| one[name].f64();
     let lowest = candidates.iter().map(|one| number(one, "loss")).fold(f64::INFINITY, f64::min);
     let near = candidates.iter().find(|one| number(one, "difference") <= number(one, "error")).unwrap();
     assert_eq!(number(near, "share"), number(choice, "share"));
@@ -129,7 +119,7 @@ fn the_share_is_chosen_by_results() {
     assert!(number(&candidates[0], "difference") > 0.0, "{choice}");
     // The run equals one with that share given.
     let share = choice["share"].to_string();
-    let given = bench.tune(&[&["d.bin", "--blend", &share, "--out", "g"], &prior[..]].concat());
+    let given = bench.tune((&["d.bin", "--blend", &share, "--out", "g"], prior));
     assert_eq!((&told["k"], &told["loss"]), (&given["k"], &given["loss"]));
     assert_eq!(parameters(&bench, "r"), parameters(&bench, "g"));
 }
@@ -141,7 +131,7 @@ fn scores_that_do_not_help_are_left_out() {
     scored_dataset(&bench.path("d.bin"), KIND, 4000, 11, |labels| {
         labels.score_cp = labels.score_cp.map(|score| (score * 7.0) % 400.0);
     });
-    let told = bench.tune(&["d.bin", "--blend", "auto", "--blend-k", "1", "--out", "r"]);
+    let told = bench.tune("d.bin --blend auto --blend-k 1 --out r");
     assert_eq!(told["blend"]["share"], 0.0, "{}", told["blend"]);
 }
 
@@ -150,19 +140,18 @@ fn impossible_blends_are_refused() {
     let bench = bench();
     bench.dataset("plain.bin", FeatureKind::Pst, 300, 5);
     for (flags, part) in [
-        (&["d.bin", "--blend", "1.5"][..], "--blend 1.5: must be from 0 to 1"),
-        (&["d.bin", "--blend", "half"], "--blend half: must be a number from 0 to 1, or auto"),
-        (&["d.bin", "--blend", "0.5", "--blend-k", "0"], "--blend-k 0: must be"),
-        (&["d.bin", "--blend", "0.5", "--blend-k", "x"], "--blend-k x: must be a number, or fit"),
-        (&["plain.bin", "--blend", "0.5"], "--blend: the dataset has no search scores"),
-        (&["plain.bin", "--blend", "auto"], "--blend: the dataset has no search scores"),
+        ("d.bin --blend 1.5", "--blend 1.5: must be from 0 to 1"),
+        ("d.bin --blend half", "--blend half: must be a number from 0 to 1, or auto"),
+        ("d.bin --blend 0.5 --blend-k 0", "--blend-k 0: must be"),
+        ("d.bin --blend 0.5 --blend-k x", "--blend-k x: must be a number, or fit"),
+        ("plain.bin --blend 0.5", "--blend: the dataset has no search scores"),
+        ("plain.bin --blend auto", "--blend: the dataset has no search scores"),
         (
-            &["d.bin", "--blend", "auto", "--loss", "power:1.5", "--optimizer", "adam"],
+            "d.bin --blend auto --loss power:1.5 --optimizer adam",
             "--blend auto: cannot be chosen by held-out results: the loss 'power:1.5' has no curvature",
         ),
     ] {
-        let error = bench.fails(&[&["tune", "--backend", "cpu", "--out", "none"], flags].concat(), 2);
-        assert!(error.contains(part), "{error}");
+        bench.fails_with(("tune --backend cpu --out none", flags), 2, part);
         assert!(!bench.path("none").exists());
     }
 }
@@ -173,17 +162,15 @@ fn scores_are_shown_against_results() {
     scored_dataset(&bench.path("d.bin"), KIND, 3000, 7, |labels| {
         labels.score_cp = labels.score_cp.map(|score| if score > 1500.0 { 30_000.0 } else { score });
     });
-    let info = bench.told(&["info", "d.bin"]);
+    let info = bench.told("info d.bin");
     let scores = &info["contents"]["scores"];
-    let rows = scores["rows"].as_array().unwrap();
-    let positions: u64 = rows.iter().map(|row| row["positions"].as_u64().unwrap()).sum();
+    let rows = scores["rows"].list();
+    let positions: u64 = rows.iter().map(|row| row["positions"].u64()).sum();
     assert_eq!(positions, 2700);
     let mates: Vec<&Value> = rows.iter().filter(|row| row["mate"] == true).collect();
     assert!(mates.len() == 1 && mates[0]["mean_score"] == 30_000.0, "{mates:?}");
-    let means: Vec<f64> = rows.iter().map(|row| row["mean_result"].as_f64().unwrap()).collect();
+    let means: Vec<f64> = rows.iter().map(|row| row["mean_result"].f64()).collect();
     assert!(means[0] < 0.4 && means[means.len() - 1] > 0.6, "{means:?}");
-    let (_, out, _) = bench.run(&["info", "d.bin"], "");
-    for part in ["K of the search scores: ", "mate for White", "-20 to +20", "expected"] {
-        assert!(out.contains(part), "{part}: {out}");
-    }
+    let (_, out, _) = bench.run("info d.bin");
+    assert_has(&out, ["K of the search scores: ", "mate for White", "-20 to +20", "expected"]);
 }

@@ -1,8 +1,6 @@
 //! Sign and order constraints by name, through the real binary.
 
-use crate::common::program::{Bench, wait_until};
-use gputexel::model::FeatureKind;
-use serde_json::{Value, json};
+use crate::common::prelude::*;
 
 /// Everything except knight mobility, rooks on files and the bishop pair.
 const FREEZE: &str = "--freeze=pawn,knight,bishop,rook,queen,king,tempo,bishop_mobility,rook_mobility,queen_mobility,\
@@ -17,19 +15,17 @@ fn bench() -> Bench {
     bench
 }
 
-/// Returns middlegame and endgame values of a group in a parameter file.
 fn values(bench: &Bench, file: &str, group: &str) -> [Vec<f64>; 2] {
     let file = bench.json(file);
-    let list = file["parameters"].as_array().unwrap().iter().filter(|p| p["group"] == group);
+    let list = file["parameters"].list().iter().filter(|p| p["group"] == group);
     let list: Vec<Value> = list.cloned().collect();
-    ["mg", "eg"].map(|phase| list.iter().map(|p| p[phase].as_f64().unwrap()).collect())
+    ["mg", "eg"].map(|phase| list.iter().map(|p| p[phase].f64()).collect())
 }
 
 fn is_rising(values: &[f64]) -> bool {
     values.windows(2).all(|pair| pair[0] <= pair[1])
 }
 
-/// Returns true if the constraints of [`HOLD`] hold.
 fn holds(bench: &Bench, file: &str) -> bool {
     values(bench, file, "knight_mobility").iter().all(|line| is_rising(line))
         && values(bench, file, "bishop_pair").iter().flatten().all(|&value| value >= 0.0)
@@ -39,11 +35,11 @@ fn holds(bench: &Bench, file: &str) -> bool {
 #[test]
 fn results_satisfy_the_constraints() {
     let bench = bench();
-    let tune = |out: &str, flags: &[&str]| {
-        bench.tune(&[&["d.bin", "--k=0.8", FREEZE, "--out", out], flags].concat())["loss"].as_f64().unwrap()
+    let tune = |out: &str, flags: &[&str], more: &str| {
+        bench.tune((&["d.bin", "--k=0.8", FREEZE, "--out", out], (flags, more)))["loss"].f64()
     };
-    let with = |out: &str, more: &[&str]| tune(out, &[&HOLD[..], more].concat());
-    let (open, held) = (tune("open", &[]), with("held", &[]));
+    let with = |out: &str, more: &str| tune(out, &HOLD, more);
+    let (open, held) = (tune("open", &[], ""), with("held", ""));
     assert!(open < held, "{open} {held}");
     assert!(holds(&bench, "held/params.json") && !holds(&bench, "open/params.json"));
     let record = bench.json("held/z.json");
@@ -52,27 +48,27 @@ fn results_satisfy_the_constraints() {
         "identity, increasing knight_mobility, positive bishop_pair, negative rook_file.eg"
     );
     let step = |name: &str| {
-        let list = record["coordinates"].as_array().unwrap();
+        let list = record["coordinates"].list();
         list.iter().find(|c| c["name"] == name).expect(name).clone()
     };
     assert_eq!(step("knight_mobility_4.eg - knight_mobility_3.eg")["min"], 0.0);
     assert_eq!(step("rook_open_file.eg")["max"], 0.0);
     assert_eq!(step("knight_mobility_0.mg")["min"], Value::Null);
-    let page = String::from_utf8(bench.bytes("held/report.html")).unwrap();
+    let page = bench.text("held/report.html");
     assert!(page.contains("knight_mobility_4.eg - knight_mobility_3.eg"));
 
     // Integers, and errors, which tied values share.
-    with("whole", &["--round=local", "--errors", "--bootstrap=8"]);
+    with("whole", "--round=local --errors --bootstrap=8");
     assert!(holds(&bench, "whole/params.json"));
     let whole = bench.json("whole/params.json");
-    assert!(whole["parameters"].as_array().unwrap().iter().all(|p| p["mg"].as_f64().unwrap().fract() == 0.0));
-    let standing: Vec<Value> = bench.json("whole/z.json")["coordinates"].as_array().unwrap().clone();
+    assert!(whole["parameters"].list().iter().all(|p| p["mg"].f64().fract() == 0.0));
+    let standing: Vec<Value> = bench.json("whole/z.json")["coordinates"].list().clone();
     assert!(standing.iter().any(|c| c["uncertainty"]["standing"] == "at-bound"));
 
-    for optimizer in [&["--optimizer=adam", "--epochs=30"][..], &["--optimizer=local", "--epochs=20"]] {
-        let loss = with("other", &[&["--force"], optimizer].concat());
-        assert!(holds(&bench, "other/params.json"), "{optimizer:?}");
-        assert!(loss >= held * (1.0 - 1e-9), "{optimizer:?}: {loss} {held}");
+    for optimizer in ["--force --optimizer=adam --epochs=30", "--force --optimizer=local --epochs=20"] {
+        let loss = with("other", optimizer);
+        assert!(holds(&bench, "other/params.json"), "{optimizer}");
+        assert!(loss >= held * (1.0 - 1e-9), "{optimizer}: {loss} {held}");
     }
     let swarm = [
         "pso",
@@ -84,10 +80,10 @@ fn results_satisfy_the_constraints() {
         "--iterations=10",
         "--out=pso",
     ];
-    bench.report(&[&swarm[..], &HOLD, &["--polish"]].concat());
+    bench.report((&swarm, (&HOLD, "--polish")));
     assert!(holds(&bench, "pso/params.json"));
     let sweep = ["sweep", "d.bin", "--k=0.8", FREEZE, "--grid=l2=0,1e-3", "--epochs=5", "--folds=2"];
-    bench.report(&[&sweep[..], &HOLD, &["--best=best.json"]].concat());
+    bench.report((&sweep, (&HOLD, "--best=best.json")));
     assert!(holds(&bench, "best.json"));
 }
 
@@ -96,16 +92,15 @@ fn results_satisfy_the_constraints() {
 fn a_killed_run_keeps_its_constraints() {
     let bench = bench();
     let flags = ["d.bin", "--k=0.8", FREEZE, HOLD[0], HOLD[1], HOLD[2], "--optimizer=adam", "--epochs=1500"];
-    bench.tune(&[&flags[..], &["--l2=0", "--out=whole"]].concat());
-    let started = ["tune", "--out=cut", "--l2=0", "--checkpoint-every=0", "--backend=cpu"];
-    let mut child = bench.spawn(&[&started[..], &flags].concat());
+    bench.tune((&flags, "--l2=0 --out=whole"));
+    let started = "tune --out=cut --l2=0 --checkpoint-every=0 --backend=cpu";
+    let mut child = bench.spawn((started, &flags));
     wait_until("a step is stored", || bench.path("cut/checkpoint.safetensors").exists());
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(!bench.path("cut/params.json").exists(), "it ended before it was killed");
-    let (code, _, err) = bench.run(&["tune", "--resume", "cut", HOLD[0]], "");
-    assert!(code == 2 && err.contains("cannot be used with"), "{err}");
-    bench.tune(&["--resume", "cut"]);
+    bench.fails_with(&["tune", "--resume", "cut", HOLD[0]], 2, "cannot be used with");
+    bench.tune("--resume cut");
     assert!(holds(&bench, "cut/params.json"));
     for file in ["params.json", "z.json"] {
         assert!(bench.bytes(&format!("cut/{file}")) == bench.bytes(&format!("whole/{file}")), "{file}");
@@ -116,7 +111,7 @@ fn a_killed_run_keeps_its_constraints() {
 fn rejects_infeasible_constraints() {
     let bench = bench();
     let refuse = |flags: &[&str], code: i32| {
-        let err = bench.fails(&[&["tune", "d.bin", "--out", "r", "--backend", "cpu"], flags].concat(), code);
+        let err = bench.fails(("tune d.bin --out r --backend cpu", flags), code);
         assert!(!bench.path("r").exists(), "{flags:?}");
         err
     };
@@ -133,14 +128,13 @@ fn rejects_infeasible_constraints() {
         ),
         (&["--positive=tempo", "--freeze=tempo"], "--positive tempo: basis 'identity' tunes nothing of it"),
     ] {
-        let err = refuse(flags, 2);
-        assert!(err.contains(wanted), "{err}");
+        assert_has(&refuse(flags, 2), wanted);
     }
     // Against the prior.
-    bench.tune(&["d.bin", "--k=0.8", "--out=first", "--epochs=1"]);
+    bench.tune("d.bin --k=0.8 --out=first --epochs=1");
     let mut file = bench.json("first/params.json");
     for parameter in file["parameters"].as_array_mut().unwrap() {
-        let value = match parameter["name"].as_str().unwrap() {
+        let value = match parameter["name"].str() {
             "knight_mobility_2" => 15.0,
             "knight_mobility_3" => 12.0,
             "bishop_pair" => -20.0,
@@ -156,8 +150,7 @@ fn rejects_infeasible_constraints() {
         ),
         ("--positive=bishop_pair.eg", "--positive bishop_pair.eg: the prior of bishop_pair.eg is -20"),
     ] {
-        let err = refuse(&["--prior=p.json", flag], 2);
-        assert!(err.contains(wanted), "{err}");
+        assert_has(&refuse(&["--prior=p.json", flag], 2), wanted);
     }
     // Against the bounds of a basis.
     let basis = |coordinates: Value| {
@@ -174,8 +167,7 @@ fn rejects_infeasible_constraints() {
 
     // A feature set without lines, and a sweep that trains nothing.
     bench.dataset("m.bin", FeatureKind::Material, 500, 7);
-    let err = bench.fails(&["tune", "m.bin", "--out=r", "--backend=cpu", "--increasing=pawn"], 2);
-    assert!(err.contains("no table of feature set 'material' is a line"), "{err}");
-    let err = bench.fails(&["sweep", "m.bin", "--scale=0.5:1:3", "--positive=pawn"], 2);
-    assert!(err.contains("needs --grid"), "{err}");
+    let why = "no table of feature set 'material' is a line";
+    bench.fails_with("tune m.bin --out=r --backend=cpu --increasing=pawn", 2, why);
+    bench.fails_with("sweep m.bin --scale=0.5:1:3 --positive=pawn", 2, "needs --grid");
 }

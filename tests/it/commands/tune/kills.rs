@@ -2,113 +2,38 @@
 //! nothing to resume and starts over. `GPUTEXEL_KILLS` sets the number of kills, in total or for each kind.
 #![cfg(unix)]
 
-use std::collections::BTreeSet;
+use crate::common::prelude::*;
+use crate::common::program::words;
 use std::io::Write as _;
-use std::path::Path;
-use std::time::{Duration, Instant};
-
-use gputexel::model::FeatureKind;
-use rand::{RngExt, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
-use serde_json::Value;
-
-use crate::common::program::{Bench, assert_one_line, words, write_games};
 
 /// A kind of run, and the results that must not depend on kills.
 struct Killed {
     name: &'static str,
-    /// Default number of kills.
     kills: usize,
     start: &'static str,
     resume: &'static str,
-    /// File that grows during the run.
     grows: &'static str,
-    results: &'static [&'static str],
+    results: Vec<&'static str>,
 }
 
 /// In the order of `GPUTEXEL_KILLS`, a list such as 26,10,12,8,24,16; a single number is the total.
-const KILLED: [Killed; 10] = [
-    Killed {
-        name: "adam",
-        kills: 6,
-        start: "tune games.pgn --l2=0 --k=0.8 --optimizer=adam --epochs=40 --checkpoint-every=0 --backend=cpu --threads=1 --out=r",
-        resume: "tune --backend=cpu --resume=r",
-        grows: "r/metrics.jsonl",
-        results: &["r/params.json", "r/tables.h", "r/tables.rs", "r/dataset.bin"],
-    },
-    Killed {
-        name: "gauss-newton",
-        kills: 4,
-        start: "tune m.bin --optimizer=gauss-newton --bootstrap=8 --round=local --l2=1e-3 --epochs=6 --checkpoint-every=0 --backend=cpu --out=r",
-        resume: "tune --backend=cpu --resume=r",
-        grows: "r/metrics.jsonl",
-        results: &["r/params.json", "r/tables.hpp"],
-    },
-    Killed {
-        name: "grid",
-        kills: 6,
-        start: "sweep d.bin --grid=l2=0,1e-4 --folds=2 --epochs=8 --checkpoint-every=0 --backend=cpu --best=best --csv=all.csv --out=r",
-        resume: "sweep --backend=cpu --resume=r",
-        grows: "r/checkpoint.safetensors",
-        results: &["r/runs.csv", "all.csv", "best/params.json", "best/tables.h"],
-    },
-    Killed {
-        name: "pso",
-        kills: 4,
-        start: "pso m.bin --basis=identity --radius=40 --swarms=2 --particles=4 --iterations=30 --checkpoint-every=0 --backend=cpu --out=r",
-        resume: "pso --backend=cpu --resume=r",
-        grows: "r/metrics.jsonl",
-        results: &["r/params.json", "r/z.json", "r/tables.rs"],
-    },
-    Killed {
-        name: "spsa",
-        kills: 6,
-        start: "-q spsa run run.toml -N24 --concurrency=1 --limit=nodes=20 --out=r",
-        resume: "-q spsa run --resume=r",
-        grows: "r/spsa.jsonl",
-        results: &["r/spsa.jsonl", "r/log.csv", "r/values.csv", "r/params.json"],
-    },
-    Killed {
-        name: "match",
-        kills: 6,
-        start: "-q match material zero --nodes=20 --games=24 --concurrency=2 --out=r",
-        resume: "-q match --resume=r",
-        grows: "r/match.jsonl",
-        results: &["r/match.jsonl"],
-    },
-    Killed {
-        name: "gn-lbfgs",
-        kills: 4,
-        start: "tune m.bin --optimizer=gn-lbfgs --l2=1e-3 --epochs=20 --checkpoint-every=0 --backend=cpu --out=r",
-        resume: "tune --backend=cpu --resume=r",
-        grows: "r/metrics.jsonl",
-        results: &["r/params.json", "r/tables.hpp"],
-    },
-    Killed {
-        name: "selfplay",
-        kills: 4,
-        start: "selfplay --nodes=20 --games=24 --max-plies=60 --format=pgn,binpack --out=r",
-        resume: "selfplay --resume=r",
-        grows: "r/selfplay.jsonl",
-        results: &["r/games.pgn", "r/games.binpack"],
-    },
-    Killed {
-        name: "extract",
-        kills: 4,
-        start: "extract games.pgn -o=r --duplicates=keep --resolve=quiescence --shard-size=500",
-        resume: "extract games.pgn -o=r --duplicates=keep --resolve=quiescence --shard-size=500 --resume",
-        grows: "r/unfinished.extract",
-        results: &["r/0001.bin", "r/0002.bin"],
-    },
-    Killed {
-        name: "rescore",
-        kills: 4,
-        start: "rescore in.epd -o=r.txt --engine=material --nodes=200 --duplicates=keep",
-        resume: "rescore in.epd -o=r.txt --engine=material --nodes=200 --duplicates=keep --resume",
-        grows: "r.txt.rescore/rescore.jsonl",
-        results: &["r.txt"],
-    },
+const KILLED: [&str; 10] = [
+    "adam ~ 6 ~ tune games.pgn --l2=0 --k=0.8 --optimizer=adam --epochs=40 --checkpoint-every=0 --backend=cpu --threads=1 --out=r ~ tune --backend=cpu --resume=r ~ r/metrics.jsonl ~ r/params.json r/tables.h r/tables.rs r/dataset.bin",
+    "gauss-newton ~ 4 ~ tune m.bin --optimizer=gauss-newton --bootstrap=8 --round=local --l2=1e-3 --epochs=6 --checkpoint-every=0 --backend=cpu --out=r ~ tune --backend=cpu --resume=r ~ r/metrics.jsonl ~ r/params.json r/tables.hpp",
+    "grid ~ 6 ~ sweep d.bin --grid=l2=0,1e-4 --folds=2 --epochs=8 --checkpoint-every=0 --backend=cpu --best=best --csv=all.csv --out=r ~ sweep --backend=cpu --resume=r ~ r/checkpoint.safetensors ~ r/runs.csv all.csv best/params.json best/tables.h",
+    "pso ~ 4 ~ pso m.bin --basis=identity --radius=40 --swarms=2 --particles=4 --iterations=30 --checkpoint-every=0 --backend=cpu --out=r ~ pso --backend=cpu --resume=r ~ r/metrics.jsonl ~ r/params.json r/z.json r/tables.rs",
+    "spsa ~ 6 ~ -q spsa run run.toml -N24 --concurrency=1 --limit=nodes=20 --out=r ~ -q spsa run --resume=r ~ r/spsa.jsonl ~ r/spsa.jsonl r/log.csv r/values.csv r/params.json",
+    "match ~ 6 ~ -q match material zero --nodes=20 --games=24 --concurrency=2 --out=r ~ -q match --resume=r ~ r/match.jsonl ~ r/match.jsonl",
+    "gn-lbfgs ~ 4 ~ tune m.bin --optimizer=gn-lbfgs --l2=1e-3 --epochs=20 --checkpoint-every=0 --backend=cpu --out=r ~ tune --backend=cpu --resume=r ~ r/metrics.jsonl ~ r/params.json r/tables.hpp",
+    "selfplay ~ 4 ~ selfplay --nodes=20 --games=24 --max-plies=60 --format=pgn,binpack --out=r ~ selfplay --resume=r ~ r/selfplay.jsonl ~ r/games.pgn r/games.binpack",
+    "extract ~ 4 ~ extract games.pgn -o=r --duplicates=keep --resolve=quiescence --shard-size=500 ~ extract games.pgn -o=r --duplicates=keep --resolve=quiescence --shard-size=500 --resume ~ r/unfinished.extract ~ r/0001.bin r/0002.bin",
+    "rescore ~ 4 ~ rescore in.epd -o=r.txt --engine=material --nodes=200 --duplicates=keep ~ rescore in.epd -o=r.txt --engine=material --nodes=200 --duplicates=keep --resume ~ r.txt.rescore/rescore.jsonl ~ r.txt",
 ];
+
+fn killed(index: usize) -> Killed {
+    let [name, kills, start, resume, grows, results] = cells(KILLED[index]);
+    Killed { name, kills: kills.parse().unwrap(), start, resume, grows, results: words(results) }
+}
 
 /// Returns the number of kills for runs of a kind.
 fn kills(index: usize) -> usize {
@@ -117,11 +42,10 @@ fn kills(index: usize) -> usize {
     match (number(&asked), asked.split(',').nth(index).and_then(number)) {
         (Some(all), _) => all / KILLED.len() + usize::from(index < all % KILLED.len()),
         (None, Some(own)) => own,
-        (None, None) => KILLED[index].kills,
+        (None, None) => killed(index).kills,
     }
 }
 
-/// Returns all files below a folder, by path.
 fn files(folder: &Path, prefix: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -135,12 +59,9 @@ fn files(folder: &Path, prefix: &str) -> BTreeSet<String> {
     found
 }
 
-/// Moment of a kill.
 #[derive(Debug)]
 enum Moment {
-    /// Once such a file exists.
     Seen(String),
-    /// Once the growing file has this many lines.
     Lines(usize),
     After(Duration),
 }
@@ -202,18 +123,16 @@ fn results_of(bench: &Bench, kind: &Killed) -> Vec<(String, Vec<u8>)> {
     kind.results.iter().map(contents).collect()
 }
 
-/// Kills runs of a kind at many moments and resumes them.
 fn kill_and_resume(index: usize) {
-    let kind = &KILLED[index];
+    let kind = &killed(index);
     let kills = kills(index);
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 500, 11);
     bench.dataset("m.bin", FeatureKind::Material, 500, 11);
     write_games(&bench, "games.pgn");
-    let (code, out, _) = bench.run(&["spsa", "init", "--params", "material", "--limit", "nodes=20"], "");
-    assert_eq!(code, 0);
+    let (out, _) = bench.done("spsa init --params material --limit nodes=20");
     bench.write("run.toml", out);
-    let run = |line: &str| bench.run(&words(&format!("{line} -q")), "");
+    let run = |line: &str| bench.run(&words(&format!("{line} -q")));
     assert_eq!(run("convert games.pgn -o=in.epd").0, 0);
     let inputs = files(bench.folder.path(), "");
     let begun = Instant::now();

@@ -1,10 +1,7 @@
 //! `gputexel pso` through the real binary: the same result each time, also after a kill; bounds, integers and polish;
 //! bad input.
 
-use crate::common::program::{Bench, wait_until};
-use gputexel::model::FeatureKind;
-use gputexel::tuning::Checkpoint;
-use serde_json::{Value, json};
+use crate::common::prelude::*;
 
 /// Creates random positions; the first ones of the sample would need a tool to cut them out.
 fn bench() -> Bench {
@@ -12,8 +9,8 @@ fn bench() -> Bench {
 }
 
 /// Runs on the CPU at K 0.8, which must succeed without output on standard error; returns the report.
-fn pso(bench: &Bench, args: &[&str]) -> Value {
-    bench.report(&[&["pso", "--backend", "cpu"], args].concat())
+fn pso(bench: &Bench, args: impl Words) -> Value {
+    bench.report(("pso --backend cpu", args))
 }
 
 fn number(report: &Value, key: &str) -> f64 {
@@ -28,7 +25,7 @@ fn the_sample_is_tuned_within_bounds_and_on_whole_numbers() {
     let bench = Bench::new();
     let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/data/sample.bin");
     let flags = [sample, "--k-e", "1.886", "--iterations", "12", "--swarms", "3", "--out"];
-    let report = pso(&bench, &[&flags[..], &["r", "--polish"]].concat());
+    let report = pso(&bench, (&flags, "r --polish"));
     assert_eq!(report["positions"], 170_946);
     assert!(number(&report, "loss") < number(&report, "swarm"));
     assert!(number(&report, "swarm") <= number(&report, "original"));
@@ -40,21 +37,21 @@ fn the_sample_is_tuned_within_bounds_and_on_whole_numbers() {
         "{polish}"
     );
     let z = bench.json("r/z.json");
-    assert_eq!((&z["basis"], z["coordinates"].as_array().unwrap().len()), (&json!("madchess"), 57));
-    for c in z["coordinates"].as_array().unwrap() {
+    assert_eq!((&z["basis"], z["coordinates"].list().len()), (&json!("madchess"), 57));
+    for c in z["coordinates"].list() {
         let [value, min, max] = ["value", "min", "max"].map(|key| number(c, key));
         assert!(value.fract() == 0.0 && (min..=max).contains(&value), "{c}");
-        assert_eq!(report["coordinates"][c["name"].as_str().unwrap()], c["value"]);
+        assert_eq!(report["coordinates"][c["name"].str()], c["value"]);
     }
     // `eval` finds the same loss in the parameters.
-    let (_, out, _) = bench.run(&["--json", "eval", sample, "r/params.json"], "");
+    let (_, out, _) = bench.run(&["--json", "eval", sample, "r/params.json"]);
     let eval: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(eval["loss"], report["loss"]);
 
     let metrics = bench.metrics("r");
     assert_eq!(metrics.len(), 12);
     assert!(metrics.is_sorted_by(|a, b| number(a, "loss") >= number(b, "loss")));
-    assert_eq!(metrics[3]["details"]["swarms"].as_array().unwrap().len(), 3);
+    assert_eq!(metrics[3]["details"]["swarms"].list().len(), 3);
     // The first error is the original one.
     assert!((number(&metrics[0]["details"], "original") - number(&report, "original")).abs() < 1e-7);
 }
@@ -64,8 +61,8 @@ fn the_same_command_gives_the_same_bytes() {
     let bench = bench();
     for (variant, seed) in [("2018", "1"), ("2025", "1"), ("2025", "2")] {
         let flags = ["--variant", variant, "--seed", seed, "--polish", "--force"];
-        pso(&bench, &[&SHORT[..], &flags, &["--out", "a", "--threads", "1"]].concat());
-        pso(&bench, &[&SHORT[..], &flags, &["--out", "b", "--threads", "2"]].concat());
+        pso(&bench, (&SHORT, (&flags, "--out a --threads 1")));
+        pso(&bench, (&SHORT, (&flags, "--out b --threads 2")));
         for name in ["params.json", "z.json", "tables.h"] {
             assert!(
                 bench.bytes(&format!("a/{name}")) == bench.bytes(&format!("b/{name}")),
@@ -74,9 +71,7 @@ fn the_same_command_gives_the_same_bytes() {
         }
     }
     // Without polish, seeds and variants change the result.
-    let best = |flags: &[&str]| {
-        number(&pso(&bench, &[&SHORT[..], &["--out", "c", "--force"], flags].concat()), "loss")
-    };
+    let best = |flags: &[&str]| number(&pso(&bench, (&SHORT, ("--out c --force", flags))), "loss");
     let (one, two, old) = (best(&["--seed", "1"]), best(&["--seed", "2"]), best(&["--variant", "2018"]));
     assert!(one != two && one != old && two != old);
     // Each constant is a flag with an effect.
@@ -102,11 +97,11 @@ fn the_same_command_gives_the_same_bytes() {
 fn killed_run_resumes_to_the_same_bytes() {
     let bench = bench();
     let flags = ["d.bin", "--k", "0.8", "--iterations", "600", "--polish", "--holdout", "0.1"];
-    let whole = pso(&bench, &[&flags[..], &["--out", "whole"]].concat());
+    let whole = pso(&bench, (&flags, "--out whole"));
     for variant in ["2018", "2025"] {
         let all = [&flags[..], &["--variant", variant]].concat();
         if variant == "2018" {
-            pso(&bench, &[&all[..], &["--out", "whole-2018"]].concat());
+            pso(&bench, (&all, "--out whole-2018"));
         }
         let run = format!("killed-{variant}");
         let command =
@@ -130,60 +125,48 @@ fn killed_run_resumes_to_the_same_bytes() {
                 "{variant}"
             );
         }
-        let epochs: Vec<u64> =
-            bench.metrics(&run).iter().map(|line| line["epoch"].as_u64().unwrap()).collect();
+        let epochs: Vec<u64> = bench.metrics(&run).iter().map(|line| line["epoch"].u64()).collect();
         assert_eq!(epochs, (1..=600).collect::<Vec<u64>>());
     }
     assert!(whole["held_out"].is_f64());
-    assert!(
-        bench.fails(&["pso", "--resume", "whole", "--backend", "cpu"], 2).contains("the run is finished")
-    );
+    bench.fails_with("pso --resume whole --backend cpu", 2, "the run is finished");
 }
 
-/// `tune` has the same swarms, with their default constants.
 #[test]
 fn tune_runs_the_same_swarms() {
     let bench = bench();
     let flags = [&SHORT[..], &["--seed", "3", "--l2", "0.1"]].concat();
-    let one = pso(&bench, &[&flags[..], &["--out", "a", "--polish"]].concat());
+    let one = pso(&bench, (&flags, "--out a --polish"));
     let tune = ["tune", "--backend", "cpu", "--optimizer", "pso", "--round", "local", "--out", "b"];
-    let other = bench.report(&[&tune[..], &flags].concat());
+    let other = bench.report((&tune, &flags));
     assert_eq!((&one["loss"], &one["coordinates"]), (&other["loss"], &other["coordinates"]));
     assert!(bench.bytes("a/params.json") == bench.bytes("b/params.json"));
-    for flags in
-        [&["--learning-rate", "1"][..], &["--damping", "1"], &["--round", "naive"], &["--k", "joint"]]
-    {
-        bench.fails(
-            &[&["tune", "d.bin", "--optimizer", "pso", "--backend", "cpu", "--out", "n"], flags].concat(),
-            2,
-        );
+    for flags in ["--learning-rate 1", "--damping 1", "--round naive", "--k joint"] {
+        bench.fails(("tune d.bin --optimizer pso --backend cpu --out n", flags), 2);
     }
-    bench.fails(&["tune", "d.bin", "--optimizer", "pso", "--prior-strength", "auto", "--out", "n"], 2);
+    bench.fails("tune d.bin --optimizer pso --prior-strength auto --out n", 2);
     assert!(!bench.path("n").exists());
 }
 
 #[test]
 fn bases_without_bounds_get_them_from_a_radius() {
     let bench = bench();
-    let run = |flags: &[&str]| pso(&bench, &[&SHORT[..], &["--out", "r", "--force"], flags].concat());
-    let refuse = |flags: &[&str]| {
-        bench.fails(&[&["pso"], &SHORT[..], &["--out", "n", "--backend", "cpu"], flags].concat(), 2)
-    };
+    let run = |flags: &str| pso(&bench, (&SHORT, ("--out r --force", flags)));
+    let refuse = |flags: &[&str]| bench.fails(("pso", (&SHORT, ("--out n --backend cpu", flags))), 2);
     assert!(refuse(&["--basis", "identity"]).contains("'pawn_a1.mg' has none"));
-    let real = run(&["--basis", "identity", "--radius", "40", "--freeze", "king"]);
-    let values: Vec<f64> =
-        real["coordinates"].as_object().unwrap().values().map(|v| v.as_f64().unwrap()).collect();
+    let real = run("--basis identity --radius 40 --freeze king");
+    let values: Vec<f64> = real["coordinates"].as_object().unwrap().values().map(|v| v.f64()).collect();
     assert_eq!(values.len(), 640);
     assert!(values.iter().any(|v| v.fract() != 0.0));
     let knight = |report: &Value| number(&report["coordinates"], "knight_f3.mg");
     assert!((260.0..=340.0).contains(&knight(&real)));
-    let whole = run(&["--basis", "mirrored+tied", "--radius", "40", "--integers"]);
-    assert!(whole["coordinates"].as_object().unwrap().values().all(|v| v.as_f64().unwrap().fract() == 0.0));
+    let whole = run("--basis mirrored+tied --radius 40 --integers");
+    assert!(whole["coordinates"].as_object().unwrap().values().all(|v| v.f64().fract() == 0.0));
     for radius in ["0", "-1", "nan", "inf"] {
         assert!(refuse(&["--basis", "identity", &format!("--radius={radius}")]).contains("--radius"));
     }
     // A loss without derivatives is polished by single steps only.
-    let rough = run(&["--loss", "power:1", "--polish"]);
+    let rough = run("--loss power:1 --polish");
     assert!(rough["polish"]["optimum"].is_null());
     assert_eq!(rough["single_steps"]["improving"], 0);
     assert!(number(&rough, "loss") < number(&rough, "swarm"));
@@ -193,7 +176,7 @@ fn bases_without_bounds_get_them_from_a_radius() {
 fn bad_input_is_refused_before_anything_is_written() {
     let bench = bench();
     let refuse = |flags: &[&str], code: i32| {
-        let err = bench.fails(&[&["pso", "d.bin", "--out", "r", "--backend", "cpu"], flags].concat(), code);
+        let err = bench.fails(("pso d.bin --out r --backend cpu", flags), code);
         assert!(!bench.path("r").exists(), "{flags:?}");
         err
     };
@@ -220,8 +203,7 @@ fn bad_input_is_refused_before_anything_is_written() {
         }
     }
     // More than any memory holds: the message says what is needed, and what fits.
-    let err = refuse(&["--particles", "100000000000"], 2);
-    assert!(err.contains("1,200,000,000,000 members need") && err.contains(" fit"), "{err}");
+    assert_has(&refuse(&["--particles", "100000000000"], 2), ["1,200,000,000,000 members need", " fit"]);
     assert!(refuse(&["--swarms", "18446744073709551615"], 2).contains("cannot be counted"));
     assert!(
         refuse(&["--particles", "10000000", "--basis", "identity", "--radius", "9"], 2).contains("at most")
@@ -243,32 +225,16 @@ fn bad_input_is_refused_before_anything_is_written() {
     bench.write("b.json", open.to_string());
     assert!(refuse(&["--basis", "b.json"], 2).contains("swarms need bounds, and 'a' has none"));
     bench.dataset("m.bin", FeatureKind::Material, 500, 7);
-    bench.fails(&["pso", "m.bin", "--out", "r", "--backend", "cpu"], 2);
+    bench.fails("pso m.bin --out r --backend cpu", 2);
     bench.dataset("none.bin", FeatureKind::Pst, 0, 1);
-    assert!(
-        bench
-            .fails(&["pso", "none.bin", "--out", "r", "--backend", "cpu"], 1)
-            .contains("contains no positions")
-    );
+    bench.fails_with("pso none.bin --out r --backend cpu", 1, "contains no positions");
 }
 
 #[test]
 fn states_that_are_broken_are_refused() {
     let bench = bench();
-    let flags = [
-        "-q",
-        "pso",
-        "d.bin",
-        "--k",
-        "0.8",
-        "--iterations",
-        "1000000",
-        "--out",
-        "k",
-        "--checkpoint-every",
-        "0",
-    ];
-    let mut child = bench.spawn(&[&flags[..], &["--backend", "cpu"]].concat());
+    let flags = "-q pso d.bin --k 0.8 --iterations 1000000 --out k --checkpoint-every 0";
+    let mut child = bench.spawn((flags, "--backend cpu"));
     let path = bench.path("k/checkpoint.safetensors");
     let mut good = None;
     wait_until("a step is stored", || {
@@ -282,13 +248,11 @@ fn states_that_are_broken_are_refused() {
         let mut bad = good.clone();
         change(&mut bad);
         bad.write(&path).unwrap();
-        let err = bench.fails(&["pso", "--resume", "k", "--backend", "cpu"], 1);
-        assert!(err.contains("checkpoint.safetensors"), "{err}");
+        let err = bench.fails_with("pso --resume k --backend cpu", 1, "checkpoint.safetensors");
         err
     };
     for name in good.optimizer.vectors.keys() {
-        let nan = refuse(&|c| c.optimizer.vectors.get_mut(name).unwrap()[0] = f64::NAN);
-        assert!(nan.contains("finite"), "{nan}");
+        assert_has(&refuse(&|c| c.optimizer.vectors.get_mut(name).unwrap()[0] = f64::NAN), "finite");
         assert!(refuse(&|c| c.optimizer.vectors.get_mut(name).unwrap().truncate(1)).contains(name.as_str()));
     }
     assert!(
@@ -307,7 +271,7 @@ fn states_that_are_broken_are_refused() {
         let mut bad = record.clone();
         *bad.pointer_mut(pointer).unwrap() = value;
         bench.write("k/run.json", bad.to_string());
-        let (code, _, err) = bench.run(&["pso", "--resume", "k", "--backend", "cpu"], "");
+        let (code, _, err) = bench.run("pso --resume k --backend cpu");
         assert!((code == 1 || code == 2) && err.lines().count() == 1, "{pointer}: {err}");
     }
 }

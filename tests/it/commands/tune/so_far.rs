@@ -1,9 +1,6 @@
 //! Files of an interrupted run: its best values so far.
 
-use std::time::{Duration, Instant};
-
-use crate::common::program::Bench;
-use gputexel::model::FeatureKind;
+use crate::common::prelude::*;
 
 #[cfg(unix)]
 #[test]
@@ -13,7 +10,7 @@ fn interrupted_runs_leave_their_best_values_until_they_are_resumed() {
     bench.dataset("d.bin", FeatureKind::Pst, 2000, 7);
     let flags = ["d.bin", "--optimizer", "adam", "--k", "0.8", "--epochs", "3000", "--window", "3000"];
     let flags = [&flags[..], &["--backend", "cpu", "--threads=1", "--prior-strength", "none"]].concat();
-    let mut child = bench.spawn(&[&["tune", "--out", "r"], &flags[..]].concat());
+    let mut child = bench.spawn(("tune --out r", &flags));
     let begun = Instant::now();
     while !bench.path("r/metrics.jsonl").exists() || bench.metrics_so_far("r") < 20 {
         assert!(begun.elapsed() < Duration::from_secs(60), "no epochs");
@@ -26,20 +23,18 @@ fn interrupted_runs_leave_their_best_values_until_they_are_resumed() {
     }
     assert!(!bench.path("r/params.json").exists() && !bench.path("r/tables.h").exists());
     let file = bench.json("r/so-far.json");
-    assert!(file["provenance"]["optimizer"].as_str().unwrap().contains("interrupted after "), "{file}");
+    assert!(file["provenance"]["optimizer"].str().contains("interrupted after "), "{file}");
     // They match the metrics.
-    let best =
-        bench.metrics("r").iter().map(|line| line["loss"].as_f64().unwrap()).fold(f64::INFINITY, f64::min);
-    let told = bench.told(&["eval", "d.bin", "r/so-far.json", "--k", "0.8"]);
-    let loss = told["loss"].as_f64().unwrap();
+    let best = bench.metrics("r").iter().map(|line| line["loss"].f64()).fold(f64::INFINITY, f64::min);
+    let told = bench.told("eval d.bin r/so-far.json --k 0.8");
+    let loss = told["loss"].f64();
     assert!((loss - best).abs() < 1e-6 * best, "{loss} {best}");
     // The folder itself has no result.
-    assert!(bench.fails(&["export", "r", "--to", "c"], 1).contains("has no params.json"));
-    bench.tune(&["--resume", "r"]);
+    bench.fails_with("export r --to c", 1, "has no params.json");
+    bench.tune("--resume r");
     for name in ["so-far.json", "so-far.h", "so-far.hpp", "so-far.rs"] {
         assert!(!bench.path(&format!("r/{name}")).exists(), "{name} is still there");
     }
-    let (code, _, err) = bench.run(&[&["-q", "tune", "--out", "whole"], &flags[..]].concat(), "");
-    assert_eq!(code, 0, "{err}");
+    bench.done(("-q tune --out whole", &flags));
     assert_eq!(bench.bytes("whole/params.json"), bench.bytes("r/params.json"));
 }

@@ -1,10 +1,7 @@
 //! Prior strength: chosen, given, refused.
 
-use serde_json::Value;
-
-use crate::common::program::{Bench, assert_one_line};
-use gputexel::model::FeatureKind;
-use gputexel::tuning::{RunScores, score_ratio};
+use crate::common::prelude::*;
+use gputexel::tuning::score_ratio;
 
 fn bench() -> Bench {
     Bench::with_positions(4000, 11)
@@ -14,25 +11,22 @@ fn bench() -> Bench {
 fn weights(bench: &Bench, run: &str) -> Vec<(String, f64)> {
     let record = bench.json(&format!("{run}/run.json"));
     let list = record["config"]["penalties"].as_array().cloned().unwrap_or_default();
-    let mut kinds: Vec<(String, f64)> = list
-        .iter()
-        .map(|penalty| (penalty["kind"].as_str().unwrap().to_string(), penalty["weight"].as_f64().unwrap()))
-        .collect();
+    let mut kinds: Vec<(String, f64)> =
+        list.iter().map(|penalty| (penalty["kind"].str().to_string(), penalty["weight"].f64())).collect();
     kinds.dedup();
     kinds
 }
 
 fn loss(report: &Value) -> f64 {
-    report["loss"].as_f64().unwrap()
+    report["loss"].f64()
 }
 
 #[test]
 #[ignore = "full"]
 fn weights_are_chosen_by_default() {
     let bench = bench();
-    let tune = ["tune", "d.bin", "--k", "0.8", "--backend", "cpu", "--out"];
-    let (code, out, err) = bench.run(&[&tune[..], &["r"]].concat(), "");
-    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    let tune = "tune d.bin --k 0.8 --backend cpu --out";
+    let out = bench.ok((tune, "r"));
     for part in
         ["strength    chosen over 10 folds of 400 games: held-out loss", "  bend  ", " effective of 768"]
     {
@@ -44,24 +38,23 @@ fn weights_are_chosen_by_default() {
     let chosen = weights(&bench, "r");
     assert!(chosen.len() >= 3, "{chosen:?}");
     // The same weights, given explicitly, lead to the same result.
-    let given = bench.tune(&["d.bin", "--k", "0.8", "--out", "g", "--prior-strength", "r"]);
+    let given = bench.tune("d.bin --k 0.8 --out g --prior-strength r");
     assert_eq!(weights(&bench, "g"), chosen);
     let record = bench.json("r/run.json");
     let tuned = record["strength"]["gain"].as_object().unwrap();
-    assert!(tuned["after"].as_f64().unwrap() < tuned["before"].as_f64().unwrap());
+    assert!(tuned["after"].f64() < tuned["before"].f64());
     let first = bench.json("r/params.json");
     let second = bench.json("g/params.json");
-    for (a, b) in first["parameters"].as_array().unwrap().iter().zip(second["parameters"].as_array().unwrap())
-    {
-        assert!((a["mg"].as_f64().unwrap() - b["mg"].as_f64().unwrap()).abs() < 0.5, "{a} {b}");
+    for (a, b) in first["parameters"].list().iter().zip(second["parameters"].list()) {
+        assert!((a["mg"].f64() - b["mg"].f64()).abs() < 0.5, "{a} {b}");
     }
     // λ alone, including 0, is used as given.
-    let zero = bench.tune(&["d.bin", "--k", "0.8", "--out", "z", "--l2", "0"]);
-    let none = bench.tune(&["d.bin", "--k", "0.8", "--out", "n", "--prior-strength", "none"]);
+    let zero = bench.tune("d.bin --k 0.8 --out z --l2 0");
+    let none = bench.tune("d.bin --k 0.8 --out n --prior-strength none");
     assert!(bench.bytes("z/params.json") == bench.bytes("n/params.json"));
     assert!(weights(&bench, "z").is_empty() && bench.json("z/run.json").get("strength").is_none());
     assert!(loss(&zero) == loss(&none) && loss(&zero) < loss(&given));
-    let report = String::from_utf8(bench.bytes("r/report.html")).unwrap();
+    let report = bench.text("r/report.html");
     assert!(report.contains("regularized loss"), "the loss is named for what it is");
 }
 
@@ -69,20 +62,20 @@ fn weights_are_chosen_by_default() {
 fn other_optimizers_and_rounding_know_penalties() {
     let bench = Bench::new();
     bench.dataset("m.bin", FeatureKind::Material, 3000, 5);
-    let flags = ["m.bin", "--k", "0.8", "--prior-strength", "mean=1e-2,ridge=1e-3,phases=1e-2", "--out"];
-    let with = |out: &str, more: &[&str]| bench.tune(&[&flags[..], &[out], more].concat());
-    let best = |report: &Value| report["members"][0]["best"].as_f64().unwrap();
-    let newton = with("newton", &["--errors"]);
-    let adam = with("adam", &["--optimizer", "adam", "--learning-rate", "2", "--epochs", "3000"]);
+    let flags = "m.bin --k 0.8 --prior-strength mean=1e-2,ridge=1e-3,phases=1e-2 --out";
+    let with = |out: &str, more: &str| bench.tune((flags, (&[out], more)));
+    let best = |report: &Value| report["members"][0]["best"].f64();
+    let newton = with("newton", "--errors");
+    let adam = with("adam", "--optimizer adam --learning-rate 2 --epochs 3000");
     assert!((best(&newton) - best(&adam)).abs() < 1e-6, "{newton} {adam}");
-    let local = with("local", &["--optimizer", "local"]);
-    let rounded = with("rounded", &["--round", "local"]);
+    let local = with("local", "--optimizer local");
+    let rounded = with("rounded", "--round local");
     assert!((best(&newton) - best(&local)).abs() < 1e-5, "{newton} {local}");
     assert_eq!(rounded["single_steps"]["improving"], 0, "{rounded}");
     assert_eq!(local["single_steps"]["improving"], 0, "{local}");
-    let share = newton["uncertainty"]["prior_share"].as_f64().unwrap();
+    let share = newton["uncertainty"]["prior_share"].f64();
     assert!((0.01..1.0).contains(&share), "{newton}");
-    let free = bench.tune(&["m.bin", "--k", "0.8", "--l2", "0", "--errors", "--out", "free"]);
+    let free = bench.tune("m.bin --k 0.8 --l2 0 --errors --out free");
     assert!(free["uncertainty"].get("prior_share").is_none(), "{free}");
     assert!(free["uncertainty"]["median_error"].as_f64() > newton["uncertainty"]["median_error"].as_f64());
 }
@@ -90,12 +83,12 @@ fn other_optimizers_and_rounding_know_penalties() {
 #[test]
 fn groups_are_left_out_in_turn() {
     let bench = bench();
-    let report = bench.tune(&["d.bin", "--k", "0.8", "--l2", "1e-3", "--ablate", "--out", "r"]);
-    let groups = report["ablation"]["groups"].as_array().unwrap();
+    let report = bench.tune("d.bin --k 0.8 --l2 1e-3 --ablate --out r");
+    let groups = report["ablation"]["groups"].list();
     assert_eq!(groups.len(), 6, "{report}");
-    let costs: Vec<f64> = groups.iter().map(|group| group["cost"].as_f64().unwrap()).collect();
+    let costs: Vec<f64> = groups.iter().map(|group| group["cost"].f64()).collect();
     assert!(costs.is_sorted_by(|a, b| a >= b) && costs[0] > 1e-5, "{groups:?}");
-    assert!(groups.iter().all(|group| group["error"].as_f64().unwrap() > 0.0), "{groups:?}");
+    assert!(groups.iter().all(|group| group["error"].f64() > 0.0), "{groups:?}");
     assert_eq!(bench.json("r/ablation.json"), report["ablation"]);
 }
 
@@ -105,23 +98,23 @@ fn k_may_be_fitted_with_the_parameters() {
     let bench = Bench::new();
     let sample = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("data/sample.bin");
     std::fs::copy(sample, bench.path("d.bin")).unwrap();
-    let joint = bench.tune(&["d.bin", "--k", "joint", "--l2", "1e-4", "--out", "j"]);
-    let prior = bench.tune(&["d.bin", "--k", "prior", "--l2", "1e-4", "--out", "p"]);
+    let joint = bench.tune("d.bin --k joint --l2 1e-4 --out j");
+    let prior = bench.tune("d.bin --k prior --l2 1e-4 --out p");
     let scale = &bench.json("j/run.json")["scale"];
     assert_eq!(scale["mode"], "joint");
     assert_eq!(scale["on_prior"], prior["k"]);
     assert!(joint["k"].as_f64() != prior["k"].as_f64());
     assert_eq!(bench.json("p/run.json")["scale"]["mode"], "prior");
-    let data = gputexel::dataset::read(&bench.path("d.bin")).unwrap();
+    let data = bench.read("d.bin");
     let prior = gputexel::model::Prior::default().theta(&data.metadata().feature_set).unwrap();
     let file = bench.json("j/params.json");
     let values = |phase: &str| -> Vec<f64> {
-        let list = file["parameters"].as_array().unwrap();
-        list.iter().map(|parameter| parameter[phase].as_f64().unwrap()).collect()
+        let list = file["parameters"].list();
+        list.iter().map(|parameter| parameter[phase].f64()).collect()
     };
     let theta = [values("mg"), values("eg")].concat();
     let all: Vec<u32> = (0..data.len() as u32).collect();
-    let k = joint["k"].as_f64().unwrap();
+    let k = joint["k"].f64();
     let ratio = score_ratio(&data, k, &RunScores::new(&data, &prior, &theta), &all).unwrap();
     assert!((ratio - 1.0).abs() < 1e-6, "{ratio}");
 }
@@ -132,8 +125,8 @@ fn held_out_losses_are_of_the_k_and_values_that_are_written() {
     let bench = Bench::new();
     let sample = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("data/sample.bin");
     std::fs::copy(sample, bench.path("d.bin")).unwrap();
-    let joint = bench.tune(&["d.bin", "--k", "joint", "--prior-strength", "auto", "--out", "j"]);
-    let number = |value: &Value| value.as_f64().unwrap();
+    let joint = bench.tune("d.bin --k joint --prior-strength auto --out j");
+    let number = |value: &Value| value.f64();
     assert!((number(&joint["score_ratio"]) - 1.0).abs() < 1e-6, "{joint}");
     let [before, held_out] = [&joint["loss_before"], &joint["strength"]["gain"]["before"]].map(number);
     assert!(
@@ -143,7 +136,7 @@ fn held_out_losses_are_of_the_k_and_values_that_are_written() {
     let after = number(&joint["strength"]["gain"]["after"]);
     assert!(after < before && after > number(&joint["loss"]), "{joint}");
     // Weights follow K, and the listed ones are those of the run.
-    let listed = joint["strength"]["kinds"].as_array().unwrap();
+    let listed = joint["strength"]["kinds"].list();
     for (kind, weight) in weights(&bench, "j") {
         let own = listed.iter().find(|own| own["kind"] == kind.as_str()).unwrap();
         assert!((number(&own["weight"]) / weight - 1.0).abs() < 1e-12, "{kind}: {own} {weight}");
@@ -156,7 +149,7 @@ fn handles_priors_without_scale() {
     let bench = Bench::new();
     let sample = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("data/sample.bin");
     std::fs::copy(sample, bench.path("d.bin")).unwrap();
-    let set = gputexel::dataset::read(&bench.path("d.bin")).unwrap().metadata().feature_set.clone();
+    let set = bench.read("d.bin").metadata().feature_set.clone();
     // Pawns within ± 20 centipawns, ranks 2 to 7, and nothing else.
     let pawns: [[i8; 8]; 6] = [
         [-5, 17, 14, -12, 3, 18, 10, 20],
@@ -175,29 +168,25 @@ fn handles_priors_without_scale() {
     let half: Vec<f64> = set.features.iter().map(|feature| value(&feature.name)).collect();
     let file = gputexel::model::ParameterFile::new(&set, &[&half[..], &half[..]].concat(), None, None);
     bench.write("p.json", file.to_json());
-    let tune = ["tune", "d.bin", "--prior", "p.json", "--backend", "cpu"];
-    let (code, text, said) = bench.run(&[&tune[..], &["--out", "a"]].concat(), "");
-    assert_eq!(code, 0, "{said}");
+    let tune = "tune d.bin --prior p.json --backend cpu";
+    let (text, said) = bench.done((tune, "--out a"));
     assert!(said.contains("tuned scores cannot keep the scale of the prior"), "{said}");
     assert!(!text.contains("\nscale "), "there is none: {text}");
     let losses = |run: &str| {
         let provenance = &bench.json(&format!("{run}/params.json"))["provenance"];
-        ["loss_before", "loss"].map(|name| provenance[name].as_f64().unwrap())
+        ["loss_before", "loss"].map(|name| provenance[name].f64())
     };
     let [before, auto] = losses("a");
     let best = ["prior", "1"].map(|k| {
-        assert_eq!(bench.run(&[&["-q"], &tune[..], &["--k", k, "--out", k]].concat(), "").0, 0);
+        assert_eq!(bench.run(("-q", (tune, &["--k", k, "--out", k]))).0, 0);
         losses(k)[1]
     });
     assert!(auto <= best[0].min(best[1]) * 1.001 && auto < 0.1225, "{auto} {best:?}");
-    let held_out = bench.json("a/run.json")["strength"]["gain"]["before"].as_f64().unwrap();
+    let held_out = bench.json("a/run.json")["strength"]["gain"]["before"].f64();
     assert!((held_out / before - 1.0).abs() < 1e-9, "{held_out} {before}");
-    let (code, _, err) = bench.run(&[&tune[..], &["--k", "joint", "--out", "j"]].concat(), "");
+    let (code, _, err) = bench.run((tune, "--k joint --out j"));
     assert_eq!(code, 2, "{err}");
-    assert!(
-        err.contains("--k joint: tuned scores cannot keep") && err.contains("use --k prior or a number"),
-        "{err}"
-    );
+    assert_has(&err, ["--k joint: tuned scores cannot keep", "use --k prior or a number"]);
     assert!(!bench.path("j").exists());
 }
 
@@ -209,7 +198,7 @@ fn sweeps_scale_given_weights() {
     let with = |out: &'static str, more: &[&'static str]| [&flags[..], &[out], more].concat();
     let report =
         bench.report(&with("s", &["--prior-strength", "bend=1e-4,mean=1e-4", "--grid", "strength=0,1,1e3"]));
-    let text = String::from_utf8(bench.bytes("s/runs.csv")).unwrap();
+    let text = bench.text("s/runs.csv");
     assert!(text.starts_with("rank,strength,") && text.lines().count() == 16, "{report} {text}");
     let training = |strength: &str| -> f64 {
         let of = |line: &str| {
@@ -219,10 +208,9 @@ fn sweeps_scale_given_weights() {
         text.lines().filter_map(of).sum()
     };
     assert!(training("0") < training("1") && training("1") < training("1000"), "{text}");
-    let err = bench.fails(&with("t", &["--grid", "strength=1,2"]), 2);
-    assert!(err.contains("there are no penalties"), "{err}");
-    let err = bench.fails(&with("t", &["--prior-strength", "auto", "--grid", "l2=0,1"]), 2);
-    assert!(err.contains("weights are chosen for single runs"), "{err}");
+    bench.fails_with(&with("t", &["--grid", "strength=1,2"]), 2, "there are no penalties");
+    let why = "weights are chosen for single runs";
+    bench.fails_with(&with("t", &["--prior-strength", "auto", "--grid", "l2=0,1"]), 2, why);
 }
 
 #[test]
@@ -230,7 +218,7 @@ fn rejects_invalid_strengths() {
     let bench = bench();
     bench.dataset("m.bin", FeatureKind::Material, 200, 5);
     std::fs::create_dir(bench.path("empty")).unwrap();
-    bench.tune(&["d.bin", "--k", "0.8", "--l2", "1e-3", "--epochs", "1", "--out", "plain"]);
+    bench.tune("d.bin --k 0.8 --l2 1e-3 --epochs 1 --out plain");
     let strength = |text: &'static str| vec!["d.bin", "--prior-strength", text];
     for (flags, code, wanted) in [
         (strength("bend=-1"), 2, "the weight '-1' is not 0 or a positive number"),
@@ -248,16 +236,11 @@ fn rejects_invalid_strengths() {
         (vec!["d.bin", "--prior-folds", "1"], 2, "--prior-folds must be at least 2"),
         (vec!["d.bin", "--prior-folds", "5", "--l2", "0"], 2, "--prior-folds only applies"),
     ] {
-        let err = bench.fails(&[&["tune", "--backend", "cpu", "--out", "r"], &flags[..]].concat(), code);
-        assert!(err.contains(wanted), "{flags:?}: {err}");
+        bench.fails_with(("tune --backend cpu --out r", &flags), code, wanted);
         assert!(!bench.path("r").exists(), "{flags:?}");
     }
     // Losses without curvature are tuned without penalties, with a note.
-    let (code, _, err) = bench.run(
-        &["tune", "d.bin", "--loss", "power:1.5", "--epochs", "2", "--backend", "cpu", "--out", "r"],
-        "",
-    );
-    assert_eq!(code, 0, "{err}");
+    let (_, err) = bench.done("tune d.bin --loss power:1.5 --epochs 2 --backend cpu --out r");
     assert_one_line(&err);
     assert!(err.contains("nothing is regularized"), "{err}");
 }
@@ -265,27 +248,23 @@ fn rejects_invalid_strengths() {
 #[test]
 fn handles_few_games_and_games_without_winner() {
     let bench = Bench::new();
-    let tune = |input: &str, more: &[&str]| {
-        let run = [&["tune", input, "--out", "r", "--force", "--k", "1", "--backend", "cpu"], more].concat();
-        let (code, out, err) = bench.run(&run, "");
-        assert_eq!(code, 0, "{err}");
-        (out, err)
-    };
+    let tune =
+        |input: &str, more: &str| bench.done(("tune --out r --force --k 1 --backend cpu", (input, more)));
     for (positions, wanted) in
         [(10, "one game is too few"), (30, "3 games are fewer than the folds: 3 are used")]
     {
         bench.dataset("few.bin", FeatureKind::Pst, positions, 3);
-        let (out, err) = tune("few.bin", &[]);
+        let (out, err) = tune("few.bin", "");
         assert!(err.contains(wanted), "{err} {out}");
     }
     bench.dataset("d.bin", FeatureKind::Pst, 300, 3);
-    let (_, err) = tune("d.bin", &["--prior-folds", "100"]);
+    let (_, err) = tune("d.bin", "--prior-folds 100");
     assert!(err.contains("30 games are fewer than the folds: 30 are used"), "{err}");
     let line = |i: usize| {
         let rank = |piece: &str| format!("{}{piece}{}", 1 + i % 3, 7 - (1 + i % 3));
         format!("7k/8/{}/8/8/{}/8/K7 w - - c9 \"1/2-1/2\";\n", rank("p"), rank("N"))
     };
     bench.write("draws.epd", (0..60).map(line).collect::<String>());
-    let (out, err) = tune("draws.epd", &[]);
+    let (out, err) = tune("draws.epd", "");
     assert!(err.contains("does not know its games"), "{err} {out}");
 }

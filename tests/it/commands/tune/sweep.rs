@@ -1,25 +1,20 @@
 //! `gputexel sweep` through the real binary: output, files, interruption, resuming, and bad input.
 
 use crate::common;
-use crate::common::program::{Bench, assert_one_line, wait_until};
-use gputexel::dataset::{DatasetWriter, Metadata, PositionLabels, SourceRecord};
-use gputexel::model::{FeatureKind, FeatureRow};
-use gputexel::tuning::Checkpoint;
-use serde_json::Value;
+use crate::common::prelude::*;
 
 fn bench() -> Bench {
     Bench::with_positions(2000, 7)
 }
 
 /// Runs `sweep` on the CPU, which must succeed without output on standard error; returns the report.
-fn sweep(bench: &Bench, args: &[&str]) -> Value {
-    bench.report(&[&["sweep", "--backend", "cpu"], args].concat())
+fn sweep(bench: &Bench, args: impl Words) -> Value {
+    bench.report(("sweep --backend cpu", args))
 }
 
 /// Runs `sweep d.bin` with flags, which must fail with a line that contains the text.
-fn refuse(bench: &Bench, args: &[&str], code: i32, text: &str) {
-    let err = bench.fails(&[&["sweep", "--backend", "cpu"], args].concat(), code);
-    assert!(err.contains(text), "{args:?}: {err}");
+fn refuse(bench: &Bench, args: impl Words, code: i32, text: &str) {
+    bench.fails_with(("sweep --backend cpu", args), code, text);
 }
 
 fn number(value: &Value) -> f64 {
@@ -29,15 +24,15 @@ fn number(value: &Value) -> f64 {
 #[test]
 fn curves_have_points_and_a_minimum() {
     let bench = bench();
-    let report = sweep(&bench, &["d.bin", "--scale", "0.2:3:64", "--csv", "k.csv", "--svg", "k.svg"]);
-    let points = report["points"].as_array().unwrap();
+    let report = sweep(&bench, "d.bin --scale 0.2:3:64 --csv k.csv --svg k.svg");
+    let points = report["points"].list();
     assert_eq!((points.len(), number(&points[0]["k"]), number(&points[63]["k"])), (64, 0.2, 3.0));
     let lowest = points.iter().map(|point| number(&point["loss"])).fold(f64::MAX, f64::min);
     assert!(number(&report["minimum"]["loss"]) <= lowest * (1.0 + 1e-6));
     assert_eq!((&report["minimum_at"], &report["positions"]), (&"inside".into(), &2000.into()));
-    let csv = String::from_utf8(bench.bytes("k.csv")).unwrap();
+    let csv = bench.text("k.csv");
     assert_eq!((csv.lines().count(), csv.lines().next().unwrap()), (65, "k,k_e,loss"));
-    let svg = String::from_utf8(bench.bytes("k.svg")).unwrap();
+    let svg = bench.text("k.svg");
     assert!(svg.starts_with("<svg") && svg.contains("K (base 10)"));
 
     // The same range in base e, and `tune`'s fit.
@@ -46,10 +41,10 @@ fn curves_have_points_and_a_minimum() {
     let other = sweep(&bench, &["d.bin", "--scale", &range, "--k-base", "e"]);
     let (k, other) = (number(&report["minimum"]["k"]), number(&other["minimum"]["k"]));
     assert!((k / other - 1.0).abs() < 1e-6);
-    let tuned = bench.tune(&["d.bin", "--out", "r", "--epochs", "1"]);
+    let tuned = bench.tune("d.bin --out r --epochs 1");
     assert!((k / number(&tuned["k"]) - 1.0).abs() < 1e-6);
 
-    let (code, out, _) = bench.run(&["sweep", "d.bin", "--scale", "2,3", "--backend", "cpu"], "");
+    let (code, out, _) = bench.run("sweep d.bin --scale 2,3 --backend cpu");
     assert!(code == 0 && out.contains("the minimum is at the lower end of the range"), "{out}");
     assert!(out.contains("base e"), "{out}");
 }
@@ -57,27 +52,17 @@ fn curves_have_points_and_a_minimum() {
 #[test]
 fn grids_are_ranked_and_the_best_is_written() {
     let bench = bench();
-    let args = [
-        "d.bin",
-        "--grid",
-        "l2=0,1e-3,1e-2",
-        "--grid",
-        "learning-rate=2,5",
-        "--epochs",
-        "20",
-        "--folds",
-        "4",
-    ];
+    let args = "d.bin --grid l2=0,1e-3,1e-2 --grid learning-rate=2,5 --epochs 20 --folds 4";
     let files = ["--csv", "r.csv", "--svg", "r.svg", "--best", "best", "--out", "out"];
-    let report = sweep(&bench, &[&args[..], &files].concat());
+    let report = sweep(&bench, (args, &files));
     assert_eq!((&report["runs"], &report["together"], &report["folds"]), (&24.into(), &24.into(), &4.into()));
     assert_eq!((&report["judged_by"], &report["folds_by"]), (&"squared".into(), &"game".into()));
-    let ranking = report["ranking"].as_array().unwrap();
+    let ranking = report["ranking"].list();
     assert_eq!(ranking.len(), 6);
     let means: Vec<f64> = ranking.iter().map(|entry| number(&entry["held_out"]["mean"])).collect();
     assert!(means.is_sorted(), "{means:?}");
     for entry in ranking {
-        let runs = entry["runs"].as_array().unwrap();
+        let runs = entry["runs"].list();
         let mean = runs.iter().map(|run| number(&run["held_out"])).sum::<f64>() / 4.0;
         assert!((mean - number(&entry["held_out"]["mean"])).abs() < 1e-12);
         assert!(number(&entry["held_out"]["standard_error"]) > 0.0);
@@ -92,14 +77,14 @@ fn grids_are_ranked_and_the_best_is_written() {
     );
     assert_eq!(bench.bytes("out/runs.csv"), bench.bytes("r.csv"));
     assert_eq!(bench.bytes("out/sweep.svg"), bench.bytes("r.svg"));
-    let csv = String::from_utf8(bench.bytes("r.csv")).unwrap();
+    let csv = bench.text("r.csv");
     assert_eq!(csv.lines().next().unwrap(), "rank,l2,learning-rate,seed,fold,held_out,own_held_out,training");
     assert_eq!(csv.lines().count(), 1 + 24);
 
     // The best parameters have the reported loss, and equal those of `tune` with the settings.
     let params = bench.json("best/params.json");
-    let k = params["k"].as_f64().unwrap();
-    let (_, out, _) = bench.run(&["--json", "eval", "d.bin", "best/params.json"], "");
+    let k = params["k"].f64();
+    let (_, out, _) = bench.run("--json eval d.bin best/params.json");
     let loss = number(&serde_json::from_str::<Value>(&out).unwrap()["loss"]);
     assert!((loss - number(&report["best"]["loss"])).abs() < 1e-12);
     let settings = &ranking[0]["settings"];
@@ -123,19 +108,16 @@ fn grids_are_ranked_and_the_best_is_written() {
     assert!((number(&tuned["loss"]) / loss - 1.0).abs() < 1e-2, "{tuned} {loss}");
 
     // A finished sweep can be shown again without computing; other files from it are the same.
-    let again = sweep(&bench, &["--resume", "out", "--csv", "again.csv", "--best", "best.json"]);
+    let again = sweep(&bench, "--resume out --csv again.csv --best best.json");
     assert_eq!((&again["ranking"], &again["together"]), (&report["ranking"], &0.into()));
     assert_eq!(bench.bytes("again.csv"), bench.bytes("r.csv"));
     assert_eq!(bench.json("best.json")["parameters"], params["parameters"]);
 
-    let (code, out, _) = bench.run(&["sweep", "d.bin", "--grid", "l2=1e-3,1e-4", "--epochs", "2"], "");
+    let (code, out, _) = bench.run("sweep d.bin --grid l2=1e-3,1e-4 --epochs 2");
     assert_eq!((code, out.contains("judged by")), (0, true), "{out}");
     assert!(out.contains("10: 2 settings on 5 folds; adam, 2 epochs"), "{out}");
-    let seeds = sweep(
-        &bench,
-        &["d.bin", "--grid", "seed=1,2,3", "--grid", "l2=1e-3", "--epochs", "2", "--folds", "2"],
-    );
-    assert_eq!((&seeds["runs"], seeds["ranking"][0]["runs"].as_array().unwrap().len()), (&6.into(), 6));
+    let seeds = sweep(&bench, "d.bin --grid seed=1,2,3 --grid l2=1e-3 --epochs 2 --folds 2");
+    assert_eq!((&seeds["runs"], seeds["ranking"][0]["runs"].list().len()), (&6.into(), 6));
 }
 
 #[test]
@@ -149,7 +131,6 @@ fn threads_do_not_change_a_digit() {
     assert_eq!(run("1"), run("3"));
 }
 
-/// Waits until a sweep that stores each step has done some.
 fn wait(bench: &Bench, folder: &str, epochs: u64) {
     let path = bench.path(folder).join("checkpoint.safetensors");
     wait_until("a step is stored", || {
@@ -162,27 +143,16 @@ fn wait(bench: &Bench, folder: &str, epochs: u64) {
 #[ignore = "full"]
 fn interrupted_and_killed_sweeps_resume_to_the_same_bytes() {
     let bench = bench();
-    let grid = [
-        "d.bin",
-        "--grid",
-        "l2=0,1e-3",
-        "--grid",
-        "learning-rate=1,3",
-        "--epochs",
-        "400",
-        "--backend",
-        "cpu",
-    ];
-    let args = |out| [&["sweep"], &grid[..], &["--out", out, "--checkpoint-every", "0"]].concat();
-    let (code, _, err) = bench.run(&args("whole"), "");
-    assert_eq!((code, err.as_str()), (0, ""));
+    let grid = "sweep d.bin --grid l2=0,1e-3 --grid learning-rate=1,3 --epochs 400 --backend cpu";
+    let args = |out| [&grid.words()[..], &["--out", out, "--checkpoint-every", "0"]].concat();
+    bench.ok(&args("whole"));
 
     let mut child = bench.spawn(&args("killed"));
     wait(&bench, "killed", 60);
     child.kill().unwrap();
     assert_eq!(child.wait().unwrap().code(), None, "ended before it was killed");
     assert!(!bench.path("killed/runs.csv").exists());
-    let report = sweep(&bench, &["--resume", "killed"]);
+    let report = sweep(&bench, "--resume killed");
     assert_eq!(report["interrupted"], false);
     assert_eq!(bench.bytes("killed/runs.csv"), bench.bytes("whole/runs.csv"));
 
@@ -197,9 +167,9 @@ fn interrupted_and_killed_sweeps_resume_to_the_same_bytes() {
     assert!(out.contains("of 8,000 epochs of all runs: not final") && out.contains("held-out"), "{out}");
     let table = out.find("so far, not final (interrupted after").unwrap();
     assert!(table < out.find("rank").unwrap(), "{out}");
-    let svg = String::from_utf8(bench.bytes("stopped/sweep.svg")).unwrap();
+    let svg = bench.text("stopped/sweep.svg");
     assert!(svg.contains("Not final (") && svg.contains("of 8,000 epochs): held-out"), "{svg}");
-    let report = sweep(&bench, &["--resume", "stopped", "--best", "b.json"]);
+    let report = sweep(&bench, "--resume stopped --best b.json");
     assert_eq!(report["interrupted"], false);
     assert_eq!(bench.bytes("stopped/runs.csv"), bench.bytes("whole/runs.csv"));
     assert!(bench.path("b.json").exists());
@@ -210,23 +180,22 @@ fn interrupted_and_killed_sweeps_resume_to_the_same_bytes() {
 #[ignore = "full"]
 fn resumed_sweeps_write_the_requested_files() {
     let bench = bench();
-    let grid =
-        ["d.bin", "--grid", "l2=0,1e-3", "--epochs", "600", "--backend", "cpu", "--checkpoint-every", "0"];
-    let killed = |flags: &[&str], folder: &str| {
-        let mut child = bench.spawn(&[&["sweep"], &grid[..], flags, &["--out", folder]].concat());
+    let grid = "d.bin --grid l2=0,1e-3 --epochs 600 --backend cpu --checkpoint-every 0";
+    let killed = |flags: &str, folder: &str| {
+        let mut child = bench.spawn(("sweep", (grid, (flags, &["--out", folder]))));
         wait(&bench, folder, 60);
         child.kill().unwrap();
         assert_eq!(child.wait().unwrap().code(), None, "ended before it was killed");
     };
-    killed(&["--best", "rbk", "--csv", "r.csv", "--svg", "r.svg"], "rk");
+    killed("--best rbk --csv r.csv --svg r.svg", "rk");
     // An interrupted sweep writes its table, too, and overwrites its own.
     bench.write("r.csv", "rank,so far\n");
     // Files that another run has written in the meantime are kept.
     bench.write("rbk/run.json", "{}");
-    refuse(&bench, &["--resume", "rk", "-q"], 2, "rbk: exists and is not empty");
+    refuse(&bench, "--resume rk -q", 2, "rbk: exists and is not empty");
     std::fs::remove_file(bench.path("rbk/run.json")).unwrap();
-    let report = sweep(&bench, &["-q", "--resume", "rk"]);
-    assert_eq!(report["best"]["path"].as_str().unwrap(), bench.path("rbk").to_str().unwrap());
+    let report = sweep(&bench, "-q --resume rk");
+    assert_eq!(report["best"]["path"].str(), bench.path("rbk").to_str().unwrap());
     assert_eq!(bench.names("rbk"), ["params.json", "tables.h", "tables.hpp", "tables.rs"]);
     assert_eq!(
         (bench.bytes("r.csv"), bench.bytes("r.svg")),
@@ -235,14 +204,14 @@ fn resumed_sweeps_write_the_requested_files() {
 
     // Shown again, it writes only requested files.
     bench.write("rbk/params.json", "mine");
-    assert!(sweep(&bench, &["-q", "--resume", "rk"])["best"].is_null());
+    assert!(sweep(&bench, "-q --resume rk")["best"].is_null());
     assert_eq!(bench.bytes("rbk/params.json"), b"mine");
-    sweep(&bench, &["-q", "--resume", "rk", "--best", "rbk"]);
+    sweep(&bench, "-q --resume rk --best rbk");
     assert_ne!(bench.bytes("rbk/params.json"), b"mine");
 
     // A flag overrides the record.
-    killed(&["--best", "first.json"], "ro");
-    sweep(&bench, &["-q", "--resume", "ro", "--best", "second.json"]);
+    killed("--best first.json", "ro");
+    sweep(&bench, "-q --resume ro --best second.json");
     assert!(bench.path("second.json").exists() && !bench.path("first.json").exists());
 }
 
@@ -250,37 +219,28 @@ fn resumed_sweeps_write_the_requested_files() {
 fn does_not_overwrite_files() {
     let bench = bench();
     bench.write("old.json", "old");
-    let grid = ["d.bin", "--grid", "l2=1e-4,1e-3", "--epochs", "3", "--folds", "2"];
+    let grid = "d.bin --grid l2=1e-4,1e-3 --epochs 3 --folds 2";
     for flag in ["--best", "--csv", "--svg"] {
-        refuse(
-            &bench,
-            &[&grid[..], &[flag, "old.json", "--out", "o"]].concat(),
-            2,
-            "old.json: exists; use --force",
-        );
+        refuse(&bench, (grid, &[flag, "old.json", "--out", "o"]), 2, "old.json: exists; use --force");
         assert!(!bench.path("o").exists());
         if flag != "--best" {
-            refuse(
-                &bench,
-                &["d.bin", "--scale", "1:2:3", flag, "old.json"],
-                2,
-                "old.json: exists; use --force",
-            );
+            let why = "old.json: exists; use --force";
+            refuse(&bench, &["d.bin", "--scale", "1:2:3", flag, "old.json"], 2, why);
         }
     }
     std::fs::create_dir(bench.path("r")).unwrap();
     bench.write("r/params.json", "old");
-    refuse(&bench, &[&grid[..], &["--best", "r", "--out", "o"]].concat(), 2, "r: exists and is not empty");
+    refuse(&bench, (grid, "--best r --out o"), 2, "r: exists and is not empty");
     assert!(!bench.path("o").exists());
     assert_eq!(bench.bytes("old.json"), b"old");
 
-    sweep(&bench, &[&grid[..], &["--out", "o"]].concat());
-    refuse(&bench, &["--resume", "o", "--csv", "old.json"], 2, "old.json: exists; use --force");
-    sweep(&bench, &["--resume", "o", "--csv", "o/runs.csv"]);
+    sweep(&bench, (grid, "--out o"));
+    refuse(&bench, "--resume o --csv old.json", 2, "old.json: exists; use --force");
+    sweep(&bench, "--resume o --csv o/runs.csv");
     assert_eq!(bench.bytes("old.json"), b"old");
-    sweep(&bench, &[&grid[..], &["--best", "old.json", "--force"]].concat());
+    sweep(&bench, (grid, "--best old.json --force"));
     assert_ne!(bench.bytes("old.json"), b"old");
-    sweep(&bench, &["d.bin", "--scale", "1:2:3", "--csv", "old.json", "--force"]);
+    sweep(&bench, "d.bin --scale 1:2:3 --csv old.json --force");
     assert!(bench.bytes("old.json").starts_with(b"k,k_e,loss"));
 }
 
@@ -304,130 +264,103 @@ fn sources_blends_and_losses_are_varied() {
     let source =
         |path: &str, positions| SourceRecord { path: path.to_string(), positions, ..SourceRecord::default() };
     writer.finish(vec![source("noise.pgn", 1000), source("games/good.pgn", 2000)], []).unwrap();
-    let args = [
-        "d.bin",
-        "--grid",
-        "blend=0,0.5",
-        "--grid",
-        "source:noise=0,1",
-        "--grid",
-        "loss=squared,cross-entropy",
-        "--grid",
-        "learning-rate=5",
-        "--epochs",
-        "5",
-        "--k",
-        "0.8",
-    ];
-    let report = sweep(&bench, &args);
-    assert_eq!((&report["judged_by"], report["ranking"].as_array().unwrap().len()), (&"squared".into(), 8));
+    let args = "d.bin --grid blend=0,0.5 --grid source:noise=0,1 --grid loss=squared,cross-entropy --grid learning-rate=5 --epochs 5 --k 0.8";
+    let report = sweep(&bench, args);
+    assert_eq!((&report["judged_by"], report["ranking"].list().len()), (&"squared".into(), 8));
     assert!(number(&report["blend_k"]) > 0.1);
     let kinds: std::collections::HashSet<String> =
-        report["ranking"].as_array().unwrap().iter().map(|entry| entry["loss_kind"].to_string()).collect();
+        report["ranking"].list().iter().map(|entry| entry["loss_kind"].to_string()).collect();
     assert_eq!(kinds.len(), 2);
-    for entry in report["ranking"].as_array().unwrap() {
+    for entry in report["ranking"].list() {
         let same = entry["loss_kind"] == "squared" && entry["settings"]["blend"] == 0.0;
         assert_eq!(same, entry["held_out"]["mean"] == entry["own_held_out"], "{entry}");
     }
-    let judged = sweep(&bench, &[&args[..], &["--judge", "cross-entropy"]].concat());
+    let judged = sweep(&bench, (args, "--judge cross-entropy"));
     assert!(
         number(&judged["ranking"][0]["held_out"]["mean"])
             > 2.0 * number(&report["ranking"][0]["held_out"]["mean"])
     );
-    refuse(&bench, &["d.bin", "--grid", "source:pgn=1,2"], 2, "2 sources have this");
-    refuse(
-        &bench,
-        &["d.bin", "--grid", "source:3=1,2"],
-        2,
-        "no source has this name; sources: 1 = noise.pgn, 2 = games/good.pgn",
-    );
-    refuse(
-        &bench,
-        &["d.bin", "--grid", "source:1=0", "--grid", "source:2=0,1", "--k", "1"],
-        2,
-        "no position to train on",
-    );
-    refuse(&bench, &["d.bin", "--grid", "blend=0.5", "--blend-k", "-1"], 2, "positive");
+    refuse(&bench, "d.bin --grid source:pgn=1,2", 2, "2 sources have this");
+    let why = "no source has this name; sources: 1 = noise.pgn, 2 = games/good.pgn";
+    refuse(&bench, "d.bin --grid source:3=1,2", 2, why);
+    refuse(&bench, "d.bin --grid source:1=0 --grid source:2=0,1 --k 1", 2, "no position to train on");
+    refuse(&bench, "d.bin --grid blend=0.5 --blend-k -1", 2, "positive");
 }
 
 #[test]
 fn reports_bad_input_in_one_line() {
     let bench = bench();
-    let cases: [(&[&str], &str); 42] = [
-        (&["d.bin"], "needs --scale, --grid"),
-        (&["d.bin", "--scale", "0.2:3:0"], "0 values"),
-        (&["d.bin", "--scale", ""], "empty"),
-        (&["d.bin", "--scale", "0:3:5"], "positive"),
-        (&["d.bin", "--scale", "2:1:5"], "goes down from 2 to 1"),
-        (&["d.bin", "--scale", "2:1:5:log"], "goes down from 2 to 1"),
-        (&["d.bin", "--scale", "-1:3:5"], "positive"),
-        (&["d.bin", "--scale", "nan"], "not a finite number"),
-        (&["d.bin", "--scale", "1:inf:5"], "not a finite number"),
-        (&["d.bin", "--scale", "1:2:200000"], "--yes"),
-        (&["d.bin", "--scale", "1:2:3", "--k-base", "2"], "10 or e"),
-        (&["d.bin", "--scale", "1:2:3", "--folds", "5"], "--folds needs --grid"),
-        (&["d.bin", "--scale", "1:2:3", "--k", "1"], "needs --grid"),
-        (&["d.bin", "--scale", "1:2:3", "--svg", "no/such/folder.svg"], "its folder does not exist"),
-        (&["d.bin", "--grid", "l2"], "KEY=VALUES"),
-        (&["d.bin", "--grid", "l2="], "empty"),
-        (&["d.bin", "--grid", "l2=0:1:0"], "0 values"),
-        (&["d.bin", "--grid", "l2=-1"], "must be 0 or a positive number"),
-        (&["d.bin", "--grid", "l2=nan"], "not a finite number"),
-        (&["d.bin", "--grid", "l2=0,0"], "twice"),
-        (&["d.bin", "--grid", "l2=0", "--grid", "l2=1"], "given twice"),
-        (&["d.bin", "--grid", "rate=1"], "unknown key 'rate'"),
-        (&["d.bin", "--grid", "damping=1"], "unknown key"),
-        (&["d.bin", "--grid", "learning-rate=0:1:3"], "must be a positive number"),
-        (&["d.bin", "--grid", "loss=absolute"], "expected squared"),
-        (&["d.bin", "--grid", "loss=squared", "--loss", "squared"], "one of them"),
-        (&["d.bin", "--grid", "seed=1,2", "--seed", "1"], "one of them"),
-        (&["d.bin", "--grid", "k=1", "--k", "1"], "one of them"),
-        (&["d.bin", "--grid", "k=0:1:3"], "must be a positive number"),
-        (&["d.bin", "--grid", "blend=0.5"], "no search scores"),
-        (&["d.bin", "--grid", "blend=2"], "from 0 to 1"),
-        (&["d.bin", "--grid", "l2=0", "--blend-k", "1"], "--blend-k: needs --grid blend"),
-        (&["d.bin", "--grid", "source:x=1"], "does not know its sources"),
-        (&["d.bin", "--grid", "l2=0", "--folds", "1"], "at least 2"),
-        (&["d.bin", "--grid", "l2=0", "--folds", "201"], "201 folds: more than the 200 games"),
-        (&["d.bin", "--grid", "l2=0", "--epochs", "0"], "epochs"),
-        (&["d.bin", "--grid", "l2=0:1:200", "--grid", "k=1:2:200"], "200,000 runs; confirm with --yes"),
-        (&["d.bin", "--grid", "l2=0:1:9999", "--grid", "k=1:2:9999", "--yes"], "at most 10,000,000"),
-        (&["d.bin", "--grid", "beta1=0.9", "--optimizer", "gauss-newton"], "does not know it"),
-        (&["d.bin", "--grid", "loss=power:1.5", "--optimizer", "gauss-newton"], "smooth"),
-        (&["d.bin", "--grid", "l2=0", "--optimizer", "pso"], "expected adam or gauss-newton"),
-        (
-            &["d.bin", "--grid", "l2=0", "--optimizer", "gauss-newton", "--schedule", "linear"],
-            "--schedule only applies to adam",
-        ),
+    let cases = [
+        ("", "needs --scale, --grid"),
+        ("--scale 0.2:3:0", "0 values"),
+        ("--scale=", "empty"),
+        ("--scale 0:3:5", "positive"),
+        ("--scale 2:1:5", "goes down from 2 to 1"),
+        ("--scale 2:1:5:log", "goes down from 2 to 1"),
+        ("--scale -1:3:5", "positive"),
+        ("--scale nan", "not a finite number"),
+        ("--scale 1:inf:5", "not a finite number"),
+        ("--scale 1:2:200000", "--yes"),
+        ("--scale 1:2:3 --k-base 2", "10 or e"),
+        ("--scale 1:2:3 --folds 5", "--folds needs --grid"),
+        ("--scale 1:2:3 --k 1", "needs --grid"),
+        ("--scale 1:2:3 --svg no/such/folder.svg", "its folder does not exist"),
+        ("--grid l2", "KEY=VALUES"),
+        ("--grid l2=", "empty"),
+        ("--grid l2=0:1:0", "0 values"),
+        ("--grid l2=-1", "must be 0 or a positive number"),
+        ("--grid l2=nan", "not a finite number"),
+        ("--grid l2=0,0", "twice"),
+        ("--grid l2=0 --grid l2=1", "given twice"),
+        ("--grid rate=1", "unknown key 'rate'"),
+        ("--grid damping=1", "unknown key"),
+        ("--grid learning-rate=0:1:3", "must be a positive number"),
+        ("--grid loss=absolute", "expected squared"),
+        ("--grid loss=squared --loss squared", "one of them"),
+        ("--grid seed=1,2 --seed 1", "one of them"),
+        ("--grid k=1 --k 1", "one of them"),
+        ("--grid k=0:1:3", "must be a positive number"),
+        ("--grid blend=0.5", "no search scores"),
+        ("--grid blend=2", "from 0 to 1"),
+        ("--grid l2=0 --blend-k 1", "--blend-k: needs --grid blend"),
+        ("--grid source:x=1", "does not know its sources"),
+        ("--grid l2=0 --folds 1", "at least 2"),
+        ("--grid l2=0 --folds 201", "201 folds: more than the 200 games"),
+        ("--grid l2=0 --epochs 0", "epochs"),
+        ("--grid l2=0:1:200 --grid k=1:2:200", "200,000 runs; confirm with --yes"),
+        ("--grid l2=0:1:9999 --grid k=1:2:9999 --yes", "at most 10,000,000"),
+        ("--grid beta1=0.9 --optimizer gauss-newton", "does not know it"),
+        ("--grid loss=power:1.5 --optimizer gauss-newton", "smooth"),
+        ("--grid l2=0 --optimizer pso", "expected adam or gauss-newton"),
+        ("--grid l2=0 --optimizer gauss-newton --schedule linear", "--schedule only applies to adam"),
     ];
     for (args, text) in cases {
-        let best: &[&str] = if args.contains(&"--grid") { &["--best", "none"] } else { &[] };
-        refuse(&bench, &[args, best].concat(), 2, text);
-        assert!(!bench.path("none").exists(), "{args:?} left a folder");
+        let best = if args.contains("--grid") { "--best none" } else { "" };
+        refuse(&bench, ("d.bin", (args, best)), 2, text);
+        assert!(!bench.path("none").exists(), "{args} left a folder");
     }
-    refuse(&bench, &["none.bin", "--grid", "l2=0"], 1, "none.bin");
-    refuse(&bench, &["--resume", "nowhere"], 1, "is not the folder of a sweep");
-    bench.tune(&["d.bin", "--out", "r", "--epochs", "1"]);
-    refuse(&bench, &["--resume", "r"], 1, "it has no sweep.json");
-    refuse(&bench, &["d.bin", "--grid", "l2=0", "--out", "r"], 2, "not empty");
-    sweep(&bench, &["d.bin", "--grid", "l2=0", "--epochs", "2", "--folds", "2", "--out", "s"]);
+    refuse(&bench, "none.bin --grid l2=0", 1, "none.bin");
+    refuse(&bench, "--resume nowhere", 1, "is not the folder of a sweep");
+    bench.tune("d.bin --out r --epochs 1");
+    refuse(&bench, "--resume r", 1, "it has no sweep.json");
+    refuse(&bench, "d.bin --grid l2=0 --out r", 2, "not empty");
+    sweep(&bench, "d.bin --grid l2=0 --epochs 2 --folds 2 --out s");
     let whole = bench.bytes("s/checkpoint.safetensors");
     bench.write("s/checkpoint.safetensors", &whole[..whole.len() / 2]);
-    refuse(&bench, &["--resume", "s"], 1, "not a checkpoint, or damaged");
+    refuse(&bench, "--resume s", 1, "not a checkpoint, or damaged");
     bench.write("s/checkpoint.safetensors", whole);
     bench.dataset("d.bin", FeatureKind::Pst, 2000, 8);
-    refuse(&bench, &["--resume", "s"], 1, "is not the dataset that the sweep started with");
+    refuse(&bench, "--resume s", 1, "is not the dataset that the sweep started with");
 }
 
 #[test]
 fn gauss_newton_runs_stop_when_converged_and_report_epochs() {
     let bench = Bench::with_positions(3000, 5);
-    let args =
-        ["d.bin", "--optimizer", "gauss-newton", "--grid", "l2=1e-3,1e-2", "--folds", "3", "--out", "s"];
-    let report = sweep(&bench, &args);
+    let args = "d.bin --optimizer gauss-newton --grid l2=1e-3,1e-2 --folds 3 --out s";
+    let report = sweep(&bench, args);
     let (done, planned) = (number(&report["epochs"]), number(&report["epochs_planned"]));
     assert_eq!(planned, 300.0, "{report}");
     assert!(done > 6.0 && done < 0.5 * planned, "{report}");
-    let again = sweep(&bench, &["--resume", "s"]);
+    let again = sweep(&bench, "--resume s");
     assert_eq!(again["epochs"], report["epochs"], "a finished sweep is shown again");
 }

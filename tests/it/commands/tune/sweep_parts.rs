@@ -1,13 +1,12 @@
 //! `sweep --part` and `--merge`: separately computed parts give the same bytes as the whole.
 
-use crate::common::program::Bench;
+use crate::common::prelude::*;
 
 /// Two seeds with 130 runs each: four portions.
-const GRID: [&str; 9] =
-    ["sweep", "d.bin", "--grid", "l2=0:1e-3:26", "--grid", "seed=1,2", "--epochs", "2", "--backend"];
+const GRID: &str = "sweep d.bin --grid l2=0:1e-3:26 --grid seed=1,2 --epochs 2 --backend";
 
 fn sweep(bench: &Bench, more: &[&str]) -> (i32, String, String) {
-    bench.run(&[&GRID[..], &["cpu"], more].concat(), "")
+    bench.run((GRID, ("cpu", more)))
 }
 
 #[test]
@@ -25,16 +24,15 @@ fn merged_parts_are_the_whole() {
     let [csv, svg, best] = files("merged");
     let merge = ["sweep", "--merge", "part2", "part3", "part1"];
     let write = ["--csv", &csv, "--svg", &svg, "--best", &best, "--out", "merged", "--backend", "cpu"];
-    let (code, told, error) = bench.run(&[&merge[..], &write].concat(), "");
-    assert_eq!(code, 0, "{told}{error}");
+    bench.done((&merge, &write));
     for (whole, merged) in files("whole").iter().zip(files("merged")) {
         assert!(bench.bytes(whole) == bench.bytes(&merged), "{whole}");
     }
     assert!(bench.bytes("whole/runs.csv") == bench.bytes("merged/runs.csv"));
     assert!(bench.path("merged/report.html").exists());
     // A merged sweep can be used like any other.
-    assert_eq!(bench.run(&["sweep", "--resume", "merged"], "").0, 0);
-    let alone = bench.told(&["sweep", "--merge", "part1", "part2", "part3", "--json"]);
+    assert_eq!(bench.run("sweep --resume merged").0, 0);
+    let alone = bench.told("sweep --merge part1 part2 part3 --json");
     assert_eq!(alone["runs"], 260);
 }
 
@@ -65,11 +63,10 @@ fn rejects_incomplete_parts() {
         (&["a", "missing"], 1, "missing: there is no such folder"),
     ] {
         let args = [&["sweep", "--merge"], folders, &["--out", "merged"]].concat();
-        let (got, _, told) = bench.run(&args, "");
+        let (got, _, told) = bench.run(&args);
         assert!(got == code && told.contains(words) && told.lines().count() == 1, "{got} {told}");
         assert!(!bench.path("merged").exists());
     }
     std::fs::remove_file(bench.path("again/checkpoint.safetensors")).unwrap();
-    let (code, _, told) = bench.run(&["sweep", "--merge", "again"], "");
-    assert!(code == 1 && told.contains("again: has not begun yet"), "{told}");
+    bench.fails_with("sweep --merge again", 1, "again: has not begun yet");
 }

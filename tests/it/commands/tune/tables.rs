@@ -1,28 +1,25 @@
 //! The written tables compile, and contain the rounded values of params.json.
 
-use crate::common::program::Bench;
-use gputexel::model::FeatureKind;
-use serde_json::Value;
+use crate::common::prelude::*;
 
 /// Returns the expected output of each program, a line for each table and square: group, index, mg, eg.
 fn wanted(file: &Value) -> String {
     let mut text = String::new();
     let mut last = (String::new(), 0);
-    for record in file["parameters"].as_array().unwrap() {
-        let group = record["group"].as_str().unwrap();
+    for record in file["parameters"].list() {
+        let group = record["group"].str();
         let index = if last.0 == group { last.1 + 1 } else { 0 };
-        let value = |phase: &str| record[phase].as_f64().unwrap().round() as i64;
+        let value = |phase: &str| record[phase].f64().round() as i64;
         text += &format!("{group} {index} {} {}\n", value("mg"), value("eg"));
         last = (group.to_string(), index);
     }
     text
 }
 
-/// Returns groups and their lengths.
 fn groups(file: &Value) -> Vec<(String, usize)> {
     let mut groups: Vec<(String, usize)> = Vec::new();
-    for record in file["parameters"].as_array().unwrap() {
-        let group = record["group"].as_str().unwrap();
+    for record in file["parameters"].list() {
+        let group = record["group"].str();
         match groups.last_mut() {
             Some((name, count)) if name == group => *count += 1,
             _ => groups.push((group.to_string(), 1)),
@@ -35,7 +32,7 @@ fn check(kind: FeatureKind) {
     let bench = Bench::new();
     bench.dataset("d.bin", kind, 3000, 31);
     // Steps that stay within 16 bits, in which engines pack their scores.
-    bench.tune(&["d.bin", "--out", "r", "--learning-rate", "10", "--epochs", "60", "--k", "0.8"]);
+    bench.tune("d.bin --out r --learning-rate 10 --epochs 60 --k 0.8");
     let file = bench.json("r/params.json");
     let wanted = wanted(&file);
     assert_eq!(wanted.contains('-'), kind != FeatureKind::Material, "negative values are the difficult ones");

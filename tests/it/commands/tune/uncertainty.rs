@@ -1,20 +1,18 @@
 //! Standard errors and bootstraps as reported by `gputexel tune`.
 
 use crate::common::games::games;
-use crate::common::program::Bench;
-use gputexel::model::FeatureKind;
+use crate::common::prelude::*;
 
 #[test]
 fn errors_without_meaning_are_not_given() {
     let bench = Bench::new();
     games(&bench.path("d.bin"), FeatureKind::Pst, 500, 8, 1, 77);
     // Far from any minimum: all scores saturate, and almost no position has curvature.
-    let flags = ["tune", "d.bin", "--l2=0", "--out", "r", "--backend", "cpu", "--k-e", "60", "--errors"];
-    let (code, out, err) = bench.run(&[&flags[..], &["--optimizer", "adam", "--epochs", "1"]].concat(), "");
-    assert_eq!((code, err.as_str()), (0, ""));
+    let flags = "tune d.bin --l2=0 --out r --backend cpu --k-e 60 --errors";
+    let out = bench.ok((flags, "--optimizer adam --epochs 1"));
     assert!(out.contains("not determined (beyond 10,000 centipawns)"), "{out}");
     let file = bench.json("r/params.json");
-    let list = file["parameters"].as_array().unwrap();
+    let list = file["parameters"].list();
     let errors = || list.iter().flat_map(|p| [p["errors"]["mg"].as_f64(), p["errors"]["eg"].as_f64()]);
     assert!(errors().flatten().all(|error| error <= 10_000.0));
     assert!(errors().filter(Option::is_none).count() > 64, "{out}");
@@ -25,10 +23,10 @@ fn errors_without_meaning_are_not_given() {
 fn prints_errors() {
     let bench = Bench::new();
     games(&bench.path("d.bin"), FeatureKind::Pst, 500, 8, 1, 77);
-    let flags = ["d.bin", "--l2", "1e-3", "--holdout", "0.2", "--bootstrap", "40"];
-    let report = bench.tune(&[&["--out", "r", "--threads", "1"], &flags[..]].concat());
+    let flags = "d.bin --l2 1e-3 --holdout 0.2 --bootstrap 40";
+    let report = bench.tune(("--out r --threads 1", flags));
     let uncertainty = &report["uncertainty"];
-    let clusters = uncertainty["clusters"].as_u64().unwrap();
+    let clusters = uncertainty["clusters"].u64();
     assert!((350..450).contains(&clusters), "{uncertainty}");
     assert_eq!(uncertainty["clustered_by"], "game");
     assert_eq!(
@@ -38,43 +36,42 @@ fn prints_errors() {
     let file = bench.json("r/params.json");
     assert_eq!(file["uncertainty"]["clusters"], clusters);
     let record = |name: &str| {
-        let list = file["parameters"].as_array().unwrap();
+        let list = file["parameters"].list();
         list.iter().find(|record| record["name"] == name).unwrap().clone()
     };
     let pawn = record("pawn_e4");
-    let (error, spread) = (pawn["errors"]["mg"].as_f64().unwrap(), &pawn["bootstrap"]["mg"]);
-    assert!((0.5..2.0).contains(&(spread["error"].as_f64().unwrap() / error)), "{pawn}");
-    let value = pawn["mg"].as_f64().unwrap();
-    assert!(spread["low"].as_f64().unwrap() < value && value < spread["high"].as_f64().unwrap(), "{pawn}");
+    let (error, spread) = (pawn["errors"]["mg"].f64(), &pawn["bootstrap"]["mg"]);
+    assert!((0.5..2.0).contains(&(spread["error"].f64() / error)), "{pawn}");
+    let value = pawn["mg"].f64();
+    assert!(spread["low"].f64() < value && value < spread["high"].f64(), "{pawn}");
     let none = record("pawn_a1");
     assert!(none["errors"]["mg"].is_null() && none["bootstrap"]["eg"].is_null(), "{none}");
     assert!(none["errors"].as_object().unwrap().contains_key("mg"));
     // The same bytes with other numbers of threads; a file with errors can be used as a prior.
-    bench.tune(&[&["--out", "s", "--threads", "3"], &flags[..]].concat());
+    bench.tune(("--out s --threads 3", flags));
     assert!(bench.bytes("r/params.json") == bench.bytes("s/params.json"));
-    let again = bench.tune(&["d.bin", "--out", "t", "--prior", "r/params.json"]);
-    assert!(again["uncertainty"].is_null());
-    assert!(bench.json("t/params.json")["uncertainty"].is_null());
+    let again = bench.tune("d.bin --out t --prior r/params.json");
+    assert!(again["uncertainty"].is_null() && bench.json("t/params.json")["uncertainty"].is_null());
 
     // As text; Adam after five epochs is reported as not converged.
-    let adam = ["d.bin", "--optimizer", "adam", "--epochs", "5", "--batches", "2", "--errors"];
-    let (code, out, err) = bench.run(&[&["tune", "--out", "a", "--backend", "cpu"], &adam[..]].concat(), "");
-    assert_eq!((code, err.as_str()), (0, ""));
-    for part in [
-        "clustered by 500 games",
-        "middlegame",
-        "largest ",
-        "differ by more than 2 standard errors",
-        "errors from the optimum",
-    ] {
-        assert!(out.contains(part), "{part}: {out}");
-    }
+    let adam = "d.bin --optimizer adam --epochs 5 --batches 2 --errors";
+    let out = bench.ok(("tune --out a --backend cpu", adam));
+    assert_has(
+        &out,
+        [
+            "clustered by 500 games",
+            "middlegame",
+            "largest ",
+            "differ by more than 2 standard errors",
+            "errors from the optimum",
+        ],
+    );
     assert!(!out.contains("bootstrap"));
 
     // A basis has errors by coordinate as well.
-    bench.tune(&["d.bin", "--out", "b", "--basis", "tied", "--errors"]);
+    bench.tune("d.bin --out b --basis tied --errors");
     let z = bench.json("b/z.json");
-    let coordinates = z["coordinates"].as_array().unwrap();
+    let coordinates = z["coordinates"].list();
     assert!(coordinates.iter().any(|c| c["uncertainty"]["error"].as_f64().is_some_and(|error| error > 0.0)));
     assert!(coordinates.iter().any(|c| c["uncertainty"]["standing"] == "unsupported"));
 }
@@ -95,8 +92,7 @@ fn rejects_unanswerable_requests() {
         (&["--errors"][..], "8 games are too few"),
     ] {
         let all = [&["tune", "d.bin", "--out", "r", "--backend", "cpu"], flags].concat();
-        let err = bench.fails(&all, 2);
-        assert!(err.contains(message), "{err}");
+        bench.fails_with(&all, 2, message);
         assert!(!bench.path("r").exists(), "{flags:?} left a folder");
     }
 }

@@ -1,20 +1,11 @@
 //! The search from outside: mates, draws, and whether it plays better than a one-ply search.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
-use gputexel::chess::PhaseSettings;
+use crate::common::prelude::*;
 use gputexel::chess::evaluation::Evaluation as _;
-use gputexel::engine::{Chosen, Engine, Iteration, Limits, Score};
-use gputexel::model::{FeatureKind, FeatureSet, Prior, TableEvaluation};
+use gputexel::engine::{Chosen, Iteration, Limits};
 use rand::prelude::*;
-use rand_xoshiro::Xoshiro256PlusPlus;
-use shakmaty::fen::Fen;
-use shakmaty::zobrist::Zobrist64;
-use shakmaty::{
-    Board, CastlingMode, Chess, Color, EnPassantMode, Move, Position, Role, Setup, Square, uci::UciMove,
-};
+use shakmaty::{Move, Setup};
 
-/// Returns approximate piece-square tables.
 fn evaluation() -> TableEvaluation {
     let set = FeatureSet::new(FeatureKind::Pst, PhaseSettings::default());
     let mut theta = Prior::default().theta(&set).unwrap();

@@ -1,18 +1,13 @@
 //! The quiescence search against a plain minimax without windows, cutoffs or incremental sums.
 
-use std::io::Read as _;
-
 use crate::common::position;
-use crate::common::program::shared;
-use gputexel::chess::PhaseSettings;
+use crate::common::prelude::*;
 use gputexel::chess::evaluation::{Evaluation as _, MATE_CP};
 use gputexel::chess::quiescence::{LineEnd, NodeLimit, Quiescence, Resolved};
-use gputexel::model::{FeatureKind, FeatureRow, FeatureSet, Prior, TableEvaluation};
 use rand::prelude::*;
-use rand_xoshiro::Xoshiro256PlusPlus;
-use shakmaty::{CastlingMode, Chess, Move, Position, Role};
+use shakmaty::Move;
+use std::io::Read as _;
 
-/// A model and its values, scored from the features in real numbers.
 struct Model {
     set: FeatureSet,
     theta: Vec<f64>,
@@ -297,7 +292,6 @@ fn real_positions_match_a_plain_search() {
     }
 }
 
-/// Lines with known ends.
 #[test]
 fn known_lines_are_found() {
     let model = Model::material();
@@ -354,8 +348,7 @@ fn gives_up_search_explosions() {
     assert_eq!(search.score_stm(&position), fresh);
     // A limit that is just reached is sufficient.
     let nodes = search.nodes();
-    assert!(nodes > 1);
-    assert!(Quiescence::new(&evaluation).with_node_limit(nodes).score_stm(&position).is_ok());
+    assert!(nodes > 1 && Quiescence::new(&evaluation).with_node_limit(nodes).score_stm(&position).is_ok());
     let error = Quiescence::new(&evaluation).with_node_limit(nodes - 1).score_stm(&position);
     assert_eq!(error, Err(NodeLimit));
 }

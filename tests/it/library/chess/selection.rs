@@ -1,30 +1,19 @@
 //! Presets on public games, compared with a plain implementation: whole games in vectors, FEN strings as keys,
 //! without the program's own readers or rules.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
-use std::io::Read as _;
-use std::path::Path;
-use std::sync::atomic::AtomicBool;
-
-use crate::common::program::shared;
-use gputexel::chess::PhaseSettings;
+use crate::common::prelude::*;
 use gputexel::chess::sample::position_key;
-use gputexel::chess::selection::{Preset, Resolve, Selection};
-use gputexel::dataset::{self, Dataset};
-use gputexel::extraction::{ExtractSettings, Hooks, Progress, extract_with_leaves};
-use gputexel::model::{FeatureKind, FeatureSet};
-use shakmaty::fen::Fen;
-use shakmaty::san::SanPlus;
-use shakmaty::{Chess, EnPassantMode, Move, Position, Role};
+use gputexel::chess::selection::{Preset, Resolve};
+use gputexel::extraction::Progress;
+use shakmaty::Move;
+use std::io::Read as _;
 
-/// A game read by the plain implementation.
 struct Plain {
     result: f32,
     positions: Vec<Chess>,
     moves: Vec<Move>,
 }
 
-/// Reads the first games of a file.
 fn games(path: &Path, count: usize) -> Vec<Plain> {
     let mut text = String::new();
     let file = std::fs::File::open(path).unwrap();

@@ -1,12 +1,7 @@
 //! The CPU evaluator against the f64 reference, on every SIMD body of this processor.
 
 use crate::common;
-use crate::common::relative_difference;
-use gputexel::dataset::{Dataset, Layout, Split, poisson_weight};
-use gputexel::evaluator::cpu::{CpuEvaluator, InstructionSet};
-use gputexel::evaluator::{Evaluator, Population, Request};
-use gputexel::model::FeatureKind;
-use gputexel::objective::{self, LossKind, Objective};
+use crate::common::prelude::*;
 
 fn population(data: &Dataset, members: usize, whole: bool) -> Population {
     let set = &data.metadata().feature_set;
@@ -17,17 +12,14 @@ fn population(data: &Dataset, members: usize, whole: bool) -> Population {
     )
 }
 
-/// Largest difference relative to the largest expected magnitude.
 #[test]
 fn losses_gradients_and_matrices_agree_with_the_reference() {
-    let folder = tempfile::tempdir().unwrap();
     // Rows of `classical` have repeated features. `full` has a program, whose evaluators have tests of their own.
     for kind in [FeatureKind::Pst, FeatureKind::Material, FeatureKind::Classical] {
         let (mut worst_loss, mut worst_gradient, mut worst_matrix) = (0.0f64, 0.0f64, 0.0f64);
         for (positions, members) in [(1, 1), (1, 33), (511, 3), (512, 16), (513, 34), (1025, 65), (4000, 35)]
         {
-            let data =
-                common::random_dataset(&folder.path().join("d.bin"), kind, positions, positions as u64);
+            let data = common::random_dataset(&scratch(), kind, positions, positions as u64);
             let population = population(&data, members, false);
             let layout = Layout::whole(&data).unwrap();
             let losses = [LossKind::Squared, LossKind::CrossEntropy, LossKind::Power(2.5)];
@@ -74,9 +66,8 @@ fn losses_gradients_and_matrices_agree_with_the_reference() {
 
 #[test]
 fn scores_of_whole_numbers_are_exact() {
-    let folder = tempfile::tempdir().unwrap();
     for kind in [FeatureKind::Pst, FeatureKind::Material, FeatureKind::Classical] {
-        let data = common::random_dataset(&folder.path().join("d.bin"), kind, 3000, 3);
+        let data = common::random_dataset(&scratch(), kind, 3000, 3);
         let theta = common::random_theta(&data.metadata().feature_set, true, 1);
         let layout = Layout::whole(&data).unwrap();
         let rows = layout.rows();
@@ -256,8 +247,7 @@ fn members_weight_positions_as_specified() {
 
 #[test]
 fn part_without_weight_has_no_loss() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = common::random_dataset(&folder.path().join("d.bin"), FeatureKind::Pst, 400, 4);
+    let data = common::random_dataset(&scratch(), FeatureKind::Pst, 400, 4);
     // The second part is one game, which most bootstraps of 40 omit for some member.
     let layout = Layout::try_new(&data, 2, |n| usize::from(n < 10)).unwrap();
     let mut evaluator = CpuEvaluator::new(&layout);
@@ -285,8 +275,7 @@ fn part_without_weight_has_no_loss() {
 
 #[test]
 fn nonfinite_members_leave_others_unchanged() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = common::random_dataset(&folder.path().join("d.bin"), FeatureKind::Pst, 400, 4);
+    let data = common::random_dataset(&scratch(), FeatureKind::Pst, 400, 4);
     let layout = Layout::whole(&data).unwrap();
     for set in InstructionSet::available() {
         let mut evaluator = CpuEvaluator::with_instruction_set(&layout, set);
@@ -312,8 +301,7 @@ fn nonfinite_members_leave_others_unchanged() {
 #[test]
 #[ignore = "full"]
 fn threads_do_not_change_a_bit() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = common::random_dataset(&folder.path().join("d.bin"), FeatureKind::Pst, 60_000, 4);
+    let data = common::random_dataset(&scratch(), FeatureKind::Pst, 60_000, 4);
     let layout = Layout::whole(&data).unwrap();
     let mut evaluator = CpuEvaluator::new(&layout);
     let population = population(&data, 34, false);
@@ -342,8 +330,7 @@ fn threads_do_not_change_a_bit() {
 
 #[test]
 fn rejects_mistakes_and_propagates_nonfinite_numbers() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = common::random_dataset(&folder.path().join("d.bin"), FeatureKind::Material, 100, 4);
+    let data = common::random_dataset(&scratch(), FeatureKind::Material, 100, 4);
     let layout = Layout::whole(&data).unwrap();
     let mut evaluator = CpuEvaluator::new(&layout);
     let request = Request { parts: 0..1, loss: LossKind::Squared, gradients: true, curvature: false };
@@ -356,12 +343,10 @@ fn rejects_mistakes_and_propagates_nonfinite_numbers() {
     assert!(!got.losses[0].is_finite());
 }
 
-/// Every list of a population and every part of a request is checked before a kernel sees it.
 #[test]
 fn kernel_inputs_are_validated() {
-    let folder = tempfile::tempdir().unwrap();
     for kind in [FeatureKind::Material, FeatureKind::Pst] {
-        let data = common::random_dataset(&folder.path().join("d.bin"), kind, 100, 4);
+        let data = common::random_dataset(&scratch(), kind, 100, 4);
         let layout = Layout::try_new(&data, 2, |n| n / 50).unwrap();
         let size = 2 * layout.features();
         let request = Request { parts: 0..2, loss: LossKind::Squared, gradients: true, curvature: false };

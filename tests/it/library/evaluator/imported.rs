@@ -1,19 +1,11 @@
 //! Imported datasets with endgame scale factors, offsets and weights: the reference against the formula, and all fast
 //! evaluators against the reference.
 
-use std::fmt::Write as _;
-
 use crate::common::gpu::context;
-use crate::common::relative_difference;
+use crate::common::prelude::*;
 use crate::common::traces::{Made, PARAMETERS, imported, make, schema, text, theta};
-use gputexel::dataset::{Dataset, Layout};
-use gputexel::evaluator::cpu::{CpuEvaluator, InstructionSet};
-use gputexel::evaluator::gpu::GpuEvaluator;
-use gputexel::evaluator::{Evaluations, Evaluator, Population, Request};
-use gputexel::model::Parameterization;
-use gputexel::objective::{self, LossKind, Objective};
-use gputexel::optimizer::Space;
-use gputexel::tuning::{ExactProblem, Fit, SingleSteps, sandwich};
+use gputexel::tuning::sandwich;
+use std::fmt::Write as _;
 
 const LOSSES: [LossKind; 3] = [LossKind::Squared, LossKind::CrossEntropy, LossKind::Power(2.5)];
 
@@ -204,16 +196,7 @@ fn standard_errors_match_the_untapered_model() {
     let errors = |data: &Dataset, basis: &Parameterization| {
         let layout = Layout::whole(data).unwrap();
         let prior = basis.theta(&point);
-        let fit = Fit {
-            layout: &layout,
-            parts: 0..1,
-            parameterization: basis,
-            z: &point,
-            prior: &prior,
-            l2: 0.0,
-            penalties: &[],
-            objective,
-        };
+        let fit = fit_of(&layout, basis, &point, (&prior, 0.0), objective);
         sandwich(&fit).unwrap().z
     };
     let own = errors(&tapered, &Parameterization::identity(&point));

@@ -1,21 +1,7 @@
 //! The kernels of evaluations with a program against the f64 reference: every operator, sums of sides and of both,
 //! shared parameters, adjustments and factors, with every option of populations.
 
-use std::path::Path;
-
-use gputexel::chess::PhaseSettings;
-use gputexel::dataset::{
-    Dataset, DatasetWriter, ImportedPosition, Layout, Metadata, PositionLabels, poisson_weight,
-};
-use gputexel::evaluator::cpu::{CpuEvaluator, InstructionSet};
-use gputexel::evaluator::{Evaluator, Population, Request};
-use gputexel::model::program::{
-    Accumulator, Adjustment, CompiledProgram, Factor, FactorTarget, Input, Operator, Phase, Program, Term,
-};
-use gputexel::model::{Feature, FeatureSet, Imported, ImportedParameter};
-use gputexel::objective::{self, LossKind, Objective};
-use rand::{RngExt, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use crate::common::prelude::*;
 
 const FEATURES: u16 = 24;
 
@@ -161,7 +147,6 @@ fn one_member_is_exact_and_many_agree() {
     }
 }
 
-/// Part weights, blends, resamples and a shared θ: many members in lanes agree with each one alone.
 #[test]
 fn members_with_different_options_match_separate_runs() {
     let folder = tempfile::tempdir().unwrap();
@@ -221,7 +206,6 @@ fn members_with_different_options_match_separate_runs() {
     }
 }
 
-/// A number that is not finite in one member does not affect the others.
 #[test]
 fn nonfinite_members_do_not_affect_others() {
     let folder = tempfile::tempdir().unwrap();
@@ -233,8 +217,7 @@ fn nonfinite_members_do_not_affect_others() {
     let population = Population::new(usize::from(FEATURES), parameters, vec![0.8; 16]);
     let request = Request { parts: 0..1, loss: LossKind::Squared, gradients: true, curvature: false };
     let got = CpuEvaluator::new(&layout).evaluate(&population, &request).unwrap();
-    assert!(got.losses[0].is_nan());
-    assert!(got.losses[1..].iter().all(|loss| loss.is_finite()));
+    assert!(got.losses[0].is_nan() && got.losses[1..].iter().all(|loss| loss.is_finite()));
     let size = 2 * usize::from(FEATURES);
     assert!(got.gradients[size..].iter().all(|slope| slope.is_finite()));
 }

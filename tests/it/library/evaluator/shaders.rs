@@ -1,12 +1,10 @@
 //! Every shader parses and validates without a device and without optional features, and the structs that it shares
 //! with the host have the same memory layout.
 
-use std::mem::offset_of;
-
+use crate::common::prelude::*;
 use crate::common::programs::{FEATURES, program};
-use gputexel::evaluator::gpu::kernels::{Kernel, Segment, Shape, Transposition, Uniforms};
-use gputexel::evaluator::gpu::program::program_sources;
-use gputexel::model::program::CompiledProgram;
+use gputexel::evaluator::gpu::kernels::Transposition;
+use std::mem::offset_of;
 use wgpu::naga::front::wgsl;
 use wgpu::naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use wgpu::naga::{AddressSpace, Module, ShaderStage, TypeInner};

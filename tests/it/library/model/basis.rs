@@ -1,16 +1,10 @@
 //! Bases: their derivatives against the exact loss.
 
-use crate::common::random_dataset;
-use gputexel::dataset::Layout;
-use gputexel::evaluator::cpu::CpuEvaluator;
-use gputexel::evaluator::{Evaluator, Population, Request};
-use gputexel::model::{Basis, FeatureKind, Prior};
-use gputexel::objective::{self, LossKind, Objective};
+use crate::common::prelude::*;
 
 #[test]
 fn gradients_match_central_differences() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = random_dataset(&folder.path().join("d.bin"), FeatureKind::Pst, 600, 3);
+    let data = random_dataset(&scratch(), FeatureKind::Pst, 600, 3);
     let set = &data.metadata().feature_set;
     let prior = Prior::default().theta(set).unwrap();
     let objective = Objective { k: 0.8, loss: LossKind::Squared };

@@ -1,16 +1,9 @@
 //! Tests of the feature set `full`: rows by hand on small boards, with colors swapped, and the starting
 //! values.
 
-use std::collections::BTreeMap;
-
-use gputexel::chess::PhaseSettings;
-use gputexel::model::program::{CompiledProgram, Taper};
-use gputexel::model::{
-    FeatureKind, FeatureRow, FeatureSet, ParameterFile, PenaltyKind, Prior, full, penalties,
-};
+use crate::common::prelude::*;
+use gputexel::model::full;
 use rand::prelude::*;
-use rand_xoshiro::Xoshiro256PlusPlus;
-use shakmaty::{Board, Chess, Color, Position};
 
 fn set() -> FeatureSet {
     FeatureSet::new(FeatureKind::Full, PhaseSettings::default())
@@ -92,168 +85,58 @@ fn colors_swap() {
 }
 
 /// Boards with all of their entries of some groups in one sum.
-const BY_HAND: &[(&str, &str, &str, &str)] = &[
+const BY_HAND: &[&str] = &[
     // One attacker without a queen is not a danger; with a queen it is.
-    ("6k1/8/8/8/8/8/8/K4R2 w", "danger.black", "danger", ""),
-    ("6k1/8/8/8/8/8/8/K4R1Q w", "danger.black", "danger,danger_to_move", "danger 1|danger_to_move 1"),
-    ("6k1/8/8/8/8/8/8/K4R1Q w", "danger.white", "danger", ""),
-    ("6K1/8/8/8/8/8/8/k4r1q b", "danger.white", "danger,danger_to_move", "danger 1|danger_to_move 1"),
-    ("k4r1q/8/8/8/8/8/8/6K1 w", "danger.white", "danger,danger_to_move", "danger 1"),
+    "6k1/8/8/8/8/8/8/K4R2 w ~ danger.black ~ danger ~ ",
+    "6k1/8/8/8/8/8/8/K4R1Q w ~ danger.black ~ danger,danger_to_move ~ danger 1|danger_to_move 1",
+    "6k1/8/8/8/8/8/8/K4R1Q w ~ danger.white ~ danger ~ ",
+    "6K1/8/8/8/8/8/8/k4r1q b ~ danger.white ~ danger,danger_to_move ~ danger 1|danger_to_move 1",
+    "k4r1q/8/8/8/8/8/8/6K1 w ~ danger.white ~ danger,danger_to_move ~ danger 1",
     // The rook sees f7 and f8 (and f6 of the zone), the queen on h1 sees h7 and h8 (and h6).
-    (
-        "6k1/8/8/8/8/8/8/K4R1Q w",
-        "danger.black",
-        "danger_attacker,danger_attackers,danger_ring,danger_ring_twice,danger_escapes",
-        "danger_attacker_queen 1|danger_attacker_rook 1|danger_attackers_2 1|danger_escapes_1 1|danger_ring_4 1|danger_ring_twice_0 1",
-    ),
+    "6k1/8/8/8/8/8/8/K4R1Q w ~ danger.black ~ danger_attacker,danger_attackers,danger_ring,danger_ring_twice,danger_escapes ~ danger_attacker_queen 1|danger_attacker_rook 1|danger_attackers_2 1|danger_escapes_1 1|danger_ring_4 1|danger_ring_twice_0 1",
     // f8, f7, h7 and h8 next to the king; f6 and h6 in front of it.
-    ("6k1/8/8/8/8/8/8/K4R1Q w", "danger.black", "danger_weak", "danger_weak_6 1"),
-    ("6k1/8/8/8/8/8/8/K4R1Q w", "danger.black", "danger_no_queen,danger_pawn,danger_defender", ""),
-    (
-        "6k1/5n2/8/8/8/8/8/K4RR1 w",
-        "danger.black",
-        "danger_no_queen,danger_defender",
-        "danger_defender_knight 1|danger_no_queen 1",
-    ),
+    "6k1/8/8/8/8/8/8/K4R1Q w ~ danger.black ~ danger_weak ~ danger_weak_6 1",
+    "6k1/8/8/8/8/8/8/K4R1Q w ~ danger.black ~ danger_no_queen,danger_pawn,danger_defender ~ ",
+    "6k1/5n2/8/8/8/8/8/K4RR1 w ~ danger.black ~ danger_no_queen,danger_defender ~ danger_defender_knight 1|danger_no_queen 1",
     // The rook's checks on g1 (safe) and f8 (the king takes); the queen's on d5, g1, g2, h7, h8 and a8.
-    (
-        "6k1/8/8/8/8/8/8/K4R1Q w",
-        "danger.black",
-        "danger_check,danger_unsafe_check",
-        "danger_check_rook 1|danger_checks_queen 1",
-    ),
-    (
-        "r6k/8/8/8/5N2/8/7P/K3R1R1 w",
-        "danger.black",
-        "danger_check,danger_unsafe_check",
-        "danger_check_knight 1|danger_unsafe_check_rook 1",
-    ),
+    "6k1/8/8/8/8/8/8/K4R1Q w ~ danger.black ~ danger_check,danger_unsafe_check ~ danger_check_rook 1|danger_checks_queen 1",
+    "r6k/8/8/8/5N2/8/7P/K3R1R1 w ~ danger.black ~ danger_check,danger_unsafe_check ~ danger_check_knight 1|danger_unsafe_check_rook 1",
     // Black's knight on g7 is pinned.
-    ("6k1/6n1/8/8/8/8/8/K4RR1 w", "danger.black", "danger_line", "danger_pin 1"),
-    ("6k1/8/6N1/8/8/8/8/K4RR1 w", "danger.black", "danger_line", "danger_discovery 1"),
-    ("6k1/5p2/6P1/8/8/8/8/K4RR1 w", "danger.black", "danger_pawn,danger_pawnless", "danger_pawn 2"),
-    (
-        "6k1/8/8/8/8/8/8/K4RR1 w",
-        "danger.black",
-        "danger_pawnless,danger_king_rank",
-        "danger_king_rank_rank1 1|danger_pawnless 1",
-    ),
-    ("8/8/8/6k1/8/8/8/K4RR1 w", "danger.black", "danger_king_rank", "danger_king_rank_rank4 1"),
-    ("8/8/6k1/8/8/8/8/K4RR1 w", "danger.black", "danger_king_rank", "danger_king_rank_rank3 1"),
+    "6k1/6n1/8/8/8/8/8/K4RR1 w ~ danger.black ~ danger_line ~ danger_pin 1",
+    "6k1/8/6N1/8/8/8/8/K4RR1 w ~ danger.black ~ danger_line ~ danger_discovery 1",
+    "6k1/5p2/6P1/8/8/8/8/K4RR1 w ~ danger.black ~ danger_pawn,danger_pawnless ~ danger_pawn 2",
+    "6k1/8/8/8/8/8/8/K4RR1 w ~ danger.black ~ danger_pawnless,danger_king_rank ~ danger_king_rank_rank1 1|danger_pawnless 1",
+    "8/8/8/6k1/8/8/8/K4RR1 w ~ danger.black ~ danger_king_rank ~ danger_king_rank_rank4 1",
+    "8/8/6k1/8/8/8/8/K4RR1 w ~ danger.black ~ danger_king_rank ~ danger_king_rank_rank3 1",
     // Files f and g from rank 4 to the top, less the king's own square; the king defends five squares.
-    (
-        "6k1/8/8/8/8/8/8/K4RR1 w",
-        "danger.black",
-        "danger_flank,danger_flank_defense",
-        "danger_flank_5 1|danger_flank_defense_2 1",
-    ),
-    (
-        "6k1/5p1p/8/6P1/8/8/8/KQ3RR1 w",
-        "danger.black",
-        "danger_shield,danger_storm",
-        "danger_shield_a_rank2 1|danger_shield_b_none 1|danger_shield_c_rank2 1|danger_storm_a_none 1|danger_storm_b_rank4 1|danger_storm_c_none 1",
-    ),
-    (
-        "4k3/pp6/8/8/8/8/P6P/4K3 w",
-        "complexity",
-        "complexity_pawns,complexity_flanks",
-        "complexity_flanks 1|complexity_pawns_4 1",
-    ),
-    ("4k3/pp6/8/8/8/8/P7/4K3 w", "complexity", "complexity_pawns,complexity_flanks", "complexity_pawns_3 1"),
-    ("4k3/pp6/8/8/8/8/P6P/4K3 w", "complexity", "complexity_passed", "complexity_passed_1 1"),
-    (
-        "4k3/8/8/8/8/8/8/4K3 w",
-        "complexity",
-        "complexity_outflanking,complexity_pawn_ending",
-        "complexity_outflanking_n4 1|complexity_pawn_ending 1",
-    ),
-    (
-        "8/8/8/k6K/8/8/8/8 w",
-        "complexity",
-        "complexity_outflanking,complexity_infiltration",
-        "complexity_infiltration 1|complexity_outflanking_4 1",
-    ),
-    ("8/8/8/k7/7K/8/8/8 w", "complexity", "complexity_infiltration", ""),
-    (
-        "4k1n1/8/8/8/8/8/8/QRR1K3 w",
-        "complexity",
-        "complexity_pieces,complexity_pawn_ending",
-        "complexity_pieces_4 1",
-    ),
-    (
-        "4k3/p7/8/8/8/8/PP6/4K3 w",
-        "factor.white",
-        "factor_pawns,factor_their_pawns",
-        "factor_pawns_2 1|factor_their_pawns_1 1",
-    ),
-    (
-        "4k3/p7/8/8/8/8/PP6/4K3 w",
-        "factor.black",
-        "factor_pawns,factor_their_pawns",
-        "factor_pawns_1 1|factor_their_pawns_2 1",
-    ),
-    (
-        "4k3/8/8/8/8/8/8/4KN2 w",
-        "factor.white",
-        "factor_ahead,factor_ending",
-        "factor_ending_others 1|factor_pawnless_ahead_3 1",
-    ),
-    ("4k3/8/8/8/8/8/8/4KN2 w", "factor.black", "factor_ahead", "factor_pawnless_behind 1"),
-    (
-        "4k2n/8/8/8/8/8/P7/4K2R w",
-        "factor.white",
-        "factor_ahead,factor_ending",
-        "factor_ending_others 1|factor_one_pawn_ahead_1 1",
-    ),
-    ("4k2q/8/8/8/8/8/PPP5/4K3 w", "factor.black", "factor_ahead", "factor_pawnless_ahead_6 1"),
-    (
-        "4k3/8/8/8/8/8/PPP5/4K3 w",
-        "factor.white",
-        "factor_ahead,factor_ending",
-        "factor_ending_pawns 1|factor_pawns_equal 1",
-    ),
-    (
-        "2b1k3/8/8/8/8/8/PPP5/2B1K3 w",
-        "factor.white",
-        "factor_ending,factor_opposite_bishops",
-        "factor_ending_opposite_bishops 1|factor_opposite_bishops_3 1",
-    ),
-    (
-        "5bk1/8/8/8/8/8/PPP5/2B1K3 w",
-        "factor.white",
-        "factor_ending,factor_opposite_bishops",
-        "factor_ending_bishops 1",
-    ),
-    ("5nk1/8/8/8/8/8/PPP5/2B1K3 w", "factor.white", "factor_ending", "factor_ending_bishop_knight 1"),
-    ("5nk1/8/8/8/8/8/PPP5/2B1K3 w", "factor.black", "factor_ending", "factor_ending_knight_bishop 1"),
-    (
-        "5rk1/8/8/8/8/8/P7/2R1K3 w",
-        "factor.white",
-        "factor_ending,factor_rooks,factor_flank",
-        "factor_ending_rooks 1|factor_one_flank_rooks 1|factor_rooks_1 1",
-    ),
-    (
-        "2b2rk1/8/8/8/8/8/P7/2B1KR2 w",
-        "factor.white",
-        "factor_ending,factor_flank",
-        "factor_ending_opposite_bishops_rooks 1|factor_one_flank 1",
-    ),
-    (
-        "2b2qk1/8/8/8/8/8/P6P/2B1KQ2 w",
-        "factor.white",
-        "factor_ending,factor_flank",
-        "factor_ending_opposite_bishops_more 1",
-    ),
-    (
-        "5qk1/8/8/8/8/8/P6P/4KQ2 w",
-        "factor.white",
-        "factor_ending,factor_passed",
-        "factor_ending_queens 1|factor_passed_2 1",
-    ),
-    ("r4rk1/8/8/8/8/8/P6P/R3KR2 w", "factor.white", "factor_ending", "factor_ending_two_rooks 1"),
-    ("5qkr/8/8/8/8/8/P6P/4KQR1 w", "factor.white", "factor_ending", "factor_ending_queens_more 1"),
-    ("5nkr/8/8/8/8/8/P6P/4KNR1 w", "factor.white", "factor_ending", "factor_ending_rooks_minors 1"),
-    ("5nk1/8/8/8/8/8/P6P/4KN2 w", "factor.white", "factor_ending", "factor_ending_knights 1"),
+    "6k1/8/8/8/8/8/8/K4RR1 w ~ danger.black ~ danger_flank,danger_flank_defense ~ danger_flank_5 1|danger_flank_defense_2 1",
+    "6k1/5p1p/8/6P1/8/8/8/KQ3RR1 w ~ danger.black ~ danger_shield,danger_storm ~ danger_shield_a_rank2 1|danger_shield_b_none 1|danger_shield_c_rank2 1|danger_storm_a_none 1|danger_storm_b_rank4 1|danger_storm_c_none 1",
+    "4k3/pp6/8/8/8/8/P6P/4K3 w ~ complexity ~ complexity_pawns,complexity_flanks ~ complexity_flanks 1|complexity_pawns_4 1",
+    "4k3/pp6/8/8/8/8/P7/4K3 w ~ complexity ~ complexity_pawns,complexity_flanks ~ complexity_pawns_3 1",
+    "4k3/pp6/8/8/8/8/P6P/4K3 w ~ complexity ~ complexity_passed ~ complexity_passed_1 1",
+    "4k3/8/8/8/8/8/8/4K3 w ~ complexity ~ complexity_outflanking,complexity_pawn_ending ~ complexity_outflanking_n4 1|complexity_pawn_ending 1",
+    "8/8/8/k6K/8/8/8/8 w ~ complexity ~ complexity_outflanking,complexity_infiltration ~ complexity_infiltration 1|complexity_outflanking_4 1",
+    "8/8/8/k7/7K/8/8/8 w ~ complexity ~ complexity_infiltration ~ ",
+    "4k1n1/8/8/8/8/8/8/QRR1K3 w ~ complexity ~ complexity_pieces,complexity_pawn_ending ~ complexity_pieces_4 1",
+    "4k3/p7/8/8/8/8/PP6/4K3 w ~ factor.white ~ factor_pawns,factor_their_pawns ~ factor_pawns_2 1|factor_their_pawns_1 1",
+    "4k3/p7/8/8/8/8/PP6/4K3 w ~ factor.black ~ factor_pawns,factor_their_pawns ~ factor_pawns_1 1|factor_their_pawns_2 1",
+    "4k3/8/8/8/8/8/8/4KN2 w ~ factor.white ~ factor_ahead,factor_ending ~ factor_ending_others 1|factor_pawnless_ahead_3 1",
+    "4k3/8/8/8/8/8/8/4KN2 w ~ factor.black ~ factor_ahead ~ factor_pawnless_behind 1",
+    "4k2n/8/8/8/8/8/P7/4K2R w ~ factor.white ~ factor_ahead,factor_ending ~ factor_ending_others 1|factor_one_pawn_ahead_1 1",
+    "4k2q/8/8/8/8/8/PPP5/4K3 w ~ factor.black ~ factor_ahead ~ factor_pawnless_ahead_6 1",
+    "4k3/8/8/8/8/8/PPP5/4K3 w ~ factor.white ~ factor_ahead,factor_ending ~ factor_ending_pawns 1|factor_pawns_equal 1",
+    "2b1k3/8/8/8/8/8/PPP5/2B1K3 w ~ factor.white ~ factor_ending,factor_opposite_bishops ~ factor_ending_opposite_bishops 1|factor_opposite_bishops_3 1",
+    "5bk1/8/8/8/8/8/PPP5/2B1K3 w ~ factor.white ~ factor_ending,factor_opposite_bishops ~ factor_ending_bishops 1",
+    "5nk1/8/8/8/8/8/PPP5/2B1K3 w ~ factor.white ~ factor_ending ~ factor_ending_bishop_knight 1",
+    "5nk1/8/8/8/8/8/PPP5/2B1K3 w ~ factor.black ~ factor_ending ~ factor_ending_knight_bishop 1",
+    "5rk1/8/8/8/8/8/P7/2R1K3 w ~ factor.white ~ factor_ending,factor_rooks,factor_flank ~ factor_ending_rooks 1|factor_one_flank_rooks 1|factor_rooks_1 1",
+    "2b2rk1/8/8/8/8/8/P7/2B1KR2 w ~ factor.white ~ factor_ending,factor_flank ~ factor_ending_opposite_bishops_rooks 1|factor_one_flank 1",
+    "2b2qk1/8/8/8/8/8/P6P/2B1KQ2 w ~ factor.white ~ factor_ending,factor_flank ~ factor_ending_opposite_bishops_more 1",
+    "5qk1/8/8/8/8/8/P6P/4KQ2 w ~ factor.white ~ factor_ending,factor_passed ~ factor_ending_queens 1|factor_passed_2 1",
+    "r4rk1/8/8/8/8/8/P6P/R3KR2 w ~ factor.white ~ factor_ending ~ factor_ending_two_rooks 1",
+    "5qkr/8/8/8/8/8/P6P/4KQR1 w ~ factor.white ~ factor_ending ~ factor_ending_queens_more 1",
+    "5nkr/8/8/8/8/8/P6P/4KNR1 w ~ factor.white ~ factor_ending ~ factor_ending_rooks_minors 1",
+    "5nk1/8/8/8/8/8/P6P/4KN2 w ~ factor.white ~ factor_ending ~ factor_ending_knights 1",
 ];
 
 #[test]
@@ -262,7 +145,8 @@ fn small_boards_match_hand_counts() {
     let group_of: BTreeMap<&str, &str> =
         set.features.iter().map(|f| (f.name.as_str(), f.group.as_str())).collect();
     let mut groups: Vec<&str> = Vec::new();
-    for (text, sum, chosen, expected) in BY_HAND {
+    for case in BY_HAND {
+        let [text, sum, chosen, expected] = cells(case);
         let (board, turn) = text.split_once(' ').unwrap();
         let board = Board::from_ascii_board_fen(board.as_bytes()).unwrap();
         let turn = if turn == "w" { Color::White } else { Color::Black };
@@ -272,7 +156,7 @@ fn small_boards_match_hand_counts() {
             .into_iter()
             .filter_map(|(name, count)| {
                 let (own, feature) = name.split_once(' ').unwrap();
-                (own == *sum && chosen.contains(&group_of[feature])).then(|| format!("{feature} {count}"))
+                (own == sum && chosen.contains(&group_of[feature])).then(|| format!("{feature} {count}"))
             })
             .collect();
         let expected: Vec<&str> = expected.split('|').filter(|text| !text.is_empty()).collect();
@@ -359,8 +243,7 @@ fn priors_keep_parameters_without_slope_at_zero() {
     let values: Vec<f64> = (0..2 * count).map(|index| index as f64).collect();
     let path = write(&set, &values, "full.json");
     assert_eq!(Prior::File(path.clone()).theta(&set).unwrap(), values);
-    let error = Prior::File(path).theta(&classical).unwrap_err().to_string();
-    assert!(error.contains("belong to feature set 'full'"), "{error}");
+    assert_has(&Prior::File(path).theta(&classical).unwrap_err().to_string(), "belong to feature set 'full'");
 }
 
 #[test]

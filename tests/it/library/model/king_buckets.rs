@@ -1,17 +1,8 @@
 //! Compares piece-square tables by the squares of kings with a slow construction from FEN, square by square.
 
-use std::collections::BTreeMap;
-use std::path::Path;
-
-use gputexel::chess::PhaseSettings;
-use gputexel::model::{
-    Arrangement, FeatureRow, FeatureSet, KingBuckets, KingPieces, ParameterFile, Prior, TableEvaluation,
-    named_parameters,
-};
+use crate::common::prelude::*;
+use gputexel::model::{KingBuckets, KingPieces};
 use rand::prelude::*;
-use rand_xoshiro::Xoshiro256PlusPlus;
-use shakmaty::fen::Fen;
-use shakmaty::{Chess, EnPassantMode, Position};
 
 /// Returns the positions of random games, in which kings soon stand everywhere.
 fn positions() -> Vec<Chess> {

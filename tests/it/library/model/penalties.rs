@@ -1,15 +1,9 @@
 //! Compares penalties with their definitions: their matrices with finite differences of the sums of squares
 //! that define them, and with the distances they leave free.
 
-use gputexel::chess::PhaseSettings;
-use gputexel::model::{
-    Arrangement, Feature, FeatureKind, FeatureSet, Form, Imported, ImportedParameter, PENALTY_SCALE_CP,
-    Penalty, PenaltyKind, Phases, Place, parse_penalties, penalties, supported_penalties,
-};
-use rand::{RngExt, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use crate::common::prelude::*;
+use gputexel::model::{Form, PENALTY_SCALE_CP, Penalty, Place, supported_penalties};
 
-/// Returns a parameter in a group.
 fn one(name: impl Into<String>, group: &str, place: Option<Place>) -> (Feature, ImportedParameter) {
     let parameter = ImportedParameter { place, ..Default::default() };
     (Feature { name: name.into(), group: group.to_string() }, parameter)
@@ -19,7 +13,6 @@ fn line(name: &str) -> Option<Place> {
     Some(Place::Line(name.to_string()))
 }
 
-/// Returns a table of squares.
 fn board(table: &str, group: &str, squares: impl Iterator<Item = u8>) -> Vec<(Feature, ImportedParameter)> {
     let place = |square| Some(Place::Square(table.to_string(), square));
     squares.map(|square| one(format!("{table}_{square}"), group, place(square))).collect()
@@ -408,8 +401,7 @@ fn weights_are_parsed_and_later_ones_replace_earlier_ones() {
         expected.iter().map(|&(name, weight)| (name.to_string(), weight)).collect()
     };
     let pst = computed(FeatureKind::Pst);
-    assert_eq!(weights(&pst, "smooth=3e-4").len(), 12);
-    assert_eq!(weights(&pst, "phases=1").len(), 6);
+    assert_eq!((weights(&pst, "smooth=3e-4").len(), weights(&pst, "phases=1").len()), (12, 6));
     assert_eq!(weights(&pst, "smooth=0"), []);
     let knight = named(&[("smooth:knight.mg", 0.5), ("smooth:knight.eg", 0.5)]);
     assert_eq!(weights(&pst, " smooth : knight = 0.5 "), knight);

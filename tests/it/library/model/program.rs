@@ -1,17 +1,11 @@
 //! Tests programs of evaluations: their scores against formulas of engines written by hand, and their slopes
 //! against dual numbers of another crate and finite differences.
 
+use crate::common::prelude::*;
+use gputexel::model::program::{Dual, Scalar, ValueKind};
+use num_dual::{Dual64, DualNum};
 use std::ops::{Add, Mul, Neg, Sub};
 
-use gputexel::model::program::{
-    Accumulator, Adjustment, CompiledProgram, Dual, Factor, FactorTarget, Input, Operator, Phase, Program,
-    Scalar, Taper, Term, ValueKind,
-};
-use num_dual::{Dual64, DualNum};
-use rand::prelude::*;
-use rand_xoshiro::Xoshiro256PlusPlus;
-
-/// Dual numbers of `num-dual`.
 #[derive(Clone, Copy)]
 struct Foreign(Dual64);
 
@@ -74,7 +68,6 @@ fn operator(index: usize, random: &mut Xoshiro256PlusPlus) -> Operator {
     }
 }
 
-/// Returns a program with each kind of part, drawn at random.
 fn random_program(seed: u64) -> Program {
     let random = &mut Xoshiro256PlusPlus::seed_from_u64(seed);
     let accumulator = |name: &str, sides: bool, features: &[u16]| Accumulator {
@@ -336,7 +329,6 @@ fn stockfish_11() {
     }
 }
 
-/// Without entries there is no effect: no danger, no adjustment, a factor of 1.
 #[test]
 fn absent_sums_have_no_effect() {
     let program = CompiledProgram::try_new(random_program(1), 8).unwrap();

@@ -1,16 +1,11 @@
 //! Compares evaluations with formulas written by hand, and traces after a round trip.
 
-use std::fmt::Write as _;
-use std::path::Path;
-
-use gputexel::dataset::{Dataset, objective};
-use gputexel::model::Phases;
-use gputexel::model::program::{Input, Operator, Phase};
-use gputexel::trace::{Division, export};
-
 use super::{compile, examples, read};
+use crate::common::prelude::*;
+use gputexel::dataset::objective;
+use gputexel::trace::export;
+use std::fmt::Write as _;
 
-/// Pseudorandom numbers.
 struct Numbers(u64);
 
 impl Numbers {
@@ -42,7 +37,6 @@ struct Position {
     scaling: [Counts; 2],
 }
 
-/// Draws a position; the sums of a side are there in two of three.
 fn position(random: &mut Numbers) -> Position {
     let safety =
         |random: &mut Numbers| (random.below(3) > 0).then(|| vec![random.below(13), random.below(9), 1]);
@@ -182,7 +176,6 @@ fn the_side_to_moves_coefficients_are_turned() {
     assert!(told.contains("accumulator 'complexity': has one sum, which is added to the score"), "{told}");
 }
 
-/// Values of the other examples for one position, by hand.
 #[test]
 fn examples_match_their_engines() {
     let cases = [

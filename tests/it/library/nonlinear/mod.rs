@@ -3,13 +3,9 @@
 mod engines;
 mod refusals;
 
-use std::path::Path;
-use std::sync::atomic::AtomicBool;
-
+use crate::common::prelude::*;
 use gputexel::Result;
-use gputexel::dataset::{self as dataset, Dataset};
-use gputexel::extraction::Hooks;
-use gputexel::trace::{CompiledSchema, Division, ImportReport, ImportSettings, Reference, Schema, import};
+use gputexel::trace::{Reference, import};
 
 /// Returns the JSON blocks of the page, in order: Ethereal, Stockfish 11, Berserk, Weiss.
 fn examples() -> Vec<String> {

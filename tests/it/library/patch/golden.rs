@@ -2,11 +2,9 @@
 
 mod overlap;
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-
-use gputexel::patch::{Backup, Options, ParamsFile, PatchPlan, plan_apply, plan_tune, write};
-use gputexel::{Error, Result};
+use crate::common::prelude::*;
+use gputexel::Result;
+use gputexel::patch::{Options, ParamsFile, plan_apply, plan_tune, write};
 use proptest::prelude::*;
 
 const COMPAT: Options = Options { compat: true, strict_numbers: false, hidden: false };
@@ -261,10 +259,7 @@ fn default_mode_fixes_script_errors() {
     assert!(minus.contains("    int m = fm_1 * d - fm_2;\n    return m + fm_3 * b;\n"), "{minus}");
     // 12.0 is not an integer.
     let float = text(&after("08_negfloatzero", "tune"), "source/search.cpp");
-    assert!(
-        float.contains("float z_5 = 12.0;\n") && float.contains("  g(z_1, z_2, z_3, z_4, z_5);\n"),
-        "{float}"
-    );
+    assert_has(&float, ["float z_5 = 12.0;\n", "  g(z_1, z_2, z_3, z_4, z_5);\n"]);
     // Columns, comments and blank lines are kept, as is the comment of a #param's entry.
     let kept = text(&after("38_seven_plus_columns", "tune"), "case.params");
     assert_eq!(kept, "p_1, int, 9, 0, 18, 1, 0.002, extra, cols // note\n");
@@ -287,16 +282,14 @@ fn one_name_for_two_parameters_is_refused() {
     let source = "a = 1; b = 2;\n";
     let same = refusal_of(&format!("{set}#context p\na = 1@x; b = 2@x;\n"), source);
     assert_eq!(same, "2: two numbers of the context would become p_x");
-    let counted = refusal_of(&format!("{set}#context p\na = 1@1; b = 2@;\n"), source);
-    assert!(counted.contains("would become p_1"), "{counted}");
+    assert_has(&refusal_of(&format!("{set}#context p\na = 1@1; b = 2@;\n"), source), "would become p_1");
     let contexts = refusal_of(&format!("{set}#context p\na = 1@;\n#context p\nb = 2@;\n"), source);
     assert_eq!(contexts, "4: p_1 is the name of a parameter of line 2 already");
     let declared = refusal_of(&format!("#param p_1 int 1 0 2 1 0.1\n{set}#context p\na = 1@;\n"), source);
     assert_eq!(declared, "3: p_1 is the name of a parameter of line 1 already");
     let unknown = refusal_of(&format!("{set}#context p\na = 1@;\n#add\na = @ + @;\n"), source);
     assert!(unknown.contains("p_2 is not a parameter"), "{unknown}");
-    let unnamed = refusal_of(&format!("{set}#context\na = 1@;\n"), source);
-    assert!(unnamed.contains("give the context a name"), "{unnamed}");
+    assert_has(&refusal_of(&format!("{set}#context\na = 1@;\n"), source), "give the context a name");
 }
 
 #[test]
@@ -420,7 +413,6 @@ fn rejects_output_that_could_not_be_read() {
     assert!(reason.contains("case.params: f_1 = 1e300 is too large for an integer"), "{reason}");
 }
 
-/// Returns a number as written in engines.
 fn number() -> impl Strategy<Value = String> {
     prop_oneof![
         (-9_999_999_i64..9_999_999).prop_map(|n| n.to_string()),

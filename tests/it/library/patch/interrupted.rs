@@ -1,13 +1,8 @@
 //! Writing many files: if stopped at any step, all of them can be restored.
 
-use std::collections::BTreeMap;
+use crate::common::prelude::*;
+use gputexel::patch::{Change, WriteStep, interrupted, recover, undo, write, write_observed};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
-
-use gputexel::Error;
-use gputexel::patch::{
-    Backup, Change, PatchPlan, WriteStep, interrupted, recover, undo, write, write_observed,
-};
 
 const FILES: usize = 5;
 
@@ -54,7 +49,6 @@ impl Bench {
         PatchPlan { changes, ..PatchPlan::default() }
     }
 
-    /// Returns all files except backups.
     fn tree(&self) -> BTreeMap<PathBuf, String> {
         let mut files = BTreeMap::new();
         let mut folders = vec![self.folder.path().to_path_buf()];
@@ -189,8 +183,7 @@ fn undo_puts_back_one_command_after_the_other() {
     assert_eq!(bench.tree(), before);
     let nothing = undo(&bench.sources(), None, false).unwrap_err().to_string();
     assert!(nothing.contains("nothing to undo"), "{nothing}");
-    let again = undo(&first, None, false).unwrap_err().to_string();
-    assert!(again.contains("is undone already"), "{again}");
+    assert_has(&undo(&first, None, false).unwrap_err().to_string(), "is undone already");
 }
 
 #[test]
@@ -217,7 +210,6 @@ fn undo_keeps_later_changes() {
     assert_eq!(std::fs::read_to_string(bench.params()).unwrap(), "p, int, 2, 0, 2, 1, 0.002\n");
 }
 
-/// Records belong to the tree at its original place, not to copies.
 #[test]
 fn a_copied_tree_has_nothing_to_undo() {
     for step in [FILES, STEPS - 1, STEPS] {

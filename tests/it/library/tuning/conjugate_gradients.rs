@@ -1,19 +1,7 @@
 //! Gauss–Newton by conjugate gradients: the same optimum as methods with full matrices, for any basis and penalties.
 
-use std::sync::atomic::AtomicBool;
-
-use crate::common::random_dataset;
-use gputexel::dataset::{Dataset, Layout, Split};
-use gputexel::evaluator::cpu::CpuEvaluator;
-use gputexel::model::{
-    Basis, Constraint, ConstraintKind, FeatureKind, Parameterization, Prior, parse_penalties,
-};
-use gputexel::objective::{LossKind, Objective};
-use gputexel::optimizer::GaussNewtonSettings;
-use gputexel::tuning::{
-    GAUSS_NEWTON_LIMIT, Limits, ModelSize, OptimizerConfig, Outcome, RunConfig, StopReason, Tuning,
-    exact_loss,
-};
+use crate::common::prelude::*;
+use gputexel::tuning::{GAUSS_NEWTON_LIMIT, Limits, ModelSize};
 
 const L2: f64 = 1e-3;
 
@@ -48,8 +36,7 @@ fn assert_same(data: &Dataset, config: &RunConfig) -> Outcome {
 
 #[test]
 fn optima_match_full_matrices() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = random_dataset(&folder.path().join("d.bin"), FeatureKind::Pst, 4000, 4);
+    let data = random_dataset(&scratch(), FeatureKind::Pst, 4000, 4);
     let set = &data.metadata().feature_set;
     let plain = RunConfig::new(&data, &Prior::Zero, 0.8).unwrap();
     assert_same(&data, &plain);
@@ -87,8 +74,7 @@ fn conjugate_gradients_are_the_default_for_large_problems() {
 
 #[test]
 fn scores_that_are_not_linear_are_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = random_dataset(&folder.path().join("d.bin"), FeatureKind::Full, 200, 4);
+    let data = random_dataset(&scratch(), FeatureKind::Full, 200, 4);
     let config = RunConfig {
         optimizer: OptimizerConfig::GaussNewtonCg(GaussNewtonSettings::default()),
         ..RunConfig::new(&data, &Prior::default(), 0.8).unwrap()

@@ -1,18 +1,8 @@
 //! Constraints: the end of a run satisfies the optimality conditions.
 
-use std::path::Path;
-
-use crate::common::random_dataset;
-use gputexel::dataset::{Dataset, Layout};
-use gputexel::evaluator::cpu::CpuEvaluator;
-use gputexel::evaluator::{Evaluations, Evaluator, Population, Request};
-use gputexel::model::{
-    Constraint, ConstraintKind, Coordinate, FeatureKind, FeatureSet, ParameterFile, Parameterization, Prior,
-};
-use gputexel::objective::{self, LossKind, Objective};
-use gputexel::optimizer::{GaussNewton, GaussNewtonSettings, Optimizer};
+use crate::common::prelude::*;
 use gputexel::run::{BasisSettings, Tuned};
-use gputexel::tuning::{OptimizerConfig, Regularization, space_of};
+use gputexel::tuning::space_of;
 use gputexel::{Sweep, Tuner};
 
 const K: f64 = 0.8;
@@ -38,7 +28,6 @@ fn constraints(list: &[(ConstraintKind, &str)]) -> Vec<Constraint> {
     list.iter().map(|&(kind, name)| Constraint { kind, name: name.to_string() }).collect()
 }
 
-/// Returns the middlegame and endgame values of a group.
 fn lines<'t>(set: &FeatureSet, theta: &'t [f64], group: &str) -> [&'t [f64]; 2] {
     let count = set.features.len();
     let first = set.features.iter().position(|feature| feature.group == group).unwrap();
@@ -46,7 +35,6 @@ fn lines<'t>(set: &FeatureSet, theta: &'t [f64], group: &str) -> [&'t [f64]; 2] 
     [0, count].map(|phase| &theta[phase + first..][..size])
 }
 
-/// Creates a run on the data.
 fn tuner(data: &Dataset) -> Tuner<'_> {
     Tuner::builder(data).k(K).l2(L2)
 }
@@ -145,8 +133,7 @@ fn run_satisfies_optimality_conditions() {
 
     // Without constraints the loss is smaller, and the values are not ordered.
     let open = tuner(&data).basis(settings(set, &[])).run().unwrap();
-    assert!(open.loss.unwrap() < tuned.loss.unwrap());
-    assert!(!is_in_order(open.parameters()));
+    assert!(open.loss.unwrap() < tuned.loss.unwrap() && !is_in_order(open.parameters()));
 }
 
 #[test]

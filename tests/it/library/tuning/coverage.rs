@@ -1,20 +1,15 @@
 //! Coverage of standard errors: intervals contain the truth at their nominal rate.
 
 use crate::common::games::{K, games, minimize};
-use gputexel::dataset::Layout;
-use gputexel::model::{FeatureKind, Parameterization};
-use gputexel::objective::{self, LossKind, Objective};
-use gputexel::tuning::{Fit, sandwich};
-use rand::{RngExt, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use crate::common::prelude::*;
+use gputexel::tuning::sandwich;
 
 /// Returns the shares of 95 % intervals that cover the truth, over many samples of results for the same positions:
 /// clustered by game, and by single position. Expected scores are correct; within a game the random draw is shared if
 /// `shared`.
 fn coverage(shared: bool, loss: LossKind) -> (f64, f64, usize) {
     const REPLICATIONS: usize = 500;
-    let folder = tempfile::tempdir().unwrap();
-    let data = games(&folder.path().join("d.bin"), FeatureKind::Material, 800, 6, 1, 31);
+    let data = games(&scratch(), FeatureKind::Material, 800, 6, 1, 31);
     let mut layout = Layout::whole(&data).unwrap();
     let truth = [18.0, 55.0, 62.0, 96.0, 190.0, 0.0, 30.0, 62.0, 58.0, 110.0, 170.0, 0.0];
     let objective = Objective { k: K, loss };
@@ -46,16 +41,7 @@ fn coverage(shared: bool, loss: LossKind) -> (f64, f64, usize) {
         layout = layout.with_targets(targets).unwrap().with_games(own_games.clone()).unwrap();
         let z = minimize(&layout, &basis, &truth, 0.0, objective);
         let count = |layout: &Layout, covered: &mut usize| {
-            let fit = Fit {
-                layout,
-                parts: 0..1,
-                parameterization: &basis,
-                z: &z,
-                prior: &truth,
-                l2: 0.0,
-                penalties: &[],
-                objective,
-            };
+            let fit = fit_of(layout, &basis, &z, (&truth, 0.0), objective);
             let errors = sandwich(&fit).unwrap().z;
             let mut here = 0;
             for (i, error) in errors.into_iter().enumerate() {

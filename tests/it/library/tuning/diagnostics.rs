@@ -1,16 +1,11 @@
 //! Calibration and residuals against a direct computation, position by position.
 
-use std::collections::HashMap;
-
-use crate::common::weighted_dataset;
-use gputexel::dataset::{Dataset, Split};
-use gputexel::model::Prior;
-use gputexel::objective::{LossKind, Objective, expected_score, loss, score};
-use gputexel::tuning::{RunScores, diagnose, paired_difference};
+use crate::common::prelude::*;
+use gputexel::objective::{loss, score};
+use gputexel::tuning::{diagnose, paired_difference};
 
 fn data(positions: usize) -> (Dataset, Vec<f64>, Vec<f64>) {
-    let folder = tempfile::tempdir().unwrap();
-    let data = weighted_dataset(&folder.path().join("d.bin"), positions, 5);
+    let data = weighted_dataset(&scratch(), positions, 5);
     let prior = Prior::default().theta(&data.metadata().feature_set).unwrap();
     let theta: Vec<f64> = prior.iter().enumerate().map(|(i, v)| v * 0.8 + (i % 13) as f64).collect();
     (data, prior, theta)

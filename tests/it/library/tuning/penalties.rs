@@ -1,17 +1,8 @@
 //! Optima under penalties, against Newton's method with plain loops over neighbors.
 
-use std::fmt::Write as _;
-use std::sync::atomic::AtomicBool;
-
+use crate::common::prelude::*;
 use crate::common::traces::imported;
-use gputexel::dataset::{Dataset, Layout, Split};
-use gputexel::evaluator::cpu::CpuEvaluator;
-use gputexel::model::{Prior, parse_penalties};
-use gputexel::objective::LossKind;
-use gputexel::optimizer::GaussNewtonSettings;
-use gputexel::tuning::{OptimizerConfig, RunConfig, Stopping, Tuning};
-use rand::{RngExt, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use std::fmt::Write as _;
 
 /// Middlegame values, then endgame values.
 const SIZE: usize = 24;
@@ -74,7 +65,6 @@ fn expected(row: &[f64; SIZE], theta: &[f64]) -> f64 {
     1.0 / (1.0 + 10f64.powf(-K * score / 400.0))
 }
 
-/// Weights of the penalties in [`squares`], in its order.
 #[derive(Clone, Copy)]
 struct Weights {
     smooth_mobility: f64,
@@ -207,7 +197,6 @@ fn solve(mut matrix: [[f64; SIZE]; SIZE], mut right: [f64; SIZE]) -> [f64; SIZE]
     right
 }
 
-/// Returns θ as tuned by the library.
 fn tuned(data: &Dataset, config: RunConfig) -> Vec<f64> {
     let stopping = Stopping { epochs: 100, improvement: 1e-14, ..config.stopping };
     let config = RunConfig { loss: LossKind::CrossEntropy, stopping, ..config };

@@ -1,13 +1,7 @@
 //! Diagnostics of nonlinear evaluations, against formulas of the test's program written out by hand.
 
-use std::collections::HashMap;
-
+use crate::common::prelude::*;
 use crate::common::programs::{FEATURES, program_dataset, program_theta};
-use crate::common::weighted_dataset;
-use gputexel::dataset::{Dataset, Split};
-use gputexel::model::Prior;
-use gputexel::model::program::Taper;
-use gputexel::objective::{self, LossKind, Objective, expected_score};
 use gputexel::tuning::{Histogram, diagnose_program, term_activity};
 
 const OBJECTIVE: Objective = Objective { k: 0.9, loss: LossKind::Squared };
@@ -95,8 +89,7 @@ fn check_histogram(histogram: &Histogram, which: usize, values: &[f64]) {
 
 #[test]
 fn every_number_matches_the_formulas() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = program_dataset(&folder.path().join("d.bin"), 3000, 8);
+    let data = program_dataset(&scratch(), 3000, 8);
     let split = Split::try_new(&data, 0.3, 1, 1).unwrap();
     let prior = program_theta();
     let theta: Vec<f64> = prior.iter().map(|value| 0.8 * value + 2.3).collect();
@@ -236,8 +229,7 @@ fn check_worth(data: &Dataset, split: &Split, theta: &[f64], found: &gputexel::t
 
 #[test]
 fn reports_dead_terms() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = program_dataset(&folder.path().join("d.bin"), 300, 3);
+    let data = program_dataset(&scratch(), 300, 3);
     let mut theta = program_theta();
     // Not the first feature, which danger shares with the linear part.
     [0, 5, 6, 7].into_iter().for_each(|f| theta[f] = -40.0);
@@ -250,8 +242,7 @@ fn reports_dead_terms() {
 
 #[test]
 fn uses_training_positions_without_holdout() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = program_dataset(&folder.path().join("d.bin"), 300, 4);
+    let data = program_dataset(&scratch(), 300, 4);
     let split = Split::try_new(&data, 0.0, 1, 1).unwrap();
     let theta = program_theta();
     let worth = diagnose_program(&data, &split, OBJECTIVE, &theta, &theta).unwrap().worth;
@@ -260,8 +251,7 @@ fn uses_training_positions_without_holdout() {
 
 #[test]
 fn linear_evaluations_have_no_such_diagnostics() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = weighted_dataset(&folder.path().join("d.bin"), 100, 5);
+    let data = weighted_dataset(&scratch(), 100, 5);
     let split = Split::try_new(&data, 0.3, 1, 1).unwrap();
     let theta = Prior::default().theta(&data.metadata().feature_set).unwrap();
     assert_eq!(diagnose_program(&data, &split, OBJECTIVE, &theta, &theta), None);

@@ -1,13 +1,10 @@
 //! Tuning nonlinear evaluations: exact steps, standard errors, whole runs.
 
 use crate::common::matrices::{inverse, matrix, product};
+use crate::common::prelude::*;
 use crate::common::programs::{FEATURES, program_dataset, program_dataset_from, program_theta};
-use crate::common::random_dataset;
-use gputexel::dataset::{Dataset, Layout};
-use gputexel::model::{Coordinate, FeatureKind, Parameterization};
-use gputexel::objective::{self, LossKind, Objective};
 use gputexel::run::Tuner;
-use gputexel::tuning::{Curvature, DEFAULT_STARTS, ExactProblem, Fit, SingleSteps, sandwich, space_of};
+use gputexel::tuning::{DEFAULT_STARTS, sandwich, space_of};
 
 const OBJECTIVE: Objective = Objective { k: 0.9, loss: LossKind::Squared };
 
@@ -40,8 +37,7 @@ fn tied(theta: &[f64]) -> Parameterization {
 
 #[test]
 fn exact_changes_match_the_reference() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = program_dataset(&folder.path().join("d.bin"), 400, 1);
+    let data = program_dataset(&scratch(), 400, 1);
     let layout = Layout::whole(&data).unwrap();
     let prior: Vec<f64> = program_theta().iter().map(|value| value.round()).collect();
     let coordinate = |(i, &start): (usize, &f64)| Coordinate {
@@ -103,8 +99,7 @@ fn exact_changes_match_the_reference() {
 /// The bread is the full second derivative of the loss, including that of the scores.
 #[test]
 fn standard_errors_match_finite_differences() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = program_dataset(&folder.path().join("d.bin"), 1500, 2);
+    let data = program_dataset(&scratch(), 1500, 2);
     let layout = Layout::whole(&data).unwrap();
     let (prior, l2) = (program_theta(), 1e-2);
     let basis = Parameterization::identity(&prior);
@@ -142,16 +137,7 @@ fn standard_errors_match_finite_differences() {
     }
     let count = games.len() as f64;
     let covariance = product(&bread, &product(&meat, &bread));
-    let fit = Fit {
-        layout: &layout,
-        parts: 0..1,
-        parameterization: &basis,
-        z: &theta,
-        prior: &prior,
-        l2,
-        penalties: &[],
-        objective: OBJECTIVE,
-    };
+    let fit = fit_of(&layout, &basis, &theta, (&prior, l2), OBJECTIVE);
     let got = sandwich(&fit).unwrap();
     assert_eq!(got.curvature, Curvature::SecondDerivatives);
     let mut compared = 0;
@@ -199,12 +185,9 @@ fn several_starts_revive_dead_terms() {
 
 #[test]
 fn several_starts_of_linear_scores_are_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = random_dataset(&folder.path().join("d.bin"), FeatureKind::Material, 50, 1);
-    let error = Tuner::builder(&data).starts(2).run().unwrap_err();
-    assert!(error.to_string().contains("the scores are linear"), "{error}");
-    let error = Tuner::builder(&data).starts(0).run().unwrap_err();
-    assert!(error.to_string().contains("at least 1 and at most 64"), "{error}");
+    let data = random_dataset(&scratch(), FeatureKind::Material, 50, 1);
+    assert_has(&Tuner::builder(&data).starts(2).run().unwrap_err().to_string(), "the scores are linear");
+    assert_has(&Tuner::builder(&data).starts(0).run().unwrap_err().to_string(), "at least 1 and at most 64");
 }
 
 #[test]

@@ -3,17 +3,7 @@
 //! The positions are public and are not part of the project: `GPUTEXEL_SHARED_DATA`, or else `../shared/data`, is
 //! where they are expected.
 
-use std::sync::OnceLock;
-use std::sync::atomic::AtomicBool;
-
-use crate::common::program::{Bench, shared};
-use crate::common::stopping;
-use gputexel::dataset::{self, Dataset, Layout, Split};
-use gputexel::evaluator::cpu::CpuEvaluator;
-use gputexel::model::Prior;
-use gputexel::objective::{LossKind, Objective};
-use gputexel::optimizer::{AdamSettings, Schedule};
-use gputexel::tuning::{Event, OptimizerConfig, RunConfig, Tuning, exact_loss, exact_scores, fit_scale};
+use crate::common::prelude::*;
 
 /// 725,000 quiet positions, extracted once for all tests.
 fn engine_725k() -> Option<&'static (Bench, Dataset)> {
@@ -21,11 +11,11 @@ fn engine_725k() -> Option<&'static (Bench, Dataset)> {
     let path = shared("epd/engine-725k.c9.epd.zst")?;
     Some(DATA.get_or_init(|| {
         let bench = Bench::new();
-        let (report, _) = bench.extract(&[path.to_str().unwrap()], "");
+        let (report, _) = bench.extract(&[path.to_str().unwrap()]);
         assert_eq!(report["positions"], 725_000);
-        let results = ["white", "draws", "black"].map(|key| report["results"][key].as_u64().unwrap());
+        let results = ["white", "draws", "black"].map(|key| report["results"][key].u64());
         assert_eq!(results, [260_670, 401_642, 62_688]);
-        let data = dataset::read(&bench.path("out.bin")).unwrap();
+        let data = bench.read("out.bin");
         (bench, data)
     }))
 }
@@ -45,8 +35,7 @@ fn fitted_scale_matches_other_tuners() {
         let theta = prior.parse::<Prior>().unwrap().theta(&data.metadata().feature_set).unwrap();
         let fit =
             fit_scale(data, &exact_scores(data, &theta, &all(data)), &all(data), LossKind::Squared).unwrap();
-        assert!((fit.k - k).abs() < 1e-6, "{prior}: {fit:?}");
-        assert!((fit.loss - loss).abs() < precision, "{prior}: {fit:?}");
+        assert!((fit.k - k).abs() < 1e-6 && (fit.loss - loss).abs() < precision, "{prior}: {fit:?}");
     }
 }
 
@@ -54,20 +43,12 @@ fn fitted_scale_matches_other_tuners() {
 #[ignore = "full"]
 fn gauss_newton_reaches_the_minimum() {
     let Some((bench, _)) = engine_725k() else { return };
-    let report = bench.tune(&[
-        "out.bin",
-        "--out",
-        "r",
-        "--prior",
-        "material:100,300,320,500,900",
-        "--k",
-        "0.8373147125",
-    ]);
-    let loss = report["loss"].as_f64().unwrap();
+    let report = bench.tune("out.bin --out r --prior material:100,300,320,500,900 --k 0.8373147125");
+    let loss = report["loss"].f64();
     // The minimum over the 768 weights, found by other means, is 0.0702005549.
     assert!((0.070_200_55..=0.070_200_562).contains(&loss), "{report}");
-    assert!((report["loss_before"].as_f64().unwrap() - 0.086_531_8).abs() < 5e-8, "{report}");
-    assert!(report["epochs"].as_u64().unwrap() <= 20, "{report}");
+    assert!((report["loss_before"].f64() - 0.086_531_8).abs() < 5e-8, "{report}");
+    assert!(report["epochs"].u64() <= 20, "{report}");
 }
 
 /// Returns full-batch losses after 0, 1, 2, … updates with rate 1, ε 1e-8 and no bias correction.

@@ -1,15 +1,8 @@
 //! Integers: exact changes by single steps, rounding, and the local search.
 
-use std::sync::atomic::AtomicBool;
-
-use crate::common::{random_dataset, random_theta, weighted_dataset};
-use gputexel::dataset::{Dataset, Layout, Split};
-use gputexel::model::{Coordinate, FeatureKind, Parameterization};
-use gputexel::objective::{self, LossKind, Objective};
-use gputexel::optimizer::Space;
-use gputexel::tuning::{
-    ExactProblem, REGULARIZATION_SCALE_CP, SingleSteps, round_naively, round_successively, space_of,
-};
+use crate::common::prelude::*;
+use crate::common::random_theta;
+use gputexel::tuning::{REGULARIZATION_SCALE_CP, round_naively, round_successively, space_of};
 
 /// Loss with regularisation by the reference, over the training positions.
 fn reference(
@@ -115,8 +108,7 @@ fn exact_changes_match_the_reference() {
 
 #[test]
 fn descent_ends_at_the_minimum_of_the_reference() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = random_dataset(&folder.path().join("d.bin"), FeatureKind::Pst, 400, 8);
+    let data = random_dataset(&scratch(), FeatureKind::Pst, 400, 8);
     let theta = random_theta(&data.metadata().feature_set, true, 5);
     let split = Split::try_new(&data, 0.0, 1, 9).unwrap();
     let layout = Layout::whole(&data).unwrap();

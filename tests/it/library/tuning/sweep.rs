@@ -19,14 +19,8 @@ use gputexel::sweep::{Sweep, SweepFiles};
 use gputexel::tuning::sweep::{
     Axis, Grid, MakeEvaluator, SweepConfig, SweepDriver, SweepEvent, SweepMethod, SweepOutcome, retrain,
 };
-use gputexel::tuning::{
-    Checkpoint, MinimumAt, OptimizerConfig, RunConfig, StopReason, Stopping, Tuning, exact_scores, fit_scale,
-    scale_curve,
-};
-use rand::{RngExt, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use gputexel::tuning::{MinimumAt, scale_curve};
 
-/// Label of one position of [`Rows`].
 #[derive(Clone, Copy)]
 struct Label {
     result: f32,
@@ -35,7 +29,6 @@ struct Label {
     game: u32,
 }
 
-/// Boards with labels, from which datasets are written.
 struct Rows {
     boards: Vec<shakmaty::Board>,
     labels: Vec<Label>,
@@ -157,8 +150,7 @@ fn about(a: f64, b: f64, method: SweepMethod) -> bool {
 
 #[test]
 fn folds_keep_games_whole_with_similar_sizes() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = Rows::random(3000, 11).whole(&folder.path().join("d.bin"), FeatureKind::Material);
+    let data = Rows::random(3000, 11).whole(&scratch(), FeatureKind::Material);
     let longest = 23;
     for seed in 0..5 {
         for count in [2, 3, 5, 10] {
@@ -185,8 +177,7 @@ fn folds_keep_games_whole_with_similar_sizes() {
 
 #[test]
 fn curves_of_k_are_exact_and_have_the_minimum_of_brent() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = weighted_dataset(&folder.path().join("d.bin"), 4000, 3);
+    let data = weighted_dataset(&scratch(), 4000, 3);
     let theta = Prior::default().theta(&data.metadata().feature_set).unwrap();
     let layout = Layout::whole(&data).unwrap();
     let mut evaluator = CpuEvaluator::new(&layout);
@@ -319,8 +310,7 @@ fn gauss_newton_runs_match_tune_on_the_training_folds() {
 #[test]
 #[ignore = "full"]
 fn portions_change_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = Rows::random(900, 7).whole(&folder.path().join("d.bin"), FeatureKind::Material);
+    let data = Rows::random(900, 7).whole(&scratch(), FeatureKind::Material);
     for method in [ADAM, NEWTON] {
         let config = config(&data, &["l2=0,1e-3,1e-2", "loss=squared,cross-entropy"], method, 12);
         let whole = run(&config, &data);
@@ -342,8 +332,7 @@ fn portions_change_nothing() {
 
 #[test]
 fn lost_device_is_reported_once_per_seed() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = Rows::random(600, 9).whole(&folder.path().join("d.bin"), FeatureKind::Material);
+    let data = Rows::random(600, 9).whole(&scratch(), FeatureKind::Material);
     let mut config = config(&data, &["l2=0,1e-3"], ADAM, 5);
     config.seeds = vec![1, 2];
     let whole = run(&config, &data);
@@ -455,8 +444,7 @@ fn sweeps_resume_after_any_step() {
 #[test]
 #[ignore = "full"]
 fn every_stored_state_resumes_to_the_same_outcome() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = Rows::random(600, 8).whole(&folder.path().join("d.bin"), FeatureKind::Material);
+    let data = Rows::random(600, 8).whole(&scratch(), FeatureKind::Material);
     for method in [ADAM, NEWTON] {
         let mut config = config(&data, &["l2=0,1e-3"], method, 3);
         config.seeds = vec![1, 2];
@@ -482,8 +470,7 @@ fn every_stored_state_resumes_to_the_same_outcome() {
 
 #[test]
 fn retraining_uses_every_position() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = random_dataset(&folder.path().join("d.bin"), FeatureKind::Material, 1200, 9);
+    let data = random_dataset(&scratch(), FeatureKind::Material, 1200, 9);
     let mut config = config(&data, &["l2=1e-5,1e-3"], NEWTON, 30);
     config.blend_k = None;
     let trained = retrain(&config, &data, 1, &cpu, &AtomicBool::new(false)).unwrap();
@@ -501,8 +488,7 @@ fn retraining_uses_every_position() {
 
 #[test]
 fn diverging_runs_rank_last_and_do_not_affect_others() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = Rows::random(600, 10).whole(&folder.path().join("d.bin"), FeatureKind::Material);
+    let data = Rows::random(600, 10).whole(&scratch(), FeatureKind::Material);
     let alone = run(&config(&data, &["learning-rate=1"], ADAM, 20), &data);
     let beside = run(&config(&data, &["learning-rate=1,1e6"], ADAM, 20), &data);
     for run in beside.runs.iter().filter(|run| run.combination == 0) {

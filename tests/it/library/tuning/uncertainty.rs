@@ -1,19 +1,11 @@
 //! Standard errors against brute force, and bootstraps against standard errors.
 
-use std::path::Path;
-use std::sync::atomic::AtomicBool;
-
 use crate::common;
 use crate::common::games::{K, games, minimize};
 use crate::common::matrices::{Matrix, inverse, matrix, product, transposed};
-use gputexel::dataset::{self, Dataset, Layout, poisson_weight};
-use gputexel::evaluator::cpu::CpuEvaluator;
-use gputexel::evaluator::{Evaluator, Population, Request};
-use gputexel::model::{Coordinate, FeatureKind, Parameterization};
-use gputexel::objective::{self, LossKind, Objective, x_per_cp};
-use gputexel::tuning::{
-    Bootstrap, Curvature, ErrorStatus, Fit, Sandwich, bootstrap, resample_seeds, sandwich,
-};
+use crate::common::prelude::*;
+use gputexel::objective::x_per_cp;
+use gputexel::tuning::{Bootstrap, ErrorStatus, Sandwich, bootstrap, resample_seeds, sandwich};
 
 /// Returns errors of z and θ by the formula, with dense matrices and plain loops. `games`: true if positions are
 /// clustered.
@@ -127,16 +119,7 @@ fn errors_match_the_formula() {
                     layout = layout.with_games(Vec::new()).unwrap();
                 }
                 let z = minimize(&layout, basis, &prior, l2, objective);
-                let fit = Fit {
-                    layout: &layout,
-                    parts: 0..1,
-                    parameterization: basis,
-                    z: &z,
-                    prior: &prior,
-                    l2,
-                    penalties: &[],
-                    objective,
-                };
+                let fit = fit_of(&layout, basis, &z, (&prior, l2), objective);
                 let got = sandwich(&fit).unwrap();
                 let what = format!("{kind:?} {loss} {} by game {by_game}", basis.name);
                 assert_eq!(got.curvature, Curvature::SecondDerivatives, "{what}");
@@ -155,17 +138,7 @@ fn material_fit(layout: &Layout, prior: &[f64], l2: f64) -> Sandwich {
     let basis = Parameterization::identity(prior);
     let objective = Objective { k: K / 3.0, loss: LossKind::Squared };
     let z = minimize(layout, &basis, prior, l2, objective);
-    sandwich(&Fit {
-        layout,
-        parts: 0..1,
-        parameterization: &basis,
-        z: &z,
-        prior,
-        l2,
-        penalties: &[],
-        objective,
-    })
-    .unwrap()
+    sandwich(&fit_of(layout, &basis, &z, (prior, l2), objective)).unwrap()
 }
 
 #[test]
@@ -203,29 +176,18 @@ fn copied_positions_add_no_information() {
 
 #[test]
 fn undetermined_directions_have_no_errors() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = games(&folder.path().join("d.bin"), FeatureKind::Pst, 1200, 8, 1, 21);
+    let data = games(&scratch(), FeatureKind::Pst, 1200, 8, 1, 21);
     let layout = Layout::whole(&data).unwrap();
     let prior = gputexel::model::Prior::default().theta(&data.metadata().feature_set).unwrap();
     let basis = Parameterization::identity(&prior);
     let objective = Objective { k: K, loss: LossKind::Squared };
     let errors = |z: &[f64], l2: f64| {
-        let fit = Fit {
-            layout: &layout,
-            parts: 0..1,
-            parameterization: &basis,
-            z,
-            prior: &prior,
-            l2,
-            penalties: &[],
-            objective,
-        };
+        let fit = fit_of(&layout, &basis, z, (&prior, l2), objective);
         sandwich(&fit).unwrap()
     };
     // Both levels of the kings' tables are undetermined; the pull toward the prior fixes them.
     let here = errors(&prior, 0.0);
-    assert_eq!(here.undetermined, 2);
-    assert_eq!(errors(&prior, 1e-6).undetermined, 0);
+    assert_eq!((here.undetermined, errors(&prior, 1e-6).undetermined), (2, 0));
     // A constant on all king squares in the middlegame gives the same evaluation with the same errors.
     let mut shifted = prior.clone();
     shifted[320..384].iter_mut().for_each(|value| *value += 50.0);
@@ -237,16 +199,14 @@ fn undetermined_directions_have_no_errors() {
         }
     }
     // Pawns on the first rank do not exist; the number of games that have a feature decides.
-    assert_eq!(here.standing[0], ErrorStatus::Unsupported);
-    assert_eq!(here.standing[28], ErrorStatus::Estimated);
+    assert_eq!((here.standing[0], here.standing[28]), (ErrorStatus::Unsupported, ErrorStatus::Estimated));
     // The prior is not a minimum, and the errors' distance shows it.
     assert!(here.distance.iter().any(|&d| d > 1.0));
 }
 
 #[test]
 fn active_bounds_fix_only_their_coordinate() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = games(&folder.path().join("d.bin"), FeatureKind::Material, 150, 6, 1, 4);
+    let data = games(&scratch(), FeatureKind::Material, 150, 6, 1, 4);
     let layout = Layout::whole(&data).unwrap();
     let prior = common::random_theta(&data.metadata().feature_set, false, 3);
     let objective = Objective { k: K / 3.0, loss: LossKind::Squared };
@@ -259,16 +219,7 @@ fn active_bounds_fix_only_their_coordinate() {
     (knight.min, knight.max) = if bound > 0.0 { (None, Some(bound)) } else { (Some(bound), None) };
     let at = minimize(&layout, &closed, &prior, 0.0, objective);
     assert_eq!(at[1], bound);
-    let fit = |basis, z| Fit {
-        layout: &layout,
-        parts: 0..1,
-        parameterization: basis,
-        z,
-        prior: &prior,
-        l2: 0.0,
-        penalties: &[],
-        objective,
-    };
+    let fit = |basis, z| fit_of(&layout, basis, z, (&prior, 0.0), objective);
     let got = sandwich(&fit(&closed, &at)).unwrap();
     assert_eq!((got.standing[1], got.z[1]), (ErrorStatus::AtBound, None));
     assert_eq!((got.theta[1], got.theta[7]), (None, None));
@@ -294,16 +245,7 @@ fn errors_do_not_depend_on_threads_and_bad_fits_are_refused() {
     let layout = Layout::whole(&data).unwrap();
     let prior = gputexel::model::Prior::default().theta(&data.metadata().feature_set).unwrap();
     let basis = Parameterization::identity(&prior);
-    let good = Fit {
-        layout: &layout,
-        parts: 0..1,
-        parameterization: &basis,
-        z: &prior,
-        prior: &prior,
-        l2: 1e-3,
-        penalties: &[],
-        objective: Objective { k: K, loss: LossKind::Squared },
-    };
+    let good = fit_of(&layout, &basis, &prior, (&prior, 1e-3), Objective { k: K, loss: LossKind::Squared });
     let with_threads = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| sandwich(&good)).unwrap().z
@@ -328,8 +270,7 @@ fn resampled(fit: &Fit<'_>, members: usize) -> Bootstrap {
 #[test]
 #[ignore = "full"]
 fn resamples_match_optima_of_weighted_datasets() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = games(&folder.path().join("d.bin"), FeatureKind::Material, 400, 6, 1, 12);
+    let data = games(&scratch(), FeatureKind::Material, 400, 6, 1, 12);
     let held_out = |n: usize| data.game(n) % 4 == 1;
     let prior = common::random_theta(&data.metadata().feature_set, false, 3);
     let identity = Parameterization::identity(&prior);
@@ -347,16 +288,7 @@ fn resamples_match_optima_of_weighted_datasets() {
     ] {
         let objective = Objective { loss, ..objective };
         let z = minimize(&layout, basis, &prior, l2, objective);
-        let fit = Fit {
-            layout: &layout,
-            parts: 0..1,
-            parameterization: basis,
-            z: &z,
-            prior: &prior,
-            l2,
-            penalties: &[],
-            objective,
-        };
+        let fit = fit_of(&layout, basis, &z, (&prior, l2), objective);
         let errors = sandwich(&fit).unwrap();
         let got = resampled(&fit, 2);
         assert_eq!((got.used, got.unfinished), (2, 0));
@@ -406,8 +338,7 @@ fn resamples_match_optima_of_weighted_datasets() {
 #[test]
 #[ignore = "full"]
 fn resamples_converge_at_bounds() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = games(&folder.path().join("d.bin"), FeatureKind::Material, 300, 6, 1, 17);
+    let data = games(&scratch(), FeatureKind::Material, 300, 6, 1, 17);
     let prior = common::random_theta(&data.metadata().feature_set, false, 3);
     let objective = Objective { k: K / 3.0, loss: LossKind::Squared };
     let layout = Layout::whole(&data).unwrap();
@@ -440,16 +371,7 @@ fn resamples_converge_at_bounds() {
             .collect()
     };
     assert!(at_bounds(&z).contains(&true), "the optimum is meant to lie at a bound");
-    let fit = Fit {
-        layout: &layout,
-        parts: 0..1,
-        parameterization: &bounded,
-        z: &z,
-        prior: &prior,
-        l2: 0.0,
-        penalties: &[],
-        objective,
-    };
+    let fit = fit_of(&layout, &bounded, &z, (&prior, 0.0), objective);
     let errors = sandwich(&fit).unwrap();
     let members = 40;
     let got = resampled(&fit, members);
@@ -492,7 +414,6 @@ fn resamples_converge_at_bounds() {
     assert!(compared >= 3, "{compared}");
 }
 
-/// Standard errors of z.
 fn material_basis_errors(
     layout: &Layout,
     basis: &Parameterization,
@@ -500,8 +421,7 @@ fn material_basis_errors(
     prior: &[f64],
     objective: Objective,
 ) -> Vec<f64> {
-    let fit =
-        Fit { layout, parts: 0..1, parameterization: basis, z, prior, l2: 0.0, penalties: &[], objective };
+    let fit = fit_of(layout, basis, z, (prior, 0.0), objective);
     sandwich(&fit).unwrap().z.into_iter().map(Option::unwrap).collect()
 }
 
@@ -515,16 +435,7 @@ fn bootstrap_and_sandwich_agree_on_real_games() {
     let basis = Parameterization::identity(&prior);
     let objective = Objective { k: 1.2, loss: LossKind::Squared };
     let z = minimize(&layout, &basis, &prior, 1e-4, objective);
-    let fit = Fit {
-        layout: &layout,
-        parts: 0..1,
-        parameterization: &basis,
-        z: &z,
-        prior: &prior,
-        l2: 1e-4,
-        penalties: &[],
-        objective,
-    };
+    let fit = fit_of(&layout, &basis, &z, (&prior, 1e-4), objective);
     let errors = sandwich(&fit).unwrap();
     assert_eq!((errors.clusters, errors.undetermined), (2400, 0));
     let resampled = resampled(&fit, 600);

@@ -18,8 +18,7 @@
 //! Of storage buffers, only variables that a kernel both reads and writes count, and two writes are no conflict, since
 //! the rows of different results look alike.
 
-use std::collections::BTreeMap;
-
+use crate::common::prelude::*;
 use naga::{
     AddressSpace, Barrier, BinaryOperator, Block, BuiltIn, Expression, Function, GlobalVariable, Handle,
     Literal, LocalVariable, Module, Statement, StorageAccess,
@@ -29,20 +28,15 @@ use naga::{
 /// is 0, it equals the first.
 type Residues = Vec<(i64, i64)>;
 
-/// Knowledge about a value.
 #[derive(Clone, Debug, PartialEq)]
 enum Value {
-    /// A number.
     Number(Residues),
     /// A pointer to a variable that threads share, and its index in it.
     Shared(Handle<GlobalVariable>, Option<Index>),
-    /// A pointer to a variable of a function.
     Local(usize, Handle<LocalVariable>),
-    /// Anything else.
     Unknown,
 }
 
-/// An index into a shared variable.
 #[derive(Clone, Debug, PartialEq)]
 struct Index {
     residues: Residues,
@@ -55,7 +49,6 @@ struct Index {
 /// An expression at a point in time: function, expression, and the loop passes when it was computed.
 type Term = (usize, usize, Vec<u32>);
 
-/// An access to a shared variable since the last barrier.
 #[derive(Clone, Debug, PartialEq)]
 struct Access {
     variable: Handle<GlobalVariable>,
@@ -70,16 +63,13 @@ struct Access {
     site: (Vec<usize>, usize, Vec<u32>),
 }
 
-/// A function being walked.
 struct Frame<'m> {
     function: &'m Function,
     /// The calls that led here, each by its number in the order of the walk.
     path: Vec<usize>,
     values: BTreeMap<usize, Value>,
     arguments: Vec<Value>,
-    /// Known values of variables.
     locals: BTreeMap<usize, Residues>,
-    /// The number of this call.
     id: usize,
 }
 

@@ -1,11 +1,7 @@
 //! Layouts of arrays in engines, as in docs/patch-recipes.md: each example is filled here, with numbers whose places
 //! are computed index by index, and each wrongly declared layout is refused.
 
-use gputexel::chess::PhaseSettings;
-use gputexel::model::{FeatureKind, FeatureSet, ParameterFile, ParameterRecord};
-
-use super::text;
-use crate::common::program::Bench;
+use crate::common::prelude::*;
 
 /// Values of the built-in tables; all squares and pieces are different enough not to be confused; the same in both
 /// phases if `tied`.
@@ -25,7 +21,6 @@ fn write_values(bench: &Bench, name: &str, theta: &[f64]) {
     bench.write(name, ParameterFile::new(&set, theta, None, None).to_json());
 }
 
-/// Returns the middlegame value of a role on a square from its own side.
 fn at(theta: &[f64], role: usize, square: usize) -> i64 {
     theta[64 * role + square].round() as i64
 }
@@ -41,7 +36,6 @@ fn list(numbers: impl IntoIterator<Item = i64>) -> String {
     format!("{{{}}}", numbers.into_iter().map(|number| number.to_string()).collect::<Vec<_>>().join(", "))
 }
 
-/// Computes the contents of an array.
 type Numbers = fn(&[f64]) -> String;
 
 /// Examples of the page, with the contents of `{ ... }` there.
@@ -116,7 +110,6 @@ const TABLES: [(&str, Numbers); 12] = [
     }),
 ];
 
-/// Returns the text of the page.
 fn page() -> String {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/patch-recipes.md");
     std::fs::read_to_string(path).unwrap()
@@ -126,12 +119,9 @@ fn page() -> String {
 #[track_caller]
 fn fills(bench: &Bench, before: &str, after: &str) {
     bench.write("a.c", before);
-    let (code, out, err) = bench.run(&["patch", "tables", "tuned.json", "a.c", "--start", "start.json"], "");
-    assert_eq!((code, err.as_str()), (0, ""), "{before}: {out}");
-    assert_eq!(text(bench, "a.c"), after, "{before}");
-    let (code, out, err) = bench.run(&["patch", "tables", "tuned.json", "a.c"], "");
-    assert_eq!((code, err.as_str()), (0, ""), "{before}");
-    assert!(out.contains("nothing to write"), "{out}");
+    bench.ok("patch tables tuned.json a.c --start start.json");
+    assert_eq!(bench.text("a.c"), after, "{before}");
+    assert_has(&bench.ok("patch tables tuned.json a.c"), "nothing to write");
 }
 
 #[test]
@@ -164,8 +154,8 @@ fn tables_of_the_page_are_filled() {
                 continue;
             }
             bench.write("a.c", &wrong);
-            bench.fails(&["patch", "tables", "tuned.json", "a.c", "--start", "start.json"], 1);
-            assert_eq!(text(&bench, "a.c"), wrong);
+            bench.fails("patch tables tuned.json a.c --start start.json", 1);
+            assert_eq!(bench.text("a.c"), wrong);
         }
     }
 }
@@ -182,8 +172,7 @@ fn one_number_for_both_phases_needs_values_without_phases() {
         |theta: &[f64]| example.replace("{ ... }", &list((0..64).map(|i| at(theta, 1, i ^ 56)))) + "\n";
     fills(&bench, &source(&start), &source(&tied));
     // When read back, a number is the value of both.
-    let (code, _, err) = bench.run(&["import-params", "a.c", "--like", "start.json", "-o", "back.json"], "");
-    assert_eq!((code, err.as_str()), (0, ""));
+    bench.ok("import-params a.c --like start.json -o back.json");
     let back: ParameterFile = serde_json::from_slice(&bench.bytes("back.json")).unwrap();
     for (id, record) in back.parameters.iter().enumerate() {
         let expected = if id / 64 == 1 { tied[id].round() } else { start[id] };
@@ -194,26 +183,20 @@ fn one_number_for_both_phases_needs_values_without_phases() {
         [("c", "t.h"), ("cpp", "t.hpp"), ("rust", "t.rs"), ("python", "t.py"), ("params", "t.params")]
     {
         let export = ["export", "tuned.json", "--to", to, "-o", name, "--untapered", "--decimals", "all"];
-        let (code, _, err) = bench.run(&export, "");
-        assert_eq!((code, err.as_str()), (0, ""));
-        let exported = text(&bench, name);
+        bench.ok(&export);
+        let exported = bench.text(name);
         assert!(!exported.contains("S(") && !exported.contains("_eg"), "{exported}");
-        let (code, _, err) = bench.run(&["import-params", name, "-o", "b.json", "--force"], "");
-        assert_eq!((code, err.as_str()), (0, ""), "{name}");
+        bench.ok(&["import-params", name, "-o", "b.json", "--force"]);
         let back: ParameterFile = serde_json::from_slice(&bench.bytes("b.json")).unwrap();
         let values: Vec<f64> = back.parameters.iter().flat_map(|record| [record.mg, record.eg]).collect();
         let expected: Vec<f64> = (0..384).flat_map(|id| [tied[id]; 2]).collect();
         assert_eq!(values, expected, "{name}");
     }
     write_values(&bench, "tapered.json", &values(1.0, false));
-    let message = bench.fails(&["patch", "tables", "tapered.json", "a.c"], 1);
-    assert!(
-        message.contains("a.c:1: 'knight.both' is one number for both phases, but 'knight_"),
-        "{message}"
-    );
+    let why = "a.c:1: 'knight.both' is one number for both phases, but 'knight_";
+    let message = bench.fails_with("patch tables tapered.json a.c", 1, why);
     assert!(message.contains("--basis tied"), "{message}");
-    let message = bench.fails(&["export", "tapered.json", "--to", "c", "--untapered"], 2);
-    assert!(message.contains("in the endgame") && message.contains("--basis tied"), "{message}");
+    bench.fails_with("export tapered.json --to c --untapered", 2, ["in the endgame", "--basis tied"]);
 }
 
 /// Writes a parameter file of lists: mobility of three pieces in one group, and a bonus.
@@ -259,7 +242,6 @@ fn lists_and_numbers_of_lines_are_filled() {
     let rows = |theta: &[f64], of: &dyn Fn(&[f64]) -> String| {
         format!("{{{}, {}, {}}}", of(&theta[..3]), of(&theta[3..7]), of(&theta[7..9]))
     };
-    /// Writes an array that contains some values.
     type Written<'a> = &'a dyn Fn(&[f64]) -> String;
     let cases: [(&str, Written); 3] = [
         ("// gputexel: mobility.mg\nconst int mobility_mg[3][4] = { ... };", &|theta| {
@@ -295,36 +277,25 @@ fn lists_and_numbers_of_lines_are_filled() {
         (one.replace("number 1", "number 2"), "(step.mg: 3, expected 9)"),
         (both.replace("1/2", "2/1"), "with the endgame's numbers before the middlegame's"),
         (both.replace("1/2", "1/1"), "expected a place on the line"),
-        (
-            "// gputexel: mobility.mg rows 3/4/2\nint a[] = {1,2,3,4,1,2,3,4,1,2,3};".into(),
-            "a.c:2: the array's 11 numbers are not 3 rows",
-        ),
-        (
-            "// gputexel: mobility.mg rows 3/4/1\nint a[3][4] = {{1,2,3,4},{1,2,3,4},{1,2,3,4}};".into(),
-            "counts 8",
-        ),
-        (
-            "// gputexel: mobility.mg rows 2/5/2\nint a[3][4] = {{1,2,3,4},{1,2,3,4},{1,2,3,4}};".into(),
-            "counts 5",
-        ),
-        (
-            "// gputexel: mobility.mg\nint a[9] = { [0] = 1, [2] = 3 };".into(),
-            "a.c:2: the entries are placed with holes",
-        ),
-        (
-            "// gputexel: mobility.mg\nint a[9] = { [LAZY] = 1, [OTHER] = 3 };".into(),
-            "a.c:2: '[LAZY] =' places an entry",
-        ),
-        ("// gputexel: step.mg pieces pn\nint a = 9;".into(), "option 'pieces' is for all pieces"),
-        (
-            "// gputexel: mobility.mg colors both\nint a[9] = {0};".into(),
-            "option 'colors' is for values of pieces",
-        ),
     ] {
         bench.write("a.c", &source);
-        let message = bench.fails(&["patch", "tables", "tuned.json", "a.c", "--start", "start.json"], 1);
-        assert!(message.contains(expected), "{source}: {message}");
-        assert_eq!(text(&bench, "a.c"), source);
+        bench.fails_with("patch tables tuned.json a.c --start start.json", 1, expected);
+        assert_eq!(bench.text("a.c"), source);
+    }
+    for case in [
+        "mobility.mg rows 3/4/2 ~ a[] = {1,2,3,4,1,2,3,4,1,2,3} ~ a.c:2: the array's 11 numbers are not 3 rows",
+        "mobility.mg rows 3/4/1 ~ a[3][4] = {{1,2,3,4},{1,2,3,4},{1,2,3,4}} ~ counts 8",
+        "mobility.mg rows 2/5/2 ~ a[3][4] = {{1,2,3,4},{1,2,3,4},{1,2,3,4}} ~ counts 5",
+        "mobility.mg ~ a[9] = { [0] = 1, [2] = 3 } ~ a.c:2: the entries are placed with holes",
+        "mobility.mg ~ a[9] = { [LAZY] = 1, [OTHER] = 3 } ~ a.c:2: '[LAZY] =' places an entry",
+        "step.mg pieces pn ~ a = 9 ~ option 'pieces' is for all pieces",
+        "mobility.mg colors both ~ a[9] = {0} ~ option 'colors' is for values of pieces",
+    ] {
+        let [marker, array, expected] = cells(case);
+        let source = format!("// gputexel: {marker}\nint {array};");
+        bench.write("a.c", &source);
+        bench.fails_with("patch tables tuned.json a.c --start start.json", 1, expected);
+        assert_eq!(bench.text("a.c"), source);
     }
 }
 
@@ -332,30 +303,25 @@ fn lists_and_numbers_of_lines_are_filled() {
 fn rejects_invalid_layouts() {
     let bench = Bench::new();
     write_values(&bench, "p.json", &values(0.0, false));
-    for (source, expected) in [
-        ("// gputexel: knight.mg ranks 2-7\nint a[48] = {0};", "is for tables of pawns"),
-        ("// gputexel: pawn.mg ranks 1-8\nint a[48] = {0};", "expected 2-7"),
-        ("// gputexel: pawn.mg board 8x8\nint a[48] = {0};", "expected 0x88 or 10x12"),
-        ("// gputexel: pawn.mg board 0x88 files 4\nint a[48] = {0};", "option 'files 4'"),
-        ("// gputexel: pawn.mg board 0x88 ranks 2-7\nint a[48] = {0};", "option 'ranks 2-7'"),
-        ("// gputexel: pawn.mg board 0x88\nint a[64] = {0};", "'pawn.mg' has 128"),
-        ("// gputexel: material.mg board 0x88\nint a[6] = {0};", "is for tables of squares"),
-        ("// gputexel: material.mg pieces pnbrqkpnbrqk by color\nint a[12] = {0};", "says already whose"),
-        (
-            "// gputexel: material.mg colors both\nint a[6][2] = {{1,2},{3,4},{5,6},{7,8},{9,1},{2,3}};",
-            "not by color",
-        ),
-        ("// gputexel: material.mg\nint a[] = { [PAWN] = 1, 2, 3, 4, 5 };", "'[PAWN] =' places an entry"),
-        (
-            "// gputexel: material.mg pieces kq\nint a[] = { [PAWN] = 1, [KNIGHT] = 2 };",
-            "are 'pieces pn', the marker",
-        ),
-        ("// gputexel: pst.mg rows 3/4\nint a[] = {0};", "option 'rows' is for lists"),
+    for case in [
+        "knight.mg ranks 2-7 ~ a[48] = {0} ~ is for tables of pawns",
+        "pawn.mg ranks 1-8 ~ a[48] = {0} ~ expected 2-7",
+        "pawn.mg board 8x8 ~ a[48] = {0} ~ expected 0x88 or 10x12",
+        "pawn.mg board 0x88 files 4 ~ a[48] = {0} ~ option 'files 4'",
+        "pawn.mg board 0x88 ranks 2-7 ~ a[48] = {0} ~ option 'ranks 2-7'",
+        "pawn.mg board 0x88 ~ a[64] = {0} ~ 'pawn.mg' has 128",
+        "material.mg board 0x88 ~ a[6] = {0} ~ is for tables of squares",
+        "material.mg pieces pnbrqkpnbrqk by color ~ a[12] = {0} ~ says already whose",
+        "material.mg colors both ~ a[6][2] = {{1,2},{3,4},{5,6},{7,8},{9,1},{2,3}} ~ not by color",
+        "material.mg ~ a[] = { [PAWN] = 1, 2, 3, 4, 5 } ~ '[PAWN] =' places an entry",
+        "material.mg pieces kq ~ a[] = { [PAWN] = 1, [KNIGHT] = 2 } ~ are 'pieces pn', the marker",
+        "pst.mg rows 3/4 ~ a[] = {0} ~ option 'rows' is for lists",
     ] {
-        bench.write("a.c", source);
-        let message = bench.fails(&["patch", "tables", "p.json", "a.c"], 1);
-        assert!(message.contains("a.c:") && message.contains(expected), "{source}: {message}");
-        assert_eq!(text(&bench, "a.c"), source);
+        let [marker, array, expected] = cells(case);
+        let source = format!("// gputexel: {marker}\nint {array};");
+        bench.write("a.c", &source);
+        bench.fails_with("patch tables p.json a.c", 1, ["a.c:", expected]);
+        assert_eq!(bench.text("a.c"), source);
     }
 }
 
@@ -381,7 +347,7 @@ fn rejects_numbers_for_kings_without_value() {
     write("tuned.json", 7.0);
     let run = |source: &str| {
         bench.write("a.c", source);
-        bench.run(&["patch", "tables", "tuned.json", "a.c", "--start", "start.json"], "")
+        bench.run("patch tables tuned.json a.c --start start.json")
     };
     let source = |marker: &str, numbers: &str| format!("// gputexel: {marker}\nint a[] = {numbers};\n");
     let marker = "material.both pieces -PNBRQ---pnbrq-- colors negated";
@@ -389,7 +355,7 @@ fn rejects_numbers_for_kings_without_value() {
     let (code, _, err) = run(&source(marker, numbers));
     assert_eq!((code, err.as_str()), (0, ""));
     let tuned = "{0, 107, 307, 327, 507, 907, 0, 0, 0, -107, -307, -327, -507, -907, 0, 0}";
-    assert_eq!(String::from_utf8(bench.bytes("a.c")).unwrap(), source(marker, tuned));
+    assert_eq!(bench.text("a.c"), source(marker, tuned));
     // Numbers that match no piece are reported as such.
     let (code, _, err) = run(&source(marker, &numbers.replace("320", "333")));
     assert_eq!(code, 1);

@@ -3,9 +3,7 @@
 mod layouts;
 mod orders;
 
-use crate::common::program::Bench;
-use gputexel::chess::PhaseSettings;
-use gputexel::model::{FeatureKind, FeatureSet, ParameterFile};
+use crate::common::prelude::*;
 
 /// Writes a parameter file of six tables with values such as -103.7 and 512.4; returns θ.
 fn pst(bench: &Bench, name: &str, seed: f64) -> Vec<f64> {
@@ -30,20 +28,14 @@ fn output(bench: &Bench, compiler: &str, flags: &[&str], name: &str) -> Option<V
     Some(text.split_whitespace().map(|number| number.parse().unwrap()).collect())
 }
 
-fn text(bench: &Bench, name: &str) -> String {
-    String::from_utf8(bench.bytes(name)).unwrap()
-}
-
 /// Runs on sources, which must succeed; twice, as the second run must change nothing.
 #[track_caller]
 fn patch(bench: &Bench, args: &[&str], changed: &[&str]) {
     let all = [&["--json", "patch", "tables"], args].concat();
     for again in [false, true] {
-        let (code, out, err) = bench.run(&all, "");
-        assert_eq!((code, err.as_str()), (0, ""), "{args:?}");
+        let out = bench.ok(&all);
         let report: serde_json::Value = serde_json::from_str(&out).unwrap();
-        let files: Vec<&str> =
-            report["files"].as_array().unwrap().iter().map(|f| f.as_str().unwrap()).collect();
+        let files: Vec<&str> = report["files"].texts();
         assert_eq!(files, if again { &[] } else { changed });
     }
 }
@@ -88,7 +80,7 @@ fn c_sources_hold_the_values() {
         assert_eq!(got, wanted);
     }
     // The number and length of lines are the same.
-    let text = text(&bench, "eval.c");
+    let text = bench.text("eval.c");
     assert_eq!(text.lines().count(), source.lines().count());
     let rows: Vec<usize> = text.lines().skip(3).take(7).map(str::len).collect();
     assert!(rows.iter().all(|&length| length == rows[0]), "{text}");
@@ -140,7 +132,7 @@ fn cpp_sources_hold_the_values() {
     if let Some(got) = output(&bench, "g++", &["-std=c++17", "-Wall"], "psqt.cpp") {
         assert_eq!(got, wanted);
     }
-    let text = text(&bench, "psqt.cpp");
+    let text = bench.text("psqt.cpp");
     assert_eq!(text.matches("\r\n").count(), text.matches('\n').count());
 
     let values = "\u{feff}// gputexel: material.mg\nconst int Value[] = {100, 300, 320, 500, 900};\n\
@@ -149,8 +141,8 @@ fn cpp_sources_hold_the_values() {
                   const int PawnMg = 1, Other = 7;   // gputexel: king.mg\n\
                   float  f = +1.50f;   // gputexel: queen.mg scale 0.01\n";
     bench.write("values.h", values);
-    let message = bench.fails(&["patch", "tables", "m.json", "values.h"], 1);
-    assert!(message.contains("values.h:5: the marker's declaration goes on with 'Other'"), "{message}");
+    let why = "values.h:5: the marker's declaration goes on with 'Other'";
+    bench.fails_with("patch tables m.json values.h", 1, why);
     bench.write("values.h", values.replace(", Other = 7", ""));
     patch(&bench, &["--trust-marker", "m.json", "values.h"], &["values.h"]);
     let expected = values
@@ -160,7 +152,7 @@ fn cpp_sources_hold_the_values() {
         .replace("S(  1,   2), S(  3,   4), S(  0,   5)", "S( 477, 512), S(1025, 936), S(   0,   0)")
         .replace("PawnMg = 1", "PawnMg = 0")
         .replace("+1.50f", "+10.25f");
-    assert_eq!(self::text(&bench, "values.h"), expected);
+    assert_eq!(bench.text("values.h"), expected);
 }
 
 #[test]
@@ -189,7 +181,7 @@ fn rust_sources_hold_the_values() {
     if let Some(got) = output(&bench, "rustc", &["--edition", "2021"], "psqt.rs") {
         assert_eq!(got, wanted);
     }
-    let text = text(&bench, "psqt.rs");
+    let text = bench.text("psqt.rs");
     assert!(text.contains(&format!("mg: {}_i16, eg: {} }}", wanted[128], wanted[129])), "{text}");
     let rows: Vec<usize> = text.lines().skip(3).take(16).map(str::len).collect();
     assert!(rows.iter().all(|&length| length == rows[0]), "{text}");
@@ -212,7 +204,7 @@ fn csharp_sources_hold_the_values() {
         .replace("Score(1, 2), new(3, 4)", "Score(82, 94), new(337, 281)")
         .replace("mg: 5, eg: 6), new(7, 8), new(9, 10)", "mg: 365, eg: 297), new(477, 512), new(1025, 936)")
         .replace("1m", "936m");
-    assert_eq!(text(&bench, "Values.cs"), expected);
+    assert_eq!(bench.text("Values.cs"), expected);
 }
 
 #[test]
@@ -222,42 +214,38 @@ fn markers_are_selected_and_diffs_write_nothing() {
     let a = "// gputexel: pawn.mg\nint a = 1;\n// gputexel: nonsense\nint b = 2;\n// gputexel: rook.eg name R\nint c = 3;\n";
     bench.write("a.c", a);
     bench.write("b.c", "// gputexel: rook.eg, name r\nint c = 512;\n");
-    let (code, out, _) = bench.run(&["patch", "tables", "m.json", "a.c", "b.c", "--marker", "r", "-n"], "");
-    assert_eq!(code, 0);
+    let (out, _) = bench.done("patch tables m.json a.c b.c --marker r -n");
     assert_eq!(
         out,
         "--- a/a.c\n+++ b/a.c\n@@ -3,4 +3,4 @@\n // gputexel: nonsense\n int b = 2;\n // gputexel: rook.eg name R\n-int c = 3;\n+int c = 512;\n"
     );
-    assert_eq!(text(&bench, "a.c"), a);
-    let (code, out, _) =
-        bench.run(&["patch", "tables", "m.json", "a.c", "--marker", "r", "--marker", "PAWN.mg"], "");
-    assert_eq!(code, 0, "{out}");
+    assert_eq!(bench.text("a.c"), a);
+    let (out, _) = bench.done("patch tables m.json a.c --marker r --marker PAWN.mg");
     assert!(out.starts_with("a.c:1: pawn.mg: 1 number, 1 changed\na.c:5: R: 1 number, 1 changed\n"), "{out}");
     assert!(out.ends_with("restores the old files\n") && out.contains("gputexel patch undo"), "{out}");
-    assert_eq!(text(&bench, "a.c"), a.replace("a = 1", "a = 82").replace("c = 3", "c = 512"));
-    let (code, out, _) = bench.run(&["patch", "undo", "."], "");
+    assert_eq!(bench.text("a.c"), a.replace("a = 1", "a = 82").replace("c = 3", "c = 512"));
+    let (code, out, _) = bench.run("patch undo .");
     assert!(code == 0 && out.contains("a.c: restored"), "{out}");
-    assert_eq!(text(&bench, "a.c"), a);
-    let again = ["patch", "tables", "m.json", "a.c", "--marker", "r", "--marker", "PAWN.mg", "--no-backup"];
-    let (code, out, _) = bench.run(&again, "");
+    assert_eq!(bench.text("a.c"), a);
+    let again = "patch tables m.json a.c --marker r --marker PAWN.mg --no-backup";
+    let (code, out, _) = bench.run(again);
     assert!(code == 0 && !out.contains("undo"), "{out}");
-    assert_eq!(text(&bench, "a.c"), a.replace("a = 1", "a = 82").replace("c = 3", "c = 512"));
-    let (_, out, _) = bench.run(&["patch", "tables", "m.json", "b.c"], "");
+    assert_eq!(bench.text("a.c"), a.replace("a = 1", "a = 82").replace("c = 3", "c = 512"));
+    let (_, out, _) = bench.run("patch tables m.json b.c");
     let unmarked = "not written, because no marker names them: pawn, knight, bishop, queen, king";
     assert_eq!(
         out,
         format!("b.c:1: r: 1 number, 0 changed\n{unmarked}\nnothing to write: all files are up to date\n")
     );
     bench.write("typo.c", "// gputexel: rook.eg\nint a = 1;\n// gputexel pawn.mg\nint b = 2;\n");
-    let told = bench.fails(&["patch", "tables", "m.json", "typo.c", "--trust-marker"], 1);
-    assert!(told.contains("typo.c:3: looks like a marker without a colon: 'gputexel: pawn.mg'"), "{told}");
+    let why = "typo.c:3: looks like a marker without a colon: 'gputexel: pawn.mg'";
+    bench.fails_with("patch tables m.json typo.c --trust-marker", 1, why);
 
-    let (code, out, _) = bench.run(&["patch", "tables", "--list", "m.json"], "");
-    assert_eq!(code, 0);
+    let (out, _) = bench.done("patch tables --list m.json");
     assert!(out.starts_with("material      12  [6][2]\nmaterial.mg    6  [6]\n"), "{out}");
     assert!(out.contains("\nqueen.eg       1\n"), "{out}");
     pst(&bench, "p.json", 1.0);
-    let (_, out, _) = bench.run(&["patch", "tables", "p.json", "--list", "--json"], "");
+    let (_, out, _) = bench.run("patch tables p.json --list --json");
     let list: serde_json::Value = serde_json::from_str(&out).unwrap();
     assert_eq!(list["names"][0], serde_json::json!({ "name": "pst", "shape": [6, 64, 2], "numbers": 768 }));
 }
@@ -281,7 +269,7 @@ fn sources_in_other_encodings_keep_their_bytes() {
         };
         bench.write("a.c", source("82"));
         let moved = bench.path("new.json");
-        std::fs::write(&moved, text(&bench, "m.json").replacen("82.0", "91.0", 1)).unwrap();
+        std::fs::write(&moved, bench.text("m.json").replacen("82.0", "91.0", 1)).unwrap();
         patch(&bench, &["new.json", "a.c", "--start", "m.json"], &["a.c"]);
         assert_eq!(bench.bytes("a.c"), source("91"));
     }
@@ -293,41 +281,40 @@ fn writes_nothing_unless_everything_fits() {
     material(&bench, "m.json");
     let good = "int a = 1; // gputexel: pawn.mg\n";
     bench.write("good.c", good);
-    let fails = |args: &[&str], code: i32, expected: &str| {
-        let message = bench.fails(&[&["patch", "tables"], args].concat(), code);
-        assert!(message.contains(expected), "{args:?}: {message}");
-        assert_eq!(text(&bench, "good.c"), good);
+    let fails = |args: &str, code: i32, expected: &str| {
+        bench.fails_with(("patch tables", args), code, expected);
+        assert_eq!(bench.text("good.c"), good);
     };
     bench.write("bad.c", "// gputexel: material.mg\nint a[] = {\n 1, 2, 3 };\n");
-    fails(&["m.json", "good.c", "bad.c"], 1, "bad.c:2: the array has 3 numbers, 'material.mg' has 6");
+    fails("m.json good.c bad.c", 1, "bad.c:2: the array has 3 numbers, 'material.mg' has 6");
     bench.write("bad.c", "int a[] = {\n 1, 2, 3 };\n");
-    fails(&["m.json", "good.c", "bad.c"], 1, "bad.c: has no marker");
-    fails(&["m.json", "good.c", "bad.c", "--marker", "rook"], 2, "the sources: no marker 'gputexel: rook'");
+    fails("m.json good.c bad.c", 1, "bad.c: has no marker");
+    fails("m.json good.c bad.c --marker rook", 2, "the sources: no marker 'gputexel: rook'");
     bench.write("bad.c", b"\xff\xfe/\0/\0 ");
-    fails(&["m.json", "good.c", "bad.c"], 1, "bad.c: ends within a letter of UTF-16");
+    fails("m.json good.c bad.c", 1, "bad.c: ends within a letter of UTF-16");
     bench.write("bad.c", b"\x7fELF // gputexel: rook.mg\nint a = 1;\0");
-    fails(&["m.json", "good.c", "bad.c"], 1, "bad.c: is a binary file");
+    fails("m.json good.c bad.c", 1, "bad.c: is a binary file");
     bench.write("bad.c", "// gputexel: material.mg\nint a[] = {\n 1, 2, 3\n");
-    fails(&["m.json", "good.c", "bad.c"], 1, "bad.c:2: '{' is not closed before the end of the file");
+    fails("m.json good.c bad.c", 1, "bad.c:2: '{' is not closed before the end of the file");
     std::fs::create_dir(bench.path("folder")).unwrap();
-    fails(&["m.json", "good.c", "folder"], 1, "folder: is a folder; expected a source");
-    fails(&["m.json", "good.c", "none.c"], 1, "none.c: ");
-    fails(&["none.json", "good.c"], 1, "none.json: ");
-    fails(&["folder", "good.c"], 1, "folder: ");
-    fails(&["good.c", "good.c"], 1, "good.c:1: not a parameter file");
-    let json = text(&bench, "m.json");
+    fails("m.json good.c folder", 1, "folder: is a folder; expected a source");
+    fails("m.json good.c none.c", 1, "none.c: ");
+    fails("none.json good.c", 1, "none.json: ");
+    fails("folder good.c", 1, "folder: ");
+    fails("good.c good.c", 1, "good.c:1: not a parameter file");
+    let json = bench.text("m.json");
     bench.write("null.json", json.replacen("82.0", "null", 1));
-    fails(&["null.json", "good.c"], 1, "null.json:");
+    fails("null.json good.c", 1, "null.json:");
     bench.write("few.json", json.replace("\"name\": \"pawn\"", "\"name\": \"pawnn\""));
-    fails(&["few.json", "good.c"], 1, "parameter 'pawnn' is not in feature set 'material'");
-    let (code, _, err) = bench.run(&["patch", "tables", "m.json"], "");
+    fails("few.json good.c", 1, "parameter 'pawnn' is not in feature set 'material'");
+    let (code, _, err) = bench.run("patch tables m.json");
     assert!(code == 2 && err.contains("SOURCE"), "{err}");
 
     bench.write("bad.c", "int a = 1; // gputexel: pawn.eg\n");
     let mut permissions = std::fs::metadata(bench.path("bad.c")).unwrap().permissions();
     permissions.set_readonly(true);
     std::fs::set_permissions(bench.path("bad.c"), permissions).unwrap();
-    fails(&["m.json", "good.c", "bad.c"], 1, "bad.c: is read-only");
+    fails("m.json good.c bad.c", 1, "bad.c: is read-only");
 }
 
 #[cfg(unix)]
@@ -340,9 +327,9 @@ fn links_and_rights_are_kept() {
     std::fs::set_permissions(bench.path("real.c"), std::fs::Permissions::from_mode(0o640)).unwrap();
     std::os::unix::fs::symlink("real.c", bench.path("link.c")).unwrap();
     // The same file given twice is one file.
-    let (code, out, _) = bench.run(&["patch", "tables", "m.json", "link.c", "real.c"], "");
+    let (code, out, _) = bench.run("patch tables m.json link.c real.c");
     assert_eq!((code, out.matches("1 changed").count()), (0, 1), "{out}");
-    assert_eq!(text(&bench, "real.c"), "int a = 82; // gputexel: pawn.mg\n");
+    assert_eq!(bench.text("real.c"), "int a = 82; // gputexel: pawn.mg\n");
     assert!(std::fs::symlink_metadata(bench.path("link.c")).unwrap().is_symlink());
     assert_eq!(std::fs::metadata(bench.path("real.c")).unwrap().permissions().mode() & 0o777, 0o640);
 }
@@ -366,27 +353,21 @@ fn detects_tables_relative_to_piece_values() {
     let source =
         |marker: &str| format!("// gputexel: pst.both{marker}\nconst int psqt[6][64] = {{\n{tables}}};\n");
     bench.write("psqt.c", source(""));
-    bench.told(&["import-params", "psqt.c", "--model", "pst", "-o", "start.json"]);
+    bench.told("import-params psqt.c --model pst -o start.json");
     let tune = ["tune", "d.bin", "--prior", "start.json", "--basis", "tied", "--backend", "cpu", "--out"];
-    let (code, _, err) = bench.run(&[&tune[..], &["run"]].concat(), "");
-    assert_eq!(code, 0, "{err}");
-    assert!(
-        err.contains("the prior's tables hold no piece values") && err.contains("'offset material'"),
-        "{err}"
-    );
-    let (code, out, _) = bench.run(&["patch", "tables", "run", "psqt.c", "--dry-run"], "");
-    let notes = bench.run(&["patch", "tables", "run", "psqt.c"], "");
+    let (_, err) = bench.done((&tune, "run"));
+    assert_has(&err, ["the prior's tables hold no piece values", "'offset material'"]);
+    let (code, out, _) = bench.run("patch tables run psqt.c --dry-run");
+    let notes = bench.run("patch tables run psqt.c");
     assert_eq!((code, notes.0), (0, 0), "{out} {notes:?}");
     assert!(notes.1.contains("every piece will count twice"), "{notes:?}");
     // With the engine's own piece values there is no message, and the values are those of the marker.
     let piece = " offset 100/100";
     bench.write("knight.c", source(piece));
-    let (code, _, err) = bench.run(&["import-params", "knight.c", "--model", "pst", "-o", "own.json"], "");
-    assert_eq!(code, 0, "{err}");
-    let tune =
-        ["tune", "d.bin", "--prior", "own.json", "--basis", "tied", "--backend", "cpu", "--out", "own"];
-    let (code, _, err) = bench.run(&tune, "");
+    bench.done("import-params knight.c --model pst -o own.json");
+    let tune = "tune d.bin --prior own.json --basis tied --backend cpu --out own";
+    let (code, _, err) = bench.run(tune);
     assert!(code == 0 && !err.contains("hold no piece values"), "{err}");
-    let (code, out, err) = bench.run(&["patch", "tables", "own", "knight.c"], "");
+    let (code, out, err) = bench.run("patch tables own knight.c");
     assert!(code == 0 && !out.contains("count twice"), "{out} {err}");
 }

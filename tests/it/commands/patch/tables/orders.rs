@@ -1,11 +1,7 @@
 //! Order of the numbers in a source: brackets, markers and schemas are compared with the numbers, and the expected
 //! places are computed here, index by index.
 
-use gputexel::chess::PhaseSettings;
-use gputexel::model::{FeatureKind, FeatureSet, ParameterFile};
-
-use super::text;
-use crate::common::program::Bench;
+use crate::common::prelude::*;
 
 /// Writes values of the built-in tables that resemble an engine's, without symmetries that would hide a wrong order.
 fn engine_values(bench: &Bench, name: &str, change: f64) -> Vec<f64> {
@@ -67,7 +63,7 @@ fn places_both_colors_by_brackets_and_marker() {
     let tuned = engine_values(&bench, "tuned.json", 1.0);
     let run = |source: &str| {
         bench.write("a.c", source);
-        bench.run(&["--json", "patch", "tables", "tuned.json", "a.c", "--start", "start.json"], "")
+        bench.run("--json patch tables tuned.json a.c --start start.json")
     };
     for (marker, lengths, layout, sign, mirror) in [
         ("pst.mg colors both", &[2, 6, 64][..], "color", 1, 0),
@@ -87,13 +83,12 @@ fn places_both_colors_by_brackets_and_marker() {
         assert_eq!((code, err.as_str()), (0, ""), "{marker} {lengths:?}");
         let report: serde_json::Value = serde_json::from_str(&out).unwrap();
         assert_eq!(report["markers"][0]["compared"], "given", "{out}");
-        assert!(report["markers"][0]["order"].as_str().unwrap().contains(" first, "), "{out}");
+        assert!(report["markers"][0]["order"].str().contains(" first, "), "{out}");
         let wanted = marked(marker, lengths, &both_colors(&tuned, layout, sign, mirror));
-        assert_eq!(text(&bench, "a.c"), wanted, "{marker} {lengths:?}");
+        assert_eq!(bench.text("a.c"), wanted, "{marker} {lengths:?}");
         // Its own numbers are recognized without the start.
-        let (code, out, err) = bench.run(&["patch", "tables", "tuned.json", "a.c"], "");
-        assert_eq!((code, err.as_str()), (0, ""), "{marker}: {out}");
-        assert_eq!(text(&bench, "a.c"), wanted);
+        bench.ok("patch tables tuned.json a.c");
+        assert_eq!(bench.text("a.c"), wanted);
     }
     for (marker, lengths, layout, sign, mirror, expected) in [
         ("pst.mg colors both", &[12, 64][..], "color", 1, 0, "'gputexel: pst.mg colors both by color'"),
@@ -112,21 +107,20 @@ fn places_both_colors_by_brackets_and_marker() {
     ] {
         let source = marked(marker, lengths, &both_colors(&start, layout, sign, mirror));
         bench.write("a.c", &source);
-        let arguments = ["patch", "tables", "tuned.json", "a.c", "--start", "start.json"];
-        let message = bench.fails(&arguments, 1);
+        let arguments = "patch tables tuned.json a.c --start start.json";
+        let message = bench.fails(arguments, 1);
         assert!(message.starts_with("gputexel: a.c:") && message.contains(expected), "{marker}: {message}");
-        assert_eq!(text(&bench, "a.c"), source);
+        assert_eq!(bench.text("a.c"), source);
     }
     // Brackets, marker and numbers do not determine it, and `--trust-marker` does not help.
     bench.write("a.c", marked("pst.mg colors both", &[12, 64], &[0; 768]));
-    let message = bench.fails(&["patch", "tables", "tuned.json", "a.c", "--trust-marker"], 1);
-    assert!(message.contains("add 'by color'") && message.contains("'by piece'"), "{message}");
+    bench.fails_with("patch tables tuned.json a.c --trust-marker", 1, ["add 'by color'", "'by piece'"]);
     // Zeros do not determine orientations, either, which is reported.
     bench.write("a.c", marked("pst.mg colors both", &[2, 6, 64], &[0; 768]));
-    let (code, out, _) = bench.run(&["patch", "tables", "tuned.json", "a.c"], "");
+    let (code, out, _) = bench.run("patch tables tuned.json a.c");
     assert!(code == 0 && out.contains("whether a1 first is right cannot be determined"), "{out}");
     assert_eq!(
-        text(&bench, "a.c"),
+        bench.text("a.c"),
         marked("pst.mg colors both", &[2, 6, 64], &both_colors(&tuned, "color", 1, 0))
     );
 }
@@ -165,45 +159,40 @@ fn matches_numbers_with_markers() {
         let source = marked(marker, lengths, &numbers);
         bench.write("a.c", &source);
         bench.write("good.c", marked("rook.mg", &[64], &whole(&table(0, 3, &|index| index))));
-        let good = text(&bench, "good.c");
-        let all = ["patch", "tables", "tuned.json", "good.c", "a.c", "--start", "start.json"];
-        let message = bench.fails(&all, 1);
-        assert!(message.contains("a.c:1: the numbers are those of"), "{marker}: {message}");
+        let good = bench.text("good.c");
+        let all = "patch tables tuned.json good.c a.c --start start.json";
+        let message = bench.fails_with(all, 1, "a.c:1: the numbers are those of");
         assert!(message.contains(expected) && message.contains("--trust-marker"), "{marker}: {message}");
         // All or nothing.
-        assert_eq!((text(&bench, "a.c"), text(&bench, "good.c")), (source, good));
+        assert_eq!((bench.text("a.c"), bench.text("good.c")), (source, good));
     }
     // Tables without material are compared up to the piece value, which is derived from that.
     let source = marked("knight.mg offset material", &[64], &without)
         + "const int Knight = 305; // gputexel: knight.material.mg\n";
     bench.write("a.c", &source);
     let arguments = ["--json", "patch", "tables", "tuned.json", "a.c", "--start", "start.json"];
-    let (code, _, err) = bench.run(&arguments, "");
-    assert_eq!((code, err.as_str()), (0, ""));
+    bench.ok(&arguments);
     bench.write("a.c", source.replace("= 305", "= 290"));
-    let message = bench.fails(&arguments[1..], 1);
-    assert!(message.contains("a.c:3: ") && message.contains("knight.mg: 290, expected 305"), "{message}");
+    bench.fails_with(&arguments[1..], 1, ["a.c:3: ", "knight.mg: 290, expected 305"]);
     // Values that match none of these are refused.
     let mut strange = whole(&knight);
     strange[9] += 40;
     bench.write("a.c", marked("knight.mg", &[64], &strange));
-    let message = bench.fails(&arguments[1..], 1);
-    assert!(message.contains("1 of 64 differ from the start values given (knight_b2.mg"), "{message}");
+    let message =
+        bench.fails_with(&arguments[1..], 1, "1 of 64 differ from the start values given (knight_b2.mg");
     assert!(message.contains("--trust-marker"), "{message}");
-    let (code, out, _) = bench.run(&[&arguments[1..], &["--trust-marker"]].concat(), "");
+    let (code, out, _) = bench.run((&arguments[1..], "--trust-marker"));
     assert!(code == 0 && out.contains("filled as marked") && out.contains("; a1 first\n"), "{out}");
     // The same without anything to compare with; single numbers have no order.
     let bare = "int a[] = {1, 2, 3, 4, 5, 6}; // gputexel: material.mg\n";
     bench.write("a.c", bare);
-    let message = bench.fails(&["patch", "tables", "tuned.json", "a.c"], 1);
-    assert!(message.contains("no run.json of its run beside the parameter file"), "{message}");
-    assert_eq!(text(&bench, "a.c"), bare);
+    bench.fails_with("patch tables tuned.json a.c", 1, "no run.json of its run beside the parameter file");
+    assert_eq!(bench.text("a.c"), bare);
     bench.write("a.c", "int a = 7; // gputexel: pawn.material.mg\n");
-    let (code, out, _) = bench.run(&["patch", "tables", "tuned.json", "a.c"], "");
+    let (code, out, _) = bench.run("patch tables tuned.json a.c");
     assert!(code == 0 && out.contains("1 single number was not checked"), "{out}");
 }
 
-/// Returns the name of the square at an index of a table that starts with a8, as the board is printed.
 fn from_a8(index: usize) -> String {
     format!("{}{}", char::from(b'a' + (index % 8) as u8), 8 - index / 8)
 }
@@ -213,7 +202,6 @@ fn engine_knight(phase: usize, index: usize) -> i64 {
     300 + ((index * index * 7 + index * 5) % 61) as i64 - 40 * phase as i64
 }
 
-/// Mobility of the engine, as pairs.
 const MOBILITY: [[i64; 2]; 5] = [[-20, -31], [-4, -9], [6, 7], [11, 19], [17, 22]];
 
 /// Creates a run, in `run`, on the trace of an engine whose tables start with a8; or, if `odd`, whose squares have an
@@ -250,20 +238,15 @@ fn imported_run(bench: &Bench, odd: bool) {
         .collect();
     bench.write("s.json", schema);
     bench.write("t.svm", trace);
-    let (code, out, err) =
-        bench.run(&["import", "t.svm", "--schema", "s.json", "-o", "d.bin", "--force"], "");
-    assert_eq!(code, 0, "{out}{err}");
-    bench.tune(&["d.bin", "--out", "run", "--force", "--epochs", "3", "--k", "0.8", "--l2", "1e-5"]);
+    bench.done("import t.svm --schema s.json -o d.bin --force");
+    bench.tune("d.bin --out run --force --epochs 3 --k 0.8 --l2 1e-5");
 }
 
-/// Returns the values of the run by name.
 fn run_values(bench: &Bench) -> std::collections::HashMap<String, [i64; 2]> {
-    let list = bench.json("run/params.json")["parameters"].as_array().unwrap().clone();
-    let whole = |value: &serde_json::Value| value.as_f64().unwrap().round() as i64;
+    let list = bench.json("run/params.json")["parameters"].list().clone();
+    let whole = |value: &serde_json::Value| value.f64().round() as i64;
     list.iter()
-        .map(|record| {
-            (record["name"].as_str().unwrap().to_string(), [whole(&record["mg"]), whole(&record["eg"])])
-        })
+        .map(|record| (record["name"].str().to_string(), [whole(&record["mg"]), whole(&record["eg"])]))
         .collect()
 }
 
@@ -296,71 +279,60 @@ fn imported_tables_keep_the_order_of_the_schema() {
     // Without an orientation, and with the right one.
     for option in ["", " orientation a8", " flip"] {
         bench.write("e.cpp", engine_source(option, engine_knight, &start));
-        let (code, out, err) = bench.run(&["patch", "tables", "run/params.json", "e.cpp"], "");
-        assert_eq!((code, err.as_str()), (0, ""));
-        assert!(out.contains("knight.mg: 64 numbers") && out.contains("; a8 first"), "{out}");
-        assert_eq!(text(&bench, "e.cpp"), tuned(option));
+        assert_has(&bench.ok("patch tables run/params.json e.cpp"), ["knight.mg: 64 numbers", "; a8 first"]);
+        assert_eq!(bench.text("e.cpp"), tuned(option));
         // Filled again, using the folder's name: the current numbers are the result.
-        let (code, out, err) = bench.run(&["--json", "patch", "tables", "run", "e.cpp"], "");
-        assert_eq!((code, err.as_str()), (0, ""));
-        let report: serde_json::Value = serde_json::from_str(&out).unwrap();
-        let known: Vec<&str> =
-            report["markers"].as_array().unwrap().iter().map(|m| m["compared"].as_str().unwrap()).collect();
+        let report = bench.told("patch tables run e.cpp");
+        let known: Vec<&str> = report["markers"].list().iter().map(|m| m["compared"].str()).collect();
         assert_eq!(known, ["result"; 4]);
-        assert_eq!(text(&bench, "e.cpp"), tuned(option));
+        assert_eq!(bench.text("e.cpp"), tuned(option));
     }
     // The mirrored one is refused, and the right one is named.
     let source = engine_source(" orientation a1", engine_knight, &start);
     bench.write("e.cpp", &source);
-    let message = bench.fails(&["patch", "tables", "run/params.json", "e.cpp"], 1);
-    assert!(
-        message.contains("e.cpp:1: ") && message.contains("'gputexel: knight.mg orientation a8'"),
-        "{message}"
+    let message = bench.fails_with(
+        "patch tables run/params.json e.cpp",
+        1,
+        ["e.cpp:1: ", "'gputexel: knight.mg orientation a8'"],
     );
     assert!(message.contains("the values that the run started from"), "{message}");
-    assert_eq!(text(&bench, "e.cpp"), source);
+    assert_eq!(bench.text("e.cpp"), source);
     // Lists and single numbers are compared as well.
     let mut other = start.clone();
     other.swap(1, 2);
     bench.write("e.cpp", engine_source("", engine_knight, &other));
-    let message = bench.fails(&["patch", "tables", "run", "e.cpp"], 1);
-    assert!(message.contains("e.cpp:5: ") && message.contains("4 of 10"), "{message}");
+    bench.fails_with("patch tables run e.cpp", 1, ["e.cpp:5: ", "4 of 10"]);
     // Nothing is known about a copy, except with --start.
     bench.write("copy.json", bench.bytes("run/params.json"));
     bench.write("e.cpp", engine_source("", engine_knight, &start));
-    let message = bench.fails(&["patch", "tables", "copy.json", "e.cpp"], 1);
-    assert!(message.contains("no run.json"), "{message}");
+    bench.fails_with("patch tables copy.json e.cpp", 1, "no run.json");
     // The record of another run does not help.
-    let record = text(&bench, "run/run.json").replace("\"prior\": \"schema\"", "\"prior\": \"zero\"");
+    let record = bench.text("run/run.json").replace("\"prior\": \"schema\"", "\"prior\": \"zero\"");
     bench.write("run.json", record);
-    let message = bench.fails(&["patch", "tables", "copy.json", "e.cpp"], 1);
-    assert!(message.contains("no run.json"), "{message}");
+    bench.fails_with("patch tables copy.json e.cpp", 1, "no run.json");
 }
 
 #[test]
 fn rejects_unknown_starting_values() {
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 400, 8);
-    bench.tune(&["d.bin", "--out", "run", "--epochs", "2"]);
+    bench.tune("d.bin --out run --epochs 2");
     let start = engine_values(&bench, "engine.json", 0.0);
     let numbers: Vec<i64> = (0..384).map(|i| start[i] as i64).collect();
     let source = marked("pst.mg", &[6, 64], &numbers);
     bench.write("a.c", &source);
-    let message = bench.fails(&["patch", "tables", "run", "a.c"], 1);
-    for expected in
-        ["neither what the run started from nor its result", "of 384", "--start", "--trust-marker"]
-    {
-        assert!(message.contains(expected), "{expected}: {message}");
-    }
-    assert_eq!(text(&bench, "a.c"), source);
-    let (code, _, err) = bench.run(&["patch", "tables", "run", "a.c", "--start", "engine.json"], "");
-    assert_eq!((code, err.as_str()), (0, ""));
-    assert_ne!(text(&bench, "a.c"), source);
+    let message = bench.fails("patch tables run a.c", 1);
+    let expected =
+        ["neither what the run started from nor its result", "of 384", "--start", "--trust-marker"];
+    assert_has(&message, expected);
+    assert_eq!(bench.text("a.c"), source);
+    bench.ok("patch tables run a.c --start engine.json");
+    assert_ne!(bench.text("a.c"), source);
     // An engine that has only piece values is the run's start; its squares could be in any order.
     let piece = [100, 300, 320, 500, 900, 0];
     let flat: Vec<i64> = (0..384).map(|i| piece[i / 64]).collect();
     bench.write("a.c", marked("pst.mg orientation a8", &[6, 64], &flat));
-    let (code, out, _) = bench.run(&["patch", "tables", "run", "a.c"], "");
+    let (code, out, _) = bench.run("patch tables run a.c");
     assert!(code == 0 && out.contains("; a8 first (a1, h1, h8 would also fit the old numbers)"), "{out}");
 }
 
@@ -378,76 +350,69 @@ fn exports_and_imports_keep_the_order_of_the_schema() {
     };
     let by_index: Vec<i64> = (0..64).map(|i| values[&format!("n_{}", from_a8(i))][0]).collect();
     let marker = "knight.mg prefix \"n_\" orientation a8";
-    let header = text(&bench, "run/tables.h");
+    let header = bench.text("run/tables.h");
     assert_eq!(array(&header, marker), by_index);
     assert!(header.contains("// Index 0 is a8, 7 is h8, 63 is h1"), "{header}");
-    let (code, out, _) = bench.run(&["export", "run", "--to", "c", "--no-header"], "");
-    assert_eq!(code, 0);
+    let (out, _) = bench.done("export run --to c --no-header");
     assert_eq!(array(&out, marker), by_index);
-    let (_, out, _) = bench.run(&["export", "run", "--to", "c", "--orientation", "a1"], "");
+    let (_, out, _) = bench.run("export run --to c --orientation a1");
     let mirrored: Vec<i64> = (0..64).map(|i| by_index[i ^ 56]).collect();
     assert_eq!(array(&out, "knight.mg prefix \"n_\" orientation a1"), mirrored);
     // Without that option, an export's marker means a1 as before.
     bench.write("old.h", out.replace(" orientation a1", ""));
     let knight = |name: &str, index: usize| {
-        let list = bench.json(name)["parameters"].as_array().unwrap().clone();
+        let list = bench.json(name)["parameters"].list().clone();
         let record = list.into_iter().find(|r| r["name"] == format!("n_{}", from_a8(index))).unwrap();
-        [record["mg"].as_f64().unwrap().round() as i64, record["eg"].as_f64().unwrap().round() as i64]
+        [record["mg"].f64().round() as i64, record["eg"].f64().round() as i64]
     };
     for name in ["old.h", "run/tables.h", "run/tables.hpp", "run/tables.rs"] {
-        let (code, _, err) =
-            bench.run(&["import-params", name, "--like", "run", "-o", "back.json", "--force"], "");
-        assert_eq!((code, err.as_str()), (0, ""), "{name}");
+        bench.ok(&["import-params", name, "--like", "run", "-o", "back.json", "--force"]);
         assert!((0..64).all(|i| knight("back.json", i) == values[&format!("n_{}", from_a8(i))]), "{name}");
     }
     // The engine's own source, in the schema's order, which the start of the run confirms.
     let start = [&MOBILITY[..], &[[12, 12]]].concat();
-    let import = |name: &str, flags: &[&str]| {
+    let import = |name: &str, flags: &str| {
         let base = ["import-params", name, "--like", "run", "-o", "back.json", "--force"];
-        bench.run(&[&base[..], flags].concat(), "")
+        bench.run((&base, flags))
     };
     bench.write("e.cpp", engine_source("", engine_knight, &start));
-    let (code, out, err) = import("e.cpp", &[]);
+    let (code, out, err) = import("e.cpp", "");
     assert_eq!((code, err.as_str()), (0, ""));
     assert!(!out.contains("squares are taken"), "{out}");
     assert!((0..64).all(|i| knight("back.json", i) == [engine_knight(0, i), engine_knight(1, i)]));
     // Other values of the same tables confirm nothing, but are closer to one order than to the others.
     let edited = |phase: usize, i: usize| engine_knight(phase, i) + 3 + (i % 5) as i64;
     bench.write("e.cpp", engine_source("", edited, &start));
-    let (code, out, err) = import("e.cpp", &[]);
+    let (code, out, err) = import("e.cpp", "");
     assert_eq!((code, err.as_str()), (0, ""));
     assert!(out.contains("squares are taken to be a8 first as in the schema"), "{out}");
     assert!((0..64).all(|i| knight("back.json", i) == [edited(0, i), edited(1, i)]));
     bench.write("e.cpp", engine_source(" orientation a1", edited, &start));
-    let (code, _, err) = import("e.cpp", &[]);
+    let (code, _, err) = import("e.cpp", "");
     assert!(code == 1 && err.contains("nearer to 'gputexel: knight.mg orientation a8'"), "{err}");
     bench.write("e.cpp", engine_source(" orientation a1", engine_knight, &start));
     std::fs::remove_file(bench.path("back.json")).unwrap();
-    let (code, out, err) = import("e.cpp", &[]);
+    let (code, out, err) = import("e.cpp", "");
     assert_eq!((code, out.as_str()), (1, ""));
-    assert!(
-        err.contains(
-            "e.cpp:1: the numbers are those of 'gputexel: knight.mg orientation a8' by the values that"
-        ),
-        "{err}"
-    );
+    let why = "e.cpp:1: the numbers are those of 'gputexel: knight.mg orientation a8' by the values that";
+    assert_has(&err, why);
     assert!(!bench.path("back.json").exists());
-    let (code, out, _) = import("e.cpp", &["--trust-marker"]);
+    let (code, out, _) = import("e.cpp", "--trust-marker");
     assert!(code == 0 && out.contains("the marker was trusted"), "{out}");
     assert!((0..64).all(|i| knight("back.json", i)[0] == engine_knight(0, i ^ 56)));
     // The tuned source mirrored: its numbers are recognized.
     let tuned = |phase: usize, i: usize| values[&format!("n_{}", from_a8(i))][phase];
     bench.write("e.cpp", engine_source(" orientation h8", tuned, &start));
-    let (code, _, err) = import("e.cpp", &[]);
+    let (code, _, err) = import("e.cpp", "");
     assert!(
         code == 1 && err.contains("the numbers are those of 'gputexel: knight.mg orientation a8'"),
         "{err}"
     );
     // With nothing to compare with, the assumption is reported.
     engine_values(&bench, "p.json", 0.0);
-    let (_, out, _) = bench.run(&["export", "p.json", "--to", "cpp", "--no-header"], "");
+    let (_, out, _) = bench.run("export p.json --to cpp --no-header");
     bench.write("p.hpp", out);
-    let (code, _, err) = bench.run(&["import-params", "p.hpp", "--model", "pst"], "");
+    let (code, _, err) = bench.run("import-params p.hpp --model pst");
     assert!(code == 0 && err.contains("squares are taken to be a1 first"), "{err}");
 }
 
@@ -459,18 +424,14 @@ fn keeps_custom_schema_orders() {
     let start = [&MOBILITY[..], &[[12, 12]]].concat();
     let of_schema = |phase: usize, i: usize| engine_knight(phase, i * 5 % 64);
     bench.write("e.cpp", engine_source("", of_schema, &start));
-    let (code, out, err) = bench.run(&["patch", "tables", "run", "e.cpp"], "");
-    assert_eq!((code, err.as_str()), (0, ""));
-    assert!(out.contains("; squares in the schema's order"), "{out}");
+    assert_has(&bench.ok("patch tables run e.cpp"), "; squares in the schema's order");
     let rest: Vec<[i64; 2]> =
         (0..5).map(|i| values[&format!("mobility_{i}")]).chain([values["tempo"]]).collect();
     let tuned = |phase: usize, i: usize| values[&format!("n_{}", from_a8(i * 5 % 64))][phase];
-    assert_eq!(text(&bench, "e.cpp"), engine_source("", tuned, &rest));
+    assert_eq!(bench.text("e.cpp"), engine_source("", tuned, &rest));
     // The engine's table in board order: its orientation must be given, and is found.
     bench.write("e.cpp", engine_source("", engine_knight, &start));
-    let message = bench.fails(&["patch", "tables", "run", "e.cpp"], 1);
-    assert!(message.contains("'gputexel: knight.mg orientation a8'"), "{message}");
+    bench.fails_with("patch tables run e.cpp", 1, "'gputexel: knight.mg orientation a8'");
     bench.write("h.cpp", marked("knight.mg files 4", &[8, 4], &[0; 32]));
-    let message = bench.fails(&["patch", "tables", "run", "h.cpp"], 1);
-    assert!(message.contains("need an 'orientation'"), "{message}");
+    bench.fails_with("patch tables run h.cpp", 1, "need an 'orientation'");
 }

@@ -1,9 +1,7 @@
 //! The features of `classical` implemented from their definitions: a board of squares, loops, and pieces that move
 //! one step at a time. Slow, but readable.
 
-use std::collections::BTreeMap;
-
-use shakmaty::{Board, Color, Role, Square};
+use crate::common::prelude::*;
 
 /// Occurrences by name of the feature.
 pub type Counts = BTreeMap<String, i32>;
@@ -25,7 +23,6 @@ struct Side {
     at: BTreeMap<At, (bool, Role)>,
 }
 
-/// Returns White's features minus Black's.
 pub fn features(board: &Board, turn: Color) -> Counts {
     let mut counts = of_side(board, Color::White, turn);
     for (name, count) in of_side(board, Color::Black, turn) {

@@ -1,11 +1,9 @@
 //! Overlapping contexts, and sources that are not UTF-8: `apply` restores what `tune` replaces.
 
-use std::path::Path;
-
+use super::{DEFAULT, Tree, plant, refused, run, tree};
+use crate::common::prelude::*;
 use gputexel::patch::{BlockState, check};
 use proptest::prelude::*;
-
-use super::{DEFAULT, Tree, plant, refused, run, tree};
 
 /// A block: its first line, its number of lines, which of them have their number marked, and whether an `#add`
 /// replaces them.
