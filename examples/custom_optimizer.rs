@@ -7,7 +7,9 @@
 use gputexel::dataset;
 use gputexel::evaluator::Evaluations;
 use gputexel::optimizer::{Best, Optimizer, OptimizerState, Proposal, Space};
-use gputexel::{Result, Tuned, Tuner};
+use gputexel::run::OptimizerChoice;
+use gputexel::tuning::Limits;
+use gputexel::{Result, Tuned, Tuner, TunerSettings};
 
 struct Rprop {
     z: Vec<f64>,
@@ -88,7 +90,10 @@ impl Optimizer for Rprop {
 /// Tunes on a dataset.
 pub fn tune(path: &str) -> Result<Tuned> {
     let data = dataset::read_many(&[path])?;
-    Tuner::builder(&data).custom_optimizer("rprop", |space| Ok(Box::new(Rprop::new(space)))).epochs(40).run()
+    let optimizer =
+        OptimizerChoice::Custom("rprop".to_string(), Box::new(|space| Ok(Box::new(Rprop::new(space)))));
+    let limits = Limits { epochs: Some(40), ..Limits::default() };
+    Tuner::new(&data, TunerSettings { optimizer, limits, ..TunerSettings::default() }).run()
 }
 
 fn main() -> Result<()> {

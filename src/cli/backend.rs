@@ -9,7 +9,6 @@ use gputexel::evaluator::gpu::{BackendChoice, list_adapters};
 use gputexel::evaluator::{Stats, StatsObserver};
 use gputexel::{Error, Result, parse_bytes};
 
-use super::settings::with;
 use super::team::{launched, own_device, team};
 
 /// Flags that choose the backend.
@@ -94,7 +93,10 @@ impl BackendArgs {
         if opened.as_ref().map_or(choice == BackendChoice::Gpu, |backend| backend.adapter().is_some()) {
             warn_of_damage(damaged.as_ref());
         }
-        let backend = with(opened?.with_memory(self.gpu_memory), team(), Backend::with_team);
+        let mut backend = opened?.with_memory(self.gpu_memory);
+        if let Some(team) = team() {
+            backend = backend.with_team(team);
+        }
         Ok(backend.with_stats(self.stats.then_some(print_stats as StatsObserver)))
     }
 }

@@ -1,18 +1,16 @@
 //! Flags of `tune` that determine what a run computes.
 
-use std::path::PathBuf;
-
 use gputexel::extraction::{ExtractSettings, Target};
 use gputexel::objective::LossKind;
 use gputexel::optimizer::{
     AdamGrid, AdamSettings, GaussNewtonSettings, HybridSettings, LocalSettings, ParticleSwarmSettings,
     Schedule, SwarmVariant,
 };
-use gputexel::run::{BlendShare, PriorStrength, Tuner};
+use gputexel::run::{BlendSettings, PriorStrength, TunerSettings};
 use gputexel::tuning::{Limits, ModelSize, OptimizerConfig, Rounding};
 use gputexel::{Error, Result};
 
-use super::super::settings::{parsed, with};
+use super::super::settings::parsed;
 
 /// Maximum number of folds: each takes a matrix, and more of them change nothing.
 const MAX_FOLDS: usize = 100;
@@ -54,17 +52,20 @@ pub struct ObjectiveArgs {
 }
 
 impl ObjectiveArgs {
-    /// Creates a run on files with these settings.
+    /// Returns the default settings of a run with those of the flags.
     ///
     /// # Errors
     /// [`Error::Usage`] for invalid names and numbers.
-    pub fn tuner<'a>(&self, inputs: &'a [PathBuf]) -> Result<Tuner<'a>> {
-        let mut tuner = Tuner::from_files(inputs)
-            .loss(self.loss()?)
-            .holdout(self.holdout.unwrap_or(0.0))
-            .seed(self.seed.unwrap_or(1));
-        tuner = with(tuner, parsed(&self.prior)?, Tuner::prior);
-        Ok(with(tuner, self.sections, Tuner::sections))
+    pub fn settings(&self) -> Result<TunerSettings<'_>> {
+        let default = TunerSettings::default();
+        Ok(TunerSettings {
+            loss: self.loss()?,
+            holdout: self.holdout.unwrap_or(default.holdout),
+            seed: self.seed.unwrap_or(default.seed),
+            prior: parsed(&self.prior)?,
+            sections: self.sections,
+            ..default
+        })
     }
 
     pub(super) fn loss(&self) -> Result<LossKind> {
@@ -320,20 +321,17 @@ impl NewRunArgs {
         }
     }
 
-    /// Returns the share of search scores in the targets.
-    pub(super) fn blend(&self) -> Result<Option<BlendShare>> {
-        parsed(&self.blend)
-    }
-
-    /// Returns K of search scores, if it is given and not fitted.
-    pub(super) fn blend_k(&self) -> Result<Option<f64>> {
-        match self.blend_k.as_deref() {
-            None | Some("fit") => Ok(None),
+    /// Returns the settings of search scores in the targets.
+    pub(super) fn blend(&self) -> Result<BlendSettings> {
+        let share = parsed(&self.blend)?;
+        let k = match self.blend_k.as_deref().filter(|&text| text != "fit") {
+            None => None,
             Some(text) => match text.parse::<f64>() {
-                Ok(k) => Ok(Some(k)),
-                Err(_) => Err(Error::Usage(format!("--blend-k {text}: must be a number, or fit"))),
+                Ok(k) => Some(k),
+                Err(_) => return Err(Error::Usage(format!("--blend-k {text}: must be a number, or fit"))),
             },
-        }
+        };
+        Ok(BlendSettings { share, k })
     }
 
     /// Returns the rounding of the result; swarms are polished instead.

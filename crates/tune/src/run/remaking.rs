@@ -7,10 +7,12 @@ use std::sync::atomic::AtomicBool;
 use gputexel_chess::selection::Resolve;
 use gputexel_dataset::{self as dataset, Dataset};
 use gputexel_ingest::extraction::{ExtractSettings, Hooks, Leaf, extract_with_leaves};
-use gputexel_ingest::tracing::{PARAMETERS_WORD, TraceCommand, TracingSettings, import_traced_with_leaves};
+use gputexel_ingest::tracing::{TracingSettings, import_traced_with_leaves};
 use gputexel_io::{Advice, Error, Result};
 use gputexel_model::TableEvaluation;
 use gputexel_report::grouped;
+
+use crate::run::requiesce::RoundSettings;
 
 /// Name of a tracing command in the records of a run.
 const BY_COMMAND: &str = "the trace command";
@@ -26,40 +28,12 @@ pub(crate) struct Remaking {
     way: Way,
 }
 
-/// Settings given by the user.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct RemakingSettings {
-    /// The search that resolves positions; `None` for the one used for the dataset, else quiescence.
-    pub from: Option<Resolve>,
-    /// The command that traces positions again.
-    pub command: Option<TraceCommand>,
-}
-
-impl RemakingSettings {
-    pub fn validate(&self) -> Result<()> {
-        match (self.from, &self.command) {
-            (None, Some(command)) if !command.takes_parameters() => Err(Error::Usage(format!(
-                "trace command '{command}': without {PARAMETERS_WORD} it is not told the tuned values, and every round \
-                 would trace the same positions"
-            ))),
-            (Some(_), Some(_)) => Err(Error::Usage(
-                "a search cannot be chosen: the trace command resolves positions".to_string(),
-            )),
-            (None | Some(Resolve::Quiescence | Resolve::Depth1), _) => Ok(()),
-            (Some(other), _) => Err(Error::Usage(format!(
-                "rounds resolve positions by quiescence or depth1, not by {}",
-                other.name()
-            ))),
-        }
-    }
-}
-
 impl Remaking {
     /// Makes the dataset at `path` again unchanged, in the temporary file `again`, to check that its sources are
     /// unchanged. From then on, positions are resolved according to the settings. Also returns the leaves of all
     /// positions.
     pub fn try_new(
-        settings: RemakingSettings,
+        settings: RoundSettings,
         (path, data): (&Path, &Dataset),
         again: &Path,
         cancel: &AtomicBool,

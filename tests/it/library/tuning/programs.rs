@@ -6,8 +6,10 @@ use crate::common::random_dataset;
 use gputexel::dataset::{Dataset, Layout};
 use gputexel::model::{Coordinate, FeatureKind, Parameterization};
 use gputexel::objective::{self, LossKind, Objective};
-use gputexel::run::Tuner;
-use gputexel::tuning::{Curvature, DEFAULT_STARTS, ExactProblem, Fit, SingleSteps, sandwich, space_of};
+use gputexel::run::{Tuner, TunerSettings};
+use gputexel::tuning::{
+    Curvature, DEFAULT_STARTS, ExactProblem, Fit, Limits, SingleSteps, sandwich, space_of,
+};
 
 const OBJECTIVE: Objective = Objective { k: 0.9, loss: LossKind::Squared };
 
@@ -165,6 +167,11 @@ fn standard_errors_match_finite_differences() {
     assert!(compared >= 15, "{compared}");
 }
 
+/// Settings with the scale of the objective.
+fn settings<'a>(l2: Option<f64>) -> TunerSettings<'a> {
+    TunerSettings { k: Some(OBJECTIVE.k), l2, ..TunerSettings::default() }
+}
+
 #[test]
 #[ignore = "full"]
 fn several_starts_revive_dead_terms() {
@@ -174,8 +181,7 @@ fn several_starts_revive_dead_terms() {
     [5, 6, 7].iter().for_each(|f| [0, FEATURES].iter().for_each(|phase| prior[f + phase] = -400.0));
     let data = program_dataset_from(&folder.path().join("d.bin"), 6000, 3, &prior);
     let tune = |starts: Option<usize>| {
-        let tuner = Tuner::builder(&data).k(OBJECTIVE.k).l2(1e-9).seed(5);
-        starts.into_iter().fold(tuner, Tuner::starts).run().unwrap()
+        Tuner::new(&data, TunerSettings { seed: 5, starts, ..settings(Some(1e-9)) }).run().unwrap()
     };
     let alone = tune(Some(1));
     assert_eq!(alone.record.starts, None);
@@ -189,7 +195,8 @@ fn several_starts_revive_dead_terms() {
     // If a term is off in nearly all positions, several starts are the default.
     prior[0] = -400.0;
     let dead = program_dataset_from(&folder.path().join("e.bin"), 500, 3, &prior);
-    let run = Tuner::builder(&dead).k(OBJECTIVE.k).l2(1e-9).epochs(1).run().unwrap();
+    let limits = Limits { epochs: Some(1), ..Limits::default() };
+    let run = Tuner::new(&dead, TunerSettings { limits, ..settings(Some(1e-9)) }).run().unwrap();
     assert_eq!(run.record.starts.unwrap().losses.len(), DEFAULT_STARTS);
     let of_truth = objective::loss(&data, OBJECTIVE, &program_theta(), 0..data.len());
     let (alone, several) = (alone.loss.unwrap(), several.loss.unwrap());
@@ -201,9 +208,12 @@ fn several_starts_revive_dead_terms() {
 fn several_starts_of_linear_scores_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let data = random_dataset(&folder.path().join("d.bin"), FeatureKind::Material, 50, 1);
-    let error = Tuner::builder(&data).starts(2).run().unwrap_err();
+    let tune = |starts: usize| {
+        Tuner::new(&data, TunerSettings { starts: Some(starts), ..TunerSettings::default() }).run()
+    };
+    let error = tune(2).unwrap_err();
     assert!(error.to_string().contains("the scores are linear"), "{error}");
-    let error = Tuner::builder(&data).starts(0).run().unwrap_err();
+    let error = tune(0).unwrap_err();
     assert!(error.to_string().contains("at least 1 and at most 64"), "{error}");
 }
 
@@ -218,7 +228,7 @@ fn prior_strength_is_judged_on_unseen_folds() {
     let of_fresh = |theta: &[f64]| objective::loss(&fresh, OBJECTIVE, theta, 0..fresh.len());
     for (positions, most) in [(400, 0.006), (4000, 0.003)] {
         let data = program_dataset_from(&folder.path().join("d.bin"), positions, 5, &prior);
-        let run = Tuner::builder(&data).k(OBJECTIVE.k).run().unwrap();
+        let run = Tuner::new(&data, settings(None)).run().unwrap();
         let strength = run.record.strength.clone().unwrap();
         let gain = strength.gain.unwrap();
         let (before, after) = (of_fresh(&prior), of_fresh(run.parameters()));

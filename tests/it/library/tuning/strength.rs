@@ -124,7 +124,8 @@ fn random_results_keep_the_prior() {
         false => assert!(gain.before - gain.after < 2.0 * gain.error, "{gain:?}"),
     }
     assert!(choice.warnings.iter().any(|text| text.contains("does not know its games")));
-    let tuned = gputexel::Tuner::builder(&data).prior(Prior::Zero).k(1.0).backend(&cpu()).run().unwrap();
+    let settings = gputexel::TunerSettings { prior: Some(Prior::Zero), k: Some(1.0), ..Default::default() };
+    let tuned = gputexel::Tuner::new(&data, settings).backend(&cpu()).run().unwrap();
     let largest = tuned.parameters().iter().fold(0.0f64, |largest, value| largest.max(value.abs()));
     assert!(largest < 60.0, "noise was taken for {largest} centipawns");
 }

@@ -4,7 +4,6 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::common::{random_board, random_dataset, weighted_dataset};
-use gputexel::Error;
 use gputexel::chess::PhaseSettings;
 use gputexel::dataset::{
     self, Dataset, DatasetWriter, Folds, Layout, Metadata, PositionLabels, SourceRecord, Split,
@@ -15,7 +14,7 @@ use gputexel::model::{FeatureKind, FeatureRow, FeatureSet, Prior};
 use gputexel::objective::{self, LossKind, Objective};
 use gputexel::optimizer::{GaussNewtonSettings, Schedule};
 use gputexel::run_folder::RunFolder;
-use gputexel::sweep::{Sweep, SweepFiles};
+use gputexel::sweep::{SweepFiles, SweepSettings};
 use gputexel::tuning::sweep::{
     Axis, Grid, MakeEvaluator, SweepConfig, SweepDriver, SweepEvent, SweepMethod, SweepOutcome, retrain,
 };
@@ -23,6 +22,7 @@ use gputexel::tuning::{
     Checkpoint, MinimumAt, OptimizerConfig, RunConfig, StopReason, Stopping, Tuning, exact_scores, fit_scale,
     scale_curve,
 };
+use gputexel::{Backend, Error};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -518,15 +518,24 @@ fn diverging_runs_rank_last_and_do_not_affect_others() {
 fn built_sweep_matches_its_settings_and_folder() {
     let folder = tempfile::tempdir().unwrap();
     let data = Rows::random(600, 11).whole(&folder.path().join("d.bin"), FeatureKind::Material);
-    let builder = || gputexel::sweep::Sweep::builder(&data).folds(3).seed(4).epochs(6);
-    let sweep = builder().axis("l2", "0,1e-3").axis("blend", "0,0.5").blend_k(0.8).k(0.9);
+    let settings = |axes: &[&str], k: Option<f64>, blend_k: Option<f64>| SweepSettings {
+        axes: axes.iter().map(|axis| axis.to_string()).collect(),
+        k,
+        blend_k,
+        folds: 3,
+        seed: 4,
+        epochs: Some(6),
+        ..SweepSettings::default()
+    };
+    let sweep = settings(&["l2=0,1e-3", "blend=0,0.5"], Some(0.9), Some(0.8));
     let expected = SweepConfig {
         sections: None,
         checksum: data.checksum().to_string(),
         ..config(&data, &["l2=0,1e-3", "blend=0,0.5"], SweepMethod::default(), 6)
     };
-    assert_eq!(sweep.config().unwrap(), expected);
-    let results = sweep.run().unwrap();
+    assert_eq!(sweep.config(&data).unwrap(), expected);
+    let backend = Backend::custom("cpu", |layout| Ok(Box::new(CpuEvaluator::new(layout))));
+    let results = sweep.run(&data, &backend, &AtomicBool::new(false)).unwrap();
     assert_eq!(results.outcome.runs, run(&expected, &data).runs);
     assert!(results.best().is_some() && results.unfinished().is_none());
     // The data in memory and those read from the folder give the same report.
@@ -541,12 +550,12 @@ fn built_sweep_matches_its_settings_and_folder() {
     assert_eq!(best.file.provenance.loss, Some(best.loss));
     // Settings that contradict each other, or the data.
     for (bad, why) in [
-        (builder().axis("k", "0.8,1").k(0.9), "both fixed and varied"),
-        (builder().axis("seed", "1,2").axis("seed", "3"), "grid seed: given twice"),
-        (builder().axis("l2", "0").blend_k(0.8), "no target is blended"),
-        (builder().axis("l2", "0").folds(1), "folds"),
+        (settings(&["k=0.8,1"], Some(0.9), None), "both fixed and varied"),
+        (settings(&["seed=1,2", "seed=3"], None, None), "grid seed: given twice"),
+        (settings(&["l2=0"], None, Some(0.8)), "no target is blended"),
+        (SweepSettings { folds: 1, ..settings(&["l2=0"], None, None) }, "folds"),
     ] {
-        let error = bad.config().unwrap_err();
+        let error = bad.config(&data).unwrap_err();
         assert!(error.exit_code() == 2 && error.to_string().contains(why), "{error}");
     }
 }
@@ -558,14 +567,15 @@ fn files_of_a_sweep_are_checked_recorded_and_written_once() {
     let data = || dataset::read(&path).unwrap();
     let config = {
         let data = Rows::random(600, 11).whole(&path, FeatureKind::Material);
-        Sweep::builder(&data)
-            .datasets(&[&path])
-            .axis("l2", "0,1e-3")
-            .folds(3)
-            .k(0.9)
-            .epochs(4)
-            .config()
-            .unwrap()
+        let settings = SweepSettings {
+            datasets: vec![path.clone()],
+            axes: vec!["l2=0,1e-3".to_string()],
+            folds: 3,
+            k: Some(0.9),
+            epochs: Some(4),
+            ..SweepSettings::default()
+        };
+        settings.config(&data).unwrap()
     };
     let out = |name: &str| Some(folder.path().join(name));
     let files = SweepFiles {
