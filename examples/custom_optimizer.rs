@@ -66,19 +66,16 @@ impl Optimizer for Rprop {
     }
 
     fn save(&self) -> OptimizerState {
-        let vectors = [("z", &self.z), ("steps", &self.steps), ("gradient", &self.gradient)];
-        OptimizerState {
-            vectors: vectors.map(|(name, vector)| (name.to_string(), vector.clone())).into(),
-            ..OptimizerState::default()
-        }
+        let vectors: [(&str, &[f64]); 3] =
+            [("z", &self.z), ("steps", &self.steps), ("gradient", &self.gradient)];
+        OptimizerState::new("rprop", &serde_json::json!({}), vectors)
     }
 
     fn restore(&mut self, mut state: OptimizerState) -> Result<()> {
-        for (name, vector) in
-            [("z", &mut self.z), ("steps", &mut self.steps), ("gradient", &mut self.gradient)]
-        {
-            *vector = state.vectors.remove(name).unwrap_or_default();
-        }
+        let size = self.z.len();
+        self.z = state.take("z", size)?;
+        self.steps = state.take("steps", size)?;
+        self.gradient = state.take("gradient", size)?;
         Ok(())
     }
 

@@ -232,7 +232,7 @@ struct Opened<'a> {
 impl Evaluator for Opened<'_> {
     fn evaluate(&mut self, population: &Population, request: &Request) -> Result<Evaluations> {
         let mut answer = self.evaluator.evaluate(population, request)?;
-        answer.check(population, request)?;
+        request.check(population, &mut answer)?;
         Ok(answer)
     }
 

@@ -95,8 +95,8 @@ pub fn seeds() -> Vec<Seed> {
     drop(begun);
     add("sweep_folder", "two", files_of(&sweep, &runs::SWEEP_FILES, folder));
 
-    for (config, name) in runs::optimizers().into_iter().zip(["gn", "hybrid", "cg", "adam", "local", "pso"]) {
-        add("checkpoint_sealed", name, optimizer_state(&config));
+    for config in runs::optimizers() {
+        add("checkpoint_sealed", config.spec().name, optimizer_state(&config));
     }
     add("extraction_journal", "one-chunk", unfinished(folder));
 

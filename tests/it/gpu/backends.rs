@@ -11,7 +11,7 @@ use gputexel::evaluator::cpu::CpuEvaluator;
 use gputexel::evaluator::gpu::{GpuContext, GpuEvaluator, GpuOptions, list_adapters};
 use gputexel::evaluator::{Evaluations, Evaluator, FallbackEvaluator, Population, Request};
 use gputexel::model::{FeatureKind, Prior};
-use gputexel::optimizer::{AdamSettings, GaussNewtonSettings, Schedule};
+use gputexel::optimizer::{AdamRuns, AdamSettings, GaussNewtonSettings, Schedule};
 use gputexel::tuning::{Event, OptimizerConfig, Outcome, RunConfig, Tuning};
 use gputexel::{Error, Result};
 use serde_json::Value;
@@ -164,8 +164,11 @@ fn with_failure(
 fn lost_device_does_not_change_the_result() {
     let bench = Bench::new();
     let data = bench.dataset("d.bin", FeatureKind::Pst, 2000, 44);
-    let adam =
-        OptimizerConfig::Adam { runs: vec![AdamSettings::default()], schedule: Schedule::Cosine, batches: 1 };
+    let adam = OptimizerConfig::Adam(AdamRuns {
+        runs: vec![AdamSettings::default()],
+        schedule: Schedule::Cosine,
+        batches: 1,
+    });
     let newton = OptimizerConfig::GaussNewton(GaussNewtonSettings { l2: 0.001, ..Default::default() });
     // Steps with and without held-out positions, so that either kind of call may fail.
     for (optimizer, holdout) in [(adam.clone(), 0.0), (adam, 0.2), (newton.clone(), 0.0), (newton, 0.2)] {
@@ -257,8 +260,11 @@ fn failing_device_is_replaced_during_the_run() {
     }
     let bench = Bench::new();
     let data = bench.dataset("d.bin", FeatureKind::Pst, 3000, 45);
-    let adam =
-        OptimizerConfig::Adam { runs: vec![AdamSettings::default()], schedule: Schedule::Cosine, batches: 1 };
+    let adam = OptimizerConfig::Adam(AdamRuns {
+        runs: vec![AdamSettings::default()],
+        schedule: Schedule::Cosine,
+        batches: 1,
+    });
     let newton = OptimizerConfig::GaussNewton(GaussNewtonSettings { l2: 0.001, ..Default::default() });
     // Few enough that Gauss-Newton does not stop at its minimum, where the last bit matters.
     for (optimizer, epochs) in [(adam, 30), (newton, 3)] {

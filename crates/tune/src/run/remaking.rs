@@ -1,4 +1,4 @@
-//! Makes the dataset of a run again with other values: from its sources, by an extraction or by the command that traced
+//! Settings of rounds, and the means for them: makes the dataset of a run again with other values: from its sources, by an extraction or by the command that traced
 //! its positions.
 
 use std::path::{Path, PathBuf};
@@ -7,12 +7,47 @@ use std::sync::atomic::AtomicBool;
 use gputexel_chess::selection::Resolve;
 use gputexel_dataset::{self as dataset, Dataset};
 use gputexel_ingest::extraction::{ExtractSettings, Hooks, Leaf, extract_with_leaves};
-use gputexel_ingest::tracing::{TracingSettings, import_traced_with_leaves};
+use gputexel_ingest::tracing::{PARAMETERS_WORD, TraceCommand, TracingSettings, import_traced_with_leaves};
 use gputexel_io::{Advice, Error, Result};
 use gputexel_model::TableEvaluation;
 use gputexel_report::grouped;
 
-use crate::run::requiesce::RoundSettings;
+/// Maximum number of rounds; positions settle within a few.
+pub const MAX_ROUNDS: u32 = 1000;
+
+/// Rounds after a run: positions are resolved again with the tuned parameters, and tuned again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RoundSettings {
+    /// Number of rounds, at most [`MAX_ROUNDS`].
+    pub count: u32,
+    /// The search that resolves positions. `None`: that of the dataset, else quiescence.
+    pub from: Option<Resolve>,
+    /// For a dataset that was [traced by a command](gputexel_ingest::tracing::import_traced): the command that gets the
+    /// tuned values and traces the positions again.
+    pub command: Option<TraceCommand>,
+}
+
+impl RoundSettings {
+    pub(crate) fn validate(&self) -> Result<()> {
+        if self.count == 0 || self.count > MAX_ROUNDS {
+            return Err(Error::Usage(format!("{} rounds: must be from 1 to {MAX_ROUNDS}", self.count)));
+        }
+        match (self.from, &self.command) {
+            (None, Some(command)) if !command.takes_parameters() => Err(Error::Usage(format!(
+                "trace command '{command}': without {PARAMETERS_WORD} it is not told the tuned values, and every round \
+                 would trace the same positions"
+            ))),
+            (Some(_), Some(_)) => Err(Error::Usage(
+                "a search cannot be chosen: the trace command resolves positions".to_string(),
+            )),
+            (None | Some(Resolve::Quiescence | Resolve::Depth1), _) => Ok(()),
+            (Some(other), _) => Err(Error::Usage(format!(
+                "rounds resolve positions by quiescence or depth1, not by {}",
+                other.name()
+            ))),
+        }
+    }
+}
 
 /// Name of a tracing command in the records of a run.
 const BY_COMMAND: &str = "the trace command";

@@ -8,73 +8,20 @@ use crate::run::InHand;
 use crate::{
     MetricsLine, RequiesceRecord, RoundRecord, RunConfig, RunRecord, UncertaintyRequest, exact_loss,
 };
-use gputexel_chess::selection::Resolve;
 use gputexel_dataset::objective::Objective;
 use gputexel_dataset::{self as dataset, Dataset, Split};
 use gputexel_eval::Backend;
 use gputexel_ingest::extraction::{Leaf, LeafChanges};
-use gputexel_ingest::tracing::{PARAMETERS_WORD, TraceCommand};
 use gputexel_io::run_folder::{DATASET, Kind, append_line};
 use gputexel_io::{AppendFile, Error, Result, RunFolder, absolute, counted};
 use gputexel_model::Parameterization;
 use gputexel_model::program::TermActivity;
 
 use crate::run::event::{RunEvent, RunObserver};
-use crate::run::remaking::Remaking;
+use crate::run::remaking::{Remaking, RoundSettings};
 use crate::run::session::Session;
 use crate::run::tuned::{Tuned, leave_report};
 use crate::run::uncertainty;
-
-/// Maximum number of rounds; positions settle within a few.
-pub const MAX_ROUNDS: u32 = 1000;
-
-/// Rounds after a run: positions are resolved again with the tuned parameters, and tuned again.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RoundSettings {
-    /// Number of rounds, at most [`MAX_ROUNDS`].
-    pub count: u32,
-    /// The search that resolves positions. `None`: that of the dataset, else quiescence.
-    pub from: Option<Resolve>,
-    /// For a dataset that was [traced by a command](gputexel_ingest::tracing::import_traced): the command that gets the
-    /// tuned values and traces the positions again.
-    pub command: Option<TraceCommand>,
-}
-
-impl RoundSettings {
-    pub(crate) fn validate(&self) -> Result<()> {
-        if self.count == 0 || self.count > MAX_ROUNDS {
-            return Err(Error::Usage(format!("{} rounds: must be from 1 to {MAX_ROUNDS}", self.count)));
-        }
-        match (self.from, &self.command) {
-            (None, Some(command)) if !command.takes_parameters() => Err(Error::Usage(format!(
-                "trace command '{command}': without {PARAMETERS_WORD} it is not told the tuned values, and every round \
-                 would trace the same positions"
-            ))),
-            (Some(_), Some(_)) => Err(Error::Usage(
-                "a search cannot be chosen: the trace command resolves positions".to_string(),
-            )),
-            (None | Some(Resolve::Quiescence | Resolve::Depth1), _) => Ok(()),
-            (Some(other), _) => Err(Error::Usage(format!(
-                "rounds resolve positions by quiescence or depth1, not by {}",
-                other.name()
-            ))),
-        }
-    }
-
-    /// Makes the dataset again, which checks that its sources are unchanged, and records the leaves of its positions.
-    pub(crate) fn prepare(
-        self,
-        path: &Path,
-        data: &Dataset,
-        folder: &RunFolder,
-        cancel: &AtomicBool,
-    ) -> Result<Rounds> {
-        let again = folder.file(".gputexel-again");
-        let count = self.count;
-        let (remaking, leaves) = Remaking::try_new(self, (path, data), &again, cancel)?;
-        Ok(Rounds { count, remaking, leaves, done: Vec::new() })
-    }
-}
 
 /// Rounds to come and rounds done.
 pub(crate) struct Rounds {
@@ -86,6 +33,20 @@ pub(crate) struct Rounds {
 }
 
 impl Rounds {
+    /// Makes the dataset again, which checks that its sources are unchanged, and records the leaves of its positions.
+    pub fn prepare(
+        settings: RoundSettings,
+        path: &Path,
+        data: &Dataset,
+        folder: &RunFolder,
+        cancel: &AtomicBool,
+    ) -> Result<Self> {
+        let again = folder.file(".gputexel-again");
+        let count = settings.count;
+        let (remaking, leaves) = Remaking::try_new(settings, (path, data), &again, cancel)?;
+        Ok(Self { count, remaking, leaves, done: Vec::new() })
+    }
+
     /// Returns the record for `run.json`.
     pub fn record(&self) -> RequiesceRecord {
         RequiesceRecord {

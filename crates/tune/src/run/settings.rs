@@ -8,11 +8,11 @@ use gputexel_dataset::objective::LossKind;
 use gputexel_ingest::extraction::ExtractSettings;
 use gputexel_io::{Error, Result};
 use gputexel_model::Prior;
-use gputexel_optim::{Optimizer, Space};
+use gputexel_optim::{CustomMethod, Optimizer, Space};
 
 use crate::run::basis::BasisSettings;
 use crate::run::blend::BlendSettings;
-use crate::run::requiesce::RoundSettings;
+use crate::run::remaking::RoundSettings;
 use crate::run::strength::PriorStrength;
 
 /// Default weight λ if there are too many parameters to choose one.
@@ -165,7 +165,7 @@ impl TunerSettings<'_> {
             return Err(Error::Setting { setting: "l2", value: None, reason });
         }
         self.limits.for_method(&optimizer).validate()?;
-        if !matches!(optimizer, OptimizerConfig::ParticleSwarm { .. }) {
+        if optimizer.swarms().is_none() {
             optimizer.build(&Space::unbounded(&[0.0, 0.0]), 1)?;
         }
         match optimizer.batches() {
@@ -177,11 +177,11 @@ impl TunerSettings<'_> {
     /// Returns the method for a model.
     pub(crate) fn method(&self, model: ModelSize) -> Result<OptimizerConfig> {
         let (optimizer, custom) = match &self.optimizer {
-            OptimizerChoice::Default => (OptimizerConfig::default_for(self.loss, model), false),
+            OptimizerChoice::Default => (OptimizerConfig::default_for(self.loss.is_smooth(), model), false),
             OptimizerChoice::Given(optimizer) => (optimizer.clone(), false),
             OptimizerChoice::BySize(choose) => (choose(model)?, false),
             OptimizerChoice::Custom(name, _) => {
-                (OptimizerConfig::Custom { name: name.clone(), l2: 0.0 }, true)
+                (OptimizerConfig::Custom(CustomMethod { name: name.clone(), l2: 0.0 }), true)
             }
         };
         // Weights cannot be chosen for so many parameters, and most of them occur in few positions.

@@ -4,8 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::{
-    ModelSize, OptimizerConfig, RunConfig, RunRecord, UncertaintyRequest, exact_scores, fit_scale, space_of,
-    term_activity,
+    ModelSize, RunConfig, RunRecord, UncertaintyRequest, exact_scores, fit_scale, space_of, term_activity,
 };
 use gputexel_dataset::objective::LossKind;
 use gputexel_dataset::{self as dataset, Dataset, Split};
@@ -19,7 +18,7 @@ use crate::run::blend::{self, Undecided};
 use crate::run::event::{RunEvent, RunObserver};
 use crate::run::inputs::{default_extraction, extract_to, temporary_folder};
 use crate::run::memory::check_swarms;
-use crate::run::requiesce::{First, Means};
+use crate::run::requiesce::{First, Means, Rounds};
 use crate::run::session::Session;
 use crate::run::settings::{OptimizerChoice, RunOutput, TunerSettings};
 use crate::run::strength::{Decided, Decision, PriorStrength};
@@ -89,7 +88,7 @@ impl Beginning<'_, '_> {
         let theta = prior.theta(set)?;
         // An error in the weights is reported before anything is extracted.
         settings.prior_strength.as_ref().map_or(Ok(Vec::new()), |strength| strength.given(set))?;
-        let is_swarm = matches!(settings.method(ModelSize::UNKNOWN)?, OptimizerConfig::ParticleSwarm { .. });
+        let is_swarm = settings.method(ModelSize::UNKNOWN)?.swarms().is_some();
         let default = if is_swarm { "madchess" } else { "identity" };
         let basis = settings.basis.resolve(default, is_swarm, set, &theta)?;
         // Existing files are checked before anything is written.
@@ -168,9 +167,9 @@ impl Beginning<'_, '_> {
         }
         let model = ModelSize { parameters: theta.len(), linear: data.program().is_none() };
         let optimizer = settings.method(model)?;
-        if let OptimizerConfig::ParticleSwarm { settings, .. } = &optimizer {
+        if let Some(swarms) = optimizer.swarms() {
             let dimension = basis.as_ref().map_or(theta.len(), Parameterization::dimension);
-            check_swarms(settings, dimension)?;
+            check_swarms(&swarms.settings, dimension)?;
         }
         let split = Split::try_new(data, settings.holdout, optimizer.batches(), settings.seed)?;
         let blend = match settings.blend.share {
@@ -258,7 +257,7 @@ impl Beginning<'_, '_> {
             let Some(path) = positions.paths().first() else {
                 return Err(Error::Usage("rounds need the file of a dataset".to_string()));
             };
-            let rounds = settings.prepare(path, data, folder, stop)?;
+            let rounds = Rounds::prepare(settings, path, data, folder, stop)?;
             record.requiesce = Some(rounds.record());
             folder.write_record(Kind::Run, &record)?;
             let means = Means { folder, backend, cancel: stop, overwrite, checkpoint_every, observe };

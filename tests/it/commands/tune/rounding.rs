@@ -210,14 +210,17 @@ fn rejects_invalid_rounding() {
         (&["--optimizer", "local", "--round", "local"], "--round: only applies to continuous optimizers"),
         (
             &["--optimizer", "local", "--learning-rate", "1"],
-            "some of the flags do not apply to --optimizer local",
+            "--learning-rate only applies to --optimizer adam",
         ),
-        (&["--optimizer", "local", "--damping", "1"], "some of the flags do not apply to --optimizer local"),
+        (
+            &["--optimizer", "local", "--damping", "1"],
+            "--damping only applies to --optimizer gauss-newton, gn-",
+        ),
         (&["--optimizer", "local", "--l2", "1,2"], "local accepts only one --l2"),
         (&["--optimizer", "local", "--step", "2,4"], "steps must be descending"),
         (&["--optimizer", "local", "--step", "0"], "steps must be descending"),
         (&["--step", "4,2"], "--step only applies to --optimizer local"),
-        (&["--optimizer", "random"], "expected gauss-newton, gn-lbfgs, gn-cg, adam or local"),
+        (&["--optimizer", "random"], "expected gauss-newton, gn-lbfgs, gn-cg, adam, local or pso"),
     ] {
         let err = bench.fails(&[&["tune", "d.bin", "--k", "0.8", "--out", "r"], flags].concat(), 2);
         assert!(err.contains(part), "{flags:?}: {err}");

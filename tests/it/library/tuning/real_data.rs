@@ -12,7 +12,7 @@ use gputexel::dataset::{self, Dataset, Layout, Split};
 use gputexel::evaluator::cpu::CpuEvaluator;
 use gputexel::model::Prior;
 use gputexel::objective::{LossKind, Objective};
-use gputexel::optimizer::{AdamSettings, Schedule};
+use gputexel::optimizer::{AdamRuns, AdamSettings, Schedule};
 use gputexel::tuning::{Event, OptimizerConfig, RunConfig, Tuning, exact_loss, exact_scores, fit_scale};
 
 /// 725,000 quiet positions, extracted once for all tests.
@@ -80,7 +80,11 @@ fn trajectory(data: &Dataset, k: f64, updates: u64) -> Vec<f64> {
         AdamSettings { learning_rate: 1.0, epsilon: 1e-8, bias_correction: false, ..AdamSettings::default() };
     let config = RunConfig {
         stopping: stopping(updates + 1, 1000, 1000),
-        optimizer: OptimizerConfig::Adam { runs: vec![adam], schedule: Schedule::Constant, batches: 1 },
+        optimizer: OptimizerConfig::Adam(AdamRuns {
+            runs: vec![adam],
+            schedule: Schedule::Constant,
+            batches: 1,
+        }),
         ..RunConfig::new(data, &prior, k).unwrap()
     };
     let split = Split::try_new(data, 0.0, 1, 1).unwrap();

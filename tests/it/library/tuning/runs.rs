@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use gputexel::evaluator::cpu::CpuEvaluator;
 use gputexel::evaluator::{Evaluations, Evaluator, Population, Request};
-use gputexel::optimizer::{AdamSettings, Best, Optimizer, OptimizerState, Proposal};
+use gputexel::optimizer::{AdamRuns, Best, Optimizer, OptimizerState, Proposal};
 use gputexel::run::{OptimizerChoice, RunEvent, RunOutput};
 use gputexel::sweep::{SweepFiles, SweepSettings};
 use gputexel::tuning::{Limits, OptimizerConfig};
@@ -232,7 +232,7 @@ fn invalid_evaluator_results_end_a_run_with_an_error() {
     let backend =
         Backend::custom("wrong", move |layout| Ok(Box::new(Wrong(CpuEvaluator::new(layout), spoil))));
     let by = |optimizer| Tuner::new(&data, TunerSettings { optimizer, ..settings(0.0) });
-    let adam = OptimizerConfig::adam(AdamSettings::default());
+    let adam = OptimizerConfig::Adam(AdamRuns::default());
     let error = by(OptimizerChoice::Given(adam)).backend(&backend).run().unwrap_err();
     assert!(matches!(error, Error::Numeric(_)), "{error}");
     let empty = OptimizerChoice::Custom("empty".to_string(), Box::new(|_| Ok(Box::new(Empty))));

@@ -8,6 +8,7 @@ use gputexel::dataset::{self, Dataset, Folds, Layout, Split};
 use gputexel::evaluator::cpu::CpuEvaluator;
 use gputexel::model::{Parameterization, Prior};
 use gputexel::objective::{LossKind, Objective};
+use gputexel::optimizer::AdamRuns;
 use gputexel::tuning::{
     Limits, OptimizerConfig, RunConfig, StrengthChoice, StrengthRequest, Tuning, choose_strength, exact_loss,
 };
@@ -163,7 +164,7 @@ fn rejects_invalid_settings() {
     let split = Split::try_new(&data, 0.0, 1, 1).unwrap();
     let rough = RunConfig {
         loss: LossKind::Power(1.5),
-        optimizer: OptimizerConfig::adam(Default::default()),
+        optimizer: OptimizerConfig::Adam(AdamRuns::default()),
         ..RunConfig::new(&data, &Prior::default(), K).unwrap()
     };
     let request = StrengthRequest::default();

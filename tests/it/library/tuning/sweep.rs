@@ -12,7 +12,7 @@ use gputexel::evaluator::cpu::CpuEvaluator;
 use gputexel::evaluator::{Evaluations, Evaluator, FallbackEvaluator, Population, Request};
 use gputexel::model::{FeatureKind, FeatureRow, FeatureSet, Prior};
 use gputexel::objective::{self, LossKind, Objective};
-use gputexel::optimizer::{GaussNewtonSettings, Schedule};
+use gputexel::optimizer::{AdamRuns, GaussNewtonSettings, Schedule};
 use gputexel::run_folder::RunFolder;
 use gputexel::sweep::{SweepFiles, SweepSettings};
 use gputexel::tuning::sweep::{
@@ -250,7 +250,7 @@ fn compare_with_tune(rows: &Rows, kind: FeatureKind, config: &dyn Fn(&Dataset) -
             loss: setting.loss,
             optimizer: match config.method {
                 SweepMethod::Adam { schedule } => {
-                    OptimizerConfig::Adam { runs: vec![setting.adam], schedule, batches: 1 }
+                    OptimizerConfig::Adam(AdamRuns { runs: vec![setting.adam], schedule, batches: 1 })
                 }
                 SweepMethod::GaussNewton { .. } => OptimizerConfig::GaussNewton(GaussNewtonSettings {
                     l2: setting.adam.l2,
