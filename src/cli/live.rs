@@ -1,15 +1,17 @@
 //! Watching a run in progress in the browser. Nothing here affects the results.
 
 use gputexel::Result;
+use std::path::Path;
+
 use gputexel::live::LiveReport;
 use gputexel::model::FeatureSet;
 use gputexel::report::Report;
-use gputexel::run::InHand;
+use gputexel::run::{InHand, run_report};
 use gputexel::run_folder::RunFolder;
+use gputexel::sweep::{is_sweep, sweep_report};
 
 use super::context::Context;
 use super::output::print_text;
-use super::report::of_run;
 
 /// Flag of commands whose report can be served while they run.
 #[derive(Debug, clap::Args)]
@@ -84,4 +86,14 @@ impl LivePage {
             live.end();
         }
     }
+}
+
+/// Creates the current report of a folder of `tune`, `pso` or `sweep`; `in_hand` may supply further data.
+///
+/// # Errors
+/// If there is no run in the folder yet, or a file is damaged.
+pub fn of_run(path: &Path, in_hand: &InHand<'_>) -> Result<Report> {
+    let folder = RunFolder::view(path);
+    let report = if is_sweep(path) { sweep_report(&folder)? } else { run_report(&folder, in_hand)? };
+    Ok(Report::Run(Box::new(report)))
 }

@@ -12,6 +12,7 @@ use gputexel::{Error, Result, check_apart, check_target, write_atomically};
 use serde_json::json;
 
 use super::context::Context;
+use super::live::of_run;
 use super::memory::MemoryArgs;
 use super::output::{print_result, print_text, write_stdout};
 use super::spsa::run::page;
@@ -120,16 +121,6 @@ pub fn of_folder(path: &Path) -> Result<Report> {
     }
     let note = "Calibration and residuals take the positions: 'gputexel report' adds them.";
     of_run(path, &InHand { note, ..InHand::default() })
-}
-
-/// Creates the current report of a folder of `tune`, `pso` or `sweep`; `in_hand` may supply further data.
-///
-/// # Errors
-/// If there is no run in the folder yet, or a file is damaged.
-pub fn of_run(path: &Path, in_hand: &InHand<'_>) -> Result<Report> {
-    let folder = RunFolder::view(path);
-    let report = if is_sweep(path) { sweep_report(&folder)? } else { run_report(&folder, in_hand)? };
-    Ok(Report::Run(Box::new(report)))
 }
 
 /// Writes a report that needs nothing but its folder.

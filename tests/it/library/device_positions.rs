@@ -32,7 +32,7 @@ fn embedded(sample: &Dataset) -> Vec<u8> {
 #[test]
 fn the_embedded_positions_are_the_first_of_the_sample() {
     let sample = sample();
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/devices/data/positions.bin.zst");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/eval/data/positions.bin.zst");
     if std::env::var("GPUTEXEL_BLESS").is_ok_and(|value| value == "1") {
         std::fs::write(&path, embedded(&sample)).unwrap();
     }

@@ -50,7 +50,7 @@ fn runs_are_the_same_recorded_or_not_and_interrupted_or_not() {
     drop(resumed);
     assert_eq!(read(folder.path()).unwrap().1.len(), 15);
     let refused = SpsaRun::builder(config()).folder(folder.path()).build().err().unwrap();
-    assert!(refused.to_string().ends_with("exists and is not empty"), "{refused}");
+    assert!(refused.to_string().contains("exists and is not empty; use `force`"), "{refused}");
 }
 
 #[test]

@@ -206,15 +206,51 @@ fn files_are_short_enough_to_read() {
     assert!(long.is_empty(), "files of more than {MAX_LINES} lines:\n{}", long.join("\n"));
 }
 
-/// README starts with `cargo run`, which requires a name if a package has several programs and no default.
-#[test]
-fn cargo_has_a_default_program() {
+/// Crates that each crate may use, by docs/design.md.
+const ARROWS: [(&str, &str); 14] = [
+    ("io", ""),
+    ("chess", "io"),
+    ("model", "chess io"),
+    ("dataset", "io model"),
+    ("report", "io model"),
+    ("optim", "io"),
+    ("ingest", "chess dataset io model"),
+    ("source", "chess io model"),
+    ("eval", "chess dataset io model optim shaders"),
+    ("tune", "chess dataset eval ingest io model optim report source"),
+    ("play", "chess ingest io model report"),
+    ("spsa", "chess io model play report"),
+    ("cluster", "chess io model play"),
+    ("ranks", "dataset eval io optim"),
+];
+
+fn packages() -> Vec<serde_json::Value> {
     let root = env!("CARGO_MANIFEST_DIR");
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_string());
     let asked = ["metadata", "--no-deps", "--offline", "--format-version", "1"];
     let out = std::process::Command::new(cargo).args(asked).current_dir(root).output().unwrap();
     let metadata: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
-    let packages = metadata["packages"].as_array().unwrap();
+    metadata["packages"].as_array().unwrap().clone()
+}
+
+#[test]
+fn crates_use_only_what_the_design_allows() {
+    let packages = packages();
+    for (name, allowed) in ARROWS {
+        let package = packages.iter().find(|package| package["name"] == format!("gputexel-{name}")).unwrap();
+        for dependency in package["dependencies"].as_array().unwrap() {
+            let used = dependency["name"].as_str().unwrap().strip_prefix("gputexel-");
+            if let Some(used) = used.filter(|_| dependency["kind"].is_null()) {
+                assert!(allowed.split(' ').any(|allowed| allowed == used), "{name} must not use {used}");
+            }
+        }
+    }
+}
+
+/// README starts with `cargo run`, which requires a name if a package has several programs and no default.
+#[test]
+fn cargo_has_a_default_program() {
+    let packages = packages();
     let main = packages.iter().find(|package| package["name"] == "gputexel").unwrap();
     assert_eq!(main["default_run"], "gputexel");
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::columns::{columns, is_header, rows};
-use super::format::SPECS;
+use super::SPECS;
 use super::{ListFormat, fishtest, foreign};
 use gputexel_io::{Error, Result};
 

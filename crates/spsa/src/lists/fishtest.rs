@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::columns::{Numbered, check_names, given, number, read};
-use super::format::Spec;
+use super::Spec;
 use super::weather_factory::json_error;
 use super::{ListEntry, ListFormat, Setting};
 use gputexel_io::{Error, Result};

@@ -4,7 +4,7 @@ use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::Path;
 
 use super::columns::{Numbered, check_names, given, is_integer, number, read};
-use super::format::Spec;
+use super::Spec;
 use super::{ListEntry, ListFormat, Setting};
 use gputexel_io::Result;
 

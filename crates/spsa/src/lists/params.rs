@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use super::columns::{Numbered, check_names, given};
-use super::format::Spec;
+use super::Spec;
 use super::{ListEntry, ListFormat, Setting};
 use gputexel_io::{Error, Result};
 use gputexel_source::params::{Number, ParamEntry, ParamKind, ParamsFile};

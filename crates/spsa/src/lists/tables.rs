@@ -6,7 +6,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::columns::Numbered;
-use super::format::Spec;
+use super::Spec;
 use super::{ListEntry, ListFormat, Setting};
 use crate::toml_text::{comment, line_at, parameter_table, toml_error};
 use gputexel_io::Result;

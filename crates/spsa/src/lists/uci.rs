@@ -4,7 +4,7 @@ use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::Path;
 
 use super::columns::{Numbered, check_ends, number};
-use super::format::Spec;
+use super::Spec;
 use super::{ListEntry, ListFormat};
 use gputexel_io::shown;
 use gputexel_io::{Error, Result};

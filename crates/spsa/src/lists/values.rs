@@ -4,7 +4,7 @@ use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::Path;
 
 use super::columns::{Numbered, check_names, is_header, number, rows};
-use super::format::Spec;
+use super::Spec;
 use super::{ListEntry, ListFormat, ListOptions, parse_list, text_of};
 use gputexel_io::{Error, Result};
 

@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
 use super::columns::Numbered;
-use super::format::{Reading, Spec};
+use super::{Reading, Spec};
 use super::{ListEntry, ListFormat, ListOptions, Setting, foreign};
 use crate::numbers::four_digits;
 use crate::toml_text::line_at;

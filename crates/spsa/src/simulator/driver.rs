@@ -4,28 +4,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
-use super::repeat::Repeat;
+use super::repeat::{Chunk, Repeat};
 use super::{Outcome, Scenario};
 use crate::Tuner;
-use crate::methods::Factors;
 use gputexel_io::{Error, Result};
-
-/// Iterations that all repeats do before gains are looked at.
-pub(super) struct Chunk {
-    /// Number of pairs to be told.
-    pub pairs: u64,
-    /// Iteration of the first of the factors.
-    first: u64,
-    /// Factors of all iterations that are asked for in the chunk.
-    factors: Vec<Factors>,
-}
-
-impl Chunk {
-    /// Factors of iteration `k`.
-    pub fn factors(&self, k: u64) -> Factors {
-        self.factors[(k - self.first) as usize]
-    }
-}
 
 /// Points of a trajectory, unless there are fewer iterations.
 const POINTS: u64 = 200;

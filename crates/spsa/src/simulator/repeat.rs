@@ -3,11 +3,27 @@
 use std::collections::VecDeque;
 
 use super::Scenario;
-use super::driver::Chunk;
 use super::games::pair;
 use super::random::SignRandom;
 use crate::methods::{Factors, Scratch};
 use crate::{Perturbation, Tuner};
+
+/// Iterations that all repeats do before gains are looked at.
+pub(super) struct Chunk {
+    /// Number of pairs to be told.
+    pub pairs: u64,
+    /// Iteration of the first of the factors.
+    pub first: u64,
+    /// Factors of all iterations that are asked for in the chunk.
+    pub factors: Vec<Factors>,
+}
+
+impl Chunk {
+    /// Factors of iteration `k`.
+    pub fn factors(&self, k: u64) -> Factors {
+        self.factors[(k - self.first) as usize]
+    }
+}
 
 /// A repeat.
 #[derive(Clone, Debug)]

@@ -43,3 +43,8 @@ pub use summary::{
 pub use tuned::{AgainstResults, FAR_CP, SwarmLosses, Tuned, WEAK_SUPPORT};
 pub use tuner::Tuner;
 pub use uncertainty::{Answer, BEYOND, Findings, GroupErrors, OFF_OPTIMUM};
+
+/// Returns true if there are fewer than ten positions per coordinate, which makes results noise.
+pub(crate) fn are_few(positions: u64, coordinates: usize) -> bool {
+    positions < 10 * coordinates as u64
+}

@@ -98,11 +98,6 @@ pub struct Tuned {
     pub(crate) checkpoint: Option<Checkpoint>,
 }
 
-/// Returns true if there are fewer than ten positions per coordinate, which makes results noise.
-pub(crate) fn are_few(positions: u64, coordinates: usize) -> bool {
-    positions < 10 * coordinates as u64
-}
-
 /// Exact losses against the results of the games alone.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct AgainstResults {
@@ -212,7 +207,7 @@ impl Tuned {
 
     /// Returns true if there are fewer than ten positions per coordinate.
     pub fn has_few_positions(&self) -> bool {
-        are_few(self.positions, self.outcome.z.len())
+        super::are_few(self.positions, self.outcome.z.len())
     }
 
     /// Returns true if nothing was better than the start.

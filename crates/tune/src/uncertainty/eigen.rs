@@ -33,6 +33,10 @@ pub(super) struct Eigen {
 impl Eigen {
     /// Decomposes a row-major matrix of `size` rows, of finite numbers; `None` if QL steps do not converge.
     pub(super) fn new(mut matrix: Vec<f64>, size: usize) -> Option<Self> {
+        // Squares of tiny or huge entries would leave the range of f64: a power of two brings the largest near 1.
+        let largest = matrix.iter().fold(0.0, |largest: f64, entry| largest.max(entry.abs()));
+        let unit = if largest > 0.0 { largest.log2().round().clamp(-1000.0, 1000.0).exp2() } else { 1.0 };
+        matrix.iter_mut().for_each(|entry| *entry /= unit);
         let (mut values, mut beside) = (vec![0.0; size], vec![0.0; size]);
         let mut halves = vec![0.0; size];
         // Vectors u of reflections whose effect, u vᵀ + v uᵀ, is not subtracted yet, and the vectors v.
@@ -89,6 +93,7 @@ impl Eigen {
         let mut eigen =
             Self { values, reflections: matrix, halves, rotations: Vec::new(), steps: Vec::new() };
         eigen.diagonalize(beside)?;
+        eigen.values.iter_mut().for_each(|value| *value *= unit);
         Some(eigen)
     }
 
@@ -225,6 +230,8 @@ mod tests {
     #[test]
     fn known_values_are_found() {
         assert_eq!(check(vec![0.0; 9], 3), [0.0; 3]);
+        let tiny = check(vec![2e-300, 1e-300, 1e-300, 2e-300], 2);
+        assert!((tiny[0] / 1e-300 - 1.0).abs() < 1e-14 && (tiny[1] / 3e-300 - 1.0).abs() < 1e-14, "{tiny:?}");
         assert_eq!(check(vec![3.0, 0.0, 0.0, 0.0, -1.0, 0.0, 0.0, 0.0, 2.0], 3), [-1.0, 2.0, 3.0]);
         let values = check(vec![2.0, 1.0, 0.0, 1.0, 2.0, 1.0, 0.0, 1.0, 2.0], 3);
         let root = 2f64.sqrt();

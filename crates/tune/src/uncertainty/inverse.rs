@@ -128,18 +128,31 @@ fn lift(matrix: &[f64], size: usize, free: &[usize], scale: &[f64]) -> Result<Li
     let n = free.len();
     let eigen = Eigen::new(scaled(matrix, size, free, scale)?, n).ok_or_else(failed)?;
     let largest = eigen.values.iter().copied().fold(0.0, f64::max);
-    let places: Vec<usize> =
-        (0..n).filter(|&i| eigen.values[i].is_nan() || eigen.values[i] <= NEGLIGIBLE * largest).collect();
+    let is_left_out = |&i: &usize| eigen.values[i].is_nan() || eigen.values[i] <= NEGLIGIBLE * largest;
+    let (places, kept): (Vec<usize>, Vec<usize>) = (0..n).partition(is_left_out);
     let values: Vec<f64> = places.iter().map(|&i| eigen.values[i]).collect();
     let left_out = eigen.vectors(&places);
-    drop(eigen);
     if largest == 0.0 {
         return Ok(Lifted { matrix: vec![0.0; n * n], left_out, values, largest });
     }
-    let roots = values.iter().flat_map(|value| std::iter::repeat_n((largest - value).sqrt(), n));
-    let added: Vec<f64> = left_out.iter().zip(roots).map(|(entry, root)| entry * root).collect();
-    let mut lifted = scaled(matrix, size, free, scale)?;
-    add_square(1.0, View::new(&added, values.len(), n).transpose(), &mut lifted, n);
+    // Scales each vector by the root of a value, for a sum of squares.
+    let weighted = |vectors: &[f64], weight: &dyn Fn(usize) -> f64| -> Vec<f64> {
+        vectors.iter().enumerate().map(|(at, entry)| entry * weight(at / n).sqrt()).collect()
+    };
+    let mut lifted;
+    if values.iter().all(|value| -value <= largest) {
+        let added = weighted(&left_out, &|i| largest - values[i]);
+        drop(eigen);
+        lifted = scaled(matrix, size, free, scale)?;
+        add_square(1.0, View::new(&added, values.len(), n).transpose(), &mut lifted, n);
+    } else {
+        // Negative values that dwarf the positive ones would leave nothing but rounding of these: the sum of all
+        // vectors' squares is 1, so the matrix follows from the positive ones alone.
+        let removed = weighted(&eigen.vectors(&kept), &|i| largest - eigen.values[kept[i]]);
+        lifted = vec![0.0; n * n];
+        lifted.iter_mut().step_by(n + 1).for_each(|entry| *entry = largest);
+        add_square(-1.0, View::new(&removed, kept.len(), n).transpose(), &mut lifted, n);
+    }
     mirror(&mut lifted, n);
     Ok(Lifted { matrix: lifted, left_out, values, largest })
 }
@@ -148,13 +161,14 @@ fn failed() -> Error {
     Error::Numeric("standard errors: the curvature is not finite".to_string())
 }
 
-/// Returns the submatrix of the rows and columns `free`, scaled.
+/// Returns the submatrix of the rows and columns `free`, scaled. Only entries on and below the diagonal are used: scales
+/// may turn a difference by rounding between the triangles into a large one.
 fn scaled(matrix: &[f64], size: usize, free: &[usize], scale: &[f64]) -> Result<Vec<f64>> {
     if free.iter().any(|&i| free.iter().any(|&j| !matrix[i * size + j].is_finite())) {
         return Err(failed());
     }
     let scaled = free.iter().zip(scale).flat_map(|(&row, by)| {
-        free.iter().zip(scale).map(move |(&column, scale)| matrix[row * size + column] * by * scale)
+        free.iter().zip(scale).map(move |(&column, scale)| matrix[row.max(column) * size + row.min(column)] * by * scale)
     });
     Ok(scaled.collect())
 }

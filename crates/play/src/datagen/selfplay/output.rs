@@ -10,8 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use shakmaty::{Chess, Color, Move, Position};
 
-use super::record::{StoredGame, is_sound};
-use super::session::JOURNAL;
+use super::record::{JOURNAL, StoredGame, is_sound};
 use crate::datagen::score_cp;
 use crate::{End, GameRecord, GameTags, TimeControl, to_pgn};
 use gputexel_chess::formats::{OutputFormat, Writer};

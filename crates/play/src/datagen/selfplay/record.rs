@@ -5,6 +5,11 @@ use shakmaty::{KnownOutcome, Position};
 
 use crate::{End, GameRecord, StoredMove, StoredOpening};
 use gputexel_chess::sample::position_key;
+use gputexel_io::LogFile;
+use gputexel_io::run_folder::Kind;
+
+/// The journal, with a line for each finished game.
+pub(super) const JOURNAL: LogFile = LogFile { name: "selfplay.jsonl", what: Kind::SelfPlay.name() };
 
 /// A game as it is stored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -7,17 +7,15 @@ use std::time::Instant;
 
 use super::config::{SelfPlayConfig, SelfPlayOptions};
 use super::output::{GameFormat, Labels, WrittenFile, write_games};
-use super::record::StoredGame;
+use super::record::{JOURNAL, StoredGame};
 use super::schedule::{BothSides, GameSchedule, Observe, assignment};
 use super::tally::{SelfPlaySummary, SelfPlayTally, Stop};
 use crate::openings::{Opening, Openings};
 use crate::scheduler::{dispatch_pairs, play_pairs};
 use crate::{Contestant, Dispatcher, Rules, check_concurrency, check_tables, crowding, warnings};
 use gputexel_io::run_folder::{Kind, check_inputs};
-use gputexel_io::{Error, LogFile, LogLine, Result, RunFolder, RunLog, StopFlag};
+use gputexel_io::{Error, LogLine, Result, RunFolder, RunLog, StopFlag};
 
-/// The journal, with a line for each finished game.
-pub(super) const JOURNAL: LogFile = LogFile { name: "selfplay.jsonl", what: Kind::SelfPlay.name() };
 
 /// Games of an engine against itself, ready to begin or resume: the engine was tested and the book read.
 ///

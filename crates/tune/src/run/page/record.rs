@@ -1,6 +1,6 @@
 //! Describes configuration, inputs and warnings of a run.
 
-use crate::run::tuned::are_few;
+use crate::run::are_few;
 use crate::{ProgramDiagnostics, RunConfig, RunRecord};
 use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::ScaleForms;
