@@ -7,7 +7,9 @@
 use gputexel::dataset;
 use gputexel::evaluator::Evaluations;
 use gputexel::optimizer::{Best, Optimizer, OptimizerState, Proposal, Space};
-use gputexel::{Result, Tuned, Tuner};
+use gputexel::run::OptimizerChoice;
+use gputexel::tuning::Limits;
+use gputexel::{Result, Tuned, Tuner, TunerSettings};
 
 struct Rprop {
     z: Vec<f64>,
@@ -64,19 +66,16 @@ impl Optimizer for Rprop {
     }
 
     fn save(&self) -> OptimizerState {
-        let vectors = [("z", &self.z), ("steps", &self.steps), ("gradient", &self.gradient)];
-        OptimizerState {
-            vectors: vectors.map(|(name, vector)| (name.to_string(), vector.clone())).into(),
-            ..OptimizerState::default()
-        }
+        let vectors: [(&str, &[f64]); 3] =
+            [("z", &self.z), ("steps", &self.steps), ("gradient", &self.gradient)];
+        OptimizerState::new("rprop", &serde_json::json!({}), vectors)
     }
 
     fn restore(&mut self, mut state: OptimizerState) -> Result<()> {
-        for (name, vector) in
-            [("z", &mut self.z), ("steps", &mut self.steps), ("gradient", &mut self.gradient)]
-        {
-            *vector = state.vectors.remove(name).unwrap_or_default();
-        }
+        let size = self.z.len();
+        self.z = state.take("z", size)?;
+        self.steps = state.take("steps", size)?;
+        self.gradient = state.take("gradient", size)?;
         Ok(())
     }
 
@@ -88,7 +87,10 @@ impl Optimizer for Rprop {
 /// Tunes on a dataset.
 pub fn tune(path: &str) -> Result<Tuned> {
     let data = dataset::read_many(&[path])?;
-    Tuner::builder(&data).custom_optimizer("rprop", |space| Ok(Box::new(Rprop::new(space)))).epochs(40).run()
+    let optimizer =
+        OptimizerChoice::Custom("rprop".to_string(), Box::new(|space| Ok(Box::new(Rprop::new(space)))));
+    let limits = Limits { epochs: Some(40), ..Limits::default() };
+    Tuner::new(&data, TunerSettings { optimizer, limits, ..TunerSettings::default() }).run()
 }
 
 fn main() -> Result<()> {

@@ -1,11 +1,12 @@
 //! Tunes parameters on the games of a PGN file: `cargo run --example tune_pgn -- games.pgn run-folder`
 
-use gputexel::{Result, Tuner, extract};
+use gputexel::{Result, Tuner, TunerSettings, extract};
 
 /// Writes a folder with the parameters, as `params.json` and as source code.
 pub fn tune(games: &str, folder: &str) -> Result<()> {
     let data = extract(&[games])?;
-    let tuned = Tuner::builder(&data).l2(1e-4).holdout(0.1).seed(1).run()?;
+    let settings = TunerSettings { l2: Some(1e-4), holdout: 0.1, seed: 1, ..TunerSettings::default() };
+    let tuned = Tuner::new(&data, settings).run()?;
     tuned.write_to(folder)
 }
 

@@ -4,7 +4,7 @@
 //! is the result.
 //!
 //! ```
-//! use gputexel::{Tuner, extract};
+//! use gputexel::{Tuner, TunerSettings, extract};
 //!
 //! # let folder = tempfile::tempdir()?;
 //! # let games = folder.path().join("positions.epd");
@@ -13,7 +13,8 @@
 //! # std::fs::write(&games, [wins, rest].concat().join("\n") + "\n")?;
 //! # let run = folder.path().join("run");
 //! let data = extract(&[games])?;
-//! let tuned = Tuner::builder(&data).k(0.8).l2(1e-4).seed(1).run()?;
+//! let settings = TunerSettings { k: Some(0.8), l2: Some(1e-4), seed: 1, ..TunerSettings::default() };
+//! let tuned = Tuner::new(&data, settings).run()?;
 //! assert!(tuned.loss < tuned.loss_before);
 //! tuned.write_to(run)?; // params.json, and tables as source code
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -79,7 +80,6 @@ pub use gputexel_spsa::run::SpsaRun as Spsa;
 pub use gputexel_tune as tuning;
 pub use gputexel_tune::check as checking;
 pub use gputexel_tune::run;
-pub use gputexel_tune::run::{RunEvent, Tuned, Tuner, extract};
+pub use gputexel_tune::run::{RunEvent, Tuned, Tuner, TunerSettings, extract};
 pub use gputexel_tune::sweep_run as sweep;
-pub use gputexel_tune::sweep_run::Sweep;
 pub use gputexel_tune::wdl;

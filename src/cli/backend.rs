@@ -10,7 +10,6 @@ use gputexel::evaluator::{Stats, StatsObserver};
 use gputexel::io::parse_bytes;
 use gputexel::{Error, Result};
 
-use super::settings::with;
 use super::team::{launched, own_device, team};
 
 /// Flags that choose the backend.
@@ -95,7 +94,10 @@ impl BackendArgs {
         if opened.as_ref().map_or(choice == BackendChoice::Gpu, |backend| backend.adapter().is_some()) {
             warn_of_damage(damaged.as_ref());
         }
-        let backend = with(opened?.with_memory(self.gpu_memory), team(), Backend::with_team);
+        let mut backend = opened?.with_memory(self.gpu_memory);
+        if let Some(team) = team() {
+            backend = backend.with_team(team);
+        }
         Ok(backend.with_stats(self.stats.then_some(print_stats as StatsObserver)))
     }
 }

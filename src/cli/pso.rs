@@ -1,7 +1,7 @@
 //! `gputexel pso`: `tune --optimizer pso` with flags for the constants of MadChess's particle swarms.
 
 use gputexel::optimizer::{ParticleSwarmSettings, SwarmVariant};
-use gputexel::run::{BasisSettings, Tuner};
+use gputexel::run::{BasisSettings, OptimizerChoice, TunerSettings};
 use gputexel::tuning::Limits;
 use gputexel::{Error, Result};
 
@@ -9,7 +9,6 @@ use gputexel::{Error, Result};
 use super::backend::BackendArgs;
 use super::context::Context;
 use super::memory::MemoryArgs;
-use super::settings::with;
 use super::subcommand::Subcommand;
 use super::tune::{ObjectiveArgs, RunArgs};
 
@@ -128,7 +127,7 @@ impl SwarmArgs {
 
 impl Subcommand for PsoArgs {
     fn run(&self, context: &Context) -> anyhow::Result<()> {
-        self.run.carry_out(context, || start(self), |_, tuner| Ok(tuner))
+        self.run.carry_out(context, || start(self), |before, _| Ok(before))
     }
 
     fn memory(&self) -> Option<&MemoryArgs> {
@@ -141,13 +140,14 @@ impl Subcommand for PsoArgs {
     }
 }
 
-fn start(args: &PsoArgs) -> Result<Tuner<'_>> {
+fn start(args: &PsoArgs) -> Result<TunerSettings<'_>> {
     let PsoArgs { run, objective, swarms } = args;
-    let mut tuner = objective
-        .tuner(&run.inputs)?
-        .basis(swarms.space(run.basis.settings())?)
-        .limits(swarms.limits(objective.time)?)
-        .optimizer(objective.swarms(swarms.settings()?, swarms.polish)?);
-    tuner = with(tuner, objective.given_strength()?, Tuner::prior_strength);
-    Ok(with(tuner, run.scale.k()?, Tuner::k))
+    Ok(TunerSettings {
+        basis: swarms.space(run.basis.settings())?,
+        limits: swarms.limits(objective.time)?,
+        optimizer: OptimizerChoice::Given(objective.swarms(swarms.settings()?, swarms.polish)?),
+        prior_strength: objective.given_strength()?,
+        k: run.scale.k()?,
+        ..objective.settings()?
+    })
 }

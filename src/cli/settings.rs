@@ -1,13 +1,5 @@
 //! Conversion of flag values to settings of the library.
 
-/// Applies a setting to a builder, if given.
-pub fn with<B, T>(builder: B, given: Option<T>, set: impl FnOnce(B, T) -> B) -> B {
-    match given {
-        Some(value) => set(builder, value),
-        None => builder,
-    }
-}
-
 /// Parses a value, if there is one.
 ///
 /// # Errors

@@ -3,7 +3,6 @@
 use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::{Path, PathBuf};
 
-use gputexel::chess::selection::Termination;
 use gputexel::wdl::{ConstantsFormat, ScoreUnit, Variable, WdlReport, WdlRequest};
 use gputexel::{Error, Result};
 use serde_json::json;
@@ -12,7 +11,7 @@ use super::context::Context;
 use super::output::print_result;
 use super::reading::parse_view;
 use super::reading_progress::with_progress;
-use super::settings::{parsed, with};
+use super::settings::parsed;
 use super::subcommand::Subcommand;
 use super::table::{aligned, counted, grouped};
 
@@ -76,18 +75,21 @@ pub struct WdlArgs {
 
 impl WdlArgs {
     fn request(&self) -> Result<WdlRequest> {
+        let default = WdlRequest::default();
         let unit = self.normalized_by.as_deref().map(ScoreUnit::read).transpose()?;
-        let mut request = WdlRequest::new(&self.inputs);
-        request = with(request, parsed::<Variable>(&self.by)?, WdlRequest::by);
-        request = with(request, self.range()?, |request, (low, high)| request.range(low, high));
-        request = with(request, self.target, WdlRequest::target);
-        request = with(request, self.degree, WdlRequest::degree);
-        request = with(request, self.max_score, WdlRequest::max_score);
-        request = with(request, unit, WdlRequest::unit);
-        request = with(request, parsed::<Termination>(&self.termination)?, WdlRequest::termination);
-        request = with(request, self.max_ply, WdlRequest::max_ply);
-        request = with(request, parse_view(&self.score_pov)?, WdlRequest::score_view);
-        Ok(with(request, self.threads, WdlRequest::threads))
+        Ok(WdlRequest {
+            inputs: self.inputs.clone(),
+            by: parsed::<Variable>(&self.by)?.unwrap_or_default(),
+            range: self.range()?,
+            target: self.target,
+            degree: self.degree.unwrap_or(default.degree),
+            max_score_cp: self.max_score.unwrap_or(default.max_score_cp),
+            unit: unit.unwrap_or_default(),
+            termination: parsed(&self.termination)?.unwrap_or(default.termination),
+            max_ply: self.max_ply,
+            score_view: parse_view(&self.score_pov)?,
+            threads: self.threads,
+        })
     }
 
     fn range(&self) -> Result<Option<(u16, u16)>> {

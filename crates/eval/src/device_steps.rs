@@ -3,7 +3,7 @@
 use gputexel_dataset::Layout;
 use gputexel_io::{Error, Result};
 
-use super::{Evaluations, Population, Request};
+use super::{AdamStep, Population, Request};
 
 /// The state of a population under Adam, and the steps to take.
 ///
@@ -42,23 +42,6 @@ pub struct AdamMember {
     pub pull: f64,
 }
 
-/// The result of one step.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct AdamStep {
-    /// Losses before the step, without regularization.
-    pub losses: Vec<f64>,
-    /// Largest gradient components, including regularization.
-    pub gradient_norms: Vec<f64>,
-    /// Parameters after the step.
-    pub parameters: Vec<f64>,
-    /// First moments after the step.
-    pub first_moment: Vec<f64>,
-    /// Second moments after the step.
-    pub second_moment: Vec<f64>,
-    /// Positions evaluated per member.
-    pub positions: usize,
-}
-
 impl AdamBatch {
     /// Checks the batch against a layout.
     ///
@@ -87,12 +70,5 @@ impl AdamBatch {
             true => Err(Error::Usage(format!("{} rates for {members} members", self.rates.len()))),
             false => Ok(()),
         }
-    }
-}
-
-impl AdamStep {
-    /// Returns the evaluation of the parameters before the step.
-    pub fn evaluations(&self) -> Evaluations {
-        Evaluations { losses: self.losses.clone(), positions: self.positions, ..Evaluations::default() }
     }
 }

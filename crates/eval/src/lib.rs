@@ -1,7 +1,7 @@
 //! Evaluators: losses and gradients of a whole population of parameter vectors in one call.
 //!
-//! Owns the trait, its requests and answers, and the backends. Knows no optimizer and adds no regularization, which
-//! does not depend on positions and is added by the caller.
+//! Owns the trait, its requests, and the backends; answers are those that optimizers understand. Knows no optimizer and
+//! adds no regularization, which does not depend on positions and is added by the caller.
 
 mod backend;
 pub mod cpu;
@@ -18,8 +18,9 @@ pub mod vetting;
 
 pub use crate::device::Stats;
 pub use backend::Backend;
-pub use device_steps::{AdamBatch, AdamMember, AdamStep};
+pub use device_steps::{AdamBatch, AdamMember};
 pub use fallback::{Fallback, FallbackEvaluator, StatsObserver};
+pub use gputexel_optim::{AdamStep, Evaluations};
 pub use products::{ProductRequest, Products};
 
 use std::ops::Range;
@@ -165,38 +166,19 @@ impl Request {
             false => Err(Error::Usage(format!("parts {start}..{end} requested, the dataset has {parts}"))),
         }
     }
-}
 
-/// The results for a population, in member order.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Evaluations {
-    /// Mean weighted loss over the parts of the request.
-    pub losses: Vec<f64>,
-    /// Mean weighted loss of each part of the request by itself, regardless of its part weight: by member and part,
-    /// member-major. Used to judge a fold that was left out.
-    pub part_losses: Vec<f64>,
-    /// dL/dθ per centipawn, 2 F values per member; empty unless requested.
-    pub gradients: Vec<f64>,
-    /// Gauss–Newton matrices Σ w h x xᵀ / Σ w per centipawn squared, symmetric, row-major, (2 F)² values per
-    /// member; empty unless requested.
-    pub curvatures: Vec<f64>,
-    /// Positions evaluated per member.
-    pub positions: usize,
-}
-
-impl Evaluations {
-    /// Checks an answer against its request. The loss of a member whose gradient is not finite is set to NaN: an
-    /// unknown slope must not be mistaken for 0.
+    /// Checks an answer for a population. The loss of a member whose gradient is not finite is set to NaN: an unknown
+    /// slope must not be mistaken for 0.
     ///
     /// # Errors
     /// [`Error::Usage`] for an answer of a different size than requested.
-    pub fn check(&mut self, population: &Population, request: &Request) -> Result<()> {
+    pub fn check(&self, population: &Population, answer: &mut Evaluations) -> Result<()> {
         let (members, size) = (population.members(), 2 * population.features);
         let asked = |asked: bool, length: usize| if asked { members * length } else { 0 };
         let lengths = [
-            ("losses", self.losses.len(), members),
-            ("values of gradients", self.gradients.len(), asked(request.gradients, size)),
-            ("values of matrices", self.curvatures.len(), asked(request.curvature, size * size)),
+            ("losses", answer.losses.len(), members),
+            ("values of gradients", answer.gradients.len(), asked(self.gradients, size)),
+            ("values of matrices", answer.curvatures.len(), asked(self.curvature, size * size)),
         ];
         for (what, length, expected) in lengths {
             // Unrequested results do no harm.
@@ -205,23 +187,14 @@ impl Evaluations {
                 return Err(Error::Usage(reason));
             }
         }
-        if request.gradients {
-            for (loss, gradient) in self.losses.iter_mut().zip(self.gradients.chunks_exact(size.max(1))) {
+        if self.gradients {
+            for (loss, gradient) in answer.losses.iter_mut().zip(answer.gradients.chunks_exact(size.max(1))) {
                 if gradient.iter().any(|slope| !slope.is_finite()) {
                     *loss = f64::NAN;
                 }
             }
         }
         Ok(())
-    }
-
-    /// Appends the results of further members for the same request.
-    pub fn append(&mut self, mut more: Self) {
-        self.losses.append(&mut more.losses);
-        self.part_losses.append(&mut more.part_losses);
-        self.gradients.append(&mut more.gradients);
-        self.curvatures.append(&mut more.curvatures);
-        self.positions = more.positions;
     }
 }
 

@@ -8,8 +8,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::description::l2_text;
-use super::{Best, Optimizer, OptimizerState, Proposal, Schedule, Space, StepsAhead};
-use gputexel_eval::{AdamStep, Evaluations};
+use super::method::{Method, MethodFlags, MethodLimits, MethodSpec};
+use super::{AdamStep, Best, Evaluations, Optimizer, OptimizerState, Proposal, Schedule, Space, StepsAhead};
 use gputexel_io::{Error, Result};
 
 /// Settings of one run.
@@ -35,30 +35,40 @@ impl Default for AdamSettings {
     }
 }
 
-/// Values that settings take in all combinations; a setting without values has its default.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct AdamGrid {
-    /// Learning rates, centipawns per step.
-    pub learning_rate: Vec<f64>,
-    /// Decays of the first moment.
-    pub beta1: Vec<f64>,
-    /// Decays of the second moment.
-    pub beta2: Vec<f64>,
-    /// Values of ε, in loss per centipawn.
-    pub epsilon: Vec<f64>,
-    /// Weights of the regularization.
-    pub l2: Vec<f64>,
+/// Runs side by side, their schedule and their mini-batches.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AdamRuns {
+    /// Settings of every run.
+    pub runs: Vec<AdamSettings>,
+    /// The learning-rate schedule.
+    pub schedule: Schedule,
+    /// Mini-batches per epoch.
+    pub batches: usize,
 }
 
-impl AdamGrid {
-    /// Maximum number of combinations.
+impl Default for AdamRuns {
+    /// One run on the full batch.
+    fn default() -> Self {
+        Self { runs: vec![AdamSettings::default()], schedule: Schedule::default(), batches: 1 }
+    }
+}
+
+impl AdamRuns {
+    /// Maximum number of combinations of settings.
     pub const MOST: usize = 10_000;
 
-    /// Returns all combinations, the last setting varying fastest.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for more than [`MOST`](Self::MOST).
-    pub fn combinations(&self, bias_correction: bool) -> Result<Vec<AdamSettings>> {
+    pub(crate) const SPEC: MethodSpec = MethodSpec {
+        name: "adam",
+        help: "",
+        flags: &["learning-rate", "beta1", "beta2", "epsilon", "no-bias-correction", "schedule", "batches"],
+        uses_matrices: false,
+        limits: MethodLimits { epochs: 500, improvement: 0.0, window: 50, patience: Some(50) },
+        converged: "",
+    };
+
+    /// Returns runs with all combinations of the settings, the last one varying fastest.
+    pub(crate) fn from_flags(flags: &MethodFlags) -> Result<Self> {
+        let bias_correction = !flags.no_bias_correction;
         let mut all = vec![AdamSettings { bias_correction, ..AdamSettings::default() }];
         let mut cross = |values: &[f64], set: fn(&mut AdamSettings, f64)| {
             if !values.is_empty() {
@@ -71,18 +81,37 @@ impl AdamGrid {
                     all.iter().flat_map(|one| values.iter().map(move |value| combine(one, value))).collect();
             }
         };
-        cross(&self.learning_rate, |settings, value| settings.learning_rate = value);
-        cross(&self.beta1, |settings, value| settings.beta1 = value);
-        cross(&self.beta2, |settings, value| settings.beta2 = value);
-        cross(&self.epsilon, |settings, value| settings.epsilon = value);
-        cross(&self.l2, |settings, value| settings.l2 = value);
-        match all.len() {
-            count if count > Self::MOST => Err(Error::Usage(format!(
-                "{count} combinations of Adam settings: at most {} are allowed",
-                Self::MOST
-            ))),
-            _ => Ok(all),
+        cross(&flags.learning_rate, |settings, value| settings.learning_rate = value);
+        cross(&flags.beta1, |settings, value| settings.beta1 = value);
+        cross(&flags.beta2, |settings, value| settings.beta2 = value);
+        cross(&flags.epsilon, |settings, value| settings.epsilon = value);
+        cross(&flags.l2, |settings, value| settings.l2 = value);
+        if all.len() > Self::MOST {
+            let (count, most) = (all.len(), Self::MOST);
+            return Err(Error::Usage(format!(
+                "{count} combinations of Adam settings: at most {most} are allowed"
+            )));
         }
+        let (schedule, batches) = (flags.schedule.unwrap_or_default(), flags.batches.unwrap_or(1));
+        Ok(Self { runs: all, schedule, batches })
+    }
+}
+
+impl Method for AdamRuns {
+    fn weights(&mut self) -> Vec<&mut f64> {
+        self.runs.iter_mut().map(|run| &mut run.l2).collect()
+    }
+
+    fn batches(&self) -> usize {
+        self.batches
+    }
+
+    fn summary(&self) -> Option<String> {
+        Some(format!("adam, {} runs", self.runs.len()))
+    }
+
+    fn build(&self, space: &Space, epochs: u64) -> Result<Box<dyn Optimizer>> {
+        Ok(Box::new(Adam::try_new(space, self.runs.clone(), self.schedule, epochs, self.batches as u64)?))
     }
 }
 
@@ -122,6 +151,12 @@ pub struct Adam {
     gradient_norms: Vec<f64>,
     /// Each member's sum of mini-batch losses over the current epoch.
     epoch_losses: Vec<f64>,
+}
+
+/// The scalars of a state.
+#[derive(Serialize, Deserialize)]
+struct Steps {
+    steps: u64,
 }
 
 impl Adam {
@@ -286,26 +321,21 @@ impl Optimizer for Adam {
     }
 
     fn save(&self) -> OptimizerState {
-        let scalars = serde_json::json!({ "method": "adam", "steps": self.steps });
         // Losses before the first epoch and of diverged runs are infinite, which files cannot express.
         let finite = |values: &[f64]| values.iter().map(|value| value.min(f64::MAX)).collect::<Vec<f64>>();
-        let vectors = [
+        let vectors: [(&str, &[f64]); 6] = [
             ("parameters", &self.parameters),
             ("first_moment", &self.first_moment),
             ("second_moment", &self.second_moment),
-            ("losses", &self.losses),
-            ("gradient_norms", &self.gradient_norms),
-            ("epoch_losses", &self.epoch_losses),
+            ("losses", &finite(&self.losses)),
+            ("gradient_norms", &finite(&self.gradient_norms)),
+            ("epoch_losses", &finite(&self.epoch_losses)),
         ];
-        let vectors = vectors.into_iter().map(|(name, vector)| (name.to_string(), finite(vector)));
-        OptimizerState { scalars, vectors: vectors.collect() }
+        OptimizerState::new("adam", &Steps { steps: self.steps }, vectors)
     }
 
     fn restore(&mut self, mut state: OptimizerState) -> Result<()> {
-        let steps = state.scalars.get("steps").and_then(serde_json::Value::as_u64);
-        if state.scalars.get("method").and_then(|m| m.as_str()) != Some("adam") {
-            return Err(Error::Usage("the saved state is not Adam's".to_string()));
-        }
+        let Steps { steps } = state.scalars("adam")?;
         let (size, runs) = (self.parameters.len(), self.runs.len());
         self.parameters = state.take("parameters", size)?;
         self.first_moment = state.take("first_moment", size)?;
@@ -315,8 +345,7 @@ impl Optimizer for Adam {
             let known = state.take(name, runs)?.into_iter();
             *target = known.map(|value| if value == f64::MAX { f64::INFINITY } else { value }).collect();
         }
-        self.steps =
-            steps.ok_or_else(|| Error::Usage("the saved state has no number of steps".to_string()))?;
+        self.steps = steps;
         Ok(())
     }
 
@@ -341,14 +370,16 @@ mod tests {
 
     #[test]
     fn lists_of_settings_are_combined() {
-        let grid = AdamGrid { learning_rate: vec![5.0, 20.0], l2: vec![0.0, 1e-4], ..AdamGrid::default() };
-        let all = grid.combinations(true).unwrap();
+        let flags =
+            MethodFlags { learning_rate: vec![5.0, 20.0], l2: vec![0.0, 1e-4], ..MethodFlags::default() };
+        let all = AdamRuns::from_flags(&flags).unwrap().runs;
         let settings: Vec<(f64, f64)> = all.iter().map(|one| (one.learning_rate, one.l2)).collect();
         assert_eq!(settings, [(5.0, 0.0), (5.0, 1e-4), (20.0, 0.0), (20.0, 1e-4)]);
         assert!(all.iter().all(|one| one.beta1 == AdamSettings::default().beta1 && one.bias_correction));
-        assert_eq!(AdamGrid::default().combinations(false).unwrap().len(), 1);
-        let many = AdamGrid { learning_rate: vec![1.0; 101], beta1: vec![0.5; 101], ..AdamGrid::default() };
-        assert!(many.combinations(true).is_err());
+        assert_eq!(AdamRuns::from_flags(&MethodFlags::default()).unwrap().runs.len(), 1);
+        let many =
+            MethodFlags { learning_rate: vec![1.0; 101], beta1: vec![0.5; 101], ..MethodFlags::default() };
+        assert!(AdamRuns::from_flags(&many).is_err());
     }
 
     fn told(losses: &[f64], gradients: &[f64]) -> Evaluations {

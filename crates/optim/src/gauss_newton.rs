@@ -12,8 +12,9 @@ use serde::{Deserialize, Serialize};
 use super::damping::{Damping, largest_slope};
 use super::description::l2_text;
 use super::linalg::Cholesky;
-use super::{Best, Optimizer, OptimizerState, Proposal, Space, box_quadratic};
-use gputexel_eval::Evaluations;
+use super::method::{Method, MethodFlags, MethodLimits, MethodSpec};
+use super::state::or_infinite;
+use super::{Best, Evaluations, Optimizer, OptimizerState, Proposal, Space, box_quadratic};
 use gputexel_io::{Advice, Error, Result};
 
 /// Settings of the method.
@@ -32,6 +33,24 @@ impl Default for GaussNewtonSettings {
 }
 
 impl GaussNewtonSettings {
+    pub(crate) const SPEC: MethodSpec = MethodSpec {
+        name: "gauss-newton",
+        help: "",
+        flags: &["damping"],
+        uses_matrices: true,
+        limits: MethodLimits { epochs: 50, improvement: 1e-8, window: 1, patience: Some(5) },
+        converged: "no step promises a lower loss beyond rounding",
+    };
+
+    pub(crate) fn from_flags(flags: &MethodFlags) -> Result<Self> {
+        Self::for_method(Self::SPEC.name, flags)
+    }
+
+    /// Returns the settings of the flags for a method that takes steps like this one.
+    pub(crate) fn for_method(name: &str, flags: &MethodFlags) -> Result<Self> {
+        Ok(Self { l2: flags.one_l2(name)?, damping: flags.damping.unwrap_or(Self::default().damping) })
+    }
+
     /// Checks that the settings are in range.
     pub(crate) fn validate(&self) -> Result<()> {
         crate::check_l2(self.l2)?;
@@ -39,6 +58,16 @@ impl GaussNewtonSettings {
             true => Ok(()),
             false => Err(Error::Usage(format!("damping {}: must be a positive number", self.damping))),
         }
+    }
+}
+
+impl Method for GaussNewtonSettings {
+    fn weights(&mut self) -> Vec<&mut f64> {
+        vec![&mut self.l2]
+    }
+
+    fn build(&self, space: &Space, _epochs: u64) -> Result<Box<dyn Optimizer>> {
+        Ok(Box::new(GaussNewton::try_new(space, *self)?))
     }
 }
 
@@ -54,18 +83,25 @@ enum Stage {
 }
 
 /// The optimizer; see the module.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct GaussNewton {
+    #[serde(skip)]
     settings: GaussNewtonSettings,
     /// The space, if it is bounded.
+    #[serde(skip)]
     bounds: Option<Space>,
     stage: Stage,
     /// The accepted point; its loss is infinite before the first answer.
+    #[serde(skip)]
     point: Vec<f64>,
+    #[serde(deserialize_with = "or_infinite")]
     loss: f64,
+    #[serde(skip)]
     gradient: Vec<f64>,
     /// Matrix at the accepted point, row-major; empty until it is known.
+    #[serde(skip)]
     matrix: Vec<f64>,
+    #[serde(skip)]
     trial: Vec<f64>,
     /// Gain predicted by the quadratic model for the trial point.
     promised: f64,
@@ -85,6 +121,31 @@ impl GaussNewton {
     pub fn take_model(&mut self) -> Option<(Vec<f64>, f64, Vec<f64>)> {
         let known = !self.matrix.is_empty();
         known.then(|| (std::mem::take(&mut self.matrix), self.damping.value, self.gradient.clone()))
+    }
+
+    /// Returns the vectors of its state.
+    pub(crate) fn vectors(&self) -> [(&str, &[f64]); 4] {
+        [
+            ("point", &self.point),
+            ("trial", &self.trial),
+            ("gradient", &self.gradient),
+            ("matrix", &self.matrix),
+        ]
+    }
+
+    /// Continues from saved scalars and the vectors of a state.
+    pub(crate) fn take_over(&mut self, scalars: Self, state: &mut OptimizerState) -> Result<()> {
+        let size = self.point.len();
+        *self = Self {
+            settings: self.settings,
+            bounds: self.bounds.take(),
+            point: state.take("point", size)?,
+            trial: state.take("trial", size)?,
+            gradient: state.take_known("gradient", size, false)?,
+            matrix: state.take_known("matrix", size * size, false)?,
+            ..scalars
+        };
+        Ok(())
     }
 
     /// Starts at the start of `space` and stays within its bounds.
@@ -248,48 +309,11 @@ impl Optimizer for GaussNewton {
     }
 
     fn save(&self) -> OptimizerState {
-        let scalars = serde_json::json!({
-            "method": "gauss-newton",
-            "stage": self.stage,
-            "loss": self.loss.is_finite().then_some(self.loss),
-            "promised": self.promised,
-            "damping": self.damping.value,
-            "growth": self.damping.growth,
-            "accepted": self.accepted,
-            "exhausted": self.exhausted,
-        });
-        let vectors = [
-            ("point", &self.point),
-            ("trial", &self.trial),
-            ("gradient", &self.gradient),
-            ("matrix", &self.matrix),
-        ];
-        OptimizerState { scalars, vectors: vectors.map(|(name, v)| (name.to_string(), v.clone())).into() }
+        OptimizerState::new("gauss-newton", self, self.vectors())
     }
 
     fn restore(&mut self, mut state: OptimizerState) -> Result<()> {
-        let size = self.point.len();
-        let field = |name: &str| state.scalars.get(name).cloned().unwrap_or_default();
-        let broken = |name: &str| Error::Usage(format!("the saved state's '{name}' is broken"));
-        if field("method") != "gauss-newton" {
-            return Err(Error::Usage("the saved state is not Gauss-Newton's".to_string()));
-        }
-        let number = |name: &str| field(name).as_f64().ok_or_else(|| broken(name));
-        self.stage = serde_json::from_value(field("stage")).map_err(|_| broken("stage"))?;
-        self.loss = field("loss").as_f64().unwrap_or(f64::INFINITY);
-        self.promised = number("promised")?;
-        self.damping = Damping { value: number("damping")?, growth: number("growth")? };
-        self.accepted = field("accepted").as_bool().ok_or_else(|| broken("accepted"))?;
-        self.exhausted = field("exhausted").as_bool().ok_or_else(|| broken("exhausted"))?;
-        let length = |name: &str, full: usize| {
-            if state.vectors.get(name).is_some_and(Vec::is_empty) { 0 } else { full }
-        };
-        let (gradient, matrix) = (length("gradient", size), length("matrix", size * size));
-        self.point = state.take("point", size)?;
-        self.trial = state.take("trial", size)?;
-        self.gradient = state.take("gradient", gradient)?;
-        self.matrix = state.take("matrix", matrix)?;
-        Ok(())
+        self.take_over(state.scalars("gauss-newton")?, &mut state)
     }
 
     fn describe(&self, _member: usize) -> String {

@@ -17,11 +17,47 @@ use serde::{Deserialize, Serialize};
 use super::block_preconditioner::BlockPreconditioner;
 use super::damping::{Damping, largest_slope};
 use super::description::l2_text;
+use super::method::{Method, MethodFlags, MethodLimits, MethodSpec};
+use super::state::or_infinite;
 use super::{
-    Best, GaussNewtonSettings, Optimizer, OptimizerState, ProductAnswer, ProductProposal, Proposal, Space,
+    Best, Evaluations, GaussNewtonSettings, Optimizer, OptimizerState, ProductAnswer, ProductProposal,
+    Proposal, Space,
 };
-use gputexel_eval::Evaluations;
 use gputexel_io::{Advice, Error, Result};
+
+/// Settings of the method: those of [`GaussNewton`](super::GaussNewton).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct GaussNewtonCgSettings(pub GaussNewtonSettings);
+
+impl GaussNewtonCgSettings {
+    pub(crate) const SPEC: MethodSpec = MethodSpec {
+        name: "gn-cg",
+        help: "gauss-newton by conjugate gradients, without a matrix; products are computed on the CPU",
+        flags: &["damping"],
+        uses_matrices: true,
+        limits: MethodLimits { epochs: 100, improvement: 1e-8, window: 3, patience: Some(10) },
+        converged: GaussNewtonSettings::SPEC.converged,
+    };
+
+    pub(crate) fn from_flags(flags: &MethodFlags) -> Result<Self> {
+        GaussNewtonSettings::for_method(Self::SPEC.name, flags).map(Self)
+    }
+}
+
+impl Method for GaussNewtonCgSettings {
+    fn weights(&mut self) -> Vec<&mut f64> {
+        vec![&mut self.0.l2]
+    }
+
+    fn summary(&self) -> Option<String> {
+        Some("gauss-newton by conjugate gradients".to_string())
+    }
+
+    fn build(&self, space: &Space, _epochs: u64) -> Result<Box<dyn Optimizer>> {
+        Ok(Box::new(GaussNewtonCg::try_new(space, self.0)?))
+    }
+}
 
 /// Largest forcing term: the share of the residual, in the preconditioner's norm, that may be left. H lacks part of the
 /// second derivatives of the losses, so that even exact steps leave about a tenth of the gradient.
@@ -47,22 +83,30 @@ enum Stage {
 }
 
 /// The optimizer; see the module.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct GaussNewtonCg {
+    #[serde(skip)]
     settings: GaussNewtonSettings,
+    #[serde(skip)]
     space: Space,
     stage: Stage,
     /// The accepted point; its loss is infinite before the first answer.
+    #[serde(skip)]
     point: Vec<f64>,
+    #[serde(deserialize_with = "or_infinite")]
     loss: f64,
+    #[serde(skip)]
     gradient: Vec<f64>,
     /// Point where the blocks were computed, and how often they have been computed; the blocks themselves, unless the
     /// run has just been resumed.
+    #[serde(skip)]
     anchor: Vec<f64>,
     anchors: u32,
     /// Damping of the blocks.
     block_damping: f64,
+    #[serde(skip)]
     blocks: Option<BlockPreconditioner>,
+    #[serde(skip)]
     trial: Vec<f64>,
     /// Gain predicted by the quadratic model for the trial point.
     promised: f64,
@@ -78,10 +122,13 @@ pub struct GaussNewtonCg {
 }
 
 /// Conjugate gradients in progress.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Solve {
+    #[serde(skip)]
     step: Vec<f64>,
+    #[serde(skip)]
     residual: Vec<f64>,
+    #[serde(skip)]
     direction: Vec<f64>,
     /// Scalar product of the residual and the preconditioned residual.
     rho: f64,
@@ -330,25 +377,7 @@ impl Optimizer for GaussNewtonCg {
     }
 
     fn save(&self) -> OptimizerState {
-        let scalars = serde_json::json!({
-            "method": "gn-cg",
-            "stage": self.stage,
-            "loss": self.loss.is_finite().then_some(self.loss),
-            "promised": self.promised,
-            "damping": self.damping.value,
-            "growth": self.damping.growth,
-            "accepted": self.accepted,
-            "exhausted": self.exhausted,
-            "is_new": self.is_new,
-            "anchors": self.anchors,
-            "block_damping": self.block_damping,
-            "last_norm": self.last_norm,
-            "forcing": self.forcing,
-            "rho": self.solve.rho,
-            "first": self.solve.first,
-            "products": self.solve.products,
-        });
-        let vectors = [
+        let vectors: [(&str, &[f64]); 7] = [
             ("point", &self.point),
             ("trial", &self.trial),
             ("gradient", &self.gradient),
@@ -357,53 +386,29 @@ impl Optimizer for GaussNewtonCg {
             ("residual", &self.solve.residual),
             ("direction", &self.solve.direction),
         ];
-        OptimizerState { scalars, vectors: vectors.map(|(name, v)| (name.to_string(), v.clone())).into() }
+        OptimizerState::new("gn-cg", self, vectors)
     }
 
     fn restore(&mut self, mut state: OptimizerState) -> Result<()> {
+        let saved: Self = state.scalars("gn-cg")?;
         let size = self.point.len();
-        let field = |name: &str| state.scalars.get(name).cloned().unwrap_or_default();
-        let broken = |name: &str| Error::Usage(format!("the saved state's '{name}' is broken"));
-        if field("method") != "gn-cg" {
-            return Err(Error::Usage("the saved state is not that of this method".to_string()));
-        }
-        let number = |name: &str| field(name).as_f64().ok_or_else(|| broken(name));
-        let flag = |name: &str| field(name).as_bool().ok_or_else(|| broken(name));
-        let stage: Stage = serde_json::from_value(field("stage")).map_err(|_| broken("stage"))?;
-        self.loss = field("loss").as_f64().unwrap_or(f64::INFINITY);
-        self.promised = number("promised")?;
-        self.damping = Damping { value: number("damping")?, growth: number("growth")? };
-        self.accepted = flag("accepted")?;
-        self.exhausted = flag("exhausted")?;
-        self.is_new = flag("is_new")?;
-        self.last_norm = field("last_norm").as_f64();
-        self.forcing = number("forcing")?;
-        self.block_damping = number("block_damping")?;
-        self.anchors = field("anchors").as_u64().ok_or_else(|| broken("anchors"))? as u32;
-        let (rho, first) = (number("rho")?, number("first")?);
-        let products = field("products").as_u64().ok_or_else(|| broken("products"))?;
         // State of later stages is empty before the first of them.
-        let length = |name: &str, needed: bool| {
-            let empty = !needed && state.vectors.get(name).is_some_and(Vec::is_empty);
-            if empty { 0 } else { size }
+        let (begun, solves) = (saved.stage != Stage::Trial, saved.stage == Stage::Solve);
+        *self = Self {
+            settings: self.settings,
+            space: std::mem::take(&mut self.space),
+            point: state.take("point", size)?,
+            trial: state.take("trial", size)?,
+            gradient: state.take_known("gradient", size, begun)?,
+            anchor: state.take_known("anchor", size, begun)?,
+            solve: Solve {
+                step: state.take_known("step", size, solves)?,
+                residual: state.take_known("residual", size, solves)?,
+                direction: state.take_known("direction", size, solves)?,
+                ..saved.solve
+            },
+            ..saved
         };
-        let gradient = length("gradient", stage != Stage::Trial);
-        let anchor = length("anchor", stage != Stage::Trial);
-        let solve = length("step", stage == Stage::Solve);
-        self.point = state.take("point", size)?;
-        self.trial = state.take("trial", size)?;
-        self.gradient = state.take("gradient", gradient)?;
-        self.anchor = state.take("anchor", anchor)?;
-        self.blocks = None;
-        self.solve = Solve {
-            step: state.take("step", solve)?,
-            residual: state.take("residual", solve)?,
-            direction: state.take("direction", solve)?,
-            rho,
-            first,
-            products,
-        };
-        self.stage = stage;
         Ok(())
     }
 

@@ -11,8 +11,10 @@ use serde::{Deserialize, Serialize};
 use super::damping::largest_slope;
 use super::description::l2_text;
 use super::linalg::Cholesky;
-use super::{Best, GaussNewton, GaussNewtonSettings, Optimizer, OptimizerState, Proposal, Space};
-use gputexel_eval::Evaluations;
+use super::method::{Method, MethodFlags, MethodLimits, MethodSpec};
+use super::{
+    Best, Evaluations, GaussNewton, GaussNewtonSettings, Optimizer, OptimizerState, Proposal, Space,
+};
 use gputexel_io::{Error, Result};
 
 /// Settings of the method.
@@ -31,10 +33,39 @@ impl Default for HybridSettings {
 }
 
 impl HybridSettings {
+    pub(crate) const SPEC: MethodSpec = MethodSpec {
+        name: "gn-lbfgs",
+        help: "the first steps of gauss-newton, then L-BFGS with its matrix",
+        flags: &["damping"],
+        uses_matrices: true,
+        // Steps of L-BFGS gain unevenly.
+        limits: MethodLimits { epochs: 400, improvement: 1e-7, window: 10, patience: Some(30) },
+        converged: GaussNewtonSettings::SPEC.converged,
+    };
+
+    pub(crate) fn from_flags(flags: &MethodFlags) -> Result<Self> {
+        let gauss_newton = GaussNewtonSettings::for_method(Self::SPEC.name, flags)?;
+        Ok(Self { gauss_newton, ..Self::for_scores(!flags.nonlinear) })
+    }
+
     /// Returns the settings for linear or nonlinear scores: if scores are linear, the matrix hardly changes after the
     /// first steps.
     pub fn for_scores(linear: bool) -> Self {
         Self { matrices: if linear { 2 } else { 4 }, ..Self::default() }
+    }
+}
+
+impl Method for HybridSettings {
+    fn weights(&mut self) -> Vec<&mut f64> {
+        vec![&mut self.gauss_newton.l2]
+    }
+
+    fn summary(&self) -> Option<String> {
+        Some("gauss-newton, then L-BFGS".to_string())
+    }
+
+    fn build(&self, space: &Space, _epochs: u64) -> Result<Box<dyn Optimizer>> {
+        Ok(Box::new(Hybrid::try_new(space, *self)?))
     }
 }
 
@@ -48,33 +79,42 @@ const ARRIVED: f64 = 1e-11;
 const RIDGE: f64 = 1e-10;
 
 /// The optimizer; see the module.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Hybrid {
+    #[serde(skip)]
     settings: HybridSettings,
+    #[serde(skip)]
     space: Space,
     stage: Stage,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 enum Stage {
     Steps { method: Box<GaussNewton>, taken: u32 },
     Descent(Box<Descent>),
 }
 
 /// The second half: L-BFGS.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Descent {
+    #[serde(skip)]
     matrix: Vec<f64>,
     damping: f64,
     /// Coordinates that move, and the factor of their part of the matrix.
+    #[serde(skip)]
     factor: Option<(Vec<bool>, Cholesky)>,
+    #[serde(skip)]
     point: Vec<f64>,
     loss: f64,
+    #[serde(skip)]
     gradient: Vec<f64>,
     /// Steps and changes of the gradient, oldest first.
+    #[serde(skip)]
     pairs: Vec<(Vec<f64>, Vec<f64>)>,
+    #[serde(skip)]
     direction: Vec<f64>,
     share: f64,
+    #[serde(skip)]
     trial: Vec<f64>,
     accepted: bool,
     arrived: bool,
@@ -306,80 +346,50 @@ impl Optimizer for Hybrid {
 
     fn save(&self) -> OptimizerState {
         match &self.stage {
-            Stage::Steps { method, taken } => {
-                let inner = method.save();
-                let scalars = serde_json::json!({
-                    "method": "hybrid", "stage": "steps", "taken": taken, "inner": inner.scalars,
-                });
-                OptimizerState { scalars, vectors: inner.vectors }
-            }
+            Stage::Steps { method, .. } => OptimizerState::new("hybrid", self, method.vectors()),
             Stage::Descent(descent) => {
-                let scalars = serde_json::json!({
-                    "method": "hybrid",
-                    "stage": "descent",
-                    "damping": descent.damping,
-                    "loss": descent.loss,
-                    "share": descent.share,
-                    "accepted": descent.accepted,
-                    "arrived": descent.arrived,
-                    "pairs": descent.pairs.len(),
-                });
                 let (steps, changes): (Vec<_>, Vec<_>) = descent.pairs.iter().cloned().unzip();
-                let vectors = [
-                    ("matrix", descent.matrix.clone()),
-                    ("point", descent.point.clone()),
-                    ("gradient", descent.gradient.clone()),
-                    ("direction", descent.direction.clone()),
-                    ("trial", descent.trial.clone()),
-                    ("steps", steps.concat()),
-                    ("changes", changes.concat()),
+                let vectors: [(&str, &[f64]); 7] = [
+                    ("matrix", &descent.matrix),
+                    ("point", &descent.point),
+                    ("gradient", &descent.gradient),
+                    ("direction", &descent.direction),
+                    ("trial", &descent.trial),
+                    ("steps", &steps.concat()),
+                    ("changes", &changes.concat()),
                 ];
-                let vectors = vectors.map(|(name, vector)| (name.to_string(), vector)).into();
-                OptimizerState { scalars, vectors }
+                OptimizerState::new("hybrid", self, vectors)
             }
         }
     }
 
     fn restore(&mut self, mut state: OptimizerState) -> Result<()> {
-        let field = |name: &str| state.scalars.get(name).cloned().unwrap_or_default();
-        let broken = |name: &str| Error::Usage(format!("the saved state's '{name}' is broken"));
-        let (method, stage) = (field("method"), field("stage"));
-        if method != "hybrid" {
-            return Err(Error::Usage("the saved state is not that of this method".to_string()));
-        }
-        if stage == "steps" {
-            let mut inner = GaussNewton::try_new(&self.space, self.settings.gauss_newton)?;
-            let taken = field("taken").as_u64().ok_or_else(|| broken("taken"))? as u32;
-            inner.restore(OptimizerState { scalars: field("inner"), vectors: state.vectors })?;
-            self.stage = Stage::Steps { method: Box::new(inner), taken };
-            return Ok(());
-        }
-        let number = |name: &str| field(name).as_f64().ok_or_else(|| broken(name));
-        let flag = |name: &str| field(name).as_bool().ok_or_else(|| broken(name));
-        let (damping, loss, share) = (number("damping")?, number("loss")?, number("share")?);
-        let (accepted, arrived) = (flag("accepted")?, flag("arrived")?);
-        let pairs = field("pairs").as_u64().filter(|&pairs| pairs <= PAIRS as u64);
-        let pairs = pairs.ok_or_else(|| broken("pairs"))? as usize;
+        let saved: Self = state.scalars("hybrid")?;
+        let saved = match saved.stage {
+            Stage::Steps { method: saved, taken } => {
+                let mut method = Box::new(GaussNewton::try_new(&self.space, self.settings.gauss_newton)?);
+                method.take_over(*saved, &mut state)?;
+                self.stage = Stage::Steps { method, taken };
+                return Ok(());
+            }
+            Stage::Descent(saved) => saved,
+        };
         let size = self.space.dimension();
-        let steps = state.take("steps", pairs * size)?;
-        let changes = state.take("changes", pairs * size)?;
+        let numbers = state.vectors.get("steps").map_or(0, Vec::len);
+        let pairs = (numbers / size.max(1)).min(PAIRS);
+        let (steps, changes) = (state.take("steps", pairs * size)?, state.take("changes", pairs * size)?);
         let both = steps.chunks(size.max(1)).zip(changes.chunks(size.max(1)));
         let mut descent = Descent {
             matrix: state.take("matrix", size * size)?,
-            damping,
-            factor: None,
             point: state.take("point", size)?,
-            loss,
             gradient: state.take("gradient", size)?,
             pairs: both.map(|(step, change)| (step.to_vec(), change.to_vec())).collect(),
             direction: state.take("direction", size)?,
-            share,
             trial: state.take("trial", size)?,
-            accepted,
-            arrived,
+            ..*saved
         };
         let free = descent.free(&self.space);
-        descent.factor = Some((free.clone(), factor(&descent.matrix, damping, &free)?));
+        descent.factor = Some((free.clone(), factor(&descent.matrix, descent.damping, &free)?));
         self.stage = Stage::Descent(Box::new(descent));
         Ok(())
     }

@@ -1,11 +1,12 @@
 //! Optimizers: `ask` for parameter vectors, `tell` their losses.
 //!
-//! This crate owns the trait, one file per method, and learning-rate schedules. It knows neither chess nor
+//! This crate owns the trait, one file per method, their registry, and learning-rate schedules. It knows neither chess nor
 //! devices: an optimizer sees vectors, losses and derivatives. The ask/tell convention is that of CMA-ES and
 //! Nevergrad. `ask` may be repeated (after a device was lost) and returns the same proposal until it is
 //! answered.
 
 mod adam;
+mod answer;
 mod block_preconditioner;
 mod box_quadratic;
 mod conjugate;
@@ -17,27 +18,31 @@ mod gauss_newton_cg;
 mod hybrid;
 pub mod linalg;
 mod local;
+mod method;
 mod particle_swarm;
 mod products;
 mod quasi_newton;
+mod registry;
 mod schedule;
 mod space;
+mod state;
 
-use std::collections::BTreeMap;
-
-pub use adam::{Adam, AdamGrid, AdamSettings};
+pub use adam::{Adam, AdamRuns, AdamSettings};
+pub use answer::{AdamStep, Evaluations};
 pub use details::{StepDetails, SwarmDetails};
 pub use gauss_newton::{GaussNewton, GaussNewtonSettings};
-pub use gauss_newton_cg::GaussNewtonCg;
+pub use gauss_newton_cg::{GaussNewtonCg, GaussNewtonCgSettings};
 pub use hybrid::{Hybrid, HybridSettings};
 pub use local::{Local, LocalSettings};
-pub use particle_swarm::{ParticleSwarm, ParticleSwarmSettings, SwarmVariant};
+pub use method::{CustomMethod, Method, MethodFlags, MethodLimits, MethodSpec};
+pub use particle_swarm::{ParticleSwarm, ParticleSwarmSettings, SwarmVariant, Swarms};
 pub use products::{MatrixBlock, ProductAnswer, ProductProposal};
 pub use quasi_newton::{MemberStatus, QUASI_NEWTON_PAIRS, QuasiNewton, SharedModel};
+pub use registry::{GAUSS_NEWTON_LIMIT, ModelSize, OptimizerConfig};
 pub use schedule::Schedule;
 pub use space::Space;
+pub use state::OptimizerState;
 
-use gputexel_eval::{AdamStep, Evaluations};
 use gputexel_io::{Error, Result};
 
 /// Refuses regularization weights that are negative or not finite.
@@ -61,8 +66,7 @@ pub struct Proposal {
     pub curvature: bool,
 }
 
-/// Adam steps as an optimizer sees them: those of [`AdamBatch`](gputexel_eval::AdamBatch), without the
-/// data.
+/// Adam steps as an optimizer sees them: without the data.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepsAhead {
     /// First moments.
@@ -73,15 +77,6 @@ pub struct StepsAhead {
     pub settings: Vec<[f64; 3]>,
     /// (rate, correction of the second moment) of each step and member.
     pub rates: Vec<(f64, f64)>,
-}
-
-/// A state that can be stored and restored: scalars as JSON, vectors as arrays.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct OptimizerState {
-    /// Everything but the vectors.
-    pub scalars: serde_json::Value,
-    /// Vectors by name.
-    pub vectors: BTreeMap<String, Vec<f64>>,
 }
 
 /// The best member known to an optimizer.
@@ -180,20 +175,4 @@ pub trait Optimizer {
 
     /// Describes method and settings of a member on one line.
     fn describe(&self, member: usize) -> String;
-}
-
-impl OptimizerState {
-    /// Takes a vector of the given length out of the state.
-    fn take(&mut self, name: &str, length: usize) -> Result<Vec<f64>> {
-        let vector = self.vectors.remove(name).filter(|vector| vector.len() == length);
-        let vector = vector.ok_or_else(|| {
-            gputexel_io::Error::Usage(format!("the saved state has no '{name}' of {length} numbers"))
-        })?;
-        if vector.iter().any(|value| !value.is_finite()) {
-            return Err(gputexel_io::Error::Usage(format!(
-                "the saved '{name}' holds numbers that are not finite"
-            )));
-        }
-        Ok(vector)
-    }
 }

@@ -15,12 +15,12 @@
 //! the exact loss is left to later steps.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::conjugate::Conjugate;
 use super::description::l2_text;
-use super::{Best, Optimizer, OptimizerState, Proposal, Space};
-use gputexel_eval::Evaluations;
+use super::method::{Method, MethodFlags, MethodLimits, MethodSpec};
+use super::state::or_infinite;
+use super::{Best, Evaluations, Optimizer, OptimizerState, Proposal, Space};
 use gputexel_io::{Error, Result};
 
 /// Settings of the method.
@@ -35,6 +35,38 @@ pub struct LocalSettings {
 impl Default for LocalSettings {
     fn default() -> Self {
         Self { l2: 0.0, steps: vec![8, 4, 2, 1] }
+    }
+}
+
+impl LocalSettings {
+    pub(crate) const SPEC: MethodSpec = MethodSpec {
+        name: "local",
+        help: "search on integers",
+        flags: &["step"],
+        uses_matrices: false,
+        limits: MethodLimits { epochs: 500, improvement: 0.0, window: 50, patience: Some(50) },
+        converged: "no step lowers the loss",
+    };
+
+    pub(crate) fn from_flags(flags: &MethodFlags) -> Result<Self> {
+        let mut settings = Self { l2: flags.one_l2(Self::SPEC.name)?, ..Self::default() };
+        if !flags.step.is_empty() {
+            settings.steps.clone_from(&flags.step);
+            if settings.steps.last() != Some(&1) {
+                settings.steps.push(1);
+            }
+        }
+        Ok(settings)
+    }
+}
+
+impl Method for LocalSettings {
+    fn weights(&mut self) -> Vec<&mut f64> {
+        vec![&mut self.l2]
+    }
+
+    fn build(&self, space: &Space, _epochs: u64) -> Result<Box<dyn Optimizer>> {
+        Ok(Box::new(Local::try_new(space, self.clone())?))
     }
 }
 
@@ -63,7 +95,7 @@ enum Stage {
 }
 
 /// A neighbor and its loss.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct Move {
     coordinate: usize,
     by: f64,
@@ -71,14 +103,19 @@ struct Move {
 }
 
 /// The optimizer; see the module.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Local {
+    #[serde(skip)]
     settings: LocalSettings,
+    #[serde(skip)]
     space: Space,
+    #[serde(skip)]
     portion: usize,
     stage: Stage,
+    #[serde(skip)]
     point: Vec<f64>,
     /// Lowest loss at the point; infinite before the first answer.
+    #[serde(deserialize_with = "or_infinite")]
     loss: f64,
     /// Index into the step sizes.
     level: usize,
@@ -89,9 +126,12 @@ pub struct Local {
     /// Improving neighbors of the point, best first once all are known.
     moves: Vec<Move>,
     /// Slopes along the coordinates at this point, where already requested.
+    #[serde(skip)]
     slopes: Vec<f64>,
     /// Curvatures along the coordinates, from the largest steps tried.
+    #[serde(skip)]
     curvatures: Vec<f64>,
+    #[serde(skip)]
     conjugate: Conjugate,
     settled: bool,
     exhausted: bool,
@@ -316,74 +356,45 @@ impl Optimizer for Local {
     }
 
     fn save(&self) -> OptimizerState {
-        let scalars = serde_json::json!({
-            "method": "local",
-            "stage": self.stage,
-            "loss": self.loss.is_finite().then_some(self.loss),
-            "level": self.level,
-            "next": self.next,
-            "moves": self.moves.len(),
-            "directed": !self.conjugate.direction.is_empty(),
-            "settled": self.settled,
-            "exhausted": self.exhausted,
-        });
-        let of_moves = |value: fn(&Move) -> f64| self.moves.iter().map(value).collect();
-        let vectors = [
-            ("point", self.point.clone()),
-            ("dead", self.dead.iter().map(|&dead| f64::from(u8::from(dead))).collect()),
-            ("slopes", self.slopes.clone()),
-            ("curvatures", self.curvatures.clone()),
-            ("last_slopes", self.conjugate.slopes.clone()),
-            ("direction", self.conjugate.direction.clone()),
-            ("move_coordinates", of_moves(|step| step.coordinate as f64)),
-            ("move_steps", of_moves(|step| step.by)),
-            ("move_losses", of_moves(|step| step.loss)),
+        let vectors: [(&str, &[f64]); 5] = [
+            ("point", &self.point),
+            ("slopes", &self.slopes),
+            ("curvatures", &self.curvatures),
+            ("last_slopes", &self.conjugate.slopes),
+            ("direction", &self.conjugate.direction),
         ];
-        OptimizerState { scalars, vectors: vectors.map(|(name, v)| (name.to_string(), v)).into() }
+        OptimizerState::new("local", self, vectors)
     }
 
     fn restore(&mut self, mut state: OptimizerState) -> Result<()> {
-        if state.scalars["method"] != "local" {
-            return Err(Error::Usage("the saved state is not that of a local search".to_string()));
-        }
+        let saved: Self = state.scalars("local")?;
         let broken = |name: &str| Error::Usage(format!("the saved state has no usable '{name}'"));
-        let number =
-            |name: &str| state.scalars[name].as_u64().map(|n| n as usize).ok_or_else(|| broken(name));
-        let truth = |name: &str| state.scalars[name].as_bool().ok_or_else(|| broken(name));
         let size = self.point.len();
-        let stage = serde_json::from_value(state.scalars["stage"].clone()).map_err(|_| broken("stage"))?;
-        let loss = match &state.scalars["loss"] {
-            Value::Null => f64::INFINITY,
-            value => value.as_f64().ok_or_else(|| broken("loss"))?,
-        };
-        let (level, next, moves) = (number("level")?, number("next")?, number("moves")?);
-        let (settled, exhausted) = (truth("settled")?, truth("exhausted")?);
-        let directed = if truth("directed")? { size } else { 0 };
         let point = state.take("point", size)?;
-        let dead = state.take("dead", size)?.iter().map(|&dead| dead != 0.0).collect();
-        let (slopes, curvatures) = (state.take("slopes", size)?, state.take("curvatures", size)?);
-        let conjugate = Conjugate {
-            slopes: state.take("last_slopes", directed)?,
-            direction: state.take("direction", directed)?,
-        };
-        let coordinates = state.take("move_coordinates", moves)?;
-        let (steps, losses) = (state.take("move_steps", moves)?, state.take("move_losses", moves)?);
         let whole = point.iter().enumerate().all(|(i, &value)| value.fract() == 0.0 && self.allows(i, value));
-        if !whole {
-            return Err(broken("point"));
+        let known = saved.moves.iter().all(|step| step.coordinate < size);
+        for (name, good) in [
+            ("point", whole),
+            ("dead", saved.dead.len() == size),
+            ("moves", known && (saved.stage != Stage::Combinations || !saved.moves.is_empty())),
+            ("next", saved.next <= size),
+            ("level", saved.level < self.settings.steps.len()),
+        ] {
+            if !good {
+                return Err(broken(name));
+            }
         }
-        let known = coordinates.iter().all(|&i| (0.0..size as f64).contains(&i) && i.fract() == 0.0);
-        if !known || (stage == Stage::Combinations && moves == 0) {
-            return Err(broken("moves"));
-        }
-        if level >= self.settings.steps.len() || next > size {
-            return Err(broken(if next > size { "next" } else { "level" }));
-        }
-        let each = coordinates.into_iter().zip(steps).zip(losses);
-        self.moves = each.map(|((i, by), loss)| Move { coordinate: i as usize, by, loss }).collect();
-        (self.stage, self.loss, self.level, self.next) = (stage, loss, level, next);
-        (self.slopes, self.curvatures, self.conjugate) = (slopes, curvatures, conjugate);
-        (self.settled, self.exhausted, self.point, self.dead) = (settled, exhausted, point, dead);
+        let slopes = state.take_known("last_slopes", size, false)?;
+        *self = Self {
+            settings: std::mem::take(&mut self.settings),
+            space: std::mem::take(&mut self.space),
+            portion: self.portion,
+            point,
+            conjugate: Conjugate { direction: state.take("direction", slopes.len())?, slopes },
+            slopes: state.take("slopes", size)?,
+            curvatures: state.take("curvatures", size)?,
+            ..saved
+        };
         Ok(())
     }
 
@@ -547,7 +558,7 @@ mod tests {
             assert_eq!((one.epoch_done(), one.converged()), (other.epoch_done(), other.converged()));
         }
         assert!(stages.contains(&Stage::Combinations));
-        for (name, value) in [("point", 0.5), ("point", f64::NAN), ("dead", f64::INFINITY)] {
+        for (name, value) in [("point", 0.5), ("point", f64::NAN), ("slopes", f64::INFINITY)] {
             let mut broken = one.save();
             broken.vectors.get_mut(name).unwrap()[1] = value;
             assert!(new(&start()).restore(broken).is_err(), "{name} {value}");

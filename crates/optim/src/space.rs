@@ -3,7 +3,7 @@
 use gputexel_io::{Error, Result};
 
 /// Start, bounds and integrality of a vector.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Space {
     /// Initial point of optimizers.
     pub start: Vec<f64>,

@@ -7,190 +7,29 @@ use gputexel_dataset::objective::{GivenScale, LossKind};
 use gputexel_dataset::{Blend, Dataset};
 use gputexel_io::{Advice, Error, Result};
 use gputexel_model::{Coordinate, Parameterization, Penalty, Prior};
-use gputexel_optim::{
-    Adam, AdamSettings, GaussNewton, GaussNewtonCg, GaussNewtonSettings, Hybrid, HybridSettings, Local,
-    LocalSettings, Optimizer, ParticleSwarm, ParticleSwarmSettings, Schedule, Space,
-};
-
-/// With more parameters than this, the Gauss–Newton matrix and its factorization take too long.
-pub const GAUSS_NEWTON_LIMIT: usize = 4096;
-
-/// The method and its settings.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "method", rename_all = "kebab-case")]
-pub enum OptimizerConfig {
-    /// Gauss–Newton with Levenberg–Marquardt damping.
-    GaussNewton(GaussNewtonSettings),
-    /// Some steps of Gauss–Newton, then L-BFGS with its matrix.
-    Hybrid(HybridSettings),
-    /// Gauss–Newton by conjugate gradients, from products of the matrix with vectors.
-    GaussNewtonCg(GaussNewtonSettings),
-    /// Adam, one or more runs in parallel.
-    Adam {
-        /// Settings of every run.
-        runs: Vec<AdamSettings>,
-        /// The learning-rate schedule.
-        schedule: Schedule,
-        /// Mini-batches per epoch.
-        batches: usize,
-    },
-    /// Local search over whole numbers.
-    Local(LocalSettings),
-    /// MadChess's particle swarms.
-    ParticleSwarm {
-        /// The swarm's settings.
-        settings: ParticleSwarmSettings,
-        /// True to finish the result with Gauss–Newton and single steps.
-        polish: bool,
-    },
-    /// An optimizer supplied by the caller, see [`Tuning::with_optimizer`](super::Tuning::with_optimizer).
-    Custom {
-        /// Its name.
-        name: String,
-        /// Weight λ of the regularization.
-        l2: f64,
-    },
-}
-
-/// Properties on which the choice of a method depends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ModelSize {
-    /// Number of parameters, 2 F; 0 while it is unknown.
-    pub parameters: usize,
-    /// True if scores are sums of parameters.
-    pub linear: bool,
-}
-
-impl ModelSize {
-    /// A model of which nothing is known yet.
-    pub const UNKNOWN: Self = Self { parameters: 0, linear: true };
-}
-
-impl OptimizerConfig {
-    /// Returns the default method for a loss and a model: Adam for losses that are not smooth; else Gauss–Newton,
-    /// followed by L-BFGS if matrices are not too large, or by conjugate gradients if they are and scores are sums of
-    /// parameters.
-    pub fn default_for(loss: LossKind, model: ModelSize) -> Self {
-        match (loss.is_smooth(), model.parameters <= GAUSS_NEWTON_LIMIT, model.linear) {
-            (true, true, linear) => Self::Hybrid(HybridSettings::for_scores(linear)),
-            (true, false, true) => Self::GaussNewtonCg(GaussNewtonSettings::default()),
-            _ => Self::adam(AdamSettings::default()),
-        }
-    }
-
-    /// Creates one run of Adam on the full batch.
-    pub fn adam(settings: AdamSettings) -> Self {
-        Self::Adam { runs: vec![settings], schedule: Schedule::default(), batches: 1 }
-    }
-
-    /// Returns the same configuration with a different regularization weight λ for all members.
-    #[must_use]
-    pub fn with_l2(mut self, l2: f64) -> Self {
-        match &mut self {
-            Self::GaussNewton(settings) | Self::GaussNewtonCg(settings) => settings.l2 = l2,
-            Self::Hybrid(settings) => settings.gauss_newton.l2 = l2,
-            Self::Adam { runs, .. } => runs.iter_mut().for_each(|run| run.l2 = l2),
-            Self::Local(settings) => settings.l2 = l2,
-            Self::ParticleSwarm { settings, .. } => settings.l2 = l2,
-            Self::Custom { l2: own, .. } => *own = l2,
-        }
-        self
-    }
-
-    /// Returns the number of mini-batches per epoch.
-    pub fn batches(&self) -> usize {
-        match self {
-            Self::GaussNewton(_)
-            | Self::Hybrid(_)
-            | Self::GaussNewtonCg(_)
-            | Self::Local(_)
-            | Self::ParticleSwarm { .. }
-            | Self::Custom { .. } => 1,
-            Self::Adam { batches, .. } => *batches,
-        }
-    }
-
-    /// Returns true if it solves with Gauss–Newton matrices, or products of them.
-    pub fn uses_matrices(&self) -> bool {
-        matches!(self, Self::GaussNewton(_) | Self::Hybrid(_) | Self::GaussNewtonCg(_))
-    }
-
-    /// Returns true if the loss includes regularization toward the prior.
-    pub fn regularizes(&self) -> bool {
-        match self {
-            Self::GaussNewton(settings) | Self::GaussNewtonCg(settings) => settings.l2 > 0.0,
-            Self::Hybrid(settings) => settings.gauss_newton.l2 > 0.0,
-            Self::Adam { runs, .. } => runs.iter().any(|run| run.l2 > 0.0),
-            Self::Local(settings) => settings.l2 > 0.0,
-            Self::ParticleSwarm { settings, .. } => settings.l2 > 0.0,
-            Self::Custom { l2, .. } => *l2 > 0.0,
-        }
-    }
-
-    /// Returns the regularization weight λ of a member.
-    pub fn l2(&self, member: usize) -> f64 {
-        match self {
-            Self::GaussNewton(settings) | Self::GaussNewtonCg(settings) => settings.l2,
-            Self::Hybrid(settings) => settings.gauss_newton.l2,
-            Self::Adam { runs, .. } => runs[member].l2,
-            Self::Local(settings) => settings.l2,
-            Self::ParticleSwarm { settings, .. } => settings.l2,
-            Self::Custom { l2, .. } => *l2,
-        }
-    }
-
-    /// Creates the optimizer in its initial state.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for settings out of range, and for optimizers supplied by the caller.
-    pub fn build(&self, space: &Space, epochs: u64) -> Result<Box<dyn Optimizer>> {
-        Ok(match self {
-            Self::GaussNewton(settings) => Box::new(GaussNewton::try_new(space, *settings)?),
-            Self::Hybrid(settings) => Box::new(Hybrid::try_new(space, *settings)?),
-            Self::GaussNewtonCg(settings) => Box::new(GaussNewtonCg::try_new(space, *settings)?),
-            Self::Adam { runs, schedule, batches } => {
-                Box::new(Adam::try_new(space, runs.clone(), *schedule, epochs, *batches as u64)?)
-            }
-            Self::Local(settings) => Box::new(Local::try_new(space, settings.clone())?),
-            Self::ParticleSwarm { settings, .. } => Box::new(ParticleSwarm::try_new(space, *settings)?),
-            Self::Custom { name, .. } => {
-                return Err(Error::Usage(format!(
-                    "optimizer '{name}': only the program that supplied it can build it"
-                )));
-            }
-        })
-    }
-}
+use gputexel_optim::{GaussNewtonSettings, MethodLimits, OptimizerConfig, Space};
 
 /// The limits set by the user; `None` leaves a limit to the method's default.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Limits {
-    /// See [`Stopping::epochs`]; default: 50 for Gauss–Newton, 400 for swarms, else 500.
+    /// See [`Stopping::epochs`]; default: that of the method.
     pub epochs: Option<u64>,
     /// See [`Stopping::seconds`]; default: none.
     pub seconds: Option<f64>,
     /// See [`Stopping::gradient_norm`]; default: 0.
     pub gradient_norm: Option<f64>,
-    /// See [`Stopping::improvement`]; default: 1e-8 for Gauss–Newton, else 0.
+    /// See [`Stopping::improvement`]; default: that of the method.
     pub improvement: Option<f64>,
-    /// See [`Stopping::window`]; default: 1 for Gauss–Newton and swarms, else 50.
+    /// See [`Stopping::window`]; default: that of the method.
     pub window: Option<u64>,
-    /// See [`Stopping::patience`]; default: 5 for Gauss–Newton, all epochs for swarms, else 50.
+    /// See [`Stopping::patience`]; default: that of the method.
     pub patience: Option<u64>,
 }
 
 impl Limits {
     /// Completes the limits with the method's defaults.
     pub fn for_method(self, optimizer: &OptimizerConfig) -> Stopping {
-        let (epochs, improvement, window, patience) = match optimizer {
-            OptimizerConfig::GaussNewton(_) => (50, 1e-8, 1, Some(5)),
-            OptimizerConfig::GaussNewtonCg(_) => (100, 1e-8, 3, Some(10)),
-            // Steps of L-BFGS gain unevenly.
-            OptimizerConfig::Hybrid(_) => (400, 1e-7, 10, Some(30)),
-            // Swarms often stagnate for a long time and then improve again.
-            OptimizerConfig::ParticleSwarm { .. } => (400, 0.0, 1, None),
-            _ => (500, 0.0, 50, Some(50)),
-        };
+        let MethodLimits { epochs, improvement, window, patience } = optimizer.spec().limits;
         let epochs = self.epochs.unwrap_or(epochs);
         Stopping {
             epochs,
@@ -367,7 +206,7 @@ impl RunConfig {
         if self.optimizer.uses_matrices() && !self.loss.is_smooth() {
             return Err(rough_loss(self.loss));
         }
-        if matches!(self.optimizer, OptimizerConfig::ParticleSwarm { .. }) {
+        if self.optimizer.swarms().is_some() {
             self.validate_swarm()?;
         }
         if self.round != Rounding::None {

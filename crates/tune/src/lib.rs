@@ -37,11 +37,12 @@ mod values;
 pub mod wdl;
 
 pub use checkpoint::{Checkpoint, Progress};
-pub use config::{GAUSS_NEWTON_LIMIT, Limits, ModelSize, OptimizerConfig, RunConfig, space_of};
+pub use config::{Limits, RunConfig, space_of};
 pub use diagnostics::{diagnose, paired_difference};
 pub use driver::{Event, Outcome, Tuning};
 pub use file_loss::{FileLoss, ScaleOrigin};
 pub use gputexel_eval::exact::{exact_loss, exact_scores, loss_against_results};
+pub use gputexel_optim::{GAUSS_NEWTON_LIMIT, ModelSize, OptimizerConfig};
 pub use gputexel_report::{
     AdjustmentDiagnostics, Calibration, CalibrationBin, Diagnostics, FactorDiagnostics, FactorGroup,
     Histogram, PartWorth, ProgramDiagnostics, Residual, ScaleNeighborhood, SetDiagnostics, SumDiagnostics,

@@ -56,7 +56,7 @@ pub fn polish(parts: &RunParts<'_>, outcome: &mut Outcome) -> Result<Polish> {
         let smooth = RunConfig {
             basis: Some(basis.clone().with_start(&outcome.z)),
             optimizer: OptimizerConfig::default_for(
-                config.loss,
+                config.loss.is_smooth(),
                 ModelSize { parameters: basis.parameters(), linear: layout.program().is_none() },
             )
             .with_l2(problem.l2),

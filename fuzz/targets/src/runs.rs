@@ -5,10 +5,7 @@ use std::path::Path;
 
 use gputexel_io::RunFolder;
 use gputexel_io::run_folder::Kind;
-use gputexel_optim::{
-    AdamSettings, GaussNewtonSettings, HybridSettings, LocalSettings, OptimizerState, ParticleSwarmSettings,
-    Schedule, Space, SwarmVariant,
-};
+use gputexel_optim::{MethodFlags, OptimizerState, Space};
 use gputexel_report::Report;
 use gputexel_tune::run::comparison::{Contenders, Differences, Side, SortBy};
 use gputexel_tune::run::{InHand, PriorStrength, Reopened, run_report};
@@ -122,23 +119,16 @@ fn survives(checkpoint: &Checkpoint, path: &Path) -> bool {
     }
 }
 
-/// Returns optimizers over a small space, by the names of their methods.
+/// Returns every optimizer of the library, for a small space.
 pub(crate) fn optimizers() -> Vec<OptimizerConfig> {
-    vec![
-        OptimizerConfig::GaussNewton(GaussNewtonSettings::default()),
-        OptimizerConfig::Hybrid(HybridSettings::default()),
-        OptimizerConfig::GaussNewtonCg(GaussNewtonSettings::default()),
-        OptimizerConfig::Adam {
-            runs: vec![AdamSettings::default(); 2],
-            schedule: Schedule::default(),
-            batches: 3,
-        },
-        OptimizerConfig::Local(LocalSettings::default()),
-        OptimizerConfig::ParticleSwarm {
-            settings: ParticleSwarmSettings::of(SwarmVariant::default()),
-            polish: false,
-        },
-    ]
+    let flags = MethodFlags {
+        nonlinear: true,
+        learning_rate: vec![20.0; 2],
+        batches: Some(3),
+        ..MethodFlags::default()
+    };
+    let named = OptimizerConfig::NAMED.iter().map(|spec| OptimizerConfig::named(spec.name, &flags));
+    named.map(|config| config.expect("valid settings")).collect()
 }
 
 pub(crate) fn space() -> Space {

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use gputexel_chess::formats::Format;
 use gputexel_dataset::{Dataset, Layout};
-use gputexel_eval::Evaluations;
+use gputexel_eval::gpu::BackendChoice;
+use gputexel_eval::{Backend, Evaluations};
 use gputexel_ingest::conversion::{ConversionSettings, convert};
 use gputexel_ingest::extraction::{ExtractSettings, extract, extract_shards};
 use gputexel_io::StopFlag;
@@ -15,8 +16,9 @@ use gputexel_source::tables::exports::CodeOptions;
 use gputexel_source::tables::{ExportOptions, Language, Rounding, Target, export};
 use gputexel_spsa::config::RunConfig;
 use gputexel_spsa::run::{JOURNAL, SpsaRun};
-use gputexel_tune::run::Tuner;
-use gputexel_tune::sweep_run::Sweep;
+use gputexel_tune::Limits;
+use gputexel_tune::run::{RunOutput, Tuner, TunerSettings};
+use gputexel_tune::sweep_run::{SweepEnd, SweepFiles, SweepSettings};
 use serde_json::json;
 
 use crate::extractions::{hooked, lenient};
@@ -49,8 +51,14 @@ pub fn seeds() -> Vec<Seed> {
     }
 
     let run = folder.join("run");
-    let tuned =
-        Tuner::builder(&data).k(0.8).l2(1e-4).holdout(0.0).epochs(3).folder(&run).run().expect("a run");
+    let settings = TunerSettings {
+        k: Some(0.8),
+        l2: Some(1e-4),
+        limits: Limits { epochs: Some(3), ..Limits::default() },
+        output: RunOutput::Folder(run.clone()),
+        ..TunerSettings::default()
+    };
+    let tuned = Tuner::new(&data, settings).run().expect("a run");
     let parameters = read(&run.join("params.json"));
     add("run_folder", "material", files_of(&run, &runs::RUN_FILES[..4], folder));
     add(
@@ -67,18 +75,23 @@ pub fn seeds() -> Vec<Seed> {
     assert!(tuned.loss.is_some_and(f64::is_finite));
 
     let sweep = folder.join("sweep");
-    Sweep::builder(&data)
-        .datasets(&[folder.join("data.bin")])
-        .axis("l2", "1e-3,1e-4")
-        .k(0.8)
-        .folds(2)
-        .folder(&sweep)
-        .run()
-        .expect("a sweep");
+    let settings = SweepSettings {
+        datasets: vec![folder.join("data.bin")],
+        axes: vec!["l2=1e-3,1e-4".to_string()],
+        k: Some(0.8),
+        folds: 2,
+        ..SweepSettings::default()
+    };
+    let config = settings.config(&data).expect("a sweep");
+    let backend = Backend::open(BackendChoice::Cpu).expect("a backend");
+    let files = SweepFiles { folder: Some(sweep.clone()), ..SweepFiles::default() };
+    let begun = files.begin(config, data.clone()).expect("a sweep");
+    begun.run(&backend, &StopFlag::new()).and_then(SweepEnd::finish).expect("a sweep");
+    drop(begun);
     add("sweep_folder", "two", files_of(&sweep, &runs::SWEEP_FILES, folder));
 
-    for (config, name) in runs::optimizers().into_iter().zip(["gn", "hybrid", "cg", "adam", "local", "pso"]) {
-        add("checkpoint_sealed", name, optimizer_state(&config));
+    for config in runs::optimizers() {
+        add("checkpoint_sealed", config.spec().name, optimizer_state(&config));
     }
     add("extraction_journal", "one-chunk", unfinished(folder));
 

@@ -5,7 +5,7 @@ use std::fmt::Write as _; // to strings, which cannot fail
 use gputexel::io::weight_text;
 use gputexel::model::Penalty;
 use gputexel::run::Tuned;
-use gputexel::tuning::{OptimizerConfig, RunConfig, ScaleMode, StopReason};
+use gputexel::tuning::{RunConfig, ScaleMode, StopReason};
 
 use super::super::style::lower_is_better;
 use super::super::table::counted;
@@ -13,7 +13,7 @@ use super::super::table::counted;
 /// Describes the rule that ended a run.
 pub fn reason_text(reason: StopReason, config: &RunConfig) -> String {
     let stopping = &config.stopping;
-    let is_swarm = matches!(config.optimizer, OptimizerConfig::ParticleSwarm { .. });
+    let is_swarm = config.optimizer.swarms().is_some();
     match reason {
         StopReason::Epochs if is_swarm => {
             format!("iteration limit reached (--iterations {})", stopping.epochs)
@@ -35,14 +35,9 @@ pub fn reason_text(reason: StopReason, config: &RunConfig) -> String {
         StopReason::HeldOut => {
             format!("no better held-out loss in {} (--patience)", counted(stopping.patience, "epoch"))
         }
-        StopReason::Converged => match config.optimizer {
-            OptimizerConfig::Local(_) => "converged: no step lowers the loss".to_string(),
-            OptimizerConfig::GaussNewton(_)
-            | OptimizerConfig::Hybrid(_)
-            | OptimizerConfig::GaussNewtonCg(_) => {
-                "converged: no step promises a lower loss beyond rounding".to_string()
-            }
-            _ => "converged".to_string(),
+        StopReason::Converged => match config.optimizer.spec().converged {
+            "" => "converged".to_string(),
+            meaning => format!("converged: {meaning}"),
         },
         StopReason::Interrupted => "interrupted".to_string(),
     }

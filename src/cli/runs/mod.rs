@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use gputexel::io::run_folder::{Kind, REPORT, check_contents};
 use gputexel::model::ROLE_NAMES;
-use gputexel::run::{Finished, Tuned, Tuner};
+use gputexel::run::{Finished, RunOutput, Tuned, Tuner};
 use gputexel::{Error, Result};
 use serde_json::json;
 
@@ -60,22 +60,21 @@ pub fn carry_out(
     checkpoint_every: Duration,
 ) -> Result<Tuned> {
     let mut observer = Observer::new(context, watch);
-    let tuner = tuner
-        .backend(backend)
-        .stop(context.cancel)
-        .command_line(&context.command_line)
-        .checkpoint_every(checkpoint_every);
+    let tuner = tuner.backend(backend).stop(context.cancel).checkpoint_every(checkpoint_every);
     let result = tuner.observe(|event| observer.observe(event)).run();
     result.map_err(|error| observer.with_hint(error))
 }
 
-/// Directs a run to a folder, or to a dated one.
-pub fn in_folder<'a>(tuner: Tuner<'a>, out: Option<&Path>, force: bool) -> Result<Tuner<'a>> {
-    let Some(out) = out else { return Ok(tuner.dated_folder()) };
+/// Returns the folder of a run, or a dated one.
+///
+/// # Errors
+/// Errors of [`check_contents`].
+pub fn output(out: Option<&Path>, force: bool) -> Result<RunOutput> {
+    let Some(out) = out else { return Ok(RunOutput::Dated) };
     if out.exists() {
         check_contents(out, Kind::Run, force)?;
     }
-    Ok(tuner.folder(out).overwrite(force))
+    Ok(RunOutput::Folder(out.to_path_buf()))
 }
 
 /// Creates the files that a finished run lacks, as far as its parameters suffice.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use gputexel::dataset::{self, Dataset};
 use gputexel::run::PriorStrength;
-use gputexel::sweep::{StartedSweep, Sweep, SweepBuilder, SweepFiles};
+use gputexel::sweep::{StartedSweep, SweepFiles, SweepSettings};
 use gputexel::tuning::sweep::{MakeEvaluator, SweepConfig, SweepMethod};
 use gputexel::{Error, Result};
 
@@ -14,7 +14,7 @@ use super::super::context::Context;
 use super::super::live::LivePage;
 use super::super::output::print_text;
 use super::super::runs::checkpoint_every;
-use super::super::settings::{parsed, with};
+use super::super::settings::parsed;
 use super::super::table::grouped;
 use super::output;
 use super::progress::Observer;
@@ -76,36 +76,39 @@ fn configure(args: &SweepArgs, data: &Dataset) -> Result<SweepConfig> {
     let fresh = &args.fresh;
     let usage = |text: &str| Err(Error::Usage(text.to_string()));
     let (basis, frozen) = args.basis.names();
-    let mut sweep = Sweep::builder(data)
-        .datasets(&args.datasets)
-        .k_base(fresh.k_base.parse()?)
-        .method(method(fresh)?)
-        .axes(&fresh.grid)
-        .freeze(frozen)
-        .constraints(&args.basis.constraints());
-    let k = args.k.k()?;
+    let default = SweepSettings::default();
+    let strength = fresh.prior_strength.as_deref().map(PriorStrength::read).transpose()?;
+    let settings = SweepSettings {
+        datasets: args.datasets.clone(),
+        axes: fresh.grid.clone(),
+        prior: parsed(&fresh.prior)?,
+        basis: basis.map(str::to_string),
+        freeze: frozen.to_vec(),
+        constraints: args.basis.constraints(),
+        penalties: match &strength {
+            Some(strength) => strength.weights()?.map(str::to_string),
+            None => None,
+        },
+        loss: parsed(&fresh.loss)?,
+        judge: parsed(&fresh.judge)?,
+        k: args.k.k()?,
+        k_base: fresh.k_base.parse()?,
+        blend_k: fresh.blend_k,
+        folds: fresh.folds.unwrap_or(default.folds),
+        seed: fresh.seed.unwrap_or(default.seed),
+        method: method(fresh)?,
+        epochs: fresh.epochs,
+    };
     for (name, given, flag) in [
         ("seed", fresh.seed.is_some(), "--seed"),
-        ("loss", fresh.loss.is_some(), "--loss"),
-        ("k", k.is_some(), "a fixed K"),
+        ("loss", settings.loss.is_some(), "--loss"),
+        ("k", settings.k.is_some(), "a fixed K"),
     ] {
-        if given && sweep.varies(name) {
+        if given && settings.varies(name) {
             return usage(&format!("{flag} and --grid {name}: give only one of them"));
         }
     }
-    if let Some(strength) = &fresh.prior_strength {
-        sweep = with(sweep, PriorStrength::read(strength)?.weights()?, SweepBuilder::penalties);
-    }
-    sweep = with(sweep, parsed(&fresh.prior)?, SweepBuilder::prior);
-    sweep = with(sweep, basis, SweepBuilder::basis);
-    sweep = with(sweep, parsed(&fresh.loss)?, SweepBuilder::loss);
-    sweep = with(sweep, parsed(&fresh.judge)?, SweepBuilder::judge);
-    sweep = with(sweep, k, SweepBuilder::k);
-    sweep = with(sweep, fresh.folds, SweepBuilder::folds);
-    sweep = with(sweep, fresh.seed, SweepBuilder::seed);
-    sweep = with(sweep, fresh.epochs, SweepBuilder::epochs);
-    sweep = with(sweep, fresh.blend_k, SweepBuilder::blend_k);
-    let unscaled = sweep.without_scales()?;
+    let unscaled = settings.without_scales(data)?;
     let runs = unscaled.runs();
     if runs > MANY && !fresh.yes {
         return usage(&format!("{} runs; confirm with --yes", grouped(runs as u64)));
@@ -113,7 +116,7 @@ fn configure(args: &SweepArgs, data: &Dataset) -> Result<SweepConfig> {
     if fresh.blend_k.is_some() && !unscaled.blends() {
         return usage("--blend-k: needs --grid blend, for example blend=0:1:3");
     }
-    sweep.config()
+    settings.config(data)
 }
 
 /// Returns the method that trains every run.

@@ -1,18 +1,13 @@
 //! Flags of `tune` that determine what a run computes.
 
-use std::path::PathBuf;
-
 use gputexel::extraction::{ExtractSettings, Target};
 use gputexel::objective::LossKind;
-use gputexel::optimizer::{
-    AdamGrid, AdamSettings, GaussNewtonSettings, HybridSettings, LocalSettings, ParticleSwarmSettings,
-    Schedule, SwarmVariant,
-};
-use gputexel::run::{BlendShare, PriorStrength, Tuner};
+use gputexel::optimizer::{MethodFlags, ParticleSwarmSettings, Swarms};
+use gputexel::run::{BlendSettings, PriorStrength, TunerSettings};
 use gputexel::tuning::{Limits, ModelSize, OptimizerConfig, Rounding};
 use gputexel::{Error, Result};
 
-use super::super::settings::{parsed, with};
+use super::super::settings::parsed;
 
 /// Maximum number of folds: each takes a matrix, and more of them change nothing.
 const MAX_FOLDS: usize = 100;
@@ -54,17 +49,20 @@ pub struct ObjectiveArgs {
 }
 
 impl ObjectiveArgs {
-    /// Creates a run on files with these settings.
+    /// Returns the default settings of a run with those of the flags.
     ///
     /// # Errors
     /// [`Error::Usage`] for invalid names and numbers.
-    pub fn tuner<'a>(&self, inputs: &'a [PathBuf]) -> Result<Tuner<'a>> {
-        let mut tuner = Tuner::from_files(inputs)
-            .loss(self.loss()?)
-            .holdout(self.holdout.unwrap_or(0.0))
-            .seed(self.seed.unwrap_or(1));
-        tuner = with(tuner, parsed(&self.prior)?, Tuner::prior);
-        Ok(with(tuner, self.sections, Tuner::sections))
+    pub fn settings(&self) -> Result<TunerSettings<'_>> {
+        let default = TunerSettings::default();
+        Ok(TunerSettings {
+            loss: self.loss()?,
+            holdout: self.holdout.unwrap_or(default.holdout),
+            seed: self.seed.unwrap_or(default.seed),
+            prior: parsed(&self.prior)?,
+            sections: self.sections,
+            ..default
+        })
     }
 
     pub(super) fn loss(&self) -> Result<LossKind> {
@@ -85,19 +83,8 @@ impl ObjectiveArgs {
     /// # Errors
     /// [`Error::Usage`] for invalid numbers.
     pub fn swarms(&self, settings: ParticleSwarmSettings, polish: bool) -> Result<OptimizerConfig> {
-        let seed = self.seed.unwrap_or(settings.seed);
-        let l2 = if self.l2.is_empty() { settings.l2 } else { self.one_l2("pso")? };
-        let settings = ParticleSwarmSettings { l2, seed, ..settings };
-        settings.validate()?;
-        Ok(OptimizerConfig::ParticleSwarm { settings, polish })
-    }
-
-    fn one_l2(&self, name: &str) -> Result<f64> {
-        match self.l2[..] {
-            [] => Ok(0.0),
-            [l2] => Ok(l2),
-            _ => Err(Error::Usage(format!("{name} accepts only one --l2"))),
-        }
+        let flags = MethodFlags { l2: self.l2.clone(), seed: self.seed, ..MethodFlags::default() };
+        Swarms { settings, polish }.with_flags(&flags).map(OptimizerConfig::ParticleSwarm)
     }
 }
 
@@ -132,11 +119,7 @@ pub struct NewRunArgs {
     /// Ignore the bounds of the basis
     #[arg(long, requires = "basis", help_heading = "Objective")]
     pub(super) no_bounds: bool,
-    /// Optimizer: gauss-newton, gn-lbfgs (its first steps, then L-BFGS with its matrix), gn-cg (its steps by
-    /// conjugate gradients, without a matrix; products are computed on the CPU), adam, local (search on integers), or
-    /// pso (the swarms of `gputexel pso` with its default constants) [default: gn-lbfgs; with more than 4,096
-    /// parameters gn-cg if scores are linear; otherwise, and if the loss is not differentiable, adam]
-    #[arg(long, value_name = "NAME", help_heading = "Optimizer")]
+    #[arg(long, value_name = "NAME", help_heading = "Optimizer", help = optimizer_help())]
     pub(super) optimizer: Option<String>,
     /// Number of starting points if scores are not linear: of short fits from each, including the prior, the best
     /// continues [default: 1, or 5 if a term is off in nearly all positions under the prior]
@@ -173,26 +156,58 @@ pub struct NewRunArgs {
     /// (until no single step of any parameter improves the exact loss; for pso its --polish), or none [default: none]
     #[arg(long, value_name = "HOW", help_heading = "Optimizer")]
     pub(super) round: Option<String>,
-    /// Epoch limit; the first epoch of gn-lbfgs, gn-cg and gauss-newton evaluates the prior [default: 400 for gn-lbfgs,
-    /// 100 for gn-cg, 50 for gauss-newton, 500 for adam and local, 400 for
-    /// pso]
-    #[arg(long, alias = "iterations", value_name = "N", help_heading = "Stopping")]
+    #[arg(long, alias = "iterations", value_name = "N", help_heading = "Stopping", help = epochs_help())]
     pub(super) epochs: Option<u64>,
     /// Stop when no component of the gradient (loss per centipawn) exceeds this [default: 0]; gauss-newton, gn-lbfgs,
     /// gn-cg and local also stop when no step promises a lower loss
     #[arg(long, value_name = "NORM", help_heading = "Stopping")]
     pub(super) gradient_norm: Option<f64>,
-    /// Stop when the relative improvement of the lowest loss (regularized, if there is regularization) over --window
-    /// is below this [default: 1e-7 for gn-lbfgs, 1e-8 for gauss-newton and gn-cg, otherwise 0: never]
-    #[arg(long, value_name = "SHARE", help_heading = "Stopping")]
+    #[arg(long, value_name = "SHARE", help_heading = "Stopping", help = improvement_help())]
     pub(super) improvement: Option<f64>,
-    /// Window for --improvement, in epochs [default: 10 for gn-lbfgs, 3 for gn-cg, 1 for gauss-newton, otherwise 50]
-    #[arg(long, value_name = "N", help_heading = "Stopping")]
+    #[arg(long, value_name = "N", help_heading = "Stopping", help = window_help())]
     pub(super) window: Option<u64>,
-    /// With --holdout: stop after this many epochs without a better held-out loss [default: 30 for
-    /// gn-lbfgs, 10 for gn-cg, 5 for gauss-newton, otherwise 50]
-    #[arg(long, value_name = "N", help_heading = "Stopping")]
+    #[arg(long, value_name = "N", help_heading = "Stopping", help = patience_help())]
     pub(super) patience: Option<u64>,
+}
+
+fn optimizer_help() -> String {
+    let list = OptimizerConfig::list();
+    format!(
+        "Optimizer: {list} [default: gn-lbfgs; with more than 4,096 parameters gn-cg if scores are linear; otherwise, \
+         and if the loss is not differentiable, adam]"
+    )
+}
+
+fn epochs_help() -> String {
+    let defaults = OptimizerConfig::list_defaults(|limits| limits.epochs.to_string());
+    format!(
+        "Epoch limit; the first epoch of gn-lbfgs, gn-cg and gauss-newton evaluates the prior [default: {defaults}]"
+    )
+}
+
+fn improvement_help() -> String {
+    let defaults = OptimizerConfig::list_defaults(|limits| match limits.improvement {
+        0.0 => "0 (never)".to_string(),
+        share => format!("{share:e}"),
+    });
+    format!(
+        "Stop when the relative improvement of the lowest loss (regularized, if there is regularization) over --window \
+         is below this [default: {defaults}]"
+    )
+}
+
+fn window_help() -> String {
+    let defaults = OptimizerConfig::list_defaults(|limits| limits.window.to_string());
+    format!("Window for --improvement, in epochs [default: {defaults}]")
+}
+
+fn patience_help() -> String {
+    let defaults = OptimizerConfig::list_defaults(|limits| {
+        limits.patience.map_or("all epochs".to_string(), |epochs| epochs.to_string())
+    });
+    format!(
+        "With --holdout: stop after this many epochs without a better held-out loss [default: {defaults}]"
+    )
 }
 
 impl NewRunArgs {
@@ -212,75 +227,65 @@ impl NewRunArgs {
         }))
     }
 
+    /// Returns the flags that were given and belong to some methods only.
+    fn given(&self) -> Vec<&'static str> {
+        let flags = [
+            ("damping", self.damping.is_some()),
+            ("learning-rate", !self.learning_rate.is_empty()),
+            ("beta1", !self.beta1.is_empty()),
+            ("beta2", !self.beta2.is_empty()),
+            ("epsilon", !self.epsilon.is_empty()),
+            ("no-bias-correction", self.no_bias_correction),
+            ("schedule", self.schedule.is_some()),
+            ("batches", self.batches.is_some()),
+            ("step", !self.step.is_empty()),
+        ];
+        flags.into_iter().filter(|(_, given)| *given).map(|(flag, _)| flag).collect()
+    }
+
     pub(super) fn optimizer(
         &self,
         objective: &ObjectiveArgs,
         loss: LossKind,
         model: ModelSize,
     ) -> Result<OptimizerConfig> {
+        let (given, methods) = (self.given(), OptimizerConfig::NAMED);
+        let names_adam =
+            |flag: &&str| methods.iter().any(|method| method.name == "adam" && method.flags.contains(flag));
         let name = match self.optimizer.as_deref() {
             Some(name) => name,
-            None if self.names_adam() => "adam",
-            None => match OptimizerConfig::default_for(loss, model) {
-                OptimizerConfig::GaussNewton(_) => "gauss-newton",
-                OptimizerConfig::Hybrid(_) => "gn-lbfgs",
-                OptimizerConfig::GaussNewtonCg(_) => "gn-cg",
-                _ => "adam",
-            },
+            None if given.iter().any(names_adam) => "adam",
+            None => OptimizerConfig::default_for(loss.is_smooth(), model).spec().name,
         };
-        if name != "local" && !self.step.is_empty() {
-            return Err(Error::Usage("--step only applies to --optimizer local".to_string()));
+        if let Some(method) = methods.iter().find(|method| method.name == name)
+            && let Some(flag) = given.iter().find(|flag| !method.flags.contains(flag))
+        {
+            let takers = OptimizerConfig::list_taking(flag);
+            return Err(Error::Usage(format!("--{flag} only applies to --optimizer {takers}")));
         }
-        match name {
-            "gauss-newton" | "gn-lbfgs" | "gn-cg" => {
-                if self.names_adam() {
-                    return Err(Error::Usage("some of the flags only apply to --optimizer adam".to_string()));
-                }
-                let l2 = objective.one_l2(name)?;
-                let damping = self.damping.unwrap_or(GaussNewtonSettings::default().damping);
-                let gauss_newton = GaussNewtonSettings { l2, damping };
-                Ok(match name {
-                    "gauss-newton" => OptimizerConfig::GaussNewton(gauss_newton),
-                    "gn-cg" => OptimizerConfig::GaussNewtonCg(gauss_newton),
-                    _ => OptimizerConfig::Hybrid(HybridSettings {
-                        gauss_newton,
-                        ..HybridSettings::for_scores(model.linear)
-                    }),
-                })
+        let polish = match self.round.as_deref().filter(|_| self.is_swarm()) {
+            None | Some("none") => false,
+            Some("local") => true,
+            Some(how) => {
+                return Err(Error::Usage(format!("--round {how}: pso rounds by local, or not at all")));
             }
-            "adam" => {
-                if self.damping.is_some() {
-                    return Err(Error::Usage(
-                        "--damping only applies to gauss-newton, gn-lbfgs and gn-cg".to_string(),
-                    ));
-                }
-                Ok(OptimizerConfig::Adam {
-                    runs: self.adam_runs(objective)?,
-                    schedule: parsed(&self.schedule)?.unwrap_or(Schedule::default()),
-                    batches: self.batches.unwrap_or(1),
-                })
-            }
-            "local" | "pso" if self.names_adam() || self.damping.is_some() => {
-                Err(Error::Usage(format!("some of the flags do not apply to --optimizer {name}")))
-            }
-            "local" => Ok(OptimizerConfig::Local(self.local(objective)?)),
-            "pso" => {
-                let settings = ParticleSwarmSettings::of(SwarmVariant::default());
-                let polish = match self.round.as_deref() {
-                    None | Some("none") => false,
-                    Some("local") => true,
-                    Some(how) => {
-                        return Err(Error::Usage(format!(
-                            "--round {how}: pso rounds by local, or not at all"
-                        )));
-                    }
-                };
-                objective.swarms(settings, polish)
-            }
-            other => Err(Error::Usage(format!(
-                "optimizer '{other}': expected gauss-newton, gn-lbfgs, gn-cg, adam, local or pso"
-            ))),
-        }
+        };
+        let flags = MethodFlags {
+            nonlinear: !model.linear,
+            l2: objective.l2.clone(),
+            seed: objective.seed,
+            damping: self.damping,
+            learning_rate: self.learning_rate.clone(),
+            beta1: self.beta1.clone(),
+            beta2: self.beta2.clone(),
+            epsilon: self.epsilon.clone(),
+            no_bias_correction: self.no_bias_correction,
+            schedule: parsed(&self.schedule)?,
+            batches: self.batches,
+            step: self.step.clone(),
+            polish,
+        };
+        OptimizerConfig::named(name, &flags)
     }
 
     /// True for particle swarms.
@@ -319,57 +324,23 @@ impl NewRunArgs {
         }
     }
 
-    /// Returns the share of search scores in the targets.
-    pub(super) fn blend(&self) -> Result<Option<BlendShare>> {
-        parsed(&self.blend)
-    }
-
-    /// Returns K of search scores, if it is given and not fitted.
-    pub(super) fn blend_k(&self) -> Result<Option<f64>> {
-        match self.blend_k.as_deref() {
-            None | Some("fit") => Ok(None),
+    /// Returns the settings of search scores in the targets.
+    pub(super) fn blend(&self) -> Result<BlendSettings> {
+        let share = parsed(&self.blend)?;
+        let k = match self.blend_k.as_deref().filter(|&text| text != "fit") {
+            None => None,
             Some(text) => match text.parse::<f64>() {
-                Ok(k) => Ok(Some(k)),
-                Err(_) => Err(Error::Usage(format!("--blend-k {text}: must be a number, or fit"))),
+                Ok(k) => Some(k),
+                Err(_) => return Err(Error::Usage(format!("--blend-k {text}: must be a number, or fit"))),
             },
-        }
+        };
+        Ok(BlendSettings { share, k })
     }
 
     /// Returns the rounding of the result; swarms are polished instead.
     pub(super) fn rounding(&self) -> Result<Rounding> {
         let round = self.round.as_deref().filter(|_| !self.is_swarm());
         round.map_or(Ok(Rounding::None), str::parse)
-    }
-
-    fn local(&self, objective: &ObjectiveArgs) -> Result<LocalSettings> {
-        let mut settings = LocalSettings { l2: objective.one_l2("local")?, ..LocalSettings::default() };
-        if !self.step.is_empty() {
-            settings.steps.clone_from(&self.step);
-            if settings.steps.last() != Some(&1) {
-                settings.steps.push(1);
-            }
-        }
-        Ok(settings)
-    }
-
-    fn names_adam(&self) -> bool {
-        let lists = [&self.learning_rate, &self.beta1, &self.beta2, &self.epsilon];
-        lists.iter().any(|list| !list.is_empty())
-            || self.no_bias_correction
-            || self.schedule.is_some()
-            || self.batches.is_some()
-    }
-
-    /// Returns all combinations of the lists.
-    fn adam_runs(&self, objective: &ObjectiveArgs) -> Result<Vec<AdamSettings>> {
-        let grid = AdamGrid {
-            learning_rate: self.learning_rate.clone(),
-            beta1: self.beta1.clone(),
-            beta2: self.beta2.clone(),
-            epsilon: self.epsilon.clone(),
-            l2: objective.l2.clone(),
-        };
-        grid.combinations(!self.no_bias_correction)
     }
 
     pub(super) fn limits(&self, objective: &ObjectiveArgs) -> Limits {

@@ -10,8 +10,9 @@ mod uncertainty;
 use std::path::PathBuf;
 
 use gputexel::dataset::Split;
-use gputexel::run::{BasisSettings, Reopened, Tuner};
-use gputexel::tuning::{RunRecord, UncertaintyRequest};
+use gputexel::objective::LossKind;
+use gputexel::run::{BasisSettings, OptimizerChoice, Reopened, Tuner, TunerSettings};
+use gputexel::tuning::UncertaintyRequest;
 use gputexel::{Error, Result};
 
 use super::backend::BackendArgs;
@@ -21,7 +22,6 @@ use super::live::LiveArgs;
 use super::memory::MemoryArgs;
 use super::runs;
 use super::scale::ScaleArgs;
-use super::settings::with;
 use super::subcommand::Subcommand;
 use flags::NewRunArgs;
 pub use flags::ObjectiveArgs;
@@ -63,25 +63,38 @@ pub struct RunArgs {
 }
 
 impl RunArgs {
-    /// Carries out a run: a new one, whose tuner `start` makes, or a resumed one, which `resume` may change.
+    /// Carries out a run: a new one with the settings of `start`, or a resumed one. `uncertainty` adds to the estimates
+    /// that were requested so far.
     ///
     /// # Errors
     /// Anything that stops the run early; an interrupted run can be resumed.
     pub fn carry_out<'a>(
         &'a self,
         context: &Context,
-        start: impl FnOnce() -> Result<Tuner<'a>>,
-        resume: impl FnOnce(&RunRecord, Tuner<'static>) -> Result<Tuner<'static>>,
+        start: impl FnOnce() -> Result<TunerSettings<'a>>,
+        uncertainty: impl FnOnce(UncertaintyRequest, LossKind) -> Result<UncertaintyRequest>,
     ) -> anyhow::Result<()> {
         let every = runs::check_common(self.checkpoint_every, &self.board)?;
         let watch = self.watch.open()?;
         let result = (|| {
             let backend = self.backend.open()?;
             let tuner = match &self.resume {
-                None => runs::in_folder(start()?, self.out.as_deref(), self.force)?,
+                None => {
+                    let settings = start()?;
+                    let request = uncertainty(UncertaintyRequest::default(), settings.loss)?;
+                    let settings = TunerSettings {
+                        output: runs::output(self.out.as_deref(), self.force)?,
+                        overwrite: self.force && self.out.is_some(),
+                        command_line: context.command_line.clone(),
+                        ..settings
+                    };
+                    Tuner::from_files(&self.inputs, settings).uncertainty(request)
+                }
                 Some(path) => match Tuner::reopen(path)? {
                     Reopened::Finished(run) => return runs::finish_up(&run, context).map(|()| None),
-                    Reopened::Unfinished { record, tuner } => resume(&record, *tuner)?,
+                    Reopened::Unfinished { record, tuner } => {
+                        tuner.uncertainty(uncertainty(record.uncertainty, record.config.loss)?)
+                    }
                 },
             };
             runs::carry_out(tuner, context, &watch, &backend, every).map(Some)
@@ -125,13 +138,7 @@ pub struct TuneArgs {
 
 impl Subcommand for TuneArgs {
     fn run(&self, context: &Context) -> anyhow::Result<()> {
-        self.run.carry_out(
-            context,
-            || start(self),
-            |record, tuner| {
-                Ok(tuner.uncertainty(self.uncertainty.request(record.uncertainty, record.config.loss)?))
-            },
-        )
+        self.run.carry_out(context, || start(self), |before, loss| self.uncertainty.request(before, loss))
     }
 
     fn memory(&self) -> Option<&MemoryArgs> {
@@ -144,7 +151,7 @@ impl Subcommand for TuneArgs {
     }
 }
 
-fn start(args: &TuneArgs) -> Result<Tuner<'_>> {
+fn start(args: &TuneArgs) -> Result<TunerSettings<'_>> {
     let (run, objective, fresh) = (&args.run, &args.objective, &args.fresh);
     let loss = objective.loss()?;
     args.requiesce.check(&run.inputs)?;
@@ -156,21 +163,20 @@ fn start(args: &TuneArgs) -> Result<Tuner<'_>> {
     if fresh.batches == Some(0) {
         return Err(Error::Usage("--batches must be at least 1".to_string()));
     }
-    let mut tuner = objective
-        .tuner(&run.inputs)?
-        .basis(BasisSettings { unbounded: fresh.no_bounds, ..run.basis.settings() })
-        .optimizer_by(move |model| fresh.optimizer(objective, loss, model))
-        .ablate(fresh.ablate)
-        .round(fresh.rounding()?)
-        .limits(fresh.limits(objective))
-        .uncertainty(args.uncertainty.request(UncertaintyRequest::default(), loss)?);
-    tuner = with(tuner, fresh.extraction()?, Tuner::extraction);
-    tuner = with(tuner, fresh.blend()?, Tuner::blend);
-    tuner = with(tuner, fresh.blend_k()?, Tuner::blend_k);
-    tuner = with(tuner, fresh.prior_strength(objective)?, Tuner::prior_strength);
-    tuner = with(tuner, fresh.starts, Tuner::starts);
     let k = if fresh.is_swarm() { run.scale.k()? } else { run.scale.given()? };
-    tuner = with(tuner, k, Tuner::k);
-    tuner = with(tuner, run.scale.mode(), Tuner::scale);
-    args.requiesce.apply(tuner)
+    Ok(TunerSettings {
+        extraction: fresh.extraction()?,
+        basis: BasisSettings { unbounded: fresh.no_bounds, ..run.basis.settings() },
+        k,
+        scale: run.scale.mode().unwrap_or_default(),
+        prior_strength: fresh.prior_strength(objective)?,
+        blend: fresh.blend()?,
+        optimizer: OptimizerChoice::BySize(Box::new(move |model| fresh.optimizer(objective, loss, model))),
+        round: fresh.rounding()?,
+        limits: fresh.limits(objective),
+        starts: fresh.starts,
+        ablate: fresh.ablate,
+        rounds: args.requiesce.settings()?,
+        ..objective.settings()?
+    })
 }

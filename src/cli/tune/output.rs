@@ -78,7 +78,7 @@ pub fn print_results(context: &Context, tuned: &Tuned, piece: &str) -> Result<()
             "warning     nothing was better than the {}, which is kept; {}",
             if config.basis.is_some() { "start" } else { "prior" },
             match config.optimizer {
-                OptimizerConfig::Adam { .. } => "more epochs, smaller steps or more positions may help",
+                OptimizerConfig::Adam(_) => "more epochs, smaller steps or more positions may help",
                 _ => "more positions would help",
             }
         );

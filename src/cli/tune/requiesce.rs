@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use gputexel::chess::selection::Resolve;
-use gputexel::run::{MAX_ROUNDS, Tuner, are_datasets};
+use gputexel::run::{MAX_ROUNDS, RoundSettings, are_datasets};
 use gputexel::{Error, Result};
 
 use super::super::trace_command::TraceCommandArgs;
@@ -66,12 +66,9 @@ impl RequiesceArgs {
         Ok(())
     }
 
-    /// Configures the rounds.
-    pub(super) fn apply<'a>(&self, tuner: Tuner<'a>) -> Result<Tuner<'a>> {
-        Ok(match (self.requiesce, self.tracing.command()?) {
-            (Some(rounds), Some(command)) => tuner.retrace(rounds, command),
-            (Some(rounds), None) => tuner.requiesce(rounds, self.from()?),
-            (None, _) => tuner,
-        })
+    /// Returns the rounds, if there are any.
+    pub(super) fn settings(&self) -> Result<Option<RoundSettings>> {
+        let (from, command) = (self.from()?, self.tracing.command()?);
+        Ok(self.requiesce.map(|count| RoundSettings { count, from, command }))
     }
 }

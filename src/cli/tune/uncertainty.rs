@@ -7,8 +7,7 @@ use gputexel::model::FeatureSet;
 use gputexel::objective::LossKind;
 use gputexel::run::{BEYOND, Findings, OFF_OPTIMUM, Tuned};
 use gputexel::tuning::{
-    Curvature, ErrorStatus, MAX_ERROR_CP, MIN_CLUSTERS, OptimizerConfig, UncertaintyRequest, check_members,
-    space_of,
+    Curvature, ErrorStatus, MAX_ERROR_CP, MIN_CLUSTERS, UncertaintyRequest, check_members, space_of,
 };
 use gputexel::{Error, Result};
 
@@ -121,13 +120,11 @@ pub fn describe(findings: &Findings, tuned: &Tuned) -> String {
             out,
             "warning     {} more than {OFF_OPTIMUM} standard errors from the optimum of the training games: {}",
             counted(off as u64, "parameter"),
-            match config.optimizer {
-                _ if config.holdout > 0.0 && outcome.epochs > 1 =>
+            match () {
+                () if config.holdout > 0.0 && outcome.epochs > 1 =>
                     "the held-out games may have selected another step",
-                OptimizerConfig::GaussNewton(_)
-                | OptimizerConfig::Hybrid(_)
-                | OptimizerConfig::GaussNewtonCg(_) => "run longer",
-                _ => "run longer, or --optimizer gauss-newton",
+                () if config.optimizer.uses_matrices() => "run longer",
+                () => "run longer, or --optimizer gauss-newton",
             }
         );
     }

@@ -10,7 +10,7 @@ use gputexel::evaluator::gpu::{GpuEvaluator, GpuOptions};
 use gputexel::evaluator::{AdamBatch, AdamMember, AdamStep, Evaluator, Population, Request};
 use gputexel::model::{FeatureKind, Prior};
 use gputexel::objective::LossKind;
-use gputexel::optimizer::{AdamSettings, Schedule};
+use gputexel::optimizer::{AdamRuns, AdamSettings, Schedule};
 use gputexel::tuning::{Checkpoint, Event, OptimizerConfig, Outcome, RunConfig, Tuning};
 
 fn dataset(kind: FeatureKind, positions: usize) -> Dataset {
@@ -189,11 +189,11 @@ fn config(data: &Dataset, l2: f64) -> RunConfig {
     let run = |learning_rate| AdamSettings { learning_rate, l2, ..AdamSettings::default() };
     RunConfig {
         stopping: stopping(50, 50, 9),
-        optimizer: OptimizerConfig::Adam {
+        optimizer: OptimizerConfig::Adam(AdamRuns {
             runs: vec![run(2.0), run(8.0)],
             schedule: Schedule::Cosine,
             batches: 1,
-        },
+        }),
         ..RunConfig::new(data, &Prior::default(), 0.8).unwrap()
     }
 }

@@ -1,7 +1,20 @@
 //! Runs whose device is lost at random, repeated in one process.
 
+use std::sync::atomic::AtomicBool;
+
+use gputexel::dataset::{Layout, Split};
+use gputexel::evaluator::cpu::CpuEvaluator;
+use gputexel::evaluator::gpu::{GpuContext, GpuEvaluator, GpuOptions, list_adapters};
+use gputexel::evaluator::{Evaluator, FallbackEvaluator};
+use gputexel::model::{FeatureKind, Prior};
+use gputexel::optimizer::{AdamRuns, AdamSettings, Schedule};
+use gputexel::tuning::{Event, OptimizerConfig, RunConfig, Tuning};
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
 use super::gauge::Gauge;
-use crate::common::prelude::*;
+use crate::common::program::Bench;
+use crate::common::{requirement, stopping};
 
 const EPOCHS: u64 = 12;
 
@@ -27,11 +40,11 @@ fn lost_devices_do_not_change_results() {
     let config = RunConfig {
         holdout: 0.2,
         stopping: stopping(EPOCHS, 1, 99),
-        optimizer: OptimizerConfig::Adam {
+        optimizer: OptimizerConfig::Adam(AdamRuns {
             runs: vec![AdamSettings::default()],
             schedule: Schedule::Cosine,
             batches: 1,
-        },
+        }),
         ..RunConfig::new(&data, &Prior::default(), 0.8).unwrap()
     };
     let split = Split::try_new(&data, config.holdout, config.optimizer.batches(), config.seed).unwrap();

@@ -21,12 +21,11 @@ mod settings;
 
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
 
-pub use settings::{ParticleSwarmSettings, SwarmVariant};
+pub use settings::{ParticleSwarmSettings, SwarmVariant, Swarms};
 
-use super::{Best, Optimizer, OptimizerState, Proposal, Space, StepDetails, SwarmDetails};
-use gputexel_eval::Evaluations;
+use super::{Best, Evaluations, Optimizer, OptimizerState, Proposal, Space, StepDetails, SwarmDetails};
 use gputexel_io::{Error, Result};
 
 /// The error of particles that have not been evaluated or whose error is not finite. MadChess's value; unlike
@@ -37,21 +36,35 @@ const UNKNOWN: f64 = f64::MAX;
 const LISTED: usize = 256;
 
 /// The optimizer; see the module. Vectors over particles are ordered by swarm.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ParticleSwarm {
+    #[serde(skip)]
     settings: ParticleSwarmSettings,
+    #[serde(skip)]
     start: Vec<f64>,
     /// Bounds, rounded inward for integer coordinates.
+    #[serde(skip)]
     low: Vec<f64>,
+    #[serde(skip)]
     high: Vec<f64>,
+    #[serde(skip)]
     integer: Vec<bool>,
+    #[serde(skip)]
     positions: Vec<f64>,
+    #[serde(skip)]
     velocities: Vec<f64>,
+    #[serde(skip)]
     best_positions: Vec<f64>,
     /// Each particle's error at its last evaluation; [`UNKNOWN`] for new ones.
+    #[serde(skip)]
     errors: Vec<f64>,
+    #[serde(skip)]
     best_errors: Vec<f64>,
-    global: Best,
+    /// The best position of all, its error and its particle.
+    #[serde(skip)]
+    global: Vec<f64>,
+    global_error: f64,
+    global_member: usize,
     /// Error of the start, once known.
     original: f64,
     rng: Xoshiro256PlusPlus,
@@ -93,7 +106,9 @@ impl ParticleSwarm {
             best_positions: vec![0.0; members * dimension],
             errors: vec![UNKNOWN; members],
             best_errors: vec![UNKNOWN; members],
-            global: Best { member: 0, parameters: space.start.clone(), loss: UNKNOWN },
+            global: space.start.clone(),
+            global_error: UNKNOWN,
+            global_member: 0,
             original: UNKNOWN,
             rng: Xoshiro256PlusPlus::seed_from_u64(settings.seed),
             iterations: 0,
@@ -190,7 +205,7 @@ impl ParticleSwarm {
                         |influence: f64, toward: f64| self.rng.random::<f64>() * influence * (toward - x);
                     let own = pull(settings.own, self.best_positions[at]);
                     let swarm = pull(settings.swarm, self.best_positions[best + i]);
-                    let global = pull(settings.global, self.global.parameters[i]);
+                    let global = pull(settings.global, self.global[i]);
                     self.velocities[at] = settings.inertia * self.velocities[at] + own + swarm + global;
                 }
             }
@@ -218,12 +233,12 @@ impl ParticleSwarm {
     fn turn(&mut self) {
         let best = self.best_of(0..self.members());
         // The current error of the best particle, not its best error: this is what MadChess compares.
-        let progress = self.errors[best] < self.global.loss;
-        if self.best_errors[best] < self.global.loss {
+        let progress = self.errors[best] < self.global_error;
+        if self.best_errors[best] < self.global_error {
             let at = best * self.dimension();
-            self.global.parameters.copy_from_slice(&self.best_positions[at..at + self.start.len()]);
-            self.global.loss = self.best_errors[best];
-            self.global.member = best;
+            self.global.copy_from_slice(&self.best_positions[at..at + self.start.len()]);
+            self.global_error = self.best_errors[best];
+            self.global_member = best;
         }
         self.stalled = if progress { 0 } else { self.stalled + 1 };
         self.iterations += 1;
@@ -277,7 +292,7 @@ impl Optimizer for ParticleSwarm {
         if self.is_before_start() {
             self.original = errors[0];
             self.learn(0, errors[0]);
-            self.global.loss = errors[0];
+            self.global_error = errors[0];
             self.prepare_2018();
             return Ok(());
         }
@@ -296,7 +311,7 @@ impl Optimizer for ParticleSwarm {
     }
 
     fn best(&self) -> Best {
-        self.global.clone()
+        Best { member: self.global_member, parameters: self.global.clone(), loss: self.global_error }
     }
 
     fn gradient_norm(&self) -> Option<f64> {
@@ -332,51 +347,41 @@ impl Optimizer for ParticleSwarm {
     }
 
     fn save(&self) -> OptimizerState {
-        let scalars = json!({
-            "method": "particle-swarm", "rng": self.rng, "original": self.original,
-            "global_error": self.global.loss, "global_member": self.global.member,
-            "iterations": self.iterations, "stalled": self.stalled, "deaths": self.deaths,
-            "restarts": self.restarts,
-        });
-        let vectors = [
+        let vectors: [(&str, &[f64]); 6] = [
             ("positions", &self.positions),
             ("velocities", &self.velocities),
             ("best_positions", &self.best_positions),
             ("errors", &self.errors),
             ("best_errors", &self.best_errors),
-            ("global", &self.global.parameters),
+            ("global", &self.global),
         ];
-        OptimizerState { scalars, vectors: vectors.map(|(name, v)| (name.to_string(), v.clone())).into() }
+        OptimizerState::new("particle-swarm", self, vectors)
     }
 
     fn restore(&mut self, mut state: OptimizerState) -> Result<()> {
+        let saved: Self = state.scalars("particle-swarm")?;
         let (size, members) = (self.positions.len(), self.members());
-        let field = |name: &str| state.scalars.get(name).cloned().unwrap_or_default();
-        let broken = |name: &str| Error::Usage(format!("the saved state's '{name}' is broken"));
-        if field("method") != "particle-swarm" {
-            return Err(Error::Usage("the saved state is not a particle swarm's".to_string()));
+        if saved.global_member >= members {
+            return Err(Error::Usage("the saved state's 'global_member' is broken".to_string()));
         }
-        let number = |name: &str| field(name).as_f64().filter(|v| v.is_finite()).ok_or_else(|| broken(name));
-        let count = |name: &str| field(name).as_u64().ok_or_else(|| broken(name));
-        self.rng = serde_json::from_value(field("rng")).map_err(|_| broken("rng"))?;
-        self.original = number("original")?;
-        self.global.loss = number("global_error")?;
-        self.global.member = usize::try_from(count("global_member")?)
-            .ok()
-            .filter(|&m| m < members)
-            .ok_or_else(|| broken("global_member"))?;
-        (self.iterations, self.stalled) = (count("iterations")?, count("stalled")?);
-        (self.deaths, self.restarts) = (count("deaths")?, count("restarts")?);
-        self.positions = state.take("positions", size)?;
-        self.velocities = state.take("velocities", size)?;
-        self.best_positions = state.take("best_positions", size)?;
-        self.errors = state.take("errors", members)?;
-        self.best_errors = state.take("best_errors", members)?;
-        self.global.parameters = state.take("global", self.start.len())?;
+        *self = Self {
+            settings: self.settings,
+            positions: state.take("positions", size)?,
+            velocities: state.take("velocities", size)?,
+            best_positions: state.take("best_positions", size)?,
+            errors: state.take("errors", members)?,
+            best_errors: state.take("best_errors", members)?,
+            global: state.take("global", self.start.len())?,
+            start: std::mem::take(&mut self.start),
+            low: std::mem::take(&mut self.low),
+            high: std::mem::take(&mut self.high),
+            integer: std::mem::take(&mut self.integer),
+            ..saved
+        };
         for (name, points) in [
             ("positions", &self.positions),
             ("best_positions", &self.best_positions),
-            ("global", &self.global.parameters),
+            ("global", &self.global),
         ] {
             let outside = |(i, value): (usize, &f64)| {
                 let i = i % self.start.len();

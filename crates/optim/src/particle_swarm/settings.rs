@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::method::{Method, MethodFlags, MethodLimits, MethodSpec};
+use crate::{Optimizer, ParticleSwarm, Space};
 use gputexel_io::{Error, Result};
 
 /// Version of MadChess's rules to follow; they changed over time.
@@ -48,6 +50,64 @@ pub struct ParticleSwarmSettings {
     pub l2: f64,
     /// Seed of all random numbers.
     pub seed: u64,
+}
+
+impl Default for ParticleSwarmSettings {
+    fn default() -> Self {
+        Self::of(SwarmVariant::default())
+    }
+}
+
+/// Particle swarms, and the end of their runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Swarms {
+    /// The swarms' settings.
+    pub settings: ParticleSwarmSettings,
+    /// True to finish the result with Gauss–Newton and single steps.
+    pub polish: bool,
+}
+
+impl Swarms {
+    pub(crate) const SPEC: MethodSpec = MethodSpec {
+        name: "pso",
+        help: "the swarms of `gputexel pso` with its default constants",
+        flags: &[],
+        uses_matrices: false,
+        // Swarms often stagnate for a long time and then improve again.
+        limits: MethodLimits { epochs: 400, improvement: 0.0, window: 1, patience: None },
+        converged: "",
+    };
+
+    pub(crate) fn from_flags(flags: &MethodFlags) -> Result<Self> {
+        Self { settings: ParticleSwarmSettings::default(), polish: flags.polish }.with_flags(flags)
+    }
+
+    /// Returns the same swarms with the seed and the weight λ of the flags, if given.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for several weights, and errors of [`ParticleSwarmSettings::validate`].
+    pub fn with_flags(mut self, flags: &MethodFlags) -> Result<Self> {
+        if !flags.l2.is_empty() {
+            self.settings.l2 = flags.one_l2(Self::SPEC.name)?;
+        }
+        self.settings.seed = flags.seed.unwrap_or(self.settings.seed);
+        self.settings.validate()?;
+        Ok(self)
+    }
+}
+
+impl Method for Swarms {
+    fn weights(&mut self) -> Vec<&mut f64> {
+        vec![&mut self.settings.l2]
+    }
+
+    fn summary(&self) -> Option<String> {
+        Some(format!("{} swarms of {} particles", self.settings.swarms, self.settings.particles))
+    }
+
+    fn build(&self, space: &Space, _epochs: u64) -> Result<Box<dyn Optimizer>> {
+        Ok(Box::new(ParticleSwarm::try_new(space, self.settings)?))
+    }
 }
 
 impl ParticleSwarmSettings {

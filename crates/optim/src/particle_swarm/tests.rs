@@ -1,6 +1,7 @@
 //! Step-by-step checks of the swarm's rules.
 
 use super::*;
+use serde_json::json;
 
 /// Returns a box of whole numbers from −100 to 100, the start at `start`.
 fn space(start: &[f64]) -> Space {
@@ -170,7 +171,7 @@ fn progress_is_judged_by_the_error_now_of_the_best_particle() {
     s.tell(&answer(vec![5.0, 2.0])).unwrap();
     assert_eq!((s.stalled, s.best().loss), (1, 1.0));
     // Its best error is below the best ever, but its current one is not.
-    (s.best_errors, s.global.loss) = (vec![0.8, 9.0], 0.9);
+    (s.best_errors, s.global_error) = (vec![0.8, 9.0], 0.9);
     s.tell(&answer(vec![5.0, 6.0])).unwrap();
     assert_eq!((s.stalled, s.best().loss), (2, 0.8));
     s.tell(&answer(vec![5.0, 0.5])).unwrap();

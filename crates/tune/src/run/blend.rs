@@ -34,7 +34,9 @@ impl FromStr for BlendShare {
 
 /// Settings of search scores in the targets.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct BlendSettings {
+pub struct BlendSettings {
+    /// Share of the search score in the targets; the rest is the result. Positions without a search score use the result
+    /// alone. `None`: results only.
     pub share: Option<BlendShare>,
     /// Scale constant of search scores, base-10 form; `None` to fit it.
     pub k: Option<f64>,
@@ -50,7 +52,7 @@ pub(crate) struct Prepared {
 
 impl BlendSettings {
     /// Rejects invalid settings before anything is read.
-    pub fn validate(self) -> Result<()> {
+    pub(crate) fn validate(self) -> Result<()> {
         let share = match self.share {
             None if self.k.is_some() => {
                 let reason = "is only used where search scores are blended with results".to_string();
@@ -63,7 +65,12 @@ impl BlendSettings {
     }
 
     /// Fits the scale constant of search scores on the training positions; with a given share, sets the targets.
-    pub fn prepare(self, data: &mut Dataset, split: &Split, loss: LossKind) -> Result<Option<Prepared>> {
+    pub(crate) fn prepare(
+        self,
+        data: &mut Dataset,
+        split: &Split,
+        loss: LossKind,
+    ) -> Result<Option<Prepared>> {
         let Some(share) = self.share else { return Ok(None) };
         let scores = data.search_scores();
         let scored: Vec<u32> = split

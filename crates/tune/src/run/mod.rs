@@ -1,6 +1,6 @@
 //! Whole tuning runs: from positions and settings to parameters and their files.
 //!
-//! [`Tuner`] builds and executes a run; [`Tuned`] is its result. This crate connects the others: it owns the default of
+//! [`Tuner`] executes a run; [`Tuned`] is its result. This crate connects the others: it owns the default of
 //! every setting, folders from which runs are resumed, rounds in which positions are resolved again, errors of the
 //! parameters, and the files of results.
 
@@ -17,6 +17,8 @@ mod reopen;
 mod requiesce;
 mod resume;
 mod session;
+mod settings;
+mod start;
 mod strength;
 mod summary;
 mod tuned;
@@ -24,13 +26,14 @@ mod tuner;
 mod uncertainty;
 
 pub use basis::BasisSettings;
-pub use blend::BlendShare;
+pub use blend::{BlendSettings, BlendShare};
 pub use event::{Deciding, RunEvent, RunObserver, Start};
 pub use inputs::{are_datasets, datasets_of, default_features, extract};
 pub use page::{InHand, Positions, run_report};
+pub use remaking::{MAX_ROUNDS, RoundSettings};
 pub use reopen::Reopened;
-pub use requiesce::MAX_ROUNDS;
 pub use resume::Finished;
+pub use settings::{ChooseOptimizer, MakeOptimizer, OptimizerChoice, RunOutput, TunerSettings};
 pub use strength::PriorStrength;
 pub use summary::{
     BlendSummary, BootstrapSummary, DetailsSummary, FactorSummary, FindingsSummary, MemberSummary,

@@ -1,4 +1,4 @@
-//! Makes the dataset of a run again with other values: from its sources, by an extraction or by the command that traced
+//! Settings of rounds, and the means for them: makes the dataset of a run again with other values: from its sources, by an extraction or by the command that traced
 //! its positions.
 
 use std::path::{Path, PathBuf};
@@ -12,31 +12,26 @@ use gputexel_io::{Advice, Error, Result};
 use gputexel_model::TableEvaluation;
 use gputexel_report::grouped;
 
-/// Name of a tracing command in the records of a run.
-const BY_COMMAND: &str = "the trace command";
+/// Maximum number of rounds; positions settle within a few.
+pub const MAX_ROUNDS: u32 = 1000;
 
-enum Way {
-    Extraction(Box<ExtractSettings>),
-    Tracing(Box<TracingSettings>),
-}
-
-/// The sources of a dataset, and how it was made from them.
-pub(crate) struct Remaking {
-    inputs: Vec<PathBuf>,
-    way: Way,
-}
-
-/// Settings given by the user.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct RemakingSettings {
-    /// The search that resolves positions; `None` for the one used for the dataset, else quiescence.
+/// Rounds after a run: positions are resolved again with the tuned parameters, and tuned again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RoundSettings {
+    /// Number of rounds, at most [`MAX_ROUNDS`].
+    pub count: u32,
+    /// The search that resolves positions. `None`: that of the dataset, else quiescence.
     pub from: Option<Resolve>,
-    /// The command that traces positions again.
+    /// For a dataset that was [traced by a command](gputexel_ingest::tracing::import_traced): the command that gets the
+    /// tuned values and traces the positions again.
     pub command: Option<TraceCommand>,
 }
 
-impl RemakingSettings {
-    pub fn validate(&self) -> Result<()> {
+impl RoundSettings {
+    pub(crate) fn validate(&self) -> Result<()> {
+        if self.count == 0 || self.count > MAX_ROUNDS {
+            return Err(Error::Usage(format!("{} rounds: must be from 1 to {MAX_ROUNDS}", self.count)));
+        }
         match (self.from, &self.command) {
             (None, Some(command)) if !command.takes_parameters() => Err(Error::Usage(format!(
                 "trace command '{command}': without {PARAMETERS_WORD} it is not told the tuned values, and every round \
@@ -54,12 +49,26 @@ impl RemakingSettings {
     }
 }
 
+/// Name of a tracing command in the records of a run.
+const BY_COMMAND: &str = "the trace command";
+
+enum Way {
+    Extraction(Box<ExtractSettings>),
+    Tracing(Box<TracingSettings>),
+}
+
+/// The sources of a dataset, and how it was made from them.
+pub(crate) struct Remaking {
+    inputs: Vec<PathBuf>,
+    way: Way,
+}
+
 impl Remaking {
     /// Makes the dataset at `path` again unchanged, in the temporary file `again`, to check that its sources are
     /// unchanged. From then on, positions are resolved according to the settings. Also returns the leaves of all
     /// positions.
     pub fn try_new(
-        settings: RemakingSettings,
+        settings: RoundSettings,
         (path, data): (&Path, &Dataset),
         again: &Path,
         cancel: &AtomicBool,

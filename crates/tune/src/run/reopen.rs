@@ -22,8 +22,7 @@ pub enum Reopened<'a> {
 }
 
 impl<'a> Tuner<'a> {
-    /// Resumes the run in a folder, with bit-identical results. Settings without effect on the result can
-    /// still be changed, such as [`observe`](Self::observe).
+    /// Resumes the run in a folder, with the settings it was started with and bit-identical results.
     ///
     /// # Errors
     /// Errors of [`reopen`](Self::reopen), and [`Error::Usage`] when the run is finished.

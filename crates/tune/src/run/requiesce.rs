@@ -18,42 +18,10 @@ use gputexel_model::Parameterization;
 use gputexel_model::program::TermActivity;
 
 use crate::run::event::{RunEvent, RunObserver};
-use crate::run::remaking::{Remaking, RemakingSettings};
+use crate::run::remaking::{Remaking, RoundSettings};
 use crate::run::session::Session;
 use crate::run::tuned::{Tuned, leave_report};
 use crate::run::uncertainty;
-
-/// Maximum number of rounds; positions settle within a few.
-pub const MAX_ROUNDS: u32 = 1000;
-
-/// Settings of the rounds.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct RoundSettings {
-    pub count: u32,
-    pub remaking: RemakingSettings,
-}
-
-impl RoundSettings {
-    pub fn validate(&self) -> Result<()> {
-        if self.count == 0 || self.count > MAX_ROUNDS {
-            return Err(Error::Usage(format!("{} rounds: must be from 1 to {MAX_ROUNDS}", self.count)));
-        }
-        self.remaking.validate()
-    }
-
-    /// Makes the dataset again, which checks that its sources are unchanged, and records the leaves of its positions.
-    pub fn prepare(
-        self,
-        path: &Path,
-        data: &Dataset,
-        folder: &RunFolder,
-        cancel: &AtomicBool,
-    ) -> Result<Rounds> {
-        let again = folder.file(".gputexel-again");
-        let (remaking, leaves) = Remaking::try_new(self.remaking, (path, data), &again, cancel)?;
-        Ok(Rounds { count: self.count, remaking, leaves, done: Vec::new() })
-    }
-}
 
 /// Rounds to come and rounds done.
 pub(crate) struct Rounds {
@@ -65,6 +33,20 @@ pub(crate) struct Rounds {
 }
 
 impl Rounds {
+    /// Makes the dataset again, which checks that its sources are unchanged, and records the leaves of its positions.
+    pub fn prepare(
+        settings: RoundSettings,
+        path: &Path,
+        data: &Dataset,
+        folder: &RunFolder,
+        cancel: &AtomicBool,
+    ) -> Result<Self> {
+        let again = folder.file(".gputexel-again");
+        let count = settings.count;
+        let (remaking, leaves) = Remaking::try_new(settings, (path, data), &again, cancel)?;
+        Ok(Self { count, remaking, leaves, done: Vec::new() })
+    }
+
     /// Returns the record for `run.json`.
     pub fn record(&self) -> RequiesceRecord {
         RequiesceRecord {

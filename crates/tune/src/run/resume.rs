@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use crate::{Checkpoint, OptimizerConfig, RunRecord, StopReason, UncertaintyRequest};
+use crate::{Checkpoint, RunRecord, StopReason, UncertaintyRequest};
 use gputexel_dataset::{self as dataset, Dataset, Split};
 use gputexel_eval::Backend;
 use gputexel_io::run_folder::{Kind, PARAMETERS};
@@ -132,8 +132,8 @@ impl Unfinished {
         self.record.uncertainty = UncertaintyRequest { errors, bootstrap };
         let config = &self.record.config;
         uncertainty::check(self.record.uncertainty, config, &self.data, &self.split, observe)?;
-        if let OptimizerConfig::ParticleSwarm { settings, .. } = &config.optimizer {
-            check_swarms(settings, config.parameterization().dimension())?;
+        if let Some(swarms) = config.optimizer.swarms() {
+            check_swarms(&swarms.settings, config.parameterization().dimension())?;
         }
         let session = Session {
             folder: Some(&self.folder),

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use crate::run::InHand;
 use crate::{
-    Checkpoint, EpochRecord, Event, OptimizerConfig, Outcome, RunConfig, RunParts, RunRecord, RunScores,
-    ScaleMode, StopReason, Tuning, ablate, diagnose_program, loss_against_results, polish, round_outcome,
-    term_activity, training_score_ratio, undetermined_products,
+    Checkpoint, EpochRecord, Event, Outcome, RunConfig, RunParts, RunRecord, RunScores, ScaleMode,
+    StopReason, Tuning, ablate, diagnose_program, loss_against_results, polish, round_outcome, term_activity,
+    training_score_ratio, undetermined_products,
 };
 use gputexel_dataset::objective::Objective;
 use gputexel_dataset::{Dataset, Layout, Split};
@@ -108,9 +108,9 @@ impl Session<'_, '_> {
             RunParts { config, data, split, layout: &layout, backend: self.backend, cancel: self.cancel };
         let fitted = (outcome.z.clone(), outcome.best_member); // rounding changes z
         let (mut swarm_losses, mut polished, mut rounding) = (None, None, None);
-        if let OptimizerConfig::ParticleSwarm { polish: is_polished, .. } = config.optimizer {
+        if let Some(swarms) = config.optimizer.swarms() {
             swarm_losses = Some(SwarmLosses::of(&parts, &outcome));
-            if is_polished {
+            if swarms.polish {
                 let mut what = polish(&parts, &mut outcome)?;
                 rounding = what.rounding.take();
                 polished = Some(what);

@@ -70,7 +70,7 @@ impl PriorStrength {
 
     /// Returns the default of a run: [`Self::Auto`], unless it has a weight λ of its own or is a swarm.
     pub(crate) fn default_for(optimizer: &OptimizerConfig, l2: Option<f64>) -> Self {
-        let swarm = matches!(optimizer, OptimizerConfig::ParticleSwarm { .. });
+        let swarm = optimizer.swarms().is_some();
         match swarm || l2.is_some() || optimizer.regularizes() {
             true => Self::None,
             false => Self::Auto { folds: None },

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use crate::{
-    Ablation, BlendRecord, Curvature, ErrorStatus, OptimizerConfig, Polish, ProgramDiagnostics, RoundRecord,
-    RoundingSummary, StopReason, Strength, TermDiagnostics, Worth,
+    Ablation, BlendRecord, Curvature, ErrorStatus, Polish, ProgramDiagnostics, RoundRecord, RoundingSummary,
+    StopReason, Strength, TermDiagnostics, Worth,
 };
 use gputexel_io::median;
 use gputexel_model::ValueChange;
@@ -241,7 +241,7 @@ impl<'a> RunSummary<'a> {
     /// Summarizes a run.
     pub fn new(tuned: &'a Tuned) -> Self {
         let outcome = &tuned.outcome;
-        let is_swarm = matches!(tuned.config().optimizer, OptimizerConfig::ParticleSwarm { .. });
+        let is_swarm = tuned.config().optimizer.swarms().is_some();
         let (steps, details) = if is_swarm {
             let steps = StepsSummary::Iterations { iterations: outcome.epochs };
             (steps, DetailsSummary::Swarms(Box::new(SwarmDetails::new(tuned))))

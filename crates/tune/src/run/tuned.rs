@@ -34,7 +34,10 @@ pub const FAR_CP: f64 = 1000.0;
 /// # let rest = ["R7/8/8/8/8/7k/8/K7 w - - c9 \"1/2-1/2\";", "r7/8/8/8/8/7K/8/k7 w - - c9 \"1-0\";"];
 /// # std::fs::write(&file, [wins, rest].concat().join("\n") + "\n")?;
 /// # let data = gputexel_tune::run::extract(&[file])?;
-/// let tuned = gputexel_tune::run::Tuner::builder(&data).k(0.8).l2(1e-4).epochs(3).run()?;
+/// # use gputexel_tune::run::{Tuner, TunerSettings};
+/// let limits = gputexel_tune::Limits { epochs: Some(3), ..Default::default() };
+/// let settings = TunerSettings { k: Some(0.8), l2: Some(1e-4), limits, ..TunerSettings::default() };
+/// let tuned = Tuner::new(&data, settings).run()?;
 /// let file = tuned.parameter_file();
 /// assert_eq!(2 * file.parameters.len(), tuned.parameters().len());
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -15,17 +15,42 @@ use gputexel_eval::Backend;
 use gputexel_io::folder_lock::FolderLock;
 use gputexel_io::run_folder::{Kind, RunFolder};
 use gputexel_io::{
-    Error, Result, StopFlag, absolute, check_outputs, check_replaceable, check_target, is_one,
+    Error, Result, StopFlag, absolute, check_outputs, check_present, check_replaceable, check_target, is_one,
 };
 use serde_json::Value;
 
 use crate::sweep_run::best::{BestTarget, check_best, holds_best_only};
-use crate::sweep_run::builder::CHECKPOINT_EVERY;
 use crate::sweep_run::parts::Parts;
 use crate::sweep_run::results::{FIRST_COLUMN, PICTURE, RUNS};
 use crate::sweep_run::{BestParameters, SweepResults, SweepSession};
 
 /// Files that a sweep writes, and how often it stores its state.
+///
+/// A long sweep is kept in a folder, from which any process can resume it:
+///
+/// ```no_run
+/// use gputexel_eval::Backend;
+/// use gputexel_eval::gpu::BackendChoice;
+/// use gputexel_io::StopFlag;
+/// use gputexel_tune::sweep_run::{SweepFiles, SweepSettings};
+///
+/// # fn main() -> gputexel_io::Result<()> {
+/// let data = gputexel_dataset::read("games.bin".as_ref())?;
+/// let (datasets, axes) = (vec!["games.bin".into()], vec!["l2=0,1e-4".to_string()]);
+/// let config = SweepSettings { datasets, axes, ..SweepSettings::default() }.config(&data)?;
+/// let (backend, stop) = (Backend::open(BackendChoice::Auto)?, StopFlag::new());
+/// let files = SweepFiles { folder: Some("sweep".into()), ..SweepFiles::default() };
+/// let sweep = files.begin(config, data)?;
+/// sweep.run(&backend, &stop)?.finish()?;
+/// drop(sweep);
+/// // If that was interrupted:
+/// let sweep = SweepFiles::default().resume("sweep")?;
+/// let end = sweep.run(&backend, &stop)?;
+/// println!("{:?}", end.results.best());
+/// end.finish()?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct SweepFiles {
     /// Folder of a new sweep, from which it can be resumed; `None` keeps no state.
@@ -58,7 +83,7 @@ impl Default for SweepFiles {
             svg: None,
             overwrite: false,
             command_line: String::new(),
-            checkpoint_every: CHECKPOINT_EVERY,
+            checkpoint_every: Duration::from_secs(30),
             part: None,
         }
     }
@@ -88,6 +113,13 @@ impl SweepFiles {
             return Err(Error::Usage(
                 "a part of a sweep needs a folder, from which it is merged".to_string(),
             ));
+        }
+        if self.folder.is_some() {
+            if config.datasets.is_empty() {
+                let reason = "a sweep in a folder needs the files of its dataset: it is resumed from them";
+                return Err(Error::Usage(reason.to_string()));
+            }
+            check_present(&config.datasets)?;
         }
         let create = |path: &PathBuf| RunFolder::create(Some(path), Kind::Sweep, self.overwrite);
         let folder = self.folder.as_ref().map(create).transpose()?;

@@ -65,20 +65,49 @@ impl ScoreUnit {
     }
 }
 
-/// Fits a model to games: a builder for the settings that differ from the defaults.
+/// A fit of a model to games.
 #[derive(Clone, Debug)]
 pub struct WdlRequest {
-    inputs: Vec<PathBuf>,
-    by: Variable,
-    range: Option<(u16, u16)>,
-    target: Option<u16>,
-    degree: usize,
-    max_score_cp: f64,
-    unit: ScoreUnit,
-    termination: Termination,
-    max_ply: Option<u32>,
-    score_view: Option<PointOfView>,
-    threads: Option<usize>,
+    /// Games, or labeled positions with scores.
+    pub inputs: Vec<PathBuf>,
+    /// The variable that a and b depend on; material by default.
+    pub by: Variable,
+    /// The lowest and highest value that count. `None`: those of the variable.
+    pub range: Option<(u16, u16)>,
+    /// The reference value. `None`: that of the variable.
+    pub target: Option<u16>,
+    /// The degree of the polynomials, 0 to 3; 3 by default.
+    pub degree: usize,
+    /// The largest score that counts, printed centipawns; 400 by default.
+    pub max_score_cp: f64,
+    /// The unit of printed scores.
+    pub unit: ScoreUnit,
+    /// The terminations of games that are accepted; normal ones by default.
+    pub termination: Termination,
+    /// The last ply of games whose positions count. `None`: all count.
+    pub max_ply: Option<u32>,
+    /// The point of view of scores. `None`: detected.
+    pub score_view: Option<PointOfView>,
+    /// The number of reader threads. `None`: one per core.
+    pub threads: Option<usize>,
+}
+
+impl Default for WdlRequest {
+    fn default() -> Self {
+        Self {
+            inputs: Vec::new(),
+            by: Variable::default(),
+            range: None,
+            target: None,
+            degree: crate::wdl::MAX_DEGREE,
+            max_score_cp: 400.0,
+            unit: ScoreUnit::default(),
+            termination: Termination::Normal,
+            max_ply: None,
+            score_view: None,
+            threads: None,
+        }
+    }
 }
 
 /// Statistics of the input.
@@ -121,93 +150,6 @@ pub struct WdlReport {
 }
 
 impl WdlRequest {
-    /// Creates a fit to games, or to labeled positions with scores.
-    pub fn new<P: AsRef<Path>>(inputs: &[P]) -> Self {
-        Self {
-            inputs: inputs.iter().map(|path| path.as_ref().to_path_buf()).collect(),
-            by: Variable::default(),
-            range: None,
-            target: None,
-            degree: crate::wdl::MAX_DEGREE,
-            max_score_cp: 400.0,
-            unit: ScoreUnit::default(),
-            termination: Termination::Normal,
-            max_ply: None,
-            score_view: None,
-            threads: None,
-        }
-    }
-
-    /// Sets the variable that a and b depend on [default: material].
-    #[must_use]
-    pub fn by(mut self, by: Variable) -> Self {
-        self.by = by;
-        self
-    }
-
-    /// Sets the lowest and highest value that count [default: those of the variable].
-    #[must_use]
-    pub fn range(mut self, low: u16, high: u16) -> Self {
-        self.range = Some((low, high));
-        self
-    }
-
-    /// Sets the reference value [default: that of the variable].
-    #[must_use]
-    pub fn target(mut self, target: u16) -> Self {
-        self.target = Some(target);
-        self
-    }
-
-    /// Sets the degree of the polynomials, 0 to 3 [default: 3].
-    #[must_use]
-    pub fn degree(mut self, degree: usize) -> Self {
-        self.degree = degree;
-        self
-    }
-
-    /// Sets the largest score that counts, printed centipawns [default: 400].
-    #[must_use]
-    pub fn max_score(mut self, centipawns: f64) -> Self {
-        self.max_score_cp = centipawns;
-        self
-    }
-
-    /// Sets the unit of printed scores [default: the engine's units].
-    #[must_use]
-    pub fn unit(mut self, unit: ScoreUnit) -> Self {
-        self.unit = unit;
-        self
-    }
-
-    /// Sets which terminations of games are accepted [default: normal ones].
-    #[must_use]
-    pub fn termination(mut self, termination: Termination) -> Self {
-        self.termination = termination;
-        self
-    }
-
-    /// Excludes positions of games after this ply [default: all count].
-    #[must_use]
-    pub fn max_ply(mut self, ply: u32) -> Self {
-        self.max_ply = Some(ply);
-        self
-    }
-
-    /// Sets the point of view of scores [default: detected].
-    #[must_use]
-    pub fn score_view(mut self, view: PointOfView) -> Self {
-        self.score_view = Some(view);
-        self
-    }
-
-    /// Sets the number of reader threads [default: one per core].
-    #[must_use]
-    pub fn threads(mut self, threads: usize) -> Self {
-        self.threads = Some(threads);
-        self
-    }
-
     /// Reads the games and fits the model.
     ///
     /// # Errors

@@ -1,6 +1,11 @@
 //! Integers through the real binary: rounded runs, the local search, and refused input.
 
-use crate::common::prelude::*;
+use crate::common::program::Bench;
+use gputexel::dataset::{self, Dataset, Split};
+use gputexel::model::{FeatureKind, ParameterFile};
+use gputexel::objective::{LossKind, Objective};
+use gputexel::tuning::exact_loss;
+use serde_json::Value;
 
 fn number(report: &Value, path: &[&str]) -> f64 {
     let value = path.iter().fold(report, |value, key| &value[*key]);
@@ -12,7 +17,7 @@ fn whole_theta(bench: &Bench, run: &str, data: &Dataset) -> Vec<f64> {
     let path = bench.path(run).join("params.json");
     let theta = ParameterFile::read(&path).unwrap().theta(&data.metadata().feature_set, &path).unwrap();
     assert!(theta.iter().all(|value| value.fract() == 0.0), "{theta:?}");
-    let text = bench.text(&format!("{run}/tables.h"));
+    let text = String::from_utf8(bench.bytes(&format!("{run}/tables.h"))).unwrap();
     let table = |name: &str| -> Vec<f64> {
         let start = text.find(&format!(" {name}[64] = {{")).unwrap();
         let body = &text[start..][text[start..].find('{').unwrap() + 1..];
@@ -48,10 +53,10 @@ fn a_rounded_run_is_minimal_and_costs_less() {
     let bench = Bench::new();
     let sample = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("data/sample.bin");
     let (data, sample) = (dataset::read(&sample).unwrap(), sample.display().to_string());
-    let l2 = "--l2 1e-5";
-    bench.tune((&[sample.as_str(), "--out", "real"], l2));
-    let report = bench.tune((&[sample.as_str(), "--out", "r", "--round", "local"], l2));
-    let naive = bench.tune((&[sample.as_str(), "--out", "n", "--round", "naive"], l2));
+    let l2 = ["--l2", "1e-5"];
+    bench.tune(&[&[sample.as_str(), "--out", "real"], &l2[..]].concat());
+    let report = bench.tune(&[&[sample.as_str(), "--out", "r", "--round", "local"], &l2[..]].concat());
+    let naive = bench.tune(&[&[sample.as_str(), "--out", "n", "--round", "naive"], &l2[..]].concat());
 
     let theta = whole_theta(&bench, "r", &data);
     let all: Vec<u32> = (0..data.len() as u32).collect();
@@ -89,7 +94,7 @@ fn a_rounded_run_is_minimal_and_costs_less() {
     assert_eq!(whole_theta(&bench, "n", &data), rounded);
     // The header of the tables identifies the run.
     let tables = |run: &str| {
-        let text = bench.text(&format!("{run}/tables.rs"));
+        let text = String::from_utf8(bench.bytes(&format!("{run}/tables.rs"))).unwrap();
         text[text.find("// gputexel: ").unwrap()..].to_string()
     };
     assert_eq!(tables("n"), tables("real"));
@@ -97,15 +102,16 @@ fn a_rounded_run_is_minimal_and_costs_less() {
 
     // As text; another number of threads gives the same.
     let flags = ["tune", &sample, "--out", "t", "--round", "local", "--threads", "3", "--backend", "cpu"];
-    assert_has(
-        &bench.ok((&flags, l2)),
-        [
-            "rounded     local: relative loss +",
-            "naive +",
-            "verified    none of 1,",
-            "single steps improves the exact loss",
-        ],
-    );
+    let (code, out, err) = bench.run(&[&flags[..], &l2].concat(), "");
+    assert_eq!((code, err.as_str()), (0, ""));
+    for part in [
+        "rounded     local: relative loss +",
+        "naive +",
+        "verified    none of 1,",
+        "single steps improves the exact loss",
+    ] {
+        assert!(out.contains(part), "{part}: {out}");
+    }
     assert!(bench.bytes("t/params.json") == bench.bytes("r/params.json"), "threads decide");
 }
 
@@ -113,12 +119,12 @@ fn a_rounded_run_is_minimal_and_costs_less() {
 fn adam_is_rounded_with_its_own_weight_and_without_held_out_positions() {
     let bench = Bench::new();
     let data = bench.dataset("d.bin", FeatureKind::Pst, 2000, 7);
-    let common = "d.bin --optimizer adam --k 0.8 --epochs 200 --round local";
+    let common = ["d.bin", "--optimizer", "adam", "--k", "0.8", "--epochs", "200", "--round", "local"];
     let flags = ["--learning-rate", "4", "--l2", "0.5,0.02", "--holdout", "0.3", "--out", "r"];
-    let report = bench.tune((common, &flags));
+    let report = bench.tune(&[&common[..], &flags[..]].concat());
     let split = Split::try_new(&data, 0.3, 1, 1).unwrap();
     let training: Vec<u32> = split.training().map(|n| n as u32).collect();
-    let l2 = if report["optimizer"].str().contains("L2 0.5") { 0.5 } else { 0.02 };
+    let l2 = if report["optimizer"].as_str().unwrap().contains("L2 0.5") { 0.5 } else { 0.02 };
     let prior = gputexel::model::Prior::default().theta(&data.metadata().feature_set).unwrap();
     let theta = whole_theta(&bench, "r", &data);
     assert_minimal(&data, 0.8, &theta, &training, &prior, l2);
@@ -132,10 +138,10 @@ fn adam_is_rounded_with_its_own_weight_and_without_held_out_positions() {
 fn local_search_proves_its_minimum() {
     let bench = Bench::new();
     let data = bench.dataset("d.bin", FeatureKind::Pst, 2000, 7);
-    let common = "d.bin --optimizer local --k 0.8 --l2 0.001";
-    let report = bench.tune((common, "--out r"));
+    let common = ["d.bin", "--optimizer", "local", "--k", "0.8", "--l2", "0.001"];
+    let report = bench.tune(&[&common[..], &["--out", "r"]].concat());
     assert_eq!(report["reason"], "converged", "{report}");
-    assert_eq!(report["members"].list().len(), 1, "{report}");
+    assert_eq!(report["members"].as_array().unwrap().len(), 1, "{report}");
     assert_eq!(number(&report, &["single_steps", "improving"]), 0.0);
     let all: Vec<u32> = (0..data.len() as u32).collect();
     let prior = gputexel::model::Prior::default().theta(&data.metadata().feature_set).unwrap();
@@ -144,31 +150,31 @@ fn local_search_proves_its_minimum() {
     assert!(bench.json("r/params.json")["provenance"]["rounding"].is_null());
     assert_eq!(bench.json("r/params.json")["provenance"]["single_steps"]["improving"], 0);
     // Close to the real minimum, and the same with other threads.
-    let real = bench.tune("d.bin --k 0.8 --l2 0.001 --out g");
+    let real = bench.tune(&["d.bin", "--k", "0.8", "--l2", "0.001", "--out", "g"]);
     let with_l2 = |report: &Value| number(&report["members"][0], &["best"]);
     assert!(with_l2(&report) < 1.001 * with_l2(&real), "{report} {real}");
-    bench.tune((common, "--out t --threads 3"));
+    bench.tune(&[&common[..], &["--out", "t", "--threads", "3"]].concat());
     assert!(bench.bytes("t/params.json") == bench.bytes("r/params.json"));
     let losses: Vec<f64> = bench.metrics("r").iter().map(|line| number(line, &["loss"])).collect();
     assert!(losses.is_sorted_by(|a, b| a > b), "{losses:?}");
 
     // Other step sizes lead elsewhere, also to a minimum; too few epochs do not reach one.
-    let one = bench.tune((common, "--out one --step 1"));
-    assert!(one["optimizer"].str().contains("steps 1)"), "{one}");
+    let one = bench.tune(&[&common[..], &["--out", "one", "--step", "1"]].concat());
+    assert!(one["optimizer"].as_str().unwrap().contains("steps 1)"), "{one}");
     let losses_of =
         |run: &str| bench.metrics(run).iter().map(|line| line["loss"].clone()).collect::<Vec<_>>();
     assert_ne!(losses_of("one"), losses_of("r"), "--step has no effect");
     assert_minimal(&data, 0.8, &whole_theta(&bench, "one", &data), &all, &prior, 0.001);
-    let short = bench.tune((common, "--out s --epochs 2"));
+    let short = bench.tune(&[&common[..], &["--out", "s", "--epochs", "2"]].concat());
     assert_eq!(short["reason"], "epochs");
     assert!(number(&short, &["single_steps", "improving"]) > 10.0, "{short}");
     assert_eq!(number(&short, &["single_steps", "taken_exactly"]), 0.0);
-    let args = "tune --out w --epochs 2 --backend cpu";
-    let (_, out, _) = bench.run((args, common));
+    let args = ["tune", "--out", "w", "--epochs", "2", "--backend", "cpu"];
+    let (_, out, _) = bench.run(&[&args[..], &common[..]].concat(), "");
     assert!(out.contains("not optimal ") && out.contains("would improve the exact training loss"), "{out}");
 
     // If held-out games choose the epoch, the local search does not continue from it.
-    let held = bench.tune((common, "--out h --holdout 0.3"));
+    let held = bench.tune(&[&common[..], &["--out", "h", "--holdout", "0.3"]].concat());
     whole_theta(&bench, "h", &data);
     assert_eq!(number(&held, &["single_steps", "taken_exactly"]), 0.0);
 }
@@ -178,15 +184,15 @@ fn a_run_that_ended_before_its_rounding_is_rounded_later() {
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 2000, 7);
     for (name, flags) in [
-        ("gn", "d.bin --l2 0.01 --k 0.8 --round local"),
-        ("local", "d.bin --l2 0.01 --k 0.8 --optimizer local"),
+        ("gn", &["d.bin", "--l2", "0.01", "--k", "0.8", "--round", "local"][..]),
+        ("local", &["d.bin", "--l2", "0.01", "--k", "0.8", "--optimizer", "local"][..]),
     ] {
         let whole = format!("{name}-whole");
-        bench.tune((flags, &["--out", &whole]));
+        bench.tune(&[flags, &["--out", &whole]].concat());
         // A folder in the way keeps the result from being written.
         std::fs::create_dir_all(bench.path(name).join("tables.rs/x")).unwrap();
         let args = ["tune", "--backend", "cpu", "--out", name, "--force"];
-        bench.fails((&args, ("-q", flags)), 1);
+        bench.fails(&[&args[..], &["-q"], flags].concat(), 1);
         assert!(!bench.path(name).join("params.json").exists());
         std::fs::remove_dir_all(bench.path(name).join("tables.rs")).unwrap();
         let report = bench.tune(&["--resume", name]);
@@ -200,17 +206,24 @@ fn rejects_invalid_rounding() {
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 300, 7);
     for (flags, part) in [
-        ("--round up", "rounding 'up': expected none, naive or local"),
-        ("--optimizer local --round local", "--round: only applies to continuous optimizers"),
-        ("--optimizer local --learning-rate 1", "some of the flags do not apply to --optimizer local"),
-        ("--optimizer local --damping 1", "some of the flags do not apply to --optimizer local"),
-        ("--optimizer local --l2 1,2", "local accepts only one --l2"),
-        ("--optimizer local --step 2,4", "steps must be descending"),
-        ("--optimizer local --step 0", "steps must be descending"),
-        ("--step 4,2", "--step only applies to --optimizer local"),
-        ("--optimizer random", "expected gauss-newton, gn-lbfgs, gn-cg, adam, local or pso"),
+        (&["--round", "up"][..], "rounding 'up': expected none, naive or local"),
+        (&["--optimizer", "local", "--round", "local"], "--round: only applies to continuous optimizers"),
+        (
+            &["--optimizer", "local", "--learning-rate", "1"],
+            "--learning-rate only applies to --optimizer adam",
+        ),
+        (
+            &["--optimizer", "local", "--damping", "1"],
+            "--damping only applies to --optimizer gauss-newton, gn-",
+        ),
+        (&["--optimizer", "local", "--l2", "1,2"], "local accepts only one --l2"),
+        (&["--optimizer", "local", "--step", "2,4"], "steps must be descending"),
+        (&["--optimizer", "local", "--step", "0"], "steps must be descending"),
+        (&["--step", "4,2"], "--step only applies to --optimizer local"),
+        (&["--optimizer", "random"], "expected gauss-newton, gn-lbfgs, gn-cg, adam, local or pso"),
     ] {
-        bench.fails_with(("tune d.bin --k 0.8 --out r", flags), 2, part);
+        let err = bench.fails(&[&["tune", "d.bin", "--k", "0.8", "--out", "r"], flags].concat(), 2);
+        assert!(err.contains(part), "{flags:?}: {err}");
         assert!(!bench.path("r").exists(), "{flags:?}");
     }
 }

@@ -1,9 +1,21 @@
 //! Constraints: the end of a run satisfies the optimality conditions.
 
-use crate::common::prelude::*;
-use gputexel::run::{BasisSettings, Tuned};
-use gputexel::tuning::space_of;
-use gputexel::{Sweep, Tuner};
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use crate::common::random_dataset;
+use gputexel::dataset::{Dataset, Layout};
+use gputexel::evaluator::cpu::CpuEvaluator;
+use gputexel::evaluator::{Evaluations, Evaluator, Population, Request};
+use gputexel::model::{
+    Constraint, ConstraintKind, Coordinate, FeatureKind, FeatureSet, ParameterFile, Parameterization, Prior,
+};
+use gputexel::objective::{self, LossKind, Objective};
+use gputexel::optimizer::{GaussNewton, GaussNewtonSettings, Optimizer};
+use gputexel::run::{BasisSettings, OptimizerChoice, Tuned};
+use gputexel::sweep::SweepSettings;
+use gputexel::tuning::{OptimizerConfig, Regularization, space_of};
+use gputexel::{Backend, Tuner, TunerSettings};
 
 const K: f64 = 0.8;
 const L2: f64 = 1e-3;
@@ -28,6 +40,7 @@ fn constraints(list: &[(ConstraintKind, &str)]) -> Vec<Constraint> {
     list.iter().map(|&(kind, name)| Constraint { kind, name: name.to_string() }).collect()
 }
 
+/// Returns the middlegame and endgame values of a group.
 fn lines<'t>(set: &FeatureSet, theta: &'t [f64], group: &str) -> [&'t [f64]; 2] {
     let count = set.features.len();
     let first = set.features.iter().position(|feature| feature.group == group).unwrap();
@@ -35,8 +48,9 @@ fn lines<'t>(set: &FeatureSet, theta: &'t [f64], group: &str) -> [&'t [f64]; 2] 
     [0, count].map(|phase| &theta[phase + first..][..size])
 }
 
-fn tuner(data: &Dataset) -> Tuner<'_> {
-    Tuner::builder(data).k(K).l2(L2)
+/// Creates a run on the data.
+fn tuner(data: &Dataset, basis: BasisSettings) -> Tuner<'_> {
+    Tuner::new(data, TunerSettings { k: Some(K), l2: Some(L2), basis, ..TunerSettings::default() })
 }
 
 /// Returns loss and gradient of z in f64.
@@ -91,7 +105,7 @@ fn run_satisfies_optimality_conditions() {
         (Negative, "doubled"),
         (Positive, "bishop_pair"),
     ];
-    let tuned = tuner(&data).basis(settings(set, &list)).run().unwrap();
+    let tuned = tuner(&data, settings(set, &list)).run().unwrap();
     let is_in_order = |theta: &[f64]| {
         (0..2).all(|phase| {
             let line = |group: &str| lines(set, theta, group)[phase];
@@ -132,8 +146,9 @@ fn run_satisfies_optimality_conditions() {
     assert!(held > 10 && free > 10, "{held} {free}");
 
     // Without constraints the loss is smaller, and the values are not ordered.
-    let open = tuner(&data).basis(settings(set, &[])).run().unwrap();
-    assert!(open.loss.unwrap() < tuned.loss.unwrap() && !is_in_order(open.parameters()));
+    let open = tuner(&data, settings(set, &[])).run().unwrap();
+    assert!(open.loss.unwrap() < tuned.loss.unwrap());
+    assert!(!is_in_order(open.parameters()));
 }
 
 #[test]
@@ -169,12 +184,14 @@ fn inactive_constraints_change_nothing() {
         let prior = Prior::File(path.clone());
         // It ends so near the optimum that both searches in f64 end at the same point.
         let method = GaussNewtonSettings { l2: L2, ..GaussNewtonSettings::default() };
-        tuner(&data)
-            .optimizer(OptimizerConfig::GaussNewton(method))
-            .prior(prior)
-            .basis(settings(set, list))
-            .run()
-            .unwrap()
+        let given = TunerSettings {
+            k: Some(K),
+            optimizer: OptimizerChoice::Given(OptimizerConfig::GaussNewton(method)),
+            prior: Some(prior),
+            basis: settings(set, list),
+            ..TunerSettings::default()
+        };
+        Tuner::new(&data, given).run().unwrap()
     };
     let (held, open) = (run(&list), run(&[]));
     assert!(held.at_bounds().is_empty(), "{:?}", held.at_bounds());
@@ -197,13 +214,23 @@ fn sweeps_hold_constraints() {
     let set = &data.metadata().feature_set;
     let list = constraints(&[(ConstraintKind::Increasing, "knight_mobility")]);
     let frozen = settings(set, &[]).freeze;
-    let sweep = || Sweep::builder(&data).k(K).axis("l2", "0,1e-3").freeze(&frozen).epochs(5);
-    let config = sweep().constraints(&list).config().unwrap();
+    let sweep = |constraints: &[Constraint]| SweepSettings {
+        k: Some(K),
+        axes: vec!["l2=0,1e-3".to_string()],
+        freeze: frozen.clone(),
+        constraints: constraints.to_vec(),
+        epochs: Some(5),
+        ..SweepSettings::default()
+    };
+    let config = sweep(&list).config(&data).unwrap();
     let basis = config.basis.unwrap();
     assert!(basis.coordinates.iter().any(|c| c.name == "knight_mobility_1.mg - knight_mobility_0.mg"));
-    let losses = |sweep: gputexel::sweep::SweepBuilder<'_>| {
-        sweep.run().unwrap().ranking.ranked.iter().map(|row| row.training).collect::<Vec<f64>>()
+    let mut opened = None;
+    let backend = Backend::given_or_auto(None, &mut opened).unwrap();
+    let losses = |sweep: SweepSettings| {
+        let results = sweep.run(&data, backend, &AtomicBool::new(false)).unwrap();
+        results.ranking.ranked.iter().map(|row| row.training).collect::<Vec<f64>>()
     };
-    let (held, open) = (losses(sweep().constraints(&list)), losses(sweep()));
+    let (held, open) = (losses(sweep(&list)), losses(sweep(&[])));
     assert!(held.iter().zip(&open).all(|(held, open)| held != open), "{held:?} {open:?}");
 }

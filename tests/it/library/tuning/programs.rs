@@ -1,10 +1,15 @@
 //! Tuning nonlinear evaluations: exact steps, standard errors, whole runs.
 
 use crate::common::matrices::{inverse, matrix, product};
-use crate::common::prelude::*;
 use crate::common::programs::{FEATURES, program_dataset, program_dataset_from, program_theta};
-use gputexel::run::Tuner;
-use gputexel::tuning::{DEFAULT_STARTS, sandwich, space_of};
+use crate::common::random_dataset;
+use gputexel::dataset::{Dataset, Layout};
+use gputexel::model::{Coordinate, FeatureKind, Parameterization};
+use gputexel::objective::{self, LossKind, Objective};
+use gputexel::run::{Tuner, TunerSettings};
+use gputexel::tuning::{
+    Curvature, DEFAULT_STARTS, ExactProblem, Fit, Limits, SingleSteps, sandwich, space_of,
+};
 
 const OBJECTIVE: Objective = Objective { k: 0.9, loss: LossKind::Squared };
 
@@ -37,7 +42,8 @@ fn tied(theta: &[f64]) -> Parameterization {
 
 #[test]
 fn exact_changes_match_the_reference() {
-    let data = program_dataset(&scratch(), 400, 1);
+    let folder = tempfile::tempdir().unwrap();
+    let data = program_dataset(&folder.path().join("d.bin"), 400, 1);
     let layout = Layout::whole(&data).unwrap();
     let prior: Vec<f64> = program_theta().iter().map(|value| value.round()).collect();
     let coordinate = |(i, &start): (usize, &f64)| Coordinate {
@@ -99,7 +105,8 @@ fn exact_changes_match_the_reference() {
 /// The bread is the full second derivative of the loss, including that of the scores.
 #[test]
 fn standard_errors_match_finite_differences() {
-    let data = program_dataset(&scratch(), 1500, 2);
+    let folder = tempfile::tempdir().unwrap();
+    let data = program_dataset(&folder.path().join("d.bin"), 1500, 2);
     let layout = Layout::whole(&data).unwrap();
     let (prior, l2) = (program_theta(), 1e-2);
     let basis = Parameterization::identity(&prior);
@@ -137,7 +144,16 @@ fn standard_errors_match_finite_differences() {
     }
     let count = games.len() as f64;
     let covariance = product(&bread, &product(&meat, &bread));
-    let fit = fit_of(&layout, &basis, &theta, (&prior, l2), OBJECTIVE);
+    let fit = Fit {
+        layout: &layout,
+        parts: 0..1,
+        parameterization: &basis,
+        z: &theta,
+        prior: &prior,
+        l2,
+        penalties: &[],
+        objective: OBJECTIVE,
+    };
     let got = sandwich(&fit).unwrap();
     assert_eq!(got.curvature, Curvature::SecondDerivatives);
     let mut compared = 0;
@@ -151,6 +167,11 @@ fn standard_errors_match_finite_differences() {
     assert!(compared >= 15, "{compared}");
 }
 
+/// Settings with the scale of the objective.
+fn settings<'a>(l2: Option<f64>) -> TunerSettings<'a> {
+    TunerSettings { k: Some(OBJECTIVE.k), l2, ..TunerSettings::default() }
+}
+
 #[test]
 #[ignore = "full"]
 fn several_starts_revive_dead_terms() {
@@ -160,8 +181,7 @@ fn several_starts_revive_dead_terms() {
     [5, 6, 7].iter().for_each(|f| [0, FEATURES].iter().for_each(|phase| prior[f + phase] = -400.0));
     let data = program_dataset_from(&folder.path().join("d.bin"), 6000, 3, &prior);
     let tune = |starts: Option<usize>| {
-        let tuner = Tuner::builder(&data).k(OBJECTIVE.k).l2(1e-9).seed(5);
-        starts.into_iter().fold(tuner, Tuner::starts).run().unwrap()
+        Tuner::new(&data, TunerSettings { seed: 5, starts, ..settings(Some(1e-9)) }).run().unwrap()
     };
     let alone = tune(Some(1));
     assert_eq!(alone.record.starts, None);
@@ -175,7 +195,8 @@ fn several_starts_revive_dead_terms() {
     // If a term is off in nearly all positions, several starts are the default.
     prior[0] = -400.0;
     let dead = program_dataset_from(&folder.path().join("e.bin"), 500, 3, &prior);
-    let run = Tuner::builder(&dead).k(OBJECTIVE.k).l2(1e-9).epochs(1).run().unwrap();
+    let limits = Limits { epochs: Some(1), ..Limits::default() };
+    let run = Tuner::new(&dead, TunerSettings { limits, ..settings(Some(1e-9)) }).run().unwrap();
     assert_eq!(run.record.starts.unwrap().losses.len(), DEFAULT_STARTS);
     let of_truth = objective::loss(&data, OBJECTIVE, &program_theta(), 0..data.len());
     let (alone, several) = (alone.loss.unwrap(), several.loss.unwrap());
@@ -185,9 +206,15 @@ fn several_starts_revive_dead_terms() {
 
 #[test]
 fn several_starts_of_linear_scores_are_refused() {
-    let data = random_dataset(&scratch(), FeatureKind::Material, 50, 1);
-    assert_has(&Tuner::builder(&data).starts(2).run().unwrap_err().to_string(), "the scores are linear");
-    assert_has(&Tuner::builder(&data).starts(0).run().unwrap_err().to_string(), "at least 1 and at most 64");
+    let folder = tempfile::tempdir().unwrap();
+    let data = random_dataset(&folder.path().join("d.bin"), FeatureKind::Material, 50, 1);
+    let tune = |starts: usize| {
+        Tuner::new(&data, TunerSettings { starts: Some(starts), ..TunerSettings::default() }).run()
+    };
+    let error = tune(2).unwrap_err();
+    assert!(error.to_string().contains("the scores are linear"), "{error}");
+    let error = tune(0).unwrap_err();
+    assert!(error.to_string().contains("at least 1 and at most 64"), "{error}");
 }
 
 #[test]
@@ -201,7 +228,7 @@ fn prior_strength_is_judged_on_unseen_folds() {
     let of_fresh = |theta: &[f64]| objective::loss(&fresh, OBJECTIVE, theta, 0..fresh.len());
     for (positions, most) in [(400, 0.006), (4000, 0.003)] {
         let data = program_dataset_from(&folder.path().join("d.bin"), positions, 5, &prior);
-        let run = Tuner::builder(&data).k(OBJECTIVE.k).run().unwrap();
+        let run = Tuner::new(&data, settings(None)).run().unwrap();
         let strength = run.record.strength.clone().unwrap();
         let gain = strength.gain.unwrap();
         let (before, after) = (of_fresh(&prior), of_fresh(run.parameters()));

@@ -1,7 +1,16 @@
 //! Runs that stop after any step and resume from the stored state with identical results.
 
-use crate::common::prelude::*;
-use gputexel::optimizer::LocalSettings;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::common::{random_dataset, stopping};
+use gputexel::dataset::{Dataset, Layout, Split};
+use gputexel::evaluator::cpu::CpuEvaluator;
+use gputexel::model::{FeatureKind, Prior, parse_penalties};
+use gputexel::optimizer::{
+    AdamRuns, AdamSettings, GaussNewtonCgSettings, GaussNewtonSettings, LocalSettings, Schedule,
+};
+use gputexel::tuning::{Checkpoint, Event, OptimizerConfig, Outcome, RunConfig, StopReason, Tuning};
 
 fn config(data: &Dataset, optimizer: OptimizerConfig, epochs: u64) -> RunConfig {
     RunConfig {
@@ -38,9 +47,20 @@ fn runs_resume_after_any_step() {
     for (method, share, batches) in [
         (OptimizerConfig::GaussNewton(GaussNewtonSettings { l2: 0.001, ..Default::default() }), 0.0, 1),
         (OptimizerConfig::GaussNewton(GaussNewtonSettings { damping: 1e-9, ..Default::default() }), 0.3, 1),
-        (OptimizerConfig::GaussNewtonCg(GaussNewtonSettings { l2: 0.001, ..Default::default() }), 0.0, 1),
-        (OptimizerConfig::GaussNewtonCg(GaussNewtonSettings::default()), 0.3, 1),
-        (OptimizerConfig::Adam { runs: vec![adam; 2], schedule: Schedule::Linear, batches: 3 }, 0.2, 3),
+        (
+            OptimizerConfig::GaussNewtonCg(GaussNewtonCgSettings(GaussNewtonSettings {
+                l2: 0.001,
+                ..Default::default()
+            })),
+            0.0,
+            1,
+        ),
+        (OptimizerConfig::GaussNewtonCg(GaussNewtonCgSettings(GaussNewtonSettings::default())), 0.3, 1),
+        (
+            OptimizerConfig::Adam(AdamRuns { runs: vec![adam; 2], schedule: Schedule::Linear, batches: 3 }),
+            0.2,
+            3,
+        ),
         (OptimizerConfig::Local(LocalSettings::default()), 0.0, 1),
         (OptimizerConfig::Local(LocalSettings { l2: 0.01, steps: vec![1] }), 0.3, 1),
     ] {

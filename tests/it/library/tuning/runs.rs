@@ -7,21 +7,25 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use gputexel::evaluator::cpu::CpuEvaluator;
 use gputexel::evaluator::{Evaluations, Evaluator, Population, Request};
-use gputexel::matches::{Changes, MatchOptions, TimeControl};
-use gputexel::optimizer::{AdamSettings, Best, Optimizer, OptimizerState, Proposal};
-use gputexel::run::RunEvent;
-use gputexel::{Match, Result, Sweep, Tuner};
-use std::cell::Cell;
-use std::sync::Arc;
-use std::sync::atomic::AtomicU32;
+use gputexel::optimizer::{AdamRuns, Best, Optimizer, OptimizerState, Proposal};
+use gputexel::run::{OptimizerChoice, RunEvent, RunOutput};
+use gputexel::sweep::{SweepFiles, SweepSettings};
+use gputexel::tuning::{Limits, OptimizerConfig};
+use gputexel::{Backend, Error, Match, Result, StopFlag, Tuner, TunerSettings, dataset};
 
 fn sample() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("data/sample.bin")
 }
 
 /// Creates a run on the sample, in a folder.
-fn tuner<'a>(data: &'a dataset::Dataset, folder: &Path) -> Tuner<'a> {
-    Tuner::builder(data).k(1.24).l2(1e-4).holdout(0.1).seed(1).folder(folder)
+fn tuner<'a>(data: &'a dataset::Dataset, folder: &Path, datasets: Vec<PathBuf>) -> Tuner<'a> {
+    let output = RunOutput::Folder(folder.to_path_buf());
+    Tuner::new(data, TunerSettings { holdout: 0.1, datasets, output, ..settings(1e-4) })
+}
+
+/// Creates settings with a scale constant.
+fn settings<'a>(l2: f64) -> TunerSettings<'a> {
+    TunerSettings { k: Some(1.24), l2: Some(l2), ..TunerSettings::default() }
 }
 
 #[test]
@@ -31,14 +35,15 @@ fn runs_on_datasets_in_memory_leave_reports_and_resume_where_they_name_their_fil
     let sample = sample();
     let data = dataset::read(&sample).unwrap();
     let whole = bench.path().join("whole");
-    tuner(&data, &whole).datasets(&[&sample]).run().unwrap();
+    tuner(&data, &whole, vec![sample.clone()]).run().unwrap();
     let page = std::fs::read_to_string(whole.join("report.html")).unwrap();
     assert!(page.contains("Calibration"), "no calibration");
 
     for names_files in [true, false] {
         let cut = bench.path().join(format!("cut-{names_files}"));
         let (stop, resumable) = (StopFlag::new(), Cell::new(false));
-        let mut run = tuner(&data, &cut).stop(&stop).observe(|event| {
+        let files = if names_files { vec![sample.clone()] } else { Vec::new() };
+        let run = tuner(&data, &cut, files).stop(&stop).observe(|event| {
             match event {
                 RunEvent::Epoch { record, .. } if record.epoch == 2 => stop.store(true, Ordering::Relaxed),
                 RunEvent::Resumable { .. } => resumable.set(true),
@@ -46,19 +51,15 @@ fn runs_on_datasets_in_memory_leave_reports_and_resume_where_they_name_their_fil
             }
             Ok(())
         });
-        if names_files {
-            run = run.datasets(&[&sample]);
-        }
-        assert!(matches!(run.run(), Err(Error::Interrupted(_))) && cut.join("report.html").exists());
+        assert!(matches!(run.run(), Err(Error::Interrupted(_))));
+        assert!(cut.join("report.html").exists());
         assert_eq!(resumable.get(), names_files, "whoever is told so can resume the run");
         match Tuner::resume(&cut) {
             Ok(resumed) => {
                 assert!(names_files);
                 let other = Tuner::resume(&cut).err().unwrap();
                 assert!(matches!(other, Error::Busy { .. }), "{other}");
-                let error = resumed.l2(1.0).run().unwrap_err();
-                assert!(error.to_string().starts_with("l2: a resumed run keeps"), "{error}");
-                let again = Tuner::resume(&cut).unwrap().run().unwrap();
+                let again = resumed.run().unwrap();
                 let copy = bench.path().join("copy");
                 again.write_to(&copy).unwrap();
                 let epochs = |folder: &Path| std::fs::read(folder.join("metrics.jsonl")).unwrap();
@@ -72,7 +73,7 @@ fn runs_on_datasets_in_memory_leave_reports_and_resume_where_they_name_their_fil
 
     // Without positions, the report of a written folder has everything else.
     let written = bench.path().join("written");
-    Tuner::builder(&data).k(1.24).l2(1e-4).run().unwrap().write_to(&written).unwrap();
+    Tuner::new(&data, settings(1e-4)).run().unwrap().write_to(&written).unwrap();
     let page = std::fs::read_to_string(written.join("report.html")).unwrap();
     assert!(page.contains("need the positions of the run") && page.contains("knight"), "no report");
 }
@@ -88,7 +89,9 @@ fn runs_and_sweeps_accept_custom_evaluators() {
         Ok(Box::new(CpuEvaluator::new(layout)))
     });
     let mut line = String::new();
-    let run = Tuner::builder(&data).k(1.24).epochs(2).backend(&backend).observe(|event| {
+    let limits = Limits { epochs: Some(2), ..Limits::default() };
+    let given = TunerSettings { l2: None, limits, ..settings(0.0) };
+    let run = Tuner::new(&data, given).backend(&backend).observe(|event| {
         if let RunEvent::Started(start) = event {
             line = start.backend.to_string();
         }
@@ -96,27 +99,42 @@ fn runs_and_sweeps_accept_custom_evaluators() {
     });
     run.run().unwrap();
     assert!(made.swap(0, Ordering::Relaxed) > 0 && line.ends_with("(mine)"), "{line}");
-    let sweep = || Sweep::builder(&data).axis("l2", "0,1e-4").k(1.24).folds(2).epochs(1).backend(&backend);
-    assert!(!sweep().run().unwrap().is_interrupted() && made.load(Ordering::Relaxed) > 0);
+    let of = |datasets: Vec<PathBuf>| SweepSettings {
+        datasets,
+        axes: vec!["l2=0,1e-4".to_string()],
+        k: Some(1.24),
+        folds: 2,
+        epochs: Some(1),
+        ..SweepSettings::default()
+    };
+    let sweep = |stop: &StopFlag| of(Vec::new()).run(&data, &backend, stop).unwrap();
+    let go_on = StopFlag::new();
+    assert!(!sweep(&go_on).is_interrupted());
+    assert!(made.load(Ordering::Relaxed) > 0);
     let stop = StopFlag::new();
     stop.store(true, Ordering::Relaxed);
-    assert!(sweep().stop(&stop).run().unwrap().is_interrupted());
+    assert!(sweep(&stop).is_interrupted());
     // Stored in a folder, and resumed after it was stopped.
     let folder = tempfile::tempdir().unwrap();
     let (cut, sample) = (folder.path().join("cut"), sample());
-    assert!(sweep().folder(&cut).run().err().unwrap().to_string().contains("needs the files of its dataset"));
-    assert!(sweep().datasets(&["none.bin"]).folder(&cut).run().is_err() && !cut.exists());
-    let kept = || sweep().datasets(&[&sample]).folder(&cut);
-    assert!(kept().stop(&stop).run().unwrap().is_interrupted());
-    assert!(kept().run().err().unwrap().to_string().contains("exists and is not empty"));
-    let resumed = Sweep::resume(&cut).unwrap();
-    let end = resumed.run(&backend, &StopFlag::new()).unwrap();
+    let files = SweepFiles { folder: Some(cut.clone()), ..SweepFiles::default() };
+    let begin = |datasets: Vec<PathBuf>| files.begin(of(datasets).config(&data).unwrap(), data.clone());
+    assert!(begin(Vec::new()).err().unwrap().to_string().contains("needs the files of its dataset"));
+    assert!(begin(vec!["none.bin".into()]).is_err() && !cut.exists());
+    {
+        let begun = begin(vec![sample.clone()]).unwrap();
+        assert!(begun.run(&backend, &stop).unwrap().results.is_interrupted());
+    }
+    assert!(begin(vec![sample]).err().unwrap().to_string().contains("exists and is not empty"));
+    let resumed = SweepFiles::default().resume(&cut).unwrap();
+    let end = resumed.run(&backend, &go_on).unwrap();
     assert_eq!(
         end.results.best().map(|best| best.held_out.mean),
-        sweep().run().unwrap().best().map(|best| best.held_out.mean)
+        sweep(&go_on).best().map(|best| best.held_out.mean)
     );
     end.finish().unwrap();
-    let error = Tuner::builder(&data).k(1e300).run().unwrap_err();
+    let error =
+        Tuner::new(&data, TunerSettings { k: Some(1e300), ..TunerSettings::default() }).run().unwrap_err();
     assert!(error.to_string().starts_with("k 1e300: "), "{error}");
 }
 
@@ -124,22 +142,16 @@ fn runs_and_sweeps_accept_custom_evaluators() {
 fn a_match_is_kept_in_a_folder_that_has_one_writer() {
     let bench = tempfile::tempdir().unwrap();
     let folder = bench.path().join("match");
-    let mut options = MatchOptions::new("material", "zero");
-    (options.play.limit, options.play.games) = (TimeControl::Nodes(20), Some(2));
-    let begin = |overwrite| {
-        let mut begun = Match::new(&options, StopFlag::new()).unwrap();
-        begun.create_folder(Some(&folder), overwrite).map(|()| begun)
-    };
-    assert_eq!(begin(false).unwrap().run(|_| ()).unwrap().folder.as_ref(), Some(&folder));
+    let begin = || Match::builder("material", "zero").nodes(20).games(2).folder(&folder);
+    assert_eq!(begin().run().unwrap().folder(), Some(folder.as_path()));
     assert!(folder.join("match.jsonl").exists() && folder.join("games.pgn").exists());
-    let error = begin(false).err().unwrap();
+    let error = begin().run().unwrap_err();
     assert!(error.to_string().contains("exists and is not empty"), "{error}");
-    assert!(begin(true).unwrap().run(|_| ()).unwrap().folder.is_some(), "forgot its folder");
-    let changes = Changes { games: Some(4), ..Changes::default() };
-    let resumed = Match::resume(&folder, changes, StopFlag::new()).unwrap();
-    let error = Match::resume(&folder, changes, StopFlag::new()).err().unwrap();
+    assert!(begin().overwrite(true).build().unwrap().run().unwrap().folder().is_some(), "forgot its folder");
+    let resumed = Match::resume(&folder).unwrap();
+    let error = Match::resume(&folder).err().unwrap();
     assert!(matches!(error, Error::Busy { .. }) && error.exit_code() == 1, "{error}");
-    assert_eq!(resumed.run(|_| ()).unwrap().result.tally.games(), 4);
+    assert_eq!(resumed.games(4).run().unwrap().result().tally.games(), 4);
 }
 
 type Spoil = fn(&mut Evaluations);
@@ -159,6 +171,7 @@ impl Evaluator for Wrong<'_> {
     }
 }
 
+/// Proposes nothing.
 struct Empty;
 
 impl Optimizer for Empty {
@@ -212,16 +225,17 @@ fn invalid_evaluator_results_end_a_run_with_an_error() {
     for (spoil, expected) in spoils {
         let backend =
             Backend::custom("wrong", move |layout| Ok(Box::new(Wrong(CpuEvaluator::new(layout), spoil))));
-        let error = Tuner::builder(&data).k(1.24).l2(0.0).backend(&backend).run().unwrap_err().to_string();
+        let error = Tuner::new(&data, settings(0.0)).backend(&backend).run().unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
     }
     let spoil: Spoil = |answer| answer.gradients.fill(f64::NAN);
     let backend =
         Backend::custom("wrong", move |layout| Ok(Box::new(Wrong(CpuEvaluator::new(layout), spoil))));
-    let adam = OptimizerConfig::adam(AdamSettings::default());
-    let error = Tuner::builder(&data).k(1.24).l2(0.0).optimizer(adam).backend(&backend).run().unwrap_err();
+    let by = |optimizer| Tuner::new(&data, TunerSettings { optimizer, ..settings(0.0) });
+    let adam = OptimizerConfig::Adam(AdamRuns::default());
+    let error = by(OptimizerChoice::Given(adam)).backend(&backend).run().unwrap_err();
     assert!(matches!(error, Error::Numeric(_)), "{error}");
-    let empty = Tuner::builder(&data).k(1.24).l2(0.0).custom_optimizer("empty", |_| Ok(Box::new(Empty)));
-    let error = empty.run().unwrap_err().to_string();
+    let empty = OptimizerChoice::Custom("empty".to_string(), Box::new(|_| Ok(Box::new(Empty))));
+    let error = by(empty).run().unwrap_err().to_string();
     assert!(error.starts_with("the optimizer proposes 0 values for 1 members; 768 each"), "{error}");
 }

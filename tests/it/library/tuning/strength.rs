@@ -1,7 +1,17 @@
 //! Penalty weights chosen by held-out loss, on the sample.
 
-use crate::common::prelude::*;
-use gputexel::tuning::{Limits, StrengthChoice, StrengthRequest, choose_strength};
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use gputexel::Backend;
+use gputexel::dataset::{self, Dataset, Folds, Layout, Split};
+use gputexel::evaluator::cpu::CpuEvaluator;
+use gputexel::model::{Parameterization, Prior};
+use gputexel::objective::{LossKind, Objective};
+use gputexel::optimizer::AdamRuns;
+use gputexel::tuning::{
+    Limits, OptimizerConfig, RunConfig, StrengthChoice, StrengthRequest, Tuning, choose_strength, exact_loss,
+};
 
 const K: f64 = 1.24379;
 
@@ -115,7 +125,8 @@ fn random_results_keep_the_prior() {
         false => assert!(gain.before - gain.after < 2.0 * gain.error, "{gain:?}"),
     }
     assert!(choice.warnings.iter().any(|text| text.contains("does not know its games")));
-    let tuned = gputexel::Tuner::builder(&data).prior(Prior::Zero).k(1.0).backend(&cpu()).run().unwrap();
+    let settings = gputexel::TunerSettings { prior: Some(Prior::Zero), k: Some(1.0), ..Default::default() };
+    let tuned = gputexel::Tuner::new(&data, settings).backend(&cpu()).run().unwrap();
     let largest = tuned.parameters().iter().fold(0.0f64, |largest, value| largest.max(value.abs()));
     assert!(largest < 60.0, "noise was taken for {largest} centipawns");
 }
@@ -153,7 +164,7 @@ fn rejects_invalid_settings() {
     let split = Split::try_new(&data, 0.0, 1, 1).unwrap();
     let rough = RunConfig {
         loss: LossKind::Power(1.5),
-        optimizer: OptimizerConfig::adam(Default::default()),
+        optimizer: OptimizerConfig::Adam(AdamRuns::default()),
         ..RunConfig::new(&data, &Prior::default(), K).unwrap()
     };
     let request = StrengthRequest::default();

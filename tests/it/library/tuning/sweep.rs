@@ -4,23 +4,29 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::common::{random_board, random_dataset, weighted_dataset};
-use gputexel::Error;
 use gputexel::chess::PhaseSettings;
 use gputexel::dataset::{
     self, Dataset, DatasetWriter, Folds, Layout, Metadata, PositionLabels, SourceRecord, Split,
 };
 use gputexel::evaluator::cpu::CpuEvaluator;
 use gputexel::evaluator::{Evaluations, Evaluator, FallbackEvaluator, Population, Request};
-use gputexel::io::run_folder::RunFolder;
 use gputexel::model::{FeatureKind, FeatureRow, FeatureSet, Prior};
 use gputexel::objective::{self, LossKind, Objective};
-use gputexel::optimizer::{GaussNewtonSettings, Schedule};
-use gputexel::sweep::{Sweep, SweepFiles};
+use gputexel::optimizer::{AdamRuns, GaussNewtonSettings, Schedule};
+use gputexel::run_folder::RunFolder;
+use gputexel::sweep::{SweepFiles, SweepSettings};
 use gputexel::tuning::sweep::{
     Axis, Grid, MakeEvaluator, SweepConfig, SweepDriver, SweepEvent, SweepMethod, SweepOutcome, retrain,
 };
-use gputexel::tuning::{MinimumAt, scale_curve};
+use gputexel::tuning::{
+    Checkpoint, MinimumAt, OptimizerConfig, RunConfig, StopReason, Stopping, Tuning, exact_scores, fit_scale,
+    scale_curve,
+};
+use gputexel::{Backend, Error};
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
 
+/// Label of one position of [`Rows`].
 #[derive(Clone, Copy)]
 struct Label {
     result: f32,
@@ -29,6 +35,7 @@ struct Label {
     game: u32,
 }
 
+/// Boards with labels, from which datasets are written.
 struct Rows {
     boards: Vec<shakmaty::Board>,
     labels: Vec<Label>,
@@ -150,7 +157,8 @@ fn about(a: f64, b: f64, method: SweepMethod) -> bool {
 
 #[test]
 fn folds_keep_games_whole_with_similar_sizes() {
-    let data = Rows::random(3000, 11).whole(&scratch(), FeatureKind::Material);
+    let folder = tempfile::tempdir().unwrap();
+    let data = Rows::random(3000, 11).whole(&folder.path().join("d.bin"), FeatureKind::Material);
     let longest = 23;
     for seed in 0..5 {
         for count in [2, 3, 5, 10] {
@@ -177,7 +185,8 @@ fn folds_keep_games_whole_with_similar_sizes() {
 
 #[test]
 fn curves_of_k_are_exact_and_have_the_minimum_of_brent() {
-    let data = weighted_dataset(&scratch(), 4000, 3);
+    let folder = tempfile::tempdir().unwrap();
+    let data = weighted_dataset(&folder.path().join("d.bin"), 4000, 3);
     let theta = Prior::default().theta(&data.metadata().feature_set).unwrap();
     let layout = Layout::whole(&data).unwrap();
     let mut evaluator = CpuEvaluator::new(&layout);
@@ -241,7 +250,7 @@ fn compare_with_tune(rows: &Rows, kind: FeatureKind, config: &dyn Fn(&Dataset) -
             loss: setting.loss,
             optimizer: match config.method {
                 SweepMethod::Adam { schedule } => {
-                    OptimizerConfig::Adam { runs: vec![setting.adam], schedule, batches: 1 }
+                    OptimizerConfig::Adam(AdamRuns { runs: vec![setting.adam], schedule, batches: 1 })
                 }
                 SweepMethod::GaussNewton { .. } => OptimizerConfig::GaussNewton(GaussNewtonSettings {
                     l2: setting.adam.l2,
@@ -310,7 +319,8 @@ fn gauss_newton_runs_match_tune_on_the_training_folds() {
 #[test]
 #[ignore = "full"]
 fn portions_change_nothing() {
-    let data = Rows::random(900, 7).whole(&scratch(), FeatureKind::Material);
+    let folder = tempfile::tempdir().unwrap();
+    let data = Rows::random(900, 7).whole(&folder.path().join("d.bin"), FeatureKind::Material);
     for method in [ADAM, NEWTON] {
         let config = config(&data, &["l2=0,1e-3,1e-2", "loss=squared,cross-entropy"], method, 12);
         let whole = run(&config, &data);
@@ -332,7 +342,8 @@ fn portions_change_nothing() {
 
 #[test]
 fn lost_device_is_reported_once_per_seed() {
-    let data = Rows::random(600, 9).whole(&scratch(), FeatureKind::Material);
+    let folder = tempfile::tempdir().unwrap();
+    let data = Rows::random(600, 9).whole(&folder.path().join("d.bin"), FeatureKind::Material);
     let mut config = config(&data, &["l2=0,1e-3"], ADAM, 5);
     config.seeds = vec![1, 2];
     let whole = run(&config, &data);
@@ -444,7 +455,8 @@ fn sweeps_resume_after_any_step() {
 #[test]
 #[ignore = "full"]
 fn every_stored_state_resumes_to_the_same_outcome() {
-    let data = Rows::random(600, 8).whole(&scratch(), FeatureKind::Material);
+    let folder = tempfile::tempdir().unwrap();
+    let data = Rows::random(600, 8).whole(&folder.path().join("d.bin"), FeatureKind::Material);
     for method in [ADAM, NEWTON] {
         let mut config = config(&data, &["l2=0,1e-3"], method, 3);
         config.seeds = vec![1, 2];
@@ -470,7 +482,8 @@ fn every_stored_state_resumes_to_the_same_outcome() {
 
 #[test]
 fn retraining_uses_every_position() {
-    let data = random_dataset(&scratch(), FeatureKind::Material, 1200, 9);
+    let folder = tempfile::tempdir().unwrap();
+    let data = random_dataset(&folder.path().join("d.bin"), FeatureKind::Material, 1200, 9);
     let mut config = config(&data, &["l2=1e-5,1e-3"], NEWTON, 30);
     config.blend_k = None;
     let trained = retrain(&config, &data, 1, &cpu, &AtomicBool::new(false)).unwrap();
@@ -488,7 +501,8 @@ fn retraining_uses_every_position() {
 
 #[test]
 fn diverging_runs_rank_last_and_do_not_affect_others() {
-    let data = Rows::random(600, 10).whole(&scratch(), FeatureKind::Material);
+    let folder = tempfile::tempdir().unwrap();
+    let data = Rows::random(600, 10).whole(&folder.path().join("d.bin"), FeatureKind::Material);
     let alone = run(&config(&data, &["learning-rate=1"], ADAM, 20), &data);
     let beside = run(&config(&data, &["learning-rate=1,1e6"], ADAM, 20), &data);
     for run in beside.runs.iter().filter(|run| run.combination == 0) {
@@ -504,15 +518,24 @@ fn diverging_runs_rank_last_and_do_not_affect_others() {
 fn built_sweep_matches_its_settings_and_folder() {
     let folder = tempfile::tempdir().unwrap();
     let data = Rows::random(600, 11).whole(&folder.path().join("d.bin"), FeatureKind::Material);
-    let builder = || gputexel::sweep::Sweep::builder(&data).folds(3).seed(4).epochs(6);
-    let sweep = builder().axis("l2", "0,1e-3").axis("blend", "0,0.5").blend_k(0.8).k(0.9);
+    let settings = |axes: &[&str], k: Option<f64>, blend_k: Option<f64>| SweepSettings {
+        axes: axes.iter().map(|axis| axis.to_string()).collect(),
+        k,
+        blend_k,
+        folds: 3,
+        seed: 4,
+        epochs: Some(6),
+        ..SweepSettings::default()
+    };
+    let sweep = settings(&["l2=0,1e-3", "blend=0,0.5"], Some(0.9), Some(0.8));
     let expected = SweepConfig {
         sections: None,
         checksum: data.checksum().to_string(),
         ..config(&data, &["l2=0,1e-3", "blend=0,0.5"], SweepMethod::default(), 6)
     };
-    assert_eq!(sweep.config().unwrap(), expected);
-    let results = sweep.run().unwrap();
+    assert_eq!(sweep.config(&data).unwrap(), expected);
+    let backend = Backend::custom("cpu", |layout| Ok(Box::new(CpuEvaluator::new(layout))));
+    let results = sweep.run(&data, &backend, &AtomicBool::new(false)).unwrap();
     assert_eq!(results.outcome.runs, run(&expected, &data).runs);
     assert!(results.best().is_some() && results.unfinished().is_none());
     // The data in memory and those read from the folder give the same report.
@@ -527,12 +550,12 @@ fn built_sweep_matches_its_settings_and_folder() {
     assert_eq!(best.file.provenance.loss, Some(best.loss));
     // Settings that contradict each other, or the data.
     for (bad, why) in [
-        (builder().axis("k", "0.8,1").k(0.9), "both fixed and varied"),
-        (builder().axis("seed", "1,2").axis("seed", "3"), "grid seed: given twice"),
-        (builder().axis("l2", "0").blend_k(0.8), "no target is blended"),
-        (builder().axis("l2", "0").folds(1), "folds"),
+        (settings(&["k=0.8,1"], Some(0.9), None), "both fixed and varied"),
+        (settings(&["seed=1,2", "seed=3"], None, None), "grid seed: given twice"),
+        (settings(&["l2=0"], None, Some(0.8)), "no target is blended"),
+        (SweepSettings { folds: 1, ..settings(&["l2=0"], None, None) }, "folds"),
     ] {
-        let error = bad.config().unwrap_err();
+        let error = bad.config(&data).unwrap_err();
         assert!(error.exit_code() == 2 && error.to_string().contains(why), "{error}");
     }
 }
@@ -544,14 +567,15 @@ fn files_of_a_sweep_are_checked_recorded_and_written_once() {
     let data = || dataset::read(&path).unwrap();
     let config = {
         let data = Rows::random(600, 11).whole(&path, FeatureKind::Material);
-        Sweep::builder(&data)
-            .datasets(&[&path])
-            .axis("l2", "0,1e-3")
-            .folds(3)
-            .k(0.9)
-            .epochs(4)
-            .config()
-            .unwrap()
+        let settings = SweepSettings {
+            datasets: vec![path.clone()],
+            axes: vec!["l2=0,1e-3".to_string()],
+            folds: 3,
+            k: Some(0.9),
+            epochs: Some(4),
+            ..SweepSettings::default()
+        };
+        settings.config(&data).unwrap()
     };
     let out = |name: &str| Some(folder.path().join(name));
     let files = SweepFiles {

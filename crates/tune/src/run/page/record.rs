@@ -1,7 +1,7 @@
 //! Describes configuration, inputs and warnings of a run.
 
 use crate::run::are_few;
-use crate::{OptimizerConfig, ProgramDiagnostics, RunConfig, RunRecord};
+use crate::{ProgramDiagnostics, RunConfig, RunRecord};
 use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::ScaleForms;
 use gputexel_model::{ParameterFile, program};
@@ -81,17 +81,7 @@ pub fn configuration(record: &RunRecord, file: Option<&ParameterFile>) -> Vec<(S
     let optimizer = match file.map(|file| file.provenance.optimizer.as_str()).filter(|text| !text.is_empty())
     {
         Some(text) => text.to_string(),
-        None => match &config.optimizer {
-            OptimizerConfig::GaussNewton(_) => "gauss-newton".to_string(),
-            OptimizerConfig::Hybrid(_) => "gauss-newton, then L-BFGS".to_string(),
-            OptimizerConfig::GaussNewtonCg(_) => "gauss-newton by conjugate gradients".to_string(),
-            OptimizerConfig::Adam { runs, .. } => format!("adam, {} runs", runs.len()),
-            OptimizerConfig::Local(_) => "local".to_string(),
-            OptimizerConfig::Custom { name, .. } => name.clone(),
-            OptimizerConfig::ParticleSwarm { settings, .. } => {
-                format!("{} swarms of {} particles", settings.swarms, settings.particles)
-            }
-        },
+        None => config.optimizer.summary(),
     };
     let mut rows = vec![
         ("program", record.program.clone()),

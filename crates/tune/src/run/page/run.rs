@@ -43,7 +43,7 @@ pub fn run_report(folder: &RunFolder, known: &InHand<'_>) -> Result<RunReport> {
     };
     let file = file.as_deref();
     let finished = checkpoint.and_then(|c| c.progress.finished).filter(|_| file.is_some());
-    let swarm = matches!(config.optimizer, OptimizerConfig::ParticleSwarm { .. });
+    let swarm = config.optimizer.swarms().is_some();
     let step_name = if swarm { "iteration" } else { "epoch" };
     let steps = steps(folder, known.positions.is_none())?;
     let theta = match file {
@@ -123,8 +123,8 @@ pub fn run_report(folder: &RunFolder, known: &InHand<'_>) -> Result<RunReport> {
         ..RunReport::default()
     };
     let best_member = checkpoint.map_or(0, |checkpoint| checkpoint.progress.best_member);
-    if let OptimizerConfig::Adam { runs, .. } = &config.optimizer
-        && best_member >= runs.len()
+    if let OptimizerConfig::Adam(adam) = &config.optimizer
+        && best_member >= adam.runs.len()
     {
         let reason = format!("has no run {} of Adam, which checkpoint.safetensors has", best_member + 1);
         return Err(gputexel_io::Error::input(folder.file("run.json"), reason));

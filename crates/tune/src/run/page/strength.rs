@@ -1,8 +1,7 @@
 //! Describes the regularization toward the prior.
 
 use crate::{
-    Ablation, HeldOutGain, LeftOut, OptimizerConfig, RunConfig, RunRecord, ScaleMode, ScaleRecord,
-    StartsRecord, Strength,
+    Ablation, HeldOutGain, LeftOut, RunConfig, RunRecord, ScaleMode, ScaleRecord, StartsRecord, Strength,
 };
 use gputexel_io::run_folder::{ABLATION, RunFolder};
 use gputexel_io::{Error, Result, SETTINGS_BYTES};
@@ -174,10 +173,7 @@ fn meaning(kind: PenaltyKind) -> &'static str {
 
 /// Describes the regularization of a run without penalties, as a sentence.
 fn without_penalties(config: &RunConfig) -> String {
-    let mut weights: Vec<f64> = match &config.optimizer {
-        OptimizerConfig::Adam { runs, .. } => runs.iter().map(|run| run.l2).collect(),
-        optimizer => vec![optimizer.l2(0)],
-    };
+    let mut weights = config.optimizer.weights();
     weights.sort_by(f64::total_cmp);
     weights.dedup();
     let texts: Vec<String> = weights.iter().map(|weight| format!("{weight:e}")).collect();
@@ -224,7 +220,7 @@ fn scale_note(scale: &ScaleRecord, k: f64) -> String {
 /// Describes the consequence of the scale of the scores for an engine.
 fn ratio_note(record: &RunRecord, ratio: f64) -> String {
     let joint = record.scale.is_some_and(|scale| scale.mode == ScaleMode::Joint || scale.joint_failed);
-    let swarm = matches!(record.config.optimizer, OptimizerConfig::ParticleSwarm { .. });
+    let swarm = record.config.optimizer.swarms().is_some();
     let advice = match ((ratio - 1.0).abs() <= SAME_SCALE, joint || swarm) {
         (true, _) => "search margins in centipawns can stay as they are.",
         (false, true) => "multiply search margins in centipawns by that.",

@@ -1,32 +1,32 @@
-//! Starts a run from settings and positions.
+//! The beginning of a run: from settings and positions to a session.
 
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use crate::{
-    ModelSize, OptimizerConfig, RunConfig, RunRecord, exact_scores, fit_scale, space_of, term_activity,
+    ModelSize, RunConfig, RunRecord, UncertaintyRequest, exact_scores, fit_scale, space_of, term_activity,
 };
 use gputexel_dataset::objective::LossKind;
 use gputexel_dataset::{self as dataset, Dataset, Split};
 use gputexel_eval::Backend;
 use gputexel_ingest::extraction::ExtractSettings;
 use gputexel_io::run_folder::{DATASET, Kind};
-use gputexel_io::{Error, Result, RunFolder, absolute};
+use gputexel_io::{Error, Result, RunFolder, StopFlag, absolute};
 use gputexel_model::{Parameterization, Prior, supported_penalties};
 
-use super::Tuner;
 use crate::run::blend::{self, Undecided};
-use crate::run::event::RunEvent;
+use crate::run::event::{RunEvent, RunObserver};
 use crate::run::inputs::{default_extraction, extract_to, temporary_folder};
 use crate::run::memory::check_swarms;
-use crate::run::requiesce::{First, Means};
+use crate::run::requiesce::{First, Means, Rounds};
 use crate::run::session::Session;
+use crate::run::settings::{OptimizerChoice, RunOutput, TunerSettings};
 use crate::run::strength::{Decided, Decision, PriorStrength};
 use crate::run::tuned::Tuned;
 use crate::run::uncertainty;
 
 /// Available positions, and the files that contain them.
-pub(super) enum Positions<'a> {
+pub(crate) enum Positions<'a> {
     Given(&'a Dataset, Vec<PathBuf>),
     Read(Box<Dataset>, Vec<PathBuf>),
 }
@@ -67,35 +67,43 @@ struct Prepared {
     fitted_loss: Option<f64>,
 }
 
-impl Tuner<'_> {
+/// A run with valid settings, about to begin.
+pub(crate) struct Beginning<'r, 'o> {
+    pub settings: TunerSettings<'o>,
+    pub uncertainty: UncertaintyRequest,
+    pub checkpoint_every: Duration,
+    pub backend: &'r Backend,
+    pub stop: &'r StopFlag,
+    pub observe: &'r mut RunObserver<'o>,
+}
+
+impl Beginning<'_, '_> {
     /// Starts with available positions, or with the extraction of `inputs`.
-    pub(super) fn start(
-        mut self,
-        mut positions: Option<Positions<'_>>,
-        inputs: &[PathBuf],
-        backend: &Backend,
-    ) -> Result<Tuned> {
-        let reading = self.extraction.clone().unwrap_or_else(default_extraction);
+    pub fn run(mut self, mut positions: Option<Positions<'_>>, inputs: &[PathBuf]) -> Result<Tuned> {
+        let settings = &self.settings;
+        let reading = settings.extraction.clone().unwrap_or_else(default_extraction);
         let extracted = reading.feature_set.clone();
         let set = positions.as_ref().map_or(&extracted, |positions| &positions.data().metadata().feature_set);
-        let prior = self.prior.clone().unwrap_or_else(|| Prior::default_for(set));
+        let prior = settings.prior.clone().unwrap_or_else(|| Prior::default_for(set));
         let theta = prior.theta(set)?;
         // An error in the weights is reported before anything is extracted.
-        self.strength.as_ref().map_or(Ok(Vec::new()), |strength| strength.given(set))?;
-        let is_swarm = matches!(self.method(ModelSize::UNKNOWN)?, OptimizerConfig::ParticleSwarm { .. });
+        settings.prior_strength.as_ref().map_or(Ok(Vec::new()), |strength| strength.given(set))?;
+        let is_swarm = settings.method(ModelSize::UNKNOWN)?.swarms().is_some();
         let default = if is_swarm { "madchess" } else { "identity" };
-        let basis = self.basis.resolve(default, is_swarm, set, &theta)?;
+        let basis = settings.basis.resolve(default, is_swarm, set, &theta)?;
         // Existing files are checked before anything is written.
         let prepared = match &mut positions {
             Some(positions) => Some(self.prepare(positions, &prior, theta.clone(), basis.clone())?),
             None => None,
         };
-        let folder = match &self.folder {
-            Some(path) => Some(RunFolder::create(path.as_deref(), Kind::Run, self.overwrite)?),
-            None => None,
+        let create = |path| RunFolder::create(path, Kind::Run, settings.overwrite).map(Some);
+        let folder = match &settings.output {
+            RunOutput::Memory => None,
+            RunOutput::Dated => create(None)?,
+            RunOutput::Folder(path) => create(Some(path.as_path()))?,
         };
         if let Some(warning) = folder.as_ref().and_then(RunFolder::warning) {
-            (self.observer)(RunEvent::Alert(&warning))?;
+            (self.observe)(RunEvent::Alert(&warning))?;
         }
         let result = (|| {
             let (positions, prepared) = match (positions, prepared) {
@@ -106,7 +114,7 @@ impl Tuner<'_> {
                     (positions, prepared)
                 }
             };
-            self.execute(positions, prepared, folder.as_ref(), backend)
+            self.execute(positions, prepared, folder.as_ref())
         })();
         if let (Err(_), Some(folder)) = (&result, &folder) {
             folder.discard();
@@ -123,23 +131,24 @@ impl Tuner<'_> {
         let Some(folder) = folder else {
             let temporary = temporary_folder()?;
             let path = temporary.path().join(DATASET);
-            let report = extract_to(inputs, settings, &path, &self.stop, &mut *self.observer)?;
-            (self.observer)(RunEvent::Extracted { report: &report, output: &path })?;
-            return Ok(Positions::Read(Box::new(self.divided(dataset::read(&path)?)?), Vec::new()));
+            let report = extract_to(inputs, settings, &path, self.stop, self.observe)?;
+            (self.observe)(RunEvent::Extracted { report: &report, output: &path })?;
+            return Ok(Positions::Read(
+                Box::new(dataset::read(&path)?.with_sections(self.settings.sections)?),
+                Vec::new(),
+            ));
         };
         let path = folder.file(DATASET);
-        if self.overwrite {
+        if self.settings.overwrite {
             folder.remove(DATASET)?;
         }
         folder.making(&[DATASET])?;
-        let report = extract_to(inputs, settings, &path, &self.stop, &mut *self.observer)?;
-        (self.observer)(RunEvent::Extracted { report: &report, output: &path })?;
-        Ok(Positions::Read(Box::new(self.divided(dataset::read(&path)?)?), vec![path]))
-    }
-
-    /// Returns a dataset that was read, with the requested number of sections.
-    pub(super) fn divided(&self, data: Dataset) -> Result<Dataset> {
-        data.with_sections(self.sections)
+        let report = extract_to(inputs, settings, &path, self.stop, self.observe)?;
+        (self.observe)(RunEvent::Extracted { report: &report, output: &path })?;
+        Ok(Positions::Read(
+            Box::new(dataset::read(&path)?.with_sections(self.settings.sections)?),
+            vec![path],
+        ))
     }
 
     fn prepare(
@@ -149,7 +158,7 @@ impl Tuner<'_> {
         theta: Vec<f64>,
         basis: Option<Parameterization>,
     ) -> Result<Prepared> {
-        let data = positions.data();
+        let (data, settings) = (positions.data(), &self.settings);
         if data.is_empty() {
             return Err(match positions.paths().first() {
                 Some(path) => Error::input(path, "contains no positions"),
@@ -157,21 +166,23 @@ impl Tuner<'_> {
             });
         }
         let model = ModelSize { parameters: theta.len(), linear: data.program().is_none() };
-        let optimizer = self.method(model)?;
-        if let OptimizerConfig::ParticleSwarm { settings, .. } = &optimizer {
+        let optimizer = settings.method(model)?;
+        if let Some(swarms) = optimizer.swarms() {
             let dimension = basis.as_ref().map_or(theta.len(), Parameterization::dimension);
-            check_swarms(settings, dimension)?;
+            check_swarms(&swarms.settings, dimension)?;
         }
-        let split = Split::try_new(data, self.holdout, optimizer.batches(), self.seed)?;
-        let blend = match self.blend.share {
-            Some(_) => self.blend.prepare(positions.own(), &split, self.loss)?,
+        let split = Split::try_new(data, settings.holdout, optimizer.batches(), settings.seed)?;
+        let blend = match settings.blend.share {
+            Some(_) => settings.blend.prepare(positions.own(), &split, settings.loss)?,
             None => None,
         };
         let data = positions.data();
-        let strength =
-            self.strength.clone().unwrap_or_else(|| PriorStrength::default_for(&optimizer, self.l2));
+        let strength = settings
+            .prior_strength
+            .clone()
+            .unwrap_or_else(|| PriorStrength::default_for(&optimizer, settings.l2));
         let set = &data.metadata().feature_set;
-        let (k, fitted_loss) = scale(data, &split, &theta, self.loss, self.k)?;
+        let (k, fitted_loss) = scale(data, &split, &theta, settings.loss, settings.k)?;
         let config = RunConfig {
             datasets: positions.paths().iter().map(|path| absolute(path).display().to_string()).collect(),
             checksum: data.checksum().to_string(),
@@ -186,11 +197,11 @@ impl Tuner<'_> {
             },
             k,
             blend: blend.as_ref().map(|prepared| prepared.blend),
-            loss: self.loss,
-            holdout: self.holdout,
-            seed: self.seed,
-            round: self.round,
-            stopping: self.limits.for_method(&optimizer),
+            loss: settings.loss,
+            holdout: settings.holdout,
+            seed: settings.seed,
+            round: settings.round,
+            stopping: settings.limits.for_method(&optimizer),
             optimizer,
         };
         config.validate()?;
@@ -198,67 +209,75 @@ impl Tuner<'_> {
     }
 
     fn execute(
-        &mut self,
+        self,
         mut positions: Positions<'_>,
         prepared: Prepared,
         folder: Option<&RunFolder>,
-        backend: &Backend,
     ) -> Result<Tuned> {
+        let Self { settings, uncertainty, checkpoint_every, backend, stop, observe } = self;
         let Prepared { split, mut config, mut blend, strength, mut fitted_loss } = prepared;
         // Requests that would fail later are rejected before anything is chosen.
-        uncertainty::check(self.uncertainty, &config, positions.data(), &split, &mut *self.observer)?;
+        uncertainty::check(uncertainty, &config, positions.data(), &split, observe)?;
         if let Some(blend) = &mut blend {
-            let (fits_k, data) = (self.k.is_none(), positions.own());
-            let (stop, observe) = (&self.stop, &mut *self.observer);
+            let (fits_k, data) = (settings.k.is_none(), positions.own());
+            let observe = &mut *observe;
             let undecided = Undecided { data, split: &split, backend, stop, fits_k, observe };
             fitted_loss = undecided.decide(blend, &mut config)?.or(fitted_loss);
         }
         let data = positions.data();
         let activity = term_activity(data, &config.prior_theta);
-        let decision = Decision {
-            data,
-            split: &split,
-            backend,
-            activity: &activity,
-            stop: &self.stop,
-            observe: &mut *self.observer,
-        };
-        let mode = if self.k.is_none() { Some(self.scale_mode) } else { None };
+        let decision =
+            Decision { data, split: &split, backend, activity: &activity, stop, observe: &mut *observe };
+        let mode = if settings.k.is_none() { Some(settings.scale) } else { None };
         let fitted_k = config.k;
-        let Decided { starts, strength, scale } =
-            decision.decide(&mut config, self.starts, &strength, self.strength.is_some(), mode)?;
+        let Decided { starts, strength, scale } = decision.decide(
+            &mut config,
+            settings.starts,
+            &strength,
+            settings.prior_strength.is_some(),
+            mode,
+        )?;
         fitted_loss = fitted_loss.filter(|_| config.k == fitted_k);
-        let custom = match self.custom.take() {
-            Some((_, make)) => Some(make(&space_of(&config.parameterization()))?),
-            None => None,
+        let custom = match settings.optimizer {
+            OptimizerChoice::Custom(_, make) => Some(make(&space_of(&config.parameterization()))?),
+            _ => None,
         };
         let mut record = RunRecord {
-            uncertainty: self.uncertainty,
-            ablate: self.ablate,
+            uncertainty,
+            ablate: settings.ablate,
             starts,
             strength,
             scale,
             blend: blend.map(|blend| blend.record),
-            ..RunRecord::new(&self.command_line, config)
+            ..RunRecord::new(&settings.command_line, config)
         };
         let activity = Some(activity);
-        let observe = &mut *self.observer;
-        let (cancel, checkpoint_every): (&AtomicBool, _) = (&self.stop, self.checkpoint_every);
-        if let (Some(settings), Some(folder)) = (self.rounds.take(), folder) {
+        let overwrite = settings.overwrite;
+        if let (Some(settings), Some(folder)) = (settings.rounds, folder) {
             let Some(path) = positions.paths().first() else {
                 return Err(Error::Usage("rounds need the file of a dataset".to_string()));
             };
-            let rounds = settings.prepare(path, data, folder, cancel)?;
+            let rounds = Rounds::prepare(settings, path, data, folder, stop)?;
             record.requiesce = Some(rounds.record());
             folder.write_record(Kind::Run, &record)?;
-            let overwrite = self.overwrite;
-            let means = Means { folder, backend, cancel, overwrite, checkpoint_every, observe };
+            let means = Means { folder, backend, cancel: stop, overwrite, checkpoint_every, observe };
             return rounds.run(means, First { record, data, split: &split, activity, fitted_loss });
         }
         folder.map_or(Ok(()), |folder| folder.write_record(Kind::Run, &record))?;
         let (record, split) = (&record, &split);
-        Session { folder, record, data, split, backend, cancel, activity, checkpoint_every, custom, observe }
-            .carry_out(None, false, fitted_loss)
+        Session {
+            folder,
+            record,
+            data,
+            split,
+            backend,
+            cancel: stop,
+            activity,
+            checkpoint_every,
+            custom,
+            observe,
+        }
+        .carry_out(None, false, fitted_loss)
     }
 }
 

@@ -1,0 +1,53 @@
+//! Answers of evaluators to the questions of optimizers.
+
+/// The results for a population, in member order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Evaluations {
+    /// Mean weighted loss over the parts of the request.
+    pub losses: Vec<f64>,
+    /// Mean weighted loss of each part of the request by itself, regardless of its part weight: by member and part,
+    /// member-major. Used to judge a fold that was left out.
+    pub part_losses: Vec<f64>,
+    /// Gradient per centipawn, as many values per member as it has parameters; empty unless requested.
+    pub gradients: Vec<f64>,
+    /// Gauss–Newton matrices Σ w h x xᵀ / Σ w per centipawn squared, symmetric, row-major, one per member; empty unless
+    /// requested.
+    pub curvatures: Vec<f64>,
+    /// Positions evaluated per member.
+    pub positions: usize,
+}
+
+impl Evaluations {
+    /// Appends the results of further members for the same request.
+    pub fn append(&mut self, mut more: Self) {
+        self.losses.append(&mut more.losses);
+        self.part_losses.append(&mut more.part_losses);
+        self.gradients.append(&mut more.gradients);
+        self.curvatures.append(&mut more.curvatures);
+        self.positions = more.positions;
+    }
+}
+
+/// The result of one step of Adam that a device took on its own.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AdamStep {
+    /// Losses before the step, without regularization.
+    pub losses: Vec<f64>,
+    /// Largest gradient components, including regularization.
+    pub gradient_norms: Vec<f64>,
+    /// Parameters after the step.
+    pub parameters: Vec<f64>,
+    /// First moments after the step.
+    pub first_moment: Vec<f64>,
+    /// Second moments after the step.
+    pub second_moment: Vec<f64>,
+    /// Positions evaluated per member.
+    pub positions: usize,
+}
+
+impl AdamStep {
+    /// Returns the evaluation of the parameters before the step.
+    pub fn evaluations(&self) -> Evaluations {
+        Evaluations { losses: self.losses.clone(), positions: self.positions, ..Evaluations::default() }
+    }
+}

@@ -1,0 +1,197 @@
+//! Settings of a new run.
+
+use std::path::PathBuf;
+
+use crate::{GAUSS_NEWTON_LIMIT, Limits, MOST_STARTS, ModelSize, OptimizerConfig, Rounding, ScaleMode};
+use gputexel_dataset::Split;
+use gputexel_dataset::objective::LossKind;
+use gputexel_ingest::extraction::ExtractSettings;
+use gputexel_io::{Error, Result};
+use gputexel_model::Prior;
+use gputexel_optim::{CustomMethod, Optimizer, Space};
+
+use crate::run::basis::BasisSettings;
+use crate::run::blend::BlendSettings;
+use crate::run::remaking::RoundSettings;
+use crate::run::strength::PriorStrength;
+
+/// Default weight λ if there are too many parameters to choose one.
+const L2_OF_MANY: f64 = 1e-6;
+
+/// Settings of a new run: everything that determines what it computes, and where it is stored.
+pub struct TunerSettings<'a> {
+    /// How files that are not datasets are read, and the features to extract. `None`: detected, with
+    /// [`default_features`](crate::run::default_features).
+    pub extraction: Option<ExtractSettings>,
+    /// The starting point, and target of the regularization. `None`: that of the features.
+    pub prior: Option<Prior>,
+    /// The parameters to tune.
+    pub basis: BasisSettings,
+    /// The scale constant K, base-10 form. `None`: fitted, see [`scale`](Self::scale).
+    pub k: Option<f64>,
+    /// How K is fitted, if it is not given.
+    pub scale: ScaleMode,
+    /// The regularization toward each other and the prior. `None`: penalties whose weights are chosen by held-out loss,
+    /// unless there is an [`l2`](Self::l2).
+    pub prior_strength: Option<PriorStrength>,
+    /// The loss function.
+    pub loss: LossKind,
+    /// Search scores in the targets.
+    pub blend: BlendSettings,
+    /// The regularization weight λ: a parameter one pawn (100 centipawns) from the prior costs λ. Then there is no other
+    /// regularization, unless [`prior_strength`](Self::prior_strength) gives weights. `None`: as set for the optimizer.
+    pub l2: Option<f64>,
+    /// The share of the games to hold out, 0 to 0.9, for the evaluation of the parameters.
+    pub holdout: f64,
+    /// The seed of all random numbers; 1 by default.
+    pub seed: u64,
+    /// The method.
+    pub optimizer: OptimizerChoice<'a>,
+    /// The rounding of the result to whole numbers.
+    pub round: Rounding,
+    /// When to stop.
+    pub limits: Limits,
+    /// The number of points, including the prior, from the best of which a nonlinear evaluation starts after a short fit
+    /// from each, see [`choose_start`](crate::choose_start). `None`: only the prior, or
+    /// [`DEFAULT_STARTS`](crate::DEFAULT_STARTS) if a term is inactive there in nearly all positions.
+    pub starts: Option<usize>,
+    /// True to estimate the worth of each group of features on held-out positions.
+    pub ablate: bool,
+    /// Rounds in which positions are resolved again and tuned again. They need a dataset that names its sources, and a
+    /// folder.
+    pub rounds: Option<RoundSettings>,
+    /// The number of [sections](gputexel_dataset::Layout::sections) of files; a dataset in memory has [its
+    /// own](gputexel_dataset::Dataset::with_sections).
+    pub sections: Option<usize>,
+    /// The files with the positions of a dataset in memory, which make a run in a folder resumable. They are not read
+    /// before.
+    pub datasets: Vec<PathBuf>,
+    /// Where the run is stored.
+    pub output: RunOutput,
+    /// True to allow overwriting an earlier run in the folder.
+    pub overwrite: bool,
+    /// The command line to record.
+    pub command_line: String,
+}
+
+impl Default for TunerSettings<'_> {
+    fn default() -> Self {
+        Self {
+            extraction: None,
+            prior: None,
+            basis: BasisSettings::default(),
+            k: None,
+            scale: ScaleMode::Auto,
+            prior_strength: None,
+            loss: LossKind::default(),
+            blend: BlendSettings::default(),
+            l2: None,
+            holdout: 0.0,
+            seed: 1,
+            optimizer: OptimizerChoice::Default,
+            round: Rounding::None,
+            limits: Limits::default(),
+            starts: None,
+            ablate: false,
+            rounds: None,
+            sections: None,
+            datasets: Vec::new(),
+            output: RunOutput::Memory,
+            overwrite: false,
+            command_line: String::new(),
+        }
+    }
+}
+
+/// The place where a run is stored. From a folder it can be [resumed](crate::run::Tuner::resume) if it was started [from
+/// files](crate::run::Tuner::from_files) or names its [`datasets`](TunerSettings::datasets).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum RunOutput {
+    /// Nowhere: everything stays in memory.
+    #[default]
+    Memory,
+    /// A new folder under `runs`, named after the current time.
+    Dated,
+    /// This folder.
+    Folder(PathBuf),
+}
+
+/// Chooses a method and its settings by the size of the model.
+pub type ChooseOptimizer<'a> = Box<dyn Fn(ModelSize) -> Result<OptimizerConfig> + 'a>;
+/// Creates an optimizer for the space of the tuned parameters.
+pub type MakeOptimizer<'a> = Box<dyn FnOnce(&Space) -> Result<Box<dyn Optimizer>> + 'a>;
+
+/// The method of a run.
+#[derive(Default)]
+pub enum OptimizerChoice<'a> {
+    /// [`OptimizerConfig::default_for`] the loss and the model.
+    #[default]
+    Default,
+    /// This one.
+    Given(OptimizerConfig),
+    /// One that depends on the size of the model. First called with [`ModelSize::UNKNOWN`], so that invalid settings are
+    /// rejected before anything is read.
+    BySize(ChooseOptimizer<'a>),
+    /// An optimizer supplied by the caller, by its name. Such a run has no folder, because it could not be resumed from
+    /// there.
+    Custom(String, MakeOptimizer<'a>),
+}
+
+impl TunerSettings<'_> {
+    /// Rejects invalid settings before anything is read.
+    pub(crate) fn validate(&self) -> Result<()> {
+        Split::check_share(self.holdout)?;
+        self.blend.validate()?;
+        self.rounds.as_ref().map_or(Ok(()), RoundSettings::validate)?;
+        if let Some(count) = self.starts.filter(|count| !(1..=MOST_STARTS).contains(count)) {
+            let reason = format!("must be at least 1 and at most {MOST_STARTS}");
+            return Err(Error::Setting { setting: "starts", value: Some(count.to_string()), reason });
+        }
+        let in_memory = self.output == RunOutput::Memory;
+        if self.rounds.is_some() && in_memory {
+            return Err(Error::Usage("rounds need a folder to write to".to_string()));
+        }
+        if let OptimizerChoice::Custom(name, _) = &self.optimizer {
+            return match in_memory {
+                false => Err(Error::Usage(format!(
+                    "optimizer '{name}': only the program that supplied it could resume the run, so it cannot have a folder"
+                ))),
+                true => Ok(()),
+            };
+        }
+        let optimizer = self.method(ModelSize::UNKNOWN)?;
+        if matches!(self.prior_strength, Some(PriorStrength::Auto { .. })) && optimizer.regularizes() {
+            let reason = "is either given or chosen with the strength of the prior".to_string();
+            return Err(Error::Setting { setting: "l2", value: None, reason });
+        }
+        self.limits.for_method(&optimizer).validate()?;
+        if optimizer.swarms().is_none() {
+            optimizer.build(&Space::unbounded(&[0.0, 0.0]), 1)?;
+        }
+        match optimizer.batches() {
+            0 => Err(Error::Usage("there must be at least 1 mini-batch".to_string())),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the method for a model.
+    pub(crate) fn method(&self, model: ModelSize) -> Result<OptimizerConfig> {
+        let (optimizer, custom) = match &self.optimizer {
+            OptimizerChoice::Default => (OptimizerConfig::default_for(self.loss.is_smooth(), model), false),
+            OptimizerChoice::Given(optimizer) => (optimizer.clone(), false),
+            OptimizerChoice::BySize(choose) => (choose(model)?, false),
+            OptimizerChoice::Custom(name, _) => {
+                (OptimizerConfig::Custom(CustomMethod { name: name.clone(), l2: 0.0 }), true)
+            }
+        };
+        // Weights cannot be chosen for so many parameters, and most of them occur in few positions.
+        let unheld = model.parameters > GAUSS_NEWTON_LIMIT
+            && self.prior_strength.is_none()
+            && !optimizer.regularizes();
+        Ok(match self.l2 {
+            Some(l2) => optimizer.with_l2(l2),
+            None if unheld && model.linear && !custom => optimizer.with_l2(L2_OF_MANY),
+            None => optimizer,
+        })
+    }
+}
