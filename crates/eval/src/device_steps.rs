@@ -3,7 +3,7 @@
 use gputexel_dataset::Layout;
 use gputexel_io::{Error, Result};
 
-use super::{AdamStep, Population, Request};
+use super::{Population, Request};
 
 /// The state of a population under Adam, and the steps to take.
 ///

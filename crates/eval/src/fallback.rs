@@ -84,7 +84,7 @@ impl Drop for FallbackEvaluator<'_> {
 impl Evaluator for FallbackEvaluator<'_> {
     fn evaluate(&mut self, population: &Population, request: &Request) -> Result<Evaluations> {
         let mut answer = self.with_fallback(|evaluator| evaluator.evaluate(population, request))?;
-        answer.check(population, request)?;
+        request.check(population, &mut answer)?;
         Ok(answer)
     }
 

@@ -4,14 +4,6 @@ use crate::common::prelude::*;
 use gputexel::engine::Limits;
 use gputexel::matches::play_game;
 
-use gputexel::StopFlag;
-use gputexel::engine::{Limits, Score};
-use gputexel::matches::openings::Opening;
-use gputexel::matches::{Adjudication, Choice, Failure, GameSoFar, Player, Rules, TimeControl, play_game};
-use gputexel::matches::{GameRecord, Unplayed};
-use shakmaty::san::SanPlus;
-use shakmaty::{CastlingMode, Chess, Position};
-
 /// Action at a ply of a script.
 #[derive(Clone, Debug)]
 pub enum Step {

@@ -1,13 +1,7 @@
 //! Clocks of external engines.
 
-use std::time::Duration;
-
-use gputexel::StopFlag;
-use gputexel::matches::client::{EngineCommand, UciPlayer};
-use gputexel::matches::openings::Opening;
-use gputexel::matches::{Adjudication, End, GameRecord, Rules, play_game};
-use shakmaty::Chess;
-use tempfile::TempDir;
+use crate::common::prelude::*;
+use gputexel::matches::play_game;
 
 /// An engine that is slow to receive positions, and fast to choose moves.
 const SLOW: &str = "while IFS= read -r line; do echo \"$line\" >> \"$1/told\"; case \"$line\" in\n\

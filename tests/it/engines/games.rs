@@ -1,15 +1,9 @@
 //! Single games: every kind of ending, forced by scripted players.
 
-use std::time::Duration;
-
 use crate::common::players::{Scripted, Step, game, opening, rules, scored, script, start, try_game};
-use gputexel::StopFlag;
-use gputexel::engine::Score;
-use gputexel::matches::{
-    Adjudication, DrawRule, End, Failure, GameRecord, Rules, TimeControl, Unplayed, WinRule, play_game,
-    play_games,
-};
-use shakmaty::{Chess, Color, Move, Position, Role, Square};
+use crate::common::prelude::*;
+use gputexel::matches::{DrawRule, play_game, play_games};
+use shakmaty::Move;
 
 const STANDARD: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 

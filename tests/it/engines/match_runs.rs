@@ -1,29 +1,17 @@
 //! Whole matches: the order in which pairs count, early ends, journals, games as PGN, and books.
 
-use std::collections::BTreeMap;
-use std::io::Write;
-use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
-
 use crate::common::players::{Scripted, Step, Whim, game, opening, rules, start};
-use gputexel::chess::pgn::read_pgn;
-use gputexel::chess::selection::Selection;
-use gputexel::engine::Score;
+use crate::common::prelude::*;
 use gputexel::io::RunLog;
 use gputexel::io::folder_lock::FolderLock;
 use gputexel::matches::journal::{GamesFile, LOG, Opened, open};
 use gputexel::matches::openings::{Book, Openings, Order};
 use gputexel::matches::scheduler::Place;
-use gputexel::matches::statistics::SprtState;
 use gputexel::matches::{
-    Adjudication, End, Failure, GameTags, MatchEvent, MatchResult, MatchSettings, PairSummary, Player, Rules,
-    Stop, Tally, WinRule, run_match, to_pgn,
+    GameTags, MatchEvent, MatchResult, MatchSettings, PairSummary, Stop, Tally, run_match, to_pgn,
 };
-use gputexel::StopFlag;
-use rand::{RngExt, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
-use shakmaty::Position;
+use std::io::Write;
+use std::sync::atomic::AtomicU64;
 
 fn settings(pairs: u64, concurrency: usize) -> MatchSettings {
     MatchSettings {

@@ -1,21 +1,10 @@
 //! Engines that use xboard's protocol, as scripts: the dialog, and all kinds of failures.
 #![cfg(unix)]
 
-use std::time::Duration;
-
-use gputexel::matches::client::XboardPlayer;
-use gputexel::matches::openings::Opening;
-use gputexel::matches::{
-    Adjudication, End, GameRecord, Match, MatchOptions, Player, Rules, Side, TimeControl, Unplayed,
-    play_game, play_games,
-};
-use gputexel::{Error, StopFlag};
-use shakmaty::{CastlingMode, Chess, fen::Fen};
-
 use super::script::{Bench, EngineScript};
 use crate::common::prelude::*;
 use gputexel::matches::client::XboardPlayer;
-use gputexel::matches::{Match, play_game, play_pair};
+use gputexel::matches::{Match, MatchOptions, Side, play_game, play_games};
 
 /// A script that moves knights back and forth, except for the parts that a test replaces.
 struct Script {

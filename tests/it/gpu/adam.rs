@@ -2,16 +2,9 @@
 
 use crate::common;
 use crate::common::gpu::context;
-use crate::common::{relative_difference, stopping};
-use gputexel::Error;
-use gputexel::dataset::{Dataset, Layout, Split};
-use gputexel::evaluator::cpu::CpuEvaluator;
-use gputexel::evaluator::gpu::{GpuEvaluator, GpuOptions};
-use gputexel::evaluator::{AdamBatch, AdamMember, AdamStep, Evaluator, Population, Request};
-use gputexel::model::{FeatureKind, Prior};
-use gputexel::objective::LossKind;
-use gputexel::optimizer::{AdamRuns, AdamSettings, Schedule};
-use gputexel::tuning::{Checkpoint, Event, OptimizerConfig, Outcome, RunConfig, Tuning};
+use crate::common::prelude::*;
+use gputexel::evaluator::AdamStep;
+use gputexel::optimizer::AdamRuns;
 
 fn dataset(kind: FeatureKind, positions: usize) -> Dataset {
     common::random_dataset(&scratch(), kind, positions, 51)
@@ -216,7 +209,7 @@ fn run(
         None => Tuning::try_new(config, &split).unwrap(),
     };
     let mut checkpoints = Vec::new();
-    let outcome = run.run(&mut *evaluator, &AtomicBool::new(false), &mut |event| {
+    let outcome = run.run(&mut *evaluator, &std::sync::atomic::AtomicBool::new(false), &mut |event| {
         if let Event::State { progress, optimizer, .. } = event {
             checkpoints.push(Checkpoint { progress: progress.clone(), optimizer: optimizer.save() });
         }

@@ -1,20 +1,10 @@
 //! `tune` with a GPU, without one, and with one that fails midway.
 
+use crate::common::prelude::*;
+use gputexel::Result;
+use gputexel::optimizer::AdamRuns;
 use std::cell::Cell;
 use std::rc::Rc;
-use std::sync::atomic::AtomicBool;
-
-use crate::common::program::{Bench, assert_one_line};
-use crate::common::{requirement, stopping};
-use gputexel::dataset::{Dataset, Layout, Split};
-use gputexel::evaluator::cpu::CpuEvaluator;
-use gputexel::evaluator::gpu::{GpuContext, GpuEvaluator, GpuOptions, list_adapters};
-use gputexel::evaluator::{Evaluations, Evaluator, FallbackEvaluator, Population, Request};
-use gputexel::model::{FeatureKind, Prior};
-use gputexel::optimizer::{AdamRuns, AdamSettings, GaussNewtonSettings, Schedule};
-use gputexel::tuning::{Event, OptimizerConfig, Outcome, RunConfig, Tuning};
-use gputexel::{Error, Result};
-use serde_json::Value;
 
 /// Returns true if there is an adapter.
 fn gpu() -> bool {
@@ -68,8 +58,7 @@ fn gauss_newton_uses_the_gpu_matrix() {
     }
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 10_000, 42);
-    let (code, out, err) =
-        bench.run(&["tune", "d.bin", "--out", "r", "--backend", "gpu", "--l2", "0.0001"], "");
+    let (code, out, err) = bench.run(&["tune", "d.bin", "--out", "r", "--backend", "gpu", "--l2", "0.0001"]);
     assert_eq!((code, err.as_str()), (0, ""));
     let line = out.lines().find(|line| line.starts_with("backend")).unwrap();
     assert!(line.starts_with("backend     GPU"), "{line}");
@@ -330,18 +319,18 @@ fn memory_limit_streams_and_is_reported() {
     ];
     let plain = tune(&bench, &[&flags[..], &["a"]].concat());
     let gpu = ["tune", "--backend", "gpu", "--stats"];
-    let (code, out, err) = bench.run(&[&gpu[..], &flags, &["b", "--gpu-memory", "3M"]].concat(), "");
+    let (code, out, err) = bench.run(&[&gpu[..], &flags, &["b", "--gpu-memory", "3M"]].concat());
     assert_eq!(code, 0, "{err}");
     assert!(out.contains("data streamed"), "{out}");
     assert!(err.starts_with("GPU: ") && err.contains(" dispatches in ") && err.lines().count() == 1, "{err}");
     assert_eq!(bench.json("b/params.json")["provenance"]["loss"], plain["loss"]);
-    let (code, out, err) = bench.run(&[&gpu[..], &flags, &["c", "--gpu-memory", "50K"]].concat(), "");
+    let (code, out, err) = bench.run(&[&gpu[..], &flags, &["c", "--gpu-memory", "50K"]].concat());
     assert_eq!((code, out.as_str()), (1, ""));
     assert_one_line(&err);
     assert!(err.contains("50 KiB of memory is too little; "), "{err}");
-    let (code, _, err) = bench.run(&[&gpu[..], &flags, &["c", "--gpu-memory", "much"]].concat(), "");
+    let (code, _, err) = bench.run(&[&gpu[..], &flags, &["c", "--gpu-memory", "much"]].concat());
     assert!(code == 2 && err.contains("expected a size such as 64M or 2G"), "{err}");
     // With auto, the CPU takes over; without a real GPU it is used anyway.
     let auto = [&["tune"][..], &flags, &["d", "--gpu-memory", "50K"]].concat();
-    assert_eq!(bench.run(&auto, "").0, 0);
+    assert_eq!(bench.run(&auto).0, 0);
 }

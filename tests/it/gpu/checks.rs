@@ -4,11 +4,6 @@ use crate::common;
 use crate::common::gpu::context;
 use crate::common::prelude::*;
 use crate::common::programs::{program_dataset, program_theta};
-use gputexel::dataset::Layout;
-use gputexel::evaluator::gpu::{GpuContext, GpuEvaluator, GpuOptions, GpuProgramEvaluator, TileChoice};
-use gputexel::evaluator::{AdamBatch, AdamMember, Evaluations, Evaluator, Population, Request};
-use gputexel::model::FeatureKind;
-use gputexel::objective::LossKind;
 
 fn evaluations(context: &GpuContext, kind: FeatureKind) -> Vec<Evaluations> {
     let data = common::random_dataset(&scratch(), kind, 2300, 61);

@@ -3,7 +3,7 @@
 
 use crate::common::prelude::*;
 use gputexel::chess::sample::{Batch, Origin};
-use gputexel::chess::selection::{Criteria, Selection};
+use gputexel::chess::selection::Criteria;
 use gputexel::formats::{Format, Writer};
 use proptest::prelude::*;
 use rand::prelude::*;

@@ -3,16 +3,8 @@
 //! `evaluator::cpu` that populations are checked.
 
 use crate::common;
-use gputexel::Error;
-use gputexel::chess::PhaseSettings;
-use gputexel::dataset::{self, Dataset, DatasetWriter, ImportedPosition, Layout, Metadata, PositionLabels};
-use gputexel::evaluator::cpu::CpuEvaluator;
-use gputexel::evaluator::gpu::{GpuContext, GpuEvaluator};
-use gputexel::evaluator::{AdamBatch, AdamMember, Evaluator, Population, Request};
-use gputexel::model::{
-    Feature, FeatureKind, FeatureRow, FeatureSet, Imported, ImportedParameter, MAX_FEATURES,
-};
-use gputexel::objective::LossKind;
+use crate::common::prelude::*;
+use gputexel::model::MAX_FEATURES;
 use half::f16;
 
 const LABELS: PositionLabels = PositionLabels { result: 0.5, score_cp: None, weight: 1.0, game: None };

@@ -1,9 +1,6 @@
 //! The methods against the original script, and the simulator against the published table.
 
-use std::convert::Infallible;
-use std::path::Path;
-
-use gputexel::StopFlag;
+use crate::common::prelude::*;
 use gputexel::spsa::simulator::{Scenario, Summary, paper_cells, simulate};
 use gputexel::spsa::{MethodKind, Noise, Perturbation, Schedule, Settings, Tuner, Variable, read_variables};
 use rand::TryRng;

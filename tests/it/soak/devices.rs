@@ -1,20 +1,8 @@
 //! Runs whose device is lost at random, repeated in one process.
 
-use std::sync::atomic::AtomicBool;
-
-use gputexel::dataset::{Layout, Split};
-use gputexel::evaluator::cpu::CpuEvaluator;
-use gputexel::evaluator::gpu::{GpuContext, GpuEvaluator, GpuOptions, list_adapters};
-use gputexel::evaluator::{Evaluator, FallbackEvaluator};
-use gputexel::model::{FeatureKind, Prior};
-use gputexel::optimizer::{AdamRuns, AdamSettings, Schedule};
-use gputexel::tuning::{Event, OptimizerConfig, RunConfig, Tuning};
-use rand::{RngExt, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
-
 use super::gauge::Gauge;
-use crate::common::program::Bench;
-use crate::common::{requirement, stopping};
+use crate::common::prelude::*;
+use gputexel::optimizer::AdamRuns;
 
 const EPOCHS: u64 = 12;
 

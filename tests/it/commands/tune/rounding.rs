@@ -1,11 +1,6 @@
 //! Integers through the real binary: rounded runs, the local search, and refused input.
 
-use crate::common::program::Bench;
-use gputexel::dataset::{self, Dataset, Split};
-use gputexel::model::{FeatureKind, ParameterFile};
-use gputexel::objective::{LossKind, Objective};
-use gputexel::tuning::exact_loss;
-use serde_json::Value;
+use crate::common::prelude::*;
 
 fn number(report: &Value, path: &[&str]) -> f64 {
     let value = path.iter().fold(report, |value, key| &value[*key]);
@@ -102,7 +97,7 @@ fn a_rounded_run_is_minimal_and_costs_less() {
 
     // As text; another number of threads gives the same.
     let flags = ["tune", &sample, "--out", "t", "--round", "local", "--threads", "3", "--backend", "cpu"];
-    let (code, out, err) = bench.run(&[&flags[..], &l2].concat(), "");
+    let (code, out, err) = bench.run(&[&flags[..], &l2].concat());
     assert_eq!((code, err.as_str()), (0, ""));
     for part in [
         "rounded     local: relative loss +",
@@ -170,7 +165,7 @@ fn local_search_proves_its_minimum() {
     assert!(number(&short, &["single_steps", "improving"]) > 10.0, "{short}");
     assert_eq!(number(&short, &["single_steps", "taken_exactly"]), 0.0);
     let args = ["tune", "--out", "w", "--epochs", "2", "--backend", "cpu"];
-    let (_, out, _) = bench.run(&[&args[..], &common[..]].concat(), "");
+    let (_, out, _) = bench.run(&[&args[..], &common[..]].concat());
     assert!(out.contains("not optimal ") && out.contains("would improve the exact training loss"), "{out}");
 
     // If held-out games choose the epoch, the local search does not continue from it.

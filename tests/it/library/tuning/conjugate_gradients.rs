@@ -1,19 +1,8 @@
 //! Gauss–Newton by conjugate gradients: the same optimum as methods with full matrices, for any basis and penalties.
 
-use std::sync::atomic::AtomicBool;
-
-use crate::common::random_dataset;
-use gputexel::dataset::{Dataset, Layout, Split};
-use gputexel::evaluator::cpu::CpuEvaluator;
-use gputexel::model::{
-    Basis, Constraint, ConstraintKind, FeatureKind, Parameterization, Prior, parse_penalties,
-};
-use gputexel::objective::{LossKind, Objective};
-use gputexel::optimizer::{GaussNewtonCgSettings, GaussNewtonSettings};
-use gputexel::tuning::{
-    GAUSS_NEWTON_LIMIT, Limits, ModelSize, OptimizerConfig, Outcome, RunConfig, StopReason, Tuning,
-    exact_loss,
-};
+use crate::common::prelude::*;
+use gputexel::optimizer::GaussNewtonCgSettings;
+use gputexel::tuning::{GAUSS_NEWTON_LIMIT, Limits, ModelSize};
 
 const L2: f64 = 1e-3;
 

@@ -1,21 +1,10 @@
 //! Constraints: the end of a run satisfies the optimality conditions.
 
-use std::path::Path;
-use std::sync::atomic::AtomicBool;
-
-use crate::common::random_dataset;
-use gputexel::dataset::{Dataset, Layout};
-use gputexel::evaluator::cpu::CpuEvaluator;
-use gputexel::evaluator::{Evaluations, Evaluator, Population, Request};
-use gputexel::model::{
-    Constraint, ConstraintKind, Coordinate, FeatureKind, FeatureSet, ParameterFile, Parameterization, Prior,
-};
-use gputexel::objective::{self, LossKind, Objective};
-use gputexel::optimizer::{GaussNewton, GaussNewtonSettings, Optimizer};
+use crate::common::prelude::*;
 use gputexel::run::{BasisSettings, OptimizerChoice, Tuned};
 use gputexel::sweep::SweepSettings;
-use gputexel::tuning::{OptimizerConfig, Regularization, space_of};
-use gputexel::{Backend, Tuner, TunerSettings};
+use gputexel::tuning::space_of;
+use gputexel::{Tuner, TunerSettings};
 
 const K: f64 = 0.8;
 const L2: f64 = 1e-3;

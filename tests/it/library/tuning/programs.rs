@@ -1,15 +1,10 @@
 //! Tuning nonlinear evaluations: exact steps, standard errors, whole runs.
 
 use crate::common::matrices::{inverse, matrix, product};
+use crate::common::prelude::*;
 use crate::common::programs::{FEATURES, program_dataset, program_dataset_from, program_theta};
-use crate::common::random_dataset;
-use gputexel::dataset::{Dataset, Layout};
-use gputexel::model::{Coordinate, FeatureKind, Parameterization};
-use gputexel::objective::{self, LossKind, Objective};
 use gputexel::run::{Tuner, TunerSettings};
-use gputexel::tuning::{
-    Curvature, DEFAULT_STARTS, ExactProblem, Fit, Limits, SingleSteps, sandwich, space_of,
-};
+use gputexel::tuning::{DEFAULT_STARTS, Limits, sandwich, space_of};
 
 const OBJECTIVE: Objective = Objective { k: 0.9, loss: LossKind::Squared };
 

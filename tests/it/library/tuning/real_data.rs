@@ -3,17 +3,8 @@
 //! The positions are public and are not part of the project: `GPUTEXEL_SHARED_DATA`, or else `../shared/data`, is
 //! where they are expected.
 
-use std::sync::OnceLock;
-use std::sync::atomic::AtomicBool;
-
-use crate::common::program::{Bench, shared};
-use crate::common::stopping;
-use gputexel::dataset::{self, Dataset, Layout, Split};
-use gputexel::evaluator::cpu::CpuEvaluator;
-use gputexel::model::Prior;
-use gputexel::objective::{LossKind, Objective};
-use gputexel::optimizer::{AdamRuns, AdamSettings, Schedule};
-use gputexel::tuning::{Event, OptimizerConfig, RunConfig, Tuning, exact_loss, exact_scores, fit_scale};
+use crate::common::prelude::*;
+use gputexel::optimizer::AdamRuns;
 
 /// 725,000 quiet positions, extracted once for all tests.
 fn engine_725k() -> Option<&'static (Bench, Dataset)> {
@@ -21,7 +12,7 @@ fn engine_725k() -> Option<&'static (Bench, Dataset)> {
     let path = shared("epd/engine-725k.c9.epd.zst")?;
     Some(DATA.get_or_init(|| {
         let bench = Bench::new();
-        let (report, _) = bench.extract(&[path.to_str().unwrap()], "");
+        let (report, _) = bench.extract(&[path.to_str().unwrap()]);
         assert_eq!(report["positions"], 725_000);
         let results = ["white", "draws", "black"].map(|key| report["results"][key].as_u64().unwrap());
         assert_eq!(results, [260_670, 401_642, 62_688]);

@@ -1,16 +1,7 @@
 //! Runs that stop after any step and resume from the stored state with identical results.
 
-use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-
-use crate::common::{random_dataset, stopping};
-use gputexel::dataset::{Dataset, Layout, Split};
-use gputexel::evaluator::cpu::CpuEvaluator;
-use gputexel::model::{FeatureKind, Prior, parse_penalties};
-use gputexel::optimizer::{
-    AdamRuns, AdamSettings, GaussNewtonCgSettings, GaussNewtonSettings, LocalSettings, Schedule,
-};
-use gputexel::tuning::{Checkpoint, Event, OptimizerConfig, Outcome, RunConfig, StopReason, Tuning};
+use crate::common::prelude::*;
+use gputexel::optimizer::{AdamRuns, GaussNewtonCgSettings, LocalSettings};
 
 fn config(data: &Dataset, optimizer: OptimizerConfig, epochs: u64) -> RunConfig {
     RunConfig {

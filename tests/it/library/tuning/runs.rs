@@ -1,17 +1,15 @@
 //! Runs started by programs, and read from their folders and records.
 
-use std::cell::Cell;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
-
-use gputexel::evaluator::cpu::CpuEvaluator;
-use gputexel::evaluator::{Evaluations, Evaluator, Population, Request};
-use gputexel::optimizer::{AdamRuns, Best, Optimizer, OptimizerState, Proposal};
+use crate::common::prelude::*;
+use gputexel::matches::{Changes, MatchOptions};
+use gputexel::optimizer::{AdamRuns, Best, OptimizerState, Proposal};
 use gputexel::run::{OptimizerChoice, RunEvent, RunOutput};
 use gputexel::sweep::{SweepFiles, SweepSettings};
-use gputexel::tuning::{Limits, OptimizerConfig};
-use gputexel::{Backend, Error, Match, Result, StopFlag, Tuner, TunerSettings, dataset};
+use gputexel::tuning::Limits;
+use gputexel::{Match, Result, Tuner, TunerSettings};
+use std::cell::Cell;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 
 fn sample() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("data/sample.bin")
@@ -142,16 +140,22 @@ fn runs_and_sweeps_accept_custom_evaluators() {
 fn a_match_is_kept_in_a_folder_that_has_one_writer() {
     let bench = tempfile::tempdir().unwrap();
     let folder = bench.path().join("match");
-    let begin = || Match::builder("material", "zero").nodes(20).games(2).folder(&folder);
-    assert_eq!(begin().run().unwrap().folder(), Some(folder.as_path()));
+    let mut options = MatchOptions::new("material", "zero");
+    (options.play.limit, options.play.games) = (TimeControl::Nodes(20), Some(2));
+    let begin = |overwrite| {
+        let mut begun = Match::new(&options, StopFlag::new()).unwrap();
+        begun.create_folder(Some(&folder), overwrite).map(|()| begun)
+    };
+    assert_eq!(begin(false).unwrap().run(|_| ()).unwrap().folder.as_ref(), Some(&folder));
     assert!(folder.join("match.jsonl").exists() && folder.join("games.pgn").exists());
-    let error = begin().run().unwrap_err();
+    let error = begin(false).err().unwrap();
     assert!(error.to_string().contains("exists and is not empty"), "{error}");
-    assert!(begin().overwrite(true).build().unwrap().run().unwrap().folder().is_some(), "forgot its folder");
-    let resumed = Match::resume(&folder).unwrap();
-    let error = Match::resume(&folder).err().unwrap();
+    assert!(begin(true).unwrap().run(|_| ()).unwrap().folder.is_some(), "forgot its folder");
+    let changes = Changes { games: Some(4), ..Changes::default() };
+    let resumed = Match::resume(&folder, changes, StopFlag::new()).unwrap();
+    let error = Match::resume(&folder, changes, StopFlag::new()).err().unwrap();
     assert!(matches!(error, Error::Busy { .. }) && error.exit_code() == 1, "{error}");
-    assert_eq!(resumed.games(4).run().unwrap().result().tally.games(), 4);
+    assert_eq!(resumed.run(|_| ()).unwrap().result.tally.games(), 4);
 }
 
 type Spoil = fn(&mut Evaluations);

@@ -1,17 +1,8 @@
 //! Penalty weights chosen by held-out loss, on the sample.
 
-use std::path::Path;
-use std::sync::atomic::AtomicBool;
-
-use gputexel::Backend;
-use gputexel::dataset::{self, Dataset, Folds, Layout, Split};
-use gputexel::evaluator::cpu::CpuEvaluator;
-use gputexel::model::{Parameterization, Prior};
-use gputexel::objective::{LossKind, Objective};
+use crate::common::prelude::*;
 use gputexel::optimizer::AdamRuns;
-use gputexel::tuning::{
-    Limits, OptimizerConfig, RunConfig, StrengthChoice, StrengthRequest, Tuning, choose_strength, exact_loss,
-};
+use gputexel::tuning::{Limits, StrengthChoice, StrengthRequest, choose_strength};
 
 const K: f64 = 1.24379;
 

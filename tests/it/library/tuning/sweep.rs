@@ -1,30 +1,14 @@
 //! Sweeps: folds, curves of K, grids compared with separate runs, resuming.
 
-use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-
-use crate::common::{random_board, random_dataset, weighted_dataset};
-use gputexel::chess::PhaseSettings;
-use gputexel::dataset::{
-    self, Dataset, DatasetWriter, Folds, Layout, Metadata, PositionLabels, SourceRecord, Split,
-};
-use gputexel::evaluator::cpu::CpuEvaluator;
-use gputexel::evaluator::{Evaluations, Evaluator, FallbackEvaluator, Population, Request};
-use gputexel::model::{FeatureKind, FeatureRow, FeatureSet, Prior};
-use gputexel::objective::{self, LossKind, Objective};
-use gputexel::optimizer::{AdamRuns, GaussNewtonSettings, Schedule};
-use gputexel::run_folder::RunFolder;
+use crate::common::prelude::*;
+use crate::common::random_board;
+use gputexel::io::run_folder::RunFolder;
+use gputexel::optimizer::AdamRuns;
 use gputexel::sweep::{SweepFiles, SweepSettings};
 use gputexel::tuning::sweep::{
     Axis, Grid, MakeEvaluator, SweepConfig, SweepDriver, SweepEvent, SweepMethod, SweepOutcome, retrain,
 };
-use gputexel::tuning::{
-    Checkpoint, MinimumAt, OptimizerConfig, RunConfig, StopReason, Stopping, Tuning, exact_scores, fit_scale,
-    scale_curve,
-};
-use gputexel::{Backend, Error};
-use rand::{RngExt, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use gputexel::tuning::{MinimumAt, scale_curve};
 
 /// Label of one position of [`Rows`].
 #[derive(Clone, Copy)]
