@@ -31,6 +31,7 @@ use gputexel_chess::formats::Format;
 pub type Target = Box<dyn Fn(&[u8]) + Send + Sync>;
 
 /// The targets but those of training data, by name.
+#[allow(clippy::type_complexity, reason = "a name and a function")]
 const TARGETS: &[(&str, fn(&[u8]))] = &[
     ("archive", files::archive),
     ("basis", models::basis),

@@ -154,7 +154,7 @@ fn documented_permissions_are_minimal() {
     raw.send(b"SUB _INBOX_WORKER.any.> 1\r\n");
     assert!(raw.refusal().contains("Permissions Violation for Subscription"));
     let args = ["match", "material", "zero", "--games", "2", "--out", "n", "--queue", &worker];
-    let (code, _, err) = bench.run(&args);
+    let (code, _, err) = bench.run(args);
     assert!(code == 1 && err.contains("Permissions Violation for Publish"), "{err}");
     assert!(err.contains("the stream GPUTEXEL_WORK") && !bench.path("n").exists(), "{err}");
 }

@@ -49,7 +49,7 @@ fn workers_play_the_same_games_as_threads() {
         bench.told((&run, &[there.as_str(), "--queue", &url]));
         assert_eq!(entries(&bench, &there), entries(&bench, &format!("{method}-here")));
     }
-    bench.told(&["spsa", "verify", "spsa-there", "--games", "4", "--queue", &url]);
+    bench.told(["spsa", "verify", "spsa-there", "--games", "4", "--queue", &url]);
     bench.told("spsa verify spsa-here --games 4");
     let verified = |run: &str| timeless(&bench, &format!("{run}/verify/match.jsonl"));
     assert_eq!(verified("spsa-there"), verified("spsa-here"));
@@ -84,13 +84,13 @@ fn rejects_engines_with_another_fingerprint() {
     };
     config("good", "material");
     config("bad", "material:100,300,300,500,901");
-    let bad = Process::start(&bench, &["worker", &url, "--config", "bad.toml"]);
+    let bad = Process::start(&bench, ["worker", &url, "--config", "bad.toml"]);
     let engine = format!("cmd:{program} uci --params material");
     let option = "Debug Log File=stolen";
     let games = ["match", &engine, &engine, "--nodes", "40", "--games", "6", "--queue", &url];
     let run = Process::start(&bench, (&games, "--out m --option-a Hash=2"));
     std::thread::sleep(std::time::Duration::from_millis(1500));
-    let good = Process::start(&bench, &["worker", &url, "--config", "good.toml"]);
+    let good = Process::start(&bench, ["worker", &url, "--config", "good.toml"]);
     let (code, out, err) = run.finish();
     assert_eq!(code, Some(0), "{err}");
     assert!(out.contains("6"), "{out}");
@@ -101,7 +101,7 @@ fn rejects_engines_with_another_fingerprint() {
     assert!(out.starts_with("worker 'bad' played 0 games, ") && err.contains("declined work"), "{out}{err}");
     // An option that the engine lacks is refused before anything is sent.
     let args = ["match", &engine, &engine, "--games", "2", "--option-a", option, "--queue", &url];
-    let (code, _, err) = bench.run(&args);
+    let (code, _, err) = bench.run(args);
     assert_eq!(code, 2, "{err}");
     assert!(good.interrupt().1.starts_with("worker 'good' played 6 games"));
 }
@@ -149,7 +149,7 @@ fn reports_unusable_queues_in_one_line() {
     }
     // With the token, and without a recorded one.
     let worker =
-        Process::start(&bench, &["worker", &url, "--queue-token-file", "right", "--concurrency", "1"]);
+        Process::start(&bench, ["worker", &url, "--queue-token-file", "right", "--concurrency", "1"]);
     bench.told((&games, "--force --queue-token-file right"));
     assert_eq!(worker.interrupt().0, Some(0));
 }
@@ -171,10 +171,10 @@ fn encrypted_servers_and_passwords() {
     );
     let Some(server) = Server::start(&bench, &more) else { return };
     let url = format!("tls://me:s%3acr%40t@localhost:{}", server.port);
-    let line = bench.fails(&["worker", &url], 1);
+    let line = bench.fails(["worker", &url], 1);
     assert!(line.contains("tls://localhost:") && !line.contains("cr%40t"), "{line}");
     let args = ["worker", &url, "--queue-ca", "own.pem", "--concurrency", "1"];
-    let worker = Process::start(&bench, &args);
+    let worker = Process::start(&bench, args);
     let games = ["match", "material", "zero", "--nodes", "30", "--games", "2", "--out", "m", "--queue", &url];
     bench.told((&games, "--queue-ca own.pem"));
     // Others can read the folders.

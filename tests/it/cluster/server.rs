@@ -82,7 +82,7 @@ impl Process {
 
     /// Starts a worker with one slot.
     pub fn worker(bench: &Bench, url: &str, name: &str) -> Self {
-        Self::start(bench, &["worker", url, "--name", name, "--concurrency", "1"])
+        Self::start(bench, ["worker", url, "--name", name, "--concurrency", "1"])
     }
 
     pub fn signal(&self, name: &str) {

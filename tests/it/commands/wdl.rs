@@ -170,7 +170,7 @@ fn rejects_insufficient_games() {
 fn public_games_have_a_sensible_model() {
     let Some(path) = shared("pgn/selfplay.pgn.zst") else { return };
     let bench = Bench::new();
-    let told = bench.report(&["wdl", path.to_str().unwrap()]);
+    let told = bench.report(["wdl", path.to_str().unwrap()]);
     let pawn = told["pawn_value"].f64();
     let error = told["report"]["fit"]["errors"]["a_target"].f64();
     assert!((30.0..50.0).contains(&pawn) && error > 0.0 && error < 3.0, "{pawn} +- {error}");
@@ -187,7 +187,7 @@ fn public_games_have_a_sensible_model() {
 #[ignore = "full"]
 fn documented_counts_match_the_engine_form() {
     let Some(path) = shared("pgn/ccc.pgn.zst") else { return };
-    let told = Bench::new().report(&["wdl", path.to_str().unwrap(), "--max-ply", "239"]);
+    let told = Bench::new().report(["wdl", path.to_str().unwrap(), "--max-ply", "239"]);
     // Its comments have two scores each, `+0.39/72 ... wv=0.39`; docs/wdl.md has the table.
     assert_eq!(told["report"]["reading"]["counted"], serde_json::json!([2481, 16_005, 2757]));
 }

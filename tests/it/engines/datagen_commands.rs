@@ -13,7 +13,7 @@ fn selfplay(bench: &Bench, args: impl Words) -> Value {
 fn games_are_the_same_for_any_concurrency_and_all_formats_agree() {
     let bench = Bench::new();
     let all = "pgn,binpack,viriformat,bulletformat,marlinformat";
-    let report = selfplay(&bench, &["--games", "6", "-o", "two", "--concurrency", "2", "--format", all]);
+    let report = selfplay(&bench, ["--games", "6", "-o", "two", "--concurrency", "2", "--format", all]);
     let count = |key: &str| report[key].u64();
     assert_eq!((count("games"), count("white_wins") + count("draws") + count("black_wins")), (6, 6));
     assert_eq!((&report["stop"], count("spoiled"), count("without_score")), (&"all-played".into(), 0, 0));
@@ -34,7 +34,7 @@ fn games_are_the_same_for_any_concurrency_and_all_formats_agree() {
     // The binary formats contain the same as the PGN.
     let positions = |file: &str| {
         let args = ["convert", file, "-o", "out.txt", "--force"];
-        bench.report(&args);
+        bench.report(args);
         bench.text("out.txt").lines().map(str::to_string).collect::<Vec<_>>()
     };
     let of_games = positions("two/games.pgn");
@@ -129,7 +129,7 @@ fn spoiled_games_are_not_written() {
     bench.write("engine.sh", engine);
     let args =
         ["--json", "selfplay", "--engine", "sh engine.sh", "--games", "3", "-o", "m", "--max-failures", "3"];
-    let (code, out, err) = bench.run(&args);
+    let (code, out, err) = bench.run(args);
     let report: Value = serde_json::from_str(&out).unwrap();
     assert_eq!((&report["games"], &report["spoiled"]), (&0.into(), &3.into()));
     assert_eq!((&report["engine"], &report["ends"]["illegal-move"]), (&"Mayfly".into(), &3.into()));
@@ -301,7 +301,7 @@ fn missing_scores_are_not_labels() {
                   'go '*) [ $quiet ] || echo 'info score cp 9'; echo bestmove e8e7;; quit) exit;; esac; done\n";
     bench.write("engine.sh", engine);
     let args = ["rescore", "in.txt", "--engine", "cmd:sh engine.sh", "-o", "out.txt"];
-    let report = bench.report(&args);
+    let report = bench.report(args);
     // The move is legal in one position only, which has no score.
     let unscored = report["unscored"].list();
     assert_eq!((&report["progress"]["unscored"], unscored.len()), (&4.into(), 4));
@@ -363,7 +363,7 @@ fn tablebases_decide_endings() {
     bench.write("in.txt", positions);
     let syzygy = tables();
     let args = ["rescore", "in.txt", "--syzygy", &syzygy, "-o", "out.txt"];
-    let report = bench.report(&args);
+    let report = bench.report(args);
     let found: Vec<(f64, f64)> =
         labeled(&bench, "out.txt").into_iter().map(|(_, score, result)| (score, result)).collect();
     let kept = (5.0, 0.5);
@@ -383,7 +383,7 @@ fn tablebases_know_the_counters_of_epd() {
     let syzygy = tables();
     for (counters, wanted) in [("hmvc 95; fmvn 90;", (0.0, 0.5)), ("hmvc 3; fmvn 90;", (19_971.0, 1.0))] {
         bench.write("in.epd", format!("8/8/8/8/3k4/8/8/K6R w - - {counters} c9 \"1/2-1/2\";\n"));
-        bench.report(&["rescore", "in.epd", "--syzygy", &syzygy, "-o", "out.txt", "--force"]);
+        bench.report(["rescore", "in.epd", "--syzygy", &syzygy, "-o", "out.txt", "--force"]);
         let found = labeled(&bench, "out.txt");
         assert_eq!((found[0].1, found[0].2), wanted, "{counters}");
     }
@@ -399,7 +399,7 @@ fn missing_tables_are_named() {
     );
     let syzygy = tables();
     let args = ["rescore", "in.txt", "--syzygy", &syzygy, "-o", "out.txt"];
-    bench.fails_with(&args, 2, "tables are missing: KPvK (wdl) for 2; --skip-missing");
+    bench.fails_with(args, 2, "tables are missing: KPvK (wdl) for 2; --skip-missing");
     let report = bench.report((&args, "--skip-missing"));
     assert_eq!(report["tablebases"]["missing"]["KPvK (wdl)"], 2);
     assert!(labeled(&bench, "out.txt").iter().all(|one| (one.1, one.2) == (5.0, 0.0)));

@@ -34,7 +34,7 @@ fn a_resumed_match_replaces_only_its_own_games() {
         ["match", &side, "material", "--nodes", "50", "--games", "2", "--max-plies", "20", "--out", "m"];
     begin(&bench, (&args, "--pgn out.pgn"));
     let resume = ["match", "--resume", "m", "--games", "4"];
-    bench.ok(&resume);
+    bench.ok(resume);
     assert_eq!(bench.text("out.pgn").matches("[Event ").count(), 4);
     std::fs::remove_file(bench.path("started")).unwrap();
     keeps(&bench, "out.pgn", "[Event \"Hastings\"]\n", "match --resume m --games 6");
@@ -47,7 +47,7 @@ fn a_resumed_run_by_games_replaces_only_its_own_log() {
     bench.write("run.toml", uci(&command, 3, "concurrency = 1\nlog = \"values.log\"\npgn = \"games.pgn\""));
     begin(&bench, "spsa run run.toml --out r");
     let resume = ["spsa", "run", "--resume", "r", "--iterations", "4", "--replan"];
-    assert_eq!(bench.run(&resume).0, 0);
+    assert_eq!(bench.run(resume).0, 0);
     std::fs::remove_file(bench.path("started")).unwrap();
     keeps(&bench, "values.log", "dear diary\n", "spsa run --resume r --iterations 5 --replan");
 }

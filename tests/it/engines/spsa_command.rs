@@ -51,7 +51,7 @@ fn crashes_are_counted_and_their_pairs_played_again() {
     let spoiled: Vec<_> =
         entries(&bench, "r").into_iter().filter(|entry| !entry["spoiled"].is_null()).collect();
     assert!(!spoiled.is_empty(), "{out}");
-    assert_has(&spoiled[0]["spoiled"]["why"].str(), "died");
+    assert_has(spoiled[0]["spoiled"]["why"].str(), "died");
     assert!(out.contains(" discarded because an engine failed") && out.contains("failures "), "{out}");
 }
 
@@ -318,8 +318,8 @@ fn reports_engine_exits_without_escape_sequences() {
     for args in ["--supervise-engine", "--supervise-engine 7 sh", "--supervise-engine 0 sh"] {
         bench.fails_with(args, 2, "own use");
     }
-    let line = bench.fails(&["match", &format!("material:{}", "9".repeat(400)), "zero"], 2);
+    let line = bench.fails(["match", &format!("material:{}", "9".repeat(400)), "zero"], 2);
     assert!(line.len() < 300, "{line}");
-    let line = bench.fails(&["match", "material", "no\u{1b}[2Jfile.json"], 1);
+    let line = bench.fails(["match", "material", "no\u{1b}[2Jfile.json"], 1);
     assert!(line.contains("no\\u{1b}[2Jfile.json"), "{line:?}");
 }

@@ -14,7 +14,7 @@ fn material(bench: &Bench) {
 }
 
 fn before(bench: &Bench, line: &str) {
-    bench.done(&words(&format!("{line} -q")));
+    bench.done(words(&format!("{line} -q")));
 }
 
 fn parameters(bench: &Bench, name: &str, seed: f64) {

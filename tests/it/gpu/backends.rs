@@ -17,7 +17,7 @@ fn gpu() -> bool {
 
 /// Tunes on the GPU; returns the report.
 fn tune(bench: &Bench, args: &[&str]) -> Value {
-    bench.told(&Bench::tuning("gpu", args))
+    bench.told(Bench::tuning("gpu", args))
 }
 
 #[test]
@@ -35,7 +35,7 @@ fn gpu_run_matches_cpu_run() {
     ] {
         let common = [&["d.bin", "--optimizer", "adam", "--epochs", "50"], flags].concat();
         let out = |suffix: &str| format!("{name}-{suffix}");
-        let cpu = bench.tune(&[&common[..], &["--out", &out("cpu")]].concat());
+        let cpu = bench.tune([&common[..], &["--out", &out("cpu")]].concat());
         let first = tune(&bench, &[&common[..], &["--out", &out("gpu")]].concat());
         tune(&bench, &[&common[..], &["--out", &out("again")]].concat());
         for key in ["loss", "held_out"] {
@@ -58,11 +58,11 @@ fn gauss_newton_uses_the_gpu_matrix() {
     }
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 10_000, 42);
-    let (code, out, err) = bench.run(&["tune", "d.bin", "--out", "r", "--backend", "gpu", "--l2", "0.0001"]);
+    let (code, out, err) = bench.run(["tune", "d.bin", "--out", "r", "--backend", "gpu", "--l2", "0.0001"]);
     assert_eq!((code, err.as_str()), (0, ""));
     let line = out.lines().find(|line| line.starts_with("backend")).unwrap();
     assert!(line.starts_with("backend     GPU"), "{line}");
-    let cpu = bench.tune(&["d.bin", "--out", "c", "--l2", "0.0001"]);
+    let cpu = bench.tune(["d.bin", "--out", "c", "--l2", "0.0001"]);
     let loss = bench.json("r/params.json")["provenance"]["loss"].as_f64().unwrap();
     assert!((loss - cpu["loss"].as_f64().unwrap()).abs() < 1e-5, "{loss} {cpu}");
     tune(&bench, &["d.bin", "--out", "s", "--l2", "0.0001"]);
@@ -319,16 +319,16 @@ fn memory_limit_streams_and_is_reported() {
     ];
     let plain = tune(&bench, &[&flags[..], &["a"]].concat());
     let gpu = ["tune", "--backend", "gpu", "--stats"];
-    let (code, out, err) = bench.run(&[&gpu[..], &flags, &["b", "--gpu-memory", "3M"]].concat());
+    let (code, out, err) = bench.run([&gpu[..], &flags, &["b", "--gpu-memory", "3M"]].concat());
     assert_eq!(code, 0, "{err}");
     assert!(out.contains("data streamed"), "{out}");
     assert!(err.starts_with("GPU: ") && err.contains(" dispatches in ") && err.lines().count() == 1, "{err}");
     assert_eq!(bench.json("b/params.json")["provenance"]["loss"], plain["loss"]);
-    let (code, out, err) = bench.run(&[&gpu[..], &flags, &["c", "--gpu-memory", "50K"]].concat());
+    let (code, out, err) = bench.run([&gpu[..], &flags, &["c", "--gpu-memory", "50K"]].concat());
     assert_eq!((code, out.as_str()), (1, ""));
     assert_one_line(&err);
     assert!(err.contains("50 KiB of memory is too little; "), "{err}");
-    let (code, _, err) = bench.run(&[&gpu[..], &flags, &["c", "--gpu-memory", "much"]].concat());
+    let (code, _, err) = bench.run([&gpu[..], &flags, &["c", "--gpu-memory", "much"]].concat());
     assert!(code == 2 && err.contains("expected a size such as 64M or 2G"), "{err}");
     // With auto, the CPU takes over; without a real GPU it is used anyway.
     let auto = [&["tune"][..], &flags, &["d", "--gpu-memory", "50K"]].concat();

@@ -167,7 +167,7 @@ fn python_reads_its_lists() {
     script += "print(three.KNIGHT[0][5][1] + three.MATERIAL[1][1], three.KNIGHT[1][5 ^ 56][1] - three.MATERIAL[1][1])\n";
     let eg = uneven.parameters[64 + 5].eg.round();
     let expected = wanted(&file, 0) + &wanted(&file, 2) + &format!("{eg} {}\n", -eg);
-    if let Some(out) = interpreted(&bench, "python3", &["-B", "-c", &script]) {
+    if let Some(out) = interpreted(&bench, "python3", ["-B", "-c", &script]) {
         assert_eq!(out, expected);
     }
 }
@@ -181,10 +181,10 @@ fn odd_names_compile_in_go_and_csharp() {
     let first = |i: usize| (uneven.parameters[64 + i].mg.round(), uneven.parameters[64 + i].eg.round());
     for pairs in [false, true] {
         let style = if pairs { "--pairs" } else { "--separate" };
-        export(&bench, &["p.json", "-o", "odd.go", "--force", style, "--module", "main"]);
+        export(&bench, ["p.json", "-o", "odd.go", "--force", style, "--module", "main"]);
         export(
             &bench,
-            &[
+            [
                 "pst.json", "-o", "psqt.go", "--force", style, "--module", "main", "--colors", "both",
                 "--prefix", "P",
             ],
@@ -201,10 +201,10 @@ fn odd_names_compile_in_go_and_csharp() {
         if let Some(out) = interpreted(&bench, "go", "run main.go odd.go psqt.go") {
             assert_eq!(out, expected);
         }
-        export(&bench, &["p.json", "-o", "Odd.cs", "--force", style]);
+        export(&bench, ["p.json", "-o", "Odd.cs", "--force", style]);
         export(
             &bench,
-            &["pst.json", "-o", "Psqt.cs", "--force", style, "--module", "Psqt", "--colors", "both"],
+            ["pst.json", "-o", "Psqt.cs", "--force", style, "--module", "Psqt", "--colors", "both"],
         );
         let (knight, odd) = match pairs {
             true => (
@@ -333,7 +333,7 @@ fn engine_in_c_gives_the_same_scores() {
         let lookup =
             format!("{tables}static int value(int color, int role, int square, int phase) {{\n{body}}}\n");
         export(&bench, (&[params, "-o", "t.h", "--force"], flags));
-        let file = import(&bench, &["t.h"]);
+        let file = import(&bench, ["t.h"]);
         let set = FeatureSet::new(FeatureKind::Pst, PhaseSettings::default());
         let theta = file.theta(&set, &bench.path("back.json")).unwrap();
         assert!(theta.iter().all(|value| value.fract() == 0.0));

@@ -30,17 +30,17 @@ fn all_export_formats_round_trip() {
         ("params", "params.txt"),
         ("json", "json.txt"),
     ] {
-        export(&bench, &["run", "--to", to, "-o", name, "--decimals", "all"]);
-        let back = import(&bench, &[name]);
+        export(&bench, ["run", "--to", to, "-o", name, "--decimals", "all"]);
+        let back = import(&bench, [name]);
         assert_eq!(
             (values(&back), back.k, back.feature_set.as_str()),
             (values(&file), file.k, "pst"),
             "{name}"
         );
-        assert_eq!(values(&import(&bench, &[name, "--model", "pst"])), values(&file), "{name}");
-        assert_eq!(values(&import(&bench, &[name, "--like", "run"])), values(&file), "{name}");
+        assert_eq!(values(&import(&bench, [name, "--model", "pst"])), values(&file), "{name}");
+        assert_eq!(values(&import(&bench, [name, "--like", "run"])), values(&file), "{name}");
         // Standard output gets the same text.
-        let (_, out, _) = bench.run(&["export", "p.json", "--to", to, "--decimals", "all"]);
+        let (_, out, _) = bench.run(["export", "p.json", "--to", to, "--decimals", "all"]);
         assert_eq!(out.as_bytes(), bench.bytes(name), "{name}");
     }
     let out = bench.ok("import-params a.uci");
@@ -52,7 +52,7 @@ fn all_export_formats_round_trip() {
     for name in ["a.h", "a.py", "a.csv", "a.uci"] {
         let text = bench.text(name).replace('\n', "\r\n");
         bench.write(name, text);
-        assert_eq!(values(&import(&bench, &[name])), values(&file), "{name}");
+        assert_eq!(values(&import(&bench, [name])), values(&file), "{name}");
     }
 }
 
@@ -66,7 +66,7 @@ fn normalized_parameters_have_the_same_loss() {
     let factor = report["factor"].f64();
     assert!((report["k"].f64() * factor - 0.8).abs() < 1e-12 && (factor - 1.28).abs() < 0.2, "{report}");
     let loss = |name: &str| {
-        let out = bench.ok(&["--json", "eval", "d.bin", name]);
+        let out = bench.ok(["--json", "eval", "d.bin", name]);
         serde_json::from_str::<serde_json::Value>(&out).unwrap()["loss"].f64()
     };
     let (before, after) = (loss("p.json"), loss("n.json"));
@@ -91,10 +91,10 @@ fn patch_fills_exported_tables() {
             &["--orientation", "h8", "--fixed", "16"],
         ] {
             export(&bench, (&["old.json", "--no-header", "--force", "-o", name], flags));
-            bench.ok(&["patch", "tables", "new.json", name, "--start", "old.json", "--no-backup"]);
-            let patched = import(&bench, &[name]);
+            bench.ok(["patch", "tables", "new.json", name, "--start", "old.json", "--no-backup"]);
+            let patched = import(&bench, [name]);
             export(&bench, (&["new.json", "--no-header", "--force", "-o", name], flags));
-            assert_eq!(import(&bench, &[name]).parameters, patched.parameters, "{name} {flags:?}");
+            assert_eq!(import(&bench, [name]).parameters, patched.parameters, "{name} {flags:?}");
         }
     }
     // For imported features, too.
@@ -104,7 +104,7 @@ fn patch_fills_exported_tables() {
     bench.write("was.json", &text);
     bench.write("odd.json", text.replace("-10.25", "77.0"));
     assert_has(&bench.ok("patch tables odd.json odd.h --start was.json --no-backup"), "1 changed");
-    assert_eq!(import(&bench, &["odd.h"]).parameters[0].eg, 77.0);
+    assert_eq!(import(&bench, ["odd.h"]).parameters[0].eg, 77.0);
 }
 
 #[test]

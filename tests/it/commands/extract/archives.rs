@@ -134,7 +134,7 @@ fn games_of_an_archive_are_one_input() {
                 assert_has(&bench.refuse_from(args, stdin, 1), "can only be read from a file");
                 continue;
             }
-            let (report, _) = bench.extract_from(&[args[0], "--keep-duplicates"], stdin);
+            let (report, _) = bench.extract_from([args[0], "--keep-duplicates"], stdin);
             assert_eq!(tensors(&bench.path("out.bin")), wanted, "{name}");
             let source = &report["sources"][0];
             assert_eq!(source["records"], 3, "{name}");
@@ -208,7 +208,7 @@ fn rejects_several_position_files_in_an_archive() {
         ("nested.zip", zip(&[("x.pgn", &zip(&[]))]), "can only be read from a file"),
     ] {
         bench.write(name, bytes);
-        bench.refuse_with(&[name], 1, reason);
+        bench.refuse_with([name], 1, reason);
     }
 }
 

@@ -56,7 +56,7 @@ fn check(text: &str, args: impl Words) -> (i32, Value, String) {
 
 #[test]
 fn accepts_correct_traces() {
-    let (code, found, err) = check(&trace(900, |_, _, eval, result| (eval, result)), &[]);
+    let (code, found, err) = check(&trace(900, |_, _, eval, result| (eval, result)), []);
     assert_eq!((code, err.as_str()), (0, ""), "{found}");
     assert_eq!(found["evaluation"]["compared"], 900);
     assert_eq!(found["evaluation"]["differing"], 0);
@@ -115,16 +115,16 @@ fn wrong_evaluations_are_named_with_line_and_position() {
 fn detects_wrong_points_of_view() {
     // The evaluation is from the side to move's view.
     let turned = |black: bool, value: f64| if black { -value } else { value };
-    let (code, found, err) = check(&trace(900, |_, b, eval, result| (turned(b, eval), result)), &[]);
+    let (code, found, err) = check(&trace(900, |_, b, eval, result| (turned(b, eval), result)), []);
     assert_eq!(code, 1, "{err}");
-    assert_has(&found["evaluation"]["hint"].str(), "agree when the sign is turned");
+    assert_has(found["evaluation"]["hint"].str(), "agree when the sign is turned");
     assert_eq!(found["labels"]["verdict"], "agree");
     // So is the result.
     let text = trace(900, |_, b, eval, result| (eval, if b { 1.0 - result } else { result }));
     let (code, found, err) = check(&text, "");
     assert_eq!((code, found["labels"]["verdict"].as_str()), (1, Some("wrong-point-of-view")));
     assert!(err.contains("wrong point of view"), "{err}");
-    let (code, found, err) = check(&trace(900, |_, _, eval, result| (eval, 1.0 - result)), &[]);
+    let (code, found, err) = check(&trace(900, |_, _, eval, result| (eval, 1.0 - result)), []);
     assert_eq!((code, found["labels"]["verdict"].as_str()), (1, Some("reversed")));
     assert!(err.contains("contradict results"), "{err}");
 }

@@ -20,7 +20,7 @@ fn conversion_does_not_change_the_dataset() {
     assert!(count > 2000, "{report}");
     // With moves, every rule of the selection applies as it does to games, and folds are still by game.
     for name in ["a.binpack", "a.vf", "a.plain"] {
-        let told = bench.told(&["convert", "games.pgn", "-o", name]);
+        let told = bench.told(["convert", "games.pgn", "-o", name]);
         assert_eq!(told["losses"]["rights"], 0, "{told}");
         let (report, data) = bench.extract((&[name, "--require-score"], QUIET));
         assert_eq!(
@@ -34,7 +34,7 @@ fn conversion_does_not_change_the_dataset() {
     // The other formats contain the positions that were selected when they were written.
     let (_, wanted) = bench.extract("games.pgn --require-score");
     for name in ["a.marlin", "a.txt", "a.epd", "a.bf"] {
-        let told = bench.told(&[
+        let told = bench.told([
             "convert",
             "games.pgn",
             "-o",
@@ -47,7 +47,7 @@ fn conversion_does_not_change_the_dataset() {
             "--duplicates=drop",
         ]);
         assert_eq!(told["positions"].as_u64(), Some(wanted.len() as u64), "{told}");
-        let (report, data) = bench.extract(&[name, "--duplicates", "keep", "--keep-checks"]);
+        let (report, data) = bench.extract([name, "--duplicates", "keep", "--keep-checks"]);
         assert_eq!(data.len(), wanted.len(), "{name}: {report}");
         let size = |data: &gputexel::Dataset| -> Vec<f32> {
             data.search_scores().iter().map(|score| score.abs()).collect()
@@ -58,7 +58,7 @@ fn conversion_does_not_change_the_dataset() {
             assert_eq!(data.results(), wanted.results(), "{name}");
         }
         // Formats without counters and moves, and back to one that has both.
-        bench.told(&["convert", name, "-o", "back.vf", "--force"]);
+        bench.told(["convert", name, "-o", "back.vf", "--force"]);
         let (report, data) = bench.extract("back.vf --duplicates keep");
         assert_eq!(data.len(), wanted.len(), "{name}: {report}");
     }
@@ -89,7 +89,7 @@ fn refuses_or_skips_damage() {
     let bench = Bench::new();
     games(&bench, 20);
     for name in ["a.binpack", "a.vf", "a.bf", "a.marlin"] {
-        bench.told(&["convert", "games.pgn", "-o", name]);
+        bench.told(["convert", "games.pgn", "-o", name]);
         let bytes = bench.bytes(name);
         bench.write("cut", &bytes[..bytes.len() - 5]);
         assert_has(&bench.refuse_with("cut", 1, "cut: damaged at byte "), "--skip-damaged");
@@ -112,7 +112,7 @@ fn refuses_or_skips_damage() {
     wrong[64 + 26] = 7;
     bench.write("wrong", wrong);
     let (report, _) = bench.extract("wrong");
-    assert_has(&report["sources"][0]["complaints"][0].str(), "byte 64: the result is 7");
+    assert_has(report["sources"][0]["complaints"][0].str(), "byte 64: the result is 7");
     bench.refuse_with("wrong --max-bad-share 0", 1, ["1 of ", "records cannot be used"]);
 }
 
@@ -128,14 +128,14 @@ fn tunes_training_data_directly() {
     let bytes = bench.bytes("train.bin");
     bench.write("cut.vf", &bytes[..bytes.len() - 7]);
     let tune = |args: &[&'static str]| Bench::tuning("cpu", args);
-    bench.fails_with(&tune(&["cut.vf", "--out", "cut"]), 1, ["damaged at byte", "--skip-damaged"]);
+    bench.fails_with(tune(&["cut.vf", "--out", "cut"]), 1, ["damaged at byte", "--skip-damaged"]);
     assert!(!bench.path("cut").exists());
-    let (_, err) = bench.done(&tune(&["cut.vf", "--skip-damaged", "--out", "cut"]));
+    let (_, err) = bench.done(tune(&["cut.vf", "--skip-damaged", "--out", "cut"]));
     assert!(err.contains("warning: cut.vf: damaged at 1 place"), "{err}");
     let scored = bench.tune("train.bin --target score --out scored");
     assert_ne!(scored["loss"], whole["loss"]);
-    bench.fails_with(&tune(&["whole/dataset.bin", "--format", "viriformat"]), 2, "these are datasets");
-    bench.fails_with(&tune(&["train.bin", "--format", "bulletformat"]), 1, "is viriformat, not bulletformat");
+    bench.fails_with(tune(&["whole/dataset.bin", "--format", "viriformat"]), 2, "these are datasets");
+    bench.fails_with(tune(&["train.bin", "--format", "bulletformat"]), 1, "is viriformat, not bulletformat");
 }
 
 /// Parses `GAME RESULT FEN [centipawns]` to game, result, FEN, score.

@@ -164,7 +164,7 @@ fn public_games_are_read_without_a_loss() {
     let bench = Bench::new();
     for (name, games) in [("tcec", 413), ("tcec-frc", 60), ("ccc", 199), ("gm", 8022)] {
         let Some(path) = shared(&format!("pgn/{name}.pgn.zst")) else { return };
-        let (report, _) = bench.extract(&[path.to_str().unwrap()]);
+        let (report, _) = bench.extract([path.to_str().unwrap()]);
         let source = &report["sources"][0];
         assert_eq!(source["records"], games, "{name}");
         let only_positions =
@@ -176,7 +176,7 @@ fn public_games_are_read_without_a_loss() {
     for project in std::fs::read_dir(folder).unwrap() {
         for file in std::fs::read_dir(project.unwrap().path()).unwrap() {
             let path = file.unwrap().path();
-            let (code, _, err) = bench.run(&["extract", path.to_str().unwrap(), "-o", "x.bin", "--force"]);
+            let (code, _, err) = bench.run(["extract", path.to_str().unwrap(), "-o", "x.bin", "--force"]);
             if code == 1 && err.contains("are faulty") {
                 refused.push(path.file_name().unwrap().to_string_lossy().into_owned());
                 continue;
@@ -201,7 +201,7 @@ fn counts_headers_without_moves_as_games() {
     let bench = Bench::new();
     let game = "[White \"a\"]\n[Result \"1-0\"]\n\n1. e4 e5 1-0\n\n";
     bench.write("g.pgn", game);
-    bench.extract(&everything(&["g.pgn"]));
+    bench.extract(everything(&["g.pgn"]));
     let wanted = tensors(&bench.path("out.bin"));
     let fen = "[FEN \"4k3/8/8/8/8/8/4P3/4K3 w - - 0 1\"]";
     for (header, games) in [
@@ -215,7 +215,7 @@ fn counts_headers_without_moves_as_games() {
         (format!("[White \"c\"]\n{fen}\n\n[White \"b\"]\n[Variant \"Atomic\"]\n\n"), 3),
     ] {
         bench.write("g.pgn", format!("{header}{game}"));
-        let (report, _) = bench.extract(&everything(&["g.pgn"]));
+        let (report, _) = bench.extract(everything(&["g.pgn"]));
         assert_eq!(report["sources"][0]["records"], games, "{header}");
         let reason =
             if header.contains("Variant") { "games of other variants" } else { "games without moves" };
@@ -225,18 +225,18 @@ fn counts_headers_without_moves_as_games() {
     }
     bench.write("g.pgn", format!("[White \"b\"]\n[WhiteElo \"900\"]\n[BlackElo \"900\"]\n\n{game}"));
     let why = "games without the Elo of both players (1)";
-    bench.refuse_with(&everything(&["g.pgn", "--max-elo", "1000"]), 1, why);
+    bench.refuse_with(everything(&["g.pgn", "--max-elo", "1000"]), 1, why);
     // Blank lines within a header, reordered tags and repeated tags are still one game.
     for header in ["[Site \"x\"]\n[Event \"y\"]\n\n", "[Event \"x\"]\n[Event \"x\"]\n", "[Date \"x\"]\n\n\n"]
     {
         bench.write("g.pgn", format!("{header}{game}"));
-        let (report, _) = bench.extract(&everything(&["g.pgn"]));
+        let (report, _) = bench.extract(everything(&["g.pgn"]));
         assert_eq!(report["sources"][0]["records"], 1, "{header}");
     }
     // A file of headers only, longer than a chunk, and one game.
     let headers = format!("[Event \"x\"]\n[White \"b\"]\n{fen}\n\n").repeat(60_000);
     bench.write("g.pgn", format!("{headers}[Event \"y\"]\n{game}"));
-    let (report, _) = bench.extract(&everything(&["g.pgn"]));
+    let (report, _) = bench.extract(everything(&["g.pgn"]));
     assert_eq!(report["sources"][0]["records"], 60_001);
     assert_eq!(tensors(&bench.path("out.bin")), wanted);
 }
@@ -250,7 +250,7 @@ fn ignores_contradictory_tags() {
     bench.refuse_with("g.pgn --max-bad-share 1", 1, why);
     // The same tag twice is not a contradiction, nor is an unknown result.
     bench.write("g.pgn", pgn("[Result \"1-0\"]\n[Result \"*\"]\n", "1. e4", "1-0"));
-    bench.extract(&everything(&["g.pgn"]));
+    bench.extract(everything(&["g.pgn"]));
 }
 
 #[test]
@@ -258,7 +258,7 @@ fn quotes_in_tags_do_not_end_them() {
     let bench = Bench::new();
     let fen = "[FEN \"4k3/8/8/8/8/8/4P3/4K3 w - - 0 1\"]\n";
     bench.write("g.pgn", pgn(fen, "1. e4 Kd7 2. e5", "1-0"));
-    bench.extract(&everything(&["g.pgn"]));
+    bench.extract(everything(&["g.pgn"]));
     let wanted = tensors(&bench.path("out.bin"));
     for tag in [
         r#"[White "the "big" one"]"#,
@@ -273,7 +273,7 @@ fn quotes_in_tags_do_not_end_them() {
         for tags in [format!("{fen}{tag}\n"), format!("{tag}\n{fen}")] {
             let text = pgn(&tags, "1. e4 Kd7 2. e5", "1-0");
             bench.write("g.pgn", &text);
-            let (report, _) = bench.extract(&everything(&["g.pgn"]));
+            let (report, _) = bench.extract(everything(&["g.pgn"]));
             assert_eq!(report["sources"][0]["records"], 1, "{text}");
             assert_eq!(tensors(&bench.path("out.bin")), wanted, "{text}");
         }
@@ -286,7 +286,7 @@ fn quotes_in_tags_do_not_end_them() {
         "[FEN “4k3/8/8/8/8/8/4P3/4K3 w - - 0 1”]\n",
     ] {
         bench.write("g.pgn", pgn(fen, "1. e4 Kd7 2. e5", "1-0"));
-        bench.extract(&everything(&["g.pgn"]));
+        bench.extract(everything(&["g.pgn"]));
         assert_eq!(tensors(&bench.path("out.bin")), wanted, "{fen}");
     }
 }
@@ -424,7 +424,7 @@ fn games_in_other_spellings_are_the_same_games() {
     assert!(promotions.count() > 3, "the sample is too tame");
     let san = |position: &Chess, next| San::from_move(position, next).to_string();
     bench.write("g.pgn", written(&games, san));
-    bench.extract(&everything(&["g.pgn"]));
+    bench.extract(everything(&["g.pgn"]));
     let wanted = tensors(&bench.path("out.bin"));
     let figurines = |text: String, white: bool| {
         let pieces = if white { "♔♕♖♗♘" } else { "♚♛♜♝♞" };
@@ -455,7 +455,7 @@ fn games_in_other_spellings_are_the_same_games() {
     ];
     for (name, spell) in spellings {
         bench.write("g.pgn", written(&games, spell));
-        let (report, _) = bench.extract(&everything(&["g.pgn"]));
+        let (report, _) = bench.extract(everything(&["g.pgn"]));
         assert!(tensors(&bench.path("out.bin")) == wanted, "{name}: {}", report["sources"][0]);
     }
 }
@@ -465,7 +465,7 @@ fn pieces_are_named_in_many_languages() {
     let bench = Bench::new();
     let games = sample_games(20);
     bench.write("en.pgn", written(&games, |position, next| San::from_move(position, next).to_string()));
-    bench.extract(&everything(&["en.pgn"]));
+    bench.extract(everything(&["en.pgn"]));
     let wanted = tensors(&bench.path("out.bin"));
     for (language, names, letters) in [
         ("de", ["K", "D", "T", "L", "S"], "KDTLS"),
@@ -488,7 +488,7 @@ fn pieces_are_named_in_many_languages() {
         for args in
             [&["g.pgn"][..], &["g.pgn", "--piece-letters", language], &["g.pgn", "--piece-letters", letters]]
         {
-            let (report, data) = bench.extract(&everything(args));
+            let (report, data) = bench.extract(everything(args));
             let source = &report["sources"][0];
             assert!(tensors(&bench.path("out.bin")) == wanted, "{args:?} {source}");
             assert_eq!(source["piece_letters"], letters, "{language}");
@@ -510,19 +510,19 @@ fn pieces_are_named_in_many_languages() {
     bench.refuse_with("g.pgn", 1, "illegal move 'Re2'");
     bench.write("g.pgn", pgn("", "1. e4 e5 2. Re2 De7", "1-0"));
     bench.refuse_with("g.pgn", 1, ["choose with --piece-letters: RDTFC (fr)", "KDTLR (fi)"]);
-    let (report, _) = bench.extract(&everything(&["g.pgn", "--piece-letters", "fi"]));
+    let (report, _) = bench.extract(everything(&["g.pgn", "--piece-letters", "fi"]));
     assert_eq!(report["sources"][0]["piece_letters"], "KDTLR");
     // A first game longer than the part that is examined first.
     let comment = format!("{{{}}}", "so ".repeat(20_000));
     bench.write("g.pgn", pgn("", &format!("1. e4 {comment} e5 2. Sf3 Sc6 3. Lb5 De7"), "1-0"));
-    let (report, _) = bench.extract(&everything(&["g.pgn"]));
+    let (report, _) = bench.extract(everything(&["g.pgn"]));
     assert_eq!(report["sources"][0]["piece_letters"], "KDTLS");
     // Letters that belong to no language.
     bench.write("g.pgn", pgn("", "1. e4 e5 2. Zf3 Zc6 3. Yb5", "1-0"));
     bench.refuse_with("g.pgn", 1, ["unreadable move 'Zf3'", "--piece-letters"]);
-    bench.extract(&everything(&["g.pgn", "--piece-letters", "KXWYZ"]));
+    bench.extract(everything(&["g.pgn", "--piece-letters", "KXWYZ"]));
     for letters in ["", "KDTL", "KDTLL", "xx", "kdtls"] {
-        bench.refuse_with(&["g.pgn", "--piece-letters", letters], 2, "piece letters");
+        bench.refuse_with(["g.pgn", "--piece-letters", letters], 2, "piece letters");
     }
     bench.write("p.epd", "8/8/4k3/8/8/3QK3/8/8 w - - c9 \"1-0\";\n".repeat(30));
     bench.refuse_with("p.epd --piece-letters de", 2, "piece letters only apply to games");
@@ -533,7 +533,7 @@ fn rejects_ambiguous_moves() {
     let bench = Bench::new();
     let read = |moves: &str| {
         bench.write("g.pgn", pgn("", moves, "1-0"));
-        let (report, data) = bench.extract(&everything(&["g.pgn", "--max-bad-share", "1"]));
+        let (report, data) = bench.extract(everything(&["g.pgn", "--max-bad-share", "1"]));
         (data.len(), report["sources"][0]["complaints"].to_string())
     };
     for (moves, kept, complaint) in [

@@ -44,7 +44,7 @@ fn every_syntax_gives_the_same_dataset() {
             _ => format!("\n{header}{}\n\n\n", lines.join("\n")),
         };
         let path = bench.write("in.txt", text);
-        let (report, data) = bench.extract(&[path.to_str().unwrap()]);
+        let (report, data) = bench.extract([path.to_str().unwrap()]);
         let source = &report["sources"][0];
         assert_eq!((source["labels"].as_str(), source["point_of_view"].as_str()), (Some(*name), Some(*view)));
         assert_eq!(results(&data), wanted, "{name} {view}");
@@ -62,7 +62,7 @@ fn every_syntax_gives_the_same_dataset() {
             _ => assert_eq!(score, None),
         }
         // The result is the same if the syntax is named.
-        let (_, again) = bench.extract(&[path.to_str().unwrap(), "--labels", name, "--pov", view]);
+        let (_, again) = bench.extract([path.to_str().unwrap(), "--labels", name, "--pov", view]);
         assert_eq!(results(&again), wanted, "{name} {view}");
     }
 }
@@ -71,7 +71,7 @@ fn every_syntax_gives_the_same_dataset() {
 fn reads_positions_written_for_engines() {
     let bench = Bench::new();
     let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/data/sample.pgn.zst");
-    bench.told(&["extract", sample, "--share", "0.05", "--positions", "p.fens"]);
+    bench.told(["extract", sample, "--share", "0.05", "--positions", "p.fens"]);
     let text = bench.text("p.fens");
     // Some of its positions have no score.
     let scored = text.lines().filter(|line| line.split(' ').count() == 9).count();
@@ -79,7 +79,7 @@ fn reads_positions_written_for_engines() {
     let own = "--keep-captures --keep-checks --keep-duplicates";
     let path = |name: &str| bench.path(name).to_str().unwrap().to_string();
     for name in ["p.epd", "p.txt", "again.fens"] {
-        bench.told(&["convert", "p.fens", "-o", name]);
+        bench.told(["convert", "p.fens", "-o", name]);
         let missing = if name == "p.txt" { text.lines().count() - scored } else { 0 };
         let (_, data) = bench.extract((&[path(name).as_str()], own));
         assert_eq!(data.len(), text.lines().count() - missing, "{name}");
@@ -342,7 +342,7 @@ fn reads_other_result_scales_only_when_named() {
         let text = scheme(8200, |i, _, r| written(i, r, of)).replace(" - - ", " - - 0 1 ");
         bench.write("x.epd", text);
         bench.refuse_with("x.epd", 1, ["x.epd:", "--results", sign]);
-        let (report, data) = bench.extract(&["x.epd", "--results", scale, "--keep-duplicates"]);
+        let (report, data) = bench.extract(["x.epd", "--results", scale, "--keep-duplicates"]);
         assert_eq!(report["sources"][0]["results"], scale);
         assert_eq!(report["sources"][0]["bad_lines"], 0);
         let list = positions(8200);
@@ -457,7 +457,7 @@ fn scores_and_results_have_separate_points_of_view() {
 fn public_positions_are_all_kept() {
     let Some(path) = shared("epd/engine-725k.c9.epd.zst") else { return };
     let bench = Bench::new();
-    let (report, data) = bench.extract(&[path.to_str().unwrap()]);
+    let (report, data) = bench.extract([path.to_str().unwrap()]);
     assert_eq!(data.len(), 725_000);
     let results = &report["results"];
     assert_eq!(

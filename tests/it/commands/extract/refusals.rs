@@ -35,7 +35,7 @@ fn names_unsupported_formats() {
         ("k.epd", format!("{fen}; w\n"), "a word or letter for a result"),
     ] {
         bench.write(name, &text);
-        bench.refuse_with(&[name], 1, part);
+        bench.refuse_with([name], 1, part);
         assert_has(&bench.refuse_from("-", text, 1), part.split_once(": ").map_or(part, |(_, what)| what));
     }
 }
@@ -83,7 +83,7 @@ fn bytes_after_gzip_data_are_left_out_with_a_warning() {
         let bytes = [&gz[..], garbage].concat();
         bench.write("x.epd.gz", &bytes);
         for (args, stdin) in [(["x.epd.gz"], Vec::new()), (["-"], bytes.clone())] {
-            let (report, _) = bench.extract_from(&args, stdin);
+            let (report, _) = bench.extract_from(args, stdin);
             assert_eq!(tensors(&bench.path("out.bin")), wanted);
             let warnings = report["sources"][0]["warnings"].list();
             let told = format!("the gzip data of {} end at byte {};", args[0], gz.len());

@@ -34,7 +34,7 @@ fn contents(bench: &Bench, folder: &str) -> Vec<(String, Vec<u8>)> {
 fn killed_extractions_resume_to_the_same_bytes() {
     let bench = bench();
     let inputs = ["a.pgn.zst", "b.epd"];
-    let told = bench.told(&args(&inputs, "whole", &[]));
+    let told = bench.told(args(&inputs, "whole", &[]));
     assert!(told.get("resumed_positions").is_none() && told["shards"].as_u64() > Some(3), "{told}");
     let whole = contents(&bench, "whole");
     let journal = bench.path("killed").join(JOURNAL);
@@ -42,7 +42,7 @@ fn killed_extractions_resume_to_the_same_bytes() {
     for step in 1.. {
         // A little further each time, so that every run resumes one that was itself resumed.
         let enough = step * 700_000;
-        let mut child = bench.spawn(&args(&inputs, "killed", &["--resume", "--threads", "1", "-q"]));
+        let mut child = bench.spawn(args(&inputs, "killed", &["--resume", "--threads", "1", "-q"]));
         let begun = Instant::now();
         let length = || std::fs::metadata(&journal).map_or(0, |file| file.len());
         while child.try_wait().unwrap().is_none() && length() < enough {
@@ -54,7 +54,7 @@ fn killed_extractions_resume_to_the_same_bytes() {
             break;
         }
         kills += 1;
-        let told = bench.fails(&args(&inputs, "killed", &[]), 2);
+        let told = bench.fails(args(&inputs, "killed", &[]), 2);
         assert_eq!(
             told,
             "gputexel: killed: an extraction into this folder was interrupted; --resume continues it, --force begins anew\n"
@@ -72,12 +72,12 @@ fn rejects_resuming_with_other_inputs_or_settings() {
     let good: Vec<u8> =
         bench.bytes("b.epd").split_inclusive(|byte| *byte == b'\n').take(3000).flatten().copied().collect();
     bench.write("c.epd", &good);
-    bench.told(&args(&inputs, "whole", &[]));
+    bench.told(args(&inputs, "whole", &[]));
     let whole = contents(&bench, "whole");
 
     // An unreadable input ends an extraction after the others.
     bench.write("c.epd", [&good[..], &b"no position\n".repeat(3000)].concat());
-    let told = bench.fails(&args(&inputs, "half", &[]), 1);
+    let told = bench.fails(args(&inputs, "half", &[]), 1);
     assert!(
         told.contains("c.epd") && told.ends_with("; --resume continues it, --force begins anew\n"),
         "{told}"
@@ -88,7 +88,7 @@ fn rejects_resuming_with_other_inputs_or_settings() {
 
     // A refused continuation leaves the existing files unchanged.
     let refused = |inputs: &[&str], more: &[&str], words: &str| {
-        let told = bench.fails(&args(inputs, "half", &[&["--resume"], more].concat()), 1);
+        let told = bench.fails(args(inputs, "half", &[&["--resume"], more].concat()), 1);
         assert!(
             told.contains(words) && told.ends_with("--force instead of --resume begins anew\n"),
             "{told}"
@@ -102,7 +102,7 @@ fn rejects_resuming_with_other_inputs_or_settings() {
     bench.fails_with("extract a.pgn.zst -o x.bin --resume", 2, "--shard-size");
 
     let continued = |folder: &str| {
-        let (out, told) = bench.done(&args(&inputs, folder, &["--resume", "--json"]));
+        let (out, told) = bench.done(args(&inputs, folder, &["--resume", "--json"]));
         assert!(contents(&bench, folder) == whole, "{folder}");
         let report: serde_json::Value = serde_json::from_str(&out).unwrap();
         (report["resumed_positions"].as_u64(), told)
@@ -132,7 +132,7 @@ fn rejects_resuming_with_other_inputs_or_settings() {
     );
     begin("foreign", &[&3u64.to_le_bytes()[..], &[9; 40]].concat());
     let why = "is not the file of an unfinished extraction, or damaged";
-    bench.fails_with(&args(&inputs, "foreign", &["--resume"]), 1, why);
+    bench.fails_with(args(&inputs, "foreign", &["--resume"]), 1, why);
 
     // An input with a new time stamp is read again and found to be the same; a changed one is refused.
     begin("touched", &half);
@@ -145,15 +145,15 @@ fn rejects_resuming_with_other_inputs_or_settings() {
     let place = middle + other[middle..].iter().position(|byte| *byte == b'\n').unwrap();
     other.splice(place..=place, *b"\n\n");
     bench.write("b.epd", &other);
-    let told = bench.fails(&args(&inputs, "changed", &["--resume"]), 1);
+    let told = bench.fails(args(&inputs, "changed", &["--resume"]), 1);
     assert!(told.starts_with("gputexel: b.epd: has changed since its extraction was begun"), "{told}");
     assert!(bench.names("changed") == [JOURNAL]);
     bench.write("b.epd", &original[..original.len() / 3]);
-    let told = bench.fails(&args(&inputs, "changed", &["--resume"]), 1);
+    let told = bench.fails(args(&inputs, "changed", &["--resume"]), 1);
     assert!(told.starts_with("gputexel: b.epd: has changed"), "{told}");
     // To use the current inputs, start over.
-    bench.told(&args(&inputs, "changed", &["--force"]));
-    bench.told(&args(&inputs, "fresh", &[]));
+    bench.told(args(&inputs, "changed", &["--force"]));
+    bench.told(args(&inputs, "fresh", &[]));
     assert!(contents(&bench, "changed") == contents(&bench, "fresh"));
 }
 
@@ -162,15 +162,15 @@ fn refused_flags_write_nothing_and_pipes_can_be_resumed() {
     let bench = bench();
     let bad = b"no position\n".repeat(3000);
     bench.write("bad.epd", &bad);
-    let told = bench.fails(&args(&["bad.epd"], "none", &[]), 1);
+    let told = bench.fails(args(&["bad.epd"], "none", &[]), 1);
     assert!(!told.contains("--resume") && !bench.path("none").exists(), "{told}");
 
-    let told = bench.fails(&args(&["missing.epd"], "none", &[]), 1);
+    let told = bench.fails(args(&["missing.epd"], "none", &[]), 1);
     assert!(!told.contains("--resume") && !bench.path("none").exists(), "{told}");
 
     let text = bench.bytes("b.epd");
     let extract = |folder: &str, input: Vec<u8>, more: &str| {
-        bench.feed(&args(&["-", "a.pgn.zst"], folder, &[&["--json"], &more.words()[..]].concat()), input)
+        bench.feed(args(&["-", "a.pgn.zst"], folder, &[&["--json"], &more.words()[..]].concat()), input)
     };
     assert_eq!(extract("whole", text.clone(), "").0, 0);
     let games = bench.bytes("a.pgn.zst");

@@ -61,7 +61,7 @@ fn rounds_resolve_with_parameters_of_the_previous_round() {
     assert_eq!(tensors(&bench.path("out.bin")), tensors(&bench.path("r/round-2/dataset.bin")));
     // It starts from the result of the first round.
     let k = report["k"].to_string();
-    let eval = bench.run(&["--json", "eval", "r/round-2/dataset.bin", &of_first, "--k", &k]);
+    let eval = bench.run(["--json", "eval", "r/round-2/dataset.bin", &of_first, "--k", &k]);
     assert_eq!(eval.0, 0, "{}", eval.2);
     let loss = serde_json::from_str::<serde_json::Value>(&eval.1).unwrap()["loss"].f64();
     assert!((loss - rounds[1]["loss_before"].f64()).abs() < 1e-12, "{loss} {report}");
@@ -86,13 +86,13 @@ fn rounds_resolve_with_parameters_of_the_previous_round() {
 #[ignore = "full"]
 fn unresolved_datasets_and_games_can_be_resolved_in_rounds() {
     let bench = Bench::new();
-    bench.extract(&[sample().as_str(), "--keep-captures", "--share", "0.05"]);
+    bench.extract([sample().as_str(), "--keep-captures", "--share", "0.05"]);
     let report = bench.tune("out.bin --out r --l2 1e-4 --requiesce 1 --requiesce-from depth1");
     // Every position is replaced by one at least a ply deeper, some by the same one as before.
     assert!(report["rounds"][0]["changed_share"].f64() > 0.95, "{report}");
     assert_eq!(bench.json("r/run.json")["requiesce"]["from"], "depth1");
     let games = bench.write("few.pgn", (0..20).map(|_| pgn("", GAME, "1-0")).collect::<String>());
-    bench.tune(&[games.to_str().unwrap(), "--out", "g", "--k", "1", "--l2", "1e-3", "--requiesce", "1"]);
+    bench.tune([games.to_str().unwrap(), "--out", "g", "--k", "1", "--l2", "1e-3", "--requiesce", "1"]);
     assert_eq!(bench.json("g/run.json")["requiesce"]["from"], "quiescence");
 }
 

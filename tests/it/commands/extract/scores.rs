@@ -145,7 +145,7 @@ fn scores_as_targets_need_no_results() {
     assert_eq!(data.search_scores()[..2], [10.0, 56.0]);
     let scored =
         ["rescore", "x.csv", "--target", "score", "--engine", "material", "--depth", "1", "-o", "e.fens"];
-    assert_eq!(bench.report(&scored)["progress"]["scored"], 3);
+    assert_eq!(bench.report(scored)["progress"]["scored"], 3);
     bench.tune("x.csv --target score --l2 1e-4 --k 1 --out r");
 }
 

@@ -244,7 +244,7 @@ fn balances_phases() {
         .collect();
     bench.write("p.epd", text);
     for intervals in ["", "=2", "=25"] {
-        let (_, data) = bench.extract(&["p.epd", &format!("--balance-phases{intervals}"), "--keep-checks"]);
+        let (_, data) = bench.extract(["p.epd", &format!("--balance-phases{intervals}"), "--keep-checks"]);
         let mut sums = std::collections::BTreeMap::new();
         for n in 0..data.len() {
             *sums.entry(data.phases()[n] > 5).or_insert(0.0) += f64::from(data.row(n).weight);
@@ -476,7 +476,7 @@ fn bounds_memory_for_endless_lines_and_games() {
     ] {
         bench.write(name, text);
         let args = ["extract", name, "-o", "o.bin", "--force", "--threads", "2", "--duplicates", "keep"];
-        let (peak, err) = peak_mib(&bench, &args);
+        let (peak, err) = peak_mib(&bench, args);
         eprintln!("{name}: {peak} MiB, {err}");
         assert!(peak < 700, "{name}: {peak} MiB");
     }

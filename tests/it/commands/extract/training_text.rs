@@ -104,7 +104,7 @@ fn evaluations_of_lichess_are_targets() {
         bench.refuse_with(("x.jsonl", args), 2, part);
     }
     if let Some(path) = shared("training/lichess-eval.jsonl") {
-        let (report, _) = bench.extract(&[path.to_str().unwrap(), "--target", "score"]);
+        let (report, _) = bench.extract([path.to_str().unwrap(), "--target", "score"]);
         assert_eq!(report["positions"], 1);
     }
 }

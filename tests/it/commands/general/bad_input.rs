@@ -92,7 +92,7 @@ fn numbers_out_of_range_are_refused() {
     refuse(&bench, "--optimizer adam --learning-rate 1,nan,2", 2);
     for value in ["nan,300,300,500,900", "inf,300,300,500,900", "1,2,3,4", "1,2,3,4,5,6", "1,2,3,4,x", ""] {
         let prior = format!("material:{value}");
-        assert!(refuse(&bench, &["--prior", &prior], 2).contains(&prior));
+        assert!(refuse(&bench, ["--prior", &prior], 2).contains(&prior));
     }
     for flags in [
         "--epochs 0",
@@ -122,7 +122,7 @@ fn numbers_out_of_range_are_refused() {
     }
     let rates: Vec<String> = (1..=101).map(|n| n.to_string()).collect();
     let rates = rates.join(",");
-    assert!(refuse(&bench, &["--learning-rate", &rates, "--l2", &rates], 2).contains("10201 combinations"));
+    assert!(refuse(&bench, ["--learning-rate", &rates, "--l2", &rates], 2).contains("10201 combinations"));
     // Steps that overflow: a numeric error, and no result.
     bench.fails_with("-q tune d.bin --out r --learning-rate 1e308 --backend cpu", 1, "finite");
     assert!(!bench.path("r/params.json").exists());
@@ -152,11 +152,11 @@ fn reports_invalid_paths() {
     let bench = bench();
     bench.write("file", "x");
     for out in ["file/r", "file"] {
-        bench.fails_with(&["tune", "d.bin", "--out", out, "--backend", "cpu"], 1, format!("{out}: "));
+        bench.fails_with(["tune", "d.bin", "--out", out, "--backend", "cpu"], 1, format!("{out}: "));
     }
     std::fs::create_dir(bench.path("folder")).unwrap();
     for input in ["none.bin", "none.epd", "file/none.bin", "folder"] {
-        bench.fails_with(&["tune", input, "--out", "r", "--backend", "cpu"], 1, format!("{input}: "));
+        bench.fails_with(["tune", input, "--out", "r", "--backend", "cpu"], 1, format!("{input}: "));
         assert!(!bench.path("r").exists());
     }
     assert!(refuse(&bench, "--prior none.json", 1).contains("none.json: "));
@@ -250,7 +250,7 @@ fn full_disk_is_reported_and_leaves_valid_files() {
         }
         // With space available again, the run resumes where it stopped.
         if bench.path(&folder).join("run.json").exists() {
-            bench.tune(&["--resume", &folder]);
+            bench.tune(["--resume", &folder]);
             assert!(bench.bytes(&format!("{folder}/params.json")) == bench.bytes("good/params.json"));
             assert_eq!(bench.metrics(&folder).len(), 200);
         }

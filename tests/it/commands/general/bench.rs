@@ -55,7 +55,7 @@ fn the_cpu_is_measured_in_every_cell() {
     bench.fails_with("bench --seconds 0", 2, "--seconds 0: must be positive");
     bench.dataset("few.bin", gputexel::model::FeatureKind::Pst, 1000, 1);
     bench.fails_with("bench few.bin --device cpu", 2, "1000 positions: a benchmark needs at least 1024");
-    bench.fails_with(&["bench", "d.bin", "--device", "no such card"], 2, "no such adapter");
+    bench.fails_with(["bench", "d.bin", "--device", "no such card"], 2, "no such adapter");
 }
 
 #[test]

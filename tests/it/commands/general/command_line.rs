@@ -6,7 +6,7 @@ use crate::common::prelude::*;
 fn completions_contain_all_commands() {
     let bench = Bench::new();
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
-        assert_has(&bench.ok(&["completions", shell]), ["import-params", "split-material", "spsa", "tables"]);
+        assert_has(&bench.ok(["completions", shell]), ["import-params", "split-material", "spsa", "tables"]);
     }
     // The available shell reads its own completions.
     let (code, _, err) = bench.shell("\"$GPUTEXEL\" completions bash -o c.sh -q && bash -n c.sh");
@@ -52,7 +52,7 @@ fn suggests_similar_files() {
         ("dat/sample.bin", ""),
     ] {
         let expected = format!("gputexel: {name}: No such file or directory (os error 2){meant}\n");
-        assert_eq!(bench.fails(&["info", name], 1), expected);
+        assert_eq!(bench.fails(["info", name], 1), expected);
     }
 }
 

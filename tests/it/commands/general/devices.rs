@@ -100,5 +100,5 @@ fn rejects_devices_that_failed_a_check() {
 #[test]
 fn reports_missing_devices() {
     let bench = Bench::new();
-    bench.fails_with(&["devices", "--check", "--device", "no such card"], 2, "--device no such card: no ");
+    bench.fails_with(["devices", "--check", "--device", "no such card"], 2, "--device no such card: no ");
 }

@@ -49,7 +49,7 @@ fn run_folder_is_accepted_as_parameters() {
     bench.dataset("d.bin", FeatureKind::Pst, 400, 3);
     bench.tune("d.bin --out run --l2 1e-3");
     let loss = |params: &str| {
-        let out = bench.ok(&["--json", "eval", "d.bin", params]);
+        let out = bench.ok(["--json", "eval", "d.bin", params]);
         serde_json::from_str::<serde_json::Value>(&out).unwrap()["loss"].f64()
     };
     assert_eq!(loss("run"), loss("run/params.json"));
@@ -143,7 +143,7 @@ fn a_folder_has_one_writer() {
         }
         // Reading is allowed.
         if file == "metrics.jsonl" {
-            assert_eq!(bench.run(&["-q", "report", &out, "-o", "page.html", "--force"]).0, 0);
+            assert_eq!(bench.run(["-q", "report", &out, "-o", "page.html", "--force"]).0, 0);
         }
         child.kill().unwrap();
         child.wait().unwrap();

@@ -61,14 +61,14 @@ fn respects_no_color() {
     let bench = Bench::with_positions(3000, 7);
     bench.tune("d.bin --out r --l2 1e-4");
     let eval = "eval d.bin r";
-    let colored = shown(&bench, 200, &[], &eval);
+    let colored = shown(&bench, 200, &[], eval);
     assert!(colored.contains('\u{1b}'), "{colored}");
     for (name, value) in [("NO_COLOR", "1"), ("TERM", "dumb")] {
-        let told = shown(&bench, 200, &[(name, value)], &eval);
+        let told = shown(&bench, 200, &[(name, value)], eval);
         assert_eq!(told, plain(&colored), "{name}");
     }
     // Nor do files, pipes and JSON.
-    let (_, piped, _) = bench.run(&eval);
+    let (_, piped, _) = bench.run(eval);
     assert_eq!(piped, plain(&colored));
     let json = shown(&bench, 20, &[], "--json eval d.bin r");
     assert!(json.starts_with('{') && json.lines().count() == 1, "{json}");

@@ -147,7 +147,7 @@ fn reports_contradictory_structure() {
         .map(|&(letter, index)| format!("{{\"name\": \"a\", \"index\": {index}, {}}}", names(letter)))
         .collect();
     let schema = format!("{HEAD}\"index_base\": 1, \"parameters\": [{}]}}", entries.join(", "));
-    let told = refuse(&bench("1 1:1\n", &schema), &["t.svm", "--schema", "s.json"], 1);
+    let told = refuse(&bench("1 1:1\n", &schema), ["t.svm", "--schema", "s.json"], 1);
     let expected = "s.json: parameter 'q0': square a1 of board 'a' in group 'a' is taken already";
     assert!(told.contains(expected), "{told}");
 }

@@ -26,7 +26,7 @@ fn compression_line_ends_and_threads_change_nothing() {
         ("tabs.svm", tabs.into_bytes()),
     ] {
         bench.write(name, bytes);
-        import(&bench, &[name, "--threads", "3"], "");
+        import(&bench, [name, "--threads", "3"], "");
         assert!(tensors(&bench.path("out.bin")) == wanted, "{name}");
     }
     import(&bench, "-", plain.as_bytes());
@@ -214,7 +214,7 @@ fn tuning_follows_the_schema() {
     let mut first: Option<Vec<f64>> = None;
     for optimizer in ["gauss-newton", "adam"] {
         let run = format!("run-{optimizer}");
-        let report = bench.tune(&["out.bin", "--out", &run, "--optimizer", optimizer, "--k", "0.8"]);
+        let report = bench.tune(["out.bin", "--out", &run, "--optimizer", optimizer, "--k", "0.8"]);
         assert!(report["loss"].f64() < report["loss_before"].f64(), "{report}");
         let params = bench.json(&format!("{run}/params.json"));
         let list = params["parameters"].list();
@@ -355,7 +355,7 @@ dump_svmlight_file(x.toarray(), y, 'dense.svm', query_id=q, zero_based=False)
     }
     for name in ["again.svm", "dense.svm"] {
         assert_ne!(bench.bytes(name), bench.bytes("t.svm"));
-        import(&bench, &[name], "");
+        import(&bench, [name], "");
         assert!(tensors(&bench.path("out.bin")) == wanted, "{name}");
     }
     // By default it counts from 0.

@@ -39,7 +39,7 @@ fn command(bench: &Bench, mode: &str) -> String {
 }
 
 fn import(bench: &Bench, input: &str, command: &str, output: &str) -> Value {
-    bench.told(&["import", input, "--trace-command", command, "--schema", "s.json", "-o", output])
+    bench.told(["import", input, "--trace-command", command, "--schema", "s.json", "-o", output])
 }
 
 /// Returns the engine's output for the positions of a file, with values from another.
@@ -66,7 +66,7 @@ fn a_command_gives_the_dataset_of_its_trace() {
     let (_, text, _) = bench.run("info a.bin");
     assert!(text.contains(&format!("  traced by {}", command(&bench, "ok"))), "{text}");
     // Positions in other formats are passed in the same lines.
-    bench.told(&["convert", SAMPLE, "-o", "all.plain", "--share", "0.02"]);
+    bench.told(["convert", SAMPLE, "-o", "all.plain", "--share", "0.02"]);
     bench.told("convert all.plain -o all.fens");
     import(&bench, "all.fens", &command(&bench, "ok"), "d.bin");
     let report = import(&bench, "all.plain", &command(&bench, "ok"), "e.bin");
@@ -141,14 +141,14 @@ fn rounds_without_a_command_that_can_trace_again_are_refused() {
     let leaves_out = command(&bench, "leave-out {params}");
     let changed = tune("d.bin", &["--requiesce", "1", "--trace-command", &leaves_out], 1);
     assert!(changed.contains("does not trace its positions (p.fens) as they are in it"), "{changed}");
-    bench.tune(&["d.bin", "--out", "same", "--requiesce", "1", "--trace-command", &other]);
+    bench.tune(["d.bin", "--out", "same", "--requiesce", "1", "--trace-command", &other]);
     // A trace from a file names no positions; extracted positions have no engine.
     bench.write("t.svm", traced(&bench, "p.fens", &[]));
     bench.told("import t.svm --schema s.json -o t.bin");
     let once = ["--requiesce", "1", "--trace-command", &known];
     assert!(tune("t.bin", &once, 1).contains("does not name the positions that were traced"));
     assert!(tune("t.bin", &once[..2], 1).contains("only the engine that printed them computes"));
-    bench.told(&["extract", SAMPLE, "-o", "x.bin", "--share", "0.01"]);
+    bench.told(["extract", SAMPLE, "-o", "x.bin", "--share", "0.01"]);
     assert!(tune("x.bin", &once, 1).contains("was extracted"));
     std::fs::remove_file(bench.path("p.fens")).unwrap();
     assert!(tune("d.bin", &once, 1).contains("its source 'p.fens' is not there"));

@@ -116,12 +116,12 @@ fn detects_changed_traces() {
     bench.write("t.svm", traced(&made, &priors()));
     bench.told("import t.svm --schema s.json -o before.bin");
     let before = ["--before", "before.bin"];
-    let (code, found, _) = verify(&bench, &traced(&made, &tuned), &before);
+    let (code, found, _) = verify(&bench, &traced(&made, &tuned), before);
     assert_eq!((code, &found["rows"]["changed"]), (0, &0.into()), "{found}");
     // Compiled without a term, in both the trace and the evaluation.
     let mut without = made.clone();
     without.iter_mut().for_each(|one| one.row.retain(|&(parameter, _)| parameter != 4));
-    let (code, found, err) = verify(&bench, &traced(&without, &tuned), &before);
+    let (code, found, err) = verify(&bench, &traced(&without, &tuned), before);
     assert_eq!(
         (code, &found["verdict"], &found["differing"]),
         (1, &"other-rows".into(), &0.into()),
@@ -131,7 +131,7 @@ fn detects_changed_traces() {
     // A phase computed from tuned values.
     let mut phased = made.clone();
     phased.iter_mut().for_each(|one| one.phase = if one.phase > 12 { one.phase - 2 } else { one.phase });
-    let (code, found, err) = verify(&bench, &traced(&phased, &tuned), &before);
+    let (code, found, err) = verify(&bench, &traced(&phased, &tuned), before);
     assert_eq!((code, &found["verdict"]), (1, &"other-rows".into()), "{found}");
     assert_eq!(found["rows"]["only_phase"], found["rows"]["changed"], "{found}");
     assert!(err.contains("the engine's phase is no longer that of before"), "{err}");
@@ -142,10 +142,10 @@ fn detects_changed_traces() {
     let mixed = rows.lines().zip(evaluations).map(|(line, evaluation)| {
         format!("{} {EVAL}:{evaluation}\n", line.split_once(&format!(" {EVAL}:")).unwrap().0)
     });
-    let (code, found, err) = verify(&bench, &mixed.collect::<String>(), &before);
+    let (code, found, err) = verify(&bench, &mixed.collect::<String>(), before);
     assert_eq!((code, &found["verdict"]), (1, &"other-rows".into()), "{found}");
     assert!(found["differing"].as_u64() > Some(100) && err.contains("have other coefficients"), "{err}");
-    let (code, found, _) = verify(&bench, &traced(&made[..2000], &tuned), &before);
+    let (code, found, _) = verify(&bench, &traced(&made[..2000], &tuned), before);
     assert_eq!((code, &found["rows"]["changed"]), (0, &Value::Null), "{found}");
 }
 
@@ -184,7 +184,7 @@ fn positions_with_evaluations_need_no_trace() {
     };
     let verify = ["--json", "verify", "after.txt", "--params", "run"];
     bench.write("after.txt", lines(&value));
-    let (out, _) = bench.done(&verify);
+    let (out, _) = bench.done(verify);
     let found: Value = serde_json::from_str(&out).unwrap();
     assert_eq!((&found["verdict"], &found["compared"]), (&"tuned".into(), &512.into()));
     // One value is wrong in the source.
@@ -192,7 +192,7 @@ fn positions_with_evaluations_need_no_trace() {
         "after.txt",
         lines(&|role, phase| value(role, phase) + f64::from(u8::from((role, phase) == (1, "eg"))) * 30.0),
     );
-    let (code, out, err) = bench.run(&verify);
+    let (code, out, err) = bench.run(verify);
     assert_eq!(code, 1, "{out}");
     assert!(err.contains("knight."), "{err}");
     // The model of the run defines the terms of a score; an engine's own does not.
@@ -201,7 +201,7 @@ fn positions_with_evaluations_need_no_trace() {
     let trace = prepared(&priors());
     trace.write("after.txt", lines(&value));
     let why = "its features are the engine's own";
-    trace.fails_with(&["verify", "after.txt", "--params", "tuned.json"], 1, why);
+    trace.fails_with(["verify", "after.txt", "--params", "tuned.json"], 1, why);
 }
 
 #[test]
@@ -227,7 +227,7 @@ fn rejects_unverifiable_input() {
     bench.write("p.fens", "1 1/2-1/2 4k3/8/8/8/8/8/8/4K3 w - - 0 1\n");
     let why = "has {params}, but the values in the engine's source are to be verified";
     bench.fails_with((&asked, "--schema s.json"), 2, why);
-    bench.fails_with(&asked, 2, "--trace-command needs --schema");
+    bench.fails_with(asked, 2, "--trace-command needs --schema");
 }
 
 #[test]

@@ -192,11 +192,11 @@ fn apply_requires_the_output_of_tune() {
     // A draft neither replaces its source nor is appended to it.
     for how in ["--force", "--append"] {
         let why = "is the source file itself";
-        bench.fails_with(&["patch", "init", "source/s.cpp:8", "-o", "source/s.cpp", how], 2, why);
+        bench.fails_with(["patch", "init", "source/s.cpp:8", "-o", "source/s.cpp", how], 2, why);
     }
     // The first command cannot be undone before the second.
     let first = written["backup"].str();
-    bench.fails_with(&["patch", "undo", first], 1, "0002-apply came later");
+    bench.fails_with(["patch", "undo", first], 1, "0002-apply came later");
 }
 
 #[test]

@@ -39,7 +39,7 @@ fn sources_in_other_encodings_keep_their_bytes() {
         assert_eq!(bench.run("patch apply x.tune source").0, 0);
         assert_eq!(bench.bytes("source/s.cpp"), after, "{name}");
         let place = format!("source/s.cpp:{line}");
-        let (code, out, err) = bench.run(&["patch", "init", &place, "--name", "n"]);
+        let (code, out, err) = bench.run(["patch", "init", &place, "--name", "n"]);
         assert!(code == 0 && out.ends_with("#context n\n  int m = 130@ * d - 25@;\n"), "{place}: {out}{err}");
         // The script supports UTF-8 only.
         bench.fails_with("patch tune x.tune source --compat tune.py", 1, "is not UTF-8");
@@ -186,7 +186,7 @@ fn init_marks_possible_parameters() {
 
         let path = format!("source/{file}");
         bench.write(&path, source);
-        let (out, _) = bench.done(&["patch", "init", &format!("{path}:{lines}"), "--name", "n"]);
+        let (out, _) = bench.done(["patch", "init", &format!("{path}:{lines}"), "--name", "n"]);
         let head = format!("#set file {file}\n#context n\n");
         assert_eq!(out, format!("{head}{expected}"), "{source}");
         // 'check' reports nothing about the output of 'init'.
@@ -211,7 +211,7 @@ fn init_marks_possible_parameters() {
 
         bench.write(&format!("source/{file}"), source);
         let refused = bench.fails_with(
-            &["patch", "init", &format!("source/{file}:1")],
+            ["patch", "init", &format!("source/{file}:1")],
             1,
             "no number that can be marked",
         );

@@ -58,7 +58,7 @@ fn changes_losses_and_errors_match_the_files() {
     // Losses are those that `eval` prints, and so are their differences.
     let mut losses = Vec::new();
     for side in ["a", "b"] {
-        let (_, out, _) = bench.run(&["--json", "eval", "d.bin", &format!("{side}/params.json")]);
+        let (_, out, _) = bench.run(["--json", "eval", "d.bin", &format!("{side}/params.json")]);
         let eval: Value = serde_json::from_str(&out).unwrap();
         assert_eq!(found["losses"][side]["loss"], eval["loss"]);
         assert_eq!(found["losses"][side]["tuned_on_it"], true);
@@ -95,7 +95,7 @@ fn piece_values_stand_for_parameters() {
     };
     for (word, expected) in [("zero", size(&|_| 0.0)), ("material:90,310,330,510,980", size(&worth))] {
         for sides in [["a", word], [word, "a/params.json"]] {
-            let found = compare(&bench, &sides);
+            let found = compare(&bench, sides);
             assert_eq!(found["values"], 12);
             assert!((number(&found["rms"]) - expected).abs() < 1e-9, "{sides:?}: {found}");
         }
@@ -200,7 +200,7 @@ fn more_than_two_are_compared_in_a_table() {
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 2000, 7);
     for (folder, l2) in [("weak", "1"), ("strong", "1e-5"), ("middle", "1e-2")] {
-        bench.tune(&["d.bin", "--out", folder, "--l2", l2, "--k", "0.8"]);
+        bench.tune(["d.bin", "--out", folder, "--l2", l2, "--k", "0.8"]);
     }
     let all = ["weak", "strong", "middle/params.json"];
     let out = bench.ok(("compare", (&all, "--dataset d.bin --html all.html")));

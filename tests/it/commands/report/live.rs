@@ -89,7 +89,7 @@ fn watching_does_not_change_results() {
 
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let flag = format!("--live={}", taken.local_addr().unwrap().port());
-    bench.fails_with(&["tune", "d.bin", "--out", "none", &flag], 1, "cannot listen on 127.0.0.1:");
+    bench.fails_with(["tune", "d.bin", "--out", "none", &flag], 1, "cannot listen on 127.0.0.1:");
     assert!(!bench.path("none").exists(), "something was begun");
     bench.fails_with("sweep d.bin --grid l2=0,1 --live", 2, "needs a sweep with a folder: --grid with --out");
 }

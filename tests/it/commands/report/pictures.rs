@@ -71,7 +71,7 @@ fn reports_are_legible_and_self_contained() {
     let (code, ..) = bench.run(("-q sweep d.bin --out s", grid));
     assert_eq!(code, 0);
     let many = ["-q", "compare", "r", "other", "r/params.json", "--dataset", "d.bin", "--html", "many.html"];
-    assert_eq!(bench.run(&many).0, 0);
+    assert_eq!(bench.run(many).0, 0);
     let swarms = "pso d.bin --out p --iterations 20 --swarms 4 --backend cpu";
     assert_eq!(bench.run(("-q", swarms)).0, 0);
     let played = "-q match r other --nodes 20 --games 40 --out m";

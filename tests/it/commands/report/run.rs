@@ -147,7 +147,7 @@ fn names_cannot_become_markup() {
     });
     bench.write("b.json", basis.to_string());
     let folder = "r<b>\"'&";
-    bench.tune(&["d.bin", "--out", folder, "--basis", "b.json", "--epochs", "3"]);
+    bench.tune(["d.bin", "--out", folder, "--basis", "b.json", "--epochs", "3"]);
     let html = report(&bench, &format!("{folder}/report.html"));
     assert_self_contained(&html);
     assert!(

@@ -149,7 +149,7 @@ fn reports_unservable_folders() {
     bench.fails_with("serve file", 1, "is no folder");
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
-    bench.fails_with(&["serve", ".", "--port", &port], 1, "cannot listen on 127.0.0.1:");
+    bench.fails_with(["serve", ".", "--port", &port], 1, "cannot listen on 127.0.0.1:");
     bench.fails_with("match material zero --games 2 --live", 2, "--live needs a match with a folder: --out");
 }
 

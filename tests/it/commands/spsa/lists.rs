@@ -82,7 +82,7 @@ fn weather_factory_gets_both_files_or_none() {
     let bench = Bench::new();
     bench.write("in", "A, int, 100, 0, 200, 10, 0.002\nB, int, 8, 2, 20, 1, 0.004\n");
     let args = ["convert", "in", "--to", "weather-factory", "--games", "20000", "-o", "config.json"];
-    let (code, out, err) = run(&bench, &args, "");
+    let (code, out, err) = run(&bench, args, "");
     assert_eq!((code, out.as_str()), (0, ""), "{err}");
     let file = |name: &str| serde_json::from_slice::<Value>(&bench.bytes(name)).unwrap();
     let (config, gains) = (file("config.json"), file("spsa.json"));
@@ -97,7 +97,7 @@ fn weather_factory_gets_both_files_or_none() {
         "{out}"
     );
     std::fs::remove_file(bench.path("config.json")).unwrap();
-    let (code, _, err) = run(&bench, &args, "");
+    let (code, _, err) = run(&bench, args, "");
     assert!(code == 2 && err.contains("spsa.json: exists; use --force"), "{err}");
     assert!(!bench.path("config.json").exists());
     let (code, _, err) = run(&bench, (&args[..6], "-o spsa.json --force"), "");
@@ -146,7 +146,7 @@ fn the_built_in_engine_is_set_up() {
         ("quen", "parameter 'quen': the built-in engine's model 'material' has none"),
         ("queen,queen.mg", "both move queen.mg"),
     ] {
-        bench.fails_with(&["spsa", "init", "--params", "material", "--tune", tune], 2, expected);
+        bench.fails_with(["spsa", "init", "--params", "material", "--tune", tune], 2, expected);
     }
     bench.fails_with("spsa init --params none.json", 1, "none.json");
 }
@@ -195,7 +195,7 @@ mod engines {
         // Parameters that were left out can be added from comments.
         let text = std::fs::read_to_string(&path).unwrap();
         let (head, tail) = text.split_once("# Not tuned").unwrap();
-        assert_has(&tail, ["# Hash: is unrelated to", "# Wide: has bounds that are too wide"]);
+        assert_has(tail, ["# Hash: is unrelated to", "# Wide: has bounds that are too wide"]);
         let tables: Vec<&str> = tail
             .lines()
             .filter_map(|line| line.strip_prefix("# "))
@@ -269,7 +269,7 @@ mod engines {
         let starts: Vec<(&str, f64)> = config.parameters.iter().map(|v| (v.name.as_str(), v.start)).collect();
         assert_eq!(starts, [("Piece Activity", 20.0), ("King Safety", 100.0)]);
         // Without names, everything of the evaluation and the search, and nothing else.
-        let (code, out, _) = bench.run(&["--json", "spsa", "init", "--engine", toga]);
+        let (code, out, _) = bench.run(["--json", "spsa", "init", "--engine", toga]);
         let report: Value = serde_json::from_str(&out).unwrap();
         assert_eq!(code, 0);
         let left_out: Vec<&str> = report["left_out"].texts();

@@ -27,7 +27,7 @@ fn run_killed_twice_equals_an_uninterrupted_run() {
         let bench = Bench::new();
         bench.write("run.toml", built_in(method, 120, 1));
         let run = |out: &str| {
-            bench.ok(&["-q", "spsa", "run", "run.toml", "--out", out]);
+            bench.ok(["-q", "spsa", "run", "run.toml", "--out", out]);
         };
         run("whole");
         kill_at(&bench, "spsa run run.toml --out killed", "killed/spsa.jsonl", 30);

@@ -54,7 +54,7 @@ fn tuning_in_a_basis_stays_in_it_and_in_its_bounds() {
 fn a_printed_basis_is_the_basis() {
     let bench = bench();
     for name in ["madchess", "mirrored", "identity"] {
-        let text = bench.ok(&["basis", name, "--freeze", "king"]);
+        let text = bench.ok(["basis", name, "--freeze", "king"]);
         bench.write("b.json", text);
         let flags = "d.bin --k 0.8 --out";
         bench.tune((flags, &["a", "--force", "--basis", name, "--freeze", "king"]));
@@ -62,7 +62,7 @@ fn a_printed_basis_is_the_basis() {
         assert!(bench.bytes("a/params.json") == bench.bytes("b/params.json"), "{name}");
         assert!(bench.bytes("a/z.json") == bench.bytes("b/z.json"), "{name}");
         // Written to a file, which is then not replaced unless requested.
-        let (out, _) = bench.done(&[
+        let (out, _) = bench.done([
             "--json",
             "basis",
             name,
@@ -76,7 +76,7 @@ fn a_printed_basis_is_the_basis() {
         ]);
         assert_eq!(serde_json::from_str::<Value>(&out).unwrap()["parameters"], 768);
         assert!(bench.bytes("c.json") == bench.bytes("b.json"));
-        bench.fails_with(&["basis", name, "-o", "c.json"], 2, "c.json: exists");
+        bench.fails_with(["basis", name, "-o", "c.json"], 2, "c.json: exists");
     }
 }
 

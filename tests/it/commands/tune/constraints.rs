@@ -99,7 +99,7 @@ fn a_killed_run_keeps_its_constraints() {
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(!bench.path("cut/params.json").exists(), "it ended before it was killed");
-    bench.fails_with(&["tune", "--resume", "cut", HOLD[0]], 2, "cannot be used with");
+    bench.fails_with(["tune", "--resume", "cut", HOLD[0]], 2, "cannot be used with");
     bench.tune("--resume cut");
     assert!(holds(&bench, "cut/params.json"));
     for file in ["params.json", "z.json"] {

@@ -37,7 +37,7 @@ fn reports_the_minimized_regularized_loss() {
     assert!(one.contains(": loss plus penalty mean\n") && !one.contains("L2"), "{one}");
     // Each kind is named once.
     let twice = "mean:pawn=1e-3,ridge:king=1e-4,mean:knight=1e-3";
-    let twice = printed(&bench, &["--out", "f", "--prior-strength", twice]);
+    let twice = printed(&bench, ["--out", "f", "--prior-strength", twice]);
     assert_eq!(twice.matches(": loss plus penalties ").count(), 1, "{twice}");
     let line = twice.lines().find(|line| line.starts_with("regularized ")).unwrap();
     assert_eq!((line.matches("mean").count(), line.matches("ridge").count()), (1, 1), "{line}");
@@ -82,7 +82,7 @@ fn the_rule_that_ended_a_run_is_named_with_its_flag() {
     let out = printed(&bench, "--out b --l2 1e-3");
     assert!(out.contains(": converged: no step promises a lower loss"), "{out}");
     let pso = ["pso", "d.bin", "--out", "c", "--iterations", "2", "--backend", "cpu"];
-    let (_, out, _) = bench.run(&pso);
+    let (_, out, _) = bench.run(pso);
     assert!(out.contains(": iteration limit reached (--iterations 2)\n"), "{out}");
     // A polish is reported before the resulting regularized loss.
     let polished = [&pso[..], &["--l2", "1e-3", "--polish", "--force"]].concat();

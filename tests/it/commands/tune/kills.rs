@@ -79,7 +79,7 @@ impl Moment {
 
 /// Kills a process at some moment; `false` if it had already ended.
 fn kill_at(bench: &Bench, kind: &Killed, line: &str, moment: &Moment) -> bool {
-    let mut child = bench.spawn(&words(&format!("{line} -q")));
+    let mut child = bench.spawn(words(&format!("{line} -q")));
     let begun = Instant::now();
     while !moment.has_come(bench, kind, begun) && child.try_wait().unwrap().is_none() {
         assert!(begun.elapsed() < Duration::from_secs(60), "{}: hangs", kind.name);
@@ -132,7 +132,7 @@ fn kill_and_resume(index: usize) {
     write_games(&bench, "games.pgn");
     let (out, _) = bench.done("spsa init --params material --limit nodes=20");
     bench.write("run.toml", out);
-    let run = |line: &str| bench.run(&words(&format!("{line} -q")));
+    let run = |line: &str| bench.run(words(&format!("{line} -q")));
     assert_eq!(run("convert games.pgn -o=in.epd").0, 0);
     let inputs = files(bench.folder.path(), "");
     let begun = Instant::now();

@@ -44,7 +44,7 @@ fn the_sample_is_tuned_within_bounds_and_on_whole_numbers() {
         assert_eq!(report["coordinates"][c["name"].str()], c["value"]);
     }
     // `eval` finds the same loss in the parameters.
-    let (_, out, _) = bench.run(&["--json", "eval", sample, "r/params.json"]);
+    let (_, out, _) = bench.run(["--json", "eval", sample, "r/params.json"]);
     let eval: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(eval["loss"], report["loss"]);
 
@@ -116,7 +116,7 @@ fn killed_run_resumes_to_the_same_bytes() {
         assert!(!bench.path(&format!("{run}/params.json")).exists(), "it was over before it was killed");
         // Either command resumes it.
         let command = if variant == "2018" { "tune" } else { "pso" };
-        let report = bench.report(&[command, "--backend", "cpu", "--resume", &run]);
+        let report = bench.report([command, "--backend", "cpu", "--resume", &run]);
         assert_eq!(report["iterations"], 600);
         let other = if variant == "2025" { "whole" } else { "whole-2018" };
         for name in ["params.json", "z.json"] {
@@ -248,8 +248,8 @@ fn states_that_are_broken_are_refused() {
         let mut bad = good.clone();
         change(&mut bad);
         bad.write(&path).unwrap();
-        let err = bench.fails_with("pso --resume k --backend cpu", 1, "checkpoint.safetensors");
-        err
+
+        bench.fails_with("pso --resume k --backend cpu", 1, "checkpoint.safetensors")
     };
     for name in good.optimizer.vectors.keys() {
         assert_has(&refuse(&|c| c.optimizer.vectors.get_mut(name).unwrap()[0] = f64::NAN), "finite");

@@ -63,13 +63,13 @@ fn killed_run_resumes_to_the_same_bytes() {
         std::fs::write(&metrics, text).unwrap();
 
         let mut child =
-            bench.spawn(&["tune", "--resume", name, "--checkpoint-every", "0", "--backend", "cpu"]);
+            bench.spawn(["tune", "--resume", name, "--checkpoint-every", "0", "--backend", "cpu"]);
         wait_for_step(&bench, name, first + 3);
         child.kill().unwrap();
         assert_eq!(child.wait().unwrap().code(), None, "{name}: ended before it was killed");
         assert!(steps(&bench, name) > first);
 
-        let report = bench.tune(&["--resume", name]);
+        let report = bench.tune(["--resume", name]);
         assert_eq!(report["epochs"], epochs, "{name}");
         assert_metrics_are_whole(&bench, name, epochs);
         assert!(losses(&bench, name) == losses(&bench, &whole), "{name}: other losses on the way");
@@ -109,13 +109,13 @@ fn interrupted_run_prints_how_to_resume() {
 fn rejects_unresumable_runs() {
     let bench = bench();
     let resume = ["tune", "--backend", "cpu", "--resume", "r"];
-    bench.fails_with(&resume, 1, "not the folder of a run");
+    bench.fails_with(resume, 1, "not the folder of a run");
     std::fs::create_dir(bench.path("r")).unwrap();
-    bench.fails_with(&resume, 1, "not the folder of a run");
+    bench.fails_with(resume, 1, "not the folder of a run");
     bench.write("r/run.json", "{\n\"program\": 3\n}\n");
-    bench.fails_with(&resume, 1, "run.json:2: not a valid record of a run");
+    bench.fails_with(resume, 1, "run.json:2: not a valid record of a run");
     bench.write("r/run.json", "");
-    bench.fails_with(&resume, 1, "run.json");
+    bench.fails_with(resume, 1, "run.json");
 
     let mut child = started(&bench, "k", &["--epochs", "100000"]);
     child.kill().unwrap();
@@ -125,7 +125,7 @@ fn rejects_unresumable_runs() {
     let whole = std::fs::read(&checkpoint).unwrap();
     for length in [0, 4, 100, whole.len() - 1] {
         std::fs::write(&checkpoint, &whole[..length]).unwrap();
-        bench.fails_with(&resume, 1, "not a checkpoint, or damaged");
+        bench.fails_with(resume, 1, "not a checkpoint, or damaged");
     }
     // Each tensor in turn gets a non-finite number.
     let good = {
@@ -137,26 +137,26 @@ fn rejects_unresumable_runs() {
             let mut broken = good.clone();
             *broken.optimizer.vectors.get_mut(name).unwrap().last_mut().unwrap() = bad;
             broken.write(&checkpoint).unwrap();
-            bench.fails_with(&resume, 1, ["checkpoint.safetensors", "finite"]);
+            bench.fails_with(resume, 1, ["checkpoint.safetensors", "finite"]);
         }
         let mut short = good.clone();
         short.optimizer.vectors.get_mut(name).unwrap().pop();
         short.write(&checkpoint).unwrap();
-        bench.fails_with(&resume, 1, name.as_str());
+        bench.fails_with(resume, 1, name.as_str());
     }
     let mut foreign = good.clone();
     foreign.optimizer.scalars["method"] = "gauss-newton".into();
     foreign.write(&checkpoint).unwrap();
-    bench.fails_with(&resume, 1, "checkpoint.safetensors");
+    bench.fails_with(resume, 1, "checkpoint.safetensors");
     std::fs::write(&checkpoint, &whole).unwrap();
 
     // Other positions under the same name, then none.
     let data = bench.bytes("d.bin");
     bench.dataset("e.bin", FeatureKind::Pst, 4000, 12);
     std::fs::write(bench.path("d.bin"), bench.bytes("e.bin")).unwrap();
-    bench.fails_with(&resume, 1, "not the dataset that the run started with");
+    bench.fails_with(resume, 1, "not the dataset that the run started with");
     std::fs::remove_file(bench.path("d.bin")).unwrap();
-    bench.fails_with(&resume, 1, "d.bin");
+    bench.fails_with(resume, 1, "d.bin");
     bench.write("d.bin", data);
 
     // A record that was tampered with.
@@ -165,7 +165,7 @@ fn rejects_unresumable_runs() {
         let mut bad = record.clone();
         bad["config"][key] = serde_json::from_str(value).unwrap();
         bench.write("k/run.json", bad.to_string());
-        let (code, _, err) = bench.run(&resume);
+        let (code, _, err) = bench.run(resume);
         assert!(code == 1 || code == 2, "{key}: {code}");
         assert_one_line(&err);
     }
@@ -248,10 +248,10 @@ fn clears_leftovers_and_fills_gaps() {
         std::fs::remove_file(bench.path(name)).unwrap();
     }
     let resume = ["tune", "--resume", "r", "--backend", "cpu"];
-    let out = bench.ok(&resume);
+    let out = bench.ok(resume);
     assert!(out.ends_with("written     tables.h, report.html\n"), "{out}");
     assert!(bench.bytes("r/tables.h") == tables && bench.path("r/report.html").exists());
-    bench.fails_with(&resume, 2, "r: the run is finished");
+    bench.fails_with(resume, 2, "r: the run is finished");
 
     // Killed at the start, while positions were extracted.
     std::fs::create_dir(bench.path("s")).unwrap();

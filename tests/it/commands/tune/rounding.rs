@@ -49,9 +49,9 @@ fn a_rounded_run_is_minimal_and_costs_less() {
     let sample = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("data/sample.bin");
     let (data, sample) = (dataset::read(&sample).unwrap(), sample.display().to_string());
     let l2 = ["--l2", "1e-5"];
-    bench.tune(&[&[sample.as_str(), "--out", "real"], &l2[..]].concat());
-    let report = bench.tune(&[&[sample.as_str(), "--out", "r", "--round", "local"], &l2[..]].concat());
-    let naive = bench.tune(&[&[sample.as_str(), "--out", "n", "--round", "naive"], &l2[..]].concat());
+    bench.tune([&[sample.as_str(), "--out", "real"], &l2[..]].concat());
+    let report = bench.tune([&[sample.as_str(), "--out", "r", "--round", "local"], &l2[..]].concat());
+    let naive = bench.tune([&[sample.as_str(), "--out", "n", "--round", "naive"], &l2[..]].concat());
 
     let theta = whole_theta(&bench, "r", &data);
     let all: Vec<u32> = (0..data.len() as u32).collect();
@@ -97,7 +97,7 @@ fn a_rounded_run_is_minimal_and_costs_less() {
 
     // As text; another number of threads gives the same.
     let flags = ["tune", &sample, "--out", "t", "--round", "local", "--threads", "3", "--backend", "cpu"];
-    let (code, out, err) = bench.run(&[&flags[..], &l2].concat());
+    let (code, out, err) = bench.run([&flags[..], &l2].concat());
     assert_eq!((code, err.as_str()), (0, ""));
     for part in [
         "rounded     local: relative loss +",
@@ -116,7 +116,7 @@ fn adam_is_rounded_with_its_own_weight_and_without_held_out_positions() {
     let data = bench.dataset("d.bin", FeatureKind::Pst, 2000, 7);
     let common = ["d.bin", "--optimizer", "adam", "--k", "0.8", "--epochs", "200", "--round", "local"];
     let flags = ["--learning-rate", "4", "--l2", "0.5,0.02", "--holdout", "0.3", "--out", "r"];
-    let report = bench.tune(&[&common[..], &flags[..]].concat());
+    let report = bench.tune([&common[..], &flags[..]].concat());
     let split = Split::try_new(&data, 0.3, 1, 1).unwrap();
     let training: Vec<u32> = split.training().map(|n| n as u32).collect();
     let l2 = if report["optimizer"].as_str().unwrap().contains("L2 0.5") { 0.5 } else { 0.02 };
@@ -134,7 +134,7 @@ fn local_search_proves_its_minimum() {
     let bench = Bench::new();
     let data = bench.dataset("d.bin", FeatureKind::Pst, 2000, 7);
     let common = ["d.bin", "--optimizer", "local", "--k", "0.8", "--l2", "0.001"];
-    let report = bench.tune(&[&common[..], &["--out", "r"]].concat());
+    let report = bench.tune([&common[..], &["--out", "r"]].concat());
     assert_eq!(report["reason"], "converged", "{report}");
     assert_eq!(report["members"].as_array().unwrap().len(), 1, "{report}");
     assert_eq!(number(&report, &["single_steps", "improving"]), 0.0);
@@ -145,31 +145,31 @@ fn local_search_proves_its_minimum() {
     assert!(bench.json("r/params.json")["provenance"]["rounding"].is_null());
     assert_eq!(bench.json("r/params.json")["provenance"]["single_steps"]["improving"], 0);
     // Close to the real minimum, and the same with other threads.
-    let real = bench.tune(&["d.bin", "--k", "0.8", "--l2", "0.001", "--out", "g"]);
+    let real = bench.tune(["d.bin", "--k", "0.8", "--l2", "0.001", "--out", "g"]);
     let with_l2 = |report: &Value| number(&report["members"][0], &["best"]);
     assert!(with_l2(&report) < 1.001 * with_l2(&real), "{report} {real}");
-    bench.tune(&[&common[..], &["--out", "t", "--threads", "3"]].concat());
+    bench.tune([&common[..], &["--out", "t", "--threads", "3"]].concat());
     assert!(bench.bytes("t/params.json") == bench.bytes("r/params.json"));
     let losses: Vec<f64> = bench.metrics("r").iter().map(|line| number(line, &["loss"])).collect();
     assert!(losses.is_sorted_by(|a, b| a > b), "{losses:?}");
 
     // Other step sizes lead elsewhere, also to a minimum; too few epochs do not reach one.
-    let one = bench.tune(&[&common[..], &["--out", "one", "--step", "1"]].concat());
+    let one = bench.tune([&common[..], &["--out", "one", "--step", "1"]].concat());
     assert!(one["optimizer"].as_str().unwrap().contains("steps 1)"), "{one}");
     let losses_of =
         |run: &str| bench.metrics(run).iter().map(|line| line["loss"].clone()).collect::<Vec<_>>();
     assert_ne!(losses_of("one"), losses_of("r"), "--step has no effect");
     assert_minimal(&data, 0.8, &whole_theta(&bench, "one", &data), &all, &prior, 0.001);
-    let short = bench.tune(&[&common[..], &["--out", "s", "--epochs", "2"]].concat());
+    let short = bench.tune([&common[..], &["--out", "s", "--epochs", "2"]].concat());
     assert_eq!(short["reason"], "epochs");
     assert!(number(&short, &["single_steps", "improving"]) > 10.0, "{short}");
     assert_eq!(number(&short, &["single_steps", "taken_exactly"]), 0.0);
     let args = ["tune", "--out", "w", "--epochs", "2", "--backend", "cpu"];
-    let (_, out, _) = bench.run(&[&args[..], &common[..]].concat());
+    let (_, out, _) = bench.run([&args[..], &common[..]].concat());
     assert!(out.contains("not optimal ") && out.contains("would improve the exact training loss"), "{out}");
 
     // If held-out games choose the epoch, the local search does not continue from it.
-    let held = bench.tune(&[&common[..], &["--out", "h", "--holdout", "0.3"]].concat());
+    let held = bench.tune([&common[..], &["--out", "h", "--holdout", "0.3"]].concat());
     whole_theta(&bench, "h", &data);
     assert_eq!(number(&held, &["single_steps", "taken_exactly"]), 0.0);
 }
@@ -183,14 +183,14 @@ fn a_run_that_ended_before_its_rounding_is_rounded_later() {
         ("local", &["d.bin", "--l2", "0.01", "--k", "0.8", "--optimizer", "local"][..]),
     ] {
         let whole = format!("{name}-whole");
-        bench.tune(&[flags, &["--out", &whole]].concat());
+        bench.tune([flags, &["--out", &whole]].concat());
         // A folder in the way keeps the result from being written.
         std::fs::create_dir_all(bench.path(name).join("tables.rs/x")).unwrap();
         let args = ["tune", "--backend", "cpu", "--out", name, "--force"];
-        bench.fails(&[&args[..], &["-q"], flags].concat(), 1);
+        bench.fails([&args[..], &["-q"], flags].concat(), 1);
         assert!(!bench.path(name).join("params.json").exists());
         std::fs::remove_dir_all(bench.path(name).join("tables.rs")).unwrap();
-        let report = bench.tune(&["--resume", name]);
+        let report = bench.tune(["--resume", name]);
         assert_eq!(number(&report, &["single_steps", "improving"]), 0.0);
         assert!(bench.bytes(&format!("{name}/params.json")) == bench.bytes(&format!("{whole}/params.json")));
     }
@@ -217,7 +217,7 @@ fn rejects_invalid_rounding() {
         (&["--step", "4,2"], "--step only applies to --optimizer local"),
         (&["--optimizer", "random"], "expected gauss-newton, gn-lbfgs, gn-cg, adam, local or pso"),
     ] {
-        let err = bench.fails(&[&["tune", "d.bin", "--k", "0.8", "--out", "r"], flags].concat(), 2);
+        let err = bench.fails([&["tune", "d.bin", "--k", "0.8", "--out", "r"], flags].concat(), 2);
         assert!(err.contains(part), "{flags:?}: {err}");
         assert!(!bench.path("r").exists(), "{flags:?}");
     }

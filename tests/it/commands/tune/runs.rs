@@ -220,10 +220,10 @@ fn every_form_of_k_is_the_same() {
         [("--k", k), ("--k-e", k * ln10), ("--win-scale", 400.0 / k), ("--e-scale", 400.0 / (k * ln10))];
     for (i, (flag, value)) in forms.into_iter().enumerate() {
         let out = format!("r{i}");
-        let report = bench.tune(&["d.bin", "--out", &out, flag, &value.to_string(), "--epochs", "3"]);
+        let report = bench.tune(["d.bin", "--out", &out, flag, &value.to_string(), "--epochs", "3"]);
         let got = report["k"].f64();
         assert!((got - k).abs() < 1e-15, "{flag} {value}: {got}");
-        let eval = bench.run(&["--json", "eval", "d.bin", "r0/params.json", flag, &value.to_string()]);
+        let eval = bench.run(["--json", "eval", "d.bin", "r0/params.json", flag, &value.to_string()]);
         let eval: Value = serde_json::from_str(&eval.1).unwrap();
         assert!((eval["k"].f64() - k).abs() < 1e-15, "{flag} {value}: {eval}");
     }
@@ -242,14 +242,14 @@ fn every_form_of_k_is_the_same() {
 fn eval_agrees_with_the_run() {
     let bench = bench();
     for (out, kind) in [("r", "squared"), ("c", "cross-entropy")] {
-        bench.tune(&["d.bin", "--out", out, "--loss", kind, "--epochs", "4"]);
+        bench.tune(["d.bin", "--out", out, "--loss", kind, "--epochs", "4"]);
         let params = format!("{out}/params.json");
-        let eval = bench.told(&["eval", "d.bin", &params, "--loss", kind]);
+        let eval = bench.told(["eval", "d.bin", &params, "--loss", kind]);
         let file = bench.json(&params);
         assert_eq!(eval["loss"], file["provenance"]["loss"]);
         assert_eq!((&eval["k"], &eval["positions"]), (&file["k"], &3000.into()));
         // The file records the loss it was tuned for.
-        let (_, text, _) = bench.run(&["eval", "d.bin", &params]);
+        let (_, text, _) = bench.run(["eval", "d.bin", &params]);
         assert_has(
             &text,
             ["(from the parameter file)", &format!("loss        {:.10} ({kind})", eval["loss"].f64())],
@@ -257,7 +257,7 @@ fn eval_agrees_with_the_run() {
     }
     // Words can replace parameters, too.
     let of = |params: &str| {
-        let text = bench.ok(&["--json", "eval", "d.bin", params, "--k", "0.8"]);
+        let text = bench.ok(["--json", "eval", "d.bin", params, "--k", "0.8"]);
         serde_json::from_str::<Value>(&text).unwrap()["loss"].f64()
     };
     assert_eq!(of("material"), of("material:100,300,320,500,900"));
@@ -272,11 +272,11 @@ fn a_result_is_a_prior() {
     let bench = bench();
     let first = bench.tune("d.bin --out r --epochs 2");
     let k = first["k"].to_string();
-    let second = bench.tune(&["d.bin", "--out", "s", "--prior", "r/params.json", "--k", &k]);
+    let second = bench.tune(["d.bin", "--out", "s", "--prior", "r/params.json", "--k", &k]);
     assert_eq!(second["loss_before"], first["loss"]);
     assert!(loss(&second) < loss(&first));
     // Into the folder of the prior itself: it is read before it is replaced.
-    bench.tune(&["d.bin", "--out", "r", "--prior", "r/params.json", "--k", &k, "--force"]);
+    bench.tune(["d.bin", "--out", "r", "--prior", "r/params.json", "--k", &k, "--force"]);
     assert_eq!(bench.json("r/params.json")["parameters"], bench.json("s/params.json")["parameters"]);
     // A refusal leaves existing files unchanged.
     let before = bench.bytes("r/params.json");
@@ -356,7 +356,7 @@ fn values_that_never_occur_keep_their_start_unless_neighbors_determine_them() {
     assert_eq!(bench.run("tune d.bin --k 1 --out chosen").0, 0);
     let file = bench.json("chosen/params.json");
     assert_eq!(["modifier_0", "piece_60"].map(|name| parameter(&file, name, "mg")), [0.0, 50.0]);
-    let text = bench.run(&["tune", "d.bin", "--k", "1", "--prior-strength", weights, "--out", "w"]).1;
+    let text = bench.run(["tune", "d.bin", "--k", "1", "--prior-strength", weights, "--out", "w"]).1;
     let why = "; they keep their start, but for squares between others:\n            piece_27 (mg 50 -> ";
     assert_has(&text, why);
     let page = bench.text("w/report.html");

@@ -197,7 +197,7 @@ fn sweeps_scale_given_weights() {
     let flags = ["sweep", "d.bin", "--k", "0.8", "--optimizer", "gauss-newton", "--backend", "cpu", "--out"];
     let with = |out: &'static str, more: &[&'static str]| [&flags[..], &[out], more].concat();
     let report =
-        bench.report(&with("s", &["--prior-strength", "bend=1e-4,mean=1e-4", "--grid", "strength=0,1,1e3"]));
+        bench.report(with("s", &["--prior-strength", "bend=1e-4,mean=1e-4", "--grid", "strength=0,1,1e3"]));
     let text = bench.text("s/runs.csv");
     assert!(text.starts_with("rank,strength,") && text.lines().count() == 16, "{report} {text}");
     let training = |strength: &str| -> f64 {
@@ -208,9 +208,9 @@ fn sweeps_scale_given_weights() {
         text.lines().filter_map(of).sum()
     };
     assert!(training("0") < training("1") && training("1") < training("1000"), "{text}");
-    bench.fails_with(&with("t", &["--grid", "strength=1,2"]), 2, "there are no penalties");
+    bench.fails_with(with("t", &["--grid", "strength=1,2"]), 2, "there are no penalties");
     let why = "weights are chosen for single runs";
-    bench.fails_with(&with("t", &["--prior-strength", "auto", "--grid", "l2=0,1"]), 2, why);
+    bench.fails_with(with("t", &["--prior-strength", "auto", "--grid", "l2=0,1"]), 2, why);
 }
 
 #[test]

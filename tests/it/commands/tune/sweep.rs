@@ -38,7 +38,7 @@ fn curves_have_points_and_a_minimum() {
     // The same range in base e, and `tune`'s fit.
     let e = std::f64::consts::LN_10;
     let range = format!("{}:{}:64", 0.2 * e, 3.0 * e);
-    let other = sweep(&bench, &["d.bin", "--scale", &range, "--k-base", "e"]);
+    let other = sweep(&bench, ["d.bin", "--scale", &range, "--k-base", "e"]);
     let (k, other) = (number(&report["minimum"]["k"]), number(&other["minimum"]["k"]));
     assert!((k / other - 1.0).abs() < 1e-6);
     let tuned = bench.tune("d.bin --out r --epochs 1");
@@ -89,7 +89,7 @@ fn grids_are_ranked_and_the_best_is_written() {
     assert!((loss - number(&report["best"]["loss"])).abs() < 1e-12);
     let settings = &ranking[0]["settings"];
     let (l2, rate) = (settings["l2"].to_string(), settings["learning-rate"].to_string());
-    let tuned = bench.tune(&[
+    let tuned = bench.tune([
         "d.bin",
         "--out",
         "t",
@@ -126,7 +126,7 @@ fn threads_do_not_change_a_digit() {
     let bench = bench();
     let run = |threads: &str| {
         let args = ["d.bin", "--grid", "learning-rate=1:9:7", "--epochs", "10", "--threads", threads];
-        sweep(&bench, &args)["ranking"].clone()
+        sweep(&bench, args)["ranking"].clone()
     };
     assert_eq!(run("1"), run("3"));
 }
@@ -145,9 +145,9 @@ fn interrupted_and_killed_sweeps_resume_to_the_same_bytes() {
     let bench = bench();
     let grid = "sweep d.bin --grid l2=0,1e-3 --grid learning-rate=1,3 --epochs 400 --backend cpu";
     let args = |out| [&grid.words()[..], &["--out", out, "--checkpoint-every", "0"]].concat();
-    bench.ok(&args("whole"));
+    bench.ok(args("whole"));
 
-    let mut child = bench.spawn(&args("killed"));
+    let mut child = bench.spawn(args("killed"));
     wait(&bench, "killed", 60);
     child.kill().unwrap();
     assert_eq!(child.wait().unwrap().code(), None, "ended before it was killed");
@@ -156,7 +156,7 @@ fn interrupted_and_killed_sweeps_resume_to_the_same_bytes() {
     assert_eq!(report["interrupted"], false);
     assert_eq!(bench.bytes("killed/runs.csv"), bench.bytes("whole/runs.csv"));
 
-    let child = bench.spawn(&args("stopped"));
+    let child = bench.spawn(args("stopped"));
     wait(&bench, "stopped", 60);
     bench.shell(&format!("kill -INT {}", child.id()));
     let output = child.wait_with_output().unwrap();
@@ -225,7 +225,7 @@ fn does_not_overwrite_files() {
         assert!(!bench.path("o").exists());
         if flag != "--best" {
             let why = "old.json: exists; use --force";
-            refuse(&bench, &["d.bin", "--scale", "1:2:3", flag, "old.json"], 2, why);
+            refuse(&bench, ["d.bin", "--scale", "1:2:3", flag, "old.json"], 2, why);
         }
     }
     std::fs::create_dir(bench.path("r")).unwrap();

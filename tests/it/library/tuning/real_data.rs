@@ -12,7 +12,7 @@ fn engine_725k() -> Option<&'static (Bench, Dataset)> {
     let path = shared("epd/engine-725k.c9.epd.zst")?;
     Some(DATA.get_or_init(|| {
         let bench = Bench::new();
-        let (report, _) = bench.extract(&[path.to_str().unwrap()]);
+        let (report, _) = bench.extract([path.to_str().unwrap()]);
         assert_eq!(report["positions"], 725_000);
         let results = ["white", "draws", "black"].map(|key| report["results"][key].as_u64().unwrap());
         assert_eq!(results, [260_670, 401_642, 62_688]);
@@ -45,7 +45,7 @@ fn fitted_scale_matches_other_tuners() {
 #[ignore = "full"]
 fn gauss_newton_reaches_the_minimum() {
     let Some((bench, _)) = engine_725k() else { return };
-    let report = bench.tune(&[
+    let report = bench.tune([
         "out.bin",
         "--out",
         "r",

@@ -183,10 +183,10 @@ fn one_number_for_both_phases_needs_values_without_phases() {
         [("c", "t.h"), ("cpp", "t.hpp"), ("rust", "t.rs"), ("python", "t.py"), ("params", "t.params")]
     {
         let export = ["export", "tuned.json", "--to", to, "-o", name, "--untapered", "--decimals", "all"];
-        bench.ok(&export);
+        bench.ok(export);
         let exported = bench.text(name);
         assert!(!exported.contains("S(") && !exported.contains("_eg"), "{exported}");
-        bench.ok(&["import-params", name, "-o", "b.json", "--force"]);
+        bench.ok(["import-params", name, "-o", "b.json", "--force"]);
         let back: ParameterFile = serde_json::from_slice(&bench.bytes("b.json")).unwrap();
         let values: Vec<f64> = back.parameters.iter().flat_map(|record| [record.mg, record.eg]).collect();
         let expected: Vec<f64> = (0..384).flat_map(|id| [tied[id]; 2]).collect();

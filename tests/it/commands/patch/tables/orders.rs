@@ -171,7 +171,7 @@ fn matches_numbers_with_markers() {
         + "const int Knight = 305; // gputexel: knight.material.mg\n";
     bench.write("a.c", &source);
     let arguments = ["--json", "patch", "tables", "tuned.json", "a.c", "--start", "start.json"];
-    bench.ok(&arguments);
+    bench.ok(arguments);
     bench.write("a.c", source.replace("= 305", "= 290"));
     bench.fails_with(&arguments[1..], 1, ["a.c:3: ", "knight.mg: 290, expected 305"]);
     // Values that match none of these are refused.
@@ -366,7 +366,7 @@ fn exports_and_imports_keep_the_order_of_the_schema() {
         [record["mg"].f64().round() as i64, record["eg"].f64().round() as i64]
     };
     for name in ["old.h", "run/tables.h", "run/tables.hpp", "run/tables.rs"] {
-        bench.ok(&["import-params", name, "--like", "run", "-o", "back.json", "--force"]);
+        bench.ok(["import-params", name, "--like", "run", "-o", "back.json", "--force"]);
         assert!((0..64).all(|i| knight("back.json", i) == values[&format!("n_{}", from_a8(i))]), "{name}");
     }
     // The engine's own source, in the schema's order, which the start of the run confirms.
