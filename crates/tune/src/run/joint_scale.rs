@@ -19,6 +19,8 @@ use gputexel_io::{Error, Result};
 const PRECISION: f64 = 1e-6;
 /// Precision that is reachable if the prior is so strong that fits end before such slopes can be distinguished.
 const SETTLED: f64 = 1e-4;
+/// Change of ln K from which slopes are computed.
+const MIN_CHANGE: f64 = 1e-4;
 /// Relative improvement of the loss below which a fit ends; smaller than that of a run, because slopes must be precise.
 const IMPROVEMENT: f64 = 1e-10;
 /// Maximum number of fits in the search for K.
@@ -106,6 +108,7 @@ impl<'a> ScaleSearch<'a> {
         let impossible = |reason: String| Ok(JointScale::Impossible { k: plain_k, reason });
         // ln K and ln ratio of the previous fit: the ratio falls as K grows, by less the stronger the prior is.
         let mut before: Option<(f64, f64)> = None;
+        let mut slope = -1.0;
         let mut fit = on_prior;
         for _ in 2..FITS {
             let Some(ratio) = fit.ratio else {
@@ -117,7 +120,10 @@ impl<'a> ScaleSearch<'a> {
                 break;
             }
             let (x, y) = (fit.k.ln(), ratio.ln());
-            let slope = before.map_or(-1.0, |(x0, y0)| ((y - y0) / (x - x0)).clamp(-2.0, -1e-3));
+            // Between fits that are nearer, the rounding of sums decides the slope.
+            if let Some((x0, y0)) = before.filter(|(x0, _)| (x - x0).abs() > MIN_CHANGE) {
+                slope = ((y - y0) / (x - x0)).clamp(-2.0, -1e-3);
+            }
             before = Some((x, y));
             let k = (x - (y / slope).clamp(-1.0, 1.0)).exp();
             if !(K_RANGE.0..=K_RANGE.1).contains(&k) {

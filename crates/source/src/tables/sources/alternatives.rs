@@ -104,6 +104,13 @@ fn orders(job: &Job<'_>) -> Vec<Candidate> {
             *remark = " with the endgame's numbers before the middlegame's, which no marker can say";
         });
     }
+    // Values of pieces are so near each other that two in the wrong order may pass for rounded ones.
+    let pairs = (0..marking.pieces.as_ref().map_or(0, Vec::len)).flat_map(|j| (0..j).map(move |i| (i, j)));
+    all.extend(pairs.map(|(i, j)| {
+        let mut candidate = Candidate { marking: (*marking).clone(), named: (*named).clone(), remark: "" };
+        candidate.marking.pieces.iter_mut().for_each(|pieces| pieces.swap(i, j));
+        candidate
+    }));
     all
 }
 
