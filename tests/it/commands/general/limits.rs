@@ -97,7 +97,7 @@ fn reports_file_size_limits_like_full_disks() {
     }
     assert_eq!(bench.names("."), before);
     // A partial line in a journal is cut off, and the run resumes from there.
-    let games = "-q selfplay --games 20 --nodes 20 --hash 1 --max-plies 60";
+    let games = "-q selfplay --games 40 --nodes 20 --hash 1 --max-plies 60";
     let (code, _, err) = bench.shell(&format!("ulimit -f 8; exec \"$GPUTEXEL\" {games} -o g"));
     assert_eq!(code, 1, "{err}");
     assert_one_line(&err);
