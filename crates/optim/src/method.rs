@@ -40,7 +40,7 @@ pub struct MethodLimits {
 pub struct MethodFlags {
     /// True unless scores are sums of parameters.
     pub nonlinear: bool,
-    /// Weights λ of the regularization; several only for [`AdamRuns`].
+    /// Weights λ of the regularization; several only for `AdamRuns`.
     pub l2: Vec<f64>,
     /// Seed of random numbers.
     pub seed: Option<u64>,

@@ -138,7 +138,7 @@ impl Gpu {
     /// Allocates a buffer.
     ///
     /// # Errors
-    /// [`Error::Gpu`] when the limit or the device has no room; [`take_refusal`](Self::take_refusal) distinguishes this
+    /// [`Error::Gpu`] when the limit or the device has no room; `take_refusal` distinguishes this
     /// from other failures.
     pub fn allocate(&self, label: &str, bytes: u64, usage: BufferUsages) -> Result<DeviceBuffer> {
         let bytes = bytes.max(16).next_multiple_of(16);

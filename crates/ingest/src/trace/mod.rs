@@ -90,10 +90,10 @@ impl ImportSettings {
 /// Reads traces and writes a dataset to `output`.
 ///
 /// # Errors
-/// [`Error::Usage`](gputexel_io::Error::Usage) for contradictory settings or an output that exists;
-/// [`Error::Input`](gputexel_io::Error::Input) when an input's indices do not start where the schema
+/// [`Error::Usage`] for contradictory settings or an output that exists;
+/// [`Error::Input`] when an input's indices do not start where the schema
 /// declares, too many of its lines are bad, or it has no positions;
-/// [`Error::Interrupted`](gputexel_io::Error::Interrupted) after `cancel`. In all these cases, nothing is
+/// [`Error::Interrupted`] after `cancel`. In all these cases, nothing is
 /// written.
 pub fn import(
     inputs: &[PathBuf],

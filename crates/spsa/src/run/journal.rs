@@ -56,7 +56,7 @@ impl Header {
     /// Refuses to resume where files of games or a log that the run writes hold something else by now.
     ///
     /// # Errors
-    /// [`Error::Input`], [`Error::Io`].
+    /// `Error::Input`, `Error::Io`.
     pub(super) fn check_outputs(&self, folder: &Path) -> Result<()> {
         let journal = folder.join(JOURNAL);
         let is_ours = |head: &[u8]| head.starts_with(FIRST_TAG.as_bytes());
@@ -134,7 +134,7 @@ const LOG: LogFile = LogFile { name: JOURNAL, what: "run of SPSA" };
 /// Begins a journal in a folder that is locked, replacing one that is there.
 ///
 /// # Errors
-/// [`Error::Io`].
+/// `Error::Io`.
 pub(super) fn create(lock: &FolderLock, header: &Header) -> Result<RunLog<RunEvent>> {
     RunLog::create(lock, LOG, header)
 }
@@ -143,7 +143,7 @@ pub(super) fn create(lock: &FolderLock, header: &Header) -> Result<RunLog<RunEve
 /// count yet.
 ///
 /// # Errors
-/// As [`read`]; [`Error::Io`] when it cannot be written.
+/// As [`read`]; `Error::Io` when it cannot be written.
 pub(super) fn open(lock: &FolderLock) -> Result<(RunLog<RunEvent>, Header, Events)> {
     let mut events = Events::new();
     let check = |header: &Header| header.head.check(FORMAT, &LOG.path(lock.folder()));
@@ -157,7 +157,7 @@ pub(super) fn open(lock: &FolderLock) -> Result<(RunLog<RunEvent>, Header, Event
 /// Reads a journal, which may be in use: its header, and what happened with the number of its line.
 ///
 /// # Errors
-/// [`Error::Io`], or [`Error::Input`] when it is none, is of another version, or is damaged
+/// `Error::Io`, or `Error::Input` when it is none, is of another version, or is damaged
 /// elsewhere than in a last line that was cut off.
 pub fn read(folder: &Path) -> Result<(Header, Events)> {
     let mut events = Events::new();
