@@ -23,7 +23,7 @@ const HEADERS: usize = 64;
 /// Time that a client has to send its request, and again to receive the response.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Maximum number of clients, low enough that a run can open its files; of more, the oldest is disconnected.
-const VISITORS: usize = 64;
+const VISITORS: usize = 16;
 /// Maximum number of pages made at the same time.
 const MAKERS: usize = 2;
 /// Time between two polls for a client or for the end.
