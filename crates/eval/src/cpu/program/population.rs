@@ -113,13 +113,7 @@ impl WithSimd for TileItem<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> TileSums {
-        self.run(simd, AnyLoss::from(self.loss))
-    }
-}
-
-impl TileItem<'_> {
-    #[inline(always)]
-    fn run<S: Simd>(&self, simd: S, loss: AnyLoss) -> TileSums {
+        let loss = AnyLoss::from(self.loss);
         let (layout, program) = (self.rows.layout, self.rows.program);
         let (parts, columns) = (self.parts.len(), if self.gradients { program.columns() } else { 0 });
         let mut out = TileSums {
@@ -168,7 +162,9 @@ impl TileItem<'_> {
         flush(&mut gradient, &mut out.gradient);
         out
     }
+}
 
+impl TileItem<'_> {
     #[inline(always)]
     fn target(&self, position: usize) -> (Lanes, Lanes) {
         let layout = self.rows.layout;
