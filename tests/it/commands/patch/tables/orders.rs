@@ -435,3 +435,22 @@ fn keeps_custom_schema_orders() {
     bench.write("h.cpp", marked("knight.mg files 4", &[8, 4], &[0; 32]));
     bench.fails_with("patch tables run h.cpp", 1, "need an 'orientation'");
 }
+
+/// Values of two pieces in the wrong order differ by no more than rounding allows; only the other order fits exactly.
+#[test]
+fn rejects_pieces_in_another_order_that_could_be_rounding() {
+    let bench = Bench::new();
+    let set = FeatureSet::new(FeatureKind::Material, PhaseSettings::default());
+    let values = |change: f64| [[100.0, 320.0, 321.0, 500.0, 900.0 + change, 0.0]; 2].concat();
+    for (name, change) in [("start.json", 0.0), ("tuned.json", 30.0)] {
+        bench.write(name, ParameterFile::new(&set, &values(change), None, None).to_json());
+    }
+    let arguments = "patch tables tuned.json a.c --start start.json";
+    let source = "int v[5] = { 100, 320, 321, 500, 900 }; // gputexel: material.mg pieces pbnrq\n";
+    bench.write("a.c", source);
+    bench.fails_with(arguments, 1, "are those of 'gputexel: material.mg pieces pnbrq'");
+    assert_eq!(bench.text("a.c"), source);
+    bench.write("a.c", source.replace("pbnrq", "pnbrq"));
+    bench.told(arguments);
+    assert!(bench.text("a.c").starts_with("int v[5] = { 100, 320, 321, 500, 930 };"));
+}
