@@ -46,6 +46,12 @@ impl BuiltinPlayer {
         self
     }
 
+    /// Draws one in `one_in` of the positions that searches evaluate, by their keys; 0 draws none.
+    pub fn draw_leaves(mut self, one_in: u64) -> Self {
+        self.engine.draw_leaves(one_in);
+        self
+    }
+
     /// Sets another evaluation from now on.
     pub fn set_evaluation(&mut self, evaluation: TableEvaluation) {
         self.engine.set_evaluation(evaluation);
@@ -94,6 +100,7 @@ impl Player for BuiltinPlayer {
             score: Some(chosen.score),
             depth: Some(chosen.depth),
             nodes: Some(chosen.nodes),
+            leaves: self.engine.take_leaves(),
         })
     }
 }

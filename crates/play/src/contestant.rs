@@ -153,7 +153,11 @@ fn is_command(text: &str) -> bool {
 }
 
 /// An engine with everything needed to create players repeatedly.
-pub struct Contestant(Source);
+pub struct Contestant {
+    source: Source,
+    /// One in this many evaluated positions is drawn; 0 draws none.
+    leaves: u64,
+}
 
 enum Source {
     BuiltIn { evaluation: Box<TableEvaluation>, side: RemoteSide, hash_mib: usize, stop: StopFlag },
@@ -186,7 +190,7 @@ impl Contestant {
                 config.name = player.name().to_string();
             }
             let source = if is_xboard { Source::Xboard } else { Source::Uci };
-            return Ok(Self(source(command, stop.clone())));
+            return Ok(Self { source: source(command, stop.clone()), leaves: 0 });
         }
         let (set, theta) = named_parameters(&config.source)?;
         if !Prior::is_word(&config.source) {
@@ -197,15 +201,30 @@ impl Contestant {
         }
         let evaluation = Box::new(TableEvaluation::try_new(&set, &theta)?);
         let side = RemoteSide::built_in(&set, &theta, hash_mib);
-        Ok(Self(Source::BuiltIn { evaluation, side, hash_mib, stop: stop.clone() }))
+        let source = Source::BuiltIn { evaluation, side, hash_mib, stop: stop.clone() };
+        Ok(Self { source, leaves: 0 })
+    }
+
+    /// Lets players draw one in `one_in` of the positions that their searches evaluate in quiescence, by their keys.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for any engine but the built-in one.
+    pub fn draw_leaves(&mut self, one_in: u64) -> Result<()> {
+        if one_in > 0 && !matches!(self.source, Source::BuiltIn { .. }) {
+            let reason = "only the built-in engine shows which positions its search evaluates";
+            return Err(Error::setting("leaves", one_in, reason));
+        }
+        self.leaves = one_in;
+        Ok(())
     }
 
     /// Creates a separate player for one of the parallel games.
     pub fn player(&self, name: &str) -> Result<Box<dyn Player>> {
-        match &self.0 {
+        match &self.source {
             Source::BuiltIn { evaluation, hash_mib, stop, .. } => {
                 let evaluation = TableEvaluation::clone(evaluation);
-                Ok(Box::new(BuiltinPlayer::try_new(name, evaluation, *hash_mib)?.with_stop(stop)))
+                let player = BuiltinPlayer::try_new(name, evaluation, *hash_mib)?.with_stop(stop);
+                Ok(Box::new(player.draw_leaves(self.leaves)))
             }
             Source::Uci(command, stop) => {
                 let command = EngineCommand { name: Some(name.to_string()), ..command.clone() };
@@ -220,7 +239,7 @@ impl Contestant {
 
     /// Returns the transposition table of each player in this process, MiB, if there is one.
     pub fn table_mib(&self) -> Option<usize> {
-        match &self.0 {
+        match &self.source {
             Source::BuiltIn { hash_mib, .. } => Some(*hash_mib),
             Source::Uci(..) | Source::Xboard(..) => None,
         }
@@ -255,7 +274,7 @@ impl Contestant {
     /// # Errors
     /// [`Error::Usage`] for an engine that speaks xboard, which workers do not.
     pub fn remote_side(&self) -> Result<RemoteSide> {
-        match &self.0 {
+        match &self.source {
             Source::BuiltIn { side, .. } => Ok(side.clone()),
             Source::Uci(command, _) => Ok(RemoteSide::Uci(command.clone())),
             Source::Xboard(command, _) => Err(Error::Usage(format!(

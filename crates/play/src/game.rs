@@ -7,7 +7,7 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 use shakmaty::uci::UciMove;
-use shakmaty::{Color, KnownOutcome, Move, Position};
+use shakmaty::{Chess, Color, KnownOutcome, Move, Position};
 
 use super::adjudication::Adjudication;
 use super::course::Course;
@@ -62,6 +62,8 @@ pub struct GameRecord {
     pub end: End,
     /// Description of the loser's failure, if it failed or exceeded the time.
     pub failure: Option<String>,
+    /// Positions drawn from those that the engines' searches evaluated.
+    pub leaves: Vec<Chess>,
 }
 
 impl GameRecord {
@@ -123,16 +125,18 @@ pub fn play_game(
     let mut course = Course::new(opening, rules.adjudication);
     let mut clocks = time_controls.map(|time_control| RunningClock::new(&time_control));
     let mut moves = Vec::with_capacity(200);
-    let finish = |moves, (outcome, end), failure| GameRecord {
+    let mut leaves = Vec::new();
+    let finish = |moves, leaves, (outcome, end), failure| GameRecord {
         opening: opening.clone(),
         moves,
         outcome,
         end,
         failure,
+        leaves,
     };
     loop {
         if let Some(end) = course.end() {
-            return Ok(finish(moves, end, None));
+            return Ok(finish(moves, leaves, end, None));
         }
         if stop.is_set() {
             return Err(Unplayed::Cancelled);
@@ -159,19 +163,20 @@ pub fn play_game(
             Ok(choice) if course.game.position.is_legal(choice.m) => choice,
             Ok(choice) => {
                 let failure = Failure::IllegalMove(UciMove::from_standard(choice.m).to_string());
-                return Ok(finish(moves, (lost, End::IllegalMove), Some(failure.to_string())));
+                return Ok(finish(moves, leaves, (lost, End::IllegalMove), Some(failure.to_string())));
             }
             Err(Failure::Stopped) => return Err(Unplayed::Cancelled),
             Err(failure) => {
-                return Ok(finish(moves, (lost, End::from(&failure)), Some(failure.to_string())));
+                return Ok(finish(moves, leaves, (lost, End::from(&failure)), Some(failure.to_string())));
             }
         };
         let left = if let TimeControl::MoveTime(time) = time_control { time } else { clocks[side].left };
         if clocks[side].after_move(&time_control, took, rules.time_margin) {
             let detail = format!("took {:.3} s of {:.3} s", took.as_secs_f64(), left.as_secs_f64());
-            return Ok(finish(moves, (lost, End::TimeForfeit), Some(detail)));
+            return Ok(finish(moves, leaves, (lost, End::TimeForfeit), Some(detail)));
         }
         course.play(choice.m, choice.score);
+        leaves.extend(choice.leaves);
         moves.push(Played {
             m: choice.m,
             score: choice.score,

@@ -32,6 +32,8 @@ pub struct Choice {
     pub depth: Option<u32>,
     /// Last reported number of nodes.
     pub nodes: Option<u64>,
+    /// Positions drawn from those that the search evaluated; see [`Contestant::draw_leaves`](crate::Contestant::draw_leaves).
+    pub leaves: Vec<Chess>,
 }
 
 /// Reason why there is no move. The player loses the game; the match decides whether to continue.

@@ -193,7 +193,7 @@ pub fn recorded_game(
         )
     })?;
     let failure = course.failure.as_deref().map(gputexel_io::printable).map(|text| text.to_string());
-    Ok(GameRecord { opening: opening.clone(), moves, outcome, end: course.end, failure })
+    Ok(GameRecord { opening: opening.clone(), moves, outcome, end: course.end, failure, leaves: Vec::new() })
 }
 
 fn legal_move(word: &str, position: &Chess) -> Result<Move, String> {

@@ -78,6 +78,10 @@ struct Played {
     /// 200]
     #[arg(long, value_name = "CP", help_heading = "Openings")]
     opening_limit: Option<u32>,
+    /// Also write leaves.epd: one in N of the positions that the built-in engine's searches evaluate in quiescence, drawn
+    /// by key, to be labeled by 'rescore' [default: none]
+    #[arg(long, value_name = "N", help_heading = "Games")]
+    leaves: Option<u64>,
 }
 
 impl SelfPlayArgs {
@@ -102,6 +106,7 @@ impl SelfPlayArgs {
             play: rules.settings(changes, context)?,
             random_plies: played.random_plies,
             opening_limit_cp: played.opening_limit.unwrap_or(usual.opening_limit_cp),
+            leaves: played.leaves.unwrap_or(usual.leaves),
             formats: self.formats()?.unwrap_or(usual.formats),
         })
     }

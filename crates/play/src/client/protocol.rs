@@ -145,7 +145,7 @@ impl Report {
         // Some engines write promotions as e7e8Q.
         let uci = UciMove::from_ascii(word.to_ascii_lowercase().as_bytes()).map_err(|_| illegal())?;
         let m = uci.to_move(position).map_err(|_| illegal())?;
-        Ok(Choice { m, score: self.score, depth: self.depth, nodes: self.nodes })
+        Ok(Choice { m, score: self.score, depth: self.depth, nodes: self.nodes, leaves: Vec::new() })
     }
 }
 

@@ -30,6 +30,9 @@ pub struct SelfPlayOptions {
     pub random_plies: Option<u32>,
     /// Largest advantage of either side after the random plies, centipawns; see [`RandomPlies::limit_cp`].
     pub opening_limit_cp: u32,
+    /// Draws one in this many of the positions that the built-in engine's searches evaluate in quiescence, for
+    /// `leaves.epd`; 0 draws none.
+    pub leaves: u64,
     /// The files to write.
     pub formats: Vec<GameFormat>,
 }
@@ -41,6 +44,7 @@ impl Default for SelfPlayOptions {
             play: GameSettings::default(),
             random_plies: None,
             opening_limit_cp: 200,
+            leaves: 0,
             formats: vec![GameFormat::Pgn],
         }
     }
@@ -61,6 +65,9 @@ pub struct SelfPlayConfig {
     pub play: RulesConfig,
     /// Random plies after the openings.
     pub random: RandomPlies,
+    /// One in this many evaluated positions is drawn; 0 for none.
+    #[serde(default)]
+    pub leaves: u64,
     /// Seed of the openings.
     pub seed: u64,
     /// Transposition table of each built-in engine, MiB.
@@ -96,6 +103,7 @@ impl SelfPlayConfig {
             limit: play.limit.to_string(),
             play: rules,
             random: RandomPlies { plies, limit_cp: options.opening_limit_cp },
+            leaves: options.leaves,
             seed: play.seed,
             hash_mib: play.hash_mib,
             games,

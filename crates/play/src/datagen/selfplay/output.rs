@@ -1,5 +1,6 @@
 //! The files of games, written from the journal.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -8,7 +9,9 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use shakmaty::{Chess, Color, Move, Position};
+use xxhash_rust::xxh3::xxh3_64;
 
+use super::config::SelfPlayConfig;
 use super::record::{JOURNAL, StoredGame, is_sound};
 use crate::datagen::score_cp;
 use crate::{End, GameRecord, GameTags, TimeControl, to_pgn};
@@ -167,7 +170,7 @@ struct Mark {
 pub(super) fn write_games(
     folder: &Path,
     labels: &Labels,
-    formats: &[GameFormat],
+    config: &SelfPlayConfig,
 ) -> Result<Vec<WrittenFile>> {
     let journal = JOURNAL.path(folder);
     let mut lines: Vec<(u64, LogLine)> = Vec::new();
@@ -185,16 +188,58 @@ pub(super) fn write_games(
     lines.sort_by_key(|(game, line)| (*game, line.number));
     lines.dedup_by_key(|(game, _)| *game);
     let mut file = File::open(&journal).map_err(|e| Error::io(&journal, e))?;
-    let mut outputs = formats
+    let mut outputs = config
+        .formats
         .iter()
         .map(|format| Output::begin(&folder.join(format.file_name()), format.begin(labels)))
         .collect::<Result<Vec<_>>>()?;
+    let leaves = folder.join(LEAVES);
+    let mut leaves = (config.leaves > 0).then(|| LeafFile::begin(leaves)).transpose()?;
     for (game, line) in lines {
         let stored: StoredGame = read_at(&mut file, &journal, line)?;
         let record = stored.record().map_err(|reason| Error::line(&journal, line.number, reason))?;
         outputs.iter_mut().try_for_each(|output| output.add(game, &record))?;
+        if let Some(leaves) = &mut leaves {
+            leaves.add(&stored.leaves)?;
+        }
     }
-    outputs.into_iter().map(Output::finish).collect()
+    let mut written = outputs.into_iter().map(Output::finish).collect::<Result<Vec<_>>>()?;
+    written.extend(leaves.map(LeafFile::finish).transpose()?);
+    Ok(written)
+}
+
+/// File of positions drawn from those that searches evaluated.
+pub(super) const LEAVES: &str = "leaves.epd";
+
+/// The file of drawn positions: a FEN a line, each position once.
+struct LeafFile {
+    path: PathBuf,
+    file: BufWriter<AtomicFile>,
+    seen: HashSet<u64>,
+}
+
+impl LeafFile {
+    fn begin(path: PathBuf) -> Result<Self> {
+        let file = AtomicFile::beside(&path).map_err(|e| Error::io(&path, e))?;
+        Ok(Self { path, file: BufWriter::with_capacity(1 << 16, file), seen: HashSet::new() })
+    }
+
+    fn add(&mut self, leaves: &[String]) -> Result<()> {
+        for leaf in leaves {
+            // Counters of moves do not distinguish positions.
+            let board = leaf.rsplitn(3, ' ').last().unwrap_or(leaf);
+            if self.seen.insert(xxh3_64(board.as_bytes())) {
+                writeln!(self.file, "{leaf}").map_err(|e| Error::io(&self.path, e))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> Result<WrittenFile> {
+        let file = self.file.into_inner().map_err(|e| Error::io(&self.path, e.into_error()))?;
+        file.finish().map_err(|e| Error::io(&self.path, e))?;
+        Ok(WrittenFile { path: self.path, left_out: 0 })
+    }
 }
 
 /// A file of games.

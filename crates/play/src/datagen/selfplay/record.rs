@@ -1,7 +1,10 @@
 //! A finished game as a line of the journal, and back.
 
+use std::collections::HashSet;
+
 use serde::{Deserialize, Serialize};
-use shakmaty::{KnownOutcome, Position};
+use shakmaty::fen::Fen;
+use shakmaty::{Chess, EnPassantMode, KnownOutcome, Position};
 
 use crate::{End, GameRecord, StoredMove, StoredOpening};
 use gputexel_chess::sample::position_key;
@@ -34,11 +37,14 @@ pub(super) struct StoredGame {
     /// Description of the failure, if the engine failed or exceeded the time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
+    /// Positions drawn from those that the searches evaluated, as FEN, in order and without duplicates.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub leaves: Vec<String>,
 }
 
 impl StoredGame {
     pub(super) fn new(game: u64, record: &GameRecord) -> Self {
-        let GameRecord { opening, outcome, end, failure, .. } = record;
+        let GameRecord { opening, outcome, end, failure, leaves, .. } = record;
         let StoredOpening { fen, chess960, moves } = StoredOpening::new(opening);
         Self {
             game,
@@ -50,6 +56,7 @@ impl StoredGame {
             result: outcome.as_str().to_string(),
             end: *end,
             failure: failure.clone(),
+            leaves: distinct(leaves),
         }
     }
 
@@ -75,8 +82,16 @@ impl StoredGame {
             outcome: self.outcome().ok_or_else(|| format!("no result: '{}'", self.result))?,
             end: self.end,
             failure: self.failure.clone(),
+            leaves: Vec::new(),
         })
     }
+}
+
+/// Returns positions as FEN, each once.
+fn distinct(leaves: &[Chess]) -> Vec<String> {
+    let mut seen = HashSet::new();
+    let new = leaves.iter().filter(|position| seen.insert(position_key(position)));
+    new.map(|position| Fen::from_position(position, EnPassantMode::Legal).to_string()).collect()
 }
 
 /// Returns true if a game with this end was played properly by the engine. Only then does its result say something
@@ -106,6 +121,7 @@ mod tests {
             result: "1-0".to_string(),
             end: End::AdjudicatedWin,
             failure: None,
+            leaves: Vec::new(),
         };
         let record = stored.record().unwrap();
         assert_eq!((record.plies(), record.moves[0].score), (4, Some(Score::Mate(4))));

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::config::{FORMAT, SelfPlayConfig, SelfPlayOptions};
-use super::output::{GameFormat, Labels, WrittenFile, write_games};
+use super::output::{GameFormat, LEAVES, Labels, WrittenFile, write_games};
 use super::record::{JOURNAL, StoredGame};
 use super::schedule::GameSchedule;
 use super::tally::SelfPlayTally;
@@ -57,7 +57,8 @@ impl SelfPlay {
         let rules = config.play.rules([&config.limit, &config.limit])?;
         check_concurrency(concurrency)?;
         let openings = config.open_openings()?;
-        let contestant = Contestant::open(&mut config.engine, config.hash_mib, &stop, Kind::SelfPlay.name())?;
+        let mut contestant = Contestant::open(&mut config.engine, config.hash_mib, &stop, Kind::SelfPlay.name())?;
+        contestant.draw_leaves(config.leaves)?;
         let seating = Seating::new(concurrency, &rules, openings.book())?;
         let (tally, known, files) = (SelfPlayTally::default(), Vec::new(), None);
         Ok(Self { config, rules, openings, contestant, seating, stop, tally, known, files })
@@ -143,6 +144,7 @@ impl SelfPlay {
             for format in GameFormat::ALL {
                 folder.remove(format.file_name())?;
             }
+            folder.remove(LEAVES)?;
             RunLog::create(folder.lock()?, JOURNAL, &self.config)
         };
         let journal = begin().inspect_err(|_| folder.discard())?;
@@ -201,7 +203,7 @@ impl SelfPlay {
         // A file without games would be mistaken for a result.
         let written = match tally.games() {
             0 => Vec::new(),
-            _ => write_games(folder.path(), &labels, &config.formats)?,
+            _ => write_games(folder.path(), &labels, &config)?,
         };
         played?;
         broken.map_or(Ok(()), Err)?;

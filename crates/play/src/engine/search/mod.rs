@@ -10,6 +10,7 @@ mod exchange;
 mod generation;
 mod history;
 mod key;
+mod leaves;
 mod packed;
 mod picker;
 mod table;
@@ -25,6 +26,7 @@ use shakmaty::{Chess, Move, Position};
 
 use self::clock::Deadlines;
 use self::history::History;
+use self::leaves::Leaves;
 use self::table::Table;
 use self::tree::{Buffers, MAX_PLY, Reductions, Settings, Tree};
 use super::{Limits, Score};
@@ -97,6 +99,7 @@ pub struct Engine {
     buffers: Buffers,
     cache: Cache,
     move_overhead: Duration,
+    leaves: Leaves,
 }
 
 impl Engine {
@@ -114,6 +117,7 @@ impl Engine {
             buffers: Buffers::new(),
             cache: Cache::default(),
             move_overhead: DEFAULT_MOVE_OVERHEAD,
+            leaves: Leaves::default(),
         })
     }
 
@@ -146,6 +150,16 @@ impl Engine {
     /// Sets the allowance for the delay between the clock's owner and the search.
     pub fn set_move_overhead(&mut self, overhead: Duration) {
         self.move_overhead = overhead;
+    }
+
+    /// Draws one in this many of the positions that searches evaluate in quiescence, by their keys; 0 draws none.
+    pub fn draw_leaves(&mut self, one_in: u64) {
+        self.leaves = Leaves { one_in, drawn: Vec::new() };
+    }
+
+    /// Takes the positions drawn since the last call, each as often as it was evaluated.
+    pub fn take_leaves(&mut self) -> Vec<Chess> {
+        std::mem::take(&mut self.leaves.drawn)
     }
 
     /// Chooses a move; `None` if there is no legal one.
@@ -204,6 +218,7 @@ impl Engine {
             stop,
             grace: GRACE_NODES,
             stopped: false,
+            leaves: &mut self.leaves,
         };
 
         let mut chosen = Chosen {

@@ -15,6 +15,7 @@ use super::exchange::{self, value};
 use super::generation::Legality;
 use super::history::{History, PieceTo};
 use super::key::{key_after, key_after_null};
+use super::leaves::Leaves;
 use super::picker::Picker;
 use super::table::{Bound, Table};
 use gputexel_chess::evaluation::{Evaluation, MATE_CP, MAX_EVALUATION_CP};
@@ -119,6 +120,8 @@ pub(super) struct Tree<'a, E: Evaluation> {
     /// Number of nodes that have to be searched before time or a stop end anything.
     pub grace: u64,
     pub stopped: bool,
+    /// Sample of the positions that quiescence evaluates.
+    pub leaves: &'a mut Leaves,
 }
 
 /// Position with its properties known before the search.
@@ -523,6 +526,7 @@ impl<E: Evaluation> Tree<'_, E> {
         let mut stand = -INFINITE;
         if !in_check {
             stand = self.static_score(node);
+            self.leaves.meet(node.key, position);
             let known = found.filter(|_| self.settings.table_scores);
             best = known.map_or(stand, |found| found.correct(stand));
             if best >= beta {
