@@ -240,7 +240,7 @@ impl<'a> Tuning<'a> {
             self.evaluate_and_judge(evaluator, &start, &vec![0.0; members], observe)?;
         }
         let proposal = self.optimizer.ask();
-        self.check_proposal(&proposal)?;
+        self.check_lengths(&proposal.parameters, &proposal.l2)?;
         let batch = self.batch(self.progress.steps, batches);
         let (answer, step) = match self.step_ahead(evaluator, &proposal, ahead)? {
             Some(step) => (step.evaluations(), Some(step)),
@@ -295,14 +295,14 @@ impl<'a> Tuning<'a> {
     }
 
     /// Refuses vectors of a wrong length, which only optimizers of the caller propose.
-    fn check_proposal(&self, proposal: &Proposal) -> Result<()> {
-        let (members, dimension) = (proposal.l2.len(), self.problem.parameterization.dimension());
-        if members > 0 && proposal.parameters.len() == members * dimension {
+    fn check_lengths(&self, z: &[f64], l2: &[f64]) -> Result<()> {
+        let (members, dimension) = (l2.len(), self.problem.parameterization.dimension());
+        if members > 0 && z.len() == members * dimension {
             return Ok(());
         }
         Err(Error::Usage(format!(
             "the optimizer proposes {} values for {members} members; {dimension} each are expected",
-            proposal.parameters.len()
+            z.len()
         )))
     }
 
@@ -369,6 +369,7 @@ impl<'a> Tuning<'a> {
         regularized: bool,
         request: &Request,
     ) -> Result<Evaluations> {
+        self.check_lengths(z, l2)?;
         let size = self.config.prior_theta.len();
         let portion = (PORTION_NUMBERS / size).max(1);
         let portions = (0..l2.len()).step_by(portion).map(|first| first..l2.len().min(first + portion));
