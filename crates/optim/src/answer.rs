@@ -20,6 +20,11 @@ pub struct Evaluations {
 impl Evaluations {
     /// Appends the results of further members for the same request.
     pub fn append(&mut self, mut more: Self) {
+        // Matrices are large.
+        if self.losses.is_empty() {
+            *self = more;
+            return;
+        }
         self.losses.append(&mut more.losses);
         self.part_losses.append(&mut more.part_losses);
         self.gradients.append(&mut more.gradients);

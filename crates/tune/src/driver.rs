@@ -1,7 +1,8 @@
 //! The tuning loop: ask, evaluate, regularize, tell, judge.
 
+use std::ops::Range;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use rand::SeedableRng;
@@ -9,13 +10,14 @@ use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::ahead::Ahead;
-use super::products::ProductProblem;
-use super::{Checkpoint, Progress, Regularization, RunConfig, StopReason, space_of};
+use super::regularization::Weights;
+use super::training::{Problem, has_stalled, train};
+use super::{Checkpoint, Progress, RunConfig, StopReason, space_of};
 use gputexel_dataset::Split;
+use gputexel_dataset::objective::Objective;
 use gputexel_eval::{AdamStep, Evaluations, Evaluator, Fallback, Population, Request};
 use gputexel_io::{Error, Result};
-use gputexel_model::Parameterization;
-use gputexel_optim::{Best, Optimizer, ProductAnswer, ProductProposal, Proposal, StepDetails};
+use gputexel_optim::{Optimizer, Proposal, StepDetails};
 
 /// A run in progress.
 ///
@@ -26,8 +28,7 @@ use gputexel_optim::{Best, Optimizer, ProductAnswer, ProductProposal, Proposal, 
 pub struct Tuning<'a> {
     config: &'a RunConfig,
     split: &'a Split,
-    parameterization: Parameterization,
-    regularization: Regularization,
+    problem: Problem,
     optimizer: Box<dyn Optimizer>,
     progress: Progress,
     /// Seconds of work in earlier sessions.
@@ -64,28 +65,11 @@ pub enum Event<'a> {
         last: bool,
     },
     /// The evaluator failed and the run continues with another.
-    Replaced {
-        /// Its error.
-        error: &'a Error,
-        /// Description of the new evaluator.
-        evaluator: String,
-    },
-}
-
-/// Vectors z to be judged, concatenated, with their regularization weights.
-struct Candidates {
-    z: Vec<f64>,
-    l2: Vec<f64>,
+    Replaced(Fallback),
 }
 
 /// Number of θ values computed at a time: 256 MiB, 43,690 members of a piece-square model.
 const PORTION_NUMBERS: usize = 1 << 25;
-
-impl Candidates {
-    fn single(best: &Best, l2: f64) -> Self {
-        Self { z: best.parameters.clone(), l2: vec![l2] }
-    }
-}
 
 /// The end of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -135,12 +119,13 @@ impl<'a> Tuning<'a> {
         optimizer: Box<dyn Optimizer>,
     ) -> Result<Self> {
         config.validate()?;
-        let parameterization = config.parameterization();
         Ok(Self {
             config,
             split,
-            parameterization,
-            regularization: config.regularization(),
+            problem: Problem {
+                parameterization: config.parameterization(),
+                regularization: config.regularization(),
+            },
             optimizer,
             progress: Progress::default(),
             seconds_before: 0.0,
@@ -160,7 +145,7 @@ impl<'a> Tuning<'a> {
     ) -> Result<Self> {
         let mut run = Self::try_new(config, split)?;
         let best = checkpoint.progress.best_parameters.len();
-        if best != 0 && best != run.parameterization.dimension() {
+        if best != 0 && best != run.problem.parameterization.dimension() {
             return Err(Error::input(path, "the checkpoint belongs to another model"));
         }
         run.optimizer.restore(checkpoint.optimizer).map_err(|e| Error::input(path, e.to_string()))?;
@@ -185,39 +170,31 @@ impl<'a> Tuning<'a> {
         // Batches, held-out losses, penalties and other parameterizations need the host after every step.
         let plain = batches == 1
             && self.split.held_out_part().is_none()
-            && self.parameterization.is_identity()
-            && !self.regularization.has_penalties();
+            && self.problem.parameterization.is_identity()
+            && !self.problem.regularization.has_penalties();
         let mut ahead = if plain { Ahead::default() } else { Ahead::none() };
-        let reason = loop {
-            // The run had ended, but its result was not stored.
-            if let Some(reason) = self.progress.finished {
-                break reason;
-            }
-            if cancel.load(Ordering::Relaxed) {
-                break StopReason::Interrupted;
-            }
-            let evaluated = match self.optimizer.ask_products() {
+        // A run that had ended may not have stored its result.
+        let reason = train(self.progress.finished, cancel, || {
+            let ended = match self.optimizer.ask_products() {
                 Some(question) => {
-                    let answer = self.products(evaluator, &question)?;
-                    tell_fallback(evaluator, observe)?;
+                    let objective = Objective { k: self.config.k, loss: self.config.loss };
+                    let answer = self.problem.products(evaluator, &question, objective, 0..batches)?;
+                    evaluator.take_fallback().map_or(Ok(()), |it| observe(Event::Replaced(it)))?;
                     self.optimizer.tell_products(&answer)?;
                     self.progress.seconds = self.seconds_before + self.started.elapsed().as_secs_f64();
                     None
                 }
                 None => self.step(evaluator, &mut ahead, &mut pairs, observe)?,
             };
-            if let Some(reason) = evaluated {
-                break reason;
+            let late = self.config.stopping.seconds.is_some_and(|limit| self.progress.seconds >= limit);
+            let ended = ended
+                .or_else(|| self.optimizer.converged().then_some(StopReason::Converged))
+                .or_else(|| late.then_some(StopReason::Time));
+            if ended.is_none() {
+                observe(Event::State { progress: &self.progress, optimizer: &*self.optimizer, last: false })?;
             }
-            if self.optimizer.converged() {
-                break StopReason::Converged;
-            }
-            let limit = self.config.stopping.seconds;
-            if limit.is_some_and(|limit| self.progress.seconds >= limit) {
-                break StopReason::Time;
-            }
-            observe(Event::State { progress: &self.progress, optimizer: &*self.optimizer, last: false })?;
-        };
+            Ok(ended)
+        })?;
         if reason != StopReason::Interrupted {
             self.progress.finished = Some(reason);
         }
@@ -226,10 +203,7 @@ impl<'a> Tuning<'a> {
         // run, which ends at a judged point.
         if reason != StopReason::Interrupted && !self.optimizer.members_are_trials() {
             let Proposal { parameters, l2, .. } = self.optimizer.ask();
-            let last = Candidates { z: parameters, l2 };
-            let values = self.criterion(evaluator, &last)?;
-            tell_fallback(evaluator, observe)?;
-            self.judge(&last, &values);
+            self.evaluate_and_judge(evaluator, &parameters, &l2, observe)?;
         }
         let progress = &self.progress;
         let z = match progress.best_parameters.is_empty() {
@@ -239,7 +213,7 @@ impl<'a> Tuning<'a> {
         let members = progress.member_best.iter().enumerate();
         Ok(Outcome {
             reason,
-            parameters: self.parameterization.theta(&z),
+            parameters: self.problem.parameterization.theta(&z),
             z,
             best_member: progress.best_member,
             best_epoch: progress.best_epoch,
@@ -262,20 +236,21 @@ impl<'a> Tuning<'a> {
         // With a full batch, the first epoch evaluates the start itself.
         if self.progress.steps == 0 && batches > 1 {
             let members = self.optimizer.ask().l2.len();
-            let start = self.parameterization.start().repeat(members);
-            let start = Candidates { z: start, l2: vec![0.0; members] };
-            let values = self.criterion(evaluator, &start)?;
-            tell_fallback(evaluator, observe)?;
-            self.judge(&start, &values);
+            let start = self.problem.parameterization.start().repeat(members);
+            self.evaluate_and_judge(evaluator, &start, &vec![0.0; members], observe)?;
         }
         let proposal = self.optimizer.ask();
-        self.check_proposal(&proposal)?;
+        self.check_lengths(&proposal.parameters, &proposal.l2)?;
         let batch = self.batch(self.progress.steps, batches);
         let (answer, step) = match self.step_ahead(evaluator, &proposal, ahead)? {
             Some(step) => (step.evaluations(), Some(step)),
-            None => (self.evaluate(evaluator, &proposal, batch)?, None),
+            None => {
+                let Proposal { gradients, curvature, .. } = proposal;
+                let request = Request { parts: batch, loss: self.config.loss, gradients, curvature };
+                (self.evaluate(evaluator, &proposal.parameters, &proposal.l2, true, &request)?, None)
+            }
         };
-        tell_fallback(evaluator, observe)?;
+        evaluator.take_fallback().map_or(Ok(()), |it| observe(Event::Replaced(it)))?;
         *pairs += (answer.positions * proposal.l2.len()) as u64;
         match step {
             Some(step) => self.optimizer.tell_step(&step)?,
@@ -288,17 +263,15 @@ impl<'a> Tuning<'a> {
             self.progress.epochs += 1;
             let best = self.optimizer.best();
             let mut held_out = None;
-            let (candidates, losses) = match self.optimizer.members_are_trials() {
-                true => (Candidates::single(&best, proposal.l2[0]), vec![best.loss]),
-                false => (Candidates { z: proposal.parameters, l2: proposal.l2 }, answer.losses),
+            let (z, l2, losses) = match self.optimizer.members_are_trials() {
+                true => (best.parameters, vec![proposal.l2[0]], vec![best.loss]),
+                false => (proposal.parameters, proposal.l2, answer.losses),
             };
             if self.split.held_out_part().is_some() {
-                let values = self.criterion(evaluator, &candidates)?;
-                tell_fallback(evaluator, observe)?;
-                self.judge(&candidates, &values);
+                let values = self.evaluate_and_judge(evaluator, &z, &l2, observe)?;
                 held_out = values.into_iter().filter(|value| !value.is_nan()).min_by(f64::total_cmp);
             } else if batches == 1 {
-                self.judge(&candidates, &losses);
+                self.judge(&z, &losses);
             }
             // The lowest so far: large first steps may lead uphill for longer than the window.
             let lowest = self.progress.recent_losses.last().map_or(best.loss, |&loss| loss.min(best.loss));
@@ -322,20 +295,20 @@ impl<'a> Tuning<'a> {
     }
 
     /// Refuses vectors of a wrong length, which only optimizers of the caller propose.
-    fn check_proposal(&self, proposal: &Proposal) -> Result<()> {
-        let (members, dimension) = (proposal.l2.len(), self.parameterization.dimension());
-        if members > 0 && proposal.parameters.len() == members * dimension {
+    fn check_lengths(&self, z: &[f64], l2: &[f64]) -> Result<()> {
+        let (members, dimension) = (l2.len(), self.problem.parameterization.dimension());
+        if members > 0 && z.len() == members * dimension {
             return Ok(());
         }
         Err(Error::Usage(format!(
             "the optimizer proposes {} values for {members} members; {dimension} each are expected",
-            proposal.parameters.len()
+            z.len()
         )))
     }
 
     /// Returns the batch of a step: every epoch visits all batches in a random order that depends only on the seed and
     /// the epoch.
-    fn batch(&self, step: u64, batches: usize) -> std::ops::Range<usize> {
+    fn batch(&self, step: u64, batches: usize) -> Range<usize> {
         if batches == 1 {
             return 0..1;
         }
@@ -365,81 +338,52 @@ impl<'a> Tuning<'a> {
         };
         let request = Request { parts: 0..1, loss: self.config.loss, gradients: true, curvature: false };
         let left = self.config.stopping.epochs.saturating_sub(self.progress.epochs);
-        let problem = (&population as &dyn Fn() -> Population, request, &self.regularization);
+        let problem = (&population as &dyn Fn() -> Population, request, &self.problem.regularization);
         ahead.next(evaluator, &*self.optimizer, proposal, problem, left)
     }
 
-    /// Computes losses and derivatives with respect to z, including regularization.
+    /// Evaluates candidates by their criterion, held-out loss or regularized training loss, and keeps the best.
+    fn evaluate_and_judge(
+        &mut self,
+        evaluator: &mut dyn Evaluator,
+        z: &[f64],
+        l2: &[f64],
+        observe: &mut dyn FnMut(Event<'_>) -> Result<()>,
+    ) -> Result<Vec<f64>> {
+        let held_out = self.split.held_out_part();
+        let parts = held_out.map_or(0..self.split.batches(), |part| part..part + 1);
+        let request = Request { parts, loss: self.config.loss, gradients: false, curvature: false };
+        let values = self.evaluate(evaluator, z, l2, held_out.is_none(), &request)?.losses;
+        evaluator.take_fallback().map_or(Ok(()), |it| observe(Event::Replaced(it)))?;
+        self.judge(z, &values);
+        Ok(values)
+    }
+
+    /// Evaluates vectors z (concatenated) with weights λ in portions, because θ of many members takes far more memory
+    /// than z.
     fn evaluate(
         &self,
         evaluator: &mut dyn Evaluator,
-        proposal: &Proposal,
-        parts: std::ops::Range<usize>,
-    ) -> Result<Evaluations> {
-        let request = Request {
-            parts,
-            loss: self.config.loss,
-            gradients: proposal.gradients,
-            curvature: proposal.curvature,
-        };
-        let z = (&proposal.parameters[..], proposal.l2.len());
-        self.members(evaluator, z, Some(&proposal.l2), &request)
-    }
-
-    /// Computes products and blocks with respect to z, including regularization.
-    fn products(&self, evaluator: &mut dyn Evaluator, question: &ProductProposal) -> Result<ProductAnswer> {
-        let problem = ProductProblem {
-            parameterization: &self.parameterization,
-            regularization: &self.regularization,
-            k: self.config.k,
-            loss: self.config.loss,
-            parts: 0..self.split.batches(),
-        };
-        problem.answer(evaluator, question)
-    }
-
-    /// Computes the criterion by which candidates are judged: held-out loss, or regularized training loss.
-    fn criterion(&self, evaluator: &mut dyn Evaluator, candidates: &Candidates) -> Result<Vec<f64>> {
-        let (parts, l2) = match self.split.held_out_part() {
-            Some(part) => (part..part + 1, None),
-            None => (0..self.split.batches(), Some(&candidates.l2[..])),
-        };
-        let request = Request { parts, loss: self.config.loss, gradients: false, curvature: false };
-        let members = candidates.l2.len();
-        Ok(self.members(evaluator, (&candidates.z, members), l2, &request)?.losses)
-    }
-
-    /// Evaluates vectors z (concatenated, and their number) in portions, because θ of many members takes far
-    /// more memory than z. With weights λ, regularization is included.
-    fn members(
-        &self,
-        evaluator: &mut dyn Evaluator,
-        (z, members): (&[f64], usize),
-        l2: Option<&[f64]>,
+        z: &[f64],
+        l2: &[f64],
+        regularized: bool,
         request: &Request,
     ) -> Result<Evaluations> {
-        let (basis, prior) = (&self.parameterization, &self.config.prior_theta);
-        let portion = (PORTION_NUMBERS / prior.len()).max(1);
-        let mut all = Evaluations::default();
-        for (z, first) in z.chunks(portion * basis.dimension()).zip((0..members).step_by(portion)) {
-            let count = portion.min(members - first);
-            let population = Population::new(prior.len() / 2, basis.theta(z), vec![self.config.k; count]);
-            let mut evaluations = evaluator.evaluate(&population, request)?;
-            if let Some(l2) = l2 {
-                self.regularization.add(&mut evaluations, &population.parameters, &l2[first..first + count]);
-            }
-            if !basis.is_identity() {
-                evaluations.gradients = basis.pull_gradients(&evaluations.gradients);
-                evaluations.curvatures = basis.pull_matrices(&evaluations.curvatures);
-            }
-            all.append(evaluations);
-        }
-        Ok(all)
+        self.check_lengths(z, l2)?;
+        let size = self.config.prior_theta.len();
+        let portion = (PORTION_NUMBERS / size).max(1);
+        let portions = (0..l2.len()).step_by(portion).map(|first| first..l2.len().min(first + portion));
+        let population = |theta: Vec<f64>, members: Range<usize>| {
+            Population::new(size / 2, theta, vec![self.config.k; members.len()])
+        };
+        let weights: Vec<Weights> = l2.iter().filter(|_| regularized).copied().map(Weights::of).collect();
+        let groups = portions.map(|members| (members, request.clone()));
+        self.problem.evaluate(evaluator, z, groups, population, &weights)
     }
 
     /// Keeps the best of the judged candidates.
-    fn judge(&mut self, candidates: &Candidates, values: &[f64]) {
-        let size = self.parameterization.dimension();
+    fn judge(&mut self, z: &[f64], values: &[f64]) {
+        let size = self.problem.parameterization.dimension();
         let progress = &mut self.progress;
         progress.member_best.resize(values.len(), f64::MAX);
         for (member, &value) in values.iter().enumerate() {
@@ -451,7 +395,7 @@ impl<'a> Tuning<'a> {
                 progress.best = Some(value);
                 progress.best_epoch = progress.epochs;
                 progress.best_member = member;
-                progress.best_parameters = candidates.z[member * size..(member + 1) * size].to_vec();
+                progress.best_parameters = z[member * size..(member + 1) * size].to_vec();
             }
         }
     }
@@ -469,23 +413,12 @@ impl<'a> Tuning<'a> {
         if losses.len() > stopping.window as usize {
             let (before, now) =
                 (losses[losses.len() - 1 - stopping.window as usize], losses[losses.len() - 1]);
-            if before.is_finite() && before - now < stopping.improvement * before.abs() {
+            if has_stalled(before, now, stopping.improvement) {
                 return Some(StopReason::Improvement);
             }
         }
         let judged = self.split.held_out_part().is_some();
         let since_best = progress.epochs - progress.best_epoch;
         (judged && since_best >= stopping.patience).then_some(StopReason::HeldOut)
-    }
-}
-
-/// Reports a fallback to another evaluator, if there was one.
-fn tell_fallback(
-    evaluator: &mut dyn Evaluator,
-    observe: &mut dyn FnMut(Event<'_>) -> Result<()>,
-) -> Result<()> {
-    match evaluator.take_fallback() {
-        Some(Fallback { error, evaluator }) => observe(Event::Replaced { error: &error, evaluator }),
-        None => Ok(()),
     }
 }

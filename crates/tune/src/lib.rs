@@ -32,6 +32,7 @@ mod stopping;
 mod strength;
 pub mod sweep;
 pub mod sweep_run;
+mod training;
 mod uncertainty;
 mod values;
 pub mod wdl;

@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use gputexel_dataset::objective::LossKind;
+use gputexel_dataset::objective::Objective;
 use gputexel_eval::{Evaluator, Population, ProductRequest};
 use gputexel_io::Result;
 use gputexel_model::Parameterization;
 use gputexel_optim::{MatrixBlock, ProductAnswer, ProductProposal};
 
-use super::Regularization;
+use super::training::Problem;
 
 /// Maximum number of features in a block: those of piece-square tables, whose factors are computed in milliseconds.
 const MAX_BLOCK: usize = 384;
@@ -20,30 +20,22 @@ fn block_size(features: usize) -> usize {
     (MAX_PAIRS / features.max(1)).clamp(1, MAX_BLOCK)
 }
 
-/// Converts requests of an optimizer to requests for an evaluator.
-pub(crate) struct ProductProblem<'a> {
-    pub parameterization: &'a Parameterization,
-    pub regularization: &'a Regularization,
-    pub k: f64,
-    pub loss: LossKind,
-    /// Parts to evaluate.
-    pub parts: Range<usize>,
-}
-
-impl ProductProblem<'_> {
-    /// Answers a request.
-    pub(crate) fn answer(
+impl Problem {
+    /// Answers a request of an optimizer for products over `parts`.
+    pub(super) fn products(
         &self,
         evaluator: &mut dyn Evaluator,
         question: &ProductProposal,
+        objective: Objective,
+        parts: Range<usize>,
     ) -> Result<ProductAnswer> {
-        let (basis, l2) = (self.parameterization, &question.l2);
+        let (basis, l2) = (&self.parameterization, &question.l2);
         let features = basis.parameters() / 2;
         let theta = basis.theta(&question.parameters);
-        let population = Population::new(features, theta, vec![self.k; l2.len()]);
+        let population = Population::new(features, theta, vec![objective.k; l2.len()]);
         let request = ProductRequest {
-            parts: self.parts.clone(),
-            loss: self.loss,
+            parts,
+            loss: objective.loss,
             vectors: basis.push_directions(&question.vectors),
             block: question.blocks.then(|| block_size(features)),
         };

@@ -19,10 +19,17 @@ pub struct Regularization {
 }
 
 /// Weights of a member: λ, and a factor on the penalties.
-#[derive(Clone, Copy)]
-struct Weights {
-    l2: f64,
-    strength: f64,
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Weights {
+    pub l2: f64,
+    pub strength: f64,
+}
+
+impl Weights {
+    /// Creates the weights of a member without a factor on the penalties.
+    pub(super) fn of(l2: f64) -> Self {
+        Self { l2, strength: 1.0 }
+    }
 }
 
 impl Regularization {
@@ -64,7 +71,7 @@ impl Regularization {
     /// # Panics
     /// If θ and the prior differ in length, as do the other functions.
     pub fn value(&self, theta: &[f64], l2: f64) -> f64 {
-        self.value_with(theta, Weights { l2, strength: 1.0 })
+        self.value_with(theta, Weights::of(l2))
     }
 
     fn value_with(&self, theta: &[f64], Weights { l2, strength }: Weights) -> f64 {
@@ -76,7 +83,7 @@ impl Regularization {
 
     /// Computes its gradient at θ.
     pub fn gradient(&self, theta: &[f64], l2: f64) -> Vec<f64> {
-        self.gradient_with(theta, Weights { l2, strength: 1.0 })
+        self.gradient_with(theta, Weights::of(l2))
     }
 
     fn gradient_with(&self, theta: &[f64], Weights { l2, strength }: Weights) -> Vec<f64> {
@@ -92,7 +99,7 @@ impl Regularization {
 
     /// Adds its second derivatives to a matrix (row-major).
     pub fn add_curvature(&self, curvature: &mut [f64], l2: f64) {
-        self.add_curvature_with(curvature, Weights { l2, strength: 1.0 });
+        self.add_curvature_with(curvature, Weights::of(l2));
     }
 
     fn add_curvature_with(&self, curvature: &mut [f64], Weights { l2, strength }: Weights) {
@@ -157,28 +164,26 @@ impl Regularization {
     /// # Panics
     /// If the lengths of parameters and evaluations do not match.
     pub fn add(&self, evaluations: &mut Evaluations, parameters: &[f64], l2: &[f64]) {
-        self.add_scaled(evaluations, parameters, l2, &vec![1.0; l2.len()]);
+        assert_eq!(parameters.len(), self.prior.len() * l2.len());
+        let weights: Vec<Weights> = l2.iter().copied().map(Weights::of).collect();
+        self.add_weighted(evaluations, parameters, &weights);
     }
 
-    /// As [`add`](Self::add), with a factor on all penalties for each member.
-    ///
-    /// # Panics
-    /// If lengths do not match.
-    pub fn add_scaled(
+    /// As [`add`](Self::add), with a factor on all penalties for each member. All members may share one θ.
+    pub(super) fn add_weighted(
         &self,
         evaluations: &mut Evaluations,
         parameters: &[f64],
-        l2: &[f64],
-        strengths: &[f64],
+        weights: &[Weights],
     ) {
         let size = self.prior.len();
-        assert_eq!((parameters.len(), strengths.len()), (size * l2.len(), l2.len()));
-        for (member, (&l2, &strength)) in l2.iter().zip(strengths).enumerate() {
-            if l2 == 0.0 && (strength == 0.0 || self.matrix.is_none()) {
+        let shared = parameters.len() == size;
+        assert!(shared || parameters.len() == size * weights.len());
+        for (member, &weights) in weights.iter().enumerate() {
+            if weights.l2 == 0.0 && (weights.strength == 0.0 || self.matrix.is_none()) {
                 continue;
             }
-            let weights = Weights { l2, strength };
-            let theta = &parameters[member * size..][..size];
+            let theta = if shared { parameters } else { &parameters[member * size..][..size] };
             evaluations.losses[member] += self.value_with(theta, weights);
             if !evaluations.gradients.is_empty() {
                 let gradient = &mut evaluations.gradients[member * size..][..size];

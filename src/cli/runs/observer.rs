@@ -4,6 +4,7 @@ use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use gputexel::evaluator::Fallback;
 use gputexel::extraction::Report;
 use gputexel::io::run_folder::SO_FAR;
 use gputexel::optimizer::{StepDetails, SwarmDetails};
@@ -140,7 +141,7 @@ impl<'a> Observer<'a> {
             RunEvent::Epoch { record, pairs } => {
                 self.progress.as_mut().map_or(Ok(()), |progress| progress.epoch(record, pairs))?;
             }
-            RunEvent::Replaced { error, evaluator } => {
+            RunEvent::Replaced(Fallback { error, evaluator }) => {
                 self.warn(|| note!("gputexel: warning: {error}; continuing on the {evaluator}"));
             }
             RunEvent::Optimized => {

@@ -1,5 +1,6 @@
 //! Output of a sweep in progress.
 
+use gputexel::evaluator::Fallback;
 use gputexel::tuning::sweep::SweepEvent;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -63,7 +64,7 @@ impl Observer {
                 }
             }
             SweepEvent::State { .. } => {}
-            SweepEvent::Replaced { error, ref evaluator } => {
+            SweepEvent::Replaced(Fallback { ref error, ref evaluator }) => {
                 self.bar.suspend(|| note!("gputexel: warning: {error}; continuing on the {evaluator}"));
             }
         }

@@ -2,6 +2,7 @@
 
 use crate::common::prelude::*;
 use gputexel::Result;
+use gputexel::evaluator::Fallback;
 use gputexel::optimizer::AdamRuns;
 use std::cell::Cell;
 use std::rc::Rc;
@@ -140,7 +141,7 @@ fn with_failure(
         &mut *or_cpu(Box::new(failing), &layout, replace),
         &AtomicBool::new(false),
         &mut |event| {
-            if let Event::Replaced { error, evaluator } = event {
+            if let Event::Replaced(Fallback { error, evaluator }) = event {
                 told.push(format!("{error}; {evaluator}"));
             }
             Ok(())
@@ -232,7 +233,7 @@ fn in_trouble(
         &mut |event| {
             match event {
                 Event::Epoch { epoch, .. } if trouble == Trouble::Lost(epoch) => context.device().destroy(),
-                Event::Replaced { error, evaluator } => told.push(format!("{error}; {evaluator}")),
+                Event::Replaced(Fallback { error, evaluator }) => told.push(format!("{error}; {evaluator}")),
                 _ => {}
             }
             Ok(())

@@ -57,7 +57,7 @@ fn lost_devices_do_not_change_results() {
         let outcome = Tuning::try_new(&config, &split).unwrap().run(&mut evaluator, &never, &mut |event| {
             match event {
                 Event::Epoch { epoch, .. } if epoch == at => context.device().destroy(),
-                Event::Replaced { .. } => replaced += 1,
+                Event::Replaced(_) => replaced += 1,
                 _ => {}
             }
             Ok(())

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use crate::{BlendRecord, EpochRecord, RoundRecord, RunConfig, ScaleRecord, StartsRecord, Strength};
 use gputexel_dataset::{Dataset, Split};
+use gputexel_eval::Fallback;
 use gputexel_ingest::extraction::{LeafChanges, Progress, Report};
-use gputexel_io::{Error, Result, RunFolder};
+use gputexel_io::{Result, RunFolder};
 
 /// Receives [`RunEvent`]s; an error ends the run.
 pub type RunObserver<'a> = dyn FnMut(RunEvent<'_>) -> Result<()> + 'a;
@@ -43,12 +44,7 @@ pub enum RunEvent<'a> {
         pairs: u64,
     },
     /// A device failed and the run continues with another evaluator.
-    Replaced {
-        /// The device's error.
-        error: &'a Error,
-        /// Description of the new evaluator.
-        evaluator: &'a str,
-    },
+    Replaced(&'a Fallback),
     /// The optimizer has ended, for whatever reason.
     Optimized,
     /// The bootstrap has made progress.

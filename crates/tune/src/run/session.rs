@@ -268,9 +268,7 @@ impl Session<'_, '_> {
                 }
                 Ok(())
             }
-            Event::Replaced { error, evaluator } => {
-                observe(RunEvent::Replaced { error, evaluator: &evaluator })
-            }
+            Event::Replaced(fallback) => observe(RunEvent::Replaced(&fallback)),
         });
         observe(RunEvent::Optimized)?;
         Ok(Driven { outcome: outcome?, checkpoint: state, epochs })

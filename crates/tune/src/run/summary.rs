@@ -107,7 +107,7 @@ pub enum DetailsSummary<'a> {
     /// A run of `tune`.
     Tune(Box<TuneDetails<'a>>),
     /// A run of `pso`.
-    Swarms(Box<SwarmDetails>),
+    Swarms(Box<SwarmDetails<'a>>),
 }
 
 /// Details of the result of a run of `tune`.
@@ -148,7 +148,7 @@ pub struct TuneDetails<'a> {
 
 /// Details of the result of a run of `pso`.
 #[derive(Clone, Debug, Serialize)]
-pub struct SwarmDetails {
+pub struct SwarmDetails<'a> {
     /// The iteration of the result.
     pub best_iteration: u64,
     /// Polishing, if requested.
@@ -156,9 +156,15 @@ pub struct SwarmDetails {
     /// The result: values of the basis by name, in centipawns.
     #[serde(serialize_with = "as_map")]
     pub coordinates: Vec<(String, f64)>,
+    /// Uncertainty of the parameters, if requested.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uncertainty: Option<UncertaintySummary<'a>>,
     /// Rounding.
     #[serde(flatten)]
     pub rounding: RoundingSummary,
+    /// Worth of each group of features, if requested.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ablation: Option<&'a Ablation>,
 }
 
 /// A method with its settings.
@@ -284,11 +290,7 @@ impl<'a> TuneDetails<'a> {
             unsupported: tuned.unsupported(),
             filled: tuned.filled(),
             weak: tuned.weak(),
-            uncertainty: match &tuned.uncertainty {
-                Answer::None => None,
-                Answer::LeftOut(left_out) => Some(UncertaintySummary::LeftOut { left_out }),
-                Answer::Found(found) => Some(UncertaintySummary::Found(FindingsSummary::new(found, tuned))),
-            },
+            uncertainty: UncertaintySummary::of(tuned),
             rounding: RoundingSummary::new(tuned.rounding.as_ref()),
             blend: BlendSummary::new(tuned),
             strength: tuned.record.strength.as_ref(),
@@ -299,15 +301,27 @@ impl<'a> TuneDetails<'a> {
     }
 }
 
-impl SwarmDetails {
-    fn new(tuned: &Tuned) -> Self {
+impl<'a> UncertaintySummary<'a> {
+    fn of(tuned: &'a Tuned) -> Option<Self> {
+        match &tuned.uncertainty {
+            Answer::None => None,
+            Answer::LeftOut(left_out) => Some(Self::LeftOut { left_out }),
+            Answer::Found(found) => Some(Self::Found(FindingsSummary::new(found, tuned))),
+        }
+    }
+}
+
+impl<'a> SwarmDetails<'a> {
+    fn new(tuned: &'a Tuned) -> Self {
         let basis = tuned.config().parameterization();
         let named = basis.coordinates.iter().zip(&tuned.outcome.z);
         Self {
             best_iteration: tuned.outcome.best_epoch,
             polish: tuned.polish.as_ref().map(PolishSummary::from),
             coordinates: named.map(|(coordinate, z)| (coordinate.name.clone(), *z)).collect(),
+            uncertainty: UncertaintySummary::of(tuned),
             rounding: RoundingSummary::new(tuned.rounding.as_ref()),
+            ablation: tuned.ablation.as_ref(),
         }
     }
 }

@@ -7,7 +7,6 @@ use crate::{
 };
 use gputexel_dataset::objective::Objective;
 use gputexel_dataset::{Dataset, Split};
-use gputexel_eval::Fallback;
 use gputexel_io::{Error, Result, median};
 use gputexel_model::{BothPhases, CorrelationRecord, FeatureSet, Interval, ParameterFile, UncertaintyRecord};
 use gputexel_report::{bytes, grouped};
@@ -165,9 +164,7 @@ pub(crate) fn find(
                 BootstrapEvent::Progress { done, evaluations } => {
                     RunEvent::Resampling { done: *done, members, evaluations: *evaluations }
                 }
-                BootstrapEvent::Replaced(Fallback { error, evaluator }) => {
-                    RunEvent::Replaced { error, evaluator }
-                }
+                BootstrapEvent::Replaced(fallback) => RunEvent::Replaced(fallback),
             };
             if told.is_ok() {
                 told = observe(event);

@@ -43,12 +43,7 @@ pub enum SweepEvent<'a> {
         last: bool,
     },
     /// The evaluator failed and the sweep continues with another.
-    Replaced {
-        /// Its error.
-        error: &'a Error,
-        /// Description of the new evaluator.
-        evaluator: String,
-    },
+    Replaced(Fallback),
 }
 
 /// One run of a sweep and its result.
@@ -259,20 +254,19 @@ impl<'a> SweepDriver<'a> {
                     // It may have been stopped after its last step.
                     epochs = self.epochs_of_ended() + portion.epochs_done();
                 }
-                while !portion.finished() && goes_on() {
-                    portion.step(&mut *evaluator)?;
-                    tell_fallback(&mut *evaluator, observe)?;
+                portion.train(&mut *evaluator, cancel, &mut |portion, evaluator| {
+                    evaluator.take_fallback().map_or(Ok(()), |it| observe(SweepEvent::Replaced(it)))?;
                     epochs = self.epochs_of_ended() + portion.epochs_done();
                     observe(SweepEvent::Step {
                         done: epochs,
                         planned: self.planned(),
                         seconds: self.seconds(),
                     })?;
-                    let checkpoint = || self.checkpoint(Some(&portion), epochs, None);
-                    observe(SweepEvent::State { checkpoint: &checkpoint, last: false })?;
-                }
+                    let checkpoint = || self.checkpoint(Some(portion), epochs, None);
+                    observe(SweepEvent::State { checkpoint: &checkpoint, last: false })
+                })?;
                 let results = portion.judge(&mut *evaluator, self.config.judge)?;
-                tell_fallback(&mut *evaluator, observe)?;
+                evaluator.take_fallback().map_or(Ok(()), |it| observe(SweepEvent::Replaced(it)))?;
                 if portion.finished() {
                     self.results.extend(results);
                 } else {
@@ -295,17 +289,6 @@ impl<'a> SweepDriver<'a> {
         epochs = self.results.iter().chain(&unfinished).map(|result| result.epochs).sum();
         let runs = numbered(&self.order, self.part.start, self.results.iter().chain(&unfinished).copied());
         Ok(SweepOutcome { reason, runs, epochs, planned: self.planned(), seconds: self.seconds(), together })
-    }
-}
-
-/// Reports a fallback to another evaluator, if there was one.
-fn tell_fallback(
-    evaluator: &mut dyn Evaluator,
-    observe: &mut dyn FnMut(SweepEvent<'_>) -> Result<()>,
-) -> Result<()> {
-    match evaluator.take_fallback() {
-        Some(Fallback { error, evaluator }) => observe(SweepEvent::Replaced { error: &error, evaluator }),
-        None => Ok(()),
     }
 }
 
@@ -408,11 +391,8 @@ pub fn retrain(
     let mut evaluator = make_evaluator(&layout)?;
     let member = Member { setting: config.setting(combination), fold: None };
     let mut portion = Portion::try_new(config, &plan, vec![member])?;
-    while !portion.finished() {
-        if cancel.load(Ordering::Relaxed) {
-            return Err(Error::Interrupted("while training the best settings on all positions".to_string()));
-        }
-        portion.step(&mut *evaluator)?;
+    if portion.train(&mut *evaluator, cancel, &mut |_, _| Ok(()))? == StopReason::Interrupted {
+        return Err(Error::Interrupted("while training the best settings on all positions".to_string()));
     }
     let z = portion.coordinates();
     Ok(Retrained { theta: config.parameterization().theta(&z), z, optimizer: portion.describe(0) })

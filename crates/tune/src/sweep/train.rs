@@ -1,17 +1,19 @@
 //! Trains a portion of the runs as one population, in lockstep.
 
 use std::ops::Range;
+use std::sync::atomic::AtomicBool;
 
 use rayon::prelude::*;
 
-use super::super::{Regularization, space_of};
+use super::super::regularization::Weights;
+use super::super::training::{Problem, has_stalled, train};
+use super::super::{Regularization, StopReason, space_of};
 use super::config::{SweepConfig, SweepMethod};
 use super::grid::Setting;
 use super::plan::Plan;
 use gputexel_dataset::objective::LossKind;
 use gputexel_eval::{Evaluations, Evaluator, Population, Request};
 use gputexel_io::{Error, Result};
-use gputexel_model::Parameterization;
 use gputexel_optim::{Adam, GaussNewton, Optimizer, OptimizerState};
 
 /// One run.
@@ -52,10 +54,7 @@ struct NewtonState {
 /// Runs that are trained together. Members with the same loss function are adjacent.
 pub(super) struct Portion<'a> {
     plan: &'a Plan,
-    /// θ of the prior, toward which regularization pulls.
-    prior: &'a [f64],
-    regularization: Regularization,
-    parameterization: Parameterization,
+    problem: Problem,
     members: Vec<Member>,
     /// Ranges of members with the same loss function; each takes one call of the evaluator.
     groups: Vec<(Range<usize>, LossKind)>,
@@ -115,9 +114,10 @@ impl<'a> Portion<'a> {
         };
         Ok(Self {
             plan,
-            prior: &config.start,
-            regularization: Regularization::new(&config.start, &config.penalties),
-            parameterization,
+            problem: Problem {
+                parameterization,
+                regularization: Regularization::new(&config.start, &config.penalties),
+            },
             members,
             groups,
             part_weights,
@@ -176,8 +176,23 @@ impl<'a> Portion<'a> {
         }
     }
 
+    /// Trains until all runs have ended, or until `cancel` is set. `observe` is called after every step.
+    pub fn train(
+        &mut self,
+        evaluator: &mut dyn Evaluator,
+        cancel: &AtomicBool,
+        observe: &mut dyn FnMut(&Self, &mut dyn Evaluator) -> Result<()>,
+    ) -> Result<StopReason> {
+        let ended = |portion: &Self| portion.finished().then_some(StopReason::Epochs);
+        train(ended(self), cancel, || {
+            self.step(evaluator)?;
+            observe(self, evaluator)?;
+            Ok(ended(self))
+        })
+    }
+
     /// Takes one step of every run that has not ended.
-    pub fn step(&mut self, evaluator: &mut dyn Evaluator) -> Result<()> {
+    fn step(&mut self, evaluator: &mut dyn Evaluator) -> Result<()> {
         if matches!(self.method, Method::Adam(_)) {
             self.adam_step(evaluator)?;
         } else {
@@ -191,7 +206,7 @@ impl<'a> Portion<'a> {
         let Method::Adam(adam) = &mut self.method else { unreachable!("asked by `step`") };
         let proposal = adam.ask();
         let all: Vec<usize> = (0..self.members.len()).collect();
-        let answer = self.evaluate(evaluator, proposal.parameters, &all, false)?;
+        let answer = self.evaluate(evaluator, &proposal.parameters, &all, false)?;
         let Method::Adam(adam) = &mut self.method else { unreachable!("asked by `step`") };
         match adam.tell(&answer) {
             // All runs of the portion diverged; others of the sweep may not.
@@ -217,14 +232,14 @@ impl<'a> Portion<'a> {
             if which.is_empty() {
                 continue;
             }
-            let answer = self.evaluate(evaluator, parameters, &which, matrices)?;
+            let answer = self.evaluate(evaluator, &parameters, &which, matrices)?;
             self.tell_newton(&which, &answer)?;
         }
         Ok(())
     }
 
     fn tell_newton(&mut self, which: &[usize], answer: &Evaluations) -> Result<()> {
-        let size = self.parameterization.dimension();
+        let size = self.problem.parameterization.dimension();
         let epochs = self.epochs;
         let Method::GaussNewton { runs, state, improvement } = &mut self.method else {
             unreachable!("asked by `newton_step`")
@@ -260,8 +275,7 @@ impl<'a> Portion<'a> {
                 if run.epoch_done() {
                     state.epochs += 1;
                     let loss = Optimizer::best(run).loss;
-                    let stalls =
-                        state.last_loss.is_some_and(|before| before - loss < improvement * before.abs());
+                    let stalls = state.last_loss.is_some_and(|before| has_stalled(before, loss, improvement));
                     state.last_loss = Some(loss);
                     state.finished = stalls || state.epochs >= epochs;
                 }
@@ -276,43 +290,20 @@ impl<'a> Portion<'a> {
     fn evaluate(
         &self,
         evaluator: &mut dyn Evaluator,
-        z: Vec<f64>,
+        z: &[f64],
         which: &[usize],
         matrices: bool,
     ) -> Result<Evaluations> {
-        let size = self.prior.len();
-        let identity = self.parameterization.is_identity();
-        let mut parameters = if identity { z } else { self.parameterization.theta(&z) };
-        let mut all = Evaluations::default();
-        for (members, loss) in self.kinds(which) {
-            let taken = &which[members.clone()];
-            let whole = members.len() == which.len();
-            let theta = match whole {
-                true => std::mem::take(&mut parameters),
-                false => parameters[members.start * size..members.end * size].to_vec(),
-            };
-            let population = self.population(theta, taken, true);
-            let request =
-                Request { parts: 0..self.plan.parts(), loss, gradients: !matrices, curvature: matrices };
-            let answer = evaluator.evaluate(&population, &request)?;
-            if whole {
-                parameters = population.parameters;
-                all = answer;
-            } else {
-                all.losses.extend(answer.losses);
-                all.gradients.extend(answer.gradients);
-                all.curvatures.extend(answer.curvatures);
-                all.positions = answer.positions;
-            }
-        }
-        let l2: Vec<f64> = which.iter().map(|&i| self.members[i].setting.adam.l2).collect();
-        let strengths: Vec<f64> = which.iter().map(|&i| self.members[i].setting.strength).collect();
-        self.regularization.add_scaled(&mut all, &parameters, &l2, &strengths);
-        if !identity {
-            all.gradients = self.parameterization.pull_gradients(&all.gradients);
-            all.curvatures = self.parameterization.pull_matrices(&all.curvatures);
-        }
-        Ok(all)
+        let weights = |&i: &usize| {
+            let Setting { adam, strength, .. } = self.members[i].setting;
+            Weights { l2: adam.l2, strength }
+        };
+        let weights: Vec<Weights> = which.iter().map(weights).collect();
+        let request =
+            |loss| Request { parts: 0..self.plan.parts(), loss, gradients: !matrices, curvature: matrices };
+        let groups = self.kinds(which).into_iter().map(|(members, loss)| (members, request(loss)));
+        let population = |theta, members: Range<usize>| self.population(theta, &which[members], true);
+        self.problem.evaluate(evaluator, z, groups, population, &weights)
     }
 
     /// Returns ranges of `which` (ascending) with the same loss function.
@@ -330,7 +321,7 @@ impl<'a> Portion<'a> {
         let parts = self.plan.parts();
         let blends: Vec<f32> = which.iter().map(|&i| self.members[i].setting.blend).collect();
         Population {
-            features: self.prior.len() / 2,
+            features: self.problem.parameterization.parameters() / 2,
             parameters,
             k: which.iter().map(|&i| self.members[i].setting.k).collect(),
             part_weights: which
@@ -345,9 +336,9 @@ impl<'a> Portion<'a> {
 
     /// Judges all members at their current points. A run without a held-out fold has only a training loss.
     pub fn judge(&mut self, evaluator: &mut dyn Evaluator, judge: LossKind) -> Result<Vec<RunResult>> {
-        let (size, parts) = (self.prior.len(), self.plan.parts());
+        let (size, parts) = (self.problem.parameterization.parameters(), self.plan.parts());
         let z = self.coordinates();
-        let parameters = self.parameterization.theta(&z);
+        let parameters = self.problem.parameterization.theta(&z);
         let mut results = Vec::with_capacity(self.len());
         for (members, loss) in &self.groups {
             let which: Vec<usize> = members.clone().collect();

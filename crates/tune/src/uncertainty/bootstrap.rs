@@ -6,13 +6,16 @@
 //! members share the data, so one step of all members is one evaluation of a population. They start at the
 //! optimum of the original data with its inverse curvature, which is close to their own.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::ops::Range;
+use std::sync::atomic::AtomicBool;
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::{ErrorStatus, Fit, Sandwich, is_determined, rows_of};
-use crate::{Regularization, space_of};
-use gputexel_eval::{Evaluations, Evaluator, Fallback, Population, Request};
+use crate::regularization::Weights;
+use crate::training::{Problem, train};
+use crate::{StopReason, space_of};
+use gputexel_eval::{Evaluator, Fallback, Population, Request};
 use gputexel_io::{Error, Result};
 use gputexel_optim::{MemberStatus, QUASI_NEWTON_PAIRS, QuasiNewton, SharedModel, Space};
 
@@ -107,7 +110,10 @@ pub fn bootstrap(
     fit.validate()?;
     let size = fit.parameterization.dimension();
     check_members(members, size)?;
-    let regularization = fit.regularization();
+    let problem =
+        Problem { parameterization: fit.parameterization.clone(), regularization: fit.regularization() };
+    let request =
+        Request { parts: fit.parts.clone(), loss: fit.objective.loss, gradients: true, curvature: false };
     let space = Space { start: fit.z.to_vec(), ..space_of(fit.parameterization) };
     let model = match space.is_bounded() {
         true => SharedModel::Curvature(&sandwich.steps),
@@ -120,21 +126,29 @@ pub fn bootstrap(
     let (mut unfinished, mut evaluations) = (0, 0);
     for seeds in seeds.chunks(portion) {
         let mut method = QuasiNewton::new(&space, model, seeds.len());
-        for round in 0..ROUNDS {
-            let running = method.running();
-            if running.is_empty() {
-                break;
-            }
-            if cancel.load(Ordering::Relaxed) {
-                return Err(Error::Interrupted("in the bootstrap".to_string()));
-            }
-            let resamples = running.iter().map(|&member| seeds[member]).collect();
-            let answer = evaluate(fit, &regularization, evaluator, (&method.ask(), round == 0), resamples)?;
+        let mut round = 0;
+        let reason = train(None, cancel, || {
+            let resamples: Vec<u32> = method.running().iter().map(|&member| seeds[member]).collect();
+            let population = |mut theta: Vec<f64>, members: Range<usize>| {
+                // All members start at one point.
+                theta.truncate(if round == 0 { fit.prior.len() } else { theta.len() });
+                let k = vec![fit.objective.k; members.len()];
+                let resamples = resamples.clone();
+                Population { resamples, ..Population::new(fit.layout.features(), theta, k) }
+            };
+            let groups = [(0..resamples.len(), request.clone())];
+            let weights = vec![Weights::of(fit.l2); resamples.len()];
+            let answer = problem.evaluate(evaluator, &method.ask(), groups, population, &weights)?;
             evaluator.take_fallback().into_iter().for_each(|it| observe(BootstrapEvent::Replaced(it)));
             method.tell(&answer.losses, &answer.gradients);
-            evaluations += 1;
-            let done = optima.len() / size.max(1) + seeds.len() - method.running().len();
+            (round, evaluations) = (round + 1, evaluations + 1);
+            let running = method.running().len();
+            let done = optima.len() / size.max(1) + seeds.len() - running;
             observe(BootstrapEvent::Progress { done, evaluations });
+            Ok((running == 0 || round == ROUNDS).then_some(StopReason::Converged))
+        })?;
+        if reason == StopReason::Interrupted {
+            return Err(Error::Interrupted("in the bootstrap".to_string()));
         }
         for member in 0..seeds.len() {
             match method.arrival(member) {
@@ -167,28 +181,6 @@ pub fn bootstrap(
         })
         .collect();
     Ok(Bootstrap { members, used, unfinished, evaluations, z, theta })
-}
-
-/// Computes losses and gradients with respect to z of resampled members, including regularization; with `shared`, all
-/// points are equal.
-fn evaluate(
-    fit: &Fit<'_>,
-    regularization: &Regularization,
-    evaluator: &mut dyn Evaluator,
-    (z, shared): (&[f64], bool),
-    resamples: Vec<u32>,
-) -> Result<Evaluations> {
-    let members = resamples.len();
-    let theta = fit.parameterization.theta(z);
-    let parameters = if shared { theta[..fit.prior.len()].to_vec() } else { theta.clone() };
-    let k = vec![fit.objective.k; members];
-    let population = Population { resamples, ..Population::new(fit.layout.features(), parameters, k) };
-    let request =
-        Request { parts: fit.parts.clone(), loss: fit.objective.loss, gradients: true, curvature: false };
-    let mut answer = evaluator.evaluate(&population, &request)?;
-    regularization.add(&mut answer, &theta, &vec![fit.l2; members]);
-    answer.gradients = fit.parameterization.pull_gradients(&answer.gradients);
-    Ok(answer)
 }
 
 /// Computes standard deviation and percentiles of at least two values, which are sorted in place.

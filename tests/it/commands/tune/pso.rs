@@ -70,6 +70,10 @@ fn the_same_command_gives_the_same_bytes() {
             );
         }
     }
+    // Errors and the worth of groups are reported as by other methods.
+    let report = pso(&bench, (&SHORT, "--out d --errors --ablate"));
+    assert!(report["uncertainty"]["clusters"].u64() > 0, "{report}");
+    assert_eq!(report["ablation"], bench.json("d/ablation.json"));
     // Without polish, seeds and variants change the result.
     let best = |flags: &[&str]| number(&pso(&bench, (&SHORT, ("--out c --force", flags))), "loss");
     let (one, two, old) = (best(&["--seed", "1"]), best(&["--seed", "2"]), best(&["--variant", "2018"]));

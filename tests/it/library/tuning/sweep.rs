@@ -2,6 +2,7 @@
 
 use crate::common::prelude::*;
 use crate::common::random_board;
+use gputexel::evaluator::Fallback;
 use gputexel::io::run_folder::RunFolder;
 use gputexel::optimizer::AdamRuns;
 use gputexel::sweep::{SweepFiles, SweepSettings};
@@ -340,7 +341,7 @@ fn lost_device_is_reported_once_per_seed() {
             Ok(Box::new(FallbackEvaluator::new(first, || Box::new(CpuEvaluator::new(layout)))))
         };
         let outcome = sweep.run(evaluator, &AtomicBool::new(false), &mut |event| {
-            if let SweepEvent::Replaced { error, evaluator } = event {
+            if let SweepEvent::Replaced(Fallback { error, evaluator }) = event {
                 told.push(format!("{error}; {evaluator}"));
             }
             Ok(())
@@ -377,7 +378,7 @@ fn sweeps_resume_after_any_step() {
                             checkpoint().write(&path)?;
                         }
                     }
-                    SweepEvent::Replaced { .. } => unreachable!("nothing fails"),
+                    SweepEvent::Replaced(_) => unreachable!("nothing fails"),
                 }
                 Ok(())
             };

@@ -1,0 +1,77 @@
+//! The parts that tuning, sweeps and the bootstrap share: the loop that takes steps, and the evaluation of the function
+//! that it minimizes.
+//!
+//! Their steps differ. Tuning asks one optimizer, keeps the best point that it has judged, and ends by a
+//! [`Stopping`](super::Stopping). The members of a sweep are independent runs that end one by one and are judged at their
+//! last point; those of a bootstrap are minimized together, from one point and one curvature, and are never judged.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::regularization::Weights;
+use super::{Regularization, StopReason};
+use gputexel_eval::{Evaluations, Evaluator, Population, Request};
+use gputexel_io::Result;
+use gputexel_model::Parameterization;
+
+/// Takes steps until there is a reason to end: `ended`, that of the last step, or [`StopReason::Interrupted`] when
+/// `cancel` is set.
+pub(super) fn train(
+    mut ended: Option<StopReason>,
+    cancel: &AtomicBool,
+    mut step: impl FnMut() -> Result<Option<StopReason>>,
+) -> Result<StopReason> {
+    loop {
+        match ended {
+            Some(reason) => return Ok(reason),
+            None if cancel.load(Ordering::Relaxed) => return Ok(StopReason::Interrupted),
+            None => ended = step()?,
+        }
+    }
+}
+
+/// Returns true if the loss has improved by less than the share `improvement`.
+pub(super) fn has_stalled(before: f64, now: f64, improvement: f64) -> bool {
+    before.is_finite() && before - now < improvement * before.abs()
+}
+
+/// The loss as a function of z.
+#[derive(Clone, Debug)]
+pub(super) struct Problem {
+    pub parameterization: Parameterization,
+    pub regularization: Regularization,
+}
+
+impl Problem {
+    /// Computes losses and derivatives of members at z (concatenated), with regularization unless `weights` is empty.
+    /// `groups` are ranges of all members, ascending, each evaluated in one call as the population that `population`
+    /// creates of its θ. All members may share the θ of the first.
+    ///
+    /// # Errors
+    /// Errors of the evaluator.
+    pub fn evaluate(
+        &self,
+        evaluator: &mut dyn Evaluator,
+        z: &[f64],
+        groups: impl IntoIterator<Item = (Range<usize>, Request)>,
+        population: impl Fn(Vec<f64>, Range<usize>) -> Population,
+        weights: &[Weights],
+    ) -> Result<Evaluations> {
+        let (basis, size) = (&self.parameterization, self.parameterization.dimension());
+        let mut all = Evaluations::default();
+        for (members, request) in groups {
+            let theta = basis.theta(&z[members.start * size..members.end * size]);
+            let population = population(theta, members.clone());
+            let mut answer = evaluator.evaluate(&population, &request)?;
+            if !weights.is_empty() {
+                self.regularization.add_weighted(&mut answer, &population.parameters, &weights[members]);
+            }
+            if !basis.is_identity() {
+                answer.gradients = basis.pull_gradients(&answer.gradients);
+                answer.curvatures = basis.pull_matrices(&answer.curvatures);
+            }
+            all.append(answer);
+        }
+        Ok(all)
+    }
+}
