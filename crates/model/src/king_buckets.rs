@@ -217,15 +217,19 @@ impl KingBuckets {
         }
     }
 
-    /// Returns the value of a feature in a position's score if pieces have the given values: those of the
-    /// opponent's are negative. If both sides see a piece, each counts half of it.
-    pub(crate) fn material(&self, id: usize, values: &[f64; 5]) -> f64 {
-        let (role, side, _) = self.piece(id);
-        let value = values.get(role).copied().unwrap_or(0.0);
+    /// Returns the value of a feature in a position's score if pieces (0 is the pawn) have the given values on squares
+    /// as their own side sees them: those of the opponent's are negative. If both sides see a piece, each counts half
+    /// of it. On a mirrored board, files have the mean value of both.
+    pub(crate) fn worth(&self, id: usize, value: impl Fn(usize, usize) -> f64) -> f64 {
+        let (role, side, square) = self.piece(id);
+        let value = |square| match self.mirrored {
+            true => 0.5 * (value(role, square) + value(role, square ^ 7)),
+            false => value(role, square),
+        };
         match (self.pieces, side) {
-            (KingPieces::Own, _) => value,
-            (KingPieces::All, 0) => 0.5 * value,
-            (KingPieces::All, _) => -0.5 * value,
+            (KingPieces::Own, _) => value(square),
+            (KingPieces::All, 0) => 0.5 * value(square),
+            (KingPieces::All, _) => -0.5 * value(square ^ 56),
         }
     }
 

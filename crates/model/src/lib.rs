@@ -15,6 +15,7 @@ mod king_buckets;
 mod parameterization;
 mod parameters;
 mod penalty;
+mod pesto;
 mod places;
 mod playing;
 mod prior;

@@ -189,6 +189,7 @@ pub fn named_parameters(text: &str) -> Result<(FeatureSet, Vec<f64>)> {
                 "'schema': only an imported dataset has one, and nobody can play with it".to_string(),
             ));
         }
+        Prior::Pesto => FeatureSet::new(FeatureKind::Pst, PhaseSettings::default()),
         Prior::Material(_) | Prior::Zero => FeatureSet::new(FeatureKind::Material, PhaseSettings::default()),
     };
     let theta = prior.theta(&set)?;

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use super::{Feature, FeatureSet, ParameterFile, Provenance, ROLE_NAMES};
+use shakmaty::Square;
+
+use super::{Feature, FeatureSet, ParameterFile, Provenance, ROLE_NAMES, pesto};
 use gputexel_io::{Error, Result};
 
 /// Origin of the starting values.
@@ -11,6 +13,8 @@ use gputexel_io::{Error, Result};
 pub enum Prior {
     /// Piece values in centipawns (pawn to queen), the same in both phases and on every square.
     Material([f64; 5]),
+    /// The tables of PeSTO.
+    Pesto,
     /// All zero.
     Zero,
     /// The values in the schema of an imported feature set.
@@ -33,7 +37,7 @@ impl Prior {
 
     /// Returns true if a text gives piece values by a keyword, correctly written or not, rather than a file.
     pub fn is_word(text: &str) -> bool {
-        ["zero", "schema", "material"].contains(&text) || text.starts_with("material:")
+        ["zero", "schema", "material", "pesto"].contains(&text) || text.starts_with("material:")
     }
 }
 
@@ -41,11 +45,11 @@ impl FromStr for Prior {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        if text == "zero" {
-            return Ok(Self::Zero);
-        }
-        if text == "schema" {
-            return Ok(Self::Schema);
+        match text {
+            "zero" => return Ok(Self::Zero),
+            "schema" => return Ok(Self::Schema),
+            "pesto" => return Ok(Self::Pesto),
+            _ => (),
         }
         if text.split(',').all(|part| part.trim().parse::<f64>().is_ok()) {
             return Err(Error::Usage(format!("prior '{text}': piece values are written material:{text}")));
@@ -74,6 +78,7 @@ impl std::fmt::Display for Prior {
         match self {
             Self::Material([p, n, b, r, q]) => write!(f, "material:{p},{n},{b},{r},{q}"),
             Self::Zero => f.write_str("zero"),
+            Self::Pesto => f.write_str("pesto"),
             Self::Schema => f.write_str("schema"),
             Self::File(path) => write!(f, "{}", path.display()),
         }
@@ -111,28 +116,45 @@ impl Prior {
                 theta[count..][..eg.len()].copy_from_slice(eg);
                 theta
             }
-            Self::Material(_) if set.imported.is_some() => {
+            Self::Material(_) | Self::Pesto if set.imported.is_some() => {
                 return Err(Error::Usage(format!(
                     "prior '{self}': imported features are not pieces; give schema, zero or a parameter file"
                 )));
             }
             Self::Material(values) => {
-                // Only a piece's own feature or its piece-square table gets the piece value; other features
-                // named after a piece start at 0.
-                let value = |feature: &Feature| {
-                    let is = |role: &&str| *role == feature.group || *role == feature.name;
-                    ROLE_NAMES.iter().position(is).and_then(|i| values.get(i)).copied().unwrap_or(0.0)
-                };
-                let half: Vec<f64> = match &set.king_buckets {
-                    Some(buckets) => (0..count).map(|id| buckets.material(id, values)).collect(),
-                    None => set.features.iter().map(value).collect(),
-                };
+                let value = |role: usize, _: usize| values.get(role).copied().unwrap_or(0.0);
+                let half = pieces(set, value, |role| value(role, 0));
                 [half.clone(), half].concat()
+            }
+            Self::Pesto => {
+                let half = |phase| {
+                    let on = move |role, square| pesto::value(phase, role, square);
+                    pieces(set, on, move |role| pesto::mean(phase, role))
+                };
+                [half(0), half(1)].concat()
             }
         };
         set.kind.spec().fill_start(&mut theta);
         Ok(theta)
     }
+}
+
+/// Returns a value for every feature: `on(role, square)` for those of piece-square tables, `alone(role)` for those that
+/// count pieces. Other features, also those named after a piece, have 0.
+fn pieces(set: &FeatureSet, on: impl Fn(usize, usize) -> f64, alone: impl Fn(usize) -> f64) -> Vec<f64> {
+    if let Some(buckets) = &set.king_buckets {
+        return (0..set.features.len()).map(|id| buckets.worth(id, &on)).collect();
+    }
+    let role = |name: &str| ROLE_NAMES.iter().position(|role| *role == name);
+    let value = |feature: &Feature| match (role(&feature.group), role(&feature.name)) {
+        (Some(role), _) => {
+            let square = feature.name.rsplit('_').next().and_then(|name| name.parse::<Square>().ok());
+            square.map_or_else(|| alone(role), |square| on(role, usize::from(square)))
+        }
+        (None, Some(role)) => alone(role),
+        (None, None) => 0.0,
+    };
+    set.features.iter().map(value).collect()
 }
 
 impl Prior {
@@ -177,6 +199,21 @@ mod tests {
             (theta[0], theta[64], theta[128 + 63], theta[383], theta[384 + 4 * 64]),
             (100.0, 300.0, 320.0, 0.0, 900.0)
         );
+    }
+
+    #[test]
+    fn pesto_fills_every_feature_set_of_pieces() {
+        let theta = |kind| Prior::Pesto.theta(&FeatureSet::new(kind, PhaseSettings::default())).unwrap();
+        let pst = theta(FeatureKind::Pst);
+        // Pawn a2 and h7, knight a1, king e1 in the middlegame; pawn a7 and queen h1 in the endgame.
+        assert_eq!([pst[8], pst[55], pst[64], pst[320 + 4]], [47.0, 71.0, 232.0, 8.0]);
+        assert_eq!([pst[384 + 48], pst[384 + 256 + 7]], [272.0, 895.0]);
+        let classical = theta(FeatureKind::Classical);
+        assert_eq!((&classical[..384], classical[678 + 48]), (&pst[..384], 272.0));
+        assert!(classical[384..678].iter().all(|value| *value == 0.0));
+        let material = theta(FeatureKind::Material);
+        assert!((material[1] - pst[64..128].iter().sum::<f64>() / 64.0).abs() < 1e-9);
+        assert_eq!((material[5], material.len()), (0.0, 12));
     }
 
     #[test]

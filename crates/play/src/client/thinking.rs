@@ -29,7 +29,13 @@ impl Thinking {
         match words.next()? {
             "move" => {
                 let word = words.next().unwrap_or_default();
-                let choice = |m| Choice { m, score: self.score, depth: self.depth, nodes: self.nodes, leaves: Vec::new() };
+                let choice = |m| Choice {
+                    m,
+                    score: self.score,
+                    depth: self.depth,
+                    nodes: self.nodes,
+                    leaves: Vec::new(),
+                };
                 let illegal = || Failure::IllegalMove(shown(word));
                 Some(parsed(word, position).map(choice).ok_or_else(illegal))
             }

@@ -57,7 +57,8 @@ impl SelfPlay {
         let rules = config.play.rules([&config.limit, &config.limit])?;
         check_concurrency(concurrency)?;
         let openings = config.open_openings()?;
-        let mut contestant = Contestant::open(&mut config.engine, config.hash_mib, &stop, Kind::SelfPlay.name())?;
+        let mut contestant =
+            Contestant::open(&mut config.engine, config.hash_mib, &stop, Kind::SelfPlay.name())?;
         contestant.draw_leaves(config.leaves)?;
         let seating = Seating::new(concurrency, &rules, openings.book())?;
         let (tally, known, files) = (SelfPlayTally::default(), Vec::new(), None);
