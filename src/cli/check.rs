@@ -16,7 +16,7 @@ use super::memory::MemoryArgs;
 use super::output::print_result;
 use super::reading_progress::with_progress;
 use super::subcommand::Subcommand;
-use super::table::{aligned, counted, grouped, percent, phase_table};
+use super::table::{ahead_lines, aligned, counted, grouped, percent, phase_table};
 
 /// Maximum number of names listed.
 const NAMES: usize = 12;
@@ -121,6 +121,7 @@ fn describe(checked: &Checked, args: &CheckArgs) -> String {
 
     text += "\nresults by phase\n";
     text += &phase_table(&findings.phases, 2);
+    text += &ahead_lines(findings.ahead.as_ref(), 2);
 
     let found = &findings.duplicates;
     let _ = writeln!(

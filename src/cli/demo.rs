@@ -1,14 +1,13 @@
 //! `gputexel demo`: the process from games to a table in source code, on a built-in sample.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
 
-use gputexel::Error;
 use gputexel::io::write_atomically;
 use serde_json::json;
 
 use super::context::Context;
 use super::output::{print_result, print_text};
+use super::steps::{self, typed};
 use super::subcommand::Subcommand;
 
 /// The games of data/README.md.
@@ -53,24 +52,10 @@ fn road(folder: &Path) -> Vec<(&'static str, Vec<String>)> {
     ]
 }
 
-/// Formats a command line as it would be typed.
-fn typed(words: &[String]) -> String {
-    let words = words.iter().map(|word| shlex::try_quote(word).unwrap_or_else(|_| word.into()));
-    format!("gputexel {}", words.collect::<Vec<_>>().join(" "))
-}
-
 impl Subcommand for DemoArgs {
     fn run(&self, context: &Context) -> anyhow::Result<()> {
         let folder = &self.folder;
-        let holds_something = match std::fs::read_dir(folder) {
-            Ok(mut entries) => entries.next().is_some(),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => false,
-            Err(error) => return Err(Error::io(folder, error).into()),
-        };
-        if holds_something {
-            return Err(Error::input(folder, "holds something already; name another folder").into());
-        }
-        std::fs::create_dir_all(folder).map_err(|error| Error::io(folder, error))?;
+        steps::new_folder(folder)?;
         write_atomically(&folder.join("sample.pgn.zst"), SAMPLE)?;
         let talks = !context.quiet && !context.json;
         let mut commands = Vec::new();
@@ -79,11 +64,7 @@ impl Subcommand for DemoArgs {
             if talks {
                 print_text(&format!("\n# {about}\n$ {line}\n\n"))?;
             }
-            let inner = Context { json: false, quiet: !talks, command_line: line.clone(), ..*context };
-            (context.program.run)(&words, &inner)?;
-            if context.cancel.load(Ordering::Relaxed) {
-                return Err(Error::Interrupted("the demonstration is not at its end".to_string()).into());
-            }
+            steps::run(&words, !talks, context)?;
             commands.push(line);
         }
         let reports = ["tuned/report.html", "changes.html", "match/report.html"];

@@ -13,7 +13,7 @@ use super::context::Context;
 use super::output::{print_text, write_stdout};
 use super::scale::scale_forms;
 use super::subcommand::Subcommand;
-use super::table::{aligned, bytes, counted, grouped, percent, phase_table};
+use super::table::{ahead_lines, aligned, bytes, counted, grouped, percent, phase_table};
 
 /// Flags of `info`.
 #[derive(Debug, clap::Args)]
@@ -142,6 +142,7 @@ fn describe_contents(text: &mut String, contents: &Contents, meta: &Summary) {
         let _ = writeln!(text, "  endgame scale factors: {}", contents.scale_factors);
     }
     *text += &phase_table(&contents.results_by_phase, 4);
+    *text += &ahead_lines(contents.ahead.as_ref(), 4);
     let mut titles = vec!["positions with a", "features", "unseen", "fewest", "median", "most"];
     if contents.groups.iter().any(|group| !group.structure.is_empty()) {
         titles.push("structure");

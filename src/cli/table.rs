@@ -2,7 +2,7 @@
 
 use super::style::columns;
 use console::measure_text_width;
-use gputexel::checking::PhaseRow;
+use gputexel::checking::{Ahead, PhaseRow};
 use gputexel::extraction::Results;
 pub use gputexel::io::counted;
 pub use gputexel::report::{bytes, grouped};
@@ -77,6 +77,32 @@ pub fn phase_table(phases: &[PhaseRow], indent: usize) -> String {
     }));
     aligned(&rows, indent)
 }
+
+/// Formats the results of sides that are ahead, with a warning where advantages seem to be compensated.
+pub fn ahead_lines(ahead: Option<&[Ahead; 2]>, indent: usize) -> String {
+    let Some([middlegame, endgame]) = ahead.filter(|[mg, eg]| mg.positions + eg.positions > 0) else {
+        return String::new();
+    };
+    let of = |half: &Ahead| match half.positions {
+        0 => "-".to_string(),
+        positions => format!("{:.3} ({})", half.mean_result, grouped(positions)),
+    };
+    let mut text = format!(
+        "{:indent$}a minor piece ahead, mean result: middlegame {}, endgame {}\n",
+        "",
+        of(middlegame),
+        of(endgame)
+    );
+    if middlegame.is_compensated() {
+        text += &format!("{:indent$}warning: {COMPENSATION}\n", "");
+    }
+    text
+}
+
+/// Explanation of a low worth of pieces, and the remedy.
+pub const COMPENSATION: &str = "here, material that is missing was often given up for something, so that results \
+    make pieces look cheap; tuned values may lose games. Tune on positions as a search meets them \
+    ('gputexel selfplay --leaves', see docs/data.md), or start from good values, such as --prior pesto";
 
 /// Formats a time as `5 s`, `1 min 05 s` or `2 h 03 min`.
 pub fn duration(seconds: f64) -> String {

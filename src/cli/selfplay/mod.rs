@@ -78,7 +78,7 @@ struct Played {
     /// 200]
     #[arg(long, value_name = "CP", help_heading = "Openings")]
     opening_limit: Option<u32>,
-    /// Also write leaves.epd: one in N of the positions that the built-in engine's searches evaluate in quiescence, drawn
+    /// Also write leaves.fens: one in N of the positions that the built-in engine's searches evaluate in quiescence, drawn
     /// by key, to be labeled by 'rescore' [default: none]
     #[arg(long, value_name = "N", help_heading = "Games")]
     leaves: Option<u64>,

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use gputexel::Result;
 use gputexel::report::board;
-use gputexel::run::{Answer, FAR_CP, RunSummary, Tuned, WEAK_SUPPORT};
+use gputexel::run::{Answer, FAR_CP, PieceWorth, RunSummary, Tuned, WEAK_SUPPORT};
 use gputexel::tables::Language;
 use gputexel::tuning::{Ablation, LeftOut, OptimizerConfig, ScaleMode};
 
@@ -15,7 +15,7 @@ use super::super::runs::{
     change_text, folds_text, gain_text, joint_lines, reason_text, regularized_line, rounding_lines,
 };
 use super::super::style::columns;
-use super::super::table::{counted, grouped};
+use super::super::table::{COMPENSATION, aligned, counted, grouped};
 use super::uncertainty::describe;
 
 /// Maximum number of features listed if there is no board to show.
@@ -131,6 +131,7 @@ pub fn print_results(context: &Context, tuned: &Tuned, piece: &str) -> Result<()
         }
     }
     let _ = writeln!(out);
+    out += &piece_lines(tuned);
     let (held, unsupported) = (tuned.at_bounds(), tuned.unsupported());
     if !held.is_empty() {
         let _ = writeln!(out, "at a bound  {}", shortened(&held, "coordinates"));
@@ -183,6 +184,37 @@ pub fn print_results(context: &Context, tuned: &Tuned, piece: &str) -> Result<()
         let _ = writeln!(out, "report      {}", page.display());
     }
     print_text(&out)
+}
+
+/// Worth of the pieces before and after, with a warning about those that fell.
+fn piece_lines(tuned: &Tuned) -> String {
+    let pieces = tuned.pieces();
+    if pieces.is_empty() || tuned.is_start() {
+        return String::new();
+    }
+    let titles = ["pieces", "middlegame", "", "endgame", ""].map(String::from).to_vec();
+    let change = |one: &PieceWorth, phase: usize| {
+        let (before, after) = (one.before[phase], one.after[phase]);
+        let share =
+            if before > 0.0 { format!("{:+.0} %", 100.0 * (after / before - 1.0)) } else { String::new() };
+        [format!("{before:.0} -> {after:.0}"), share]
+    };
+    let row = |one: &PieceWorth| {
+        let [[mg, mg_share], [eg, eg_share]] = [change(one, 0), change(one, 1)];
+        vec![one.piece.to_string(), mg, mg_share, eg, eg_share]
+    };
+    let rows: Vec<Vec<String>> = std::iter::once(titles).chain(pieces.iter().map(row)).collect();
+    let mut text = aligned(&rows, 0);
+    let fallen = |phase: usize, name: &str| {
+        let names: Vec<&str> = pieces.iter().filter(|one| one.falls(phase)).map(|one| one.piece).collect();
+        (!names.is_empty()).then(|| format!("{} in the {name}", names.join(", ")))
+    };
+    let fallen: Vec<String> = [fallen(0, "middlegame"), fallen(1, "endgame")].into_iter().flatten().collect();
+    if !fallen.is_empty() {
+        text +=
+            &format!("warning     worth less by a quarter or more: {}; {COMPENSATION}\n", fallen.join(", "));
+    }
+    text + "\n"
 }
 
 /// Lines about the uncertainty of the values, if requested.

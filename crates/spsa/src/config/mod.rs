@@ -134,6 +134,9 @@ pub struct EngineSection {
     /// Parameters of the built-in engine: a file, or `material[:P,N,B,R,Q]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub params: Option<String>,
+    /// File of [`Directions`](crate::run::Directions), whose factors the parameters of the run then are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directions: Option<PathBuf>,
     /// Name in reports; the engine's own where it is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,

@@ -33,6 +33,7 @@ impl RunConfig {
         let games = &mut self.games;
         [&mut games.book, &mut games.pgn, &mut games.log].into_iter().flatten().for_each(absolute);
         for engine in std::iter::once(&mut self.engine).chain(&mut self.opponent) {
+            engine.directions.iter_mut().for_each(absolute);
             if let Some(params) = engine.params.as_mut().filter(|text| Path::new(text).exists()) {
                 let mut path = PathBuf::from(&*params);
                 absolute(&mut path);
@@ -71,6 +72,9 @@ pub(super) fn resolve(path: &Path, folder: &Path) -> PathBuf {
 fn resolve_engine(engine: &mut EngineSection, folder: &Path) -> Result<()> {
     if let Some(command) = &mut engine.command {
         *command = resolve_command(command, folder)?;
+    }
+    if let Some(path) = &mut engine.directions {
+        *path = resolve(path, folder);
     }
     if let Some(params) = &mut engine.params
         && !Prior::is_word(params)

@@ -105,6 +105,10 @@ impl EngineSection {
         if let Some(params) = text(&self.params) {
             out.set("params", &params, "the built-in engine: a parameter file, or material");
         }
+        if let Some(path) = &self.directions {
+            let path = quoted(&path.to_string_lossy());
+            out.set("directions", &path, "steps of many parameters, whose factors are tuned");
+        }
         out.optional("name", text(&self.name), "\"A\"", "name in reports [the engine's own name]");
         if self.command.is_none() || self.hash_mib.is_some() {
             let mib = self.hash_mib.map(|mib| mib.to_string());

@@ -9,6 +9,7 @@
 //! one pair at a time and deterministic engines, a run depends on its
 //! configuration alone, whether it was interrupted or not.
 
+mod directions;
 mod journal;
 mod playing;
 mod results;
@@ -18,6 +19,7 @@ mod sides;
 mod state;
 mod verification;
 
+pub use directions::{Direction, Directions};
 pub use gputexel_play::Stop;
 pub use journal::{Events, GameNote, Header, JOURNAL, PlayedPair, RunEvent, read};
 pub use results::{ParameterSummary, RunSummary, ValueWarning, write_values};

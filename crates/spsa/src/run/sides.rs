@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::Directions;
 use crate::Variable;
 use crate::config::EngineSection;
 use gputexel_io::{Error, Result, StopFlag};
@@ -28,21 +29,39 @@ pub struct TunedEngine {
 
 enum Kind {
     BuiltIn(Box<Tables>),
-    Uci(EngineCommand, StopFlag),
+    Uci { command: EngineCommand, along: Option<Directions>, stop: StopFlag },
+}
+
+/// Meaning of the variables of the built-in engine.
+#[derive(Clone)]
+enum Values {
+    /// Means of groups of parameters.
+    Groups(ParameterGroups),
+    /// Factors of directions.
+    Along(Directions),
+}
+
+impl Values {
+    fn theta(&self, values: &[f64]) -> Vec<f64> {
+        match self {
+            Self::Groups(groups) => groups.theta(values),
+            Self::Along(directions) => directions.values(values),
+        }
+    }
 }
 
 /// Components of evaluations of the built-in engine.
 #[derive(Clone)]
 pub struct Tables {
     set: FeatureSet,
-    groups: ParameterGroups,
+    values: Values,
     hash_mib: usize,
     stop: StopFlag,
 }
 
 impl Tables {
     fn evaluation(&self, values: &[f64]) -> Result<TableEvaluation> {
-        TableEvaluation::try_new(&self.set, &self.groups.theta(values))
+        TableEvaluation::try_new(&self.set, &self.values.theta(values))
     }
 }
 
@@ -77,15 +96,20 @@ impl TunedEngine {
         command.settings = section.options.iter().map(setting).collect();
         let player = UciPlayer::start_stoppable(command.clone(), &stop)?;
         let name = section.name.clone().unwrap_or_else(|| player.name().to_string());
-        for variable in variables {
-            check_option(&player, variable)
-                .map_err(|reason| Error::Usage(format!("{}: {}: {reason}", player.name(), variable.name)))?;
+        let along = open_directions(section, variables)?;
+        let options = match &along {
+            None => variables.to_vec(),
+            Some(directions) => option_ranges(directions, variables),
+        };
+        for option in &options {
+            check_option(&player, option)
+                .map_err(|reason| Error::Usage(format!("{}: {}: {reason}", player.name(), option.name)))?;
         }
         let chess960 = player.options().iter().any(|option| option.name.eq_ignore_ascii_case("UCI_Chess960"));
         let checksum = find_program(&command.program)
             .and_then(|path| gputexel_io::read_whole(&path, gputexel_io::RECORD_BYTES).ok())
             .map(|bytes| checksum(&bytes));
-        Ok(Self { name, checksum, chess960, kind: Kind::Uci(command, stop) })
+        Ok(Self { name, checksum, chess960, kind: Kind::Uci { command, along, stop } })
     }
 
     fn open_built_in(
@@ -109,10 +133,20 @@ impl TunedEngine {
             }
             _ => None,
         };
-        let names: Vec<&str> = variables.iter().map(|v| v.name.as_str()).collect();
-        let groups = ParameterGroups::try_new(&set, &theta, &names)?;
+        let values = match open_directions(section, variables)? {
+            None => {
+                let names: Vec<&str> = variables.iter().map(|v| v.name.as_str()).collect();
+                Values::Groups(ParameterGroups::try_new(&set, &theta, &names)?)
+            }
+            Some(directions) if directions.start == theta => Values::Along(directions),
+            Some(_) => {
+                return Err(Error::Usage(format!(
+                    "'{params}' does not have the values at which directions start"
+                )));
+            }
+        };
         let hash_mib = section.hash_mib.unwrap_or(HASH_MIB) as usize;
-        let tables = Tables { set, groups, hash_mib, stop };
+        let tables = Tables { set, values, hash_mib, stop };
         for end in [|v: &Variable| v.min, |v: &Variable| v.max] {
             // What is out of reach is found before the first game.
             tables.evaluation(&variables.iter().map(end).collect::<Vec<_>>())?;
@@ -126,7 +160,7 @@ impl TunedEngine {
     pub fn table_mib(&self) -> Option<usize> {
         match &self.kind {
             Kind::BuiltIn(tables) => Some(tables.hash_mib),
-            Kind::Uci(..) => None,
+            Kind::Uci { .. } => None,
         }
     }
 
@@ -148,28 +182,33 @@ impl TunedEngine {
     /// The whole evaluation with these values; `None` for engines that are other programs.
     pub fn parameter_file(&self, values: &[f64]) -> Option<ParameterFile> {
         let Kind::BuiltIn(tables) = &self.kind else { return None };
-        Some(ParameterFile::new(&tables.set, &tables.groups.theta(values), None, None))
+        Some(ParameterFile::new(&tables.set, &tables.values.theta(values), None, None))
     }
 
     /// These values as options of the engine. A variable of the built-in engine may be several.
     pub fn options(&self, variables: &[Variable], values: &[f64]) -> Vec<(String, f64)> {
-        let Kind::BuiltIn(tables) = &self.kind else {
-            return variables.iter().zip(values).map(|(v, value)| (v.name.clone(), *value)).collect();
+        let tables = match &self.kind {
+            Kind::Uci { along, .. } => return settings(along.as_ref(), variables, values),
+            Kind::BuiltIn(tables) => tables,
         };
-        let Tables { set, groups, .. } = &**tables;
+        let groups = match &tables.values {
+            Values::Along(directions) => return directions.settings(values),
+            Values::Groups(groups) => groups,
+        };
         let theta = groups.theta(values);
-        groups.indices().iter().flatten().map(|&i| (set.parameter_name(i), theta[i])).collect()
+        groups.indices().iter().flatten().map(|&i| (tables.set.parameter_name(i), theta[i])).collect()
     }
 
     /// The engine with these values as one side of games that are played elsewhere.
     pub fn remote_side(&self, variables: &[Variable], values: &[f64]) -> RemoteSide {
         match &self.kind {
             Kind::BuiltIn(tables) => {
-                RemoteSide::built_in(&tables.set, &tables.groups.theta(values), tables.hash_mib)
+                RemoteSide::built_in(&tables.set, &tables.values.theta(values), tables.hash_mib)
             }
-            Kind::Uci(command, _) => {
+            Kind::Uci { command, along, .. } => {
                 let mut command = command.clone();
-                command.settings.extend(variables.iter().zip(values).map(|(v, x)| tuned_setting(v, *x)));
+                let settings = settings(along.as_ref(), variables, values);
+                command.settings.extend(settings.into_iter().map(tuned_setting));
                 RemoteSide::Uci(command)
             }
         }
@@ -187,10 +226,12 @@ impl TunedEngine {
                     BuiltinPlayer::try_new(name, evaluation, tables.hash_mib)?.with_stop(&tables.stop);
                 TunedPlayer::BuiltIn { player: Box::new(player), tables: tables.clone() }
             }
-            Kind::Uci(command, stop) => {
+            Kind::Uci { command, along, stop } => {
                 let mut command = EngineCommand { name: Some(name.to_string()), ..command.clone() };
-                command.settings.extend(variables.iter().zip(values).map(|(v, x)| tuned_setting(v, *x)));
-                TunedPlayer::Uci(Box::new(UciPlayer::start_stoppable(command, stop)?))
+                let settings = settings(along.as_ref(), variables, values);
+                command.settings.extend(settings.into_iter().map(tuned_setting));
+                let player = Box::new(UciPlayer::start_stoppable(command, stop)?);
+                TunedPlayer::Uci { player, along: along.clone() }
             }
         })
     }
@@ -226,8 +267,42 @@ fn check_option(player: &UciPlayer, variable: &Variable) -> std::result::Result<
     }
 }
 
-fn tuned_setting(variable: &Variable, value: f64) -> Setting {
-    Setting { name: variable.name.clone(), value: format!("{value}") }
+fn tuned_setting((name, value): (String, f64)) -> Setting {
+    Setting { name, value: format!("{value}") }
+}
+
+/// Returns the options of a UCI engine for values of the variables.
+fn settings(along: Option<&Directions>, variables: &[Variable], values: &[f64]) -> Vec<(String, f64)> {
+    match along {
+        Some(directions) => directions.settings(values),
+        None => variables.iter().map(|variable| variable.name.clone()).zip(values.iter().copied()).collect(),
+    }
+}
+
+/// Reads the directions of an engine, if it has any.
+///
+/// # Errors
+/// Errors of [`Directions::read`] and [`Directions::check_variables`].
+fn open_directions(section: &EngineSection, variables: &[Variable]) -> Result<Option<Directions>> {
+    let directions = section.directions.as_deref().map(Directions::read).transpose()?;
+    directions.as_ref().map_or(Ok(()), |directions| directions.check_variables(variables))?;
+    Ok(directions)
+}
+
+/// Returns each option that directions move, with the range of values that it may get.
+fn option_ranges(directions: &Directions, variables: &[Variable]) -> Vec<Variable> {
+    let option = |(i, name): (usize, &String)| {
+        let (mut min, mut max) = (directions.start[i], directions.start[i]);
+        for (direction, variable) in directions.directions.iter().zip(variables) {
+            let ends = [variable.min, variable.max].map(|factor| factor * direction.step[i]);
+            min += ends[0].min(ends[1]);
+            max += ends[0].max(ends[1]);
+        }
+        let (name, start, integer) = (name.clone(), directions.start[i], directions.integer);
+        let (min, max) = if integer { (min.round(), max.round()) } else { (min, max) };
+        Variable { name, start, min, max, integer, ..variables[0].clone() }
+    };
+    directions.parameters.iter().enumerate().map(option).collect()
 }
 
 /// A player whose values can be changed between games.
@@ -240,7 +315,12 @@ pub enum TunedPlayer {
         tables: Box<Tables>,
     },
     /// Another program.
-    Uci(Box<UciPlayer>),
+    Uci {
+        /// The engine.
+        player: Box<UciPlayer>,
+        /// Directions of which the values are factors, if any.
+        along: Option<Directions>,
+    },
 }
 
 impl TunedPlayer {
@@ -251,9 +331,9 @@ impl TunedPlayer {
     pub fn set_values(&mut self, variables: &[Variable], values: &[f64]) -> Result<()> {
         match self {
             Self::BuiltIn { player, tables } => player.set_evaluation(tables.evaluation(values)?),
-            Self::Uci(player) => {
-                for (variable, value) in variables.iter().zip(values) {
-                    player.set(tuned_setting(variable, *value))?;
+            Self::Uci { player, along } => {
+                for setting in settings(along.as_ref(), variables, values) {
+                    player.set(tuned_setting(setting))?;
                 }
             }
         }
@@ -264,7 +344,7 @@ impl TunedPlayer {
     pub fn into_player(self) -> Box<dyn Player> {
         match self {
             Self::BuiltIn { player, .. } => player,
-            Self::Uci(player) => player,
+            Self::Uci { player, .. } => player,
         }
     }
 }
@@ -273,7 +353,7 @@ impl AsMut<dyn Player> for TunedPlayer {
     fn as_mut(&mut self) -> &mut (dyn Player + 'static) {
         match self {
             Self::BuiltIn { player, .. } => &mut **player,
-            Self::Uci(player) => &mut **player,
+            Self::Uci { player, .. } => &mut **player,
         }
     }
 }

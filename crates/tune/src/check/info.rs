@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::features::ids_by_group;
-use super::{PhaseRow, ScoresAgainstResults};
+use super::{Ahead, PhaseRow, ScoresAgainstResults};
 use gputexel_chess::PhaseSettings;
 use gputexel_chess::selection::{Reason, Unit};
 use gputexel_dataset::{Dataset, Metadata, SourceRecord, TensorInfo};
@@ -75,6 +75,9 @@ pub struct Contents {
     pub scale_factors: usize,
     /// Results by phase, from full boards to empty ones.
     pub results_by_phase: Vec<PhaseRow>,
+    /// Results of sides about a minor piece ahead, in the middlegame and the endgame.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ahead: Option<[Ahead; 2]>,
     /// Groups in order of their first feature.
     pub groups: Vec<GroupOccurrences>,
     /// Features that never occur.
@@ -187,6 +190,7 @@ impl Contents {
             evaluated_positions: known(data.static_evaluations()),
             scale_factors: data.endgame_scales().iter().collect::<BTreeSet<_>>().len(),
             results_by_phase: PhaseRow::all(data),
+            ahead: Ahead::of(data),
             groups: ids_by_group(features)
                 .into_iter()
                 .zip(declared)

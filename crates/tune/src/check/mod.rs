@@ -3,6 +3,7 @@
 //!
 //! Owns the findings and decides which of them are faults; presentation is left to the caller.
 
+mod compensation;
 mod duplicates;
 mod features;
 mod gradient;
@@ -15,6 +16,7 @@ pub mod verification;
 
 use serde::Serialize;
 
+pub use compensation::Ahead;
 pub use duplicates::{Duplicates, duplicates};
 pub use features::{FeatureFindings, GroupSupport, IMPOSSIBLE, RARE, Support, is_impossible};
 pub use gradient::{GradientFindings, PARAMETERS, TOLERANCE};
@@ -106,6 +108,9 @@ pub struct Findings {
     pub features: FeatureFindings,
     /// Results by phase.
     pub phases: Vec<PhaseRow>,
+    /// Results of sides about a minor piece ahead, in the middlegame and the endgame.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ahead: Option<[Ahead; 2]>,
     /// Duplicate positions.
     pub duplicates: Duplicates,
     /// The fast evaluator; `None` for an empty dataset.
@@ -177,6 +182,7 @@ pub fn check(
         labels,
         features: FeatureFindings::new(data),
         phases: PhaseRow::all(data),
+        ahead: Ahead::of(data),
         duplicates: duplicates(data),
         gradient,
         faults,

@@ -10,6 +10,7 @@ use gputexel_io::median;
 use gputexel_model::ValueChange;
 use serde::{Serialize, Serializer};
 
+use crate::run::pieces::PieceWorth;
 use crate::run::tuned::{AgainstResults, SwarmLosses, Tuned};
 use crate::run::uncertainty::{Answer, Findings};
 
@@ -117,6 +118,9 @@ pub struct TuneDetails<'a> {
     pub best_epoch: u64,
     /// All members of the population.
     pub members: Vec<MemberSummary<'a>>,
+    /// Worth of the pieces before and after.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pieces: Vec<PieceWorth>,
     /// Features that no position has.
     pub unsupported: Vec<&'a str>,
     /// Changes of their values, see [`Tuned::filled`].
@@ -287,6 +291,7 @@ impl<'a> TuneDetails<'a> {
         Self {
             best_epoch: tuned.outcome.best_epoch,
             members: tuned.outcome.members.iter().map(member).collect(),
+            pieces: tuned.pieces(),
             unsupported: tuned.unsupported(),
             filled: tuned.filled(),
             weak: tuned.weak(),

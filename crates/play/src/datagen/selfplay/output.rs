@@ -200,7 +200,7 @@ pub(super) fn write_games(
         let record = stored.record().map_err(|reason| Error::line(&journal, line.number, reason))?;
         outputs.iter_mut().try_for_each(|output| output.add(game, &record))?;
         if let Some(leaves) = &mut leaves {
-            leaves.add(&stored.leaves)?;
+            leaves.add(&stored)?;
         }
     }
     let mut written = outputs.into_iter().map(Output::finish).collect::<Result<Vec<_>>>()?;
@@ -208,10 +208,10 @@ pub(super) fn write_games(
     Ok(written)
 }
 
-/// File of positions drawn from those that searches evaluated.
-pub(super) const LEAVES: &str = "leaves.epd";
+/// File of positions drawn from those that searches evaluated: lines of game, its result, and FEN.
+pub(super) const LEAVES: &str = "leaves.fens";
 
-/// The file of drawn positions: a FEN a line, each position once.
+/// The file of drawn positions, each once.
 struct LeafFile {
     path: PathBuf,
     file: BufWriter<AtomicFile>,
@@ -224,12 +224,18 @@ impl LeafFile {
         Ok(Self { path, file: BufWriter::with_capacity(1 << 16, file), seen: HashSet::new() })
     }
 
-    fn add(&mut self, leaves: &[String]) -> Result<()> {
-        for leaf in leaves {
+    fn add(&mut self, game: &StoredGame) -> Result<()> {
+        let result = match game.result.as_str() {
+            "1-0" => "1",
+            "0-1" => "0",
+            _ => "0.5",
+        };
+        for leaf in &game.leaves {
             // Counters of moves do not distinguish positions.
             let board = leaf.rsplitn(3, ' ').last().unwrap_or(leaf);
             if self.seen.insert(xxh3_64(board.as_bytes())) {
-                writeln!(self.file, "{leaf}").map_err(|e| Error::io(&self.path, e))?;
+                writeln!(self.file, "{} {result} {leaf}", game.game + 1)
+                    .map_err(|e| Error::io(&self.path, e))?;
             }
         }
         Ok(())

@@ -1,0 +1,156 @@
+//! Directions: a few numbers that move many parameters of an engine, each along a step of its own.
+//!
+//! A loss gives good directions, and games honest lengths: with the step from a start to tuned values cut into groups,
+//! games decide how far each group goes.
+
+use std::path::Path;
+
+use gputexel_io::{Error, Result, SETTINGS_BYTES, read_whole};
+use serde::{Deserialize, Serialize};
+
+use crate::Variable;
+
+/// Format of the file.
+const FORMAT: &str = "gputexel-directions";
+
+/// A start and steps from it: values are start + Σ factor · step, over the directions.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Directions {
+    format: String,
+    /// Names of the parameters: UCI options, or parameters of the built-in engine in the order of its features, the
+    /// middlegame before the endgame.
+    pub parameters: Vec<String>,
+    /// Values from which steps begin.
+    pub start: Vec<f64>,
+    /// True if engines are given whole numbers.
+    pub integer: bool,
+    /// The directions.
+    pub directions: Vec<Direction>,
+}
+
+/// A step of some parameters.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Direction {
+    /// Name of the variable whose value is the factor.
+    pub name: String,
+    /// Change of each parameter at a factor of 1.
+    pub step: Vec<f64>,
+}
+
+impl Directions {
+    /// Creates directions; all vectors have one value for each parameter.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn try_new(
+        parameters: Vec<String>,
+        start: Vec<f64>,
+        integer: bool,
+        directions: Vec<Direction>,
+    ) -> Result<Self> {
+        let new = Self { format: FORMAT.to_string(), parameters, start, integer, directions };
+        new.check().map_err(Error::Usage)?;
+        Ok(new)
+    }
+
+    /// Reads a file of directions, JSON.
+    ///
+    /// # Errors
+    /// [`Error::Io`]; [`Error::Input`] for another format, vectors of different lengths and values that are not finite.
+    pub fn read(path: &Path) -> Result<Self> {
+        let bytes = read_whole(path, SETTINGS_BYTES).map_err(|e| Error::io(path, e))?;
+        let read: Self = serde_json::from_slice(&bytes).map_err(|e| Error::input(path, e.to_string()))?;
+        read.check().map_err(|reason| Error::input(path, reason))?;
+        Ok(read)
+    }
+
+    fn check(&self) -> std::result::Result<(), String> {
+        if self.format != FORMAT {
+            return Err(format!("format '{}': expected {FORMAT}", self.format));
+        }
+        let vectors = self.directions.iter().map(|one| (one.name.as_str(), &one.step));
+        for (name, vector) in std::iter::once(("start", &self.start)).chain(vectors) {
+            if vector.len() != self.parameters.len() {
+                let (found, wanted) = (vector.len(), self.parameters.len());
+                return Err(format!("{name}: {found} values for {wanted} parameters"));
+            }
+            if let Some(value) = vector.iter().find(|value| !value.is_finite()) {
+                return Err(format!("{name}: {value} is not a finite number"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses variables other than the directions, in the same order.
+    ///
+    /// # Errors
+    /// [`Error::Usage`].
+    pub fn check_variables(&self, variables: &[Variable]) -> Result<()> {
+        let names = || self.directions.iter().map(|one| one.name.as_str());
+        if names().eq(variables.iter().map(|variable| variable.name.as_str())) {
+            return Ok(());
+        }
+        let names: Vec<&str> = names().collect();
+        Err(Error::Usage(format!("parameters must be the directions, in their order: {}", names.join(", "))))
+    }
+
+    /// Returns the values of the parameters for a factor of each direction.
+    pub fn values(&self, factors: &[f64]) -> Vec<f64> {
+        let mut values = self.start.clone();
+        for (direction, factor) in self.directions.iter().zip(factors) {
+            values.iter_mut().zip(&direction.step).for_each(|(value, step)| *value += factor * step);
+        }
+        if self.integer {
+            values.iter_mut().for_each(|value| *value = value.round());
+        }
+        values
+    }
+
+    /// Returns the parameters with the values for these factors.
+    pub fn settings(&self, factors: &[f64]) -> Vec<(String, f64)> {
+        self.parameters.iter().cloned().zip(self.values(factors)).collect()
+    }
+
+    /// Returns the file's text.
+    pub fn to_json(&self) -> String {
+        serde_json::json!(self).to_string() + "\n"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn two() -> Directions {
+        let step = |name: &str, step: [f64; 2]| Direction { name: name.to_string(), step: step.to_vec() };
+        let names = ["a", "b"].map(String::from).to_vec();
+        let steps = vec![step("one", [10.0, 0.0]), step("two", [0.0, -3.0])];
+        Directions::try_new(names, vec![100.0, 50.0], true, steps).unwrap()
+    }
+
+    #[test]
+    fn factors_move_values_from_the_start() {
+        assert_eq!(two().values(&[0.0, 0.0]), [100.0, 50.0]);
+        assert_eq!(two().values(&[0.5, 0.5]), [105.0, 49.0]);
+        assert_eq!(two().settings(&[1.0, 0.0])[0], ("a".to_string(), 110.0));
+    }
+
+    #[test]
+    fn files_come_back_and_bad_ones_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("directions.json");
+        std::fs::write(&path, two().to_json()).unwrap();
+        assert_eq!(Directions::read(&path).unwrap(), two());
+        for (from, to, reason) in [
+            ("gputexel-directions", "other", "format 'other'"),
+            ("[10.0,0.0]", "[10.0]", "one: 1 values for 2 parameters"),
+            ("\"integer\":true,", "", "integer"),
+        ] {
+            std::fs::write(&path, two().to_json().replace(from, to)).unwrap();
+            let error = Directions::read(&path).unwrap_err().to_string();
+            assert!(error.contains(reason), "{error}");
+        }
+    }
+}

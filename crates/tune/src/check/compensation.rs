@@ -1,0 +1,59 @@
+//! Compensation: whether material that is missing was given up for something.
+//!
+//! In quiet positions of good games, a side that is a piece down usually has something for it. Results then say that a
+//! piece is worth little, and values tuned on them lose games, because the positions that a search evaluates are mostly
+//! those in which somebody has just blundered. The results of sides that are ahead show which kind of positions a
+//! dataset has.
+
+use serde::Serialize;
+
+use gputexel_dataset::{Dataset, objective};
+use gputexel_model::Prior;
+
+/// Advantage of a side that counts as ahead, centipawns of the default prior: two to four and a half pawns, about a
+/// minor piece.
+const AHEAD_CP: std::ops::RangeInclusive<f64> = 200.0..=450.0;
+
+/// Mean result below which the advantage seems compensated. Sides that are a piece ahead in the middlegame score 0.9
+/// where a search has met the position, 0.6 to 0.8 in games of strong players.
+const COMPENSATED: f64 = 0.8;
+
+/// Smallest number of positions for a conclusion.
+const FEW: u64 = 200;
+
+/// Results of sides that are about a minor piece ahead.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Ahead {
+    /// Number of positions.
+    pub positions: u64,
+    /// Mean result of the side that is ahead; 0 without positions.
+    pub mean_result: f64,
+}
+
+impl Ahead {
+    /// Returns the results in the half of the phases with more pieces, and in the other; `None` if the default prior of
+    /// the features has no values of pieces.
+    pub fn of(data: &Dataset) -> Option<[Self; 2]> {
+        let set = &data.metadata().feature_set;
+        let theta = Prior::default_for(set).theta(set).ok()?;
+        let mut halves = [Self::default(); 2];
+        for (n, (&phase, &result)) in data.phases().iter().zip(data.results()).enumerate() {
+            let score = objective::score(data, &theta, n);
+            if AHEAD_CP.contains(&score.abs()) {
+                let half = &mut halves[usize::from(2 * phase < data.phase_max())];
+                let result = f64::from(result);
+                half.positions += 1;
+                half.mean_result += if score > 0.0 { result } else { 1.0 - result };
+            }
+        }
+        for half in &mut halves {
+            half.mean_result /= half.positions.max(1) as f64;
+        }
+        Some(halves)
+    }
+
+    /// Returns true if the advantage seems to be compensated in most of the positions.
+    pub fn is_compensated(&self) -> bool {
+        self.positions >= FEW && self.mean_result < COMPENSATED
+    }
+}

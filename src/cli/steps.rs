@@ -1,0 +1,86 @@
+//! Commands of the program that a command runs in turn.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+
+use gputexel::{Error, Result};
+
+use super::context::Context;
+
+/// Formats a command line as it would be typed.
+pub fn typed(words: &[String]) -> String {
+    let words = words.iter().map(|word| shlex::try_quote(word).unwrap_or_else(|_| word.into()));
+    format!("gputexel {}", words.collect::<Vec<_>>().join(" "))
+}
+
+/// Runs a command of the program; if it is to be `quiet`, it prints errors only.
+///
+/// # Errors
+/// Those of the command, and [`Error::Interrupted`] after Ctrl-C.
+pub fn run(words: &[String], quiet: bool, context: &Context) -> anyhow::Result<()> {
+    let inner = Context { json: false, quiet, command_line: typed(words), ..*context };
+    (context.program.run)(words, &inner)?;
+    if context.cancel.load(Ordering::Relaxed) {
+        return Err(Error::Interrupted(format!("after '{}'", words[0])).into());
+    }
+    Ok(())
+}
+
+/// A command line that is put together.
+#[derive(Clone, Debug)]
+pub struct Words(Vec<String>);
+
+impl Words {
+    /// Begins a command line.
+    pub fn new(command: &str) -> Self {
+        Self(command.split(' ').map(str::to_string).collect())
+    }
+
+    /// Adds words.
+    #[must_use]
+    pub fn and<T: ToString>(mut self, words: impl IntoIterator<Item = T>) -> Self {
+        self.0.extend(words.into_iter().map(|word| word.to_string()));
+        self
+    }
+
+    /// Adds a flag and its value, if there is one.
+    #[must_use]
+    pub fn flag<T: ToString>(self, flag: &str, value: Option<T>) -> Self {
+        match value {
+            Some(value) => self.and([flag.to_string(), value.to_string()]),
+            None => self,
+        }
+    }
+
+    /// Adds a path, after a flag if one is given.
+    #[must_use]
+    pub fn path(self, flag: Option<&str>, path: &Path) -> Self {
+        self.and(flag).and([path.display()])
+    }
+
+    /// Returns the words.
+    pub fn as_slice(&self) -> &[String] {
+        &self.0
+    }
+}
+
+/// Returns the path of a file in a folder if it exists.
+pub fn existing(folder: &Path, name: &str) -> Option<PathBuf> {
+    Some(folder.join(name)).filter(|path| path.exists())
+}
+
+/// Creates a new folder, or uses an empty one.
+///
+/// # Errors
+/// [`Error::Input`] if it holds something; [`Error::Io`].
+pub fn new_folder(folder: &Path) -> Result<()> {
+    let holds_something = match std::fs::read_dir(folder) {
+        Ok(mut entries) => entries.next().is_some(),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => false,
+        Err(error) => return Err(Error::io(folder, error)),
+    };
+    if holds_something {
+        return Err(Error::input(folder, "holds something already; name another folder"));
+    }
+    std::fs::create_dir_all(folder).map_err(|error| Error::io(folder, error))
+}
