@@ -6,12 +6,11 @@ use std::path::Path;
 
 use super::Spec;
 use super::columns::{Numbered, check_names, given};
-use super::{ListEntry, ListFormat, Setting};
+use super::{ListEntry, Setting};
 use gputexel_io::params::{Number, ParamEntry, ParamKind, ParamsFile};
 use gputexel_io::{Error, Result};
 
 pub(super) static SPEC: Spec = Spec {
-    format: ListFormat::Params,
     name: "params",
     form: "name, int|float, v, min, max, step, delta //comment (YaneuraOu's tune.py)",
     ending: Some("params"),

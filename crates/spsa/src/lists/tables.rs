@@ -7,7 +7,7 @@ use toml::Spanned;
 
 use super::Spec;
 use super::columns::Numbered;
-use super::{ListEntry, ListFormat, Setting};
+use super::{ListEntry, Setting};
 use crate::toml_text::{comment, line_at, parameter_table, toml_error};
 use gputexel_io::Result;
 
@@ -33,7 +33,6 @@ struct Table {
 }
 
 pub(super) static SPEC: Spec = Spec {
-    format: ListFormat::Toml,
     name: "toml",
     form: "[[parameter]] tables, alone or in a configuration of 'spsa run'",
     ending: Some("toml"),

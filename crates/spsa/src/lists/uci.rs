@@ -3,14 +3,13 @@
 use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::Path;
 
+use super::ListEntry;
 use super::Spec;
 use super::columns::{Numbered, check_ends, number};
-use super::{ListEntry, ListFormat};
 use gputexel_io::shown;
 use gputexel_io::{Error, Result};
 
 pub(super) static SPEC: Spec = Spec {
-    format: ListFormat::Uci,
     name: "uci",
     form: "setoption name NAME value VALUE",
     ending: None,

@@ -5,12 +5,11 @@ use std::path::Path;
 
 use super::Spec;
 use super::columns::{Numbered, check_names, given, number, rows};
-use super::{ListEntry, ListFormat, Setting, text_of};
+use super::{ListEntry, Setting, text_of};
 use crate::variables::{Variable, validate};
 use gputexel_io::{Error, Result};
 
 pub(super) static SPSA: Spec = Spec {
-    format: ListFormat::Spsa,
     name: "spsa",
     form: "name,start,min,max,c_end,r_end,simul_elo (spsa.pl)",
     ending: None,
@@ -23,7 +22,6 @@ pub(super) static SPSA: Spec = Spec {
 };
 
 pub(super) static BSPSA: Spec = Spec {
-    format: ListFormat::Bspsa,
     name: "bspsa",
     form: "name,start,min,max,c_end,s,sigma,simul_elo (bspsa.pl)",
     ending: None,
