@@ -17,17 +17,8 @@ pub(super) fn detect(text: &str, path: &Path, notes: &mut Vec<String>) -> Result
     if ending.as_deref() == Some("json") || text.trim_start().starts_with('{') {
         return Ok(if fishtest::is_test(text) { ListFormat::Fishtest } else { ListFormat::WeatherFactory });
     }
-    // Nothing else stands in such a line, other than in one of a parameter that is called like that.
-    let is_table = |line: &str| {
-        let content = line.split_once('#').map_or(line, |(content, _)| content).trim_end();
-        ["[[parameter]]", "[run]"].contains(&content)
-    };
-    if text.lines().any(|line| is_table(line.trim())) {
-        return Ok(ListFormat::Toml);
-    }
-    let mut words = text.split_whitespace();
-    if ["setoption", "name"].iter().all(|word| words.next().is_some_and(|w| w.eq_ignore_ascii_case(word))) {
-        return Ok(ListFormat::Uci);
+    if let Some(format) = find(&|spec| spec.fits.is_some_and(|fits| fits(text))) {
+        return Ok(format);
     }
     let Some((line, first)) = rows(text).next() else { return Err(Error::input(path, "is empty")) };
     let marked = |line: &str| line.contains("//") || line.contains("[[NOT USED]]");

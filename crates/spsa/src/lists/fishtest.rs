@@ -18,6 +18,7 @@ pub(super) static SPEC: Spec = Spec {
     form: "name,start,min,max,c_end,r_end (also what Stockfish's TUNE prints)",
     ending: None,
     columns: Some(6),
+    fits: None,
     needs: &[Setting::Min, Setting::Max, Setting::CEnd, Setting::REnd],
     takes: &[],
     has_fractions: false,

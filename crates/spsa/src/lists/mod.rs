@@ -83,6 +83,8 @@ struct Spec {
     pub ending: Option<&'static str>,
     /// Number of columns of lists that have neither a header nor types.
     pub columns: Option<usize>,
+    /// Returns true for texts that have a mark of their own; JSON and lists of typed columns are told apart elsewhere.
+    pub fits: Option<fn(&str) -> bool>,
     /// Settings that a list cannot do without; of a list of mere values none.
     pub needs: &'static [Setting],
     /// Settings for which there is a place as well.

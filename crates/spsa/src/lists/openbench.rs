@@ -13,6 +13,7 @@ pub(super) static SPEC: Spec = Spec {
     form: "name, int|float, start, min, max, C_end, R_end",
     ending: None,
     columns: None,
+    fits: None,
     needs: &[Setting::Min, Setting::Max, Setting::CEnd, Setting::REnd],
     takes: &[],
     has_fractions: true,

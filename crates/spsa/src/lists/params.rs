@@ -15,6 +15,7 @@ pub(super) static SPEC: Spec = Spec {
     form: "name, int|float, v, min, max, step, delta //comment (YaneuraOu's tune.py)",
     ending: Some("params"),
     columns: None,
+    fits: None,
     needs: &[Setting::Min, Setting::Max, Setting::CEnd, Setting::REnd],
     takes: &[Setting::Comment],
     has_fractions: true,

@@ -98,7 +98,7 @@ fn what_two_formats_have_in_common_survives() {
                 let context = format!("{from} {to}: {there}\n{back}");
                 assert_eq!(old.name, new.name, "{context}");
                 // Of values alone, only a fraction says that fractions are taken.
-                let rounded = from == ListFormat::Uci || to == ListFormat::Uci && from != ListFormat::Values;
+                let rounded = from == ListFormat::Uci || to == ListFormat::Uci && !from.needs().is_empty();
                 let start = if rounded && old.integer { old.start.round() } else { old.start };
                 assert_eq!(start, new.start, "{context}");
                 for setting in Setting::ALL {

@@ -14,12 +14,19 @@ pub(super) static SPEC: Spec = Spec {
     form: "setoption name NAME value VALUE",
     ending: None,
     columns: None,
+    fits: Some(fits),
     needs: &[],
     takes: &[],
     has_fractions: true,
     parse: |text, reading| parse(text, reading.path),
     write: |entries, _| write(entries),
 };
+
+/// Returns true if a text begins like such a line.
+fn fits(text: &str) -> bool {
+    let mut words = text.split_whitespace();
+    ["setoption", "name"].iter().all(|word| words.next().is_some_and(|w| w.eq_ignore_ascii_case(word)))
+}
 
 fn parse(text: &str, path: &Path) -> Result<Vec<Numbered>> {
     let mut entries = Vec::new();

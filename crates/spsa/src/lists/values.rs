@@ -13,6 +13,7 @@ pub(super) static SPEC: Spec = Spec {
     form: "name, value; reads columns under a header, too, such as OpenBench's digest",
     ending: None,
     columns: Some(2),
+    fits: None,
     needs: &[],
     takes: &[],
     has_fractions: true,

@@ -25,6 +25,7 @@ pub(super) static SPEC: Spec = Spec {
     form: r#"config.json: {"name": {"value", "min_value", "max_value", "step"}}, or state.json"#,
     ending: None,
     columns: None,
+    fits: None,
     needs: &[Setting::Min, Setting::Max, Setting::CEnd],
     takes: &[],
     has_fractions: false,
