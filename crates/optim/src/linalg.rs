@@ -177,6 +177,15 @@ impl Cholesky {
         for (i, row) in lower.chunks_exact_mut(size.max(1)).enumerate() {
             row[..=i].iter_mut().enumerate().for_each(|(j, value)| *value = entry(i, j));
         }
+        Self::factor(lower, size)
+    }
+
+    /// Factors a row-major matrix in its own memory; otherwise as [`Cholesky::new`].
+    ///
+    /// # Panics
+    /// If the matrix is not square.
+    pub fn factor(mut lower: Vec<f64>, size: usize) -> Option<Self> {
+        assert_eq!(lower.len(), size * size);
         let mut panel = Vec::new();
         for first in (0..size).step_by(BLOCK) {
             let next = size.min(first + BLOCK);
@@ -192,13 +201,9 @@ impl Cholesky {
             for_tiles(large, &mut panel, width, |start, tile| {
                 let count = tile.len() / width;
                 let mut transposed = vec![0.0; tile.len()];
-                for (i, row) in below[start * size..].chunks_exact(size).take(count).enumerate() {
-                    (0..width).for_each(|j| transposed[j * count + i] = row[first + j]);
-                }
+                transpose(&below[start * size + first..], size, &mut transposed, count, width);
                 forward(triangle, size, &mut transposed, width, count, None);
-                for (i, row) in tile.chunks_exact_mut(width).enumerate() {
-                    (0..width).for_each(|j| row[j] = transposed[j * count + i]);
-                }
+                transpose(&transposed, count, tile, width, count);
             });
             for (row, solved) in below.chunks_exact_mut(size).zip(panel.chunks_exact(width)) {
                 row[first..next].copy_from_slice(solved);
@@ -247,6 +252,17 @@ impl Cholesky {
         backward(&self.lower, size, &mut inverse, size, size, Some(0));
         mirror(&mut inverse, size);
         inverse
+    }
+}
+
+/// Writes the transpose of a matrix of `rows` × `columns`, whose rows start `stride` values apart. Goes through the
+/// rows in groups, so that whole cache lines are written.
+fn transpose(from: &[f64], stride: usize, into: &mut [f64], rows: usize, columns: usize) {
+    for first in (0..rows).step_by(8) {
+        let group = first..rows.min(first + 8);
+        for (j, row) in into.chunks_exact_mut(rows).take(columns).enumerate() {
+            group.clone().for_each(|i| row[i] = from[i * stride + j]);
+        }
     }
 }
 

@@ -143,40 +143,52 @@ impl FoldModel {
         let mut place = vec![usize::MAX; n];
         free.iter().enumerate().for_each(|(at, &i)| place[i] = at);
         let less = without.map(|fold| &self.folds[fold]);
-        let count = free.len();
-        let mut matrix = Vec::with_capacity(count * count);
-        for (a, b) in free.iter().flat_map(|&a| free.iter().map(move |&b| (a, b))) {
-            let at = a * n + b;
-            matrix.push(self.whole.matrix[at] - less.map_or(0.0, |fold| fold.matrix[at]));
-        }
         let mut slope: Vec<f64> = free
             .iter()
             .map(|&i| self.whole.gradient[i] - less.map_or(0.0, |fold| fold.gradient[i]))
             .collect();
-        // In sums: what a square of a pawn costs does not depend on how many positions there are.
         for (pulled, weight) in pulled.iter().zip(weights) {
             let weight = weight * self.whole.weight;
-            for (i, j, value) in pulled.matrix.entries() {
-                let (a, b) = (place[i as usize], place[j as usize]);
-                if a != usize::MAX && b != usize::MAX {
-                    matrix[a * count + b] += 2.0 * weight * value;
-                }
-            }
             for (slope, &i) in slope.iter_mut().zip(free) {
                 *slope += 2.0 * weight * pulled.linear[i];
             }
         }
-        let diagonal: Vec<f64> = (0..count).map(|a| matrix[a * count + a]).collect();
-        let largest = diagonal.iter().copied().fold(0.0, f64::max);
+        // The lower triangle, which is all that the factor needs.
+        let count = free.len();
+        let lower = || {
+            let mut matrix = vec![0.0; count * count];
+            for (a, row) in matrix.chunks_exact_mut(count.max(1)).enumerate() {
+                let whole = &self.whole.matrix[free[a] * n..][..n];
+                match less {
+                    Some(fold) => {
+                        let fold = &fold.matrix[free[a] * n..][..n];
+                        row.iter_mut().zip(&free[..=a]).for_each(|(value, &b)| *value = whole[b] - fold[b]);
+                    }
+                    None => row.iter_mut().zip(&free[..=a]).for_each(|(value, &b)| *value = whole[b]),
+                }
+            }
+            // In sums: what a square of a pawn costs does not depend on how many positions there are.
+            for (pulled, weight) in pulled.iter().zip(weights) {
+                let weight = weight * self.whole.weight;
+                for (i, j, value) in pulled.matrix.entries() {
+                    let (a, b) = (place[i as usize], place[j as usize]);
+                    if a != usize::MAX && b <= a {
+                        matrix[a * count + b] += 2.0 * weight * value;
+                    }
+                }
+            }
+            matrix
+        };
+        let mut matrix = lower();
+        let largest = (0..count).map(|a| matrix[a * count + a]).fold(0.0, f64::max);
         let mut ridge = RIDGE * largest;
         let factor = loop {
-            let entry = |a: usize, b: usize| match matrix[a * count + b] {
-                value if a != b => value,
+            for a in 0..count {
+                let value = &mut matrix[a * count + a];
                 // A coordinate without data stays where it is.
-                value if value <= 0.0 => 1.0,
-                value => value + ridge,
-            };
-            match Cholesky::new(count, entry) {
+                *value = if *value <= 0.0 { 1.0 } else { *value + ridge };
+            }
+            match Cholesky::factor(matrix, count) {
                 Some(factor) => break factor,
                 None if ridge > 1e-3 * largest => {
                     return Err(Error::Numeric(
@@ -185,6 +197,7 @@ impl FoldModel {
                 }
                 None => ridge *= 10.0,
             }
+            matrix = lower();
         };
         Ok(System { factor, slope })
     }
