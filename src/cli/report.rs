@@ -141,9 +141,8 @@ fn write(target: &Path, html: &str, open: bool) -> Result<()> {
     write_atomically(target, html.as_bytes())?;
     if open {
         let page = target.canonicalize().unwrap_or_else(|_| target.to_path_buf());
-        open::that_detached(&page).map_err(|error| {
-            let reason = format!("was written, but no program opens it ({error}); open it in a browser");
-            Error::input(target, reason)
+        open::that_detached(&page).map_err(|_| {
+            Error::input(target, "written, but no program here opens it; open it in a browser")
         })?;
     }
     Ok(())

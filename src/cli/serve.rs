@@ -45,8 +45,8 @@ impl Subcommand for ServeArgs {
             format!("serving     {} at {address}\nend with Ctrl-C\n", self.folder.display())
         })?;
         if self.open {
-            open::that_detached(address).map_err(|error| {
-                Error::Usage(format!("--open: no program opens {address} ({error}); open it in a browser"))
+            open::that_detached(address).map_err(|_| {
+                Error::Usage(format!("--open: no program here opens {address}; open it in a browser"))
             })?;
         }
         while !context.cancel.load(Ordering::Relaxed) {

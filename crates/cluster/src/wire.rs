@@ -466,7 +466,7 @@ mod tests {
         let buckets = KingBuckets::named("4", KingPieces::Own).unwrap();
         let phase = PhaseSettings::default;
         let mut sets = vec![FeatureSet::with_king_buckets(buckets, phase())];
-        sets.extend(FeatureKind::COMPUTED.map(|kind| FeatureSet::new(kind, phase())));
+        sets.extend(FeatureKind::computed().map(|kind| FeatureSet::new(kind, phase())));
         for set in sets {
             let theta = vec![1.0; 2 * set.features.len()];
             let side = WireSide::new(&RemoteSide::built_in(&set, &theta, 1)).unwrap();

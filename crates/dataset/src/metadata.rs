@@ -99,7 +99,7 @@ impl Metadata {
             match [named, beside].into_iter().find(|candidate| candidate.exists()) {
                 // Datasets come from anywhere, so devices and pipes that they name are not opened.
                 Some(found) if !found.is_file() => {
-                    return Err(format!("its source '{}' is no file", source.path));
+                    return Err(format!("its source '{}' is not a file", source.path));
                 }
                 Some(found) => inputs.push(found),
                 None => return Err(format!("its source '{}' is not there", source.path)),
@@ -140,7 +140,7 @@ mod tests {
         };
         assert_eq!(from("passwd").unwrap(), [PathBuf::from("/etc/passwd")]);
         for path in ["/dev/zero", "/etc"] {
-            assert_eq!(from(path).unwrap_err(), format!("its source '{path}' is no file"));
+            assert_eq!(from(path).unwrap_err(), format!("its source '{path}' is not a file"));
         }
         assert!(from("none").unwrap_err().contains("is not there"));
     }

@@ -208,8 +208,8 @@ mod tests {
         assert_eq!(printable(&path), path);
         assert_eq!(printable("a\nb \u{1b}]0;title\u{7}"), "a\\nb \\u{1b}]0;title\\u{7}");
         assert!(printable(&"no end ".repeat(10_000)).chars().count() < 8100);
-        let line = format!("'{}' is no option of the engine's", "a b ".repeat(100));
-        assert_eq!(printable(&line), format!("'{}…' is no option of the engine's", "a b ".repeat(15)));
+        let line = format!("'{}' is not an option of the engine", "a b ".repeat(100));
+        assert_eq!(printable(&line), format!("'{}…' is not an option of the engine", "a b ".repeat(15)));
         let prose = format!("the engine's {} it's", "words and ".repeat(30));
         assert_eq!(printable(&prose), prose);
         assert_eq!(escaped("a b\u{1b}c"), "a b\\u{1b}c");

@@ -131,7 +131,7 @@ impl Tar {
                 Ok(Some(headers)) => return Ok(Some(headers)),
                 Err(_) if zeros && stream.offset - at >= BLOCK as u64 => {
                     self.ending = Some(format!(
-                        "the archive ends before byte {at}; what follows is no part of it and was left out"
+                        "the archive ends before byte {at}; what follows is not part of it and was left out"
                     ));
                     return Ok(None);
                 }

@@ -286,7 +286,7 @@ mod tests {
         let kings = [("4", KingPieces::Own), ("16", KingPieces::All)].map(|(count, pieces)| {
             FeatureSet::with_king_buckets(KingBuckets::named(count, pieces).unwrap(), phase())
         });
-        for set in FeatureKind::COMPUTED.map(|kind| FeatureSet::new(kind, phase())).into_iter().chain(kings) {
+        for set in FeatureKind::computed().map(|kind| FeatureSet::new(kind, phase())).chain(kings) {
             let count = set.features.len();
             // Squared values are about their usual size, and those of a program are whole units: squares and
             // products would magnify the errors of fixed point.

@@ -22,6 +22,7 @@ mod method;
 mod particle_swarm;
 mod products;
 mod quasi_newton;
+#[macro_use]
 mod registry;
 mod schedule;
 mod space;
@@ -38,12 +39,27 @@ pub use method::{CustomMethod, Method, MethodFlags, MethodLimits, MethodSpec};
 pub use particle_swarm::{ParticleSwarm, ParticleSwarmSettings, SwarmVariant, Swarms};
 pub use products::{MatrixBlock, ProductAnswer, ProductProposal};
 pub use quasi_newton::{MemberStatus, QUASI_NEWTON_PAIRS, QuasiNewton, SharedModel};
-pub use registry::{GAUSS_NEWTON_LIMIT, ModelSize, OptimizerConfig};
+pub use registry::{GAUSS_NEWTON_LIMIT, ModelSize};
 pub use schedule::Schedule;
 pub use space::Space;
 pub use state::OptimizerState;
 
-use gputexel_io::{Error, Result};
+use gputexel_io::{Error, Result, any_of};
+
+methods! {
+    /// Gauss–Newton with Levenberg–Marquardt damping.
+    GaussNewton(GaussNewtonSettings),
+    /// Some steps of Gauss–Newton, then L-BFGS with its matrix.
+    Hybrid(HybridSettings),
+    /// Gauss–Newton by conjugate gradients, from products of the matrix with vectors.
+    GaussNewtonCg(GaussNewtonCgSettings),
+    /// Adam, one or more runs in parallel.
+    Adam(AdamRuns),
+    /// Local search over whole numbers.
+    Local(LocalSettings),
+    /// MadChess's particle swarms.
+    ParticleSwarm(Swarms),
+}
 
 /// Refuses regularization weights that are negative or not finite.
 fn check_l2(l2: f64) -> Result<()> {

@@ -1,16 +1,11 @@
 //! The registry of methods.
 //!
-//! A method is one file: its settings, which implement [`Method`], and its optimizer. A line in [`OptimizerConfig`] adds
-//! it to everything that lists, records, builds or describes methods.
+//! A method is one file: its settings, which implement [`Method`], and its optimizer. Its line in the list of `lib.rs`
+//! adds it to everything that lists, records, builds or describes methods.
 
-use serde::{Deserialize, Serialize};
-
-use super::method::{CustomMethod, Method, MethodFlags, MethodLimits, MethodSpec};
-use super::{
-    AdamRuns, GaussNewtonCgSettings, GaussNewtonSettings, HybridSettings, LocalSettings, Optimizer, Space,
-    Swarms,
-};
-use gputexel_io::{Error, Result};
+use super::method::{MethodLimits, MethodSpec};
+use super::{AdamRuns, GaussNewtonCgSettings, HybridSettings, Optimizer, OptimizerConfig, Space, Swarms};
+use gputexel_io::Result;
 
 /// With more parameters than this, the Gauss–Newton matrix and its factorization take too long.
 pub const GAUSS_NEWTON_LIMIT: usize = 4096;
@@ -19,7 +14,7 @@ pub const GAUSS_NEWTON_LIMIT: usize = 4096;
 macro_rules! methods {
     ($($(#[$doc:meta])* $variant:ident($settings:ty),)*) => {
         /// The method and its settings.
-        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
         #[serde(tag = "method", rename_all = "kebab-case")]
         pub enum OptimizerConfig {
             $($(#[$doc])* $variant($settings),)*
@@ -61,26 +56,11 @@ macro_rules! methods {
                 $(if name == <$settings>::SPEC.name {
                     return <$settings>::from_flags(flags).map(Self::$variant);
                 })*
-                let names = list(Self::NAMED.iter().map(|spec| spec.name.to_string()).collect(), "or");
+                let names = any_of(Self::NAMED.iter().map(|spec| spec.name));
                 Err(Error::Usage(format!("optimizer '{name}': expected {names}")))
             }
         }
     };
-}
-
-methods! {
-    /// Gauss–Newton with Levenberg–Marquardt damping.
-    GaussNewton(GaussNewtonSettings),
-    /// Some steps of Gauss–Newton, then L-BFGS with its matrix.
-    Hybrid(HybridSettings),
-    /// Gauss–Newton by conjugate gradients, from products of the matrix with vectors.
-    GaussNewtonCg(GaussNewtonCgSettings),
-    /// Adam, one or more runs in parallel.
-    Adam(AdamRuns),
-    /// Local search over whole numbers.
-    Local(LocalSettings),
-    /// MadChess's particle swarms.
-    ParticleSwarm(Swarms),
 }
 
 /// Joins a list by commas and a conjunction.

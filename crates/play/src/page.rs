@@ -89,7 +89,7 @@ fn report(record: &MatchRecord, name: &str) -> MatchReport {
     }
 }
 
-/// Returns the Elo of a side over its pairs of games, by their half points, at no more than some hundred of them.
+/// Returns the Elo of a side over its pairs of games, given their half points, after about 400 of them at most.
 pub fn elo_course(half_points: &[usize], llr: impl Fn(&Pentanomial) -> Option<f64>) -> Vec<Standing> {
     let stride = half_points.len().div_ceil(POINTS).max(1);
     let mut so_far = Pentanomial::default();

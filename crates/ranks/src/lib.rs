@@ -2,7 +2,7 @@
 //!
 //! One process, rank 0, runs the program as if it were alone, with its files and its optimizer. The others keep
 //! sections of its layouts and compute their sums on request. Owns the protocol between them, over any [`Link`].
-//! Computations and the order of sums are those of [`gputexel_eval::divided`].
+//! Processes compute and add as the devices of one process do ([`gputexel_eval::divided`]), in the same order.
 
 mod message;
 mod root;

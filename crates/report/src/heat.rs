@@ -25,7 +25,7 @@ pub struct HeatMap {
 }
 
 /// Number of cells up to which each shows its value.
-const LABELLED: usize = 240;
+const LABELED: usize = 240;
 /// Maximum number of labels of an axis.
 const TEXTS: usize = 24;
 
@@ -72,7 +72,7 @@ impl HeatMap {
             let cells = (0..self.values.len()).filter(|&i| self.values[i].is_finite());
             chart
                 .draw_series(cells.clone().map(|i| Rectangle::new(corners(i), color(shares[i]).filled())))?;
-            if self.values.len() <= LABELLED {
+            if self.values.len() <= LABELED {
                 let size = (820 / columns.max(1) / 5).clamp(7, 15) as i32;
                 chart.draw_series(cells.map(|i| {
                     let ink = if shares[i] < 0.45 { WHITE } else { BLACK };

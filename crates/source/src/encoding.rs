@@ -121,7 +121,8 @@ fn from_utf16(bytes: &[u8], big_endian: bool, path: &Path) -> Result<String> {
     let mut line = 1;
     for c in char::decode_utf16(units.iter().map(unit)) {
         let c = c.map_err(|e| {
-            let reason = format!("holds 0x{:04X}, which is no letter of UTF-16", e.unpaired_surrogate());
+            let reason =
+                format!("holds 0x{:04X}, which is not a character of UTF-16", e.unpaired_surrogate());
             Error::line(path, line, reason)
         })?;
         line += u64::from(c == '\n');

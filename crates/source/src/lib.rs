@@ -1,11 +1,14 @@
-//! Patching engine sources: numbers become tunable options, and tuned values numbers again.
+//! Parameters and tables in the source code of engines: found, patched and exported.
 //!
-//! The formats are those of YaneuraOu's `tune.py`: a `.tune` file shows parts of sources with numbers marked by `@`, a
-//! `.params` file next to it holds the parameters. [`init()`] drafts a first block, [`check()`] reports where blocks
-//! match, [`edit()`] tunes and applies, and [`undo()`] restores the old files. [`plan_tune`] and [`plan_apply`] read
-//! everything and compute all texts in memory; [`write()`] replaces the files, all or none. `docs/patch.md` describes
-//! the differences from the original and the reasons. Tuned tables are put into marked arrays by the crate
-//! `gputexel-tables`.
+//! - Patches turn numbers into tunable options, and back with tuned values. The formats are those of YaneuraOu's
+//!   `tune.py`: a `.tune` file shows parts of sources with numbers marked by `@`, a `.params` file next to it holds the
+//!   parameters. [`init()`] drafts a first block, [`check()`] reports where blocks match, [`edit()`] tunes and applies,
+//!   and [`undo()`] restores the old files. [`plan_tune`] and [`plan_apply`] read everything and compute all texts in
+//!   memory; [`write()`] replaces the files, all or none. `docs/patch.md` describes the differences from the original
+//!   and the reasons.
+//! - [`tables::sources`] fills marked arrays with tuned values, and reads them.
+//! - [`tables::exports`] writes tuned values as source code, JSON, CSV, UCI options and `.params` files, and reads these.
+//! - [`languages`] describes the source languages, one file for each, and splits sources into tokens.
 
 mod apply;
 mod blocks;

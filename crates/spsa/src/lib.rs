@@ -2,7 +2,7 @@
 //!
 //! Parameters that no dataset can tune (search margins, for example) are tuned by playing: one
 //! engine plays with every parameter moved a little at random, another with all moved the opposite
-//! way, and the score of their pair of games says which way to go. This module owns the
+//! way, and the score of their pair of games says which way to go. This crate owns the
 //! [`variables`], the update rules behind one ask/tell interface ([`Tuner`]), what they gain on a
 //! model engine ([`simulator`], and [`grid`]s of settings for it), settings that suit a number of games ([`planner`]), the configuration
 //! of a run ([`config`]) and drafts of one ([`draft`]), other programs' [`lists`] of parameters, and

@@ -27,7 +27,7 @@ pub(crate) fn list(data: &[u8]) {
         std::fs::write(&beside, gains).expect("room for a temporary file");
     }
     let beside = gains.map(|_| beside.as_path());
-    let format = ListFormat::all().nth(usize::from(first));
+    let format = ListFormat::ALL.get(usize::from(first)).copied();
     let options = ListOptions { games: Some(20_000) };
     let path = Path::new(["list", "list.params", "config.json", "list.toml"][usize::from(first) % 4]);
     let _ = parse_variables(body, path);
@@ -39,7 +39,7 @@ pub(crate) fn list(data: &[u8]) {
             let _ = variable.validate();
         }
     }
-    for format in ListFormat::all() {
+    for format in ListFormat::ALL {
         if let Ok(written) = write_list(&list.entries, format, options) {
             let again = parse_list(written.text.as_bytes(), path, Some(format), options, None);
             let again = again.expect("what is written can be read");

@@ -50,7 +50,7 @@ pub struct ConvertArgs {
 /// The formats, notes on them, and examples.
 fn after_help() -> String {
     let formats: String =
-        ListFormat::all().map(|format| format!("  {:15}  {}\n", format.name(), format.form())).collect();
+        ListFormat::ALL.map(|format| format!("  {:15}  {}\n", format.name(), format.form())).concat();
     format!(
         "Formats:\n{formats}\n{AFTER_FORMATS}\n\nExamples:\n  gputexel spsa convert list.txt --to openbench"
     )

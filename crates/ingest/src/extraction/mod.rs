@@ -140,7 +140,7 @@ impl ExtractSettings {
         }
         self.selection.validate()?;
         if self.selection.no_draws && self.target != Target::Result {
-            let reason = "leaves out drawn games, but the target are scores, which are no results of games";
+            let reason = "leaves out drawn games, but the targets are scores, not results of games";
             return Err(Error::Setting { setting: "no-draws", value: None, reason: reason.to_string() });
         }
         self.feature_set.phase.validate()?;

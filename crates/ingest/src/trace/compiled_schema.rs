@@ -488,7 +488,7 @@ impl Builder {
             let table = || self.tables.iter().find(|(table, _)| table == name).map(|(_, ids)| ids.clone());
             let Some(ids) = single.or_else(table) else {
                 return Err(Error::Usage(format!(
-                    "accumulator '{}' uses '{name}', which is no parameter",
+                    "accumulator '{}' uses '{name}', which is not a parameter",
                     record.name
                 )));
             };

@@ -114,7 +114,7 @@ impl Names<'_> {
         let AccumulatorRecord { sign, .. } = &self.accumulators[accumulator];
         let operator = match (record.op, record.knots.is_empty()) {
             (OperatorRecord::Table, _) => Operator::Table(record.knots.clone()),
-            (_, false) => return Err(usage(place, "has knots, but its operator is no table")),
+            (_, false) => return Err(usage(place, "has knots, but its operator is not a table")),
             (OperatorRecord::Identity, _) => Operator::Identity,
             (OperatorRecord::Relu, _) => Operator::Relu,
             (OperatorRecord::Relu2, _) => Operator::Relu2,

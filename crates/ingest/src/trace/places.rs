@@ -16,7 +16,7 @@ pub(super) fn places_of(record: &SchemaParameter, table: bool, count: usize) -> 
     let line = match &record.line {
         None | Some(LineRecord::Own(false)) => None,
         Some(LineRecord::Own(true)) if !table => {
-            return Err(usage("is no table, so that its line must have a name".to_string()));
+            return Err(usage("is not a table, so its line must have a name".to_string()));
         }
         Some(LineRecord::Own(true)) => Some(name),
         Some(LineRecord::Named(line)) => Some(line),

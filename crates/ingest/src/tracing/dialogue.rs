@@ -226,7 +226,7 @@ impl<W: Write> Listener<'_, W> {
             let opening = match game_in(opening) {
                 None if !opening.is_empty() => {
                     let said = gputexel_io::shown(String::from_utf8_lossy(opening).trim());
-                    format!("; its first answer is '{said}', which is no trace")
+                    format!("; its first answer is '{said}', which is not a trace")
                 }
                 _ => String::new(),
             };

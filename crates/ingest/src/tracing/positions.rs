@@ -69,7 +69,7 @@ pub(super) fn feed(mut input: Input, command: impl Write, told: &Told) -> Result
                 continue;
             }
             let Some(game) = game_of(line) else {
-                return Err(Error::line(input.name(), number, "is no line 'GAME RESULT FEN [SCORE]'"));
+                return Err(Error::line(input.name(), number, "is not a line 'GAME RESULT FEN [SCORE]'"));
             };
             positions += 1;
             // The channel has no receiver once the command has failed.

@@ -194,7 +194,8 @@ impl<'a> Work<'a> {
         let names = ParameterNames::new(self.set);
         let set = self.set.name();
         let Some(all) = names.find(&constraint.name) else {
-            let reason = format!("neither a parameter nor a table of feature set '{set}'");
+            let near = names.near(&constraint.name, []);
+            let reason = format!("neither a parameter nor a table of feature set '{set}'{near}");
             return Err(constraint.error(reason));
         };
         let lists = match constraint.kind {

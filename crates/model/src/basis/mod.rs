@@ -144,8 +144,10 @@ impl BasisFile {
         let names = ParameterNames::new(set);
         let find = |name: &str| {
             names.find(name).ok_or_else(|| {
+                let near = names.near(name, []);
+                let set = set.name();
                 let reason =
-                    format!("'{name}' is neither a parameter nor a table of feature set '{}'", set.name());
+                    format!("'{name}' is neither a parameter nor a table of feature set '{set}'{near}");
                 Fault::new(Some(name), reason)
             })
         };
@@ -203,8 +205,9 @@ impl BasisFile {
             };
             let mut meant = (0..coordinates.len()).filter(|&at| is_meant(&coordinates[at])).peekable();
             if meant.peek().is_none() {
+                let near = names.near(name, coordinates.iter().map(|c| c.name.clone()));
                 let reason = format!(
-                    "freeze '{name}': neither a parameter nor a table of feature set '{}' nor a coordinate of basis '{}'",
+                    "freeze '{name}': neither a parameter nor a table of feature set '{}' nor a coordinate of basis '{}'{near}",
                     set.name(),
                     self.name
                 );
@@ -426,7 +429,9 @@ mod tests {
         );
         assert!(named("madchess", FeatureKind::Material, "").contains("feature set 'material' has none"));
         assert!(named("madchess", FeatureKind::Classical, "").contains("'classical' has more than those"));
-        assert!(named("identity", FeatureKind::Pst, "knigth").starts_with("freeze 'knigth': neither"));
+        let unknown = named("identity", FeatureKind::Pst, "knigth.eg");
+        assert!(unknown.starts_with("freeze 'knigth.eg': neither"), "{unknown}");
+        assert!(unknown.ends_with("'identity'; did you mean 'knight.eg'?"), "{unknown}");
         assert!(named("identity", FeatureKind::Pst, "*").contains("nothing is left to tune"));
     }
 }

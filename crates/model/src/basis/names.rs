@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use crate::FeatureSet;
+use gputexel_io::did_you_mean;
 
 /// The parameters of a feature set, looked up by name.
 pub(super) struct ParameterNames<'a> {
@@ -31,6 +32,13 @@ impl<'a> ParameterNames<'a> {
             _ => self.groups.get(stem)?.clone(),
         };
         Some(phases.flat_map(|phase| ids.iter().map(move |id| phase * self.count + id)).collect())
+    }
+
+    /// Returns a suggestion for an unknown name, from these names and `others`, as the end of a message.
+    pub(super) fn near(&self, name: &str, others: impl IntoIterator<Item = String>) -> String {
+        let ending = [".mg", ".eg"].into_iter().find(|ending| name.ends_with(ending)).unwrap_or_default();
+        let known = self.features.keys().chain(self.groups.keys()).map(|known| format!("{known}{ending}"));
+        did_you_mean(name, known.chain(others))
     }
 }
 

@@ -10,6 +10,10 @@ use crate::feature::{Feature, FeatureRow};
 pub(super) struct ImportedFeatures;
 
 impl Features for ImportedFeatures {
+    fn is_computed(&self) -> bool {
+        false
+    }
+
     fn features(&self, _: Option<&KingBuckets>) -> Vec<Feature> {
         Vec::new()
     }

@@ -11,6 +11,10 @@ use crate::feature::{Arrangement, Feature, FeatureRow};
 pub(super) struct KingPst;
 
 impl Features for KingPst {
+    fn is_computed(&self) -> bool {
+        false
+    }
+
     fn features(&self, king_buckets: Option<&KingBuckets>) -> Vec<Feature> {
         king_buckets.map(KingBuckets::features).unwrap_or_default()
     }

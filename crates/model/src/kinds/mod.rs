@@ -1,7 +1,6 @@
 //! The registry of feature sets.
 //!
-//! A new feature set is an implementation of [`Features`] in a file of its own, a variant of [`FeatureKind`] and its
-//! line in `FeatureKind::entry`.
+//! A new feature set is an implementation of [`Features`] in a file of its own and a line in the table.
 
 mod classical;
 mod full;
@@ -18,43 +17,51 @@ use crate::classical::{Tapered, Values};
 use crate::feature::{Arrangement, Feature, FeatureRow};
 use crate::full::FurtherValues;
 use crate::program::Program;
-use gputexel_io::{Error, Result};
+use gputexel_io::{Error, Result, any_of};
 
-/// Kind of a feature set, which determines the computation of its rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum FeatureKind {
-    /// One feature per piece type: 6 features; a coefficient is White's count − Black's.
-    Material,
+/// Declares [`FeatureKind`] from the feature sets of the library.
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident($name:literal): $features:expr,)*) => {
+        /// Kind of a feature set, which determines the computation of its rows.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        pub enum FeatureKind {
+            $($(#[$doc])* #[serde(rename = $name)] $kind,)*
+        }
+
+        impl FeatureKind {
+            const ALL: [Self; [$($name),*].len()] = [$(Self::$kind),*];
+
+            /// Returns its name, as serialized, and its definition.
+            fn entry(self) -> (&'static str, &'static dyn Features) {
+                match self {
+                    $(Self::$kind => ($name, &$features),)*
+                }
+            }
+        }
+    };
+}
+
+kinds! {
     /// One feature per piece type and square: 384 features, all coefficients ±1.
-    Pst,
-    /// Features computed by another program, see [`Imported`](crate::Imported).
-    Imported,
+    Pst("pst"): pst::Pst,
+    /// One feature per piece type: 6 features; a coefficient is White's count − Black's.
+    Material("material"): material::Material,
     /// The usual terms of a hand-written evaluation, see [`classical`](crate::classical); coefficients are whole
     /// numbers, expressed by repeating ids in a row.
-    Classical,
+    Classical("classical"): classical::Classical,
     /// The features of [`classical`](crate::classical) and a program: danger of kings, complexity and a factor on the
     /// endgame, see [`full`](crate::full).
-    Full,
+    Full("full"): full::Full,
+    /// Features computed by another program, see [`Imported`](crate::Imported).
+    Imported("imported"): imported::ImportedFeatures,
     /// Piece-square tables by the squares of kings, see [`KingBuckets`]; all coefficients ±1.
-    #[serde(rename = "king-pst")]
-    KingPst,
+    KingPst("king-pst"): king_pst::KingPst,
 }
 
 impl FeatureKind {
-    /// The feature sets that are computed from a position and determined by their kind alone.
-    pub const COMPUTED: [Self; 4] = [Self::Pst, Self::Material, Self::Classical, Self::Full];
-
-    /// Returns its name, as serialized, and its definition.
-    fn entry(self) -> (&'static str, &'static dyn Features) {
-        match self {
-            Self::Material => ("material", &material::Material),
-            Self::Pst => ("pst", &pst::Pst),
-            Self::Classical => ("classical", &classical::Classical),
-            Self::Full => ("full", &full::Full),
-            Self::Imported => ("imported", &imported::ImportedFeatures),
-            Self::KingPst => ("king-pst", &king_pst::KingPst),
-        }
+    /// Returns the feature sets that are computed from a position and determined by their kind alone.
+    pub fn computed() -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().filter(|kind| kind.spec().is_computed())
     }
 
     pub(crate) fn spec(self) -> &'static dyn Features {
@@ -71,24 +78,24 @@ impl FeatureKind {
     /// # Errors
     /// [`Error::Usage`] that lists the valid names.
     pub fn parse(name: &str) -> Result<Self> {
-        Self::COMPUTED
-            .into_iter()
+        Self::computed()
             .find(|kind| kind.name() == name)
             .ok_or_else(|| Error::Usage(format!("model '{name}': expected {}", Self::names())))
     }
 
-    /// Returns the names of the [computed](Self::COMPUTED) feature sets as a phrase.
+    /// Returns the names of the [computed](Self::computed) feature sets as a phrase.
     pub fn names() -> String {
-        let [names @ .., last] = Self::COMPUTED.map(Self::name);
-        format!("{} or {last}", names.join(", "))
+        any_of(Self::computed().map(Self::name))
     }
 
-    /// Returns the [computed](Self::COMPUTED) feature sets with explanations, as a phrase.
+    /// Returns the [computed](Self::computed) feature sets with explanations, as a phrase.
     pub fn explained() -> String {
-        let [sets @ .., last] = Self::COMPUTED.map(|kind| match kind.spec().about() {
+        let explained = |kind: Self| match kind.spec().about() {
             "" => kind.name().to_string(),
             about => format!("{} ({about})", kind.name()),
-        });
+        };
+        let sets: Vec<String> = Self::computed().map(explained).collect();
+        let (last, sets) = sets.split_last().expect("there are feature sets");
         format!("{}, or {last}", sets.join(", "))
     }
 }
@@ -108,6 +115,11 @@ pub(crate) enum Terms {
 
 /// Definition of a feature set.
 pub(crate) trait Features {
+    /// Returns true if it is computed from a position and determined by its kind alone.
+    fn is_computed(&self) -> bool {
+        true
+    }
+
     /// Returns an explanation for the list of feature sets; empty if its name explains it.
     fn about(&self) -> &'static str {
         ""

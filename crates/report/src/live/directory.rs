@@ -67,7 +67,7 @@ impl RunDirectory {
     pub fn serve(root: &Path, port: u16, read: ReadReport) -> Result<Self> {
         let about = std::fs::metadata(root).map_err(|e| Error::io(root, e))?;
         if !about.is_dir() {
-            return Err(Error::input(root, "is no folder"));
+            return Err(Error::input(root, "is not a folder"));
         }
         std::fs::read_dir(root).map_err(|e| Error::io(root, e))?;
         let bound = Bound::take(port)?;

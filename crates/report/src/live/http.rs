@@ -259,7 +259,7 @@ impl Drop for Place<'_> {
 /// Status and text of a response other than a page.
 type Refusal = (&'static str, &'static str);
 
-const BAD: Refusal = ("400 Bad Request", "This is no request of HTTP/1.1.");
+const BAD: Refusal = ("400 Bad Request", "This is not an HTTP/1.1 request.");
 const LARGE: Refusal = ("431 Request Header Fields Too Large", "This request is too large.");
 const FOREIGN: Refusal = ("421 Misdirected Request", "This page is for 127.0.0.1 only.");
 const READ_ONLY: Refusal = ("405 Method Not Allowed", "This page is read-only.");

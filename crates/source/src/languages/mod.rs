@@ -1,6 +1,6 @@
 //! Source languages: a file for each, and the table of all.
 //!
-//! A new language is a file with its [`Spec`] and an entry in [`Language::ALL`].
+//! A new language is a file with its [`Spec`] and a line in the table.
 
 mod c;
 mod cpp;
@@ -136,21 +136,32 @@ pub(crate) struct Frame<'a> {
     pub whole: bool,
 }
 
-impl Language {
+macro_rules! languages {
+    ($($(#[$doc:meta])* $language:ident: $spec:expr,)*) => {
+        impl Language {
+            $($(#[$doc])* pub const $language: Self = Self(&$spec);)*
+            /// All languages.
+            pub const ALL: [Self; [$(stringify!($language)),*].len()] = [$(Self::$language),*];
+        }
+    };
+}
+
+languages! {
     /// C.
-    pub const C: Self = Self(&c::SPEC);
+    C: c::SPEC,
     /// C++.
-    pub const CPP: Self = Self(&cpp::SPEC);
+    CPP: cpp::SPEC,
     /// Rust.
-    pub const RUST: Self = Self(&rust::SPEC);
+    RUST: rust::SPEC,
     /// C#.
-    pub const CSHARP: Self = Self(&csharp::SPEC);
+    CSHARP: csharp::SPEC,
     /// Go.
-    pub const GO: Self = Self(&go::SPEC);
+    GO: go::SPEC,
     /// Python.
-    pub const PYTHON: Self = Self(&python::SPEC);
-    /// All languages.
-    pub const ALL: [Self; 6] = [Self::C, Self::CPP, Self::RUST, Self::CSHARP, Self::GO, Self::PYTHON];
+    PYTHON: python::SPEC,
+}
+
+impl Language {
     /// Languages that the folder of a run has files for.
     pub const RUN: [Self; 3] = [Self::C, Self::CPP, Self::RUST];
 

@@ -202,7 +202,7 @@ pub(super) fn parse(text: &str, path: &Path) -> Result<Conf> {
         }
         match resolve_command(entry.value, folder) {
             Ok(command) => Ok(EngineSection { command: Some(command), ..EngineSection::default() }),
-            Err(_) => ini.refuse(entry, "is no command line"),
+            Err(_) => ini.refuse(entry, "is not a command line"),
         }
     });
     let (engine, opponent) = (engine?, opponent?);

@@ -328,7 +328,7 @@ fn bad_inis_are_refused() {
             "x.conf:20: DrawMoveLimit = 5000000000: is too large",
         ),
         ("toga2 ;", "cd x && ./toga ;", "x.conf:14: Engine2 = cd x && ./toga: needs a shell"),
-        ("toga2 ;", "'toga ;", "x.conf:14: Engine2 = 'toga: is no command line"),
+        ("toga2 ;", "'toga ;", "x.conf:14: Engine2 = 'toga: is not a command line"),
     ];
     for (from, to, expected) in cases {
         assert!(good.contains(from), "{from}");

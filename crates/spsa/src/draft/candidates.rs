@@ -1,4 +1,4 @@
-//! What of an engine may be tuned, with settings to begin with.
+//! Candidates for tuning among the options of an engine, with initial settings.
 
 use gputexel_chess::evaluation::MAX_EVALUATION_CP;
 use gputexel_io::{Error, Result};

@@ -2,32 +2,23 @@
 
 use std::path::Path;
 
-use super::SPECS;
 use super::columns::{columns, is_header, rows};
-use super::{ListFormat, fishtest, foreign};
+use super::{ListFormat, Spec, fishtest, foreign};
 use gputexel_io::{Error, Result};
 
 /// The format of a text that is not blank, by the ending of its file and what it holds. Adds a note
 /// where another would fit as well.
 pub(super) fn detect(text: &str, path: &Path, notes: &mut Vec<String>) -> Result<ListFormat> {
     let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
-    if let Some(spec) = SPECS.iter().find(|spec| spec.ending.is_some() && spec.ending == ending.as_deref()) {
-        return Ok(spec.format);
+    let find = |fits: &dyn Fn(&Spec) -> bool| ListFormat::ALL.into_iter().find(|format| fits(format.spec()));
+    if let Some(format) = find(&|spec| spec.ending.is_some() && spec.ending == ending.as_deref()) {
+        return Ok(format);
     }
     if ending.as_deref() == Some("json") || text.trim_start().starts_with('{') {
         return Ok(if fishtest::is_test(text) { ListFormat::Fishtest } else { ListFormat::WeatherFactory });
     }
-    // Nothing else stands in such a line, other than in one of a parameter that is called like that.
-    let is_table = |line: &str| {
-        let content = line.split_once('#').map_or(line, |(content, _)| content).trim_end();
-        ["[[parameter]]", "[run]"].contains(&content)
-    };
-    if text.lines().any(|line| is_table(line.trim())) {
-        return Ok(ListFormat::Toml);
-    }
-    let mut words = text.split_whitespace();
-    if ["setoption", "name"].iter().all(|word| words.next().is_some_and(|w| w.eq_ignore_ascii_case(word))) {
-        return Ok(ListFormat::Uci);
+    if let Some(format) = find(&|spec| spec.fits.is_some_and(|fits| fits(text))) {
+        return Ok(format);
     }
     let Some((line, first)) = rows(text).next() else { return Err(Error::input(path, "is empty")) };
     let marked = |line: &str| line.contains("//") || line.contains("[[NOT USED]]");
@@ -45,8 +36,8 @@ pub(super) fn detect(text: &str, path: &Path, notes: &mut Vec<String>) -> Result
     if is_header(&first) {
         return Ok(ListFormat::Values);
     }
-    if let Some(spec) = SPECS.iter().find(|spec| spec.columns == Some(count)) {
-        return Ok(spec.format);
+    if let Some(format) = find(&|spec| spec.columns == Some(count)) {
+        return Ok(format);
     }
     if let Some(what) = foreign::of_text(text) {
         return Err(Error::input(path, what));

@@ -10,15 +10,15 @@ use serde_json::Value;
 use super::Spec;
 use super::columns::{Numbered, check_names, given, number, read};
 use super::weather_factory::json_error;
-use super::{ListEntry, ListFormat, Setting};
+use super::{ListEntry, Setting};
 use gputexel_io::{Error, Result};
 
 pub(super) static SPEC: Spec = Spec {
-    format: ListFormat::Fishtest,
     name: "fishtest",
     form: "name,start,min,max,c_end,r_end (also what Stockfish's TUNE prints)",
     ending: None,
     columns: Some(6),
+    fits: None,
     needs: &[Setting::Min, Setting::Max, Setting::CEnd, Setting::REnd],
     takes: &[],
     has_fractions: false,

@@ -31,45 +31,51 @@ pub use filling::{FillingError, FillingPlan, fill};
 pub use values::read_values;
 pub use zamar::{Columns, parse_variables, read_variables};
 
-/// A format of lists.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ListFormat {
-    /// `spsa.pl`: `name,start,min,max,c_end,r_end,simul_elo`.
-    Spsa,
-    /// `bspsa.pl`: `name,start,min,max,c_end,s,sigma,simul_elo`.
-    Bspsa,
-    /// OpenBench: `name, int|float, start, min, max, C_end, R_end`.
-    OpenBench,
-    /// fishtest, and the output of Stockfish's `TUNE`: `name,start,min,max,c_end,r_end`; tests as its API has them are read, too.
-    Fishtest,
-    /// weather-factory's `config.json`: `{"name": {"value", "min_value", "max_value", "step"}}`, and its `state.json`.
-    WeatherFactory,
-    /// YaneuraOu's `.params`: `name, int|float, v, min, max, step, delta //comment [[NOT USED]]`.
-    Params,
-    /// `setoption name N value V`.
-    Uci,
-    /// `name, value`, or columns under a header: OpenBench's digests, and tables of fishtest's pages.
-    Values,
-    /// `[[parameter]]` tables, alone or in the configuration of a run.
-    Toml,
+/// Declares [`ListFormat`] from the formats of the library.
+macro_rules! formats {
+    ($($(#[$doc:meta])* $format:ident: $spec:expr,)*) => {
+        /// A format of lists.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum ListFormat {
+            $($(#[$doc])* $format,)*
+        }
+
+        impl ListFormat {
+            /// All formats.
+            pub const ALL: [Self; [$(stringify!($format)),*].len()] = [$(Self::$format),*];
+
+            fn spec(self) -> &'static Spec {
+                match self {
+                    $(Self::$format => &$spec,)*
+                }
+            }
+        }
+    };
 }
 
-/// All formats.
-static SPECS: [&Spec; 9] = [
-    &zamar::SPSA,
-    &zamar::BSPSA,
-    &openbench::SPEC,
-    &fishtest::SPEC,
-    &weather_factory::SPEC,
-    &params::SPEC,
-    &uci::SPEC,
-    &values::SPEC,
-    &tables::SPEC,
-];
+formats! {
+    /// `spsa.pl`: `name,start,min,max,c_end,r_end,simul_elo`.
+    Spsa: zamar::SPSA,
+    /// `bspsa.pl`: `name,start,min,max,c_end,s,sigma,simul_elo`.
+    Bspsa: zamar::BSPSA,
+    /// OpenBench: `name, int|float, start, min, max, C_end, R_end`.
+    OpenBench: openbench::SPEC,
+    /// fishtest, and the output of Stockfish's `TUNE`: `name,start,min,max,c_end,r_end`; tests as its API has them are read, too.
+    Fishtest: fishtest::SPEC,
+    /// weather-factory's `config.json`: `{"name": {"value", "min_value", "max_value", "step"}}`, and its `state.json`.
+    WeatherFactory: weather_factory::SPEC,
+    /// YaneuraOu's `.params`: `name, int|float, v, min, max, step, delta //comment [[NOT USED]]`.
+    Params: params::SPEC,
+    /// `setoption name N value V`.
+    Uci: uci::SPEC,
+    /// `name, value`, or columns under a header: OpenBench's digests, and tables of fishtest's pages.
+    Values: values::SPEC,
+    /// `[[parameter]]` tables, alone or in the configuration of a run.
+    Toml: tables::SPEC,
+}
 
 /// A format: how it is told from others, its settings, and how it is read and written.
 struct Spec {
-    pub format: ListFormat,
     pub name: &'static str,
     /// A line of it, and its program, for help.
     pub form: &'static str,
@@ -77,6 +83,8 @@ struct Spec {
     pub ending: Option<&'static str>,
     /// Number of columns of lists that have neither a header nor types.
     pub columns: Option<usize>,
+    /// Returns true for texts that have a mark of their own; JSON and lists of typed columns are told apart elsewhere.
+    pub fits: Option<fn(&str) -> bool>,
     /// Settings that a list cannot do without; of a list of mere values none.
     pub needs: &'static [Setting],
     /// Settings for which there is a place as well.
@@ -108,15 +116,6 @@ struct Writing {
 }
 
 impl ListFormat {
-    /// All of them.
-    pub fn all() -> impl Iterator<Item = Self> {
-        SPECS.iter().map(|spec| spec.format)
-    }
-
-    fn spec(self) -> &'static Spec {
-        SPECS.into_iter().find(|spec| spec.format == self).expect("every format is in the table")
-    }
-
     /// Its name: `weather-factory`.
     pub fn name(self) -> &'static str {
         self.spec().name
@@ -149,8 +148,8 @@ impl std::str::FromStr for ListFormat {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        Self::all().find(|format| format.name() == text).ok_or_else(|| {
-            let names: Vec<&str> = Self::all().map(Self::name).collect();
+        Self::ALL.into_iter().find(|format| format.name() == text).ok_or_else(|| {
+            let names = Self::ALL.map(Self::name);
             Error::Usage(format!("format '{text}': expected one of {}", names.join(", ")))
         })
     }

@@ -5,15 +5,15 @@ use std::path::Path;
 
 use super::Spec;
 use super::columns::{Numbered, check_names, given, is_integer, number, read};
-use super::{ListEntry, ListFormat, Setting};
+use super::{ListEntry, Setting};
 use gputexel_io::Result;
 
 pub(super) static SPEC: Spec = Spec {
-    format: ListFormat::OpenBench,
     name: "openbench",
     form: "name, int|float, start, min, max, C_end, R_end",
     ending: None,
     columns: None,
+    fits: None,
     needs: &[Setting::Min, Setting::Max, Setting::CEnd, Setting::REnd],
     takes: &[],
     has_fractions: true,

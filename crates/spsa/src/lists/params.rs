@@ -6,16 +6,16 @@ use std::path::Path;
 
 use super::Spec;
 use super::columns::{Numbered, check_names, given};
-use super::{ListEntry, ListFormat, Setting};
+use super::{ListEntry, Setting};
 use gputexel_io::params::{Number, ParamEntry, ParamKind, ParamsFile};
 use gputexel_io::{Error, Result};
 
 pub(super) static SPEC: Spec = Spec {
-    format: ListFormat::Params,
     name: "params",
     form: "name, int|float, v, min, max, step, delta //comment (YaneuraOu's tune.py)",
     ending: Some("params"),
     columns: None,
+    fits: None,
     needs: &[Setting::Min, Setting::Max, Setting::CEnd, Setting::REnd],
     takes: &[Setting::Comment],
     has_fractions: true,

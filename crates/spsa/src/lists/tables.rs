@@ -7,7 +7,7 @@ use toml::Spanned;
 
 use super::Spec;
 use super::columns::Numbered;
-use super::{ListEntry, ListFormat, Setting};
+use super::{ListEntry, Setting};
 use crate::toml_text::{comment, line_at, parameter_table, toml_error};
 use gputexel_io::Result;
 
@@ -33,17 +33,26 @@ struct Table {
 }
 
 pub(super) static SPEC: Spec = Spec {
-    format: ListFormat::Toml,
     name: "toml",
     form: "[[parameter]] tables, alone or in a configuration of 'spsa run'",
     ending: Some("toml"),
     columns: None,
+    fits: Some(fits),
     needs: &[Setting::Min, Setting::Max, Setting::CEnd],
     takes: &Setting::ALL,
     has_fractions: true,
     parse: |text, reading| parse(text, reading.path),
     write: |entries, _| write(entries),
 };
+
+/// Returns true if a text has a line that nothing else has, other than one of a parameter that is called like that.
+fn fits(text: &str) -> bool {
+    let is_table = |line: &str| {
+        let content = line.split_once('#').map_or(line, |(content, _)| content).trim_end();
+        ["[[parameter]]", "[run]"].contains(&content)
+    };
+    text.lines().any(|line| is_table(line.trim()))
+}
 
 fn parse(text: &str, path: &Path) -> Result<Vec<Numbered>> {
     let document: Document = toml::from_str(text).map_err(|error| toml_error(text, path, &error))?;

@@ -73,8 +73,8 @@ fn what_two_formats_have_in_common_survives() {
         full("depth_2", 3.25, (0.5, 9.75), true),
         full("tiny", 1e-7, (0.0, 1e15), false),
     ];
-    for from in ListFormat::all() {
-        for to in ListFormat::all() {
+    for from in ListFormat::ALL {
+        for to in ListFormat::ALL {
             let entries = match from.spec().has_fractions && to.spec().has_fractions {
                 true => &entries[..],
                 false => &entries[..2],
@@ -98,7 +98,7 @@ fn what_two_formats_have_in_common_survives() {
                 let context = format!("{from} {to}: {there}\n{back}");
                 assert_eq!(old.name, new.name, "{context}");
                 // Of values alone, only a fraction says that fractions are taken.
-                let rounded = from == ListFormat::Uci || to == ListFormat::Uci && from != ListFormat::Values;
+                let rounded = from == ListFormat::Uci || to == ListFormat::Uci && !from.needs().is_empty();
                 let start = if rounded && old.integer { old.start.round() } else { old.start };
                 assert_eq!(start, new.start, "{context}");
                 for setting in Setting::ALL {
@@ -433,7 +433,7 @@ fn parameters_may_be_called_like_parts_of_lists() {
         "\"a\"",
         "a\\b",
     ];
-    for format in ListFormat::all() {
+    for format in ListFormat::ALL {
         // Every name also as the first, where headers stand.
         for first in 0..names.len() {
             let entries: Vec<ListEntry> = names[first..]
@@ -460,7 +460,7 @@ fn parameters_may_be_called_like_parts_of_lists() {
     }
     // What would be lost at an end is refused.
     let blank = full(" x", 30.0, (0.0, 60.0), true);
-    for format in ListFormat::all() {
+    for format in ListFormat::ALL {
         let kept = matches!(format, ListFormat::WeatherFactory | ListFormat::Toml);
         match write_list(std::slice::from_ref(&blank), format, ListOptions::default()) {
             Ok(written) => {

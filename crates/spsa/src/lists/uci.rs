@@ -3,24 +3,30 @@
 use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::Path;
 
+use super::ListEntry;
 use super::Spec;
 use super::columns::{Numbered, check_ends, number};
-use super::{ListEntry, ListFormat};
 use gputexel_io::shown;
 use gputexel_io::{Error, Result};
 
 pub(super) static SPEC: Spec = Spec {
-    format: ListFormat::Uci,
     name: "uci",
     form: "setoption name NAME value VALUE",
     ending: None,
     columns: None,
+    fits: Some(fits),
     needs: &[],
     takes: &[],
     has_fractions: true,
     parse: |text, reading| parse(text, reading.path),
     write: |entries, _| write(entries),
 };
+
+/// Returns true if a text begins like such a line.
+fn fits(text: &str) -> bool {
+    let mut words = text.split_whitespace();
+    ["setoption", "name"].iter().all(|word| words.next().is_some_and(|w| w.eq_ignore_ascii_case(word)))
+}
 
 fn parse(text: &str, path: &Path) -> Result<Vec<Numbered>> {
     let mut entries = Vec::new();

@@ -5,15 +5,15 @@ use std::path::Path;
 
 use super::Spec;
 use super::columns::{Numbered, check_names, is_header, number, rows};
-use super::{ListEntry, ListFormat, ListOptions, parse_list, text_of};
+use super::{ListEntry, ListOptions, parse_list, text_of};
 use gputexel_io::{Error, Result};
 
 pub(super) static SPEC: Spec = Spec {
-    format: ListFormat::Values,
     name: "values",
     form: "name, value; reads columns under a header, too, such as OpenBench's digest",
     ending: None,
     columns: Some(2),
+    fits: None,
     needs: &[],
     takes: &[],
     has_fractions: true,

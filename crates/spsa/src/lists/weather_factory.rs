@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
 use super::columns::Numbered;
-use super::{ListEntry, ListFormat, ListOptions, Setting, foreign};
+use super::{ListEntry, ListOptions, Setting, foreign};
 use super::{Reading, Spec};
 use crate::numbers::four_digits;
 use crate::toml_text::line_at;
@@ -21,11 +21,11 @@ use crate::variables::positive;
 use gputexel_io::{Error, Result};
 
 pub(super) static SPEC: Spec = Spec {
-    format: ListFormat::WeatherFactory,
     name: "weather-factory",
     form: r#"config.json: {"name": {"value", "min_value", "max_value", "step"}}, or state.json"#,
     ending: None,
     columns: None,
+    fits: None,
     needs: &[Setting::Min, Setting::Max, Setting::CEnd],
     takes: &[],
     has_fractions: false,

@@ -5,16 +5,16 @@ use std::path::Path;
 
 use super::Spec;
 use super::columns::{Numbered, check_names, given, number, rows};
-use super::{ListEntry, ListFormat, Setting, text_of};
+use super::{ListEntry, Setting, text_of};
 use crate::variables::{Variable, validate};
 use gputexel_io::{Error, Result};
 
 pub(super) static SPSA: Spec = Spec {
-    format: ListFormat::Spsa,
     name: "spsa",
     form: "name,start,min,max,c_end,r_end,simul_elo (spsa.pl)",
     ending: None,
     columns: Some(7),
+    fits: None,
     needs: &[Setting::Min, Setting::Max, Setting::CEnd, Setting::REnd],
     takes: &[Setting::SimulElo],
     has_fractions: false,
@@ -23,11 +23,11 @@ pub(super) static SPSA: Spec = Spec {
 };
 
 pub(super) static BSPSA: Spec = Spec {
-    format: ListFormat::Bspsa,
     name: "bspsa",
     form: "name,start,min,max,c_end,s,sigma,simul_elo (bspsa.pl)",
     ending: None,
     columns: Some(8),
+    fits: None,
     needs: &[Setting::Min, Setting::Max, Setting::CEnd, Setting::S, Setting::Sigma],
     takes: &[Setting::SimulElo],
     has_fractions: false,

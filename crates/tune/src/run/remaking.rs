@@ -1,5 +1,5 @@
-//! Settings of rounds, and the means for them: makes the dataset of a run again with other values: from its sources, by an extraction or by the command that traced
-//! its positions.
+//! Rounds after a run: their settings, and the dataset of the run rebuilt under new values, by extracting its sources
+//! again or by running the command that traced its positions.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;

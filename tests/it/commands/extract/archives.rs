@@ -213,6 +213,7 @@ fn rejects_several_position_files_in_an_archive() {
 }
 
 #[test]
+#[ignore = "full"]
 fn reports_games_lost_from_damaged_archives() {
     let bench = Bench::new();
     let [one, two] = games();
@@ -252,7 +253,7 @@ fn reports_games_lost_from_damaged_archives() {
     assert!(code == 1 && err.contains("-:2.pgn.bz2: the compressed stream is damaged"), "{err}");
     let with_tail = [&archive[..], &[b'x'; BLOCK]].concat();
     let (code, out, _) = extract(&with_tail);
-    assert!(code == 0 && out.contains("what follows is no part of it"), "{out}");
+    assert!(code == 0 && out.contains("what follows is not part of it"), "{out}");
 
     let zipped = zip(&[("1.pgn.bz2", &one), ("2.pgn.bz2", &two)]);
     for end in (1..zipped.len()).step_by(7) {

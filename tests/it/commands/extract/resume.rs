@@ -66,6 +66,7 @@ fn killed_extractions_resume_to_the_same_bytes() {
 }
 
 #[test]
+#[ignore = "full"]
 fn rejects_resuming_with_other_inputs_or_settings() {
     let bench = bench();
     let inputs = ["a.pgn.zst", "b.epd", "c.epd"];
@@ -158,6 +159,7 @@ fn rejects_resuming_with_other_inputs_or_settings() {
 }
 
 #[test]
+#[ignore = "full"]
 fn refused_flags_write_nothing_and_pipes_can_be_resumed() {
     let bench = bench();
     let bad = b"no position\n".repeat(3000);

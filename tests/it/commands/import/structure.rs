@@ -109,7 +109,7 @@ fn lines_and_boards_are_kept_without_other_changes() {
 fn reports_contradictory_structure() {
     // Entries, each with name, number of parameters and further keys, and the expected message.
     for case in [
-        "a 1 'line': true ~ parameter 'a': is no table, so that its line must have a name",
+        "a 1 'line': true ~ parameter 'a': is not a table, so its line must have a name",
         "a 64 'line': true, 'board': 'a1' ~ parameter 'a': has a line and a board, must be one of them",
         "a 63 'board': 'a1' ~ parameter 'a': its board has 63 parameters, must be 64, 32 (four files) or 48 (without the first and last rank)",
         "a 1 'board': 'a1' ~ parameter 'a': its board has 1 parameter",

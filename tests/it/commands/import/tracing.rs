@@ -195,7 +195,7 @@ fn commands_that_fail_are_refused_in_one_line() {
     assert!(fails("-", &ok, "", 2).contains("read from files"));
     let lines = bench.text("p.fens");
     bench.write("bad.fens", lines.replacen("\n2 ", "\nx ", 1));
-    assert_has(&fails("bad.fens", &ok, "", 1), "is no line 'GAME RESULT FEN [SCORE]'");
+    assert_has(&fails("bad.fens", &ok, "", 1), "is not a line 'GAME RESULT FEN [SCORE]'");
     assert!(fails("none.fens", &ok, "", 1).contains("none.fens"));
     bench.write("empty.fens", "");
     fails("empty.fens", &ok, "", 1);

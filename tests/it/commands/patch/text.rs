@@ -67,7 +67,7 @@ fn contexts_in_utf_8_match_comments_in_other_encodings() {
     bench.write("source/s.cpp", b"\xff\xfea\x00b");
     bench.fails_with("patch tune x.tune source", 1, "source/s.cpp: ends within a letter of UTF-16");
     bench.write("source/s.cpp", b"\xff\xfea\x00\x00\xd8b\x00");
-    let why = "source/s.cpp:1: holds 0xD800, which is no letter of UTF-16";
+    let why = "source/s.cpp:1: holds 0xD800, which is not a character of UTF-16";
     bench.fails_with("patch tune x.tune source", 1, why);
 }
 

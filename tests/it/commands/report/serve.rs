@@ -146,7 +146,7 @@ fn reports_unservable_folders() {
     let bench = Bench::new();
     bench.write("file", "x");
     bench.fails_with("serve none", 1, "none");
-    bench.fails_with("serve file", 1, "is no folder");
+    bench.fails_with("serve file", 1, "is not a folder");
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
     bench.fails_with(["serve", ".", "--port", &port], 1, "cannot listen on 127.0.0.1:");

@@ -71,7 +71,8 @@ fn the_same_command_gives_the_same_bytes() {
         }
     }
     // Errors and the worth of groups are reported as by other methods.
-    let report = pso(&bench, (&SHORT, "--out d --errors --ablate"));
+    let flags = "--optimizer pso --k 0.8 --epochs 5 --errors --ablate --out d";
+    let report = bench.report(("tune --backend cpu d.bin", flags));
     assert!(report["uncertainty"]["clusters"].u64() > 0, "{report}");
     assert_eq!(report["ablation"], bench.json("d/ablation.json"));
     // Without polish, seeds and variants change the result.

@@ -51,8 +51,8 @@ fn contradictions_are_named() {
         "ethereal ~ \"ComplexityTotalPawns\", \"at\": 0 ~ \"a\", \"at\": 0, \"max\": 7 ~ parameter 'a': the bounds -inf to 7 exclude the prior 8",
         "ethereal ~ \"ComplexityTotalPawns\", \"at\": 0 ~ \"a\", \"at\": 0, \"size\": 7 ~ unknown field `size`",
         "ethereal ~ {\"name\": \"piece\", ~ {\"name\": \"piece\", \"at\": 1, ~ parameter 'piece': has a place",
-        "stockfish ~ \"use\": \"queen_mobility\" ~ \"use\": \"king_mobility\" ~ accumulator 'danger' uses 'king_mobility', which is no parameter",
-        "stockfish ~ \"use\": \"queen_mobility\" ~ \"use\": \"danger\" ~ accumulator 'danger' uses 'danger', which is no parameter",
+        "stockfish ~ \"use\": \"queen_mobility\" ~ \"use\": \"king_mobility\" ~ accumulator 'danger' uses 'king_mobility', which is not a parameter",
+        "stockfish ~ \"use\": \"queen_mobility\" ~ \"use\": \"danger\" ~ accumulator 'danger' uses 'danger', which is not a parameter",
         "stockfish ~ \"use\": \"queen_mobility\" ~ \"prior\": 4, \"use\": \"queen_mobility\" ~ unknown field `prior`",
         "stockfish ~ \"phases\": \"untapered\" ~ \"phases\": \"mg\" ~ ",
         "stockfish ~ \"by\": \"initiative\", \"at_most\" ~ \"by\": \"danger\", \"at_most\" ~ 'danger' adjusts mg, but has a sum for each side",
@@ -74,7 +74,7 @@ fn contradictions_are_named() {
         "stockfish ~ \"name\": \"sf\", ~ \"name\": \"sf\", \"phases\": \"both\", ~ accumulator 'sf': its mg value is not used",
         "weiss ~ \"divide\": 100 ~ \"op\": \"table\", \"knots\": [[0, 0], [0, 1]] ~ the knots of the table of 'power' in mg do not ascend",
         "weiss ~ \"divide\": 100 ~ \"op\": \"table\" ~ the table of 'power' in mg has 0 knots",
-        "weiss ~ \"divide\": 100 ~ \"knots\": [[0, 0], [1, 1]] ~ accumulator 'power', \"mg\": has knots, but its operator is no table",
+        "weiss ~ \"divide\": 100 ~ \"knots\": [[0, 0], [1, 1]] ~ accumulator 'power', \"mg\": has knots, but its operator is not a table",
         "weiss ~ \"division\": \"truncate\" ~ \"division\": \"floor\" ~ unknown variant `floor`",
     ];
     for case in cases {

@@ -4,7 +4,7 @@ use crate::common::prelude::*;
 use crate::common::random_theta;
 use gputexel::tuning::{REGULARIZATION_SCALE_CP, round_naively, round_successively, space_of};
 
-/// Loss with regularisation by the reference, over the training positions.
+/// Loss with regularization by the reference, over the training positions.
 fn reference(
     data: &Dataset,
     split: &Split,

@@ -119,7 +119,7 @@ impl Header {
 
     /// Returns the machine-readable line, without comment marks.
     pub fn machine(&self) -> String {
-        let json = serde_json::to_string(self).expect("plain data serialises");
+        let json = serde_json::to_string(self).expect("plain data serializes");
         format!("{SIGN} {}", escape_unseen(&json))
     }
 

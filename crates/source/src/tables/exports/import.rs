@@ -596,7 +596,7 @@ fn whose(
                 known.len() == features.len()
                     && known.iter().all(|known| features.iter().any(|own| own.name == known.name))
             };
-            let kind = FeatureKind::COMPUTED.into_iter().find(same);
+            let kind = FeatureKind::computed().find(same);
             Ok((kind.map_or("imported", FeatureKind::name).to_string(), PhaseSettings::default()))
         }
     }

@@ -83,7 +83,8 @@ pub struct TablesPlan {
     pub filled: Vec<Filled>,
     /// The innermost folder that holds all sources, links resolved.
     pub folder: PathBuf,
-    /// Tables and single values without a marker, unless only some markers were requested.
+    /// Tables and single values without a marker, with `.mg` or `.eg` if only that phase has none; empty if only some
+    /// markers were requested.
     pub unmarked: Vec<String>,
 }
 
@@ -181,7 +182,7 @@ pub fn plan(
     }
     let jobs = surveys.iter().flat_map(|survey| &survey.jobs);
     let unmarked = match options.markers.is_empty() {
-        true => values.unmarked(jobs.map(|job| job.named.place)),
+        true => values.unmarked(jobs.map(|job| &job.named)),
         false => Vec::new(),
     };
     let checker = MarkerChecker::new(values, known, options.trust);
@@ -355,7 +356,7 @@ impl<'a> Survey<'a> {
             let content = Content::new(values, &named, &marking);
             if 2 * array.entries.len() == content.count() && content.is_untapered() {
                 // The engine has one number for both phases.
-                named.phases = vec![0];
+                named = Named { phases: vec![0], tied: true, ..named };
             }
             let job = Job { at, marking, named, array, element, source };
             job.check(values)

@@ -167,33 +167,46 @@ impl TableValues {
         names
     }
 
-    /// Returns the tables, and features outside of tables, that do not occur in any of these places.
-    pub(super) fn unmarked(&self, places: impl Iterator<Item = Place>) -> Vec<String> {
-        let mut marked = vec![false; self.features.len()];
-        for place in places {
-            let tables = match &place {
+    /// Returns the tables, and features outside of tables, that do not occur in any of these names; with `.mg` or `.eg`
+    /// if only that phase does not.
+    pub(super) fn unmarked<'n>(&self, names: impl Iterator<Item = &'n Named>) -> Vec<String> {
+        let mut marked = [vec![false; self.features.len()], vec![false; self.features.len()]];
+        for Named { place, phases, tied } in names {
+            let tables = match place {
                 Place::Tables(tables) | Place::Material(tables) => &tables[..],
                 Place::Table(table) | Place::Mean(table) => std::slice::from_ref(table),
-                Place::Feature(id) => {
-                    marked[*id] = true;
-                    continue;
-                }
+                Place::Feature(_) => &[],
             };
-            tables.iter().flat_map(|&table| &self.tables.0[table].ids).for_each(|&id| marked[id] = true);
-        }
-        let mut names = Vec::new();
-        for table in self.tables.0.iter() {
-            let left: Vec<usize> = table.ids.iter().copied().filter(|&id| !marked[id]).collect();
-            // A table without any is listed as one; others, such as the one of all without a table, by name.
-            if left.len() == table.ids.len() && left.len() > 1 && table.name != "parameters" {
-                names.push(table.name.clone());
-            } else if table.is_squares() || left.is_empty() {
-                continue;
-            } else {
-                names.extend(left.iter().map(|&id| self.features[id].name.clone()));
+            let single = match place {
+                Place::Feature(id) => Some(id),
+                _ => None,
+            };
+            for &id in tables.iter().flat_map(|&table| &self.tables.0[table].ids).chain(single) {
+                (0..2)
+                    .filter(|phase| *tied || phases.contains(phase))
+                    .for_each(|phase| marked[phase][id] = true);
             }
         }
-        names
+        let named = |name: &str, left: [bool; 2]| match left {
+            [true, true] => Some(name.to_string()),
+            [false, false] => None,
+            [mg, _] => Some(format!("{name}.{}", PHASES[usize::from(!mg)])),
+        };
+        let mut left = Vec::new();
+        for table in &self.tables.0 {
+            let all = table.ids.len();
+            let counts = [0, 1].map(|phase| table.ids.iter().filter(|&&id| !marked[phase][id]).count());
+            // A phase of a table is listed as one unless only some of it is left; features without a table by name.
+            let is_uniform = table.is_squares() || counts.iter().all(|&count| count == 0 || count == all);
+            if all > 1 && table.name != "parameters" && is_uniform {
+                left.extend(named(&table.name, counts.map(|count| count == all)));
+            } else if !table.is_squares() {
+                let alone =
+                    |&id: &usize| named(&self.features[id].name, [0, 1].map(|phase| !marked[phase][id]));
+                left.extend(table.ids.iter().filter_map(alone));
+            }
+        }
+        left
     }
 
     /// Resolves a name: exactly if quoted; otherwise in any case, with dots or underscores, unless there is an exact

@@ -232,11 +232,18 @@ fn markers_are_selected_and_diffs_write_nothing() {
     assert!(code == 0 && !out.contains("undo"), "{out}");
     assert_eq!(bench.text("a.c"), a.replace("a = 1", "a = 82").replace("c = 3", "c = 512"));
     let (_, out, _) = bench.run("patch tables m.json b.c");
-    let unmarked = "not written, because no marker names them: pawn, knight, bishop, queen, king";
+    let unmarked = "not written, because no marker names them: pawn, knight, bishop, rook.mg, queen, king";
     assert_eq!(
         out,
         format!("b.c:1: r: 1 number, 0 changed\n{unmarked}\nnothing to write: all files are up to date\n")
     );
+    bench.write("half.c", "// gputexel: knight.mg\nint a = 337;\nint b = 94; // gputexel: pawn.eg\n// gputexel: queen.mg\nint c = 1025;\n// gputexel: queen.eg\nint d = 936;\n");
+    let (_, out, _) = bench.run("patch tables m.json half.c --trust-marker");
+    let unmarked = "\nnot written, because no marker names them: pawn.mg, knight.eg, bishop, rook, king\n";
+    assert!(out.contains(unmarked), "{out}");
+    bench.write("phase.c", "// gputexel: material.mg\nint a[] = {82, 337, 365, 477, 1025, 0};\n");
+    let (_, out, _) = bench.run("patch tables m.json phase.c --trust-marker");
+    assert!(out.contains("\nnot written, because no marker names them: material.eg\n"), "{out}");
     bench.write("typo.c", "// gputexel: rook.eg\nint a = 1;\n// gputexel pawn.mg\nint b = 2;\n");
     let why = "typo.c:3: looks like a marker without a colon: 'gputexel: pawn.mg'";
     bench.fails_with("patch tables m.json typo.c --trust-marker", 1, why);
