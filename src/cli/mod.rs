@@ -21,8 +21,10 @@ mod features;
 mod games;
 mod hints;
 mod import;
+mod improve;
 mod info;
 mod king_flags;
+mod learn;
 mod lines;
 mod live;
 mod matches;
@@ -43,6 +45,7 @@ mod selfplay;
 mod serve;
 mod settings;
 mod spsa;
+mod steps;
 mod style;
 mod subcommand;
 mod sweep;
@@ -140,6 +143,10 @@ subcommands! {
     /// Play games of an engine against itself as tuning data
     #[command(name = "selfplay")]
     SelfPlay(selfplay::SelfPlayArgs),
+    /// Learn values from nothing: rounds of self-play, labels, tuning and matches
+    Learn(learn::LearnArgs),
+    /// Let games decide how far to follow a run: SPSA over its steps, then a sequential test
+    Improve(improve::ImproveArgs),
     /// Play games for runs on other machines
     #[command(hide = queue::HIDDEN)]
     Worker(worker::WorkerArgs),

@@ -36,13 +36,25 @@ pub enum Kind {
     SelfPlay,
     /// `rescore`, until it is finished.
     Rescore,
+    /// `learn`.
+    Learn,
+    /// `improve`.
+    Improve,
     /// Parameters and tables only.
     Parameters,
 }
 
 impl Kind {
-    const RECORDED: [Self; 6] =
-        [Self::Run, Self::Sweep, Self::Match, Self::Spsa, Self::SelfPlay, Self::Rescore];
+    const RECORDED: [Self; 8] = [
+        Self::Run,
+        Self::Sweep,
+        Self::Match,
+        Self::Spsa,
+        Self::SelfPlay,
+        Self::Rescore,
+        Self::Learn,
+        Self::Improve,
+    ];
 
     /// Returns the file that is required for resuming.
     pub const fn record(self) -> Option<&'static str> {
@@ -53,6 +65,8 @@ impl Kind {
             Self::Spsa => Some("spsa.jsonl"),
             Self::SelfPlay => Some("selfplay.jsonl"),
             Self::Rescore => Some("rescore.jsonl"),
+            Self::Learn => Some("learn.json"),
+            Self::Improve => Some("improve.json"),
             Self::Parameters => None,
         }
     }
@@ -66,6 +80,8 @@ impl Kind {
             Self::Spsa => "SPSA run",
             Self::SelfPlay => "self-play run",
             Self::Rescore => "rescoring",
+            Self::Learn => "learning run",
+            Self::Improve => "improvement by games",
             Self::Parameters => "parameter file",
         }
     }

@@ -1,0 +1,461 @@
+//! `gputexel improve`: a run proposes directions, games decide how far to go.
+
+use std::path::{Path, PathBuf};
+
+use gputexel::io::run_folder::{Kind, PARAMETERS, RunFolder};
+use gputexel::matches::client::{EngineCommand, OptionKind, UciPlayer};
+use gputexel::matches::{Changes, Match, MatchOptions, Side, Stop};
+use gputexel::model::ParameterFile;
+use gputexel::spsa::config::{EngineSection, GamesSection, OptionValue, RunConfig, RunSection};
+use gputexel::spsa::run::{Direction, Directions, SpsaRun};
+use gputexel::spsa::{MethodKind, Rounding, Variable};
+use gputexel::tuning::RunRecord;
+use gputexel::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+use super::context::Context;
+use super::games::{Progress, RuleFlags};
+use super::output::print_result;
+use super::steps::{self, Words, existing};
+use super::subcommand::Subcommand;
+use super::table::{aligned, grouped};
+
+/// Largest number of directions; SPSA of more needs more games.
+const DIRECTIONS: usize = 12;
+
+/// Default number of pairs of games for the search.
+const PAIRS: u64 = 5000;
+
+/// Default largest number of games of the test.
+const TEST_GAMES: u64 = 40_000;
+
+/// Factors within which is searched: a run goes too far more often than not far enough.
+const FACTORS: [f64; 2] = [-0.5, 1.5];
+
+/// Half the distance of the two sides in units of a factor, at the last pair.
+const SHIFT: f64 = 0.2;
+
+/// SPSA's gain a/c² at the last pair.
+const GAIN: f64 = 0.02;
+
+/// Flags of `improve`.
+#[derive(Debug, clap::Args)]
+#[command(
+    allow_negative_numbers = true,
+    after_help = "\
+The loss on games that are there proposes a step from the values of an engine; whether it wins games is another question. \
+The step is cut into at most a dozen directions, by group of parameters and phase; SPSA over their lengths, which begin \
+at 0, plays games; and a sequential test of the result against the start decides. If it does not pass, the start is kept.\n\n\
+The built-in engine plays, or with --engine any UCI engine that has the parameters as options, named as by 'export --to uci', \
+with the run's start as their defaults.\n\n\
+Examples:\n  \
+gputexel improve runs/first --nodes 1000 --openings book.epd -o runs/improved\n  \
+gputexel improve runs/own --engine ./engine --time 1+0.01 --openings book.epd -o runs/improved\n  \
+gputexel improve --resume runs/improved"
+)]
+pub struct ImproveArgs {
+    /// Folder of a finished run of tune
+    #[arg(value_name = "RUN", required_unless_present = "resume", conflicts_with = "resume")]
+    run: Option<PathBuf>,
+    /// UCI engine that has the parameters as options: a program or a quoted command line [default: the built-in engine]
+    #[arg(long, value_name = "COMMAND", conflicts_with = "resume", help_heading = "Engines")]
+    engine: Option<String>,
+    /// Other UCI option; may be given several times
+    #[arg(long, value_name = "NAME=VALUE", requires = "engine", help_heading = "Engines")]
+    option: Vec<String>,
+    /// Pairs of games of the search [default: 5000]
+    #[arg(long, value_name = "N", conflicts_with = "resume", help_heading = "Games")]
+    pairs: Option<u64>,
+    /// Test of the result against the start, as for match [default: elo0=0,elo1=5]
+    #[arg(long, value_name = "TEST", conflicts_with = "resume", help_heading = "Games")]
+    sprt: Option<String>,
+    /// Largest number of games of the test; one that has not decided by then is not passed [default: 40000]
+    #[arg(long, value_name = "N", conflicts_with = "resume", help_heading = "Games")]
+    test_games: Option<u64>,
+    #[command(flatten)]
+    rules: RuleFlags,
+    /// Concurrent games [default: one per core]
+    #[arg(long, value_name = "N", help_heading = "Games")]
+    concurrency: Option<usize>,
+    /// Folder to create
+    #[arg(short, long, value_name = "DIR", conflicts_with = "resume", required_unless_present = "resume", value_parser = super::target::file(), help_heading = "Games")]
+    out: Option<PathBuf>,
+    /// Continue in this folder
+    #[arg(long, value_name = "DIR", conflicts_with = "RuleFlags", help_heading = "Games")]
+    resume: Option<PathBuf>,
+}
+
+/// What a folder keeps.
+#[derive(Debug, Serialize, Deserialize)]
+struct Plan {
+    /// The run that proposes.
+    run: PathBuf,
+    /// The search.
+    search: RunConfig,
+    /// The test.
+    sprt: String,
+    /// Largest number of games of the test.
+    test_games: u64,
+}
+
+impl Subcommand for ImproveArgs {
+    fn run(&self, context: &Context) -> anyhow::Result<()> {
+        let folder = match (&self.resume, &self.run, &self.out) {
+            (Some(folder), ..) => RunFolder::enter(folder, Kind::Improve)?,
+            (None, Some(run), Some(out)) => self.begin(run, out, context)?,
+            _ => unreachable!("clap requires them"),
+        };
+        folder.lock()?;
+        let plan: Plan = folder.record(Kind::Improve)?;
+        let interrupted = |what: &str| {
+            let path = folder.path().display();
+            Error::Interrupted(format!("{what}; continue with 'gputexel improve --resume {path}'"))
+        };
+        let mut search = self.search(&folder, &plan, context)?;
+        match play_search(&mut search, context)? {
+            Stop::Cancelled => return Err(interrupted("during the search").into()),
+            Stop::Failures(why) => return Err(Error::input(folder.path(), why).into()),
+            Stop::AllPlayed | Stop::Decided(_) => (),
+        }
+        let factors = search.state().tuner.values().to_vec();
+        let errors = search.state().tuner.standard_errors();
+        let names: Vec<String> =
+            plan.search.parameters.iter().map(|variable| variable.name.clone()).collect();
+        drop(search);
+        let directions = Directions::read(&folder.file("directions.json"))?;
+        let test = self.test(&folder, &plan, &directions, &factors, context)?;
+        let finished = play_test(test, context)?;
+        let tally = &finished.result.tally;
+        let passed = match finished.result.stop {
+            Stop::Cancelled => return Err(interrupted("during the test").into()),
+            Stop::Failures(why) => return Err(Error::input(folder.path(), why).into()),
+            Stop::Decided(state) => state == gputexel::matches::statistics::SprtState::AcceptedH1,
+            Stop::AllPlayed => false,
+        };
+        let used = if passed { factors.clone() } else { vec![0.0; factors.len()] };
+        let file = with_values(&plan.run, &directions.values(&used))?;
+        folder.write(PARAMETERS, &file.to_json())?;
+        let elo = tally.pairs.elo();
+        let path = folder.path().join(PARAMETERS);
+        let object = serde_json::json!({
+            "folder": folder.path(), "passed": passed, "elo": elo.elo, "elo_error95": elo.error95,
+            "test_games": tally.games(), "search_pairs": plan.search.run.iterations,
+            "factors": names.iter().cloned().zip(factors.iter().copied()).collect::<std::collections::BTreeMap<_, _>>(),
+        });
+        Ok(print_result(context, &object, || {
+            let mut rows = vec![["direction", "factor", ""].map(String::from).to_vec()];
+            rows.extend(names.iter().zip(&factors).zip(&errors).map(|((name, factor), error)| {
+                vec![name.clone(), format!("{factor:+.2}"), format!("± {error:.2}")]
+            }));
+            let verdict = match passed {
+                true => "the test is passed: these values are written",
+                false => "the test is not passed: the start is kept, and written",
+            };
+            format!(
+                "{}search      {} games\ntest        Elo {:+.1} ± {:.1} in {} games; {verdict}\nwritten     {}\n",
+                aligned(&rows, 0),
+                grouped(2 * plan.search.run.iterations),
+                elo.elo,
+                elo.error95,
+                grouped(tally.games()),
+                path.display()
+            )
+        })?)
+    }
+}
+
+impl ImproveArgs {
+    /// Cuts the step of a run into directions, and writes the plan.
+    fn begin(&self, run: &Path, out: &Path, context: &Context) -> anyhow::Result<RunFolder> {
+        let record: RunRecord = RunFolder::enter(run, Kind::Run)?.record(Kind::Run)?;
+        let tuned = ParameterFile::read(&run.join(PARAMETERS))?;
+        let start = record.config.prior_theta;
+        let sprt = self.sprt.clone().unwrap_or_else(|| "elo0=0,elo1=5".to_string());
+        sprt.parse::<gputexel::matches::statistics::Sprt>()?;
+        let test_games = self.test_games.unwrap_or(TEST_GAMES);
+        gputexel::matches::check_games("test-games", test_games)?;
+        let changes = Changes { concurrency: self.concurrency, ..Changes::default() };
+        let play = self.rules.settings(changes, context)?;
+        let folder = RunFolder::create(Some(out), Kind::Improve, false)?;
+        folder.write("start.json", &with_values(run, &start)?.to_json())?;
+        let directions = || match &self.engine {
+            None => {
+                let set = tuned.computed_set().ok_or_else(|| {
+                    let reason =
+                        "its features are those of another engine: give --engine, which plays with them";
+                    Error::input(run, reason)
+                })?;
+                let names = (0..start.len()).map(|i| set.parameter_name(i)).collect();
+                cut(&tuned, names, &start, false)
+            }
+            Some(command) => {
+                let list = folder.file("start.uci");
+                let words = Words::new("export --to uci").path(None, &folder.file("start.json"));
+                steps::run(words.path(Some("--output"), &list).as_slice(), true, context).map_err(
+                    |error| error.downcast().unwrap_or_else(|other| Error::Usage(other.to_string())),
+                )?;
+                let names = option_names(&std::fs::read_to_string(&list).map_err(|e| Error::io(&list, e))?);
+                let rounded: Vec<f64> = start.iter().map(|value| value.round()).collect();
+                check_start(command, &names, &rounded)?;
+                cut(&tuned, names, &rounded, true)
+            }
+        };
+        let directions = directions().inspect_err(|_| folder.discard())?;
+        let path = std::path::absolute(folder.file("directions.json")).map_err(|e| Error::io(out, e))?;
+        let params = std::path::absolute(folder.file("start.json")).map_err(|e| Error::io(out, e))?;
+        let variables = directions.directions.iter().map(|direction| Variable {
+            name: direction.name.clone(),
+            start: 0.0,
+            min: FACTORS[0],
+            max: FACTORS[1],
+            integer: false,
+            c_end: SHIFT,
+            r_end: Some(GAIN),
+            s: None,
+            sigma: None,
+            simul_elo: 0.0,
+        });
+        let mut search = RunConfig {
+            run: RunSection {
+                method: MethodKind::Spsa,
+                iterations: self.pairs.unwrap_or(PAIRS),
+                a: None,
+                alpha: 0.602,
+                gamma: 0.101,
+                tau: None,
+                draw_rate: None,
+                rounding: Rounding::default(),
+                as_published: false,
+                seed: play.seed,
+            },
+            engine: EngineSection {
+                command: self.engine.clone(),
+                params: self.engine.is_none().then(|| params.display().to_string()),
+                directions: Some(path),
+                hash_mib: self.engine.is_none().then_some(play.hash_mib),
+                options: engine_options(&self.option)?,
+                ..EngineSection::default()
+            },
+            opponent: None,
+            games: GamesSection {
+                limit: play.limit.to_string(),
+                time_margin_ms: play.time_margin.map(|margin| margin.as_millis() as u64),
+                deadline: Some(play.deadline.as_secs_f64()),
+                concurrency: play.concurrency,
+                book: play.book.clone(),
+                book_plies: Some(play.book_plies),
+                draw: play.adjudication.draw,
+                win: play.adjudication.win,
+                max_plies: play.adjudication.max_plies,
+                ..GamesSection::default()
+            },
+            parameters: variables.collect(),
+        };
+        search.make_absolute();
+        let run = std::path::absolute(run).map_err(|e| Error::io(run, e))?;
+        let plan = Plan { run, search, sprt, test_games };
+        let write = || -> anyhow::Result<()> {
+            folder.write("directions.json", &directions.to_json())?;
+            if plan.search.engine.command.is_some() {
+                // Options are whole numbers.
+                folder.write("start.json", &with_values(&plan.run, &directions.start)?.to_json())?;
+            }
+            plan.search.validate()?;
+            folder.write_record(Kind::Improve, &plan)?;
+            Ok(())
+        };
+        write().inspect_err(|_| folder.discard())?;
+        Ok(folder)
+    }
+
+    /// Opens the search, begun or not.
+    fn search(&self, folder: &RunFolder, plan: &Plan, context: &Context) -> Result<SpsaRun> {
+        let path = folder.file("search");
+        if existing(&path, "spsa.jsonl").is_some() {
+            return SpsaRun::resume(&path, self.concurrency, context.cancel);
+        }
+        let mut search = SpsaRun::new(plan.search.clone(), &context.command_line, context.cancel)?;
+        search.create_folder(Some(&path), false)?;
+        Ok(search)
+    }
+
+    /// Opens the test, begun or not.
+    fn test(
+        &self,
+        folder: &RunFolder,
+        plan: &Plan,
+        directions: &Directions,
+        factors: &[f64],
+        context: &Context,
+    ) -> Result<Match> {
+        let path = folder.file("test");
+        if existing(&path, "match.jsonl").is_some() {
+            let changes = Changes { concurrency: self.concurrency, ..Changes::default() };
+            return Match::resume(&path, changes, context.cancel);
+        }
+        let games = &plan.search.games;
+        let engine = &plan.search.engine;
+        let side = |name: &str, params: PathBuf, factors: &[f64]| match &engine.command {
+            None => Side::new(params.display().to_string()).name(name),
+            Some(command) => {
+                let own = engine.options.iter().map(|(name, value)| (name.clone(), value.to_string()));
+                let tuned =
+                    directions.settings(factors).into_iter().map(|(name, value)| (name, value.to_string()));
+                let side = Side::new(format!("cmd:{command}")).name(name);
+                own.chain(tuned).fold(side, |side, (name, value)| side.option(name, value))
+            }
+        };
+        let zero = vec![0.0; factors.len()];
+        let mut options = MatchOptions::new(
+            side("improved", folder.file("search").join(PARAMETERS), factors),
+            side("start", folder.file("start.json"), &zero),
+        );
+        options.sprt = Some(plan.sprt.parse()?);
+        let play = &mut options.play;
+        play.limit = games.limit.parse()?;
+        play.time_margin = games.time_margin_ms.map(std::time::Duration::from_millis);
+        play.book.clone_from(&games.book);
+        play.book_plies = games.book_plies.unwrap_or(play.book_plies);
+        play.adjudication =
+            gputexel::matches::Adjudication { draw: games.draw, win: games.win, max_plies: games.max_plies };
+        // Other openings than those of the search.
+        play.seed = plan.search.run.seed ^ 0x7465_7374;
+        play.hash_mib = engine.hash_mib.unwrap_or(play.hash_mib);
+        play.games = Some(plan.test_games);
+        play.concurrency = self.concurrency.or(games.concurrency);
+        play.command_line.clone_from(&context.command_line);
+        let mut test = Match::new(&options, context.cancel)?;
+        test.create_folder(Some(&path), false)?;
+        Ok(test)
+    }
+}
+
+/// Plays the rest of the search.
+fn play_search(search: &mut SpsaRun, context: &Context) -> Result<Stop> {
+    let tuner = &search.state().tuner;
+    let (games, known) = (2 * tuner.iterations(), 2 * tuner.completed_pairs());
+    let mut progress = Progress::new(context, games, known);
+    let bar = progress.bar();
+    let stop = search.run(|state| {
+        let done = 2 * state.tuner.completed_pairs();
+        progress.show(done, |rate| format!("search, {rate:.1} games/s"));
+    });
+    bar.finish_and_clear();
+    stop
+}
+
+/// Plays the rest of the test.
+fn play_test(test: Match, context: &Context) -> Result<gputexel::matches::FinishedMatch> {
+    let settings = test.settings();
+    let (games, sprt) = (2 * settings.pairs, settings.sprt);
+    let mut progress = Progress::new(context, games, 2 * test.known_pairs());
+    let bar = progress.bar();
+    let finished = test.run(move |tally| {
+        progress.show(tally.games(), |rate| {
+            let elo = tally.pairs.elo();
+            let ratio = sprt.as_ref().map_or(0.0, |sprt| sprt.llr(&tally.pairs));
+            format!("test, Elo {:+.1} ± {:.1}, LLR {ratio:.2}, {rate:.1} games/s", elo.elo, elo.error95)
+        });
+    });
+    bar.finish_and_clear();
+    finished
+}
+
+/// Cuts the step from a start to tuned values into directions: by group and phase, the largest ones by themselves and
+/// the rest together. Steps count as often as positions have the feature.
+///
+/// # Errors
+/// [`Error::Usage`] if nothing changed.
+fn cut(tuned: &ParameterFile, names: Vec<String>, start: &[f64], integer: bool) -> Result<Directions> {
+    let records = &tuned.parameters;
+    let count = records.len();
+    if start.len() != 2 * count {
+        return Err(Error::Usage("the run's parameters and its prior differ in length".to_string()));
+    }
+    let value = |i: usize| if i < count { records[i].mg } else { records[i - count].eg };
+    let group = |i: usize| {
+        let record = &records[i % count];
+        format!("{}.{}", record.group, ["mg", "eg"][i / count])
+    };
+    let mut found: Vec<(String, Vec<f64>, f64)> = Vec::new();
+    for i in 0..2 * count {
+        let step = value(i) - start[i];
+        if step == 0.0 {
+            continue;
+        }
+        let name = group(i);
+        let at = found.iter().position(|(other, ..)| *other == name).unwrap_or_else(|| {
+            found.push((name, vec![0.0; 2 * count], 0.0));
+            found.len() - 1
+        });
+        found[at].1[i] = step;
+        found[at].2 += step * step * records[i % count].occurrences.unwrap_or(1) as f64;
+    }
+    if found.is_empty() {
+        return Err(Error::Usage("the run's values are those that it started from".to_string()));
+    }
+    found.sort_by(|one, other| other.2.total_cmp(&one.2));
+    if found.len() > DIRECTIONS {
+        let rest = found.split_off(DIRECTIONS - 1);
+        let mut step = vec![0.0; 2 * count];
+        for (_, own, _) in &rest {
+            step.iter_mut().zip(own).for_each(|(sum, own)| *sum += own);
+        }
+        found.push(("others".to_string(), step, 0.0));
+    }
+    let directions = found.into_iter().map(|(name, step, _)| Direction { name, step }).collect();
+    Directions::try_new(names, start.to_vec(), integer, directions)
+}
+
+/// Returns the parameter file of a run with other values.
+fn with_values(run: &Path, theta: &[f64]) -> Result<ParameterFile> {
+    let mut file = ParameterFile::read(&run.join(PARAMETERS))?;
+    let count = file.parameters.len();
+    for (i, record) in file.parameters.iter_mut().enumerate() {
+        (record.mg, record.eg) = (theta[i], theta[count + i]);
+        (record.errors, record.bootstrap) = (None, None);
+    }
+    file.uncertainty = None;
+    Ok(file)
+}
+
+/// Parses `NAME=VALUE`.
+fn engine_options(texts: &[String]) -> Result<std::collections::BTreeMap<String, OptionValue>> {
+    let parse = |text: &String| {
+        let (name, value) = text
+            .split_once('=')
+            .ok_or_else(|| Error::Usage(format!("--option '{text}': expected NAME=VALUE")))?;
+        Ok((name.to_string(), OptionValue::Text(value.to_string())))
+    };
+    texts.iter().map(parse).collect()
+}
+
+/// Returns the names in lines `setoption name NAME value VALUE`.
+fn option_names(text: &str) -> Vec<String> {
+    let name = |line: &str| Some(line.strip_prefix("setoption name ")?.rsplit_once(" value ")?.0.to_string());
+    text.lines().filter_map(name).collect()
+}
+
+/// Asks an engine for its options: their defaults must be the values from which steps begin.
+fn check_start(command: &str, names: &[String], start: &[f64]) -> Result<()> {
+    let parsed: EngineCommand = command.parse()?;
+    let player = UciPlayer::start(parsed)?;
+    for (name, start) in names.iter().zip(start) {
+        let option = player.options().iter().find(|option| option.name.eq_ignore_ascii_case(name));
+        let engine = command.to_string();
+        match option.map(|option| &option.kind) {
+            None => {
+                let reason = format!("has no option {name}");
+                return Err(Error::Engine { engine, reason });
+            }
+            Some(OptionKind::Spin { default, .. }) if (*default as f64 - start).abs() > 0.5 => {
+                let reason = format!(
+                    "plays with {name} = {default}, and the run started from {start}: tune from the values that the engine has"
+                );
+                return Err(Error::Engine { engine, reason });
+            }
+            Some(_) => (),
+        }
+    }
+    Ok(())
+}

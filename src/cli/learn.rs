@@ -1,0 +1,429 @@
+//! `gputexel learn`: from nothing to values that win games, in rounds of self-play, labels, tuning and a match.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use gputexel::io::run_folder::{Kind, PARAMETERS, RunFolder};
+use gputexel::matches::MatchRecord;
+use gputexel::model::ParameterFile;
+use gputexel::report::{Page, Part, Table};
+use gputexel::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+use super::context::Context;
+use super::output::{print_result, print_text};
+use super::steps::{self, Words, existing};
+use super::subcommand::Subcommand;
+use super::table::{aligned, duration, grouped};
+
+/// Model that labels positions and plays: richer than the tables that are wanted, so that its scores teach them
+/// something.
+const TEACHER: &str = "full";
+
+/// Nodes per move of the games that leaves are drawn from: many games matter more than good ones.
+const GAME_NODES: u64 = 300;
+
+/// Nodes per move of matches.
+const MATCH_NODES: u64 = 1000;
+
+/// One in this many evaluated positions is drawn: about thirty from a game.
+const ONE_IN: u64 = 512;
+
+/// Games of a match between two rounds, unless the test decides before.
+const MATCH_GAMES: u64 = 1000;
+
+/// Rounds in a row without a gain after which learning ends.
+const PATIENCE: usize = 2;
+
+/// File of a finished round.
+const ROUND: &str = "round.json";
+
+/// Flags of `learn`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+In each round, the built-in engine plays itself with the best values so far, and positions that its searches evaluate are drawn; \
+a longer search labels them; values are tuned to the labels; and a match decides whether these replace the values before. \
+All of that is done with the model 'full', whose values play and label; in the end the model that was asked for is tuned to \
+the last labels and measured against the start and PeSTO's tables.\n\n\
+A killed run is continued by --resume. What is in DIR/round-NN are the folders of the commands that a round consists of.\n\n\
+Examples:\n  \
+gputexel learn -o runs/learned\n  \
+gputexel learn -o runs/tables --model pst --hours 2 --openings book.epd\n  \
+gputexel learn -o runs/taught --labels stockfish --hours 0.5\n  \
+gputexel learn --resume runs/learned --hours 3")]
+pub struct LearnArgs {
+    #[command(flatten)]
+    start: Start,
+    /// Hours to learn for, over all resumptions; a round that would not end in time is not begun
+    #[arg(long, value_name = "H", default_value_t = 1.0)]
+    hours: f64,
+    /// Folder to create
+    #[arg(short, long, value_name = "DIR", conflicts_with = "resume", required_unless_present = "resume", value_parser = super::target::file())]
+    out: Option<PathBuf>,
+    /// Continue the run in this folder
+    #[arg(long, value_name = "DIR", conflicts_with = "Start")]
+    resume: Option<PathBuf>,
+}
+
+/// Settings that a run keeps.
+#[derive(Clone, Debug, PartialEq, clap::Args, Serialize, Deserialize)]
+#[group(id = "Start", multiple = true)]
+struct Start {
+    /// Model whose values are wanted: pst, classical or full [default: pst]
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
+    /// Values to begin with, for the model 'full' or one that it contains [default: material]
+    #[arg(long, value_name = "PARAMS")]
+    params: Option<String>,
+    /// UCI engine that labels positions, instead of the values learned so far
+    #[arg(long, value_name = "COMMAND")]
+    labels: Option<String>,
+    /// Openings of the games, as for selfplay
+    #[arg(long, value_name = "FILE")]
+    openings: Option<PathBuf>,
+    /// Games of a round [default: 6000, and twice as many after a round without a gain]
+    #[arg(long, value_name = "N")]
+    games: Option<u64>,
+    /// Nodes per position for labels [default: 2000, and twice as many after a round without a gain]
+    #[arg(long, value_name = "N")]
+    label_nodes: Option<u64>,
+    /// Seed of openings
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+}
+
+/// A finished round.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Round {
+    round: u32,
+    games: u64,
+    positions: u64,
+    label_nodes: u64,
+    /// Elo over the values before, and half the width of its 95 % interval.
+    elo: f64,
+    error95: f64,
+    /// True if its values replace those before.
+    kept: bool,
+    seconds: f64,
+}
+
+/// Result of a match: Elo, half the width of its 95 % interval, likelihood of superiority.
+#[derive(Clone, Copy, Debug, Serialize)]
+struct Played {
+    elo: f64,
+    error95: f64,
+    los: f64,
+}
+
+impl Subcommand for LearnArgs {
+    fn run(&self, context: &Context) -> anyhow::Result<()> {
+        if !(self.hours.is_finite() && self.hours > 0.0) {
+            return Err(Error::setting("hours", self.hours, "expected a number above 0").into());
+        }
+        let (folder, start) = match (&self.resume, &self.out) {
+            (Some(path), _) => {
+                let folder = RunFolder::enter(path, Kind::Learn)?;
+                let start = folder.record(Kind::Learn)?;
+                (folder, start)
+            }
+            (None, Some(path)) => {
+                let start = self.start.absolute();
+                start.check()?;
+                let folder = RunFolder::create(Some(path), Kind::Learn, false)?;
+                folder.write_record(Kind::Learn, &start)?;
+                (folder, start)
+            }
+            (None, None) => unreachable!("clap requires one of them"),
+        };
+        folder.lock()?;
+        let learning = Learning { folder: &folder, start, context, begin: Instant::now() };
+        learning.run(self.hours).map_err(|error| match error.downcast_ref::<Error>() {
+            Some(Error::Interrupted(when)) => {
+                let path = folder.path().display();
+                Error::Interrupted(format!("{when}; continue with 'gputexel learn --resume {path}'")).into()
+            }
+            _ => error,
+        })
+    }
+}
+
+impl Start {
+    /// Makes paths independent of the current folder.
+    fn absolute(&self) -> Self {
+        let absolute = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
+        let params = self.params.as_ref().map(|text| match Path::new(text).exists() {
+            true => absolute(&text.into()).display().to_string(),
+            false => text.clone(),
+        });
+        Self { params, openings: self.openings.as_ref().map(absolute), ..self.clone() }
+    }
+
+    fn check(&self) -> Result<()> {
+        if !["pst", "classical", TEACHER].contains(&self.model()) {
+            return Err(Error::setting("model", self.model(), "expected pst, classical or full"));
+        }
+        gputexel::model::named_parameters(self.params())?;
+        Ok(())
+    }
+
+    fn params(&self) -> &str {
+        self.params.as_deref().unwrap_or("material")
+    }
+
+    fn model(&self) -> &str {
+        self.model.as_deref().unwrap_or("pst")
+    }
+}
+
+/// A run under way.
+struct Learning<'a> {
+    folder: &'a RunFolder,
+    start: Start,
+    context: &'a Context,
+    begin: Instant,
+}
+
+impl Learning<'_> {
+    fn run(&self, hours: f64) -> anyhow::Result<()> {
+        let mut rounds: Vec<Round> = Vec::new();
+        let mut best = self.start.params().to_string();
+        let budget = Duration::try_from_secs_f64(3600.0 * hours).unwrap_or(Duration::MAX);
+        // Where the labels of the last gain are.
+        let mut labels = None;
+        loop {
+            let round = rounds.len() as u32 + 1;
+            let path = self.folder.file(&format!("round-{round:02}"));
+            let failed = rounds.iter().rev().take_while(|round| !round.kept).count();
+            let done = match existing(&path, ROUND) {
+                Some(file) => self.read_round(&file)?,
+                None => {
+                    let spent: f64 = rounds.iter().map(|round| round.seconds).sum();
+                    // A round after one without a gain takes twice as long.
+                    let next =
+                        rounds.last().map_or(0.0, |last| last.seconds * if last.kept { 1.1 } else { 2.1 });
+                    let is_over = round > 1 && spent + next > budget.as_secs_f64();
+                    if is_over || failed >= PATIENCE {
+                        break;
+                    }
+                    self.play_round(round, &path, &best, failed)?
+                }
+            };
+            self.show(&done)?;
+            if done.kept {
+                best = path.join("values").display().to_string();
+            }
+            if done.kept || labels.is_none() {
+                labels = Some(path.join("labeled.fens"));
+            }
+            rounds.push(done);
+            self.folder.write("learn.html", &self.page(&rounds, None).to_html())?;
+        }
+        let labels = labels.ok_or_else(|| Error::Usage("no round was played".to_string()))?;
+        self.finish(&rounds, &best, &labels)
+    }
+
+    fn read_round(&self, file: &Path) -> Result<Round> {
+        let bytes = std::fs::read(file).map_err(|e| Error::io(file, e))?;
+        serde_json::from_slice(&bytes).map_err(|e| Error::input(file, e.to_string()))
+    }
+
+    /// Runs a command of the program, with a line that says so.
+    fn step(&self, what: &str, words: &Words) -> anyhow::Result<()> {
+        if !self.context.quiet && !self.context.json {
+            let now = duration(self.begin.elapsed().as_secs_f64());
+            print_text(&format!("  {now:>12}  {what}\n"))?;
+        }
+        steps::run(words.as_slice(), true, self.context)
+    }
+
+    fn play_round(&self, round: u32, path: &Path, best: &str, failed: usize) -> anyhow::Result<Round> {
+        let begin = Instant::now();
+        std::fs::create_dir_all(path).map_err(|e| Error::io(path, e))?;
+        let factor = 1 << failed;
+        let games = factor * self.start.games.unwrap_or(6000);
+        let label_nodes = factor * self.start.label_nodes.unwrap_or(2000);
+        let at = |name: &str| path.join(name);
+        let folder = at("games");
+        let labeled = at("labeled.fens");
+        if !labeled.exists() {
+            let words = match existing(&folder, "selfplay.jsonl") {
+                Some(_) => Words::new("selfplay").path(Some("--resume"), &folder),
+                None => Words::new("selfplay")
+                    .flag("--params", Some(best))
+                    .flag("--games", Some(games))
+                    .flag("--nodes", Some(GAME_NODES))
+                    .flag("--leaves", Some(ONE_IN))
+                    .flag("--seed", Some(self.start.seed.unwrap_or(1).wrapping_add(u64::from(round))))
+                    .flag("--openings", self.start.openings.as_ref().map(|path| path.display()))
+                    // Books shorter than the number of games are used more than once.
+                    .flag("--random-plies", self.start.openings.as_ref().map(|_| 2))
+                    .path(Some("--out"), &folder),
+            };
+            self.step(&format!("round {round}: {} games at {GAME_NODES} nodes", grouped(games)), &words)?;
+            let engine = self.start.labels.as_deref().unwrap_or(best);
+            let words = Words::new("rescore")
+                .path(None, &folder.join("leaves.fens"))
+                .flag("--engine", Some(engine))
+                .flag("--nodes", Some(label_nodes))
+                .flag("--quiescence-margin", Some(0))
+                .path(Some("--output"), &labeled)
+                .and(existing(path, "labeled.fens.rescore").map(|_| "--resume"));
+            self.step(&format!("round {round}: labels from {} nodes", grouped(label_nodes)), &words)?;
+        }
+        let values = at("values");
+        self.tune(&labeled, TEACHER, &values, round)?;
+        let folder = at("match");
+        let played = self.play(&values, best, &folder, round)?;
+        let tuned = ParameterFile::read(&values.join(PARAMETERS))?;
+        let done = Round {
+            round,
+            games,
+            positions: tuned.provenance.positions,
+            label_nodes,
+            elo: played.elo,
+            error95: played.error95,
+            kept: played.los > 0.95,
+            seconds: begin.elapsed().as_secs_f64(),
+        };
+        gputexel::io::write_atomically(&at(ROUND), format!("{}\n", serde_json::json!(done)).as_bytes())?;
+        // Labels are what is worth keeping; games are large.
+        let _ = std::fs::remove_dir_all(at("games"));
+        let _ = std::fs::remove_file(at("labeled.bin"));
+        Ok(done)
+    }
+
+    /// Tunes the values of a model to labels.
+    fn tune(&self, labeled: &Path, model: &str, values: &Path, round: u32) -> anyhow::Result<()> {
+        let data = labeled.with_extension("bin");
+        let words = Words::new("extract --force --target score")
+            .path(None, labeled)
+            .flag("--model", Some(model))
+            .path(Some("--output"), &data);
+        self.step(&format!("round {round}: tune {model}"), &words)?;
+        let words = Words::new("tune --force").path(None, &data).path(Some("--out"), values);
+        steps::run(words.as_slice(), true, self.context)
+    }
+
+    /// Plays a match, or the rest of it.
+    fn play(&self, a: &Path, b: &str, folder: &Path, seed: u32) -> anyhow::Result<Played> {
+        let words = match existing(folder, "match.jsonl") {
+            Some(_) => Words::new("match").path(Some("--resume"), folder),
+            None => Words::new("match")
+                .path(None, a)
+                .and([b])
+                .flag("--nodes", Some(MATCH_NODES))
+                .flag("--games", Some(MATCH_GAMES))
+                .flag("--seed", Some(1000 + seed))
+                .flag("--openings", self.start.openings.as_ref().map(|path| path.display()))
+                .path(Some("--out"), folder),
+        };
+        self.step(&format!("match against {b}"), &words)?;
+        let tally = MatchRecord::read(folder)?.tally;
+        let elo = tally.pairs.elo();
+        Ok(Played { elo: elo.elo, error95: elo.error95, los: tally.pairs.los() })
+    }
+
+    fn finish(&self, rounds: &[Round], best: &str, labels: &Path) -> anyhow::Result<()> {
+        let model = self.start.model();
+        let values = match model == TEACHER && rounds.iter().any(|round| round.kept) {
+            true => PathBuf::from(best),
+            false => {
+                let values = self.folder.file("values");
+                self.tune(labels, model, &values, rounds.len() as u32)?;
+                values
+            }
+        };
+        let start = self.start.params();
+        let against =
+            [start, "pesto"].map(|name| (name, self.folder.file(&format!("against-{}", word(name)))));
+        let mut played = Vec::new();
+        for (name, folder) in against {
+            // An earlier end of this run had other values.
+            let _ = std::fs::remove_dir_all(&folder);
+            played.push((name.to_string(), self.play(&values, name, &folder, 0)?));
+        }
+        let loses = played[0].1.los < 0.95;
+        let parameters = ParameterFile::read(&values.join(PARAMETERS))?;
+        if !loses {
+            self.folder.write(PARAMETERS, &parameters.to_json())?;
+        }
+        self.folder.write("learn.html", &self.page(rounds, Some(&played)).to_html())?;
+        let path = self.folder.path().display();
+        let object = serde_json::json!({
+            "folder": self.folder.path(), "model": model, "rounds": rounds, "kept": !loses,
+            "against": played.iter().map(|(name, played)| serde_json::json!({"name": name, "match": played})).collect::<Vec<_>>(),
+        });
+        print_result(self.context, &object, || {
+            let result = match loses {
+                false => format!("written     {path}/{PARAMETERS}: {model}\n"),
+                true => format!("not written: the values of {model} do not beat {start}, which is kept; more time may help\n"),
+            };
+            let lines: String = played
+                .iter()
+                .map(|(name, played)| format!("against     {name}: Elo {:+.0} ± {:.0}\n", played.elo, played.error95))
+                .collect();
+            format!("\n{}\n{result}report      {path}/learn.html\n{lines}", aligned(&table(rounds), 0))
+        })
+        .map_err(Into::into)
+    }
+
+    fn show(&self, round: &Round) -> Result<()> {
+        if self.context.quiet || self.context.json {
+            return Ok(());
+        }
+        let Round { round, elo, error95, positions, seconds, kept, .. } = round;
+        let verdict = if *kept { "kept" } else { "not kept" };
+        print_text(&format!(
+            "round {round}     Elo {elo:+.0} ± {error95:.0} over the values before, {} positions, {}: {verdict}\n",
+            grouped(*positions),
+            duration(*seconds),
+        ))
+    }
+
+    fn page(&self, rounds: &[Round], against: Option<&[(String, Played)]>) -> Page {
+        let model = self.start.model();
+        let mut facts = vec![("rounds".to_string(), rounds.len().to_string())];
+        for (name, played) in against.unwrap_or_default() {
+            facts.push((format!("Elo over {name}"), format!("{:+.0} ± {:.0}", played.elo, played.error95)));
+        }
+        let [titles, rows @ ..] = &table(rounds)[..] else { unreachable!("there are titles") };
+        Page {
+            title: format!("gputexel learn: {}", self.folder.path().display()),
+            about: format!(
+                "Values of {model} from self-play, beginning with {}. Each round's values play against those before.",
+                self.start.params()
+            ),
+            facts,
+            parts: vec![Part {
+                id: "rounds",
+                name: "Rounds",
+                tables: vec![Table { header: titles.clone(), rows: rows.to_vec(), ..Table::default() }],
+                ..Part::default()
+            }],
+        }
+    }
+}
+
+/// Returns a name as part of that of a folder.
+fn word(name: &str) -> String {
+    let end =
+        Path::new(name).file_name().map_or_else(|| name.into(), |end| end.to_string_lossy().into_owned());
+    end.replace(|c: char| !c.is_ascii_alphanumeric(), "-")
+}
+
+/// Rows of a table of rounds, titles first.
+fn table(rounds: &[Round]) -> Vec<Vec<String>> {
+    let titles = ["round", "games", "positions", "label nodes", "Elo", "", "time"].map(String::from).to_vec();
+    let row = |round: &Round| {
+        vec![
+            round.round.to_string(),
+            grouped(round.games),
+            grouped(round.positions),
+            grouped(round.label_nodes),
+            format!("{:+.0} ± {:.0}", round.elo, round.error95),
+            if round.kept { "kept" } else { "not kept" }.to_string(),
+            duration(round.seconds),
+        ]
+    };
+    std::iter::once(titles).chain(rounds.iter().map(row)).collect()
+}
