@@ -29,7 +29,10 @@ const MATCH_NODES: u64 = 1000;
 /// One in this many evaluated positions is drawn: about thirty from a game.
 const ONE_IN: u64 = 512;
 
-/// Games of a match between two rounds, unless the test decides before.
+/// Rounds that make do with fewer games and shorter searches for labels.
+const QUICK: u32 = 3;
+
+/// Games of a match.
 const MATCH_GAMES: u64 = 1000;
 
 /// Rounds in a row without a gain after which learning ends.
@@ -87,6 +90,9 @@ struct Start {
     /// Nodes per position for labels [default: 2000, and twice as many after a round without a gain]
     #[arg(long, value_name = "N")]
     label_nodes: Option<u64>,
+    /// Games of each match [default: 1000]
+    #[arg(long, value_name = "N")]
+    match_games: Option<u64>,
     /// Seed of openings
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
@@ -163,6 +169,14 @@ impl Start {
             return Err(Error::setting("model", self.model(), "expected pst, classical or full"));
         }
         gputexel::model::named_parameters(self.params())?;
+        if let Some(games) = self.match_games {
+            gputexel::matches::check_games("match-games", games)?;
+        }
+        for (name, value) in [("games", self.games), ("label-nodes", self.label_nodes)] {
+            if value == Some(0) {
+                return Err(Error::setting(name, 0, "expected at least 1"));
+            }
+        }
         Ok(())
     }
 
@@ -201,7 +215,9 @@ impl Learning<'_> {
                     // A round after one without a gain takes twice as long.
                     let next =
                         rounds.last().map_or(0.0, |last| last.seconds * if last.kept { 1.1 } else { 2.1 });
-                    let is_over = round > 1 && spent + next > budget.as_secs_f64();
+                    // The model that is wanted takes about as long, in the end.
+                    let own = if self.start.model() == TEACHER { 0.0 } else { next };
+                    let is_over = round > 1 && spent + next + own > budget.as_secs_f64();
                     if is_over || failed >= PATIENCE {
                         break;
                     }
@@ -231,7 +247,7 @@ impl Learning<'_> {
     fn step(&self, what: &str, words: &Words) -> anyhow::Result<()> {
         if !self.context.quiet && !self.context.json {
             let now = duration(self.begin.elapsed().as_secs_f64());
-            print_text(&format!("  {now:>12}  {what}\n"))?;
+            note!("{now:>12}  {what}");
         }
         steps::run(words.as_slice(), true, self.context)
     }
@@ -239,39 +255,12 @@ impl Learning<'_> {
     fn play_round(&self, round: u32, path: &Path, best: &str, failed: usize) -> anyhow::Result<Round> {
         let begin = Instant::now();
         std::fs::create_dir_all(path).map_err(|e| Error::io(path, e))?;
-        let factor = 1 << failed;
-        let games = factor * self.start.games.unwrap_or(6000);
-        let label_nodes = factor * self.start.label_nodes.unwrap_or(2000);
+        let (games, label_nodes) = self.effort(round, failed);
         let at = |name: &str| path.join(name);
-        let folder = at("games");
         let labeled = at("labeled.fens");
-        if !labeled.exists() {
-            let words = match existing(&folder, "selfplay.jsonl") {
-                Some(_) => Words::new("selfplay").path(Some("--resume"), &folder),
-                None => Words::new("selfplay")
-                    .flag("--params", Some(best))
-                    .flag("--games", Some(games))
-                    .flag("--nodes", Some(GAME_NODES))
-                    .flag("--leaves", Some(ONE_IN))
-                    .flag("--seed", Some(self.start.seed.unwrap_or(1).wrapping_add(u64::from(round))))
-                    .flag("--openings", self.start.openings.as_ref().map(|path| path.display()))
-                    // Books shorter than the number of games are used more than once.
-                    .flag("--random-plies", self.start.openings.as_ref().map(|_| 2))
-                    .path(Some("--out"), &folder),
-            };
-            self.step(&format!("round {round}: {} games at {GAME_NODES} nodes", grouped(games)), &words)?;
-            let engine = self.start.labels.as_deref().unwrap_or(best);
-            let words = Words::new("rescore")
-                .path(None, &folder.join("leaves.fens"))
-                .flag("--engine", Some(engine))
-                .flag("--nodes", Some(label_nodes))
-                .flag("--quiescence-margin", Some(0))
-                .path(Some("--output"), &labeled)
-                .and(existing(path, "labeled.fens.rescore").map(|_| "--resume"));
-            self.step(&format!("round {round}: labels from {} nodes", grouped(label_nodes)), &words)?;
-        }
+        self.label(round, path, best, self.start.labels.as_deref().unwrap_or(best), (games, label_nodes))?;
         let values = at("values");
-        self.tune(&labeled, TEACHER, &values, round)?;
+        self.tune(&labeled, TEACHER, &values)?;
         let folder = at("match");
         let played = self.play(&values, best, &folder, round)?;
         let tuned = ParameterFile::read(&values.join(PARAMETERS))?;
@@ -286,22 +275,70 @@ impl Learning<'_> {
             seconds: begin.elapsed().as_secs_f64(),
         };
         gputexel::io::write_atomically(&at(ROUND), format!("{}\n", serde_json::json!(done)).as_bytes())?;
-        // Labels are what is worth keeping; games are large.
-        let _ = std::fs::remove_dir_all(at("games"));
-        let _ = std::fs::remove_file(at("labeled.bin"));
         Ok(done)
     }
 
+    /// Returns the number of games of a round, and of nodes for labels: twice as many once the first gains are made, and
+    /// again after each round without one.
+    fn effort(&self, round: u32, failed: usize) -> (u64, u64) {
+        let factor = if round > QUICK { 2 } else { 1 } << failed;
+        (factor * self.start.games.unwrap_or(6000), factor * self.start.label_nodes.unwrap_or(2000))
+    }
+
+    /// Plays games, and labels positions that their searches evaluate, in `labeled.fens` of a folder.
+    fn label(
+        &self,
+        round: u32,
+        path: &Path,
+        params: &str,
+        engine: &str,
+        (games, label_nodes): (u64, u64),
+    ) -> anyhow::Result<()> {
+        let labeled = path.join("labeled.fens");
+        if labeled.exists() {
+            return Ok(());
+        }
+        std::fs::create_dir_all(path).map_err(|e| Error::io(path, e))?;
+        let folder = path.join("games");
+        let words = match existing(&folder, "selfplay.jsonl") {
+            Some(_) => Words::new("selfplay").path(Some("--resume"), &folder),
+            None => Words::new("selfplay")
+                .flag("--params", Some(params))
+                .flag("--games", Some(games))
+                .flag("--nodes", Some(GAME_NODES))
+                .flag("--leaves", Some(ONE_IN))
+                .flag("--seed", Some(self.start.seed.unwrap_or(1).wrapping_add(u64::from(round))))
+                .flag("--openings", self.start.openings.as_ref().map(|path| path.display()))
+                // Books shorter than the number of games are used more than once.
+                .flag("--random-plies", self.start.openings.as_ref().map(|_| 2))
+                .path(Some("--out"), &folder),
+        };
+        self.step(&format!("{} games at {GAME_NODES} nodes", grouped(games)), &words)?;
+        let words = Words::new("rescore")
+            .path(None, &folder.join("leaves.fens"))
+            .flag("--engine", Some(engine))
+            .flag("--nodes", Some(label_nodes))
+            .flag("--quiescence-margin", Some(0))
+            .path(Some("--output"), &labeled)
+            .and(existing(path, "labeled.fens.rescore").map(|_| "--resume"));
+        self.step(&format!("labels from {} nodes", grouped(label_nodes)), &words)?;
+        // Labels are what is worth keeping; games are large.
+        let _ = std::fs::remove_dir_all(folder);
+        Ok(())
+    }
+
     /// Tunes the values of a model to labels.
-    fn tune(&self, labeled: &Path, model: &str, values: &Path, round: u32) -> anyhow::Result<()> {
+    fn tune(&self, labeled: &Path, model: &str, values: &Path) -> anyhow::Result<()> {
         let data = labeled.with_extension("bin");
         let words = Words::new("extract --force --target score")
             .path(None, labeled)
             .flag("--model", Some(model))
             .path(Some("--output"), &data);
-        self.step(&format!("round {round}: tune {model}"), &words)?;
+        self.step(&format!("tune {model}"), &words)?;
         let words = Words::new("tune --force").path(None, &data).path(Some("--out"), values);
-        steps::run(words.as_slice(), true, self.context)
+        steps::run(words.as_slice(), true, self.context)?;
+        let _ = std::fs::remove_file(data);
+        Ok(())
     }
 
     /// Plays a match, or the rest of it.
@@ -312,7 +349,7 @@ impl Learning<'_> {
                 .path(None, a)
                 .and([b])
                 .flag("--nodes", Some(MATCH_NODES))
-                .flag("--games", Some(MATCH_GAMES))
+                .flag("--games", Some(self.start.match_games.unwrap_or(MATCH_GAMES)))
                 .flag("--seed", Some(1000 + seed))
                 .flag("--openings", self.start.openings.as_ref().map(|path| path.display()))
                 .path(Some("--out"), folder),
@@ -328,8 +365,17 @@ impl Learning<'_> {
         let values = match model == TEACHER && rounds.iter().any(|round| round.kept) {
             true => PathBuf::from(best),
             false => {
+                // What a search evaluates depends on the values that it searches with, so the model that is wanted
+                // draws its own positions; the teacher labels them.
+                let (first, path) = (self.folder.file("first-values"), self.folder.file("own"));
+                let _ = std::fs::remove_dir_all(&path);
+                self.tune(labels, model, &first)?;
+                let (games, label_nodes) = self.effort(rounds.len() as u32, 0);
+                let engine = self.start.labels.as_deref().unwrap_or(best);
+                let params = first.display().to_string();
+                self.label(1000, &path, &params, engine, (games, 2 * label_nodes))?;
                 let values = self.folder.file("values");
-                self.tune(labels, model, &values, rounds.len() as u32)?;
+                self.tune(&path.join("labeled.fens"), model, &values)?;
                 values
             }
         };

@@ -100,9 +100,9 @@ pub fn ahead_lines(ahead: Option<&[Ahead; 2]>, indent: usize) -> String {
 }
 
 /// Explanation of a low worth of pieces, and the remedy.
-pub const COMPENSATION: &str = "here, material that is missing was often given up for something, so that results \
-    make pieces look cheap; tuned values may lose games. Tune on positions as a search meets them \
-    ('gputexel selfplay --leaves', see docs/data.md), or start from good values, such as --prior pesto";
+pub const COMPENSATION: &str = "in such games, missing material was often given up for something, so results make \
+    pieces look cheap, and tuned values may lose games: let 'gputexel improve' decide by games, or tune on positions that \
+    a search meets ('gputexel learn', 'gputexel selfplay --leaves')";
 
 /// Formats a time as `5 s`, `1 min 05 s` or `2 h 03 min`.
 pub fn duration(seconds: f64) -> String {

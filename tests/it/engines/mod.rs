@@ -6,6 +6,7 @@ mod client;
 mod clock;
 mod datagen_commands;
 mod games;
+mod learning;
 mod match_command;
 mod match_runs;
 mod recorded;

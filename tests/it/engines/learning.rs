@@ -1,0 +1,95 @@
+//! Positions as a search sees them, `gputexel learn` and `gputexel improve` through the real binary.
+
+use crate::common::prelude::*;
+
+const LEARN: &str = "--games 40 --label-nodes 40 --match-games 4 --hours 1e-6";
+
+#[test]
+fn leaves_are_the_same_for_any_concurrency_and_can_be_labeled() {
+    let bench = Bench::new();
+    let args = "selfplay --games 6 --nodes 150 --max-plies 60 --leaves 16 --hash 1";
+    bench.report((args, "-o two --concurrency 2"));
+    bench.report((args, "-o one --concurrency 1"));
+    let leaves = bench.text("one/leaves.fens");
+    assert_eq!(leaves, bench.text("two/leaves.fens"));
+    let boards: Vec<&str> = leaves.lines().map(|line| line.splitn(3, ' ').nth(2).unwrap()).collect();
+    assert!(boards.len() > 50, "{}", boards.len());
+    let distinct: HashSet<&str> = boards.iter().map(|fen| fen.rsplitn(3, ' ').last().unwrap()).collect();
+    assert_eq!(distinct.len(), boards.len());
+    for fen in &boards {
+        let position: Chess = fen.parse::<Fen>().unwrap().into_position(CastlingMode::Standard).unwrap();
+        assert!(!position.is_check(), "{fen}");
+    }
+    // Without the flag there is no such file, and a resumed run keeps its own.
+    bench.report(("selfplay --resume one", "--games 7"));
+    assert!(bench.text("one/leaves.fens").starts_with(&leaves));
+    bench.report("selfplay --games 2 --nodes 20 --max-plies 20 -o none");
+    assert!(!bench.names("none").contains(&"leaves.fens".to_string()));
+    let labels = "rescore two/leaves.fens --engine material --nodes 50 --quiescence-margin 0 -o labeled.fens";
+    let report = bench.report(labels);
+    let scored = report["progress"]["scored"].u64();
+    assert!(scored > 0 && scored < boards.len() as u64, "{report}");
+    let report = bench.report("extract labeled.fens -o d.bin --target score");
+    assert_eq!(report["positions"].u64(), scored);
+    let engine = format!("{} uci", env!("CARGO_BIN_EXE_gputexel"));
+    bench.fails_with(
+        ["selfplay", "--engine", &engine, "--leaves", "4", "-o", "x"],
+        2,
+        "--leaves 4: only the built-in engine",
+    );
+}
+
+#[test]
+#[ignore = "full"]
+fn learning_is_resumed_and_writes_values_only_if_they_win() {
+    let bench = Bench::new();
+    let report = bench.report(("learn -o l", LEARN));
+    assert_eq!((report["rounds"].as_array().unwrap().len(), report["model"].as_str()), (1, Some("pst")));
+    let names: Vec<&str> =
+        report["against"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["material", "pesto"]);
+    let kept = report["kept"].as_bool().unwrap();
+    assert_eq!(bench.names("l").contains(&"params.json".to_string()), kept);
+    assert!(bench.text("l/learn.html").contains("Rounds"));
+    // A round that is finished is not played again; one that was killed is.
+    let again = bench.report("learn --resume l --hours 1e-6");
+    assert_eq!(again["rounds"], report["rounds"]);
+    std::fs::remove_file(bench.path("l/round-01/round.json")).unwrap();
+    let labels = bench.text("l/round-01/labeled.fens");
+    let again = bench.report("learn --resume l --hours 1e-6");
+    assert_eq!(again["rounds"][0]["positions"], report["rounds"][0]["positions"]);
+    assert_eq!(bench.text("l/round-01/labeled.fens"), labels);
+}
+
+#[test]
+fn bad_settings_of_learning_and_improving_are_refused() {
+    let bench = Bench::new();
+    bench.fails_with("learn -o x --hours 0", 2, "--hours 0: expected a number above 0");
+    bench.fails_with("learn -o x --model imported", 2, "--model imported: expected pst, classical or full");
+    bench.fails_with("learn -o x --match-games 3", 2, "--match-games 3");
+    bench.fails_with("learn -o x --params nowhere.json", 1, "nowhere.json");
+    bench.fails_with("learn --resume x", 1, "x");
+    bench.fails_with("improve nowhere -o x", 1, "nowhere");
+    assert!(!bench.path("x").exists());
+}
+
+#[test]
+#[ignore = "full"]
+fn games_decide_how_far_a_run_is_followed() {
+    let bench = Bench::new();
+    bench.dataset("d.bin", FeatureKind::Pst, 3000, 7);
+    bench.report("tune d.bin --out r --backend cpu");
+    let report = bench.report("improve r --pairs 6 --test-games 4 --nodes 20 --concurrency 1 -o i");
+    assert_eq!((report["passed"].as_bool(), report["test_games"].u64()), (Some(false), 4));
+    let factors = report["factors"].as_object().unwrap();
+    assert!((2..=12).contains(&factors.len()), "{report}");
+    // The start is kept: the plain piece values that the run began with.
+    let kept = bench.json("i/params.json");
+    assert!(kept["parameters"].as_array().unwrap().iter().all(|p| p["mg"] == p["eg"]), "{kept}");
+    // A folder that is finished says the same again.
+    assert_eq!(bench.report("improve --resume i")["factors"], report["factors"]);
+    // With an engine, its options must be there and have the values of the start.
+    let engine = format!("{} uci", env!("CARGO_BIN_EXE_gputexel"));
+    bench.fails_with(["improve", "r", "--engine", &engine, "-o", "x"], 1, "has no option");
+    assert!(!bench.path("x").exists());
+}
