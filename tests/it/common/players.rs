@@ -44,7 +44,7 @@ impl Player for Scripted {
         let choice = |san: &str, score| {
             let san: SanPlus = san.parse().unwrap();
             let m = san.san.to_move(&game.position).unwrap();
-            Ok(Choice { m, score, depth: Some(3), nodes: Some(100) })
+            Ok(Choice { m, score, depth: Some(3), nodes: Some(100), leaves: Vec::new() })
         };
         match self.steps.get(game.moves.len()).expect("the script ends here") {
             Step::Play(san, score) => choice(san, *score),
@@ -52,7 +52,9 @@ impl Player for Scripted {
                 std::thread::sleep(*time);
                 choice(san, None)
             }
-            Step::Foreign(m) => Ok(Choice { m: *m, score: None, depth: None, nodes: None }),
+            Step::Foreign(m) => {
+                Ok(Choice { m: *m, score: None, depth: None, nodes: None, leaves: Vec::new() })
+            }
             Step::Fail(failure) => Err(failure.clone()),
         }
     }
@@ -128,6 +130,7 @@ impl Player for Whim {
             score: Some(Score::Centipawns(100 * score)),
             depth: Some(1),
             nodes: Some(word % 1000),
+            leaves: Vec::new(),
         })
     }
 }

@@ -101,7 +101,13 @@ fn a_good_engine_plays() {
     let choice = choose(&mut player, 5.0).unwrap();
     assert_eq!(
         choice,
-        Choice { m: e2e4(), score: Some(Score::Centipawns(12)), depth: Some(3), nodes: Some(77) }
+        Choice {
+            m: e2e4(),
+            score: Some(Score::Centipawns(12)),
+            depth: Some(3),
+            nodes: Some(77),
+            leaves: Vec::new()
+        }
     );
     // Two Chess960 games and an ordinary one: the option is set when it changes.
     let frc = game(FRC, "");
