@@ -243,7 +243,7 @@ impl ImproveArgs {
                 deadline: Some(play.deadline.as_secs_f64()),
                 concurrency: play.concurrency,
                 book: play.book.clone(),
-                book_plies: Some(play.book_plies),
+                book_plies: play.book.as_ref().map(|_| play.book_plies),
                 draw: play.adjudication.draw,
                 win: play.adjudication.win,
                 max_plies: play.adjudication.max_plies,
