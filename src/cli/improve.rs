@@ -38,6 +38,9 @@ const SHIFT: f64 = 0.2;
 /// SPSA's gain a/c² at the last pair.
 const GAIN: f64 = 0.02;
 
+/// Files that are written before the search begins.
+const FILES: [&str; 3] = ["start.json", "start.uci", "directions.json"];
+
 /// Flags of `improve`.
 #[derive(Debug, clap::Args)]
 #[command(
@@ -200,7 +203,11 @@ impl ImproveArgs {
                 cut(&tuned, names, &rounded, true)
             }
         };
-        let directions = directions().inspect_err(|_| folder.discard())?;
+        let abandon = || {
+            FILES.iter().for_each(|name| _ = folder.remove(name));
+            folder.discard();
+        };
+        let directions = directions().inspect_err(|_| abandon())?;
         let path = std::path::absolute(folder.file("directions.json")).map_err(|e| Error::io(out, e))?;
         let params = std::path::absolute(folder.file("start.json")).map_err(|e| Error::io(out, e))?;
         let variables = directions.directions.iter().map(|direction| Variable {
@@ -264,7 +271,7 @@ impl ImproveArgs {
             folder.write_record(Kind::Improve, &plan)?;
             Ok(())
         };
-        write().inspect_err(|_| folder.discard())?;
+        write().inspect_err(|_| abandon())?;
         Ok(folder)
     }
 

@@ -78,7 +78,7 @@ fn bad_settings_of_learning_and_improving_are_refused() {
 fn games_decide_how_far_a_run_is_followed() {
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 3000, 7);
-    bench.report("tune d.bin --out r --backend cpu");
+    bench.report("tune d.bin --out r --backend cpu --l2 1e-4");
     let report = bench.report("improve r --pairs 6 --test-games 4 --nodes 20 --concurrency 1 -o i");
     assert_eq!((report["passed"].as_bool(), report["test_games"].u64()), (Some(false), 4));
     let factors = report["factors"].as_object().unwrap();

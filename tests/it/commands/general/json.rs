@@ -22,7 +22,7 @@ fn commands_in(path: &[&str]) -> Vec<String> {
 
 /// Every command with small inputs, in an order in which each finds its inputs.
 const LINES: &[&[&str]] = &[
-    &["tune", "d.bin", "--out", "r", "--backend", "cpu"],
+    &["tune", "d.bin", "--out", "r", "--backend", "cpu", "--l2", "1e-4"],
     &["demo", "demo"],
     &["sweep", "d.bin", "--grid", "l2=0,1e-4", "--epochs", "2", "--backend", "cpu"],
     &["sweep", "d.bin", "--scale", "0.5:1.5:5", "--backend", "cpu"],
