@@ -180,6 +180,7 @@ impl ImproveArgs {
         let changes = Changes { concurrency: self.concurrency, ..Changes::default() };
         let play = self.rules.settings(changes, context)?;
         let folder = RunFolder::create(Some(out), Kind::Improve, false)?;
+        folder.making(&FILES)?;
         folder.write("start.json", &with_values(run, &start)?.to_json())?;
         let directions = || match &self.engine {
             None => {
@@ -203,11 +204,7 @@ impl ImproveArgs {
                 cut(&tuned, names, &rounded, true)
             }
         };
-        let abandon = || {
-            FILES.iter().for_each(|name| _ = folder.remove(name));
-            folder.discard();
-        };
-        let directions = directions().inspect_err(|_| abandon())?;
+        let directions = directions().inspect_err(|_| folder.discard())?;
         let path = std::path::absolute(folder.file("directions.json")).map_err(|e| Error::io(out, e))?;
         let params = std::path::absolute(folder.file("start.json")).map_err(|e| Error::io(out, e))?;
         let variables = directions.directions.iter().map(|direction| Variable {
@@ -271,7 +268,7 @@ impl ImproveArgs {
             folder.write_record(Kind::Improve, &plan)?;
             Ok(())
         };
-        write().inspect_err(|_| abandon())?;
+        write().inspect_err(|_| folder.discard())?;
         Ok(folder)
     }
 
@@ -380,9 +377,11 @@ fn cut(tuned: &ParameterFile, names: Vec<String>, start: &[f64], integer: bool) 
         return Err(Error::Usage("the run's parameters and its prior differ in length".to_string()));
     }
     let value = |i: usize| if i < count { records[i].mg } else { records[i - count].eg };
-    let group = |i: usize| {
-        let record = &records[i % count];
-        format!("{}.{}", record.group, ["mg", "eg"][i / count])
+    let changed = (0..2 * count).filter(|&i| value(i) != start[i]).count();
+    // A few parameters need no groups.
+    let group = |i: usize| match &records[i % count] {
+        _ if changed <= DIRECTIONS => names[i].clone(),
+        record => format!("{}.{}", record.group, ["mg", "eg"][i / count]),
     };
     let mut found: Vec<(String, Vec<f64>, f64)> = Vec::new();
     for i in 0..2 * count {

@@ -20,7 +20,8 @@ static score) and bench [DEPTH].\n\n\
 Examples:\n  \
 gputexel uci --params runs/first/params.json")]
 pub struct UciArgs {
-    /// Parameters to play with: a params.json, the folder of a run, or piece values as material or material:P,N,B,R,Q
+    /// Parameters to play with: a params.json, the folder of a run, piece values as material or material:P,N,B,R,Q, or
+    /// pesto
     #[arg(long, value_name = "PARAMS", default_value = "material")]
     params: String,
     /// Size of the transposition table, unless the option Hash is set

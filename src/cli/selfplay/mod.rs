@@ -58,8 +58,8 @@ pub struct SelfPlayArgs {
 #[derive(Debug, clap::Args)]
 #[group(id = "Played", multiple = true)]
 struct Played {
-    /// Parameters for the built-in engine: a params.json, the folder of a run, or piece values as material or
-    /// material:P,N,B,R,Q [default: material]
+    /// Parameters for the built-in engine: a params.json, the folder of a run, piece values as material or
+    /// material:P,N,B,R,Q, or pesto [default: material]
     #[arg(long, value_name = "PARAMS", conflicts_with = "engine", help_heading = "Engines")]
     params: Option<String>,
     /// UCI engine to use instead: a program or a quoted command line

@@ -100,7 +100,7 @@ pub struct NewSweepArgs {
     /// Form of K in --scale and --grid: 10 for 1 / (1 + 10^(-K s / 400)), e for base e
     #[arg(long, value_name = "BASE", default_value = "10", help_heading = "Objective")]
     k_base: String,
-    /// Starting point and reference: material:P,N,B,R,Q, zero, or a params.json or
+    /// Starting point and reference: material:P,N,B,R,Q, pesto (PeSTO's tables), zero, or a params.json or
     /// the folder of a run
     /// [default: material:100,300,320,500,900]
     #[arg(long, value_name = "PRIOR", help_heading = "Objective")]

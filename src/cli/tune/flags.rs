@@ -20,7 +20,7 @@ pub struct ObjectiveArgs {
     /// results depend on it [default: one per 2^20 positions, up to 64]
     #[arg(long, value_name = "N", help_heading = "Inputs")]
     pub(super) sections: Option<usize>,
-    /// Starting point and reference: material:P,N,B,R,Q, zero, or a params.json or
+    /// Starting point and reference: material:P,N,B,R,Q, pesto (PeSTO's tables), zero, or a params.json or
     /// the folder of a run
     /// [default: material:100,300,320,500,900]
     #[arg(long, value_name = "PRIOR", help_heading = "Objective")]
