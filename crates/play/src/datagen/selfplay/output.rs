@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 use shakmaty::{Chess, Color, Move, Position};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::config::SelfPlayConfig;
 use super::record::{JOURNAL, StoredGame, is_sound};
 use crate::datagen::score_cp;
 use crate::{End, GameRecord, GameTags, TimeControl, to_pgn};
@@ -170,7 +169,8 @@ struct Mark {
 pub(super) fn write_games(
     folder: &Path,
     labels: &Labels,
-    config: &SelfPlayConfig,
+    formats: &[GameFormat],
+    leaves: bool,
 ) -> Result<Vec<WrittenFile>> {
     let journal = JOURNAL.path(folder);
     let mut lines: Vec<(u64, LogLine)> = Vec::new();
@@ -188,13 +188,11 @@ pub(super) fn write_games(
     lines.sort_by_key(|(game, line)| (*game, line.number));
     lines.dedup_by_key(|(game, _)| *game);
     let mut file = File::open(&journal).map_err(|e| Error::io(&journal, e))?;
-    let mut outputs = config
-        .formats
+    let mut outputs = formats
         .iter()
         .map(|format| Output::begin(&folder.join(format.file_name()), format.begin(labels)))
         .collect::<Result<Vec<_>>>()?;
-    let leaves = folder.join(LEAVES);
-    let mut leaves = (config.leaves > 0).then(|| LeafFile::begin(leaves)).transpose()?;
+    let mut leaves = leaves.then(|| LeafFile::begin(folder.join(LEAVES))).transpose()?;
     for (game, line) in lines {
         let stored: StoredGame = read_at(&mut file, &journal, line)?;
         let record = stored.record().map_err(|reason| Error::line(&journal, line.number, reason))?;
