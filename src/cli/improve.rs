@@ -145,7 +145,7 @@ impl Subcommand for ImproveArgs {
             "test_games": tally.games(), "search_pairs": plan.search.run.iterations,
             "factors": names.iter().cloned().zip(factors.iter().copied()).collect::<std::collections::BTreeMap<_, _>>(),
         });
-        Ok(print_result(context, &object, || {
+        print_result(context, &object, || {
             let mut rows = vec![["direction", "factor", ""].map(String::from).to_vec()];
             rows.extend(names.iter().zip(&factors).zip(&errors).map(|((name, factor), error)| {
                 vec![name.clone(), format!("{factor:+.2}"), format!("± {error:.2}")]
@@ -163,7 +163,7 @@ impl Subcommand for ImproveArgs {
                 grouped(tally.games()),
                 path.display()
             )
-        })?)
+        })
     }
 }
 

@@ -402,15 +402,18 @@ impl Learning<'_> {
         print_result(self.context, &object, || {
             let result = match loses {
                 false => format!("written     {path}/{PARAMETERS}: {model}\n"),
-                true => format!("not written: the values of {model} do not beat {start}, which is kept; more time may help\n"),
+                true => format!(
+                    "not written: the values of {model} do not beat {start}, which is kept; more time may help\n"
+                ),
             };
             let lines: String = played
                 .iter()
-                .map(|(name, played)| format!("against     {name}: Elo {:+.0} ± {:.0}\n", played.elo, played.error95))
+                .map(|(name, played)| {
+                    format!("against     {name}: Elo {:+.0} ± {:.0}\n", played.elo, played.error95)
+                })
                 .collect();
             format!("\n{}\n{result}report      {path}/learn.html\n{lines}", aligned(&table(rounds), 0))
         })
-        .map_err(Into::into)
     }
 
     fn show(&self, round: &Round) -> Result<()> {

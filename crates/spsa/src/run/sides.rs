@@ -29,7 +29,7 @@ pub struct TunedEngine {
 
 enum Kind {
     BuiltIn(Box<Tables>),
-    Uci { command: EngineCommand, along: Option<Directions>, stop: StopFlag },
+    Uci { command: Box<EngineCommand>, along: Option<Directions>, stop: StopFlag },
 }
 
 /// Meaning of the variables of the built-in engine.
@@ -109,7 +109,7 @@ impl TunedEngine {
         let checksum = find_program(&command.program)
             .and_then(|path| gputexel_io::read_whole(&path, gputexel_io::RECORD_BYTES).ok())
             .map(|bytes| checksum(&bytes));
-        Ok(Self { name, checksum, chess960, kind: Kind::Uci { command, along, stop } })
+        Ok(Self { name, checksum, chess960, kind: Kind::Uci { command: Box::new(command), along, stop } })
     }
 
     fn open_built_in(
@@ -206,7 +206,7 @@ impl TunedEngine {
                 RemoteSide::built_in(&tables.set, &tables.values.theta(values), tables.hash_mib)
             }
             Kind::Uci { command, along, .. } => {
-                let mut command = command.clone();
+                let mut command = (**command).clone();
                 let settings = settings(along.as_ref(), variables, values);
                 command.settings.extend(settings.into_iter().map(tuned_setting));
                 RemoteSide::Uci(command)
@@ -227,7 +227,7 @@ impl TunedEngine {
                 TunedPlayer::BuiltIn { player: Box::new(player), tables: tables.clone() }
             }
             Kind::Uci { command, along, stop } => {
-                let mut command = EngineCommand { name: Some(name.to_string()), ..command.clone() };
+                let mut command = EngineCommand { name: Some(name.to_string()), ..(**command).clone() };
                 let settings = settings(along.as_ref(), variables, values);
                 command.settings.extend(settings.into_iter().map(tuned_setting));
                 let player = Box::new(UciPlayer::start_stoppable(command, stop)?);

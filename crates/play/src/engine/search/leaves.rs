@@ -27,5 +27,5 @@ impl Leaves {
 /// they are mixed first.
 fn is_drawn(key: Zobrist64, one_in: u64) -> bool {
     let mixed = (key.0 ^ (key.0 >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (mixed >> 20) % one_in == 0
+    (mixed >> 20).is_multiple_of(one_in)
 }
