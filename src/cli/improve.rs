@@ -39,7 +39,7 @@ const SHIFT: f64 = 0.2;
 const GAIN: f64 = 0.02;
 
 /// Files that are written before the search begins.
-const FILES: [&str; 3] = ["start.json", "start.uci", "directions.json"];
+const FILES: [&str; 4] = ["improve.json", "start.json", "start.uci", "directions.json"];
 
 /// Flags of `improve`.
 #[derive(Debug, clap::Args)]
@@ -114,7 +114,12 @@ impl Subcommand for ImproveArgs {
             let path = folder.path().display();
             Error::Interrupted(format!("{what}; continue with 'gputexel improve --resume {path}'"))
         };
-        let mut search = self.search(&folder, &plan, context)?;
+        // Where nothing began, nothing is left behind.
+        let mut search = self.search(&folder, &plan, context).inspect_err(|_| {
+            if self.resume.is_none() {
+                folder.discard();
+            }
+        })?;
         match play_search(&mut search, context)? {
             Stop::Cancelled => return Err(interrupted("during the search").into()),
             Stop::Failures(why) => return Err(Error::input(folder.path(), why).into()),
@@ -146,13 +151,14 @@ impl Subcommand for ImproveArgs {
             "factors": names.iter().cloned().zip(factors.iter().copied()).collect::<std::collections::BTreeMap<_, _>>(),
         });
         print_result(context, &object, || {
-            let mut rows = vec![["direction", "factor", ""].map(String::from).to_vec()];
+            let titles = ["direction", "share of the step", ""];
+            let mut rows = vec![titles.map(String::from).to_vec()];
             rows.extend(names.iter().zip(&factors).zip(&errors).map(|((name, factor), error)| {
                 vec![name.clone(), format!("{factor:+.2}"), format!("± {error:.2}")]
             }));
             let verdict = match passed {
-                true => "the test is passed: these values are written",
-                false => "the test is not passed: the start is kept, and written",
+                true => "the result passed; these values are written",
+                false => "the result did not pass; the start is kept, and written",
             };
             format!(
                 "{}search      {} games\ntest        Elo {:+.1} ± {:.1} in {} games; {verdict}\nwritten     {}\n",
@@ -175,6 +181,9 @@ impl ImproveArgs {
         let start = record.config.prior_theta;
         let sprt = self.sprt.clone().unwrap_or_else(|| "elo0=0,elo1=5".to_string());
         sprt.parse::<gputexel::matches::statistics::Sprt>()?;
+        if self.pairs == Some(0) {
+            return Err(Error::setting("pairs", 0, "expected at least 1").into());
+        }
         let test_games = self.test_games.unwrap_or(TEST_GAMES);
         gputexel::matches::check_games("test-games", test_games)?;
         let changes = Changes { concurrency: self.concurrency, ..Changes::default() };

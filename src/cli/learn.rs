@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use gputexel::io::run_folder::{Kind, PARAMETERS, RunFolder};
-use gputexel::matches::MatchRecord;
+use gputexel::matches::openings::{Openings, Order};
+use gputexel::matches::{Contestant, GameSettings, MatchRecord, Side};
 use gputexel::model::ParameterFile;
 use gputexel::report::{Page, Part, Table};
 use gputexel::{Error, Result};
@@ -46,9 +47,11 @@ const ROUND: &str = "round.json";
 #[command(after_help = "\
 In each round, the built-in engine plays itself with the best values so far, and positions that its searches evaluate are drawn; \
 a longer search labels them; values are tuned to the labels; and a match decides whether these replace the values before. \
-All of that is done with the model 'full', whose values play and label; in the end the model that was asked for is tuned to \
-the last labels and measured against the start and PeSTO's tables.\n\n\
-A killed run is continued by --resume. What is in DIR/round-NN are the folders of the commands that a round consists of.\n\n\
+Values that score more with a likelihood of 95 % are kept. All of that is done with the model 'full', whose values play and \
+label; in the end the model that was asked for draws positions of its own, which 'full' labels, is tuned, and is measured against \
+the start and PeSTO's tables: DIR/params.json if it beats the start, DIR/values in any case.\n\n\
+A killed run is continued by --resume, as long as its --hours last. DIR/round-NN has the folders of the commands that a round \
+consists of.\n\n\
 Examples:\n  \
 gputexel learn -o runs/learned\n  \
 gputexel learn -o runs/tables --model pst --hours 2 --openings book.epd\n  \
@@ -57,15 +60,24 @@ gputexel learn --resume runs/learned --hours 3")]
 pub struct LearnArgs {
     #[command(flatten)]
     start: Start,
-    /// Hours to learn for, over all resumptions; a round that would not end in time is not begun
-    #[arg(long, value_name = "H", default_value_t = 1.0)]
-    hours: f64,
+    /// Hours to learn for, over all resumptions; a round that would not end in time is not begun, except the first, and
+    /// the last tuning and its matches come on top [default: 1; resumed runs keep theirs]
+    #[arg(long, value_name = "H")]
+    hours: Option<f64>,
     /// Folder to create
     #[arg(short, long, value_name = "DIR", conflicts_with = "resume", required_unless_present = "resume", value_parser = super::target::file())]
     out: Option<PathBuf>,
     /// Continue the run in this folder
     #[arg(long, value_name = "DIR", conflicts_with = "Start")]
     resume: Option<PathBuf>,
+}
+
+/// What a folder keeps.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Plan {
+    hours: f64,
+    #[serde(flatten)]
+    start: Start,
 }
 
 /// Settings that a run keeps.
@@ -123,30 +135,32 @@ struct Played {
 
 impl Subcommand for LearnArgs {
     fn run(&self, context: &Context) -> anyhow::Result<()> {
-        if !(self.hours.is_finite() && self.hours > 0.0) {
-            return Err(Error::setting("hours", self.hours, "expected a number above 0").into());
+        if let Some(hours) = self.hours.filter(|hours| !(hours.is_finite() && *hours > 0.0)) {
+            return Err(Error::setting("hours", hours, "expected a number above 0").into());
         }
-        let (folder, start) = match (&self.resume, &self.out) {
+        let (folder, Plan { hours, start }) = match (&self.resume, &self.out) {
             (Some(path), _) => {
                 let folder = RunFolder::enter(path, Kind::Learn)?;
-                let start = folder.record(Kind::Learn)?;
-                (folder, start)
+                let plan: Plan = folder.record(Kind::Learn)?;
+                (folder, Plan { hours: self.hours.unwrap_or(plan.hours), ..plan })
             }
             (None, Some(path)) => {
                 let start = self.start.absolute();
-                start.check()?;
+                start.check(context)?;
+                let plan = Plan { hours: self.hours.unwrap_or(1.0), start };
                 let folder = RunFolder::create(Some(path), Kind::Learn, false)?;
-                folder.write_record(Kind::Learn, &start)?;
-                (folder, start)
+                folder.write_record(Kind::Learn, &plan)?;
+                (folder, plan)
             }
             (None, None) => unreachable!("clap requires one of them"),
         };
         folder.lock()?;
         let learning = Learning { folder: &folder, start, context, begin: Instant::now() };
-        learning.run(self.hours).map_err(|error| match error.downcast_ref::<Error>() {
-            Some(Error::Interrupted(when)) => {
+        learning.run(hours).map_err(|error| match error.downcast_ref::<Error>() {
+            Some(Error::Interrupted(_)) => {
                 let path = folder.path().display();
-                Error::Interrupted(format!("{when}; continue with 'gputexel learn --resume {path}'")).into()
+                Error::Interrupted(format!("while learning; continue with 'gputexel learn --resume {path}'"))
+                    .into()
             }
             _ => error,
         })
@@ -164,13 +178,25 @@ impl Start {
         Self { params, openings: self.openings.as_ref().map(absolute), ..self.clone() }
     }
 
-    fn check(&self) -> Result<()> {
+    /// Finds what is wrong before hours go by.
+    fn check(&self, context: &Context) -> Result<()> {
         if !["pst", "classical", TEACHER].contains(&self.model()) {
             return Err(Error::setting("model", self.model(), "expected pst, classical or full"));
         }
         gputexel::model::named_parameters(self.params())?;
         if let Some(games) = self.match_games {
             gputexel::matches::check_games("match-games", games)?;
+        }
+        if let Some(path) = &self.openings {
+            Openings::read(path, GameSettings::default().book_plies, Order::Random, 1)?;
+        }
+        if let Some(labels) = &self.labels {
+            let opened = Side::new(labels.as_str()).describe().and_then(|mut engine| {
+                Contestant::open(&mut engine, 1, &context.cancel.into(), Kind::Learn.name())
+            });
+            if let Err(error) = opened {
+                return Err(Error::setting("labels", labels, format!("cannot be used: {error}")));
+            }
         }
         for (name, value) in [("games", self.games), ("label-nodes", self.label_nodes)] {
             if value == Some(0) {
@@ -403,7 +429,8 @@ impl Learning<'_> {
             let result = match loses {
                 false => format!("written     {path}/{PARAMETERS}: {model}\n"),
                 true => format!(
-                    "not written: the values of {model} do not beat {start}, which is kept; more time may help\n"
+                    "not written {path}/{PARAMETERS}: the values of {model}, in {}, do not beat {start}; more time may help\n",
+                    values.display()
                 ),
             };
             let lines: String = played

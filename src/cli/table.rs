@@ -93,16 +93,22 @@ pub fn ahead_lines(ahead: Option<&[Ahead; 2]>, indent: usize) -> String {
         of(middlegame),
         of(endgame)
     );
-    if middlegame.is_compensated() {
-        text += &format!("{:indent$}warning: {COMPENSATION}\n", "");
+    if let Some(why) = compensation(ahead) {
+        text += &format!("{:indent$}warning: {why}\n", "");
     }
     text
 }
 
-/// Explanation of a low worth of pieces, and the remedy.
-pub const COMPENSATION: &str = "in such games, missing material was often given up for something, so results make \
-    pieces look cheap, and tuned values may lose games: let 'gputexel improve' decide by games, or tune on positions that \
-    a search meets ('gputexel learn', 'gputexel selfplay --leaves')";
+/// Explains why results make pieces look cheap, and what helps, if they do.
+pub fn compensation(ahead: Option<&[Ahead; 2]>) -> Option<String> {
+    let [middlegame, _] = ahead.filter(|[middlegame, _]| middlegame.is_compensated())?;
+    Some(format!(
+        "a side that is a piece ahead in the middlegame scores only {:.2} here: missing material was often given up for \
+         something, so results make pieces look cheap, and tuned values may lose games; let games decide ('gputexel \
+         improve'), or tune on positions that a search meets ('gputexel learn', 'gputexel selfplay --leaves')",
+        middlegame.mean_result
+    ))
+}
 
 /// Formats a time as `5 s`, `1 min 05 s` or `2 h 03 min`.
 pub fn duration(seconds: f64) -> String {

@@ -80,8 +80,8 @@ impl Kind {
             Self::Spsa => "SPSA run",
             Self::SelfPlay => "self-play run",
             Self::Rescore => "rescoring",
-            Self::Learn => "learning run",
-            Self::Improve => "improvement by games",
+            Self::Learn => "run of learn",
+            Self::Improve => "run of improve",
             Self::Parameters => "parameter file",
         }
     }
@@ -384,6 +384,9 @@ pub fn check_contents(path: &Path, kind: Kind, overwrite: bool) -> Result<()> {
     if !overwrite {
         let advice = Advice::default().text("use ").setting("force", "").text(" to write into it");
         let advice = match kind.record() {
+            Some(_) if matches!(kind, Kind::Learn | Kind::Improve) => {
+                Advice::default().text("name another folder")
+            }
             Some(_) => advice.text(", or ").setting("resume", "").text(" to continue"),
             None => advice,
         };

@@ -8,6 +8,7 @@ mod ahead;
 pub mod check;
 mod checkpoint;
 mod clustered;
+mod compensation;
 mod config;
 mod diagnostics;
 mod driver;

@@ -80,7 +80,7 @@ struct Played {
     opening_limit: Option<u32>,
     /// Also write leaves.fens: one in N of the positions that the built-in engine's searches evaluate in quiescence, drawn
     /// by key, to be labeled by 'rescore' [default: none]
-    #[arg(long, value_name = "N", help_heading = "Games")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Games")]
     leaves: Option<u64>,
 }
 

@@ -85,7 +85,14 @@ pub fn table(finished: &FinishedSelfPlay) -> String {
     }
     if let (Some(file), true) = (finished.files.first(), games > 0) {
         let dataset = finished.folder.join("dataset.bin");
-        text += &format!("next: gputexel extract {} -o {}\n", quoted(&file.path), quoted(&dataset));
+        text += &match config.leaves {
+            0 => format!("next: gputexel extract {} -o {}\n", quoted(&file.path), quoted(&dataset)),
+            _ => format!(
+                "next: gputexel rescore {} --engine ENGINE --quiescence-margin 0 -o {}\n",
+                quoted(&finished.folder.join("leaves.fens")),
+                quoted(&finished.folder.join("labeled.fens"))
+            ),
+        };
     }
     text
 }

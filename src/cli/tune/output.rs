@@ -15,7 +15,7 @@ use super::super::runs::{
     change_text, folds_text, gain_text, joint_lines, reason_text, regularized_line, rounding_lines,
 };
 use super::super::style::columns;
-use super::super::table::{COMPENSATION, aligned, counted, grouped};
+use super::super::table::{aligned, compensation, counted, grouped};
 use super::uncertainty::describe;
 
 /// Maximum number of features listed if there is no board to show.
@@ -192,7 +192,7 @@ fn piece_lines(tuned: &Tuned) -> String {
     if pieces.is_empty() || tuned.is_start() {
         return String::new();
     }
-    let titles = ["pieces", "middlegame", "", "endgame", ""].map(String::from).to_vec();
+    let titles = ["mean value", "middlegame", "", "endgame", ""].map(String::from).to_vec();
     let change = |one: &PieceWorth, phase: usize| {
         let (before, after) = (one.before[phase], one.after[phase]);
         let share =
@@ -211,8 +211,9 @@ fn piece_lines(tuned: &Tuned) -> String {
     };
     let fallen: Vec<String> = [fallen(0, "middlegame"), fallen(1, "endgame")].into_iter().flatten().collect();
     if !fallen.is_empty() {
-        text +=
-            &format!("warning     worth less by a quarter or more: {}; {COMPENSATION}\n", fallen.join(", "));
+        let why = compensation(tuned.ahead.as_ref())
+            .unwrap_or_else(|| "a match against the values before shows whether that wins games".to_string());
+        text += &format!("warning     worth less by a quarter or more: {}; {why}\n", fallen.join(", "));
     }
     text + "\n"
 }

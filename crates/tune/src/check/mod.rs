@@ -3,7 +3,6 @@
 //!
 //! Owns the findings and decides which of them are faults; presentation is left to the caller.
 
-mod compensation;
 mod duplicates;
 mod features;
 mod gradient;
@@ -16,7 +15,7 @@ pub mod verification;
 
 use serde::Serialize;
 
-pub use compensation::Ahead;
+pub use crate::compensation::Ahead;
 pub use duplicates::{Duplicates, duplicates};
 pub use features::{FeatureFindings, GroupSupport, IMPOSSIBLE, RARE, Support, is_impossible};
 pub use gradient::{GradientFindings, PARAMETERS, TOLERANCE};

@@ -139,6 +139,7 @@ impl Session<'_, '_> {
             features: data.metadata().feature_set.clone(),
             positions: data.len() as u64,
             occurrences,
+            ahead: crate::compensation::Ahead::of(data),
             loss_before: losses.map(|[before, _]| before),
             loss: losses.map(|[_, after]| after),
             held_out_before: held_out_losses.map(|[before, _]| before),

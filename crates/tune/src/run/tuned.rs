@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use crate::compensation::Ahead;
 use crate::run::{InHand, run_report};
 use crate::{
     Ablation, Checkpoint, CoordinatesFile, EpochRecord, Outcome, Polish, ProgramDiagnostics, RoundRecord,
@@ -53,6 +54,8 @@ pub struct Tuned {
     pub positions: u64,
     /// Number of positions that have each feature.
     pub occurrences: Vec<u64>,
+    /// Results of sides about a minor piece ahead, in the middlegame and the endgame.
+    pub ahead: Option<[Ahead; 2]>,
     /// Training loss of the prior.
     pub loss_before: Option<f64>,
     /// Training loss of the result.

@@ -93,7 +93,8 @@ impl SelfPlay {
         };
         let (log, mut config) = RunLog::open(folder.lock()?, JOURNAL, check, each)?;
         let played = known.last_key_value().map_or(0, |(last, _)| last + 1);
-        config.games = changes.games.unwrap_or(config.games);
+        // It may have been extended before.
+        config.games = changes.games.unwrap_or(config.games.max(played));
         if config.games < played {
             let folder = folder.path().display();
             let reason = format!("{folder} already has {played}; a run can only be extended");

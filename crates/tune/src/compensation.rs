@@ -21,10 +21,13 @@ const COMPENSATED: f64 = 0.75;
 /// Smallest number of positions for a conclusion.
 const FEW: u64 = 200;
 
+/// Number of positions that are looked at, spread over the dataset.
+const LOOKED_AT: usize = 500_000;
+
 /// Results of sides that are about a minor piece ahead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Ahead {
-    /// Number of positions.
+    /// Number of positions, of those that were looked at.
     pub positions: u64,
     /// Mean result of the side that is ahead; 0 without positions.
     pub mean_result: f64,
@@ -37,7 +40,8 @@ impl Ahead {
         let set = &data.metadata().feature_set;
         let theta = Prior::default_for(set).theta(set).ok()?;
         let mut halves = [Self::default(); 2];
-        for (n, (&phase, &result)) in data.phases().iter().zip(data.results()).enumerate() {
+        for n in (0..data.len()).step_by(data.len().div_ceil(LOOKED_AT).max(1)) {
+            let (phase, result) = (data.phases()[n], data.results()[n]);
             let score = objective::score(data, &theta, n);
             if AHEAD_CP.contains(&score.abs()) {
                 let half = &mut halves[usize::from(2 * phase < data.phase_max())];
