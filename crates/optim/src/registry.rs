@@ -1,7 +1,7 @@
 //! The registry of methods.
 //!
-//! A method is one file: its settings, which implement [`Method`], and its optimizer. Its line in the list of `lib.rs`
-//! adds it to everything that lists, records, builds or describes methods.
+//! A method is one file: its settings, which implement [`Method`](super::Method), and its optimizer. Its line in the
+//! list of `lib.rs` adds it to everything that lists, records, builds or describes methods.
 
 use super::method::{MethodLimits, MethodSpec};
 use super::{AdamRuns, GaussNewtonCgSettings, HybridSettings, Optimizer, OptimizerConfig, Space, Swarms};
@@ -144,7 +144,7 @@ impl OptimizerConfig {
     /// Creates the optimizer in its initial state.
     ///
     /// # Errors
-    /// See [`Method::build`].
+    /// See [`Method::build`](super::Method::build).
     pub fn build(&self, space: &Space, epochs: u64) -> Result<Box<dyn Optimizer>> {
         self.method().build(space, epochs)
     }
