@@ -7,7 +7,9 @@ use regex::Regex;
 use std::sync::LazyLock;
 
 /// Commands that are not run here, by their beginning or contents, with the reason.
-const ELSEWHERE: [(&str, &str); 22] = [
+const ELSEWHERE: [(&str, &str); 24] = [
+    ("gputexel learn", "engines::learning, with few games"),
+    ("gputexel improve", "engines::learning, with few games"),
     ("gputexel worker", "tests/it/cluster starts a server and workers"),
     ("--queue nats:", "tests/it/cluster starts a server and workers"),
     ("gputexel devices --check", "general::devices, on an adapter"),
