@@ -208,7 +208,7 @@ impl Contestant {
     /// Lets players draw one in `one_in` of the positions that their searches evaluate in quiescence, by their keys.
     ///
     /// # Errors
-    /// [`Error::Usage`] for any engine but the built-in one.
+    /// [`Error::Setting`] for any engine but the built-in one.
     pub fn draw_leaves(&mut self, one_in: u64) -> Result<()> {
         if one_in > 0 && !matches!(self.source, Source::BuiltIn { .. }) {
             let reason = "only the built-in engine shows which positions its search evaluates";

@@ -31,7 +31,7 @@ pub struct SelfPlayOptions {
     /// Largest advantage of either side after the random plies, centipawns; see [`RandomPlies::limit_cp`].
     pub opening_limit_cp: u32,
     /// Draws one in this many of the positions that the built-in engine's searches evaluate in quiescence, for
-    /// `leaves.epd`; 0 draws none.
+    /// `leaves.fens`; 0 draws none.
     pub leaves: u64,
     /// The files to write.
     pub formats: Vec<GameFormat>,

@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
-use shakmaty::{Chess, Color, Move, Position};
-use xxhash_rust::xxh3::xxh3_64;
+use shakmaty::fen::Fen;
+use shakmaty::{Chess, Color, EnPassantMode, Move, Position};
 
 use super::record::{JOURNAL, StoredGame, is_sound};
 use crate::datagen::score_cp;
 use crate::{End, GameRecord, GameTags, TimeControl, to_pgn};
 use gputexel_chess::formats::{Format, Writer};
-use gputexel_chess::sample::Origin;
+use gputexel_chess::sample::{Origin, position_key};
 use gputexel_io::{AtomicFile, Error, LogLine, Result, read_at};
 
 /// Format of game files.
@@ -113,6 +113,11 @@ pub fn is_quiet(position: &Chess, played: Move) -> bool {
     !position.is_check() && !played.is_capture() && !played.is_promotion()
 }
 
+/// Returns the result of a game from White's view: 0, 0.5 or 1.
+fn white_score(game: &GameRecord) -> f32 {
+    f32::from(game.half_points(Color::White)) / 2.0
+}
+
 /// Positions with scores, in formats of network trainers.
 struct Positions {
     writer: Writer,
@@ -122,11 +127,7 @@ struct Positions {
 
 impl GameWriter for Positions {
     fn add(&mut self, _: u64, game: &GameRecord, out: &mut dyn Write) -> std::io::Result<()> {
-        let result = match game.outcome.winner() {
-            None => 0.5,
-            Some(Color::White) => 1.0,
-            Some(Color::Black) => 0.0,
-        };
+        let result = white_score(game);
         let mut position = game.opening.position();
         for played in &game.moves {
             let score = played.score.map(|score| score_cp(score) as f32);
@@ -192,57 +193,37 @@ pub(super) fn write_games(
         .iter()
         .map(|format| Output::begin(&folder.join(format.file_name()), format.begin(labels)))
         .collect::<Result<Vec<_>>>()?;
-    let mut leaves = leaves.then(|| LeafFile::begin(folder.join(LEAVES))).transpose()?;
+    if leaves {
+        outputs.push(Output::begin(&folder.join(LEAVES), Box::new(Leaves::default()))?);
+    }
     for (game, line) in lines {
         let stored: StoredGame = read_at(&mut file, &journal, line)?;
         let record = stored.record().map_err(|reason| Error::line(&journal, line.number, reason))?;
         outputs.iter_mut().try_for_each(|output| output.add(game, &record))?;
-        if let Some(leaves) = &mut leaves {
-            leaves.add(&stored)?;
-        }
     }
-    let mut written = outputs.into_iter().map(Output::finish).collect::<Result<Vec<_>>>()?;
-    written.extend(leaves.map(LeafFile::finish).transpose()?);
-    Ok(written)
+    outputs.into_iter().map(Output::finish).collect()
 }
 
 /// File of positions drawn from those that searches evaluated: lines of game, its result, and FEN.
 pub(super) const LEAVES: &str = "leaves.fens";
 
-/// The file of drawn positions, each once.
-struct LeafFile {
-    path: PathBuf,
-    file: BufWriter<AtomicFile>,
+/// Writes the drawn positions, each once.
+#[derive(Default)]
+struct Leaves {
     seen: HashSet<u64>,
 }
 
-impl LeafFile {
-    fn begin(path: PathBuf) -> Result<Self> {
-        let file = AtomicFile::beside(&path).map_err(|e| Error::io(&path, e))?;
-        Ok(Self { path, file: BufWriter::with_capacity(1 << 16, file), seen: HashSet::new() })
-    }
-
-    fn add(&mut self, game: &StoredGame) -> Result<()> {
-        let result = match game.result.as_str() {
-            "1-0" => "1",
-            "0-1" => "0",
-            _ => "0.5",
-        };
-        for leaf in &game.leaves {
-            // Counters of moves do not distinguish positions.
-            let board = leaf.rsplitn(3, ' ').last().unwrap_or(leaf);
-            if self.seen.insert(xxh3_64(board.as_bytes())) {
-                writeln!(self.file, "{} {result} {leaf}", game.game + 1)
-                    .map_err(|e| Error::io(&self.path, e))?;
-            }
+impl GameWriter for Leaves {
+    fn add(&mut self, number: u64, game: &GameRecord, out: &mut dyn Write) -> std::io::Result<()> {
+        let result = white_score(game);
+        for leaf in game.leaves.iter().filter(|leaf| self.seen.insert(position_key(leaf))) {
+            writeln!(out, "{} {result} {}", number + 1, Fen::from_position(leaf, EnPassantMode::Legal))?;
         }
         Ok(())
     }
 
-    fn finish(self) -> Result<WrittenFile> {
-        let file = self.file.into_inner().map_err(|e| Error::io(&self.path, e.into_error()))?;
-        file.finish().map_err(|e| Error::io(&self.path, e))?;
-        Ok(WrittenFile { path: self.path, left_out: 0 })
+    fn finish(&mut self, _: &mut dyn Write) -> std::io::Result<()> {
+        Ok(())
     }
 }
 

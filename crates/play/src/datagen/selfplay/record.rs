@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 use shakmaty::fen::Fen;
-use shakmaty::{Chess, EnPassantMode, KnownOutcome, Position};
+use shakmaty::{CastlingMode, Chess, EnPassantMode, KnownOutcome, Position};
 
 use crate::{End, GameRecord, StoredMove, StoredOpening};
 use gputexel_chess::sample::position_key;
@@ -82,7 +82,7 @@ impl StoredGame {
             outcome: self.outcome().ok_or_else(|| format!("no result: '{}'", self.result))?,
             end: self.end,
             failure: self.failure.clone(),
-            leaves: Vec::new(),
+            leaves: self.leaves.iter().map(|fen| leaf(fen, *chess960)).collect::<Result<_, String>>()?,
         })
     }
 }
@@ -92,6 +92,12 @@ fn distinct(leaves: &[Chess]) -> Vec<String> {
     let mut seen = HashSet::new();
     let new = leaves.iter().filter(|position| seen.insert(position_key(position)));
     new.map(|position| Fen::from_position(position, EnPassantMode::Legal).to_string()).collect()
+}
+
+/// Reads a position of [`distinct`].
+fn leaf(fen: &str, chess960: bool) -> Result<Chess, String> {
+    let parsed: Fen = fen.parse().map_err(|error| format!("'{fen}': {error}"))?;
+    parsed.into_position(CastlingMode::from_chess960(chess960)).map_err(|error| format!("'{fen}': {error}"))
 }
 
 /// Returns true if a game with this end was played properly by the engine. Only then does its result say something
