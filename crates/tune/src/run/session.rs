@@ -3,6 +3,7 @@
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+use crate::compensation::Ahead;
 use crate::run::InHand;
 use crate::{
     Checkpoint, EpochRecord, Event, Outcome, RunConfig, RunParts, RunRecord, RunScores, ScaleMode,
@@ -139,7 +140,7 @@ impl Session<'_, '_> {
             features: data.metadata().feature_set.clone(),
             positions: data.len() as u64,
             occurrences,
-            ahead: crate::compensation::Ahead::of(data),
+            ahead: None,
             loss_before: losses.map(|[before, _]| before),
             loss: losses.map(|[_, after]| after),
             held_out_before: held_out_losses.map(|[before, _]| before),
@@ -169,6 +170,10 @@ impl Session<'_, '_> {
             folder: self.folder.map(|folder| folder.path().to_path_buf()),
             checkpoint,
         };
+        // A pass over positions, which only explains pieces that lose worth.
+        if tuned.pieces().iter().any(|piece| piece.falls(0) || piece.falls(1)) {
+            tuned.ahead = Ahead::of(data);
+        }
         if let Some(folder) = self.folder.filter(|_| record.uncertainty.errors) {
             // Written now, in case the uncertainty estimate fails or the process is killed.
             tuned.write_files(folder)?;

@@ -54,7 +54,8 @@ pub struct Tuned {
     pub positions: u64,
     /// Number of positions that have each feature.
     pub occurrences: Vec<u64>,
-    /// Results of sides about a minor piece ahead, in the middlegame and the endgame.
+    /// Results of sides about a minor piece ahead, in the middlegame and the endgame, if a piece
+    /// [lost](crate::run::PieceWorth::falls) a quarter of its worth.
     pub ahead: Option<[Ahead; 2]>,
     /// Training loss of the prior.
     pub loss_before: Option<f64>,
