@@ -170,12 +170,19 @@ pub fn set_up(mut side: Side, name: Option<&str>, options: &[String], flag: &str
     if let Some(name) = name {
         side = side.name(name);
     }
-    for option in options {
-        let setting: Setting =
-            option.parse().map_err(|_| Error::Usage(format!("{flag} '{option}': expected NAME=VALUE")))?;
-        side = side.option(setting.name, setting.value);
-    }
-    Ok(side)
+    let settings = settings(options, flag)?;
+    Ok(settings.into_iter().fold(side, |side, setting| side.option(setting.name, setting.value)))
+}
+
+/// Parses options of an engine; `flag` is the flag that gave them.
+///
+/// # Errors
+/// Options without a value.
+pub fn settings(options: &[String], flag: &str) -> Result<Vec<Setting>> {
+    let parse = |option: &String| {
+        option.parse().map_err(|_| Error::Usage(format!("{flag} '{option}': expected NAME=VALUE")))
+    };
+    options.iter().map(parse).collect()
 }
 
 /// Progress line of games.

@@ -2,21 +2,24 @@
 
 use std::path::{Path, PathBuf};
 
+use gputexel::io::absolute;
 use gputexel::io::run_folder::{Kind, PARAMETERS, RunFolder};
-use gputexel::matches::client::{EngineCommand, OptionKind, UciPlayer};
-use gputexel::matches::{Changes, Match, MatchOptions, Side, Stop};
+use gputexel::matches::client::{EngineCommand, OptionKind, Setting, UciPlayer};
+use gputexel::matches::statistics::{Sprt, SprtState};
+use gputexel::matches::{Changes, MatchResult, Stop};
 use gputexel::model::ParameterFile;
 use gputexel::spsa::config::{EngineSection, GamesSection, OptionValue, RunConfig, RunSection};
-use gputexel::spsa::run::{Direction, Directions, SpsaRun};
-use gputexel::spsa::{MethodKind, Rounding, Variable};
+use gputexel::spsa::run::{Direction, Directions, SpsaRun, Verification, VerifyOptions};
+use gputexel::spsa::{MethodKind, Rounding, Schedule, Variable};
+use gputexel::tables::option_names;
 use gputexel::tuning::RunRecord;
 use gputexel::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 use super::context::Context;
-use super::games::{Progress, RuleFlags};
+use super::games::{Progress, RuleFlags, settings};
 use super::output::print_result;
-use super::steps::{self, Words, existing};
+use super::steps::existing;
 use super::subcommand::Subcommand;
 use super::table::{aligned, grouped};
 
@@ -29,7 +32,7 @@ const PAIRS: u64 = 5000;
 /// Default largest number of games of the test.
 const TEST_GAMES: u64 = 40_000;
 
-/// Factors within which is searched: a run goes too far more often than not far enough.
+/// Smallest and largest factor: a run goes too far more often than not far enough.
 const FACTORS: [f64; 2] = [-0.5, 1.5];
 
 /// Half the distance of the two sides in units of a factor, at the last pair.
@@ -39,7 +42,10 @@ const SHIFT: f64 = 0.2;
 const GAIN: f64 = 0.02;
 
 /// Files that are written before the search begins.
-const FILES: [&str; 4] = ["improve.json", "start.json", "start.uci", "directions.json"];
+const FILES: [&str; 3] = ["improve.json", "start.json", "directions.json"];
+
+/// Folder of the SPSA run, which has that of the test in it.
+const SEARCH: &str = "search";
 
 /// Flags of `improve`.
 #[derive(Debug, clap::Args)]
@@ -88,7 +94,7 @@ pub struct ImproveArgs {
     resume: Option<PathBuf>,
 }
 
-/// What a folder keeps.
+/// Contents of `improve.json`.
 #[derive(Debug, Serialize, Deserialize)]
 struct Plan {
     /// The run that proposes.
@@ -130,18 +136,18 @@ impl Subcommand for ImproveArgs {
         let names: Vec<String> =
             plan.search.parameters.iter().map(|variable| variable.name.clone()).collect();
         drop(search);
-        let directions = Directions::read(&folder.file("directions.json"))?;
-        let test = self.test(&folder, &plan, &directions, &factors, context)?;
-        let finished = play_test(test, context)?;
-        let tally = &finished.result.tally;
-        let passed = match finished.result.stop {
+        let MatchResult { tally, stop, .. } =
+            play_test(&folder.file(SEARCH), &plan, self.concurrency, context)?;
+        let passed = match stop {
             Stop::Cancelled => return Err(interrupted("during the test").into()),
             Stop::Failures(why) => return Err(Error::input(folder.path(), why).into()),
-            Stop::Decided(state) => state == gputexel::matches::statistics::SprtState::AcceptedH1,
+            Stop::Decided(state) => state == SprtState::AcceptedH1,
             Stop::AllPlayed => false,
         };
         let used = if passed { factors.clone() } else { vec![0.0; factors.len()] };
-        let file = with_values(&plan.run, &directions.values(&used))?;
+        let directions = Directions::read(&folder.file("directions.json"))?;
+        let start = ParameterFile::read(&folder.file("start.json"))?;
+        let file = with_values(start, &directions.values(&used));
         folder.write(PARAMETERS, &file.to_json())?;
         let elo = tally.pairs.elo();
         let path = folder.path().join(PARAMETERS);
@@ -180,7 +186,7 @@ impl ImproveArgs {
         let tuned = ParameterFile::read(&run.join(PARAMETERS))?;
         let start = record.config.prior_theta;
         let sprt = self.sprt.clone().unwrap_or_else(|| "elo0=0,elo1=5".to_string());
-        sprt.parse::<gputexel::matches::statistics::Sprt>()?;
+        sprt.parse::<Sprt>()?;
         if self.pairs == Some(0) {
             return Err(Error::setting("pairs", 0, "expected at least 1").into());
         }
@@ -188,34 +194,31 @@ impl ImproveArgs {
         gputexel::matches::check_games("test-games", test_games)?;
         let changes = Changes { concurrency: self.concurrency, ..Changes::default() };
         let play = self.rules.settings(changes, context)?;
-        let folder = RunFolder::create(Some(out), Kind::Improve, false)?;
-        folder.making(&FILES)?;
-        folder.write("start.json", &with_values(run, &start)?.to_json())?;
-        let directions = || match &self.engine {
+        let options = settings(&self.option, "--option")?;
+        let (names, start) = match &self.engine {
             None => {
                 let set = tuned.computed_set().ok_or_else(|| {
                     let reason =
                         "its features are those of another engine: give --engine, which plays with them";
                     Error::input(run, reason)
                 })?;
-                let names = (0..start.len()).map(|i| set.parameter_name(i)).collect();
-                cut(&tuned, names, &start, false)
+                ((0..start.len()).map(|i| set.parameter_name(i)).collect(), start)
             }
             Some(command) => {
-                let list = folder.file("start.uci");
-                let words = Words::new("export --to uci").path(None, &folder.file("start.json"));
-                steps::run(words.path(Some("--output"), &list).as_slice(), true, context).map_err(
-                    |error| error.downcast().unwrap_or_else(|other| Error::Usage(other.to_string())),
-                )?;
-                let names = option_names(&std::fs::read_to_string(&list).map_err(|e| Error::io(&list, e))?);
-                let rounded: Vec<f64> = start.iter().map(|value| value.round()).collect();
-                check_start(command, &names, &rounded)?;
-                cut(&tuned, names, &rounded, true)
+                let names: Vec<&str> = tuned.parameters.iter().map(|record| record.name.as_str()).collect();
+                let pairs = option_names(&names, None, "")?;
+                let names =
+                    [0, 1].iter().flat_map(|&phase| pairs.iter().map(move |pair| pair[phase].clone()));
+                let (names, start): (Vec<String>, Vec<f64>) =
+                    (names.collect(), start.iter().map(|value| value.round()).collect());
+                check_start(command, &names, &start)?;
+                (names, start)
             }
         };
-        let directions = directions().inspect_err(|_| folder.discard())?;
-        let path = std::path::absolute(folder.file("directions.json")).map_err(|e| Error::io(out, e))?;
-        let params = std::path::absolute(folder.file("start.json")).map_err(|e| Error::io(out, e))?;
+        let directions = cut(&tuned, names, start, self.engine.is_some())?;
+        let folder = RunFolder::create(Some(out), Kind::Improve, false)?;
+        folder.making(&FILES)?;
+        let [path, params] = ["directions.json", "start.json"].map(|name| absolute(folder.file(name)));
         let variables = directions.directions.iter().map(|direction| Variable {
             name: direction.name.clone(),
             start: 0.0,
@@ -228,13 +231,14 @@ impl ImproveArgs {
             sigma: None,
             simul_elo: 0.0,
         });
+        let schedule = Schedule::new(self.pairs.unwrap_or(PAIRS));
         let mut search = RunConfig {
             run: RunSection {
                 method: MethodKind::Spsa,
-                iterations: self.pairs.unwrap_or(PAIRS),
+                iterations: schedule.iterations,
                 a: None,
-                alpha: 0.602,
-                gamma: 0.101,
+                alpha: schedule.alpha,
+                gamma: schedule.gamma,
                 tau: None,
                 draw_rate: None,
                 rounding: Rounding::default(),
@@ -246,7 +250,10 @@ impl ImproveArgs {
                 params: self.engine.is_none().then(|| params.display().to_string()),
                 directions: Some(path),
                 hash_mib: self.engine.is_none().then_some(play.hash_mib),
-                options: engine_options(&self.option)?,
+                options: options
+                    .into_iter()
+                    .map(|Setting { name, value }| (name, OptionValue::Text(value)))
+                    .collect(),
                 ..EngineSection::default()
             },
             opponent: None,
@@ -265,17 +272,12 @@ impl ImproveArgs {
             parameters: variables.collect(),
         };
         search.make_absolute();
-        let run = std::path::absolute(run).map_err(|e| Error::io(run, e))?;
-        let plan = Plan { run, search, sprt, test_games };
-        let write = || -> anyhow::Result<()> {
+        let plan = Plan { run: absolute(run), search, sprt, test_games };
+        let write = || {
             folder.write("directions.json", &directions.to_json())?;
-            if plan.search.engine.command.is_some() {
-                // Options are whole numbers.
-                folder.write("start.json", &with_values(&plan.run, &directions.start)?.to_json())?;
-            }
+            folder.write("start.json", &with_values(tuned, &directions.start).to_json())?;
             plan.search.validate()?;
-            folder.write_record(Kind::Improve, &plan)?;
-            Ok(())
+            folder.write_record(Kind::Improve, &plan)
         };
         write().inspect_err(|_| folder.discard())?;
         Ok(folder)
@@ -283,63 +285,13 @@ impl ImproveArgs {
 
     /// Opens the search, begun or not.
     fn search(&self, folder: &RunFolder, plan: &Plan, context: &Context) -> Result<SpsaRun> {
-        let path = folder.file("search");
+        let path = folder.file(SEARCH);
         if existing(&path, "spsa.jsonl").is_some() {
             return SpsaRun::resume(&path, self.concurrency, context.cancel);
         }
         let mut search = SpsaRun::new(plan.search.clone(), &context.command_line, context.cancel)?;
         search.create_folder(Some(&path), false)?;
         Ok(search)
-    }
-
-    /// Opens the test, begun or not.
-    fn test(
-        &self,
-        folder: &RunFolder,
-        plan: &Plan,
-        directions: &Directions,
-        factors: &[f64],
-        context: &Context,
-    ) -> Result<Match> {
-        let path = folder.file("test");
-        if existing(&path, "match.jsonl").is_some() {
-            let changes = Changes { concurrency: self.concurrency, ..Changes::default() };
-            return Match::resume(&path, changes, context.cancel);
-        }
-        let games = &plan.search.games;
-        let engine = &plan.search.engine;
-        let side = |name: &str, params: PathBuf, factors: &[f64]| match &engine.command {
-            None => Side::new(params.display().to_string()).name(name),
-            Some(command) => {
-                let own = engine.options.iter().map(|(name, value)| (name.clone(), value.to_string()));
-                let tuned =
-                    directions.settings(factors).into_iter().map(|(name, value)| (name, value.to_string()));
-                let side = Side::new(format!("cmd:{command}")).name(name);
-                own.chain(tuned).fold(side, |side, (name, value)| side.option(name, value))
-            }
-        };
-        let zero = vec![0.0; factors.len()];
-        let mut options = MatchOptions::new(
-            side("improved", folder.file("search").join(PARAMETERS), factors),
-            side("start", folder.file("start.json"), &zero),
-        );
-        options.sprt = Some(plan.sprt.parse()?);
-        let play = &mut options.play;
-        play.limit = games.limit.parse()?;
-        play.time_margin = games.time_margin_ms.map(std::time::Duration::from_millis);
-        play.book.clone_from(&games.book);
-        play.book_plies = games.book_plies.unwrap_or(play.book_plies);
-        play.adjudication =
-            gputexel::matches::Adjudication { draw: games.draw, win: games.win, max_plies: games.max_plies };
-        // Other openings than those of the search.
-        play.seed = plan.search.run.seed ^ 0x7465_7374;
-        play.hash_mib = engine.hash_mib.unwrap_or(play.hash_mib);
-        play.games = Some(plan.test_games);
-        play.concurrency = self.concurrency.or(games.concurrency);
-        play.command_line.clone_from(&context.command_line);
-        let mut test = Match::new(&options, context.cancel)?;
-        test.create_folder(Some(&path), false)?;
-        Ok(test)
     }
 }
 
@@ -357,21 +309,28 @@ fn play_search(search: &mut SpsaRun, context: &Context) -> Result<Stop> {
     stop
 }
 
-/// Plays the rest of the test.
-fn play_test(test: Match, context: &Context) -> Result<gputexel::matches::FinishedMatch> {
-    let settings = test.settings();
-    let (games, sprt) = (2 * settings.pairs, settings.sprt);
-    let mut progress = Progress::new(context, games, 2 * test.known_pairs());
+/// Plays the search's values against the start, or the rest of these games.
+fn play_test(
+    folder: &Path,
+    plan: &Plan,
+    concurrency: Option<usize>,
+    context: &Context,
+) -> Result<MatchResult> {
+    let games = plan.test_games;
+    let sprt: Sprt = plan.sprt.parse()?;
+    let max_failures = Some((games / 10).clamp(10, 100));
+    let options = VerifyOptions { games, concurrency, sprt: Some(sprt), max_failures, replace: false };
+    let test = Verification::open(folder, options, context.cancel)?;
+    let mut progress = Progress::new(context, games, 0);
     let bar = progress.bar();
-    let finished = test.run(move |tally| {
+    let result = test.run(move |tally| {
         progress.show(tally.games(), |rate| {
-            let elo = tally.pairs.elo();
-            let ratio = sprt.as_ref().map_or(0.0, |sprt| sprt.llr(&tally.pairs));
+            let (elo, ratio) = (tally.pairs.elo(), sprt.llr(&tally.pairs));
             format!("test, Elo {:+.1} ± {:.1}, LLR {ratio:.2}, {rate:.1} games/s", elo.elo, elo.error95)
         });
     });
     bar.finish_and_clear();
-    finished
+    result
 }
 
 /// Cuts the step from a start to tuned values into directions: by group and phase, the largest ones by themselves and
@@ -379,7 +338,7 @@ fn play_test(test: Match, context: &Context) -> Result<gputexel::matches::Finish
 ///
 /// # Errors
 /// [`Error::Usage`] if nothing changed.
-fn cut(tuned: &ParameterFile, names: Vec<String>, start: &[f64], integer: bool) -> Result<Directions> {
+fn cut(tuned: &ParameterFile, names: Vec<String>, start: Vec<f64>, integer: bool) -> Result<Directions> {
     let records = &tuned.parameters;
     let count = records.len();
     if start.len() != 2 * count {
@@ -419,36 +378,17 @@ fn cut(tuned: &ParameterFile, names: Vec<String>, start: &[f64], integer: bool) 
         found.push(("others".to_string(), step, 0.0));
     }
     let directions = found.into_iter().map(|(name, step, _)| Direction { name, step }).collect();
-    Directions::try_new(names, start.to_vec(), integer, directions)
+    Directions::try_new(names, start, integer, directions)
 }
 
-/// Returns the parameter file of a run with other values.
-fn with_values(run: &Path, theta: &[f64]) -> Result<ParameterFile> {
-    let mut file = ParameterFile::read(&run.join(PARAMETERS))?;
-    let count = file.parameters.len();
-    for (i, record) in file.parameters.iter_mut().enumerate() {
-        (record.mg, record.eg) = (theta[i], theta[count + i]);
-        (record.errors, record.bootstrap) = (None, None);
+/// Returns a parameter file with other values, without the errors of its own.
+fn with_values(mut file: ParameterFile, theta: &[f64]) -> ParameterFile {
+    let (mg, eg) = theta.split_at(file.parameters.len());
+    for (record, (mg, eg)) in file.parameters.iter_mut().zip(mg.iter().zip(eg)) {
+        (record.mg, record.eg, record.errors, record.bootstrap) = (*mg, *eg, None, None);
     }
     file.uncertainty = None;
-    Ok(file)
-}
-
-/// Parses `NAME=VALUE`.
-fn engine_options(texts: &[String]) -> Result<std::collections::BTreeMap<String, OptionValue>> {
-    let parse = |text: &String| {
-        let (name, value) = text
-            .split_once('=')
-            .ok_or_else(|| Error::Usage(format!("--option '{text}': expected NAME=VALUE")))?;
-        Ok((name.to_string(), OptionValue::Text(value.to_string())))
-    };
-    texts.iter().map(parse).collect()
-}
-
-/// Returns the names in lines `setoption name NAME value VALUE`.
-fn option_names(text: &str) -> Vec<String> {
-    let name = |line: &str| Some(line.strip_prefix("setoption name ")?.rsplit_once(" value ")?.0.to_string());
-    text.lines().filter_map(name).collect()
+    file
 }
 
 /// Asks an engine for its options: their defaults must be the values from which steps begin.

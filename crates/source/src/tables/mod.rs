@@ -10,7 +10,7 @@ pub(crate) use crate::remedy::Remedy;
 pub use exports::{
     ArrayCheck, CodeOptions, ExportOptions, ExportRequest, Exported, Format, ImportRequest, Imported,
     Language, Like, LikeSource, NameStyle, Normalization, PhaseValues, Rounding, Target, export, export_file,
-    import, import_as, import_files, tables,
+    import, import_as, import_files, option_names, tables,
 };
 
 /// Returns the features of a parameter file.

@@ -8,6 +8,7 @@ use gputexel_io::{Advice, Error, Result, RunLog, StopFlag};
 use gputexel_play::journal::{self, MatchFiles};
 use gputexel_play::openings::{Openings, Order};
 use gputexel_play::scheduler::Place;
+use gputexel_play::statistics::Sprt;
 use gputexel_play::{
     MatchEvent, MatchResult, MatchSettings, PairSummary, Rules, Seating, Tally, check_games, check_tables,
     run_match,
@@ -30,13 +31,17 @@ pub struct VerifyOptions {
     pub games: u64,
     /// Pairs at a time, instead of what the run's configuration says.
     pub concurrency: Option<usize>,
+    /// Sequential test that ends the match when it has decided.
+    pub sprt: Option<Sprt>,
+    /// Number of games that may end by engine failures; a tenth of the games by default.
+    pub max_failures: Option<u64>,
     /// Replace the match of other values.
     pub replace: bool,
 }
 
 impl Default for VerifyOptions {
     fn default() -> Self {
-        Self { games: 1000, concurrency: None, replace: false }
+        Self { games: 1000, concurrency: None, sprt: None, max_failures: None, replace: false }
     }
 }
 
@@ -172,8 +177,8 @@ impl Verification {
             rules: self.setup.rules,
             pairs: self.options.games / 2,
             concurrency: seating.concurrency,
-            sprt: None,
-            max_failures: self.options.games / 10,
+            sprt: self.options.sprt,
+            max_failures: self.options.max_failures.unwrap_or(self.options.games / 10),
         };
         let values = [&self.config.tuned, &self.config.start];
         let variables = self.state.tuner.variables();

@@ -74,7 +74,7 @@ pub fn play_folder(
 ) -> anyhow::Result<()> {
     // With a queue, this machine plays no games.
     let here = concurrency.filter(|_| !queue.is_asked_for());
-    let options = VerifyOptions { games, concurrency: here, replace: force };
+    let options = VerifyOptions { games, concurrency: here, replace: force, ..VerifyOptions::default() };
     let mut verification = Verification::open(folder, options, context.cancel)?;
     let tuner = &verification.state().tuner;
     if !tuner.is_finished() {

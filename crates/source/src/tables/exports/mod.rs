@@ -25,6 +25,7 @@ use gputexel_model::{ParameterFile, SquareOrder};
 use header::Header;
 pub use import::{ArrayCheck, ImportRequest, Imported, import, import_as, import_files};
 pub use like::{Like, LikeSource};
+pub use lists::option_names;
 pub use normalize::Normalization;
 pub use request::{ExportRequest, export_file};
 pub use rounding::Rounding;
