@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use gputexel::io::write_atomically;
+use gputexel::{Error, Result};
 use serde_json::json;
 
 use super::context::Context;
@@ -52,10 +53,26 @@ fn road(folder: &Path) -> Vec<(&'static str, Vec<String>)> {
     ]
 }
 
+/// Creates a new folder, or uses an empty one.
+///
+/// # Errors
+/// [`Error::Input`] if it holds something; [`Error::Io`].
+fn new_folder(folder: &Path) -> Result<()> {
+    let holds_something = match std::fs::read_dir(folder) {
+        Ok(mut entries) => entries.next().is_some(),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => false,
+        Err(error) => return Err(Error::io(folder, error)),
+    };
+    if holds_something {
+        return Err(Error::input(folder, "holds something already; name another folder"));
+    }
+    std::fs::create_dir_all(folder).map_err(|error| Error::io(folder, error))
+}
+
 impl Subcommand for DemoArgs {
     fn run(&self, context: &Context) -> anyhow::Result<()> {
         let folder = &self.folder;
-        steps::new_folder(folder)?;
+        new_folder(folder)?;
         write_atomically(&folder.join("sample.pgn.zst"), SAMPLE)?;
         let talks = !context.quiet && !context.json;
         let mut commands = Vec::new();

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use gputexel::io::absolute;
 use gputexel::io::run_folder::{Kind, PARAMETERS, RunFolder};
 use gputexel::matches::openings::{Openings, Order};
 use gputexel::matches::{Contestant, GameSettings, MatchRecord, Side};
@@ -72,7 +73,7 @@ pub struct LearnArgs {
     resume: Option<PathBuf>,
 }
 
-/// What a folder keeps.
+/// Contents of `learn.json`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Plan {
     hours: f64,
@@ -133,6 +134,19 @@ struct Played {
     los: f64,
 }
 
+impl Played {
+    /// Returns true if the first side is stronger, by its likelihood.
+    fn wins(&self) -> bool {
+        self.los > 0.95
+    }
+}
+
+impl Round {
+    fn verdict(&self) -> &'static str {
+        if self.kept { "kept" } else { "not kept" }
+    }
+}
+
 impl Subcommand for LearnArgs {
     fn run(&self, context: &Context) -> anyhow::Result<()> {
         if let Some(hours) = self.hours.filter(|hours| !(hours.is_finite() && *hours > 0.0)) {
@@ -170,9 +184,8 @@ impl Subcommand for LearnArgs {
 impl Start {
     /// Makes paths independent of the current folder.
     fn absolute(&self) -> Self {
-        let absolute = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
         let params = self.params.as_ref().map(|text| match Path::new(text).exists() {
-            true => absolute(&text.into()).display().to_string(),
+            true => absolute(text).display().to_string(),
             false => text.clone(),
         });
         Self { params, openings: self.openings.as_ref().map(absolute), ..self.clone() }
@@ -297,7 +310,7 @@ impl Learning<'_> {
             label_nodes,
             elo: played.elo,
             error95: played.error95,
-            kept: played.los > 0.95,
+            kept: played.wins(),
             seconds: begin.elapsed().as_secs_f64(),
         };
         gputexel::io::write_atomically(&at(ROUND), format!("{}\n", serde_json::json!(done)).as_bytes())?;
@@ -414,21 +427,21 @@ impl Learning<'_> {
             let _ = std::fs::remove_dir_all(&folder);
             played.push((name.to_string(), self.play(&values, name, &folder, 0)?));
         }
-        let loses = played[0].1.los < 0.95;
+        let wins = played[0].1.wins();
         let parameters = ParameterFile::read(&values.join(PARAMETERS))?;
-        if !loses {
+        if wins {
             self.folder.write(PARAMETERS, &parameters.to_json())?;
         }
         self.folder.write("learn.html", &self.page(rounds, Some(&played)).to_html())?;
         let path = self.folder.path().display();
         let object = serde_json::json!({
-            "folder": self.folder.path(), "model": model, "rounds": rounds, "kept": !loses,
+            "folder": self.folder.path(), "model": model, "rounds": rounds, "kept": wins,
             "against": played.iter().map(|(name, played)| serde_json::json!({"name": name, "match": played})).collect::<Vec<_>>(),
         });
         print_result(self.context, &object, || {
-            let result = match loses {
-                false => format!("written     {path}/{PARAMETERS}: {model}\n"),
-                true => format!(
+            let result = match wins {
+                true => format!("written     {path}/{PARAMETERS}: {model}\n"),
+                false => format!(
                     "not written {path}/{PARAMETERS}: the values of {model}, in {}, do not beat {start}; more time may help\n",
                     values.display()
                 ),
@@ -443,16 +456,16 @@ impl Learning<'_> {
         })
     }
 
-    fn show(&self, round: &Round) -> Result<()> {
+    fn show(&self, this: &Round) -> Result<()> {
         if self.context.quiet || self.context.json {
             return Ok(());
         }
-        let Round { round, elo, error95, positions, seconds, kept, .. } = round;
-        let verdict = if *kept { "kept" } else { "not kept" };
+        let Round { round, elo, error95, positions, seconds, .. } = this;
         print_text(&format!(
-            "round {round}     Elo {elo:+.0} ± {error95:.0} over the values before, {} positions, {}: {verdict}\n",
+            "round {round}     Elo {elo:+.0} ± {error95:.0} over the values before, {} positions, {}: {}\n",
             grouped(*positions),
             duration(*seconds),
+            this.verdict(),
         ))
     }
 
@@ -497,7 +510,7 @@ fn table(rounds: &[Round]) -> Vec<Vec<String>> {
             grouped(round.positions),
             grouped(round.label_nodes),
             format!("{:+.0} ± {:.0}", round.elo, round.error95),
-            if round.kept { "kept" } else { "not kept" }.to_string(),
+            round.verdict().to_string(),
             duration(round.seconds),
         ]
     };

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
-use gputexel::{Error, Result};
+use gputexel::Error;
 
 use super::context::Context;
 
@@ -16,7 +16,7 @@ pub fn typed(words: &[String]) -> String {
 /// Runs a command of the program; if it is to be `quiet`, it prints errors only.
 ///
 /// # Errors
-/// Those of the command, and [`Error::Interrupted`] after Ctrl-C.
+/// Errors of the command; [`Error::Interrupted`] after Ctrl-C.
 pub fn run(words: &[String], quiet: bool, context: &Context) -> anyhow::Result<()> {
     let inner = Context { json: false, quiet, command_line: typed(words), ..*context };
     (context.program.run)(words, &inner)?;
@@ -67,20 +67,4 @@ impl Words {
 /// Returns the path of a file in a folder if it exists.
 pub fn existing(folder: &Path, name: &str) -> Option<PathBuf> {
     Some(folder.join(name)).filter(|path| path.exists())
-}
-
-/// Creates a new folder, or uses an empty one.
-///
-/// # Errors
-/// [`Error::Input`] if it holds something; [`Error::Io`].
-pub fn new_folder(folder: &Path) -> Result<()> {
-    let holds_something = match std::fs::read_dir(folder) {
-        Ok(mut entries) => entries.next().is_some(),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => false,
-        Err(error) => return Err(Error::io(folder, error)),
-    };
-    if holds_something {
-        return Err(Error::input(folder, "holds something already; name another folder"));
-    }
-    std::fs::create_dir_all(folder).map_err(|error| Error::io(folder, error))
 }
