@@ -45,7 +45,7 @@ fn the_sample_is_tuned_within_bounds_and_on_whole_numbers() {
         assert_eq!(report["coordinates"][c["name"].str()], c["value"]);
     }
     // `eval` finds the same loss in the parameters.
-    let (_, out, _) = bench.run(["--json", "eval", sample, "r/params.json"]);
+    let (_, out, _) = bench.run(["--json", "eval", &sample, "r/params.json"]);
     let eval: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(eval["loss"], report["loss"]);
 
