@@ -1,6 +1,6 @@
 //! Another phase: reversed, or on another scale than the schema says.
 
-use gputexel_ingest::trace::{Reference, Shares};
+use gputexel_ingest::trace::{Reference, ReferenceRow, Shares};
 use gputexel_io::Result;
 use gputexel_model::Division;
 
@@ -33,7 +33,7 @@ pub(super) fn guesses(rows: &Rows<'_>) -> Result<Vec<Guess>> {
     for (rank, found) in [(Rank::OneNumber, scale), (Rank::TwoNumbers, both)] {
         // φ' = at + by φ is 0 and 1 at these phases.
         let Some((at, by)) = found.filter(|(_, by)| by.abs() > 1e-3) else { continue };
-        let ends = [-at / by, (1.0 - at) / by].map(|phi| (phi * f64::from(max)).round());
+        let ends = [-at / by, (1.0 - at) / by].map(|phi| (phi * f64::from(max)).round() + 0.0); // no −0
         let [endgame, middlegame] = ends;
         let plain = ends == [0.0, f64::from(max)] || ends == [f64::from(max), 0.0];
         if plain || endgame == middlegame || ends.iter().any(|end| end.abs() > 10_000.0) {
@@ -53,7 +53,7 @@ fn scored(rows: &Rows<'_>, row: &Row, endgame: f64, middlegame: f64) -> (f64, bo
     let length = (middlegame - endgame).abs();
     let phase = (f64::from(row.row.shares.phase) - endgame) * (middlegame - endgame).signum();
     let shares = Shares { phase: phase.clamp(0.0, length) as u16, max: length as u16, ..row.row.shares };
-    let other = gputexel_ingest::trace::ReferenceRow { shares, ..row.row.clone() };
+    let other = ReferenceRow { shares, ..row.row.clone() };
     rows.reference.score_of_row(&other, &[])
 }
 
@@ -61,7 +61,7 @@ fn scored(rows: &Rows<'_>, row: &Row, endgame: f64, middlegame: f64) -> (f64, bo
 fn slope(exact: &Reference, row: &Row) -> f64 {
     let at = |phase: u16| {
         let shares = Shares { phase, ..row.row.shares };
-        exact.score_of_row(&gputexel_ingest::trace::ReferenceRow { shares, ..row.row.clone() }, &[]).0
+        exact.score_of_row(&ReferenceRow { shares, ..row.row.clone() }, &[]).0
     };
     at(row.row.shares.max) - at(0)
 }

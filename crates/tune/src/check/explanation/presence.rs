@@ -28,9 +28,10 @@ pub(super) fn guesses(rows: &Rows<'_>) -> Result<Vec<Guess>> {
     let fits = |&(_, [with, all]): &(usize, &[u64; 2])| {
         *with as f64 >= MATCH * differing as f64 && *with as f64 >= MATCH * *all as f64
     };
-    // If all positions differ, those with a parameter that is always there say nothing.
-    let some_agree = rows.rows.len() as u64 > differing;
-    let found = counts.iter().enumerate().filter(fits).filter(|_| some_agree);
+    // A parameter that is nearly always there says nothing.
+    let absent =
+        |&(_, [_, all]): &(usize, &[u64; 2])| 20 * (rows.rows.len() as u64 - *all) >= rows.rows.len() as u64;
+    let found = counts.iter().enumerate().filter(fits).filter(absent);
     let guess = |(feature, _): (usize, &[u64; 2])| {
         let name = &rows.set.features[feature].name;
         let text = format!(
