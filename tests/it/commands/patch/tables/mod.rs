@@ -345,7 +345,7 @@ fn links_and_rights_are_kept() {
 fn detects_tables_relative_to_piece_values() {
     let bench = Bench::new();
     std::fs::copy(
-        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("data/sample.bin"),
+        extracted_games(),
         bench.path("d.bin"),
     )
     .unwrap();
