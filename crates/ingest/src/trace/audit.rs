@@ -3,7 +3,7 @@
 //!
 //! Owns the tallies of a sample of rows and the warnings that follow from them. What cannot be told is not mentioned.
 
-use shakmaty::{Board, Color, Role, Square};
+use shakmaty::{Board, Color, Role};
 
 use super::compiled_schema::CompiledSchema;
 use super::conventions::PhaseSource;
@@ -176,7 +176,7 @@ impl Table {
                     let mut expected = [0.0f32; 64];
                     for (color, mirror, sign) in [(Color::White, 0, 1.0), (Color::Black, mirror, -1.0)] {
                         for square in board.by_piece(role.of(color)) {
-                            expected[usize::from(Square::from(square) as u8 ^ mirror ^ exchange)] += sign;
+                            expected[usize::from(square as u8 ^ mirror ^ exchange)] += sign;
                         }
                     }
                     let is_like = |at: usize| present >> at & 1 == 0 || expected[at] == found[at];
