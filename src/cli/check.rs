@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use gputexel::Error;
 use gputexel::checking::{
-    CheckRequest, Checked, Findings, IMPOSSIBLE, LabelVerdict, RARE, SearchVerdict, is_impossible,
+    Cause, CheckRequest, Checked, Explanation, Findings, IMPOSSIBLE, LabelVerdict, RARE, SearchVerdict,
+    is_impossible,
 };
 
 use gputexel::run::are_datasets;
@@ -179,13 +180,27 @@ fn describe_evaluation(text: &mut String, findings: &Findings, args: &CheckArgs)
             grouped(count)
         );
     }
-    if let Some(hint) = &found.hint {
-        let _ = writeln!(text, "            {hint}");
-    }
+    *text += &explained(found.explanation.as_ref());
     if found.worst.is_empty() {
         return;
     }
     *text += &outliers(&found.worst, ["printed", "computed"], &args.inputs, args.schema.is_some());
+}
+
+/// Formats what explains differences of evaluations, a line for each change.
+pub(super) fn explained(explanation: Option<&Explanation>) -> String {
+    let Some(found) = explanation else { return String::new() };
+    if let Some(cause) = found.cause() {
+        return format!("cause       {cause}\n");
+    }
+    let mut text =
+        "cause       unknown: no single change of those that were tried explains the differences\n"
+            .to_string();
+    for Cause { text: change, explained } in &found.partial {
+        let share = 100.0 * explained;
+        let _ = writeln!(text, "            explains {share:.0} % of their squares: {change}");
+    }
+    text
 }
 
 /// Lists positions in which evaluations differ, with names for the two evaluations, by line number in traces or

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use gputexel::Error;
+use gputexel::checking::Explanation;
 use gputexel::checking::verification::{
     ChangedRows, EvaluationKind, StartValues, Suspect, SuspectedOrder, Verdict, Verification,
     VerificationRequest,
@@ -12,7 +13,7 @@ use gputexel::model::ValueChange;
 use gputexel::run::{are_datasets, datasets_of};
 use gputexel::tables::sources::start_of;
 
-use super::check::outliers;
+use super::check::{self, outliers};
 use super::context::Context;
 use super::memory::MemoryArgs;
 use super::output::print_result;
@@ -141,7 +142,9 @@ fn failure(found: &Verification, args: &VerifyArgs) -> Option<String> {
             }
         ),
         Verdict::Other { suspects, explained } => {
+            let cause = found.explanation.as_ref().and_then(Explanation::cause);
             let what = match &suspects[..] {
+                _ if cause.is_some() => cause.clone().unwrap_or_default(),
                 [] => "compare the positions listed with the engine's evaluation".to_string(),
                 [Suspect::Table { name, order }] => format!("'{name}' {}", order.words()),
                 [Suspect::Value { name, found_cp, tuned_cp, .. }] => {
@@ -155,7 +158,7 @@ fn failure(found: &Verification, args: &VerifyArgs) -> Option<String> {
                 }
                 _ => String::new(),
             };
-            let sure = if *explained || suspects.is_empty() { "" } else { ", and there is more" };
+            let sure = if *explained || suspects.is_empty() || cause.is_some() { "" } else { ", and there is more" };
             let unseen = match unseen_text(found) {
                 Some(text) => format!("; {text}: does the engine use them?"),
                 None => String::new(),
@@ -295,5 +298,6 @@ fn describe_suspects(
         *text += "  (the marker of a table names its first square: docs/patch.md, \"Tables\")\n";
     }
     *text += "\n";
+    *text += &check::explained(found.explanation.as_ref());
     *text += &outliers(&found.worst, ["engine", "tuned"], &args.inputs, args.schema.is_some());
 }

@@ -60,7 +60,7 @@ pub fn round_outcome(parts: &RunParts<'_>, outcome: &mut Outcome) -> Result<Opti
         let ended = outcome.reason == StopReason::Converged && split.held_out_part().is_none();
         let survey = match ended {
             true => search.descend(cancel).ok_or_else(interrupted)?,
-            false => search.survey(),
+            false => search.survey_unless(cancel).ok_or_else(interrupted)?,
         };
         outcome.z = search.z().to_vec();
         RoundingOutcome {

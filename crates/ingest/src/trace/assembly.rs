@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 use half::f16;
 use xxhash_rust::xxh3::Xxh3;
 
+use super::audit::Audit;
 use super::compiled_schema::{Column, CompiledSchema};
-use super::line::Batch;
+use super::line::{Batch, PositionFacts};
 use super::report::{ImportReport, SourceReport};
 use super::{Answers, Comparison, ImportSettings, MAX_SCALES};
 use crate::extraction::{Leaf, Results, rates};
@@ -56,6 +57,10 @@ pub(super) struct Assembly<'a> {
     agreement: Agreement,
     /// For the current source: the number of positions in which each term is switched on.
     active: Vec<u64>,
+    /// For the current source: what its rows say against the schema.
+    audit: Audit,
+    /// Of all positions, if evaluations are compared.
+    facts: Vec<PositionFacts>,
     contents: Contents,
     /// For the current source: the first unusable line of each kind.
     first_bad: BTreeMap<String, String>,
@@ -98,6 +103,8 @@ impl<'a> Assembly<'a> {
             tally: ResultTally::default(),
             agreement: Agreement::default(),
             active: Vec::new(),
+            audit: Audit::new(&settings.schema),
+            facts: Vec::new(),
             contents: Contents::default(),
         }
     }
@@ -107,8 +114,12 @@ impl<'a> Assembly<'a> {
         let schema = &self.settings.schema;
         let source = self.source as u64;
         let mut lines = batch.lines();
+        let mut boards = batch.boards.iter();
         batch.for_each(|mut position, game| {
             let line = lines.next().unwrap_or_default();
+            if let Some(board) = boards.next() {
+                self.audit.add(&position, board.as_ref());
+            }
             if let Some(leaves) = self.answers.as_mut().and_then(|answers| answers.leaves.as_deref_mut()) {
                 leaves.push(Leaf { key: source << 40 | line, leaf: hash_of(&position) });
             }
@@ -171,6 +182,7 @@ impl<'a> Assembly<'a> {
             seconds: 0.0,
             sources: self.reports,
             comparison: self.comparison,
+            facts: self.facts,
         })
     }
 }
@@ -196,6 +208,7 @@ impl Sink for Assembly<'_> {
             self.tally = ResultTally::default();
             self.agreement = Agreement::default();
             self.active.clear();
+            self.audit = Audit::new(&self.settings.schema);
             self.first_bad.clear();
         }
         if let (Some(line), 1) = (batch.zero_at, schema.base) {
@@ -217,6 +230,9 @@ impl Sink for Assembly<'_> {
         }
         check_room(&self.writer)?;
         self.comparison.merge(&batch.comparison, source);
+        if self.settings.reference.is_some() {
+            self.facts.extend(batch.facts());
+        }
         self.active.resize(self.active.len().max(batch.active.len()), 0);
         self.active.iter_mut().zip(&batch.active).for_each(|(all, own)| *all += own);
 
@@ -303,6 +319,7 @@ impl Sink for Assembly<'_> {
                 report.warnings.extend(schema.undetermined_products());
             }
             report.warnings.extend(dead_terms(schema, &self.active, report.record.positions));
+            report.warnings.extend(self.audit.warnings(schema));
         }
         if last && schema.base == 0 && !self.zero && schema.uses_zero() && report.record.positions > 0 {
             report.warnings.push("index 0 never occurs: does the file count from 1?".to_string());

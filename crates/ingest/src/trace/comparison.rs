@@ -60,13 +60,29 @@ impl Reference {
     /// # Panics
     /// If there is no such position.
     pub fn score_of(&self, data: &Dataset, n: usize) -> (f64, bool) {
+        self.score_of_row(&Self::row_of(data, n), &[])
+    }
+
+    /// Returns position `n` of a dataset with the same feature set, as [`score_of_row`](Self::score_of_row) takes it.
+    ///
+    /// # Panics
+    /// If there is no such position.
+    pub fn row_of(data: &Dataset, n: usize) -> ReferenceRow {
         let row = data.row(n);
         let one = data.endgame_scale_one();
         let scale = data.endgame_scales().get(n).copied().unwrap_or(one);
-        let shares = Shares { phase: row.phase, max: data.phase_max(), scale, one };
-        let entries = row.entries().map(|(column, coefficient)| (column, f64::from(coefficient)));
-        let (score, near_kink) = self.score(entries, shares, &mut RowSums::default());
-        (f64::from(row.offset) + score, near_kink)
+        ReferenceRow {
+            entries: row.entries().map(|(column, coefficient)| (column, f64::from(coefficient))).collect(),
+            shares: Shares { phase: row.phase, max: data.phase_max(), scale, one },
+            offset_cp: f64::from(row.offset),
+        }
+    }
+
+    /// Returns what [`score_of`](Self::score_of) does for a row that also has the entries `more`.
+    pub fn score_of_row(&self, row: &ReferenceRow, more: &[(u16, f64)]) -> (f64, bool) {
+        let entries = row.entries.iter().chain(more).copied();
+        let (score, near_kink) = self.score(entries, row.shares, &mut RowSums::default());
+        (row.offset_cp + score, near_kink)
     }
 
     /// Returns the score of a row of columns, without the constant offset, and true if it is so near a kink
@@ -104,6 +120,17 @@ impl Reference {
         let (mg, eg) = shares.pair();
         row.map(|(id, coefficient)| coefficient * (mg * values(id).0 + eg * values(id).1)).sum()
     }
+}
+
+/// Everything that the score of a position is computed from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReferenceRow {
+    /// Columns and coefficients.
+    pub entries: Vec<(u16, f64)>,
+    /// Phase and endgame scale factor.
+    pub shares: Shares,
+    /// Constant part of the score, centipawns.
+    pub offset_cp: f64,
 }
 
 /// Returns true if a sum is so near a kink or jump that the rounding of an engine may lead to another score.
@@ -194,8 +221,6 @@ pub struct Comparison {
     pub near_kinks: u64,
     /// Largest absolute difference of those, centipawns.
     pub largest_near_kink: f64,
-    /// Number of `differing` ones that agree when the sign of the printed evaluation is reversed.
-    pub turned: u64,
     /// Sum of the differences, computed − printed.
     pub sum: f64,
     /// Sum of absolute differences.
@@ -236,7 +261,6 @@ impl Comparison {
         }
         if difference.abs() > reference.tolerance_cp {
             self.differing += 1;
-            self.turned += u64::from((computed_cp + printed_cp).abs() <= reference.tolerance_cp);
         }
         let least = self.worst.last().map_or(0.0, |last| last.difference().abs());
         if difference != 0.0 && (self.worst.len() < WORST || difference.abs() > least) {
@@ -255,7 +279,6 @@ impl Comparison {
         self.differing += other.differing;
         self.near_kinks += other.near_kinks;
         self.largest_near_kink = self.largest_near_kink.max(other.largest_near_kink);
-        self.turned += other.turned;
         self.sum += other.sum;
         self.sum_absolute += other.sum_absolute;
         self.evaluations.merge(&other.evaluations);

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use shakmaty::Color;
+use shakmaty::{Board, Color};
 
 use super::comparison::{Comparison, Reference};
 use super::compiled_schema::{Action, Column, CompiledSchema, Half};
@@ -40,6 +40,16 @@ struct Label {
     weight: f32,
     score_cp: f32,
     game: Option<u64>,
+    facts: PositionFacts,
+}
+
+/// What a line says of its position beside the row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PositionFacts {
+    /// Side to move, if known.
+    pub turn: Option<Color>,
+    /// Number of pieces on the board, if the line has a FEN.
+    pub pieces: Option<u8>,
 }
 
 /// Positions of a chunk in flat arrays, and the faults of other lines.
@@ -71,6 +81,8 @@ pub struct Batch {
     pub comparison: Comparison,
     /// For each term of the program, the number of positions in which it is switched on.
     pub(super) active: Vec<u64>,
+    /// Boards of the first positions, as far as lines contain them.
+    pub(super) boards: Vec<Option<Board>>,
 }
 
 /// Number of lines per chunk whose results are compared with material although their FEN is not otherwise
@@ -402,6 +414,11 @@ impl Reader<'_> {
                 );
             }
         }
+        let sampled = batch.labels.len() < SAMPLED;
+        // A comparison that finds differences explains them by the side to move, too.
+        let wanted = setup.is_none() && (sampled || self.reference.is_some());
+        let read = if wanted { parse_fen(comment).ok() } else { None };
+        let setup = setup.or_else(|| read.map(|(setup, _)| setup));
         let label = Label {
             line: number,
             entries: entries as u32,
@@ -413,9 +430,15 @@ impl Reader<'_> {
             weight,
             score_cp: score.map_or(f32::NAN, |value| value as f32),
             game,
+            facts: PositionFacts {
+                turn: turn.or(setup.as_ref().map(|setup| setup.turn)),
+                pieces: setup.as_ref().map(|setup| setup.board.occupied().count() as u8),
+            },
         };
-        let sample = if batch.labels.len() < SAMPLED { parse_fen(comment).ok() } else { None };
-        if let Some(setup) = setup.or_else(|| sample.map(|(setup, _)| setup)) {
+        if sampled {
+            batch.boards.push(setup.as_ref().map(|setup| setup.board.clone()));
+        }
+        if let Some(setup) = setup.filter(|_| sampled || schema.requires_fen) {
             // If nothing was reversed, numbers are still from the side to move's view.
             let untold = schema.relative && turn.is_none() && setup.turn == Color::Black;
             let result = if untold { 1.0 - label.result } else { label.result };
@@ -533,6 +556,11 @@ impl Batch {
     /// Returns the line numbers of the positions.
     pub(super) fn lines(&self) -> impl Iterator<Item = u64> {
         self.labels.iter().map(|label| label.line)
+    }
+
+    /// Returns what lines say of the positions.
+    pub(super) fn facts(&self) -> impl Iterator<Item = PositionFacts> {
+        self.labels.iter().map(|label| label.facts)
     }
 
     /// Returns the number of unusable lines.

@@ -6,6 +6,7 @@
 
 mod accumulators;
 mod assembly;
+mod audit;
 mod comparison;
 mod compiled_schema;
 mod conventions;
@@ -37,14 +38,15 @@ pub use accumulators::{
     AccumulatorEntry, AccumulatorRecord, AdjustmentOperator, AdjustmentRecord, FactorRecord, OneOrMany,
     OperatorRecord, SharedParameter, SideIndices, TermRecord,
 };
-pub use comparison::{Comparison, Correlation, Outlier, Reference, WORST, bounded};
+pub use comparison::{Comparison, Correlation, Outlier, Reference, ReferenceRow, WORST, bounded};
 pub use compiled_schema::CompiledSchema;
 pub use export::{export, export_files};
-pub use line::{Batch, read_lines};
+pub use line::{Batch, PositionFacts, read_lines};
 pub use parameters::{LineRecord, MadeNames, NamesRecord, Priors, SchemaParameter, Values};
 pub use report::{ImportReport, SourceReport};
 pub use schema::{Columns, Comment, GameColumn, PhaseRecord, Results, ScaleRecord, Schema, View, Views};
 pub use survey::{Survey, survey};
+pub use truncation::Shares;
 
 pub use gputexel_model::Division;
 

@@ -63,4 +63,7 @@ pub struct ImportReport {
     /// Comparison of evaluations, if requested.
     #[serde(skip)]
     pub comparison: super::Comparison,
+    /// If evaluations were compared, what lines say of each position beside its row.
+    #[serde(skip)]
+    pub facts: Vec<super::PositionFacts>,
 }

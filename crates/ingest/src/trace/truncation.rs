@@ -22,7 +22,7 @@ pub struct Shares {
 
 impl Shares {
     /// Returns the shares of the middlegame and the endgame value.
-    pub(super) fn pair(self) -> (f64, f64) {
+    pub fn pair(self) -> (f64, f64) {
         let phi = f64::from(self.phase) / f64::from(self.max);
         (phi, (1.0 - phi) * (f64::from(self.scale) / f64::from(self.one)))
     }

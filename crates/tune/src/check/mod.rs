@@ -4,6 +4,7 @@
 //! Owns the findings and decides which of them are faults; presentation is left to the caller.
 
 mod duplicates;
+mod explanation;
 mod features;
 mod gradient;
 pub mod info;
@@ -17,6 +18,7 @@ use serde::Serialize;
 
 pub use crate::compensation::Ahead;
 pub use duplicates::{Duplicates, duplicates};
+pub use explanation::{Cause, Explanation};
 pub use features::{FeatureFindings, GroupSupport, IMPOSSIBLE, RARE, Support, is_impossible};
 pub use gradient::{GradientFindings, PARAMETERS, TOLERANCE};
 pub use labels::{LabelFindings, LabelVerdict, SearchVerdict, SideCorrelation};
@@ -26,8 +28,10 @@ pub use scores::{ScoreRow, ScoresAgainstResults};
 
 use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::LossKind;
-use gputexel_ingest::trace::{Comparison, Outlier, Reference};
+use gputexel_ingest::trace::{Comparison, Outlier, PositionFacts, Reference};
 use gputexel_io::Result;
+
+use self::verification::Compared;
 
 /// Computed evaluations compared with those printed by the engine.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -52,9 +56,9 @@ pub struct EvaluationFindings {
     /// Correlation of printed and computed evaluations.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub correlation: Option<f64>,
-    /// A possible explanation of the differences.
+    /// The change that explains the differences; `None` if too few evaluations differ.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub hint: Option<String>,
+    pub explanation: Option<Explanation>,
     /// The largest differences, largest first.
     pub worst: Vec<Outlier>,
 }
@@ -66,17 +70,6 @@ impl EvaluationFindings {
             return None;
         }
         let correlation = comparison.evaluations.coefficient();
-        // Half of the differing ones suffice: the others may differ for a different reason.
-        let hint = if 2 * comparison.turned > comparison.differing {
-            Some(format!(
-                "{} of them agree when the sign is turned: whose view do \"eval\" and \"coefficients\" take?",
-                comparison.turned
-            ))
-        } else if comparison.differing > 0 && correlation.is_some_and(|r| r < -0.5) {
-            Some("they contradict each other: one of them has the wrong sign".to_string())
-        } else {
-            None
-        };
         Some(Self {
             compared: count,
             differing: comparison.differing,
@@ -86,7 +79,7 @@ impl EvaluationFindings {
             mean_difference_cp: comparison.sum / count as f64,
             mean_size_cp: comparison.sum_absolute / count as f64,
             correlation,
-            hint,
+            explanation: None,
             worst: comparison.worst.clone(),
         })
     }
@@ -148,22 +141,37 @@ fn compare_with(data: &Dataset, evaluations: &[f32], reference: &Reference) -> C
 }
 
 /// Checks a dataset under θ. The comparison comes from [`compare`], or from the trace the dataset was
-/// imported from.
+/// imported from; `facts` are what that trace says of positions, if it is known.
 pub fn check(
     data: &Dataset,
     theta: &[f64],
     comparison: &Comparison,
+    facts: &[PositionFacts],
     reference: &Reference,
     settings: CheckSettings,
 ) -> Result<Findings> {
-    let evaluation = EvaluationFindings::new(comparison, data.program().is_none(), reference.tolerance_cp);
+    let mut evaluation =
+        EvaluationFindings::new(comparison, data.program().is_none(), reference.tolerance_cp);
+    if let Some(found) = evaluation.as_mut().filter(|found| found.differing > 0) {
+        let set = &data.metadata().feature_set;
+        let tolerance_cp = reference.tolerance_cp;
+        let compared = Compared { data, printed: data.static_evaluations(), set, tolerance_cp };
+        found.explanation = explanation::explain(&compared, theta, facts)?;
+    }
     let labels = LabelFindings::new(data, theta, comparison);
     let gradient = GradientFindings::new(data, theta, settings)?;
     let mut faults = Vec::new();
     if let Some(found) = evaluation.as_ref().filter(|found| found.differing > 0) {
         faults.push(format!(
-            "{} of {} evaluations differ by more than {} cp from what the engine printed",
-            found.differing, found.compared, found.tolerance_cp
+            "{} of {} evaluations differ by more than {} cp from what the engine printed{}",
+            found.differing,
+            found.compared,
+            found.tolerance_cp,
+            found
+                .explanation
+                .as_ref()
+                .and_then(Explanation::cause)
+                .map_or(String::new(), |text| format!(": {text}"))
         ));
     }
     faults.extend(labels.fault());

@@ -7,7 +7,9 @@ use crate::{exact_scores, fit_scale};
 use gputexel_dataset::objective::LossKind;
 use gputexel_dataset::{self as dataset, Dataset};
 use gputexel_ingest::extraction::Hooks;
-use gputexel_ingest::trace::{Comparison, CompiledSchema, ImportSettings, Reference, SourceReport, import};
+use gputexel_ingest::trace::{
+    Comparison, CompiledSchema, ImportSettings, PositionFacts, Reference, SourceReport, import,
+};
 use gputexel_io::{Error, Result};
 use gputexel_model::{FeatureSet, ParameterFile, Prior};
 use serde::Serialize;
@@ -68,7 +70,7 @@ impl CheckRequest {
             None => self.read_datasets(parameters.as_ref())?,
             Some(schema) => self.read_traces(schema, parameters.as_ref(), hooks)?,
         };
-        let Read { data, theta, reference, comparison, sources } = read;
+        let Read { data, theta, reference, comparison, facts, sources } = read;
         if data.is_empty() {
             return Err(Error::input(&self.inputs[0], "contains no positions"));
         }
@@ -80,7 +82,7 @@ impl CheckRequest {
         };
         let k = parameters.as_ref().and_then(|file| file.k).unwrap_or_else(fitted);
         let settings = CheckSettings { k, loss: LossKind::Squared, sample: self.sample };
-        let findings = check(&data, &theta, &comparison, &reference, settings)?;
+        let findings = check(&data, &theta, &comparison, &facts, &reference, settings)?;
         Ok(Checked { findings, features: data.feature_count(), sources })
     }
 
@@ -97,7 +99,7 @@ impl CheckRequest {
         let theta = self.theta(parameters, set)?;
         let reference = Reference::try_new(set, theta.clone(), self.tolerance_cp)?;
         let comparison = compare(&data, &reference);
-        Ok(Read { data, theta, reference, comparison, sources: None })
+        Ok(Read { data, theta, reference, comparison, facts: Vec::new(), sources: None })
     }
 
     /// Imports traces into a temporary dataset and compares evaluations at the same time.
@@ -117,7 +119,14 @@ impl CheckRequest {
         let path = folder.path().join("trace.bin");
         let report = import(&self.inputs, &settings, &path, hooks)?;
         let data = dataset::read(&path)?;
-        Ok(Read { data, theta, reference, comparison: report.comparison, sources: Some(report.sources) })
+        Ok(Read {
+            data,
+            theta,
+            reference,
+            comparison: report.comparison,
+            facts: report.facts,
+            sources: Some(report.sources),
+        })
     }
 }
 
@@ -127,5 +136,6 @@ struct Read {
     theta: Vec<f64>,
     reference: Reference,
     comparison: Comparison,
+    facts: Vec<PositionFacts>,
     sources: Option<Vec<SourceReport>>,
 }

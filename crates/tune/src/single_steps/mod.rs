@@ -440,6 +440,11 @@ impl<'a> SingleSteps<'a> {
 
     /// Computes the exact loss changes of all single steps of integer coordinates.
     pub fn survey(&self) -> Survey {
+        self.survey_unless(&AtomicBool::new(false)).expect("nothing cancels it")
+    }
+
+    /// As [`survey`](Self::survey); `None` when cancelled.
+    pub(crate) fn survey_unless(&self, cancel: &AtomicBool) -> Option<Survey> {
         let whole = (0..self.z.len()).filter(|&coordinate| self.problem.space.integer[coordinate]);
         let (coordinates, dead): (Vec<usize>, Vec<usize>) = whole.partition(|&i| self.alive[i]);
         let allowed = |&(coordinate, by): &(usize, f64)| self.is_allowed(coordinate, by);
@@ -449,7 +454,15 @@ impl<'a> SingleSteps<'a> {
         let mut sums = vec![0.0; steps.len()];
         for block in 0..self.blocks() {
             let of_steps = steps.par_iter().zip(&mut sums).with_max_len(2);
-            of_steps.for_each(|(&(coordinate, by), sum)| *sum += self.change_in(block, coordinate, by));
+            of_steps.for_each(|(&(coordinate, by), sum)| {
+                // With a program, a step may take a tenth of a second, and all of them minutes.
+                if !cancel.load(Ordering::Relaxed) {
+                    *sum += self.change_in(block, coordinate, by);
+                }
+            });
+            if cancel.load(Ordering::Relaxed) {
+                return None;
+            }
         }
         let of_step = |(&(coordinate, by), sum): (&(usize, f64), f64)| {
             let change = sum / self.weight + self.regularization_change(coordinate, by);
@@ -464,7 +477,7 @@ impl<'a> SingleSteps<'a> {
             a.change.total_cmp(&b.change) // stable: by coordinate where equal
         });
         let smallest = others.iter().map(|step| step.change).min_by(f64::total_cmp);
-        Survey { steps: all.len(), improving, smallest_increase: smallest, without_effect: dead.len() }
+        Some(Survey { steps: all.len(), improving, smallest_increase: smallest, without_effect: dead.len() })
     }
 
     /// Takes improving steps, best first, rechecking each at the point where it is taken, until no single
@@ -475,7 +488,7 @@ impl<'a> SingleSteps<'a> {
     /// `None` when cancelled.
     pub fn descend(&mut self, cancel: &AtomicBool) -> Option<Survey> {
         loop {
-            let survey = self.survey();
+            let survey = self.survey_unless(cancel)?;
             if survey.improving.is_empty() {
                 return Some(survey);
             }

@@ -117,7 +117,7 @@ fn detects_wrong_points_of_view() {
     let turned = |black: bool, value: f64| if black { -value } else { value };
     let (code, found, err) = check(&trace(900, |_, b, eval, result| (turned(b, eval), result)), []);
     assert_eq!(code, 1, "{err}");
-    assert_has(found["evaluation"]["hint"].str(), "agree when the sign is turned");
+    assert_has(&err, "\"eval\" and the coefficients take different points of view");
     assert_eq!(found["labels"]["verdict"], "agree");
     // So is the result.
     let text = trace(900, |_, b, eval, result| (eval, if b { 1.0 - result } else { result }));

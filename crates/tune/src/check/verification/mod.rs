@@ -15,14 +15,17 @@ use gputexel_dataset::objective::expected_score;
 use gputexel_dataset::{self as dataset, Dataset};
 use gputexel_ingest::extraction::{ExtractSettings, Hooks, extract};
 use gputexel_ingest::trace::{
-    Comparison, CompiledSchema, ImportSettings, Outlier, Reference, SourceReport, import,
+    Comparison, CompiledSchema, ImportSettings, Outlier, PositionFacts, Reference, SourceReport, import,
 };
 use gputexel_ingest::tracing::{PARAMETERS_WORD, TraceCommand, TracingSettings, import_traced};
 use gputexel_io::{Error, Result};
 use gputexel_model::{FeatureSet, ParameterFile, ValueChange};
 use serde::Serialize;
 
+use super::explanation::{self, Explanation};
+
 pub use rows::ChangedRows;
+pub(super) use suspects::board;
 pub use suspects::{Suspect, SuspectedOrder};
 
 /// The engine's previous values, as far as they are known.
@@ -130,6 +133,9 @@ pub struct Verification {
     /// Values changed by the run that occur in no position of the trace, so that it is unknown which ones the engine
     /// uses. If the previous values are unknown, all values that do not occur.
     pub unseen: Vec<ValueChange>,
+    /// The change that would explain the differences, where other values do not; `None` if it was not looked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub explanation: Option<Explanation>,
     /// How well evaluations predict results; `None` without K.
     pub errors: Option<PredictionErrors>,
     /// The traces in order; `None` for datasets.
@@ -150,7 +156,7 @@ impl VerificationRequest {
             return Err(Error::Usage(text));
         }
         let file = ParameterFile::read(&self.params)?;
-        let Read { data, printed, sources, set, tuned, worst } = self.read(&file, hooks)?;
+        let Read { data, printed, sources, set, tuned, worst, facts } = self.read(&file, hooks)?;
         if !printed.iter().any(|value| !value.is_nan()) {
             let text = match self.kind {
                 EvaluationKind::Positions => {
@@ -184,6 +190,10 @@ impl VerificationRequest {
         let changed = rows.as_ref().and_then(|rows| rows.changed).unwrap_or(0);
         if changed > 0 && changed >= out.differing / 2 {
             out.verdict = Verdict::OtherRows;
+        }
+        if let Verdict::Other { explained: false, .. } = out.verdict {
+            let values = if out.whole { rounded(&tuned) } else { tuned.clone() };
+            out.explanation = explanation::explain(&compared, &values, &facts)?;
         }
         let unseen = data.occurrences().into_iter().enumerate().filter(|(_, count)| *count == 0);
         out.unseen =
@@ -225,7 +235,8 @@ impl VerificationRequest {
         };
         let data = dataset::read(&path)?;
         let printed = data.static_evaluations().to_vec();
-        Ok(Read { data, printed, sources: Some(report.sources), set, tuned, worst: report.comparison.worst })
+        let (worst, facts) = (report.comparison.worst, report.facts);
+        Ok(Read { data, printed, sources: Some(report.sources), set, tuned, worst, facts })
     }
 
     fn read_datasets(&self, file: &ParameterFile) -> Result<Read> {
@@ -233,7 +244,7 @@ impl VerificationRequest {
         let set = data.metadata().feature_set.clone();
         let tuned = file.theta(&set, &self.params)?;
         let printed = data.static_evaluations().to_vec();
-        Ok(Read { data, printed, sources: None, set, tuned, worst: Vec::new() })
+        Ok(Read { data, printed, sources: None, set, tuned, worst: Vec::new(), facts: Vec::new() })
     }
 
     /// Extracts all positions without selection into a temporary dataset.
@@ -251,7 +262,7 @@ impl VerificationRequest {
         extract(&self.inputs, &settings, &path, hooks)?;
         let data = dataset::read(&path)?;
         let printed = data.search_scores().to_vec();
-        Ok(Read { data, printed, sources: None, set, tuned, worst: Vec::new() })
+        Ok(Read { data, printed, sources: None, set, tuned, worst: Vec::new(), facts: Vec::new() })
     }
 }
 
@@ -266,6 +277,8 @@ struct Read {
     tuned: Vec<f64>,
     /// The largest differences from them, rounded, with the lines of traces.
     worst: Vec<Outlier>,
+    /// What lines of traces say of positions.
+    facts: Vec<PositionFacts>,
 }
 
 /// Rounds values as in most sources.
@@ -274,12 +287,12 @@ fn rounded(theta: &[f64]) -> Vec<f64> {
 }
 
 /// A dataset whose evaluations are compared with those of several sets of values.
-pub(crate) struct Compared<'a> {
-    data: &'a Dataset,
+pub(super) struct Compared<'a> {
+    pub(super) data: &'a Dataset,
     /// The engine's evaluation of each position, NaN where there is none.
-    printed: &'a [f32],
-    set: &'a FeatureSet,
-    tolerance_cp: f64,
+    pub(super) printed: &'a [f32],
+    pub(super) set: &'a FeatureSet,
+    pub(super) tolerance_cp: f64,
 }
 
 impl Compared<'_> {
@@ -287,7 +300,7 @@ impl Compared<'_> {
         Ok(super::compare_with(self.data, self.printed, &self.reference(theta)?))
     }
 
-    fn reference(&self, theta: &[f64]) -> Result<Reference> {
+    pub(super) fn reference(&self, theta: &[f64]) -> Result<Reference> {
         Reference::try_new(self.set, theta.to_vec(), self.tolerance_cp)
     }
 
@@ -315,6 +328,7 @@ impl Compared<'_> {
             worst: found.worst,
             rows: None,
             unseen: Vec::new(),
+            explanation: None,
             errors: None,
             sources: None,
         })
@@ -363,7 +377,7 @@ impl Compared<'_> {
 
     /// Returns positions in which the engine's evaluation differs from that of the given values, evenly chosen, and
     /// some others.
-    pub fn sample(&self, theta: &[f64], differing: usize, others: usize) -> Result<Vec<u32>> {
+    pub(super) fn sample(&self, theta: &[f64], differing: usize, others: usize) -> Result<Vec<u32>> {
         let reference = self.reference(theta)?;
         let (mut unlike, mut like) = (Vec::new(), Vec::new());
         for (n, &printed) in self.printed.iter().enumerate() {

@@ -57,10 +57,12 @@ pub enum SuspectedOrder {
     RanksMirrored,
     /// The tuned ones with the files in the opposite order.
     FilesMirrored,
+    /// The tuned ones with all squares in the opposite order.
+    Reversed,
 }
 
 impl SuspectedOrder {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::Start,
         Self::StartMg,
         Self::StartEg,
@@ -68,6 +70,7 @@ impl SuspectedOrder {
         Self::Negated,
         Self::RanksMirrored,
         Self::FilesMirrored,
+        Self::Reversed,
     ];
 
     /// Describes the order in words.
@@ -80,12 +83,19 @@ impl SuspectedOrder {
             Self::Negated => "has the opposite sign",
             Self::RanksMirrored => "has its ranks in the opposite order",
             Self::FilesMirrored => "has its files in the opposite order",
+            Self::Reversed => "has its squares in the opposite order",
         }
     }
 
     /// Returns the values of a table in this order, in place of the tuned ones; `None` if it has no such order, or if
     /// nothing changes.
-    fn apply(self, part: &Part, values: &[f64], tuned: &[f64], start: Option<&[f64]>) -> Option<Vec<f64>> {
+    pub(in crate::check) fn apply(
+        self,
+        part: &Part,
+        values: &[f64],
+        tuned: &[f64],
+        start: Option<&[f64]>,
+    ) -> Option<Vec<f64>> {
         let features = tuned.len() / 2;
         let mut out = values.to_vec();
         let ids = || part.features.iter().map(|&(id, _)| id as usize);
@@ -119,6 +129,7 @@ impl SuspectedOrder {
             }),
             Self::RanksMirrored => mirror(&mut out, 56)?,
             Self::FilesMirrored => mirror(&mut out, 7)?,
+            Self::Reversed => mirror(&mut out, 63)?,
         }
         (out != values).then_some(out)
     }
@@ -126,7 +137,7 @@ impl SuspectedOrder {
 
 /// Returns the features of a table by square; `None` if it is not a board. Any table of 64 may be a board, starting in
 /// any corner, even if not declared as one.
-fn board(part: &Part) -> Option<Vec<Option<u32>>> {
+pub(in crate::check) fn board(part: &Part) -> Option<Vec<Option<u32>>> {
     match &part.layout {
         Arrangement::Board(squares) => Some(squares.clone()),
         Arrangement::None if part.features.len() == 64 => {
