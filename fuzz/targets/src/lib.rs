@@ -58,6 +58,7 @@ const TARGETS: &[(&str, fn(&[u8]))] = &[
     ("labels", games::labels),
     ("layout", containers::layout),
     ("lexer", sources::lexer),
+    ("marker_list", sources::marker_list),
     ("match_folder", journals::match_folder),
     ("metrics", runs::metrics),
     ("openings", lines::openings),

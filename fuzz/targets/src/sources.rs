@@ -8,7 +8,7 @@ use gputexel_model::{ParameterFile, Prior};
 use gputexel_source::languages::Language;
 use gputexel_source::lexer::lex;
 use gputexel_source::tables::exports::{ArrayCheck, Like};
-use gputexel_source::tables::sources::{KnownValues, TableValues, TablesOptions, plan};
+use gputexel_source::tables::sources::{KnownValues, TableValues, TablesOptions, list_text, plan};
 use gputexel_source::tables::{Format, import, import_as};
 use gputexel_source::{
     DraftOptions, Options, ParamsFile, SourceLines, check, draft, encoding, plan_apply, plan_tune,
@@ -103,6 +103,17 @@ pub(crate) fn tables(data: &[u8]) {
         let options = TablesOptions { trust, ..TablesOptions::default() };
         if let Ok(plan) = plan(&values, &KnownValues::default(), &files, &options) {
             let _ = plan.notes();
+        }
+    }
+}
+
+/// Markers without a parameter file: every parameter has the values that its phases say.
+pub(crate) fn marker_list(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    for name in ["source.cpp", "source.rs", "source.go", "source.py", "source.cs"] {
+        for marker in list_text(text, Path::new(name)).unwrap_or_default() {
+            assert!(marker.line >= 1 && !marker.parameters.is_empty());
+            assert!(marker.parameters.iter().all(|own| own.values.len() <= 2));
         }
     }
 }

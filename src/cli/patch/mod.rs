@@ -2,6 +2,7 @@
 
 mod check;
 mod init;
+mod list;
 mod tables;
 
 use std::path::{Path, PathBuf};
@@ -32,6 +33,8 @@ enum PatchCommand {
     Undo(UndoArgs),
     /// Write a first block from a source line, with its numbers marked
     Init(init::InitArgs),
+    /// Show the markers of sources: names, values and bounds
+    List(list::ListArgs),
     /// Write tuned tables into marked arrays of C, C++, C#, Rust, Go and Python sources
     Tables(tables::TablesArgs),
 }
@@ -154,6 +157,7 @@ impl Subcommand for PatchArgs {
             PatchCommand::Check(args) => check::run(args, context),
             PatchCommand::Undo(args) => undo(args, context),
             PatchCommand::Init(args) => init::run(args, context),
+            PatchCommand::List(args) => list::run(args, context),
             PatchCommand::Tables(args) => tables::run(args, context),
         }
     }

@@ -68,6 +68,7 @@ const LINES: &[&[&str]] = &[
     &["patch", "undo", "source"],
     &["patch", "tables", "r", "--list"],
     &["patch", "tables", "r", "source/t.c", "--trust-marker"],
+    &["patch", "list", "source/t.c"],
 ];
 
 /// Commands that write a file to standard output.
