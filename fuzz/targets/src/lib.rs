@@ -49,6 +49,7 @@ const TARGETS: &[(&str, fn(&[u8]))] = &[
     ("evaluator", evaluators::evaluator),
     ("evaluator_products", evaluators::products),
     ("evaluator_program", evaluators::program),
+    ("exposed", sources::exposed),
     ("extraction", extractions::extraction),
     ("extraction_journal", journals::extraction_journal),
     ("fen", games::fen),

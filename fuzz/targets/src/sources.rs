@@ -10,6 +10,7 @@ use gputexel_source::lexer::lex;
 use gputexel_source::tables::exports::{ArrayCheck, Like};
 use gputexel_source::tables::sources::{KnownValues, TableValues, TablesOptions, list_text, plan};
 use gputexel_source::tables::{Format, import, import_as};
+use gputexel_source::variables::{plan_expose, plan_restore};
 use gputexel_source::{
     DraftOptions, Options, ParamsFile, SourceLines, check, draft, encoding, plan_apply, plan_tune,
 };
@@ -115,6 +116,21 @@ pub(crate) fn marker_list(data: &[u8]) {
             assert!(marker.line >= 1 && !marker.parameters.is_empty());
             assert!(marker.parameters.iter().all(|own| own.values.len() <= 2));
         }
+    }
+}
+
+/// Marked numbers as variables: without values, constants are what they were.
+pub(crate) fn exposed(data: &[u8]) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for name in ["a.c", "a.cpp", "a.rs"] {
+        let files = [folder.path().join(name)];
+        write_atomically(&files[0], data).expect("a file");
+        let Ok(plan) = plan_expose(&files) else { continue };
+        let change = plan.plan.changes.iter().find(|change| change.before.as_deref() == Some(data));
+        let Some(change) = change else { continue };
+        write_atomically(&files[0], &change.after).expect("a file");
+        let back = plan_restore(&files, None).expect("an exposed source can be restored");
+        assert!(back.plan.changes.iter().all(|change| change.after == data));
     }
 }
 

@@ -9,6 +9,7 @@ use super::array::{Array, Wrong};
 use super::board::Board;
 use super::content::Content;
 use super::marker::{Marking, Offset, quoted};
+use super::number::Number;
 use super::read::{Found, Sink, ending, find_marked};
 use super::values::{Named, TableValues, plain};
 use super::{arrange, refuse_binary, take_places};
@@ -107,11 +108,8 @@ pub fn list(files: &[PathBuf]) -> Result<Vec<ListedMarker>> {
     Ok(all)
 }
 
-/// Lists the markers of one text; `shown` gives its language, and is for messages.
-///
-/// # Errors
-/// As [`list`].
-pub fn list_text(source: &str, shown: &Path) -> Result<Vec<ListedMarker>> {
+/// Returns the markers of a text with the names that they give.
+fn named(source: &str, shown: &Path) -> Result<(Vec<Found>, TableValues)> {
     let line_of = |at: usize| 1 + memchr::memchr_iter(b'\n', &source.as_bytes()[..at]).count() as u64;
     let wrong = |(at, why): Wrong| Error::line(shown, line_of(at), why);
     let mut found = find_marked(source, shown, Language::of(shown))?;
@@ -137,6 +135,85 @@ pub fn list_text(source: &str, shown: &Path) -> Result<Vec<ListedMarker>> {
         let at = found.first().map_or(0, |one| one.at);
         return Err(wrong((at, format!("several markers stand for a parameter '{}'", twice.name))));
     }
+    Ok((found, values))
+}
+
+/// A number that a marker names.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct MarkedNumber {
+    /// Byte of its marker.
+    pub at: usize,
+    /// Bytes of the number, with its sign.
+    pub range: std::ops::Range<usize>,
+    /// Name of its parameter, and of the phase if it has two.
+    pub name: String,
+    /// Its value, of the opposite sign where it is Black's.
+    pub value: f64,
+    /// True if it is the parameter's value of the opposite sign.
+    pub negative: bool,
+    /// The literal.
+    pub number: Number,
+    /// Smallest and largest value, if the marker says both in units of the source.
+    pub bounds: Option<(f64, f64)>,
+}
+
+/// Returns the numbers of all markers of a text, in the order of the markers.
+///
+/// # Errors
+/// As [`list`].
+pub(crate) fn numbers(source: &str, shown: &Path) -> Result<Vec<MarkedNumber>> {
+    let line_of = |at: usize| 1 + memchr::memchr_iter(b'\n', &source.as_bytes()[..at]).count() as u64;
+    let wrong = |(at, why): Wrong| Error::line(shown, line_of(at), why);
+    let (mut found, values) = named(source, shown)?;
+    let mut numbers = Vec::new();
+    for one in &mut found {
+        let named = resolved(&values, &one.marking, &one.array)
+            .ok_or_else(|| wrong((one.at, format!("'{}' names nothing", one.marking.what))))?;
+        take_places(&values, &named, &mut one.marking, &one.array)
+            .map_err(|why| wrong((one.array.start, why)))?;
+        let Found { at, marking, array, .. } = &*one;
+        let (content, order) = arrange(&values, &named, marking, array)
+            .map_err(|(place, why)| wrong((if place == 0 { *at } else { place }, why)))?;
+        for (index, entry) in array.entries.iter().enumerate() {
+            let (piece, square, phase) = order.place(index);
+            let Some((ids, negative)) = content.features(piece, square) else { continue };
+            let number = entry.number.clone().map_err(|why| wrong((entry.start, why)))?;
+            let own = match content.pieces[piece] {
+                Some(super::content::Source::Mean(table)) => {
+                    format!("{}_material", values.tables.0[table].name)
+                }
+                // Pieces of several tables have the same names.
+                _ => match &values.features[ids[0]] {
+                    Feature { name, group } if !name.starts_with(group.as_str()) => format!("{group}_{name}"),
+                    Feature { name, .. } => name.clone(),
+                },
+            };
+            let phase = content.phases[phase];
+            let name = if named.tied { own } else { format!("{own}_{}", super::values::PHASES[phase]) };
+            let plain_units = marking.scale == 1.0 && marking.offset.is_none();
+            let bounds = marking.min.zip(marking.max).filter(|_| plain_units);
+            numbers.push(MarkedNumber {
+                at: *at,
+                range: entry.start..entry.end,
+                name,
+                value: if negative { 0.0 - number.value } else { number.value },
+                negative,
+                number,
+                bounds: bounds.map(|(min, max)| (min[phase], max[phase])),
+            });
+        }
+    }
+    Ok(numbers)
+}
+
+/// Lists the markers of one text; `shown` gives its language, and is for messages.
+///
+/// # Errors
+/// As [`list`].
+pub fn list_text(source: &str, shown: &Path) -> Result<Vec<ListedMarker>> {
+    let line_of = |at: usize| 1 + memchr::memchr_iter(b'\n', &source.as_bytes()[..at]).count() as u64;
+    let wrong = |(at, why): Wrong| Error::line(shown, line_of(at), why);
+    let (mut found, values) = named(source, shown)?;
     let mut sink = Sink::new(&values);
     // Piece values first: tables may need them.
     for tables_of_offsets in [false, true] {

@@ -43,6 +43,7 @@ use gputexel_io::{Error, Result, counted};
 pub use known::{KnownValues, start_of};
 use layout::Replacement;
 pub use listing::{ListedMarker, MarkedKind, MarkedParameter, MarkedPhases, list, list_text};
+pub(crate) use listing::{MarkedNumber, numbers};
 use marker::{Marker, Marking, Offset};
 pub(crate) use marker::{escape_unseen, quote};
 use order::Order;
