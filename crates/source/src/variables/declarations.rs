@@ -24,10 +24,10 @@ pub(super) struct Piece<'a> {
 }
 
 /// A name that is no constant any longer.
+#[derive(Default)]
 struct Name {
-    /// Source and token of its declaration.
-    file: usize,
-    token: usize,
+    /// Source and token of each declaration.
+    places: Vec<(usize, usize)>,
     macro_: bool,
 }
 
@@ -43,7 +43,9 @@ pub(super) fn expose(pieces: &[Piece<'_>], index: &dyn Fn(&str) -> usize) -> Res
         let work = FileWork { piece, scan, index };
         let (own, exposed, declared) = work.edits().map_err(|(at, reason)| (file, at, reason))?;
         for (name, token, macro_) in declared {
-            names.insert(name, Name { file, token, macro_ });
+            let name = names.entry(name).or_default();
+            name.places.push((file, token));
+            name.macro_ |= macro_;
         }
         edits.push(own);
         statements.push(exposed);
@@ -320,7 +322,12 @@ impl FileWork<'_> {
             return Err("the number is in no constant with a value".to_string());
         };
         let (name, colon) = (word + 1, word + 2);
-        if scan.word(name) == "mut" || !scan.is_name(name) || !scan.is(colon, b':') || !scan.is(end, b';') {
+        if equals <= colon + 1
+            || scan.word(name) == "mut"
+            || !scan.is_name(name)
+            || !scan.is(colon, b':')
+            || !scan.is(end, b';')
+        {
             return Err("the number is in no constant 'NAME: TYPE = VALUE;'".to_string());
         }
         let token = scan.tokens[word];
@@ -359,7 +366,7 @@ fn check_uses(
                 let by = scan.word(hash + 2);
                 let defines = scan.word(hash + 1) == "define" && at > hash + 2;
                 if defines && !names.contains_key(by) && is_use(scan, file, at, names) {
-                    more.push((by.to_string(), Name { file, token: hash + 2, macro_: true }));
+                    more.push((by.to_string(), Name { places: vec![(file, hash + 2)], macro_: true }));
                 }
             }
         }
@@ -410,7 +417,7 @@ fn is_use(scan: &Scan<'_>, file: usize, at: usize, names: &BTreeMap<String, Name
     let Some(name) = names.get(scan.word(at)).filter(|_| scan.is_name(at)) else { return false };
     let member =
         at > 0 && (scan.is(at - 1, b'.') || (at > 1 && scan.is(at - 1, b'>') && scan.is(at - 2, b'-')));
-    !member && !(name.file == file && name.token == at)
+    !member && !name.places.contains(&(file, at))
 }
 
 fn check_use(
@@ -426,6 +433,15 @@ fn check_use(
         ))
     };
     let place = scan.places[at];
+    let rust = piece.language == Language::RUST;
+    if rust
+        && at > 0
+        && matches!(scan.word(at - 1), "const" | "static" | "let" | "fn" | "mod" | "struct" | "mut")
+    {
+        return Err(
+            "is declared here, too; give it another name, so that its uses can be told apart".to_string()
+        );
+    }
     match scan.bound(at) {
         Some(Bound::Constant(word)) if !exposed && !matches!(word, "//" | "#pragma" | "#[]") => {
             return constant(&format!("'{word}'"));

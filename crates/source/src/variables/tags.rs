@@ -46,12 +46,15 @@ pub(super) fn without(text: &str) -> String {
     }
 }
 
-/// Makes edits, which do not overlap; those at the same place in their order.
+/// Makes edits, those at the same place in their order; of two that overlap, the first.
 pub(super) fn apply(text: &mut String, mut edits: Vec<(Range<usize>, String)>) {
     edits.sort_by_key(|(range, _)| (range.start, range.end));
     let mut out = String::with_capacity(text.len());
     let mut at = 0;
     for (range, new) in edits {
+        if range.start < at {
+            continue;
+        }
         out.push_str(&text[at..range.start]);
         out.push_str(&new);
         at = range.end;

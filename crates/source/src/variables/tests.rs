@@ -95,6 +95,11 @@ fn uses_that_need_constants_are_refused() {
             "a.rs:3: 'A' is used where a constant is needed",
         ),
         ("a.rs", "struct T;\nimpl T {\n  // gputexel: a\n  const A: i32 = 5;\n}", "a.rs:4: 'a' is a member"),
+        (
+            "a.rs",
+            "// gputexel: a\nconst A: i32 = 5;\nfn f() { let A = 3; }",
+            "a.rs:3: 'A' is declared here, too",
+        ),
         ("a.c", "int a;", "has no marker"),
         ("a.py", "A = 5 # gputexel: a", "is no source in C, C++ or Rust"),
     ] {
@@ -136,4 +141,14 @@ fn constants_come_back_with_their_values() {
     assert!(error.contains("'a_1_mgg' has no marker in these sources; did you mean 'a_1_mg'?"), "{error}");
     let plan = plan_restore(&files, None).unwrap();
     assert_eq!(plan.plan.changes[0].after, source.as_bytes());
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_source_panics(parts in proptest::collection::vec(proptest::sample::select(vec![
+        "// gputexel: a", "// gputexel: b.mg", " number 1", "\n", "\n", "const ", "static ", "constexpr ", "int ", "A", "B", ": i32", "[2]",
+        " = ", "{1, 2}", "5", "-6", ";", "{", "}", "(", ")", "#define ", "#if ", "#include <a>", "mod m ", "fn f() ", "struct ", ",",
+    ]), 0..30), rust in proptest::bool::ANY) {
+        let _ = exposed(&[(if rust { "a.rs" } else { "a.c" }, &parts.concat())]);
+    }
 }
