@@ -83,7 +83,8 @@ impl<'a> Scan<'a> {
     pub fn end(&self, statement: usize) -> usize {
         let own =
             |at: &usize| self.places[*at].directive.is_some() || self.places[*at].statement == statement;
-        (statement..self.tokens.len()).take_while(own).last().unwrap_or(statement)
+        let is_code = |at: &usize| self.places[*at].directive.is_none();
+        (statement..self.tokens.len()).take_while(own).filter(is_code).last().unwrap_or(statement)
     }
 
     /// Returns the first `=` of a statement outside of brackets.

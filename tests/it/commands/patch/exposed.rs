@@ -19,7 +19,9 @@ fn check(sources: &[(&str, &str)], compiler: &str, values: &str, printed: [&str;
     let bench = Bench::new();
     std::fs::create_dir(bench.path("src")).unwrap();
     let names: Vec<&str> = sources.iter().map(|(name, _)| *name).collect();
-    sources.iter().for_each(|(name, text)| bench.write(name, text));
+    for (name, text) in sources {
+        bench.write(name, text);
+    }
     let program = |environment: &str| bench.shell(&format!("{environment} ./program"));
     compile(&bench, compiler);
     assert_eq!(program("").1.trim(), printed[0]);
