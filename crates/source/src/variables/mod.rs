@@ -133,7 +133,7 @@ pub fn plan_expose(files: &[PathBuf]) -> Result<ExposePlan> {
         ));
     }
     let index = |name: &str| places.get(name).map_or(0, |&(at, _)| at);
-    let is_cpp = sources.iter().any(|source| is_cpp(source));
+    let is_cpp = sources.iter().any(is_cpp);
     let pieces: Vec<Piece<'_>> = sources
         .iter()
         .zip(&all)
