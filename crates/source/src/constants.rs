@@ -29,7 +29,7 @@ impl std::fmt::Display for Bound {
 /// A source as tokens, with the numbers that cannot be replaced.
 pub(super) struct Code {
     tokens: Vec<Token>,
-    /// Beginnings of tokens, in order.
+    /// Beginnings of tokens that are bound, in order.
     bound: Vec<(usize, Bound)>,
 }
 
@@ -99,8 +99,8 @@ impl Code {
                 None => Reader { text, tokens: &tokens, language, bound: &mut bound }.stream(&directive),
             }
         }
-        let numbers = tokens.iter().zip(bound).filter(|(token, _)| token.kind == Kind::Number);
-        let bound = numbers.filter_map(|(token, bound)| Some((token.start, bound?))).collect();
+        let bound =
+            tokens.iter().zip(bound).filter_map(|(token, bound)| Some((token.start, bound?))).collect();
         Self { tokens, bound }
     }
 
@@ -124,7 +124,7 @@ impl Code {
         self.tokens[..behind].last().filter(|token| token.end >= part.end)
     }
 
-    /// Returns the reason why the number at a position must stay one.
+    /// Returns the reason why the number at a position must stay one, or a name must stay constant.
     pub fn bound(&self, start: usize) -> Option<Bound> {
         let at = self.bound.binary_search_by_key(&start, |(at, _)| *at).ok()?;
         Some(self.bound[at].1)

@@ -8,6 +8,7 @@
 //!   and the reasons.
 //! - [`tables::sources`] fills marked arrays with tuned values, and reads them.
 //! - [`tables::exports`] writes tuned values as source code, JSON, CSV, UCI options and `.params` files, and reads these.
+//! - [`variables`] makes marked numbers variables that an engine reads from a file, and constants again.
 //! - [`languages`] describes the source languages, one file for each, and splits sources into tokens.
 
 mod apply;
@@ -36,6 +37,7 @@ pub mod tables;
 mod transaction;
 mod tune;
 mod undo;
+pub mod variables;
 mod warnings;
 
 use std::path::Path;

@@ -13,6 +13,7 @@ mod config;
 mod diagnostics;
 mod driver;
 mod file_loss;
+pub mod marked_schema;
 mod parts;
 mod polish;
 mod products;

@@ -8,8 +8,9 @@ use gputexel_model::{ParameterFile, Prior};
 use gputexel_source::languages::Language;
 use gputexel_source::lexer::lex;
 use gputexel_source::tables::exports::{ArrayCheck, Like};
-use gputexel_source::tables::sources::{KnownValues, TableValues, TablesOptions, plan};
+use gputexel_source::tables::sources::{KnownValues, TableValues, TablesOptions, list_text, plan};
 use gputexel_source::tables::{Format, import, import_as};
+use gputexel_source::variables::{plan_expose, plan_restore};
 use gputexel_source::{
     DraftOptions, Options, ParamsFile, SourceLines, check, draft, encoding, plan_apply, plan_tune,
 };
@@ -104,6 +105,32 @@ pub(crate) fn tables(data: &[u8]) {
         if let Ok(plan) = plan(&values, &KnownValues::default(), &files, &options) {
             let _ = plan.notes();
         }
+    }
+}
+
+/// Markers without a parameter file: every parameter has the values that its phases say.
+pub(crate) fn marker_list(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    for name in ["source.cpp", "source.rs", "source.go", "source.py", "source.cs"] {
+        for marker in list_text(text, Path::new(name)).unwrap_or_default() {
+            assert!(marker.line >= 1 && !marker.parameters.is_empty());
+            assert!(marker.parameters.iter().all(|own| own.values.len() <= 2));
+        }
+    }
+}
+
+/// Marked numbers as variables: without values, constants are what they were.
+pub(crate) fn exposed(data: &[u8]) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for name in ["a.c", "a.cpp", "a.rs"] {
+        let files = [folder.path().join(name)];
+        write_atomically(&files[0], data).expect("a file");
+        let Ok(plan) = plan_expose(&files) else { continue };
+        let change = plan.plan.changes.iter().find(|change| change.before.as_deref() == Some(data));
+        let Some(change) = change else { continue };
+        write_atomically(&files[0], &change.after).expect("a file");
+        let back = plan_restore(&files, None).expect("an exposed source can be restored");
+        assert!(back.plan.changes.iter().all(|change| change.after == data));
     }
 }
 

@@ -2,7 +2,9 @@
 
 mod check;
 mod init;
+mod list;
 mod tables;
+mod variables;
 
 use std::path::{Path, PathBuf};
 
@@ -32,6 +34,12 @@ enum PatchCommand {
     Undo(UndoArgs),
     /// Write a first block from a source line, with its numbers marked
     Init(init::InitArgs),
+    /// Show the markers of sources: names, values and bounds
+    List(list::ListArgs),
+    /// Make marked numbers variables that the engine reads from a file at its start
+    Expose(variables::ExposeArgs),
+    /// Make exposed numbers constants again, with tuned values
+    Restore(variables::RestoreArgs),
     /// Write tuned tables into marked arrays of C, C++, C#, Rust, Go and Python sources
     Tables(tables::TablesArgs),
 }
@@ -154,6 +162,9 @@ impl Subcommand for PatchArgs {
             PatchCommand::Check(args) => check::run(args, context),
             PatchCommand::Undo(args) => undo(args, context),
             PatchCommand::Init(args) => init::run(args, context),
+            PatchCommand::List(args) => list::run(args, context),
+            PatchCommand::Expose(args) => variables::expose(args, context),
+            PatchCommand::Restore(args) => variables::restore(args, context),
             PatchCommand::Tables(args) => tables::run(args, context),
         }
     }

@@ -46,7 +46,8 @@ pub struct Schema {
     /// Indices that are ignored.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ignore: Vec<u32>,
-    /// The parameters, in the order of reports.
+    /// The parameters, in the order of reports; may be left out where markers of sources have them.
+    #[serde(default)]
     pub parameters: Vec<SchemaParameter>,
     /// Accumulators: sums that are used nonlinearly.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -68,6 +68,9 @@ const LINES: &[&[&str]] = &[
     &["patch", "undo", "source"],
     &["patch", "tables", "r", "--list"],
     &["patch", "tables", "r", "source/t.c", "--trust-marker"],
+    &["patch", "list", "source/t.c"],
+    &["patch", "expose", "source/t.c"],
+    &["patch", "restore", "source/t.c"],
 ];
 
 /// Commands that write a file to standard output.

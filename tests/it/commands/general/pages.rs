@@ -7,7 +7,7 @@ use regex::Regex;
 use std::sync::LazyLock;
 
 /// Commands that are not run here, by their beginning or contents, with the reason.
-const ELSEWHERE: [(&str, &str); 24] = [
+const ELSEWHERE: [(&str, &str); 26] = [
     ("gputexel learn", "engines::learning, with few games"),
     ("gputexel improve", "engines::learning, with few games"),
     ("gputexel worker", "tests/it/cluster starts a server and workers"),
@@ -31,11 +31,19 @@ const ELSEWHERE: [(&str, &str); 24] = [
     ("gputexel tune full.bin", "import::nonlinear and tune::strength, with fewer parameters"),
     ("gputexel match runs/full/params.json", "as above; other parameters play, too"),
     ("--blend auto", "tune::blend"),
+    ("gputexel patch list", "import::markers"),
+    ("whole.json", "import::markers"),
     ("--increasing knight_mobility", "tune::constraints, on features that have mobility"),
 ];
 
-const OWN_TESTS: [&str; 5] =
-    ["docs/commands.md", "docs/tutorial.md", "docs/road.md", "docs/patch.md", "docs/patch-recipes.md"];
+const OWN_TESTS: [&str; 6] = [
+    "docs/commands.md",
+    "docs/from-source.md",
+    "docs/tutorial.md",
+    "docs/road.md",
+    "docs/patch.md",
+    "docs/patch-recipes.md",
+];
 
 /// Creates the files named in the book: some games of the sample, and outputs made from them.
 const STAGE: &str = r#"

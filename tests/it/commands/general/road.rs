@@ -1,4 +1,4 @@
-//! `docs/road.md`, run as written: engines from games to tuned sources that play better.
+//! `docs/road.md` and `docs/from-source.md`, run as written.
 
 use super::tutorial::{Page, commands};
 use crate::common::prelude::*;
@@ -33,4 +33,22 @@ fn tuning_walkthrough_gains_strength() {
         }
     }
     assert_eq!((verified, matches), (ENGINES, ENGINES));
+}
+
+#[test]
+#[ignore = "full"]
+#[cfg(unix)]
+fn marked_numbers_become_variables_and_constants_again() {
+    if !requirement::program("gcc") {
+        return;
+    }
+    let page = Page::open("docs/from-source.md");
+    let mut printed = String::new();
+    for command in commands(&page.text) {
+        printed += &page.run(command);
+    }
+    assert_has(
+        &printed,
+        ["asked/untapered.c: 406 numbers, 2 changed", "material_pawn, int, 100.0, 0.0, 200.0"],
+    );
 }

@@ -2,6 +2,8 @@
 
 #[cfg(unix)]
 mod exported;
+#[cfg(unix)]
+mod exposed;
 mod foreign;
 mod kept;
 mod order;

@@ -8,7 +8,7 @@ use gputexel_model::{Colors, SquareOrder};
 const SIGN: &str = "gputexel:";
 
 /// Options with values.
-const OPTIONS: [&str; 14] = [
+const OPTIONS: [&str; 16] = [
     "orientation",
     "files",
     "board",
@@ -23,6 +23,8 @@ const OPTIONS: [&str; 14] = [
     "rows",
     "number",
     "name",
+    "min",
+    "max",
 ];
 
 /// A marker and its position.
@@ -64,6 +66,10 @@ pub(super) struct Marking {
     pub rows: Option<Vec<usize>>,
     /// Numbers of its line that are meant, from 1; `None` for an array.
     pub numbers: Option<Vec<usize>>,
+    /// Least value of the parameters, middlegame and endgame, centipawns.
+    pub min: Option<[f64; 2]>,
+    /// Largest value of the parameters.
+    pub max: Option<[f64; 2]>,
     /// Options about squares, for messages.
     pub square_option: Option<&'static str>,
     /// Options about both colors, for messages.
@@ -156,6 +162,8 @@ pub(super) fn parse(said: &str) -> Result<Marking, String> {
         pieces: None,
         rows: None,
         numbers: None,
+        min: None,
+        max: None,
         square_option: None,
         color_option: None,
     };
@@ -180,6 +188,10 @@ pub(super) fn parse(said: &str) -> Result<Marking, String> {
         let value = value.as_str();
         let wrong = |expected: &str| format!("option '{option}' is '{value}'; expected {expected}");
         let number = |text: &str| text.parse::<f64>().ok().filter(|number| number.is_finite());
+        let pair = || {
+            let (mg, eg) = value.split_once('/').unwrap_or((value, value));
+            number(mg).zip(number(eg)).map(|(mg, eg)| [mg, eg])
+        };
         match option {
             "orientation" => {
                 let first = value.parse::<SquareOrder>();
@@ -245,16 +257,13 @@ pub(super) fn parse(said: &str) -> Result<Marking, String> {
                 marking.scale = scale.ok_or_else(|| wrong("a factor, not 0"))?;
             }
             "offset" => {
-                marking.offset = Some(if value == "material" {
-                    Offset::Material
-                } else {
-                    let (mg, eg) = value.split_once('/').unwrap_or((value, value));
-                    let (Some(mg), Some(eg)) = (number(mg), number(eg)) else {
-                        return Err(wrong("a number, two as MG/EG, or material"));
-                    };
-                    Offset::Numbers([mg, eg])
+                marking.offset = Some(match value {
+                    "material" => Offset::Material,
+                    _ => Offset::Numbers(pair().ok_or_else(|| wrong("a number, two as MG/EG, or material"))?),
                 });
             }
+            "min" => marking.min = Some(pair().ok_or_else(|| wrong("a number, or two as MG/EG"))?),
+            "max" => marking.max = Some(pair().ok_or_else(|| wrong("a number, or two as MG/EG"))?),
             "pieces" => {
                 let letters = "letters of pnbrqk, twice for both colors, - for others";
                 marking.pieces = Some(pieces::parse(value).ok_or_else(|| wrong(letters))?);
@@ -263,6 +272,11 @@ pub(super) fn parse(said: &str) -> Result<Marking, String> {
         }
     }
     marking.order.ranks_down ^= flip;
+    if let (Some(min), Some(max)) = (marking.min, marking.max)
+        && (0..2).any(|phase| min[phase] > max[phase])
+    {
+        return Err("option 'min' is larger than 'max'".to_string());
+    }
     if marking.board != Board::Squares {
         let both =
             given.iter().any(|option| option == "board") && given.iter().any(|option| option == "ranks");
@@ -377,6 +391,13 @@ impl Marking {
         if let Some(numbers) = &self.numbers {
             text += &format!(" number {}", slashed(numbers));
         }
+        for (option, bound) in [("min", self.min), ("max", self.max)] {
+            match bound {
+                Some([mg, eg]) if mg == eg => text += &format!(" {option} {mg}"),
+                Some([mg, eg]) => text += &format!(" {option} {mg}/{eg}"),
+                None => {}
+            }
+        }
         if self.name != self.what {
             let plain = self.name.chars().all(|c| c.is_alphanumeric() || "._".contains(c));
             text += &format!(" name {}", if plain { self.name.clone() } else { quote(&self.name) });
@@ -484,6 +505,8 @@ mod tests {
             ("k colors both first red", "white or black"),
             ("k by color", "is for tables of both colors"),
             ("k first white", "is for tables of both colors"),
+            ("k min 1 max 0", "'min' is larger than 'max'"),
+            ("k max 1/x", "two as MG/EG"),
             ("k tuned today", "'tuned' is not known"),
         ] {
             let why = parse(text).unwrap_err();

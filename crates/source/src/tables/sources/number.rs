@@ -25,7 +25,7 @@ struct Style {
 
 /// A literal with its sign.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Number {
+pub(crate) struct Number {
     pub value: f64,
     /// True if written with a `+`.
     pub plus: bool,
@@ -96,6 +96,11 @@ impl Number {
                 10f64.powi(power - self.style.digits_behind(self.value).min(17) as i32)
             }
         }
+    }
+
+    /// Returns the letters after its digits.
+    pub fn suffix(&self) -> &str {
+        self.style.suffix.trim_start_matches('_')
     }
 
     /// Returns true if it is an integer.

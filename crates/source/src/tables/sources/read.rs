@@ -65,12 +65,34 @@ pub(crate) struct Precision {
 }
 
 /// A marker with its array.
-struct Found {
-    at: usize,
-    marking: Marking,
-    array: array::Array,
+pub(super) struct Found {
+    pub at: usize,
+    pub marking: Marking,
+    pub array: array::Array,
     /// Comments after the numbers, on their lines, one per number.
-    comments: Vec<Option<String>>,
+    pub comments: Vec<Option<String>>,
+}
+
+/// Returns the markers of a source with their arrays; none if there are none.
+///
+/// # Errors
+/// [`Error::Input`] with the line of a marker that cannot be parsed or has no array.
+pub(super) fn find_marked(source: &str, path: &Path, language: Language) -> Result<Vec<Found>> {
+    let tokens = lexer::lex(source, language);
+    let line_of = |at: usize| 1 + memchr::memchr_iter(b'\n', &source.as_bytes()[..at]).count() as u64;
+    let wrong = |at: usize, why: String| Error::line(path, line_of(at), why);
+    let code: Vec<Token> = tokens.iter().filter(|token| token.kind != Kind::Comment).copied().collect();
+    let own_export = is_export(source);
+    let mut found = Vec::new();
+    for Marker { start, end, at, marking } in marker::find(source, &tokens) {
+        let mut marking = marking.map_err(|why| wrong(at, why))?;
+        marking.oriented |= own_export;
+        let array = find_numbers(source, &code, (start, end), language, &marking)
+            .map_err(|(at, why)| wrong(at, why))?;
+        let comments = array.entries.iter().map(|entry| comment(source, &tokens, entry.end)).collect();
+        found.push(Found { at, marking, array, comments });
+    }
+    Ok(found)
 }
 
 /// Reads all marked arrays of a source. Its features are those given or those that it gives itself.
@@ -80,24 +102,13 @@ struct Found {
 /// values that contradict each other.
 pub(crate) fn read(bytes: &[u8], path: &Path, language: Language, read_as: ReadAs) -> Result<ReadTables> {
     let source = utf8(bytes, path)?;
-    let tokens = lexer::lex(source, language);
-    let markers = marker::find(source, &tokens);
     let line_of = |at: usize| 1 + memchr::memchr_iter(b'\n', &source.as_bytes()[..at]).count() as u64;
     let wrong = |at: usize, why: String| Error::line(path, line_of(at), why);
-    if markers.is_empty() {
+    let mut found = find_marked(source, path, language)?;
+    if found.is_empty() {
         return Err(Error::input(path, "has no marker 'gputexel: NAME' above an array; is it an export?"));
     }
-    let code: Vec<Token> = tokens.iter().filter(|token| token.kind != Kind::Comment).copied().collect();
-    let mut found = Vec::new();
     let own_export = is_export(source);
-    for Marker { start, end, at, marking } in markers {
-        let mut marking = marking.map_err(|why| wrong(at, why))?;
-        marking.oriented |= own_export;
-        let array = find_numbers(source, &code, (start, end), language, &marking)
-            .map_err(|(at, why)| wrong(at, why))?;
-        let comments = array.entries.iter().map(|entry| comment(source, &tokens, entry.end)).collect();
-        found.push(Found { at, marking, array, comments });
-    }
     let ReadAs { features, like, start, own_order, untapered, trust } = read_as;
     let features = match features {
         Some(features) => features,
@@ -204,17 +215,17 @@ fn comment(source: &str, tokens: &[Token], end: usize) -> Option<String> {
 }
 
 /// Collected values.
-struct Sink<'a> {
+pub(super) struct Sink<'a> {
     values: &'a TableValues,
     /// Values, with the byte of each.
-    theta: Vec<Option<(f64, usize)>>,
+    pub theta: Vec<Option<(f64, usize)>>,
     /// Piece values of tables, by table and phase.
     means: Vec<[Option<f64>; 2]>,
     precision: Precision,
 }
 
 impl<'a> Sink<'a> {
-    fn new(values: &'a TableValues) -> Self {
+    pub fn new(values: &'a TableValues) -> Self {
         Self {
             values,
             theta: vec![None; values.theta.len()],
@@ -224,7 +235,7 @@ impl<'a> Sink<'a> {
     }
 
     /// Adds the numbers of an array; an error at byte 0 is about the marker.
-    fn take(
+    pub fn take(
         &mut self,
         named: &Named,
         marking: &Marking,
@@ -399,7 +410,7 @@ fn add(groups: &mut Vec<Described>, new: Described, at: usize) -> std::result::R
 }
 
 /// Returns a name without the ending of its phase, and its phases.
-fn ending(what: &str) -> (&str, Vec<usize>) {
+pub(super) fn ending(what: &str) -> (&str, Vec<usize>) {
     let both = || without_both(what).map(|base| (base, vec![0]));
     phases(what).or_else(both).unwrap_or((what, vec![0, 1]))
 }

@@ -1,0 +1,493 @@
+//! Markers as they are, without a list of parameters: what each names, the numbers beside it, and what the marker says
+//! about them.
+//!
+//! Lists are numbered from 0, boards named by squares, values of pieces by pieces.
+
+use std::path::{Path, PathBuf};
+
+use super::array::{Array, Wrong};
+use super::board::Board;
+use super::content::Content;
+use super::marker::{Marking, Offset, quoted};
+use super::number::Number;
+use super::read::{Found, Sink, ending, find_marked};
+use super::values::{Named, TableValues, plain};
+use super::{arrange, refuse_binary, take_places};
+use crate::encoding::decode;
+use crate::languages::Language;
+use gputexel_io::{Error, Result};
+use gputexel_model::{Colors, Feature, ROLE_NAMES};
+
+/// Phases that the numbers of a marker count in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MarkedPhases {
+    /// Pairs of a middlegame and an endgame value.
+    Pairs,
+    /// Middlegame values.
+    Mg,
+    /// Endgame values.
+    Eg,
+    /// Each number counts in both phases.
+    Both,
+}
+
+/// What the parameters of a marker are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MarkedKind {
+    /// One parameter.
+    Single,
+    /// A numbered list.
+    List,
+    /// The 64 squares of a board, from a1 to h8.
+    Squares,
+    /// Five or six pieces, from the pawn on.
+    Pieces,
+}
+
+/// A parameter of a marker.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct MarkedParameter {
+    /// Its name.
+    pub name: String,
+    /// Its middlegame and endgame value, or the only one, centipawns.
+    pub values: Vec<f64>,
+}
+
+/// A marker with its parameters.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct ListedMarker {
+    /// The source, as named by the user.
+    pub file: PathBuf,
+    /// The marker's line, from 1.
+    pub line: u64,
+    /// The name as written, with its phase.
+    pub marker: String,
+    /// The name of its table or parameter.
+    pub name: String,
+    /// Phases of its numbers.
+    pub phases: MarkedPhases,
+    /// What its parameters are.
+    pub kind: MarkedKind,
+    /// Number of numbers in the source, including those that are left alone.
+    pub numbers: usize,
+    /// First square in the source; `None` if the marker does not say it, or there are no squares.
+    pub first: Option<&'static str>,
+    /// True for half a table, or one without the first and the last rank.
+    pub partial: bool,
+    /// Least value, middlegame and endgame.
+    pub min: Option<[f64; 2]>,
+    /// Largest value, middlegame and endgame.
+    pub max: Option<[f64; 2]>,
+    /// The parameters, in the order of squares from a1, of pieces from the pawn, or of the list.
+    pub parameters: Vec<MarkedParameter>,
+}
+
+/// Lists all markers of sources, in their order.
+///
+/// # Errors
+/// [`Error::Io`]; [`Error::Input`] with the line for markers and arrays that do not match, and for files that are
+/// binary or no files.
+pub fn list(files: &[PathBuf]) -> Result<Vec<ListedMarker>> {
+    let mut all = Vec::new();
+    let mut seen: Vec<PathBuf> = Vec::new();
+    for shown in files {
+        let path = shown.canonicalize().map_err(|e| Error::io(shown, e))?;
+        if path.is_dir() {
+            return Err(Error::input(shown, "is a folder; expected a source"));
+        }
+        if seen.contains(&path) {
+            continue;
+        }
+        let bytes = crate::read_source(&path, shown)?;
+        refuse_binary(&bytes, shown)?;
+        all.extend(list_text(&decode(&bytes, shown)?.0, shown)?);
+        seen.push(path);
+    }
+    Ok(all)
+}
+
+/// Returns the markers of a text with the names that they give.
+fn named(source: &str, shown: &Path) -> Result<(Vec<Found>, TableValues)> {
+    let line_of = |at: usize| 1 + memchr::memchr_iter(b'\n', &source.as_bytes()[..at]).count() as u64;
+    let wrong = |(at, why): Wrong| Error::line(shown, line_of(at), why);
+    let mut found = find_marked(source, shown, Language::of(shown))?;
+    for one in &mut found {
+        one.marking.take_places(&one.array.places).map_err(|why| wrong((one.array.start, why)))?;
+    }
+    let mut groups: Vec<Group> = Vec::new();
+    for one in &found {
+        for group in groups_of(one).map_err(wrong)? {
+            match groups.iter().find(|other| other.name == group.name) {
+                Some(other) if other.names != group.names || other.untapered != group.untapered => {
+                    let why = format!("the numbers of '{}' are of another kind elsewhere", group.name);
+                    return Err(wrong((one.at, why)));
+                }
+                Some(_) => {}
+                None => groups.push(group),
+            }
+        }
+    }
+    let values = names_of(&groups);
+    let mut seen = std::collections::HashSet::new();
+    if let Some(twice) = values.features.iter().find(|feature| !seen.insert(&feature.name)) {
+        let at = found.first().map_or(0, |one| one.at);
+        return Err(wrong((at, format!("several markers stand for a parameter '{}'", twice.name))));
+    }
+    Ok((found, values))
+}
+
+/// A number that a marker names.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct MarkedNumber {
+    /// Byte of its marker.
+    pub at: usize,
+    /// Bytes of the number, with its sign.
+    pub range: std::ops::Range<usize>,
+    /// Name of its parameter, and of the phase if it has two.
+    pub name: String,
+    /// Its value, of the opposite sign where it is Black's.
+    pub value: f64,
+    /// True if it is the parameter's value of the opposite sign.
+    pub negative: bool,
+    /// The literal.
+    pub number: Number,
+    /// Smallest and largest value, if the marker says both in units of the source.
+    pub bounds: Option<(f64, f64)>,
+}
+
+/// Returns the numbers of all markers of a text, in the order of the markers.
+///
+/// # Errors
+/// As [`list`].
+pub(crate) fn numbers(source: &str, shown: &Path) -> Result<Vec<MarkedNumber>> {
+    let line_of = |at: usize| 1 + memchr::memchr_iter(b'\n', &source.as_bytes()[..at]).count() as u64;
+    let wrong = |(at, why): Wrong| Error::line(shown, line_of(at), why);
+    let (mut found, values) = named(source, shown)?;
+    let mut numbers = Vec::new();
+    for one in &mut found {
+        let named = resolved(&values, &one.marking, &one.array)
+            .ok_or_else(|| wrong((one.at, format!("'{}' names nothing", one.marking.what))))?;
+        take_places(&values, &named, &mut one.marking, &one.array)
+            .map_err(|why| wrong((one.array.start, why)))?;
+        let Found { at, marking, array, .. } = &*one;
+        let (content, order) = arrange(&values, &named, marking, array)
+            .map_err(|(place, why)| wrong((if place == 0 { *at } else { place }, why)))?;
+        for (index, entry) in array.entries.iter().enumerate() {
+            let (piece, square, phase) = order.place(index);
+            let Some((ids, negative)) = content.features(piece, square) else { continue };
+            let number = entry.number.clone().map_err(|why| wrong((entry.start, why)))?;
+            let own = match content.pieces[piece] {
+                Some(super::content::Source::Mean(table)) => {
+                    format!("{}_material", values.tables.0[table].name)
+                }
+                // Pieces of several tables have the same names.
+                _ => match &values.features[ids[0]] {
+                    Feature { name, group } if !name.starts_with(group.as_str()) => format!("{group}_{name}"),
+                    Feature { name, .. } => name.clone(),
+                },
+            };
+            let phase = content.phases[phase];
+            let name = if named.tied { own } else { format!("{own}_{}", super::values::PHASES[phase]) };
+            let plain_units = marking.scale == 1.0 && marking.offset.is_none();
+            let bounds = marking.min.zip(marking.max).filter(|_| plain_units);
+            numbers.push(MarkedNumber {
+                at: *at,
+                range: entry.start..entry.end,
+                name,
+                value: if negative { 0.0 - number.value } else { number.value },
+                negative,
+                number,
+                bounds: bounds.map(|(min, max)| (min[phase], max[phase])),
+            });
+        }
+    }
+    Ok(numbers)
+}
+
+/// Lists the markers of one text; `shown` gives its language, and is for messages.
+///
+/// # Errors
+/// As [`list`].
+pub fn list_text(source: &str, shown: &Path) -> Result<Vec<ListedMarker>> {
+    let line_of = |at: usize| 1 + memchr::memchr_iter(b'\n', &source.as_bytes()[..at]).count() as u64;
+    let wrong = |(at, why): Wrong| Error::line(shown, line_of(at), why);
+    let (mut found, values) = named(source, shown)?;
+    let mut sink = Sink::new(&values);
+    // Piece values first: tables may need them.
+    for tables_of_offsets in [false, true] {
+        for one in found.iter_mut() {
+            if matches!(one.marking.offset, Some(Offset::Material)) != tables_of_offsets {
+                continue;
+            }
+            let named = resolved(&values, &one.marking, &one.array).ok_or_else(|| {
+                let why = format!("no marker in this file has the table of '{}'", one.marking.what);
+                wrong((one.at, why))
+            })?;
+            take_places(&values, &named, &mut one.marking, &one.array)
+                .map_err(|why| wrong((one.array.start, why)))?;
+            let comments = vec![None; one.array.entries.len()];
+            sink.take(&named, &one.marking, &one.array, &comments)
+                .map_err(|(place, why)| wrong((if place == 0 { one.at } else { place }, why)))?;
+        }
+    }
+    let count = values.features.len();
+    let value = |id: usize, phase: usize| sink.theta[phase * count + id].map(|(value, _)| value);
+    let mut listed = Vec::new();
+    for one in &found {
+        for group in groups_of(one).map_err(wrong)? {
+            let phases = phases_of(one);
+            let own: &[usize] = match phases {
+                MarkedPhases::Pairs => &[0, 1],
+                MarkedPhases::Eg => &[1],
+                MarkedPhases::Mg | MarkedPhases::Both => &[0],
+            };
+            let parameters = group.names.iter().map(|name| {
+                let id = values.features.iter().position(|feature| feature.name == *name).unwrap_or(0);
+                let values = own.iter().filter_map(|&phase| value(id, phase)).collect();
+                MarkedParameter { name: name.clone(), values }
+            });
+            let squares = group.kind == MarkedKind::Squares;
+            let said = one.marking.oriented || matches!(one.marking.board, Board::X88 | Board::Mailbox);
+            listed.push(ListedMarker {
+                file: shown.to_path_buf(),
+                line: line_of(one.at),
+                marker: one.marking.what.clone(),
+                phases,
+                kind: group.kind,
+                numbers: one.array.entries.len(),
+                first: (squares && said).then(|| one.marking.order.first()),
+                partial: squares && (one.marking.order.files == 4 || one.marking.board == Board::PawnRanks),
+                min: one.marking.min,
+                max: one.marking.max,
+                parameters: parameters.collect(),
+                name: group.name,
+            });
+        }
+    }
+    Ok(listed)
+}
+
+/// Parameters with a common name.
+struct Group {
+    name: String,
+    names: Vec<String>,
+    kind: MarkedKind,
+    /// True if each number counts in both phases.
+    untapered: bool,
+}
+
+/// Returns the names of all groups; values of untapered ones are equal, others are unknown.
+fn names_of(groups: &[Group]) -> TableValues {
+    let feature = |group: &Group, name: &String| Feature { name: name.clone(), group: group.name.clone() };
+    let features: Vec<Feature> =
+        groups.iter().flat_map(|group| group.names.iter().map(|name| feature(group, name))).collect();
+    let untapered: Vec<bool> =
+        groups.iter().flat_map(|group| group.names.iter().map(|_| group.untapered)).collect();
+    let value = |index: usize| if untapered[index % untapered.len()] { 0.0 } else { f64::NAN };
+    let theta = (0..2 * features.len()).map(value).collect();
+    TableValues::names_only(features, false).with_theta(theta)
+}
+
+fn resolved(values: &TableValues, marking: &Marking, array: &Array) -> Option<Named> {
+    let named = values.resolve(&marking.what)?;
+    let content = Content::new(values, &named, marking);
+    let single =
+        named.phases.len() == 2 && content.is_untapered() && arrange(values, &named, marking, array).is_err();
+    Some(if single { Named { phases: vec![0], tied: true, ..named } } else { named })
+}
+
+/// Returns the phases of a marker's numbers: as its name ends, else pairs where the brackets show them.
+fn phases_of(found: &Found) -> MarkedPhases {
+    let what = &found.marking.what;
+    let (rest, tied) = match quoted(what) {
+        Ok((_, end)) => (&what[end..], super::values::without_both(&what[end..]).is_some()),
+        Err(_) => (what.as_str(), super::values::without_both(what).is_some()),
+    };
+    match super::values::phases(rest) {
+        _ if tied => MarkedPhases::Both,
+        Some((_, phases)) if phases == [0] => MarkedPhases::Mg,
+        Some(_) => MarkedPhases::Eg,
+        None if has_pairs(found) => MarkedPhases::Pairs,
+        None => MarkedPhases::Both,
+    }
+}
+
+/// Returns true if the brackets of an array, or the numbers that a marker asks for, are pairs.
+fn has_pairs(Found { marking, array, .. }: &Found) -> bool {
+    if array.pairs_inside {
+        return true;
+    }
+    let Some(shape) = &array.shape else { return false };
+    let twos = shape.iter().filter(|&&length| length == 2).count();
+    let colors = usize::from(marking.order.colors != Colors::One && !marking.is_colored());
+    shape.last() == Some(&2) || twos > colors
+}
+
+/// Returns the groups that a marker stands for; none for the piece value of a table.
+fn groups_of(found: &Found) -> std::result::Result<Vec<Group>, Wrong> {
+    let Found { at, marking, array, .. } = found;
+    let name = match quoted(&marking.what) {
+        Ok((name, end)) if ending(&marking.what[end..]).0.is_empty() => name,
+        Ok(_) => return Ok(Vec::new()),
+        Err(_) => ending(&marking.what).0.to_string(),
+    };
+    if plain(&name).ends_with(".material") {
+        return Ok(Vec::new());
+    }
+    let phases = phases_of(found);
+    let per = if phases == MarkedPhases::Pairs { 2 } else { 1 };
+    let elements = array.entries.len() / per;
+    let colors = if marking.order.colors == Colors::One { 1 } else { 2 };
+    let untapered = phases == MarkedPhases::Both;
+    let group = |name: String, names: Vec<String>, kind| Group { name, names, kind, untapered };
+    let squares = |name: &str| -> Vec<String> {
+        let prefix = marking.prefix.clone().unwrap_or_else(|| format!("{name}_"));
+        shakmaty::Square::ALL.iter().map(|square| format!("{prefix}{square}")).collect()
+    };
+    let board = marking.entries();
+    let tables = elements.checked_div(board * colors).filter(|count| count * board * colors == elements);
+    if plain(&name) == "pst" && tables.is_some_and(|count| count >= 6) {
+        let roles = ROLE_NAMES.iter().map(|role| group(role.to_string(), squares(role), MarkedKind::Squares));
+        return Ok(roles.collect());
+    }
+    let roles = match &marking.pieces {
+        Some(pieces) => pieces.iter().flatten().map(|piece| piece.role + 1).max(),
+        None if plain(&name) == "material" => [5, 6].into_iter().find(|count| count * colors == elements),
+        None => None,
+    };
+    Ok(vec![if let Some(count) = roles {
+        let names = ROLE_NAMES[..count.max(5)].iter().map(|role| role.to_string()).collect();
+        group(name, names, MarkedKind::Pieces)
+    } else if let Some(rows) = &marking.rows {
+        let names = (0..rows.iter().sum()).map(|index: usize| format!("{name}_{index}")).collect();
+        group(name, names, MarkedKind::List)
+    } else if tables == Some(1) {
+        let names = squares(&name);
+        group(name, names, MarkedKind::Squares)
+    } else if elements <= 1 {
+        group(name.clone(), vec![name], MarkedKind::Single)
+    } else if marking.square_option.is_some() {
+        let why = format!(
+            "'{name}' is a table of {}, and the array has {}",
+            gputexel_io::counted((board * colors) as u64, "square"),
+            gputexel_io::counted(elements as u64, "entry").replace("entrys", "entries")
+        );
+        return Err((*at, why));
+    } else {
+        let names = (0..elements).map(|index| format!("{name}_{index}")).collect();
+        group(name, names, MarkedKind::List)
+    }])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listed(source: &str) -> Result<Vec<ListedMarker>> {
+        list_text(source, Path::new("a.cpp"))
+    }
+
+    fn one(source: &str) -> ListedMarker {
+        let mut all = listed(source).unwrap();
+        assert_eq!(all.len(), 1, "{source}");
+        all.remove(0)
+    }
+
+    #[test]
+    fn brackets_and_endings_say_what_a_number_counts_for() {
+        for (source, phases, kind, values) in [
+            ("// gputexel: a\nint a = 5;", MarkedPhases::Both, MarkedKind::Single, vec![vec![5.0]]),
+            ("// gputexel: a.mg\nint a = 5;", MarkedPhases::Mg, MarkedKind::Single, vec![vec![5.0]]),
+            ("// gputexel: a_eg\nint a = -5;", MarkedPhases::Eg, MarkedKind::Single, vec![vec![-5.0]]),
+            ("// gputexel: a\nS a = S(5, 6);", MarkedPhases::Pairs, MarkedKind::Single, vec![vec![5.0, 6.0]]),
+            (
+                "// gputexel: a\nint a[3] = {1, 2, 3};",
+                MarkedPhases::Both,
+                MarkedKind::List,
+                vec![vec![1.0], vec![2.0], vec![3.0]],
+            ),
+            (
+                "// gputexel: a\nS a[2] = {S(1, 2), S(3, 4)};",
+                MarkedPhases::Pairs,
+                MarkedKind::List,
+                vec![vec![1.0, 2.0], vec![3.0, 4.0]],
+            ),
+            (
+                "x += 4 * (m - 3); // gputexel: a number 1/2",
+                MarkedPhases::Pairs,
+                MarkedKind::Single,
+                vec![vec![4.0, 3.0]],
+            ),
+            (
+                "// gputexel: a.mg rows 2/1\nint a[2][3] = {{1, 2, 0}, {3, 0, 0}};",
+                MarkedPhases::Mg,
+                MarkedKind::List,
+                vec![vec![1.0], vec![2.0], vec![3.0]],
+            ),
+            (
+                "// gputexel: worth.both pieces -pnbrq colors negated\nint a[12] = {0,1,2,3,4,5,0,-1,-2,-3,-4,-5};",
+                MarkedPhases::Both,
+                MarkedKind::Pieces,
+                (1..6).map(|value| vec![f64::from(value)]).collect(),
+            ),
+        ] {
+            let found = one(source);
+            assert_eq!((found.phases, found.kind), (phases, kind), "{source}");
+            let got: Vec<Vec<f64>> = found.parameters.into_iter().map(|own| own.values).collect();
+            assert_eq!(got, values, "{source}");
+        }
+    }
+
+    #[test]
+    fn boards_are_listed_from_a1() {
+        let numbers: Vec<String> = (0..64).map(|i| i.to_string()).collect();
+        let source = format!(
+            "// gputexel: knight.mg orientation a8 min -50 max 50/60\nint a[64] = {{{}}};",
+            numbers.join(",")
+        );
+        let found = one(&source);
+        assert_eq!(
+            (found.kind, found.first, found.name.as_str()),
+            (MarkedKind::Squares, Some("a8"), "knight")
+        );
+        assert_eq!(
+            (found.parameters[0].name.as_str(), &found.parameters[0].values[..]),
+            ("knight_a1", &[56.0][..])
+        );
+        assert_eq!((found.min, found.max), (Some([-50.0; 2]), Some([50.0, 60.0])));
+        let unsaid = one(&source.replace(" orientation a8", ""));
+        assert_eq!((unsaid.first, &unsaid.parameters[0].values[..]), (None, &[0.0][..]));
+    }
+
+    #[test]
+    fn contradictions_have_their_line() {
+        for (source, expected) in [
+            (
+                "// gputexel: a.mg\nint a[2] = {1, 2};\n// gputexel: a.eg\nint b[3] = {1, 2, 3};",
+                "a.cpp:3: the numbers of 'a'",
+            ),
+            ("// gputexel: a\nint a = 5;\n// gputexel: a name b\nint b = 6;", "elsewhere"),
+            (
+                "\n// gputexel: a orientation a8\nint a[63] = {1, 2, 3};",
+                "a.cpp:2: 'a' is a table of 64 squares",
+            ),
+            ("// gputexel: knight.material\nint a = 5;", "a.cpp:1: no marker in this file has the table"),
+        ] {
+            let error = listed(source).unwrap_err().to_string();
+            assert!(error.contains(expected), "{source}: {error}");
+        }
+        assert!(listed("int a;").unwrap().is_empty());
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_source_panics(parts in proptest::collection::vec(proptest::sample::select(vec![
+            "// gputexel: ", "a", "pst", ".mg", " rows 1/2", " colors both", " pieces -pk", " number 1", "\n", "{1, 2}", "[2]",
+            "3", "= ", "{", "}", "(4, 5)", ";", " files 4", " board 0x88", " material", " offset material",
+        ]), 0..30)) {
+            let _ = list_text(&parts.concat(), Path::new("x.rs"));
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Tokens of a source with the scope and the statement of each.
+
+use crate::constants::{Bound, Code};
+use crate::languages::Language;
+use crate::lexer::{Kind, Token, lex};
+
+/// Surroundings of a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scope {
+    /// Outside of functions, in a namespace or a module.
+    File,
+    /// In the body of a function.
+    Function,
+    /// In a class, or an implementation.
+    Class,
+    /// In an enumeration.
+    Enum,
+}
+
+/// Place of a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub scope: Scope,
+    /// The first token of its statement.
+    pub statement: usize,
+    /// The `#` of its preprocessor line.
+    pub directive: Option<usize>,
+    /// Number of blocks around it that are namespaces or modules.
+    pub modules: usize,
+    /// True within brackets of any kind that belong to the statement.
+    pub inside: bool,
+}
+
+/// A source as tokens without comments.
+pub(super) struct Scan<'a> {
+    pub text: &'a str,
+    pub tokens: Vec<Token>,
+    pub places: Vec<Place>,
+    code: Code,
+    rust: bool,
+}
+
+enum Frame {
+    Bracket,
+    Initializer,
+    Block(Scope),
+}
+
+impl<'a> Scan<'a> {
+    pub fn of(text: &'a str, language: Language) -> Self {
+        let tokens: Vec<Token> =
+            lex(text, language).into_iter().filter(|token| token.kind != Kind::Comment).collect();
+        let code = Code::of(text, language);
+        let mut scan = Self { text, tokens, places: Vec::new(), code, rust: language == Language::RUST };
+        scan.places = scan.find_places();
+        scan
+    }
+
+    /// Returns the text of a token.
+    pub fn word(&self, at: usize) -> &'a str {
+        self.tokens.get(at).map_or("", |token| &self.text[token.start..token.end])
+    }
+
+    pub fn is(&self, at: usize, mark: u8) -> bool {
+        self.tokens.get(at).is_some_and(|token| token.is(mark))
+    }
+
+    pub fn is_name(&self, at: usize) -> bool {
+        self.tokens.get(at).is_some_and(|token| token.kind == Kind::Word)
+    }
+
+    /// Returns the token that begins at a byte, or the first after it.
+    pub fn at(&self, byte: usize) -> usize {
+        self.tokens.partition_point(|token| token.start < byte)
+    }
+
+    /// Returns the reason why a token must be constant.
+    pub fn bound(&self, at: usize) -> Option<Bound> {
+        self.code.bound(self.tokens[at].start)
+    }
+
+    /// Returns the last token of the statement that begins with a token: its `;`, else the last of all.
+    pub fn end(&self, statement: usize) -> usize {
+        let own =
+            |at: &usize| self.places[*at].directive.is_some() || self.places[*at].statement == statement;
+        let is_code = |at: &usize| self.places[*at].directive.is_none();
+        (statement..self.tokens.len()).take_while(own).filter(is_code).last().unwrap_or(statement)
+    }
+
+    /// Returns the first `=` of a statement outside of brackets.
+    pub fn equals(&self, statement: usize) -> Option<usize> {
+        let mut own = statement..=self.end(statement);
+        own.find(|&at| self.is(at, b'=') && !self.places[at].inside && self.places[at].directive.is_none())
+    }
+
+    fn find_places(&self) -> Vec<Place> {
+        let mut places = Vec::with_capacity(self.tokens.len());
+        let mut frames: Vec<Frame> = Vec::new();
+        let (mut statement, mut line_end, mut directive) = (0, 0, None);
+        for (at, token) in self.tokens.iter().enumerate() {
+            let begins = self.text[..token.start].rfind('\n').map_or(0, |n| n + 1);
+            let first = at == 0 || self.tokens[at - 1].end <= begins;
+            if directive.is_some() && token.start >= line_end {
+                directive = None;
+            }
+            if !self.rust && directive.is_none() && first && token.is(b'#') {
+                (directive, line_end) = (Some(at), self.logical_end(token.start));
+            }
+            let scope = frames.iter().rev().find_map(|frame| match frame {
+                Frame::Block(scope) => Some(*scope),
+                _ => None,
+            });
+            let scope = scope.unwrap_or(Scope::File);
+            let inside = !matches!(frames.last(), None | Some(Frame::Block(_)));
+            let modules = frames.iter().filter(|frame| matches!(frame, Frame::Block(Scope::File))).count();
+            places.push(Place { scope, statement, directive, modules, inside });
+            if directive.is_some() {
+                if statement == at {
+                    statement = at + 1;
+                }
+                continue;
+            }
+            match token.kind {
+                Kind::Mark(b'(' | b'[') => frames.push(Frame::Bracket),
+                Kind::Mark(b'{') => {
+                    let frame = self.block(statement, at, scope, inside);
+                    if matches!(frame, Frame::Block(_)) {
+                        statement = at + 1;
+                    }
+                    frames.push(frame);
+                }
+                Kind::Mark(b')' | b']') if inside => drop(frames.pop()),
+                Kind::Mark(b'}') if matches!(frames.pop(), None | Some(Frame::Block(_))) => {
+                    statement = at + 1
+                }
+                Kind::Mark(b';') if !inside => statement = at + 1,
+                _ => {}
+            }
+        }
+        places
+    }
+
+    /// Returns what a brace opens, after the tokens of its statement.
+    fn block(&self, statement: usize, at: usize, scope: Scope, inside: bool) -> Frame {
+        let words = || (statement..at).map(|i| self.word(i));
+        let has = |word: &str| words().any(|own| own == word);
+        let calls = has("(");
+        match () {
+            () if inside => Frame::Initializer,
+            () if has("namespace") || (self.rust && has("mod")) => Frame::Block(Scope::File),
+            () if has("extern") && words().any(|word| word.starts_with('"')) => Frame::Block(Scope::File),
+            () if self.rust && has("fn") => Frame::Block(Scope::Function),
+            () if has("=") => Frame::Initializer,
+            () if has("enum") => Frame::Block(Scope::Enum),
+            () if self.rust && (has("impl") || has("trait")) => Frame::Block(Scope::Class),
+            () if !calls && ["struct", "class", "union"].into_iter().any(has) => Frame::Block(Scope::Class),
+            // `Score tempo{1, 2};`
+            () if !self.rust && !calls && at > statement + 1 && self.is_name(at - 1) => Frame::Initializer,
+            () if scope == Scope::File || scope == Scope::Class => Frame::Block(Scope::Function),
+            () => Frame::Block(scope),
+        }
+    }
+
+    fn logical_end(&self, mut at: usize) -> usize {
+        loop {
+            let end = self.text[at..].find('\n').map_or(self.text.len(), |n| at + n);
+            if end == self.text.len() || !self.text[at..end].trim_end_matches('\r').ends_with('\\') {
+                return end;
+            }
+            at = end + 1;
+        }
+    }
+}

@@ -1,0 +1,492 @@
+//! Declarations with marked numbers, made variables, and the uses of their names.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Range;
+
+use super::code::{Place, Scan, Scope};
+use super::{loader, tags};
+use crate::constants::Bound;
+use crate::languages::Language;
+use crate::tables::sources::MarkedNumber;
+
+/// A source, its byte and the reason of an error.
+pub(super) type Wrong = (usize, usize, String);
+
+/// A source with its marked numbers.
+pub(super) struct Piece<'a> {
+    pub text: &'a str,
+    pub language: Language,
+    /// True for C, whose tables outside of functions are filled before `main`.
+    pub fills: bool,
+    pub numbers: &'a [MarkedNumber],
+    /// Way to the folder of the header or module.
+    pub up: String,
+}
+
+/// A name that is no constant any longer.
+#[derive(Default)]
+struct Name {
+    /// Source and token of each declaration.
+    places: Vec<(usize, usize)>,
+    macro_: bool,
+}
+
+type Edits = Vec<(Range<usize>, String)>;
+
+/// Returns the new texts of all sources; `index` is the place of a parameter in the list.
+pub(super) fn expose(pieces: &[Piece<'_>], index: &dyn Fn(&str) -> usize) -> Result<Vec<String>, Wrong> {
+    let scans: Vec<Scan<'_>> = pieces.iter().map(|piece| Scan::of(piece.text, piece.language)).collect();
+    let mut edits: Vec<Edits> = Vec::new();
+    let mut names: BTreeMap<String, Name> = BTreeMap::new();
+    let mut statements: Vec<BTreeSet<usize>> = Vec::new();
+    for (file, (piece, scan)) in pieces.iter().zip(&scans).enumerate() {
+        let work = FileWork { piece, scan, index };
+        let (own, exposed, declared) = work.edits().map_err(|(at, reason)| (file, at, reason))?;
+        for (name, token, macro_) in declared {
+            let name = names.entry(name).or_default();
+            name.places.push((file, token));
+            name.macro_ |= macro_;
+        }
+        edits.push(own);
+        statements.push(exposed);
+    }
+    check_uses(pieces, &scans, &statements, &mut names, &mut edits)?;
+    let mut texts = Vec::with_capacity(pieces.len());
+    for ((piece, scan), mut own) in pieces.iter().zip(&scans).zip(edits) {
+        if !piece.numbers.is_empty() {
+            own.push(reading(piece, scan, &own));
+        }
+        // Insertions stand before what is at their place.
+        own.sort_by_key(|(range, _)| (range.start, range.end));
+        let mut text = piece.text.to_string();
+        tags::apply(&mut text, own);
+        texts.push(text);
+    }
+    Ok(texts)
+}
+
+/// Returns the text that makes values known in a source.
+fn reading(piece: &Piece<'_>, scan: &Scan<'_>, edits: &Edits) -> (Range<usize>, String) {
+    let up = &piece.up;
+    if piece.language == Language::RUST {
+        let at = piece.text.len();
+        let text = format!("\n#[path = \"{up}{}\"]\nmod gputexel_values;\n", loader::MODULE);
+        return (at..at, tags::inserted(&text));
+    }
+    let first = edits.iter().map(|(range, _)| range.start).min().unwrap_or(0);
+    // Below the last #include that is not in a part of the file that may be left out.
+    let (mut depth, mut best) = (0, None::<(usize, usize)>);
+    for at in 0..scan.at(first) {
+        if scan.places[at].directive != Some(at) {
+            continue;
+        }
+        match scan.word(at + 1) {
+            "if" | "ifdef" | "ifndef" => depth += 1,
+            "endif" => {
+                depth -= 1;
+                best = best.filter(|&(_, own)| own <= depth);
+            }
+            "include" => {
+                let line = scan.tokens[at].start;
+                let end = piece.text[line..].find('\n').map_or(piece.text.len(), |n| line + n + 1);
+                best = Some((end, depth));
+            }
+            _ => {}
+        }
+    }
+    let mark = if piece.text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    let at = best.map_or(mark, |(at, _)| at);
+    (at..at, tags::inserted(&format!("#include \"{up}{}\"\n", loader::HEADER)))
+}
+
+/// Work on one source.
+struct FileWork<'a> {
+    piece: &'a Piece<'a>,
+    scan: &'a Scan<'a>,
+    index: &'a dyn Fn(&str) -> usize,
+}
+
+type Found = (Edits, BTreeSet<usize>, Vec<(String, usize, bool)>);
+
+impl FileWork<'_> {
+    /// Returns the edits, the statements that declare variables now, and the names that are variables now.
+    fn edits(&self) -> Result<Found, (usize, String)> {
+        let (piece, scan) = (self.piece, self.scan);
+        let rust = piece.language == Language::RUST;
+        let (mut edits, mut declared) = (Edits::new(), Vec::new());
+        let mut statements: BTreeMap<usize, Vec<&MarkedNumber>> = BTreeMap::new();
+        let mut done: BTreeSet<usize> = BTreeSet::new();
+        for own in piece.numbers {
+            if !done.insert(own.range.start) {
+                return Err((own.at, format!("'{}' is a number that another marker has, too", own.name)));
+            }
+            let at = scan.at(own.range.start);
+            let place = scan.places[at];
+            let number = scan.at(own.range.end).saturating_sub(1);
+            self.check(own, place, number)?;
+            if let Some(hash) = place.directive {
+                declared.push((scan.word(hash + 2).to_string(), hash + 2, true));
+                edits.push((own.range.clone(), self.value(own)));
+                continue;
+            }
+            if self.is_declaration(place) {
+                statements.entry(place.statement).or_default().push(own);
+            } else {
+                edits.push((own.range.clone(), self.value(own)));
+            }
+        }
+        for (&statement, numbers) in &statements {
+            let own = match (rust, piece.fills && scan.places[statement].scope == Scope::File) {
+                (true, _) => self.lazy(statement, numbers, &mut edits),
+                (_, true) => self.filled(statement, numbers, &mut edits),
+                _ => self.dynamic(statement, numbers, &mut edits),
+            };
+            declared.push(own.map_err(|reason| (numbers[0].at, reason))?);
+        }
+        Ok((edits, statements.into_keys().collect(), declared))
+    }
+
+    /// Checks that a number can be a variable.
+    fn check(&self, own: &MarkedNumber, place: Place, number: usize) -> Result<(), (usize, String)> {
+        let rust = self.piece.language == Language::RUST;
+        let wrong = |reason: String| Err((own.range.start, format!("'{}' {reason}", own.name)));
+        match self.scan.bound(number) {
+            Some(Bound::Constant("constexpr" | "constinit")) if !rust => {}
+            Some(Bound::Constant("const" | "static")) if rust && self.is_declaration(place) => {}
+            Some(bound) => return wrong(bound.to_string()),
+            None => {}
+        }
+        match place.scope {
+            _ if place.directive.is_some() => Ok(()),
+            Scope::Class => {
+                wrong("is a member of a class or an implementation; move its constant out of it".to_string())
+            }
+            Scope::Enum => wrong("is a value of an enumeration, which must be constant".to_string()),
+            Scope::File | Scope::Function => Ok(()),
+        }
+    }
+
+    /// Returns true if a statement declares something that changes with its numbers.
+    fn is_declaration(&self, place: Place) -> bool {
+        let head = |word: &str| {
+            let end = self.scan.equals(place.statement).unwrap_or(self.scan.end(place.statement));
+            (place.statement..end).any(|at| self.scan.word(at) == word)
+        };
+        match self.piece.language == Language::RUST {
+            true => (head("const") || head("static")) && !head("fn"),
+            false => place.scope == Scope::File || ["constexpr", "constinit", "static"].into_iter().any(head),
+        }
+    }
+
+    /// Returns the text that stands for a number.
+    fn value(&self, own: &MarkedNumber) -> String {
+        tags::replaced(&self.piece.text[own.range.clone()], &self.bare(own, "i32"))
+    }
+
+    /// Returns the expression of a number; its type in Rust is `kind` unless it has a suffix, or inferred if there is
+    /// none.
+    fn bare(&self, own: &MarkedNumber, kind: &str) -> String {
+        let sign = if own.negative { "-" } else { "" };
+        if self.piece.language == Language::RUST {
+            let kind = match own.number.suffix() {
+                "" if kind.is_empty() => String::new(),
+                "" if own.number.is_integer() => "::<i32>".to_string(),
+                "" => "::<f64>".to_string(),
+                suffix => format!("::<{suffix}>"),
+            };
+            let up = "super::".repeat(self.scan.places[self.scan.at(own.range.start)].modules);
+            return format!("{up}gputexel_values::get{kind}({}, {sign}1.0)", (self.index)(&own.name));
+        }
+        let cast = if own.number.suffix().is_empty() { "" } else { "(float)" };
+        match (sign, cast) {
+            ("", "") => format!("GPUTEXEL({})", own.name),
+            _ => format!("({sign}{cast}GPUTEXEL({}))", own.name),
+        }
+    }
+
+    /// Returns the token of the name that a statement declares, before its `=`.
+    fn name_token(&self, statement: usize, equals: usize) -> Option<usize> {
+        let bracket = (statement..equals).find(|&at| self.scan.is(at, b'[') && !self.scan.places[at].inside);
+        (statement..bracket.unwrap_or(equals)).rev().find(|&at| self.scan.is_name(at))
+    }
+
+    /// Finds name and end of a declaration in C or C++.
+    fn declaration(&self, statement: usize) -> Result<(usize, usize, usize), String> {
+        let scan = self.scan;
+        let end = scan.end(statement);
+        let Some(equals) = scan.equals(statement) else {
+            // `Score tempo{1, 2};`
+            let brace = (statement..end).find(|&at| scan.is(at, b'{') && !scan.places[at].inside);
+            let name = brace.and_then(|brace| Some((self.name_token(statement, brace)?, brace)));
+            return name.map(|(name, brace)| (name, brace, end)).ok_or_else(|| {
+                "the number is in no declaration with a value, nor in a function".to_string()
+            });
+        };
+        if (statement..end).any(|at| scan.is(at, b',') && !scan.places[at].inside) {
+            return Err("the declaration has several names; give each its own".to_string());
+        }
+        let name = self.name_token(statement, equals).ok_or("the declaration has no name")?;
+        Ok((name, equals, end))
+    }
+
+    /// Makes a declaration of C++, or one in a function of C, one that is computed.
+    fn dynamic(
+        &self,
+        statement: usize,
+        numbers: &[&MarkedNumber],
+        edits: &mut Edits,
+    ) -> Result<(String, usize, bool), String> {
+        let scan = self.scan;
+        let (name, head, _) = self.declaration(statement)?;
+        let is_const = (statement..head).any(|at| scan.word(at) == "const");
+        for at in statement..head {
+            let new = match scan.word(at) {
+                "constexpr" if is_const => "",
+                "constexpr" => "const",
+                "constinit" => "",
+                "static" if self.piece.fills => "",
+                _ => continue,
+            };
+            let token = scan.tokens[at];
+            edits.push((token.start..token.end, tags::replaced(scan.word(at), new)));
+        }
+        edits.extend(numbers.iter().map(|own| (own.range.clone(), self.value(own))));
+        Ok((scan.word(name).to_string(), name, false))
+    }
+
+    /// Has a declaration of C filled before `main`, by a copy of it in a function.
+    fn filled(
+        &self,
+        statement: usize,
+        numbers: &[&MarkedNumber],
+        edits: &mut Edits,
+    ) -> Result<(String, usize, bool), String> {
+        let scan = self.scan;
+        let (name, head, end) = self.declaration(statement)?;
+        let mut copy = String::new();
+        let starts: HashMap<usize, &MarkedNumber> =
+            numbers.iter().map(|own| (own.range.start, *own)).collect();
+        let (mut behind, mut written) = (0, scan.tokens[statement].start);
+        for at in statement..=end {
+            let token = scan.tokens[at];
+            if scan.places[at].directive.is_some() {
+                return Err("the declaration has lines of the preprocessor in it".to_string());
+            }
+            if token.start < behind {
+                continue;
+            }
+            let gap = &scan.text[written..token.start];
+            copy.push_str(if gap.contains('\n') {
+                "\n    "
+            } else if gap.is_empty() {
+                ""
+            } else {
+                " "
+            });
+            written = token.end;
+            match (starts.get(&token.start), scan.word(at)) {
+                (Some(own), _) => {
+                    copy.push_str(&self.bare(own, ""));
+                    (behind, written) = (own.range.end, own.range.end);
+                }
+                (None, "static" | "const" | "extern" | "register") if at < head => {}
+                _ if at == name => copy.push_str("gputexel_new"),
+                (None, word) => copy.push_str(word),
+            }
+        }
+        for at in (statement..head).filter(|&at| scan.word(at) == "const") {
+            let token = scan.tokens[at];
+            edits.push((token.start..token.end, tags::replaced("const", "")));
+        }
+        let name_text = scan.word(name);
+        let text = format!(
+            "\nGPUTEXEL_FILLS(gputexel_fills_{name_text}) {{\n    gputexel_read();\n    {}\n    memcpy(&{name_text}, &gputexel_new, sizeof gputexel_new);\n}}\n",
+            copy.trim_start()
+        );
+        let behind = scan.tokens[end].end;
+        edits.push((behind..behind, tags::inserted(&text)));
+        Ok((name_text.to_string(), name, false))
+    }
+
+    /// Makes a constant of Rust a static that is computed on first use.
+    fn lazy(
+        &self,
+        statement: usize,
+        numbers: &[&MarkedNumber],
+        edits: &mut Edits,
+    ) -> Result<(String, usize, bool), String> {
+        let scan = self.scan;
+        let end = scan.end(statement);
+        let word = (statement..end).find(|&at| matches!(scan.word(at), "const" | "static"));
+        let (Some(word), Some(equals)) = (word, scan.equals(statement)) else {
+            return Err("the number is in no constant with a value".to_string());
+        };
+        let (name, colon) = (word + 1, word + 2);
+        if equals <= colon + 1
+            || scan.word(name) == "mut"
+            || !scan.is_name(name)
+            || !scan.is(colon, b':')
+            || !scan.is(end, b';')
+        {
+            return Err("the number is in no constant 'NAME: TYPE = VALUE;'".to_string());
+        }
+        let token = scan.tokens[word];
+        if scan.word(word) == "const" {
+            edits.push((token.start..token.end, tags::replaced("const", "static")));
+        }
+        let insert = |at: usize, text: &str| (at..at, tags::inserted(text));
+        edits.push(insert(scan.tokens[colon + 1].start, "std::sync::LazyLock<"));
+        edits.push(insert(scan.tokens[equals - 1].end, ">"));
+        edits.push(insert(scan.tokens[equals + 1].start, "std::sync::LazyLock::new(|| "));
+        edits.push(insert(scan.tokens[end].start, ")"));
+        for own in numbers {
+            edits.push((
+                own.range.clone(),
+                tags::replaced(&scan.text[own.range.clone()], &self.bare(own, "")),
+            ));
+        }
+        Ok((scan.word(name).to_string(), name, false))
+    }
+}
+
+/// Checks that no name that is a variable now is used where a constant is needed; in Rust, adds what uses need.
+fn check_uses(
+    pieces: &[Piece<'_>],
+    scans: &[Scan<'_>],
+    statements: &[BTreeSet<usize>],
+    names: &mut BTreeMap<String, Name>,
+    edits: &mut [Edits],
+) -> Result<(), Wrong> {
+    // Macros that use others are variables, too.
+    loop {
+        let mut more = Vec::new();
+        for (file, scan) in scans.iter().enumerate() {
+            for at in 0..scan.tokens.len() {
+                let Some(hash) = scan.places[at].directive else { continue };
+                let by = scan.word(hash + 2);
+                let defines = scan.word(hash + 1) == "define" && at > hash + 2;
+                if defines && !names.contains_key(by) && is_use(scan, file, at, names) {
+                    more.push((by.to_string(), Name { places: vec![(file, hash + 2)], macro_: true }));
+                }
+            }
+        }
+        if more.is_empty() {
+            break;
+        }
+        names.extend(more);
+    }
+    for (file, (piece, scan)) in pieces.iter().zip(scans).enumerate() {
+        for at in 0..scan.tokens.len() {
+            if is_use(scan, file, at, names) {
+                let place = scan.places[at];
+                let exposed = statements[file].contains(&place.statement) && place.directive.is_none();
+                check_use(piece, scan, at, exposed, names).map_err(|reason| {
+                    (file, scan.tokens[at].start, format!("'{}' {reason}", scan.word(at)))
+                })?;
+                if piece.language == Language::RUST && place_in_use(scan, place.statement) {
+                    continue;
+                }
+                if piece.language == Language::RUST {
+                    let mut first = at;
+                    while first >= 3
+                        && scan.is(first - 1, b':')
+                        && scan.is(first - 2, b':')
+                        && scan.is_name(first - 3)
+                    {
+                        first -= 3;
+                    }
+                    let (start, end) = (scan.tokens[first].start, scan.tokens[at].end);
+                    edits[file].push((start..start, tags::inserted("(*")));
+                    edits[file].push((end..end, tags::inserted(")")));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Returns true if a statement only names things of other modules.
+fn place_in_use(scan: &Scan<'_>, statement: usize) -> bool {
+    (statement..statement + 6)
+        .take_while(|&at| at < scan.tokens.len() && !scan.is(at, b';'))
+        .any(|at| scan.word(at) == "use")
+}
+
+/// Returns true if a token is one of the names, but neither its declaration nor a member of something else.
+fn is_use(scan: &Scan<'_>, file: usize, at: usize, names: &BTreeMap<String, Name>) -> bool {
+    let Some(name) = names.get(scan.word(at)).filter(|_| scan.is_name(at)) else { return false };
+    let member =
+        at > 0 && (scan.is(at - 1, b'.') || (at > 1 && scan.is(at - 1, b'>') && scan.is(at - 2, b'-')));
+    !member && !name.places.contains(&(file, at))
+}
+
+fn check_use(
+    piece: &Piece<'_>,
+    scan: &Scan<'_>,
+    at: usize,
+    exposed: bool,
+    names: &BTreeMap<String, Name>,
+) -> Result<(), String> {
+    let constant = |where_: &str| {
+        Err(format!(
+            "is used where a constant is needed, in {where_}; unmark it, or give that place a number of its own"
+        ))
+    };
+    let place = scan.places[at];
+    let rust = piece.language == Language::RUST;
+    if rust
+        && at > 0
+        && matches!(scan.word(at - 1), "const" | "static" | "let" | "fn" | "mod" | "struct" | "mut")
+    {
+        return Err(
+            "is declared here, too; give it another name, so that its uses can be told apart".to_string()
+        );
+    }
+    match scan.bound(at) {
+        Some(Bound::Constant(word)) if !exposed && !matches!(word, "//" | "#pragma" | "#[]") => {
+            return constant(&format!("'{word}'"));
+        }
+        Some(Bound::Size) if is_size(piece, scan, at) => return constant("the size of an array"),
+        _ => {}
+    }
+    let is_macro = names.get(scan.word(at)).is_some_and(|name| name.macro_);
+    let declares = place.scope == Scope::File && place.directive.is_none();
+    match piece.fills && is_macro && declares {
+        true => constant("an initial value outside of functions, which C computes when it compiles"),
+        false => Ok(()),
+    }
+}
+
+/// Returns true if a name stands in brackets that give a size, not an index.
+fn is_size(piece: &Piece<'_>, scan: &Scan<'_>, at: usize) -> bool {
+    let mut open = at;
+    let mut depth = 0;
+    while open > 0 {
+        open -= 1;
+        match () {
+            () if scan.is(open, b']') || scan.is(open, b')') => depth += 1,
+            () if depth > 0 && (scan.is(open, b'[') || scan.is(open, b'(')) => depth -= 1,
+            () if depth == 0 && piece.language == Language::RUST && scan.is(open, b';') => return true,
+            () if scan.is(open, b'[') => break,
+            () => {}
+        }
+    }
+    if piece.language == Language::RUST {
+        return false;
+    }
+    // The name before all brackets, and what stands before it.
+    let mut name = open;
+    while name > 0 && !scan.is_name(name) {
+        name -= 1;
+        if scan.is(name, b']') {
+            while name > 0 && !scan.is(name, b'[') {
+                name -= 1;
+            }
+        }
+    }
+    let before = name.saturating_sub(1);
+    let word = scan.word(before);
+    name > 0
+        && (scan.is_name(before) && !matches!(word, "return" | "else" | "case" | "sizeof")
+            || scan.is(before, b'>'))
+}

@@ -1,0 +1,359 @@
+//! Marked numbers as variables that an engine reads from a file at its start, and constants again.
+//!
+//! [`plan_expose`] replaces the numbers beside markers by names, makes the declarations around them variables, and adds
+//! a header (C, C++) or a module (Rust) that reads the file named by the environment variable [`VARIABLE`].
+//! [`plan_restore`] takes all of that back and writes tuned values. Whatever is inserted carries a tag, so that the text
+//! from before follows from the text alone; each new text is checked for that before anything is written.
+
+mod code;
+mod declarations;
+mod loader;
+mod tags;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use crate::encoding::{decode, encode};
+use crate::languages::Language;
+use crate::tables::sources::{MarkedNumber, numbers};
+use crate::{Backup, Change, PatchPlan, Written, write};
+use declarations::{Piece, expose};
+use gputexel_io::params::{self, ParamEntry, ParamKind, ParamsFile};
+use gputexel_io::{Error, Result, did_you_mean};
+
+/// Environment variable that names the file of values.
+pub const VARIABLE: &str = "GPUTEXEL_VALUES";
+
+/// Name of the parameter list, beside the sources.
+const PARAMS: &str = "gputexel_values.params";
+
+/// A source that was exposed or restored.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct ExposedFile {
+    /// The source, as named by the user.
+    pub file: PathBuf,
+    /// Numbers that were replaced.
+    pub numbers: usize,
+    /// Those that have other values than before.
+    pub changed: usize,
+}
+
+/// Planned changes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ExposePlan {
+    /// The files that differ, to be [written](crate::write()).
+    pub plan: PatchPlan,
+    /// The sources.
+    pub files: Vec<ExposedFile>,
+    /// Number of parameters.
+    pub parameters: usize,
+    /// The innermost folder that holds all sources, links resolved.
+    pub folder: PathBuf,
+    /// The list of parameters that was written, or has the values.
+    pub params: PathBuf,
+}
+
+impl ExposePlan {
+    /// Writes the files, all or none.
+    ///
+    /// # Errors
+    /// Errors of [`write`](fn@crate::write).
+    pub fn write(&self, command: &str, backup: &Backup) -> Result<Written> {
+        write(&self.plan, &self.folder, command, backup)
+    }
+}
+
+/// A source as read.
+struct Loaded {
+    path: PathBuf,
+    shown: PathBuf,
+    bytes: Vec<u8>,
+    text: String,
+    encoding: crate::encoding::Encoding,
+    language: Language,
+}
+
+impl Loaded {
+    fn error(&self, at: usize, reason: String) -> Error {
+        let line = 1 + memchr::memchr_iter(b'\n', &self.text.as_bytes()[..at]).count() as u64;
+        Error::line(&self.shown, line, reason)
+    }
+}
+
+/// A parameter of the file of values.
+#[derive(Clone, Debug, PartialEq)]
+struct Parameter {
+    name: String,
+    value: f64,
+    whole: bool,
+    bounds: Option<(f64, f64)>,
+}
+
+/// Plans to make the marked numbers of sources variables.
+///
+/// # Errors
+/// [`Error::Io`]; [`Error::Input`] with the line for markers that do not match, numbers or names that must be
+/// constants, and sources that are exposed already.
+pub fn plan_expose(files: &[PathBuf]) -> Result<ExposePlan> {
+    let (sources, folder) = load(files)?;
+    let mut parameters: Vec<Parameter> = Vec::new();
+    let mut places: HashMap<String, (usize, usize)> = HashMap::new();
+    let mut all: Vec<Vec<MarkedNumber>> = Vec::new();
+    for (index, source) in sources.iter().enumerate() {
+        if tags::is_tagged(&source.text) {
+            return Err(Error::input(&source.shown, "has variables already; restore it first"));
+        }
+        let mut found = numbers(&source.text, &source.shown)?;
+        for own in &mut found {
+            own.name = identifier(&own.name);
+            let error = |reason: String| source.error(own.at, format!("'{}' {reason}", own.name));
+            check_literal(own, source.language).map_err(error)?;
+            match places.get(&own.name) {
+                None => {
+                    places.insert(own.name.clone(), (parameters.len(), index));
+                    let whole = own.number.is_integer();
+                    let (name, value, bounds) = (own.name.clone(), own.value, own.bounds);
+                    parameters.push(Parameter { name, value, whole, bounds });
+                }
+                Some(&(at, _)) if parameters[at].value != own.value => {
+                    return Err(error(format!(
+                        "is {} here and {} elsewhere",
+                        own.value, parameters[at].value
+                    )));
+                }
+                Some(_) => {}
+            }
+        }
+        all.push(found);
+    }
+    if parameters.is_empty() {
+        return Err(Error::input(
+            &sources[0].shown,
+            "has no marker; write '// gputexel: NAME' above an array",
+        ));
+    }
+    let index = |name: &str| places.get(name).map_or(0, |&(at, _)| at);
+    let is_cpp = sources.iter().any(is_cpp);
+    let pieces: Vec<Piece<'_>> = sources
+        .iter()
+        .zip(&all)
+        .map(|(source, numbers)| Piece {
+            text: &source.text,
+            language: source.language,
+            fills: source.language.is_c && !is_cpp,
+            numbers,
+            up: loader::path_up(&folder, &source.path),
+        })
+        .collect();
+    let texts = expose(&pieces, &index).map_err(|(file, at, reason)| sources[file].error(at, reason))?;
+    let mut plan =
+        ExposePlan { parameters: parameters.len(), folder: folder.clone(), ..ExposePlan::default() };
+    for ((source, after), numbers) in sources.iter().zip(&texts).zip(&all) {
+        if tags::without(after) != source.text {
+            let reason = "has text that gputexel could not restore later; nothing was written";
+            return Err(Error::input(&source.shown, reason));
+        }
+        push(&mut plan, source, after, numbers.len(), 0)?;
+    }
+    let languages = |rust: bool| sources.iter().any(|source| (source.language == Language::RUST) == rust);
+    if languages(false) {
+        new_file(&mut plan.plan, &folder, loader::HEADER, loader::header(&parameters))?;
+    }
+    if languages(true) {
+        new_file(&mut plan.plan, &folder, loader::MODULE, loader::module(&parameters))?;
+    }
+    plan.params = folder.join(PARAMS);
+    new_file(&mut plan.plan, &folder, PARAMS, list_of(&parameters))?;
+    Ok(plan)
+}
+
+/// Plans to make exposed numbers constants again, with the values of a `.params` file or a parameter file if given.
+///
+/// # Errors
+/// [`Error::Io`]; [`Error::Input`] for sources that are not exposed, names without a marker, and values that cannot be
+/// written.
+pub fn plan_restore(files: &[PathBuf], values: Option<&Path>) -> Result<ExposePlan> {
+    let (sources, folder) = load(files)?;
+    let values = values.map(|path| Ok::<_, Error>((path, read_values(path)?))).transpose()?;
+    let mut plan = ExposePlan { folder, ..ExposePlan::default() };
+    let mut known: Vec<String> = Vec::new();
+    for source in &sources {
+        if !tags::is_tagged(&source.text) {
+            return Err(Error::input(&source.shown, "has no variables; it is as it was before"));
+        }
+        let mut text = tags::without(&source.text);
+        let mut found = numbers(&text, &source.shown)?;
+        found.iter_mut().for_each(|own| own.name = identifier(&own.name));
+        let mut edits = Vec::new();
+        for own in &found {
+            let Some(value) = values.as_ref().and_then(|(_, values)| values.get(&own.name)) else { continue };
+            let value = own.number.round(if own.negative { 0.0 - value } else { *value });
+            if value != own.number.value {
+                let new = own.number.write(value, own.number.plus);
+                let error = |reason: String| Error::input(&source.shown, format!("'{}': {reason}", own.name));
+                edits.push((own.range.clone(), new.map_err(error)?));
+            }
+        }
+        let changed = edits.len();
+        tags::apply(&mut text, edits);
+        known.extend(found.iter().map(|own| own.name.clone()));
+        push(&mut plan, source, &text, found.len(), changed)?;
+    }
+    known.sort();
+    known.dedup();
+    plan.parameters = known.len();
+    if let Some((path, values)) = values {
+        plan.params = path.to_path_buf();
+        let mut names: Vec<&String> = values.keys().collect();
+        names.sort();
+        if let Some(name) = names.into_iter().find(|name| known.binary_search(name).is_err()) {
+            let near = did_you_mean(name, known.iter().cloned());
+            return Err(Error::input(path, format!("'{name}' has no marker in these sources{near}")));
+        }
+    }
+    Ok(plan)
+}
+
+/// Reads sources once each; returns the innermost folder of all, too.
+fn load(files: &[PathBuf]) -> Result<(Vec<Loaded>, PathBuf)> {
+    let mut sources: Vec<Loaded> = Vec::new();
+    for shown in files {
+        let path = shown.canonicalize().map_err(|e| Error::io(shown, e))?;
+        if path.is_dir() {
+            return Err(Error::input(shown, "is a folder; expected a source"));
+        }
+        if sources.iter().any(|source| source.path == path) {
+            continue;
+        }
+        let language = Language::of(shown);
+        if !(language.is_c || language == Language::RUST) {
+            return Err(Error::input(shown, "is no source in C, C++ or Rust"));
+        }
+        let bytes = crate::read_source(&path, shown)?;
+        let (text, encoding) = decode(&bytes, shown)?;
+        sources.push(Loaded {
+            text: text.into_owned(),
+            shown: shown.clone(),
+            path,
+            bytes,
+            encoding,
+            language,
+        });
+    }
+    let Some(first) = sources.first() else {
+        return Err(Error::Usage("no source is given".to_string()));
+    };
+    let mut folder = first.path.parent().map(Path::to_path_buf).unwrap_or_default();
+    while !sources.iter().all(|source| source.path.starts_with(&folder)) && folder.pop() {}
+    Ok((sources, folder))
+}
+
+fn push(plan: &mut ExposePlan, source: &Loaded, after: &str, numbers: usize, changed: usize) -> Result<()> {
+    plan.files.push(ExposedFile { file: source.shown.clone(), numbers, changed });
+    let after = encode(after.to_string(), source.encoding, &source.shown)?;
+    if after != source.bytes {
+        let metadata = std::fs::metadata(&source.path).map_err(|e| Error::io(&source.shown, e))?;
+        if metadata.permissions().readonly() {
+            return Err(Error::input(&source.shown, "is read-only"));
+        }
+        let (path, shown) = (source.path.clone(), source.shown.clone());
+        plan.plan.changes.push(Change {
+            path,
+            shown,
+            before: Some(source.bytes.clone()),
+            after,
+            params: false,
+        });
+    }
+    Ok(())
+}
+
+/// Adds a file that gputexel writes; one that is there already is replaced.
+fn new_file(plan: &mut PatchPlan, folder: &Path, name: &str, text: String) -> Result<()> {
+    let path = folder.join(name);
+    let before = match std::fs::read(&path) {
+        Ok(bytes) => Some(bytes),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        Err(error) => return Err(Error::io(&path, error)),
+    };
+    let after = text.into_bytes();
+    if before.as_ref() != Some(&after) {
+        plan.changes.push(Change { shown: path.clone(), path, before, after, params: name == PARAMS });
+    }
+    Ok(())
+}
+
+/// Returns the list of parameters, with ranges by size unless the markers have bounds.
+fn list_of(parameters: &[Parameter]) -> String {
+    let mut file = ParamsFile::default();
+    for own in parameters {
+        let kind = if own.whole { ParamKind::Int } else { ParamKind::Float };
+        let mut entry = ParamEntry::from_source(own.name.clone(), kind, own.value);
+        // The value of a term may change its sign.
+        let room = if own.whole { own.value.abs().max(50.0) } else { own.value.abs().max(1.0) };
+        let (min, max) = own.bounds.unwrap_or((own.value - room, own.value + room));
+        let step = (max - min) / 20.0;
+        let step = if own.whole { step.round().max(1.0) } else { step };
+        (entry.min, entry.max) = (params::Number::new(min), params::Number::new(max));
+        entry.step = params::Number::new(step);
+        file.push(entry);
+    }
+    file.text()
+}
+
+/// Reads values by name from a `.params` file, or from the parameters of a run.
+fn read_values(path: &Path) -> Result<HashMap<String, f64>> {
+    if path.extension().is_some_and(|extension| extension == "params") {
+        let file = ParamsFile::parse(&crate::read_text(path)?, path)?;
+        return Ok(file.entries().map(|entry| (entry.name.clone(), entry.v.value)).collect());
+    }
+    let file = gputexel_model::ParameterFile::read(path)?;
+    let mut values = HashMap::new();
+    for own in file.parameters {
+        if own.mg != own.eg {
+            let reason = format!(
+                "parameter '{}' has two values, {} and {}; a number has one",
+                own.name, own.mg, own.eg
+            );
+            return Err(Error::input(path, reason));
+        }
+        values.insert(own.name, own.mg);
+    }
+    Ok(values)
+}
+
+/// Returns true for a source in C++: by its ending, or, for a header, by its words.
+fn is_cpp(source: &Loaded) -> bool {
+    if !source.language.is_c || source.language != Language::C {
+        return source.language.is_c;
+    }
+    let header = source.path.extension().is_some_and(|ending| ending == "h");
+    let words = ["constexpr", "namespace", "class", "template", "constinit", "static_cast"];
+    header
+        && crate::lexer::lex(&source.text, source.language).iter().any(|token| {
+            token.kind == crate::lexer::Kind::Word && words.contains(&&source.text[token.start..token.end])
+        })
+}
+
+/// Checks that a literal can become an `int`, a `double` or a `float`.
+fn check_literal(own: &MarkedNumber, language: Language) -> std::result::Result<(), String> {
+    let suffix = own.number.suffix();
+    let whole = own.number.is_integer();
+    match language == Language::RUST {
+        true => Ok(()),
+        false if suffix.is_empty() || (!whole && suffix.eq_ignore_ascii_case("f")) => Ok(()),
+        false => Err(format!("has the suffix '{suffix}'; only plain numbers can become variables")),
+    }?;
+    match whole && own.value.abs() > f64::from(i32::MAX) {
+        true => Err("does not fit 32 bits".to_string()),
+        false => Ok(()),
+    }
+}
+
+/// Returns a name of letters, digits and underscores.
+fn identifier(name: &str) -> String {
+    name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,64 @@
+//! Tags of inserted text, by which it is taken out again.
+//!
+//! `/*gputexel<*/ … /*gputexel>*/` is inserted text. `/*gputexel=OLD*/` is text that stood there before.
+
+use std::ops::Range;
+
+/// Beginning and end of inserted text.
+const OPEN: &str = "/*gputexel<*/";
+const CLOSE: &str = "/*gputexel>*/";
+const OLD: &str = "/*gputexel=";
+const END: &str = "*/";
+
+/// Returns true if a text has tags.
+pub(super) fn is_tagged(text: &str) -> bool {
+    text.contains(OPEN) || text.contains(OLD)
+}
+
+/// Returns text as inserted.
+pub(super) fn inserted(text: &str) -> String {
+    format!("{OPEN}{text}{CLOSE}")
+}
+
+/// Returns a comment that stands for the text that was there before.
+pub(super) fn replaced(old: &str, new: &str) -> String {
+    format!("{}{OLD}{old}{END}", if new.is_empty() { String::new() } else { inserted(new) })
+}
+
+/// Returns the text without insertions, with everything that they replaced.
+pub(super) fn without(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    loop {
+        let next = [rest.find(OPEN), rest.find(OLD)].into_iter().flatten().min();
+        let Some(at) = next else { return out + rest };
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        if let Some(inside) = rest.strip_prefix(OPEN) {
+            let end = inside.find(CLOSE).map_or(inside.len(), |end| end + CLOSE.len());
+            rest = &inside[end..];
+        } else {
+            let inside = &rest[OLD.len()..];
+            let end = inside.find(END).unwrap_or(inside.len());
+            out.push_str(&inside[..end]);
+            rest = inside.get(end + END.len()..).unwrap_or("");
+        }
+    }
+}
+
+/// Makes edits, those at the same place in their order; of two that overlap, the first.
+pub(super) fn apply(text: &mut String, mut edits: Vec<(Range<usize>, String)>) {
+    edits.sort_by_key(|(range, _)| (range.start, range.end));
+    let mut out = String::with_capacity(text.len());
+    let mut at = 0;
+    for (range, new) in edits {
+        if range.start < at {
+            continue;
+        }
+        out.push_str(&text[at..range.start]);
+        out.push_str(&new);
+        at = range.end;
+    }
+    out.push_str(&text[at..]);
+    *text = out;
+}

@@ -1,0 +1,154 @@
+use super::*;
+
+/// Exposes sources of these names; returns their texts, or the error with its file and line.
+fn exposed(files: &[(&str, &str)]) -> std::result::Result<Vec<String>, String> {
+    let folder = Folder::new();
+    let paths: Vec<PathBuf> = files.iter().map(|(name, text)| folder.file(name, text)).collect();
+    let plan = plan_expose(&paths).map_err(|error| error.to_string().replace(&folder.prefix(), ""))?;
+    let text = |path: &PathBuf| {
+        let path = path.canonicalize().unwrap();
+        let change = plan.plan.changes.iter().find(|change| change.path == path);
+        change.map_or_else(
+            || std::fs::read_to_string(&path).unwrap(),
+            |own| String::from_utf8(own.after.clone()).unwrap(),
+        )
+    };
+    Ok(paths.iter().map(text).collect())
+}
+
+/// A folder for a test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Self {
+        static COUNT: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
+        let count = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("gputexel-variables-{}-{count}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path.canonicalize().unwrap())
+    }
+
+    fn prefix(&self) -> String {
+        format!("{}/", self.0.display())
+    }
+
+    fn file(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.0.join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn uses_that_need_constants_are_refused() {
+    for (name, source, expected) in [
+        (
+            "a.cpp",
+            "// gputexel: a\nconstexpr int A = 5;\nint t[A];",
+            "a.cpp:3: 'A' is used where a constant is needed, in the size",
+        ),
+        (
+            "a.cpp",
+            "// gputexel: a\nconst int A = 5;\nint f(int x) { switch (x) { case A: return 1; } return 0; }",
+            "a.cpp:3: 'A' is used where a constant is needed, in 'case'",
+        ),
+        (
+            "a.cpp",
+            "// gputexel: a\nconstexpr int A = 5;\nconstexpr int B = A + 1;",
+            "a.cpp:3: 'A' is used where a constant is needed, in 'constexpr'",
+        ),
+        (
+            "a.cpp",
+            "#define A 5 // gputexel: a\n#define B (A + 1)\n#if B > 3\n#endif",
+            "a.cpp:3: 'B' is used where a constant is needed, in '#if'",
+        ),
+        (
+            "a.cpp",
+            "enum { A = 5 }; // gputexel: a number 1",
+            "a.cpp:1: 'a' must be known when compiling, in 'enum'",
+        ),
+        (
+            "a.cpp",
+            "struct T {\n  static const int A = 5; // gputexel: a\n};",
+            "a.cpp:2: 'a' is a member of a class",
+        ),
+        (
+            "a.c",
+            "#define A 5 // gputexel: a\nint t[2] = {A, 1};",
+            "a.c:2: 'A' is used where a constant is needed, in an initial value",
+        ),
+        (
+            "a.c",
+            "// gputexel: a\nstatic const int A = 5, B = 6;",
+            "a.c:2: the marker's declaration goes on with",
+        ),
+        ("a.c", "// gputexel: a\nconst unsigned A = 5u;", "has the suffix 'u'"),
+        (
+            "a.rs",
+            "// gputexel: a\nconst A: usize = 5;\nstatic T: [i32; A] = [0; A];",
+            "a.rs:3: 'A' is used where a constant is needed",
+        ),
+        ("a.rs", "struct T;\nimpl T {\n  // gputexel: a\n  const A: i32 = 5;\n}", "a.rs:4: 'a' is a member"),
+        (
+            "a.rs",
+            "// gputexel: a\nconst A: i32 = 5;\nfn f() { let A = 3; }",
+            "a.rs:3: 'A' is declared here, too",
+        ),
+        ("a.c", "int a;", "has no marker"),
+        ("a.py", "A = 5 # gputexel: a", "is no source in C, C++ or Rust"),
+    ] {
+        let error = exposed(&[(name, source)]).unwrap_err();
+        assert!(error.contains(expected), "{source}: {error}");
+    }
+}
+
+#[test]
+fn indices_and_members_are_no_sizes() {
+    let source = "// gputexel: a\nconstexpr int A = 5;\nint f(int *x, T t) { return x[A] + t.A + A; }";
+    let text = exposed(&[("a.cpp", source)]).unwrap().remove(0);
+    assert!(text.contains("GPUTEXEL(a)"), "{text}");
+    assert_eq!(tags::without(&text), source);
+}
+
+#[test]
+fn constants_come_back_with_their_values() {
+    let folder = Folder::new();
+    let source = "// gputexel: a.mg\nstatic const int A[2] = {5, -6}; /* kept */\n// gputexel: b.both colors negated pieces pnbrq\nint B[10] = {1, 2, 3, 4, 5, -1, -2, -3, -4, -5};\n";
+    let path = folder.file("a.c", source);
+    let files = [path.clone()];
+    plan_expose(&files).unwrap().write("expose", &Backup::No).unwrap();
+    assert!(std::fs::read_to_string(&path).unwrap().contains("GPUTEXEL_FILLS(gputexel_fills_A)"));
+    assert!(plan_expose(&files).unwrap_err().to_string().contains("has variables already"));
+    let params = folder.0.join(PARAMS);
+    let text = std::fs::read_to_string(&params).unwrap();
+    std::fs::write(
+        &params,
+        text.replace("a_1_mg, int, -6.0", "a_1_mg, int, 7.4")
+            .replace("b_queen, int, 5.0", "b_queen, int, 9.0"),
+    )
+    .unwrap();
+    let plan = plan_restore(&files, Some(&params)).unwrap();
+    let after = String::from_utf8(plan.plan.changes[0].after.clone()).unwrap();
+    assert_eq!(after, source.replace("-6}", "7}").replace(" 5, -1", " 9, -1").replace("-5}", "-9}"));
+    let other = folder.file("o.params", "a_1_mgg, int, 1, 0, 2, 1, 0.002\n");
+    let error = plan_restore(&files, Some(&other)).unwrap_err().to_string();
+    assert!(error.contains("'a_1_mgg' has no marker in these sources; did you mean 'a_1_mg'?"), "{error}");
+    let plan = plan_restore(&files, None).unwrap();
+    assert_eq!(plan.plan.changes[0].after, source.as_bytes());
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_source_panics(parts in proptest::collection::vec(proptest::sample::select(vec![
+        "// gputexel: a", "// gputexel: b.mg", " number 1", "\n", "\n", "const ", "static ", "constexpr ", "int ", "A", "B", ": i32", "[2]",
+        " = ", "{1, 2}", "5", "-6", ";", "{", "}", "(", ")", "#define ", "#if ", "#include <a>", "mod m ", "fn f() ", "struct ", ",",
+    ]), 0..30), rust in proptest::bool::ANY) {
+        let _ = exposed(&[(if rust { "a.rs" } else { "a.c" }, &parts.concat())]);
+    }
+}

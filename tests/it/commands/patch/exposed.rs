@@ -1,0 +1,96 @@
+//! `gputexel patch expose` and `restore`, with compilers.
+
+use super::*;
+use std::process::Command;
+
+/// Compiles a program without warnings.
+fn compile(bench: &Bench, command: &str) {
+    let words: Vec<&str> = command.split(' ').collect();
+    let output = Command::new(words[0]).args(&words[1..]).current_dir(bench.folder.path()).output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success() && told.is_empty(), "{command}: {told}");
+}
+
+/// Exposes sources, compiles them, and checks what the program prints with values and without; then restores them.
+fn check(sources: &[(&str, &str)], compiler: &str, values: &str, printed: [&str; 2]) {
+    if !requirement::program(compiler.split(' ').next().unwrap()) {
+        return;
+    }
+    let bench = Bench::new();
+    std::fs::create_dir(bench.path("src")).unwrap();
+    let names: Vec<&str> = sources.iter().map(|(name, _)| *name).collect();
+    for (name, text) in sources {
+        bench.write(name, text);
+    }
+    let program = |environment: &str| bench.shell(&format!("{environment} ./program"));
+    compile(&bench, compiler);
+    assert_eq!(program("").1.trim(), printed[0]);
+    bench.ok(("patch expose", &names[..]));
+    compile(&bench, compiler);
+    assert_eq!(program("").1.trim(), printed[0]);
+    bench.write("v.txt", values);
+    assert_eq!(program("GPUTEXEL_VALUES=v.txt").1.trim(), printed[1]);
+    for (text, expected) in [
+        ("nothing 1\n", "bad.txt:1: there is no value called nothing"),
+        ("\ntempo x\n", "bad.txt:2: no number for tempo"),
+        ("tempo 1.5\n", "bad.txt:1: no whole number for tempo"),
+        ("tempo\n", "bad.txt:1: expected a name and a number"),
+        ("tempo 1\ntempo 1\n", "bad.txt:2: there is another value of tempo"),
+    ] {
+        bench.write("bad.txt", text);
+        let (code, out, err) = program("GPUTEXEL_VALUES=bad.txt");
+        assert_eq!((code, out.as_str(), err.trim()), (1, "", expected));
+    }
+    let mut list = bench.text("src/gputexel_values.params");
+    for line in values.lines() {
+        let (name, value) = line.split_once(' ').unwrap();
+        let at = list.find(&format!("{name}, ")).unwrap();
+        let start = at + list[at..].match_indices(", ").nth(1).unwrap().0 + 2;
+        let end = start + list[start..].find(',').unwrap();
+        list.replace_range(start..end, value);
+    }
+    bench.write("tuned.params", list);
+    let restore = [&["patch", "restore"][..], &names].concat();
+    bench.ok(&[&restore[..], &["--params", "tuned.params"]].concat()[..]);
+    compile(&bench, compiler);
+    assert_eq!(program("GPUTEXEL_VALUES=bad.txt").1.trim(), printed[1]);
+    bench.ok("patch undo src");
+    bench.ok(&restore[..]);
+    for (name, text) in sources {
+        assert_eq!(bench.text(name), *text);
+    }
+}
+
+#[test]
+#[ignore = "full"]
+fn tables_of_c_are_filled_before_main() {
+    let table = "#pragma once\n// gputexel: worth.both\nstatic const int worth[2][2] = {{1, 2}, /* two */ {3, 4}};\n#define TEMPO 10 // gputexel: tempo\nint extra(int n);\n";
+    let extra = "#include \"a.h\"\nint extra(int n) {\n    static const int steps[3] = {5, -6, 7}; // gputexel: steps\n    return steps[n] + TEMPO;\n}\n";
+    let main = "#include <stdio.h>\n#include \"a.h\"\nint main(void) {\n    int n = 100 * worth[1][0]; // gputexel: factor number 1\n    printf(\"%d\\n\", n + TEMPO + extra(1));\n    return 0;\n}\n";
+    let sources = [("src/a.h", table), ("src/extra.c", extra), ("src/main.c", main)];
+    let values = "worth_2 30\ntempo 11\nsteps_1 -7\nfactor 200\n";
+    check(&sources, "gcc -std=c11 -Wall -Wextra -o program src/extra.c src/main.c", values, ["314", "6015"]);
+}
+
+#[test]
+#[ignore = "full"]
+fn constants_of_cpp_are_initialized_at_the_start() {
+    let main = "#include <cstdio>\nnamespace e {\nstruct S { int mg, eg; };\n// gputexel: pair\nconstexpr S Pair[2] = {S{1, 2}, {3, 4}};\n// gputexel: tempo\nstatic constexpr int Tempo{10};\n// gputexel: half\nconstexpr double Half = 0.5;\n}\n#define TWICE (2 * e::Tempo)\nint main() {\n    std::printf(\"%d\\n\", TWICE + e::Pair[1].eg + static_cast<int>(e::Half * 10));\n}\n";
+    let values = "pair_1_eg 40\ntempo -3\nhalf 1.5\n";
+    check(
+        &[("src/main.cpp", main)],
+        "g++ -std=c++17 -Wall -Wextra -o program src/main.cpp",
+        values,
+        ["29", "49"],
+    );
+}
+
+#[test]
+#[ignore = "full"]
+fn constants_of_rust_are_computed_on_first_use() {
+    let main = "mod tables;\nuse tables::BONUS;\n// gputexel: tempo\nconst TEMPO: i32 = 10;\nmod inner {\n    pub struct S(pub i32, pub i32);\n    // gputexel: pair\n    pub static PAIRS: [S; 2] = [S(1, 2), S(3, 4)];\n}\nfn main() {\n    let extra = 4 * BONUS.len() as i32; // gputexel: extra number 1\n    println!(\"{}\", TEMPO + i32::from(BONUS[1]) + inner::PAIRS[0].1 + 0 * inner::PAIRS[1].0 + extra + i32::from(tables::BONUS[2]));\n}\n";
+    let tables = "// gputexel: bonus.both\npub const BONUS: [i16; 3] = [5, -6, 7];\n";
+    let values = "tempo 20\nbonus_1 60\npair_0_eg 5\nextra 10\n";
+    let sources = [("src/main.rs", main), ("src/tables.rs", tables)];
+    check(&sources, "rustc --edition 2021 -O -o program src/main.rs", values, ["25", "122"]);
+}
