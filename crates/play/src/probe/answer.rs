@@ -136,6 +136,9 @@ fn weight_of(before: &str, alone: bool) -> u32 {
     if before.is_empty() {
         return if alone { BARE } else { 0 };
     }
+    if before.contains(SCORE) {
+        return 0;
+    }
     let lower = before.to_lowercase();
     // Reports of a search have many numbers, and say nothing about the position itself.
     if lower.starts_with("info depth") || lower.starts_with("info score") {

@@ -55,8 +55,8 @@ pub(super) struct Block {
     pub block: u64,
     /// Its rows, lines of a trace.
     pub lines: String,
-    /// Number of positions without an evaluation.
-    pub lost: u64,
+    /// Positions without an evaluation, counted from 0 in the block.
+    pub lost: Vec<u32>,
     /// Parameters that have an effect.
     pub effective: Vec<u32>,
     pub check: Differences,

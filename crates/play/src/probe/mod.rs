@@ -14,6 +14,7 @@ mod parameters;
 mod plan;
 mod pool;
 mod positions;
+mod probed;
 mod search;
 mod survey;
 
@@ -26,6 +27,7 @@ use serde::Serialize;
 pub use answer::EvalPattern;
 pub use asking::{Ask, PARAMETERS_WORD, is_program};
 pub use parameters::{Options, ProbeParameter, matches, parameters_of};
+pub use probed::Probed;
 pub use search::Differences;
 
 use crate::client::{EngineCommand, EngineOption, OptionKind, Setting, UciPlayer};
@@ -34,7 +36,7 @@ use gputexel_chess::formats::Format;
 use gputexel_ingest::conversion::{ConversionReport, ConversionSettings, convert};
 use gputexel_ingest::extraction::{ExtractSettings, Hooks};
 use gputexel_ingest::trace::{ImportReport, ProbedParameter, ProbingRecord};
-use gputexel_io::{Error, Result, StopFlag};
+use gputexel_io::{Error, Result, StopFlag, staging_folder};
 use memory::{Block, Header, Memory, POSITIONS, Request, TRACE};
 use plan::Plan;
 use positions::{Labeled, Positions};
@@ -161,7 +163,7 @@ pub fn probe(
     output: &Path,
     stop: &StopFlag,
     observe: &mut dyn FnMut(ProbeEvent<'_>),
-) -> Result<ProbeReport> {
+) -> Result<(ProbeReport, Probed)> {
     let begun = Instant::now();
     if !settings.force && output.exists() {
         return Err(Error::Exists(output.to_path_buf()));
@@ -169,12 +171,11 @@ pub fn probe(
     let (mut source, left_out) = source(settings, stop)?;
     let mut memory = Memory::open(output, settings.resume, settings.force)?;
     source.folder = memory.path().to_path_buf();
-    let result = run(inputs, settings, output, &source, (&mut memory, left_out), observe);
+    let result = run(inputs, settings, (output, begun), source, (&mut memory, left_out), observe);
     match result {
-        Ok(mut report) => {
+        Ok(done) => {
             memory.remove();
-            report.seconds = begun.elapsed().as_secs_f64();
-            Ok(report)
+            Ok(done)
         }
         Err(error) => {
             memory.discard_if_empty();
@@ -302,11 +303,11 @@ fn quiet_settings(
 fn run(
     inputs: &[PathBuf],
     settings: &ProbeSettings,
-    output: &Path,
-    source: &Source,
+    (output, begun): (&Path, Instant),
+    source: Source,
     (memory, left_out): (&mut Memory, Vec<String>),
     observe: &mut dyn FnMut(ProbeEvent<'_>),
-) -> Result<ProbeReport> {
+) -> Result<(ProbeReport, Probed)> {
     let path = memory.file(POSITIONS);
     let mut reading = settings.reading.clone();
     reading.force = true;
@@ -320,14 +321,14 @@ fn run(
     if positions.all.is_empty() {
         return Err(survey::no_positions(&inputs[0].display().to_string()));
     }
-    let request = request(settings, source);
+    let request = request(settings, &source);
     let key = (positions.all.len() as u64, format!("{:016x}", positions.key));
     let (plan, mut blocks) = match memory.recall(&request, &key)? {
         Some(known) => known,
         None => {
             let wishes =
                 Wishes { ask: settings.ask, pattern: settings.pattern.clone(), by_mover: settings.by_mover };
-            let block = block_size(source, positions.all.len(), settings.processes);
+            let block = block_size(&source, positions.all.len(), settings.processes);
             // What does not answer a few positions soon is not asked about many.
             let hasty = Source { deadline: source.deadline.min(HASTE), ..source.clone() };
             let mut asker = Asker::start(&hasty, 0)?;
@@ -336,31 +337,32 @@ fn run(
             (plan, BTreeMap::new())
         }
     };
-    let survey = told(source, &plan, &positions, left_out);
+    let survey = told(&source, &plan, &positions, left_out);
     output::check(&survey, &positions)?;
     observe(ProbeEvent::Surveyed(&survey));
-    measure(source, &plan, &positions, settings.processes, (memory, &mut blocks), observe)?;
-    let effective: BTreeSet<u32> =
-        blocks.values().flat_map(|block| block.effective.iter().copied()).collect();
+    let known = (Some(&mut *memory), &mut blocks);
+    measure(&source, &plan, &positions, settings.processes, known, observe)?;
     let mut check = Differences::default();
     blocks.values().for_each(|block| check.add(&block.check));
-    let (lost, evaluations) = blocks.values().fold((0, 0), |(l, e), block| (l + block.lost, e + block.asked));
+    let evaluations = blocks.values().map(|block| block.asked).sum();
+    let lost = blocks.values().map(|block| block.lost.len() as u64).sum();
     if lost == positions.all.len() as u64 {
         return Err(source.error("gives no evaluation in any position"));
     }
-    let trace = memory.file(TRACE);
-    let import = output::write(
-        source,
-        &survey,
-        (&positions, &effective),
-        &blocks,
-        (inputs, &trace),
-        (output, settings.force),
-    )?;
-    let is_without = |i: &usize| !effective.contains(&(*i as u32)) && plan.steps[*i].change != 0.0;
-    let without = (0..source.parameters.len()).filter(is_without);
-    let without_effect = without.map(|i| source.parameters[i].name.clone()).collect();
-    Ok(ProbeReport { import, survey, evaluations, lost, without_effect, check, seconds: 0.0 })
+    let probed = Probed {
+        // The folder of the memory will be gone.
+        source: Source { folder: staging_folder(output), ..source },
+        plan,
+        positions,
+        blocks,
+        inputs: inputs.to_vec(),
+        processes: settings.processes,
+    };
+    let import = probed.write(None, &memory.file(TRACE), output, settings.force)?;
+    let without_effect = probed.without_effect();
+    let seconds = begun.elapsed().as_secs_f64();
+    let report = ProbeReport { import, survey, evaluations, lost, without_effect, check, seconds };
+    Ok((report, probed))
 }
 
 fn request(settings: &ProbeSettings, source: &Source) -> Request {
@@ -434,7 +436,7 @@ fn measure(
     plan: &Plan,
     positions: &Positions,
     processes: usize,
-    (memory, blocks): (&mut Memory, &mut BTreeMap<u64, Block>),
+    (mut memory, blocks): (Option<&mut Memory>, &mut BTreeMap<u64, Block>),
     observe: &mut dyn FnMut(ProbeEvent<'_>),
 ) -> Result<()> {
     let way = plan.way()?;
@@ -451,7 +453,9 @@ fn measure(
         Ok(output::block(number, &measured, (source, positions.has_games), &chunk, asker.asked - before))
     };
     pool::each(source, processes, &open, work, |number, block: Block| {
-        memory.keep(&block)?;
+        if let Some(memory) = &mut memory {
+            memory.keep(&block)?;
+        }
         done += chunks[number].len() as u64;
         evaluations += block.asked;
         blocks.insert(block.block, block);

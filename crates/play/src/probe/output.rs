@@ -36,10 +36,11 @@ pub(super) fn block(
     asked: u64,
 ) -> Block {
     let mut lines = String::new();
-    let (mut lost, mut effective) = (0, BTreeSet::new());
-    for ((position, &base), row) in positions.iter().zip(&measured.base).zip(&measured.rows) {
+    let (mut lost, mut effective) = (Vec::new(), BTreeSet::new());
+    let rows = positions.iter().zip(&measured.base).zip(&measured.rows);
+    for (n, ((position, &base), row)) in (0..).zip(rows) {
         if base.is_nan() {
-            lost += 1;
+            lost.push(n);
             continue;
         }
         effective.extend(row.iter().map(|(i, _)| *i));

@@ -39,6 +39,17 @@ impl Step {
         Self { change: self.change.signum() * small, group: small, linear: false, ..self }
     }
 
+    /// Returns the step from other values of the parameter, within the same bounds.
+    pub fn from(self, parameter: &ProbeParameter) -> Self {
+        let bounds = self.bounds;
+        let within = ProbeParameter { min: bounds[0], max: bounds[1], ..parameter.clone() };
+        let long = Step { bounds, ..Step::long(&within) };
+        match self.linear {
+            true => long,
+            false => long.short(&within),
+        }
+    }
+
     /// Returns it with at most half the change, for an engine that fails at larger ones.
     pub fn halved(self, parameter: &ProbeParameter) -> Self {
         let half = |change: f64| if parameter.integer { (change / 2.0).trunc() } else { change / 2.0 };

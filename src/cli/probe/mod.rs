@@ -1,5 +1,7 @@
 //! `gputexel probe`: measures the effects of an engine's parameters by asking it, and writes a dataset.
 
+mod rounds;
+
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -16,6 +18,8 @@ use gputexel::matches::{cores, deadline_from_seconds};
 use gputexel::spsa::lists::{ListEntry, ListOptions, read_list};
 use gputexel::{Error, Result};
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
+use rounds::RoundArgs;
+use serde_json::json;
 
 use super::context::Context;
 use super::lines::LineTimer;
@@ -43,7 +47,11 @@ The dataset is one of imported features, whose values are the same in all phases
 
   gputexel probe ./engine quiet.epd -o probed.bin
   gputexel tune probed.bin --holdout 0.1 --out runs/probed
-  gputexel export runs/probed --to uci --untapered\n\n\
+  gputexel export runs/probed --to params --untapered
+
+Where parameters are not linear, coefficients hold near the values at which they were measured, and --rounds goes on:
+
+  gputexel probe ./engine quiet.epd -o probed.bin --rounds 5 --out runs/probed --tune '--holdout 0.2'\n\n\
 Examples:\n  \
 gputexel probe /usr/games/glaurung positions.epd -o glaurung.bin\n  \
 gputexel probe ./engine positions.epd -o d.bin --option 'Mobility*' --set Hash=1\n  \
@@ -89,6 +97,8 @@ pub struct ProbeArgs {
     /// Seconds without an answer after which the engine counts as hung
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0, help_heading = "Engine")]
     deadline: f64,
+    #[command(flatten)]
+    rounds: RoundArgs,
     #[command(flatten)]
     reading: ReadingArgs,
     #[command(flatten)]
@@ -148,15 +158,18 @@ impl ProbeArgs {
 impl Subcommand for ProbeArgs {
     fn run(&self, context: &Context) -> anyhow::Result<()> {
         let settings = self.settings()?;
+        self.rounds.check()?;
         if self.inputs.iter().any(|path| path.as_os_str() == "-") {
             return Err(Error::Usage("-: positions to ask about are read from files".to_string()).into());
         }
         let mut display = Display::begin(context);
         let observe = &mut |event: ProbeEvent<'_>| display.show(event, context);
-        let report = probe(&self.inputs, &settings, &self.output, &context.cancel.into(), observe);
+        let (report, mut probed) =
+            probe(&self.inputs, &settings, &self.output, &context.cancel.into(), observe)?;
+        let rounds = self.rounds.run(&mut probed, &self.output, context, observe)?;
         drop(display);
-        let report = report?;
-        print_result(context, &report, || describe(&report))
+        let object = json!({ "probe": report, "rounds": rounds });
+        print_result(context, &object, || describe(&report) + &rounds::describe(&rounds))
     }
 
     fn memory(&self) -> Option<&MemoryArgs> {
