@@ -188,7 +188,11 @@ impl Start {
             true => absolute(text).display().to_string(),
             false => text.clone(),
         });
-        Self { params, openings: self.openings.as_ref().map(absolute), ..self.clone() }
+        let labels = self
+            .labels
+            .as_ref()
+            .map(|text| gputexel::matches::absolute_command(text).unwrap_or_else(|_| text.clone()));
+        Self { params, labels, openings: self.openings.as_ref().map(absolute), ..self.clone() }
     }
 
     /// Finds what is wrong before hours go by.
@@ -401,30 +405,32 @@ impl Learning<'_> {
 
     fn finish(&self, rounds: &[Round], best: &str, labels: &Path) -> anyhow::Result<()> {
         let model = self.start.model();
+        // What comes after so many rounds; more of them will have another end.
+        let end = self.folder.file(&format!("after-{:02}", rounds.len()));
+        std::fs::create_dir_all(&end).map_err(|e| Error::io(&end, e))?;
         let values = match model == TEACHER && rounds.iter().any(|round| round.kept) {
             true => PathBuf::from(best),
             false => {
                 // What a search evaluates depends on the values that it searches with, so the model that is wanted
                 // draws its own positions; the teacher labels them.
-                let (first, path) = (self.folder.file("first-values"), self.folder.file("own"));
-                let _ = std::fs::remove_dir_all(&path);
-                self.tune(labels, model, &first)?;
-                let (games, label_nodes) = self.effort(rounds.len() as u32, 0);
-                let engine = self.start.labels.as_deref().unwrap_or(best);
-                let params = first.display().to_string();
-                self.label(1000, &path, &params, engine, (games, 2 * label_nodes))?;
+                let labeled = end.join("labeled.fens");
+                if !labeled.exists() {
+                    let first = end.join("first-values");
+                    self.tune(labels, model, &first)?;
+                    let (games, label_nodes) = self.effort(rounds.len() as u32, 0);
+                    let engine = self.start.labels.as_deref().unwrap_or(best);
+                    let params = first.display().to_string();
+                    self.label(1000, &end, &params, engine, (games, 2 * label_nodes))?;
+                }
                 let values = self.folder.file("values");
-                self.tune(&path.join("labeled.fens"), model, &values)?;
+                self.tune(&labeled, model, &values)?;
                 values
             }
         };
         let start = self.start.params();
-        let against =
-            [start, "pesto"].map(|name| (name, self.folder.file(&format!("against-{}", word(name)))));
         let mut played = Vec::new();
-        for (name, folder) in against {
-            // An earlier end of this run had other values.
-            let _ = std::fs::remove_dir_all(&folder);
+        for name in [start, "pesto"] {
+            let folder = end.join(format!("against-{}", word(name)));
             played.push((name.to_string(), self.play(&values, name, &folder, 0)?));
         }
         let wins = played[0].1.wins();

@@ -74,6 +74,13 @@ impl Dataset {
         if self.unblended.is_empty() { &self.results } else { &self.unblended }
     }
 
+    /// Returns true if search scores can take the place of labels: most positions have one, and most labels are a loss,
+    /// a draw or a win, so that they are results, not expected scores.
+    pub fn prefers_scores(&self) -> bool {
+        let results = self.results.iter().filter(|&&label| [0.0, 0.5, 1.0].contains(&label)).count();
+        2 * self.scored_positions() >= self.len() as u64 && 2 * results >= self.len()
+    }
+
     /// Returns the number of positions with a search score.
     pub fn scored_positions(&self) -> u64 {
         self.scores.iter().filter(|score| !score.is_nan()).count() as u64

@@ -129,8 +129,11 @@ fn stem(path: &Path) -> String {
     }
 }
 
-/// Makes a command line independent of the current folder.
-fn absolute_command(text: &str) -> Result<String> {
+/// Makes an engine's command line independent of the current folder.
+///
+/// # Errors
+/// [`Error::Usage`] for text that is no command line.
+pub fn absolute_command(text: &str) -> Result<String> {
     // An unquoted path with blanks.
     let quoted = if Path::new(text).is_file() { shlex::try_quote(text).ok() } else { None };
     let mut command: EngineCommand = quoted.as_deref().unwrap_or(text).parse()?;

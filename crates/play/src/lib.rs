@@ -38,7 +38,7 @@ pub use builtin::BuiltinPlayer;
 pub use config::{
     EngineConfig, EngineKind, MatchConfig, OpeningsConfig, RulesConfig, RunHead, check_checksum,
 };
-pub use contestant::{Contestant, Side};
+pub use contestant::{Contestant, Side, absolute_command};
 pub use dispatch::{Assignment, Delivery, Dispatcher, RemoteSide};
 pub use end::End;
 pub use game::{GameRecord, Played, Rules, Unplayed, play_game, play_games};

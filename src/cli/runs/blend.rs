@@ -11,13 +11,15 @@ pub fn blend_lines(start: &Start<'_>) -> String {
     let mut out = String::new();
     let (Some(blend), Some(record)) = (start.config.blend, start.blend) else { return out };
     let origin = if record.k_fitted { ", fitted" } else { "" };
-    let _ = writeln!(
-        out,
-        "targets     {} search score (K {:.6}{origin}) + {} result",
-        blend.share,
-        blend.k,
-        1.0 - blend.share
-    );
+    let _ = match blend.share {
+        1.0 => writeln!(out, "targets     search scores (K {:.6}{origin}); --blend 0 takes results", blend.k),
+        share => writeln!(
+            out,
+            "targets     {share} search score (K {:.6}{origin}) + {} result",
+            blend.k,
+            1.0 - share
+        ),
+    };
     let without = record.positions - record.scored;
     if without > 0 {
         let share = percent(without, record.positions);

@@ -3,7 +3,7 @@
 use gputexel::extraction::{ExtractSettings, Target};
 use gputexel::objective::LossKind;
 use gputexel::optimizer::{MethodFlags, ParticleSwarmSettings, Swarms};
-use gputexel::run::{BlendSettings, PriorStrength, TunerSettings};
+use gputexel::run::{BlendSettings, BlendShare, PriorStrength, TunerSettings};
 use gputexel::tuning::{Limits, ModelSize, OptimizerConfig, Rounding};
 use gputexel::{Error, Result};
 
@@ -104,7 +104,7 @@ pub struct NewRunArgs {
     #[arg(long, value_name = "K", requires = "target", help_heading = "Inputs")]
     pub(super) target_k: Option<f64>,
     /// Share of the search score in the targets, 0 to 1, the rest being the result; auto: chosen by the results of
-    /// held-out games; see docs/blend.md [default: results only]
+    /// held-out games; see docs/blend.md [default: 1 if most positions have a search score, else 0]
     #[arg(long, value_name = "SHARE", help_heading = "Objective")]
     pub(super) blend: Option<String>,
     /// K of search scores (base 10) for --blend, or fit: the value that best fits their results [default: fit]
@@ -326,7 +326,9 @@ impl NewRunArgs {
 
     /// Returns the settings of search scores in the targets.
     pub(super) fn blend(&self) -> Result<BlendSettings> {
-        let share = parsed(&self.blend)?;
+        // Swarms tune by results, as MadChess does.
+        let default = (!self.is_swarm()).then_some(BlendShare::Scores);
+        let share = parsed(&self.blend)?.or(default);
         let k = match self.blend_k.as_deref().filter(|&text| text != "fit") {
             None => None,
             Some(text) => match text.parse::<f64>() {

@@ -89,3 +89,16 @@ pub fn minimize(
     }
     method.best().parameters
 }
+
+/// Returns the path of the dataset that `extract` makes of the games in the repository, `data/sample.pgn.zst`.
+pub fn extracted_games() -> PathBuf {
+    static MADE: OnceLock<PathBuf> = OnceLock::new();
+    let make = || {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("games.bin");
+        let mut program = std::process::Command::new(env!("CARGO_BIN_EXE_gputexel"));
+        program.args(["-q", "extract", "data/sample.pgn.zst", "--force", "-o"]).arg(&path);
+        assert!(program.current_dir(env!("CARGO_MANIFEST_DIR")).status().unwrap().success());
+        path
+    };
+    MADE.get_or_init(make).clone()
+}

@@ -1,5 +1,6 @@
 //! Names that many tests use.
 
+pub use super::games::extracted_games;
 pub use super::program::{
     Bench, GAME, Json, Words, assert_has, assert_one_line, pgn, positions, results, shared, tensors,
     wait_until, write_games,

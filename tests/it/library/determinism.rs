@@ -3,10 +3,10 @@
 use crate::common::prelude::*;
 use gputexel::evaluator::exact::exact_loss;
 
-/// Exact losses of the sample: f64 sums with a fixed order and the project's own functions.
+/// Exact losses of the games: f64 sums with a fixed order and the project's own functions.
 #[test]
 fn exact_losses_are_bit_identical_on_every_processor() {
-    let sample = dataset::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("data/sample.bin")).unwrap();
+    let sample = dataset::read(&extracted_games()).unwrap();
     let features = sample.feature_count();
     // Whole centipawns that differ from square to square.
     let theta: Vec<f64> = (0..2 * features).map(|i| (i * 7919 % 401) as f64 - 200.0).collect();

@@ -1,11 +1,11 @@
-//! The embedded positions are the first ones of the repository's sample.
+//! The embedded positions are the first ones of the repository's games.
 
 use crate::common::prelude::*;
 use gputexel::dataset::StoredRow;
 use gputexel::devices::positions::{COUNT, piece_squares};
 
 fn sample() -> Dataset {
-    gputexel::dataset::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("data/sample.bin")).unwrap()
+    gputexel::dataset::read(&extracted_games()).unwrap()
 }
 
 /// Returns the first positions of the sample as a dataset of their own, compressed.
@@ -29,7 +29,7 @@ fn embedded(sample: &Dataset) -> Vec<u8> {
 }
 
 #[test]
-fn the_embedded_positions_are_the_first_of_the_sample() {
+fn the_embedded_positions_are_the_first_of_the_games() {
     let sample = sample();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/eval/data/positions.bin.zst");
     if std::env::var("GPUTEXEL_BLESS").is_ok_and(|value| value == "1") {

@@ -1,9 +1,9 @@
 //! The positions on which devices are checked and measured: 4,096 real ones, and their variants with other kinds of
 //! features.
 //!
-//! `data/positions.bin.zst` holds the first 4,096 positions of the repository's `data/sample.bin`, as a compressed
-//! dataset of its own. `GPUTEXEL_BLESS=1 cargo test --test it device_positions` makes it again; the same test compares
-//! it with the sample.
+//! `data/positions.bin.zst` holds the first 4,096 positions that `extract` keeps of the repository's
+//! `data/sample.pgn.zst`, as a compressed dataset. `GPUTEXEL_BLESS=1 cargo test --test it device_positions` makes it
+//! again; the same test compares it with the games.
 
 use std::path::Path;
 

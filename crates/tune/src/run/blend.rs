@@ -18,6 +18,8 @@ pub enum BlendShare {
     Given(f64),
     /// [Chosen](choose_blend) by the results of held-out games.
     Auto,
+    /// 1 where [search scores can take the place of results](Dataset::prefers_scores), else 0.
+    Scores,
 }
 
 impl FromStr for BlendShare {
@@ -59,7 +61,7 @@ impl BlendSettings {
                 return Err(Error::Setting { setting: "blend-k", value: None, reason });
             }
             Some(BlendShare::Given(share)) => share,
-            None | Some(BlendShare::Auto) => 0.0,
+            None | Some(BlendShare::Auto | BlendShare::Scores) => 0.0,
         };
         Blend { share, k: self.k.unwrap_or(1.0) }.validate()
     }
@@ -72,6 +74,9 @@ impl BlendSettings {
         loss: LossKind,
     ) -> Result<Option<Prepared>> {
         let Some(share) = self.share else { return Ok(None) };
+        if share == BlendShare::Scores && !data.prefers_scores() {
+            return Ok(None);
+        }
         let scores = data.search_scores();
         let scored: Vec<u32> = split
             .training()
@@ -98,6 +103,7 @@ impl BlendSettings {
         let (share, chooses) = match share {
             BlendShare::Given(share) => (share, false),
             BlendShare::Auto => (0.0, true),
+            BlendShare::Scores => (1.0, false),
         };
         let blend = Blend { share, k };
         data.blend(blend)?;

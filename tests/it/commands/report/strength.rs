@@ -7,7 +7,7 @@ use gputexel::objective::score;
 
 fn bench() -> Bench {
     let bench = Bench::new();
-    let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/data/sample.bin");
+    let sample = extracted_games();
     std::fs::copy(sample, bench.path("d.bin")).unwrap();
     bench
 }

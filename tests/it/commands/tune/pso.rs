@@ -23,8 +23,9 @@ const SHORT: [&str; 5] = ["d.bin", "--k", "0.8", "--iterations", "30"];
 #[ignore = "full"]
 fn the_sample_is_tuned_within_bounds_and_on_whole_numbers() {
     let bench = Bench::new();
-    let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/data/sample.bin");
-    let flags = [sample, "--k-e", "1.886", "--iterations", "12", "--swarms", "3", "--out"];
+    let sample = extracted_games();
+    let sample = sample.display().to_string();
+    let flags = [sample.as_str(), "--k-e", "1.886", "--iterations", "12", "--swarms", "3", "--out"];
     let report = pso(&bench, (&flags, "r --polish"));
     assert_eq!(report["positions"], 170_946);
     assert!(number(&report, "loss") < number(&report, "swarm"));
@@ -44,7 +45,7 @@ fn the_sample_is_tuned_within_bounds_and_on_whole_numbers() {
         assert_eq!(report["coordinates"][c["name"].str()], c["value"]);
     }
     // `eval` finds the same loss in the parameters.
-    let (_, out, _) = bench.run(["--json", "eval", sample, "r/params.json"]);
+    let (_, out, _) = bench.run(["--json", "eval", &sample, "r/params.json"]);
     let eval: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(eval["loss"], report["loss"]);
 

@@ -46,7 +46,7 @@ fn assert_minimal(data: &Dataset, k: f64, theta: &[f64], which: &[u32], prior: &
 #[ignore = "full"]
 fn a_rounded_run_is_minimal_and_costs_less() {
     let bench = Bench::new();
-    let sample = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("data/sample.bin");
+    let sample = extracted_games();
     let (data, sample) = (dataset::read(&sample).unwrap(), sample.display().to_string());
     let l2 = ["--l2", "1e-5"];
     bench.tune([&[sample.as_str(), "--out", "real"], &l2[..]].concat());

@@ -96,7 +96,7 @@ fn groups_are_left_out_in_turn() {
 #[ignore = "full"]
 fn k_may_be_fitted_with_the_parameters() {
     let bench = Bench::new();
-    let sample = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("data/sample.bin");
+    let sample = extracted_games();
     std::fs::copy(sample, bench.path("d.bin")).unwrap();
     let joint = bench.tune("d.bin --k joint --l2 1e-4 --out j");
     let prior = bench.tune("d.bin --k prior --l2 1e-4 --out p");
@@ -123,7 +123,7 @@ fn k_may_be_fitted_with_the_parameters() {
 #[ignore = "full"]
 fn held_out_losses_are_of_the_k_and_values_that_are_written() {
     let bench = Bench::new();
-    let sample = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("data/sample.bin");
+    let sample = extracted_games();
     std::fs::copy(sample, bench.path("d.bin")).unwrap();
     let joint = bench.tune("d.bin --k joint --prior-strength auto --out j");
     let number = |value: &Value| value.f64();
@@ -147,7 +147,7 @@ fn held_out_losses_are_of_the_k_and_values_that_are_written() {
 #[ignore = "full"]
 fn handles_priors_without_scale() {
     let bench = Bench::new();
-    let sample = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("data/sample.bin");
+    let sample = extracted_games();
     std::fs::copy(sample, bench.path("d.bin")).unwrap();
     let set = bench.read("d.bin").metadata().feature_set.clone();
     // Pawns within ± 20 centipawns, ranks 2 to 7, and nothing else.

@@ -7,7 +7,7 @@ use gputexel::tuning::{Limits, StrengthChoice, StrengthRequest, choose_strength}
 const K: f64 = 1.24379;
 
 fn sample() -> Dataset {
-    dataset::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("data/sample.bin")).unwrap()
+    dataset::read(&extracted_games()).unwrap()
 }
 
 fn cpu() -> Backend {

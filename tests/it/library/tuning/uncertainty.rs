@@ -429,7 +429,7 @@ fn material_basis_errors(
 #[test]
 #[ignore = "full"]
 fn bootstrap_and_sandwich_agree_on_real_games() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/sample.bin");
+    let path = extracted_games();
     let data = dataset::read(&path).unwrap();
     let layout = Layout::whole(&data).unwrap();
     let prior = gputexel::model::Prior::default().theta(&data.metadata().feature_set).unwrap();

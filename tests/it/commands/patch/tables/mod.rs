@@ -344,11 +344,7 @@ fn links_and_rights_are_kept() {
 #[test]
 fn detects_tables_relative_to_piece_values() {
     let bench = Bench::new();
-    std::fs::copy(
-        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("data/sample.bin"),
-        bench.path("d.bin"),
-    )
-    .unwrap();
+    std::fs::copy(extracted_games(), bench.path("d.bin")).unwrap();
     let table = |piece: usize| -> String {
         let pawnless = |square: usize| piece == 0 && matches!(square, 0..8 | 56..64);
         let value = |square: usize| if pawnless(square) { 0 } else { (square * 7 + piece * 13) % 41 } as i64;
