@@ -30,6 +30,7 @@ mod live;
 mod matches;
 mod memory;
 mod patch;
+mod probe;
 mod pso;
 mod queue;
 #[cfg(feature = "mpi")]
@@ -118,6 +119,8 @@ subcommands! {
     Convert(convert::ConvertArgs),
     /// Convert traces of an engine's own features to a dataset
     Import(import::ImportArgs),
+    /// Ask an engine how its parameters change its evaluation: a dataset without a trace
+    Probe(probe::ProbeArgs),
     /// Write a dataset as a trace with its schema; the inverse of `import`
     Trace(import::TraceArgs),
     /// Check a dataset or a trace: evaluations, results, features, duplicates, gradient

@@ -25,7 +25,7 @@ pub use container::{TensorInfo, read, read_many, read_positions, tensors};
 pub use folds::Folds;
 pub use layout::{Bucket, Layout, MOST_SECTIONS, Part, Shape};
 pub use loss::expected_score;
-pub use metadata::{Metadata, SourceRecord, TracingRecord};
+pub use metadata::{Metadata, ProbedParameter, ProbingRecord, SourceRecord, TracingRecord};
 pub use resample::{POISSON_TAILS, game_hash, poisson_weight};
 pub use shards::{UNFINISHED, check_shards, remove_shards, shards};
 pub use split::Split;

@@ -51,6 +51,60 @@ pub struct TracingRecord {
     pub schema: String,
 }
 
+/// A parameter that was set in an engine, to measure its effect on evaluations.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ProbedParameter {
+    /// The engine's name for it.
+    pub name: String,
+    /// Its value in the engine.
+    pub start: f64,
+    /// Smallest value that may be set.
+    pub min: f64,
+    /// Largest value that may be set.
+    pub max: f64,
+    /// True if only whole numbers may be set.
+    pub integer: bool,
+    /// The change by which its effect was measured.
+    pub step: f64,
+    /// True if evaluations change in proportion to it.
+    pub linear: bool,
+}
+
+/// Measurement of the coefficients of a dataset, by asking an engine for evaluations under different values.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ProbingRecord {
+    /// The command line of the engine, or of a program that reads positions.
+    pub command: String,
+    /// Its name, if it has said one.
+    pub engine: String,
+    /// Options other than the parameters, in the order in which they are set.
+    pub options: Vec<(String, String)>,
+    /// How it was asked: `eval`, `nodes`, `depth` or `lines`.
+    pub ask: String,
+    /// Text around the evaluation in its answers, if the question was `eval`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pattern: Option<String>,
+    /// True if each position was asked for with empty tables.
+    pub fresh: bool,
+    /// `white` or `stm`: whose view evaluations have.
+    pub view: String,
+    /// Centipawns per unit of the engine's numbers.
+    pub unit_cp: f64,
+    /// Its smallest difference between evaluations, centipawns.
+    pub resolution_cp: f64,
+    /// Largest difference, centipawns, between two answers to the same question.
+    pub noise_cp: f64,
+    /// The parameters, in the order of the features.
+    pub parameters: Vec<ProbedParameter>,
+}
+
+impl ProbingRecord {
+    /// Returns true if evaluations change in proportion to all parameters.
+    pub fn is_linear(&self) -> bool {
+        self.parameters.iter().all(|parameter| parameter.linear)
+    }
+}
+
 /// The JSON metadata of a dataset, schema version 1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Metadata {
@@ -71,6 +125,9 @@ pub struct Metadata {
     /// Command that traced the positions, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tracing: Option<TracingRecord>,
+    /// The engine that was asked for evaluations, if coefficients were measured so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probing: Option<ProbingRecord>,
     /// xxh3 of each tensor's bytes, hexadecimal.
     #[serde(default)]
     pub checksums: BTreeMap<String, String>,
@@ -119,6 +176,7 @@ impl Metadata {
             sources: Vec::new(),
             selection: BTreeMap::new(),
             tracing: None,
+            probing: None,
             checksums: BTreeMap::new(),
         }
     }

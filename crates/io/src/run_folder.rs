@@ -36,6 +36,8 @@ pub enum Kind {
     SelfPlay,
     /// `rescore`, until it is finished.
     Rescore,
+    /// `probe`, until it is finished.
+    Probe,
     /// `learn`.
     Learn,
     /// `improve`.
@@ -45,13 +47,14 @@ pub enum Kind {
 }
 
 impl Kind {
-    const RECORDED: [Self; 8] = [
+    const RECORDED: [Self; 9] = [
         Self::Run,
         Self::Sweep,
         Self::Match,
         Self::Spsa,
         Self::SelfPlay,
         Self::Rescore,
+        Self::Probe,
         Self::Learn,
         Self::Improve,
     ];
@@ -65,6 +68,7 @@ impl Kind {
             Self::Spsa => Some("spsa.jsonl"),
             Self::SelfPlay => Some("selfplay.jsonl"),
             Self::Rescore => Some("rescore.jsonl"),
+            Self::Probe => Some("probe.jsonl"),
             Self::Learn => Some("learn.json"),
             Self::Improve => Some("improve.json"),
             Self::Parameters => None,
@@ -80,6 +84,7 @@ impl Kind {
             Self::Spsa => "SPSA run",
             Self::SelfPlay => "self-play run",
             Self::Rescore => "rescoring",
+            Self::Probe => "probe",
             Self::Learn => "run of learn",
             Self::Improve => "run of improve",
             Self::Parameters => "parameter file",

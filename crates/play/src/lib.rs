@@ -21,6 +21,7 @@ pub mod openings;
 mod page;
 mod pgn;
 mod player;
+pub mod probe;
 mod record;
 mod roster;
 mod runner;

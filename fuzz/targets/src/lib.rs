@@ -46,6 +46,7 @@ const TARGETS: &[(&str, fn(&[u8]))] = &[
     ("conversion", extractions::conversion),
     ("detection", games::detection),
     ("engine_list", lines::engine_list),
+    ("eval_answer", lines::eval_answer),
     ("evaluator", evaluators::evaluator),
     ("evaluator_products", evaluators::products),
     ("evaluator_program", evaluators::program),

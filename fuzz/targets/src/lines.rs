@@ -12,6 +12,8 @@ use gputexel_model::{FeatureKind, FeatureSet, Prior};
 use gputexel_play::client::{EngineCommand, Setting, heard};
 use gputexel_play::engine::uci;
 use gputexel_play::openings::{Book, Opening, Openings, Order};
+use gputexel_play::probe::EvalPattern;
+use gputexel_play::probe::answer::Said;
 use gputexel_play::statistics::Sprt;
 use gputexel_play::{Adjudication, Assignment, RemoteSide, Rules, Side, TimeControl};
 use shakmaty::{CastlingMode, Chess, Position as _};
@@ -37,6 +39,27 @@ pub(crate) fn engine_list(data: &[u8]) {
             let shown = format!("{side:?}");
             assert!(shown.contains("cmd:") || shown.contains("xboard:"), "{shown}");
             let _ = side.describe();
+        }
+    }
+}
+
+/// Answers of an engine that is asked for evaluations, after a pattern in the first line. A pattern that is found reads
+/// a number in the answers, and survives being written.
+pub(crate) fn eval_answer(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let (first, rest) = text.split_once('\n').unwrap_or((&text, ""));
+    let answers: Vec<Vec<String>> =
+        rest.split("readyok").map(|answer| answer.lines().map(str::to_string).collect()).collect();
+    let is_number =
+        |said: Option<Said>| matches!(said, Some(Said::Evaluation(number)) if number.value.is_finite());
+    if let Some(found) = EvalPattern::find(&answers) {
+        assert!(answers.iter().flatten().any(|line| is_number(found.read(line))), "{found}");
+        assert_eq!(found.to_string().parse::<EvalPattern>().ok(), Some(found));
+    }
+    if let Ok(pattern) = first.parse::<EvalPattern>() {
+        for line in answers.iter().flatten() {
+            let said = pattern.read(line);
+            assert!(is_number(said) || matches!(said, None | Some(Said::Nothing)), "{line}");
         }
     }
 }

@@ -9,6 +9,7 @@ mod games;
 mod learning;
 mod match_command;
 mod match_runs;
+mod probe;
 mod recorded;
 mod script;
 mod spsa_command;

@@ -32,6 +32,7 @@ use crate::extraction::Leaf;
 use crate::reading::{Hooks, Queue, Source, check_reading, read_all};
 use gputexel_chess::formats::Format;
 use gputexel_dataset::{DatasetWriter, Metadata, TracingRecord};
+pub use gputexel_dataset::{ProbedParameter, ProbingRecord};
 use gputexel_io::{Error, Result};
 
 pub use accumulators::{
@@ -44,7 +45,9 @@ pub use export::{export, export_files};
 pub use line::{Batch, PositionFacts, read_lines};
 pub use parameters::{LineRecord, MadeNames, NamesRecord, Priors, SchemaParameter, Values};
 pub use report::{ImportReport, SourceReport};
-pub use schema::{Columns, Comment, GameColumn, PhaseRecord, Results, ScaleRecord, Schema, View, Views};
+pub use schema::{
+    Columns, Comment, GameColumn, PhaseRecord, QidWord, Results, ScaleRecord, Schema, View, Views,
+};
 pub use survey::{Survey, survey};
 pub use truncation::Shares;
 
@@ -107,12 +110,37 @@ pub fn import(
     run(inputs, settings, output, hooks, None)
 }
 
-/// Origin of traces printed by a command, in place of traces that a user names.
+/// Imports as [`import`] traces that were measured on the positions of `positions`, which the dataset names as its
+/// sources, one for each trace.
+///
+/// # Errors
+/// As [`import`].
+pub fn import_probed(
+    (traces, positions): (&[PathBuf], &[PathBuf]),
+    settings: &ImportSettings,
+    output: &Path,
+    hooks: &mut Hooks<'_>,
+    record: ProbingRecord,
+) -> Result<ImportReport> {
+    let answers = Answers { positions, record: Record::Probing(record), leaves: None };
+    run(traces, settings, output, hooks, Some(answers))
+}
+
+/// How traces were made.
+#[derive(Clone)]
+pub(crate) enum Record {
+    /// By a command that prints them.
+    Tracing(TracingRecord),
+    /// By asking for evaluations.
+    Probing(ProbingRecord),
+}
+
+/// Origin of traces that were made for positions, in place of traces that a user names.
 pub(crate) struct Answers<'a> {
     /// Positions of each trace, which the dataset names as its sources.
     pub positions: &'a [PathBuf],
     /// Record for the dataset.
-    pub record: TracingRecord,
+    pub record: Record,
     /// Receives a leaf for each row: the line of its position, and its features.
     pub leaves: Option<&'a mut Vec<Leaf>>,
 }
@@ -138,7 +166,11 @@ fn run(
     let start = Instant::now();
     // Before anything is read: an unwritable path should not cost an hour.
     let mut metadata = Metadata::new(settings.schema.feature_set().clone());
-    metadata.tracing = answers.as_ref().map(|answers| answers.record.clone());
+    match answers.as_ref().map(|answers| answers.record.clone()) {
+        Some(Record::Tracing(record)) => metadata.tracing = Some(record),
+        Some(Record::Probing(record)) => metadata.probing = Some(record),
+        None => {}
+    }
     let writer = DatasetWriter::create(output, metadata, settings.force)?;
     let bytes_read = Arc::new(AtomicU64::new(0));
     let sources = inputs.iter().map(|path| {

@@ -20,7 +20,7 @@ pub use command::{DEFAULT_DEADLINE, PARAMETERS_WORD, TraceCommand};
 use crate::conversion::{ConversionSettings, convert};
 use crate::extraction::Leaf;
 use crate::reading::{Hooks, Progress};
-use crate::trace::{Answers, CompiledSchema, ImportReport, ImportSettings, Schema, import_answers};
+use crate::trace::{Answers, CompiledSchema, ImportReport, ImportSettings, Record, Schema, import_answers};
 use dialogue::Question;
 use gputexel_chess::formats::Format;
 use gputexel_dataset::{Metadata, TracingRecord};
@@ -177,7 +177,7 @@ fn run(
         traces.push(trace);
     }
     let record = TracingRecord { command: settings.command.to_string(), schema: settings.schema.clone() };
-    let answers = Answers { positions: inputs, record, leaves };
+    let answers = Answers { positions: inputs, record: Record::Tracing(record), leaves };
     let mut report = import_answers(&traces, &settings.import, output, hooks, answers)?;
     for (source, warnings) in report.sources.iter_mut().zip(warnings) {
         source.warnings.splice(0..0, warnings);

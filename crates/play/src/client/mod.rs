@@ -3,6 +3,7 @@
 //! Owns the processes, the dialog with them and their self-reported properties. Output of engines is not trusted, and
 //! every wait has a deadline. Pairings, and the consequences of a failure for a game, are left to the match.
 
+mod asking;
 mod command;
 mod features;
 #[doc(hidden)]
@@ -17,6 +18,7 @@ use std::time::{Duration, Instant};
 
 use shakmaty::Position;
 
+pub use asking::{Etiquette, SearchScore, run_program};
 pub use command::{EngineCommand, Setting, find_program};
 pub use gputexel_io::processes::{kill_all_engines, supervise_engines};
 pub use options::{EngineOption, OptionKind};

@@ -125,6 +125,24 @@ impl EngineProcess {
         }
     }
 
+    /// Sends text, and closes the input.
+    pub(super) fn send_last(&mut self, text: String) {
+        self.send(text);
+        self.commands = None;
+    }
+
+    /// Waits for a process that has closed its output.
+    ///
+    /// # Errors
+    /// How it ended, unless by success.
+    pub(super) fn success(mut self) -> Result<(), String> {
+        self.wait_for(KILL_TIMEOUT, Self::has_exited);
+        match self.contained.status() {
+            Some(status) if status.success() => Ok(()),
+            _ => Err(self.exit_report()),
+        }
+    }
+
     /// Returns the next line, as soon as there is one.
     pub(super) fn next_line(&mut self, until: Instant) -> Result<String, ReadError> {
         self.wait_for_line(until, true)

@@ -100,7 +100,7 @@ impl Dialog {
 
 /// Information about a search so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Report {
+pub(super) struct Report {
     score: Option<Score>,
     depth: Option<u32>,
     nodes: Option<u64>,
@@ -110,7 +110,7 @@ impl Report {
     /// Reads an `info` line, whose tokens may come in any order.
     ///
     /// Scores that are only bounds are ignored, and so are lines other than the first of a MultiPV search.
-    fn read(&mut self, line: &str) {
+    pub(super) fn read(&mut self, line: &str) {
         let mut read = Self::default();
         let mut bound = false;
         let mut words = line.split_whitespace().peekable();
@@ -133,6 +133,11 @@ impl Report {
         if !bound {
             self.score = read.score.or(self.score);
         }
+    }
+
+    /// Returns the last score that is not a bound.
+    pub(super) fn score(&self) -> Option<Score> {
+        self.score
     }
 
     /// Returns the choice that a `bestmove` line makes in `position`.

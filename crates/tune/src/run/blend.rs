@@ -93,7 +93,11 @@ impl BlendSettings {
             Some(k) => k,
             None => {
                 let of: Vec<f64> = scored.iter().map(|&n| f64::from(scores[n as usize])).collect();
-                let fit = fit_scale(data, &of, &scored, loss).map_err(|error| {
+                let fit = fit_scale(data, &of, &scored, loss);
+                if share == BlendShare::Scores && fit.is_err() {
+                    return Ok(None); // such as scores that are all 0: results are what is left
+                }
+                let fit = fit.map_err(|error| {
                     let advice = Advice::default().text("give it with ").setting("blend-k", "");
                     Error::Usage(format!("K of the search scores: {}", error.without_advice())).advise(advice)
                 })?;

@@ -1,0 +1,128 @@
+//! Questions to an engine that is not playing: many at once, or one after the other.
+//!
+//! Owns the dialog; what the answers mean is left to the caller.
+
+use std::time::{Duration, Instant};
+
+use super::command::EngineCommand;
+use super::process::{EngineProcess, ReadError, not_running};
+use super::protocol::Report;
+use super::{EngineOption, UciPlayer};
+use crate::engine::Score;
+use crate::player::{Failure, Player};
+use gputexel_io::StopFlag;
+
+/// Number of questions that an engine is sent before it has answered the first of them.
+const QUESTIONS_AHEAD: usize = 64;
+
+/// How questions are sent, and where answers end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Etiquette {
+    /// First word of the last line of an answer.
+    pub end: &'static str,
+    /// True if a question is sent only after the last one was answered: a search may read what follows it.
+    pub in_turn: bool,
+    /// Time for an answer.
+    pub deadline: Duration,
+}
+
+impl UciPlayer {
+    /// Returns its options, starting it again if it has failed; true if that was necessary.
+    ///
+    /// # Errors
+    /// Failures of starting it.
+    pub fn revive(&mut self) -> Result<(&[EngineOption], bool), Failure> {
+        let was_dead = self.process.as_mut().is_none_or(EngineProcess::has_exited);
+        if was_dead {
+            self.new_game(false)?;
+        }
+        Ok((&self.options, was_dead))
+    }
+
+    /// Sends lines, and waits until it has processed them.
+    ///
+    /// # Errors
+    /// Failures of the engine, which has to be [revived](Self::revive) then.
+    pub fn tell(&mut self, lines: Vec<String>) -> Result<(), Failure> {
+        self.make_ready(lines)
+    }
+
+    /// Asks questions; `hear` gets each line of the answers with the number of its question.
+    ///
+    /// # Errors
+    /// The number of the question that was not answered, and the failure.
+    pub fn ask(
+        &mut self,
+        questions: &[String],
+        etiquette: Etiquette,
+        hear: &mut dyn FnMut(usize, &str),
+    ) -> Result<(), (usize, Failure)> {
+        let ahead = if etiquette.in_turn { 1 } else { QUESTIONS_AHEAD };
+        let (mut sent, mut answered) = (0, 0);
+        // Lines of an answer do not put it off: a search may go on for ever.
+        let mut until = Instant::now() + etiquette.deadline;
+        while answered < questions.len() {
+            let Some(process) = self.process.as_mut() else { return Err((answered, not_running())) };
+            if sent < questions.len() && sent - answered <= ahead / 2 {
+                let end = (answered + ahead).min(questions.len());
+                process.send(questions[sent..end].join("\n"));
+                sent = end;
+            }
+            match process.next_line(until) {
+                Ok(line) => {
+                    hear(answered, &line);
+                    if line.split_whitespace().next() == Some(etiquette.end) {
+                        answered += 1;
+                        until = Instant::now() + etiquette.deadline;
+                    }
+                }
+                Err(error) => return Err((answered, self.fail(error, etiquette.deadline))),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Runs a program that reads all of `input` and then ends; `hear` gets each line that it prints.
+///
+/// # Errors
+/// Failures of starting it; [`Failure::Hung`] when it prints nothing for the time `deadline`; [`Failure::Died`] when it
+/// ends otherwise than by success.
+pub fn run_program(
+    command: &EngineCommand,
+    input: String,
+    deadline: Duration,
+    stop: &StopFlag,
+    hear: &mut dyn FnMut(&str),
+) -> Result<(), Failure> {
+    let mut process = EngineProcess::start(command, stop)?;
+    process.send_last(input);
+    loop {
+        match process.next_line(Instant::now() + deadline) {
+            Ok(line) => hear(&line),
+            Err(ReadError::Ended) => return process.success().map_err(Failure::Died),
+            Err(error) => return Err(EngineProcess::into_failure(Some(process), error, deadline, stop)),
+        }
+    }
+}
+
+/// Score of a search, as its lines report it: the last one that is not a bound.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SearchScore(Report);
+
+impl SearchScore {
+    /// Reads a line.
+    pub fn hear(&mut self, line: &str) {
+        if line.split_whitespace().next() == Some("info") {
+            self.0.read(line);
+        }
+    }
+
+    /// Returns the score, centipawns, for the side to move; `None` if there is none or it is a mate.
+    pub fn centipawns(&self) -> Option<i32> {
+        match self.0.score() {
+            Some(Score::Centipawns(score)) => Some(score),
+            _ => None,
+        }
+    }
+}

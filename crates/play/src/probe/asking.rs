@@ -1,0 +1,310 @@
+//! One process of an engine, or a program that is started for each set of values: evaluations of positions under
+//! given values of the parameters.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::answer::{EvalPattern, Number, Said};
+use super::parameters::ProbeParameter;
+use crate::client::{EngineCommand, Etiquette, SearchScore, UciPlayer, run_program};
+use crate::player::Failure;
+use gputexel_io::{Error, Result, StopFlag};
+
+/// Placeholder for the file of values in the arguments of a program.
+pub const PARAMETERS_WORD: &str = "{params}";
+
+/// The button that empties an engine's tables.
+const CLEAR_HASH: &str = "Clear Hash";
+
+/// How an engine is asked for an evaluation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ask {
+    /// The command `eval`.
+    Eval,
+    /// The score of a search of one node.
+    Nodes,
+    /// The score of a search of one ply.
+    Depth,
+    /// A program that reads positions and prints a number for each.
+    Lines,
+}
+
+gputexel_io::names!(Ask "ask": Eval "eval", Nodes "nodes", Depth "depth", Lines "lines");
+
+impl Ask {
+    /// Returns the question as it is sent, for reports.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Eval => "eval",
+            Self::Nodes => "go nodes 1",
+            Self::Depth => "go depth 1",
+            Self::Lines => "a line for each position",
+        }
+    }
+}
+
+/// How an engine is asked, and what its numbers mean.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Way {
+    pub ask: Ask,
+    /// Text around an evaluation.
+    pub pattern: Option<EvalPattern>,
+    /// True if tables are emptied before each position.
+    pub fresh: bool,
+    /// True if numbers are from the side to move's view.
+    pub by_mover: bool,
+    /// Centipawns per unit.
+    pub unit_cp: f64,
+}
+
+/// The engine that is asked.
+#[derive(Clone, Debug)]
+pub(super) struct Source {
+    /// Its command, with the settings that are no parameters.
+    pub command: EngineCommand,
+    pub parameters: Vec<ProbeParameter>,
+    /// Time for an answer.
+    pub deadline: Duration,
+    /// Folder for files of values.
+    pub folder: PathBuf,
+    pub stop: StopFlag,
+}
+
+impl Source {
+    /// Returns true for a program that is started for each set of values.
+    pub fn is_program(&self) -> bool {
+        is_program(&self.command)
+    }
+
+    /// Returns the values that the engine has.
+    pub fn start(&self) -> Vec<f64> {
+        self.parameters.iter().map(|parameter| parameter.start).collect()
+    }
+
+    /// Returns the error for a failure.
+    pub fn error(&self, what: &str) -> Error {
+        Error::Engine { engine: self.command.to_string(), reason: what.to_string() }
+    }
+}
+
+/// Returns true for the command of a program that is started for each set of values.
+pub fn is_program(command: &EngineCommand) -> bool {
+    command.arguments.iter().any(|argument| argument.contains(PARAMETERS_WORD))
+}
+
+/// Why there are no answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Failed {
+    /// Number of answers before.
+    pub answered: usize,
+    pub failure: String,
+    /// True if the user has asked to stop.
+    pub stopped: bool,
+}
+
+impl Failed {
+    fn new(answered: usize, failure: &Failure) -> Self {
+        Self { answered, failure: failure.to_string(), stopped: *failure == Failure::Stopped }
+    }
+
+    /// Returns the error for a failure that nothing can be done about.
+    pub fn into_error(self, source: &Source) -> Error {
+        match self.stopped {
+            true => Error::Interrupted("before the engine had answered everything".to_string()),
+            false => source.error(&self.failure),
+        }
+    }
+}
+
+/// A process that answers.
+pub(super) struct Asker<'a> {
+    source: &'a Source,
+    player: Option<UciPlayer>,
+    /// Values of the process.
+    current: Option<Vec<f64>>,
+    /// File of values of a program.
+    file: PathBuf,
+    /// Number of positions asked about.
+    pub asked: u64,
+}
+
+impl<'a> Asker<'a> {
+    /// Creates the `number`-th process; a UCI engine is started at once.
+    ///
+    /// # Errors
+    /// Errors of starting it.
+    pub fn start(source: &'a Source, number: usize) -> Result<Self> {
+        let player = match source.is_program() {
+            true => None,
+            false => Some(UciPlayer::start_stoppable(source.command.clone(), &source.stop)?),
+        };
+        let file = source.folder.join(format!("values-{number}.txt"));
+        Ok(Self { source, player, current: None, file, asked: 0 })
+    }
+
+    /// Returns evaluations from White's view, centipawns; NaN where there is none. `black` tells for each position
+    /// whether Black is to move.
+    pub fn evaluate<'p>(
+        &mut self,
+        way: &Way,
+        values: &[f64],
+        positions: impl Iterator<Item = (&'p str, bool)>,
+    ) -> std::result::Result<Vec<f64>, Failed> {
+        let (fens, black): (Vec<&str>, Vec<bool>) = positions.unzip();
+        let numbers = self.numbers(way, values, &fens)?;
+        let value = |(number, black): (Option<Number>, bool)| {
+            let sign = if way.by_mover && black { -1.0 } else { 1.0 };
+            number.map_or(f64::NAN, |number| sign * way.unit_cp * number.value)
+        };
+        Ok(numbers.into_iter().zip(black).map(value).collect())
+    }
+
+    /// Returns the engine's own numbers; `None` where it gives none.
+    pub fn numbers(
+        &mut self,
+        way: &Way,
+        values: &[f64],
+        fens: &[&str],
+    ) -> std::result::Result<Vec<Option<Number>>, Failed> {
+        self.asked += fens.len() as u64;
+        if way.ask == Ask::Lines {
+            return self.lines(way, values, fens);
+        }
+        let mut numbers = vec![None; fens.len()];
+        let mut score = (usize::MAX, SearchScore::default());
+        let pattern = way.pattern.as_ref();
+        self.hear(way, values, fens, &mut |at, line| match pattern {
+            Some(pattern) => match pattern.read(line) {
+                Some(Said::Evaluation(number)) => numbers[at] = Some(number),
+                Some(Said::Nothing) => numbers[at] = None,
+                None => {}
+            },
+            None => {
+                if score.0 != at {
+                    score = (at, SearchScore::default());
+                }
+                score.1.hear(line);
+                let number = |score: i32| Number { value: f64::from(score), decimals: None };
+                numbers[at] = score.1.centipawns().map(number);
+            }
+        })?;
+        Ok(numbers)
+    }
+
+    /// Returns all lines of the answers.
+    pub fn answers(
+        &mut self,
+        way: &Way,
+        values: &[f64],
+        fens: &[&str],
+    ) -> std::result::Result<Vec<Vec<String>>, Failed> {
+        let mut answers = vec![Vec::new(); fens.len()];
+        self.hear(way, values, fens, &mut |at, line| answers[at].push(line.to_string()))?;
+        Ok(answers)
+    }
+
+    fn hear(
+        &mut self,
+        way: &Way,
+        values: &[f64],
+        fens: &[&str],
+        hear: &mut dyn FnMut(usize, &str),
+    ) -> std::result::Result<(), Failed> {
+        let before = |failure: Failure| Failed::new(0, &failure);
+        let Some(player) = &mut self.player else {
+            return Err(before(Failure::NotStarted("it is started for each set of values".to_string())));
+        };
+        // Whatever happens, values are known only once all have been taken.
+        let current = self.current.take();
+        let (options, is_new) = player.revive().map_err(before)?;
+        let clear = options.iter().find(|option| option.name.eq_ignore_ascii_case(CLEAR_HASH));
+        let clear: Vec<String> =
+            clear.iter().map(|option| format!("setoption name {}", option.name)).collect();
+        let known = current.filter(|_| !is_new);
+        let mut told = Vec::new();
+        for (i, (parameter, value)) in self.source.parameters.iter().zip(values).enumerate() {
+            if known.as_ref().is_none_or(|known| known[i] != *value) {
+                told.push(format!("setoption name {} value {}", parameter.name, parameter.text(*value)));
+            }
+        }
+        if !told.is_empty() || way.ask != Ask::Eval {
+            told.extend(clear.iter().cloned());
+            told.push("ucinewgame".to_string());
+            player.tell(vec![told.join("\n")]).map_err(before)?;
+        }
+        let fresh = match way.fresh {
+            true => clear.iter().map(|line| format!("{line}\n")).collect::<String>() + "ucinewgame\n",
+            false => String::new(),
+        };
+        let (go, end) = match way.ask {
+            Ask::Eval | Ask::Lines => ("eval\nisready", "readyok"),
+            Ask::Nodes => ("go nodes 1", "bestmove"),
+            Ask::Depth => ("go depth 1", "bestmove"),
+        };
+        let questions: Vec<String> =
+            fens.iter().map(|fen| format!("{fresh}position fen {fen}\n{go}")).collect();
+        let in_turn = way.ask != Ask::Eval;
+        let etiquette = Etiquette { end, in_turn, deadline: self.source.deadline };
+        player
+            .ask(&questions, etiquette, hear)
+            .map_err(|(answered, failure)| Failed::new(answered, &failure))?;
+        self.current = Some(values.to_vec());
+        Ok(())
+    }
+
+    /// Starts the program with values, and reads a line for each position.
+    fn lines(
+        &mut self,
+        way: &Way,
+        values: &[f64],
+        fens: &[&str],
+    ) -> std::result::Result<Vec<Option<Number>>, Failed> {
+        let failed = |answered: usize, reason: String| Failed { answered, failure: reason, stopped: false };
+        let mut text = String::new();
+        for (parameter, value) in self.source.parameters.iter().zip(values) {
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "{} {}", parameter.name, parameter.text(*value));
+        }
+        let file = &self.file;
+        let written = std::fs::write(file, text);
+        written.map_err(|error| failed(0, format!("{}: {error}", file.display())))?;
+        let mut command = self.source.command.clone();
+        for argument in &mut command.arguments {
+            *argument = argument.replace(PARAMETERS_WORD, &file.display().to_string());
+        }
+        let bare = EvalPattern::bare();
+        let pattern = way.pattern.as_ref().unwrap_or(&bare);
+        let mut numbers = Vec::with_capacity(fens.len());
+        let deadline = self.source.deadline;
+        let ran = run_program(&command, fens.join("\n"), deadline, &self.source.stop, &mut |line| {
+            if !line.trim().is_empty() {
+                numbers.push(match pattern.read(line) {
+                    Some(Said::Evaluation(number)) => Some(number),
+                    _ => None,
+                });
+            }
+        });
+        ran.map_err(|failure| Failed::new(numbers.len(), &failure))?;
+        match numbers.len() == fens.len() {
+            true => Ok(numbers),
+            false => {
+                let reason = format!(
+                    "prints {} lines for {} positions; it must print one number for each",
+                    numbers.len(),
+                    fens.len()
+                );
+                Err(failed(numbers.len().min(fens.len()), reason))
+            }
+        }
+    }
+}
+
+impl Drop for Asker<'_> {
+    fn drop(&mut self) {
+        if self.source.is_program() {
+            // A leftover does no harm.
+            let _ = std::fs::remove_file(&self.file);
+        }
+    }
+}

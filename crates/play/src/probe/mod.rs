@@ -1,0 +1,473 @@
+//! Datasets without a trace: an engine is asked for evaluations of positions while its parameters are moved, and their
+//! effects are the coefficients.
+//!
+//! An engine speaks UCI and has its parameters as options; a program gets a file of values, reads positions and prints
+//! a number for each. [`survey`] finds out what the numbers mean, [`search`] measures blocks of positions. What
+//! happens with the coefficients is not known here.
+
+pub mod answer;
+mod asking;
+mod linearity;
+mod memory;
+mod output;
+mod parameters;
+mod plan;
+mod pool;
+mod positions;
+mod probed;
+mod search;
+mod survey;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+pub use answer::EvalPattern;
+pub use asking::{Ask, PARAMETERS_WORD, is_program};
+pub use parameters::{Options, ProbeParameter, matches, parameters_of};
+pub use probed::Probed;
+pub use search::Differences;
+
+use crate::client::{EngineCommand, EngineOption, OptionKind, Setting, UciPlayer};
+use asking::{Asker, Source};
+use gputexel_chess::formats::Format;
+use gputexel_ingest::conversion::{ConversionReport, ConversionSettings, convert};
+use gputexel_ingest::extraction::{ExtractSettings, Hooks};
+use gputexel_ingest::trace::{ImportReport, ProbedParameter, ProbingRecord};
+use gputexel_io::{Error, Result, StopFlag, staging_folder};
+use memory::{Block, Header, Memory, POSITIONS, Request, TRACE};
+use plan::Plan;
+use positions::{Labeled, Positions};
+use search::Search;
+use survey::Wishes;
+
+/// Number of blocks for each process, so that the time left can be told.
+const BLOCKS: usize = 8;
+
+/// Smallest and largest number of positions in a block of an engine, and of a program, which is started for each set of
+/// values.
+const BLOCK: [usize; 2] = [200, 2000];
+const BLOCK_OF_PROGRAM: [usize; 2] = [1000, 100_000];
+
+/// Longest time for an answer of the survey.
+const HASTE: Duration = Duration::from_secs(10);
+
+/// Largest number of positions in a block at which an engine may fail.
+const SPARED: usize = 3;
+
+/// Settings of a probe.
+#[derive(Clone, Debug)]
+pub struct ProbeSettings {
+    /// The engine, or a program with [`PARAMETERS_WORD`] in its arguments; its settings are options that are no
+    /// parameters.
+    pub command: EngineCommand,
+    /// Patterns of the names of options that are parameters; without any, options are chosen by their names.
+    pub patterns: Vec<String>,
+    /// The parameters, instead; bounds that are infinite are those of the engine.
+    pub parameters: Option<Vec<ProbeParameter>>,
+    /// How to ask; found out if `None`.
+    pub ask: Option<Ask>,
+    /// Text around evaluations; found out if `None`.
+    pub pattern: Option<EvalPattern>,
+    /// True if evaluations are from the side to move's view; found out if `None`.
+    pub by_mover: Option<bool>,
+    /// Number of processes.
+    pub processes: usize,
+    /// Time for an answer.
+    pub deadline: Duration,
+    /// Which positions are read, and how.
+    pub reading: ExtractSettings,
+    /// Continues an interrupted probe to the same output.
+    pub resume: bool,
+    /// Replaces an existing output, and starts an interrupted probe again.
+    pub force: bool,
+}
+
+/// What is known before the first block.
+#[derive(Clone, Debug, Serialize)]
+pub struct Survey {
+    /// How the engine is asked, and its parameters.
+    pub record: ProbingRecord,
+    /// Questions that were tried first, and why they are of no use.
+    pub passed_over: Vec<String>,
+    /// Numeric options that are taken to concern the search or the machine.
+    pub left_out: Vec<String>,
+    /// Parameters with a range of one value.
+    pub fixed: Vec<String>,
+    /// Parameters and values at which the engine failed.
+    pub failures: Vec<(String, f64)>,
+    /// Number of positions.
+    pub positions: u64,
+    /// Number of positions without a legal move.
+    pub ended: u64,
+    /// Expected number of evaluations for each position.
+    pub per_position: f64,
+}
+
+/// Progress of a probe.
+#[derive(Clone, Copy, Debug)]
+pub struct ProbeProgress {
+    /// Number of finished positions, including those of earlier processes.
+    pub positions: u64,
+    /// Of those, positions of earlier processes.
+    pub known: u64,
+    /// Number of all positions.
+    pub total: u64,
+    /// Number of evaluations by this process.
+    pub evaluations: u64,
+}
+
+/// An event of a probe.
+#[derive(Debug)]
+pub enum ProbeEvent<'a> {
+    /// Positions were read.
+    Read(&'a ConversionReport),
+    /// The engine is known.
+    Surveyed(&'a Survey),
+    /// A block was finished.
+    Progress(ProbeProgress),
+}
+
+/// Result of a probe.
+#[derive(Clone, Debug, Serialize)]
+pub struct ProbeReport {
+    /// The dataset.
+    pub import: ImportReport,
+    /// What was found out first.
+    pub survey: Survey,
+    /// Number of evaluations, including those of earlier processes.
+    pub evaluations: u64,
+    /// Number of positions without an evaluation, such as mates.
+    pub lost: u64,
+    /// Parameters without effect in any position, which are not tuned.
+    pub without_effect: Vec<String>,
+    /// Predictions compared with evaluations.
+    pub check: Differences,
+    /// Wall time, seconds.
+    pub seconds: f64,
+}
+
+/// Measures the coefficients of positions, and writes a dataset of imported features to `output`.
+///
+/// Finished blocks are kept in a folder next to the output, named after it with the suffix `.probe`, which is removed at
+/// the end.
+///
+/// # Errors
+/// Errors of reading positions and of starting engines; [`Error::Usage`] for parameters that the engine does not have;
+/// [`Error::Engine`] when it gives no evaluation that can be used, or fails; [`Error::Interrupted`] when `stop` is set.
+pub fn probe(
+    inputs: &[PathBuf],
+    settings: &ProbeSettings,
+    output: &Path,
+    stop: &StopFlag,
+    observe: &mut dyn FnMut(ProbeEvent<'_>),
+) -> Result<(ProbeReport, Probed)> {
+    let begun = Instant::now();
+    if !settings.force && output.exists() {
+        return Err(Error::Exists(output.to_path_buf()));
+    }
+    let (mut source, left_out) = source(settings, stop)?;
+    let mut memory = Memory::open(output, settings.resume, settings.force)?;
+    source.folder = memory.path().to_path_buf();
+    let result = run(inputs, settings, (output, begun), source, (&mut memory, left_out), observe);
+    match result {
+        Ok(done) => {
+            memory.remove();
+            Ok(done)
+        }
+        Err(error) => {
+            memory.discard_if_empty();
+            Err(error)
+        }
+    }
+}
+
+/// Starts the engine, and chooses its parameters; returns the names of numeric options that are none, too.
+fn source(settings: &ProbeSettings, stop: &StopFlag) -> Result<(Source, Vec<String>)> {
+    let mut command = settings.command.clone();
+    let mut left_out = Vec::new();
+    let parameters = match (is_program(&command), &settings.parameters) {
+        (true, Some(listed)) => listed.clone(),
+        (true, None) => {
+            return Err(Error::Usage(format!(
+                "{command}: a program needs a list of its parameters (--parameters)"
+            )));
+        }
+        (false, listed) => {
+            let player = UciPlayer::start_stoppable(command.clone(), stop)?;
+            let options = player.options().to_vec();
+            drop(player);
+            let chosen = match listed {
+                Some(listed) => {
+                    listed.iter().map(|one| offered(one, &options, &command)).collect::<Result<_>>()?
+                }
+                None => {
+                    let found = parameters_of(&options, &settings.patterns);
+                    left_out = found.left_out;
+                    found.parameters
+                }
+            };
+            command.settings.splice(0..0, quiet_settings(&options, &chosen, &settings.command.settings));
+            chosen
+        }
+    };
+    if parameters.is_empty() {
+        let reason = match (&settings.patterns[..], left_out.is_empty()) {
+            ([], true) => "has no numeric options".to_string(),
+            ([], false) => {
+                format!("has no numeric options but {}; --option names those to tune", left_out.join(", "))
+            }
+            (patterns, _) => format!("no numeric option is named like {}", patterns.join(", ")),
+        };
+        return Err(Error::Engine { engine: command.to_string(), reason });
+    }
+    let set = |parameter: ProbeParameter| {
+        let mut settings = command.settings.iter().rev();
+        let own = settings.find(|setting| setting.name.eq_ignore_ascii_case(&parameter.name));
+        let start = own.and_then(|setting| setting.value.parse().ok()).unwrap_or(parameter.start);
+        ProbeParameter { start, ..parameter }.checked()
+    };
+    let parameters = parameters.into_iter().map(set).collect::<Result<Vec<_>>>()?;
+    let mut names = BTreeSet::new();
+    if let Some(twice) = parameters.iter().find(|one| !names.insert(one.name.to_lowercase())) {
+        return Err(Error::Usage(format!("{}: is listed twice", twice.name)));
+    }
+    let (deadline, stop) = (settings.deadline, stop.clone());
+    Ok((Source { command, parameters, deadline, folder: PathBuf::new(), stop }, left_out))
+}
+
+/// Returns a listed parameter with the bounds of the engine.
+fn offered(
+    listed: &ProbeParameter,
+    options: &[EngineOption],
+    command: &EngineCommand,
+) -> Result<ProbeParameter> {
+    let option = options.iter().find(|option| option.name.eq_ignore_ascii_case(&listed.name));
+    let mut own = listed.clone();
+    match option.map(|option| (&option.name, &option.kind)) {
+        Some((name, OptionKind::Spin { min, max, .. })) => {
+            own = ProbeParameter { name: name.clone(), integer: true, ..own };
+            (own.min, own.max) = (own.min.max(*min as f64), own.max.min(*max as f64));
+        }
+        // Numbers with decimals have no type of their own.
+        Some((name, OptionKind::String { .. })) => own.name.clone_from(name),
+        Some(_) => {
+            return Err(Error::Usage(format!(
+                "{}: is an option of {command}, but not a number",
+                listed.name
+            )));
+        }
+        None => {
+            let alike =
+                gputexel_io::most_alike(&listed.name, options.iter().map(|option| option.name.clone()));
+            let alike = alike.map_or(String::new(), |name| format!("; did you mean '{name}'?"));
+            return Err(Error::Usage(format!("{}: is no option of {command}{alike}", listed.name)));
+        }
+    }
+    Ok(own)
+}
+
+/// Returns settings under which an engine answers by its evaluation alone, the same each time: no book, one thread, and
+/// the smallest table, unless the user or a parameter sets them.
+fn quiet_settings(
+    options: &[EngineOption],
+    parameters: &[ProbeParameter],
+    given: &[Setting],
+) -> Vec<Setting> {
+    let is_free = |name: &str| {
+        !given.iter().any(|setting| setting.name.eq_ignore_ascii_case(name))
+            && !parameters.iter().any(|parameter| parameter.name.eq_ignore_ascii_case(name))
+    };
+    let setting = |option: &EngineOption| {
+        let name = option.name.to_lowercase();
+        let value = match &option.kind {
+            OptionKind::Check { default: true }
+                if ["ownbook", "use book", "book"].contains(&name.as_str()) =>
+            {
+                "false".to_string()
+            }
+            OptionKind::Spin { min, .. }
+                if ["threads", "number of threads", "hash"].contains(&name.as_str()) =>
+            {
+                (*min).max(1).to_string()
+            }
+            _ => return None,
+        };
+        Some(Setting { name: option.name.clone(), value })
+    };
+    options.iter().filter(|option| is_free(&option.name)).filter_map(setting).collect()
+}
+
+fn run(
+    inputs: &[PathBuf],
+    settings: &ProbeSettings,
+    (output, begun): (&Path, Instant),
+    source: Source,
+    (memory, left_out): (&mut Memory, Vec<String>),
+    observe: &mut dyn FnMut(ProbeEvent<'_>),
+) -> Result<(ProbeReport, Probed)> {
+    let path = memory.file(POSITIONS);
+    let mut reading = settings.reading.clone();
+    reading.force = true;
+    let conversion = ConversionSettings { reading, format: Format::Games, default_score_cp: None };
+    let read =
+        convert(inputs, &conversion, &path, &mut Hooks { cancel: &source.stop, progress: &mut |_| {} })?;
+    observe(ProbeEvent::Read(&read));
+    let text = std::fs::read_to_string(&path).map_err(|e| Error::io(&path, e))?;
+    let positions = Positions::parse(&text, &path)?;
+    drop(text);
+    if positions.all.is_empty() {
+        return Err(survey::no_positions(&inputs[0].display().to_string()));
+    }
+    let request = request(settings, &source);
+    let key = (positions.all.len() as u64, format!("{:016x}", positions.key));
+    let (plan, mut blocks) = match memory.recall(&request, &key)? {
+        Some(known) => known,
+        None => {
+            let wishes =
+                Wishes { ask: settings.ask, pattern: settings.pattern.clone(), by_mover: settings.by_mover };
+            let block = block_size(&source, positions.all.len(), settings.processes);
+            // What does not answer a few positions soon is not asked about many.
+            let hasty = Source { deadline: source.deadline.min(HASTE), ..source.clone() };
+            let mut asker = Asker::start(&hasty, 0)?;
+            let plan = survey::survey(&mut asker, &hasty, &positions, &wishes, block)?;
+            memory.begin(&Header::new(request, key, plan.clone()))?;
+            (plan, BTreeMap::new())
+        }
+    };
+    let survey = told(&source, &plan, &positions, left_out);
+    output::check(&survey, &positions)?;
+    observe(ProbeEvent::Surveyed(&survey));
+    let known = (Some(&mut *memory), &mut blocks);
+    measure(&source, &plan, &positions, settings.processes, known, observe)?;
+    let mut check = Differences::default();
+    blocks.values().for_each(|block| check.add(&block.check));
+    let evaluations = blocks.values().map(|block| block.asked).sum();
+    let lost = blocks.values().map(|block| block.lost.len() as u64).sum();
+    if lost == positions.all.len() as u64 {
+        return Err(source.error("gives no evaluation in any position"));
+    }
+    let probed = Probed {
+        // The folder of the memory will be gone.
+        source: Source { folder: staging_folder(output), ..source },
+        plan,
+        positions,
+        blocks,
+        inputs: inputs.to_vec(),
+        processes: settings.processes,
+    };
+    let import = probed.write(None, &memory.file(TRACE), output, settings.force)?;
+    let without_effect = probed.without_effect();
+    let seconds = begun.elapsed().as_secs_f64();
+    let report = ProbeReport { import, survey, evaluations, lost, without_effect, check, seconds };
+    Ok((report, probed))
+}
+
+fn request(settings: &ProbeSettings, source: &Source) -> Request {
+    let parameter = |one: &ProbeParameter| (one.name.clone(), [one.start, one.min, one.max]);
+    Request {
+        command: source.command.to_string(),
+        options: pairs(&source.command.settings),
+        parameters: source.parameters.iter().map(parameter).collect(),
+        wishes: [
+            settings.ask.map(|ask| ask.name().to_string()),
+            settings.pattern.as_ref().map(ToString::to_string),
+            settings.by_mover.map(|by_mover| by_mover.to_string()),
+        ],
+    }
+}
+
+fn pairs(settings: &[Setting]) -> Vec<(String, String)> {
+    settings.iter().map(|setting| (setting.name.clone(), setting.value.clone())).collect()
+}
+
+fn block_size(source: &Source, positions: usize, processes: usize) -> usize {
+    match source.is_program() {
+        true => positions.div_ceil(processes).clamp(BLOCK_OF_PROGRAM[0], BLOCK_OF_PROGRAM[1]),
+        false => positions.div_ceil(processes * BLOCKS).clamp(BLOCK[0], BLOCK[1]),
+    }
+}
+
+/// Describes what was found out.
+fn told(source: &Source, plan: &Plan, positions: &Positions, left_out: Vec<String>) -> Survey {
+    let name = |i: usize| source.parameters[i].name.clone();
+    let parameter = |(one, step): (&ProbeParameter, &plan::Step)| ProbedParameter {
+        name: one.name.clone(),
+        start: one.start,
+        min: step.bounds[0],
+        max: step.bounds[1],
+        integer: one.integer,
+        step: step.change,
+        linear: step.linear,
+    };
+    let failed = |i: usize| plan.failures.iter().any(|(other, _)| *other == i as u32);
+    Survey {
+        record: ProbingRecord {
+            command: source.command.to_command_line().unwrap_or_else(|_| source.command.to_string()),
+            engine: String::new(),
+            options: pairs(&source.command.settings),
+            ask: plan.ask.clone(),
+            pattern: plan.pattern.clone(),
+            fresh: plan.fresh,
+            view: if plan.by_mover { "stm" } else { "white" }.to_string(),
+            unit_cp: plan.unit_cp,
+            resolution_cp: plan.resolution_cp,
+            noise_cp: plan.noise_cp,
+            parameters: source.parameters.iter().zip(&plan.steps).map(parameter).collect(),
+        },
+        passed_over: plan.passed_over.clone(),
+        left_out,
+        fixed: (0..plan.steps.len())
+            .filter(|i| plan.steps[*i].change == 0.0 && !failed(*i))
+            .map(name)
+            .collect(),
+        failures: plan.failures.iter().map(|(i, value)| (name(*i as usize), *value)).collect(),
+        positions: positions.all.len() as u64,
+        ended: positions.ended,
+        per_position: plan.per_position,
+    }
+}
+
+/// Measures the blocks that are not known yet.
+fn measure(
+    source: &Source,
+    plan: &Plan,
+    positions: &Positions,
+    processes: usize,
+    (mut memory, blocks): (Option<&mut Memory>, &mut BTreeMap<u64, Block>),
+    observe: &mut dyn FnMut(ProbeEvent<'_>),
+) -> Result<()> {
+    let way = plan.way()?;
+    let chunks: Vec<&[Labeled]> = positions.all.chunks(plan.block.max(1)).collect();
+    let known: u64 =
+        blocks.keys().filter_map(|n| chunks.get(*n as usize)).map(|chunk| chunk.len() as u64).sum();
+    let open: Vec<usize> = (0..chunks.len()).filter(|n| !blocks.contains_key(&(*n as u64))).collect();
+    let (mut done, mut evaluations) = (known, 0);
+    let work = |asker: &mut Asker<'_>, number: usize| {
+        let chunk: Vec<&Labeled> = chunks[number].iter().collect();
+        let before = asker.asked;
+        let search = Search::begin(asker, (plan, way.clone()), source, &chunk, (number as u64 + 1, SPARED));
+        let measured = search.and_then(Search::run).map_err(|failed| failed.into_error(source))?;
+        Ok(output::block(number, &measured, (source, positions.has_games), &chunk, asker.asked - before))
+    };
+    pool::each(source, processes, &open, work, |number, block: Block| {
+        if let Some(memory) = &mut memory {
+            memory.keep(&block)?;
+        }
+        done += chunks[number].len() as u64;
+        evaluations += block.asked;
+        blocks.insert(block.block, block);
+        let total = positions.all.len() as u64;
+        observe(ProbeEvent::Progress(ProbeProgress { positions: done, known, total, evaluations }));
+        Ok(())
+    })
+    .map_err(|error| match error {
+        Error::Interrupted(_) => {
+            let at = format!("{done} of {} positions are done", positions.all.len());
+            Error::Interrupted(format!("{at}; the same command with --resume continues"))
+        }
+        other => other,
+    })
+}

@@ -1,0 +1,140 @@
+//! Measured rows as a trace, and its schema, from which the importer makes the dataset.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::io::{BufWriter, Write as _};
+use std::path::{Path, PathBuf};
+
+use super::Survey;
+use super::asking::Source;
+use super::memory::Block;
+use super::positions::{Labeled, Positions};
+use super::search::Measured;
+use gputexel_ingest::extraction::Hooks;
+use gputexel_ingest::trace::{
+    Columns, CompiledSchema, GameColumn, ImportReport, ImportSettings, ProbedParameter, QidWord, Schema,
+    SchemaParameter, Values, import_probed,
+};
+use gputexel_io::{AtomicFile, Error, Result};
+
+/// Indices of the columns; those of parameters follow.
+const OFFSET: u32 = 1;
+const EVAL: u32 = 2;
+const SCORE: u32 = 3;
+const WEIGHT: u32 = 4;
+const FIRST: u32 = 5;
+
+/// Table of the parameters in reports.
+const GROUP: &str = "options";
+
+/// Formats what was measured in a block.
+pub(super) fn block(
+    number: usize,
+    measured: &Measured,
+    (source, has_games): (&Source, bool),
+    positions: &[&Labeled],
+    asked: u64,
+) -> Block {
+    let mut lines = String::new();
+    let (mut lost, mut effective) = (Vec::new(), BTreeSet::new());
+    let rows = positions.iter().zip(&measured.base).zip(&measured.rows);
+    for (n, ((position, &base), row)) in (0..).zip(rows) {
+        if base.is_nan() {
+            lost.push(n);
+            continue;
+        }
+        effective.extend(row.iter().map(|(i, _)| *i));
+        let explained: f64 =
+            row.iter().map(|(i, c)| f64::from(*c as f32) * source.parameters[*i as usize].start).sum();
+        lines += &position.result;
+        // Writing to a string cannot fail.
+        if has_games {
+            let _ = write!(lines, " qid:{}", position.game);
+        }
+        let _ = write!(lines, " {OFFSET}:{} {EVAL}:{base}", base - explained);
+        for (index, text) in [(SCORE, &position.score), (WEIGHT, &position.weight)] {
+            if !text.is_empty() {
+                let _ = write!(lines, " {index}:{text}");
+            }
+        }
+        for (i, coefficient) in row {
+            let _ = write!(lines, " {}:{}", FIRST + i, *coefficient as f32);
+        }
+        let _ = writeln!(lines, " # {}", position.fen);
+    }
+    Block {
+        block: number as u64,
+        lines,
+        lost,
+        effective: effective.into_iter().collect(),
+        check: measured.check,
+        asked,
+    }
+}
+
+/// Writes the dataset.
+pub(super) fn write(
+    source: &Source,
+    survey: &Survey,
+    (positions, effective): (&Positions, &BTreeSet<u32>),
+    blocks: &BTreeMap<u64, Block>,
+    (inputs, trace): (&[PathBuf], &Path),
+    (output, force): (&Path, bool),
+) -> Result<ImportReport> {
+    let io = |error: std::io::Error| Error::io(trace, error);
+    let mut out = BufWriter::new(AtomicFile::beside(trace).map_err(io)?);
+    blocks.values().try_for_each(|block| out.write_all(block.lines.as_bytes())).map_err(io)?;
+    out.into_inner().map_err(|error| io(error.into_error()))?.finish().map_err(io)?;
+    let schema = schema(survey, positions, effective);
+    let mut settings = ImportSettings::new(CompiledSchema::try_new(&schema)?);
+    // Labels were checked when the positions were read.
+    settings.trust_results = true;
+    settings.force = force;
+    let named: Vec<String> = inputs.iter().map(|path| path.display().to_string()).collect();
+    let hooks = &mut Hooks { cancel: &source.stop, progress: &mut |_| {} };
+    let traces = [trace.to_path_buf()];
+    let names = [PathBuf::from(named.join(", "))];
+    import_probed((&traces, &names), &settings, output, hooks, survey.record.clone())
+}
+
+/// Checks that a dataset can have these parameters.
+///
+/// # Errors
+/// [`Error::Usage`] for names or numbers that it cannot.
+pub(super) fn check(survey: &Survey, positions: &Positions) -> Result<()> {
+    CompiledSchema::try_new(&schema(survey, positions, &BTreeSet::new())).map(|_| ())
+}
+
+/// Returns the name of a parameter's feature: a feature with the ending of a phase would be taken for one of its
+/// values, one with a comma for two.
+fn feature_name(name: &str) -> String {
+    let name = &name.replace(',', " ");
+    let phase =
+        [".mg", ".eg"].into_iter().find_map(|ending| Some((name.strip_suffix(ending)?, &ending[1..])));
+    phase.map_or_else(|| name.to_string(), |(name, phase)| format!("{name}_{phase}"))
+}
+
+fn schema(survey: &Survey, positions: &Positions, effective: &BTreeSet<u32>) -> Schema {
+    let parameter = |(i, one): (usize, &ProbedParameter)| SchemaParameter {
+        name: feature_name(&one.name),
+        group: Some(GROUP.to_string()),
+        index: Some(FIRST + i as u32),
+        prior: Some(Values::Both(one.start)),
+        min: Some(Values::Both(one.min)),
+        max: Some(Values::Both(one.max)),
+        frozen: one.step == 0.0 || !effective.contains(&(i as u32)),
+        integer: one.integer,
+        ..SchemaParameter::default()
+    };
+    let mut schema = Schema::new(1, survey.record.parameters.iter().enumerate().map(parameter).collect());
+    let any = |has: fn(&Labeled) -> bool| positions.all.iter().any(has);
+    schema.columns = Columns {
+        offset: Some(OFFSET),
+        eval: Some(EVAL),
+        score: any(|position| !position.score.is_empty()).then_some(SCORE),
+        weight: any(|position| !position.weight.is_empty()).then_some(WEIGHT),
+        game: positions.has_games.then_some(GameColumn::Qid(QidWord::Qid)),
+        ..Columns::default()
+    };
+    schema
+}

@@ -1,0 +1,205 @@
+//! What was found out about an engine: how it is asked, how far each parameter is moved, and which groups of
+//! parameters are moved together.
+
+use serde::{Deserialize, Serialize};
+
+use super::asking::{Ask, Source, Way};
+use super::parameters::ProbeParameter;
+use gputexel_io::Result;
+
+/// How far a parameter is moved.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Step {
+    /// Change by which the effect is measured, with its sign; 0 for a parameter that cannot move.
+    pub change: f64,
+    /// Largest change in a group, and in checks of predictions.
+    pub group: f64,
+    /// True if evaluations change in proportion to it.
+    pub linear: bool,
+    /// Smallest and largest value that may be set.
+    pub bounds: [f64; 2],
+}
+
+impl Step {
+    /// Returns the step of a parameter that is taken to be linear until a test shows that it is not: half of its range
+    /// or more, so that rounding hardly matters.
+    pub fn long(parameter: &ProbeParameter) -> Self {
+        let [up, down] = parameter.room();
+        let (room, sign) = if up >= down { (up, 1.0) } else { (down, -1.0) };
+        let full = room.min(5.0 * parameter.step());
+        let half = if parameter.integer { (full / 2.0).floor() } else { full / 2.0 };
+        let full = if half > 0.0 { 2.0 * half } else { full };
+        let group = if half > 0.0 { half } else { full };
+        Self { change: sign * full, group, linear: true, bounds: [parameter.min, parameter.max] }
+    }
+
+    /// Returns the step of a parameter that is not linear: a tenth of its range.
+    pub fn short(self, parameter: &ProbeParameter) -> Self {
+        let small = parameter.step().min(self.change.abs());
+        Self { change: self.change.signum() * small, group: small, linear: false, ..self }
+    }
+
+    /// Returns the step from other values of the parameter, within the same bounds.
+    pub fn from(self, parameter: &ProbeParameter) -> Self {
+        let bounds = self.bounds;
+        let within = ProbeParameter { min: bounds[0], max: bounds[1], ..parameter.clone() };
+        let long = Step { bounds, ..Step::long(&within) };
+        match self.linear {
+            true => long,
+            false => long.short(&within),
+        }
+    }
+
+    /// Returns it with at most half the change, for an engine that fails at larger ones.
+    pub fn halved(self, parameter: &ProbeParameter) -> Self {
+        let half = |change: f64| if parameter.integer { (change / 2.0).trunc() } else { change / 2.0 };
+        let change = half(self.change);
+        let reach = change.abs().max(if parameter.integer { 0.0 } else { f64::MIN_POSITIVE });
+        let bounds =
+            [self.bounds[0].max(parameter.start - reach), self.bounds[1].min(parameter.start + reach)];
+        Self { change, group: half(self.group).max(change.abs().min(1.0)), bounds, ..self }
+    }
+
+    /// Returns true if a value is within the bounds.
+    pub fn allows(&self, value: f64) -> bool {
+        (self.bounds[0]..=self.bounds[1]).contains(&value)
+    }
+}
+
+/// Everything that determines the answers, apart from the positions.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Plan {
+    pub ask: String,
+    pub pattern: Option<String>,
+    pub fresh: bool,
+    pub by_mover: bool,
+    pub unit_cp: f64,
+    pub resolution_cp: f64,
+    pub noise_cp: f64,
+    pub steps: Vec<Step>,
+    /// Values at which the engine failed, by parameter.
+    pub failures: Vec<(u32, f64)>,
+    /// Questions that were tried, and why they are of no use.
+    pub passed_over: Vec<String>,
+    pub tree: Tree,
+    /// Number of positions in a block.
+    pub block: usize,
+    /// Expected evaluations for each position.
+    pub per_position: f64,
+}
+
+impl Plan {
+    pub fn way(&self) -> Result<Way> {
+        Ok(Way {
+            ask: self.ask.parse::<Ask>()?,
+            pattern: self.pattern.as_deref().map(str::parse).transpose()?,
+            fresh: self.fresh,
+            by_mover: self.by_mover,
+            unit_cp: self.unit_cp,
+        })
+    }
+
+    pub fn is_linear(&self) -> bool {
+        self.steps.iter().all(|step| step.linear)
+    }
+}
+
+/// Groups of parameters, halved down to single ones.
+///
+/// Groups are ranges of `order`; numbered from 0, a group is followed by those of its first half, then by those of its
+/// second half.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Tree {
+    /// Parameters that can move, similar names beside each other.
+    pub order: Vec<u32>,
+    /// For each group: true if it is moved as a whole first, false if its halves are asked about at once.
+    pub asked: Vec<bool>,
+}
+
+/// A group of a tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Group {
+    pub number: usize,
+    pub first: usize,
+    pub end: usize,
+}
+
+impl Group {
+    pub fn is_single(self) -> bool {
+        self.end - self.first == 1
+    }
+
+    pub fn halves(self) -> [Self; 2] {
+        let middle = self.first.midpoint(self.end);
+        [
+            Self { number: self.number + 1, first: self.first, end: middle },
+            Self { number: self.number + 2 * (middle - self.first), first: middle, end: self.end },
+        ]
+    }
+}
+
+impl Tree {
+    /// Creates the tree of all parameters that can move, with every group asked.
+    pub fn of(source: &Source, steps: &[Step]) -> Self {
+        let mut order: Vec<u32> =
+            (0..steps.len() as u32).filter(|i| steps[*i as usize].change != 0.0).collect();
+        order.sort_by(|a, b| {
+            let name = |i: &u32| &source.parameters[*i as usize].name;
+            name(a).cmp(name(b))
+        });
+        let groups = (2 * order.len()).saturating_sub(1);
+        Self { order, asked: vec![true; groups] }
+    }
+
+    /// Returns the group of all; `None` if there are no parameters.
+    pub fn root(&self) -> Option<Group> {
+        (!self.order.is_empty()).then_some(Group { number: 0, first: 0, end: self.order.len() })
+    }
+
+    /// Returns the parameters of a group.
+    pub fn parameters(&self, group: Group) -> &[u32] {
+        &self.order[group.first..group.end]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_are_numbered_without_gaps() {
+        let tree = Tree { order: (0..13).collect(), asked: vec![true; 25] };
+        let mut groups = vec![tree.root().unwrap()];
+        let mut numbers = Vec::new();
+        while let Some(group) = groups.pop() {
+            numbers.push(group.number);
+            if !group.is_single() {
+                groups.extend(group.halves());
+            }
+        }
+        numbers.sort_unstable();
+        assert_eq!(numbers, (0..25).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn steps_fit_the_bounds() {
+        let parameter = |start: f64, min: f64, max: f64| ProbeParameter {
+            name: String::new(),
+            start,
+            min,
+            max,
+            integer: true,
+        };
+        let step = |parameter: ProbeParameter| {
+            let step = Step::long(&parameter);
+            (step.change, step.group)
+        };
+        assert_eq!(step(parameter(100.0, 0.0, 200.0)), (100.0, 50.0));
+        assert_eq!(step(parameter(4.0, 0.0, 4.0)), (-4.0, 2.0));
+        assert_eq!(step(parameter(0.0, 0.0, 1.0)), (1.0, 1.0));
+        assert_eq!(step(parameter(1.0, 1.0, 1.0)), (0.0, 0.0));
+        let wide = parameter(100.0, 0.0, 200.0);
+        let halved = Step::long(&wide).halved(&wide);
+        assert_eq!((halved.change, halved.bounds), (50.0, [50.0, 150.0]));
+    }
+}

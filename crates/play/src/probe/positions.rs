@@ -1,0 +1,125 @@
+//! Positions that an engine is asked about, with their labels.
+
+use std::path::Path;
+
+use shakmaty::fen::Fen;
+use shakmaty::{CastlingMode, Color, EnPassantMode, Position};
+use xxhash_rust::xxh3::Xxh3;
+
+use gputexel_chess::fen::{legal_position, parse_fen};
+use gputexel_io::{Error, Result};
+
+/// A position and its labels.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Labeled {
+    /// The position.
+    pub fen: String,
+    /// True if Black is to move.
+    pub black: bool,
+    /// Number of its game.
+    pub game: u64,
+    /// Result, White's view, 0 to 1, as written.
+    pub result: String,
+    /// Search score, centipawns, White's view, as written; empty if there is none.
+    pub score: String,
+    /// Weight, as written; empty if there is none.
+    pub weight: String,
+}
+
+/// Positions in which the side to move has a move, in their order.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Positions {
+    pub all: Vec<Labeled>,
+    /// Number of positions without a legal move.
+    pub ended: u64,
+    /// True if some positions are of the same game.
+    pub has_games: bool,
+    /// Hash of all lines.
+    pub key: u64,
+}
+
+impl Positions {
+    /// Parses lines `GAME RESULT FEN [SCORE|- [WEIGHT]]`; `path` names them in messages.
+    ///
+    /// # Errors
+    /// [`Error::Input`] for a line that is not one.
+    pub fn parse(text: &str, path: &Path) -> Result<Self> {
+        let mut found = Self::default();
+        let mut hash = Xxh3::new();
+        for (number, line) in (1..).zip(text.lines()) {
+            hash.update(line.as_bytes());
+            hash.update(b"\n");
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let wrong = || Error::line(path, number, "is not a line 'GAME RESULT FEN [SCORE]'");
+            let [game, result, fen @ ..] = &words[..] else { return Err(wrong()) };
+            if fen.len() < 6 {
+                return Err(wrong());
+            }
+            let (fen, rest) = fen.split_at(6);
+            let fen = fen.join(" ");
+            let setup = parse_fen(fen.as_bytes()).map_err(|_| wrong())?.0;
+            let black = setup.turn == Color::Black;
+            let position = legal_position(setup, CastlingMode::Standard);
+            let position = position.map_err(|error| Error::line(path, number, error.reason()))?;
+            if position.legal_moves().is_empty() {
+                found.ended += 1;
+                continue;
+            }
+            let word = |at: usize| {
+                rest.get(at).filter(|word| **word != "-").map_or(String::new(), ToString::to_string)
+            };
+            found.all.push(Labeled {
+                fen,
+                black,
+                game: game.parse().map_err(|_| wrong())?,
+                result: (*result).to_string(),
+                score: word(0),
+                weight: word(1),
+            });
+        }
+        // Without games, every position is numbered as one of its own.
+        found.has_games = found.all.windows(2).any(|pair| pair[1].game <= pair[0].game);
+        found.key = hash.digest();
+        Ok(found)
+    }
+
+    /// Returns the indices of `count` positions, spread evenly; of all if there are fewer.
+    pub fn spread(&self, count: usize) -> Vec<u32> {
+        let all = self.all.len();
+        let count = count.min(all);
+        (0..count).map(|i| (i * all / count) as u32).collect()
+    }
+}
+
+/// Returns a position with colors exchanged and the board turned over: its evaluation is the same for the side to move.
+pub(super) fn mirrored(fen: &str) -> Option<String> {
+    let setup = parse_fen(fen.as_bytes()).ok()?.0;
+    let position = legal_position(setup, CastlingMode::Standard).ok()?;
+    let mut setup = position.to_setup(EnPassantMode::Legal);
+    setup.mirror();
+    Fen::try_from_setup(setup).ok().map(|fen| fen.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_keep_their_labels() {
+        let text = "3 0.5 4k3/8/8/8/8/8/4P3/4K3 b - - 0 1 -31 0.5\n\
+                    4 1 4k3/8/8/8/8/8/4P3/4K3 w - - 0 1 - 2\n\
+                    5 0 7k/5Q2/6K1/8/8/8/8/8 b - - 0 1\n";
+        let found = Positions::parse(text, Path::new("x")).unwrap();
+        assert_eq!((found.all.len(), found.ended, found.has_games), (2, 1, false));
+        let first = &found.all[0];
+        assert_eq!((first.black, first.score.as_str(), first.weight.as_str()), (true, "-31", "0.5"));
+        assert_eq!((found.all[1].score.as_str(), found.all[1].weight.as_str()), ("", "2"));
+        assert!(Positions::parse("4k3/8/8/8/8/8/4P3/4K3 b - - 0 1\n", Path::new("x")).is_err());
+    }
+
+    #[test]
+    fn mirrored_positions_exchange_everything() {
+        let fen = "r3k2r/8/8/3pP3/8/8/8/R3K3 w Qk d6 0 2";
+        assert_eq!(mirrored(fen).unwrap(), "r3k3/8/8/8/3Pp3/8/8/R3K2R b Kq d3 0 2");
+    }
+}

@@ -1,0 +1,123 @@
+//! A finished probe, which can go on asking: at other values, and for their exact evaluations.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use super::asking::{Asker, Source};
+use super::memory::Block;
+use super::output;
+use super::plan::Plan;
+use super::positions::{Labeled, Positions};
+use super::{ProbeEvent, Survey, measure, pool, told};
+use gputexel_ingest::trace::ImportReport;
+use gputexel_io::Result;
+
+/// Positions whose coefficients were measured under some values of the parameters.
+pub struct Probed {
+    pub(super) source: Source,
+    pub(super) plan: Plan,
+    pub(super) positions: Positions,
+    pub(super) blocks: BTreeMap<u64, Block>,
+    pub(super) inputs: Vec<PathBuf>,
+    pub(super) processes: usize,
+}
+
+impl Probed {
+    /// Returns the values under which coefficients were measured.
+    pub fn values(&self) -> Vec<f64> {
+        self.source.start()
+    }
+
+    /// Returns true if evaluations change in proportion to all parameters.
+    pub fn is_linear(&self) -> bool {
+        self.plan.is_linear()
+    }
+
+    /// Returns the names of parameters that could move, but have no effect in any position.
+    pub fn without_effect(&self) -> Vec<String> {
+        let effective = self.effective();
+        let is_without = |i: &usize| !effective.contains(&(*i as u32)) && self.plan.steps[*i].change != 0.0;
+        let without = (0..self.source.parameters.len()).filter(is_without);
+        without.map(|i| self.source.parameters[i].name.clone()).collect()
+    }
+
+    /// Returns the evaluations of the positions of the dataset under other values, in its order: centipawns, White's
+    /// view, NaN where there is none.
+    ///
+    /// # Errors
+    /// Errors of the engine; [`Interrupted`](gputexel_io::Error::Interrupted).
+    pub fn evaluate(&self, values: &[f64]) -> Result<Vec<f64>> {
+        let kept: Vec<&Labeled> = self.kept();
+        let way = self.plan.way()?;
+        let chunks: Vec<&[&Labeled]> = kept.chunks(self.plan.block.max(1)).collect();
+        let items: Vec<usize> = (0..chunks.len()).collect();
+        let work = |asker: &mut Asker<'_>, number: usize| {
+            let asked = chunks[number].iter().map(|position| (position.fen.as_str(), position.black));
+            asker.evaluate(&way, values, asked).map_err(|failed| failed.into_error(&self.source))
+        };
+        let mut found = vec![Vec::new(); chunks.len()];
+        pool::each(&self.source, self.processes, &items, work, |number, evaluations| {
+            found[number] = evaluations;
+            Ok(())
+        })?;
+        Ok(found.concat())
+    }
+
+    /// Measures the coefficients again under other values, within the bounds.
+    ///
+    /// # Errors
+    /// As [`evaluate`](Self::evaluate).
+    pub fn measure_at(&mut self, values: &[f64], observe: &mut dyn FnMut(ProbeEvent<'_>)) -> Result<()> {
+        for ((parameter, step), value) in
+            self.source.parameters.iter_mut().zip(&mut self.plan.steps).zip(values)
+        {
+            parameter.start = *value;
+            *step = step.from(parameter);
+        }
+        self.blocks.clear();
+        let known = (None, &mut self.blocks);
+        measure(&self.source, &self.plan, &self.positions, self.processes, known, observe)
+    }
+
+    /// Writes the dataset, with bounds at most `reach` steps away from the values; `trace` is a file to be used in
+    /// between.
+    ///
+    /// # Errors
+    /// Errors of writing.
+    pub fn write(
+        &self,
+        reach: Option<f64>,
+        trace: &Path,
+        output: &Path,
+        force: bool,
+    ) -> Result<ImportReport> {
+        let mut survey = self.survey();
+        if let Some(reach) = reach {
+            for (one, parameter) in survey.record.parameters.iter_mut().zip(&self.source.parameters) {
+                let step = if one.linear { one.step.abs() / 5.0 } else { one.step.abs() };
+                let far = if one.integer { (reach * step).ceil() } else { reach * step };
+                (one.min, one.max) = (one.min.max(parameter.start - far), one.max.min(parameter.start + far));
+            }
+        }
+        let effective = (&self.positions, &self.effective());
+        output::write(&self.source, &survey, effective, &self.blocks, (&self.inputs, trace), (output, force))
+    }
+
+    fn survey(&self) -> Survey {
+        told(&self.source, &self.plan, &self.positions, Vec::new())
+    }
+
+    fn effective(&self) -> BTreeSet<u32> {
+        self.blocks.values().flat_map(|block| block.effective.iter().copied()).collect()
+    }
+
+    /// Returns the positions of the dataset.
+    fn kept(&self) -> Vec<&Labeled> {
+        let mut kept = Vec::new();
+        for (number, chunk) in (0..).zip(self.positions.all.chunks(self.plan.block.max(1))) {
+            let lost = self.blocks.get(&number).map_or(&[][..], |block| &block.lost);
+            kept.extend((0..).zip(chunk).filter(|(n, _)| !lost.contains(n)).map(|(_, position)| position));
+        }
+        kept
+    }
+}

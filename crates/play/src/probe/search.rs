@@ -1,0 +1,347 @@
+//! Coefficients of positions: groups of parameters are moved together, and only positions whose evaluation changes are
+//! asked about the halves of a group.
+//!
+//! A position has few parameters with an effect, so this takes some hundreds of evaluations where a pass for each
+//! parameter would take thousands. Changes of a group can cancel in a position; predictions for random values show
+//! that, and such positions are asked again with other changes.
+
+use rand::prelude::*;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::asking::{Asker, Failed, Source, Way};
+use super::plan::{Group, Plan, Step};
+use super::positions::Labeled;
+
+/// Number of times that a change is halved at which the engine fails.
+const HALVINGS: usize = 3;
+
+/// A change is too large if more than this share of positions has no evaluation after it, and more than a few.
+const MOST_MISSING: f64 = 0.1;
+const FEW: usize = 5;
+
+/// Number of rounds in which positions are asked again that were not predicted.
+const REPAIRS: u64 = 3;
+
+/// What was measured in a block of positions.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Measured {
+    /// Evaluations under the values of the engine, White's view, centipawns; NaN for positions to leave out.
+    pub base: Vec<f64>,
+    /// Parameters with an effect, and the change of the evaluation for a change by 1.
+    pub rows: Vec<Vec<(u32, f64)>>,
+    /// Differences between evaluations and predictions.
+    pub check: Differences,
+    /// Positions that were asked about each group, and those of them that changed.
+    pub tally: Vec<[u64; 2]>,
+}
+
+/// Differences between evaluations and predictions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Differences {
+    /// Number of evaluations compared.
+    pub compared: u64,
+    /// Number of those that differ by more than rounding explains.
+    pub beyond: u64,
+    /// Largest difference, centipawns.
+    pub largest_cp: f64,
+    /// Sum of all, centipawns.
+    pub sum_cp: f64,
+}
+
+impl Differences {
+    /// Adds those of other positions.
+    pub fn add(&mut self, other: &Self) {
+        self.compared += other.compared;
+        self.beyond += other.beyond;
+        self.largest_cp = self.largest_cp.max(other.largest_cp);
+        self.sum_cp += other.sum_cp;
+    }
+
+    /// Returns their mean, centipawns.
+    pub fn mean_cp(&self) -> f64 {
+        self.sum_cp / self.compared.max(1) as f64
+    }
+}
+
+/// Measurement of a block.
+pub(super) struct Search<'s, 'a> {
+    asker: &'s mut Asker<'a>,
+    plan: &'s Plan,
+    way: Way,
+    source: &'s Source,
+    start: Vec<f64>,
+    positions: &'s [&'s Labeled],
+    found: Measured,
+    seed: u64,
+    /// Number of searches so far.
+    round: u64,
+}
+
+impl<'s, 'a> Search<'s, 'a> {
+    /// Asks for the evaluations of `positions` under the values of the engine. Positions at which it fails are left
+    /// out, `spared` of them at most.
+    pub fn begin(
+        asker: &'s mut Asker<'a>,
+        (plan, way): (&'s Plan, Way),
+        source: &'s Source,
+        positions: &'s [&'s Labeled],
+        (seed, spared): (u64, usize),
+    ) -> Result<Self, Failed> {
+        let found = Measured {
+            rows: vec![Vec::new(); positions.len()],
+            tally: vec![[0; 2]; plan.tree.asked.len()],
+            ..Measured::default()
+        };
+        let start = source.start();
+        let mut search = Self { asker, plan, way, source, start, positions, found, seed, round: 0 };
+        search.found.base = search.base(spared)?;
+        Ok(search)
+    }
+
+    fn base(&mut self, spared: usize) -> Result<Vec<f64>, Failed> {
+        let mut base = vec![f64::NAN; self.positions.len()];
+        let mut places: Vec<u32> = (0..self.positions.len() as u32).collect();
+        for _ in 0..=spared {
+            match self.evaluate(&self.start.clone(), &places) {
+                Ok(values) => {
+                    places.iter().zip(values).for_each(|(&n, value)| base[n as usize] = value);
+                    return Ok(base);
+                }
+                Err(failed) if failed.stopped || failed.answered >= places.len() => return Err(failed),
+                // The process is gone, and the answers with it.
+                Err(failed) if places.len() > 1 => drop(places.remove(failed.answered)),
+                Err(failed) => return Err(failed),
+            }
+        }
+        self.evaluate(&self.start.clone(), &places).map(|_| base)
+    }
+
+    /// Measures the coefficients of all positions, and compares predictions.
+    pub fn run(mut self) -> Result<Measured, Failed> {
+        let all: Vec<u32> =
+            (0..self.positions.len() as u32).filter(|n| !self.found.base[*n as usize].is_nan()).collect();
+        self.measure(all.clone())?;
+        if self.plan.is_linear() {
+            for _ in 0..REPAIRS {
+                let (values, differences) = self.differences(&all)?;
+                let beyond =
+                    |(n, difference): (&u32, &f64)| self.is_beyond(*n, *difference, &values).then_some(*n);
+                let again: Vec<u32> = all.iter().zip(&differences).filter_map(beyond).collect();
+                if again.is_empty() {
+                    break;
+                }
+                self.measure(again)?;
+            }
+        } else if self.plan.tree.asked.contains(&true) {
+            // Predictions do not show what was overlooked.
+            self.measure(all.clone())?;
+        }
+        let (values, differences) = self.differences(&all)?;
+        let mut check = Differences::default();
+        for (&n, &difference) in all.iter().zip(&differences).filter(|(_, difference)| !difference.is_nan()) {
+            check.compared += 1;
+            check.beyond += u64::from(self.is_beyond(n, difference, &values));
+            check.largest_cp = check.largest_cp.max(difference.abs());
+            check.sum_cp += difference.abs();
+        }
+        self.found.check = check;
+        self.found.rows.iter_mut().for_each(|row| row.sort_by_key(|(i, _)| *i));
+        Ok(self.found)
+    }
+
+    /// Measures without a check, for the statistics of groups.
+    pub fn tallies(mut self) -> Result<Measured, Failed> {
+        self.measure(
+            (0..self.positions.len() as u32).filter(|n| !self.found.base[*n as usize].is_nan()).collect(),
+        )?;
+        Ok(self.found)
+    }
+
+    fn measure(&mut self, places: Vec<u32>) -> Result<(), Failed> {
+        self.round += 1;
+        match self.plan.tree.root() {
+            Some(root) => self.visit(root, places),
+            None => Ok(()),
+        }
+    }
+
+    fn visit(&mut self, group: Group, mut places: Vec<u32>) -> Result<(), Failed> {
+        if places.is_empty() {
+            return Ok(());
+        }
+        if group.is_single() {
+            let parameter = self.plan.tree.order[group.first];
+            return self.single(parameter, places);
+        }
+        if self.plan.tree.asked[group.number] {
+            let parameters = self.plan.tree.parameters(group);
+            // Those with a known effect need not be asked about the group.
+            let is_known = |n: u32| {
+                self.round > 1 && self.found.rows[n as usize].iter().any(|(i, _)| parameters.contains(i))
+            };
+            let (known, open): (Vec<u32>, Vec<u32>) = places.iter().partition(|n| is_known(**n));
+            let values = self.moved(group);
+            let changed = match self.evaluate(&values, &open) {
+                Ok(found) => {
+                    let noise = self.plan.noise_cp;
+                    let is_changed = |(n, value): (&u32, &f64)| {
+                        let change = value - self.found.base[*n as usize];
+                        (change.is_nan() || change.abs() > noise + 1e-9).then_some(*n)
+                    };
+                    open.iter().zip(&found).filter_map(is_changed).collect()
+                }
+                Err(failed) if failed.stopped => return Err(failed),
+                // Its parts may be harmless.
+                Err(_) => open.clone(),
+            };
+            let tally = &mut self.found.tally[group.number];
+            *tally = [tally[0] + open.len() as u64, tally[1] + changed.len() as u64];
+            places = [known, changed].concat();
+            places.sort_unstable();
+        }
+        for half in group.halves() {
+            self.visit(half, places.clone())?;
+        }
+        Ok(())
+    }
+
+    /// Returns values in which the parameters of a group are moved by different amounts.
+    fn moved(&self, group: Group) -> Vec<f64> {
+        let mut random = self.random(group.number as u64);
+        let mut values = self.start.clone();
+        for &i in self.plan.tree.parameters(group) {
+            let step = &self.plan.steps[i as usize];
+            let size = self.whole(i, step.group * random.random_range(0.5..1.0)).max(self.least(i, step));
+            let sign = if random.random_bool(0.5) { 1.0 } else { -1.0 };
+            values[i as usize] = self.towards(i, step, sign * size);
+        }
+        values
+    }
+
+    fn random(&self, salt: u64) -> Xoshiro256PlusPlus {
+        Xoshiro256PlusPlus::seed_from_u64(
+            self.seed ^ salt.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ (self.round << 56),
+        )
+    }
+
+    fn whole(&self, i: u32, change: f64) -> f64 {
+        if self.source.parameters[i as usize].integer { change.round() } else { change }
+    }
+
+    /// Returns the smallest change that means something.
+    fn least(&self, i: u32, step: &Step) -> f64 {
+        if self.source.parameters[i as usize].integer { 1.0 } else { 0.5 * step.group }
+    }
+
+    /// Returns a value at this distance from the start, on the other side if the bounds forbid it.
+    fn towards(&self, i: u32, step: &Step, change: f64) -> f64 {
+        let start = self.start[i as usize];
+        let value = [start + change, start - change].into_iter().find(|value| step.allows(*value));
+        value.unwrap_or(start + step.change)
+    }
+
+    /// Measures the effect of one parameter.
+    fn single(&mut self, i: u32, mut places: Vec<u32>) -> Result<(), Failed> {
+        places.retain(|n| !self.found.rows[*n as usize].iter().any(|(known, _)| *known == i));
+        if places.is_empty() {
+            return Ok(());
+        }
+        let step = self.plan.steps[i as usize];
+        let mut change = step.change;
+        for _ in 0..HALVINGS {
+            match self.try_single(i, &step, change, &places) {
+                Err(failed) if !failed.stopped && self.whole(i, change / 2.0) != 0.0 => {
+                    change = self.whole(i, change / 2.0);
+                }
+                other => return other,
+            }
+        }
+        self.try_single(i, &step, change, &places).map_err(|failed| {
+            let parameter = &self.source.parameters[i as usize];
+            let value = parameter.text(parameter.start + change);
+            Failed { failure: format!("{}, with {} = {value}", failed.failure, parameter.name), ..failed }
+        })
+    }
+
+    fn try_single(&mut self, i: u32, step: &Step, change: f64, places: &[u32]) -> Result<(), Failed> {
+        let mut values = self.start.clone();
+        let start = values[i as usize];
+        values[i as usize] = start + change;
+        let there = self.evaluate(&values, places)?;
+        // Differences to both sides have no error of first order.
+        let opposite = start - change;
+        let back = match !step.linear && step.allows(opposite) {
+            true => {
+                values[i as usize] = opposite;
+                Some(self.evaluate(&values, places)?)
+            }
+            false => None,
+        };
+        let missing = there.iter().filter(|value| value.is_nan()).count();
+        if missing > FEW && missing as f64 > MOST_MISSING * places.len() as f64 {
+            let failure = format!("gives no evaluation in {missing} of {} positions", places.len());
+            return Err(Failed { answered: 0, failure, stopped: false });
+        }
+        let noise = self.plan.noise_cp;
+        for (at, &n) in places.iter().enumerate() {
+            let base = self.found.base[n as usize];
+            let (difference, distance) = match &back {
+                Some(back) => (there[at] - back[at], 2.0 * change),
+                None => (there[at] - base, change),
+            };
+            if difference.is_nan() {
+                // Such as a mate: under other values the position has no evaluation.
+                self.found.base[n as usize] = f64::NAN;
+            } else if difference.abs() > noise + 1e-9 {
+                self.found.rows[n as usize].push((i, difference / distance));
+            }
+        }
+        Ok(())
+    }
+
+    /// Evaluates positions under random values; returns these, and the differences to what coefficients predict.
+    fn differences(&mut self, places: &[u32]) -> Result<(Vec<f64>, Vec<f64>), Failed> {
+        self.round += 1;
+        let mut random = self.random(u64::MAX / 3);
+        let mut values = self.start.clone();
+        for &i in &self.plan.tree.order {
+            let step = &self.plan.steps[i as usize];
+            let change = self.whole(i, step.group * random.random_range(-1.0..1.0));
+            values[i as usize] = self.towards(i, step, change);
+        }
+        let found = self.evaluate(&values, places)?;
+        let difference = |(n, value): (&u32, f64)| {
+            let row = &self.found.rows[*n as usize];
+            let change = |(i, c): &(u32, f64)| c * (values[*i as usize] - self.start[*i as usize]);
+            value - self.found.base[*n as usize] - row.iter().map(change).sum::<f64>()
+        };
+        let differences = places.iter().zip(found).map(difference).collect();
+        Ok((values, differences))
+    }
+
+    /// Returns true if rounding does not explain a difference: that of two evaluations, and that of each coefficient,
+    /// which are independent of each other but for the evaluation they have in common.
+    fn is_beyond(&self, n: u32, difference: f64, values: &[f64]) -> bool {
+        let row = &self.found.rows[n as usize];
+        let share = |(i, _): &(u32, f64)| {
+            let i = *i as usize;
+            (values[i] - self.start[i]) / self.plan.steps[i].change
+        };
+        let common: f64 = row.iter().map(share).sum::<f64>();
+        let apart: f64 = row.iter().map(|entry| share(entry).powi(2)).sum();
+        let unit = self.plan.resolution_cp + self.plan.noise_cp;
+        difference.abs() > unit * (1.0 + 0.5 * (1.0 - common).abs() + 1.5 * apart.sqrt())
+    }
+
+    fn evaluate(&mut self, values: &[f64], places: &[u32]) -> Result<Vec<f64>, Failed> {
+        if places.is_empty() {
+            return Ok(Vec::new());
+        }
+        let positions = self.positions;
+        let asked = places.iter().map(|n| {
+            let position = positions[*n as usize];
+            (position.fen.as_str(), position.black)
+        });
+        self.asker.evaluate(&self.way, values, asked)
+    }
+}

@@ -1,0 +1,203 @@
+//! Rounds of `gputexel probe`: tuning where evaluations are not linear. Coefficients hold near the values where they
+//! were measured, so a run moves within a region around them; what it proposes counts only if the engine's own
+//! evaluations fit better then.
+
+use std::path::{Path, PathBuf};
+
+use gputexel::dataset::{self, Dataset, Split};
+use gputexel::io::run_folder::{Kind, PARAMETERS, RunFolder};
+use gputexel::matches::probe::{ProbeEvent, Probed};
+use gputexel::model::ParameterFile;
+use gputexel::objective::x_per_cp;
+use gputexel::tuning::{RunConfig, RunRecord};
+use gputexel::{Error, Result};
+use serde::Serialize;
+
+use super::super::context::Context;
+use super::super::steps::{Words, run};
+use super::super::table::aligned;
+
+/// How far values may move in the first round, in steps, and in the last region that is tried.
+const REACH: [f64; 2] = [4.0, 0.25];
+
+/// Share of the loss that a round has to gain for another one to follow.
+const WORTH: f64 = 1e-5;
+
+/// Flags of the rounds.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Rounds")]
+pub struct RoundArgs {
+    /// Then tune, and where evaluations are not linear go on: measure again around the new values and tune from there,
+    /// at most N times. A round counts if the engine's own evaluations of all training positions fit better
+    #[arg(long, value_name = "N", requires = "out")]
+    pub rounds: Option<u32>,
+    /// Folder for the runs, round-1 and so on
+    #[arg(long, value_name = "DIR", requires = "rounds", value_parser = super::super::target::file())]
+    pub out: Option<PathBuf>,
+    /// Flags of `tune` for each round, such as '--holdout 0.2 --l2 1e-4'
+    #[arg(long, value_name = "FLAGS", requires = "rounds", allow_hyphen_values = true, default_value = "")]
+    pub tune: String,
+}
+
+/// A round, as it is reported.
+#[derive(Clone, Debug, Serialize)]
+pub struct Round {
+    /// Folder of the run.
+    pub run: PathBuf,
+    /// Largest move allowed, in steps.
+    pub reach: f64,
+    /// Loss of the engine's own evaluations on training positions, before and after.
+    pub loss: [f64; 2],
+    /// The same on positions that were held out.
+    pub held_out: Option<[f64; 2]>,
+    /// True if the values were accepted.
+    pub accepted: bool,
+}
+
+impl RoundArgs {
+    /// Checks the flags before anything is asked.
+    pub fn check(&self) -> Result<()> {
+        match self.rounds {
+            Some(0) => Err(Error::Usage("--rounds must be at least 1".to_string())),
+            _ => self.words().map(|_| ()),
+        }
+    }
+
+    fn words(&self) -> Result<Vec<String>> {
+        let words = shlex::split(&self.tune);
+        words.ok_or_else(|| Error::Usage(format!("--tune '{}': a quote is not closed", self.tune)))
+    }
+
+    /// Carries out the rounds.
+    pub fn run(
+        &self,
+        probed: &mut Probed,
+        dataset: &Path,
+        context: &Context,
+        observe: &mut dyn FnMut(ProbeEvent<'_>),
+    ) -> anyhow::Result<Vec<Round>> {
+        let (Some(count), Some(out)) = (self.rounds, &self.out) else { return Ok(Vec::new()) };
+        std::fs::create_dir_all(out).map_err(|error| Error::io(out, error))?;
+        let mut rounds: Vec<Round> = Vec::new();
+        let mut reach = REACH[0];
+        let mut config: Option<RunConfig> = None;
+        for number in 1..=count {
+            let data = match (probed.is_linear(), number) {
+                (true, _) => dataset.to_path_buf(),
+                (false, _) => {
+                    let data = out.join(format!("round-{number}.bin"));
+                    probed.write(Some(reach), &data.with_extension("svm"), &data, true)?;
+                    // The trace was only needed for the import.
+                    let _ = std::fs::remove_file(data.with_extension("svm"));
+                    data
+                }
+            };
+            let folder = out.join(format!("round-{number}"));
+            let mut words = Words::new("tune").path(None, &data).path(Some("--out"), &folder);
+            let own = self.words()?;
+            let says =
+                |flag: &str| own.iter().any(|word| word == flag || word.starts_with(&format!("{flag}=")));
+            if !says("--round") {
+                words = words.and(["--round", "local"]);
+            }
+            // Losses of different rounds are compared.
+            if !says("--k") {
+                words = words.flag("--k", config.as_ref().map(|config| config.k));
+            }
+            words = words.and(own);
+            run(words.as_slice(), true, context)?;
+            let record: RunRecord = RunFolder::view(&folder).record(Kind::Run)?;
+            let settings = config.get_or_insert(record.config);
+            let data = dataset::read(&data)?;
+            let values = values_of(&folder)?;
+            if values == probed.values() {
+                break;
+            }
+            let evaluations = probed.evaluate(&values)?;
+            let found = Exact::compare(&data, settings, &evaluations)?;
+            let accepted = found.loss[1] < found.loss[0];
+            let Exact { loss, held_out } = found;
+            rounds.push(Round { run: folder, reach, loss, held_out, accepted });
+            if probed.is_linear() || number == count {
+                break;
+            }
+            if accepted {
+                probed.measure_at(&values, observe)?;
+                if loss[0] - loss[1] < WORTH * loss[0] {
+                    break;
+                }
+            } else {
+                reach /= 2.0;
+                if reach < REACH[1] {
+                    break;
+                }
+            }
+        }
+        Ok(rounds)
+    }
+}
+
+/// Returns the values of a run, which are the same for both phases.
+fn values_of(folder: &Path) -> Result<Vec<f64>> {
+    let file = ParameterFile::read(&folder.join(PARAMETERS))?;
+    Ok(file.parameters.iter().map(|record| record.mg).collect())
+}
+
+/// Losses of an engine's own evaluations, before and after a change of its values.
+struct Exact {
+    loss: [f64; 2],
+    held_out: Option<[f64; 2]>,
+}
+
+impl Exact {
+    /// Compares the evaluations of a dataset with others of its positions, on the training positions and those held out
+    /// by a run. Positions without another evaluation keep theirs.
+    fn compare(data: &Dataset, config: &RunConfig, others: &[f64]) -> Result<Self> {
+        if others.len() != data.len() {
+            let reason = format!("{} evaluations for {} positions", others.len(), data.len());
+            return Err(Error::Numeric(reason));
+        }
+        let split = Split::try_new(data, config.holdout, config.optimizer.batches(), config.seed)?;
+        let scale = x_per_cp(config.k);
+        let mean = |which: &[usize], after: bool| {
+            let (mut sum, mut weights) = (0.0, 0.0);
+            for &n in which {
+                let before = f64::from(data.static_evaluations()[n]);
+                let score = if after && !others[n].is_nan() { others[n] } else { before };
+                let row = data.row(n);
+                let weight = f64::from(row.weight);
+                sum += weight * config.loss.value(scale * score, f64::from(row.result));
+                weights += weight;
+            }
+            sum / weights
+        };
+        let both = |which: Vec<usize>| [mean(&which, false), mean(&which, true)];
+        let held_out: Vec<usize> = split.held_out().collect();
+        let held_out = (!held_out.is_empty()).then(|| both(held_out));
+        Ok(Self { loss: both(split.training().collect()), held_out })
+    }
+}
+
+/// Formats rounds as text.
+pub fn describe(rounds: &[Round]) -> String {
+    let Some(last) = rounds.iter().rev().find(|round| round.accepted) else {
+        return match rounds {
+            [] => String::new(),
+            _ => "no round makes the engine's evaluations fit better: its values are kept\n".to_string(),
+        };
+    };
+    let header =
+        ["round", "reach", "loss", "becomes", "held out", "becomes", ""].map(str::to_string).to_vec();
+    let mut rows = vec![header];
+    for (number, round) in (1..).zip(rounds) {
+        let number: u32 = number;
+        let [before, after] = round.loss.map(|loss| format!("{loss:.6}"));
+        let [held_before, held_after] = round
+            .held_out
+            .map_or(["-".to_string(), "-".to_string()], |pair| pair.map(|loss| format!("{loss:.6}")));
+        let verdict = if round.accepted { "accepted" } else { "not accepted" }.to_string();
+        let reach = format!("{} steps", round.reach);
+        rows.push(vec![number.to_string(), reach, before, after, held_before, held_after, verdict]);
+    }
+    format!("{}result      {}\n", aligned(&rows, 2), last.run.display())
+}
