@@ -1,5 +1,6 @@
 //! `gputexel improve`: a run proposes directions, games decide how far to go.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use gputexel::io::absolute;
@@ -55,8 +56,8 @@ const SEARCH: &str = "search";
 The loss on games that are there proposes a step from the values of an engine; whether it wins games is another question. \
 The step is cut into at most a dozen directions, by group of parameters and phase; SPSA over their lengths, which begin \
 at 0, plays games; and a sequential test of the result against the start decides. If it does not pass, the start is kept.\n\n\
-The built-in engine plays, or with --engine any UCI engine that has the parameters as options, named as by 'export --to uci', \
-with the run's start as their defaults.\n\n\
+The built-in engine plays, or with --engine any UCI engine that has the parameters as options, named as by 'export --to uci' or, \
+after 'probe', as they are, with the run's start as their defaults.\n\n\
 Examples:\n  \
 gputexel improve runs/first --nodes 1000 --openings book.epd -o runs/improved\n  \
 gputexel improve runs/own --engine ./engine --time 1+0.01 --openings book.epd -o runs/improved\n  \
@@ -205,14 +206,8 @@ impl ImproveArgs {
                 ((0..start.len()).map(|i| set.parameter_name(i)).collect(), start)
             }
             Some(command) => {
-                let names: Vec<&str> = tuned.parameters.iter().map(|record| record.name.as_str()).collect();
-                let pairs = option_names(&names, None, "")?;
-                let names =
-                    [0, 1].iter().flat_map(|&phase| pairs.iter().map(move |pair| pair[phase].clone()));
-                let (names, start): (Vec<String>, Vec<f64>) =
-                    (names.collect(), start.iter().map(|value| value.round()).collect());
-                check_start(command, &names, &start)?;
-                (names, start)
+                let start: Vec<f64> = start.iter().map(|value| value.round()).collect();
+                (engine_names(command, &tuned, &start)?, start)
             }
         };
         let directions = cut(&tuned, names, start, self.engine.is_some())?;
@@ -345,10 +340,11 @@ fn cut(tuned: &ParameterFile, names: Vec<String>, start: Vec<f64>, integer: bool
         return Err(Error::Usage("the run's parameters and its prior differ in length".to_string()));
     }
     let value = |i: usize| if i < count { records[i].mg } else { records[i - count].eg };
-    let changed = (0..2 * count).filter(|&i| value(i) != start[i]).count();
+    let changed: BTreeSet<&String> =
+        (0..2 * count).filter(|&i| value(i) != start[i]).map(|i| &names[i]).collect();
     // A few parameters need no groups.
     let group = |i: usize| match &records[i % count] {
-        _ if changed <= DIRECTIONS => names[i].clone(),
+        _ if changed.len() <= DIRECTIONS => names[i].clone(),
         record => format!("{}.{}", record.group, ["mg", "eg"][i / count]),
     };
     let mut found: Vec<(String, Vec<f64>, f64)> = Vec::new();
@@ -391,26 +387,40 @@ fn with_values(mut file: ParameterFile, theta: &[f64]) -> ParameterFile {
     file
 }
 
-/// Asks an engine for its options: their defaults must be the values from which steps begin.
-fn check_start(command: &str, names: &[String], start: &[f64]) -> Result<()> {
+/// Asks an engine for its options: the names that parameters have there, of the middlegame and then of the endgame. An
+/// option that has the name of a parameter, without a phase, is both.
+///
+/// # Errors
+/// [`Error::Engine`] if an option is missing or its default is not the value from which steps begin.
+fn engine_names(command: &str, tuned: &ParameterFile, start: &[f64]) -> Result<Vec<String>> {
     let parsed: EngineCommand = command.parse()?;
     let player = UciPlayer::start(parsed)?;
-    for (name, start) in names.iter().zip(start) {
-        let option = player.options().iter().find(|option| option.name.eq_ignore_ascii_case(name));
-        let engine = command.to_string();
-        match option.map(|option| &option.kind) {
+    let find = |name: &str| player.options().iter().find(|option| option.name.eq_ignore_ascii_case(name));
+    let names: Vec<&str> = tuned.parameters.iter().map(|record| record.name.as_str()).collect();
+    let pairs = option_names(&names, None, "")?;
+    let count = names.len();
+    let name_of = |i: usize| match find(names[i % count]) {
+        Some(option) => option.name.clone(),
+        None => pairs[i % count][i / count].clone(),
+    };
+    let found: Vec<String> = (0..2 * count).map(name_of).collect();
+    let engine = || command.to_string();
+    for (name, start) in found.iter().zip(start) {
+        match find(name).map(|option| &option.kind) {
             None => {
-                let reason = format!("has no option {name}");
-                return Err(Error::Engine { engine, reason });
+                let reason = format!(
+                    "has no option {name}; 'gputexel patch tune' makes options of numbers in a source, 'gputexel probe' tunes options that are there"
+                );
+                return Err(Error::Engine { engine: engine(), reason });
             }
             Some(OptionKind::Spin { default, .. }) if (*default as f64 - start).abs() > 0.5 => {
                 let reason = format!(
                     "plays with {name} = {default}, and the run started from {start}: tune from the values that the engine has"
                 );
-                return Err(Error::Engine { engine, reason });
+                return Err(Error::Engine { engine: engine(), reason });
             }
             Some(_) => (),
         }
     }
-    Ok(())
+    Ok(found)
 }

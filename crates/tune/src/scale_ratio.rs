@@ -21,7 +21,7 @@ pub enum ScaleMode {
     /// The prior.
     Prior,
     /// K and the parameters together, so that tuned scores are on the scale of the prior's: their regression on the
-    /// prior's scores has slope 1. Refused if that costs more than 0.1 % of the loss.
+    /// prior's scores has slope 1. Refused if that costs more than 2 % of the loss.
     Joint,
 }
 

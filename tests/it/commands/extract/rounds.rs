@@ -26,8 +26,8 @@ fn rounds_resolve_with_parameters_of_the_previous_round() {
     let sample = sample();
     let selection = ["--resolve", "quiescence", "--keep-captures", "--share", "0.2", "--per-game", "12"];
     bench.extract((&[sample.as_str()], &selection));
-    let plain = bench.tune("out.bin --out plain --l2 1e-5");
-    let report = bench.tune("out.bin --out r --l2 1e-5 --requiesce 2");
+    let plain = bench.tune("out.bin --out plain --l2 1e-5 --blend 0");
+    let report = bench.tune("out.bin --out r --l2 1e-5 --blend 0 --requiesce 2");
     let rounds = report["rounds"].list();
     assert_eq!(rounds.len(), 2, "{report}");
     assert_eq!(bench.json("r/run.json")["requiesce"]["done"], report["rounds"]);

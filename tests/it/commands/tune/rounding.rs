@@ -48,7 +48,7 @@ fn a_rounded_run_is_minimal_and_costs_less() {
     let bench = Bench::new();
     let sample = extracted_games();
     let (data, sample) = (dataset::read(&sample).unwrap(), sample.display().to_string());
-    let l2 = ["--l2", "1e-5"];
+    let l2 = ["--l2", "1e-5", "--blend", "0"];
     bench.tune([&[sample.as_str(), "--out", "real"], &l2[..]].concat());
     let report = bench.tune([&[sample.as_str(), "--out", "r", "--round", "local"], &l2[..]].concat());
     let naive = bench.tune([&[sample.as_str(), "--out", "n", "--round", "naive"], &l2[..]].concat());
