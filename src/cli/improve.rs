@@ -196,21 +196,25 @@ impl ImproveArgs {
         let changes = Changes { concurrency: self.concurrency, ..Changes::default() };
         let play = self.rules.settings(changes, context)?;
         let options = settings(&self.option, "--option")?;
-        let (names, start) = match &self.engine {
+        let (names, bounds, start) = match &self.engine {
             None => {
                 let set = tuned.computed_set().ok_or_else(|| {
                     let reason =
                         "its features are those of another engine: give --engine, which plays with them";
                     Error::input(run, reason)
                 })?;
-                ((0..start.len()).map(|i| set.parameter_name(i)).collect(), start)
+                ((0..start.len()).map(|i| set.parameter_name(i)).collect(), None, start)
             }
             Some(command) => {
                 let start: Vec<f64> = start.iter().map(|value| value.round()).collect();
-                (engine_names(command, &tuned, &start)?, start)
+                let (names, bounds) = engine_options(command, &tuned, &start)?;
+                (names, Some(bounds), start)
             }
         };
-        let directions = cut(&tuned, names, start, self.engine.is_some())?;
+        let mut directions = cut(&tuned, names, start, self.engine.is_some())?;
+        if let Some(bounds) = bounds {
+            directions = directions.bounded(bounds)?;
+        }
         let folder = RunFolder::create(Some(out), Kind::Improve, false)?;
         folder.making(&FILES)?;
         let [path, params] = ["directions.json", "start.json"].map(|name| absolute(folder.file(name)));
@@ -387,40 +391,42 @@ fn with_values(mut file: ParameterFile, theta: &[f64]) -> ParameterFile {
     file
 }
 
-/// Asks an engine for its options: the names that parameters have there, of the middlegame and then of the endgame. An
-/// option that has the name of a parameter, without a phase, is both.
+/// Asks an engine for its options: the names that parameters have there and their bounds, of the middlegame and then of
+/// the endgame. An option that has the name of a parameter, without a phase, is both.
 ///
 /// # Errors
 /// [`Error::Engine`] if an option is missing or its default is not the value from which steps begin.
-fn engine_names(command: &str, tuned: &ParameterFile, start: &[f64]) -> Result<Vec<String>> {
+fn engine_options(
+    command: &str,
+    tuned: &ParameterFile,
+    start: &[f64],
+) -> Result<(Vec<String>, Vec<[f64; 2]>)> {
     let parsed: EngineCommand = command.parse()?;
     let player = UciPlayer::start(parsed)?;
     let find = |name: &str| player.options().iter().find(|option| option.name.eq_ignore_ascii_case(name));
     let names: Vec<&str> = tuned.parameters.iter().map(|record| record.name.as_str()).collect();
     let pairs = option_names(&names, None, "")?;
     let count = names.len();
-    let name_of = |i: usize| match find(names[i % count]) {
-        Some(option) => option.name.clone(),
-        None => pairs[i % count][i / count].clone(),
-    };
-    let found: Vec<String> = (0..2 * count).map(name_of).collect();
-    let engine = || command.to_string();
-    for (name, start) in found.iter().zip(start) {
-        match find(name).map(|option| &option.kind) {
-            None => {
-                let reason = format!(
-                    "has no option {name}; 'gputexel patch tune' makes options of numbers in a source, 'gputexel probe' tunes options that are there"
-                );
-                return Err(Error::Engine { engine: engine(), reason });
-            }
-            Some(OptionKind::Spin { default, .. }) if (*default as f64 - start).abs() > 0.5 => {
-                let reason = format!(
-                    "plays with {name} = {default}, and the run started from {start}: tune from the values that the engine has"
-                );
-                return Err(Error::Engine { engine: engine(), reason });
-            }
-            Some(_) => (),
+    let refuse = |reason: String| Err(Error::Engine { engine: command.to_string(), reason });
+    let mut found = (Vec::new(), Vec::new());
+    for (i, start) in start.iter().enumerate() {
+        let name = &pairs[i % count][i / count];
+        let Some(option) = find(names[i % count]).or_else(|| find(name)) else {
+            return refuse(format!(
+                "has no option {name}; 'gputexel patch tune' makes options of numbers in a source, 'gputexel probe' tunes options that are there"
+            ));
+        };
+        let OptionKind::Spin { default, min, max } = option.kind else {
+            return refuse(format!("option {} has no number", option.name));
+        };
+        if (default as f64 - start).abs() > 0.5 {
+            return refuse(format!(
+                "plays with {} = {default}, and the run started from {start}: tune from the values that the engine has",
+                option.name
+            ));
         }
+        found.0.push(option.name.clone());
+        found.1.push([min as f64, max as f64]);
     }
     Ok(found)
 }

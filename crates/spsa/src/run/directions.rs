@@ -25,6 +25,9 @@ pub struct Directions {
     pub start: Vec<f64>,
     /// True if engines are given whole numbers.
     pub integer: bool,
+    /// Least and greatest value of each parameter, where an engine has such.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bounds: Option<Vec<[f64; 2]>>,
     /// The directions.
     pub directions: Vec<Direction>,
 }
@@ -50,7 +53,17 @@ impl Directions {
         integer: bool,
         directions: Vec<Direction>,
     ) -> Result<Self> {
-        let new = Self { format: FORMAT.to_string(), parameters, start, integer, directions };
+        let new = Self { format: FORMAT.to_string(), parameters, start, integer, bounds: None, directions };
+        new.check().map_err(Error::Usage)?;
+        Ok(new)
+    }
+
+    /// Keeps values within bounds, which include the start.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] unless there is a pair for each parameter.
+    pub fn bounded(self, bounds: Vec<[f64; 2]>) -> Result<Self> {
+        let new = Self { bounds: Some(bounds), ..self };
         new.check().map_err(Error::Usage)?;
         Ok(new)
     }
@@ -80,7 +93,19 @@ impl Directions {
                 return Err(format!("{name}: {value} is not a finite number"));
             }
         }
-        Ok(())
+        let bounds = self.bounds.iter().flatten();
+        if self.bounds.as_ref().is_some_and(|bounds| bounds.len() != self.parameters.len()) {
+            return Err(format!(
+                "bounds: expected one pair for each of {} parameters",
+                self.parameters.len()
+            ));
+        }
+        match bounds.zip(&self.start).find(|([min, max], start)| !(min <= *start && *start <= max)) {
+            Some(([min, max], start)) => {
+                Err(format!("bounds {min} to {max} do not include the start {start}"))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Refuses variables other than the directions, in the same order.
@@ -104,6 +129,9 @@ impl Directions {
         }
         if self.integer {
             values.iter_mut().for_each(|value| *value = value.round());
+        }
+        for (value, [min, max]) in values.iter_mut().zip(self.bounds.iter().flatten()) {
+            *value = value.clamp(*min, *max);
         }
         values
     }
@@ -135,6 +163,10 @@ mod tests {
         assert_eq!(two().values(&[0.0, 0.0]), [100.0, 50.0]);
         assert_eq!(two().values(&[0.5, 0.5]), [105.0, 49.0]);
         assert_eq!(two().settings(&[1.0, 0.0])[0], ("a".to_string(), 110.0));
+        let bounded = two().bounded(vec![[90.0, 105.0], [0.0, 60.0]]).unwrap();
+        assert_eq!(bounded.values(&[1.0, -1.0]), [105.0, 53.0]);
+        assert!(two().bounded(vec![[0.0, 50.0], [0.0, 60.0]]).is_err());
+        assert!(two().bounded(vec![[0.0, 100.0]]).is_err());
     }
 
     #[test]

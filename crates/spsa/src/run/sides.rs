@@ -298,6 +298,9 @@ fn option_ranges(directions: &Directions, variables: &[Variable]) -> Vec<Variabl
             min += ends[0].min(ends[1]);
             max += ends[0].max(ends[1]);
         }
+        if let Some([least, greatest]) = directions.bounds.as_ref().map(|bounds| bounds[i]) {
+            (min, max) = (min.max(least), max.min(greatest));
+        }
         let (name, start, integer) = (name.clone(), directions.start[i], directions.integer);
         let (min, max) = if integer { (min.round(), max.round()) } else { (min, max) };
         Variable { name, start, min, max, integer, ..variables[0].clone() }

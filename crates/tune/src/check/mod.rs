@@ -3,12 +3,14 @@
 //!
 //! Owns the findings and decides which of them are faults; presentation is left to the caller.
 
+mod compared;
 mod duplicates;
 mod explanation;
 mod features;
 mod gradient;
 pub mod info;
 mod labels;
+mod order;
 mod phases;
 mod request;
 mod scores;
@@ -31,7 +33,7 @@ use gputexel_dataset::objective::LossKind;
 use gputexel_ingest::trace::{Comparison, Outlier, PositionFacts, Reference};
 use gputexel_io::Result;
 
-use self::verification::Compared;
+use self::compared::Compared;
 
 /// Computed evaluations compared with those printed by the engine.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -7,9 +7,11 @@ use regex::Regex;
 use std::sync::LazyLock;
 
 /// Commands that are not run here, by their beginning or contents, with the reason.
-const ELSEWHERE: [(&str, &str); 26] = [
+const ELSEWHERE: [(&str, &str); 28] = [
     ("gputexel learn", "engines::learning, with few games"),
     ("gputexel improve", "engines::learning, with few games"),
+    ("played/leaves.fens", "engines::learning"),
+    ("games.epd -o toga.bin", "engines::probe, with rounds of a scripted engine"),
     ("gputexel worker", "tests/it/cluster starts a server and workers"),
     ("--queue nats:", "tests/it/cluster starts a server and workers"),
     ("gputexel devices --check", "general::devices, on an adapter"),

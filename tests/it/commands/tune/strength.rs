@@ -168,7 +168,7 @@ fn handles_priors_without_scale() {
     let half: Vec<f64> = set.features.iter().map(|feature| value(&feature.name)).collect();
     let file = gputexel::model::ParameterFile::new(&set, &[&half[..], &half[..]].concat(), None, None);
     bench.write("p.json", file.to_json());
-    let tune = "tune d.bin --prior p.json --backend cpu";
+    let tune = "tune d.bin --prior p.json --backend cpu --blend 0";
     let (text, said) = bench.done((tune, "--out a"));
     assert!(said.contains("tuned scores cannot keep the scale of the prior"), "{said}");
     assert!(!text.contains("\nscale "), "there is none: {text}");

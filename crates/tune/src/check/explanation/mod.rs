@@ -20,7 +20,7 @@ use gputexel_io::Result;
 use serde::Serialize;
 
 use self::rows::Rows;
-use super::verification::Compared;
+use super::compared::Compared;
 
 /// Number of rows that must differ before anything is concluded from them.
 const MIN_DIFFERING: usize = 12;

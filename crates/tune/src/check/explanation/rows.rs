@@ -6,7 +6,7 @@ use gputexel_io::Result;
 use gputexel_model::FeatureSet;
 use rayon::prelude::*;
 
-use super::super::verification::Compared;
+use super::super::compared::Compared;
 
 /// Numbers of rows: those that differ, and others.
 const DIFFERING: usize = 6000;

@@ -4,7 +4,7 @@ use gputexel_ingest::trace::ReferenceRow;
 use gputexel_io::Result;
 use gputexel_model::Part;
 
-use super::super::verification::{SuspectedOrder, board};
+use super::super::order::{SuspectedOrder, board};
 use super::phases::grows_with_pieces;
 use super::rows::{Row, Rows};
 use super::{Guess, Rank};

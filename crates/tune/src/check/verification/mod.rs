@@ -15,18 +15,19 @@ use gputexel_dataset::objective::expected_score;
 use gputexel_dataset::{self as dataset, Dataset};
 use gputexel_ingest::extraction::{ExtractSettings, Hooks, extract};
 use gputexel_ingest::trace::{
-    Comparison, CompiledSchema, ImportSettings, Outlier, PositionFacts, Reference, SourceReport, import,
+    CompiledSchema, ImportSettings, Outlier, PositionFacts, Reference, SourceReport, import,
 };
 use gputexel_ingest::tracing::{PARAMETERS_WORD, TraceCommand, TracingSettings, import_traced};
 use gputexel_io::{Error, Result};
 use gputexel_model::{FeatureSet, ParameterFile, ValueChange};
 use serde::Serialize;
 
+use super::compared::Compared;
 use super::explanation::{self, Explanation};
 
+pub use super::order::SuspectedOrder;
 pub use rows::ChangedRows;
-pub(super) use suspects::board;
-pub use suspects::{Suspect, SuspectedOrder};
+pub use suspects::Suspect;
 
 /// The engine's previous values, as far as they are known.
 #[derive(Clone, Debug)]
@@ -286,24 +287,7 @@ fn rounded(theta: &[f64]) -> Vec<f64> {
     theta.iter().map(|value| value.round()).collect()
 }
 
-/// A dataset whose evaluations are compared with those of several sets of values.
-pub(super) struct Compared<'a> {
-    pub(super) data: &'a Dataset,
-    /// The engine's evaluation of each position, NaN where there is none.
-    pub(super) printed: &'a [f32],
-    pub(super) set: &'a FeatureSet,
-    pub(super) tolerance_cp: f64,
-}
-
 impl Compared<'_> {
-    fn with(&self, theta: &[f64]) -> Result<Comparison> {
-        Ok(super::compare_with(self.data, self.printed, &self.reference(theta)?))
-    }
-
-    pub(super) fn reference(&self, theta: &[f64]) -> Result<Reference> {
-        Reference::try_new(self.set, theta.to_vec(), self.tolerance_cp)
-    }
-
     fn verify(&self, tuned: &[f64], start: Option<&[f64]>) -> Result<Verification> {
         let rounded = rounded(tuned);
         let (exact, whole) = (self.with(tuned)?, self.with(&rounded)?);
