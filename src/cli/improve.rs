@@ -123,7 +123,7 @@ impl Subcommand for ImproveArgs {
         };
         // Where nothing began, nothing is left behind.
         let mut search = self.search(&folder, &plan, context).inspect_err(|_| {
-            if self.resume.is_none() {
+            if self.resume.is_none() && folder.making(&FILES).is_ok() {
                 folder.discard();
             }
         })?;
@@ -346,9 +346,10 @@ fn cut(tuned: &ParameterFile, names: Vec<String>, start: Vec<f64>, integer: bool
     let value = |i: usize| if i < count { records[i].mg } else { records[i - count].eg };
     let changed: BTreeSet<&String> =
         (0..2 * count).filter(|&i| value(i) != start[i]).map(|i| &names[i]).collect();
-    // A few parameters need no groups.
+    // A few parameters need no groups, and a single group says nothing.
+    let has_groups = records.iter().any(|record| record.group != records[0].group);
     let group = |i: usize| match &records[i % count] {
-        _ if changed.len() <= DIRECTIONS => names[i].clone(),
+        _ if changed.len() <= DIRECTIONS || !has_groups => names[i].clone(),
         record => format!("{}.{}", record.group, ["mg", "eg"][i / count]),
     };
     let mut found: Vec<(String, Vec<f64>, f64)> = Vec::new();
