@@ -233,6 +233,14 @@ impl Session<'_, '_> {
             if let Some(warning) = relative_tables(&data.metadata().feature_set, &config.prior_theta) {
                 observe(RunEvent::Warning(&warning))?;
             }
+            if let Some(probing) = data.metadata().probing.as_ref().filter(|probing| !probing.is_linear()) {
+                let warning = format!(
+                    "{} is not linear in its parameters: what was measured holds near the values that it has; 'probe --rounds' asks \
+                     again around new ones",
+                    probing.engine
+                );
+                observe(RunEvent::Warning(&warning))?;
+            }
         }
         observe(RunEvent::Started(Start {
             folder,
