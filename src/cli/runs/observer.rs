@@ -115,6 +115,8 @@ impl<'a> Observer<'a> {
     pub fn observe(&mut self, event: RunEvent<'_>) -> Result<()> {
         let talks = !self.context.quiet && !self.context.json;
         match event {
+            // A step of another command is quiet, the program is not.
+            RunEvent::Warning(_) if self.context.quiet => (),
             RunEvent::Warning(text) => self.warn(|| note!("gputexel: warning: {text}")),
             RunEvent::Alert(text) => self.warn(|| alert!("gputexel: warning: {text}")),
             RunEvent::Extracting(at) => {

@@ -2,7 +2,7 @@
 //! effects are the coefficients.
 //!
 //! An engine speaks UCI and has its parameters as options; a program gets a file of values, reads positions and prints
-//! a number for each. [`survey`] finds out what the numbers mean, [`search`] measures blocks of positions. What
+//! a number for each. `survey` finds out what the numbers mean, `search` measures blocks of positions. What
 //! happens with the coefficients is not known here.
 
 pub mod answer;

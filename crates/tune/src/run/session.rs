@@ -237,7 +237,7 @@ impl Session<'_, '_> {
                 let warning = format!(
                     "{} is not linear in its parameters: what was measured holds near the values that it has; 'probe --rounds' asks \
                      again around new ones",
-                    probing.engine
+                    probing.command
                 );
                 observe(RunEvent::Warning(&warning))?;
             }
