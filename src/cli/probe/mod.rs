@@ -46,8 +46,8 @@ with the name of a file of lines 'NAME VALUE' in that place, reads a FEN per lin
 The dataset is one of imported features, whose values are the same in all phases:
 
   gputexel probe ./engine quiet.epd -o probed.bin
-  gputexel tune probed.bin --holdout 0.1 --out runs/probed
-  gputexel export runs/probed --to params --untapered
+  gputexel tune probed.bin --out runs/probed
+  gputexel export runs/probed --to uci --untapered
 
 Where parameters are not linear, coefficients hold near the values at which they were measured, and --rounds goes on:
 

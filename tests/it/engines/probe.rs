@@ -169,6 +169,9 @@ fn rounds_follow_an_evaluation_that_is_not_linear() {
     let params: Value = scripted.0.json("r/round-1/params.json");
     let value = params["parameters"][0]["mg"].f64();
     assert!(value > 10.0 && value.fract() == 0.0, "{value}");
+    // The engine gets the value under the name that it has there.
+    let lines = scripted.0.ok(["export", "r/round-1", "--to", "uci", "--untapered"]);
+    assert!(lines.contains(&format!("\nsetoption name A value {value}\n")), "{lines}");
 }
 
 #[test]

@@ -180,19 +180,26 @@ pub fn option_names(names: &[&str], style: Option<NameStyle>, prefix: &str) -> R
     Ok(options)
 }
 
-/// Writes lines `setoption name NAME value VALUE`.
+/// Returns one option name for each parameter: by default its own, as an engine has it that was asked for its options.
+pub fn untapered_names(file: &ParameterFile, style: Option<NameStyle>, prefix: &str) -> Vec<Vec<String>> {
+    let own = |name: &str| match style {
+        Some(style) => style.identifier(prefix, name),
+        None => format!("{prefix}{name}"),
+    };
+    file.parameters.iter().map(|record| vec![own(&record.name)]).collect()
+}
+
+/// Writes lines `setoption name NAME value VALUE`, with one name for each parameter or one for each phase.
 pub fn uci(
     file: &ParameterFile,
     rounding: Rounding,
-    style: Option<NameStyle>,
-    prefix: &str,
+    options: &[Vec<String>],
     header: Option<&Header>,
 ) -> Result<String> {
-    let names: Vec<&str> = file.parameters.iter().map(|record| record.name.as_str()).collect();
-    let options = option_names(&names, style, prefix)?;
     let mut text = header.map_or(String::new(), |header| format!("# {}\n", header.machine()));
     for phase in 0..2 {
-        for (record, option) in file.parameters.iter().zip(&options) {
+        for (record, option) in file.parameters.iter().zip(options).filter(|(_, option)| phase < option.len())
+        {
             let value = short(rounding, units(record, phase, rounding)?);
             text += &format!("setoption name {} value {value}\n", option[phase]);
         }

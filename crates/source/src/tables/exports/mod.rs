@@ -148,6 +148,8 @@ pub enum Target {
         style: Option<NameStyle>,
         /// Prefix of names.
         prefix: String,
+        /// True for one option for both phases.
+        untapered: bool,
     },
     /// Lines of a `.params` file.
     Params {
@@ -251,10 +253,17 @@ pub fn export(file: &ParameterFile, options: &ExportOptions) -> Result<Exported>
             let header = Header { scale: rounding.scale(), ..header(Format::Csv) };
             lists::csv(&file, rounding, options.header.then_some(&header))?
         }
-        Target::Uci { style, prefix } => {
+        Target::Uci { style, prefix, untapered } => {
             let (style, scale) = (*style, rounding.scale());
             let header = Header { scale, style, prefix: prefix.clone(), ..header(Format::Uci) };
-            lists::uci(&file, rounding, style, prefix, options.header.then_some(&header))?
+            let names = if *untapered {
+                check_untapered(&file)?;
+                lists::untapered_names(&file, style, prefix)
+            } else {
+                let names: Vec<&str> = file.parameters.iter().map(|record| record.name.as_str()).collect();
+                lists::option_names(&names, style, prefix)?.into_iter().map(Vec::from).collect()
+            };
+            lists::uci(&file, rounding, &names, options.header.then_some(&header))?
         }
         Target::Params { style, prefix, untapered } => {
             let (style, scale) = (Some(*style), rounding.scale());

@@ -55,7 +55,7 @@ impl ExportRequest {
             (self.split_material, code, "split material"),
             (self.phases == Some(PhaseValues::Pairs), code, "pairs"),
             (self.phases == Some(PhaseValues::Separate), code || params, "separate"),
-            (self.phases == Some(PhaseValues::Untapered), code || params, "untapered"),
+            (self.phases == Some(PhaseValues::Untapered), names, "untapered"),
             (self.style.is_some(), names, "style"),
             (self.prefix.is_some(), names, "prefix"),
             (self.module.is_some(), module, "module"),
@@ -87,15 +87,12 @@ impl ExportRequest {
         });
         let style = style.transpose()?;
         let prefix = self.prefix.clone().unwrap_or_default();
+        let untapered = self.phases == Some(PhaseValues::Untapered);
         let target = match format {
             Format::Json => Target::Json,
             Format::Csv => Target::Csv,
-            Format::Uci => Target::Uci { style, prefix },
-            Format::Params => Target::Params {
-                style: style.unwrap_or(NameStyle::Snake),
-                prefix,
-                untapered: self.phases == Some(PhaseValues::Untapered),
-            },
+            Format::Uci => Target::Uci { style, prefix, untapered },
+            Format::Params => Target::Params { style: style.unwrap_or(NameStyle::Snake), prefix, untapered },
             Format::Code(language) => {
                 let usual = CodeOptions::new(language);
                 Target::Code(CodeOptions {

@@ -108,7 +108,7 @@ fn all_digits_come_back() {
     for (target, format) in [
         (Target::Json, Format::Json),
         (Target::Csv, Format::Csv),
-        (Target::Uci { style: None, prefix: "x ".into() }, Format::Uci),
+        (Target::Uci { style: None, prefix: "x ".into(), untapered: false }, Format::Uci),
     ] {
         let options = ExportOptions { target, rounding: Rounding::All, normalization: None, header: true };
         let imported = read_back(&export(&file, &options).unwrap().text, format, None);
@@ -238,7 +238,7 @@ fn names_of_any_kind_come_back_from_all_formats() {
         let text = export(&file, &plain(target)).unwrap().text;
         assert_eq!(values(&read_back(&text, format, None).file), values(&file));
     }
-    let uci = |style| plain(Target::Uci { style, prefix: String::new() });
+    let uci = |style| plain(Target::Uci { style, prefix: String::new(), untapered: false });
     let error = export(&file, &uci(None)).unwrap_err().to_string();
     assert!(error.contains("\"a  b.mg\"") && error.contains("spaces that UCI does not preserve"), "{error}");
     let error = export(&file, &uci(Some(NameStyle::Snake))).unwrap_err().to_string();
@@ -248,7 +248,7 @@ fn names_of_any_kind_come_back_from_all_formats() {
 #[test]
 fn styled_options_come_back_by_what_they_are_like() {
     let file = pst(false);
-    let target = Target::Uci { style: Some(NameStyle::Pascal), prefix: "Tune".into() };
+    let target = Target::Uci { style: Some(NameStyle::Pascal), prefix: "Tune".into(), untapered: false };
     let options = ExportOptions { target, rounding: Rounding::Fixed(100), normalization: None, header: true };
     let text = export(&file, &options).unwrap().text;
     assert!(text.contains("\nsetoption name TuneKnightF3Mg value "), "{text}");
