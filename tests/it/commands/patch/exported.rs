@@ -84,5 +84,5 @@ fn params_files_are_lists_of_names_and_ranges() {
     bench.fails_with("import-params x.params --model material", 1, why);
     bench.fails_with("import-params x.params", 1, "cannot be told");
     bench.fails_with("export m.json --to params --pairs", 2, "--pairs does not apply to params");
-    bench.fails_with("export m.json --to uci --untapered", 2, "--untapered does not apply to uci");
+    bench.fails_with("export m.json --to csv --untapered", 2, "--untapered does not apply to csv");
 }
