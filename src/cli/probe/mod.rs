@@ -27,7 +27,7 @@ use super::memory::MemoryArgs;
 use super::output::print_result;
 use super::reading::{ReadingArgs, describe_source, parse_view};
 use super::subcommand::Subcommand;
-use super::table::{bytes, counted, grouped, result_table};
+use super::table::{bytes, counted, duration, grouped, result_table};
 
 /// Maximum number of names in a line.
 const NAMED: usize = 12;
@@ -227,15 +227,6 @@ impl Display {
         self.bar.set_length(at.total);
         self.bar.set_position(at.positions);
         self.bar.set_message(text);
-    }
-}
-
-/// Formats a time for people.
-fn duration(seconds: f64) -> String {
-    match seconds {
-        s if s < 100.0 => format!("{s:.0} s"),
-        s if s < 6000.0 => format!("{:.0} min", s / 60.0),
-        s => format!("{:.1} h", s / 3600.0),
     }
 }
 

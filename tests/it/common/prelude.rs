@@ -2,8 +2,8 @@
 
 pub use super::games::extracted_games;
 pub use super::program::{
-    Bench, GAME, Json, Words, assert_has, assert_one_line, pgn, positions, results, shared, tensors,
-    wait_until, write_games,
+    Bench, GAME, Json, Words, assert_has, assert_one_line, game_lines, pgn, positions, results, shared,
+    tensors, wait_until, write_games,
 };
 pub use super::{
     cells, fit_of, random_dataset, relative_difference, requirement, scratch, stopping, weighted_dataset,

@@ -20,6 +20,16 @@ impl Bench {
         bench
     }
 
+    /// Compiles in the folder, by a command line, without warnings.
+    #[track_caller]
+    pub fn compile(&self, command: &str) {
+        let words: Vec<&str> = command.split(' ').collect();
+        let mut compiler = std::process::Command::new(words[0]);
+        let output = compiler.args(&words[1..]).current_dir(self.folder.path()).output().unwrap();
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success() && told.is_empty(), "{command}: {told}");
+    }
+
     /// Compiles a source without warnings and runs it; `None` without such a compiler.
     pub fn compiled(&self, compiler: &str, flags: &[&str], name: &str, source: &str) -> Option<String> {
         self.write(name, source);
@@ -376,6 +386,12 @@ pub fn assert_one_line(err: &str) {
     let usage = err.starts_with("error: ") && err.ends_with("For more information, try '--help'.\n");
     assert!(ours || usage, "{err:?}");
     assert!(!err.contains("panicked"), "{err}");
+}
+
+/// Returns lines `GAME RESULT FEN` of [`positions`], twenty in a game.
+pub fn game_lines(count: usize) -> String {
+    let all = positions(count).into_iter().enumerate();
+    all.map(|(n, (board, turn, result))| format!("{} {result} {board} {turn} - - 0 1\n", n / 20)).collect()
 }
 
 /// Returns distinct positions with results that favor the side with more material.

@@ -36,7 +36,7 @@ use gputexel_chess::formats::Format;
 use gputexel_ingest::conversion::{ConversionReport, ConversionSettings, convert};
 use gputexel_ingest::extraction::{ExtractSettings, Hooks};
 use gputexel_ingest::trace::{ImportReport, ProbedParameter, ProbingRecord};
-use gputexel_io::{Error, Result, StopFlag, staging_folder};
+use gputexel_io::{Error, Result, StopFlag, did_you_mean, staging_folder};
 use memory::{Block, Header, Memory, POSITIONS, Request, TRACE};
 use plan::Plan;
 use positions::{Labeled, Positions};
@@ -260,10 +260,8 @@ fn offered(
             )));
         }
         None => {
-            let alike =
-                gputexel_io::most_alike(&listed.name, options.iter().map(|option| option.name.clone()));
-            let alike = alike.map_or(String::new(), |name| format!("; did you mean '{name}'?"));
-            return Err(Error::Usage(format!("{}: is no option of {command}{alike}", listed.name)));
+            let near = did_you_mean(&listed.name, options.iter().map(|option| option.name.clone()));
+            return Err(Error::Usage(format!("{}: is no option of {command}{near}", listed.name)));
         }
     }
     Ok(own)

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 
 use super::asking::{Asker, Source};
-use gputexel_io::Result;
+use gputexel_io::{Error, Result};
 
 /// Works on all items with `count` processes at most; `done` gets the results in the order in which they are finished.
 ///
@@ -21,9 +21,10 @@ pub(super) fn each<R: Send>(
     let over = AtomicBool::new(false);
     let (sender, results) = channel();
     std::thread::scope(|scope| {
+        let mut first = Ok(());
         for number in 0..count.min(items.len()) {
             let (sender, next, over, work) = (sender.clone(), &next, &over, &work);
-            scope.spawn(move || {
+            let serve = move || {
                 let mut asker = match Asker::start(source, number) {
                     Ok(asker) => asker,
                     Err(error) => return drop(sender.send(Err(error))),
@@ -35,10 +36,14 @@ pub(super) fn each<R: Send>(
                         break;
                     }
                 }
-            });
+            };
+            if let Err(error) = std::thread::Builder::new().spawn_scoped(scope, serve) {
+                over.store(true, Ordering::Relaxed);
+                first = Err(Error::io("a thread", error));
+                break;
+            }
         }
         drop(sender);
-        let mut first = Ok(());
         for result in results {
             let outcome = result.and_then(|(item, result)| done(item, result));
             if outcome.is_err() && first.is_ok() {

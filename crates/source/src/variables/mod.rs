@@ -13,9 +13,10 @@ mod tags;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use crate::characters::line_of;
 use crate::encoding::{decode, encode};
 use crate::languages::Language;
-use crate::tables::sources::{MarkedNumber, numbers};
+use crate::tables::sources::{MarkedNumber, distinct_files, numbers};
 use crate::{Backup, Change, PatchPlan, Written, write};
 use declarations::{Piece, expose};
 use gputexel_io::params::{self, ParamEntry, ParamKind, ParamsFile};
@@ -75,8 +76,7 @@ struct Loaded {
 
 impl Loaded {
     fn error(&self, at: usize, reason: String) -> Error {
-        let line = 1 + memchr::memchr_iter(b'\n', &self.text.as_bytes()[..at]).count() as u64;
-        Error::line(&self.shown, line, reason)
+        Error::line(&self.shown, line_of(&self.text, at), reason)
     }
 }
 
@@ -217,14 +217,7 @@ pub fn plan_restore(files: &[PathBuf], values: Option<&Path>) -> Result<ExposePl
 /// Reads sources once each; returns the innermost folder of all, too.
 fn load(files: &[PathBuf]) -> Result<(Vec<Loaded>, PathBuf)> {
     let mut sources: Vec<Loaded> = Vec::new();
-    for shown in files {
-        let path = shown.canonicalize().map_err(|e| Error::io(shown, e))?;
-        if path.is_dir() {
-            return Err(Error::input(shown, "is a folder; expected a source"));
-        }
-        if sources.iter().any(|source| source.path == path) {
-            continue;
-        }
+    for (path, shown) in distinct_files(files)? {
         let language = Language::of(shown);
         if !(language.is_c || language == Language::RUST) {
             return Err(Error::input(shown, "is no source in C, C++ or Rust"));

@@ -1,7 +1,6 @@
 //! The programs and the schema of `docs/import.md`, compiled and run as written.
 
 use crate::common::prelude::*;
-use std::process::Command;
 
 /// Returns the first block of the page in a language.
 fn block(language: &str) -> String {
@@ -19,15 +18,8 @@ fn run(language: &str, compiler: &str, args: &[&str]) -> Option<String> {
     if !requirement::program(compiler) {
         return None;
     }
-    let output = Command::new(compiler).args(args).current_dir(bench.folder.path()).output().unwrap();
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success() && told.is_empty(), "{told}");
-    let lines: String = positions(600)
-        .iter()
-        .enumerate()
-        .map(|(n, (board, turn, result))| format!("{} {result} {board} {turn} - - 0 1\n", n / 20))
-        .collect();
-    bench.write("lines.txt", lines);
+    bench.compile(&format!("{compiler} {}", args.join(" ")));
+    bench.write("lines.txt", game_lines(600));
     let (code, _, err) = bench.shell("./printer < lines.txt > trace.svm");
     assert_eq!((code, err.as_str()), (0, ""));
     let out = bench.ok("check trace.svm --schema schema.json");

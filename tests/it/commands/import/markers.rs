@@ -1,7 +1,6 @@
 //! `gputexel import --source` and `patch list`: schemas completed from markers.
 
 use super::*;
-use std::process::Command;
 
 const SCHEMA: &str = r#"{"format": "gputexel-schema", "version": 1, "index_base": 1, "comment": "fen", "division": "truncate",
     "phase": {"middlegame": 24, "endgame": 0}, "columns": {"phase": 1, "eval": 2, "game": "qid"}}"#;
@@ -77,19 +76,9 @@ fn structures_of_counts_need_no_parameters_in_the_schema() {
     let bench = Bench::new();
     bench.write("engine.c", program());
     bench.write("s.json", SCHEMA);
-    let compile = |to: &str| {
-        let args = ["-std=c11", "-Wall", "-Wextra", "-O1", "engine.c", "-o", to];
-        let output = Command::new("gcc").args(args).current_dir(bench.folder.path()).output().unwrap();
-        let told = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.success() && told.is_empty(), "{told}");
-    };
+    let compile = |to: &str| bench.compile(&format!("gcc -std=c11 -Wall -Wextra -O1 engine.c -o {to}"));
     compile("before");
-    let lines: String = positions(600)
-        .iter()
-        .enumerate()
-        .map(|(n, (board, turn, result))| format!("{} {result} {board} {turn} - - 0 1\n", n / 20))
-        .collect();
-    bench.write("lines.txt", lines);
+    bench.write("lines.txt", game_lines(600));
     assert_eq!(bench.shell("./before < lines.txt > t.svm").0, 0);
     bench.ok("import --schema s.json --source engine.c --write-schema whole.json");
     assert_has(&bench.ok("check t.svm --schema whole.json"), "0 of 600 differ");

@@ -1,15 +1,6 @@
 //! `gputexel patch expose` and `restore`, with compilers.
 
 use super::*;
-use std::process::Command;
-
-/// Compiles a program without warnings.
-fn compile(bench: &Bench, command: &str) {
-    let words: Vec<&str> = command.split(' ').collect();
-    let output = Command::new(words[0]).args(&words[1..]).current_dir(bench.folder.path()).output().unwrap();
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success() && told.is_empty(), "{command}: {told}");
-}
 
 /// Exposes sources, compiles them, and checks what the program prints with values and without; then restores them.
 fn check(sources: &[(&str, &str)], compiler: &str, values: &str, printed: [&str; 2]) {
@@ -23,10 +14,10 @@ fn check(sources: &[(&str, &str)], compiler: &str, values: &str, printed: [&str;
         bench.write(name, text);
     }
     let program = |environment: &str| bench.shell(&format!("{environment} ./program"));
-    compile(&bench, compiler);
+    bench.compile(compiler);
     assert_eq!(program("").1.trim(), printed[0]);
     bench.ok(("patch expose", &names[..]));
-    compile(&bench, compiler);
+    bench.compile(compiler);
     assert_eq!(program("").1.trim(), printed[0]);
     bench.write("v.txt", values);
     assert_eq!(program("GPUTEXEL_VALUES=v.txt").1.trim(), printed[1]);
@@ -52,7 +43,7 @@ fn check(sources: &[(&str, &str)], compiler: &str, values: &str, printed: [&str;
     bench.write("tuned.params", list);
     let restore = [&["patch", "restore"][..], &names].concat();
     bench.ok(&[&restore[..], &["--params", "tuned.params"]].concat()[..]);
-    compile(&bench, compiler);
+    bench.compile(compiler);
     assert_eq!(program("GPUTEXEL_VALUES=bad.txt").1.trim(), printed[1]);
     bench.ok("patch undo src");
     bench.ok(&restore[..]);

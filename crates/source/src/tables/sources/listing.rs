@@ -12,7 +12,8 @@ use super::marker::{Marking, Offset, quoted};
 use super::number::Number;
 use super::read::{Found, Sink, ending, find_marked};
 use super::values::{Named, TableValues, plain};
-use super::{arrange, refuse_binary, take_places};
+use super::{arrange, distinct_files, refuse_binary, take_places};
+use crate::characters::line_of;
 use crate::encoding::decode;
 use crate::languages::Language;
 use gputexel_io::{Error, Result};
@@ -91,27 +92,22 @@ pub struct ListedMarker {
 /// binary or no files.
 pub fn list(files: &[PathBuf]) -> Result<Vec<ListedMarker>> {
     let mut all = Vec::new();
-    let mut seen: Vec<PathBuf> = Vec::new();
-    for shown in files {
-        let path = shown.canonicalize().map_err(|e| Error::io(shown, e))?;
-        if path.is_dir() {
-            return Err(Error::input(shown, "is a folder; expected a source"));
-        }
-        if seen.contains(&path) {
-            continue;
-        }
+    for (path, shown) in distinct_files(files)? {
         let bytes = crate::read_source(&path, shown)?;
         refuse_binary(&bytes, shown)?;
         all.extend(list_text(&decode(&bytes, shown)?.0, shown)?);
-        seen.push(path);
     }
     Ok(all)
 }
 
+/// Returns errors about bytes of a text, with their lines.
+fn wrong_in<'a>(source: &'a str, shown: &'a Path) -> impl Fn(Wrong) -> Error + Copy + 'a {
+    move |(at, why)| Error::line(shown, line_of(source, at), why)
+}
+
 /// Returns the markers of a text with the names that they give.
 fn named(source: &str, shown: &Path) -> Result<(Vec<Found>, TableValues)> {
-    let line_of = |at: usize| 1 + memchr::memchr_iter(b'\n', &source.as_bytes()[..at]).count() as u64;
-    let wrong = |(at, why): Wrong| Error::line(shown, line_of(at), why);
+    let wrong = wrong_in(source, shown);
     let mut found = find_marked(source, shown, Language::of(shown))?;
     for one in &mut found {
         one.marking.take_places(&one.array.places).map_err(|why| wrong((one.array.start, why)))?;
@@ -162,8 +158,7 @@ pub(crate) struct MarkedNumber {
 /// # Errors
 /// As [`list`].
 pub(crate) fn numbers(source: &str, shown: &Path) -> Result<Vec<MarkedNumber>> {
-    let line_of = |at: usize| 1 + memchr::memchr_iter(b'\n', &source.as_bytes()[..at]).count() as u64;
-    let wrong = |(at, why): Wrong| Error::line(shown, line_of(at), why);
+    let wrong = wrong_in(source, shown);
     let (mut found, values) = named(source, shown)?;
     let mut numbers = Vec::new();
     for one in &mut found {
@@ -211,8 +206,7 @@ pub(crate) fn numbers(source: &str, shown: &Path) -> Result<Vec<MarkedNumber>> {
 /// # Errors
 /// As [`list`].
 pub fn list_text(source: &str, shown: &Path) -> Result<Vec<ListedMarker>> {
-    let line_of = |at: usize| 1 + memchr::memchr_iter(b'\n', &source.as_bytes()[..at]).count() as u64;
-    let wrong = |(at, why): Wrong| Error::line(shown, line_of(at), why);
+    let wrong = wrong_in(source, shown);
     let (mut found, values) = named(source, shown)?;
     let mut sink = Sink::new(&values);
     // Piece values first: tables may need them.
@@ -252,7 +246,7 @@ pub fn list_text(source: &str, shown: &Path) -> Result<Vec<ListedMarker>> {
             let said = one.marking.oriented || matches!(one.marking.board, Board::X88 | Board::Mailbox);
             listed.push(ListedMarker {
                 file: shown.to_path_buf(),
-                line: line_of(one.at),
+                line: line_of(source, one.at),
                 marker: one.marking.what.clone(),
                 phases,
                 kind: group.kind,

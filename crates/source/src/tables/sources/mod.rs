@@ -27,6 +27,7 @@ mod values;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use crate::characters::line_of;
 use crate::encoding::{decode, encode};
 use crate::languages::Language;
 use crate::lexer::{self, Kind, Token};
@@ -144,6 +145,24 @@ pub struct TablesOptions {
     pub trust: bool,
 }
 
+/// Returns the paths of files, links resolved, with the names that the user gave; each file once.
+///
+/// # Errors
+/// [`Error::Io`]; [`Error::Input`] for folders.
+pub(crate) fn distinct_files(files: &[PathBuf]) -> Result<Vec<(PathBuf, &PathBuf)>> {
+    let mut found: Vec<(PathBuf, &PathBuf)> = Vec::new();
+    for shown in files {
+        let path = shown.canonicalize().map_err(|e| Error::io(shown, e))?;
+        if path.is_dir() {
+            return Err(Error::input(shown, "is a folder; expected a source"));
+        }
+        if !found.iter().any(|(other, _)| *other == path) {
+            found.push((path, shown));
+        }
+    }
+    Ok(found)
+}
+
 /// Puts values into the arrays of the markers in `files`, after checking that the current numbers are some of `known`,
 /// in the order of the markers.
 ///
@@ -157,14 +176,7 @@ pub fn plan(
     options: &TablesOptions,
 ) -> Result<TablesPlan> {
     let mut loaded: Vec<(PathBuf, &PathBuf, Vec<u8>)> = Vec::new();
-    for shown in files {
-        let path = shown.canonicalize().map_err(|e| Error::io(shown, e))?;
-        if path.is_dir() {
-            return Err(Error::input(shown, "is a folder; expected a source"));
-        }
-        if loaded.iter().any(|(other, ..)| *other == path) {
-            continue;
-        }
+    for (path, shown) in distinct_files(files)? {
         let before = crate::read_source(&path, shown)?;
         refuse_binary(&before, shown)?;
         loaded.push((path, shown, before));
@@ -370,7 +382,7 @@ impl<'a> Survey<'a> {
     }
 
     fn line_of(&self, at: usize) -> u64 {
-        1 + memchr::memchr_iter(b'\n', &self.source.as_bytes()[..at]).count() as u64
+        line_of(self.source, at)
     }
 
     fn wrong(&self, at: usize, why: String) -> Error {

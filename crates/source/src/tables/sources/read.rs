@@ -13,6 +13,7 @@ use super::marker::{self, Marker, Marking, Offset, quoted};
 use super::number::Number;
 use super::values::{Named, TableValues, phases, plain, without_both};
 use super::{Job, arrange, find_numbers, is_export, take_places, utf8};
+use crate::characters::line_of;
 use crate::languages::Language;
 use crate::lexer::{self, Kind, Token};
 use crate::tables::Remedy;
@@ -79,8 +80,7 @@ pub(super) struct Found {
 /// [`Error::Input`] with the line of a marker that cannot be parsed or has no array.
 pub(super) fn find_marked(source: &str, path: &Path, language: Language) -> Result<Vec<Found>> {
     let tokens = lexer::lex(source, language);
-    let line_of = |at: usize| 1 + memchr::memchr_iter(b'\n', &source.as_bytes()[..at]).count() as u64;
-    let wrong = |at: usize, why: String| Error::line(path, line_of(at), why);
+    let wrong = |at: usize, why: String| Error::line(path, line_of(source, at), why);
     let code: Vec<Token> = tokens.iter().filter(|token| token.kind != Kind::Comment).copied().collect();
     let own_export = is_export(source);
     let mut found = Vec::new();
@@ -102,8 +102,7 @@ pub(super) fn find_marked(source: &str, path: &Path, language: Language) -> Resu
 /// values that contradict each other.
 pub(crate) fn read(bytes: &[u8], path: &Path, language: Language, read_as: ReadAs) -> Result<ReadTables> {
     let source = utf8(bytes, path)?;
-    let line_of = |at: usize| 1 + memchr::memchr_iter(b'\n', &source.as_bytes()[..at]).count() as u64;
-    let wrong = |at: usize, why: String| Error::line(path, line_of(at), why);
+    let wrong = |at: usize, why: String| Error::line(path, line_of(source, at), why);
     let mut found = find_marked(source, path, language)?;
     if found.is_empty() {
         return Err(Error::input(path, "has no marker 'gputexel: NAME' above an array; is it an export?"));
@@ -144,7 +143,7 @@ pub(crate) fn read(bytes: &[u8], path: &Path, language: Language, read_as: ReadA
         if !known.is_empty() && !own_export {
             match check_read(&known, &job) {
                 Ok(fits) => confirmed = fits,
-                Err(why) if trust => doubts.push(format!("line {}: {why}", line_of(*at))),
+                Err(why) if trust => doubts.push(format!("line {}: {why}", line_of(source, *at))),
                 Err(why) => return Err(wrong(*at, why).advise(Remedy::Trust)),
             }
         }

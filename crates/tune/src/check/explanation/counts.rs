@@ -10,9 +10,8 @@ use super::{Guess, MIN_DIFFERING, Rank};
 
 /// Largest count that may be missing.
 const MAX_COUNT: f64 = 16.0;
-/// Number of differing rows that decide whether it is worth looking at the others, and the share that must agree.
+/// Number of differing rows that decide whether it is worth looking at the others.
 const FIRST: usize = 200;
-const PROMISING: f64 = 0.95;
 /// Number of rows in which a term must occur before its signs are judged.
 const MIN_ROWS: usize = 20;
 /// Smallest number of terms of which none may be negative before that is called a mistake.
@@ -111,13 +110,7 @@ fn missing(rows: &Rows<'_>, id: u16, allowed: Allowed, rank: Rank, text: String)
         let scores = counts.map(scored);
         scores.min_by(|a, b| (a - target).abs().total_cmp(&(b - target).abs())).unwrap_or(row.score)
     };
-    let agrees = |row: &&Row| (nearest(row, row.printed) - row.printed).abs() <= rows.tolerance_cp;
-    let first = rows.differing().take(FIRST).count();
-    if (rows.differing().take(FIRST).filter(agrees).count() as f64) < PROMISING * first as f64 {
-        return None;
-    }
-    let scores = rows.scores(|row| (nearest(row, row.printed), false));
-    Some(Guess { text, rank, scores, chance: rows.chance(nearest) })
+    Guess::by_row(rows, FIRST, (rank, text), nearest)
 }
 
 /// With all of Black's terms added, no coefficient is negative, and the engine's evaluation is within what they can add

@@ -19,7 +19,7 @@ use gputexel_ingest::trace::PositionFacts;
 use gputexel_io::Result;
 use serde::Serialize;
 
-use self::rows::Rows;
+use self::rows::{Row, Rows};
 use super::compared::Compared;
 
 /// Number of rows that must differ before anything is concluded from them.
@@ -32,6 +32,8 @@ const WORTH: f64 = 0.1;
 /// the engine are no random ones, in natural logarithms of a probability.
 const MAX_CHANCE: f64 = 0.7;
 const MIN_EVIDENCE: f64 = 40.0;
+/// Share of the first differing rows that must agree for the others to be worth looking at.
+const PROMISING: f64 = 0.95;
 /// Number of changes that may be named side by side because they explain the same.
 const ALIKE: usize = 3;
 /// Number of changes listed if none explains everything.
@@ -96,6 +98,23 @@ struct Guess {
 impl Guess {
     fn new(rank: Rank, scores: Vec<(f64, bool)>, text: String) -> Self {
         Self { text, rank, scores, chance: 0.0 }
+    }
+
+    /// Makes a change that is free in each row: `nearest` returns the score, of those that it can give a row, that is
+    /// nearest to an evaluation. `None` if too few of the first `looked_at` rows that differ agree after it.
+    fn by_row(
+        rows: &Rows<'_>,
+        looked_at: usize,
+        (rank, text): (Rank, String),
+        nearest: impl Fn(&Row, f64) -> f64 + Sync + Send,
+    ) -> Option<Self> {
+        let agrees = |row: &&Row| (nearest(row, row.printed) - row.printed).abs() <= rows.tolerance_cp;
+        let first = || rows.differing().take(looked_at);
+        if (first().filter(agrees).count() as f64) < PROMISING * first().count() as f64 {
+            return None;
+        }
+        let scores = rows.scores(|row| (nearest(row, row.printed), false));
+        Some(Self { text, rank, scores, chance: rows.chance(nearest) })
     }
 }
 

@@ -9,9 +9,8 @@ use super::{Guess, Rank};
 
 /// Largest count that may be missing on each side.
 const MAX_COUNT: usize = 6;
-/// Number of differing rows that decide whether it is worth looking at the others, and the share that must agree.
+/// Number of differing rows that decide whether it is worth looking at the others.
 const FIRST: usize = 100;
-const PROMISING: f64 = 0.95;
 
 pub(super) fn guesses(rows: &Rows<'_>) -> Result<Vec<Guess>> {
     let Some(program) = rows.data.program() else { return Ok(Vec::new()) };
@@ -56,13 +55,7 @@ fn left_out(rows: &Rows<'_>, columns: &[u16], text: String) -> Option<Guess> {
         let scores = counts.iter().map(|more| rows.reference.score_of_row(&row.row, more).0);
         scores.min_by(|a, b| (a - target).abs().total_cmp(&(b - target).abs())).unwrap_or(row.score)
     };
-    let agrees = |row: &&Row| (nearest(row, row.printed) - row.printed).abs() <= rows.tolerance_cp;
-    let first = rows.differing().take(FIRST).count();
-    if (rows.differing().take(FIRST).filter(agrees).count() as f64) < PROMISING * first as f64 {
-        return None;
-    }
-    let scores = rows.scores(|row| (nearest(row, row.printed), false));
-    Some(Guess { text, rank: Rank::Untraced, scores, chance: rows.chance(nearest) })
+    Guess::by_row(rows, FIRST, (Rank::Untraced, text), nearest)
 }
 
 /// Negates the terms of an accumulator.
