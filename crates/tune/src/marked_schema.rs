@@ -20,7 +20,7 @@ use gputexel_source::tables::sources::{ListedMarker, MarkedKind, MarkedPhases, l
 pub struct MarkedSchema {
     /// The whole schema.
     pub schema: Schema,
-    /// What each parameter or table has from where, one line each.
+    /// Origin of the values of each parameter or table, one line each.
     pub origins: Vec<String>,
 }
 

@@ -43,7 +43,7 @@ struct Label {
     facts: PositionFacts,
 }
 
-/// What a line says of its position beside the row.
+/// Facts about the position of a line, beside its row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PositionFacts {
     /// Side to move, if known.

@@ -33,7 +33,7 @@ pub struct Number {
     pub decimals: Option<u32>,
 }
 
-/// What a line says.
+/// Meaning of a line that has the text of the pattern.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Said {
     /// An evaluation.

@@ -20,7 +20,7 @@ pub(super) const POSITIONS: &str = "positions.fens";
 /// The measured rows, as a trace.
 pub(super) const TRACE: &str = "rows.svm";
 
-/// What a probe was asked to do, apart from its positions.
+/// Request of a probe, apart from its positions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Request {
     pub command: String,
@@ -31,7 +31,7 @@ pub(super) struct Request {
     pub wishes: [Option<String>; 3],
 }
 
-/// What was asked for, and what was found out before the first block.
+/// First line of the journal: the request, and the plan that was made for it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Header {
     pub format: String,

@@ -85,7 +85,7 @@ pub struct ProbeSettings {
     pub force: bool,
 }
 
-/// What is known before the first block.
+/// Findings about an engine before the first block.
 #[derive(Clone, Debug, Serialize)]
 pub struct Survey {
     /// How the engine is asked, and its parameters.
@@ -135,7 +135,7 @@ pub enum ProbeEvent<'a> {
 pub struct ProbeReport {
     /// The dataset.
     pub import: ImportReport,
-    /// What was found out first.
+    /// Findings about the engine.
     pub survey: Survey,
     /// Number of evaluations, including those of earlier processes.
     pub evaluations: u64,

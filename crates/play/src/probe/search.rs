@@ -22,7 +22,7 @@ const FEW: usize = 5;
 /// Number of rounds in which positions are asked again that were not predicted.
 const REPAIRS: u64 = 3;
 
-/// What was measured in a block of positions.
+/// Measurements of a block of positions.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Measured {
     /// Evaluations under the values of the engine, White's view, centipawns; NaN for positions to leave out.

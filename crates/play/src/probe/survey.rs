@@ -29,7 +29,7 @@ const OFTEN: f64 = 0.6;
 /// Smallest share of positions for which a question has to be answered: one that answers better may follow.
 const ANSWERED: [f64; 2] = [0.5, 0.98];
 
-/// What the user has said already.
+/// Choices that the user has made.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Wishes {
     pub ask: Option<Ask>,

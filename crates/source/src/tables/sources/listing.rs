@@ -33,7 +33,7 @@ pub enum MarkedPhases {
     Both,
 }
 
-/// What the parameters of a marker are.
+/// Kind of the parameters of a marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MarkedKind {
@@ -69,7 +69,7 @@ pub struct ListedMarker {
     pub name: String,
     /// Phases of its numbers.
     pub phases: MarkedPhases,
-    /// What its parameters are.
+    /// Kind of its parameters.
     pub kind: MarkedKind,
     /// Number of numbers in the source, including those that are left alone.
     pub numbers: usize,

@@ -278,7 +278,7 @@ struct Read {
     tuned: Vec<f64>,
     /// The largest differences from them, rounded, with the lines of traces.
     worst: Vec<Outlier>,
-    /// What lines of traces say of positions.
+    /// Facts about positions from the lines of traces.
     facts: Vec<PositionFacts>,
 }
 
