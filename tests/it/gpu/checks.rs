@@ -111,5 +111,12 @@ fn kernels_without_checks_compute_the_same() {
         assert!(wanted.len() > 20 && wanted.iter().all(|e| e.losses.iter().all(|loss| loss.is_finite())));
         assert!(evaluations(&trusting, kind) == wanted, "{kind:?}");
     }
-    assert!(program_evaluations(&trusting) == program_evaluations(&checked));
+    // A compiler may fuse other multiplications and additions of a program without the checks; NVIDIA's does.
+    for (trusted, wanted) in program_evaluations(&trusting).iter().zip(&program_evaluations(&checked)) {
+        let close = |got: &[f64], wanted: &[f64]| {
+            let largest = wanted.iter().fold(0.0f64, |largest, value| largest.max(value.abs()));
+            got.len() == wanted.len() && got.iter().zip(wanted).all(|(a, b)| (a - b).abs() <= 1e-6 * largest)
+        };
+        assert!(close(&trusted.losses, &wanted.losses) && close(&trusted.gradients, &wanted.gradients));
+    }
 }

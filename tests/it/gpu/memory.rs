@@ -58,7 +58,7 @@ fn streamed_results_equal_resident_ones_bit_for_bit() {
                 // Shards are uploaded every time, except for one that a slot still holds.
                 let sent = after.bytes_up - before.bytes_up;
                 assert!(sent > 24_000 * 16, "{kind:?}, round {round}: {sent} bytes");
-                assert!(after.submissions - before.submissions > 3);
+                assert!(after.submissions - before.submissions > 1);
             }
             plain.k[0] += 0.1;
         }
@@ -91,7 +91,8 @@ fn sums_do_not_depend_on_how_slices_are_cut() {
     let data = dataset(FeatureKind::Pst, 9000);
     let layout = Layout::whole(&data).unwrap();
     let usual = GpuOptions::new(context);
-    for members in [1, 6, 20] {
+    // No tile pads these, so the memory below is enough for the same tile.
+    for members in [1, 8, 32] {
         let population = population(&data, members);
         let wanted = GpuEvaluator::with_options(context, &layout, usual)
             .unwrap()

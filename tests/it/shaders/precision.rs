@@ -161,8 +161,10 @@ fn loss(context: &GpuContext, layout: &Layout, theta: &[f64], k: f64, loss: u32,
     let mut readback = Readback::default();
     readback.begin(&gpu, bytes).unwrap();
     readback.push(&mut encoder, &losses, bytes);
-    gpu.submit(Some(encoder)).unwrap();
-    let sum = readback.finish(&gpu, |sums| sums.iter().map(|&sum| f64::from(sum)).sum::<f64>()).unwrap();
+    let submission = gpu.submit(Some(encoder)).unwrap();
+    let sum = readback
+        .finish(&gpu, submission, |sums: &[f32]| sums.iter().map(|&sum| f64::from(sum)).sum::<f64>())
+        .unwrap();
     sum / layout.positions() as f64
 }
 

@@ -113,11 +113,16 @@ impl Readback {
         }
     }
 
-    /// Waits for everything that was pushed and passes it to `read`.
+    /// Waits for everything that was pushed, the last of it in `submission`, and passes it to `read`.
     ///
     /// # Errors
     /// [`Error::Gpu`] when the device failed meanwhile.
-    pub fn finish<T>(&mut self, gpu: &Gpu, read: impl FnOnce(&[f32]) -> T) -> Result<T> {
+    pub fn finish<T>(
+        &mut self,
+        gpu: &Gpu,
+        submission: wgpu::SubmissionIndex,
+        read: impl FnOnce(&[f32]) -> T,
+    ) -> Result<T> {
         let Some(buffer) = self.buffer.buffer.as_ref().filter(|_| self.used > 0) else {
             return Ok(read(&[]));
         };
@@ -132,7 +137,6 @@ impl Readback {
                 let _ = sender.send(outcome);
             });
         })?;
-        let submission = gpu.submit(None)?;
         gpu.wait(submission)?;
         let failed =
             |what: String| Error::Gpu(format!("{}: reading results: {what}", context.summary().name));

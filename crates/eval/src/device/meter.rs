@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use rayon::prelude::*;
 use wgpu::BufferUsages;
 
 use super::GpuContext;
@@ -16,6 +17,9 @@ use gputexel_io::{Error, Result};
 
 /// Bytes per piece of an upload: one large write would hold a second copy of the data in memory.
 const PIECE: usize = 32 << 20;
+
+/// Numbers that are converted at a time.
+const CONVERTED: usize = 1 << 10;
 
 #[derive(Debug, Default)]
 struct Counters {
@@ -199,19 +203,23 @@ impl Gpu {
         self.guard(|| self.context.queue().write_buffer(buffer, offset, bytes))
     }
 
-    /// Queues a write of numbers as f32, from an offset in bytes on, without a full copy on the host.
+    /// Queues a write of numbers as f32, from an offset in bytes on, without a full copy on the host; converts them on
+    /// all threads.
     pub(crate) fn write_floats(&self, buffer: &wgpu::Buffer, offset: u64, values: &[f64]) -> Result<()> {
         let Some(size) = NonZeroU64::new(4 * values.len() as u64) else { return Ok(()) };
         self.shared.counters.up.fetch_add(size.get(), Ordering::Relaxed);
         self.guard(|| {
             let Some(mut view) = self.context.queue().write_buffer_with(buffer, offset, size) else { return };
-            let mut floats = [0f32; 1024];
-            for (i, values) in values.chunks(floats.len()).enumerate() {
-                let floats = &mut floats[..values.len()];
+            let (blocks, mut rest) = view.slice(..).into_chunks::<{ 4 * CONVERTED }>();
+            let (whole, more) = values.split_at(blocks.len() * CONVERTED);
+            let blocks: Vec<_> = blocks.into_iter().zip(whole.chunks(CONVERTED)).collect();
+            blocks.into_par_iter().with_min_len(32).for_each(|(block, values)| {
+                let mut floats = [0f32; CONVERTED];
                 floats.iter_mut().zip(values).for_each(|(float, &value)| *float = value as f32);
-                let bytes: &[u8] = bytemuck::cast_slice(floats);
-                view.slice(4096 * i..4096 * i + bytes.len()).copy_from_slice(bytes);
-            }
+                block.write(bytemuck::cast(floats));
+            });
+            let more: Vec<f32> = more.iter().map(|&value| value as f32).collect();
+            rest.copy_from_slice(bytemuck::cast_slice(&more));
         })
     }
 

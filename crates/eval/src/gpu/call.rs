@@ -4,6 +4,8 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use rayon::prelude::*;
+
 use super::GpuEvaluator;
 use super::kernels::{Kernel, Segment, Shape, Transposition, Uniforms, Variant, block_length};
 use super::plan::{Tiling, groups_for};
@@ -66,7 +68,7 @@ pub(super) struct Sums {
     /// Σ w likewise, if games are resampled; else empty.
     pub(super) weights: Vec<f64>,
     /// By member, side, feature; not yet scaled.
-    pub(super) gradients: Vec<f32>,
+    pub(super) gradients: Vec<f64>,
 }
 
 /// Buffers of one call, sized for it.
@@ -161,7 +163,8 @@ impl Call {
         };
         let losses = by_part();
         let weights = if self.shape.resamples { by_part() } else { Vec::new() };
-        Sums { losses, weights, gradients: gradients.to_vec() }
+        let gradients = gradients.par_iter().with_min_len(1 << 14).map(|&sum| f64::from(sum)).collect();
+        Sums { losses, weights, gradients }
     }
 
     /// Returns the number of rows of losses and, if games are resampled, of weights.
@@ -455,6 +458,10 @@ impl GpuEvaluator<'_> {
                     self.encode_blend(&call, &mut encoder)?;
                 }
                 self.encode_slice(&call, &plan, &slice, &mut encoder)?;
+                let is_last = slice.ordinal + count == plan.total();
+                if is_last {
+                    self.encode_results(&call, &plan, &mut encoder)?;
+                }
                 under_way.push_back((self.gpu.submit(Some(encoder))?, pairs, shard));
                 if under_way.len() > IN_FLIGHT {
                     self.await_oldest(&call, &mut under_way, &mut clock)?;
@@ -462,26 +469,36 @@ impl GpuEvaluator<'_> {
                 at += count;
             }
         }
-        let loss_bytes = call.loss_rows(&plan) * call.row();
-        let gradient_bytes = if call.gradients { call.by_member_bytes() } else { 0 };
-        self.buffers.readback.begin(&self.gpu, loss_bytes + gradient_bytes)?;
-        let mut encoder = self.gpu.encoder();
-        let losses = self.buffers.losses.reserve(&self.gpu, 0)?;
-        self.buffers.readback.push(&mut encoder, &losses, loss_bytes);
-        if call.gradients {
-            let gradients = self.encode_gradients(&call, &mut encoder)?;
-            self.buffers.readback.push(&mut encoder, &gradients, gradient_bytes);
-        }
-        self.gpu.submit(Some(encoder))?;
-        while !under_way.is_empty() {
+        while under_way.len() > 1 {
             self.await_oldest(&call, &mut under_way, &mut clock)?;
         }
-        // Downloads the results.
+        let (last, pairs, _) = under_way.pop_front().expect("a request has positions");
         let loss_floats = call.loss_rows(&plan) as usize * call.tiling.padded();
-        self.buffers.readback.finish(&self.gpu, |floats| {
+        let sums = self.buffers.readback.finish(&self.gpu, last, |floats| {
+            self.paces[usize::from(call.gradients)].observe(pairs, clock.lap());
             let (losses, gradients) = floats.split_at(loss_floats);
             call.sums(&plan, request, losses, gradients)
-        })
+        })?;
+        Ok(sums)
+    }
+
+    /// Encodes the download of a call's results.
+    fn encode_results(
+        &mut self,
+        call: &Call,
+        plan: &SegmentPlan,
+        encoder: &mut wgpu::CommandEncoder,
+    ) -> Result<()> {
+        let loss_bytes = call.loss_rows(plan) * call.row();
+        let gradient_bytes = if call.gradients { call.by_member_bytes() } else { 0 };
+        self.buffers.readback.begin(&self.gpu, loss_bytes + gradient_bytes)?;
+        let losses = self.buffers.losses.reserve(&self.gpu, 0)?;
+        self.buffers.readback.push(encoder, &losses, loss_bytes);
+        if call.gradients {
+            let gradients = self.encode_gradients(call, encoder)?;
+            self.buffers.readback.push(encoder, &gradients, gradient_bytes);
+        }
+        Ok(())
     }
 
     fn await_oldest(

@@ -75,10 +75,10 @@ impl GpuEvaluator<'_> {
         let mut encoder = self.gpu.encoder();
         let totals = self.buffers.totals.reserve(&self.gpu, 0)?;
         self.buffers.readback.push(&mut encoder, &totals, bytes);
-        self.gpu.submit(Some(encoder))?;
+        let last = self.gpu.submit(Some(encoder))?;
         let scale = (x_per_cp(population.k[member]) / f64::from(self.layout.phase_max())).powi(2) / weight;
         let scale = if super::is_finite(population, member) { scale } else { f64::NAN };
-        self.buffers.readback.finish(&self.gpu, |blocks| assemble(blocks, features, scale))
+        self.buffers.readback.finish(&self.gpu, last, |blocks| assemble(blocks, features, scale))
     }
 
     /// Returns the number of segments of matrices whose slabs fit in the memory for slabs.

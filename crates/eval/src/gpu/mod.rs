@@ -26,6 +26,8 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use rayon::prelude::*;
+
 pub use crate::device::{AdapterSummary, BackendChoice, GpuContext, NO_ADAPTER, list_adapters};
 pub use plan::GpuOptions;
 pub use program::GpuProgramEvaluator;
@@ -158,14 +160,16 @@ impl<'a> GpuEvaluator<'a> {
         population: &Population,
         members: Range<usize>,
         request: &Request,
-        sums: &Sums,
+        sums: Sums,
         out: &mut Evaluations,
     ) -> Vec<f64> {
         let count = members.len();
         let all = self.layout.parts().len();
         let mut weights = Vec::with_capacity(count);
-        for (column, member) in members.enumerate() {
-            let finite = is_finite(population, member);
+        let mut scales = Vec::with_capacity(count);
+        let finite: Vec<bool> =
+            members.clone().into_par_iter().map(|member| is_finite(population, member)).collect();
+        for ((column, member), finite) in members.enumerate().zip(finite) {
             let (mut loss, mut weight) = (0.0, 0.0);
             for (i, part) in request.parts.clone().enumerate() {
                 let w = match sums.weights.is_empty() {
@@ -182,15 +186,21 @@ impl<'a> GpuEvaluator<'a> {
                 }
             }
             out.losses.push(if finite { loss / weight } else { f64::NAN });
-            if request.gradients {
-                let scale = x_per_cp(population.k[member]) / (f64::from(self.layout.phase_max()) * weight);
-                let scale = if finite { scale } else { f64::NAN };
-                let size = 2 * self.layout.features();
-                // Starts with 0, so that zeros have no sign.
-                let value = |&sum: &f32| scale * (0.0 + f64::from(sum));
-                out.gradients.extend(sums.gradients[column * size..][..size].iter().map(value));
-            }
+            let scale = x_per_cp(population.k[member]) / (f64::from(self.layout.phase_max()) * weight);
+            scales.push(if finite { scale } else { f64::NAN });
             weights.push(weight);
+        }
+        if request.gradients {
+            let mut gradients = sums.gradients;
+            let rows = gradients.par_chunks_exact_mut(2 * self.layout.features());
+            rows.zip(scales).for_each(|(row, scale)| {
+                // Starts with 0, so that zeros have no sign.
+                row.iter_mut().for_each(|value| *value = scale * (0.0 + *value));
+            });
+            match out.gradients.is_empty() {
+                true => out.gradients = gradients,
+                false => out.gradients.extend(gradients),
+            }
         }
         weights
     }
@@ -213,7 +223,7 @@ impl Evaluator for GpuEvaluator<'_> {
             let Chunks { tiling, members } = this.chunks(population, request)?;
             for chunk in members {
                 let sums = this.run_chunk(population, chunk.clone(), tiling, request)?;
-                let weights = this.means(population, chunk.clone(), request, &sums, &mut out);
+                let weights = this.means(population, chunk.clone(), request, sums, &mut out);
                 if request.curvature {
                     for (member, weight) in chunk.zip(weights) {
                         let matrix = this.curvature(population, member, request, weight)?;

@@ -3,6 +3,8 @@
 //! The state after each step is copied on the device and downloaded with the others, so that the host may
 //! stop after any of them.
 
+use rayon::prelude::*;
+
 use super::GpuEvaluator;
 use super::call::{Call, Slice};
 use super::kernels::{Kernel, Uniforms};
@@ -101,8 +103,9 @@ impl GpuEvaluator<'_> {
         for step in 0..steps as u64 {
             self.buffers.readback.push_from(&mut encoder, &norms, step * stride, call.row());
         }
-        self.gpu.submit(Some(encoder))?;
-        self.collect_steps(&call, &plan, population, &request, steps).map(Some)
+        let last = self.gpu.submit(Some(encoder))?;
+        let floats = self.buffers.readback.finish(&self.gpu, last, <[f32]>::to_vec)?;
+        Ok(Some(self.steps_of(&call, &plan, population, &request, &floats)))
     }
 
     /// Divides a plan into slices and writes the uniforms of each to its own place.
@@ -212,24 +215,28 @@ impl GpuEvaluator<'_> {
         self.gpu.dispatch(encoder, &pipeline, &bindings, [groups_for(elements), 1])
     }
 
-    /// Downloads the state after each step.
-    fn collect_steps(
-        &mut self,
+    /// Returns the steps that were downloaded.
+    fn steps_of(
+        &self,
         call: &Call,
         plan: &SegmentPlan,
         population: &Population,
         request: &Request,
-        steps: usize,
-    ) -> Result<Vec<AdamStep>> {
+        floats: &[f32],
+    ) -> Vec<AdamStep> {
         let (features, padded, members) = (self.layout.features(), call.tiling.padded(), call.members);
         let size = 2 * features * padded;
         let positions = self.positions(&request.parts).len();
-        let floats = self.buffers.readback.finish(&self.gpu, <[f32]>::to_vec)?;
         let loss_floats = call.loss_rows(plan) as usize * padded;
+        let steps = floats.len() / (loss_floats + 4 * size + padded);
         let (history, norms) = floats.split_at(steps * (loss_floats + 4 * size));
         // Member by member, without padding.
-        let gather = |of: &dyn Fn(usize) -> f64| -> Vec<f64> {
-            (0..members).flat_map(|m| (0..2 * features).map(move |row| row * padded + m)).map(of).collect()
+        let gather = |of: &(dyn Fn(usize) -> f64 + Sync)| -> Vec<f64> {
+            let mut values = vec![0.0; 2 * features * members];
+            values.par_chunks_mut(2 * features).enumerate().for_each(|(m, values)| {
+                values.iter_mut().enumerate().for_each(|(row, value)| *value = of(row * padded + m));
+            });
+            values
         };
         let alone = Request { gradients: false, ..request.clone() };
         // A kernel cannot report the loss of a member whose parameters are no longer finite.
@@ -240,7 +247,7 @@ impl GpuEvaluator<'_> {
             let (high, state) = state.split_at(size);
             let sums = call.sums(plan, request, losses, &[]);
             let mut means = Evaluations::default();
-            self.means(population, 0..members, &alone, &sums, &mut means);
+            self.means(population, 0..members, &alone, sums, &mut means);
             let parameters = gather(&|i| f64::from(high[i]) + f64::from(state[i]));
             for (loss, &alive) in means.losses.iter_mut().zip(&alive) {
                 *loss = if alive { *loss } else { f64::NAN };
@@ -257,6 +264,6 @@ impl GpuEvaluator<'_> {
                 positions,
             });
         }
-        Ok(all)
+        all
     }
 }

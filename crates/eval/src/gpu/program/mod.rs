@@ -232,9 +232,9 @@ impl<'a> GpuProgramEvaluator<'a> {
                 let buffer = self.gradient.reserve(&self.gpu, extra)?;
                 self.readback.push(&mut encoder, &buffer, extra);
             }
-            self.gpu.submit(Some(encoder))?;
+            let submission = self.gpu.submit(Some(encoder))?;
             let first_part = request.parts.start;
-            self.readback.finish(&self.gpu, |values| {
+            self.readback.finish(&self.gpu, submission, |values| {
                 let pairs: &[[f32; 2]] = bytemuck::cast_slice(values);
                 let (losses, slopes) = pairs.split_at(slab.parts.len() * width);
                 for (row, &part) in losses.chunks_exact(width).zip(&slab.parts) {

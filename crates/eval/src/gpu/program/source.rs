@@ -28,6 +28,11 @@ fn number(value: f64) -> String {
     format!("{:?}f", value as f32)
 }
 
+/// Limit that no value reaches. The minimum with it keeps a product out of a fused multiply-add, which would leave the
+/// rounding error of the product where the terms of two equal sides cancel: the sign of that error would then decide
+/// about adjustments and factors. NVIDIA's compiler fuses, Mesa's does not.
+const UNFUSED: &str = "3.0e38";
+
 struct Writer<'a> {
     program: &'a CompiledProgram,
     out: &'a mut String,
@@ -115,7 +120,7 @@ impl Writer<'_> {
             self.function_of(&name, term, &self.sum(term.input, side));
             let product = term.times.map_or(String::new(), |times| format!(" * {}", self.sum(times, side)));
             let sign = ["+", "-"][side];
-            self.line(&format!("v.{target} {sign}= {name}.x{product};"));
+            self.line(&format!("v.{target} {sign}= min({name}.x{product}, {UNFUSED});"));
             self.line("}");
         }
     }
