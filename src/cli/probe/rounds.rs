@@ -81,8 +81,9 @@ impl RoundArgs {
         let mut rounds: Vec<Round> = Vec::new();
         let mut reach = REACH[0];
         let mut config: Option<RunConfig> = None;
+        let is_linear = probed.is_linear();
         for number in 1..=count {
-            let data = match (probed.is_linear(), number) {
+            let data = match (is_linear, number) {
                 (true, _) => dataset.to_path_buf(),
                 (false, _) => {
                     let data = out.join(format!("round-{number}.bin"));
@@ -118,7 +119,7 @@ impl RoundArgs {
             let accepted = found.loss[1] < found.loss[0];
             let Exact { loss, held_out } = found;
             rounds.push(Round { run: folder, reach, loss, held_out, accepted });
-            if probed.is_linear() || number == count {
+            if is_linear || number == count {
                 break;
             }
             if accepted {

@@ -68,6 +68,7 @@ pub(super) fn block(
         lost,
         effective: effective.into_iter().collect(),
         check: measured.check,
+        blamed: measured.blamed.clone(),
         asked,
     }
 }
