@@ -1,5 +1,6 @@
 //! `gputexel probe`: measures the effects of an engine's parameters by asking it, and writes a dataset.
 
+pub mod losses;
 mod rounds;
 
 use std::fmt::Write as _;

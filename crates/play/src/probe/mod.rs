@@ -5,6 +5,7 @@
 //! a number for each. `survey` finds out what the numbers mean, `search` measures blocks of positions. What
 //! happens with the coefficients is not known here.
 
+mod again;
 pub mod answer;
 mod asking;
 mod blame;
@@ -25,6 +26,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
+pub use again::{Again, AgainSettings, Cause, Deviation, KnownPosition, ask_again};
 pub use answer::EvalPattern;
 pub use asking::{Ask, PARAMETERS_WORD, is_program};
 pub use parameters::{Options, ProbeParameter, matches, parameters_of};
@@ -433,6 +435,7 @@ fn told(source: &Source, plan: &Plan, positions: &Positions, left_out: Vec<Strin
             resolution_cp: plan.resolution_cp,
             noise_cp: plan.noise_cp,
             parameters: source.parameters.iter().zip(&plan.steps).map(parameter).collect(),
+            sample: Vec::new(),
         },
         passed_over: plan.passed_over.clone(),
         left_out,

@@ -110,8 +110,8 @@ impl Probed {
                 (one.min, one.max) = (one.min.max(parameter.start - far), one.max.min(parameter.start + far));
             }
         }
-        let effective = (&self.positions, &self.effective());
-        output::write(&self.source, &survey, effective, &self.blocks, (&self.inputs, trace), (output, force))
+        let rows = (&self.positions, &self.effective(), &self.kept()[..]);
+        output::write(&self.source, &survey, rows, &self.blocks, (&self.inputs, trace), (output, force))
     }
 
     fn survey(&self) -> Survey {
