@@ -257,7 +257,7 @@ impl Probed {
             let places: std::collections::HashMap<usize, usize> =
                 known.iter().map(|(n, row)| (*row, *n)).collect();
             let loss = |score: &dyn Fn(usize) -> f64| {
-                mean_loss(&data, config, known.iter().map(|(_, row)| *row), |row| score(row))
+                mean_loss(&data, config, known.iter().map(|(_, row)| *row), score)
             };
             Loss {
                 positions: known.len() as u64,

@@ -96,7 +96,7 @@ impl CompiledSchema {
     /// Returns the search score of a position, given from White's point of view, from that of the trace; `None` if traces
     /// have a column for it.
     pub(crate) fn score_seen_by(&self, turn: Color, score: Option<f64>) -> Option<f64> {
-        let has_column = self.actions.iter().any(|action| *action == Action::Column(Column::Score));
+        let has_column = self.actions.contains(&Action::Column(Column::Score));
         let reversed = turn == Color::Black && (self.relative || self.turned[3]);
         score.filter(|_| !has_column).map(|score| if reversed { -score } else { score })
     }
