@@ -48,6 +48,17 @@ struct Sums {
     ds: f64,
 }
 
+impl Sums {
+    fn add(&mut self, d: f64, s: f64) {
+        self.rows += 1.0;
+        self.d += d;
+        self.s += s;
+        self.dd += d * d;
+        self.ss += s * s;
+        self.ds += d * s;
+    }
+}
+
 impl<'a> OneSigned<'a> {
     fn try_new(rows: &'a Rows<'a>, block: &Block) -> Option<Self> {
         let mut own = vec![false; rows.set.features.len()];
@@ -66,12 +77,7 @@ impl<'a> OneSigned<'a> {
             out.most = out.most.max(entries.iter().map(|(_, c)| c.abs()).sum());
             let d = row.difference();
             let s: f64 = entries.iter().map(|&(id, c)| c * rows.worth(row, id)).sum();
-            let sums = &mut out.sums;
-            let terms = [1.0, d, s, d * d, s * s, d * s];
-            [&mut sums.rows, &mut sums.d, &mut sums.s, &mut sums.dd, &mut sums.ss, &mut sums.ds]
-                .into_iter()
-                .zip(terms)
-                .for_each(|(sum, term)| *sum += term);
+            out.sums.add(d, s);
         }
         (seen >= MIN_ROWS && out.sums.ss > 0.0).then_some(out)
     }
@@ -83,7 +89,7 @@ impl<'a> OneSigned<'a> {
         row.row.entries.iter().filter(is_own).copied().collect()
     }
 
-    /// Returns the colors whose entries are wrong and right, and what is wrong if they have the wrong sign.
+    /// Returns the color whose entries are wrong, the sign that never occurs, and what the wrong sign means.
     fn words(&self) -> [&'static str; 3] {
         match self.sign > 0.0 {
             true => ["Black", "negative", "added instead of subtracted"],

@@ -19,7 +19,7 @@ pub struct Presence {
     /// Tables and parameters that occur wherever evaluations differ, and not in most positions that agree.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub wherever_differing: Vec<String>,
-    /// Tables and parameters that have values, but never occur.
+    /// Tables, and parameters in none, that have values, but never occur.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub untraced: Vec<String>,
 }
@@ -99,8 +99,11 @@ impl Presence {
         };
         let features = rows.set.features.len();
         let occurrences = rows.data.occurrences();
+        let tables = || tally.all.iter().filter(|(_, own)| own.len() > 1);
         let untraced = |ids: &[usize], _: &Count| {
-            ids.iter().all(|&id| occurrences[id] == 0)
+            // Single entries of tables are often rare.
+            (ids.len() > 1 || !tables().any(|(_, own)| own.contains(&ids[0])))
+                && ids.iter().all(|&id| occurrences[id] == 0)
                 && ids.iter().any(|&id| rows.theta[id] != 0.0 || rows.theta[id + features] != 0.0)
         };
         Self {
