@@ -1,5 +1,5 @@
 // A small chess engine without an evaluation, which whoever includes this adds: C, and C++ as well. It speaks UCI, and
-// 'ENGINE trace' prints a trace of the positions that it reads (docs/import.md). Written to be read, not to be strong.
+// 'ENGINE trace' prints a trace of the positions that it reads (docs/import.md), 'ENGINE eval' only their evaluations. Written to be read, not to be strong.
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -334,6 +334,10 @@ int main(int argc, char **argv) {
             }
             if (result && read_fen(&p, fen)) trace_line(&p, game, result, fen);
         }
+        return 0;
+    }
+    if (argc > 1 && !strcmp(argv[1], "eval")) {
+        while (fgets(line, sizeof line, stdin)) printf("%d\n", read_fen(&p, line) ? evaluate(&p) : 0);
         return 0;
     }
     read_fen(&p, "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1");

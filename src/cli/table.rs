@@ -63,8 +63,13 @@ pub fn result_table(results: &Results, [win, loss]: [&str; 2], positions: u64) -
 
 /// Formats results by phase.
 pub fn phase_table(phases: &[PhaseRow], indent: usize) -> String {
-    let titles = ["phase", "positions", "White wins", "draws", "Black wins", "mean"];
-    let mut rows = vec![titles.map(String::from).to_vec()];
+    let sum = |of: fn(&PhaseRow) -> u64| phases.iter().map(of).sum::<u64>();
+    let columns = match 2 * sum(|row| row.expected) > sum(|row| row.positions) {
+        true => ["> 0.75", "between", "< 0.25"],
+        false => ["White wins", "draws", "Black wins"],
+    };
+    let titles = [&["phase", "positions"], &columns[..], &["mean"]].concat();
+    let mut rows = vec![titles.into_iter().map(String::from).collect()];
     rows.extend(phases.iter().map(|row| {
         vec![
             format!("{}-{}", row.from, row.to),

@@ -96,6 +96,9 @@ pub struct ProbingRecord {
     pub noise_cp: f64,
     /// The parameters, in the order of the features.
     pub parameters: Vec<ProbedParameter>,
+    /// Rows of the dataset, spread evenly, and the FENs of their positions, about which the engine can be asked again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sample: Vec<(u64, String)>,
 }
 
 impl ProbingRecord {

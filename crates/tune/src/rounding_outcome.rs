@@ -28,7 +28,8 @@ pub struct RoundingOutcome {
 }
 
 /// Rounds the result as configured; after a local search, takes the remaining steps that improve the exact
-/// loss. `None` if the result stays real.
+/// loss. `None` if the result stays real. A result that held-out positions chose before the training loss was minimal is
+/// rounded naively: single steps would lead on to that minimum.
 ///
 /// # Errors
 /// [`Error::Interrupted`], in which case the stored state leads back here. Otherwise errors of the evaluator and of
@@ -70,14 +71,16 @@ pub fn round_outcome(parts: &RunParts<'_>, outcome: &mut Outcome) -> Result<Opti
             seconds: started.elapsed().as_secs_f64(),
         }
     } else {
-        let matrix = match config.round {
+        let early = split.held_out_part().is_some() && outcome.best_epoch < outcome.epochs;
+        let rounding = if early { Rounding::Naive } else { config.round };
+        let matrix = match rounding {
             Rounding::Local => gauss_newton_matrix(&problem, &parameterization, &outcome.z)?,
             _ => None,
         };
         let rounded =
-            round(&problem, &outcome.z, config.round, matrix.as_deref(), cancel)?.ok_or_else(interrupted)?;
+            round(&problem, &outcome.z, rounding, matrix.as_deref(), cancel)?.ok_or_else(interrupted)?;
         outcome.z.clone_from(&rounded.z);
-        RoundingOutcome::of(config.round, rounded, started.elapsed().as_secs_f64())
+        RoundingOutcome::of(rounding, rounded, started.elapsed().as_secs_f64())
     };
     outcome.parameters = parameterization.theta(&outcome.z);
     Ok(Some(whole))

@@ -1,10 +1,11 @@
 //! `gputexel probe`: measures the effects of an engine's parameters by asking it, and writes a dataset.
 
+pub mod losses;
 mod rounds;
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use gputexel::chess::selection::Selection;
 use gputexel::chess::text::PointOfView;
@@ -97,6 +98,9 @@ pub struct ProbeArgs {
     /// Seconds without an answer after which the engine counts as hung
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0, help_heading = "Engine")]
     deadline: f64,
+    /// Seconds for the engine to become ready
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, help_heading = "Engine")]
+    start_deadline: f64,
     #[command(flatten)]
     rounds: RoundArgs,
     #[command(flatten)]
@@ -109,6 +113,7 @@ impl ProbeArgs {
     fn settings(&self) -> Result<ProbeSettings> {
         let mut command: EngineCommand = self.engine.parse()?;
         command.make_absolute();
+        command.start_deadline = start_deadline(self.start_deadline)?;
         command.settings = self.set.iter().map(|text| text.parse()).collect::<Result<_>>()?;
         if is_program(&command) && !(self.set.is_empty() && self.option.is_empty() && self.ask.is_none()) {
             let reason = format!(
@@ -169,7 +174,9 @@ impl Subcommand for ProbeArgs {
         let rounds = self.rounds.run(&mut probed, &self.output, context, observe)?;
         drop(display);
         let object = json!({ "probe": report, "rounds": rounds });
-        print_result(context, &object, || describe(&report) + &rounds::describe(&rounds))
+        print_result(context, &object, || {
+            describe(&report, self.rounds.rounds.is_some()) + &rounds::describe(&rounds)
+        })
     }
 
     fn memory(&self) -> Option<&MemoryArgs> {
@@ -230,8 +237,18 @@ impl Display {
     }
 }
 
+/// Returns the time for an engine to become ready.
+///
+/// # Errors
+/// [`Error::Setting`] unless it is more than 0 and at most a day.
+pub fn start_deadline(seconds: f64) -> Result<Duration> {
+    deadline_from_seconds(seconds).map_err(|_| {
+        Error::setting("start-deadline", seconds, "expected seconds, more than 0 and at most a day")
+    })
+}
+
 /// Formats a list of names, shortened.
-fn names<'n>(all: impl ExactSizeIterator<Item = &'n str>) -> String {
+pub fn names<'n>(all: impl ExactSizeIterator<Item = &'n str>) -> String {
     let more = all.len().saturating_sub(NAMED);
     let shown: Vec<&str> = all.take(NAMED).collect();
     let more = if more > 0 { format!(" and {} more", grouped(more as u64)) } else { String::new() };
@@ -293,13 +310,14 @@ fn describe_survey(survey: &Survey) -> String {
     text
 }
 
-fn short(value: f64) -> String {
+/// Formats a number with two digits after the point at most.
+pub fn short(value: f64) -> String {
     let text = format!("{value:.2}");
     text.trim_end_matches('0').trim_end_matches('.').to_string()
 }
 
-/// Formats the report as text.
-fn describe(report: &ProbeReport) -> String {
+/// Formats the report as text; `goes_on` if rounds follow.
+fn describe(report: &ProbeReport, goes_on: bool) -> String {
     let import = &report.import;
     let mut text = String::new();
     if !report.without_effect.is_empty() {
@@ -318,12 +336,21 @@ fn describe(report: &ProbeReport) -> String {
         }
         (false, _) => "; some parameters are not linear".to_string(),
     };
+    let rounds = if goes_on || (linear && check.explains()) {
+        ""
+    } else {
+        ", and --rounds measures again around new values"
+    };
     let _ = writeln!(
         text,
-        "check       predictions under random values differ by {:.2} cp on average, at most {:.1}{verdict}",
+        "check       predictions under random values differ by {:.2} cp on average, at most {:.1}{verdict}{rounds}",
         check.mean_cp(),
         check.largest_cp
     );
+    if !report.blamed.is_empty() {
+        let list = names(report.blamed.iter().map(String::as_str));
+        let _ = writeln!(text, "not linear  {list}, by these differences");
+    }
     let _ = writeln!(
         text,
         "{}: {}, {}, {:.1} coefficients per position, {}",

@@ -8,7 +8,6 @@ use gputexel::dataset::{self, Dataset, Split};
 use gputexel::io::run_folder::{Kind, PARAMETERS, RunFolder};
 use gputexel::matches::probe::{ProbeEvent, Probed};
 use gputexel::model::ParameterFile;
-use gputexel::objective::x_per_cp;
 use gputexel::tuning::{RunConfig, RunRecord};
 use gputexel::{Error, Result};
 use serde::Serialize;
@@ -16,6 +15,7 @@ use serde::Serialize;
 use super::super::context::Context;
 use super::super::steps::{Words, run};
 use super::super::table::aligned;
+use super::losses::mean_loss;
 
 /// How far values may move in the first round, in steps, and in the last region that is tried.
 const REACH: [f64; 2] = [4.0, 0.25];
@@ -81,8 +81,9 @@ impl RoundArgs {
         let mut rounds: Vec<Round> = Vec::new();
         let mut reach = REACH[0];
         let mut config: Option<RunConfig> = None;
+        let is_linear = probed.is_linear();
         for number in 1..=count {
-            let data = match (probed.is_linear(), number) {
+            let data = match (is_linear, number) {
                 (true, _) => dataset.to_path_buf(),
                 (false, _) => {
                     let data = out.join(format!("round-{number}.bin"));
@@ -118,7 +119,7 @@ impl RoundArgs {
             let accepted = found.loss[1] < found.loss[0];
             let Exact { loss, held_out } = found;
             rounds.push(Round { run: folder, reach, loss, held_out, accepted });
-            if probed.is_linear() || number == count {
+            if is_linear || number == count {
                 break;
             }
             if accepted {
@@ -158,18 +159,11 @@ impl Exact {
             return Err(Error::Numeric(reason));
         }
         let split = Split::try_new(data, config.holdout, config.optimizer.batches(), config.seed)?;
-        let scale = x_per_cp(config.k);
         let mean = |which: &[usize], after: bool| {
-            let (mut sum, mut weights) = (0.0, 0.0);
-            for &n in which {
-                let before = f64::from(data.static_evaluations()[n]);
-                let score = if after && !others[n].is_nan() { others[n] } else { before };
-                let row = data.row(n);
-                let weight = f64::from(row.weight);
-                sum += weight * config.loss.value(scale * score, f64::from(row.result));
-                weights += weight;
-            }
-            sum / weights
+            mean_loss(data, config, which.iter().copied(), |n| match after && !others[n].is_nan() {
+                true => others[n],
+                false => f64::from(data.static_evaluations()[n]),
+            })
         };
         let both = |which: Vec<usize>| [mean(&which, false), mean(&which, true)];
         let held_out: Vec<usize> = split.held_out().collect();

@@ -6,8 +6,8 @@ use gputexel::tuning::{Rounding, RoundingOutcome};
 
 use super::super::table::{counted, grouped};
 
-/// Lines about how a result was rounded.
-pub fn rounding_lines(outcome: &RoundingOutcome) -> String {
+/// Lines about how a result was rounded; `wanted` is the way that was asked for.
+pub fn rounding_lines(outcome: &RoundingOutcome, wanted: Rounding) -> String {
     let mut out = String::new();
     if let Some((rounding, rounded)) = &outcome.rounded {
         let share = |loss: f64| format!("{:+.2e}", (loss - rounded.loss_real) / rounded.loss_real);
@@ -21,6 +21,10 @@ pub fn rounding_lines(outcome: &RoundingOutcome) -> String {
             let _ = writeln!(out, "naive {}; {:.1} s", share(rounded.loss_naive), outcome.seconds);
         } else {
             let _ = writeln!(out, "relative loss {}", share(rounded.loss));
+            if wanted == Rounding::Local {
+                out += "            not local: held-out positions chose these values before the training loss was \
+                        minimal; single steps would lead on to there\n";
+            }
         }
     }
     let Some(survey) = &outcome.survey else { return out };

@@ -61,7 +61,7 @@ pub fn print_results(context: &Context, tuned: &Tuned, piece: &str) -> Result<()
         out += &regularized_line(tuned);
     }
     if let Some(rounding) = &tuned.rounding {
-        out += &rounding_lines(rounding);
+        out += &rounding_lines(rounding, tuned.record.config.round);
     }
     if let Some(text) = change(tuned.held_out_before, tuned.held_out) {
         let _ = writeln!(out, "held out    {text}, epoch {}", outcome.best_epoch);

@@ -51,7 +51,9 @@ pub(super) fn print_results(
     );
     if let Some(polish) = polish {
         out += &polish_line(polish);
-        out += &tuned.rounding.as_ref().map(rounding_lines).unwrap_or_default();
+        if let Some(rounding) = &tuned.rounding {
+            out += &rounding_lines(rounding, tuned.record.config.round);
+        }
     }
     // Printed last, because it concerns the final values.
     out += &regularized_line(tuned);

@@ -50,11 +50,10 @@ struct Scripted(Bench);
 
 impl Scripted {
     fn new(options: &[&str], eval: &str) -> Self {
-        let bench = Bench::new();
-        let quoted: Vec<String> = options.iter().map(|option| format!("\"{option}\"")).collect();
-        bench.write("engine.sh", SCRIPT.replace("OPTIONS", &quoted.join(" ")).replace("EVAL", eval));
-        bench.write("p.epd", positions());
-        Self(bench)
+        let scripted = Self(Bench::new());
+        scripted.becomes(options, eval);
+        scripted.0.write("p.epd", positions());
+        scripted
     }
 
     fn args<'a>(more: &[&'a str]) -> Vec<&'a str> {
@@ -188,6 +187,10 @@ fn a_program_reads_values_from_a_file() {
     let report: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(report["probe"]["survey"]["record"]["view"].str(), "white");
     assert_eq!(report["probe"]["check"]["beyond"].u64(), 0);
+    bench.done(["-q", "tune", "d.bin", "--out", "r", "--k", "1"]);
+    let verified = bench.ok(["verify", "/bin/sh evaluate.sh {params}", "--params", "r"]);
+    assert!(verified.contains("\nverified"), "{verified}");
+    bench.fails_with(["verify", "/bin/sh evaluate.sh", "--params", "r"], 2, "{params} is missing");
 }
 
 #[test]
@@ -218,4 +221,162 @@ fn an_interrupted_probe_is_resumed() {
     scripted.probed(&["--resume"]);
     assert_eq!(bench.bytes("d.bin"), expected);
     assert!(!bench.path("d.bin.probe").exists());
+}
+
+/// Two parameters with an effect in most positions, White's view.
+const BOTH: &str = r#"echo "eval $((A*(w-b)+B*(w*w-b*b)))""#;
+
+/// A run on a dataset of `BOTH`.
+fn tuned() -> Scripted {
+    let scripted = Scripted::new(&[A, B], BOTH);
+    scripted.probed(&[]);
+    scripted.0.done(["-q", "tune", "d.bin", "--out", "r", "--k", "0.3", "--holdout", "0.2"]);
+    scripted
+}
+
+impl Scripted {
+    const VERIFY: [&'static str; 4] = ["verify", "/bin/sh engine.sh", "--params", "r"];
+
+    /// Replaces the engine by another one.
+    fn becomes(&self, options: &[&str], eval: &str) {
+        let quoted: Vec<String> = options.iter().map(|option| format!("\"{option}\"")).collect();
+        self.0.write("engine.sh", SCRIPT.replace("OPTIONS", &quoted.join(" ")).replace("EVAL", eval));
+    }
+
+    /// The tuned values, rounded as options take them.
+    fn values(&self) -> [f64; 2] {
+        let params: Value = self.0.json("r/params.json");
+        [0, 1].map(|i: usize| params["parameters"][i]["mg"].f64().round())
+    }
+
+    /// Asserts that a verification fails in one line; returns its findings.
+    #[track_caller]
+    fn verify_fails<'p>(&self, more: &[&str], parts: impl IntoIterator<Item = &'p str>) -> String {
+        let (code, out, err) = self.0.run([&Self::VERIFY[..], more].concat());
+        assert_eq!((code, err.lines().count()), (1, 1), "{out}{err}");
+        for part in parts {
+            assert!(err.contains(part), "{part}: {out}{err}");
+        }
+        out
+    }
+}
+
+#[test]
+fn an_engine_that_takes_the_tuned_values_is_verified() {
+    let scripted = tuned();
+    let values = scripted.values();
+    assert!(values != [10.0, 5.0], "{values:?}");
+    let out = scripted.0.ok(Scripted::VERIFY);
+    for part in ["81 of 81 are those predicted", "\nheld out", "\nverified", "2 parameters set to those of r"]
+    {
+        assert!(out.contains(part), "{part}: {out}");
+    }
+    let json = [&["--json"][..], &Scripted::VERIFY[..]].concat();
+    let found: Value = serde_json::from_str(&scripted.0.ok(json)).unwrap();
+    assert_eq!((found["again"]["cause"].str(), found["asked"].u64()), ("agreement", 81));
+    let loss = &found["losses"]["all"];
+    assert!(
+        (loss["engine"].f64() - loss["predicted"].f64()).abs() < 1e-9
+            && loss["engine"].f64() < loss["start"].f64()
+    );
+    // As it was built, the engine has other values until they are in its source.
+    scripted.verify_fails(&["--as-built"], ["still evaluates with the values from before"]);
+    let built = format!("A={}; B={}; {BOTH}", values[0], values[1]);
+    scripted.becomes(&[], &built);
+    scripted.verify_fails(&[], ["has no option A, B", "--as-built"]);
+    scripted.0.ok([&Scripted::VERIFY[..], &["--as-built"]].concat());
+}
+
+#[test]
+fn what_an_engine_does_with_tuned_values_instead_is_named() {
+    let scripted = tuned();
+    for (eval, parts) in [
+        (
+            r#"echo "eval $((10*(w-b)+5*(w*w-b*b)))""#,
+            ["evaluates as with the values from before", "no effect"],
+        ),
+        (r#"echo "eval $((2*A*(w-b)+2*B*(w*w-b*b)))""#, ["2.000 times as large", "another unit"]),
+        (
+            r#"echo "eval $((A*(w-b)+B*(w*w-b*b)+w*w*w-b*b*b))""#,
+            ["under the values with which it was probed", "same engine"],
+        ),
+        (r#"echo "eval $((A*(w-b)+5*(w*w-b*b)))""#, ["no effect has B", "not those predicted"]),
+        (
+            r#"echo "eval $(((10-3*(A-10))*(w-b)+(5-3*(B-5))*(w*w-b*b)))""#,
+            ["not linear in", "probe --rounds"],
+        ),
+    ] {
+        scripted.becomes(&[A, B], eval);
+        scripted.verify_fails(&[], parts);
+    }
+    // The largest differences are shown.
+    let out = scripted.verify_fails(&[], []);
+    assert!(out.contains("/4K3 ") && out.contains(", predicted "), "{out}");
+    scripted.becomes(&[A], BOTH);
+    scripted.verify_fails(&[], ["has no option B, of those that the run has tuned"]);
+    scripted.becomes(&[A, "option name B type spin default 5 min 5 max 5"], BOTH);
+    scripted.0.fails_with(Scripted::VERIFY, 2, "is not within its bounds, 5 to 5");
+}
+
+#[test]
+fn only_runs_on_datasets_of_a_probe_are_verified_by_asking() {
+    let scripted = tuned();
+    let bench = &scripted.0;
+    bench.extract("p.epd --model material");
+    bench.done(["-q", "tune", "out.bin", "--out", "other", "--k", "1"]);
+    bench.fails_with(
+        ["verify", "/bin/sh engine.sh", "--params", "other"],
+        1,
+        "only about runs on datasets of 'gputexel probe'",
+    );
+    bench.fails_with(
+        ["verify", "p.epd", "--params", "other", "--as-built"],
+        2,
+        "--as-built is for an engine",
+    );
+    std::fs::rename(bench.path("d.bin"), bench.path("moved.bin")).unwrap();
+    scripted.verify_fails(&[], ["d.bin: the dataset of the run is not there", "--before DATASET"]);
+    bench.ok([&Scripted::VERIFY[..], &["--before", "moved.bin"]].concat());
+    scripted.verify_fails(&["--before", "out.bin"], ["engines are asked again only"]);
+}
+
+#[test]
+fn rounds_are_verified_by_the_loss_of_the_engine() {
+    let scripted = Scripted::new(&[A], r#"echo "eval $((A*A*(w-b)/10))""#);
+    scripted.probed(&["--rounds", "1", "--out", "r", "--tune", "--k 1 --l2 0"]);
+    let out = scripted.0.ok(["verify", "/bin/sh engine.sh", "--params", "r/round-1"]);
+    assert!(out.contains("\nnot linear  A\n") && out.contains("fits better than before"), "{out}");
+}
+
+#[test]
+fn parameters_that_only_the_final_check_finds_not_linear_are_named() {
+    // The survey asks about every third position.
+    let odd =
+        r#"case $t in *3K4) echo "eval $((A*A*(w-b)/10+B*w))" ;; *) echo "eval $((A*(w-b)+B*w))" ;; esac"#;
+    let scripted = Scripted::new(&[A, B], odd);
+    let with = |king: &str, others: &[&str]| -> Vec<String> {
+        let all = others.iter().map(|other| positions().replace("4k3", other).replace("4K3", king));
+        all.collect::<String>().lines().map(|line| format!("{line}\n")).collect()
+    };
+    let (asked, other) =
+        (with("4K3", &["4k3", "3k4", "5k2"]), with("3K4", &["4k3", "3k4", "5k2", "2k5", "6k1"]));
+    let lines = (0..200).map(|i| format!("{}{}{}", asked[i], other[2 * i], other[2 * i + 1]));
+    scripted.0.write("p.epd", lines.collect::<String>());
+    let report = scripted.probed(&["--eval-view", "white"]);
+    assert_eq!(strings(&report["probe"]["blamed"])[0], "A", "{}", report["probe"]);
+    let args = Scripted::args(&["--eval-view", "white", "--force"]);
+    let (out, _) = scripted.0.done(args[1..].to_vec());
+    assert!(out.contains("\nnot linear  A"), "{out}");
+    assert!(out.contains("--rounds measures again"), "{out}");
+}
+
+#[test]
+fn engines_that_do_not_speak_uci_get_advice() {
+    let bench = Bench::new();
+    bench.write("p.epd", positions());
+    bench.write("silent.sh", "while read -r line; do :; done\n");
+    let args = ["probe", "/bin/sh silent.sh", "p.epd", "-o", "d.bin", "--start-deadline", "0.5"];
+    bench.fails_with(args, 1, "must speak UCI");
+    bench.fails_with(args, 1, "--start-deadline SECONDS");
+    bench.fails_with([&args[..6], &["0"]].concat(), 2, "--start-deadline 0: expected seconds");
 }

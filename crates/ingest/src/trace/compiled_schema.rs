@@ -12,6 +12,7 @@ use super::schema::{Columns, Comment, GameColumn, Results, Schema};
 use gputexel_io::{Error, Result};
 use gputexel_model::program::{Accumulator, CompiledProgram, Factor, Program, ValueKind};
 use gputexel_model::{Feature, FeatureSet, Imported, ImportedParameter, MAX_FEATURES, Phases, Place};
+use shakmaty::Color;
 
 /// Maximum index.
 const MAX_INDEX: u32 = 1_000_000;
@@ -92,6 +93,14 @@ pub struct CompiledSchema {
 }
 
 impl CompiledSchema {
+    /// Returns the search score of a position, given from White's point of view, from that of the trace; `None` if traces
+    /// have a column for it.
+    pub(crate) fn score_seen_by(&self, turn: Color, score: Option<f64>) -> Option<f64> {
+        let has_column = self.actions.iter().any(|action| *action == Action::Column(Column::Score));
+        let reversed = turn == Color::Black && (self.relative || self.turned[3]);
+        score.filter(|_| !has_column).map(|score| if reversed { -score } else { score })
+    }
+
     /// Reads a schema file and checks it.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! Lines of a trace: `result qid:N index:value … # comment`.
+//! Lines of a trace: `result qid:N score:CP index:value … # comment`.
 //!
 //! Owns the reader of a chunk of lines and its messages. Knows nothing of files, threads or the use of
 //! positions.
@@ -197,6 +197,13 @@ impl Reader<'_> {
                         return fault("bad game", format!("{} is not an integer", quoted(word)));
                     };
                     qid = Some(game);
+                    continue;
+                }
+                None if word.starts_with(b"score:") && last.is_none() => {
+                    let Some(score) = parse_number(&word[6..]) else {
+                        return fault("bad number", format!("{} has no finite number", quoted(word)));
+                    };
+                    self.values[Column::Score as usize] = Some(score);
                     continue;
                 }
                 None => return fault("bad entry", format!("{} is not index:coefficient", quoted(word))),

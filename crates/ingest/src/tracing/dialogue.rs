@@ -13,7 +13,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use super::command::TraceCommand;
-use super::positions::{Told, feed};
+use super::positions::{Sent, Told, feed};
 use crate::trace::{CompiledSchema, read_lines};
 use gputexel_io::input::{Input, MAX_LINE_BYTES};
 use gputexel_io::processes::{Call, Contained, KILL_TIMEOUT, LastLine, start};
@@ -80,9 +80,9 @@ pub(super) fn ask(
     })?;
     let process = Process(contained);
     let last_line = LastLine::of(pipes.stderr).map_err(cannot)?;
-    let (games, asked) = channel();
+    let (positions_sent, asked) = channel();
     let taken = Arc::new(AtomicU64::new(0));
-    let told = Told { games, taken: Arc::clone(&taken) };
+    let told = Told { positions: positions_sent, taken: Arc::clone(&taken) };
     let builder = || thread::Builder::new().name("tracing".to_string());
     let feeder = builder().spawn(move || feed(positions, pipes.stdin, &told)).map_err(cannot)?;
     let (blocks, received) = sync_channel(BLOCKS_AHEAD);
@@ -167,8 +167,8 @@ impl Life {
 /// Writer of the command's output.
 struct Listener<'a, W> {
     question: &'a Question<'a>,
-    /// Games of the positions that were sent.
-    asked: Receiver<u64>,
+    /// The positions that were sent.
+    asked: Receiver<Sent>,
     answers: &'a mut W,
     /// Received part of the next line.
     line: Vec<u8>,
@@ -210,8 +210,8 @@ impl<W: Write> Listener<'_, W> {
             return Ok(());
         }
         let shown = || shown(String::from_utf8_lossy(&line).trim());
-        let game = match self.asked.try_recv() {
-            Ok(game) => game,
+        let sent = match self.asked.try_recv() {
+            Ok(sent) => sent,
             Err(TryRecvError::Empty | TryRecvError::Disconnected) => {
                 return Err(self.question.fails(&format!(
                     "prints more than one line for each position, after {} of them: '{}'",
@@ -221,6 +221,7 @@ impl<W: Write> Listener<'_, W> {
             }
         };
         self.count += 1;
+        let game = sent.game;
         if let Some(named) = game_in(&line).filter(|named| *named != game) {
             let opening = self.first.split(|byte| *byte == b'\n').next().unwrap_or_default();
             let opening = match game_in(opening) {
@@ -235,7 +236,10 @@ impl<W: Write> Listener<'_, W> {
                 grouped(self.count)
             )));
         }
-        self.answers.write_all(&line).map_err(|e| Error::io(self.question.name, e))?;
+        let scored = scored(&line, self.question.schema.score_seen_by(sent.turn, sent.score));
+        self.answers
+            .write_all(scored.as_deref().unwrap_or(&line))
+            .map_err(|e| Error::io(self.question.name, e))?;
         if self.count <= TELLING_ANSWERS {
             self.first.extend_from_slice(&line);
             if self.count == TELLING_ANSWERS {
@@ -257,6 +261,14 @@ impl<W: Write> Listener<'_, W> {
             _ => Ok(()),
         }
     }
+}
+
+/// Returns a trace with the search score of its position, which the command need not repeat; `None` without one.
+fn scored(line: &[u8], score: Option<f64>) -> Option<Vec<u8>> {
+    let result = line.len() - line.trim_ascii_start().len()
+        + line.trim_ascii_start().iter().position(u8::is_ascii_whitespace)?;
+    let score = score.filter(|_| !line.trim_ascii_start().starts_with(b"#"))?;
+    Some([&line[..result], format!(" score:{score}").as_bytes(), &line[result..]].concat())
 }
 
 /// Parses the number after `qid:` in a line of a trace.
@@ -347,6 +359,14 @@ impl Ending<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn scores_follow_results() {
+        assert_eq!(scored(b"0.5 qid:17 1:24\n", Some(-31.0)).unwrap(), b"0.5 score:-31 qid:17 1:24\n");
+        assert_eq!(scored(b"1\n", Some(2.0)).unwrap(), b"1 score:2\n");
+        assert_eq!(scored(b"1 1:2\n", None), None);
+        assert_eq!(scored(b"# in check\n", Some(2.0)), None);
+    }
 
     #[test]
     fn games_of_answers_are_found() {

@@ -8,12 +8,22 @@ use std::sync::mpsc::Sender;
 
 use gputexel_io::input::{Input, MAX_LINE_BYTES, endless_line};
 use gputexel_io::{Error, Result};
+use shakmaty::Color;
 
 /// Number of bytes that are read at a time.
 const BLOCK_BYTES: usize = 1 << 16;
 
-/// Parses the number of the game in a line, if it is one of a position.
-fn game_of(line: &[u8]) -> Option<u64> {
+/// A position that was sent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Sent {
+    pub game: u64,
+    pub turn: Color,
+    /// Search score in centipawns, from White's point of view, if the line has one.
+    pub score: Option<f64>,
+}
+
+/// Parses a line, if it is one of a position.
+fn position_of(line: &[u8]) -> Option<Sent> {
     let mut words = line.split(|byte| byte.is_ascii_whitespace()).filter(|word| !word.is_empty());
     let mut text = || words.next().and_then(|word| std::str::from_utf8(word).ok());
     let game = text()?.parse().ok()?;
@@ -21,7 +31,11 @@ fn game_of(line: &[u8]) -> Option<u64> {
     let board = text()?;
     let turn = text()?;
     let rows = board.bytes().filter(|byte| *byte == b'/').count() == 7;
-    ((0.0..=1.0).contains(&result) && rows && ["w", "b"].contains(&turn)).then_some(game)
+    let turn = if turn == "w" { Color::White } else { (turn == "b").then_some(Color::Black)? };
+    // After castling rights, the square for en passant and two counters.
+    let score = words.nth(4).and_then(|word| std::str::from_utf8(word).ok()?.parse().ok());
+    let sent = Sent { game, turn, score: score.filter(|score: &f64| score.is_finite()) };
+    ((0.0..=1.0).contains(&result) && rows).then_some(sent)
 }
 
 fn is_blank(line: &[u8]) -> bool {
@@ -32,13 +46,13 @@ fn is_blank(line: &[u8]) -> bool {
 pub(super) fn are_lines(path: &Path) -> Result<bool> {
     let input = Input::open(path, Arc::default())?;
     let mut lines = input.head().split(|byte| *byte == b'\n');
-    Ok(lines.find(|line| !is_blank(line)).is_some_and(|line| game_of(line).is_some()))
+    Ok(lines.find(|line| !is_blank(line)).is_some_and(|line| position_of(line).is_some()))
 }
 
 /// Information for the reader of the output about the positions.
 pub(super) struct Told {
-    /// Game of each position, sent before the position is written.
-    pub games: Sender<u64>,
+    /// Each position, before it is written.
+    pub positions: Sender<Sent>,
     /// Number of bytes of positions that the command has read, which show that it is alive.
     pub taken: Arc<AtomicU64>,
 }
@@ -68,12 +82,12 @@ pub(super) fn feed(mut input: Input, command: impl Write, told: &Told) -> Result
             if is_blank(line) {
                 continue;
             }
-            let Some(game) = game_of(line) else {
+            let Some(sent) = position_of(line) else {
                 return Err(Error::line(input.name(), number, "is not a line 'GAME RESULT FEN [SCORE]'"));
             };
             positions += 1;
             // The channel has no receiver once the command has failed.
-            let _ = told.games.send(game);
+            let _ = told.positions.send(sent);
             if let Some(writer) = &mut sink
                 && writer.write_all(line).is_err()
             {
@@ -102,10 +116,12 @@ mod tests {
     #[test]
     fn lines_of_positions_are_told_from_others() {
         let fen = "r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 3";
-        assert_eq!(game_of(format!("17 0.5 {fen} -31\r").as_bytes()), Some(17));
-        assert_eq!(game_of(format!("0 1 {fen}").as_bytes()), Some(0));
+        let sent = |game, score| Some(Sent { game, turn: Color::White, score });
+        assert_eq!(position_of(format!("17 0.5 {fen} -31\r").as_bytes()), sent(17, Some(-31.0)));
+        assert_eq!(position_of(format!("0 1 {fen}").as_bytes()), sent(0, None));
+        assert_eq!(position_of(format!("0 1 {fen} - 2.5").as_bytes()), sent(0, None));
         for other in [format!("{fen} [0.5]"), format!("17 2 {fen}"), "1 0.5 x w".to_string(), String::new()] {
-            assert_eq!(game_of(other.as_bytes()), None, "{other}");
+            assert_eq!(position_of(other.as_bytes()), None, "{other}");
         }
     }
 }

@@ -9,6 +9,7 @@ use super::answer::{EvalPattern, Number, Said};
 use super::parameters::ProbeParameter;
 use crate::client::{EngineCommand, Etiquette, SearchScore, UciPlayer, run_program};
 use crate::player::Failure;
+use gputexel_ingest::trace::ProbingRecord;
 use gputexel_io::{Error, Result, StopFlag};
 
 /// Placeholder for the file of values in the arguments of a program.
@@ -56,6 +57,22 @@ pub(super) struct Way {
     pub by_mover: bool,
     /// Centipawns per unit.
     pub unit_cp: f64,
+}
+
+impl Way {
+    /// Returns the way that is recorded in a dataset.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for a record that cannot be read.
+    pub fn of(record: &ProbingRecord) -> Result<Self> {
+        Ok(Self {
+            ask: record.ask.parse()?,
+            pattern: record.pattern.as_deref().map(str::parse).transpose()?,
+            fresh: record.fresh,
+            by_mover: record.view == "stm",
+            unit_cp: record.unit_cp,
+        })
+    }
 }
 
 /// The engine that is asked.

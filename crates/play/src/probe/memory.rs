@@ -60,6 +60,9 @@ pub(super) struct Block {
     /// Parameters that have an effect.
     pub effective: Vec<u32>,
     pub check: Differences,
+    /// Parameters that explain differences beyond rounding, and the sum of squares that each explains, cp².
+    #[serde(default)]
+    pub blamed: Vec<(u32, f64)>,
     /// Number of evaluations.
     pub asked: u64,
 }

@@ -5,8 +5,10 @@
 //! a number for each. `survey` finds out what the numbers mean, `search` measures blocks of positions. What
 //! happens with the coefficients is not known here.
 
+mod again;
 pub mod answer;
 mod asking;
+mod blame;
 mod linearity;
 mod memory;
 mod output;
@@ -24,19 +26,20 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
+pub use again::{Again, AgainSettings, Cause, Deviation, KnownPosition, ask_again};
 pub use answer::EvalPattern;
 pub use asking::{Ask, PARAMETERS_WORD, is_program};
 pub use parameters::{Options, ProbeParameter, matches, parameters_of};
 pub use probed::Probed;
 pub use search::Differences;
 
-use crate::client::{EngineCommand, EngineOption, OptionKind, Setting, UciPlayer};
+use crate::client::{EngineCommand, EngineOption, OptionKind, Setting, UciPlayer, find_program};
 use asking::{Asker, Source};
 use gputexel_chess::formats::Format;
 use gputexel_ingest::conversion::{ConversionReport, ConversionSettings, convert};
 use gputexel_ingest::extraction::{ExtractSettings, Hooks};
 use gputexel_ingest::trace::{ImportReport, ProbedParameter, ProbingRecord};
-use gputexel_io::{Error, Result, StopFlag, did_you_mean, staging_folder};
+use gputexel_io::{Advice, Error, Result, StopFlag, did_you_mean, staging_folder};
 use memory::{Block, Header, Memory, POSITIONS, Request, TRACE};
 use plan::Plan;
 use positions::{Labeled, Positions};
@@ -145,6 +148,8 @@ pub struct ProbeReport {
     pub without_effect: Vec<String>,
     /// Predictions compared with evaluations.
     pub check: Differences,
+    /// Parameters that were taken to be linear, but whose effects differ from predictions, most important first.
+    pub blamed: Vec<String>,
     /// Wall time, seconds.
     pub seconds: f64,
 }
@@ -196,9 +201,7 @@ fn source(settings: &ProbeSettings, stop: &StopFlag) -> Result<(Source, Vec<Stri
             )));
         }
         (false, listed) => {
-            let player = UciPlayer::start_stoppable(command.clone(), stop)?;
-            let options = player.options().to_vec();
-            drop(player);
+            let options = options_of(&command, stop)?;
             let chosen = match listed {
                 Some(listed) => {
                     listed.iter().map(|one| offered(one, &options, &command)).collect::<Result<_>>()?
@@ -236,6 +239,26 @@ fn source(settings: &ProbeSettings, stop: &StopFlag) -> Result<(Source, Vec<Stri
     }
     let (deadline, stop) = (settings.deadline, stop.clone());
     Ok((Source { command, parameters, deadline, folder: PathBuf::new(), stop }, left_out))
+}
+
+/// Returns the options of an engine.
+///
+/// # Errors
+/// Errors of starting it.
+fn options_of(command: &EngineCommand, stop: &StopFlag) -> Result<Vec<EngineOption>> {
+    let started = UciPlayer::start_stoppable(command.clone(), stop);
+    let player = started.map_err(|error| match (&error, find_program(&command.program)) {
+        (Error::Engine { .. }, Some(_)) => {
+            let words = format!(
+                "it must speak UCI, xboard's protocol is not enough; a program that reads a file of values has {PARAMETERS_WORD} in \
+                 its command; "
+            );
+            let advice = Advice::default().text(words).setting("start-deadline", "SECONDS");
+            error.advise(advice.text(" gives it more time"))
+        }
+        _ => error,
+    })?;
+    Ok(player.options().to_vec())
 }
 
 /// Returns a listed parameter with the bounds of the engine.
@@ -340,8 +363,6 @@ fn run(
     observe(ProbeEvent::Surveyed(&survey));
     let known = (Some(&mut *memory), &mut blocks);
     measure(&source, &plan, &positions, settings.processes, known, observe)?;
-    let mut check = Differences::default();
-    blocks.values().for_each(|block| check.add(&block.check));
     let evaluations = blocks.values().map(|block| block.asked).sum();
     let lost = blocks.values().map(|block| block.lost.len() as u64).sum();
     if lost == positions.all.len() as u64 {
@@ -357,9 +378,9 @@ fn run(
         processes: settings.processes,
     };
     let import = probed.write(None, &memory.file(TRACE), output, settings.force)?;
-    let without_effect = probed.without_effect();
+    let (without_effect, check, blamed) = (probed.without_effect(), probed.check(), probed.blamed());
     let seconds = begun.elapsed().as_secs_f64();
-    let report = ProbeReport { import, survey, evaluations, lost, without_effect, check, seconds };
+    let report = ProbeReport { import, survey, evaluations, lost, without_effect, check, blamed, seconds };
     Ok((report, probed))
 }
 
@@ -414,6 +435,7 @@ fn told(source: &Source, plan: &Plan, positions: &Positions, left_out: Vec<Strin
             resolution_cp: plan.resolution_cp,
             noise_cp: plan.noise_cp,
             parameters: source.parameters.iter().zip(&plan.steps).map(parameter).collect(),
+            sample: Vec::new(),
         },
         passed_over: plan.passed_over.clone(),
         left_out,

@@ -12,8 +12,8 @@ use super::positions::{Labeled, Positions};
 use super::search::Measured;
 use gputexel_ingest::extraction::Hooks;
 use gputexel_ingest::trace::{
-    Columns, CompiledSchema, GameColumn, ImportReport, ImportSettings, ProbedParameter, QidWord, Schema,
-    SchemaParameter, Values, import_probed,
+    Columns, CompiledSchema, GameColumn, ImportReport, ImportSettings, ProbedParameter, ProbingRecord,
+    QidWord, Schema, SchemaParameter, Values, import_probed,
 };
 use gputexel_io::{AtomicFile, Error, Result};
 
@@ -23,6 +23,9 @@ const EVAL: u32 = 2;
 const SCORE: u32 = 3;
 const WEIGHT: u32 = 4;
 const FIRST: u32 = 5;
+
+/// Most positions that a dataset names.
+const SAMPLE: usize = 4000;
 
 /// Table of the parameters in reports.
 const GROUP: &str = "options";
@@ -68,6 +71,7 @@ pub(super) fn block(
         lost,
         effective: effective.into_iter().collect(),
         check: measured.check,
+        blamed: measured.blamed.clone(),
         asked,
     }
 }
@@ -76,7 +80,7 @@ pub(super) fn block(
 pub(super) fn write(
     source: &Source,
     survey: &Survey,
-    (positions, effective): (&Positions, &BTreeSet<u32>),
+    (positions, effective, rows): (&Positions, &BTreeSet<u32>, &[&Labeled]),
     blocks: &BTreeMap<u64, Block>,
     (inputs, trace): (&[PathBuf], &Path),
     (output, force): (&Path, bool),
@@ -94,7 +98,14 @@ pub(super) fn write(
     let hooks = &mut Hooks { cancel: &source.stop, progress: &mut |_| {} };
     let traces = [trace.to_path_buf()];
     let names = [PathBuf::from(named.join(", "))];
-    import_probed((&traces, &names), &settings, output, hooks, survey.record.clone())
+    let record = ProbingRecord { sample: sample(rows), ..survey.record.clone() };
+    import_probed((&traces, &names), &settings, output, hooks, record)
+}
+
+/// Returns the positions that the engine can be asked about again.
+fn sample(rows: &[&Labeled]) -> Vec<(u64, String)> {
+    let count = SAMPLE.min(rows.len());
+    (0..count).map(|i| i * rows.len() / count).map(|row| (row as u64, rows[row].fen.clone())).collect()
 }
 
 /// Checks that a dataset can have these parameters.

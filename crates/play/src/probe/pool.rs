@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 
-use super::asking::{Asker, Source};
+use super::asking::{Asker, Source, Way};
 use gputexel_io::{Error, Result};
 
 /// Works on all items with `count` processes at most; `done` gets the results in the order in which they are finished.
@@ -53,4 +53,30 @@ pub(super) fn each<R: Send>(
         }
         first
     })
+}
+
+/// Evaluates positions, with true where Black is to move, under given values, in blocks of at most `block`; returns
+/// centipawns, White's view, in their order, NaN where there is none.
+///
+/// # Errors
+/// Errors of the engine; [`Error::Interrupted`].
+pub(super) fn evaluations(
+    source: &Source,
+    way: &Way,
+    (count, block): (usize, usize),
+    values: &[f64],
+    positions: &[(&str, bool)],
+) -> Result<Vec<f64>> {
+    let chunks: Vec<&[(&str, bool)]> = positions.chunks(block.max(1)).collect();
+    let items: Vec<usize> = (0..chunks.len()).collect();
+    let work = |asker: &mut Asker<'_>, number: usize| {
+        let found = asker.evaluate(way, values, chunks[number].iter().copied());
+        found.map_err(|failed| failed.into_error(source))
+    };
+    let mut found = vec![Vec::new(); chunks.len()];
+    each(source, count, &items, work, |number, evaluations| {
+        found[number] = evaluations;
+        Ok(())
+    })?;
+    Ok(found.concat())
 }

@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use super::asking::{Asker, Source};
+use super::asking::Source;
 use super::memory::Block;
 use super::output;
 use super::plan::Plan;
 use super::positions::{Labeled, Positions};
+use super::search::Differences;
 use super::{ProbeEvent, Survey, measure, pool, told};
 use gputexel_ingest::trace::ImportReport;
 use gputexel_io::Result;
@@ -28,9 +29,29 @@ impl Probed {
         self.source.start()
     }
 
-    /// Returns true if evaluations change in proportion to all parameters.
+    /// Returns true if evaluations change in proportion to all parameters, also as the final check has it.
     pub fn is_linear(&self) -> bool {
-        self.plan.is_linear()
+        self.plan.is_linear() && self.check().explains()
+    }
+
+    /// Returns the differences between predictions and evaluations.
+    pub fn check(&self) -> Differences {
+        let mut check = Differences::default();
+        self.blocks.values().for_each(|block| check.add(&block.check));
+        check
+    }
+
+    /// Returns the names of parameters whose effects differ from predictions beyond rounding, although they were taken
+    /// to be linear, most important first.
+    pub fn blamed(&self) -> Vec<String> {
+        let mut sums: BTreeMap<u32, f64> = BTreeMap::new();
+        for (i, gain) in self.blocks.values().flat_map(|block| &block.blamed) {
+            *sums.entry(*i).or_default() += gain;
+        }
+        let mut order: Vec<(u32, f64)> =
+            sums.into_iter().filter(|(i, _)| self.plan.steps[*i as usize].linear).collect();
+        order.sort_by(|a, b| b.1.total_cmp(&a.1));
+        order.into_iter().map(|(i, _)| self.source.parameters[i as usize].name.clone()).collect()
     }
 
     /// Returns the names of parameters that could move, but have no effect in any position.
@@ -47,20 +68,10 @@ impl Probed {
     /// # Errors
     /// Errors of the engine; [`Interrupted`](gputexel_io::Error::Interrupted).
     pub fn evaluate(&self, values: &[f64]) -> Result<Vec<f64>> {
-        let kept: Vec<&Labeled> = self.kept();
         let way = self.plan.way()?;
-        let chunks: Vec<&[&Labeled]> = kept.chunks(self.plan.block.max(1)).collect();
-        let items: Vec<usize> = (0..chunks.len()).collect();
-        let work = |asker: &mut Asker<'_>, number: usize| {
-            let asked = chunks[number].iter().map(|position| (position.fen.as_str(), position.black));
-            asker.evaluate(&way, values, asked).map_err(|failed| failed.into_error(&self.source))
-        };
-        let mut found = vec![Vec::new(); chunks.len()];
-        pool::each(&self.source, self.processes, &items, work, |number, evaluations| {
-            found[number] = evaluations;
-            Ok(())
-        })?;
-        Ok(found.concat())
+        let asked: Vec<(&str, bool)> =
+            self.kept().iter().map(|position| (position.fen.as_str(), position.black)).collect();
+        pool::evaluations(&self.source, &way, (self.processes, self.plan.block), values, &asked)
     }
 
     /// Measures the coefficients again under other values, within the bounds.
@@ -99,8 +110,8 @@ impl Probed {
                 (one.min, one.max) = (one.min.max(parameter.start - far), one.max.min(parameter.start + far));
             }
         }
-        let effective = (&self.positions, &self.effective());
-        output::write(&self.source, &survey, effective, &self.blocks, (&self.inputs, trace), (output, force))
+        let rows = (&self.positions, &self.effective(), &self.kept()[..]);
+        output::write(&self.source, &survey, rows, &self.blocks, (&self.inputs, trace), (output, force))
     }
 
     fn survey(&self) -> Survey {

@@ -9,6 +9,7 @@ use rand::prelude::*;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::asking::{Asker, Failed, Source, Way};
+use super::blame::blame;
 use super::plan::{Group, Plan, Step};
 use super::positions::Labeled;
 
@@ -18,6 +19,9 @@ const HALVINGS: usize = 3;
 /// A change is too large if more than this share of positions has no evaluation after it, and more than a few.
 const MOST_MISSING: f64 = 0.1;
 const FEW: usize = 5;
+
+/// Share of the positions in which rounding need not explain a difference where parameters are linear.
+const MOST_BEYOND: f64 = 0.01;
 
 /// Number of rounds in which positions are asked again that were not predicted.
 const REPAIRS: u64 = 3;
@@ -31,6 +35,8 @@ pub(super) struct Measured {
     pub rows: Vec<Vec<(u32, f64)>>,
     /// Differences between evaluations and predictions.
     pub check: Differences,
+    /// Parameters that explain differences beyond rounding, and the sum of squares that each explains, cp².
+    pub blamed: Vec<(u32, f64)>,
     /// Positions that were asked about each group, and those of them that changed.
     pub tally: Vec<[u64; 2]>,
 }
@@ -57,10 +63,28 @@ impl Differences {
         self.sum_cp += other.sum_cp;
     }
 
+    /// Returns true if rounding explains all but strays.
+    pub fn explains(&self) -> bool {
+        self.beyond as f64 <= MOST_BEYOND * self.compared as f64
+    }
+
     /// Returns their mean, centipawns.
     pub fn mean_cp(&self) -> f64 {
         self.sum_cp / self.compared.max(1) as f64
     }
+}
+
+/// Returns the largest difference between an evaluation and its prediction that rounding explains, centipawns: that of
+/// two evaluations, and that of each coefficient, which are independent of each other but for the evaluation they have
+/// in common. `shares` are the changes of the parameters with an effect, in steps; `unit` is the smallest difference of
+/// evaluations.
+pub(super) fn explained_cp(shares: impl Iterator<Item = f64>, unit: f64) -> f64 {
+    let (mut common, mut apart) = (0.0, 0.0);
+    for share in shares {
+        common += share;
+        apart += share * share;
+    }
+    unit * (1.0 + 0.5 * (1.0 - common).abs() + 1.5 * f64::sqrt(apart))
 }
 
 /// Measurement of a block.
@@ -145,6 +169,9 @@ impl<'s, 'a> Search<'s, 'a> {
             check.sum_cp += difference.abs();
         }
         self.found.check = check;
+        if check.beyond > 0 {
+            self.found.blamed = self.blame(&all, &differences, &values);
+        }
         self.found.rows.iter_mut().for_each(|row| row.sort_by_key(|(i, _)| *i));
         Ok(self.found)
     }
@@ -319,18 +346,28 @@ impl<'s, 'a> Search<'s, 'a> {
         Ok((values, differences))
     }
 
-    /// Returns true if rounding does not explain a difference: that of two evaluations, and that of each coefficient,
-    /// which are independent of each other but for the evaluation they have in common.
+    /// Finds the parameters that differences come from.
+    fn blame(&self, places: &[u32], differences: &[f64], values: &[f64]) -> Vec<(u32, f64)> {
+        let known: Vec<(u32, f64)> = places
+            .iter()
+            .copied()
+            .zip(differences.iter().copied())
+            .filter(|(_, one)| !one.is_nan())
+            .collect();
+        let part = |(i, c): &(u32, f64)| (*i, c * (values[*i as usize] - self.start[*i as usize]));
+        let parts: Vec<Vec<(u32, f64)>> =
+            known.iter().map(|(n, _)| self.found.rows[*n as usize].iter().map(part).collect()).collect();
+        blame(known.into_iter().map(|(_, difference)| difference).collect(), &parts, values.len())
+    }
+
+    /// Returns true if rounding does not explain a difference.
     fn is_beyond(&self, n: u32, difference: f64, values: &[f64]) -> bool {
-        let row = &self.found.rows[n as usize];
         let share = |(i, _): &(u32, f64)| {
             let i = *i as usize;
             (values[i] - self.start[i]) / self.plan.steps[i].change
         };
-        let common: f64 = row.iter().map(share).sum::<f64>();
-        let apart: f64 = row.iter().map(|entry| share(entry).powi(2)).sum();
         let unit = self.plan.resolution_cp + self.plan.noise_cp;
-        difference.abs() > unit * (1.0 + 0.5 * (1.0 - common).abs() + 1.5 * apart.sqrt())
+        difference.abs() > explained_cp(self.found.rows[n as usize].iter().map(share), unit)
     }
 
     fn evaluate(&mut self, values: &[f64], places: &[u32]) -> Result<Vec<f64>, Failed> {

@@ -11,6 +11,7 @@ mod loader;
 mod tags;
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use crate::characters::line_of;
@@ -191,7 +192,7 @@ pub fn plan_restore(files: &[PathBuf], values: Option<&Path>) -> Result<ExposePl
             if value != own.number.value {
                 let new = own.number.write(value, own.number.plus);
                 let error = |reason: String| Error::input(&source.shown, format!("'{}': {reason}", own.name));
-                edits.push((own.range.clone(), new.map_err(error)?));
+                edits.push(in_columns(&text, own.range.clone(), new.map_err(error)?));
             }
         }
         let changed = edits.len();
@@ -215,6 +216,21 @@ pub fn plan_restore(files: &[PathBuf], values: Option<&Path>) -> Result<ExposePl
 }
 
 /// Reads sources once each; returns the innermost folder of all, too.
+/// Keeps the columns of a table, whose numbers are aligned by spaces: a shorter number gets spaces in front of it, a
+/// longer one takes the place of some.
+fn in_columns(text: &str, range: Range<usize>, new: String) -> (Range<usize>, String) {
+    let before = &text[text[..range.start].rfind('\n').map_or(0, |end| end + 1)..range.start];
+    let line = text[range.start - before.len()..].lines().next().unwrap_or_default().trim_start();
+    let is_padded = |gap: &str| gap.starts_with(|c: char| c == '-' || c.is_ascii_digit());
+    if !line.split("  ").skip(1).any(|gap| is_padded(gap.trim_start())) {
+        return (range, new);
+    }
+    let missing = range.len().saturating_sub(new.len());
+    let spaces = before.len() - before.trim_end_matches(' ').len();
+    let taken = new.len().saturating_sub(range.len()).min(spaces.saturating_sub(1));
+    (range.start - taken..range.end, " ".repeat(missing) + &new)
+}
+
 fn load(files: &[PathBuf]) -> Result<(Vec<Loaded>, PathBuf)> {
     let mut sources: Vec<Loaded> = Vec::new();
     for (path, shown) in distinct_files(files)? {

@@ -143,6 +143,22 @@ fn constants_come_back_with_their_values() {
     assert_eq!(plan.plan.changes[0].after, source.as_bytes());
 }
 
+#[test]
+fn columns_of_tables_stay_aligned() {
+    let row = "  {  -5,  10, 120},\n";
+    let set = |at: usize, new: &str| {
+        let (range, new) = in_columns(row, at..at + row[at..].find([',', '}']).unwrap(), new.to_string());
+        format!("{}{new}{}", &row[..range.start], &row[range.end..])
+    };
+    assert_eq!(set(5, "7"), "  {   7,  10, 120},\n");
+    assert_eq!(set(5, "-55"), "  { -55,  10, 120},\n");
+    assert_eq!(set(14, "99"), "  {  -5,  10,  99},\n");
+    // There is no room for more.
+    assert_eq!(set(14, "1200"), "  {  -5,  10, 1200},\n");
+    // Numbers with one space between them are no columns.
+    assert_eq!(in_columns("S(15, 10)", 6..8, "7".to_string()), (6..8, "7".to_string()));
+}
+
 proptest::proptest! {
     #[test]
     fn no_source_panics(parts in proptest::collection::vec(proptest::sample::select(vec![

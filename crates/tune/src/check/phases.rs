@@ -22,6 +22,8 @@ pub struct PhaseRow {
     pub draws: u64,
     /// Results below 0.25, counted as Black's wins.
     pub black_wins: u64,
+    /// Results that are expected scores: neither 0, 0.5 nor 1.
+    pub expected: u64,
     /// Mean result.
     pub mean_result: f64,
 }
@@ -40,6 +42,7 @@ impl PhaseRow {
                 white_wins: 0,
                 draws: 0,
                 black_wins: 0,
+                expected: 0,
                 mean_result: 0.0,
             })
             .collect();
@@ -47,6 +50,7 @@ impl PhaseRow {
             let row = &mut rows[usize::from(phase / width)];
             row.positions += 1;
             row.mean_result += f64::from(result);
+            row.expected += u64::from(![0.0, 0.5, 1.0].contains(&result));
             // Results in between are rounded to the nearest of the three; the mean uses exact values.
             match result {
                 r if r < 0.25 => row.black_wins += 1,

@@ -111,21 +111,34 @@ fn a_rounded_run_is_minimal_and_costs_less() {
 }
 
 #[test]
-fn adam_is_rounded_with_its_own_weight_and_without_held_out_positions() {
+fn adam_is_rounded_with_its_own_weight() {
     let bench = Bench::new();
     let data = bench.dataset("d.bin", FeatureKind::Pst, 2000, 7);
     let common = ["d.bin", "--optimizer", "adam", "--k", "0.8", "--epochs", "200", "--round", "local"];
-    let flags = ["--learning-rate", "4", "--l2", "0.5,0.02", "--holdout", "0.3", "--out", "r"];
-    let report = bench.tune([&common[..], &flags[..]].concat());
-    let split = Split::try_new(&data, 0.3, 1, 1).unwrap();
-    let training: Vec<u32> = split.training().map(|n| n as u32).collect();
+    let report =
+        bench.tune([&common[..], &["--learning-rate", "4", "--l2", "0.5,0.02", "--out", "r"]].concat());
     let l2 = if report["optimizer"].as_str().unwrap().contains("L2 0.5") { 0.5 } else { 0.02 };
     let prior = gputexel::model::Prior::default().theta(&data.metadata().feature_set).unwrap();
+    let all: Vec<u32> = (0..data.len() as u32).collect();
+    assert_minimal(&data, 0.8, &whole_theta(&bench, "r", &data), &all, &prior, l2);
+}
+
+#[test]
+fn values_chosen_by_held_out_positions_are_not_optimized_further() {
+    let bench = Bench::new();
+    let data = bench.dataset("d.bin", FeatureKind::Pst, 600, 7);
+    let common = ["d.bin", "--optimizer", "adam", "--k", "0.8", "--epochs", "200", "--learning-rate", "20"];
+    let held = [&common[..], &["--l2", "0", "--holdout", "0.3", "--round", "local"]].concat();
+    let report = bench.tune([&held[..], &["--out", "r"]].concat());
+    assert!(number(&report, &["best_epoch"]) < number(&report, &["epochs"]), "{report}");
+    assert_eq!(report["rounding"]["method"], "naive", "{report}");
     let theta = whole_theta(&bench, "r", &data);
-    assert_minimal(&data, 0.8, &theta, &training, &prior, l2);
+    let split = Split::try_new(&data, 0.3, 1, 1).unwrap();
     let held_out: Vec<u32> = split.held_out().map(|n| n as u32).collect();
     let objective = Objective { k: 0.8, loss: LossKind::Squared };
     assert_eq!(number(&report, &["held_out"]), exact_loss(&data, objective, &theta, &held_out));
+    let (_, out, _) = bench.run([&["tune", "--backend", "cpu", "--out", "t"], &held[..]].concat());
+    assert!(out.contains("not local: held-out positions chose these values"), "{out}");
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! `gputexel verify`: checks whether an engine uses the tuned values.
 
+mod probed;
+
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use gputexel::Error;
 use gputexel::checking::Explanation;
 use gputexel::checking::verification::{
     ChangedRows, EvaluationKind, StartValues, Suspect, SuspectedOrder, Verdict, Verification,
@@ -12,6 +13,7 @@ use gputexel::checking::verification::{
 use gputexel::model::ValueChange;
 use gputexel::run::{are_datasets, datasets_of};
 use gputexel::tables::sources::start_of;
+use gputexel::{Error, Result};
 
 use super::check::{self, outliers};
 use super::context::Context;
@@ -21,6 +23,7 @@ use super::reading_progress::with_progress;
 use super::subcommand::Subcommand;
 use super::table::{counted, grouped};
 use super::trace_command::TraceCommandArgs;
+use probed::{EngineArgs, Probed};
 
 /// Maximum number of suspects listed.
 const LISTED: usize = 24;
@@ -39,13 +42,19 @@ the engine evaluates with the tuned values.
   gputexel verify quiet.fens --trace-command 'engine trace' --schema schema.json --params runs/first
 
 For parameters of gputexel's own features (pst, classical ...) the engine need not trace: lines 'FEN | EVALUATION | RESULT', \
-in centipawns from White's view, or positions in any format with scores, suffice.\n\n\
+in centipawns from White's view, or positions in any format with scores, suffice.
+
+An engine whose values were tuned by 'probe' and 'tune' is asked itself: it gets the tuned values as options (not with \
+--as-built), and its evaluations are compared with those that are predicted:
+
+  gputexel verify ./engine --params runs/probed\n\n\
 Examples:\n  \
 gputexel verify after.svm --schema schema.json --params runs/first")]
 pub struct VerifyArgs {
     /// Output of the engine with the tuned values: traces, datasets made from them, or positions with evaluations; -
-    /// is standard input. With --trace-command, the positions to trace
-    #[arg(required = true, value_name = "TRACE")]
+    /// is standard input. With --trace-command, the positions to trace. The engine itself, a program or a quoted
+    /// command line, if it was probed
+    #[arg(required = true, value_name = "TRACE|ENGINE")]
     inputs: Vec<PathBuf>,
     /// Tuned values: a params.json or the folder of a run
     #[arg(long, value_name = "PARAMS|RUN")]
@@ -68,16 +77,42 @@ pub struct VerifyArgs {
     #[command(flatten)]
     tracing: TraceCommandArgs,
     #[command(flatten)]
+    engine: EngineArgs,
+    #[command(flatten)]
     memory: MemoryArgs,
 }
 
 impl Subcommand for VerifyArgs {
     fn run(&self, context: &Context) -> anyhow::Result<()> {
+        let is_traced = self.schema.is_some() || self.tracing.command()?.is_some();
+        if let Some(engine) = probed::engine_in(&self.inputs).filter(|_| !is_traced)
+            && let Some(probed) = Probed::find(&engine, &self.params, &self.before)?
+        {
+            if self.start.is_some() {
+                return Err(Error::Usage("--start: that of a probe is in its dataset".to_string()).into());
+            }
+            return probed.verify(&engine, self, context);
+        }
+        if let Some(flag) = self.engine.given() {
+            let reason = "is for an engine whose dataset was made by 'gputexel probe'";
+            return Err(Error::Usage(format!("{flag} {reason}, and that of --params was not")).into());
+        }
+        self.compare(context)
+    }
+
+    fn memory(&self) -> Option<&MemoryArgs> {
+        Some(&self.memory)
+    }
+}
+
+impl VerifyArgs {
+    /// Compares evaluations in files.
+    fn compare(&self, context: &Context) -> anyhow::Result<()> {
         let kind = match (&self.schema, self.tracing.command()?) {
             (Some(schema), Some(command)) => EvaluationKind::Traced { schema: schema.clone(), command },
             (Some(schema), None) => EvaluationKind::Traces(schema.clone()),
             (None, Some(_)) => return Err(Error::Usage("--trace-command needs --schema".to_string()).into()),
-            (None, None) if are_datasets(&self.inputs)? => EvaluationKind::Datasets,
+            (None, None) if self.has_datasets()? => EvaluationKind::Datasets,
             (None, None) => EvaluationKind::Positions,
         };
         let start = match &self.start {
@@ -99,7 +134,8 @@ impl Subcommand for VerifyArgs {
             tolerance_cp: self.tolerance,
             max_bad_share: self.max_bad_share,
         };
-        let found = with_progress(context, |hooks| request.run(hooks))?;
+        let found =
+            with_progress(context, |hooks| request.run(hooks)).map_err(|error| self.advised(error))?;
         print_result(context, &found, || describe(&found, self))?;
         match failure(&found, self) {
             None => Ok(()),
@@ -107,8 +143,16 @@ impl Subcommand for VerifyArgs {
         }
     }
 
-    fn memory(&self) -> Option<&MemoryArgs> {
-        Some(&self.memory)
+    fn has_datasets(&self) -> Result<bool> {
+        are_datasets(&self.inputs).map_err(|error| self.advised(error))
+    }
+
+    /// Adds to an error what is missing if an input seems to be an engine.
+    fn advised(&self, error: Error) -> Error {
+        match self.schema {
+            None => probed::advised(error, &self.inputs),
+            Some(_) => error,
+        }
     }
 }
 

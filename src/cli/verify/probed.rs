@@ -1,0 +1,446 @@
+//! `gputexel verify ENGINE`: an engine that was probed is asked again, under the tuned values.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use gputexel::chess::fen::parse_fen;
+use gputexel::dataset::{self, Dataset, Split};
+use gputexel::io::input::is_container;
+use gputexel::io::run_folder::{Kind, RunFolder, parameters_at};
+use gputexel::io::{Advice, printable};
+use gputexel::matches::client::{EngineCommand, find_program};
+use gputexel::matches::probe::{Again, AgainSettings, Ask, Cause, KnownPosition, ask_again};
+use gputexel::matches::{cores, deadline_from_seconds};
+use gputexel::model::ParameterFile;
+use gputexel::tuning::{RunConfig, RunRecord};
+use gputexel::{Error, Result};
+use serde::Serialize;
+use serde_json::json;
+
+use super::super::context::Context;
+use super::super::output::print_result;
+use super::super::probe::losses::mean_loss;
+use super::super::probe::{names, short, start_deadline};
+use super::super::table::{counted, grouped};
+use super::VerifyArgs;
+
+/// Maximum number of parameters listed that an engine has other values of.
+const LISTED: usize = 24;
+
+/// Flags for asking an engine that was probed.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Engine that was probed")]
+pub struct EngineArgs {
+    /// Ask under the values that the engine was built with, instead of setting the tuned ones
+    #[arg(long)]
+    as_built: bool,
+    /// UCI option to set in place of one that was set by `probe`; may be given several times
+    #[arg(long, value_name = "NAME=VALUE")]
+    set: Vec<String>,
+    /// Number of processes [default: one per core]; does not change the result
+    #[arg(long, value_name = "N")]
+    processes: Option<usize>,
+    /// Seconds without an answer after which the engine counts as hung [default: 60]
+    #[arg(long, value_name = "SECONDS")]
+    deadline: Option<f64>,
+    /// Seconds for the engine to become ready [default: 10]
+    #[arg(long, value_name = "SECONDS")]
+    start_deadline: Option<f64>,
+}
+
+impl EngineArgs {
+    /// Returns the name of a flag that was given.
+    pub fn given(&self) -> Option<&'static str> {
+        [
+            (self.as_built, "--as-built"),
+            (!self.set.is_empty(), "--set"),
+            (self.processes.is_some(), "--processes"),
+            (self.deadline.is_some(), "--deadline"),
+            (self.start_deadline.is_some(), "--start-deadline"),
+        ]
+        .into_iter()
+        .find_map(|(given, name)| given.then_some(name))
+    }
+
+    fn command(&self, text: &str) -> Result<EngineCommand> {
+        if self.processes == Some(0) {
+            return Err(Error::Usage("--processes must be at least 1".to_string()));
+        }
+        let mut command: EngineCommand = text.parse()?;
+        command.make_absolute();
+        command.settings = self.set.iter().map(|text| text.parse()).collect::<Result<_>>()?;
+        if let Some(seconds) = self.start_deadline {
+            command.start_deadline = start_deadline(seconds)?;
+        }
+        Ok(command)
+    }
+}
+
+/// Returns the command of an engine if that is what an input may be: neither a dataset nor standard input.
+pub fn engine_in(inputs: &[PathBuf]) -> Option<String> {
+    let [input] = inputs else { return None };
+    let mut head = Vec::new();
+    if input.is_dir() || input.as_os_str() == "-" {
+        return None;
+    }
+    if input.is_file() {
+        use std::io::Read as _;
+        let bytes = gputexel::io::input::CONTAINER_BYTES as u64;
+        std::fs::File::open(input).ok()?.take(bytes).read_to_end(&mut head).ok()?;
+    }
+    let text = input.to_str()?.to_string();
+    (!is_container(&head)).then_some(text)
+}
+
+/// Adds to an error what an engine would have been asked for.
+pub fn advised(error: Error, inputs: &[PathBuf]) -> Error {
+    match engine_in(inputs).is_some_and(|engine| is_program(&engine)) {
+        true => error.advise(Advice::default().text(
+            "engines are asked again only about runs on datasets of 'gputexel probe', and this is none",
+        )),
+        false => error,
+    }
+}
+
+/// Returns true if a text is a command whose program exists.
+fn is_program(text: &str) -> bool {
+    text.parse::<EngineCommand>().is_ok_and(|command| find_program(&command.program).is_some())
+}
+
+/// A run on datasets of a probe.
+pub struct Probed {
+    paths: Vec<PathBuf>,
+    sets: Vec<Dataset>,
+    config: Option<RunConfig>,
+    file: ParameterFile,
+}
+
+impl Probed {
+    /// Finds the datasets of tuned values; `None` unless a probe has made them, as far as that is known. That some are
+    /// missing is an error only for an `engine` that is there.
+    ///
+    /// # Errors
+    /// [`Error::Input`] for a dataset that is missing, or not that of the run; errors of reading.
+    pub fn find(engine: &str, params: &Path, before: &[PathBuf]) -> Result<Option<Self>> {
+        let file = ParameterFile::read(params)?;
+        if file.computed_set().is_some() {
+            return Ok(None);
+        }
+        let folder = parameters_at(params).parent().unwrap_or(Path::new("")).to_path_buf();
+        let record = RunFolder::view(&folder).record::<RunRecord>(Kind::Run).ok();
+        let config = record.map(|record| record.config);
+        let named: Vec<PathBuf> = match (before, &config) {
+            ([], Some(config)) => config.datasets.iter().map(PathBuf::from).collect(),
+            (given, _) => given.to_vec(),
+        };
+        if let Some(missing) = named.iter().find(|path| !path.exists()) {
+            if !is_program(engine) {
+                return Ok(None);
+            }
+            let advice = Advice::default().setting("before", "DATASET").text(" names it elsewhere");
+            return Err(Error::input(missing, "the dataset of the run is not there").advise(advice));
+        }
+        let paths = dataset::shards(&named)?;
+        let sets = paths.iter().map(|path| dataset::read(path)).collect::<Result<Vec<_>>>()?;
+        if sets.is_empty() || sets.iter().any(|set| set.metadata().probing.is_none()) {
+            return Ok(None);
+        }
+        let checksums: Vec<&str> = sets.iter().map(Dataset::checksum).collect();
+        if config.as_ref().is_some_and(|config| config.checksum != checksums.join("+")) {
+            return Err(Error::input(&paths[0], "is not the dataset that the run has tuned on"));
+        }
+        Ok(Some(Self { paths, sets, config, file }))
+    }
+
+    /// Asks the engine, prints what was found, and fails unless it evaluates with the tuned values.
+    ///
+    /// # Errors
+    /// Errors of asking; [`Error::Engine`] with the reason if it does not.
+    pub fn verify(&self, text: &str, args: &VerifyArgs, context: &Context) -> anyhow::Result<()> {
+        if !(args.tolerance.is_finite() && args.tolerance >= 0.0) {
+            let text = format!("tolerance {}: must be 0 or a positive number", args.tolerance);
+            return Err(Error::Usage(text).into());
+        }
+        let command = args.engine.command(text)?;
+        let tuned = self.tuned(&args.params)?;
+        let (rows, positions) = self.positions()?;
+        let folder = tempfile::tempdir().map_err(|e| Error::io(std::env::temp_dir(), e))?;
+        let settings = AgainSettings {
+            command: command.clone(),
+            as_built: args.engine.as_built,
+            tolerance_cp: args.tolerance,
+            processes: args.engine.processes.unwrap_or_else(cores),
+            deadline: deadline_from_seconds(args.engine.deadline.unwrap_or(60.0))?,
+            folder: folder.path().to_path_buf(),
+        };
+        let record = self.record();
+        let again = ask_again(record, &positions, &tuned, &settings, &context.cancel.into())?;
+        let losses = self.losses(&rows, &again)?;
+        let object = json!({ "asked": positions.len(), "again": again, "losses": losses });
+        print_result(context, &object, || self.describe(&again, losses.as_ref(), args))?;
+        match failure(&again, losses.as_ref(), args) {
+            None => Ok(()),
+            Some(reason) => Err(Error::Engine { engine: command.to_string(), reason }.into()),
+        }
+    }
+
+    /// Returns how the engine was asked then.
+    fn record(&self) -> &dataset::ProbingRecord {
+        self.sets[0].metadata().probing.as_ref().expect("datasets of a probe")
+    }
+
+    /// Returns the tuned values of the parameters, which are the same in all phases.
+    fn tuned(&self, path: &Path) -> Result<Vec<f64>> {
+        let set = &self.sets[0].metadata().feature_set;
+        let theta = self.file.theta(set, path)?;
+        let (mg, eg) = theta.split_at(set.features.len());
+        if let Some(i) = (0..mg.len()).find(|i| mg[*i] != eg[*i]) {
+            let reason = format!(
+                "'{}' is {} in the middlegame and {} in the endgame, but the engine has one value for both",
+                set.features[i].name, mg[i], eg[i]
+            );
+            return Err(Error::input(path, reason));
+        }
+        Ok(mg.to_vec())
+    }
+
+    /// Returns the positions that the datasets name, with their places in all of them.
+    fn positions(&self) -> Result<(Vec<usize>, Vec<KnownPosition>)> {
+        let (mut rows, mut positions) = (Vec::new(), Vec::new());
+        let mut first = 0;
+        for (path, set) in self.paths.iter().zip(&self.sets) {
+            let probing = set.metadata().probing.as_ref();
+            let (sample, parameters) =
+                probing.map_or((&[][..], 0), |one| (&one.sample, one.parameters.len()));
+            if sample.is_empty() {
+                return Err(Error::input(path, "names no positions to ask about; probe the engine again"));
+            }
+            for (row, fen) in sample {
+                let row = usize::try_from(*row).unwrap_or(usize::MAX);
+                // Datasets come from anywhere, and an engine would take a second line for a command.
+                let is_fen = !fen.contains(char::is_control) && parse_fen(fen.as_bytes()).is_ok();
+                let evaluation = set.static_evaluations().get(row).filter(|value| !value.is_nan());
+                let (true, Some(&evaluation), true) = (is_fen, evaluation, parameters == set.feature_count())
+                else {
+                    return Err(Error::input(
+                        path,
+                        "broken: its record of the probe does not fit its positions",
+                    ));
+                };
+                let effects = set.row(row).entries().map(|(i, c)| (u32::from(i), f64::from(c))).collect();
+                positions.push(KnownPosition {
+                    fen: fen.clone(),
+                    evaluation_cp: f64::from(evaluation),
+                    effects,
+                });
+                rows.push(first + row);
+            }
+            first += set.len();
+        }
+        Ok((rows, positions))
+    }
+
+    /// Returns the losses of evaluations of the positions in `rows`; `None` without the run's settings.
+    fn losses(&self, rows: &[usize], again: &Again) -> Result<Option<Losses>> {
+        let Some(config) = &self.config else { return Ok(None) };
+        let mut data = match &self.sets[..] {
+            [only] => only.clone(),
+            _ => dataset::read_many(&self.paths)?,
+        };
+        if let Some(blend) = config.blend {
+            data.blend(blend)?;
+        }
+        let split = Split::try_new(&data, config.holdout, config.optimizer.batches(), config.seed)?;
+        let known: Vec<(usize, usize)> =
+            rows.iter().copied().enumerate().filter(|(n, _)| !again.evaluations[*n].is_nan()).collect();
+        let of = |known: &[(usize, usize)]| {
+            let places: std::collections::HashMap<usize, usize> =
+                known.iter().map(|(n, row)| (*row, *n)).collect();
+            let loss = |score: &dyn Fn(usize) -> f64| {
+                mean_loss(&data, config, known.iter().map(|(_, row)| *row), |row| score(row))
+            };
+            Loss {
+                positions: known.len() as u64,
+                start: loss(&|row| f64::from(data.static_evaluations()[row])),
+                predicted: loss(&|row| again.predictions[places[&row]]),
+                engine: loss(&|row| again.evaluations[places[&row]]),
+            }
+        };
+        let held_out: Vec<(usize, usize)> = known
+            .iter()
+            .copied()
+            .filter(|(_, row)| Some(split.part_of(*row)) == split.held_out_part())
+            .collect();
+        let held_out = (!held_out.is_empty()).then(|| of(&held_out));
+        Ok(Some(Losses { all: of(&known), held_out }))
+    }
+
+    fn describe(&self, again: &Again, losses: Option<&Losses>, args: &VerifyArgs) -> String {
+        let record = self.record();
+        let mut text = String::new();
+        let mut line = |name: &str, value: String| {
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "{name:<12}{}", printable(&value));
+        };
+        let question = record.ask.parse::<Ask>().map_or("", Ask::words);
+        let all: usize = self.sets.iter().map(Dataset::len).sum();
+        let paths: Vec<String> = self.paths.iter().map(|path| path.display().to_string()).collect();
+        let asked = grouped(again.evaluations.len() as u64);
+        line(
+            "asked",
+            format!(
+                "{asked} of the {} of {}, by '{question}'",
+                counted(all as u64, "position"),
+                paths.join(", ")
+            ),
+        );
+        let rounded = match again.rounded {
+            0 => String::new(),
+            count => format!(", {} rounded to whole numbers", grouped(count)),
+        };
+        match args.engine.as_built {
+            true => line(
+                "values",
+                format!("as built; those to be verified are of {}{rounded}", args.params.display()),
+            ),
+            false => {
+                let count = counted(again.values.len() as u64, "parameter");
+                let changed = format!("{} of them changed", grouped(again.changed));
+                line(
+                    "values",
+                    format!("{count} set to those of {}, {changed}{rounded}", args.params.display()),
+                );
+            }
+        }
+        for (name, own, tuned) in again.built_otherwise.iter().take(LISTED) {
+            line("built", format!("with {name} = {own}, not {tuned}"));
+        }
+        if again.built_otherwise.len() > LISTED {
+            line("", format!("and {} more", again.built_otherwise.len() - LISTED));
+        }
+        if again.missing > 0 {
+            line("left out", format!("{} without an evaluation now", counted(again.missing, "position")));
+        }
+        line(
+            "evaluations",
+            format!(
+                "{} of {} are those predicted, but for rounding; mean absolute difference {:.2} cp",
+                grouped(again.compared - again.differing),
+                grouped(again.compared),
+                again.mean_cp
+            ),
+        );
+        for worst in again.worst.iter().filter(|_| again.differing > 0) {
+            let [engine, predicted] = [worst.engine_cp, worst.predicted_cp].map(short);
+            line("", format!("engine {engine}, predicted {predicted}: {}", worst.fen));
+        }
+        for (name, loss) in [
+            ("loss", losses.map(|losses| &losses.all)),
+            ("held out", losses.and_then(|all| all.held_out.as_ref())),
+        ] {
+            let Some(loss) = loss else { continue };
+            let of = counted(loss.positions, "position");
+            line(
+                name,
+                format!(
+                    "{:.6} of the engine's evaluations, {:.6} of predictions; before {:.6} ({of})",
+                    loss.engine, loss.predicted, loss.start
+                ),
+            );
+        }
+        match &again.cause {
+            Cause::Agreement => line("verified", "the engine evaluates with the tuned values".to_string()),
+            Cause::NotLinear { names: bent } if losses.is_some_and(Losses::is_better) => {
+                line("not linear", told(bent));
+                let better =
+                    "with the tuned values the engine fits better than before, though not as predicted";
+                line("verified", format!("{better}; 'gputexel probe --rounds' goes on from there"));
+            }
+            _ => {}
+        }
+        text
+    }
+}
+
+/// Mean losses of evaluations against the targets of a run.
+#[derive(Clone, Copy, Debug, Serialize)]
+struct Loss {
+    /// Number of positions.
+    positions: u64,
+    /// Of the engine's evaluations when it was probed.
+    start: f64,
+    /// Of those that are predicted for the tuned values.
+    predicted: f64,
+    /// Of the engine's evaluations now.
+    engine: f64,
+}
+
+/// Losses of the positions that were asked about.
+#[derive(Clone, Copy, Debug, Serialize)]
+struct Losses {
+    all: Loss,
+    /// Those that the run has held out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    held_out: Option<Loss>,
+}
+
+impl Losses {
+    /// Returns true if the engine now fits better than before.
+    fn is_better(&self) -> bool {
+        self.all.engine < self.all.start
+    }
+}
+
+/// Formats parameters in proportion to which evaluations do not change.
+fn told(bent: &[String]) -> String {
+    match bent {
+        [] => "several parameters together".to_string(),
+        list => names(list.iter().map(String::as_str)),
+    }
+}
+
+/// Returns in one line why the engine may not use the tuned values, if so.
+fn failure(again: &Again, losses: Option<&Losses>, args: &VerifyArgs) -> Option<String> {
+    let count = format!("{} of {} evaluations", grouped(again.differing), grouped(again.compared));
+    let text = match &again.cause {
+        Cause::Agreement => return None,
+        Cause::NotLinear { .. } if losses.is_some_and(Losses::is_better) => return None,
+        Cause::Indistinguishable if again.changed == 0 => {
+            "the run keeps the values from before, so that there is nothing to verify".to_string()
+        }
+        Cause::Indistinguishable => {
+            "the tuned values and those from before give the same evaluations, so that nothing can be verified; is it the \
+             right --params?"
+                .to_string()
+        }
+        Cause::Start if args.engine.as_built => {
+            "still evaluates with the values from before: write the tuned ones into its source, and compile it".to_string()
+        }
+        Cause::Start => "evaluates as with the values from before, so that its options seem to have no effect".to_string(),
+        Cause::Scale { factor } => format!(
+            "{count} are not those predicted, but {factor:.3} times as large: does it use another unit or point of view, or \
+             a scale that depends on its values?"
+        ),
+        Cause::OtherEngine { differing } => format!(
+            "{count} are not those predicted, and {} are others even under the values with which it was probed: is it the \
+             same engine, with the same options?",
+            grouped(*differing)
+        ),
+        Cause::NotApplied { names: still } => format!(
+            "{count} are not those predicted: when it is set alone, no effect has {}",
+            names(still.iter().map(String::as_str))
+        ),
+        Cause::NotLinear { names: bent } => {
+            let worse = losses.map_or(String::new(), |losses| {
+                format!(", and fit worse than before ({:.6}, not {:.6})", losses.all.engine, losses.all.start)
+            });
+            format!(
+                "{count} are not those predicted: they are not linear in {}{worse}; 'gputexel probe --rounds' measures again \
+                 around new values",
+                told(bent)
+            )
+        }
+        Cause::Unknown => format!("{count} are not those predicted for the tuned values"),
+    };
+    Some(text)
+}
