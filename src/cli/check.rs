@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use gputexel::Error;
 use gputexel::checking::{
-    Cause, CheckRequest, Checked, Explanation, Findings, IMPOSSIBLE, LabelVerdict, RARE, SearchVerdict,
-    is_impossible,
+    Cause, CheckRequest, Checked, Explanation, Findings, IMPOSSIBLE, LabelVerdict, Presence, RARE,
+    SearchVerdict, Untested, is_impossible,
 };
 
 use gputexel::run::are_datasets;
@@ -181,6 +181,7 @@ fn describe_evaluation(text: &mut String, findings: &Findings, args: &CheckArgs)
         );
     }
     *text += &explained(found.explanation.as_ref());
+    *text += &untested(found.untested.as_ref());
     if found.worst.is_empty() {
         return;
     }
@@ -196,11 +197,44 @@ pub(super) fn explained(explanation: Option<&Explanation>) -> String {
     let mut text =
         "cause       unknown: no single change of those that were tried explains the differences\n"
             .to_string();
-    for Cause { text: change, explained } in &found.partial {
+    for Cause { text: change, explained, agreeing } in &found.partial {
         let share = 100.0 * explained;
-        let _ = writeln!(text, "            explains {share:.0} % of their squares: {change}");
+        let count = agreeing.map_or(String::new(), |count| format!("{}, ", found.share(count)));
+        let _ = writeln!(text, "            explains {count}{share:.0} % of their squares: {change}");
+    }
+    let Presence { only_where_differing, wherever_differing, untraced } = &found.presence;
+    for (what, names) in [
+        ("only occur where evaluations differ", only_where_differing),
+        ("occur wherever evaluations differ", wherever_differing),
+        ("never occur, though they have values", untraced),
+    ] {
+        if !names.is_empty() {
+            let _ = writeln!(text, "            {what}: {}", some_of(names));
+        }
     }
     text
+}
+
+/// Formats which parameters a comparison of evaluations cannot test.
+fn untested(untested: Option<&Untested>) -> String {
+    let Some(Untested { zero, same_in_phases }) = untested else { return String::new() };
+    let of = |names: &[String], what: &str| {
+        let count = counted(names.len() as u64, "parameter");
+        (!names.is_empty()).then(|| format!("{count} {what}: {}", some_of(names)))
+    };
+    let reasons = [
+        of(zero, "of value 0, whose wrong count changes nothing"),
+        of(same_in_phases, "with equal values in both phases, where a wrong phase changes nothing"),
+    ];
+    let reasons: Vec<String> = reasons.into_iter().flatten().collect();
+    format!("not tested  {}; give them other values in the engine for the check\n", reasons.join("; "))
+}
+
+/// Joins a few names, and says how many more there are.
+fn some_of(names: &[String]) -> String {
+    const MOST: usize = 4;
+    let some = names[..names.len().min(MOST)].join(", ");
+    if names.len() > MOST { format!("{some} and {} more", names.len() - MOST) } else { some }
 }
 
 /// Lists positions in which evaluations differ, with names for the two evaluations, by line number in traces or

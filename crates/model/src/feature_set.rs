@@ -148,7 +148,7 @@ impl FeatureSet {
     }
 
     /// Returns the groups with the ids of their features, in the order of their first features.
-    pub(crate) fn grouped(&self) -> Vec<(&str, Vec<u32>)> {
+    pub fn grouped(&self) -> Vec<(&str, Vec<u32>)> {
         let mut groups: Vec<(&str, Vec<u32>)> = Vec::new();
         let mut known: HashMap<&str, usize> = HashMap::new();
         for (id, feature) in self.features.iter().enumerate() {

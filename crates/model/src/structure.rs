@@ -76,6 +76,33 @@ impl FeatureSet {
         Structure { parts: parts.collect() }
     }
 
+    /// Divides the features into tables as they are declared: boards, and lists of neighbors in a group with names that only
+    /// differ in what follows the last underscore. Features that are in no list are alone.
+    pub fn tables(&self) -> Vec<Part> {
+        let stem = |id: u32| self.features[id as usize].name.rsplit_once('_').map(|(stem, _)| stem);
+        let mut out = Vec::new();
+        for part in self.structure().parts {
+            let lists: Vec<_> = part
+                .features
+                .chunk_by(|a, b| stem(a.0).is_some() && stem(a.0) == stem(b.0))
+                .map(<[_]>::to_vec)
+                .collect();
+            if lists.len() == 1 || matches!(part.layout, Arrangement::Board(_)) {
+                out.push(part);
+                continue;
+            }
+            for features in lists {
+                let first = features[0].0;
+                let name = if features.len() > 1 { stem(first) } else { None };
+                let name = name.unwrap_or(&self.features[first as usize].name).to_string();
+                let is_own = |id: &u32| features.iter().any(|one| one.0 == *id);
+                let untapered = part.untapered.iter().copied().filter(is_own).collect();
+                out.push(Part { name, features, untapered, layout: Arrangement::None });
+            }
+        }
+        out
+    }
+
     fn part(&self, name: String, ids: &[u32], layout: Arrangement) -> Part {
         let of = |id: u32| self.imported.as_ref().map(|imported| &imported.parameters[id as usize]);
         // Pawns never stand on the first and last rank, nor kings outside of their bucket, so values derived

@@ -12,6 +12,10 @@ pub const MOBILITY: usize = 12;
 pub const PASSED: usize = 13;
 pub const ISOLATED: usize = 14;
 pub const TEMPO: usize = 15;
+/// Lists of mobility, an entry for each number of moves from 0 to 8; rooks follow knights.
+pub const KNIGHT_MOVES: usize = 16;
+pub const ROOK_MOVES: usize = 25;
+pub const MOVES: usize = 9;
 pub const PAWNS: usize = 100;
 pub const KNIGHTS: usize = 200;
 pub const KINGS: usize = 300;
@@ -34,6 +38,7 @@ const PIECES: [(&str, [i64; 2]); 5] = [
     ("rook", [477, 512]),
     ("queen", [1025, 936]),
 ];
+const LISTS: [(&str, usize); 2] = [("knight_moves", KNIGHT_MOVES), ("rook_moves", ROOK_MOVES)];
 const TABLES: [(&str, usize); 3] = [("pawn_table", PAWNS), ("knight_table", KNIGHTS), ("king_table", KINGS)];
 const DANGERS: [(&str, i64); 4] = [("attackers", 41), ("checks", 90), ("weak", 23), ("base", -35)];
 
@@ -44,6 +49,11 @@ pub type Values = BTreeMap<usize, [i64; 2]>;
 pub fn values() -> Values {
     let mut out: Values = PIECES.iter().enumerate().map(|(at, (_, pair))| (MATERIAL + at, *pair)).collect();
     out.extend(TERMS.iter().map(|&(_, index, pair)| (index, pair)));
+    for moves in 0..MOVES {
+        let (n, curve) = (moves as i64, (moves * moves) as i64 / 3);
+        out.insert(KNIGHT_MOVES + moves, [13 * n - curve - 47, 17 * n - curve - 62]);
+        out.insert(ROOK_MOVES + moves, [7 * n - 29, 19 * n - 2 * curve - 41]);
+    }
     for (table, (_, first)) in TABLES.iter().enumerate() {
         for square in 0..64 {
             let (rank, file, table) = (square as i64 / 8, square as i64 % 8, table as i64);
@@ -67,6 +77,12 @@ pub fn schema(values: &Values, danger: bool) -> String {
     )];
     for (name, index, _) in TERMS {
         entries.push(format!(r#"{{"name": "{name}", "index": {index}, "prior": {}}}"#, pair(index)));
+    }
+    for (name, first) in LISTS {
+        let priors = list(first, MOVES);
+        entries.push(format!(
+            r#"{{"name": "{name}", "index": {first}, "count": {MOVES}, "group": "moves", "priors": [{priors}]}}"#
+        ));
     }
     for (name, first) in TABLES {
         let priors = list(first, 64);
@@ -136,6 +152,12 @@ fn random_position(rng: &mut Xoshiro256PlusPlus) -> Counted {
         board.set_piece_at(square, role.of([Color::White, Color::Black][color]));
         let own = u32::from(square) as usize ^ [0, 56][color];
         let mut count = |index: usize| *counts[color].entry(index).or_insert(0) += 1;
+        let moves = rng.random_range(0..MOVES);
+        match role {
+            Role::Knight => count(KNIGHT_MOVES + moves),
+            Role::Rook => count(ROOK_MOVES + moves),
+            _ => {}
+        }
         match role {
             Role::Pawn => count(PAWNS + own),
             Role::Knight => count(KNIGHTS + own),

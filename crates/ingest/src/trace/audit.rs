@@ -95,32 +95,41 @@ impl Audit {
             .filter(|(_, signs)| signs[0] + signs[1] >= MIN_ROWS)
             .collect();
         let one_sign = |signs: &[u64; 2]| signs[0] == 0 || signs[1] == 0;
-        let alike: Vec<&(usize, [u64; 2])> = judged.iter().filter(|(_, signs)| one_sign(signs)).collect();
-        let with_both = judged.iter().filter(|(_, [a, b])| 5 * a.min(b) >= a + b).count();
-        if judged.len() >= MIN_FEATURES
-            && alike.len() == judged.len()
-            && judged.iter().all(|(_, s)| s[0] == 0)
-        {
+        if judged.len() >= MIN_FEATURES && judged.iter().all(|(_, signs)| signs[0] == 0) {
             let rows = grouped(self.rows);
             return vec![format!(
                 "no coefficient is negative in {rows} positions: Black's terms seem to be added instead of subtracted, or \
                  not to be traced; coefficients are White's counts minus Black's"
             )];
         }
-        if judged.len() < MIN_FEATURES || (with_both as f64) < MOST * judged.len() as f64 {
+        // Tables that only have one sign, and the parameters of others.
+        let mut units: Vec<(String, [u64; 2])> = Vec::new();
+        for table in schema.feature_set().tables() {
+            let own =
+                || table.features.iter().filter_map(|&(id, _)| Some((id, *self.signs.get(id as usize)?)));
+            let sum = own().fold([0; 2], |[a, b], (_, signs)| [a + signs[0], b + signs[1]]);
+            if one_sign(&sum) && table.features.len() > 1 {
+                units.push((format!("no coefficient of '{}' is ever", table.name), sum));
+            } else {
+                let is = |id: u32| format!("'{}' is never", features[id as usize].name);
+                units.extend(own().map(|(id, signs)| (is(id), signs)));
+            }
+        }
+        units.retain(|(_, signs)| signs[0] + signs[1] >= MIN_ROWS);
+        let with_both = units.iter().filter(|(_, [a, b])| 5 * a.min(b) >= a + b).count();
+        if units.len() < MIN_FEATURES || (with_both as f64) < MOST * units.len() as f64 {
             return Vec::new();
         }
-        let line = |&&(id, [negative, positive]): &&(usize, [u64; 2])| {
-            let (never, color) = if negative == 0 { ("negative", "Black") } else { ("positive", "White") };
+        let line = |(is_never, [negative, positive]): &(String, [u64; 2])| {
+            let (sign, color) = if *negative == 0 { ("negative", "Black") } else { ("positive", "White") };
             let count = grouped(negative + positive);
             let did =
-                if negative == 0 { "added instead of subtracted" } else { "subtracted instead of added" };
+                if *negative == 0 { "added instead of subtracted" } else { "subtracted instead of added" };
             format!(
-                "'{}' is never {never} in {count} positions: {color}'s seems to be {did}, or not to be traced",
-                features[id].name
+                "{is_never} {sign} in {count} occurrences: {color}'s seem to be {did}, or not to be traced"
             )
         };
-        alike.iter().map(line).collect()
+        units.iter().filter(|(_, signs)| one_sign(signs)).map(line).collect()
     }
 }
 

@@ -14,19 +14,21 @@ mod order;
 mod phases;
 mod request;
 mod scores;
+mod untested;
 pub mod verification;
 
 use serde::Serialize;
 
 pub use crate::compensation::Ahead;
 pub use duplicates::{Duplicates, duplicates};
-pub use explanation::{Cause, Explanation};
+pub use explanation::{Cause, Explanation, Presence};
 pub use features::{FeatureFindings, GroupSupport, IMPOSSIBLE, RARE, Support, is_impossible};
 pub use gradient::{GradientFindings, PARAMETERS, TOLERANCE};
 pub use labels::{LabelFindings, LabelVerdict, SearchVerdict, SideCorrelation};
 pub use phases::PhaseRow;
 pub use request::{CheckRequest, Checked};
 pub use scores::{ScoreRow, ScoresAgainstResults};
+pub use untested::Untested;
 
 use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::LossKind;
@@ -61,6 +63,9 @@ pub struct EvaluationFindings {
     /// The change that explains the differences; `None` if too few evaluations differ.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explanation: Option<Explanation>,
+    /// Parameters that the comparison cannot test; `None` if there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub untested: Option<Untested>,
     /// The largest differences, largest first.
     pub worst: Vec<Outlier>,
 }
@@ -82,6 +87,7 @@ impl EvaluationFindings {
             mean_size_cp: comparison.sum_absolute / count as f64,
             correlation,
             explanation: None,
+            untested: None,
             worst: comparison.worst.clone(),
         })
     }
@@ -154,6 +160,9 @@ pub fn check(
 ) -> Result<Findings> {
     let mut evaluation =
         EvaluationFindings::new(comparison, data.program().is_none(), reference.tolerance_cp);
+    if let Some(found) = &mut evaluation {
+        found.untested = Untested::new(data, theta);
+    }
     if let Some(found) = evaluation.as_mut().filter(|found| found.differing > 0) {
         let set = &data.metadata().feature_set;
         let tolerance_cp = reference.tolerance_cp;

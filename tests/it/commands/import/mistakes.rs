@@ -2,8 +2,8 @@
 
 use super::bench;
 use crate::common::engine_trace::{
-    Counted, DANGER, ISOLATED, KINGS, KNIGHTS, Line, MATERIAL, MOBILITY, OPEN, PAIR, PASSED, PAWNS, PHASE,
-    TEMPO, Values, positions_with_counts, schema, trace_of, values,
+    Counted, DANGER, ISOLATED, KINGS, KNIGHT_MOVES, KNIGHTS, Line, MATERIAL, MOBILITY, MOVES, OPEN, PAIR,
+    PASSED, PAWNS, PHASE, ROOK_MOVES, TEMPO, Values, positions_with_counts, schema, trace_of, values,
 };
 use crate::common::prelude::*;
 
@@ -156,6 +156,8 @@ fn exchanged_middlegame_and_endgame_are_named() {
         (0..1000, "middlegame and endgame are exchanged throughout"),
         (PASSED..PASSED + 1, "'passed' has middlegame and endgame exchanged"),
         (KNIGHTS..KNIGHTS + 64, "'knight_table' has middlegame and endgame exchanged"),
+        (KNIGHT_MOVES..KNIGHT_MOVES + MOVES, "'knight_moves' has middlegame and endgame exchanged"),
+        (KNIGHT_MOVES..ROOK_MOVES + MOVES, "'moves' has middlegame and endgame exchanged"),
     ] {
         let (found, err) = checked_with(&text, &schema(&swapped(range), false));
         names(&found, &err, cause);
@@ -184,6 +186,168 @@ fn flipped_tables_are_named() {
     let (found, err) = checked(false, unmirrored);
     names(&found, &err, "the squares of 'knight_table' are mirrored for one color only: Black's index");
     assert_has(found["sources"][0]["warnings"][0].str(), "'knight_table' are mirrored for one color only");
+}
+
+/// Moves the entries of a line to other indices.
+fn moved(line: &mut Line, to: impl Fn(usize) -> usize) {
+    let mut entries = BTreeMap::new();
+    for (index, count) in &line.entries {
+        *entries.entry(to(*index)).or_insert(0) += count;
+    }
+    line.entries = entries;
+}
+
+#[test]
+fn tables_of_one_color_with_the_wrong_sign_are_named() {
+    let lists = [(KNIGHT_MOVES, MOVES, "knight_moves"), (ROOK_MOVES, MOVES, "rook_moves")];
+    for (first, count, name) in [lists[0], lists[1], (KNIGHTS, 64, "knight_table")] {
+        let black = format!("Black's entries of '{name}' have the wrong sign");
+        let (found, err) = checked(false, |position, line| {
+            (first..first + count).for_each(|index| {
+                line.entries.insert(index, added(position, index));
+            });
+        });
+        names(&found, &err, &black);
+        let differing = found["evaluation"]["differing"].as_u64().unwrap();
+        assert_eq!(found["evaluation"]["explanation"]["differing"].as_u64(), Some(differing));
+        let share = found["evaluation"]["explanation"]["causes"][0]["agreeing"].as_u64().unwrap();
+        assert!(share as f64 >= 0.99 * differing as f64, "{share} of {differing}");
+        assert_has(&err, ["(explains ", " differences)"]);
+        let warned = found["sources"][0]["warnings"][0].str();
+        assert_has(warned, format!("no coefficient of '{name}' is ever negative"));
+        cause(false, &format!("White's entries of '{name}' have the wrong sign"), |position, line| {
+            (first..first + count).for_each(|index| {
+                line.entries.insert(index, -added(position, index));
+            });
+        });
+        cause(false, &format!("'{name}' has the opposite sign"), |_, line| {
+            line.entries.range_mut(first..first + count).for_each(|(_, count)| *count = -*count);
+        });
+    }
+    for (first, count, name) in lists {
+        let untraced = format!("Black's entries of '{name}' are not traced, only the other color's");
+        cause(false, &untraced, |position, line| {
+            (first..first + count).for_each(|index| {
+                line.entries.insert(index, position.counts[0].get(&index).copied().unwrap_or(0));
+            });
+        });
+    }
+    // With many pawns, most differences can be made of some of them.
+    cause(false, "added instead of subtracted in the trace", |position, line| {
+        (PAWNS..PAWNS + 64).for_each(|index| {
+            line.entries.insert(index, added(position, index));
+        });
+    });
+}
+
+#[test]
+fn shifted_tables_are_named() {
+    let shifted = |first: usize, count: usize, by: isize| {
+        move |_: &Counted, line: &mut Line| {
+            moved(line, |index| match index.wrapping_sub(first) < count {
+                true => index.wrapping_add_signed(by),
+                false => index,
+            });
+            // No parameter has these indices.
+            [PAWNS - 1, PAWNS + 64, ROOK_MOVES + MOVES].into_iter().for_each(|index| line.forget(index));
+        }
+    };
+    for (first, count, by, text) in [
+        (
+            KNIGHT_MOVES,
+            MOVES,
+            1,
+            "'knight_moves' is shifted by one index in the trace: what is counted at 'knight_moves_1' is the engine's 'knight_moves_0'",
+        ),
+        (
+            KNIGHT_MOVES,
+            MOVES,
+            -1,
+            "'knight_moves' is shifted by one index in the trace: what is counted at 'knight_moves_0' is the engine's 'knight_moves_1'",
+        ),
+        (ROOK_MOVES, MOVES, -1, "'rook_moves' is shifted by one index"),
+        (PAWNS, 64, 1, "'pawn_table' is shifted by one index"),
+        (PAWNS, 64, -1, "'pawn_table' is shifted by one index"),
+        (PAWNS, 64, -8, "'pawn_table' is shifted by 8 indices"),
+    ] {
+        cause(false, text, shifted(first, count, by));
+    }
+}
+
+#[test]
+fn exchanged_and_reversed_tables_are_named() {
+    let exchanged = |a: usize, b: usize, count: usize| {
+        move |_: &Counted, line: &mut Line| {
+            moved(line, |index| match (index.wrapping_sub(a), index.wrapping_sub(b)) {
+                (at, _) if at < count => b + at,
+                (_, at) if at < count => a + at,
+                _ => index,
+            });
+        }
+    };
+    for (a, b, count, text) in [
+        (KNIGHT_MOVES, ROOK_MOVES, MOVES, "'knight_moves' and 'rook_moves' are exchanged"),
+        (KNIGHTS, KINGS, 64, "'knight_table' and 'king_table' are exchanged"),
+        (PASSED, ISOLATED, 1, "are exchanged, in the trace or in their priors"),
+    ] {
+        cause(false, text, exchanged(a, b, count));
+    }
+    cause(false, "'rook_moves' has its entries in the opposite order", |_, line| {
+        moved(line, |index| match index.wrapping_sub(ROOK_MOVES) {
+            at if at < MOVES => ROOK_MOVES + MOVES - 1 - at,
+            _ => index,
+        });
+    });
+}
+
+#[test]
+fn a_part_of_the_differences_is_not_said_to_be_all() {
+    // The last entries of a table counted together: no change of one entry or of the table explains it.
+    let (found, err) = checked(false, |_, line| {
+        moved(line, |index| if index < ROOK_MOVES + MOVES { index.min(ROOK_MOVES + 4) } else { index });
+    });
+    let explanation = &found["evaluation"]["explanation"];
+    assert_eq!(explanation["causes"].list().len(), 0, "{explanation}");
+    assert!(!err.contains("explains"), "{err}");
+    let differing = explanation["differing"].as_u64().unwrap();
+    for one in explanation["partial"].list() {
+        assert!(one["agreeing"].as_u64().unwrap() < differing, "{explanation}");
+    }
+    // Something about two parameters.
+    let text = trace_of(&positions_with_counts(POSITIONS, 3), &values(), false, |position, line| {
+        let wrong = [ROOK_MOVES + 3, KNIGHT_MOVES + 5];
+        if wrong.iter().any(|index| line.entries.get(index).is_some_and(|count| *count != 0)) {
+            let odd = position.fen.bytes().map(i64::from).sum::<i64>() % 29;
+            line.eval = line.eval.map(|eval| eval + 40 + odd);
+        }
+    });
+    let bench = bench(text, &schema(&values(), false));
+    let (_, out, _) = bench.run("check t.svm --schema s.json");
+    assert_has(
+        &out,
+        [
+            "cause       unknown: no single change",
+            "only occur where evaluations differ: 'knight_moves_5', 'rook_moves_3'\n",
+        ],
+    );
+}
+
+#[test]
+fn parameters_that_no_evaluation_tests_are_named() {
+    let mut values = values();
+    values.insert(OPEN, [0, 0]);
+    values.insert(PAIR, [31, 31]);
+    let text = trace_of(&positions_with_counts(300, 3), &values, false, |_, _| ());
+    let bench = bench(text, &schema(&values, false));
+    let out = bench.ok("check t.svm --schema s.json");
+    assert_has(
+        &out,
+        ["not tested  ", "of value 0, whose wrong count changes nothing: open file", "bishop pair"],
+    );
+    let found: Value = serde_json::from_str(&bench.ok("--json check t.svm --schema s.json")).unwrap();
+    let untested = &found["evaluation"]["untested"];
+    assert!(untested["zero"].list().contains(&"open file".into()), "{untested}");
+    assert!(untested["same_in_phases"].list().contains(&"bishop pair".into()), "{untested}");
 }
 
 #[test]

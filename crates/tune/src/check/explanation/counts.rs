@@ -6,14 +6,10 @@
 use gputexel_io::Result;
 
 use super::rows::{Row, Rows};
-use super::{Guess, MIN_DIFFERING, Rank};
+use super::{FIRST, Guess, MIN_DIFFERING, MIN_ROWS, Rank};
 
 /// Largest count that may be missing.
 const MAX_COUNT: f64 = 16.0;
-/// Number of differing rows that decide whether it is worth looking at the others.
-const FIRST: usize = 200;
-/// Number of rows in which a term must occur before its signs are judged.
-const MIN_ROWS: usize = 20;
 /// Smallest number of terms of which none may be negative before that is called a mistake.
 const MIN_TERMS: usize = 4;
 
@@ -110,7 +106,12 @@ fn missing(rows: &Rows<'_>, id: u16, allowed: Allowed, rank: Rank, text: String)
         let scores = counts.map(scored);
         scores.min_by(|a, b| (a - target).abs().total_cmp(&(b - target).abs())).unwrap_or(row.score)
     };
-    Guess::by_row(rows, FIRST, (rank, text), nearest)
+    let mut guess = Guess::by_row(rows, FIRST, (rank, text), nearest)?;
+    if rank >= Rank::Untraced {
+        // Of round values, those of other parameters are multiples as well.
+        guess.chance = guess.chance.max(rows.chance_of_others(id, nearest));
+    }
+    Some(guess)
 }
 
 /// With all of Black's terms added, no coefficient is negative, and the engine's evaluation is within what they can add

@@ -3,9 +3,12 @@
 //!
 //! Families of candidates, a file each, recompute the scores of a sample of rows with a change; here they are judged, all
 //! alike, by the rows that then agree with what the engine printed. A change that leaves more than a hundredth of them
-//! different is not named as the cause. Where a change is free to take any count in each row, it would explain some
+//! different is not named as the cause. Changes of tables, lines and groups are tried beside those of single parameters.
+//! Where a change is free to take any count in each row, it would explain some
 //! differences by chance: how many, random differences tell.
 
+mod blocks;
+mod colors;
 mod counts;
 mod phases;
 mod presence;
@@ -16,9 +19,10 @@ mod values;
 mod views;
 
 use gputexel_ingest::trace::PositionFacts;
-use gputexel_io::Result;
+use gputexel_io::{Result, grouped};
 use serde::Serialize;
 
+pub use self::presence::Presence;
 use self::rows::{Row, Rows};
 use super::compared::Compared;
 
@@ -38,6 +42,10 @@ const PROMISING: f64 = 0.95;
 const ALIKE: usize = 3;
 /// Number of changes listed if none explains everything.
 const LISTED: usize = 2;
+/// Number of differing rows that decide whether it is worth looking at the others.
+const FIRST: usize = 200;
+/// Number of rows in which a term or a table must occur before its signs are judged.
+const MIN_ROWS: usize = 20;
 
 /// A change that was looked into.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -46,6 +54,9 @@ pub struct Cause {
     pub text: String,
     /// Share of the squared differences that it explains.
     pub explained: f64,
+    /// Number of positions, of those that differ and were looked at, that agree after it; `None` if nothing is computed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agreeing: Option<u64>,
 }
 
 /// Conclusion from the differences of evaluations.
@@ -56,13 +67,26 @@ pub struct Explanation {
     /// Otherwise, those that explain most, best first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub partial: Vec<Cause>,
+    /// Number of positions that differ and were looked at.
+    pub differing: u64,
+    /// Without a cause, what occurs only where evaluations differ, and without what none differs: names of tables and of
+    /// parameters.
+    #[serde(flatten)]
+    pub presence: Presence,
 }
 
 impl Explanation {
-    /// Returns the cause in a line, if it is known.
+    /// Returns the cause in a line, if it is known, with the number of differences that it explains.
     pub fn cause(&self) -> Option<String> {
         let texts: Vec<&str> = self.causes.iter().map(|cause| cause.text.as_str()).collect();
-        (!texts.is_empty()).then(|| texts.join("; or: "))
+        let explained =
+            self.causes.first()?.agreeing.map(|count| format!(" (explains {})", self.share(count)));
+        Some(texts.join("; or: ") + &explained.unwrap_or_default())
+    }
+
+    /// Describes a number of differences: `12 of 1,300 differences`.
+    pub fn share(&self, count: u64) -> String {
+        format!("{} of {} differences", grouped(count), grouped(self.differing))
     }
 }
 
@@ -144,6 +168,7 @@ pub(super) fn explain(
         views::guesses,
         phases::guesses,
         tables::guesses,
+        colors::guesses,
         values::guesses,
         counts::guesses,
         sums::guesses,
@@ -153,12 +178,17 @@ pub(super) fn explain(
     for family in families {
         judged.extend(family(&rows)?.iter().map(|guess| judge(&rows, guess)));
     }
-    Ok(Some(conclude(judged)))
+    let differing = rows.differing().count() as u64;
+    let mut out = conclude(judged, differing);
+    if out.causes.is_empty() {
+        out.presence = Presence::new(&rows);
+    }
+    Ok(Some(out))
 }
 
 /// Compares the scores after a change with those that the engine printed.
 fn judge(rows: &Rows<'_>, guess: &Guess) -> Judged {
-    let (mut all, mut agreeing, mut differing) = (0u64, 0u64, 0u64);
+    let (mut all, mut agreeing, mut differing, mut explained_rows) = (0u64, 0u64, 0u64, 0u64);
     let (mut before, mut after) = (0.0, 0.0);
     for (row, &(score, near_kink)) in rows.rows.iter().zip(&guess.scores) {
         let left = row.printed - score;
@@ -168,7 +198,9 @@ fn judge(rows: &Rows<'_>, guess: &Guess) -> Judged {
         }
         all += 1;
         agreeing += u64::from(agrees);
-        differing += u64::from(row.difference().abs() > rows.tolerance_cp);
+        let differed = row.difference().abs() > rows.tolerance_cp;
+        differing += u64::from(differed);
+        explained_rows += u64::from(differed && agrees);
         before += row.difference().powi(2);
         after += left.powi(2);
     }
@@ -179,12 +211,13 @@ fn judge(rows: &Rows<'_>, guess: &Guess) -> Judged {
         && (all - agreeing) as f64 <= (1.0 - AGREE) * differing as f64
         && guess.chance <= MAX_CHANCE
         && evidence >= MIN_EVIDENCE;
-    let cause = Cause { text: guess.text.clone(), explained };
+    let agreeing = (guess.rank != Rank::Rows).then_some(explained_rows);
+    let cause = Cause { text: guess.text.clone(), explained, agreeing };
     Judged { cause, rank: guess.rank, chance: guess.chance, accepted }
 }
 
 /// Names the cause: the most specific change that explains everything, unless too many explain the same.
-fn conclude(mut judged: Vec<Judged>) -> Explanation {
+fn conclude(mut judged: Vec<Judged>, differing: u64) -> Explanation {
     let best = judged.iter().filter(|one| one.accepted);
     let best = best.min_by(|a, b| a.rank.cmp(&b.rank).then(a.chance.total_cmp(&b.chance)));
     if let Some((rank, chance)) = best.map(|best| (best.rank, best.chance)) {
@@ -192,13 +225,18 @@ fn conclude(mut judged: Vec<Judged>) -> Explanation {
         let alike = |one: &&Judged| one.accepted && one.rank == rank && one.chance <= chance + 0.02;
         let mut causes: Vec<Cause> = judged.iter().filter(alike).map(|one| one.cause.clone()).collect();
         causes.dedup_by(|a, b| a.text == b.text);
+        // Changes that are free in each row explain the same by chance.
+        if rank <= Rank::TwoNumbers {
+            causes.truncate(ALIKE);
+        }
         if causes.len() <= ALIKE {
-            return Explanation { causes, partial: Vec::new() };
+            return Explanation { causes, differing, ..Explanation::default() };
         }
     }
     // What counts chosen row by row explain in part says nothing.
     judged.retain(|one| one.rank <= Rank::TwoNumbers && one.cause.explained >= WORTH);
     judged.sort_by(|a, b| b.cause.explained.total_cmp(&a.cause.explained).then(a.rank.cmp(&b.rank)));
     judged.truncate(LISTED);
-    Explanation { causes: Vec::new(), partial: judged.into_iter().map(|one| one.cause).collect() }
+    let partial = judged.into_iter().map(|one| one.cause).collect();
+    Explanation { partial, differing, ..Explanation::default() }
 }

@@ -119,22 +119,46 @@ impl<'a> Rows<'a> {
     /// Returns the share of random differences, of about the size of those that were found, that `nearest` explains:
     /// the scores which it returns for a row and an evaluation to be reached.
     pub fn chance(&self, nearest: impl Fn(&Row, f64) -> f64 + Sync) -> f64 {
-        const TRIED: usize = 2000;
         let mut sizes: Vec<f64> = self.differing().map(|row| row.difference().abs()).collect();
         sizes.sort_by(f64::total_cmp);
         let reach = sizes.get(sizes.len() * 9 / 10).copied().unwrap_or(0.0).max(10.0 * self.tolerance_cp);
         let whole = self.rows.iter().all(|row| row.printed.fract() == 0.0);
-        let differing: Vec<(usize, &Row)> = self.differing().take(TRIED).enumerate().collect();
-        let explained = |&(at, row): &(usize, &Row)| {
+        self.share_of(|at, row| {
             // A Weyl sequence: evenly distributed, and always the same.
             let even = (at as f64 * 0.618_033_988_749_894_9).fract();
             let target = row.score + (2.0 * even - 1.0) * reach;
             let target = if whole { target.round() } else { target };
             (nearest(row, target) - target).abs() <= self.tolerance_cp
-        };
-        let count = differing.par_iter().filter(|one| explained(one)).count();
+        })
+    }
+
+    /// Returns the share of differences that `nearest` explains if it is another parameter than `feature` that is counted
+    /// once or twice too often.
+    pub fn chance_of_others(&self, feature: u16, nearest: impl Fn(&Row, f64) -> f64 + Sync) -> f64 {
+        self.share_of(|at, row| {
+            let others: Vec<u16> =
+                row.row.entries.iter().map(|entry| entry.0).filter(|&id| id != feature).collect();
+            let Some(&other) = others.get(at % others.len().max(1)) else { return false };
+            let target = self.reference.score_of_row(&row.row, &[(other, 1.0 + (at % 2) as f64)]).0;
+            (target - row.score).abs() > self.tolerance_cp
+                && (nearest(row, target) - target).abs() <= self.tolerance_cp
+        })
+    }
+
+    /// Returns the share of differing rows that `explained` is true for.
+    fn share_of(&self, explained: impl Fn(usize, &Row) -> bool + Sync) -> f64 {
+        const TRIED: usize = 2000;
+        let differing: Vec<(usize, &Row)> = self.differing().take(TRIED).enumerate().collect();
+        let count = differing.par_iter().filter(|&&(at, row)| explained(at, row)).count();
         // Never 0, which no sample can show.
         (count as f64 + 1.0) / (differing.len() as f64 + 1.0)
+    }
+
+    /// Returns what a coefficient of 1 of a feature adds to a row's score in the linear part, centipawns, before rounding.
+    pub fn worth(&self, row: &Row, feature: u16) -> f64 {
+        let [mg, eg] = row.shares();
+        let at = usize::from(feature);
+        mg * self.theta[at] + eg * self.theta[at + self.set.features.len()]
     }
 
     /// Returns true if all values are whole numbers.

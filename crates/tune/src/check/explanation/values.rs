@@ -55,9 +55,12 @@ pub(super) fn guesses(rows: &Rows<'_>) -> Result<Vec<Guess>> {
     best.sort_by(|&a, &b| gains[b].total_cmp(&gains[a]));
     best.truncate(TRIED);
     let mut out = Vec::new();
-    for feature in best {
+    for (at, &feature) in best.iter().enumerate() {
         out.extend(rearranged(rows, feature)?);
         out.extend(fitted(rows, feature)?);
+        for &other in &best[at + 1..] {
+            out.push(exchanged(rows, feature, other)?);
+        }
     }
     Ok(out)
 }
@@ -76,6 +79,17 @@ fn rearranged(rows: &Rows<'_>, feature: usize) -> Result<Vec<Guess>> {
     ];
     let changed = changes.into_iter().filter(|(theta, _)| theta != rows.theta);
     changed.map(|(theta, text)| Ok(Guess::new(Rank::Exact, rows.scores_with(theta)?, text))).collect()
+}
+
+/// Exchanges two parameters.
+fn exchanged(rows: &Rows<'_>, one: usize, other: usize) -> Result<Guess> {
+    let mut theta = rows.theta.to_vec();
+    for phase in [0, rows.set.features.len()] {
+        theta.swap(one + phase, other + phase);
+    }
+    let [one, other] = [one, other].map(|feature| &rows.set.features[feature].name);
+    let text = format!("'{one}' and '{other}' are exchanged, in the trace or in their priors");
+    Ok(Guess::new(Rank::Exact, rows.scores_with(theta)?, text))
 }
 
 /// Fits the values of a parameter, one of them or both.
