@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use gputexel_model::Phases;
+use gputexel_model::{Phases, Place};
 
 /// One value for both phases, or one for each.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -140,4 +140,7 @@ pub struct SchemaParameter {
     /// four of every rank (32), or all but the first and last rank (48).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub board: Option<String>,
+    /// The place of a single parameter that is known otherwise than by a table; not in files.
+    #[serde(skip)]
+    pub place: Option<Place>,
 }

@@ -11,6 +11,9 @@ use gputexel_model::{FeatureSet, ImportedParameter, Place, SquareOrder};
 /// # Errors
 /// [`Error::Usage`] that names the entry.
 pub(super) fn places_of(record: &SchemaParameter, table: bool, count: usize) -> Result<Vec<Option<Place>>> {
+    if record.place.is_some() {
+        return Ok(vec![record.place.clone(); count]);
+    }
     let name = &record.name;
     let usage = |reason: String| Error::Usage(format!("parameter '{name}': {reason}"));
     let line = match &record.line {

@@ -16,6 +16,8 @@ use gputexel_ingest::trace::{
     QidWord, Schema, SchemaParameter, Values, import_probed,
 };
 use gputexel_io::{AtomicFile, Error, Result};
+use gputexel_model::Place;
+use shakmaty::Square;
 
 /// Indices of the columns; those of parameters follow.
 const OFFSET: u32 = 1;
@@ -27,7 +29,7 @@ const FIRST: u32 = 5;
 /// Most positions that a dataset names.
 const SAMPLE: usize = 4000;
 
-/// Table of the parameters in reports.
+/// Table of the parameters that are on no board, in reports.
 const GROUP: &str = "options";
 
 /// Formats what was measured in a block.
@@ -125,10 +127,41 @@ fn feature_name(name: &str) -> String {
     phase.map_or_else(|| name.to_string(), |(name, phase)| format!("{name}_{phase}"))
 }
 
+/// Returns the board and the square, counted from a1, that a name tells: `pawn_e4_mg` is square 28 of `pawn_mg`.
+fn square_in(name: &str) -> Option<(String, u8)> {
+    let is_mark = |c: char| !c.is_alphanumeric();
+    let square =
+        |word: &str| word.parse::<Square>().ok().filter(|_| word.starts_with(|c: char| c.is_lowercase()));
+    let words: Vec<&str> = name.split(is_mark).filter(|word| !word.is_empty()).collect();
+    let square = words.iter().find_map(|word| square(word))?;
+    let board: Vec<&str> = words.into_iter().filter(|word| *word != square.to_string()).collect();
+    (!board.is_empty()).then(|| (board.join("_"), square.to_usize() as u8))
+}
+
+/// Returns the places of parameters whose names make boards, of half the squares at least.
+fn places(parameters: &[ProbedParameter]) -> Vec<Option<Place>> {
+    let all: Vec<_> = parameters.iter().map(|one| square_in(&feature_name(&one.name))).collect();
+    let mut boards: BTreeMap<&str, Vec<u8>> = BTreeMap::new();
+    all.iter().flatten().for_each(|(board, square)| boards.entry(board).or_default().push(*square));
+    let whole = |board: &str| {
+        let squares = &boards[board];
+        squares.len() >= 32 && squares.iter().collect::<BTreeSet<_>>().len() == squares.len()
+    };
+    all.iter()
+        .map(|own| own.clone().filter(|(board, _)| whole(board)).map(|(board, at)| Place::Square(board, at)))
+        .collect()
+}
+
 fn schema(survey: &Survey, positions: &Positions, effective: &BTreeSet<u32>) -> Schema {
+    let places = places(&survey.record.parameters);
+    let group = |i: usize| match &places[i] {
+        Some(Place::Square(board, _)) => board.clone(),
+        _ => GROUP.to_string(),
+    };
     let parameter = |(i, one): (usize, &ProbedParameter)| SchemaParameter {
         name: feature_name(&one.name),
-        group: Some(GROUP.to_string()),
+        group: Some(group(i)),
+        place: places[i].clone(),
         index: Some(FIRST + i as u32),
         prior: Some(Values::Both(one.start)),
         min: Some(Values::Both(one.min)),
@@ -148,4 +181,28 @@ fn schema(survey: &Survey, positions: &Positions, effective: &BTreeSet<u32>) -> 
         ..Columns::default()
     };
     schema
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_squares_of_boards() {
+        let on = |board: &str, square| Some((board.to_string(), square));
+        assert_eq!(square_in("pawn_squares_a1"), on("pawn_squares", 0));
+        assert_eq!(square_in("knight_e4_mg"), on("knight_mg", 28));
+        assert_eq!(square_in("Rook[h8]"), on("Rook", 63));
+        for name in ["passed_5", "a1", "KingE4", "knight_i4", "B2"] {
+            assert_eq!(square_in(name), None, "{name}");
+        }
+        let parameter = |name: String| ProbedParameter { name, ..ProbedParameter::default() };
+        let squares = |count: u32| {
+            (0..count).map(|i| parameter(format!("pawn_{}", Square::new(i)))).collect::<Vec<_>>()
+        };
+        assert_eq!(places(&squares(31)), vec![None; 31]);
+        assert_eq!(places(&squares(64))[63], Some(Place::Square("pawn".to_string(), 63)));
+        let twice = [squares(64), vec![parameter("pawn.a1".to_string())]].concat();
+        assert_eq!(places(&twice), vec![None; 65]);
+    }
 }

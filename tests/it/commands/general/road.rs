@@ -47,8 +47,5 @@ fn marked_numbers_become_variables_and_constants_again() {
     for command in commands(&page.text) {
         printed += &page.run(command);
     }
-    assert_has(
-        &printed,
-        ["asked/untapered.c: 406 numbers, 2 changed", "material_pawn, int, 100.0, 0.0, 200.0"],
-    );
+    assert_has(&printed, ["asked/untapered.c: 406 numbers, ", "401 parameters", " of 200 ("]);
 }

@@ -42,11 +42,18 @@ fn import(bench: &Bench, input: &str, command: &str, output: &str) -> Value {
     bench.told(["import", input, "--trace-command", command, "--schema", "s.json", "-o", output])
 }
 
-/// Returns the engine's output for the positions of a file, with values from another.
-fn traced(bench: &Bench, positions: &str, values: &[&str]) -> Vec<u8> {
+/// Returns the engine's output for the positions of a file, with values from another, and their search scores.
+fn traced(bench: &Bench, positions: &str, values: &[&str]) -> String {
     let stdin = std::fs::File::open(bench.path(positions)).unwrap();
     let mut call = std::process::Command::new(bench.path("tracer"));
-    call.current_dir(bench.folder.path()).arg("ok").args(values).stdin(stdin).output().unwrap().stdout
+    let output = call.current_dir(bench.folder.path()).arg("ok").args(values).stdin(stdin).output().unwrap();
+    let positions = bench.text(positions);
+    let scores = positions.lines().map(|line| line.split(' ').nth(8));
+    let with_score = |(line, score): (&str, Option<&str>)| match (line.split_once(' '), score) {
+        (Some((result, rest)), Some(score)) => format!("{result} score:{score} {rest}\n"),
+        _ => format!("{line}\n"),
+    };
+    String::from_utf8(output.stdout).unwrap().lines().zip(scores).map(with_score).collect()
 }
 
 #[test]
@@ -56,6 +63,7 @@ fn a_command_gives_the_dataset_of_its_trace() {
     bench.write("t.svm", traced(&bench, "p.fens", &[]));
     bench.told("import t.svm --schema s.json -o wanted.bin");
     let wanted = tensors(&bench.path("wanted.bin"));
+    assert!(bench.text("t.svm").matches(" score:").count() > 1000);
     // The engine may answer at once or after reading everything, which is more than a pipe holds.
     assert!(bench.bytes("p.fens").len() > 200_000);
     for (mode, output) in [("ok", "a.bin"), ("at-the-end", "b.bin"), ("ok {params}", "c.bin")] {
