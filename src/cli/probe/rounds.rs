@@ -151,16 +151,20 @@ struct Exact {
 }
 
 impl Exact {
-    /// Compares the evaluations of a dataset with others of its positions, on the training positions and those held out
-    /// by a run. Positions without another evaluation keep theirs.
+    /// Compares the evaluations of a dataset with others of its positions by the targets of a run, on the training
+    /// positions and those held out by it. Positions without another evaluation keep theirs.
     fn compare(data: &Dataset, config: &RunConfig, others: &[f64]) -> Result<Self> {
         if others.len() != data.len() {
             let reason = format!("{} evaluations for {} positions", others.len(), data.len());
             return Err(Error::Numeric(reason));
         }
-        let split = Split::try_new(data, config.holdout, config.optimizer.batches(), config.seed)?;
+        let mut data = data.clone();
+        if let Some(blend) = config.blend {
+            data.blend(blend)?;
+        }
+        let split = Split::try_new(&data, config.holdout, config.optimizer.batches(), config.seed)?;
         let mean = |which: &[usize], after: bool| {
-            mean_loss(data, config, which.iter().copied(), |n| match after && !others[n].is_nan() {
+            mean_loss(&data, config, which.iter().copied(), |n| match after && !others[n].is_nan() {
                 true => others[n],
                 false => f64::from(data.static_evaluations()[n]),
             })
@@ -177,7 +181,10 @@ pub fn describe(rounds: &[Round]) -> String {
     let Some(last) = rounds.iter().rev().find(|round| round.accepted) else {
         return match rounds {
             [] => String::new(),
-            _ => "no round makes the engine's evaluations fit better: its values are kept\n".to_string(),
+            [round, ..] => format!(
+                "no round makes the engine's evaluations fit better ({:.6}, after the first {:.6}): its values are kept\n",
+                round.loss[0], round.loss[1]
+            ),
         };
     };
     let header =

@@ -162,6 +162,13 @@ impl Probed {
             return Err(Error::Usage(text).into());
         }
         let command = args.engine.command(text)?;
+        let tunes =
+            |name: &str| self.record().parameters.iter().any(|one| one.name.eq_ignore_ascii_case(name));
+        if let Some(setting) = command.settings.iter().find(|setting| tunes(&setting.name)) {
+            let text =
+                format!("--set {}: the run has tuned it, and its value is what is verified", setting.name);
+            return Err(Error::Usage(text).into());
+        }
         let tuned = self.tuned(&args.params)?;
         let (rows, positions) = self.positions()?;
         let folder = tempfile::tempdir().map_err(|e| Error::io(std::env::temp_dir(), e))?;

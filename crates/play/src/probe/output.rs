@@ -29,9 +29,6 @@ const FIRST: u32 = 5;
 /// Most positions that a dataset names.
 const SAMPLE: usize = 4000;
 
-/// Table of the parameters that are on no board, in reports.
-const GROUP: &str = "options";
-
 /// Formats what was measured in a block.
 pub(super) fn block(
     number: usize,
@@ -152,15 +149,27 @@ fn places(parameters: &[ProbedParameter]) -> Vec<Option<Place>> {
         .collect()
 }
 
+/// Returns the group of each parameter: its board, the name that it shares with others up to a number, or its own name.
+/// Options of different kinds have no common size, so that nothing may tie them to each other.
+fn groups(parameters: &[ProbedParameter], places: &[Option<Place>]) -> Vec<String> {
+    let names: Vec<String> = parameters.iter().map(|one| feature_name(&one.name)).collect();
+    let series = |name: &str| name.trim_end_matches(|c: char| !c.is_alphabetic()).to_string();
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    names.iter().for_each(|name| *counts.entry(series(name)).or_default() += 1);
+    let group = |(name, place): (&String, &Option<Place>)| match place {
+        Some(Place::Square(board, _)) => board.clone(),
+        _ if !series(name).is_empty() && counts[&series(name)] > 1 => series(name),
+        _ => name.clone(),
+    };
+    names.iter().zip(places).map(group).collect()
+}
+
 fn schema(survey: &Survey, positions: &Positions, effective: &BTreeSet<u32>) -> Schema {
     let places = places(&survey.record.parameters);
-    let group = |i: usize| match &places[i] {
-        Some(Place::Square(board, _)) => board.clone(),
-        _ => GROUP.to_string(),
-    };
+    let groups = groups(&survey.record.parameters, &places);
     let parameter = |(i, one): (usize, &ProbedParameter)| SchemaParameter {
         name: feature_name(&one.name),
-        group: Some(group(i)),
+        group: Some(groups[i].clone()),
         place: places[i].clone(),
         index: Some(FIRST + i as u32),
         prior: Some(Values::Both(one.start)),
@@ -204,5 +213,12 @@ mod tests {
         assert_eq!(places(&squares(64))[63], Some(Place::Square("pawn".to_string(), 63)));
         let twice = [squares(64), vec![parameter("pawn.a1".to_string())]].concat();
         assert_eq!(places(&twice), vec![None; 65]);
+        let parameters: Vec<_> =
+            ["passed_5", "passed_6", "Space", "pawn_a2", "2"].map(|name| parameter(name.to_string())).into();
+        let square = Some(Place::Square("pawn".to_string(), 8));
+        assert_eq!(
+            groups(&parameters, &[None, None, None, square, None]),
+            ["passed", "passed", "Space", "pawn", "2"]
+        );
     }
 }

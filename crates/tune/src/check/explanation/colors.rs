@@ -161,7 +161,11 @@ impl<'a> OneSigned<'a> {
             row.score + (target - row.score).clamp(low - ROUNDING_CP, high + ROUNDING_CP)
         };
         let color = self.words()[0];
-        let text = format!("{color}'s entries of {name} are not traced, only the other color's");
+        // Nearly any remainder is a sum of some of the table's values, so a second mistake fits, too.
+        let text = format!(
+            "{color}'s entries of {name} are not traced, only the other color's; or they have the wrong sign beside \
+             another mistake"
+        );
         let mut guess = Guess::by_row(self.rows, FIRST, (Rank::Untraced, text), nearest)?;
         guess.chance = 0.0;
         Some(guess)
