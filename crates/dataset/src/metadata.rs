@@ -75,8 +75,6 @@ pub struct ProbedParameter {
 pub struct ProbingRecord {
     /// The command line of the engine, or of a program that reads positions.
     pub command: String,
-    /// Its name, if it has said one.
-    pub engine: String,
     /// Options other than the parameters, in the order in which they are set.
     pub options: Vec<(String, String)>,
     /// How it was asked: `eval`, `nodes`, `depth` or `lines`.

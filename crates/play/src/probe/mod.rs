@@ -425,7 +425,6 @@ fn told(source: &Source, plan: &Plan, positions: &Positions, left_out: Vec<Strin
     Survey {
         record: ProbingRecord {
             command: source.command.to_command_line().unwrap_or_else(|_| source.command.to_string()),
-            engine: String::new(),
             options: pairs(&source.command.settings),
             ask: plan.ask.clone(),
             pattern: plan.pattern.clone(),

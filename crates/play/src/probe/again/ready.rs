@@ -96,7 +96,7 @@ fn listed(
         };
         let list = absent[..absent.len().min(NAMED)].join(", ");
         let reason =
-            format!("has no option {list}{more}, of those that the run has tuned in '{}'", record.engine);
+            format!("has no option {list}{more}, of those that the run has tuned in '{}'", record.command);
         let advice = Advice::default().setting("as-built", "");
         let advice = advice.text(" asks it under the values that it was built with");
         return Err(Error::Engine { engine: command.to_string(), reason }.advise(advice));
