@@ -17,10 +17,12 @@ use super::memory::MemoryArgs;
 use super::output::print_result;
 use super::reading_progress::with_progress;
 use super::subcommand::Subcommand;
-use super::table::{ahead_lines, aligned, counted, grouped, percent, phase_table};
+use super::table::{ahead_lines, aligned, counted, grouped, percent, phase_table, some_of};
 
 /// Maximum number of names listed.
 const NAMES: usize = 12;
+/// Maximum number of names of parameters in a line about evaluations.
+const SOME: usize = 4;
 
 /// Flags of `check`.
 #[derive(Debug, clap::Args)]
@@ -209,7 +211,7 @@ pub(super) fn explained(explanation: Option<&Explanation>) -> String {
         ("never occur, though they have values", untraced),
     ] {
         if !names.is_empty() {
-            let _ = writeln!(text, "            {what}: {}", some_of(names));
+            let _ = writeln!(text, "            {what}: {}", some_of(names, SOME));
         }
     }
     text
@@ -220,7 +222,7 @@ fn untested(untested: Option<&Untested>) -> String {
     let Some(Untested { zero, same_in_phases }) = untested else { return String::new() };
     let of = |names: &[String], what: &str| {
         let count = counted(names.len() as u64, "parameter");
-        (!names.is_empty()).then(|| format!("{count} {what}: {}", some_of(names)))
+        (!names.is_empty()).then(|| format!("{count} {what}: {}", some_of(names, SOME)))
     };
     let reasons = [
         of(zero, "of value 0, whose wrong count changes nothing"),
@@ -228,13 +230,6 @@ fn untested(untested: Option<&Untested>) -> String {
     ];
     let reasons: Vec<String> = reasons.into_iter().flatten().collect();
     format!("not tested  {}; give them other values in the engine for the check\n", reasons.join("; "))
-}
-
-/// Joins a few names, and says how many more there are.
-fn some_of(names: &[String]) -> String {
-    const MOST: usize = 4;
-    let some = names[..names.len().min(MOST)].join(", ");
-    if names.len() > MOST { format!("{some} and {} more", names.len() - MOST) } else { some }
 }
 
 /// Lists positions in which evaluations differ, with names for the two evaluations, by line number in traces or

@@ -45,6 +45,16 @@ fn aligned_in(rows: &[Vec<String>], indent: usize, room: usize) -> String {
     text
 }
 
+/// Joins at most `most` names, and says how many more there are.
+pub fn some_of<S: AsRef<str>>(names: &[S], most: usize) -> String {
+    let some: Vec<&str> = names.iter().take(most).map(AsRef::as_ref).collect();
+    let more = match names.len() - some.len() {
+        0 => String::new(),
+        more => format!(" and {} more", grouped(more as u64)),
+    };
+    some.join(", ") + &more
+}
+
 /// Returns true if a cell is right-aligned.
 fn is_number(cell: &str) -> bool {
     let digits = cell.strip_prefix(['+', '-']).filter(|digits| !digits.contains(' ')).unwrap_or(cell);

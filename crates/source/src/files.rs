@@ -21,6 +21,24 @@ pub(super) struct Found {
     pub other_names: u64,
 }
 
+/// Returns the paths of files, links resolved, with the names that the user gave; each file once.
+///
+/// # Errors
+/// [`Error::Io`]; [`Error::Input`] for folders.
+pub(super) fn distinct_files(files: &[PathBuf]) -> Result<Vec<(PathBuf, &PathBuf)>> {
+    let mut found: Vec<(PathBuf, &PathBuf)> = Vec::new();
+    for shown in files {
+        let path = shown.canonicalize().map_err(|e| Error::io(shown, e))?;
+        if path.is_dir() {
+            return Err(Error::input(shown, "is a folder; expected a source"));
+        }
+        if !found.iter().any(|(other, _)| *other == path) {
+            found.push((path, shown));
+        }
+    }
+    Ok(found)
+}
+
 /// Returns the bytes of a file; follows links.
 ///
 /// # Errors

@@ -9,7 +9,7 @@ use gputexel::run::comparison::{Change, Contenders, DIFFERENCE_ERRORS_NOTE, Diff
 use super::super::context::Context;
 use super::super::output::print_result;
 use super::super::style::columns;
-use super::super::table::aligned;
+use super::super::table::{aligned, some_of};
 
 /// Maximum number of names shown of parameters that only one side has.
 const NAMES: usize = 12;
@@ -96,10 +96,7 @@ fn describe(found: &Differences, top: usize, board: Option<&str>, html: Option<&
     }
     for (only, side) in found.only.iter().zip(["A", "B"]) {
         if !only.is_empty() {
-            let more = only.len().saturating_sub(NAMES);
-            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            let names = only[..only.len().min(NAMES)].join(", ");
-            let _ = writeln!(out, "only in {side}   {names}{more}");
+            let _ = writeln!(out, "only in {side}   {}", some_of(only, NAMES));
         }
     }
     if let Some(path) = html {

@@ -1,10 +1,24 @@
 //! Losses of an engine's own evaluations.
 
-use gputexel::Dataset;
+use std::borrow::Cow;
+
 use gputexel::objective::x_per_cp;
 use gputexel::tuning::RunConfig;
+use gputexel::{Dataset, Result};
 
-/// Returns the mean loss of evaluations against the targets of a dataset, as a run has it without its penalties.
+/// Returns a dataset with the targets of a run in place of its results.
+///
+/// # Errors
+/// As [`RunConfig::set_targets`].
+pub fn with_targets<'d>(data: &'d Dataset, config: &RunConfig) -> Result<Cow<'d, Dataset>> {
+    let mut data = Cow::Borrowed(data);
+    if config.blend.is_some() {
+        config.set_targets(data.to_mut())?;
+    }
+    Ok(data)
+}
+
+/// Returns the mean loss of evaluations of a dataset [with the targets](with_targets) of a run, without its penalties.
 /// `score` returns the evaluation of a position, centipawns, White's view.
 pub fn mean_loss(
     data: &Dataset,

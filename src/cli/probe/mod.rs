@@ -28,10 +28,10 @@ use super::memory::MemoryArgs;
 use super::output::print_result;
 use super::reading::{ReadingArgs, describe_source, parse_view};
 use super::subcommand::Subcommand;
-use super::table::{bytes, counted, duration, grouped, result_table};
+use super::table::{bytes, counted, duration, grouped, result_table, some_of};
 
 /// Maximum number of names in a line.
-const NAMED: usize = 12;
+pub const NAMED: usize = 12;
 
 /// Flags of `probe`.
 #[derive(Debug, clap::Args)]
@@ -111,10 +111,7 @@ pub struct ProbeArgs {
 
 impl ProbeArgs {
     fn settings(&self) -> Result<ProbeSettings> {
-        let mut command: EngineCommand = self.engine.parse()?;
-        command.make_absolute();
-        command.start_deadline = start_deadline(self.start_deadline)?;
-        command.settings = self.set.iter().map(|text| text.parse()).collect::<Result<_>>()?;
+        let command = engine_command(&self.engine, &self.set, Some(self.start_deadline))?;
         if is_program(&command) && !(self.set.is_empty() && self.option.is_empty() && self.ask.is_none()) {
             let reason = format!(
                 "{PARAMETERS_WORD} makes ENGINE a program without options: --set, --option and --ask"
@@ -128,9 +125,7 @@ impl ProbeArgs {
         if ask == Some(Ask::Lines) {
             return Err(Error::Usage("--ask lines: a program is a command with {params}".to_string()));
         }
-        if self.processes == Some(0) {
-            return Err(Error::Usage("--processes must be at least 1".to_string()));
-        }
+        let processes = process_count(self.processes)?;
         Ok(ProbeSettings {
             command,
             patterns: self.option.clone(),
@@ -138,7 +133,7 @@ impl ProbeArgs {
             ask,
             pattern: self.eval_pattern.as_deref().map(str::parse::<EvalPattern>).transpose()?,
             by_mover: view.map(|view| view == PointOfView::Stm),
-            processes: self.processes.unwrap_or_else(cores),
+            processes,
             deadline: deadline_from_seconds(self.deadline)?,
             reading,
             resume: self.resume,
@@ -237,22 +232,36 @@ impl Display {
     }
 }
 
-/// Returns the time for an engine to become ready.
+/// Returns the command of an engine with options to set, and with the seconds that it has to become ready, if given.
 ///
 /// # Errors
-/// [`Error::Setting`] unless it is more than 0 and at most a day.
-pub fn start_deadline(seconds: f64) -> Result<Duration> {
+/// [`Error::Usage`] for what cannot be read, [`Error::Setting`] for the seconds.
+pub fn engine_command(text: &str, settings: &[String], seconds: Option<f64>) -> Result<EngineCommand> {
+    let mut command: EngineCommand = text.parse()?;
+    command.make_absolute();
+    if let Some(seconds) = seconds {
+        command.start_deadline = start_deadline(seconds)?;
+    }
+    command.settings = settings.iter().map(|text| text.parse()).collect::<Result<_>>()?;
+    Ok(command)
+}
+
+/// Returns the number of processes, by default one per core.
+///
+/// # Errors
+/// [`Error::Usage`] for 0.
+pub fn process_count(given: Option<usize>) -> Result<usize> {
+    match given {
+        Some(0) => Err(Error::Usage("--processes must be at least 1".to_string())),
+        given => Ok(given.unwrap_or_else(cores)),
+    }
+}
+
+/// Returns the time for an engine to become ready: more than 0 and at most a day.
+fn start_deadline(seconds: f64) -> Result<Duration> {
     deadline_from_seconds(seconds).map_err(|_| {
         Error::setting("start-deadline", seconds, "expected seconds, more than 0 and at most a day")
     })
-}
-
-/// Formats a list of names, shortened.
-pub fn names<'n>(all: impl ExactSizeIterator<Item = &'n str>) -> String {
-    let more = all.len().saturating_sub(NAMED);
-    let shown: Vec<&str> = all.take(NAMED).collect();
-    let more = if more > 0 { format!(" and {} more", grouped(more as u64)) } else { String::new() };
-    shown.join(", ") + &more
 }
 
 fn describe_survey(survey: &Survey) -> String {
@@ -293,7 +302,7 @@ fn describe_survey(survey: &Survey) -> String {
         ("left out", survey.left_out.iter().map(String::as_str).collect()),
     ] {
         if !list.is_empty() {
-            line(name, names(list.into_iter()));
+            line(name, some_of(&list, NAMED));
         }
     }
     for (name, value) in &survey.failures {
@@ -321,7 +330,7 @@ fn describe(report: &ProbeReport, goes_on: bool) -> String {
     let import = &report.import;
     let mut text = String::new();
     if !report.without_effect.is_empty() {
-        let list = names(report.without_effect.iter().map(String::as_str));
+        let list = some_of(&report.without_effect, NAMED);
         let _ = writeln!(text, "no effect   {list}: in no position; not tuned");
     }
     if report.lost > 0 {
@@ -348,7 +357,7 @@ fn describe(report: &ProbeReport, goes_on: bool) -> String {
         check.largest_cp
     );
     if !report.blamed.is_empty() {
-        let list = names(report.blamed.iter().map(String::as_str));
+        let list = some_of(&report.blamed, NAMED);
         let _ = writeln!(text, "not linear  {list}, by these differences");
     }
     let _ = writeln!(

@@ -15,7 +15,7 @@ use serde::Serialize;
 use super::super::context::Context;
 use super::super::steps::{Words, run};
 use super::super::table::aligned;
-use super::losses::mean_loss;
+use super::losses::{mean_loss, with_targets};
 
 /// How far values may move in the first round, in steps, and in the last region that is tried.
 const REACH: [f64; 2] = [4.0, 0.25];
@@ -158,10 +158,7 @@ impl Exact {
             let reason = format!("{} evaluations for {} positions", others.len(), data.len());
             return Err(Error::Numeric(reason));
         }
-        let mut data = data.clone();
-        if let Some(blend) = config.blend {
-            data.blend(blend)?;
-        }
+        let data = with_targets(data, config)?;
         let split = Split::try_new(&data, config.holdout, config.optimizer.batches(), config.seed)?;
         let mean = |which: &[usize], after: bool| {
             mean_loss(&data, config, which.iter().copied(), |n| match after && !others[n].is_nan() {

@@ -3,15 +3,16 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use gputexel::checking::check_tolerance;
 use gputexel::chess::fen::parse_fen;
 use gputexel::dataset::{self, Dataset, Split};
-use gputexel::io::input::is_container;
 use gputexel::io::run_folder::{Kind, RunFolder, parameters_at};
 use gputexel::io::{Advice, printable};
 use gputexel::matches::client::{EngineCommand, find_program};
+use gputexel::matches::deadline_from_seconds;
 use gputexel::matches::probe::{Again, AgainSettings, Ask, Cause, KnownPosition, ask_again};
-use gputexel::matches::{cores, deadline_from_seconds};
 use gputexel::model::ParameterFile;
+use gputexel::run::begins_as_dataset;
 use gputexel::tuning::{RunConfig, RunRecord};
 use gputexel::{Error, Result};
 use serde::Serialize;
@@ -19,9 +20,9 @@ use serde_json::json;
 
 use super::super::context::Context;
 use super::super::output::print_result;
-use super::super::probe::losses::mean_loss;
-use super::super::probe::{names, short, start_deadline};
-use super::super::table::{counted, grouped};
+use super::super::probe::losses::{mean_loss, with_targets};
+use super::super::probe::{NAMED, engine_command, process_count, short};
+use super::super::table::{counted, grouped, some_of};
 use super::VerifyArgs;
 
 /// Maximum number of parameters listed that an engine has other values of.
@@ -61,35 +62,15 @@ impl EngineArgs {
         .into_iter()
         .find_map(|(given, name)| given.then_some(name))
     }
-
-    fn command(&self, text: &str) -> Result<EngineCommand> {
-        if self.processes == Some(0) {
-            return Err(Error::Usage("--processes must be at least 1".to_string()));
-        }
-        let mut command: EngineCommand = text.parse()?;
-        command.make_absolute();
-        command.settings = self.set.iter().map(|text| text.parse()).collect::<Result<_>>()?;
-        if let Some(seconds) = self.start_deadline {
-            command.start_deadline = start_deadline(seconds)?;
-        }
-        Ok(command)
-    }
 }
 
 /// Returns the command of an engine if that is what an input may be: neither a dataset nor standard input.
 pub fn engine_in(inputs: &[PathBuf]) -> Option<String> {
     let [input] = inputs else { return None };
-    let mut head = Vec::new();
-    if input.is_dir() || input.as_os_str() == "-" {
+    if input.is_dir() || input.as_os_str() == "-" || input.is_file() && begins_as_dataset(input).ok()? {
         return None;
     }
-    if input.is_file() {
-        use std::io::Read as _;
-        let bytes = gputexel::io::input::CONTAINER_BYTES as u64;
-        std::fs::File::open(input).ok()?.take(bytes).read_to_end(&mut head).ok()?;
-    }
-    let text = input.to_str()?.to_string();
-    (!is_container(&head)).then_some(text)
+    input.to_str().map(str::to_string)
 }
 
 /// Adds to an error what an engine would have been asked for.
@@ -157,14 +138,11 @@ impl Probed {
     /// # Errors
     /// Errors of asking; [`Error::Engine`] with the reason if it does not.
     pub fn verify(&self, text: &str, args: &VerifyArgs, context: &Context) -> anyhow::Result<()> {
-        if !(args.tolerance.is_finite() && args.tolerance >= 0.0) {
-            let text = format!("tolerance {}: must be 0 or a positive number", args.tolerance);
-            return Err(Error::Usage(text).into());
-        }
-        let command = args.engine.command(text)?;
-        let tunes =
-            |name: &str| self.record().parameters.iter().any(|one| one.name.eq_ignore_ascii_case(name));
-        if let Some(setting) = command.settings.iter().find(|setting| tunes(&setting.name)) {
+        check_tolerance(args.tolerance)?;
+        let processes = process_count(args.engine.processes)?;
+        let command = engine_command(text, &args.engine.set, args.engine.start_deadline)?;
+        let record = self.record();
+        if let Some(setting) = command.settings.iter().find(|setting| record.has_parameter(&setting.name)) {
             let text =
                 format!("--set {}: the run has tuned it, and its value is what is verified", setting.name);
             return Err(Error::Usage(text).into());
@@ -176,11 +154,10 @@ impl Probed {
             command: command.clone(),
             as_built: args.engine.as_built,
             tolerance_cp: args.tolerance,
-            processes: args.engine.processes.unwrap_or_else(cores),
+            processes,
             deadline: deadline_from_seconds(args.engine.deadline.unwrap_or(60.0))?,
             folder: folder.path().to_path_buf(),
         };
-        let record = self.record();
         let again = ask_again(record, &positions, &tuned, &settings, &context.cancel.into())?;
         let losses = self.losses(&rows, &again)?;
         let object = json!({ "asked": positions.len(), "again": again, "losses": losses });
@@ -250,13 +227,15 @@ impl Probed {
     /// Returns the losses of evaluations of the positions in `rows`; `None` without the run's settings.
     fn losses(&self, rows: &[usize], again: &Again) -> Result<Option<Losses>> {
         let Some(config) = &self.config else { return Ok(None) };
-        let mut data = match &self.sets[..] {
-            [only] => only.clone(),
-            _ => dataset::read_many(&self.paths)?,
+        let together;
+        let data = match &self.sets[..] {
+            [only] => only,
+            _ => {
+                together = dataset::read_many(&self.paths)?;
+                &together
+            }
         };
-        if let Some(blend) = config.blend {
-            data.blend(blend)?;
-        }
+        let data = with_targets(data, config)?;
         let split = Split::try_new(&data, config.holdout, config.optimizer.batches(), config.seed)?;
         let known: Vec<(usize, usize)> =
             rows.iter().copied().enumerate().filter(|(n, _)| !again.evaluations[*n].is_nan()).collect();
@@ -402,7 +381,7 @@ impl Losses {
 fn told(bent: &[String]) -> String {
     match bent {
         [] => "several parameters together".to_string(),
-        list => names(list.iter().map(String::as_str)),
+        list => some_of(list, NAMED),
     }
 }
 
@@ -435,7 +414,7 @@ fn failure(again: &Again, losses: Option<&Losses>, args: &VerifyArgs) -> Option<
         ),
         Cause::NotApplied { names: still } => format!(
             "{count} are not those predicted: when it is set alone, no effect has {}",
-            names(still.iter().map(String::as_str))
+            some_of(still, NAMED)
         ),
         Cause::NotLinear { names: bent } => {
             let worse = losses.map_or(String::new(), |losses| {

@@ -458,8 +458,7 @@ impl GpuEvaluator<'_> {
                     self.encode_blend(&call, &mut encoder)?;
                 }
                 self.encode_slice(&call, &plan, &slice, &mut encoder)?;
-                let is_last = slice.ordinal + count == plan.total();
-                if is_last {
+                if slice.ordinal + count == plan.total() {
                     self.encode_results(&call, &plan, &mut encoder)?;
                 }
                 under_way.push_back((self.gpu.submit(Some(encoder))?, pairs, shard));
@@ -474,12 +473,11 @@ impl GpuEvaluator<'_> {
         }
         let (last, pairs, _) = under_way.pop_front().expect("a request has positions");
         let loss_floats = call.loss_rows(&plan) as usize * call.tiling.padded();
-        let sums = self.buffers.readback.finish(&self.gpu, last, |floats| {
+        self.buffers.readback.finish(&self.gpu, last, |floats| {
             self.paces[usize::from(call.gradients)].observe(pairs, clock.lap());
             let (losses, gradients) = floats.split_at(loss_floats);
             call.sums(&plan, request, losses, gradients)
-        })?;
-        Ok(sums)
+        })
     }
 
     /// Encodes the download of a call's results.

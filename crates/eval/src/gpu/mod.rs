@@ -192,7 +192,7 @@ impl<'a> GpuEvaluator<'a> {
         }
         if request.gradients {
             let mut gradients = sums.gradients;
-            let rows = gradients.par_chunks_exact_mut(2 * self.layout.features());
+            let rows = gradients.par_chunks_exact_mut(2 * self.layout.features().max(1));
             rows.zip(scales).for_each(|(row, scale)| {
                 // Starts with 0, so that zeros have no sign.
                 row.iter_mut().for_each(|value| *value = scale * (0.0 + *value));

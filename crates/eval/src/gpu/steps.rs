@@ -233,7 +233,7 @@ impl GpuEvaluator<'_> {
         // Member by member, without padding.
         let gather = |of: &(dyn Fn(usize) -> f64 + Sync)| -> Vec<f64> {
             let mut values = vec![0.0; 2 * features * members];
-            values.par_chunks_mut(2 * features).enumerate().for_each(|(m, values)| {
+            values.par_chunks_mut(2 * features.max(1)).enumerate().for_each(|(m, values)| {
                 values.iter_mut().enumerate().for_each(|(row, value)| *value = of(row * padded + m));
             });
             values

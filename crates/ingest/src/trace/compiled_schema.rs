@@ -93,12 +93,15 @@ pub struct CompiledSchema {
 }
 
 impl CompiledSchema {
-    /// Returns the search score of a position, given from White's point of view, from that of the trace; `None` if traces
-    /// have a column for it.
-    pub(crate) fn score_seen_by(&self, turn: Color, score: Option<f64>) -> Option<f64> {
-        let has_column = self.actions.contains(&Action::Column(Column::Score));
+    /// Returns true if traces have a column for search scores.
+    pub(crate) fn has_score_column(&self) -> bool {
+        self.actions.contains(&Action::Column(Column::Score))
+    }
+
+    /// Returns the search score of a position, given from White's point of view, from that of the trace.
+    pub(crate) fn score_seen_by(&self, turn: Color, score: f64) -> f64 {
         let reversed = turn == Color::Black && (self.relative || self.turned[3]);
-        score.filter(|_| !has_column).map(|score| if reversed { -score } else { score })
+        if reversed { -score } else { score }
     }
 
     /// Reads a schema file and checks it.

@@ -10,7 +10,7 @@ use shakmaty::{Board, Color};
 use super::comparison::{Comparison, Reference};
 use super::compiled_schema::{Action, Column, CompiledSchema, Half};
 use super::conventions::PhaseSource;
-use super::number::parse_number;
+use super::number::{parse_number, split_entry};
 use super::row_sums::{RowSums, exchanged, is_usable};
 use super::schema::Results;
 use super::truncation::Shares;
@@ -189,7 +189,7 @@ impl Reader<'_> {
         let mut last = None;
         let mut seen = 0;
         for word in words {
-            let (index, value) = match split(word) {
+            let (index, value) = match split_entry(word) {
                 Some(parts) => parts,
                 None if word.starts_with(b"qid:") && last.is_none() && qid.is_none() => {
                     let Some(game) = std::str::from_utf8(&word[4..]).ok().and_then(|id| id.parse().ok())
@@ -498,7 +498,7 @@ impl Reader<'_> {
     fn scan(&mut self, line: &[u8]) {
         let data = &line[..memchr::memchr(b'#', line).unwrap_or(line.len())];
         for word in data.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).skip(1) {
-            if let Some((index, _)) = split(word) {
+            if let Some((index, _)) = split_entry(word) {
                 self.note(index);
             }
         }
@@ -539,19 +539,6 @@ fn whole(value: f64, max: u16) -> Option<u16> {
     let nearest = value.round();
     let near = (value - nearest).abs() <= 1e-4 && (0.0..=f64::from(max)).contains(&nearest);
     near.then_some(nearest as u16)
-}
-
-/// Splits `index:value`, with an integer index below 10⁹.
-fn split(word: &[u8]) -> Option<(u32, &[u8])> {
-    let mut index = 0u32;
-    for (i, &byte) in word.iter().enumerate() {
-        match byte {
-            b'0'..=b'9' if i < 9 => index = 10 * index + u32::from(byte - b'0'),
-            b':' if i > 0 => return Some((index, &word[i + 1..])),
-            _ => return None,
-        }
-    }
-    None
 }
 
 impl Batch {

@@ -1,4 +1,4 @@
-//! Parses decimal numbers from bytes, correctly rounded and without conversion to `str`.
+//! Parses decimal numbers and entries from bytes, correctly rounded and without conversion to `str`.
 
 /// Powers of ten that are exact in f64.
 const EXACT: [f64; 23] = [
@@ -35,6 +35,19 @@ pub(super) fn parse_number(text: &[u8]) -> Option<f64> {
     let decimals = point.map_or(0, |at| digits.len() - at - 1);
     let value = mantissa as f64 / EXACT[decimals];
     Some(if negative { -value } else { value })
+}
+
+/// Splits `index:value`, with an integer index below 10⁹.
+pub(super) fn split_entry(word: &[u8]) -> Option<(u32, &[u8])> {
+    let mut index = 0u32;
+    for (i, &byte) in word.iter().enumerate() {
+        match byte {
+            b'0'..=b'9' if i < 9 => index = 10 * index + u32::from(byte - b'0'),
+            b':' if i > 0 => return Some((index, &word[i + 1..])),
+            _ => return None,
+        }
+    }
+    None
 }
 
 #[cold]

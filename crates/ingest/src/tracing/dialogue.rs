@@ -80,15 +80,17 @@ pub(super) fn ask(
     })?;
     let process = Process(contained);
     let last_line = LastLine::of(pipes.stderr).map_err(cannot)?;
-    let (positions_sent, asked) = channel();
+    let (sent, asked) = channel();
     let taken = Arc::new(AtomicU64::new(0));
-    let told = Told { positions: positions_sent, taken: Arc::clone(&taken) };
+    let told = Told { positions: sent, taken: Arc::clone(&taken) };
     let builder = || thread::Builder::new().name("tracing".to_string());
     let feeder = builder().spawn(move || feed(positions, pipes.stdin, &told)).map_err(cannot)?;
     let (blocks, received) = sync_channel(BLOCKS_AHEAD);
     builder().spawn(move || read_blocks(pipes.stdout, &blocks)).map_err(cannot)?;
 
-    let mut listener = Listener { question, asked, answers, line: Vec::new(), first: Vec::new(), count: 0 };
+    let adds_scores = !question.schema.has_score_column();
+    let (line, first) = (Vec::new(), Vec::new());
+    let mut listener = Listener { question, adds_scores, asked, answers, line, first, count: 0 };
     let mut life = Life { deadline: command.deadline(), taken, known: 0, since: Instant::now() };
     let mut has_ended = false;
     loop {
@@ -167,6 +169,8 @@ impl Life {
 /// Writer of the command's output.
 struct Listener<'a, W> {
     question: &'a Question<'a>,
+    /// True if traces have no column for search scores.
+    adds_scores: bool,
     /// The positions that were sent.
     asked: Receiver<Sent>,
     answers: &'a mut W,
@@ -236,7 +240,9 @@ impl<W: Write> Listener<'_, W> {
                 grouped(self.count)
             )));
         }
-        let scored = scored(&line, self.question.schema.score_seen_by(sent.turn, sent.score));
+        let score = sent.score.filter(|_| self.adds_scores);
+        let score = score.map(|score| self.question.schema.score_seen_by(sent.turn, score));
+        let scored = scored(&line, score);
         self.answers
             .write_all(scored.as_deref().unwrap_or(&line))
             .map_err(|e| Error::io(self.question.name, e))?;
@@ -265,10 +271,13 @@ impl<W: Write> Listener<'_, W> {
 
 /// Returns a trace with the search score of its position, which the command need not repeat; `None` without one.
 fn scored(line: &[u8], score: Option<f64>) -> Option<Vec<u8>> {
-    let result = line.len() - line.trim_ascii_start().len()
-        + line.trim_ascii_start().iter().position(u8::is_ascii_whitespace)?;
-    let score = score.filter(|_| !line.trim_ascii_start().starts_with(b"#"))?;
-    Some([&line[..result], format!(" score:{score}").as_bytes(), &line[result..]].concat())
+    let score = score?;
+    let line = line.trim_ascii_start();
+    if line.starts_with(b"#") {
+        return None;
+    }
+    let (result, rest) = line.split_at(line.iter().position(u8::is_ascii_whitespace)?);
+    Some([result, format!(" score:{score}").as_bytes(), rest].concat())
 }
 
 /// Parses the number after `qid:` in a line of a trace.

@@ -16,8 +16,9 @@ use std::path::{Path, PathBuf};
 
 use crate::characters::line_of;
 use crate::encoding::{decode, encode};
+use crate::files::distinct_files;
 use crate::languages::Language;
-use crate::tables::sources::{MarkedNumber, distinct_files, numbers};
+use crate::tables::sources::{MarkedNumber, numbers};
 use crate::{Backup, Change, PatchPlan, Written, write};
 use declarations::{Piece, expose};
 use gputexel_io::params::{self, ParamEntry, ParamKind, ParamsFile};

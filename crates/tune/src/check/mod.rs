@@ -33,9 +33,20 @@ pub use untested::Untested;
 use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::LossKind;
 use gputexel_ingest::trace::{Comparison, Outlier, PositionFacts, Reference};
-use gputexel_io::Result;
+use gputexel_io::{Error, Result};
 
 use self::compared::Compared;
+
+/// Checks the largest difference, in centipawns, that counts as equal.
+///
+/// # Errors
+/// [`Error::Usage`] for one that is negative or not finite.
+pub fn check_tolerance(cp: f64) -> Result<()> {
+    match cp.is_finite() && cp >= 0.0 {
+        true => Ok(()),
+        false => Err(Error::Usage(format!("tolerance {cp}: must be 0 or a positive number"))),
+    }
+}
 
 /// Computed evaluations compared with those printed by the engine.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{CheckSettings, Findings, check, compare};
+use super::{CheckSettings, Findings, check, check_tolerance, compare};
 use crate::{exact_scores, fit_scale};
 use gputexel_dataset::objective::LossKind;
 use gputexel_dataset::{self as dataset, Dataset};
@@ -59,12 +59,7 @@ impl CheckRequest {
     /// [`Error::Usage`] for a tolerance that is negative or not finite; errors of reading and importing the inputs and
     /// of [`check`].
     pub fn run(&self, hooks: &mut Hooks<'_>) -> Result<Checked> {
-        if !(self.tolerance_cp.is_finite() && self.tolerance_cp >= 0.0) {
-            return Err(Error::Usage(format!(
-                "tolerance {}: must be 0 or a positive number",
-                self.tolerance_cp
-            )));
-        }
+        check_tolerance(self.tolerance_cp)?;
         let parameters = self.params.as_deref().map(ParameterFile::read).transpose()?;
         let read = match &self.schema {
             None => self.read_datasets(parameters.as_ref())?,

@@ -16,7 +16,10 @@ use gputexel_model::{FeatureKind, FeatureSet};
 use crate::run::event::{RunEvent, RunObserver};
 
 /// Returns true if a file begins like a dataset.
-fn begins_as_dataset(path: &Path) -> Result<bool> {
+///
+/// # Errors
+/// [`Error::Io`].
+pub fn begins_as_dataset(path: &Path) -> Result<bool> {
     let mut head = Vec::with_capacity(CONTAINER_BYTES);
     let file = std::fs::File::open(path).map_err(|e| Error::io(path, e))?;
     file.take(CONTAINER_BYTES as u64).read_to_end(&mut head).map_err(|e| Error::io(path, e))?;

@@ -29,7 +29,7 @@ mod uncertainty;
 pub use basis::BasisSettings;
 pub use blend::{BlendSettings, BlendShare};
 pub use event::{Deciding, RunEvent, RunObserver, Start};
-pub use inputs::{are_datasets, datasets_of, default_features, extract};
+pub use inputs::{are_datasets, begins_as_dataset, datasets_of, default_features, extract};
 pub use page::{InHand, Positions, run_report};
 pub use pieces::PieceWorth;
 pub use remaking::{MAX_ROUNDS, RoundSettings};

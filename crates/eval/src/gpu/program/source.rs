@@ -28,10 +28,8 @@ fn number(value: f64) -> String {
     format!("{:?}f", value as f32)
 }
 
-/// Limit that no value reaches. The minimum with it keeps a product out of a fused multiply-add, which would leave the
-/// rounding error of the product where the terms of two equal sides cancel: the sign of that error would then decide
-/// about adjustments and factors. NVIDIA's compiler fuses, Mesa's does not.
-const UNFUSED: &str = "3.0e38";
+/// Limit that no value reaches.
+const LIMIT: &str = "3.0e38";
 
 struct Writer<'a> {
     program: &'a CompiledProgram,
@@ -120,7 +118,10 @@ impl Writer<'_> {
             self.function_of(&name, term, &self.sum(term.input, side));
             let product = term.times.map_or(String::new(), |times| format!(" * {}", self.sum(times, side)));
             let sign = ["+", "-"][side];
-            self.line(&format!("v.{target} {sign}= min({name}.x{product}, {UNFUSED});"));
+            // The minimum keeps a product out of a fused multiply-add, which would leave the rounding error of the product
+            // where the terms of two equal sides cancel: the sign of that error would then decide about adjustments and
+            // factors. NVIDIA's compiler fuses, Mesa's does not.
+            self.line(&format!("v.{target} {sign}= min({name}.x{product}, {LIMIT});"));
             self.line("}");
         }
     }
@@ -239,7 +240,7 @@ impl Writer<'_> {
         self.line("var f = 1.0;");
         for side in 0..sides {
             // The smallest of those present; absence is marked by a number beyond all limits.
-            self.line(&format!("var least{side} = 3.0e38;"));
+            self.line(&format!("var least{side} = {LIMIT};"));
             for &by in &factor.by {
                 let (has, sum) = (self.has(by, side), self.sum(by, side));
                 self.line(&format!("if {has} {{ least{side} = min(least{side}, {sum}); }}"));
@@ -249,7 +250,7 @@ impl Writer<'_> {
                 (_, 0) => format!(" && !({strength} < 0.0)"),
                 _ => format!(" && {strength} < 0.0"),
             };
-            self.line(&format!("let strong{side} = least{side} < 3.0e38{strong};"));
+            self.line(&format!("let strong{side} = least{side} < {LIMIT}{strong};"));
             self.line(&format!(
                 "if strong{side} {{ f = clamp(least{side}, {}, {}) * {}; }}",
                 number(factor.min),

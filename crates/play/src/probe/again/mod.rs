@@ -79,7 +79,7 @@ pub enum Cause {
     Start,
     /// They are a multiple of what they should be: under the values of then, or, as built, of the predictions.
     Scale {
-        /// What the others have to be multiplied by.
+        /// Factor by which the others have to be multiplied.
         factor: f64,
     },
     /// Under the values of then, they are others than then.
@@ -122,7 +122,7 @@ pub struct Again {
     pub mean_cp: f64,
     /// The largest differences, beginning with the largest.
     pub worst: Vec<Deviation>,
-    /// What explains them.
+    /// Cause of the differences.
     #[serde(flatten)]
     pub cause: Cause,
     /// Evaluations of the engine, NaN where there is none.

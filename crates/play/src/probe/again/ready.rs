@@ -41,11 +41,10 @@ impl Ready {
             }
             _ => {}
         }
-        let is_parameter =
-            |name: &str| record.parameters.iter().any(|one| one.name.eq_ignore_ascii_case(name));
         let given = std::mem::take(&mut command.settings);
         let is_given = |name: &str| given.iter().any(|setting| setting.name.eq_ignore_ascii_case(name));
-        let of_then = record.options.iter().filter(|(name, _)| !is_given(name) && !is_parameter(name));
+        let of_then =
+            record.options.iter().filter(|(name, _)| !is_given(name) && !record.has_parameter(name));
         command.settings =
             of_then.map(|(name, value)| Setting { name: name.clone(), value: value.clone() }).collect();
         command.settings.extend(given.iter().cloned());

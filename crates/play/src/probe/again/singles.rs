@@ -9,14 +9,14 @@ use gputexel_io::Result;
 /// Most parameters that are moved alone, and positions that are asked about each.
 const SINGLES: [usize; 2] = [64, 40];
 
-/// What a parameter does when it is moved alone.
+/// Effect of a parameter that is moved alone.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Single {
-    /// What is predicted.
+    /// The predicted one.
     Linear,
-    /// Nothing.
+    /// None.
     Still,
-    /// Something else, which makes this difference in all positions, centipawns.
+    /// Another one; the sum of its differences from the prediction over all positions, centipawns.
     Bent(f64),
 }
 

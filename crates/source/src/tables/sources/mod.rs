@@ -29,6 +29,7 @@ use std::path::{Path, PathBuf};
 
 use crate::characters::line_of;
 use crate::encoding::{decode, encode};
+use crate::files::distinct_files;
 use crate::languages::Language;
 use crate::lexer::{self, Kind, Token};
 use crate::tables::Remedy;
@@ -143,24 +144,6 @@ pub struct TablesOptions {
     pub markers: Vec<String>,
     /// True to fill arrays as marked even if their numbers are unknown.
     pub trust: bool,
-}
-
-/// Returns the paths of files, links resolved, with the names that the user gave; each file once.
-///
-/// # Errors
-/// [`Error::Io`]; [`Error::Input`] for folders.
-pub(crate) fn distinct_files(files: &[PathBuf]) -> Result<Vec<(PathBuf, &PathBuf)>> {
-    let mut found: Vec<(PathBuf, &PathBuf)> = Vec::new();
-    for shown in files {
-        let path = shown.canonicalize().map_err(|e| Error::io(shown, e))?;
-        if path.is_dir() {
-            return Err(Error::input(shown, "is a folder; expected a source"));
-        }
-        if !found.iter().any(|(other, _)| *other == path) {
-            found.push((path, shown));
-        }
-    }
-    Ok(found)
 }
 
 /// Puts values into the arrays of the markers in `files`, after checking that the current numbers are some of `known`,

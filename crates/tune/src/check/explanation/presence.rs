@@ -1,4 +1,4 @@
-//! What only occurs where evaluations differ, and without what none differs: parameters and tables.
+//! Parameters and tables that occur only where evaluations differ, or wherever they do.
 
 use gputexel_io::{Result, grouped};
 use serde::Serialize;

@@ -150,7 +150,7 @@ fn shifted(rows: &Rows<'_>, block: &Block, by: isize) -> Result<Option<Guess>> {
     Ok(Guess::by_row(rows, FIRST, (Rank::Exact, text), nearest))
 }
 
-/// Reverses the entries of a table that is no board.
+/// Reverses the entries of a table that is not a board.
 fn reversed(rows: &Rows<'_>, block: &Block) -> Result<Option<Guess>> {
     if matches!(block.part.layout, Arrangement::Board(_)) {
         return Ok(None);

@@ -22,6 +22,7 @@ use gputexel_io::{Error, Result};
 use gputexel_model::{FeatureSet, ParameterFile, ValueChange};
 use serde::Serialize;
 
+use super::check_tolerance;
 use super::compared::Compared;
 use super::explanation::{self, Explanation};
 
@@ -152,10 +153,7 @@ impl VerificationRequest {
     /// [`Error::Usage`] for a tolerance that is negative or not finite; [`Error::Input`] for inputs without evaluations
     /// and parameters of other names; errors of reading and importing.
     pub fn run(&self, hooks: &mut Hooks<'_>) -> Result<Verification> {
-        if !(self.tolerance_cp.is_finite() && self.tolerance_cp >= 0.0) {
-            let text = format!("tolerance {}: must be 0 or a positive number", self.tolerance_cp);
-            return Err(Error::Usage(text));
-        }
+        check_tolerance(self.tolerance_cp)?;
         let file = ParameterFile::read(&self.params)?;
         let Read { data, printed, sources, set, tuned, worst, facts } = self.read(&file, hooks)?;
         if !printed.iter().any(|value| !value.is_nan()) {
