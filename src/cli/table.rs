@@ -71,8 +71,11 @@ pub fn result_table(results: &Results, [win, loss]: [&str; 2], positions: u64) -
     aligned(&rows, 2)
 }
 
-/// Formats results by phase.
+/// Formats results by phase; nothing for an engine without phases.
 pub fn phase_table(phases: &[PhaseRow], indent: usize) -> String {
+    if phases.is_empty() {
+        return String::new();
+    }
     let sum = |of: fn(&PhaseRow) -> u64| phases.iter().map(of).sum::<u64>();
     let columns = match 2 * sum(|row| row.expected) > sum(|row| row.positions) {
         true => ["> 0.75", "between", "< 0.25"],

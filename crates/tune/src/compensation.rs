@@ -10,6 +10,8 @@ use serde::Serialize;
 use gputexel_dataset::{Dataset, objective};
 use gputexel_model::Prior;
 
+use crate::check::has_phases;
+
 /// Advantage of a side that counts as ahead, centipawns of the default prior: two to four and a half pawns, about a
 /// minor piece.
 const AHEAD_CP: std::ops::RangeInclusive<f64> = 200.0..=450.0;
@@ -35,10 +37,10 @@ pub struct Ahead {
 
 impl Ahead {
     /// Returns the results in the half of the phases with more pieces, and in the other; `None` if the default prior of
-    /// the features has no values of pieces.
+    /// the features has no values of pieces, or the engine has no phases.
     pub fn of(data: &Dataset) -> Option<[Self; 2]> {
         let set = &data.metadata().feature_set;
-        let theta = Prior::default_for(set).theta(set).ok()?;
+        let theta = Prior::default_for(set).theta(set).ok().filter(|_| has_phases(set))?;
         let mut halves = [Self::default(); 2];
         for n in (0..data.len()).step_by(data.len().div_ceil(LOOKED_AT).max(1)) {
             let (phase, result) = (data.phases()[n], data.results()[n]);

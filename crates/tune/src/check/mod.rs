@@ -26,6 +26,8 @@ pub use features::{FeatureFindings, GroupSupport, IMPOSSIBLE, RARE, Support, is_
 pub use gradient::{GradientFindings, PARAMETERS, TOLERANCE};
 pub use labels::{LabelFindings, LabelVerdict, SearchVerdict, SideCorrelation};
 pub use phases::PhaseRow;
+pub(crate) use phases::has_phases;
+use phases::parameter_name;
 pub use request::{CheckRequest, Checked};
 pub use scores::{ScoreRow, ScoresAgainstResults};
 pub use untested::Untested;

@@ -3,9 +3,24 @@
 use serde::Serialize;
 
 use gputexel_dataset::Dataset;
+use gputexel_model::{FeatureSet, Phases};
 
 /// Maximum number of rows.
 const ROWS: u16 = 6;
+
+/// Returns false if every parameter has one value for all phases, so that the engine knows none.
+pub(crate) fn has_phases(set: &FeatureSet) -> bool {
+    let parameters = set.imported.iter().flat_map(|imported| &imported.parameters);
+    set.imported.is_none() || parameters.into_iter().any(|one| one.phases != Phases::Untapered)
+}
+
+/// Returns the name of entry `at` of θ, with its phase if the engine has phases.
+pub(super) fn parameter_name(set: &FeatureSet, at: usize) -> String {
+    match has_phases(set) {
+        true => set.parameter_name(at),
+        false => set.features[at % set.features.len()].name.clone(),
+    }
+}
 
 /// Results in an interval of the phase.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -29,8 +44,11 @@ pub struct PhaseRow {
 }
 
 impl PhaseRow {
-    /// Returns all intervals that contain positions, from full boards to empty ones.
+    /// Returns all intervals that contain positions, from full boards to empty ones; none for an engine without phases.
     pub fn all(data: &Dataset) -> Vec<Self> {
+        if !has_phases(&data.metadata().feature_set) {
+            return Vec::new();
+        }
         let max = data.phase_max();
         let width = (max + 1).div_ceil(ROWS);
         let mut rows: Vec<Self> = (0..=max)
