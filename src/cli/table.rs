@@ -119,7 +119,7 @@ pub fn ahead_lines(ahead: Option<&[Ahead; 2]>, indent: usize) -> String {
 
 /// Explains why results make pieces look cheap, and what helps, if they do.
 pub fn compensation(ahead: Option<&[Ahead; 2]>) -> Option<String> {
-    let why = ahead?[0].compensation()?;
+    let why = gputexel::checking::compensation(ahead?)?;
     Some(format!(
         "{why}; let games decide ('gputexel improve'), or tune on positions that a search meets ('gputexel learn', \
          'gputexel selfplay --leaves')"

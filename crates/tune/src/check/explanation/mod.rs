@@ -219,6 +219,7 @@ impl Guess {
 }
 
 /// A change that was judged.
+#[derive(Clone)]
 struct Judged {
     cause: Cause,
     rank: Rank,
@@ -402,41 +403,67 @@ fn two(rows: &Rows<'_>, tried_first: &[Judged]) -> Result<Option<Explanation>> {
         }
     }
     first.extend(tried_first.iter().filter(|one| one.more.is_some()).take(2 * BEAM));
-    let mut best: Option<((bool, Rank, Rank, f64), Explanation)> = None;
+    let mut best: Option<Pair> = None;
     for one in first {
-        let (next, families) = match (&one.fix, &one.more) {
-            (Some(fix), _) => {
-                let mut next = rows.after(fix)?;
-                next.rows.iter_mut().for_each(|row| row.hidden_cp = 0.0);
-                (next, &FAMILIES[..])
-            }
-            (None, more) => (Rows { more: more.clone(), ..rows.clone() }, &FREE[..]),
-        };
-        let left = next.differing().count();
-        if left < MIN_DIFFERING {
-            continue;
-        }
-        let judged = tried(&next, families)?;
-        let second = conclude(&judged);
-        let Some(other) = second.first().filter(|other| other.cause.text != one.cause.text) else { continue };
-        let ranks = (one.rank.max(other.rank), one.rank.min(other.rank));
-        let key = (other.undecided > 0, ranks.0, ranks.1, other.chance);
-        if best.as_ref().is_some_and(|(least, _)| *least <= key) {
-            continue;
-        }
-        let unexplained = |agreeing: u64| (left as u64).saturating_sub(agreeing);
-        let causes = |all: &[&Judged]| all.iter().map(|one| one.cause.clone()).collect();
-        let found = Explanation {
-            causes: causes(&alike(tried_first, one)),
-            explained: other.cause.agreeing.map(|count| differing.saturating_sub(unexplained(count))),
-            second: causes(&second),
-            undecided: other.undecided,
-            differing,
-            ..Explanation::default()
-        };
-        best = Some((key, found));
+        keep_better(&mut best, pair(rows, tried_first, one)?);
     }
-    Ok(best.map(|(_, found)| found))
+    // Numbers are fitted better after the change that has none.
+    if let Some(second) = best.as_ref().map(|pair| pair.second.clone()).filter(|second| second.fix.is_some())
+    {
+        keep_better(&mut best, pair(rows, tried_first, &second)?);
+    }
+    Ok(best.map(|pair| pair.found))
+}
+
+/// Two changes that explain everything together; the smallest key is that of the most specific ones.
+struct Pair {
+    key: (bool, [Rank; 3], f64),
+    second: Judged,
+    found: Explanation,
+}
+
+fn keep_better(best: &mut Option<Pair>, pair: Option<Pair>) {
+    if let Some(pair) = pair.filter(|pair| best.as_ref().is_none_or(|best| pair.key < best.key)) {
+        *best = Some(pair);
+    }
+}
+
+/// Looks for a second change after one.
+fn pair(rows: &Rows<'_>, tried_first: &[Judged], one: &Judged) -> Result<Option<Pair>> {
+    let differing = rows.differing().count() as u64;
+    let (next, families) = match (&one.fix, &one.more) {
+        (Some(fix), _) => {
+            let mut next = rows.after(fix)?;
+            next.rows.iter_mut().for_each(|row| row.hidden_cp = 0.0);
+            (next, &FAMILIES[..])
+        }
+        (None, more) => (Rows { more: more.clone(), ..rows.clone() }, &FREE[..]),
+    };
+    let left = next.differing().count();
+    if left < MIN_DIFFERING {
+        return Ok(None);
+    }
+    let judged = tried(&next, families)?;
+    let second = conclude(&judged);
+    let Some(other) = second.first().filter(|other| other.cause.text != one.cause.text) else {
+        return Ok(None);
+    };
+    let ranks = [one.rank.max(other.rank), one.rank.min(other.rank), one.rank];
+    let unexplained = |agreeing: u64| (left as u64).saturating_sub(agreeing);
+    let causes = |all: &[&Judged]| all.iter().map(|one| one.cause.clone()).collect();
+    let mut firsts = alike(tried_first, one);
+    if firsts.is_empty() {
+        firsts.push(one);
+    }
+    let found = Explanation {
+        causes: causes(&firsts),
+        explained: other.cause.agreeing.map(|count| differing.saturating_sub(unexplained(count))),
+        second: causes(&second),
+        undecided: other.undecided,
+        differing,
+        ..Explanation::default()
+    };
+    Ok(Some(Pair { key: (other.undecided > 0, ranks, other.chance), second: (*other).clone(), found }))
 }
 
 /// Returns the change that explains most positions exactly, if that is at least half of them and it contradicts none,
