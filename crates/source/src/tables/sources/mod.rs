@@ -69,7 +69,7 @@ pub struct Filled {
     pub numbers: usize,
     /// Number of those that change.
     pub changed: usize,
-    /// Description of the order of squares and colors, if any.
+    /// Description of the order of squares and colors, and of squares with one number for both phases, if any.
     pub order: Option<String>,
     /// Values that the numbers matched before.
     pub compared: Compared,
@@ -586,7 +586,10 @@ impl Job<'_> {
             };
             numbers.push(Replacement { start: entry.start, end: entry.end, new });
         }
-        let names: Vec<String> = content.order_name().into_iter().chain(order.describe_colors()).collect();
+        let both =
+            (self.named.tied && content.has_squares()).then(|| "one number for both phases".to_string());
+        let names: Vec<String> =
+            content.order_name().into_iter().chain(order.describe_colors()).chain(both).collect();
         Ok((numbers, (!names.is_empty()).then(|| names.join(", "))))
     }
 }
