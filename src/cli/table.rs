@@ -116,12 +116,10 @@ pub fn ahead_lines(ahead: Option<&[Ahead; 2]>, indent: usize) -> String {
 
 /// Explains why results make pieces look cheap, and what helps, if they do.
 pub fn compensation(ahead: Option<&[Ahead; 2]>) -> Option<String> {
-    let [middlegame, _] = ahead.filter(|[middlegame, _]| middlegame.is_compensated())?;
+    let why = ahead?[0].compensation()?;
     Some(format!(
-        "a side that is a piece ahead in the middlegame scores only {:.2} here: missing material was often given up for \
-         something, so results make pieces look cheap, and tuned values may lose games; let games decide ('gputexel \
-         improve'), or tune on positions that a search meets ('gputexel learn', 'gputexel selfplay --leaves')",
-        middlegame.mean_result
+        "{why}; let games decide ('gputexel improve'), or tune on positions that a search meets ('gputexel learn', \
+         'gputexel selfplay --leaves')"
     ))
 }
 

@@ -5,9 +5,12 @@
 //! those in which somebody has just blundered. The results of sides that are ahead show which kind of positions a
 //! dataset has.
 
+use std::path::PathBuf;
+
 use serde::Serialize;
 
 use gputexel_dataset::{Dataset, objective};
+use gputexel_io::{Advice, Error, Result};
 use gputexel_model::Prior;
 
 /// Advantage of a side that counts as ahead, centipawns of the default prior: two to four and a half pawns, about a
@@ -56,8 +59,31 @@ impl Ahead {
         Some(halves)
     }
 
-    /// Returns true if the advantage seems to be compensated in most of the positions.
-    pub fn is_compensated(&self) -> bool {
-        self.positions >= FEW && self.mean_result < COMPENSATED
+    /// Returns what is wrong with positions in which advantages are compensated, if they are in most of the positions.
+    pub fn compensation(&self) -> Option<String> {
+        (self.positions >= FEW && self.mean_result < COMPENSATED).then(|| {
+            format!(
+                "a side that is a piece ahead in the middlegame scores only {:.2}: missing material was often given \
+                 up for something, so results make pieces look cheap; tables tuned on such positions lose 80 to 150 Elo \
+                 to PeSTO's",
+                self.mean_result
+            )
+        })
     }
+}
+
+/// Rejects positions, from the given files if any, in which advantages are compensated.
+pub(crate) fn refuse_compensation(data: &Dataset, files: &[PathBuf]) -> Result<()> {
+    let Some(reason) = Ahead::of(data).and_then(|[middlegame, _]| middlegame.compensation()) else {
+        return Ok(());
+    };
+    let advice = Advice::default()
+        .text("use positions that a search meets ('gputexel learn', 'gputexel selfplay --leaves'), or ")
+        .setting("allow-compensation", "")
+        .text(" and let games decide ('gputexel improve')");
+    let error = match files.first() {
+        Some(file) => Error::input(file, reason),
+        None => Error::Usage(reason),
+    };
+    Err(error.advise(advice))
 }

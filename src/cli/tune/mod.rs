@@ -176,6 +176,7 @@ fn start(args: &TuneArgs) -> Result<TunerSettings<'_>> {
         limits: fresh.limits(objective),
         starts: fresh.starts,
         ablate: fresh.ablate,
+        refuse_compensation: !fresh.allow_compensation,
         rounds: args.requiesce.settings()?,
         ..objective.settings()?
     })

@@ -5,6 +5,7 @@
 //! Requests have no side effects. Each client has its own thread, sends one request, and must finish in time.
 
 use std::collections::VecDeque;
+use std::hash::{BuildHasher, RandomState};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -467,7 +468,7 @@ impl Shared {
 
     /// Returns the response to a request for a path.
     fn answer(&self, path: &str) -> Answer {
-        let live = Live { nonce: format!("{:032x}", rand::random::<u128>()), every: EVERY };
+        let live = Live { nonce: format!("{:016x}", RandomState::new().hash_one(path)), every: EVERY };
         let policy = live.policy();
         match catch_unwind(AssertUnwindSafe(|| (self.site)(path, &live))) {
             Ok(Ok(Found::Page(page))) => {

@@ -70,6 +70,9 @@ pub struct TunerSettings<'a> {
     pub output: RunOutput,
     /// True to allow overwriting an earlier run in the folder.
     pub overwrite: bool,
+    /// True to refuse positions in which missing material was often given up for something: values tuned on them lose
+    /// games. False by default.
+    pub refuse_compensation: bool,
     /// The command line to record.
     pub command_line: String,
 }
@@ -98,6 +101,7 @@ impl Default for TunerSettings<'_> {
             datasets: Vec::new(),
             output: RunOutput::Memory,
             overwrite: false,
+            refuse_compensation: false,
             command_line: String::new(),
         }
     }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::compensation::refuse_compensation;
 use crate::{
     ModelSize, RunConfig, RunRecord, UncertaintyRequest, exact_scores, fit_scale, space_of, term_activity,
 };
@@ -93,7 +94,7 @@ impl Beginning<'_, '_> {
         let basis = settings.basis.resolve(default, is_swarm, set, &theta)?;
         // Existing files are checked before anything is written.
         let prepared = match &mut positions {
-            Some(positions) => Some(self.prepare(positions, &prior, theta.clone(), basis.clone())?),
+            Some(positions) => Some(self.prepare(positions, inputs, &prior, theta.clone(), basis.clone())?),
             None => None,
         };
         let create = |path| RunFolder::create(path, Kind::Run, settings.overwrite).map(Some);
@@ -110,7 +111,7 @@ impl Beginning<'_, '_> {
                 (Some(positions), Some(prepared)) => (positions, prepared),
                 _ => {
                     let mut positions = self.extract(inputs, &reading, folder.as_ref())?;
-                    let prepared = self.prepare(&mut positions, &prior, theta, basis)?;
+                    let prepared = self.prepare(&mut positions, inputs, &prior, theta, basis)?;
                     (positions, prepared)
                 }
             };
@@ -154,6 +155,7 @@ impl Beginning<'_, '_> {
     fn prepare(
         &self,
         positions: &mut Positions<'_>,
+        inputs: &[PathBuf],
         prior: &Prior,
         theta: Vec<f64>,
         basis: Option<Parameterization>,
@@ -164,6 +166,9 @@ impl Beginning<'_, '_> {
                 Some(path) => Error::input(path, "contains no positions"),
                 None => Error::Usage("the dataset contains no positions".to_string()),
             });
+        }
+        if settings.refuse_compensation {
+            refuse_compensation(data, inputs)?;
         }
         let model = ModelSize { parameters: theta.len(), linear: data.program().is_none() };
         let optimizer = settings.method(model)?;

@@ -268,3 +268,33 @@ fn handles_few_games_and_games_without_winner() {
     let (out, err) = tune("draws.epd", "");
     assert!(err.contains("does not know its games"), "{err} {out}");
 }
+
+/// Returns lines of positions in which White is a knight ahead, of which it wins `wins` of 10.
+fn knight_ahead(wins: usize) -> String {
+    let line = |n: usize| {
+        // Pawns on the second to fourth rank, by the digits of n.
+        let rank = |file: u32| 2 + (n / 3_usize.pow(file)) % 3;
+        let row = |wanted: usize| {
+            (0..8).map(|file| if rank(file) == wanted { 'P' } else { '1' }).collect::<String>()
+        };
+        let result = if n % 10 < wins { "1-0" } else { "0-1" };
+        let pawns = [row(4), row(3), row(2)].join("/");
+        format!("rnbqkb1r/pppppppp/8/8/{pawns}/RNBQKBNR w KQkq - c9 \"{result}\";\n")
+    };
+    (0..400).map(line).collect()
+}
+
+#[test]
+fn positions_with_compensation_are_refused_before_anything_is_written() {
+    let bench = Bench::new();
+    bench.write("given-up.epd", knight_ahead(6));
+    bench.write("blundered.epd", knight_ahead(9));
+    bench.ok("extract given-up.epd --model material -o d.bin");
+    let why = ": a side that is a piece ahead in the middlegame scores only 0.60: ";
+    let (code, _, error) = bench.run("tune given-up.epd --backend cpu --out run");
+    assert!(code == 1 && error.contains(&format!("given-up.epd{why}")), "{code} {error}");
+    bench.fails_with("tune d.bin --out run", 1, ["d.bin", why, "--allow-compensation"]);
+    assert!(!bench.path("run").exists());
+    bench.ok("tune d.bin --backend cpu --allow-compensation --out run");
+    bench.ok("tune blundered.epd --backend cpu --out other");
+}
