@@ -122,6 +122,14 @@ enum Effects<'a> {
     Sums(Box<ProgramSums<'a>>),
 }
 
+/// Returns the result for each of some blocks, in order; threads may share the work.
+fn by_block<T: Send>(blocks: usize, shared: bool, of_block: impl Fn(usize) -> T + Sync + Send) -> Vec<T> {
+    match shared {
+        true => (0..blocks).into_par_iter().map(of_block).collect(),
+        false => (0..blocks).map(of_block).collect(),
+    }
+}
+
 /// Returns the features changed by each coordinate.
 fn pulls_of(parameterization: &Parameterization, features: usize) -> Vec<Vec<Pull>> {
     let of_theta = |index: usize, factor: f64| match index < features {
@@ -309,10 +317,10 @@ impl<'a> SingleSteps<'a> {
         }
     }
 
-    /// Returns the number of blocks that a thread works on for one step: all, if threads would wait longer than work.
-    fn blocks_per_task(&self, coordinate: usize) -> usize {
+    /// Returns true if threads should share one step of a coordinate: for fewer scores they wait longer than they work.
+    fn is_shared(&self, coordinate: usize) -> bool {
         const WORTH_SHARING: u64 = 1 << 17;
-        if self.scores_of(coordinate) < WORTH_SHARING { usize::MAX } else { 1 }
+        self.scores_of(coordinate) >= WORTH_SHARING
     }
 
     /// Calls `call` for every position of a block whose score may change with the step, with its new score in phase
@@ -365,8 +373,8 @@ impl<'a> SingleSteps<'a> {
 
     /// Computes the exact change of the loss by a step, including regularization.
     pub fn change(&self, coordinate: usize, by: f64) -> f64 {
-        let blocks = (0..self.blocks()).into_par_iter().with_min_len(self.blocks_per_task(coordinate));
-        let sums: Vec<f64> = blocks.map(|block| self.change_in(block, coordinate, by)).collect();
+        let of_block = |block: usize| self.change_in(block, coordinate, by);
+        let sums = by_block(self.blocks(), self.is_shared(coordinate), of_block);
         sums.iter().sum::<f64>() / self.weight + self.regularization_change(coordinate, by)
     }
 
@@ -395,7 +403,7 @@ impl<'a> SingleSteps<'a> {
 
     /// Takes a step.
     pub fn take(&mut self, coordinate: usize, by: f64) {
-        let blocks = (0..self.blocks()).into_par_iter().with_min_len(self.blocks_per_task(coordinate));
+        let (blocks, shared) = (self.blocks(), self.is_shared(coordinate));
         let changed: Vec<(usize, f64)> = match &mut self.effects {
             Effects::Scores(_) => {
                 let of_block = |block: usize| {
@@ -403,7 +411,7 @@ impl<'a> SingleSteps<'a> {
                     self.each_score(block, coordinate, by, |n, score| changed.push((n, score)));
                     changed
                 };
-                blocks.flat_map_iter(of_block).collect()
+                by_block(blocks, shared, of_block).concat()
             }
             Effects::Sums(sums) => {
                 let (max, pulls) = (f64::from(self.problem.layout.phase_max()), &self.pulls[coordinate]);
@@ -415,7 +423,7 @@ impl<'a> SingleSteps<'a> {
                     });
                     (changed, kept)
                 };
-                let blocks: Vec<_> = blocks.map(of_block).collect();
+                let blocks = by_block(blocks, shared, of_block);
                 for (changed, kept) in &blocks {
                     let slots = kept.len() / changed.len().max(1);
                     let positions = changed.iter().map(|(n, _)| *n);
