@@ -10,7 +10,7 @@ use shakmaty::{Board, Color};
 use super::comparison::{Comparison, Reference};
 use super::compiled_schema::{Action, Column, CompiledSchema, Half};
 use super::conventions::PhaseSource;
-use super::number::{parse_number, split_entry};
+use super::number::{parse_number, split_entry, whole};
 use super::row_sums::{RowSums, exchanged, is_usable};
 use super::schema::Results;
 use super::truncation::Shares;
@@ -344,10 +344,8 @@ impl Reader<'_> {
         if let Some(word) = self.score {
             let column = self.values[Column::Score as usize].replace(word);
             if let Some(column) = column.filter(|column| *column != word) {
-                return fault(
-                    "two scores",
-                    format!("score:{word} behind the result, but {column} in the column of scores"),
-                );
+                let text = format!("score:{word} behind the result, but {column} in the column of scores");
+                return fault("two scores", text);
             }
         }
         let setup = match schema.requires_fen {
@@ -547,13 +545,6 @@ fn reverse(schema: &CompiledSchema, batch: &mut Batch, first_entry: usize) {
     for ((id, coefficient), entry) in ids.iter_mut().zip(coefficients).zip(entries) {
         (*id, *coefficient) = entry;
     }
-}
-
-/// Converts a value to a whole number from 0 to `max`, within the precision of decimal fractions.
-fn whole(value: f64, max: u16) -> Option<u16> {
-    let nearest = value.round();
-    let near = (value - nearest).abs() <= 1e-4 && (0.0..=f64::from(max)).contains(&nearest);
-    near.then_some(nearest as u16)
 }
 
 impl Batch {

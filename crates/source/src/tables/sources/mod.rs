@@ -586,11 +586,7 @@ impl Job<'_> {
             };
             numbers.push(Replacement { start: entry.start, end: entry.end, new });
         }
-        let both =
-            (self.named.tied && content.has_squares()).then(|| "one number for both phases".to_string());
-        let names: Vec<String> =
-            content.order_name().into_iter().chain(order.describe_colors()).chain(both).collect();
-        Ok((numbers, (!names.is_empty()).then(|| names.join(", "))))
+        Ok((numbers, content.description(order.describe_colors(), self.named.tied)))
     }
 }
 
