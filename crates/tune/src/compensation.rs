@@ -13,8 +13,6 @@ use gputexel_dataset::{Dataset, objective};
 use gputexel_io::{Advice, Error, Result};
 use gputexel_model::Prior;
 
-use crate::check::has_phases;
-
 /// Advantage of a side that counts as ahead, centipawns of the default prior: two to four and a half pawns, about a
 /// minor piece.
 const AHEAD_CP: std::ops::RangeInclusive<f64> = 200.0..=450.0;
@@ -47,7 +45,7 @@ impl Ahead {
     /// the features has no values of pieces, or the engine has no phases.
     pub fn of(data: &Dataset) -> Option<[Self; 2]> {
         let set = &data.metadata().feature_set;
-        let theta = Prior::default_for(set).theta(set).ok().filter(|_| has_phases(set))?;
+        let theta = Prior::default_for(set).theta(set).ok().filter(|_| set.has_phases())?;
         let mut halves = [Self::default(); 2];
         for n in (0..data.len()).step_by(data.len().div_ceil(LOOKED_AT).max(1)) {
             let (phase, result) = (data.phases()[n], data.results()[n]);

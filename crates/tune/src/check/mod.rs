@@ -26,7 +26,6 @@ pub use features::{FeatureFindings, GroupSupport, IMPOSSIBLE, RARE, Support, is_
 pub use gradient::{GradientFindings, PARAMETERS, TOLERANCE};
 pub use labels::{LabelFindings, LabelVerdict, SearchVerdict, SideCorrelation};
 pub use phases::PhaseRow;
-pub(crate) use phases::has_phases;
 use phases::parameter_name;
 pub use request::{CheckRequest, Checked};
 pub use scores::{ScoreRow, ScoresAgainstResults};

@@ -3,20 +3,14 @@
 use serde::Serialize;
 
 use gputexel_dataset::Dataset;
-use gputexel_model::{FeatureSet, Phases};
+use gputexel_model::FeatureSet;
 
 /// Maximum number of rows.
 const ROWS: u16 = 6;
 
-/// Returns false if every parameter has one value for all phases, so that the engine knows none.
-pub(crate) fn has_phases(set: &FeatureSet) -> bool {
-    let parameters = set.imported.iter().flat_map(|imported| &imported.parameters);
-    set.imported.is_none() || parameters.into_iter().any(|one| one.phases != Phases::Untapered)
-}
-
 /// Returns the name of entry `at` of θ, with its phase if the engine has phases.
 pub(super) fn parameter_name(set: &FeatureSet, at: usize) -> String {
-    match has_phases(set) {
+    match set.has_phases() {
         true => set.parameter_name(at),
         false => set.features[at % set.features.len()].name.clone(),
     }
@@ -46,7 +40,7 @@ pub struct PhaseRow {
 impl PhaseRow {
     /// Returns all intervals that contain positions, from full boards to empty ones; none for an engine without phases.
     pub fn all(data: &Dataset) -> Vec<Self> {
-        if !has_phases(&data.metadata().feature_set) {
+        if !data.metadata().feature_set.has_phases() {
             return Vec::new();
         }
         let max = data.phase_max();
