@@ -79,9 +79,11 @@ pub fn compensation([middlegame, endgame]: &[Ahead; 2]) -> Option<String> {
     })
 }
 
-/// Rejects positions, from the given files if any, in which advantages are compensated.
+/// Rejects positions, from the given files if any, in which advantages are compensated. What the values of another engine
+/// call an advantage need not be material.
 pub(crate) fn refuse_compensation(data: &Dataset, files: &[PathBuf]) -> Result<()> {
-    let Some(reason) = Ahead::of(data).as_ref().and_then(compensation) else {
+    let ahead = Ahead::of(data).filter(|_| data.metadata().feature_set.imported.is_none());
+    let Some(reason) = ahead.as_ref().and_then(compensation) else {
         return Ok(());
     };
     let advice = Advice::default()

@@ -106,7 +106,7 @@ fn rounds_trace_with_the_tuned_values() {
     let Some(bench) = bench() else { return };
     let command = command(&bench, "ok {params}");
     import(&bench, "p.fens", &command, "d.bin");
-    let rounds = ["--requiesce", "2", "--trace-command", &command, "--l2", "1e-6", "--allow-compensation"];
+    let rounds = ["--requiesce", "2", "--trace-command", &command, "--l2", "1e-6"];
     let report = bench.tune(("d.bin --out r", &rounds));
     let done = report["rounds"].list();
     assert_eq!(done.len(), 2, "{report}");
@@ -136,8 +136,8 @@ fn rounds_without_a_command_that_can_trace_again_are_refused() {
     let known = command(&bench, "ok {params}");
     import(&bench, "p.fens", &known, "d.bin");
     let tune = |data: &str, more: &[&str], code: i32| {
-        let common = "tune --l2=0 --backend cpu --k 1 --out none --quiet --allow-compensation";
-        bench.fails((common, (&[data], more)), code)
+        let common = ["tune", data, "--l2=0", "--backend", "cpu", "--k", "1", "--out", "none", "--quiet"];
+        bench.fails((&common, more), code)
     };
     assert_has(&tune("d.bin", &["--requiesce", "1"], 1), ["tracer ok {params}'", "--trace-command COMMAND"]);
     let deaf = command(&bench, "ok");
