@@ -104,7 +104,8 @@ impl SingleSteps<'_> {
         let tell = |done: u64, tried: usize, watch: &mut Watch<'_>| {
             let seconds = begun.elapsed().as_secs_f64() / done.max(1) as f64 * (all - done) as f64;
             let (tried, steps) = (grouped(tried as u64), counted(steps.len() as u64, "step"));
-            (watch.observe)(&format!("{what}: {tried} of {steps} tried, at most {seconds:.0} s left"))
+            let of = if pass.is_some() { " of the pass" } else { "" };
+            (watch.observe)(&format!("{what}: {tried} of {steps} tried, at most {seconds:.0} s{of} left"))
         };
         let size = match &self.effects {
             Effects::Scores(_) => steps.len().max(1),

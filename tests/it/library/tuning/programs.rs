@@ -91,7 +91,7 @@ fn exact_changes_match_the_reference() {
         let survey = steps.descend(&mut Watch { cancel: &cancel, observe: &mut observe }).unwrap();
         assert!(survey.improving.is_empty() && survey.steps > 0 && survey.untried == 0);
         let first = "whole numbers by single steps, pass 1: ";
-        assert!(told[0].starts_with(first) && told[0].ends_with(" s left"), "{}", told[0]);
+        assert!(told[0].starts_with(first) && told[0].ends_with(" s of the pass left"), "{}", told[0]);
         // With no time for more, only steps that slopes recommend are tried, and lead almost as far.
         let mut hasty = SingleSteps::try_new(&problem, &basis.start()).unwrap();
         hasty.max_scores = 0;
