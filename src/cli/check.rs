@@ -122,8 +122,10 @@ fn describe(checked: &Checked, args: &CheckArgs) -> String {
     describe_labels(&mut text, findings);
     describe_features(&mut text, findings);
 
-    text += "\nresults by phase\n";
-    text += &phase_table(&findings.phases, 2);
+    if !findings.phases.is_empty() {
+        text += "\nresults by phase\n";
+        text += &phase_table(&findings.phases, 2);
+    }
     text += &ahead_lines(findings.ahead.as_ref(), 2);
 
     let found = &findings.duplicates;
@@ -197,12 +199,15 @@ pub(super) fn explained(explanation: Option<&Explanation>) -> String {
         return format!("cause       {cause}\n");
     }
     let mut text =
-        "cause       unknown: no single change of those that were tried explains the differences\n"
+        "cause       unknown: no change of those that were tried explains the differences, nor do two\n"
             .to_string();
-    for Cause { text: change, explained, agreeing } in &found.partial {
-        let share = 100.0 * explained;
-        let count = agreeing.map_or(String::new(), |count| format!("{}, ", found.share(count)));
-        let _ = writeln!(text, "            explains {count}{share:.0} % of their squares: {change}");
+    for Cause { text: change, reduction, agreeing } in &found.partial {
+        let count = found.share(agreeing.unwrap_or(0));
+        let _ = writeln!(
+            text,
+            "            {change}\n              would explain {count} exactly, and make differences {:.0} % smaller on average",
+            100.0 * reduction
+        );
     }
     let Presence { only_where_differing, wherever_differing, untraced } = &found.presence;
     for (what, names) in [
@@ -297,23 +302,21 @@ fn describe_labels(text: &mut String, findings: &Findings) {
 
 fn describe_features(text: &mut String, findings: &Findings) {
     let features = &findings.features;
-    let _ = writeln!(
-        text,
-        "\nfeatures that never occur, occur in fewer than {RARE} positions, or are missing from a third of the phase:\nearly, midway or late"
-    );
-    let mut rows = vec![row(&["group", "features", "unseen", "rare", "early", "midway", "late", "median"])];
+    let has_phases = !findings.phases.is_empty();
+    let (thirds, titles) = match has_phases {
+        true => (
+            ", or are missing from a third of the phase:\nearly, midway or late",
+            &["early", "midway", "late"][..],
+        ),
+        false => ("", &[][..]),
+    };
+    let _ = writeln!(text, "\nfeatures that never occur, or occur in fewer than {RARE} positions{thirds}");
+    let mut rows = vec![row(&[&["group", "features", "unseen", "rare"], titles, &["median"]].concat())];
     rows.extend(features.groups.iter().map(|group| {
-        let [early, midway, late] = group.unseen_in.map(|count| count.to_string());
-        vec![
-            group.name.clone(),
-            group.features.to_string(),
-            group.unseen.to_string(),
-            group.rare.to_string(),
-            early,
-            midway,
-            late,
-            grouped(group.median),
-        ]
+        let counts = [group.features, group.unseen, group.rare].map(|count| count.to_string());
+        let thirds = group.unseen_in.iter().take(titles.len()).map(ToString::to_string);
+        let name = std::iter::once(group.name.clone());
+        name.chain(counts).chain(thirds).chain([grouped(group.median)]).collect()
     }));
     *text += &aligned(&rows, 2);
     let listed = |names: Vec<String>, all: usize| match all - names.len() {
@@ -331,9 +334,10 @@ fn describe_features(text: &mut String, findings: &Findings) {
     }
     if !features.rare.is_empty() {
         let names = features.rare.iter().take(NAMES).map(|one| {
-            format!("{} {} ({}/{}/{})", one.name, one.positions, one.opening, one.middlegame, one.endgame)
+            let thirds = format!(" ({}/{}/{})", one.opening, one.middlegame, one.endgame);
+            format!("{} {}{}", one.name, one.positions, if has_phases { &thirds } else { "" })
         });
-        let _ =
-            writeln!(text, "  rare (early/midway/late): {}", listed(names.collect(), features.rare.len()));
+        let what = if has_phases { "rare (early/midway/late)" } else { "rare" };
+        let _ = writeln!(text, "  {what}: {}", listed(names.collect(), features.rare.len()));
     }
 }

@@ -71,8 +71,11 @@ pub fn result_table(results: &Results, [win, loss]: [&str; 2], positions: u64) -
     aligned(&rows, 2)
 }
 
-/// Formats results by phase.
+/// Formats results by phase; nothing for an engine without phases.
 pub fn phase_table(phases: &[PhaseRow], indent: usize) -> String {
+    if phases.is_empty() {
+        return String::new();
+    }
     let sum = |of: fn(&PhaseRow) -> u64| phases.iter().map(of).sum::<u64>();
     let columns = match 2 * sum(|row| row.expected) > sum(|row| row.positions) {
         true => ["> 0.75", "between", "< 0.25"],
@@ -116,7 +119,7 @@ pub fn ahead_lines(ahead: Option<&[Ahead; 2]>, indent: usize) -> String {
 
 /// Explains why results make pieces look cheap, and what helps, if they do.
 pub fn compensation(ahead: Option<&[Ahead; 2]>) -> Option<String> {
-    let why = ahead?[0].compensation()?;
+    let why = gputexel::checking::compensation(ahead?)?;
     Some(format!(
         "{why}; let games decide ('gputexel improve'), or tune on positions that a search meets ('gputexel learn', \
          'gputexel selfplay --leaves')"

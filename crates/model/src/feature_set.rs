@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use shakmaty::{Board, Color};
 
 use super::feature::{Feature, FeatureRow};
-use super::imported::{ImportedParameter, MAX_FEATURES, check_name};
+use super::imported::{ImportedParameter, MAX_FEATURES, Phases, check_name};
 use super::program::Program;
 use super::{FeatureKind, Imported, KingBuckets, places};
 use gputexel_chess::PhaseSettings;
@@ -81,6 +81,12 @@ impl FeatureSet {
             true => format!("{}.mg", self.features[index].name),
             false => format!("{}.eg", self.features[index - count].name),
         }
+    }
+
+    /// Returns false if every parameter has one value for all phases, so that the engine knows none.
+    pub fn has_phases(&self) -> bool {
+        let parameters = self.imported.iter().flat_map(|imported| &imported.parameters);
+        self.imported.is_none() || parameters.into_iter().any(|one| one.phases != Phases::Untapered)
     }
 
     /// Returns true if every entry has coefficient ±1, so that rows store ids only; an id may occur several

@@ -422,7 +422,8 @@ fn brackets(s: &Stream<'_>, i: usize, language: Language) -> Option<(Range<usize
     match () {
         () if language == Language::RUST => {
             let end = s.until(i + 1, |i| s.is(i, b';'));
-            s.is(end, b';').then_some((end..close + 1, Bound::Size))
+            // Parentheses that are not closed within the brackets hide their end from the search.
+            (s.is(end, b';') && end < close).then_some((end..close + 1, Bound::Size))
         }
         () if language == Language::GO
             && (!s.word(close + 1).is_empty() || s.is(close + 1, b'[') || s.is(close + 1, b'*')) =>
@@ -479,6 +480,7 @@ mod tests {
             "=>",
             "}",
             ")",
+            "]",
             "a<",
             "#[",
         ];
@@ -486,7 +488,7 @@ mod tests {
             for a in parts {
                 for b in parts {
                     for c in parts {
-                        let text = format!("{a} 1 {b} 2 {c} 3");
+                        let text = format!("{a} 1 {b} 2 {c} 3;");
                         let code = Code::of(&text, language);
                         // Text after '#' is a comment in Python.
                         let shown = if language == Language::PYTHON { text.split('#').next() } else { None };

@@ -69,7 +69,7 @@ pub use run_scores::RunScores;
 pub use scale::{K_RANGE, ScaleFit, fit_scale};
 pub use scale_curve::{MinimumAt, ScaleCurve, scale_curve};
 pub use scale_ratio::{ScaleMode, ScaleRecord, score_ratio, training_score_ratio};
-pub use single_steps::{ExactProblem, SingleSteps, Step, Survey, TIE};
+pub use single_steps::{ExactProblem, SingleSteps, Step, Survey, TIE, Watch};
 pub use starts::{
     DEFAULT_STARTS, MOST_STARTS, StartChoice, StartsRecord, choose_start, default_starts, starts_obstacle,
 };

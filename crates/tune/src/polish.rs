@@ -3,11 +3,12 @@
 use std::time::Instant;
 
 use gputexel_dataset::objective::Objective;
-use gputexel_io::{Error, Result};
+use gputexel_io::Result;
 
+use super::single_steps::interrupted;
 use super::{
     ExactProblem, GAUSS_NEWTON_LIMIT, ModelSize, OptimizerConfig, Outcome, Rounded, Rounding,
-    RoundingOutcome, RunConfig, RunParts, SingleSteps, StopReason, Stopping, Tuning, exact_loss,
+    RoundingOutcome, RunConfig, RunParts, SingleSteps, StopReason, Stopping, Tuning, Watch, exact_loss,
     gauss_newton_matrix, round, space_of,
 };
 
@@ -30,14 +31,19 @@ pub struct Polish {
 
 /// Polishes `outcome`: bounded Gauss–Newton from the swarm's best, then rounding and single steps to a
 /// minimum of the exact loss over whole numbers. If single steps directly from the swarm's best lead to a
-/// lower loss, or if Gauss–Newton is not available, their result is used instead.
+/// lower loss, or if Gauss–Newton is not available, their result is used instead. `observe` receives the progress, see
+/// [`Watch`].
 ///
 /// # Errors
-/// [`Error::Interrupted`], in which case the stored state leads back here. Otherwise errors of the parts.
-pub fn polish(parts: &RunParts<'_>, outcome: &mut Outcome) -> Result<Polish> {
+/// [`Error::Interrupted`](gputexel_io::Error::Interrupted), in which case the stored state leads back here. Otherwise errors of the parts.
+pub fn polish(
+    parts: &RunParts<'_>,
+    outcome: &mut Outcome,
+    observe: &mut dyn FnMut(&str) -> Result<()>,
+) -> Result<Polish> {
     let RunParts { config, data, split, layout, backend, cancel } = *parts;
     let started = Instant::now();
-    let interrupted = || Error::Interrupted("while polishing".to_string());
+    let watch = &mut Watch { cancel, observe };
     let basis = config.parameterization();
     let space = space_of(&basis);
     let problem = ExactProblem {
@@ -70,16 +76,15 @@ pub fn polish(parts: &RunParts<'_>, outcome: &mut Outcome) -> Result<Polish> {
         if end.reason == StopReason::Interrupted {
             return Err(interrupted());
         }
-        let matrix = gauss_newton_matrix(&problem, &basis, &end.z)?;
-        let rounded =
-            round(&problem, &end.z, Rounding::Local, matrix.as_deref(), cancel)?.ok_or_else(interrupted)?;
+        let matrix = gauss_newton_matrix(&problem, &basis, &end.z, watch)?;
+        let rounded = round(&problem, &end.z, Rounding::Local, matrix.as_deref(), watch)?;
         optimum = Some(rounded.loss_real);
         best = Some(rounded);
     }
     let mut search = SingleSteps::try_new(&problem, &outcome.z)?;
     let swarm = search.loss();
     if best.as_ref().is_none_or(|best| best.loss >= swarm) {
-        let survey = search.descend(cancel).ok_or_else(interrupted)?;
+        let survey = search.descend(watch)?;
         best = Some(Rounded {
             z: search.z().to_vec(),
             loss_real: swarm,

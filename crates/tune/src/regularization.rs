@@ -1,8 +1,9 @@
 //! Regularization, the part of the loss that does not depend on positions: λ · ‖(θ − θ₀) / scale‖² with a weight λ for
 //! each member, and weighted penalties that all members share.
 
+use gputexel_dataset::Dataset;
 use gputexel_eval::Evaluations;
-use gputexel_model::{PENALTY_SCALE_CP, Penalty, SparseSymmetric};
+use gputexel_model::{Arrangement, PENALTY_SCALE_CP, Penalty, SparseSymmetric, supported_penalties};
 
 /// The scale, centipawns: a parameter one pawn away from its prior costs λ.
 pub const REGULARIZATION_SCALE_CP: f64 = PENALTY_SCALE_CP;
@@ -197,6 +198,49 @@ impl Regularization {
     }
 }
 
+/// Returns penalties as [`supported_penalties`] for the positions of a dataset. Options of an engine have units of their
+/// own, so if it was asked for its evaluations, distances are those that they make in evaluations.
+pub(super) fn penalties_of(data: &Dataset, all: Vec<Penalty>) -> Vec<Penalty> {
+    if all.is_empty() {
+        return all;
+    }
+    let mut all = supported_penalties(&data.metadata().feature_set, all, &data.occurrences());
+    if data.metadata().probing.is_some() {
+        let effects = effects(data);
+        let effects: Vec<(u32, f64)> = (0..).zip(effects.iter().chain(&effects).copied()).collect();
+        for penalty in &mut all {
+            let mut own: Vec<u32> =
+                penalty.terms().iter().flat_map(|term| &term.factors).map(|(index, _)| *index).collect();
+            own.sort_unstable();
+            own.dedup();
+            penalty.effects = own.into_iter().map(|index| effects[index as usize]).collect();
+        }
+    }
+    all
+}
+
+/// Returns the root mean square of the coefficients of each feature where it has any, 1 for features without. Squares of
+/// a board, which are tied to each other, have that of the board.
+fn effects(data: &Dataset) -> Vec<f64> {
+    let mut sums = vec![(0.0, 0.0); data.feature_count()];
+    for n in 0..data.len() {
+        for (id, coefficient) in data.row(n).entries().filter(|(_, coefficient)| *coefficient != 0.0) {
+            let (squares, count) = &mut sums[usize::from(data.feature_of(id))];
+            *squares += f64::from(coefficient).powi(2);
+            *count += 1.0;
+        }
+    }
+    for part in data.metadata().feature_set.structure().parts {
+        if let Arrangement::Board(squares) = part.layout {
+            let own = || squares.iter().flatten().map(|id| *id as usize);
+            let sum = own().map(|id| sums[id]).fold((0.0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1));
+            own().for_each(|id| sums[id] = sum);
+        }
+    }
+    let effect = |(squares, count): (f64, f64)| if count > 0.0 { (squares / count).sqrt() } else { 1.0 };
+    sums.into_iter().map(effect).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -220,7 +264,8 @@ mod tests {
 
     #[test]
     fn derivatives_and_changes_are_those_of_the_value() {
-        let penalty = |kind, form, weight| Penalty { kind, of: "x".to_string(), form, weight };
+        let penalty =
+            |kind, form, weight| Penalty { kind, of: "x".to_string(), form, weight, effects: Vec::new() };
         let penalties = [
             penalty(PenaltyKind::Bend, Form::Lines(vec![vec![0, 1, 2, 3], vec![5, 3, 1]]), 0.3),
             penalty(PenaltyKind::Mean, Form::Set(vec![0, 2, 4, 5]), 0.7),

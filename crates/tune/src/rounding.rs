@@ -8,11 +8,12 @@
 //! for those still free each time, all with one Cholesky factorization. Several partial roundings are
 //! followed in parallel.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::{Deserialize, Serialize};
 
-use super::{ExactProblem, SingleSteps, Survey};
+use super::single_steps::interrupted;
+use super::{ExactProblem, SingleSteps, Survey, Watch};
 use gputexel_io::Result;
 use gputexel_optim::Space;
 
@@ -67,18 +68,21 @@ fn nearest(value: f64, i: usize, space: &Space) -> f64 {
 
 /// Rounds the integer coordinates one after another and re-solves for the others each time, so that
 /// (z − z*)ᵀ H (z − z*) stays small; `matrix` is H, symmetric, row-major. Coordinates without curvature
-/// are rounded naively. Real coordinates adapt to the rounded ones.
+/// are rounded naively. Real coordinates adapt to the rounded ones. `None` when cancelled.
 ///
 /// # Panics
 /// If the matrix does not match the point.
-pub fn round_successively(z: &[f64], matrix: &[f64], space: &Space) -> Vec<f64> {
+pub fn round_successively(z: &[f64], matrix: &[f64], space: &Space, cancel: &AtomicBool) -> Option<Vec<f64>> {
     let n = z.len();
     assert_eq!(matrix.len(), n * n);
-    let (order, rows) = sorted_cholesky(matrix, n, &space.integer);
+    let (order, rows) = sorted_cholesky(matrix, n, &space.integer, cancel)?;
     // The cost is Σ_k (Σ_{j ≥ k} R_kj e_j)² with e = z − z*, so the last coordinate is rounded first, and
     // each other one close to the value that makes its own square vanish.
     let mut branches = vec![Branch { errors: vec![0.0; n], cost: 0.0 }];
     for k in (0..n).rev() {
+        if cancel.load(Ordering::Relaxed) {
+            return None;
+        }
         let (i, row) = (order[k], &rows[k * n..][..n]);
         let pivot = row[k];
         let mut next: Vec<(f64, usize, f64)> = Vec::new();
@@ -110,7 +114,7 @@ pub fn round_successively(z: &[f64], matrix: &[f64], space: &Space) -> Vec<f64> 
         // The sum may be off the whole number by an ulp.
         rounded[i] = nearest(z[i] + error, i, space);
     }
-    rounded
+    Some(rounded)
 }
 
 /// A partial rounding: e = z − z* in elimination order, and its cost.
@@ -132,8 +136,13 @@ const MIN_PIVOT: f64 = 1e-6;
 
 /// H = Rᵀ R with the smallest pivot first: row and column k belong to coordinate `order[k]`. Taking small
 /// pivots first evens them out, and the average cost of rounding is the sum of the squared pivots over 12.
-/// Real coordinates precede integer ones, so that they are solved for last.
-fn sorted_cholesky(matrix: &[f64], n: usize, integer: &[bool]) -> (Vec<usize>, Vec<f64>) {
+/// Real coordinates precede integer ones, so that they are solved for last. `None` when cancelled.
+fn sorted_cholesky(
+    matrix: &[f64],
+    n: usize,
+    integer: &[bool],
+    cancel: &AtomicBool,
+) -> Option<(Vec<usize>, Vec<f64>)> {
     let mut rest = matrix.to_vec();
     let ridge = RIDGE * (0..n).map(|i| matrix[i * n + i]).fold(0.0, f64::max);
     for i in 0..n {
@@ -144,6 +153,9 @@ fn sorted_cholesky(matrix: &[f64], n: usize, integer: &[bool]) -> (Vec<usize>, V
     // Columns in coordinate order at first.
     let mut rows = vec![0.0; n * n];
     for k in 0..n {
+        if cancel.load(Ordering::Relaxed) {
+            return None;
+        }
         let (at, &i) = left
             .iter()
             .enumerate()
@@ -175,20 +187,21 @@ fn sorted_cholesky(matrix: &[f64], n: usize, integer: &[bool]) -> (Vec<usize>, V
         let sorted: Vec<f64> = order.iter().map(|&i| row[i]).collect();
         row.copy_from_slice(&sorted);
     }
-    (order, rows)
+    Some((order, rows))
 }
 
 /// Rounds the integer coordinates of `z`, a minimum. `matrix` is the Gauss–Newton matrix there, with respect
 /// to z; without it the local search starts from naive rounding.
 ///
-/// `None` when cancelled.
+/// # Errors
+/// [`Error::Interrupted`](gputexel_io::Error::Interrupted) when cancelled; otherwise those of [`SingleSteps`].
 pub fn round(
     problem: &ExactProblem<'_>,
     z: &[f64],
     rounding: Rounding,
     matrix: Option<&[f64]>,
-    cancel: &AtomicBool,
-) -> Result<Option<Rounded>> {
+    watch: &mut Watch<'_>,
+) -> Result<Rounded> {
     let mut search = SingleSteps::try_new(problem, z)?;
     let loss_real = search.loss();
     let unrounded = Rounded {
@@ -201,24 +214,25 @@ pub fn round(
         survey: None,
     };
     if rounding == Rounding::None {
-        return Ok(Some(unrounded));
+        return Ok(unrounded);
     }
     let naive = round_naively(z, problem.space);
     search.move_to(&naive)?;
     let loss_naive = search.loss();
     if rounding == Rounding::Naive {
-        return Ok(Some(Rounded { z: naive, loss_naive, loss: loss_naive, ..unrounded }));
+        return Ok(Rounded { z: naive, loss_naive, loss: loss_naive, ..unrounded });
     }
     let mut loss_successive = None;
     if let Some(matrix) = matrix {
-        search.move_to(&round_successively(z, matrix, problem.space))?;
+        let rounded = round_successively(z, matrix, problem.space, watch.cancel).ok_or_else(interrupted)?;
+        search.move_to(&rounded)?;
         loss_successive = Some(search.loss());
         if search.loss() > loss_naive {
             search.move_to(&naive)?; // z was not a minimum, or the matrix does not belong to it
         }
     }
-    let Some(survey) = search.descend(cancel) else { return Ok(None) };
-    Ok(Some(Rounded {
+    let survey = search.descend(watch)?;
+    Ok(Rounded {
         z: search.z().to_vec(),
         loss_naive,
         loss_successive,
@@ -226,5 +240,5 @@ pub fn round(
         steps: search.taken(),
         survey: Some(survey),
         ..unrounded
-    }))
+    })
 }

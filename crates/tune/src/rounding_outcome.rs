@@ -4,14 +4,15 @@ use std::time::Instant;
 
 use gputexel_dataset::objective::Objective;
 use gputexel_eval::cpu::CpuEvaluator;
-use gputexel_eval::{Evaluator, Population, Request};
-use gputexel_io::{Error, Result};
+use gputexel_eval::{Population, Request};
+use gputexel_io::Result;
 use gputexel_model::{Parameterization, RoundingRecord, SingleStepsRecord};
 use serde::Serialize;
 
+use super::single_steps::interrupted;
 use super::{
     ExactProblem, GAUSS_NEWTON_LIMIT, OptimizerConfig, Outcome, Rounded, Rounding, RunParts, SingleSteps,
-    StopReason, Survey, round, space_of,
+    StopReason, Survey, Watch, round, space_of,
 };
 
 /// Rounding of a result, and the effect of single steps from it.
@@ -29,12 +30,16 @@ pub struct RoundingOutcome {
 
 /// Rounds the result as configured; after a local search, takes the remaining steps that improve the exact
 /// loss. `None` if the result stays real. A result that held-out positions chose before the training loss was minimal is
-/// rounded naively: single steps would lead on to that minimum.
+/// rounded naively: single steps would lead on to that minimum. `observe` receives the progress, see [`Watch`].
 ///
 /// # Errors
-/// [`Error::Interrupted`], in which case the stored state leads back here. Otherwise errors of the evaluator and of
-/// [`round`].
-pub fn round_outcome(parts: &RunParts<'_>, outcome: &mut Outcome) -> Result<Option<RoundingOutcome>> {
+/// [`Error::Interrupted`](gputexel_io::Error::Interrupted), in which case the stored state leads back here. Otherwise
+/// errors of the evaluator, of [`round`] and of the observer.
+pub fn round_outcome(
+    parts: &RunParts<'_>,
+    outcome: &mut Outcome,
+    observe: &mut dyn FnMut(&str) -> Result<()>,
+) -> Result<Option<RoundingOutcome>> {
     let RunParts { config, split, layout, cancel, .. } = *parts;
     let is_local = matches!(config.optimizer, OptimizerConfig::Local(_));
     if config.round == Rounding::None && !is_local {
@@ -54,14 +59,14 @@ pub fn round_outcome(parts: &RunParts<'_>, outcome: &mut Outcome) -> Result<Opti
         penalties: &config.penalties,
         l2: config.optimizer.l2(outcome.best_member),
     };
-    let interrupted = || Error::Interrupted("while rounding".to_string());
+    let watch = &mut Watch { cancel, observe };
     let whole = if is_local {
         let mut search = SingleSteps::try_new(&problem, &outcome.z)?;
         // A result that was stopped early, or is judged by held-out positions, is not optimized further.
         let ended = outcome.reason == StopReason::Converged && split.held_out_part().is_none();
         let survey = match ended {
-            true => search.descend(cancel).ok_or_else(interrupted)?,
-            false => search.survey_unless(cancel).ok_or_else(interrupted)?,
+            true => search.descend(watch)?,
+            false => search.survey(watch)?,
         };
         outcome.z = search.z().to_vec();
         RoundingOutcome {
@@ -74,11 +79,10 @@ pub fn round_outcome(parts: &RunParts<'_>, outcome: &mut Outcome) -> Result<Opti
         let early = split.held_out_part().is_some() && outcome.best_epoch < outcome.epochs;
         let rounding = if early { Rounding::Naive } else { config.round };
         let matrix = match rounding {
-            Rounding::Local => gauss_newton_matrix(&problem, &parameterization, &outcome.z)?,
+            Rounding::Local => gauss_newton_matrix(&problem, &parameterization, &outcome.z, watch)?,
             _ => None,
         };
-        let rounded =
-            round(&problem, &outcome.z, rounding, matrix.as_deref(), cancel)?.ok_or_else(interrupted)?;
+        let rounded = round(&problem, &outcome.z, rounding, matrix.as_deref(), watch)?;
         outcome.z.clone_from(&rounded.z);
         RoundingOutcome::of(rounding, rounded, started.elapsed().as_secs_f64())
     };
@@ -87,10 +91,14 @@ pub fn round_outcome(parts: &RunParts<'_>, outcome: &mut Outcome) -> Result<Opti
 }
 
 /// Computes the Gauss–Newton matrix with respect to z, if the loss has one and it is not too large.
+///
+/// # Errors
+/// [`Error::Interrupted`](gputexel_io::Error::Interrupted) when cancelled; those of the evaluator.
 pub fn gauss_newton_matrix(
     problem: &ExactProblem<'_>,
     parameterization: &Parameterization,
     z: &[f64],
+    watch: &mut Watch<'_>,
 ) -> Result<Option<Vec<f64>>> {
     let loss = problem.objective.loss;
     if !loss.is_smooth() || parameterization.parameters() > GAUSS_NEWTON_LIMIT {
@@ -99,8 +107,11 @@ pub fn gauss_newton_matrix(
     let theta = parameterization.theta(z);
     let request = Request { parts: problem.parts.clone(), loss, gradients: false, curvature: true };
     // The CPU on every machine, so that the result does not depend on the backend.
-    let mut evaluator = CpuEvaluator::new(problem.layout);
-    let mut evaluations = evaluator.evaluate(&Population::single(&theta, problem.objective.k), &request)?;
+    let evaluator = CpuEvaluator::new(problem.layout);
+    let population = Population::single(&theta, problem.objective.k);
+    (watch.observe)("whole numbers: the Gauss-Newton matrix")?;
+    let mut evaluations =
+        evaluator.evaluate_unless(&population, &request, watch.cancel)?.ok_or_else(interrupted)?;
     problem.regularization().add(&mut evaluations, &theta, &[problem.l2]);
     Ok(Some(parameterization.pull_matrices(&evaluations.curvatures)))
 }
@@ -139,8 +150,10 @@ pub struct RoundedSummary {
 /// Effect of single steps from a result.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SurveySummary {
-    /// Steps within the bounds that have an effect.
+    /// Steps within the bounds that have an effect, and were tried.
     pub count: usize,
+    /// Other such steps, which raise the loss by its slopes, and were not tried.
+    pub untried: usize,
     /// Steps that would lower the loss.
     pub improving: usize,
     /// Smallest increase of the loss by the others.
@@ -171,6 +184,7 @@ impl RoundingSummary {
             }),
             single_steps: survey.as_ref().map(|survey| SurveySummary {
                 count: survey.steps,
+                untried: survey.untried,
                 improving: survey.improving.len(),
                 smallest_increase: survey.smallest_increase,
                 without_effect: survey.without_effect,

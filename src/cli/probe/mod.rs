@@ -158,7 +158,8 @@ impl ProbeArgs {
 impl Subcommand for ProbeArgs {
     fn run(&self, context: &Context) -> anyhow::Result<()> {
         let settings = self.settings()?;
-        self.rounds.check()?;
+        let overwrite = self.force || self.resume;
+        self.rounds.check(overwrite)?;
         if self.inputs.iter().any(|path| path.as_os_str() == "-") {
             return Err(Error::Usage("-: positions to ask about are read from files".to_string()).into());
         }
@@ -166,7 +167,8 @@ impl Subcommand for ProbeArgs {
         let observe = &mut |event: ProbeEvent<'_>| display.show(event, context);
         let (report, mut probed) =
             probe(&self.inputs, &settings, &self.output, &context.cancel.into(), observe)?;
-        let rounds = self.rounds.run(&mut probed, &self.output, context, observe)?;
+        let rounds = self.rounds.run(&mut probed, &self.output, context, (&mut display, overwrite))?;
+        probed.finish();
         drop(display);
         let object = json!({ "probe": report, "rounds": rounds });
         print_result(context, &object, || {
@@ -205,10 +207,14 @@ impl Display {
             }
             ProbeEvent::Surveyed(survey) => {
                 self.print(&describe_survey(survey), context);
-                self.begun = Instant::now();
             }
             ProbeEvent::Progress(at) => self.progress(at),
         }
+    }
+
+    /// Prints a line that begins with a name.
+    fn line(&self, name: &str, text: &str, context: &Context) {
+        self.print(&format!("{name:<12}{text}"), context);
     }
 
     fn print(&self, text: &str, context: &Context) {
@@ -218,16 +224,21 @@ impl Display {
     }
 
     fn progress(&mut self, at: ProbeProgress) {
+        self.bar.set_length(at.total);
+        self.bar.set_position(at.positions);
+        if at.positions == at.known {
+            self.begun = Instant::now();
+            self.bar.set_message("");
+            return;
+        }
         let seconds = self.begun.elapsed().as_secs_f64();
-        let done = at.positions.saturating_sub(at.known).max(1) as f64;
+        let done = at.positions.saturating_sub(at.known) as f64;
         let left = seconds / done * at.total.saturating_sub(at.positions) as f64;
         let speed = at.evaluations as f64 / seconds.max(1e-9);
         let text = format!("{} evaluations/s, {} left", grouped(speed as u64), duration(left));
         if self.timer.as_mut().is_some_and(LineTimer::is_due) {
             note!("{} of {} positions, {text}", grouped(at.positions), grouped(at.total));
         }
-        self.bar.set_length(at.total);
-        self.bar.set_position(at.positions);
         self.bar.set_message(text);
     }
 }

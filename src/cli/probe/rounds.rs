@@ -3,10 +3,11 @@
 //! evaluations fit better then.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 
 use gputexel::dataset::{self, Dataset, Split};
-use gputexel::io::run_folder::{Kind, PARAMETERS, RunFolder};
-use gputexel::matches::probe::{ProbeEvent, Probed};
+use gputexel::io::run_folder::{Kind, PARAMETERS, RunFolder, check_contents};
+use gputexel::matches::probe::Probed;
 use gputexel::model::ParameterFile;
 use gputexel::tuning::{RunConfig, RunRecord};
 use gputexel::{Error, Result};
@@ -15,6 +16,7 @@ use serde::Serialize;
 use super::super::context::Context;
 use super::super::steps::{Words, run};
 use super::super::table::aligned;
+use super::Display;
 use super::losses::{mean_loss, with_targets};
 
 /// How far values may move in the first round, in steps, and in the last region that is tried.
@@ -55,12 +57,17 @@ pub struct Round {
 }
 
 impl RoundArgs {
-    /// Checks the flags before anything is asked.
-    pub fn check(&self) -> Result<()> {
-        match self.rounds {
-            Some(0) => Err(Error::Usage("--rounds must be at least 1".to_string())),
-            _ => self.words().map(|_| ()),
+    /// Checks the flags, and that runs can be written, before anything is asked. Earlier ones are only replaced if
+    /// `overwrite` is set.
+    pub fn check(&self, overwrite: bool) -> Result<()> {
+        if self.rounds == Some(0) {
+            return Err(Error::Usage("--rounds must be at least 1".to_string()));
         }
+        let first = self.out.as_ref().map(|out| out.join("round-1"));
+        if let Some(first) = first.filter(|first| first.exists()) {
+            check_contents(&first, Kind::Run, overwrite)?;
+        }
+        self.words().map(|_| ())
     }
 
     fn words(&self) -> Result<Vec<String>> {
@@ -74,7 +81,7 @@ impl RoundArgs {
         probed: &mut Probed,
         dataset: &Path,
         context: &Context,
-        observe: &mut dyn FnMut(ProbeEvent<'_>),
+        (display, overwrite): (&mut Display, bool),
     ) -> anyhow::Result<Vec<Round>> {
         let (Some(count), Some(out)) = (self.rounds, &self.out) else { return Ok(Vec::new()) };
         std::fs::create_dir_all(out).map_err(|error| Error::io(out, error))?;
@@ -94,6 +101,8 @@ impl RoundArgs {
                 }
             };
             let folder = out.join(format!("round-{number}"));
+            let name = format!("round {number}");
+            display.line(&name, "tuning", context);
             let mut words = Words::new("tune").path(None, &data).path(Some("--out"), &folder);
             let own = self.words()?;
             let says =
@@ -105,8 +114,16 @@ impl RoundArgs {
             if !says("--k") {
                 words = words.flag("--k", config.as_ref().map(|config| config.k));
             }
-            words = words.and(own);
-            run(words.as_slice(), true, context)?;
+            words = words.and((overwrite && !says("--force")).then_some("--force")).and(own);
+            run(words.as_slice(), true, context).map_err(|error| {
+                match context.cancel.load(Ordering::Relaxed) {
+                    true => {
+                        Error::Interrupted(format!("in {name}; the same command with --resume continues"))
+                            .into()
+                    }
+                    false => error,
+                }
+            })?;
             let record: RunRecord = RunFolder::view(&folder).record(Kind::Run)?;
             let settings = config.get_or_insert(record.config);
             let data = dataset::read(&data)?;
@@ -114,19 +131,23 @@ impl RoundArgs {
             if values == probed.values() {
                 break;
             }
-            let evaluations = probed.evaluate(&values)?;
-            let found = Exact::compare(&data, settings, &evaluations)?;
-            let accepted = found.loss[1] < found.loss[0];
-            let Exact { loss, held_out } = found;
+            display.line(&name, "asking for the evaluations under the tuned values", context);
+            let evaluations = probed.evaluate(&values, &mut |event| display.show(event, context))?;
+            let Exact { loss, held_out } = Exact::compare(&data, settings, &evaluations)?;
+            let accepted = loss[1] < loss[0];
+            let verdict = if accepted { "accepted" } else { "not accepted" };
+            display.line(&name, &format!("loss {:.6} -> {:.6}: {verdict}", loss[0], loss[1]), context);
             rounds.push(Round { run: folder, reach, loss, held_out, accepted });
             if is_linear || number == count {
                 break;
             }
             if accepted {
-                probed.measure_at(&values, observe)?;
                 if loss[0] - loss[1] < WORTH * loss[0] {
                     break;
                 }
+                display.line(&name, "measuring around these values", context);
+                let beside = out.join(format!("round-{number}"));
+                probed.measure_at(&values, &beside, &mut |event| display.show(event, context))?;
             } else {
                 reach /= 2.0;
                 if reach < REACH[1] {

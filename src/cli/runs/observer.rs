@@ -132,6 +132,7 @@ impl<'a> Observer<'a> {
                 decision.what = what;
                 decision.show(progress);
             }
+            RunEvent::Decided => self.deciding = None,
             RunEvent::Started(start) => {
                 self.deciding = None;
                 self.started = true;
@@ -229,7 +230,7 @@ impl<'a> Observer<'a> {
     }
 }
 
-/// Progress of a decision before a run.
+/// Progress of a decision before a run or after it.
 struct Decision {
     what: Deciding,
     spinner: ProgressBar,

@@ -39,7 +39,14 @@ pub fn rounding_lines(outcome: &RoundingOutcome, wanted: Rounding) -> String {
     let _ = match (survey.improving.len(), survey.smallest_increase) {
         (0, Some(least)) => writeln!(
             out,
-            "verified    none of {count} single steps improves the exact loss (smallest increase {least:.2e})"
+            "verified    none of {count} single steps improves the exact loss (smallest increase {least:.2e}){}",
+            match survey.untried {
+                0 => String::new(),
+                rest => format!(
+                    "\n            {} more raise it by its slopes; trying them all would have taken too long",
+                    grouped(rest as u64)
+                ),
+            }
         ),
         (0, None) => writeln!(out, "verified    there are no single steps to try"),
         (n, _) => writeln!(

@@ -43,10 +43,6 @@ pub struct RunArgs {
     /// Resume an interrupted run with bit-identical results; one with --requiesce is refused
     #[arg(long, value_name = "DIR", conflicts_with_all = ["NewRun", "ObjectiveArgs", "Scale", "Tuned"])]
     resume: Option<PathBuf>,
-    /// Tune on positions in which missing material was often given up for something, too; values tuned on them lose
-    /// games, see docs/strength.md
-    #[arg(long, conflicts_with = "resume")]
-    allow_compensation: bool,
     #[command(flatten)]
     pub scale: ScaleArgs,
     #[command(flatten)]
@@ -90,7 +86,6 @@ impl RunArgs {
                         output: runs::output(self.out.as_deref(), self.force)?,
                         overwrite: self.force && self.out.is_some(),
                         command_line: context.command_line.clone(),
-                        refuse_compensation: !self.allow_compensation,
                         ..settings
                     };
                     Tuner::from_files(&self.inputs, settings).uncertainty(request)
@@ -181,6 +176,7 @@ fn start(args: &TuneArgs) -> Result<TunerSettings<'_>> {
         limits: fresh.limits(objective),
         starts: fresh.starts,
         ablate: fresh.ablate,
+        refuse_compensation: !fresh.allow_compensation,
         rounds: args.requiesce.settings()?,
         ..objective.settings()?
     })

@@ -123,22 +123,41 @@ impl Probed {
         }
         let paths = dataset::shards(&named)?;
         let sets = paths.iter().map(|path| dataset::read(path)).collect::<Result<Vec<_>>>()?;
-        if sets.is_empty() || sets.iter().any(|set| set.metadata().probing.is_none()) {
-            return Ok(None);
+        let is_probed = !sets.is_empty() && sets.iter().all(|set| set.metadata().probing.is_some());
+        let checksum = sets.iter().map(Dataset::checksum).collect::<Vec<_>>().join("+");
+        if let Some(config) = config.as_ref().filter(|config| config.checksum != checksum)
+            && (is_probed || is_program(engine))
+        {
+            let positions: usize = sets.iter().map(Dataset::len).sum();
+            let reason = format!(
+                "is another dataset than that of the run: {}, checksum {checksum} instead of {}",
+                counted(positions as u64, "position"),
+                config.checksum
+            );
+            let advice = Advice::default().setting("before", "DATASET").text(" names the run's own");
+            return Err(Error::input(&paths[0], reason).advise(advice));
         }
-        let checksums: Vec<&str> = sets.iter().map(Dataset::checksum).collect();
-        if config.as_ref().is_some_and(|config| config.checksum != checksums.join("+")) {
-            return Err(Error::input(&paths[0], "is not the dataset that the run has tuned on"));
+        if !is_probed {
+            return Ok(None);
         }
         Ok(Some(Self { paths, sets, config, file }))
     }
 
-    /// Asks the engine, prints what was found, and fails unless it evaluates with the tuned values.
+    /// Asks the engine, prints what was found, and fails unless it evaluates with the tuned values, or where these are not
+    /// linear, better than before.
     ///
     /// # Errors
     /// Errors of asking; [`Error::Engine`] with the reason if it does not.
     pub fn verify(&self, text: &str, args: &VerifyArgs, context: &Context) -> anyhow::Result<()> {
         check_tolerance(args.tolerance)?;
+        if Path::new(text).is_file() && !is_program(text) {
+            let reason = format!(
+                "is not a program: the values were tuned on a dataset of 'gputexel probe', and are verified by asking the \
+                 engine, 'gputexel verify ENGINE'; then it was '{}'",
+                self.record().command
+            );
+            return Err(Error::Usage(format!("{text}: {reason}")).into());
+        }
         let processes = process_count(args.engine.processes)?;
         let command = engine_command(text, &args.engine.set, args.engine.start_deadline)?;
         let record = self.record();
@@ -162,6 +181,9 @@ impl Probed {
         let losses = self.losses(&rows, &again)?;
         let object = json!({ "asked": positions.len(), "again": again, "losses": losses });
         print_result(context, &object, || self.describe(&again, losses.as_ref(), args))?;
+        if self.better(&again.cause, losses.as_ref()).is_some() {
+            return Ok(());
+        }
         match failure(&again, losses.as_ref(), args) {
             None => Ok(()),
             Some(reason) => Err(Error::Engine { engine: command.to_string(), reason }.into()),
@@ -336,15 +358,32 @@ impl Probed {
         }
         match &again.cause {
             Cause::Agreement => line("verified", "the engine evaluates with the tuned values".to_string()),
-            Cause::NotLinear { names: bent } if losses.is_some_and(Losses::is_better) => {
-                line("not linear", told(bent));
-                let better =
-                    "with the tuned values the engine fits better than before, though not as predicted";
-                line("verified", format!("{better}; 'gputexel probe --rounds' goes on from there"));
+            cause => {
+                let Some(loss) = self.better(cause, losses) else { return text };
+                if let Cause::NotLinear { names: bent } = cause {
+                    line("not linear", told(bent));
+                }
+                line(
+                    "better",
+                    format!(
+                        "not as predicted, but better: loss {:.6} -> {:.6}; 'gputexel probe --rounds' goes on from there",
+                        loss.start, loss.engine
+                    ),
+                );
             }
-            _ => {}
         }
         text
+    }
+
+    /// Returns the losses if evaluations are not as predicted because they are not linear, but fit better than before.
+    fn better<'l>(&self, cause: &Cause, losses: Option<&'l Losses>) -> Option<&'l Loss> {
+        let is_bent = match cause {
+            Cause::NotLinear { .. } => true,
+            // As it was built, an engine is not asked further.
+            Cause::Unknown => !self.record().is_linear(),
+            _ => false,
+        };
+        losses.map(|losses| &losses.all).filter(|loss| is_bent && loss.engine < loss.start)
     }
 }
 
@@ -370,13 +409,6 @@ struct Losses {
     held_out: Option<Loss>,
 }
 
-impl Losses {
-    /// Returns true if the engine now fits better than before.
-    fn is_better(&self) -> bool {
-        self.all.engine < self.all.start
-    }
-}
-
 /// Formats parameters in proportion to which evaluations do not change.
 fn told(bent: &[String]) -> String {
     match bent {
@@ -390,7 +422,6 @@ fn failure(again: &Again, losses: Option<&Losses>, args: &VerifyArgs) -> Option<
     let count = format!("{} of {} evaluations", grouped(again.differing), grouped(again.compared));
     let text = match &again.cause {
         Cause::Agreement => return None,
-        Cause::NotLinear { .. } if losses.is_some_and(Losses::is_better) => return None,
         Cause::Indistinguishable if again.changed == 0 => {
             "the run keeps the values from before, so that there is nothing to verify".to_string()
         }

@@ -191,6 +191,64 @@ fn a_program_reads_values_from_a_file() {
     let verified = bench.ok(["verify", "/bin/sh evaluate.sh {params}", "--params", "r"]);
     assert!(verified.contains("\nverified"), "{verified}");
     bench.fails_with(["verify", "/bin/sh evaluate.sh", "--params", "r"], 2, "{params} is missing");
+    // With the tuned value in its source, it needs no file.
+    let params: Value = bench.json("r/params.json");
+    let value = params["parameters"][0]["mg"].f64().round();
+    let built = script.replace("read -r name A < \"$1\"", &format!("A={value}"));
+    bench.write("built.sh", built);
+    let verified = bench.ok(["verify", "/bin/sh built.sh", "--params", "r", "--as-built"]);
+    assert!(verified.contains("\nverified"), "{verified}");
+}
+
+#[test]
+fn penalties_do_not_depend_on_the_units_of_options() {
+    // The same evaluation, with an option of 0 to 4 or of 0 to 200 centipawns.
+    let tuned = |option: &str, eval: &str| {
+        let scripted = Scripted::new(&[A, option], eval);
+        scripted.probed(&[]);
+        let values = |flags: &str| {
+            let args = format!("-q tune d.bin --out r --force --k 0.3 {flags}");
+            scripted.0.done(args);
+            let params: Value = scripted.0.json("r/params.json");
+            [0, 1].map(|i: usize| params["parameters"][i]["mg"].f64())
+        };
+        ["--l2 1e-2", "--prior-strength ridge=1e-1", "--prior-strength auto"].map(values)
+    };
+    let eval = |effect: &str| format!(r#"echo "eval $((A*(w-b)+{effect}*(w*w-b*b)))""#);
+    let fine = tuned("option name B type spin default 100 min 0 max 200", &eval("(B-100)"));
+    let coarse = tuned("option name B type spin default 2 min 0 max 4", &eval("50*(B-2)"));
+    for (fine, coarse) in fine.into_iter().zip(coarse) {
+        let found = [fine, [coarse[0], 50.0 * coarse[1]]];
+        assert!((0..2).all(|i| (found[0][i] - found[1][i]).abs() < 0.05), "{found:?}");
+        assert!((found[0][1] - 100.0).abs() > 0.1, "{found:?}");
+    }
+}
+
+#[test]
+fn positions_of_games_of_their_own_have_games() {
+    let scripted = Scripted::new(&[A], r#"echo "eval $((A*(w-b)))""#);
+    scripted.probed(&[]);
+    assert_eq!(scripted.0.read("d.bin").metadata().games, 0);
+    let own: String = (positions().lines().enumerate())
+        .map(|(game, line)| {
+            let (fen, _) = line.split_once(" - - c9").unwrap();
+            format!("{game} 0.5 {fen} - - 0 1\n")
+        })
+        .collect();
+    scripted.0.write("p.fens", own);
+    scripted.0.done(["-q", "probe", "/bin/sh engine.sh", "p.fens", "-o", "own.bin"]);
+    let data = scripted.0.read("own.bin");
+    assert_eq!((data.len(), data.metadata().games), (81, 81));
+}
+
+#[test]
+fn what_has_nothing_to_measure_is_refused_in_one_line() {
+    let plain = r#"echo "eval $((A*(w-b)))""#;
+    let one = "option name A type spin default 10 min 10 max 10";
+    Scripted::new(&[one], plain).refused(&[], "no parameter can be changed: each has a range of one value");
+    // It fails at any value but its own.
+    let brittle = r#"[ $A = 10 ] || exit 3; echo "eval $((A*(w-b)+B*w))""#;
+    Scripted::new(&[A, B], brittle).refused(&["--eval-view", "white"], "died (exit status: 3), with A = 11");
 }
 
 #[test]
@@ -221,6 +279,56 @@ fn an_interrupted_probe_is_resumed() {
     scripted.probed(&["--resume"]);
     assert_eq!(bench.bytes("d.bin"), expected);
     assert!(!bench.path("d.bin.probe").exists());
+}
+
+#[test]
+fn interrupted_rounds_are_resumed() {
+    // It fails after as many evaluations as a file says.
+    let counted = r#"[ -e broken ] && [ "$(grep -c . asked)" -ge "$(cat broken)" ] && exit 3
+        echo x >> asked; echo "eval $((A*A*(w-b)/10))""#;
+    let scripted = Scripted::new(&[A], counted);
+    let bench = &scripted.0;
+    let rounds = ["--rounds", "3", "--out", "r", "--tune", "--k 1 --l2 0"];
+    let asked = || {
+        let count = bench.text("asked").lines().count();
+        bench.write("asked", "");
+        count
+    };
+    let is_kept = || bench.path("d.bin.probe").exists() || bench.path("r/round-1.probe").exists();
+    bench.write("asked", "");
+    let whole = scripted.probed(&rounds);
+    let all = asked();
+    assert!(whole["rounds"].list().len() > 1 && !is_kept());
+    let params = bench.text("r/round-1/params.json");
+    bench.fails_with(Scripted::args(&rounds), 2, "exists");
+    std::fs::remove_file(bench.path("d.bin")).unwrap();
+    bench.fails_with(Scripted::args(&rounds), 2, "round-1: exists and is not empty");
+    asked();
+    scripted.probed(&[]);
+    let measured = asked();
+    for last in [measured, all - 1] {
+        std::fs::remove_file(bench.path("d.bin")).unwrap();
+        std::fs::remove_dir_all(bench.path("r")).unwrap();
+        bench.write("broken", last.to_string());
+        let (code, out, err) = bench.run(Scripted::args(&rounds)[1..].to_vec());
+        assert!(code == 1 && err.contains("engine.sh: died"), "{out}{err}");
+        assert!(err.contains("\nround 1     asking for the evaluations"), "{err}");
+        std::fs::remove_file(bench.path("broken")).unwrap();
+        bench.fails_with(Scripted::args(&rounds), 2, "--resume");
+        asked();
+        let resumed = scripted.probed(&[&rounds[..], &["--resume"]].concat());
+        assert_eq!(
+            (&resumed["rounds"], bench.text("r/round-1/params.json")),
+            (&whole["rounds"], params.clone())
+        );
+        // What was measured before is not asked again.
+        let again = asked();
+        assert!(
+            if last == measured { again == all - measured } else { again < all - measured },
+            "{again} {all}"
+        );
+        assert!(!is_kept());
+    }
 }
 
 /// Two parameters with an effect in most positions, White's view.
@@ -337,7 +445,17 @@ fn only_runs_on_datasets_of_a_probe_are_verified_by_asking() {
     std::fs::rename(bench.path("d.bin"), bench.path("moved.bin")).unwrap();
     scripted.verify_fails(&[], ["d.bin: the dataset of the run is not there", "--before DATASET"]);
     bench.ok([&Scripted::VERIFY[..], &["--before", "moved.bin"]].concat());
-    scripted.verify_fails(&["--before", "out.bin"], ["engines are asked again only"]);
+    let other = ["out.bin: is another dataset than that of the run", "81 positions", "--before DATASET"];
+    scripted.verify_fails(&["--before", "out.bin"], other);
+    // Another one has taken its place.
+    std::fs::copy(bench.path("out.bin"), bench.path("d.bin")).unwrap();
+    scripted.verify_fails(&[], ["d.bin: is another dataset than that of the run"]);
+    std::fs::rename(bench.path("moved.bin"), bench.path("d.bin")).unwrap();
+    bench.fails_with(
+        ["verify", "p.epd", "--params", "r"],
+        2,
+        ["p.epd: is not a program", "'/bin/sh engine.sh'", "gputexel verify ENGINE"],
+    );
 }
 
 #[test]
@@ -345,7 +463,12 @@ fn rounds_are_verified_by_the_loss_of_the_engine() {
     let scripted = Scripted::new(&[A], r#"echo "eval $((A*A*(w-b)/10))""#);
     scripted.probed(&["--rounds", "1", "--out", "r", "--tune", "--k 1 --l2 0"]);
     let out = scripted.0.ok(["verify", "/bin/sh engine.sh", "--params", "r/round-1"]);
-    assert!(out.contains("\nnot linear  A\n") && out.contains("fits better than before"), "{out}");
+    assert!(out.contains("\nnot linear  A\n") && !out.contains("verified"), "{out}");
+    let better = out.lines().find(|line| line.starts_with("better")).unwrap();
+    assert!(
+        better.contains("not as predicted, but better: loss 0.") && better.contains(" -> 0."),
+        "{better}"
+    );
 }
 
 #[test]

@@ -17,6 +17,7 @@ mod single;
 use std::f64::consts::LOG2_E;
 use std::ops::Range;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
@@ -305,11 +306,43 @@ impl<'a> CpuEvaluator<'a> {
         request: &Request,
         sections: Range<usize>,
     ) -> Result<Tree<Sums>> {
+        let sums_of = self.sums_of(population, request);
+        by_section(sections, sums_of)
+    }
+
+    /// As [`evaluate`](Evaluator::evaluate); `None` when cancelled.
+    ///
+    /// # Errors
+    /// As [`evaluate`](Evaluator::evaluate).
+    pub fn evaluate_unless(
+        &self,
+        population: &Population,
+        request: &Request,
+        cancel: &AtomicBool,
+    ) -> Result<Option<Evaluations>> {
+        population.validate(self.layout)?;
+        request.validate(self.layout)?;
+        let sums_of = self.sums_of(population, request);
+        let until = self.layout.sections().take_while(|_| !cancel.load(Ordering::Relaxed));
+        let sums = by_section(until, sums_of)?;
+        if cancel.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        Ok(Some(sums.total(self.layout.sections())?.means(self.layout, population, request)))
+    }
+
+    /// Returns a function that computes the sums of a section, for a validated population and request.
+    fn sums_of<'r>(
+        &'r self,
+        population: &'r Population,
+        request: &'r Request,
+    ) -> impl Fn(usize) -> Sums + 'r {
         let of_program = self.layout.program().map(|program| ProgramEvaluation { evaluator: self, program });
         let own = of_program.is_none() && population.is_shared() && population.members() > 0;
         let shared = own.then(|| self.shared_scores(population, &request.parts));
         let given = of_program.as_ref().and_then(|of| of.shared_scores(population, request));
-        self.by_section(&request.parts, sections, |ranges| {
+        move |section| {
+            let ranges = &self.layout.section(&request.parts, section)[..];
             let work = Work { population, request, shared: shared.as_ref(), ranges };
             let mut sums = Sums::zero(self.layout, population, request);
             match &of_program {
@@ -319,7 +352,7 @@ impl<'a> CpuEvaluator<'a> {
             }
             sums.positions = ranges.iter().map(Range::len).sum();
             sums
-        })
+        }
     }
 
     /// Computes sums over some sections of the layout, for a validated population and request.
@@ -329,7 +362,8 @@ impl<'a> CpuEvaluator<'a> {
         request: &ProductRequest,
         sections: Range<usize>,
     ) -> Result<Tree<ProductSums>> {
-        self.by_section(&request.parts, sections, |ranges| {
+        by_section(sections, |section| {
+            let ranges = &self.layout.section(&request.parts, section)[..];
             let mut sums = ProductSums::zero(self.layout, population, request);
             if !ranges.is_empty() {
                 self.sum_products(population, request, ranges, &mut sums);
@@ -338,20 +372,6 @@ impl<'a> CpuEvaluator<'a> {
             sums.positions = ranges.iter().map(Range::len).sum();
             sums
         })
-    }
-
-    /// Returns the result for each section, in order.
-    fn by_section<T: super::sums::Summand>(
-        &self,
-        parts: &Range<usize>,
-        sections: Range<usize>,
-        compute: impl Fn(&[Range<usize>]) -> T,
-    ) -> Result<Tree<T>> {
-        let mut tree = Tree::default();
-        for first in sections {
-            tree.push(Node { first, level: 0, sum: compute(&self.layout.section(parts, first)) })?;
-        }
-        Ok(tree)
     }
 
     /// Computes the sums of some positions of a layout without a program.
@@ -393,6 +413,18 @@ impl<'a> CpuEvaluator<'a> {
             }
         }
     }
+}
+
+/// Returns the result for each section, in order.
+fn by_section<T: super::sums::Summand>(
+    sections: impl Iterator<Item = usize>,
+    compute: impl Fn(usize) -> T,
+) -> Result<Tree<T>> {
+    let mut tree = Tree::default();
+    for first in sections {
+        tree.push(Node { first, level: 0, sum: compute(first) })?;
+    }
+    Ok(tree)
 }
 
 /// A unit of summation.
@@ -438,10 +470,8 @@ fn split(range: Range<usize>, count: usize) -> Vec<Range<usize>> {
 
 impl Evaluator for CpuEvaluator<'_> {
     fn evaluate(&mut self, population: &Population, request: &Request) -> Result<Evaluations> {
-        population.validate(self.layout)?;
-        request.validate(self.layout)?;
-        let sums = self.sums(population, request, self.layout.sections())?;
-        Ok(sums.total(self.layout.sections())?.means(self.layout, population, request))
+        let evaluations = self.evaluate_unless(population, request, &AtomicBool::new(false))?;
+        Ok(evaluations.expect("nothing cancels it"))
     }
 
     fn products(&mut self, population: &Population, request: &ProductRequest) -> Result<Products> {

@@ -78,6 +78,9 @@ pub struct ConversionReport {
     pub format: &'static str,
     /// Number of positions written.
     pub positions: u64,
+    /// True if some positions are of games; only known of formats that store them.
+    #[serde(skip)]
+    pub has_games: bool,
     /// Counts of what the format could not express.
     pub losses: Losses,
     /// Its size in bytes.
@@ -166,6 +169,7 @@ pub fn convert_with<'a>(
         census,
         row: 0,
         games: numbered.then(GameNumbers::default),
+        has_games: false,
         plan: Plan::of(settings),
         relabel,
         positions: 0,
@@ -260,6 +264,7 @@ struct Assembly<'a> {
     row: u64,
     /// Numbers of games so far, if they are written.
     games: Option<GameNumbers>,
+    has_games: bool,
     plan: Plan,
     relabel: Option<&'a mut (dyn Relabel + 'a)>,
     positions: u64,
@@ -331,6 +336,7 @@ impl Assembly<'_> {
                 label.weight = self.settings.selection.relabels().then_some(known.weight);
             }
             if let Some(games) = &mut self.games {
+                self.has_games |= sample.game.is_some();
                 label.game = match sample.game {
                     Some(game) if by_chunk => games.of_chunk(game),
                     Some(game) => games.of_input(game),
@@ -365,6 +371,7 @@ impl Assembly<'_> {
             output: self.output.display().to_string(),
             format: format.name(),
             positions: self.positions,
+            has_games: self.has_games,
             losses: self.losses,
             output_bytes: self.output_bytes,
             bytes_read,

@@ -10,7 +10,7 @@ use shakmaty::{Board, Color};
 use super::comparison::{Comparison, Reference};
 use super::compiled_schema::{Action, Column, CompiledSchema, Half};
 use super::conventions::PhaseSource;
-use super::number::{parse_number, split_entry};
+use super::number::{parse_number, split_entry, whole};
 use super::row_sums::{RowSums, exchanged, is_usable};
 use super::schema::Results;
 use super::truncation::Shares;
@@ -121,6 +121,7 @@ pub fn read_lines(
         reference,
         pending: Vec::new(),
         values: [None; Column::COUNT],
+        score: None,
         sums: RowSums::default(),
         largest: None,
         zero: false,
@@ -155,6 +156,8 @@ struct Reader<'a> {
     /// Entries to be sorted and merged.
     pending: Vec<(u16, Half, f64)>,
     values: [Option<f64>; Column::COUNT],
+    /// The score given by a word.
+    score: Option<f64>,
     sums: RowSums,
     /// The largest index so far.
     largest: Option<u32>,
@@ -178,6 +181,7 @@ impl Reader<'_> {
         }
         let first_entry = batch.ids.len();
         self.values = [None; Column::COUNT];
+        self.score = None;
         self.pending.clear();
 
         let mut words = data.split(|byte| matches!(byte, b' ' | b'\t')).filter(|word| !word.is_empty());
@@ -203,7 +207,9 @@ impl Reader<'_> {
                     let Some(score) = parse_number(&word[6..]) else {
                         return fault("bad number", format!("{} has no finite number", quoted(word)));
                     };
-                    self.values[Column::Score as usize] = Some(score);
+                    if self.score.replace(score).is_some() {
+                        return fault("two scores", format!("{} is a second score", quoted(word)));
+                    }
                     continue;
                 }
                 None => return fault("bad entry", format!("{} is not index:coefficient", quoted(word))),
@@ -333,6 +339,13 @@ impl Reader<'_> {
                 }
                 // Columns missing in a sparse line are 0.
                 None => *value = Some(0.0),
+            }
+        }
+        if let Some(word) = self.score {
+            let column = self.values[Column::Score as usize].replace(word);
+            if let Some(column) = column.filter(|column| *column != word) {
+                let text = format!("score:{word} behind the result, but {column} in the column of scores");
+                return fault("two scores", text);
             }
         }
         let setup = match schema.requires_fen {
@@ -532,13 +545,6 @@ fn reverse(schema: &CompiledSchema, batch: &mut Batch, first_entry: usize) {
     for ((id, coefficient), entry) in ids.iter_mut().zip(coefficients).zip(entries) {
         (*id, *coefficient) = entry;
     }
-}
-
-/// Converts a value to a whole number from 0 to `max`, within the precision of decimal fractions.
-fn whole(value: f64, max: u16) -> Option<u16> {
-    let nearest = value.round();
-    let near = (value - nearest).abs() <= 1e-4 && (0.0..=f64::from(max)).contains(&nearest);
-    near.then_some(nearest as u16)
 }
 
 impl Batch {

@@ -45,6 +45,7 @@ pub use export::{export, export_files};
 pub use line::{Batch, PositionFacts, read_lines};
 pub use parameters::{LineRecord, MadeNames, NamesRecord, Priors, SchemaParameter, Values};
 pub use report::{ImportReport, SourceReport};
+use schema::refuse_schema;
 pub use schema::{
     Columns, Comment, GameColumn, PhaseRecord, QidWord, Results, ScaleRecord, Schema, View, Views,
 };
@@ -88,6 +89,7 @@ impl ImportSettings {
     }
 
     pub(crate) fn validate(&self, inputs: &[PathBuf], output: &Path) -> Result<()> {
+        inputs.iter().try_for_each(|input| refuse_schema(input))?;
         check_reading(inputs, output, self.max_bad_share, self.threads)
     }
 }

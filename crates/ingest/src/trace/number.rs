@@ -59,6 +59,13 @@ fn slow(text: &[u8]) -> Option<f64> {
     std::str::from_utf8(text).ok()?.parse().ok().filter(|value: &f64| value.is_finite())
 }
 
+/// Converts a value to a whole number from 0 to `max`, within the precision of decimal fractions.
+pub(super) fn whole(value: f64, max: u16) -> Option<u16> {
+    let nearest = value.round();
+    let near = (value - nearest).abs() <= 1e-4 && (0.0..=f64::from(max)).contains(&nearest);
+    near.then_some(nearest as u16)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

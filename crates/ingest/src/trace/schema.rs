@@ -2,17 +2,33 @@
 //!
 //! Owns only the format; `compiled_schema` checks whether a schema makes sense.
 
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use super::accumulators::{AccumulatorRecord, AdjustmentRecord, FactorRecord};
 use super::parameters::SchemaParameter;
-use gputexel_io::{Error, Result};
+use gputexel_io::{Error, Result, SETTINGS_BYTES, read_whole_text};
 use gputexel_model::Division;
 
 const FORMAT: &str = "gputexel-schema";
 const VERSION: u32 = 1;
+
+/// Refuses a file that is a schema where a trace or positions are expected: as positions, it would have none.
+pub(super) fn refuse_schema(path: &Path) -> Result<()> {
+    let mut head = Vec::new();
+    // From anything but a file, reading would take something away.
+    if path.is_file() && File::open(path).is_ok_and(|file| file.take(64).read_to_end(&mut head).is_ok()) {
+        let is_schema = head.trim_ascii_start().starts_with(b"{")
+            && read_whole_text(path, SETTINGS_BYTES).is_ok_and(|text| text.contains(FORMAT));
+        if is_schema {
+            return Err(Error::input(path, "is a schema, not a trace or positions: name it with --schema"));
+        }
+    }
+    Ok(())
+}
 
 /// The schema of a trace, as written in its file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -253,13 +269,10 @@ impl Schema {
     /// # Errors
     /// [`Error::Io`] when it cannot be read, [`Error::Input`] with the line when it is not a schema.
     pub fn read(path: &Path) -> Result<Self> {
-        let text =
-            gputexel_io::read_whole_text(path, gputexel_io::SETTINGS_BYTES).map_err(|source| match source
-                .kind()
-            {
-                std::io::ErrorKind::InvalidData => Error::input(path, "not a schema: it is not text"),
-                _ => Error::io(path, source),
-            })?;
+        let text = read_whole_text(path, SETTINGS_BYTES).map_err(|source| match source.kind() {
+            std::io::ErrorKind::InvalidData => Error::input(path, "not a schema: it is not text"),
+            _ => Error::io(path, source),
+        })?;
         Self::parse(&text, path)
     }
 

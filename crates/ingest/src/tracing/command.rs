@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use gputexel_io::processes::split_command;
 use gputexel_io::{Error, Result};
 
 /// Placeholder for the file of parameter values in a command.
@@ -33,7 +34,7 @@ impl TraceCommand {
     /// not positive.
     pub fn try_new(text: &str, deadline: f64) -> Result<Self> {
         let usage = |reason: &str| Error::Usage(format!("trace command '{text}': {reason}"));
-        let mut words = shlex::split(text).ok_or_else(|| usage("a quote is not closed"))?.into_iter();
+        let mut words = split_command(text).map_err(|reason| usage(&reason))?.into_iter();
         let program = words.next().filter(|program| !program.is_empty());
         let program = program.ok_or_else(|| usage("no program is named"))?;
         if !(deadline > 0.0 && deadline <= MAX_DEADLINE_S) {

@@ -1,7 +1,7 @@
 //! Processes that can be ended together with all their children.
 //!
 //! Owns starting an engine or another command, killing what it leaves behind, the list of all running ones, so that
-//! they can be ended at once, and reading lines from their pipes. Knows nothing of protocols.
+//! they can be ended at once, splitting command lines, and reading lines from their pipes. Knows nothing of protocols.
 //!
 //! | system | engine is killed with | engine survives us |
 //! |---|---|---|
@@ -10,6 +10,7 @@
 //! | other Unix | its process group | if it ignores the end of its input |
 //! | Windows | its job object | never |
 
+mod command_line;
 #[cfg(unix)]
 mod group;
 #[cfg(windows)]
@@ -28,6 +29,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
+pub use command_line::split_command;
 pub use lines::{LastLine, MAX_LINE_BYTES, read_line};
 
 /// Time that killed processes may take to disappear. Only those waiting for a disk or a network that does not respond

@@ -33,6 +33,10 @@ pub struct Penalty {
     pub form: Form,
     /// Its weight: finite and not negative.
     pub weight: f64,
+    /// Changes of the evaluation, centipawns, when a parameter changes by 1: distances are multiplied by them. By index
+    /// in θ, ascending; parameters that are not listed count as they are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub effects: Vec<(u32, f64)>,
 }
 
 impl Penalty {
@@ -43,7 +47,13 @@ impl Penalty {
 
     /// Returns the squares it consists of.
     pub fn terms(&self) -> Vec<Term> {
-        self.form.terms(self.kind)
+        let mut terms = self.form.terms(self.kind);
+        for (index, factor) in terms.iter_mut().flat_map(|term| &mut term.factors) {
+            if let Ok(at) = self.effects.binary_search_by_key(index, |(own, _)| *own) {
+                *factor *= self.effects[at].1;
+            }
+        }
+        terms
     }
 
     /// Returns its matrix M without the weight: the penalty is weight · δᵀ M δ, with δ in centipawns.
@@ -58,6 +68,10 @@ impl Penalty {
     pub fn validate(&self, parameters: usize) -> Result<()> {
         if !(self.weight.is_finite() && self.weight >= 0.0) {
             let reason = format!("the weight {} is not 0 or a positive number", self.weight);
+            return Err(Error::Usage(format!("penalty '{}': {reason}", self.name())));
+        }
+        if self.effects.iter().any(|(_, effect)| !effect.is_finite()) {
+            let reason = "an effect is not finite";
             return Err(Error::Usage(format!("penalty '{}': {reason}", self.name())));
         }
         if !self.form.fits(parameters) {
@@ -84,7 +98,7 @@ fn penalties_of(structure: &Structure, count: u32, kind: PenaltyKind) -> Vec<Pen
         for &(suffix, phase) in phases {
             if let Some(form) = part.form(kind, phase * count, count) {
                 let of = format!("{}{suffix}", part.name);
-                all.push(Penalty { kind, of, form, weight: 0.0 });
+                all.push(Penalty { kind, of, form, weight: 0.0, effects: Vec::new() });
             }
         }
     }

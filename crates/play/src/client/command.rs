@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
-use gputexel_io::processes::Call;
+use gputexel_io::processes::{Call, split_command};
 use gputexel_io::{Error, Result};
 
 /// The value of one of an engine's options, written `Hash=16`; `Clear Hash=` for a button.
@@ -100,8 +100,8 @@ impl FromStr for EngineCommand {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        let words = shlex::split(text)
-            .ok_or_else(|| Error::Usage(format!("engine '{text}': a quote is not closed")))?;
+        let words =
+            split_command(text).map_err(|reason| Error::Usage(format!("engine '{text}': {reason}")))?;
         let mut words = words.into_iter();
         match words.next() {
             Some(program) if !program.is_empty() => {

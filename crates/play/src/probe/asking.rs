@@ -80,6 +80,8 @@ impl Way {
 pub(super) struct Source {
     /// Its command, with the settings that are no parameters.
     pub command: EngineCommand,
+    /// True for a program that is started for each set of values.
+    pub is_program: bool,
     pub parameters: Vec<ProbeParameter>,
     /// Time for an answer.
     pub deadline: Duration,
@@ -89,11 +91,6 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// Returns true for a program that is started for each set of values.
-    pub fn is_program(&self) -> bool {
-        is_program(&self.command)
-    }
-
     /// Returns the values that the engine has.
     pub fn start(&self) -> Vec<f64> {
         self.parameters.iter().map(|parameter| parameter.start).collect()
@@ -152,7 +149,7 @@ impl<'a> Asker<'a> {
     /// # Errors
     /// Errors of starting it.
     pub fn start(source: &'a Source, number: usize) -> Result<Self> {
-        let player = match source.is_program() {
+        let player = match source.is_program {
             true => None,
             false => Some(UciPlayer::start_stoppable(source.command.clone(), &source.stop)?),
         };
@@ -319,7 +316,7 @@ impl<'a> Asker<'a> {
 
 impl Drop for Asker<'_> {
     fn drop(&mut self) {
-        if self.source.is_program() {
+        if self.source.is_program {
             // A leftover does no harm.
             let _ = std::fs::remove_file(&self.file);
         }

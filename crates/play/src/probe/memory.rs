@@ -73,6 +73,11 @@ pub(super) struct Memory {
     journal: Option<RunLog<Block>>,
 }
 
+/// Returns true if a probe to an output was begun and not completed.
+pub(super) fn is_begun(output: &Path) -> bool {
+    JOURNAL.path(&folder_of(output)).exists()
+}
+
 fn folder_of(output: &Path) -> PathBuf {
     let mut path = output.as_os_str().to_owned();
     path.push(".probe");

@@ -129,7 +129,7 @@ pub enum ProbeEvent<'a> {
     Read(&'a ConversionReport),
     /// The engine is known.
     Surveyed(&'a Survey),
-    /// A block was finished.
+    /// Asking has begun, or a block was finished.
     Progress(ProbeProgress),
 }
 
@@ -156,8 +156,8 @@ pub struct ProbeReport {
 
 /// Measures the coefficients of positions, and writes a dataset of imported features to `output`.
 ///
-/// Finished blocks are kept in a folder next to the output, named after it with the suffix `.probe`, which is removed at
-/// the end.
+/// Finished blocks are kept in a folder next to the output, named after it with the suffix `.probe`, which
+/// [`Probed::finish`] removes.
 ///
 /// # Errors
 /// Errors of reading positions and of starting engines; [`Error::Usage`] for parameters that the engine does not have;
@@ -170,7 +170,7 @@ pub fn probe(
     observe: &mut dyn FnMut(ProbeEvent<'_>),
 ) -> Result<(ProbeReport, Probed)> {
     let begun = Instant::now();
-    if !settings.force && output.exists() {
+    if !settings.force && output.exists() && !memory::is_begun(output) {
         return Err(Error::Exists(output.to_path_buf()));
     }
     let (mut source, left_out) = source(settings, stop)?;
@@ -178,9 +178,9 @@ pub fn probe(
     source.folder = memory.path().to_path_buf();
     let result = run(inputs, settings, (output, begun), source, (&mut memory, left_out), observe);
     match result {
-        Ok(done) => {
-            memory.remove();
-            Ok(done)
+        Ok((report, mut probed)) => {
+            probed.memories.push(memory);
+            Ok((report, probed))
         }
         Err(error) => {
             memory.discard_if_empty();
@@ -238,7 +238,8 @@ fn source(settings: &ProbeSettings, stop: &StopFlag) -> Result<(Source, Vec<Stri
         return Err(Error::Usage(format!("{}: is listed twice", twice.name)));
     }
     let (deadline, stop) = (settings.deadline, stop.clone());
-    Ok((Source { command, parameters, deadline, folder: PathBuf::new(), stop }, left_out))
+    let is_program = is_program(&command);
+    Ok((Source { command, is_program, parameters, deadline, folder: PathBuf::new(), stop }, left_out))
 }
 
 /// Returns the options of an engine.
@@ -337,7 +338,7 @@ fn run(
         convert(inputs, &conversion, &path, &mut Hooks { cancel: &source.stop, progress: &mut |_| {} })?;
     observe(ProbeEvent::Read(&read));
     let text = std::fs::read_to_string(&path).map_err(|e| Error::io(&path, e))?;
-    let positions = Positions::parse(&text, &path)?;
+    let positions = Positions::parse(&text, read.has_games, &path)?;
     drop(text);
     if positions.all.is_empty() {
         return Err(survey::no_positions(&inputs[0].display().to_string()));
@@ -354,14 +355,14 @@ fn run(
             let hasty = Source { deadline: source.deadline.min(HASTE), ..source.clone() };
             let mut asker = Asker::start(&hasty, 0)?;
             let plan = survey::survey(&mut asker, &hasty, &positions, &wishes, block)?;
-            memory.begin(&Header::new(request, key, plan.clone()))?;
+            memory.begin(&Header::new(request.clone(), key.clone(), plan.clone()))?;
             (plan, BTreeMap::new())
         }
     };
     let survey = told(&source, &plan, &positions, left_out);
     output::check(&survey, &positions)?;
     observe(ProbeEvent::Surveyed(&survey));
-    let known = (Some(&mut *memory), &mut blocks);
+    let known = (&mut *memory, &mut blocks);
     measure(&source, &plan, &positions, settings.processes, known, observe)?;
     let evaluations = blocks.values().map(|block| block.asked).sum();
     let lost = blocks.values().map(|block| block.lost.len() as u64).sum();
@@ -371,25 +372,34 @@ fn run(
     let probed = Probed {
         // The folder of the memory will be gone.
         source: Source { folder: staging_folder(output), ..source },
+        request,
+        key,
         plan,
         positions,
         blocks,
         inputs: inputs.to_vec(),
         processes: settings.processes,
+        resume: settings.resume,
+        memories: Vec::new(),
     };
-    let import = probed.write(None, &memory.file(TRACE), output, settings.force)?;
+    let import = probed.write(None, &memory.file(TRACE), output, settings.force || settings.resume)?;
     let (without_effect, check, blamed) = (probed.without_effect(), probed.check(), probed.blamed());
     let seconds = begun.elapsed().as_secs_f64();
     let report = ProbeReport { import, survey, evaluations, lost, without_effect, check, blamed, seconds };
     Ok((report, probed))
 }
 
-fn request(settings: &ProbeSettings, source: &Source) -> Request {
+/// Returns the names of parameters, with their values and bounds.
+fn parameters_in(source: &Source) -> Vec<(String, [f64; 3])> {
     let parameter = |one: &ProbeParameter| (one.name.clone(), [one.start, one.min, one.max]);
+    source.parameters.iter().map(parameter).collect()
+}
+
+fn request(settings: &ProbeSettings, source: &Source) -> Request {
     Request {
         command: source.command.to_string(),
         options: pairs(&source.command.settings),
-        parameters: source.parameters.iter().map(parameter).collect(),
+        parameters: parameters_in(source),
         wishes: [
             settings.ask.map(|ask| ask.name().to_string()),
             settings.pattern.as_ref().map(ToString::to_string),
@@ -403,8 +413,12 @@ fn pairs(settings: &[Setting]) -> Vec<(String, String)> {
 }
 
 fn block_size(source: &Source, positions: usize, processes: usize) -> usize {
-    match source.is_program() {
-        true => positions.div_ceil(processes).clamp(BLOCK_OF_PROGRAM[0], BLOCK_OF_PROGRAM[1]),
+    match source.is_program {
+        true => {
+            let most = positions.div_ceil(processes).clamp(BLOCK_OF_PROGRAM[0], BLOCK_OF_PROGRAM[1]);
+            // Of equal size: the last one takes as many starts as the others.
+            positions.div_ceil(positions.div_ceil(most).max(1))
+        }
         false => positions.div_ceil(processes * BLOCKS).clamp(BLOCK[0], BLOCK[1]),
     }
 }
@@ -455,7 +469,7 @@ fn measure(
     plan: &Plan,
     positions: &Positions,
     processes: usize,
-    (mut memory, blocks): (Option<&mut Memory>, &mut BTreeMap<u64, Block>),
+    (memory, blocks): (&mut Memory, &mut BTreeMap<u64, Block>),
     observe: &mut dyn FnMut(ProbeEvent<'_>),
 ) -> Result<()> {
     let way = plan.way()?;
@@ -464,6 +478,8 @@ fn measure(
         blocks.keys().filter_map(|n| chunks.get(*n as usize)).map(|chunk| chunk.len() as u64).sum();
     let open: Vec<usize> = (0..chunks.len()).filter(|n| !blocks.contains_key(&(*n as u64))).collect();
     let (mut done, mut evaluations) = (known, 0);
+    let total = positions.all.len() as u64;
+    observe(ProbeEvent::Progress(ProbeProgress { positions: known, known, total, evaluations }));
     let work = |asker: &mut Asker<'_>, number: usize| {
         let chunk: Vec<&Labeled> = chunks[number].iter().collect();
         let before = asker.asked;
@@ -472,21 +488,17 @@ fn measure(
         Ok(output::block(number, &measured, (source, positions.has_games), &chunk, asker.asked - before))
     };
     pool::each(source, processes, &open, work, |number, block: Block| {
-        if let Some(memory) = &mut memory {
-            memory.keep(&block)?;
-        }
+        memory.keep(&block)?;
         done += chunks[number].len() as u64;
         evaluations += block.asked;
         blocks.insert(block.block, block);
-        let total = positions.all.len() as u64;
         observe(ProbeEvent::Progress(ProbeProgress { positions: done, known, total, evaluations }));
         Ok(())
     })
     .map_err(|error| match error {
-        Error::Interrupted(_) => {
-            let at = format!("{done} of {} positions are done", positions.all.len());
-            Error::Interrupted(format!("{at}; the same command with --resume continues"))
-        }
+        Error::Interrupted(_) => Error::Interrupted(format!(
+            "{done} of {total} positions are done; the same command with --resume continues"
+        )),
         other => other,
     })
 }

@@ -156,6 +156,19 @@ impl Tree {
         (!self.order.is_empty()).then_some(Group { number: 0, first: 0, end: self.order.len() })
     }
 
+    /// Returns the number of parameters of each group.
+    pub fn sizes(&self) -> Vec<usize> {
+        let mut sizes = vec![0; self.asked.len()];
+        let mut groups: Vec<Group> = self.root().into_iter().collect();
+        while let Some(group) = groups.pop() {
+            sizes[group.number] = group.end - group.first;
+            if !group.is_single() {
+                groups.extend(group.halves());
+            }
+        }
+        sizes
+    }
+
     /// Returns the parameters of a group.
     pub fn parameters(&self, group: Group) -> &[u32] {
         &self.order[group.first..group.end]
@@ -169,16 +182,9 @@ mod tests {
     #[test]
     fn groups_are_numbered_without_gaps() {
         let tree = Tree { order: (0..13).collect(), asked: vec![true; 25] };
-        let mut groups = vec![tree.root().unwrap()];
-        let mut numbers = Vec::new();
-        while let Some(group) = groups.pop() {
-            numbers.push(group.number);
-            if !group.is_single() {
-                groups.extend(group.halves());
-            }
-        }
-        numbers.sort_unstable();
-        assert_eq!(numbers, (0..25).collect::<Vec<_>>());
+        let sizes = tree.sizes();
+        assert!(!sizes.contains(&0) && sizes[0] == 13);
+        assert_eq!(sizes.iter().filter(|size| **size == 1).count(), 13);
     }
 
     #[test]

@@ -56,7 +56,7 @@ pub(super) fn each<R: Send>(
 }
 
 /// Evaluates positions, with true where Black is to move, under given values, in blocks of at most `block`; returns
-/// centipawns, White's view, in their order, NaN where there is none.
+/// centipawns, White's view, in their order, NaN where there is none. `report` gets the number of finished positions.
 ///
 /// # Errors
 /// Errors of the engine; [`Error::Interrupted`].
@@ -66,7 +66,10 @@ pub(super) fn evaluations(
     (count, block): (usize, usize),
     values: &[f64],
     positions: &[(&str, bool)],
+    report: &mut dyn FnMut(u64),
 ) -> Result<Vec<f64>> {
+    report(0);
+    let mut finished = 0;
     let chunks: Vec<&[(&str, bool)]> = positions.chunks(block.max(1)).collect();
     let items: Vec<usize> = (0..chunks.len()).collect();
     let work = |asker: &mut Asker<'_>, number: usize| {
@@ -75,6 +78,8 @@ pub(super) fn evaluations(
     };
     let mut found = vec![Vec::new(); chunks.len()];
     each(source, count, &items, work, |number, evaluations| {
+        finished += evaluations.len() as u64;
+        report(finished);
         found[number] = evaluations;
         Ok(())
     })?;

@@ -32,19 +32,19 @@ pub(super) struct Positions {
     pub all: Vec<Labeled>,
     /// Number of positions without a legal move.
     pub ended: u64,
-    /// True if some positions are of the same game.
+    /// True if the input has games; otherwise every position is numbered as one of its own.
     pub has_games: bool,
     /// Hash of all lines.
     pub key: u64,
 }
 
 impl Positions {
-    /// Parses lines `GAME RESULT FEN [SCORE|- [WEIGHT]]`; `path` names them in messages.
+    /// Parses lines `GAME RESULT FEN [SCORE|- [WEIGHT]]` of an input that has games or not; `path` names them in messages.
     ///
     /// # Errors
     /// [`Error::Input`] for a line that is not one.
-    pub fn parse(text: &str, path: &Path) -> Result<Self> {
-        let mut found = Self::default();
+    pub fn parse(text: &str, has_games: bool, path: &Path) -> Result<Self> {
+        let mut found = Self { has_games, ..Self::default() };
         let mut hash = Xxh3::new();
         for (number, line) in (1..).zip(text.lines()) {
             hash.update(line.as_bytes());
@@ -77,8 +77,6 @@ impl Positions {
                 weight: word(1),
             });
         }
-        // Without games, every position is numbered as one of its own.
-        found.has_games = found.all.windows(2).any(|pair| pair[1].game <= pair[0].game);
         found.key = hash.digest();
         Ok(found)
     }
@@ -109,12 +107,12 @@ mod tests {
         let text = "3 0.5 4k3/8/8/8/8/8/4P3/4K3 b - - 0 1 -31 0.5\n\
                     4 1 4k3/8/8/8/8/8/4P3/4K3 w - - 0 1 - 2\n\
                     5 0 7k/5Q2/6K1/8/8/8/8/8 b - - 0 1\n";
-        let found = Positions::parse(text, Path::new("x")).unwrap();
-        assert_eq!((found.all.len(), found.ended, found.has_games), (2, 1, false));
+        let found = Positions::parse(text, true, Path::new("x")).unwrap();
+        assert_eq!((found.all.len(), found.ended, found.has_games), (2, 1, true));
         let first = &found.all[0];
         assert_eq!((first.black, first.score.as_str(), first.weight.as_str()), (true, "-31", "0.5"));
         assert_eq!((found.all[1].score.as_str(), found.all[1].weight.as_str()), ("", "2"));
-        assert!(Positions::parse("4k3/8/8/8/8/8/4P3/4K3 b - - 0 1\n", Path::new("x")).is_err());
+        assert!(Positions::parse("4k3/8/8/8/8/8/4P3/4K3 b - - 0 1\n", true, Path::new("x")).is_err());
     }
 
     #[test]

@@ -4,23 +4,30 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::asking::Source;
-use super::memory::Block;
+use super::memory::{Block, Header, Memory, Request};
 use super::output;
 use super::plan::Plan;
 use super::positions::{Labeled, Positions};
 use super::search::Differences;
-use super::{ProbeEvent, Survey, measure, pool, told};
+use super::{ProbeEvent, ProbeProgress, Survey, measure, parameters_in, pool, told};
 use gputexel_ingest::trace::ImportReport;
 use gputexel_io::Result;
 
 /// Positions whose coefficients were measured under some values of the parameters.
 pub struct Probed {
     pub(super) source: Source,
+    pub(super) request: Request,
+    /// Number of positions, and a hash of them.
+    pub(super) key: (u64, String),
     pub(super) plan: Plan,
     pub(super) positions: Positions,
     pub(super) blocks: BTreeMap<u64, Block>,
     pub(super) inputs: Vec<PathBuf>,
     pub(super) processes: usize,
+    /// True to go on where an earlier process was interrupted.
+    pub(super) resume: bool,
+    /// Everything that was measured, as long as it may have to be resumed.
+    pub(super) memories: Vec<Memory>,
 }
 
 impl Probed {
@@ -67,27 +74,64 @@ impl Probed {
     ///
     /// # Errors
     /// Errors of the engine; [`Interrupted`](gputexel_io::Error::Interrupted).
-    pub fn evaluate(&self, values: &[f64]) -> Result<Vec<f64>> {
+    pub fn evaluate(&self, values: &[f64], observe: &mut dyn FnMut(ProbeEvent<'_>)) -> Result<Vec<f64>> {
         let way = self.plan.way()?;
         let asked: Vec<(&str, bool)> =
             self.kept().iter().map(|position| (position.fen.as_str(), position.black)).collect();
-        pool::evaluations(&self.source, &way, (self.processes, self.plan.block), values, &asked)
+        let total = asked.len() as u64;
+        let mut report = |positions| {
+            let known = 0;
+            let evaluations = positions;
+            observe(ProbeEvent::Progress(ProbeProgress { positions, known, total, evaluations }));
+        };
+        let pool = (self.processes, self.plan.block);
+        pool::evaluations(&self.source, &way, pool, values, &asked, &mut report)
     }
 
-    /// Measures the coefficients again under other values, within the bounds.
+    /// Measures the coefficients again under other values, within the bounds. What was measured is kept in a folder beside
+    /// `output` until it is [finished](Self::finish), so that an interrupted process can be resumed.
     ///
     /// # Errors
-    /// As [`evaluate`](Self::evaluate).
-    pub fn measure_at(&mut self, values: &[f64], observe: &mut dyn FnMut(ProbeEvent<'_>)) -> Result<()> {
+    /// As [`evaluate`](Self::evaluate); errors of writing.
+    pub fn measure_at(
+        &mut self,
+        values: &[f64],
+        output: &Path,
+        observe: &mut dyn FnMut(ProbeEvent<'_>),
+    ) -> Result<()> {
         for ((parameter, step), value) in
             self.source.parameters.iter_mut().zip(&mut self.plan.steps).zip(values)
         {
             parameter.start = *value;
             *step = step.from(parameter);
         }
-        self.blocks.clear();
-        let known = (None, &mut self.blocks);
-        measure(&self.source, &self.plan, &self.positions, self.processes, known, observe)
+        self.request.parameters = parameters_in(&self.source);
+        let mut memory = Memory::open(output, self.resume, true)?;
+        let known = match memory.recall(&self.request, &self.key) {
+            Ok(known) => known,
+            // Rounds may have gone another way before.
+            Err(_) => {
+                drop(memory);
+                memory = Memory::open(output, false, true)?;
+                None
+            }
+        };
+        self.blocks = match known {
+            Some((_, blocks)) => blocks,
+            None => {
+                memory.begin(&Header::new(self.request.clone(), self.key.clone(), self.plan.clone()))?;
+                BTreeMap::new()
+            }
+        };
+        let known = (&mut memory, &mut self.blocks);
+        let measured = measure(&self.source, &self.plan, &self.positions, self.processes, known, observe);
+        self.memories.push(memory);
+        measured
+    }
+
+    /// Removes what was kept to be resumed.
+    pub fn finish(self) {
+        self.memories.into_iter().for_each(Memory::remove);
     }
 
     /// Writes the dataset, with bounds at most `reach` steps away from the values; `trace` is a file to be used in

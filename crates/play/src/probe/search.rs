@@ -187,20 +187,26 @@ impl<'s, 'a> Search<'s, 'a> {
     fn measure(&mut self, places: Vec<u32>) -> Result<(), Failed> {
         self.round += 1;
         match self.plan.tree.root() {
-            Some(root) => self.visit(root, places),
+            Some(root) => self.visit(root, places, false),
             None => Ok(()),
         }
     }
 
-    fn visit(&mut self, group: Group, mut places: Vec<u32>) -> Result<(), Failed> {
+    /// Measures the parameters of a group; `is_chosen` if positions were left out that a larger group does not change.
+    fn visit(&mut self, group: Group, mut places: Vec<u32>, mut is_chosen: bool) -> Result<(), Failed> {
         if places.is_empty() {
             return Ok(());
         }
         if group.is_single() {
+            if self.round > 1 && !is_chosen {
+                // All have been asked about it.
+                return Ok(());
+            }
             let parameter = self.plan.tree.order[group.first];
             return self.single(parameter, places);
         }
         if self.plan.tree.asked[group.number] {
+            is_chosen = true;
             let parameters = self.plan.tree.parameters(group);
             // Those with a known effect need not be asked about the group.
             let is_known = |n: u32| {
@@ -227,7 +233,7 @@ impl<'s, 'a> Search<'s, 'a> {
             places.sort_unstable();
         }
         for half in group.halves() {
-            self.visit(half, places.clone())?;
+            self.visit(half, places.clone(), is_chosen)?;
         }
         Ok(())
     }

@@ -26,6 +26,9 @@ const CLEAR: f64 = 4.0;
 /// A group is not asked about as a whole if it changes more than this share of positions.
 const OFTEN: f64 = 0.6;
 
+/// Evaluations in the time in which a program is started.
+const START: f64 = 1000.0;
+
 /// Smallest share of positions for which a question has to be answered: one that answers better may follow.
 const ANSWERED: [f64; 2] = [0.5, 0.98];
 
@@ -109,15 +112,20 @@ pub(super) fn survey(
     let search = Search::begin(asker, (&plan, way), source, &sample, (0, sample.len()));
     let tally = search.and_then(Search::tallies).map_err(|failed| failed.into_error(source))?.tally;
     let asked = asker.asked - before;
-    prune(&mut plan, &tally, asked, sample.len());
+    prune(&mut plan, &tally, asked, sample.len(), source.is_program);
     Ok(plan)
 }
 
 /// Decides which groups are not worth a question of their own, and estimates the number of questions.
-fn prune(plan: &mut Plan, tally: &[[u64; 2]], asked: u64, sample: usize) {
+fn prune(plan: &mut Plan, tally: &[[u64; 2]], asked: u64, sample: usize, is_program: bool) {
     let mut saved = 0;
+    let sizes = plan.tree.sizes();
+    let in_block = plan.block as f64 / sample.max(1) as f64;
     for (number, [open, changed]) in tally.iter().enumerate() {
-        if *open > 0 && *changed as f64 > OFTEN * *open as f64 {
+        let (all, same) = (*open as f64, open.saturating_sub(*changed) as f64);
+        // What a question of its own costs a program, and what it may save.
+        let is_dear = is_program && in_block * same * sizes[number] as f64 <= START + in_block * all;
+        if *open > 0 && (*changed as f64 > OFTEN * all || is_dear) {
             plan.tree.asked[number] = false;
             saved += open;
         }
@@ -134,7 +142,7 @@ fn find(
     wishes: &Wishes,
     steps: &[Step],
 ) -> Result<(Found, Vec<String>)> {
-    let ways = match (source.is_program(), wishes.ask) {
+    let ways = match (source.is_program, wishes.ask) {
         (true, _) => vec![Ask::Lines],
         (false, Some(ask)) => vec![ask],
         (false, None) if wishes.pattern.is_some() => vec![Ask::Eval],
@@ -224,7 +232,7 @@ fn noise(
         Ok([largest, mean_square.sqrt()])
     };
     let [mut largest, mut rms] = twice(way)?;
-    if largest > 0.0 && !source.is_program() {
+    if largest > 0.0 && !source.is_program {
         let fresh = Way { fresh: true, ..way.clone() };
         let [own, own_rms] = twice(&fresh)?;
         if own < largest {

@@ -524,7 +524,7 @@ mod tests {
         let plain = get("GET /file", &own);
         assert!(plain.ends_with("<p>file") && !plain.contains("script-src"), "{plain}");
         let nonce = page.rsplit("<p>").next().unwrap();
-        assert!(nonce.len() == 32 && page.contains(&format!("'nonce-{nonce}'")), "{page}");
+        assert!(nonce.len() == 16 && page.contains(&format!("'nonce-{nonce}'")), "{page}");
         assert_ne!(page, get("GET /", &own), "the word is made up anew");
         assert!(get("GET /?x=1", &format!("LOCALHOST:{port}")).starts_with("HTTP/1.1 200"));
         let head = get("HEAD /", &own);

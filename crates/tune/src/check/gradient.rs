@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::CheckSettings;
+use super::{CheckSettings, parameter_name};
 use gputexel_dataset::objective::{self, Objective};
 use gputexel_dataset::{Dataset, Layout};
 use gputexel_eval::cpu::CpuEvaluator;
@@ -101,7 +101,7 @@ impl GradientFindings {
             // A NaN derivative counts as the largest difference.
             if difference > largest || difference.is_nan() || found.at.is_empty() {
                 largest = if difference.is_nan() { f64::INFINITY } else { difference };
-                found.at = data.metadata().feature_set.parameter_name(at);
+                found.at = parameter_name(&data.metadata().feature_set, at);
             }
         }
         found.largest_difference = largest / found.largest_derivative.max(1e-12);

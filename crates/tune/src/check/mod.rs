@@ -19,13 +19,14 @@ pub mod verification;
 
 use serde::Serialize;
 
-pub use crate::compensation::Ahead;
+pub use crate::compensation::{Ahead, compensation};
 pub use duplicates::{Duplicates, duplicates};
 pub use explanation::{Cause, Explanation, Presence};
 pub use features::{FeatureFindings, GroupSupport, IMPOSSIBLE, RARE, Support, is_impossible};
 pub use gradient::{GradientFindings, PARAMETERS, TOLERANCE};
 pub use labels::{LabelFindings, LabelVerdict, SearchVerdict, SideCorrelation};
 pub use phases::PhaseRow;
+use phases::parameter_name;
 pub use request::{CheckRequest, Checked};
 pub use scores::{ScoreRow, ScoresAgainstResults};
 pub use untested::Untested;

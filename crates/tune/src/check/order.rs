@@ -15,6 +15,10 @@ pub enum SuspectedOrder {
     StartEg,
     /// The tuned ones with middlegame and endgame exchanged.
     PhasesSwapped,
+    /// The tuned ones of the middlegame in both phases.
+    MgInBoth,
+    /// The tuned ones of the endgame in both phases.
+    EgInBoth,
     /// The tuned ones with the opposite sign.
     Negated,
     /// The tuned ones with the ranks in the opposite order.
@@ -26,11 +30,13 @@ pub enum SuspectedOrder {
 }
 
 impl SuspectedOrder {
-    pub(super) const ALL: [Self; 8] = [
+    pub(super) const ALL: [Self; 10] = [
         Self::Start,
         Self::StartMg,
         Self::StartEg,
         Self::PhasesSwapped,
+        Self::MgInBoth,
+        Self::EgInBoth,
         Self::Negated,
         Self::RanksMirrored,
         Self::FilesMirrored,
@@ -44,6 +50,8 @@ impl SuspectedOrder {
             Self::StartMg => "still has the middlegame values from before",
             Self::StartEg => "still has the endgame values from before",
             Self::PhasesSwapped => "has middlegame and endgame exchanged",
+            Self::MgInBoth => "has its middlegame values in both phases",
+            Self::EgInBoth => "has its endgame values in both phases",
             Self::Negated => "has the opposite sign",
             Self::RanksMirrored => "has its ranks in the opposite order",
             Self::FilesMirrored => "has its files in the opposite order",
@@ -88,6 +96,8 @@ impl SuspectedOrder {
             Self::PhasesSwapped => ids().for_each(|id| {
                 (out[id], out[id + features]) = (tuned[id + features], tuned[id]);
             }),
+            Self::MgInBoth => ids().for_each(|id| out[id + features] = tuned[id]),
+            Self::EgInBoth => ids().for_each(|id| out[id] = tuned[id + features]),
             Self::Negated => ids().for_each(|id| {
                 (out[id], out[id + features]) = (-tuned[id], -tuned[id + features]);
             }),

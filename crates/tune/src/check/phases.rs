@@ -3,9 +3,18 @@
 use serde::Serialize;
 
 use gputexel_dataset::Dataset;
+use gputexel_model::FeatureSet;
 
 /// Maximum number of rows.
 const ROWS: u16 = 6;
+
+/// Returns the name of entry `at` of θ, with its phase if the engine has phases.
+pub(super) fn parameter_name(set: &FeatureSet, at: usize) -> String {
+    match set.has_phases() {
+        true => set.parameter_name(at),
+        false => set.features[at % set.features.len()].name.clone(),
+    }
+}
 
 /// Results in an interval of the phase.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -29,8 +38,11 @@ pub struct PhaseRow {
 }
 
 impl PhaseRow {
-    /// Returns all intervals that contain positions, from full boards to empty ones.
+    /// Returns all intervals that contain positions, from full boards to empty ones; none for an engine without phases.
     pub fn all(data: &Dataset) -> Vec<Self> {
+        if !data.metadata().feature_set.has_phases() {
+            return Vec::new();
+        }
         let max = data.phase_max();
         let width = (max + 1).div_ceil(ROWS);
         let mut rows: Vec<Self> = (0..=max)

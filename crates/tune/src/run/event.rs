@@ -27,13 +27,15 @@ pub enum RunEvent<'a> {
         /// The dataset that was written.
         output: &'a Path,
     },
-    /// Something is being chosen before the run begins, which may take a while.
+    /// Something is being chosen before the run begins or after it, which may take a while.
     Deciding {
         /// Kind of the choice.
         what: Deciding,
         /// Description and progress, on one line.
         progress: &'a str,
     },
+    /// What was being chosen after the run is chosen.
+    Decided,
     /// The optimizer is about to take its first step; reported again in each round.
     Started(Start<'a>),
     /// An epoch is done, and recorded if there is a folder.
@@ -78,7 +80,7 @@ pub enum RunEvent<'a> {
     RoundEnded(&'a RoundRecord),
 }
 
-/// Choice made before a run begins.
+/// Choice made before a run begins or after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deciding {
     /// The share of search scores in the targets.
@@ -89,6 +91,8 @@ pub enum Deciding {
     Strength,
     /// K, together with the parameters.
     Scale,
+    /// Whole numbers for the result.
+    WholeNumbers,
 }
 
 /// A run in its initial state.

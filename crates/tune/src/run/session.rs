@@ -19,7 +19,7 @@ use gputexel_model::FeatureSet;
 use gputexel_model::program::{TermActivity, dead_terms};
 use gputexel_optim::Optimizer;
 
-use crate::run::event::{RunEvent, RunObserver, Start};
+use crate::run::event::{Deciding, RunEvent, RunObserver, Start};
 use crate::run::tuned::{AgainstResults, SwarmLosses, Tuned, leave_report, leave_so_far};
 use crate::run::uncertainty::{self, Answer};
 
@@ -109,16 +109,20 @@ impl Session<'_, '_> {
             RunParts { config, data, split, layout: &layout, backend: self.backend, cancel: self.cancel };
         let fitted = (outcome.z.clone(), outcome.best_member); // rounding changes z
         let (mut swarm_losses, mut polished, mut rounding) = (None, None, None);
+        let observe = &mut *self.observe;
+        let mut rounds =
+            |progress: &str| observe(RunEvent::Deciding { what: Deciding::WholeNumbers, progress });
         if let Some(swarms) = config.optimizer.swarms() {
             swarm_losses = Some(SwarmLosses::of(&parts, &outcome));
             if swarms.polish {
-                let mut what = polish(&parts, &mut outcome)?;
+                let mut what = polish(&parts, &mut outcome, &mut rounds)?;
                 rounding = what.rounding.take();
                 polished = Some(what);
             }
         } else {
-            rounding = round_outcome(&parts, &mut outcome)?;
+            rounding = round_outcome(&parts, &mut outcome, &mut rounds)?;
         }
+        (self.observe)(RunEvent::Decided)?;
         let objective = Objective { k: config.k, loss: config.loss };
         let training: Vec<u32> = split.training().map(|n| n as u32).collect();
         let held_out: Vec<u32> = split.held_out().map(|n| n as u32).collect();

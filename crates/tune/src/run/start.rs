@@ -13,8 +13,9 @@ use gputexel_eval::Backend;
 use gputexel_ingest::extraction::ExtractSettings;
 use gputexel_io::run_folder::{DATASET, Kind};
 use gputexel_io::{Error, Result, RunFolder, StopFlag, absolute};
-use gputexel_model::{Parameterization, Prior, supported_penalties};
+use gputexel_model::{FeatureSet, Parameterization, Penalty, PenaltyKind, Prior, penalties};
 
+use crate::regularization::penalties_of;
 use crate::run::blend::{self, Undecided};
 use crate::run::event::{RunEvent, RunObserver};
 use crate::run::inputs::{default_extraction, extract_to, temporary_folder};
@@ -188,6 +189,14 @@ impl Beginning<'_, '_> {
             .unwrap_or_else(|| PriorStrength::default_for(&optimizer, settings.l2));
         let set = &data.metadata().feature_set;
         let (k, fitted_loss) = scale(data, &split, &theta, settings.loss, settings.k)?;
+        let mut penalties = strength.given(set)?;
+        let mut optimizer = optimizer;
+        let l2 = optimizer.l2(0);
+        if data.metadata().probing.is_some() && optimizer.weights().iter().all(|other| *other == l2) {
+            // Its unit is that of parameters, which options do not share.
+            add_ridge(&mut penalties, set, l2);
+            optimizer = optimizer.with_l2(0.0);
+        }
         let config = RunConfig {
             datasets: positions.paths().iter().map(|path| absolute(path).display().to_string()).collect(),
             checksum: data.checksum().to_string(),
@@ -196,10 +205,7 @@ impl Beginning<'_, '_> {
             prior_theta: theta,
             basis,
             begin: None,
-            penalties: match strength.given(set)? {
-                given if given.is_empty() => given,
-                given => supported_penalties(set, given, &data.occurrences()),
-            },
+            penalties: penalties_of(data, penalties),
             k,
             blend: blend.as_ref().map(|prepared| prepared.blend),
             loss: settings.loss,
@@ -283,6 +289,16 @@ impl Beginning<'_, '_> {
             observe,
         }
         .carry_out(None, false, fitted_loss)
+    }
+}
+
+/// Adds the penalties that cost as much as a weight λ, if it is not 0.
+fn add_ridge(all: &mut Vec<Penalty>, set: &FeatureSet, l2: f64) {
+    for one in penalties(set, PenaltyKind::Ridge).into_iter().filter(|_| l2 > 0.0) {
+        match all.iter_mut().find(|other| other.kind == one.kind && other.of == one.of) {
+            Some(own) => own.weight += l2,
+            None => all.push(Penalty { weight: l2, ..one }),
+        }
     }
 }
 

@@ -9,14 +9,17 @@
 
 mod index;
 mod sums;
+mod survey;
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
 use self::index::{Entry, Index};
 use self::sums::ProgramSums;
+use self::survey::MAX_SCORES;
+pub(crate) use self::survey::interrupted;
+pub use self::survey::{Step, Survey, Watch};
 use super::Regularization;
 use gputexel_dataset::Layout;
 use gputexel_dataset::objective::{Objective, x_per_cp};
@@ -64,30 +67,6 @@ impl ExactProblem<'_> {
     }
 }
 
-/// A step of one coordinate.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Step {
-    /// Its index in z.
-    pub coordinate: usize,
-    /// The increment, a whole number.
-    pub by: f64,
-    /// Exact change of the loss, including regularization.
-    pub change: f64,
-}
-
-/// All single steps from a point.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Survey {
-    /// Steps by ±1 that stay within the bounds and have an effect.
-    pub steps: usize,
-    /// Steps that lower the loss by more than a [`TIE`], best first.
-    pub improving: Vec<Step>,
-    /// Smallest loss change among the other steps; `None` if there are none.
-    pub smallest_increase: Option<f64>,
-    /// Coordinates left out because stepping them changes nothing: no position has their features.
-    pub without_effect: usize,
-}
-
 /// Effect of a coordinate on the score of a position with one of its features: coefficient · (mg · middlegame units +
 /// eg · endgame units) phase units.
 #[derive(Clone, Copy, Debug)]
@@ -131,6 +110,8 @@ pub struct SingleSteps<'a> {
     /// w · ℓ of each position.
     losses: Vec<f64>,
     taken: u64,
+    /// Maximum number of scores that a program computes in a search for steps that its slopes do not recommend.
+    pub max_scores: u64,
 }
 
 /// Quantities changed by a step of a parameter.
@@ -139,6 +120,14 @@ enum Effects<'a> {
     Scores(Index),
     /// Sums, from which a program computes scores.
     Sums(Box<ProgramSums<'a>>),
+}
+
+/// Returns the result for each of some blocks, in order; threads may share the work.
+fn by_block<T: Send>(blocks: usize, shared: bool, of_block: impl Fn(usize) -> T + Sync + Send) -> Vec<T> {
+    match shared {
+        true => (0..blocks).into_par_iter().map(of_block).collect(),
+        false => (0..blocks).map(of_block).collect(),
+    }
 }
 
 /// Returns the features changed by each coordinate.
@@ -199,7 +188,7 @@ impl<'a> SingleSteps<'a> {
         };
         let pulls = pulls_of(basis, layout.features());
         let touches = |pull: &Pull| match &effects {
-            Effects::Sums(sums) => sums.has(pull.feature),
+            Effects::Sums(sums) => sums.count(pull.feature) > 0,
             Effects::Scores(index) => {
                 let mut entries = index.feature(pull.feature);
                 entries.any(|entry| units[entry.position].blend(pull.mg, pull.eg) != 0.0)
@@ -225,6 +214,7 @@ impl<'a> SingleSteps<'a> {
             scores: Vec::new(),
             losses: Vec::new(),
             taken: 0,
+            max_scores: MAX_SCORES,
             problem,
         };
         steps.move_to(z)?;
@@ -323,8 +313,14 @@ impl<'a> SingleSteps<'a> {
     fn blocks(&self) -> usize {
         match &self.effects {
             Effects::Scores(index) => index.blocks().len(),
-            Effects::Sums(_) => 1,
+            Effects::Sums(sums) => sums.blocks(),
         }
+    }
+
+    /// Returns true if threads should share one step of a coordinate: for fewer scores they wait longer than they work.
+    fn is_shared(&self, coordinate: usize) -> bool {
+        const WORTH_SHARING: u64 = 1 << 17;
+        self.scores_of(coordinate) >= WORTH_SHARING
     }
 
     /// Calls `call` for every position of a block whose score may change with the step, with its new score in phase
@@ -338,7 +334,7 @@ impl<'a> SingleSteps<'a> {
             }
             Effects::Sums(sums) => {
                 let max = f64::from(self.problem.layout.phase_max());
-                sums.each_change(&self.pulls[coordinate], by, |n, score, _| call(n, score * max));
+                sums.each_change(block, &self.pulls[coordinate], by, |n, score, _| call(n, score * max));
             }
         }
     }
@@ -377,8 +373,9 @@ impl<'a> SingleSteps<'a> {
 
     /// Computes the exact change of the loss by a step, including regularization.
     pub fn change(&self, coordinate: usize, by: f64) -> f64 {
-        let sum = (0..self.blocks()).map(|block| self.change_in(block, coordinate, by)).sum::<f64>();
-        sum / self.weight + self.regularization_change(coordinate, by)
+        let of_block = |block: usize| self.change_in(block, coordinate, by);
+        let sums = by_block(self.blocks(), self.is_shared(coordinate), of_block);
+        sums.iter().sum::<f64>() / self.weight + self.regularization_change(coordinate, by)
     }
 
     /// Computes the change of the sum of losses of a block by a step.
@@ -406,25 +403,35 @@ impl<'a> SingleSteps<'a> {
 
     /// Takes a step.
     pub fn take(&mut self, coordinate: usize, by: f64) {
-        let mut changed = Vec::new();
-        match &mut self.effects {
-            Effects::Scores(index) => {
-                for block in 0..index.blocks().len() {
+        let (blocks, shared) = (self.blocks(), self.is_shared(coordinate));
+        let changed: Vec<(usize, f64)> = match &mut self.effects {
+            Effects::Scores(_) => {
+                let of_block = |block: usize| {
+                    let mut changed = Vec::new();
                     self.each_score(block, coordinate, by, |n, score| changed.push((n, score)));
-                }
+                    changed
+                };
+                by_block(blocks, shared, of_block).concat()
             }
             Effects::Sums(sums) => {
-                let max = f64::from(self.problem.layout.phase_max());
-                let mut kept = Vec::new();
-                sums.each_change(&self.pulls[coordinate], by, |n, score, new| {
-                    changed.push((n, score * max));
-                    kept.extend_from_slice(new);
-                });
-                let slots = kept.len() / changed.len().max(1);
-                let positions = changed.iter().map(|(n, _)| *n);
-                positions.zip(kept.chunks_exact(slots.max(1))).for_each(|(n, new)| sums.keep(n, new));
+                let (max, pulls) = (f64::from(self.problem.layout.phase_max()), &self.pulls[coordinate]);
+                let of_block = |block: usize| {
+                    let (mut changed, mut kept) = (Vec::new(), Vec::new());
+                    sums.each_change(block, pulls, by, |n, score, new| {
+                        changed.push((n, score * max));
+                        kept.extend_from_slice(new);
+                    });
+                    (changed, kept)
+                };
+                let blocks = by_block(blocks, shared, of_block);
+                for (changed, kept) in &blocks {
+                    let slots = kept.len() / changed.len().max(1);
+                    let positions = changed.iter().map(|(n, _)| *n);
+                    positions.zip(kept.chunks_exact(slots.max(1))).for_each(|(n, new)| sums.keep(n, new));
+                }
+                blocks.into_iter().flat_map(|(changed, _)| changed).collect()
             }
-        }
+        };
         for (n, score) in changed {
             self.losses[n] = self.value(n, score);
             self.scores[n] = score;
@@ -436,73 +443,5 @@ impl<'a> SingleSteps<'a> {
         }
         self.z[coordinate] += by;
         self.taken += 1;
-    }
-
-    /// Computes the exact loss changes of all single steps of integer coordinates.
-    pub fn survey(&self) -> Survey {
-        self.survey_unless(&AtomicBool::new(false)).expect("nothing cancels it")
-    }
-
-    /// As [`survey`](Self::survey); `None` when cancelled.
-    pub(crate) fn survey_unless(&self, cancel: &AtomicBool) -> Option<Survey> {
-        let whole = (0..self.z.len()).filter(|&coordinate| self.problem.space.integer[coordinate]);
-        let (coordinates, dead): (Vec<usize>, Vec<usize>) = whole.partition(|&i| self.alive[i]);
-        let allowed = |&(coordinate, by): &(usize, f64)| self.is_allowed(coordinate, by);
-        let both = coordinates.iter().flat_map(|&coordinate| [(coordinate, -1.0), (coordinate, 1.0)]);
-        let steps: Vec<(usize, f64)> = both.filter(allowed).collect();
-        // Block by block, so that all steps find it in memory.
-        let mut sums = vec![0.0; steps.len()];
-        for block in 0..self.blocks() {
-            let of_steps = steps.par_iter().zip(&mut sums).with_max_len(2);
-            of_steps.for_each(|(&(coordinate, by), sum)| {
-                // With a program, a step may take a tenth of a second, and all of them minutes.
-                if !cancel.load(Ordering::Relaxed) {
-                    *sum += self.change_in(block, coordinate, by);
-                }
-            });
-            if cancel.load(Ordering::Relaxed) {
-                return None;
-            }
-        }
-        let of_step = |(&(coordinate, by), sum): (&(usize, f64), f64)| {
-            let change = sum / self.weight + self.regularization_change(coordinate, by);
-            Step { coordinate, by, change }
-        };
-        let all: Vec<Step> = steps.iter().zip(sums).map(of_step).collect();
-        let limit = -TIE * self.loss();
-        // NaN (a score beyond the range of f64) is not an improvement.
-        let (mut improving, others): (Vec<Step>, Vec<Step>) =
-            all.iter().partition(|step| step.change < limit);
-        improving.sort_by(|a, b| {
-            a.change.total_cmp(&b.change) // stable: by coordinate where equal
-        });
-        let smallest = others.iter().map(|step| step.change).min_by(f64::total_cmp);
-        Some(Survey { steps: all.len(), improving, smallest_increase: smallest, without_effect: dead.len() })
-    }
-
-    /// Takes improving steps, best first, rechecking each at the point where it is taken, until no single
-    /// step improves the loss; returns the survey that proves this. An improving step is repeated at double
-    /// length, and doubled again, as long as that improves too: parameters constrained by few positions have
-    /// far to go.
-    ///
-    /// `None` when cancelled.
-    pub fn descend(&mut self, cancel: &AtomicBool) -> Option<Survey> {
-        loop {
-            let survey = self.survey_unless(cancel)?;
-            if survey.improving.is_empty() {
-                return Some(survey);
-            }
-            let limit = -TIE * self.loss();
-            for step in survey.improving {
-                if cancel.load(Ordering::Relaxed) {
-                    return None;
-                }
-                let mut by = step.by;
-                while self.is_allowed(step.coordinate, by) && self.change(step.coordinate, by) < limit {
-                    self.take(step.coordinate, by);
-                    by *= 2.0;
-                }
-            }
-        }
     }
 }

@@ -1,12 +1,14 @@
 //! Single steps of evaluations with a program: a step changes sums, from which the program computes new scores.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
 use super::index::entries;
 use super::{CHUNK, Pull};
 use gputexel_dataset::Layout;
+use gputexel_io::paging::keep_limit;
 use gputexel_model::program::{CompiledProgram, MAX_SLOTS, Taper};
 
 /// An entry of a feature: position, sum and coefficient.
@@ -98,16 +100,91 @@ impl<'a> ProgramSums<'a> {
         self.offsets[position] + value
     }
 
-    /// Returns true if any position has the feature.
-    pub fn has(&self, feature: usize) -> bool {
-        self.starts[feature] < self.starts[feature + 1]
+    /// Returns the number of entries of a feature.
+    pub fn count(&self, feature: usize) -> usize {
+        self.starts[feature + 1] - self.starts[feature]
     }
 
-    /// Calls `call` for every position that has one of the features, ascending, with its score after the step, and its
-    /// new sums, to keep them.
-    pub fn each_change(&self, pulls: &[Pull], by: f64, mut call: impl FnMut(usize, f64, &[[f64; 2]])) {
+    /// Returns the number of blocks of positions.
+    pub fn blocks(&self) -> usize {
+        self.tapers.len().div_ceil(CHUNK)
+    }
+
+    /// Returns the positions of a block.
+    fn block(&self, block: usize) -> Range<usize> {
+        block * CHUNK..((block + 1) * CHUNK).min(self.tapers.len())
+    }
+
+    /// Returns the entries of a feature in some positions.
+    fn entries_in(&self, feature: usize, positions: &Range<usize>) -> &[Entry] {
+        let list = &self.entries[self.starts[feature]..self.starts[feature + 1]];
+        let before = |end: usize| list.partition_point(|entry| (entry.position as usize) < end);
+        &list[before(positions.start)..before(positions.end)]
+    }
+
+    /// Returns the slope along each coordinate, and half the Gauss–Newton curvature, of a sum over positions; `outer`
+    /// gives its slope by the score of a position, per centipawn, and half its curvature. The coordinates are given by
+    /// their effects. `None` when cancelled.
+    pub fn forecasts(
+        &self,
+        coordinates: &[&[Pull]],
+        outer: impl Fn(usize) -> [f64; 2] + Sync,
+        cancel: &AtomicBool,
+    ) -> Option<Vec<[f64; 2]>> {
         let slots = self.program.slots();
-        let list = |pull: &Pull| &self.entries[self.starts[pull.feature]..self.starts[pull.feature + 1]];
+        let of_block = |block: usize| {
+            keep_limit();
+            let positions = self.block(block);
+            let mut slopes = vec![[0.0; 2]; positions.len() * slots];
+            let mut outers = Vec::with_capacity(positions.len());
+            for (n, slopes) in positions.clone().zip(slopes.chunks_exact_mut(slots)) {
+                let sums = &self.sums[n * slots..][..slots];
+                self.program.score_and_slopes(sums, self.present[n], self.tapers[n], slopes);
+                outers.push(outer(n));
+            }
+            let mut changes = vec![0.0; positions.len()];
+            let along = |pulls: &&[Pull]| {
+                if cancel.load(Ordering::Relaxed) {
+                    return None;
+                }
+                let mut sum = [0.0; 2];
+                for pull in *pulls {
+                    for entry in self.entries_in(pull.feature, &positions) {
+                        let at = entry.position as usize - positions.start;
+                        let [mg, eg] = slopes[at * slots + entry.slot as usize];
+                        changes[at] += f64::from(entry.coefficient) * (pull.mg * mg + pull.eg * eg);
+                    }
+                }
+                for pull in *pulls {
+                    for entry in self.entries_in(pull.feature, &positions) {
+                        let at = entry.position as usize - positions.start;
+                        let change = std::mem::take(&mut changes[at]);
+                        sum[0] += outers[at][0] * change;
+                        sum[1] += outers[at][1] * change * change;
+                    }
+                }
+                Some(sum)
+            };
+            coordinates.iter().map(along).collect::<Option<Vec<[f64; 2]>>>()
+        };
+        let blocks: Option<Vec<Vec<[f64; 2]>>> = (0..self.blocks()).into_par_iter().map(of_block).collect();
+        blocks?.into_iter().reduce(|mut sums, block| {
+            sums.iter_mut().zip(block).for_each(|(sum, own)| *sum = [sum[0] + own[0], sum[1] + own[1]]);
+            sums
+        })
+    }
+
+    /// Calls `call` for every position of a block that has one of the features, ascending, with its score after the
+    /// step, and its new sums, to keep them.
+    pub fn each_change(
+        &self,
+        block: usize,
+        pulls: &[Pull],
+        by: f64,
+        mut call: impl FnMut(usize, f64, &[[f64; 2]]),
+    ) {
+        let (slots, positions) = (self.program.slots(), self.block(block));
+        let list = |pull: &Pull| self.entries_in(pull.feature, &positions);
         let mut next: Vec<&[Entry]> = pulls.iter().map(list).collect();
         let mut sums = [[0.0; 2]; MAX_SLOTS];
         while let Some(position) = next.iter().filter_map(|list| list.first()).map(|e| e.position).min() {

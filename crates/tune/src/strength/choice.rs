@@ -7,12 +7,13 @@ use super::descent::STRONG;
 use super::folded::{FOLDS, Folded};
 use super::outcome::{Strength, StrengthChoice};
 use super::progress::StrengthObserver;
+use crate::regularization::penalties_of;
 use crate::{GAUSS_NEWTON_LIMIT, RunConfig};
 use gputexel_dataset::objective::Objective;
 use gputexel_dataset::{Dataset, Split};
 use gputexel_eval::Backend;
 use gputexel_io::{Error, Result};
-use gputexel_model::{Penalty, PenaltyKind, penalties, supported_penalties};
+use gputexel_model::{Penalty, PenaltyKind, penalties};
 
 /// Settings for the choice of weights.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -77,12 +78,10 @@ pub(super) fn choose_with_folds(
     if let Some(reason) = strength_obstacle(config) {
         return Err(Error::Usage(format!("the strength of the prior cannot be chosen: {reason}")));
     }
-    let (set, occurrences) = (&data.metadata().feature_set, data.occurrences());
-    let kinds: Vec<(PenaltyKind, Vec<Penalty>)> = PenaltyKind::ALL
-        .iter()
-        .map(|&kind| (kind, supported_penalties(set, penalties(set, kind), &occurrences)))
-        .filter(|(_, list)| !list.is_empty())
-        .collect();
+    let set = &data.metadata().feature_set;
+    let all = penalties_of(data, PenaltyKind::ALL.iter().flat_map(|&kind| penalties(set, kind)).collect());
+    let kinds: Vec<(PenaltyKind, Vec<Penalty>)> =
+        all.chunk_by(|a, b| a.kind == b.kind).map(|list| (list[0].kind, list.to_vec())).collect();
     let mut warnings = Vec::new();
     // Each fold has its own systems, and those of programs are solved in more rounds.
     let usual = data.program().map(|_| FOLDS);

@@ -366,7 +366,8 @@ mod tests {
                 sums
             })
             .collect();
-        let penalty = |kind, form| Penalty { kind, of: "x".to_string(), form, weight: 0.0 };
+        let penalty =
+            |kind, form| Penalty { kind, of: "x".to_string(), form, weight: 0.0, effects: Vec::new() };
         let penalties = [
             penalty(PenaltyKind::Ridge, Form::Set((0..SIZE as u32).collect())),
             penalty(PenaltyKind::Bend, Form::Lines(vec![(0..SIZE as u32).collect()])),

@@ -83,6 +83,7 @@ mod tests {
             of: "x".to_string(),
             form: Form::Set(vec![0, 1, 2]),
             weight: 1.0,
+            effects: vec![(1, 0.5)],
         };
         let (prior, around, step) = ([5.0, -8.0, 40.0], [3.0, -2.0], [1.5, 4.0]);
         let delta: Vec<f64> = basis.theta(&around).iter().zip(prior).map(|(a, b)| a - b).collect();

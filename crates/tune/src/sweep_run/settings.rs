@@ -3,15 +3,14 @@
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
+use crate::regularization::penalties_of;
 use crate::sweep::{Axis, AxisKey, Grid, MakeEvaluator, SweepConfig, SweepMethod};
 use crate::{exact_scores, fit_scale};
 use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::LossKind;
 use gputexel_eval::Backend;
 use gputexel_io::{Advice, Error, Result, absolute};
-use gputexel_model::{
-    Basis, Constraint, FeatureSet, Parameterization, Prior, parse_penalties, supported_penalties,
-};
+use gputexel_model::{Basis, Constraint, FeatureSet, Parameterization, Prior, parse_penalties};
 
 use crate::sweep_run::{ScaleBase, SweepResults, SweepSession};
 
@@ -120,7 +119,7 @@ impl SweepSettings {
             basis: self.parameterization(set, &start)?,
             penalties: match &self.penalties {
                 None => Vec::new(),
-                Some(text) => supported_penalties(set, parse_penalties(set, text)?, &data.occurrences()),
+                Some(text) => penalties_of(data, parse_penalties(set, text)?),
             },
             start,
             grid,

@@ -9,6 +9,7 @@ mod structure;
 mod traces;
 #[cfg(unix)]
 mod tracing;
+mod two_mistakes;
 mod verify;
 
 use crate::common::prelude::*;

@@ -7,10 +7,10 @@ use crate::common::prelude::*;
 fn reports_mistakes_in_lines() {
     let schema = format!(
         "{HEAD}\"index_base\": 1, \"phase\": {{\"middlegame\": 0, \"endgame\": 256, \"steps\": 16}},
-         \"columns\": {{\"phase\": 1, \"weight\": 2, \"turn\": 9, \"scale\": 10}},
+         \"columns\": {{\"phase\": 1, \"weight\": 2, \"turn\": 9, \"scale\": 10, \"score\": 8}},
          \"parameters\": [{{\"name\": \"a\", \"index\": 3}}, {{\"name\": \"b\", \"mg\": 5, \"eg\": 6}}]}}"
     );
-    let good = "1 1:16 2:1 3:2.5 5:1 6:1 9:1 10:1";
+    let good = "1 score:12 1:16 2:1 3:2.5 5:1 6:1 8:12 9:1 10:1";
     let cases = [
         ("1 1:16 2:1 3:1 11:1", "t.svm:3: index 11 is past the last of the schema, 10"),
         ("1 1:16 2:1 3:1 4:1", "t.svm:3: index 4 is not in the schema"),
@@ -39,6 +39,8 @@ fn reports_mistakes_in_lines() {
         ("1 1:16 2:1 5:1 6:2", "'b' has coefficients 1 of its middlegame and 2 of its endgame index"),
         ("1 qid:x 1:16 2:1", "t.svm:3: 'qid:x' is not an integer"),
         ("1 1:16 qid:1 2:1", "t.svm:3: 'qid:1' is not index:coefficient"),
+        ("1 score:12 score:12 1:16 2:1 8:12", "t.svm:3: 'score:12' is a second score"),
+        ("1 score:12 1:16 2:1 8:13", "t.svm:3: score:12 behind the result, but 13 in the column of scores"),
     ];
     for (line, expected) in cases {
         let bench = bench(format!("{good}\n\n{line}\n{good} # x\n"), &schema);
@@ -54,6 +56,7 @@ fn reports_mistakes_in_lines() {
     let bench = bench(format!("{good}\n"), &schema);
     import(&bench, "t.svm", "");
     let data = bench.read("out.bin");
+    assert_eq!(data.search_scores(), [12.0]);
     // 16 of 256 is one of 16 steps toward the endgame.
     assert_eq!((data.row(0).phase, data.phase_max()), (15, 16));
     assert_eq!(data.row(0).entries().collect::<Vec<_>>(), [(0, 2.5), (1, 1.0)]);
@@ -91,6 +94,26 @@ fn reports_mismatched_files() {
     let scales = phase.replace("9", "9, \"scale\": 10");
     let lines: String = (1..=65).map(|n| format!("1 9:{} 10:{}\n", n % 25, f64::from(n) / 128.0)).collect();
     refused(&lines, &with(1, &scales), "more than 64 distinct endgame scale factors");
+}
+
+#[test]
+fn a_schema_among_the_inputs_is_refused() {
+    let schema = format!("{HEAD}\"index_base\": 1, \"parameters\": [{{\"name\": \"a\", \"index\": 1}}]}}");
+    let bench = bench("1 1:1\n".repeat(40), &schema);
+    let why = "s.json: is a schema, not a trace or positions: name it with --schema";
+    assert_has(&refuse(&bench, "t.svm s.json --schema s.json", 1), why);
+    // As positions it would be a file of games without games.
+    bench.write("p.fens", "1 1 4k3/8/8/8/8/8/4P3/4K3 w - - 0 1\n");
+    let traced = ["p.fens", "s.json", "--schema", "s.json", "--trace-command", "cat"];
+    assert_has(&refuse(&bench, traced, 1), why);
+}
+
+#[test]
+fn operators_of_a_shell_in_a_trace_command_are_refused() {
+    let schema = format!("{HEAD}\"index_base\": 1, \"parameters\": [{{\"name\": \"a\", \"index\": 1}}]}}");
+    let bench = bench("", &schema);
+    let told = refuse(&bench, ["t.svm", "--schema", "s.json", "--trace-command", "cat | sort"], 2);
+    assert_has(&told, "no shell runs it, so '|' would be an argument; write: sh -c 'cat | sort'");
 }
 
 #[test]

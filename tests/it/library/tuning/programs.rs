@@ -4,7 +4,7 @@ use crate::common::matrices::{inverse, matrix, product};
 use crate::common::prelude::*;
 use crate::common::programs::{FEATURES, program_dataset, program_dataset_from, program_theta};
 use gputexel::run::{Tuner, TunerSettings};
-use gputexel::tuning::{DEFAULT_STARTS, Limits, sandwich, space_of};
+use gputexel::tuning::{DEFAULT_STARTS, Limits, Watch, sandwich, space_of};
 
 const OBJECTIVE: Objective = Objective { k: 0.9, loss: LossKind::Squared };
 
@@ -83,8 +83,24 @@ fn exact_changes_match_the_reference() {
             z[coordinate] += 2.0;
         }
         let cancel = std::sync::atomic::AtomicBool::new(false);
-        let survey = steps.descend(&cancel).unwrap();
-        assert!(survey.improving.is_empty() && survey.steps > 0);
+        let mut told = Vec::new();
+        let mut observe = |text: &str| {
+            told.push(text.to_string());
+            Ok(())
+        };
+        let survey = steps.descend(&mut Watch { cancel: &cancel, observe: &mut observe }).unwrap();
+        assert!(survey.improving.is_empty() && survey.steps > 0 && survey.untried == 0);
+        let first = "whole numbers by single steps, pass 1: ";
+        assert!(told[0].starts_with(first) && told[0].ends_with(" s left"), "{}", told[0]);
+        // With no time for more, only steps that slopes recommend are tried, and lead almost as far.
+        let mut hasty = SingleSteps::try_new(&problem, &basis.start()).unwrap();
+        hasty.max_scores = 0;
+        let before = hasty.loss();
+        let left_out = hasty.descend(&mut Watch { cancel: &cancel, observe: &mut |_| Ok(()) }).unwrap();
+        assert!(left_out.improving.is_empty() && left_out.untried > 0);
+        assert_eq!(left_out.steps + left_out.untried, survey.steps);
+        let losses = [before, hasty.loss(), steps.loss()];
+        assert!(losses[1] < losses[0] && losses[1] - losses[2] < 0.1 * (losses[0] - losses[2]), "{losses:?}");
         let end = steps.z().to_vec();
         let lowest = reference(&end);
         for coordinate in 0..end.len() {

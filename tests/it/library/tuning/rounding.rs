@@ -2,7 +2,7 @@
 
 use crate::common::prelude::*;
 use crate::common::random_theta;
-use gputexel::tuning::{REGULARIZATION_SCALE_CP, round_naively, round_successively, space_of};
+use gputexel::tuning::{REGULARIZATION_SCALE_CP, Watch, round_naively, round_successively, space_of};
 
 /// Loss with regularization by the reference, over the training positions.
 fn reference(
@@ -133,7 +133,9 @@ fn descent_ends_at_the_minimum_of_the_reference() {
             pool.install(|| {
                 let mut steps = SingleSteps::try_new(&problem, &parameterization.start()).unwrap();
                 let before = steps.loss();
-                let survey = steps.descend(&AtomicBool::new(false)).unwrap();
+                let survey = steps
+                    .descend(&mut Watch { cancel: &AtomicBool::new(false), observe: &mut |_| Ok(()) })
+                    .unwrap();
                 assert!(steps.loss() < before && steps.taken() > 10);
                 (steps.z().to_vec(), steps.loss(), survey)
             })
@@ -160,9 +162,12 @@ fn descent_ends_at_the_minimum_of_the_reference() {
         // One step away, the survey names the step back as the best.
         let mut steps = SingleSteps::try_new(&problem, &z).unwrap();
         steps.take(5, 3.0);
-        let best = steps.survey().improving[0];
+        let watch = &mut Watch { cancel: &AtomicBool::new(false), observe: &mut |_| Ok(()) };
+        let best = steps.survey(watch).unwrap().improving[0];
         assert_eq!((best.coordinate, best.by), (5, -1.0));
-        assert!(steps.descend(&AtomicBool::new(true)).is_none(), "cancelled");
+        let cancelled = AtomicBool::new(true);
+        let watch = &mut Watch { cancel: &cancelled, observe: &mut |_| Ok(()) };
+        assert!(matches!(steps.descend(watch), Err(Error::Interrupted(_))));
     }
 }
 
@@ -192,7 +197,10 @@ fn successive_rounding_costs_less_within_bounds() {
             let e: Vec<f64> = rounded.iter().zip(&z).map(|(a, b)| a - b).collect();
             (0..n * n).map(|at| e[at / n] * matrix[at] * e[at % n]).sum()
         };
-        let (naive, successive) = (round_naively(&z, &space), round_successively(&z, &matrix, &space));
+        let (naive, successive) = (
+            round_naively(&z, &space),
+            round_successively(&z, &matrix, &space, &AtomicBool::new(false)).unwrap(),
+        );
         assert!(successive.iter().all(|value| value.fract() == 0.0));
         assert_eq!(successive[7], z[7].round(), "no curvature: naively");
         costs[0] += cost(&naive);
@@ -202,7 +210,7 @@ fn successive_rounding_costs_less_within_bounds() {
         (space.lower[2], space.upper[2]) = (z[2] - 0.1, z[2].ceil() + 0.3);
         (space.lower[9], space.upper[9]) = (z[9].floor(), z[9].floor());
         space.integer[11] = false;
-        let bounded = round_successively(&z, &matrix, &space);
+        let bounded = round_successively(&z, &matrix, &space, &AtomicBool::new(false)).unwrap();
         assert_eq!((bounded[2], bounded[9]), (z[2].ceil(), z[9].floor()));
         assert!(bounded[11].fract() != 0.0, "a real coordinate takes what is left");
         let moved = |by: f64| {

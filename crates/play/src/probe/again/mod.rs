@@ -205,7 +205,8 @@ impl Inquiry<'_> {
 
     fn evaluate(&self, values: &[f64]) -> Result<Vec<f64>> {
         let asked: Vec<(&str, bool)> = self.positions.iter().map(asked).collect();
-        pool::evaluations(&self.ready.source, &self.way, (self.processes, self.block), values, &asked)
+        let pool = (self.processes, self.block);
+        pool::evaluations(&self.ready.source, &self.way, pool, values, &asked, &mut |_| {})
     }
 
     /// Returns the change of a parameter since the coefficients were measured.

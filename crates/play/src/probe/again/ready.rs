@@ -28,8 +28,10 @@ impl Ready {
         stop: &StopFlag,
     ) -> Result<Self> {
         let mut command = settings.command.clone();
-        match (way.ask == Ask::Lines, is_program(&command)) {
-            (true, false) => {
+        let is_a_program = way.ask == Ask::Lines;
+        match (is_a_program, is_program(&command)) {
+            // As it was built, a program needs no values.
+            (true, false) if !settings.as_built => {
                 let reason = format!(
                     "the program that was probed reads a file of values: {PARAMETERS_WORD} is missing"
                 );
@@ -48,7 +50,7 @@ impl Ready {
         command.settings =
             of_then.map(|(name, value)| Setting { name: name.clone(), value: value.clone() }).collect();
         command.settings.extend(given.iter().cloned());
-        let options = match is_program(&command) {
+        let options = match is_a_program {
             true => None,
             // Without the parameters, other settings do not matter.
             false => Some(options_of(&EngineCommand { settings: Vec::new(), ..command.clone() }, stop)?),
@@ -66,7 +68,7 @@ impl Ready {
         };
         let rounded = whole.iter().zip(values).filter(|(whole, value)| whole != value).count() as u64;
         let (deadline, folder, stop) = (settings.deadline, settings.folder.clone(), stop.clone());
-        let source = Source { command, parameters, deadline, folder, stop };
+        let source = Source { command, is_program: is_a_program, parameters, deadline, folder, stop };
         Ok(Self { source, values: whole, rounded, built_otherwise })
     }
 }

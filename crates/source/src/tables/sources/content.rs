@@ -195,6 +195,13 @@ impl<'a> Content<'a> {
         }
     }
 
+    /// Describes the order of squares, then that of `colors`, and whether squares are `tied`: of both phases.
+    pub fn description(&self, colors: Option<String>, tied: bool) -> Option<String> {
+        let both = (tied && self.has_squares()).then(|| "one number for both phases".to_string());
+        let parts: Vec<String> = self.order_name().into_iter().chain(colors).chain(both).collect();
+        (!parts.is_empty()).then(|| parts.join(", "))
+    }
+
     /// Returns the number of squares per piece, at least 1.
     pub fn squares(&self) -> usize {
         self.cells.first().map_or(1, Vec::len)

@@ -69,7 +69,7 @@ pub struct Filled {
     pub numbers: usize,
     /// Number of those that change.
     pub changed: usize,
-    /// Description of the order of squares and colors, if any.
+    /// Description of the order of squares and colors, and of squares with one number for both phases, if any.
     pub order: Option<String>,
     /// Values that the numbers matched before.
     pub compared: Compared,
@@ -586,8 +586,7 @@ impl Job<'_> {
             };
             numbers.push(Replacement { start: entry.start, end: entry.end, new });
         }
-        let names: Vec<String> = content.order_name().into_iter().chain(order.describe_colors()).collect();
-        Ok((numbers, (!names.is_empty()).then(|| names.join(", "))))
+        Ok((numbers, content.description(order.describe_colors(), self.named.tied)))
     }
 }
 

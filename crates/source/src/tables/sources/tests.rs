@@ -170,6 +170,21 @@ fn one_number_is_enough_for_both_phases_if_they_are_the_same() {
 }
 
 #[test]
+fn squares_with_one_number_for_both_phases_are_noted() {
+    let of = |marker: &str, shape: &str, value: &dyn Fn(usize) -> f64| {
+        let square = if shape == "[64]" { "0" } else { "{0, 0}" };
+        let source = format!("// gputexel: {marker}\nint a{shape} = {{{}}};\n", [square; 64].join(", "));
+        let (_, filled) = file(&values(FeatureKind::Pst, value), &source, Path::new("a.c")).unwrap();
+        filled[0].to_string()
+    };
+    let told = "a.c:1: knight: 64 numbers, 64 changed; a1 first, one number for both phases";
+    assert_eq!(of("knight", "[64]", &|i| (1 + i % 384) as f64), told);
+    for (marker, shape) in [("knight", "[64][2]"), ("knight.mg", "[64]")] {
+        assert!(of(marker, shape, &|i| (1 + i) as f64).ends_with("; a1 first"), "{marker}");
+    }
+}
+
+#[test]
 fn shapes_say_where_phases_are() {
     gives(
         "// gputexel: material\nint a[2][6] = {{1,2,3,4,5,6},{1,2,3,4,5,6}};",

@@ -43,7 +43,7 @@ fn line(set: &FeatureSet, ids: &[u32]) -> Option<Block> {
     Some(Block { name: format!("line '{name}'"), part: plain(name, ids.to_vec()) })
 }
 
-fn plain(name: &str, ids: Vec<u32>) -> Part {
+pub(super) fn plain(name: &str, ids: Vec<u32>) -> Part {
     let features = ids.into_iter().map(|id| (id, [true; 2])).collect();
     Part { name: name.to_string(), features, untapered: Vec::new(), layout: Arrangement::None }
 }

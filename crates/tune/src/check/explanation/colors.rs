@@ -18,7 +18,7 @@ const ROUNDING_CP: f64 = 2.0;
 
 pub(super) fn guesses(rows: &Rows<'_>) -> Result<Vec<Guess>> {
     let mut out = Vec::new();
-    for block in blocks(rows.set) {
+    for block in blocks(&rows.set) {
         let Some(one) = OneSigned::try_new(rows, &block) else { continue };
         out.extend(one.turned(&block.name));
         out.extend(one.untraced(&block.name));
@@ -102,7 +102,7 @@ impl<'a> OneSigned<'a> {
         let [color, never, did] = self.words();
         let text = format!("{color}'s entries of {name} have the wrong sign: they are {did} in the trace");
         let nearest = |row: &Row, target: f64| self.turned_score(row, target);
-        let mut guess = Guess::by_row(self.rows, FIRST, (Rank::Signs, text), nearest)?;
+        let mut guess = Guess::by_row(self.rows, FIRST, (Rank::Signs, text), None, nearest)?;
         // If half of the entries are one color's, the differences are −1 times the table's part of the score.
         let slope = self.sums.ds / self.sums.ss;
         if guess.chance > MAX_CHANCE && (-1.5..=-0.5).contains(&slope) {
@@ -141,7 +141,7 @@ impl<'a> OneSigned<'a> {
         choices.sort_by(|a, b| (a.0 - wanted).abs().total_cmp(&(b.0 - wanted).abs()));
         let near = choices.iter().take(NEAREST);
         let near = near.filter(|(sum, _)| (sum - wanted).abs() <= self.rows.tolerance_cp + ROUNDING_CP);
-        let scores = near.map(|(_, turned)| self.rows.reference.score_of_row(&row.row, turned).0);
+        let scores = near.map(|(_, turned)| self.rows.score_of(row, turned).0);
         let nearest = scores.min_by(|a, b| (a - target).abs().total_cmp(&(b - target).abs()));
         nearest.unwrap_or(row.score + choices[0].0)
     }
@@ -166,7 +166,7 @@ impl<'a> OneSigned<'a> {
             "{color}'s entries of {name} are not traced, only the other color's; or they have the wrong sign beside \
              another mistake"
         );
-        let mut guess = Guess::by_row(self.rows, FIRST, (Rank::Untraced, text), nearest)?;
+        let mut guess = Guess::by_row(self.rows, FIRST, (Rank::Untraced, text), None, nearest)?;
         guess.chance = 0.0;
         Some(guess)
     }

@@ -3,13 +3,17 @@
 //!
 //! What is missing is unknown in each row, but it is a whole multiple of the parameter.
 
+use std::sync::Arc;
+
 use gputexel_io::Result;
 
-use super::rows::{Row, Rows};
+use super::rows::{More, Row, Rows};
 use super::{FIRST, Guess, MIN_DIFFERING, MIN_ROWS, Rank};
 
 /// Largest count that may be missing.
 const MAX_COUNT: f64 = 16.0;
+/// Largest count that may be missing beside another mistake.
+const MAX_BESIDE: i32 = 4;
 /// Smallest number of terms of which none may be negative before that is called a mistake.
 const MIN_TERMS: usize = 4;
 
@@ -57,7 +61,7 @@ pub(super) fn guesses(rows: &Rows<'_>) -> Result<Vec<Guess>> {
                 _ => format!("'{name}' is evaluated, but not traced where evaluations differ"),
             };
             tried.push((Rank::Untraced, any, text));
-        } else {
+        } else if rows.more.is_none() {
             let text = format!(
                 "'{name}' is not traced as often as it is evaluated: differences are whole multiples of it"
             );
@@ -92,7 +96,7 @@ fn missing(rows: &Rows<'_>, id: u16, allowed: Allowed, rank: Rank, text: String)
     let nearest = |row: &Row, target: f64| {
         let scored = |count: f64| match count {
             0.0 => row.score,
-            _ => rows.reference.score_of_row(&row.row, &[(id, count)]).0,
+            _ => rows.score_of(row, &[(id, count)]).0,
         };
         let unit = scored(1.0) - row.score;
         if unit == 0.0 {
@@ -102,12 +106,20 @@ fn missing(rows: &Rows<'_>, id: u16, allowed: Allowed, rank: Rank, text: String)
         let coefficient = row.coefficient(id);
         // Evaluations are rounded, so a neighbor may fit as well.
         let counts = [about, about - 1.0, about + 1.0, 0.0].into_iter();
-        let counts = counts.filter(|&count| count == 0.0 || allowed(coefficient, count));
+        let most = if rows.more.is_some() { f64::from(MAX_BESIDE) } else { MAX_COUNT };
+        let counts =
+            counts.filter(|&count| count == 0.0 || allowed(coefficient, count) && count.abs() <= most);
         let scores = counts.map(scored);
         scores.min_by(|a, b| (a - target).abs().total_cmp(&(b - target).abs())).unwrap_or(row.score)
     };
-    let mut guess = Guess::by_row(rows, FIRST, (rank, text), nearest)?;
-    if rank >= Rank::Untraced {
+    let more: More = Arc::new(move |row| {
+        let coefficient = row.coefficient(id);
+        let counts = (-MAX_BESIDE..=MAX_BESIDE).map(f64::from);
+        counts.filter(|&n| n != 0.0 && allowed(coefficient, n)).map(|n| vec![(id, n)]).collect()
+    });
+    let more = (rank <= Rank::Untraced).then_some(more);
+    let mut guess = Guess::by_row(rows, FIRST, (rank, text), more, nearest)?;
+    if rank >= Rank::Untraced && !guess.scores.is_empty() {
         // Of round values, those of other parameters are multiples as well.
         guess.chance = guess.chance.max(rows.chance_of_others(id, nearest));
     }
@@ -128,5 +140,5 @@ fn all_of_black(rows: &Rows<'_>, signs: &[[usize; 2]]) -> Option<Guess> {
     };
     let text = "no coefficient is ever negative: Black's terms are added in the trace instead of subtracted, or not traced at \
                 all; coefficients are White's counts minus Black's";
-    Some(Guess::new(Rank::Signs, rows.scores(nearest), text.to_string()))
+    Some(Guess::taken(Rank::Signs, rows.scores(nearest), text.to_string()))
 }

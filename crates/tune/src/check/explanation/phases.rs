@@ -4,7 +4,7 @@ use gputexel_ingest::trace::{Reference, ReferenceRow, Shares};
 use gputexel_io::Result;
 use gputexel_model::Division;
 
-use super::rows::{Row, Rows};
+use super::rows::{Fix, Row, Rows};
 use super::{Guess, Rank};
 
 pub(super) fn guesses(rows: &Rows<'_>) -> Result<Vec<Guess>> {
@@ -14,7 +14,6 @@ pub(super) fn guesses(rows: &Rows<'_>) -> Result<Vec<Guess>> {
     }
     let mut out = Vec::new();
     // With the ends exchanged, phase and values cannot be told apart unless boards are known.
-    let reversed = |row: &Row| scored(rows, row, f64::from(max), 0.0);
     let text = match grows_with_pieces(rows) {
         Some(true) => None,
         Some(false) => {
@@ -24,7 +23,9 @@ pub(super) fn guesses(rows: &Rows<'_>) -> Result<Vec<Guess>> {
             Some("the phase is reversed (exchange \"middlegame\" and \"endgame\" of \"phase\" in the schema)")
         }
     };
-    out.extend(text.map(|text| Guess::new(Rank::Exact, rows.scores(reversed), text.to_string())));
+    if let Some(text) = text {
+        out.push(Guess::new(rows, Rank::Exact, with_phase(f64::from(max), 0.0), text.to_string())?);
+    }
     let exact = rows.reference.clone().with_division(Division::Exact);
     let slope = |row: &Row| slope(&exact, row);
     let phi = |row: &Row| f64::from(row.row.shares.phase) / f64::from(max);
@@ -43,18 +44,19 @@ pub(super) fn guesses(rows: &Rows<'_>) -> Result<Vec<Guess>> {
             "the phase is on another scale: of its {max} steps, {middlegame:.0} fits the middlegame and {endgame:.0} the endgame, \
              not {max} and 0; correct \"phase\" in the schema"
         );
-        out.push(Guess::new(rank, rows.scores(|row| scored(rows, row, endgame, middlegame)), text));
+        out.push(Guess::new(rows, rank, with_phase(endgame, middlegame), text)?);
     }
     Ok(out)
 }
 
-/// Returns the score of a row if its phase counts from `endgame` to `middlegame`.
-fn scored(rows: &Rows<'_>, row: &Row, endgame: f64, middlegame: f64) -> (f64, bool) {
+/// Lets phases count from `endgame` to `middlegame`.
+fn with_phase(endgame: f64, middlegame: f64) -> Fix {
     let length = (middlegame - endgame).abs();
-    let phase = (f64::from(row.row.shares.phase) - endgame) * (middlegame - endgame).signum();
-    let shares = Shares { phase: phase.clamp(0.0, length) as u16, max: length as u16, ..row.row.shares };
-    let other = ReferenceRow { shares, ..row.row.clone() };
-    rows.reference.score_of_row(&other, &[])
+    Fix::row(move |_, row| {
+        let phase = (f64::from(row.row.shares.phase) - endgame) * (middlegame - endgame).signum();
+        row.row.shares.phase = phase.clamp(0.0, length) as u16;
+        row.row.shares.max = length as u16;
+    })
 }
 
 /// Returns the score in the middlegame less that in the endgame.
@@ -63,7 +65,7 @@ fn slope(exact: &Reference, row: &Row) -> f64 {
         let shares = Shares { phase, ..row.row.shares };
         exact.score_of_row(&ReferenceRow { shares, ..row.row.clone() }, &[]).0
     };
-    at(row.row.shares.max) - at(0)
+    row.factor * (at(row.row.shares.max) - at(0))
 }
 
 /// Returns true if the phase grows with the number of pieces, as it should; `None` if boards are unknown.

@@ -4,11 +4,14 @@ use gputexel_io::{Result, grouped};
 use serde::Serialize;
 
 use super::blocks::blocks;
-use super::rows::Rows;
+use super::rows::{Row, Rows};
 use super::{Guess, MIN_EVIDENCE, Rank};
 
 /// Share of the rows that differ that must have the parameter, and of the rows with it that must differ.
 const MATCH: f64 = 0.99;
+
+/// Largest number of entries of a table that each color is taken to have.
+const MAX_ENTRIES: f64 = 8.0;
 
 /// Names of what occurs only where evaluations differ, and of what occurs wherever they do.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -41,7 +44,7 @@ struct Tally {
 
 impl Tally {
     fn new(rows: &Rows<'_>) -> Self {
-        let tables = blocks(rows.set).into_iter();
+        let tables = blocks(&rows.set).into_iter();
         let mut all: Vec<(String, Vec<usize>)> =
             tables.map(|block| (block.name.clone(), block.ids().map(usize::from).collect())).collect();
         let features = rows.set.features.iter().enumerate();
@@ -97,21 +100,48 @@ impl Presence {
             count.differing == tally.rows.differing
                 && evidence(count.differing, share(count.agreeing, tally.rows.agreeing))
         };
-        let features = rows.set.features.len();
-        let occurrences = rows.data.occurrences();
-        let tables = || tally.all.iter().filter(|(_, own)| own.len() > 1);
-        let untraced = |ids: &[usize], _: &Count| {
-            // Single entries of tables are often rare.
-            (ids.len() > 1 || !tables().any(|(_, own)| own.contains(&ids[0])))
-                && ids.iter().all(|&id| occurrences[id] == 0)
-                && ids.iter().any(|&id| rows.theta[id] != 0.0 || rows.theta[id + features] != 0.0)
-        };
         Self {
             only_where_differing: tally.names(only),
             wherever_differing: tally.names(wherever),
-            untraced: tally.names(untraced),
+            untraced: tally.names(untraced(rows, &tally)),
         }
     }
+}
+
+/// Returns what is true for tables, and parameters in none, that have values, but never occur.
+fn untraced<'t>(rows: &'t Rows<'_>, tally: &'t Tally) -> impl Fn(&[usize], &Count) -> bool + 't {
+    let features = rows.set.features.len();
+    let occurrences = rows.data.occurrences();
+    move |ids, _| {
+        let mut tables = tally.all.iter().filter(|(_, own)| own.len() > 1);
+        // Single entries of tables are often rare.
+        (ids.len() > 1 || !tables.any(|(_, own)| own.contains(&ids[0])))
+            && ids.iter().all(|&id| occurrences[id] == 0)
+            && ids.iter().any(|&id| rows.theta[id] != 0.0 || rows.theta[id + features] != 0.0)
+    }
+}
+
+/// Names a table that is never traced. Which entries are missing in a row is unknown; that evaluations differ in many
+/// positions, and not by more than its entries can add up to, is what there is to confirm it.
+fn untraced_table(rows: &Rows<'_>, tally: &Tally) -> Option<Guess> {
+    let is_untraced = untraced(rows, tally);
+    let is_table = |ids: &[usize], count: &Count| ids.len() > 1 && is_untraced(ids, count);
+    let ids = tally.all.iter().zip(&tally.counts).filter(|((_, ids), count)| is_table(ids, count));
+    let ids: Vec<usize> = ids.flat_map(|((_, ids), _)| ids.iter().copied()).collect();
+    let names = tally.names(is_table);
+    let [name] = &names[..] else { return None };
+    if tally.rows.differing < tally.rows.agreeing {
+        return None;
+    }
+    let within = |row: &Row| {
+        let worth = ids.iter().map(|&id| rows.worth(row, id as u16));
+        let (low, high) = worth.fold((0.0f64, 0.0f64), |(low, high), w| (low.min(w), high.max(w)));
+        let reach = MAX_ENTRIES * (high - low) + rows.tolerance_cp;
+        (row.printed.clamp(row.score - reach, row.score + reach), false)
+    };
+    let text =
+        format!("{name} has values, but occurs in no position: it seems to be evaluated, but not traced");
+    Some(Guess::taken(Rank::Rows, rows.scores(within), text))
 }
 
 pub(super) fn guesses(rows: &Rows<'_>) -> Result<Vec<Guess>> {
@@ -130,7 +160,8 @@ pub(super) fn guesses(rows: &Rows<'_>) -> Result<Vec<Guess>> {
         );
         // Nothing is computed: the rows with the parameter are taken as explained.
         let scores = rows.rows.iter().map(|row| (row.printed, false)).collect();
-        Guess::new(Rank::Rows, scores, text)
+        Guess::taken(Rank::Rows, scores, text)
     };
-    Ok(tally.names(fits).into_iter().map(guess).collect())
+    let untraced = untraced_table(rows, &tally);
+    Ok(tally.names(fits).into_iter().map(guess).chain(untraced).collect())
 }

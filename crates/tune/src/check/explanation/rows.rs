@@ -1,4 +1,6 @@
-//! The rows that explanations are tried on, and the fits that they share.
+//! The rows that explanations are tried on, the changes of them, and the fits that these share.
+
+use std::sync::Arc;
 
 use gputexel_dataset::{Dataset, objective};
 use gputexel_ingest::trace::{PositionFacts, Reference, ReferenceRow};
@@ -11,6 +13,8 @@ use super::super::compared::Compared;
 /// Numbers of rows: those that differ, and others.
 const DIFFERING: usize = 6000;
 const OTHERS: usize = 2000;
+/// Number of times that a fit is tried on as few rows as determine it.
+const TRIALS: usize = 64;
 
 /// A row with both of its evaluations, centipawns.
 #[derive(Clone)]
@@ -18,6 +22,10 @@ pub(super) struct Row {
     /// Index in the dataset.
     pub n: usize,
     pub row: ReferenceRow,
+    /// Factor of the computed score: of other units, or of another point of view.
+    pub factor: f64,
+    /// Largest difference that may be due to entries of both colors that cancel out.
+    pub hidden_cp: f64,
     /// Printed by the engine.
     pub printed: f64,
     /// Computed.
@@ -33,7 +41,8 @@ impl Row {
 
     /// Returns the shares of the middlegame and the endgame value.
     pub fn shares(&self) -> [f64; 2] {
-        self.row.shares.pair().into()
+        let (mg, eg) = self.row.shares.pair();
+        [self.factor * mg, self.factor * eg]
     }
 
     /// Returns the coefficient of a column, 0 if the row does not have it.
@@ -43,19 +52,42 @@ impl Row {
     }
 }
 
+/// A change after which scores may agree.
+#[derive(Clone)]
+pub(super) enum Fix {
+    /// Other values.
+    Values(Vec<f64>),
+    /// Another program on sums.
+    Program(Arc<FeatureSet>),
+    /// Something else in each row.
+    Row(Arc<dyn Fn(&Rows<'_>, &mut Row) + Sync + Send>),
+}
+
+impl Fix {
+    pub fn row(of: impl Fn(&Rows<'_>, &mut Row) + Sync + Send + 'static) -> Self {
+        Self::Row(Arc::new(of))
+    }
+}
+
+/// Entries that a row may have in addition, one list for each possibility.
+pub(super) type More = Arc<dyn Fn(&Row) -> Vec<Vec<(u16, f64)>> + Sync + Send>;
+
 /// Rows of a dataset under θ.
+#[derive(Clone)]
 pub(super) struct Rows<'a> {
     pub data: &'a Dataset,
-    pub set: &'a FeatureSet,
-    pub theta: &'a [f64],
+    pub set: Arc<FeatureSet>,
+    pub theta: Vec<f64>,
     pub tolerance_cp: f64,
     pub reference: Reference,
     pub rows: Vec<Row>,
+    /// What another mistake may have left out of each row.
+    pub more: Option<More>,
 }
 
 impl<'a> Rows<'a> {
     /// Selects rows that differ and rows that do not.
-    pub fn try_new(compared: &Compared<'a>, theta: &'a [f64], facts: &[PositionFacts]) -> Result<Self> {
+    pub fn try_new(compared: &Compared<'a>, theta: &[f64], facts: &[PositionFacts]) -> Result<Self> {
         let Compared { data, printed, set, tolerance_cp } = *compared;
         let reference = compared.reference(theta)?;
         let mut sample = compared.sample(theta, DIFFERING, OTHERS)?;
@@ -64,23 +96,70 @@ impl<'a> Rows<'a> {
             let row = Reference::row_of(data, n);
             let score = reference.score_of_row(&row, &[]).0;
             let facts = facts.get(n).copied().unwrap_or_default();
-            Row { n, row, printed: f64::from(printed[n]), score, facts }
+            let printed = f64::from(printed[n]);
+            Row { n, row, factor: 1.0, hidden_cp: 0.0, printed, score, facts }
         };
         let rows = sample.iter().map(|&n| row(n as usize)).collect();
-        Ok(Self { data, set, theta, tolerance_cp, reference, rows })
+        let (set, theta) = (Arc::new(set.clone()), theta.to_vec());
+        Ok(Self { data, set, theta, tolerance_cp, reference, rows, more: None })
     }
 
-    /// Returns the same rows under other values.
-    pub fn at<'b>(&'b self, theta: &'b [f64]) -> Result<Rows<'b>> {
-        let reference = Reference::try_new(self.set, theta.to_vec(), self.tolerance_cp)?;
-        let row = |row: &Row| Row { score: reference.score_of_row(&row.row, &[]).0, ..row.clone() };
-        let rows = self.rows.par_iter().map(row).collect();
-        Ok(Rows { theta, reference, rows, ..*self })
+    /// Returns the same rows after a change.
+    pub fn after(&self, fix: &Fix) -> Result<Self> {
+        let mut out = self.clone();
+        match fix {
+            Fix::Values(theta) => out.theta.clone_from(theta),
+            Fix::Program(set) => out.set = Arc::clone(set),
+            Fix::Row(change) => out.rows.par_iter_mut().for_each(|row| change(self, row)),
+        }
+        out.reference = Reference::try_new(&out.set, out.theta.clone(), self.tolerance_cp)?;
+        let scores = out.scores(|row| out.score_of(row, &[]));
+        out.rows.iter_mut().zip(scores).for_each(|(row, (score, _))| row.score = score);
+        Ok(out)
+    }
+
+    /// Returns the score of each row after a change, and true where it may be another one: near a kink, or where entries
+    /// cancel out.
+    pub fn scores_after<'r>(
+        &self,
+        fix: &Fix,
+        rows: impl IntoParallelIterator<Item = &'r Row>,
+    ) -> Result<Vec<(f64, bool)>> {
+        let rows = rows.into_par_iter();
+        let reference = match fix {
+            Fix::Values(theta) => Reference::try_new(&self.set, theta.clone(), self.tolerance_cp)?,
+            Fix::Program(set) => Reference::try_new(set, self.theta.clone(), self.tolerance_cp)?,
+            Fix::Row(change) => {
+                let score = |row: &Row| {
+                    let mut row = row.clone();
+                    change(self, &mut row);
+                    let (score, near_kink) = self.score_of(&row, &[]);
+                    (score, near_kink || (row.printed - score).abs() <= row.hidden_cp)
+                };
+                return Ok(rows.map(score).collect());
+            }
+        };
+        let score = |row: &Row| {
+            let (score, near_kink) = reference.score_of_row(&row.row, &[]);
+            (row.factor * score, near_kink)
+        };
+        Ok(rows.map(score).collect())
+    }
+
+    /// Returns the score of a row that also has the entries `more`, and true if it is near a kink.
+    pub fn score_of(&self, row: &Row, more: &[(u16, f64)]) -> (f64, bool) {
+        let (score, near_kink) = self.reference.score_of_row(&row.row, more);
+        (row.factor * score, near_kink)
+    }
+
+    /// Returns true if a score agrees with an evaluation.
+    pub fn agrees(&self, score: f64, evaluation: f64) -> bool {
+        (score - evaluation).abs() <= self.tolerance_cp
     }
 
     /// Returns the rows that differ.
     pub fn differing(&self) -> impl Iterator<Item = &Row> {
-        self.rows.iter().filter(|row| row.difference().abs() > self.tolerance_cp)
+        self.rows.iter().filter(|row| !self.agrees(row.score, row.printed))
     }
 
     /// Computes the score of each row.
@@ -88,32 +167,53 @@ impl<'a> Rows<'a> {
         self.rows.par_iter().map(of).collect()
     }
 
-    /// Computes the score of each row under other values.
-    pub fn scores_with(&self, theta: Vec<f64>) -> Result<Vec<(f64, bool)>> {
-        let reference = Reference::try_new(self.set, theta, self.tolerance_cp)?;
-        Ok(self.scores(|row| reference.score_of_row(&row.row, &[])))
-    }
-
-    /// Returns the derivatives of a row's score by θ: indices and slopes.
+    /// Returns the derivatives of a row's score by θ: indices and slopes. Of a program, those of the row as it was.
     pub fn slopes(&self, row: &Row) -> Vec<(usize, f64)> {
         let mut slopes = Vec::new();
-        objective::score_and_slopes(self.data, self.theta, row.n, &mut slopes);
+        if self.set.program.is_some() {
+            objective::score_and_slopes(self.data, &self.theta, row.n, &mut slopes);
+            slopes.iter_mut().for_each(|slope| slope.1 *= row.factor);
+            return slopes;
+        }
+        let [mg, eg] = row.shares();
+        for &(id, c) in &row.row.entries {
+            slopes.extend([(usize::from(id), c * mg), (usize::from(id) + self.set.features.len(), c * eg)]);
+        }
         slopes
     }
 
-    /// Returns the numbers x that make Σ x · column come nearest to the differences, by least squares; `None` if they
-    /// are not determined.
+    /// Returns the numbers x with which Σ x · column explains most differences: of those that minimize the sum of squares
+    /// over all rows and over those that a few rows determine, the ones after which most rows agree. So a second
+    /// mistake in other rows does not matter. `None` if they are not determined.
     pub fn fit<const N: usize>(&self, columns: impl Fn(&Row) -> [f64; N] + Sync + Send) -> Option<[f64; N]> {
-        let mut matrix = [[0.0; N]; N];
-        let mut right = [0.0; N];
-        let found: Vec<[f64; N]> = self.rows.par_iter().map(columns).collect();
-        for (row, x) in self.rows.iter().zip(found) {
-            for i in 0..N {
-                right[i] += x[i] * row.difference();
-                (0..N).for_each(|j| matrix[i][j] += x[i] * x[j]);
+        let found: Vec<([f64; N], f64)> =
+            self.rows.par_iter().map(|row| (columns(row), row.difference())).collect();
+        let left = |x: &[f64; N], (column, d): &([f64; N], f64)| {
+            (d - column.iter().zip(x).map(|(a, b)| a * b).sum::<f64>()).abs()
+        };
+        // Evaluations that are rounded differ a little from what a row says.
+        let near = 2.0 * self.tolerance_cp.max(0.5);
+        let count = |x: &[f64; N]| found.iter().filter(|one| left(x, one) <= near).count();
+        let least = least_squares(found.iter())?;
+        let all = count(&least);
+        let mut best = (all, least);
+        let used: Vec<&([f64; N], f64)> =
+            found.iter().filter(|(column, _)| column.iter().any(|x| *x != 0.0)).collect();
+        for trial in 0..TRIALS {
+            // A Weyl sequence: evenly distributed, and always the same.
+            let at =
+                |i: usize| ((trial * N + i) as f64 * 0.618_033_988_749_894_9).fract() * used.len() as f64;
+            let Some(mut x) = least_squares((0..N).map(|i| used[at(i) as usize])) else { continue };
+            for _ in 0..2 {
+                x = least_squares(found.iter().filter(|one| left(&x, one) <= near)).unwrap_or(x);
+            }
+            let fitting = count(&x);
+            // A few more fit by chance.
+            if fitting > best.0.max(all + found.len() / 50) {
+                best = (fitting, x);
             }
         }
-        solve(matrix, right)
+        Some(best.1)
     }
 
     /// Returns the share of random differences, of about the size of those that were found, that `nearest` explains:
@@ -128,7 +228,7 @@ impl<'a> Rows<'a> {
             let even = (at as f64 * 0.618_033_988_749_894_9).fract();
             let target = row.score + (2.0 * even - 1.0) * reach;
             let target = if whole { target.round() } else { target };
-            (nearest(row, target) - target).abs() <= self.tolerance_cp
+            self.agrees(nearest(row, target), target)
         })
     }
 
@@ -139,9 +239,8 @@ impl<'a> Rows<'a> {
             let others: Vec<u16> =
                 row.row.entries.iter().map(|entry| entry.0).filter(|&id| id != feature).collect();
             let Some(&other) = others.get(at % others.len().max(1)) else { return false };
-            let target = self.reference.score_of_row(&row.row, &[(other, 1.0 + (at % 2) as f64)]).0;
-            (target - row.score).abs() > self.tolerance_cp
-                && (nearest(row, target) - target).abs() <= self.tolerance_cp
+            let target = self.score_of(row, &[(other, 1.0 + (at % 2) as f64)]).0;
+            !self.agrees(target, row.score) && self.agrees(nearest(row, target), target)
         })
     }
 
@@ -165,6 +264,19 @@ impl<'a> Rows<'a> {
     pub fn is_whole(&self) -> bool {
         self.theta.iter().all(|value| value.fract() == 0.0)
     }
+}
+
+/// Returns the numbers x with the least Σ (d − Σ x · column)² over pairs of columns and d; `None` if they are not determined.
+fn least_squares<'r, const N: usize>(rows: impl Iterator<Item = &'r ([f64; N], f64)>) -> Option<[f64; N]> {
+    let mut matrix = [[0.0; N]; N];
+    let mut right = [0.0; N];
+    for (column, difference) in rows {
+        for i in 0..N {
+            right[i] += column[i] * difference;
+            (0..N).for_each(|j| matrix[i][j] += column[i] * column[j]);
+        }
+    }
+    solve(matrix, right)
 }
 
 /// Solves a small symmetric system; `None` if it is singular.

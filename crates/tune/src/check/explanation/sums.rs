@@ -1,10 +1,11 @@
 //! Sums of an evaluation that is not linear: parameters that are left out of a sum, and sums with the wrong sign.
 
-use gputexel_ingest::trace::Reference;
+use std::sync::Arc;
+
 use gputexel_io::Result;
 use gputexel_model::FeatureSet;
 
-use super::rows::{Row, Rows};
+use super::rows::{Fix, Row, Rows};
 use super::{Guess, Rank};
 
 /// Largest count that may be missing on each side.
@@ -52,15 +53,15 @@ fn left_out(rows: &Rows<'_>, columns: &[u16], text: String) -> Option<Guess> {
     };
     let nearest = |row: &Row, target: f64| {
         // Coefficients of 0 are no entries.
-        let scores = counts.iter().map(|more| rows.reference.score_of_row(&row.row, more).0);
+        let scores = counts.iter().map(|more| rows.score_of(row, more).0);
         scores.min_by(|a, b| (a - target).abs().total_cmp(&(b - target).abs())).unwrap_or(row.score)
     };
-    Guess::by_row(rows, FIRST, (Rank::Untraced, text), nearest)
+    Guess::by_row(rows, FIRST, (Rank::Untraced, text), None, nearest)
 }
 
 /// Negates the terms of an accumulator.
 fn negated(rows: &Rows<'_>, accumulator: usize) -> Result<Option<Guess>> {
-    let mut set: FeatureSet = rows.set.clone();
+    let mut set = FeatureSet::clone(&rows.set);
     let Some(program) = &mut set.program else { return Ok(None) };
     let name = program.accumulators[accumulator].name.clone();
     let mut terms = 0;
@@ -71,10 +72,8 @@ fn negated(rows: &Rows<'_>, accumulator: usize) -> Result<Option<Guess>> {
     if terms == 0 {
         return Ok(None);
     }
-    let reference = Reference::try_new(&set, rows.theta.to_vec(), rows.tolerance_cp)?;
     let text = format!(
         "'{name}' has the opposite sign: set its \"sign\" in the schema, or exchange the indices of its \"sides\""
     );
-    let scores = rows.scores(|row| reference.score_of_row(&row.row, &[]));
-    Ok(Some(Guess::new(Rank::Exact, scores, text)))
+    Ok(Some(Guess::new(rows, Rank::Exact, Fix::Program(Arc::new(set)), text)?))
 }

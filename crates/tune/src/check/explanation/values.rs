@@ -3,7 +3,10 @@
 use gputexel_io::Result;
 use gputexel_model::Phases;
 
-use super::rows::{Row, Rows};
+use super::super::order::SuspectedOrder;
+use super::blocks::plain;
+use super::rows::{Fix, Row, Rows};
+use super::tables::ordered_text;
 use super::views::shown;
 use super::{Guess, Rank};
 
@@ -65,31 +68,34 @@ pub(super) fn guesses(rows: &Rows<'_>) -> Result<Vec<Guess>> {
     Ok(out)
 }
 
-/// Exchanges the two values of a parameter, and negates them.
+/// Orders of the two values of a parameter.
+const ORDERS: [SuspectedOrder; 4] = [
+    SuspectedOrder::PhasesSwapped,
+    SuspectedOrder::Negated,
+    SuspectedOrder::MgInBoth,
+    SuspectedOrder::EgInBoth,
+];
+
+/// Exchanges the two values of a parameter, negates them, and uses one in both phases.
 fn rearranged(rows: &Rows<'_>, feature: usize) -> Result<Vec<Guess>> {
-    let (mg, eg) = (feature, feature + rows.set.features.len());
     let name = &rows.set.features[feature].name;
-    let mut swapped = rows.theta.to_vec();
-    swapped.swap(mg, eg);
-    let mut negated = rows.theta.to_vec();
-    [mg, eg].into_iter().for_each(|at| negated[at] = -negated[at]);
-    let changes = [
-        (swapped, format!("'{name}' has middlegame and endgame exchanged, in the trace or in its prior")),
-        (negated, format!("'{name}' has the opposite sign, in the trace or in its prior")),
-    ];
-    let changed = changes.into_iter().filter(|(theta, _)| theta != rows.theta);
-    changed.map(|(theta, text)| Ok(Guess::new(Rank::Exact, rows.scores_with(theta)?, text))).collect()
+    let part = plain(name, vec![feature as u32]);
+    let changed = ORDERS.into_iter().filter_map(|order| {
+        let theta = order.apply(&part, &rows.theta, &rows.theta, None)?;
+        Some(Guess::new(rows, Rank::Exact, Fix::Values(theta), ordered_text(&format!("'{name}'"), order)))
+    });
+    changed.collect()
 }
 
 /// Exchanges two parameters.
 fn exchanged(rows: &Rows<'_>, one: usize, other: usize) -> Result<Guess> {
-    let mut theta = rows.theta.to_vec();
+    let mut theta = rows.theta.clone();
     for phase in [0, rows.set.features.len()] {
         theta.swap(one + phase, other + phase);
     }
     let [one, other] = [one, other].map(|feature| &rows.set.features[feature].name);
     let text = format!("'{one}' and '{other}' are exchanged, in the trace or in their priors");
-    Ok(Guess::new(Rank::Exact, rows.scores_with(theta)?, text))
+    Guess::new(rows, Rank::Exact, Fix::Values(theta), text)
 }
 
 /// Fits the values of a parameter, one of them or both.
@@ -121,14 +127,14 @@ fn fitted(rows: &Rows<'_>, feature: usize) -> Result<Vec<Guess>> {
             let text = format!(
                 "the engine plays with {value} for '{name}', not with {prior}: correct its prior, or the engine"
             );
-            out.push(Guess::new(Rank::OneNumber, rows.scores_with(theta)?, text));
+            out.push(Guess::new(rows, Rank::OneNumber, Fix::Values(theta), text)?);
         }
         return Ok(out);
     }
     for at in [mg, eg] {
         if let Some(theta) = one(at)? {
             let text = said(at, &theta);
-            out.push(Guess::new(Rank::OneNumber, rows.scores_with(theta)?, text));
+            out.push(Guess::new(rows, Rank::OneNumber, Fix::Values(theta), text)?);
         }
     }
     let pair = |rows: &Rows<'_>| {
@@ -143,7 +149,7 @@ fn fitted(rows: &Rows<'_>, feature: usize) -> Result<Vec<Guess>> {
             shown(rows.theta[mg]),
             shown(rows.theta[eg])
         );
-        out.push(Guess::new(Rank::TwoNumbers, rows.scores_with(theta)?, text));
+        out.push(Guess::new(rows, Rank::TwoNumbers, Fix::Values(theta), text)?);
     }
     Ok(out)
 }
@@ -159,10 +165,10 @@ fn follow(
     step: impl Fn(&Rows<'_>) -> Option<Vec<(usize, f64)>>,
 ) -> Result<Option<Vec<f64>>> {
     let unit = if rows.is_whole() { 1.0 } else { 10.0 };
-    let mut theta = rows.theta.to_vec();
+    let mut theta = rows.theta.clone();
     let mut changed = Vec::new();
     for _ in 0..if rows.set.program.is_some() { STEPS } else { 1 } {
-        let Some(changes) = step(&rows.at(&theta)?) else { return Ok(None) };
+        let Some(changes) = step(&rows.after(&Fix::Values(theta.clone()))?) else { return Ok(None) };
         changed = changes.iter().map(|&(at, _)| at).collect();
         changes.iter().for_each(|&(at, change)| theta[at] += change);
     }

@@ -5,6 +5,7 @@
 use gputexel_io::Result;
 
 use super::{Compared, Suspect};
+use crate::check::parameter_name;
 
 /// Maximum number of values to find instead of tables or in addition to them.
 pub(super) const FEW: usize = 12;
@@ -136,7 +137,7 @@ pub(super) fn values(
         theta[at] = found_cp;
         if (found_cp - tuned[at]).abs() >= LEAST_CP {
             let is_start = start.is_some_and(|start| start[at] == found_cp);
-            let name = set.parameter_name(at);
+            let name = parameter_name(set, at);
             suspects.push(Suspect::Value { name, found_cp, tuned_cp: tuned[at], is_start });
         }
     }
