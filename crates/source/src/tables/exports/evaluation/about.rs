@@ -38,8 +38,8 @@ score = (mg * phase + eg * (PHASE_MAX - phase)) / PHASE_MAX from White's view, w
 
 /// Behind the command that compiles it.
 const MAIN: &str = "
-is a program that reads lines of FEN and prints their scores, for `gputexel verify`. In comments, `gputexel: NAME` marks
-values for `gputexel patch tables`.
+makes it a program that reads lines of FEN and prints their scores, for `gputexel verify`. In comments, `gputexel: NAME`
+marks values for `gputexel patch tables`.
 
 ";
 
@@ -54,6 +54,6 @@ pub fn lines(set: &FeatureSet, language: Language) -> String {
     };
     let sums = if set.king_buckets.is_some() { "" } else { SUMS };
     let arithmetic = if set.program.is_some() { NOT_LINEAR } else { LINEAR };
-    let text = format!("{YOURS}{usage}{sums}{arithmetic}\nCompiled by `{compiler}`, it{MAIN}");
+    let text = format!("{YOURS}{usage}{sums}{arithmetic}\n`{compiler}`{MAIN}");
     text.lines().map(|line| format!("// {line}").trim_end().to_string() + "\n").collect()
 }
