@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use gputexel::dataset;
 use gputexel::io::{check_outputs, check_present, write_atomically};
 use gputexel::run::are_datasets;
-use gputexel::tables::{self, ExportOptions, ExportRequest, Format, ImportRequest, LikeSource, PhaseValues};
+use gputexel::tables::{
+    self, EvaluationRequest, ExportOptions, ExportRequest, Format, ImportRequest, LikeSource, PhaseValues,
+};
 use gputexel::wdl::Constants;
 use gputexel::{Error, Result};
 use serde_json::{Map, Value, json};
@@ -27,6 +29,7 @@ gputexel export params.json --to c --orientation a8 --split-material\n  \
 gputexel export params.json --to rust --fixed 256 --normalize pawn.eg=100\n  \
 gputexel export params.json --to csharp --colors both --module Psqt\n  \
 gputexel export params.json --files 4 -o tables.go --force\n  \
+gputexel export runs/full --evaluation -o evaluation.c\n  \
 gputexel export params.json --to uci --style pascal --prefix Tune\n  \
 gputexel export params.json --to csv --decimals 2 --no-header")]
 pub struct ExportArgs {
@@ -42,6 +45,10 @@ pub struct ExportArgs {
     /// Replace an existing file
     #[arg(long, requires = "output")]
     force: bool,
+    /// Write a whole evaluation, values and code, in c, cpp or rust, of pst, king-pst, classical or full
+    #[arg(long, conflicts_with_all = ["orientation", "colors", "files", "split_material", "decimals", "fixed",
+        "normalize", "wdl", "pairs", "separate", "untapered", "style", "prefix", "no_header"])]
+    evaluation: bool,
     /// First square of tables: a1, h1, a8 or h8 [default: a1; for imported datasets, as in the schema]
     #[arg(long, value_name = "SQUARE", help_heading = "Piece-square tables")]
     orientation: Option<String>,
@@ -84,7 +91,8 @@ pub struct ExportArgs {
     /// Prefix for all names
     #[arg(long, value_name = "WORD", help_heading = "Names")]
     prefix: Option<String>,
-    /// Name of the class (csharp) or package (go) [default: Tables, tables]
+    /// Name of the class (csharp), package (go) or namespace (cpp, with --evaluation) [default: Tables, tables,
+    /// evaluation]
     #[arg(long, value_name = "NAME", help_heading = "Names")]
     module: Option<String>,
     /// Omit the header that records where the values come from; K and phase weights are then lost
@@ -151,9 +159,12 @@ impl Subcommand for ExportArgs {
     fn run(&self, context: &Context) -> anyhow::Result<()> {
         check_file_flags(&self.output, &[("--force", self.force)])?;
         let format = self.format()?;
-        let options = self.options(format)?;
+        let options = if self.evaluation { None } else { Some(self.options(format)?) };
         check_outputs(&[or_stdout(&self.output)], [&self.source], self.force)?;
-        let exported = tables::export_file(&self.source, &options)?;
+        let exported = match &options {
+            Some(options) => tables::export_file(&self.source, options)?,
+            None => EvaluationRequest { format, namespace: self.module.clone() }.export(&self.source)?,
+        };
         let Some(path) = or_stdout(&self.output) else {
             let text = match context.json {
                 // Output that is JSON already is printed as the object itself.

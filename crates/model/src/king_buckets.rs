@@ -164,6 +164,11 @@ impl KingBuckets {
         usize::from(self.squares.iter().copied().max().unwrap_or(0)) + 1
     }
 
+    /// Returns the bucket of each square, a1, b1 … h8, as the king's side sees it.
+    pub fn squares(&self) -> &[u8] {
+        &self.squares
+    }
+
     /// Returns the pieces whose tables depend on kings.
     pub fn pieces(&self) -> KingPieces {
         self.pieces

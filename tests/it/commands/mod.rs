@@ -25,6 +25,7 @@ mod general {
 
 mod export {
     mod compiled;
+    mod evaluation;
     mod round_trip;
 }
 

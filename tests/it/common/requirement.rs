@@ -13,7 +13,7 @@ use std::io::Write as _;
 /// Names of requirements. `radv` is Mesa's driver for AMD, which compiles without a device. `data` are the public
 /// games and positions next to the checkout, `root` the right to give files away, `ptrace` the right to trace
 /// processes.
-pub const NAMES: [&str; 23] = [
+pub const NAMES: [&str; 25] = [
     "gpu",
     "radv",
     "spirv-val",
@@ -21,6 +21,8 @@ pub const NAMES: [&str; 23] = [
     "c++",
     "gcc",
     "g++",
+    "clang",
+    "clang++",
     "rustc",
     "python",
     "scikit-learn",

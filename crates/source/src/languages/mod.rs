@@ -73,7 +73,7 @@ pub struct Spec {
 }
 
 /// A language without a name, like most in everything else.
-const BASE: Spec = Spec {
+pub(crate) const BASE: Spec = Spec {
     name: "",
     endings: &[],
     file_name: "",
@@ -118,7 +118,7 @@ impl Declaration<'_> {
     }
 
     /// Returns all lengths in brackets, with `two` also that of pairs.
-    fn dimensions(&self, two: bool) -> String {
+    pub(crate) fn dimensions(&self, two: bool) -> String {
         let all = self.lengths.iter().copied().chain(two.then_some(2));
         all.map(|length| format!("[{length}]")).collect()
     }
@@ -164,6 +164,11 @@ languages! {
 impl Language {
     /// Languages that the folder of a run has files for.
     pub const RUN: [Self; 3] = [Self::C, Self::CPP, Self::RUST];
+
+    /// Returns the language of a description that is not in the table.
+    pub(crate) fn of_spec(spec: &'static Spec) -> Self {
+        Self(spec)
+    }
 
     /// Returns the language of a file name's ending, in any case.
     pub fn of_ending(ending: &str) -> Option<Self> {

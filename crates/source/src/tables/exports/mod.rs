@@ -4,6 +4,7 @@
 //! arrays and the reading of arrays are those of [`sources`](crate::tables::sources).
 
 mod code;
+mod evaluation;
 mod header;
 mod import;
 mod like;
@@ -20,6 +21,7 @@ use std::str::FromStr;
 pub use crate::languages::{Language, NameStyle};
 use crate::tables::Remedy;
 use code::{Overflow, Writer};
+pub use evaluation::EvaluationRequest;
 use gputexel_io::{Error, Result};
 use gputexel_model::{ParameterFile, SquareOrder};
 use header::Header;

@@ -23,6 +23,11 @@ const RESERVED: &str = "\
     EOF NAN NULL INFINITY S Equals Finalize GetHashCode GetType MemberwiseClone ReferenceEquals ToString \
     i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 str usize isize Option Some Ok Err Result Vec";
 
+/// Returns true for a word that is not usable as an identifier.
+pub fn is_reserved(word: &str) -> bool {
+    RESERVED.split_whitespace().any(|reserved| reserved == word)
+}
+
 /// Generates unique identifiers.
 pub struct Identifiers<'a> {
     style: NameStyle,

@@ -1,0 +1,5 @@
+
+int evaluate_with(const Position *position, const Sums *sums)
+{
+    return blend(sums->score, sums->phase, position->side_to_move);
+}

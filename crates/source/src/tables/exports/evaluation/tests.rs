@@ -1,0 +1,96 @@
+//! Values of evaluations can be read back, and what is none is refused.
+
+use super::*;
+use crate::tables::import;
+use gputexel_model::ParameterRecord;
+
+fn sets() -> Vec<FeatureSet> {
+    let phase = || PhaseSettings::parse("5,5,11,22").unwrap();
+    let kings = [("4", KingPieces::Own), ("8", KingPieces::All)].map(|(count, pieces)| {
+        FeatureSet::with_king_buckets(KingBuckets::named(count, pieces).unwrap(), phase())
+    });
+    let plain = [FeatureKind::Pst, FeatureKind::Classical, FeatureKind::Full];
+    plain.into_iter().map(|kind| FeatureSet::new(kind, phase())).chain(kings).collect()
+}
+
+fn file(set: &FeatureSet) -> ParameterFile {
+    let theta: Vec<f64> = (0..2 * set.features.len()).map(|i| 300.0 * (i as f64 * 1.37).sin()).collect();
+    ParameterFile::new(set, &theta, None, Some(0.75))
+}
+
+fn written(file: &ParameterFile, language: Language, namespace: Option<&str>) -> Result<String> {
+    let request =
+        EvaluationRequest { format: Format::Code(language), namespace: namespace.map(str::to_string) };
+    request.language()?;
+    request.write(language, file, Path::new("p.json")).map(|exported| exported.text)
+}
+
+#[test]
+fn values_are_read_back_from_every_language() {
+    for set in sets() {
+        let file = file(&set);
+        for language in LANGUAGES {
+            let text = written(&file, language, None).unwrap();
+            let name = format!("evaluation.{}", language.endings[0]);
+            let read = import(text.as_bytes(), Path::new(&name), None).unwrap().file;
+            assert_eq!((&read.phase, read.k), (&set.phase, file.k));
+            let whole =
+                |record: &ParameterRecord| (record.name.clone(), record.mg.round(), record.eg.round());
+            let wanted: Vec<_> = file.parameters.iter().map(whole).collect();
+            let got: Vec<_> = read.parameters.iter().map(|r| (r.name.clone(), r.mg, r.eg)).collect();
+            assert!(got == wanted, "{} {}", set.name(), language.name);
+        }
+    }
+}
+
+#[test]
+fn every_group_of_values_is_explained() {
+    let set = FeatureSet::new(FeatureKind::Full, PhaseSettings::default());
+    let text = written(&file(&set), Language::C, None).unwrap();
+    for group in set.groups() {
+        let last = wrapped(group.definition).lines().last().unwrap().to_string();
+        assert!(text.contains(&format!("{last}\n// gputexel: {}\n", group.name)), "{}", group.name);
+    }
+}
+
+#[test]
+fn what_is_no_evaluation_is_refused() {
+    let set = FeatureSet::new(FeatureKind::Pst, PhaseSettings::default());
+    let good = file(&set);
+    let refusal = |file: &ParameterFile| written(file, Language::C, None).unwrap_err().to_string();
+    let mut imported = good.clone();
+    imported.feature_set = "imported".to_string();
+    assert_eq!(
+        refusal(&imported),
+        "p.json: its features are those of an engine, which has their evaluation already"
+    );
+    let material = FeatureSet::new(FeatureKind::Material, PhaseSettings::default());
+    assert_eq!(
+        refusal(&file(&material)),
+        "p.json: evaluations are of pst, king-pst, classical and full, not of 'material'"
+    );
+    let mut large = good.clone();
+    large.parameters[70].eg = -30_001.0;
+    assert_eq!(
+        refusal(&large),
+        "p.json: 'knight_g1.eg' is -30001: values of an evaluation are at most 30000"
+    );
+    let mut twice = good.clone();
+    twice.parameters[1].name = "pawn_a1".to_string();
+    assert_eq!(refusal(&twice), "p.json: parameter 'pawn_a1' is listed twice");
+    let mut program = file(&FeatureSet::new(FeatureKind::Full, PhaseSettings::default()));
+    program.program = None;
+    assert_eq!(refusal(&program), "p.json: its program is not that of feature set 'full'");
+    let named = |language, name| written(&good, language, Some(name)).map_err(|error| error.to_string());
+    assert_eq!(
+        named(Language::CPP, "class").unwrap_err(),
+        "module 'class' cannot be the name of a namespace"
+    );
+    assert!(named(Language::CPP, "a-b").unwrap_err().starts_with("module 'a-b': expected letters"));
+    assert_eq!(named(Language::C, "eval").unwrap_err(), "--module does not apply to c");
+    assert!(named(Language::CPP, "eval").unwrap().contains("\nnamespace eval {\n"));
+    assert_eq!(
+        written(&good, Language::GO, None).unwrap_err().to_string(),
+        "evaluations are written in c, cpp and rust, not go"
+    );
+}
