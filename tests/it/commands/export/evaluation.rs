@@ -2,6 +2,7 @@
 //! rows of features.
 
 use crate::common::prelude::*;
+use gputexel::chess::evaluation::Evaluation as _;
 use gputexel::model::{KingBuckets, KingPieces};
 use shakmaty::Piece;
 use std::process::Command;
@@ -157,7 +158,7 @@ fn compare(bench: &Bench, program: &str, set: &FeatureSet, theta: &[f64], fens: 
         set.compute(&setup.board, setup.turn, &mut row);
         let wanted = exact(set, theta, &row);
         assert_eq!(score, wanted, "{program}: {fen}");
-        let position = setup.position::<Chess>(CastlingMode::Chess960);
+        let position = setup.clone().position::<Chess>(CastlingMode::Chess960);
         let Ok(position) = position else { continue };
         let model = real.score_stm(&real.state(&position), &position);
         let model = if setup.turn.is_white() { model } else { -model };
