@@ -349,7 +349,8 @@ impl FileWork<'_> {
     }
 }
 
-/// Checks that no name that is a variable now is used where a constant is needed; in Rust, adds what uses need.
+/// Checks that no name that is a variable now is used where a constant is needed; in Rust, adds what uses need, and
+/// in other languages, takes 'const' out of their 'extern' declarations.
 fn check_uses(
     pieces: &[Piece<'_>],
     scans: &[Scan<'_>],
@@ -383,6 +384,17 @@ fn check_uses(
                 check_use(piece, scan, at, exposed, names).map_err(|reason| {
                     (file, scan.tokens[at].start, format!("'{}' {reason}", scan.word(at)))
                 })?;
+                if piece.language != Language::RUST && place.directive.is_none() {
+                    // A declaration elsewhere is constant no longer than the definition.
+                    let words = place.statement..at;
+                    if words.clone().any(|word| scan.word(word) == "extern") {
+                        let constant = words.filter(|&word| scan.word(word) == "const");
+                        edits[file].extend(constant.map(|word| {
+                            let token = &scan.tokens[word];
+                            (token.start..token.end, tags::replaced("const", ""))
+                        }));
+                    }
+                }
                 if piece.language == Language::RUST && place_in_use(scan, place.statement) {
                     continue;
                 }

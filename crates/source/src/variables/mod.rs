@@ -179,10 +179,11 @@ pub fn plan_restore(files: &[PathBuf], values: Option<&Path>) -> Result<ExposePl
     let values = values.map(|path| Ok::<_, Error>((path, read_values(path)?))).transpose()?;
     let mut plan = ExposePlan { folder, ..ExposePlan::default() };
     let mut known: Vec<String> = Vec::new();
-    for source in &sources {
-        if !tags::is_tagged(&source.text) {
-            return Err(Error::input(&source.shown, "has no variables; it is as it was before"));
-        }
+    // Those that only use variables may be named, too, as for `plan_expose`.
+    if !sources.iter().any(|source| tags::is_tagged(&source.text)) {
+        return Err(Error::input(&sources[0].shown, "has no variables; it is as it was before"));
+    }
+    for source in sources.iter().filter(|source| tags::is_tagged(&source.text)) {
         let mut text = tags::without(&source.text);
         let mut found = numbers(&text, &source.shown)?;
         found.iter_mut().for_each(|own| own.name = identifier(&own.name));

@@ -168,3 +168,22 @@ proptest::proptest! {
         let _ = exposed(&[(if rust { "a.rs" } else { "a.c" }, &parts.concat())]);
     }
 }
+
+#[test]
+fn extern_declarations_are_constant_no_longer_than_definitions() {
+    let header = "extern const int v[2];\nextern const int other;\n";
+    let texts =
+        exposed(&[("a.c", "// gputexel: v.both\nconst int v[2] = {3, 4};\n"), ("h.h", header)]).unwrap();
+    assert_eq!(texts[1], "extern /*gputexel=const*/ int v[2];\nextern const int other;\n");
+    assert_eq!(tags::without(&texts[1]), header);
+}
+
+#[test]
+fn sources_without_variables_may_be_named_when_restoring() {
+    let folder = Folder::new();
+    let used = folder.file("b.c", "int f(void) { return 1; }\n");
+    assert!(plan_restore(std::slice::from_ref(&used), None).is_err());
+    let own = folder.file("a.c", "/*gputexel=const*/ int v = 3; // gputexel: v\n");
+    let plan = plan_restore(&[used, own], None).unwrap();
+    assert_eq!((plan.files.len(), plan.parameters), (1, 1));
+}
