@@ -104,9 +104,7 @@ impl ProbingRecord {
     pub fn has_parameter(&self, name: &str) -> bool {
         self.parameters.iter().any(|one| one.name.eq_ignore_ascii_case(name))
     }
-}
 
-impl ProbingRecord {
     /// Returns true if evaluations change in proportion to all parameters.
     pub fn is_linear(&self) -> bool {
         self.parameters.iter().all(|parameter| parameter.linear)

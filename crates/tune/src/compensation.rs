@@ -82,10 +82,10 @@ pub fn compensation([middlegame, endgame]: &[Ahead; 2]) -> Option<String> {
 /// Rejects positions, from the given files if any, in which advantages are compensated. What the values of another engine
 /// call an advantage need not be material.
 pub(crate) fn refuse_compensation(data: &Dataset, files: &[PathBuf]) -> Result<()> {
-    let ahead = Ahead::of(data).filter(|_| data.metadata().feature_set.imported.is_none());
-    let Some(reason) = ahead.as_ref().and_then(compensation) else {
+    if data.metadata().feature_set.imported.is_some() {
         return Ok(());
-    };
+    }
+    let Some(reason) = Ahead::of(data).as_ref().and_then(compensation) else { return Ok(()) };
     let advice = Advice::default()
         .text("use positions that a search meets ('gputexel learn', 'gputexel selfplay --leaves'), or ")
         .setting("allow-compensation", "")

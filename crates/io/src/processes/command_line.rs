@@ -3,16 +3,16 @@
 /// Words with which a shell joins or redirects commands.
 const OPERATORS: [&str; 7] = ["|", "||", "&&", ";", ">", ">>", "<"];
 
-/// Splits a command line into program and arguments, with the quotes of a POSIX shell. No shell runs it, so one that
-/// has a shell's operators as words of their own is refused.
+/// Splits a command line into program and arguments, with the quotes of a POSIX shell. Operators of a
+/// shell that are words of their own are rejected, because no shell runs the command.
 ///
 /// # Errors
-/// The reason why the text is no command line.
+/// The reason why the text is not a command line.
 pub fn split_command(text: &str) -> Result<Vec<String>, String> {
     let words = shlex::split(text).ok_or("a quote is not closed")?;
     let is_operator = |word: &&str| {
         let before = &text[..word.as_ptr() as usize - text.as_ptr() as usize];
-        // Within quotes, what comes before is no command line.
+        // Within quotes, a quote is still open in the text before.
         OPERATORS.contains(word) && shlex::split(before).is_some()
     };
     match text.split_ascii_whitespace().find(is_operator) {

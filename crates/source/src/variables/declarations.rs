@@ -294,10 +294,7 @@ impl FileWork<'_> {
                 (None, word) => copy.push_str(word),
             }
         }
-        for at in (statement..head).filter(|&at| scan.word(at) == "const") {
-            let token = scan.tokens[at];
-            edits.push((token.start..token.end, tags::replaced("const", "")));
-        }
+        edits.extend(without_const(scan, statement..head));
         let name_text = scan.word(name);
         let text = format!(
             "\nGPUTEXEL_FILLS(gputexel_fills_{name_text}) {{\n    gputexel_read();\n    {}\n    memcpy(&{name_text}, &gputexel_new, sizeof gputexel_new);\n}}\n",
@@ -384,37 +381,41 @@ fn check_uses(
                 check_use(piece, scan, at, exposed, names).map_err(|reason| {
                     (file, scan.tokens[at].start, format!("'{}' {reason}", scan.word(at)))
                 })?;
-                if piece.language != Language::RUST && place.directive.is_none() {
-                    // A declaration elsewhere is constant no longer than the definition.
-                    let words = place.statement..at;
-                    if words.clone().any(|word| scan.word(word) == "extern") {
-                        let constant = words.filter(|&word| scan.word(word) == "const");
-                        edits[file].extend(constant.map(|word| {
-                            let token = &scan.tokens[word];
-                            (token.start..token.end, tags::replaced("const", ""))
-                        }));
-                    }
-                }
-                if piece.language == Language::RUST && place_in_use(scan, place.statement) {
-                    continue;
-                }
                 if piece.language == Language::RUST {
-                    let mut first = at;
-                    while first >= 3
-                        && scan.is(first - 1, b':')
-                        && scan.is(first - 2, b':')
-                        && scan.is_name(first - 3)
-                    {
-                        first -= 3;
+                    if !place_in_use(scan, place.statement) {
+                        edits[file].extend(dereferenced(scan, at));
                     }
-                    let (start, end) = (scan.tokens[first].start, scan.tokens[at].end);
-                    edits[file].push((start..start, tags::inserted("(*")));
-                    edits[file].push((end..end, tags::inserted(")")));
+                } else if place.directive.is_none()
+                    && (place.statement..at).any(|word| scan.word(word) == "extern")
+                {
+                    // A declaration elsewhere is constant no longer than the definition.
+                    edits[file].extend(without_const(scan, place.statement..at));
                 }
             }
         }
     }
     Ok(())
+}
+
+/// Takes 'const' out of tokens.
+fn without_const<'s>(
+    scan: &'s Scan<'_>,
+    tokens: Range<usize>,
+) -> impl Iterator<Item = (Range<usize>, String)> + 's {
+    tokens.filter(|&at| scan.word(at) == "const").map(|at| {
+        let token = &scan.tokens[at];
+        (token.start..token.end, tags::replaced("const", ""))
+    })
+}
+
+/// Dereferences a name of Rust, with the path in front of it.
+fn dereferenced(scan: &Scan<'_>, at: usize) -> Edits {
+    let mut first = at;
+    while first >= 3 && scan.is(first - 1, b':') && scan.is(first - 2, b':') && scan.is_name(first - 3) {
+        first -= 3;
+    }
+    let (start, end) = (scan.tokens[first].start, scan.tokens[at].end);
+    vec![(start..start, tags::inserted("(*")), (end..end, tags::inserted(")"))]
 }
 
 /// Returns true if a statement only names things of other modules.

@@ -34,7 +34,7 @@ pub enum RunEvent<'a> {
         /// Description and progress, on one line.
         progress: &'a str,
     },
-    /// What was being chosen after the run is chosen.
+    /// The choice is made.
     Decided,
     /// The optimizer is about to take its first step; reported again in each round.
     Started(Start<'a>),

@@ -110,7 +110,7 @@ pub struct SingleSteps<'a> {
     /// w · ℓ of each position.
     losses: Vec<f64>,
     taken: u64,
-    /// Maximum number of scores that a program computes in a search for steps that its slopes do not recommend.
+    /// Maximum number of scores to compute for steps that slopes do not recommend, if scores are not linear.
     pub max_scores: u64,
 }
 

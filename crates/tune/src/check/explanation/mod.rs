@@ -151,7 +151,7 @@ struct Guess {
     rank: Rank,
     /// The change of all rows, if it is the same in all.
     fix: Option<Fix>,
-    /// What else each row may have, if that is free in each.
+    /// Further entries that each row may have, if they are free in each.
     more: Option<More>,
     /// Score of each row, centipawns, and true if it may be another one. Empty if too few rows agree.
     scores: Vec<(f64, bool)>,
@@ -284,7 +284,7 @@ pub(super) fn explain(
     {
         return Ok(Some(pair));
     }
-    let found = if single.is_empty() { half(&tried, &out) } else { single };
+    let found = if single.is_empty() { half(&tried, out.differing) } else { single };
     if let Some(first) = found.first() {
         (out.explained, out.undecided) = (first.cause.agreeing, first.undecided);
         out.causes = found.iter().map(|one| one.cause.clone()).collect();
@@ -468,11 +468,9 @@ fn pair(rows: &Rows<'_>, tried_first: &[Judged], one: &Judged) -> Result<Option<
 
 /// Returns the change that explains most positions exactly, if that is at least half of them and it contradicts none,
 /// with those that explain the same.
-fn half<'j>(judged: &'j [Judged], out: &Explanation) -> Vec<&'j Judged> {
+fn half(judged: &[Judged], differing: u64) -> Vec<&Judged> {
     let mut changes = same_in_all(judged);
-    changes.retain(|one| {
-        one.agreeing() as f64 >= HALF * out.differing as f64 && 100 * one.broken <= out.differing
-    });
+    changes.retain(|one| one.agreeing() as f64 >= HALF * differing as f64 && 100 * one.broken <= differing);
     changes.sort_by_key(|one| std::cmp::Reverse(one.agreeing()));
     changes.first().map_or(Vec::new(), |one| alike(judged, one))
 }

@@ -81,7 +81,7 @@ pub(super) struct Rows<'a> {
     pub tolerance_cp: f64,
     pub reference: Reference,
     pub rows: Vec<Row>,
-    /// What another mistake may have left out of each row.
+    /// Entries that another mistake may have left out of each row.
     pub more: Option<More>,
 }
 

@@ -197,7 +197,7 @@ struct Moved {
     pairs: Vec<(u16, u16)>,
     /// An entry of the engine that has no place in the table, and the neighbor that it is counted with, if there is one.
     outside: Vec<u16>,
-    /// What is said of them, before and after the color.
+    /// Words about them, before and after the color.
     text: [String; 2],
 }
 

@@ -187,11 +187,11 @@ static Score by_rank(Bitboard pawns, const Score *values, int first)
     return score;
 }
 
-// What depends on pawns alone; a cache by the pawns of both sides can keep it, with the passed pawns. Pawns are
+// The part that depends on pawns alone; it can be cached, with the passed pawns. Pawns are
 //   isolated: without pawns of their side on the adjacent files;
 //   doubled: with one in front of them on their file;
 //   backward: not isolated, and the square in front of them is attacked by a pawn and can never be defended by one;
-//   passed: with no enemy pawn in front of them on their file or the adjacent ones, and none of their own on theirs.
+//   passed: without enemy pawns ahead on their file or an adjacent one, and without own ones ahead on their file.
 static Score pawn_structure(Side *side)
 {
     Bitboard own = side->own[PAWN], their = side->their[PAWN], attacks = side->attacks.of[PAWN];

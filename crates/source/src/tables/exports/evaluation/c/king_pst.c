@@ -1,5 +1,5 @@
 
-// What a side sees. Its king chooses the tables, from its own side of the board; where buckets are mirrored, a king on
+// The tables of a side. Its king chooses them, from its own side of the board; where buckets are mirrored, a king on
 // files e to h mirrors the board.
 static Score seen_by(const Position *position, int color)
 {

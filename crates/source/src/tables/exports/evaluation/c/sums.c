@@ -1,5 +1,5 @@
 
-// What changes by only a few pieces with every move: the values of all pieces on their squares, White's less Black's,
+// Sums that each move changes by a few pieces only: the values of all pieces on their squares, White's less Black's,
 // and the units of the phase.
 typedef struct {
     Score score;

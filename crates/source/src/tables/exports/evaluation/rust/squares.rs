@@ -7,7 +7,7 @@ fn piece_score(color: usize, kind: usize, square: usize) -> Score {
     if color == WHITE { SQUARE_VALUES[kind][square] } else { -SQUARE_VALUES[kind][square ^ 56] }
 }
 
-/// What changes by only a few pieces with every move: the values of all pieces on their squares, White's less Black's,
+/// Sums that each move changes by a few pieces only: the values of all pieces on their squares, White's less Black's,
 /// and the units of the phase.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sums {
