@@ -127,7 +127,7 @@ impl SwarmArgs {
 
 impl Subcommand for PsoArgs {
     fn run(&self, context: &Context) -> anyhow::Result<()> {
-        self.run.carry_out(context, || start(self), |before, _| Ok(before))
+        self.run.carry_out(context, true, || start(self), |before, _| Ok(before))
     }
 
     fn memory(&self) -> Option<&MemoryArgs> {

@@ -24,3 +24,11 @@ pub trait Subcommand {
         None
     }
 }
+
+/// Returns a change of arguments that leaves all flags but those with some ids to the long help.
+pub fn short_help(shown: &'static [&'static str]) -> impl FnMut(clap::Arg) -> clap::Arg {
+    move |arg| {
+        let hidden = !arg.is_positional() && !shown.contains(&arg.get_id().as_str());
+        arg.hide_short_help(hidden)
+    }
+}

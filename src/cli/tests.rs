@@ -33,3 +33,22 @@ fn every_command_has_examples_that_parse() {
     }
     Cli::command().debug_assert();
 }
+
+/// Everything is in the long help.
+#[test]
+fn short_help_fits_one_screen() {
+    let mut program = Cli::command();
+    program.build();
+    let mut too_long = Vec::new();
+    for name in ["tune"] {
+        let command = program.find_subcommand_mut(name).unwrap();
+        let (short, long) = (command.render_help().to_string(), command.render_long_help().to_string());
+        if short.lines().count() > 40 {
+            too_long.push(format!("{name}: {}", short.lines().count()));
+        }
+        let flags = command.get_arguments().filter_map(|arg| arg.get_long());
+        assert!(flags.clone().count() > 20);
+        flags.for_each(|flag| assert!(long.contains(&format!("--{flag}")), "{name} --{flag}"));
+    }
+    assert!(too_long.is_empty(), "{too_long:?}");
+}

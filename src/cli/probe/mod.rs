@@ -191,7 +191,7 @@ struct Display {
 impl Display {
     fn begin(context: &Context) -> Self {
         let bar = if context.shows_progress() { ProgressBar::new(0) } else { ProgressBar::hidden() };
-        if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} positions, {msg}") {
+        if let Ok(style) = ProgressStyle::with_template("{bar:16} {pos}/{len} positions, {wide_msg}") {
             bar.set_style(style);
         }
         let timer = context.prints_lines().then(LineTimer::start);
