@@ -25,10 +25,10 @@ pub trait Subcommand {
     }
 }
 
-/// Returns a change of arguments that leaves all flags but those with some ids to the long help.
+/// Returns a change of arguments that leaves all flags but some to the long help.
 pub fn short_help(shown: &'static [&'static str]) -> impl FnMut(clap::Arg) -> clap::Arg {
     move |arg| {
-        let hidden = !arg.is_positional() && !shown.contains(&arg.get_id().as_str());
+        let hidden = arg.get_long().is_some_and(|flag| !shown.contains(&flag));
         arg.hide_short_help(hidden)
     }
 }

@@ -27,7 +27,7 @@ use super::lines::LineTimer;
 use super::memory::MemoryArgs;
 use super::output::print_result;
 use super::reading::{ReadingArgs, describe_source, parse_view};
-use super::subcommand::Subcommand;
+use super::subcommand::{Subcommand, short_help};
 use super::table::{bytes, counted, duration, grouped, result_table, some_of};
 
 /// Maximum number of names in a line.
@@ -35,7 +35,11 @@ pub const NAMED: usize = 12;
 
 /// Flags of `probe`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
+#[command(
+    mut_args(short_help(&[
+        "output", "option", "parameters", "set", "processes", "rounds", "resume", "threads",
+    ])),
+    after_help = "\
 An engine whose evaluation can be set by UCI options needs no trace: each option is a parameter, and its effect on a \
 position is the change of the evaluation when it is moved. What the engine's numbers mean is found by asking: whether it \
 has an 'eval' command (otherwise searches of one node or one ply are asked for), whose view they have, their unit, \

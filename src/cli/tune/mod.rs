@@ -112,15 +112,14 @@ impl RunArgs {
     }
 }
 
-/// Flags in the short help: those that most runs need.
-const SHOWN: [&str; 10] =
-    ["out", "resume", "verbose", "target", "prior", "holdout", "freeze", "round", "errors", "threads"];
-
 /// Flags of `tune`.
 #[derive(Debug, clap::Args)]
 #[command(
+    mut_args(short_help(&[
+        "out", "resume", "verbose", "target", "prior", "holdout", "freeze", "round", "errors",
+        "threads",
+    ])),
     allow_negative_numbers = true,
-    mut_args(short_help(&SHOWN)),
     after_help = "\
 Without --out the run is written to a new folder under runs/. Adam's settings may be lists \
 (--learning-rate 0.5,1,2): all combinations run side by side as one population, and the parameters of \
