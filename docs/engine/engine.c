@@ -314,7 +314,7 @@ static Move root_move, killers[MAX_PLY + 2][2];
 static int history[12][64], reductions[64][64];
 static uint64_t nodes, node_limit;
 static double started, soft_limit, hard_limit; // in seconds
-static int stopped, quit_requested;
+static int stopped;
 
 static const int exchange_values[6] = { 100, 300, 300, 500, 900, 10000 };
 
@@ -337,20 +337,26 @@ static void resize_table(int megabytes)
     }
 }
 
+static char line[1 << 16]; // of input
+static int waiting;        // true if it is a command that arrived during the search and waits for its end
+
 // Reads a command that arrives during the search; on Windows, searches end at their limits alone.
 static void read_input(void)
 {
 #ifndef _WIN32
     struct pollfd input = { 0, POLLIN, 0 };
-    char line[64];
-    if (poll(&input, 1, 0) <= 0) {
+    if (waiting || poll(&input, 1, 0) <= 0) {
         return;
     }
-    quit_requested = !fgets(line, sizeof line, stdin) || !strncmp(line, "quit", 4);
-    stopped |= quit_requested || !strncmp(line, "stop", 4);
-    if (!quit_requested && !strncmp(line, "isready", 7)) {
-        printf("readyok\n");
+    if (!fgets(line, sizeof line, stdin)) {
+        strcpy(line, "quit");
     }
+    if (!strncmp(line, "isready", 7)) {
+        printf("readyok\n");
+        return;
+    }
+    stopped |= !strncmp(line, "stop", 4) || !strncmp(line, "quit", 4);
+    waiting = strncmp(line, "stop", 4) != 0;
 #endif
 }
 
@@ -671,14 +677,14 @@ static int play(const char *text)
 }
 
 // position startpos|fen FEN [moves MOVE...]
-static void read_position(char *line)
+static void read_position(char *command)
 {
-    char *moves = strstr(line, " moves "), *fen = strstr(line, " fen ");
+    char *moves = strstr(command, " moves "), *fen = strstr(command, " fen ");
     if (moves) {
         *moves = 0;
     }
     if (!set_up(fen ? fen + 5 : START)) {
-        printf("info string not a position: %s\n", fen ? fen + 5 : line);
+        printf("info string not a position: %s\n", fen ? fen + 5 : command);
         set_up(START);
         return;
     }
@@ -691,24 +697,24 @@ static void read_position(char *line)
 }
 
 // The number that follows a word of a command, or `otherwise`.
-static double number_after(const char *line, const char *word, double otherwise)
+static double number_after(const char *command, const char *word, double otherwise)
 {
-    const char *at = strstr(line, word);
+    const char *at = strstr(command, word);
     return at ? atof(at + strlen(word)) : otherwise;
 }
 
-static void go(const char *line)
+static void go(const char *command)
 {
     int white = boards[0].position.side_to_move == WHITE;
-    double left = number_after(line, white ? " wtime " : " btime ", -1) / 1000;
-    double increment = number_after(line, white ? " winc " : " binc ", 0) / 1000;
-    double moves_left = number_after(line, " movestogo ", 25), move_time = number_after(line, " movetime ", -1) / 1000;
-    double max_depth = number_after(line, " depth ", MAX_PLY), max_nodes = number_after(line, " nodes ", 1e18);
+    double left = number_after(command, white ? " wtime " : " btime ", -1) / 1000;
+    double increment = number_after(command, white ? " winc " : " binc ", 0) / 1000;
+    double moves_left = number_after(command, " movestogo ", 25), move_time = number_after(command, " movetime ", -1) / 1000;
+    double max_depth = number_after(command, " depth ", MAX_PLY), max_nodes = number_after(command, " nodes ", 1e18);
     started = now();
     soft_limit = hard_limit = 1e18;
     if (move_time >= 0) {
         hard_limit = move_time - 0.002;
-    } else if (strstr(line, "time ")) {
+    } else if (strstr(command, "time ")) {
         double budget = left / (moves_left < 2 ? 2 : moves_left > 25 ? 25 : moves_left) + 0.75 * increment;
         soft_limit = 0.5 * budget;
         hard_limit = 2.5 * budget < 0.5 * left ? 2.5 * budget : 0.5 * left;
@@ -719,7 +725,6 @@ static void go(const char *line)
 
 int main(void)
 {
-    static char line[1 << 16];
     setvbuf(stdin, NULL, _IONBF, 0); // so that poll sees what has not been read
     setvbuf(stdout, NULL, _IOLBF, 1 << 12);
     fill_tables();
@@ -730,7 +735,8 @@ int main(void)
         }
     }
     set_up(START);
-    while (!quit_requested && fgets(line, sizeof line, stdin)) {
+    while (waiting || fgets(line, sizeof line, stdin)) {
+        waiting = 0;
         line[strcspn(line, "\r\n")] = 0;
         if (!strcmp(line, "uci")) {
             printf("id name gputexel example\nid author you\n");
