@@ -252,6 +252,7 @@ fn check_without(
     }
 }
 
+const RUST: &str = "--edition 2021 -Dwarnings -O --cfg evaluation_main";
 const C: &str = "-std=c99 -O1 -Wall -Wextra -Wpedantic -Werror -DEVALUATION_MAIN";
 
 #[test]
@@ -264,14 +265,13 @@ fn evaluations_in_c_are_those_of_the_features() {
 fn evaluations_of_all_languages_are_those_of_the_features_on_100_000_positions() {
     let cpp = C.replace("c99", "c++17") + " -x c++";
     let portable = format!("{C} -DEVALUATION_PORTABLE");
-    let rust = "--edition 2021 -Dwarnings -O --cfg evaluation_main";
     let compilers = [
         ("gcc", C, "e.c"),
         ("gcc", &portable, "p.c"),
         ("clang", C, "e.c"),
         ("g++", &cpp, "e.hpp"),
         ("clang++", &cpp, "e.hpp"),
-        ("rustc", rust, "e.rs"),
+        ("rustc", RUST, "e.rs"),
     ];
     check(&compilers, 1, 40_000);
 }
@@ -301,8 +301,7 @@ fn evaluations_without_any_term_are_equal_in_all_languages() {
     ];
     let terms = [&each[..], &more].concat();
     let cpp = C.replace("c99", "c++17") + " -x c++";
-    let rust = "--edition 2021 -Dwarnings -O --cfg evaluation_main";
-    for compiler in [("gcc", C, "e.c"), ("clang", C, "e.c"), ("g++", &cpp, "e.hpp"), ("rustc", rust, "e.rs")]
+    for compiler in [("gcc", C, "e.c"), ("clang", C, "e.c"), ("g++", &cpp, "e.hpp"), ("rustc", RUST, "e.rs")]
     {
         check_without(FeatureKind::Full, &terms, compiler, 100);
     }
@@ -316,11 +315,13 @@ fn later_values_are_filled_in_by_patch_tables() {
     let later = values(&set, 2);
     write(&bench, "first.json", &set, &values(&set, 1));
     write(&bench, "later.json", &set, &later);
-    bench.ok("--quiet export first.json --evaluation -o e.c");
-    bench.ok("--quiet patch tables later.json e.c --start first.json");
-    if requirement::program("gcc") {
-        bench.compile(&format!("gcc {C} e.c -o program"));
-        compare(&bench, "program", &set, &later, &boards(300, 100));
+    for (compiler, flags, file) in [("gcc", C, "e.c"), ("rustc", RUST, "e.rs")] {
+        bench.ok(("--quiet export first.json --evaluation -o", file));
+        bench.ok(&*format!("--quiet patch tables later.json {file} --start first.json"));
+        if requirement::program(compiler) {
+            bench.compile(&format!("{compiler} {flags} {file} -o program"));
+            compare(&bench, "program", &set, &later, &boards(300, 100));
+        }
     }
 }
 

@@ -57,7 +57,7 @@ impl Side {
         let (diagonals, lines) = (bishop_attacks(king, occupied), rook_attacks(king, occupied));
         let checks = [knight_attacks(king), diagonals, lines, diagonals | lines];
         let mut ring_attacks = 0;
-        for (index, check) in checks.into_iter().enumerate() {
+        for (index, &check) in checks.iter().enumerate() {
             let kind = KNIGHT + index;
             let squares = check & own.of[kind] & !self.own_all;
             score += self.zone_attackers[kind] as i64 * DANGER_ATTACKER_VALUE[index];
