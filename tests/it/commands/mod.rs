@@ -17,6 +17,8 @@ mod general {
     mod memory;
     mod outputs;
     mod pages;
+    #[cfg(unix)]
+    mod release;
     mod road;
     mod shards;
     mod terminal;
