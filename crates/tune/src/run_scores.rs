@@ -1,6 +1,6 @@
 //! Scores under the prior and the result of a run, from which losses, ratios and diagnostics follow.
 
-use crate::diagnostics::clustered_mean;
+use crate::clustered::Clustered;
 use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::{Objective, x_per_cp};
 use gputexel_eval::exact::{all_scores, loss_at};
@@ -34,12 +34,12 @@ impl RunScores {
         let mut order = which.to_vec();
         order.sort_by_key(|&n| data.game(n as usize));
         let x_per_cp = x_per_cp(objective.k);
-        let differences = order.iter().map(|&n| {
-            let at = n as usize;
+        let mut sums = Clustered::default();
+        for at in order.into_iter().map(|n| n as usize) {
             let result = f64::from(data.results()[at]);
             let loss = |scores: &[f64]| objective.loss.value(x_per_cp * scores[at], result);
-            (n, loss(&self.result) - loss(&self.prior))
-        });
-        clustered_mean(data, differences)
+            sums.add(data.game(at), f64::from(data.row(at).weight), loss(&self.result) - loss(&self.prior));
+        }
+        sums.finish()
     }
 }
