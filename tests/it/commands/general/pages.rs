@@ -220,8 +220,10 @@ fn commands_of_the_book_work() {
     }
     // Commands of a page build on each other; pages are independent.
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let pages: Vec<(PathBuf, String)> =
-        pages().into_iter().filter(|(path, _)| !OWN_TESTS.iter().any(|own| *path == root.join(own))).collect();
+    let pages: Vec<(PathBuf, String)> = pages()
+        .into_iter()
+        .filter(|(path, _)| !OWN_TESTS.iter().any(|own| *path == root.join(own)))
+        .collect();
     let outcomes: Vec<Outcome> = std::thread::scope(|scope| {
         let (half, other) = pages.split_at(pages.len() / 2);
         let work = [half, other].map(|some| {

@@ -475,5 +475,9 @@ fn walkthrough_output_matches() {
         let (_, out, err) = bench.shell(&format!("gputexel() {{ \"$GPUTEXEL\" \"$@\"; }}\n{command}"));
         assert_eq!(format!("{out}{err}"), expected, "{command}");
     }
-    assert_eq!(bench.text("engine/search.cpp"), bench.text("docs/patch/search.cpp"), "it ends where it began");
+    assert_eq!(
+        bench.text("engine/search.cpp"),
+        bench.text("docs/patch/search.cpp"),
+        "it ends where it began"
+    );
 }
