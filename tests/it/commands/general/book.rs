@@ -165,7 +165,7 @@ fn the_program_of_readme_is_that_of_the_example() {
 #[cfg(target_os = "linux")]
 fn pictures_of_missing_sections_are_refused() {
     let page = super::tutorial::Page::open("README.md");
-    let mut stub = |path: &str, script: &str| {
+    let stub = |path: &str, script: &str| {
         use std::os::unix::fs::PermissionsExt;
         let path = page.path_of(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();

@@ -122,6 +122,8 @@ fn shortened(line: &str) -> String {
             (r"^(gputexel match .*)--depth 1", "${1}--depth 1 --games 4"),
             (r"^gputexel spsa run spsa.toml", "gputexel spsa run spsa.toml --limit nodes=30"),
             (r"--l2 1e-7", "--l2 1e-3 --epochs 3"),
+            // Of few games, values without penalties are none that the engine plays with.
+            (r"--prior-strength none --blend", "--l2 1e-3 --blend"),
             (r#""?/usr/games/(toga2|stockfish)"?"#, "./engine"),
             // These few tables do not cover most positions.
             (r"/data/syzygy", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/syzygy --skip-missing")),
