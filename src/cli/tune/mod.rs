@@ -119,7 +119,7 @@ Without --out the run is written to a new folder under runs/. Adam's settings ma
 the best one are kept.\n\n\
 Examples:\n  \
 gputexel tune data/sample.bin\n  \
-gputexel tune d.bin --holdout 0.1 --l2 1e-4 --out runs/first\n  \
+gputexel tune d.bin --holdout 0.1 --errors --out runs/first\n  \
 gputexel tune d.bin --basis mirrored --round local --freeze king\n  \
 gputexel tune --resume runs/first"
 )]
