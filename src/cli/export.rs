@@ -14,13 +14,17 @@ use serde_json::{Map, Value, json};
 
 use super::context::Context;
 use super::output::{print_result, write_stdout};
-use super::subcommand::Subcommand;
+use super::subcommand::{Subcommand, short_help};
 use super::table::counted;
 use super::target::{check_file_flags, or_stdout};
 
 /// Flags of `export`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
+#[command(
+    mut_args(short_help(&[
+        "to", "output", "decimals", "evaluation", "normalize", "style", "prefix", "orientation",
+    ])),
+    after_help = "\
 The top of each export, and docs/exports.md, explain which index is which square; \
 `gputexel import-params` reads all formats back.\n\n\
 Examples:\n  \

@@ -78,6 +78,7 @@ mod tune {
     mod runs;
     mod so_far;
     mod strength;
+    mod summary;
     mod sweep;
     mod sweep_parts;
     mod tables;

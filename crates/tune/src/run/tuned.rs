@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use crate::compensation::Ahead;
 use crate::run::{InHand, run_report};
 use crate::{
-    Ablation, Checkpoint, CoordinatesFile, EpochRecord, Outcome, Polish, ProgramDiagnostics, RoundRecord,
-    RoundingOutcome, RunConfig, RunParts, RunRecord, exact_loss,
+    Ablation, Checkpoint, CoordinatesFile, EpochRecord, HeldOutGain, Outcome, Polish, ProgramDiagnostics,
+    RoundRecord, RoundingOutcome, RunConfig, RunParts, RunRecord, exact_loss,
 };
 use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::Objective;
@@ -53,6 +53,8 @@ pub struct Tuned {
     pub features: FeatureSet,
     /// Number of positions, including those held out.
     pub positions: u64,
+    /// Number of games that they are of, if that is known.
+    pub games: Option<u64>,
     /// Number of positions that have each feature.
     pub occurrences: Vec<u64>,
     /// Results of sides about a minor piece ahead, in the middlegame and the endgame, if a piece
@@ -66,6 +68,8 @@ pub struct Tuned {
     pub held_out_before: Option<f64>,
     /// Held-out loss of the result, if positions are held out.
     pub held_out: Option<f64>,
+    /// These two, with the error of their difference, by game.
+    pub held_out_gain: Option<HeldOutGain>,
     /// Amount that regularization adds to the training loss of the result; that of the prior has none. `None` without
     /// regularization.
     pub penalty: Option<f64>,
@@ -84,6 +88,9 @@ pub struct Tuned {
     pub swarm_losses: Option<SwarmLosses>,
     /// Uncertainty of the parameters, if requested.
     pub uncertainty: Answer,
+    /// Standard errors of θ, centipawns: those of the uncertainty, or computed for a display of values, see
+    /// [`Tuner::display`](crate::run::Tuner::display).
+    pub errors: Option<Vec<Option<f64>>>,
     /// Worth of each group of features, if requested; `ablation.json`.
     pub ablation: Option<Ablation>,
     /// Diagnostics of the nonlinear parts of the evaluation.
