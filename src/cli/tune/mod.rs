@@ -121,7 +121,7 @@ impl RunArgs {
 Without --out the run is written to a new folder under runs/.\n\n\
 Examples:\n  \
 gputexel tune data/sample.bin\n  \
-gputexel tune d.bin --holdout 0.1 --out runs/first\n  \
+gputexel tune d.bin --holdout 0.1 --errors --out runs/first\n  \
 gputexel tune d.bin --basis mirrored --round local --freeze king\n  \
 gputexel tune --resume runs/first"
 )]

@@ -243,7 +243,7 @@ fn crates_use_only_what_the_design_allows() {
     }
 }
 
-/// README starts with `cargo run`, which requires a name if a package has several programs and no default.
+/// CONTRIBUTING starts with `cargo run`, which requires a name if a package has several programs and no default.
 #[test]
 fn cargo_has_a_default_program() {
     let packages = packages();
