@@ -2,6 +2,7 @@
 # work, too.
 #   docker build -t gputexel .
 #   docker run --rm -v "$PWD:/work" gputexel tune games.pgn --out first
+# Releases push it to ghcr.io.
 FROM rust:1-bookworm AS build
 WORKDIR /source
 COPY . .

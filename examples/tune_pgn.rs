@@ -5,7 +5,7 @@ use gputexel::{Result, Tuner, TunerSettings, extract};
 /// Writes a folder with the parameters, as `params.json` and as source code.
 pub fn tune(games: &str, folder: &str) -> Result<()> {
     let data = extract(&[games])?;
-    let settings = TunerSettings { l2: Some(1e-4), holdout: 0.1, seed: 1, ..TunerSettings::default() };
+    let settings = TunerSettings { holdout: 0.1, ..TunerSettings::default() };
     let tuned = Tuner::new(&data, settings).run()?;
     tuned.write_to(folder)
 }

@@ -11,12 +11,14 @@ use super::context::Context;
 use super::output::print_result;
 use super::reading::{ReadingArgs, describe_source, speed};
 use super::reading_progress::with_progress;
-use super::subcommand::Subcommand;
+use super::subcommand::{Subcommand, short_help};
 use super::table::{bytes, counted, grouped};
 
 /// Flags of `convert`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
+#[command(
+    mut_args(short_help(&["to", "output", "format", "preset", "resolve", "share", "score-pov"])),
+    after_help = "\
 All positions are kept unless flags of the selection leave some out, such as --keep-checks=false, \
 --keep-captures=false, --max-score, --duplicates drop or --preset. Data that the format cannot store is reported.\n\n\
 Examples:\n  \

@@ -22,9 +22,9 @@ Examples:\n  \
 gputexel demo\n  \
 gputexel demo try-it")]
 pub struct DemoArgs {
-    /// Folder to create
-    #[arg(value_name = "DIR", default_value = "gputexel-demo", value_parser = super::target::file())]
-    folder: PathBuf,
+    /// Folder to create [default: gputexel-demo, or with a number if that exists]
+    #[arg(value_name = "DIR", value_parser = super::target::file())]
+    folder: Option<PathBuf>,
 }
 
 /// The commands of the demonstration as words, each with its purpose.
@@ -53,6 +53,13 @@ fn road(folder: &Path) -> Vec<(&'static str, Vec<String>)> {
     ]
 }
 
+/// Returns the default folder, or the first with a number that does not exist.
+fn default_folder() -> PathBuf {
+    let numbered = (2u32..).map(|number| PathBuf::from(format!("gputexel-demo-{number}")));
+    let mut all = std::iter::once(PathBuf::from("gputexel-demo")).chain(numbered);
+    all.find(|folder| !folder.exists()).unwrap_or_default()
+}
+
 /// Creates a new folder, or uses an empty one.
 ///
 /// # Errors
@@ -71,7 +78,7 @@ fn new_folder(folder: &Path) -> Result<()> {
 
 impl Subcommand for DemoArgs {
     fn run(&self, context: &Context) -> anyhow::Result<()> {
-        let folder = &self.folder;
+        let folder = &self.folder.clone().unwrap_or_else(default_folder);
         new_folder(folder)?;
         write_atomically(&folder.join("sample.pgn.zst"), SAMPLE)?;
         let talks = !context.quiet && !context.json;

@@ -14,13 +14,17 @@ use serde_json::{Map, Value, json};
 
 use super::context::Context;
 use super::output::{print_result, write_stdout};
-use super::subcommand::Subcommand;
+use super::subcommand::{Subcommand, short_help};
 use super::table::counted;
 use super::target::{check_file_flags, or_stdout};
 
 /// Flags of `export`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
+#[command(
+    mut_args(short_help(&[
+        "to", "output", "decimals", "evaluation", "normalize", "style", "prefix", "orientation",
+    ])),
+    after_help = "\
 The top of each export, and docs/exports.md, explain which index is which square; \
 `gputexel import-params` reads all formats back.\n\n\
 Examples:\n  \
@@ -33,7 +37,7 @@ gputexel export runs/full --evaluation -o evaluation.c\n  \
 gputexel export params.json --to uci --style pascal --prefix Tune\n  \
 gputexel export params.json --to csv --decimals 2 --no-header")]
 pub struct ExportArgs {
-    /// Parameter file (params.json), or the folder of a run
+    /// Parameter file (params.json), the folder of a run, or pesto
     #[arg(value_name = "PARAMS|RUN")]
     source: PathBuf,
     #[arg(long, value_name = "FORMAT", help = format!("Output format: {}; params is for 'gputexel patch apply' \
@@ -49,6 +53,10 @@ pub struct ExportArgs {
     #[arg(long, conflicts_with_all = ["orientation", "colors", "files", "split_material", "decimals", "fixed",
         "normalize", "wdl", "pairs", "separate", "untapered", "style", "prefix", "no_header"])]
     evaluation: bool,
+    /// With --evaluation: terms of classical or full to leave out, with their values: tempo, pawns, passed, mobility,
+    /// outposts, bishops, rooks, shelter, attack, threats; danger, complexity, factor
+    #[arg(long, value_name = "TERM,...", requires = "evaluation", value_delimiter = ',')]
+    without: Vec<String>,
     /// First square of tables: a1, h1, a8 or h8 [default: a1; for imported datasets, as in the schema]
     #[arg(long, value_name = "SQUARE", help_heading = "Piece-square tables")]
     orientation: Option<String>,
@@ -163,7 +171,10 @@ impl Subcommand for ExportArgs {
         check_outputs(&[or_stdout(&self.output)], [&self.source], self.force)?;
         let exported = match &options {
             Some(options) => tables::export_file(&self.source, options)?,
-            None => EvaluationRequest { format, namespace: self.module.clone() }.export(&self.source)?,
+            None => {
+                EvaluationRequest { format, namespace: self.module.clone(), without: self.without.clone() }
+                    .export(&self.source)?
+            }
         };
         let Some(path) = or_stdout(&self.output) else {
             let text = match context.json {

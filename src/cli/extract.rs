@@ -17,12 +17,18 @@ use super::memory::MemoryArgs;
 use super::output::print_result;
 use super::reading::{ReadingArgs, describe_source, speed};
 use super::reading_progress::with_progress;
-use super::subcommand::Subcommand;
+use super::subcommand::{Subcommand, short_help};
 use super::table::{bytes, counted, result_table};
 
 /// Flags of `extract`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = after_help())]
+#[command(
+    mut_args(short_help(&[
+        "output", "positions", "resume", "model", "format", "target", "preset", "resolve", "share",
+        "per-game", "threads",
+    ])),
+    after_help = after_help()
+)]
 pub struct ExtractArgs {
     /// Games, labeled positions or training data; - reads standard input
     #[arg(required = true, value_name = "INPUT")]

@@ -205,7 +205,7 @@ impl Progress {
             true => ProgressBar::new(games),
             false => ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden()),
         };
-        if let Ok(style) = ProgressStyle::with_template("{bar:16} {pos}/{len} {msg}") {
+        if let Ok(style) = ProgressStyle::with_template("{bar:16} {pos}/{len} {wide_msg}") {
             bar.set_style(style);
         }
         let now = Instant::now();

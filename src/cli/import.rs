@@ -14,13 +14,15 @@ use super::context::Context;
 use super::memory::MemoryArgs;
 use super::output::print_result;
 use super::reading_progress::with_progress;
-use super::subcommand::Subcommand;
+use super::subcommand::{Subcommand, short_help};
 use super::table::{aligned, bytes, counted, grouped, percent, result_table};
 use super::trace_command::TraceCommandArgs;
 
 /// Flags of `import`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
+#[command(
+    mut_args(short_help(&["schema", "source", "output", "trace-command", "schema-from", "threads"])),
+    after_help = "\
 A trace is text in SVMlight format, one position per line, plain or compressed (zst, gz, bz2, xz):
 
   result [qid:GAME] index:coefficient index:coefficient ... # FEN

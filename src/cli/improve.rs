@@ -21,7 +21,7 @@ use super::context::Context;
 use super::games::{Progress, RuleFlags, settings};
 use super::output::print_result;
 use super::steps::existing;
-use super::subcommand::Subcommand;
+use super::subcommand::{Subcommand, short_help};
 use super::table::{aligned, grouped};
 
 /// Largest number of directions; SPSA of more needs more games.
@@ -51,6 +51,10 @@ const SEARCH: &str = "search";
 /// Flags of `improve`.
 #[derive(Debug, clap::Args)]
 #[command(
+    mut_args(short_help(&[
+        "engine", "option", "pairs", "sprt", "nodes", "time", "openings", "concurrency", "out",
+        "resume",
+    ])),
     allow_negative_numbers = true,
     after_help = "\
 The loss on games that are there proposes a step from the values of an engine; whether it wins games is another question. \

@@ -9,12 +9,16 @@ use gputexel::{Error, Result};
 use super::backend::BackendArgs;
 use super::context::Context;
 use super::memory::MemoryArgs;
-use super::subcommand::Subcommand;
+use super::subcommand::{Subcommand, short_help};
 use super::tune::{ObjectiveArgs, RunArgs};
 
 /// Flags of `pso`.
 #[derive(Debug, clap::Args)]
 #[command(
+    mut_args(short_help(&[
+        "out", "resume", "basis", "freeze", "prior", "holdout", "iterations", "swarms", "particles",
+        "threads",
+    ])),
     allow_negative_numbers = true,
     after_help = "\
 Swarms search the space of a basis, which must have bounds: madchess unless --basis is given \
@@ -127,7 +131,7 @@ impl SwarmArgs {
 
 impl Subcommand for PsoArgs {
     fn run(&self, context: &Context) -> anyhow::Result<()> {
-        self.run.carry_out(context, || start(self), |before, _| Ok(before))
+        self.run.carry_out(context, true, || start(self), |before, _| Ok(before))
     }
 
     fn memory(&self) -> Option<&MemoryArgs> {

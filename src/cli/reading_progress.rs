@@ -18,9 +18,9 @@ impl Reading {
     /// Starts the display.
     pub fn begin(context: &Context) -> Self {
         let bar = if context.shows_progress() { ProgressBar::new(0) } else { ProgressBar::hidden() };
-        if let Ok(style) =
-            ProgressStyle::with_template("{bar:30} {bytes}/{total_bytes} {bytes_per_sec}, {eta} left, {msg}")
-        {
+        if let Ok(style) = ProgressStyle::with_template(
+            "{bar:16} {bytes}/{total_bytes} {bytes_per_sec}, {eta} left, {wide_msg}",
+        ) {
             bar.set_style(style);
         }
         let bar = bar.with_finish(ProgressFinish::AndClear);

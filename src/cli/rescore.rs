@@ -13,7 +13,7 @@ use super::context::Context;
 use super::convert::{ConversionArgs, describe as describe_conversion};
 use super::games::side;
 use super::output::print_result;
-use super::subcommand::Subcommand;
+use super::subcommand::{Subcommand, short_help};
 use super::table::{aligned, counted, grouped};
 
 /// Time between plain lines.
@@ -24,7 +24,11 @@ const MATERIALS: usize = 12;
 
 /// Flags of `rescore`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
+#[command(
+    mut_args(short_help(&[
+        "output", "engine", "nodes", "depth", "option", "concurrency", "syzygy", "preset", "resume",
+    ])),
+    after_help = "\
 An engine's score replaces that of each position; results are unchanged. Tablebases replace results and scores of positions \
 within their reach that have no castling rights: a win is 1, a loss 0, and a draw, also one by the 50-move rule, 0.5; \
 a win scores 20000 centipawns less the plies to the next capture, pawn move or mate (DTZ). Everything else, the order \

@@ -3,10 +3,13 @@
 
 use std::borrow::Cow;
 
-use console::{Style, Term};
+use console::{Style, Term, measure_text_width};
 
 /// Column at which text after labels begins.
 const INDENT: usize = 12;
+
+/// Share of the largest deviation from which a square is bold.
+const BOLD: f64 = 0.5;
 
 /// Green text, for improvements.
 fn positive(text: &str) -> String {
@@ -16,6 +19,31 @@ fn positive(text: &str) -> String {
 /// Red text, for changes for the worse.
 fn negative(text: &str) -> String {
     painted(text, Style::new().red())
+}
+
+/// Formats good news.
+pub fn good(text: &str) -> String {
+    painted(text, Style::new().green().bold())
+}
+
+/// Formats bad news.
+pub fn bad(text: &str) -> String {
+    painted(text, Style::new().red().bold())
+}
+
+/// Formats a square by its deviation as a share of the largest: green above, red below, faint at 0.
+pub fn shade(share: f64, text: &str) -> String {
+    let style = match share {
+        0.0 => Style::new().dim(),
+        share if share > 0.0 => Style::new().green(),
+        _ => Style::new().red(),
+    };
+    painted(text, if share.abs() > BOLD { style.bold() } else { style })
+}
+
+/// Returns true if standard output has colors.
+pub fn has_colors() -> bool {
+    console::colors_enabled()
 }
 
 /// Formats a change: green if it is below 0, red if it is above.
@@ -107,9 +135,38 @@ fn color(text: &str) -> Option<&str> {
 
 /// Formats results for standard output: safe for a terminal, with highlighted labels.
 pub fn render(text: &str) -> String {
-    let colored = console::colors_enabled();
+    let colored = has_colors();
     let text = harmless(text, colored);
-    if colored { labeled(&text) } else { text.into_owned() }
+    let text = wrapped(&text, columns());
+    if colored { labeled(&text) } else { text }
+}
+
+/// Breaks lines with labels that are longer than a terminal is wide between words; what follows is indented.
+fn wrapped(text: &str, columns: usize) -> String {
+    let line = |line: &str| {
+        // Diffs and tables have no labels.
+        let Some((head, rest)) = label(line).filter(|(head, _)| head.starts_with(char::is_alphabetic)) else {
+            return line.to_string();
+        };
+        if measure_text_width(line) <= columns || columns < 2 * INDENT {
+            return line.to_string();
+        }
+        let (mut out, mut used) = (head.to_string(), INDENT);
+        for word in rest.split(' ') {
+            let width = measure_text_width(word);
+            if used + width > columns && used > INDENT {
+                out.truncate(out.trim_end().len());
+                out += &format!("\n{:INDENT$}", "");
+                used = INDENT;
+            }
+            out += word;
+            out.push(' ');
+            used += width + 1;
+        }
+        out.truncate(out.trim_end().len());
+        out
+    };
+    text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// Splits off the label of a line, with the blanks after it, if it has one.
@@ -156,6 +213,21 @@ mod tests {
         ] {
             assert_eq!(harmless(text, true), shown);
         }
+    }
+
+    #[test]
+    fn long_lines_with_labels_are_broken_between_words() {
+        let text = "loss        one two three four\nno label but long enough to break\nK           short";
+        assert_eq!(
+            wrapped(text, 24),
+            "loss        one two\n            three four\nno label but long enough to break\nK           short"
+        );
+        assert_eq!(wrapped(text, usize::MAX), text);
+        // A word that has no room stays whole.
+        assert_eq!(
+            wrapped("file        a/very/long/path/of/a/file", 24),
+            "file        a/very/long/path/of/a/file"
+        );
     }
 
     #[test]

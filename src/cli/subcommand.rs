@@ -24,3 +24,11 @@ pub trait Subcommand {
         None
     }
 }
+
+/// Returns a change of arguments that leaves all flags but some to the long help.
+pub fn short_help(shown: &'static [&'static str]) -> impl FnMut(clap::Arg) -> clap::Arg {
+    move |arg| {
+        let hidden = arg.get_long().is_some_and(|flag| !shown.contains(&flag));
+        arg.hide_short_help(hidden)
+    }
+}

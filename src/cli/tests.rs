@@ -33,3 +33,27 @@ fn every_command_has_examples_that_parse() {
     }
     Cli::command().debug_assert();
 }
+
+/// Everything is in the long help.
+#[test]
+fn short_help_fits_one_screen() {
+    let mut program = Cli::command();
+    program.build();
+    let long_ones = [
+        "tune", "pso", "sweep", "extract", "convert", "rescore", "probe", "match", "selfplay", "verify",
+        "import", "export", "improve",
+    ];
+    let mut too_long = Vec::new();
+    for name in long_ones {
+        let command = program.find_subcommand_mut(name).unwrap();
+        let (short, long) = (command.render_help().to_string(), command.render_long_help().to_string());
+        let lines = short.lines().count();
+        let limit = if name == "tune" { 40 } else { 60 };
+        if lines > limit {
+            too_long.push(format!("{name}: {lines}"));
+        }
+        let mut flags = command.get_arguments().filter_map(|arg| Some((arg.get_long()?, arg.is_hide_set())));
+        assert!(flags.all(|(flag, hidden)| hidden || long.contains(&format!("--{flag}"))), "{name}");
+    }
+    assert!(too_long.is_empty(), "{too_long:?}");
+}

@@ -327,11 +327,30 @@ impl RunFolder {
     /// # Panics
     /// For [`Kind::Parameters`], which has no record.
     pub fn write_record<T: Serialize>(&self, kind: Kind, record: &T) -> Result<()> {
+        self.write_text_of(kind, record)?;
+        self.making(&[])
+    }
+
+    /// Writes the record of a run whose settings may still turn out to be wrong: it can be resumed, but its files are
+    /// not worth keeping.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    ///
+    /// # Panics
+    /// As [`write_record`](Self::write_record).
+    pub fn write_first_record<T: Serialize>(&self, kind: Kind, record: &T) -> Result<()> {
+        let made = self.lock.as_ref().map(FolderLock::made).unwrap_or_default();
+        let names: Vec<&str> = made.iter().map(String::as_str).chain(kind.record()).collect();
+        self.making(&names)?;
+        self.write_text_of(kind, record)
+    }
+
+    fn write_text_of<T: Serialize>(&self, kind: Kind, record: &T) -> Result<()> {
         let name = kind.record().expect("parameters have no record");
         let text = serde_json::to_string_pretty(record)
             .map_err(|e| Error::Numeric(format!("the run's record cannot be written: {e}")))?;
-        self.write(name, &(wrap_numbers(&text) + "\n"))?;
-        self.making(&[])
+        self.write(name, &(wrap_numbers(&text) + "\n"))
     }
 
     /// Opens the metrics file after its first `keep` lines; later ones belong to steps after the checkpoint, which are

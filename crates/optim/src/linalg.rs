@@ -215,6 +215,11 @@ impl Cholesky {
         Some(Self { size, lower })
     }
 
+    /// Returns its memory, whose values are those of the factor.
+    pub fn into_memory(self) -> Vec<f64> {
+        self.lower
+    }
+
     /// Replaces the right-hand side of a linear system by its solution.
     ///
     /// # Panics

@@ -5,32 +5,161 @@ use gputexel_model::{Arrangement, FeatureSet, FeatureTables};
 
 /// Columns between two boards.
 const GAP: usize = 4;
+/// Standard errors within which a square may have the mean value of its table.
+const CLEAR: f64 = 2.0;
 
-/// Returns the middlegame and endgame tables of a group, eighth rank first; `None` if the group is not a table of
-/// squares. They stand side by side if `columns` characters have room for both, else one below the other.
-/// stand side by side where `columns` characters have room for both, and below each other elsewhere.
-///
-/// The names of features give the squares, as everywhere. If they give none, the schema does.
-pub fn board(set: &FeatureSet, theta: &[f64], group: &str, columns: usize) -> Option<String> {
-    let named = || {
-        let table = FeatureTables::new(&set.features).0.into_iter().find(|table| table.name == group)?;
-        table.is_squares().then(|| table.ids.into_iter().map(Some).collect::<Vec<_>>())
-    };
-    let declared = || {
-        let part = set.structure().parts.into_iter().find(|part| part.name == group)?;
-        let Arrangement::Board(squares) = part.layout else { return None };
-        Some(squares.into_iter().map(|id| Some(id? as usize)).collect())
-    };
-    let places = named().or_else(declared)?;
-    Some(drawn(group, columns, |phase, square| {
+/// A table with a feature for each square, a1 first; squares may be missing.
+struct Squares {
+    name: String,
+    places: Vec<Option<usize>>,
+}
+
+/// Returns the tables of squares. The names of features give the squares, as everywhere. If they give none, the schema
+/// does.
+fn tables(set: &FeatureSet) -> Vec<Squares> {
+    let named = FeatureTables::new(&set.features).0.into_iter().filter(|table| table.is_squares());
+    let mut all: Vec<Squares> = named
+        .map(|table| Squares { name: table.name, places: table.ids.into_iter().map(Some).collect() })
+        .collect();
+    for part in set.structure().parts {
+        if let Arrangement::Board(squares) = part.layout
+            && all.iter().all(|known| known.name != part.name)
+        {
+            let places = squares.into_iter().map(|id| Some(id? as usize)).collect();
+            all.push(Squares { name: part.name, places });
+        }
+    }
+    all
+}
+
+/// Returns the table of a piece: that of its name, or the first whose name contains it, such as `knight_squares` or
+/// `knight_k0`.
+fn table_of(set: &FeatureSet, piece: &str) -> Option<Squares> {
+    let mut all = tables(set);
+    let named = |is: &dyn Fn(&str) -> bool| all.iter().position(|table| is(&table.name.to_lowercase()));
+    let at = named(&|name| name == piece).or_else(|| named(&|name| name.contains(piece)))?;
+    Some(all.swap_remove(at))
+}
+
+/// Returns the middlegame and endgame tables of a piece, eighth rank first; `None` if there is no table of its squares.
+/// They stand side by side if `columns` characters have room for both, else one below the other.
+pub fn board(set: &FeatureSet, theta: &[f64], piece: &str, columns: usize) -> Option<String> {
+    let Squares { name, places } = table_of(set, piece)?;
+    let cell = |phase: usize, square: usize| {
         let id = places.get(square).copied().flatten();
         id.map_or_else(String::new, |id| (theta[phase * set.features.len() + id].round() as i64).to_string())
-    }))
+    };
+    let titles = ["middlegame", "endgame"].map(|phase| format!("{name}, {phase}"));
+    Some(drawn(&titles, columns, cell, |_, _, text| text.to_string()))
+}
+
+/// Tuned values with what is known of them: by feature, and by parameter the middlegame values first.
+#[derive(Clone, Copy, Debug)]
+pub struct Known<'a> {
+    /// Values, centipawns.
+    pub theta: &'a [f64],
+    /// Number of positions that have each feature.
+    pub occurrences: &'a [u64],
+    /// Standard errors of the values, centipawns, if they are known.
+    pub errors: Option<&'a [Option<f64>]>,
+}
+
+/// Deviations of the squares of a table from its mean.
+struct Form {
+    mean: f64,
+    /// By square, with its standard error; `None` for squares that no position has.
+    deviations: Vec<Option<(f64, Option<f64>)>>,
+}
+
+impl Form {
+    fn new(known: &Known<'_>, phase: usize, places: &[Option<usize>]) -> Self {
+        let count = known.occurrences.len();
+        let own = |id: &usize| known.occurrences[*id] > 0;
+        let value = |id: usize| known.theta[phase * count + id];
+        let ids = || places.iter().flatten().copied().filter(own);
+        let weight: f64 = ids().map(|id| known.occurrences[id] as f64).sum();
+        let mean = ids().map(|id| known.occurrences[id] as f64 * value(id)).sum::<f64>() / weight.max(1.0);
+        let deviation =
+            |id: usize| (value(id) - mean, known.errors.and_then(|errors| errors[phase * count + id]));
+        let deviations = places.iter().map(|id| id.filter(own).map(deviation)).collect();
+        Self { mean, deviations }
+    }
+
+    /// Returns how much it stands out: the mean square of the deviations in standard errors or, if there are none, their
+    /// sum of squares weighted by how often the squares occur.
+    fn clarity(&self, known: &Known<'_>, places: &[Option<usize>]) -> f64 {
+        let squares =
+            self.deviations.iter().zip(places).filter_map(|(deviation, id)| Some(((*deviation)?, (*id)?)));
+        match known.errors {
+            None => squares.map(|((d, _), id)| d * d * known.occurrences[id] as f64).sum(),
+            Some(_) => {
+                let known =
+                    squares.filter_map(|((d, error), _)| Some(d / error.filter(|error| *error > 0.0)?));
+                let known: Vec<f64> = known.collect();
+                known.iter().map(|t| t * t).sum::<f64>() / known.len().max(1) as f64
+            }
+        }
+    }
+}
+
+/// Returns the piece's table, or without a piece the one whose shape stands out most from its errors, as deviations
+/// from the mean of the table: both phases side by side if `columns` have room for both, else the one that stands out
+/// more. `paint` gets the deviation of a square as a share of the largest, 0 for one that is within two standard errors,
+/// and the text.
+pub fn shape_board(
+    set: &FeatureSet,
+    known: &Known<'_>,
+    piece: Option<&str>,
+    columns: usize,
+    paint: impl Fn(f64, &str) -> String,
+) -> Option<String> {
+    let forms = |places: &[Option<usize>]| [0, 1].map(|phase| Form::new(known, phase, places));
+    let clarity = |table: &Squares| forms(&table.places).map(|form| form.clarity(known, &table.places));
+    let table = match piece {
+        Some(piece) => table_of(set, piece)?,
+        None => {
+            let rated = tables(set).into_iter().map(|table| (clarity(&table).iter().sum::<f64>(), table));
+            rated.filter(|(clarity, _)| *clarity > 0.0).max_by(|a, b| a.0.total_cmp(&b.0))?.1
+        }
+    };
+    let forms = forms(&table.places);
+    let largest = forms.iter().flat_map(|form| form.deviations.iter().flatten()).map(|(d, _)| d.abs());
+    let largest = largest.fold(f64::MIN_POSITIVE, f64::max);
+    let cell = |phase: usize, square: usize| match forms[phase].deviations.get(square) {
+        Some(Some((deviation, _))) => match deviation.round() as i64 {
+            0 => "0".to_string(),
+            whole => format!("{whole:+}"),
+        },
+        _ => String::new(),
+    };
+    let tone = |phase: usize, square: usize, text: &str| match forms[phase].deviations.get(square) {
+        Some(Some((deviation, error))) => {
+            let noise = known.errors.is_some() && error.is_none_or(|error| deviation.abs() <= CLEAR * error);
+            paint(if noise { 0.0 } else { deviation / largest }, text)
+        }
+        _ => text.to_string(),
+    };
+    let title = |phase: usize, name: &str| {
+        let mean = forms[phase].mean.round() as i64;
+        format!("{}{name} (mean {mean})", table.name)
+    };
+    let untapered =
+        table.places.iter().flatten().all(|&id| known.theta[id] == known.theta[set.features.len() + id]);
+    if untapered {
+        return Some(drawn(&[title(0, "")], columns, cell, tone));
+    }
+    let titles = [title(0, ", middlegame"), title(1, ", endgame")];
+    if half(width(2, &cell)) * 2 + GAP <= columns {
+        return Some(drawn(&titles, columns, cell, tone));
+    }
+    let [mg, eg] = clarity(&table);
+    let phase = usize::from(eg > mg);
+    let only = [titles[phase].clone()];
+    Some(drawn(&only, columns, |_, square| cell(phase, square), |_, square, text| tone(phase, square, text)))
 }
 
 /// Returns the changes of all tables of squares against their reference, middlegame and endgame arranged as by
 /// [`board`], in whole centipawns; of one table if it is named. Tables without a change are left out.
-/// whole centipawns; of one table where it is named. Tables without a change are left out.
 pub fn change_boards(parameters: &[Parameter], only: Option<&str>, columns: usize) -> String {
     let mut text = String::new();
     for group in groups(parameters).iter().filter(|group| only.is_none_or(|only| only == group.name)) {
@@ -47,7 +176,8 @@ pub fn change_boards(parameters: &[Parameter], only: Option<&str>, columns: usiz
             Some(0) => ".".to_string(),
             Some(change) => format!("{change:+}"),
         };
-        text += &drawn(group.name, columns, cell);
+        let titles = ["middlegame", "endgame"].map(|phase| format!("{}, {phase}", group.name));
+        text += &drawn(&titles, columns, cell, |_, _, text| text.to_string());
         text.push('\n');
     }
     text
@@ -58,30 +188,60 @@ fn every_square() -> impl Iterator<Item = (usize, usize)> {
     (0..2).flat_map(|phase| (0..64).map(move |square| (phase, square)))
 }
 
-/// Draws both boards of a table with the texts of `cell` in their squares.
-fn drawn(name: &str, columns: usize, cell: impl Fn(usize, usize) -> String) -> String {
-    let width = every_square().map(|(phase, square)| cell(phase, square).len()).max().unwrap_or(1).max(3);
-    let files: String = ('a'..='h').map(|file| format!(" {file:>width$}")).collect();
-    let lines = |phase: usize| -> Vec<String> {
-        let title = format!("  {name}, {}", ["middlegame", "endgame"][phase]);
-        let rank = |rank: usize| {
-            let cells = (0..8).map(|file| format!(" {:>width$}", cell(phase, 8 * rank + file)));
-            format!("{}{}", rank + 1, cells.collect::<String>())
-        };
-        std::iter::once(title).chain((0..8).rev().map(rank)).chain([format!(" {files}")]).collect()
-    };
-    let [left, right] = [lines(0), lines(1)];
-    // A rank's number and its squares.
-    let half = 1 + 8 * (width + 1);
-    let mut text = String::new();
-    if 2 * half + GAP > columns {
-        for line in left.iter().chain(&right) {
-            text += &format!("{}\n", line.trim_end());
+/// Returns the number of columns of a square, from its texts.
+fn width(boards: usize, cell: &impl Fn(usize, usize) -> String) -> usize {
+    let squares = (0..boards).flat_map(|board| (0..64).map(move |square| (board, square)));
+    squares.map(|(board, square)| cell(board, square).len()).max().unwrap_or(1).max(3)
+}
+
+/// Returns the number of columns of a board: a rank's number and its squares.
+fn half(width: usize) -> usize {
+    1 + 8 * (width + 1)
+}
+
+/// Draws one or two boards with the texts of `cell` in their squares, painted by `paint` in their full width.
+fn drawn(
+    titles: &[String],
+    columns: usize,
+    cell: impl Fn(usize, usize) -> String,
+    paint: impl Fn(usize, usize, &str) -> String,
+) -> String {
+    let width = width(titles.len(), &cell);
+    let half = half(width);
+    // Blanks at the ends of lines depend on texts, not on their colors.
+    let rank = |board: usize, rank: usize| {
+        let texts: Vec<String> = (0..8).map(|file| cell(board, 8 * rank + file)).collect();
+        let last = texts.iter().rposition(|text| !text.is_empty()).map_or(0, |at| at + 1);
+        let mut line = (rank + 1).to_string();
+        for (file, text) in texts.iter().enumerate().take(last) {
+            line += " ";
+            line += &paint(board, 8 * rank + file, &format!("{text:>width$}"));
         }
-    } else {
-        for (left, right) in left.iter().zip(&right) {
-            text += format!("{left:<half$}{:GAP$}{right}", "").trim_end();
-            text.push('\n');
+        (line, 1 + last * (width + 1))
+    };
+    let lines = |board: usize| -> Vec<(String, usize)> {
+        let plain = |text: String| {
+            let length = text.chars().count();
+            (text, length)
+        };
+        let files: String = ('a'..='h').map(|file| format!(" {file:>width$}")).collect();
+        let title = plain(format!("  {}", titles[board]));
+        let ranks = (0..8).rev().map(|at| rank(board, at));
+        std::iter::once(title).chain(ranks).chain([plain(format!(" {files}"))]).collect()
+    };
+    let mut boards = (0..titles.len()).map(lines);
+    let left = boards.next().unwrap_or_default();
+    let mut text = String::new();
+    match boards.next() {
+        Some(right) if 2 * half + GAP <= columns => {
+            for ((left, used), (right, _)) in left.into_iter().zip(right) {
+                text += &format!("{left}{:1$}{right}\n", "", (half + GAP).saturating_sub(used).max(1));
+            }
+        }
+        right => {
+            for (line, _) in left.into_iter().chain(right.into_iter().flatten()) {
+                text += &format!("{line}\n");
+            }
         }
     }
     text
@@ -109,6 +269,40 @@ mod tests {
         assert_eq!(lines[19], "    a   b   c   d   e   f   g   h");
         let material = FeatureSet::new(FeatureKind::Material, PhaseSettings::default());
         assert!(board(&material, &[0.0; 12], "material", 80).is_none());
+    }
+
+    #[test]
+    fn the_table_that_stands_out_from_its_errors_is_shown() {
+        let set = FeatureSet::new(FeatureKind::Pst, PhaseSettings::default());
+        let mut theta = vec![0.0; 768];
+        // Knights differ by more, but so do their errors.
+        (64..128).for_each(|id| theta[id] = 300.0 + 20.0 * f64::from(id as u32 % 2));
+        (192..256).for_each(|id| theta[id] = 500.0 + if id == 255 { 64.0 } else { 0.0 });
+        let mut errors = vec![Some(4.0); 768];
+        (64..128).for_each(|id| errors[id] = Some(40.0));
+        let mut occurrences = vec![10; 384];
+        occurrences[192] = 0;
+        let known = Known { theta: &theta, occurrences: &occurrences, errors: Some(&errors) };
+        let paint = |share: f64, text: &str| match share {
+            0.0 => text.replace(' ', "."),
+            share => format!("<{text}:{share:.1}>"),
+        };
+        let lines = |known: &Known<'_>, piece: Option<&str>, columns: usize| -> Vec<String> {
+            shape_board(&set, known, piece, columns, paint).unwrap().lines().map(str::to_string).collect()
+        };
+        let rook = lines(&known, None, 80);
+        assert_eq!(rook.len(), 10);
+        assert!(
+            rook[0].starts_with("  rook, middlegame (mean 501)    ")
+                && rook[0].ends_with("rook, endgame (mean 0)")
+        );
+        assert!(rook[1].starts_with("8 .-1 .-1 .-1 .-1 .-1 .-1 .-1 <+63:1.0>    8 ..0"), "{rook:?}");
+        // A square that no position has.
+        assert!(rook[8].starts_with("1     .-1 "), "{rook:?}");
+        let narrow = lines(&known, Some("knight"), 60);
+        assert_eq!((narrow.len(), narrow[1].as_str()), (10, "8 -10 +10 -10 +10 -10 +10 -10 +10"));
+        let unknown = Known { errors: None, ..known };
+        assert!(lines(&unknown, None, 80)[1].starts_with("8 <-10:-1.0> <+10:1.0>"));
     }
 
     #[test]

@@ -17,7 +17,7 @@ mod span;
 mod svg;
 
 pub use bands::{BandPanel, Bands};
-pub use board::{board, change_boards};
+pub use board::{Known, board, change_boards, shape_board};
 pub use curve::{Curve, Spacing};
 pub use diagnostics::{
     AdjustmentDiagnostics, Calibration, CalibrationBin, Diagnostics, FactorDiagnostics, FactorGroup,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{BlendChoice, RunConfig, ScaleRecord, StartsRecord, Strength};
+use super::{BlendChoice, RunConfig, ScaleMode, ScaleRecord, StartsRecord, Strength};
 
 /// Uncertainty estimates of the result to compute, see [`sandwich`](super::sandwich) and
 /// [`bootstrap`](super::bootstrap).
@@ -12,6 +12,26 @@ pub struct UncertaintyRequest {
     pub errors: bool,
     /// Number of bootstrap resamples; 0 for none.
     pub bootstrap: usize,
+}
+
+/// Choices that a run makes before its first step. Interrupted there, it makes them again when it is resumed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Undecided {
+    /// Number of starting points, if it was given.
+    pub starts: Option<usize>,
+    /// How the weights of penalties are chosen, if they are.
+    pub strength: Option<StrengthOrder>,
+    /// How K is fitted, unless it was given.
+    pub scale: Option<ScaleMode>,
+}
+
+/// An order to choose the weights of penalties by held-out loss.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StrengthOrder {
+    /// Number of folds, if it was given.
+    pub folds: Option<usize>,
+    /// True if it was given, not the default: it is an error if they cannot be chosen.
+    pub given: bool,
 }
 
 /// The contents of `run.json`.
@@ -31,6 +51,9 @@ pub struct RunRecord {
     /// True to compute the worth of each group of features, see [`ablate`](super::ablate).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ablate: bool,
+    /// Choices that are not made yet; before them, the configuration is not the final one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undecided: Option<Undecided>,
     /// Starting points, if not only the prior.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub starts: Option<StartsRecord>,
@@ -116,6 +139,7 @@ impl RunRecord {
             config,
             uncertainty: UncertaintyRequest::default(),
             ablate: false,
+            undecided: None,
             starts: None,
             strength: None,
             scale: None,

@@ -16,11 +16,15 @@ use super::live::{LiveArgs, LivePage};
 use super::output::print_text;
 use super::queue::{Queue, QueueFlags};
 use super::settings::parsed;
-use super::subcommand::Subcommand;
+use super::subcommand::{Subcommand, short_help};
 
 /// Flags of `match`.
 #[derive(Debug, clap::Args)]
 #[command(
+    mut_args(short_help(&[
+        "engine", "nodes", "time", "games", "concurrency", "openings", "sprt", "option-a",
+        "option-b", "out", "resume", "live",
+    ])),
     allow_negative_numbers = true,
     after_help = "\
 A and B are parameter files, folders of runs, or piece values (material, material:100,300,320,500,900, zero), played \

@@ -27,7 +27,7 @@ use super::lines::LineTimer;
 use super::memory::MemoryArgs;
 use super::output::print_result;
 use super::reading::{ReadingArgs, describe_source, parse_view};
-use super::subcommand::Subcommand;
+use super::subcommand::{Subcommand, short_help};
 use super::table::{bytes, counted, duration, grouped, result_table, some_of};
 
 /// Maximum number of names in a line.
@@ -35,7 +35,11 @@ pub const NAMED: usize = 12;
 
 /// Flags of `probe`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
+#[command(
+    mut_args(short_help(&[
+        "output", "option", "parameters", "set", "processes", "rounds", "resume", "threads",
+    ])),
+    after_help = "\
 An engine whose evaluation can be set by UCI options needs no trace: each option is a parameter, and its effect on a \
 position is the change of the evaluation when it is moved. What the engine's numbers mean is found by asking: whether it \
 has an 'eval' command (otherwise searches of one node or one ply are asked for), whose view they have, their unit, \
@@ -191,7 +195,7 @@ struct Display {
 impl Display {
     fn begin(context: &Context) -> Self {
         let bar = if context.shows_progress() { ProgressBar::new(0) } else { ProgressBar::hidden() };
-        if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} positions, {msg}") {
+        if let Ok(style) = ProgressStyle::with_template("{bar:16} {pos}/{len} positions, {wide_msg}") {
             bar.set_style(style);
         }
         let timer = context.prints_lines().then(LineTimer::start);

@@ -36,7 +36,7 @@ pub struct RoundArgs {
     /// Folder for the runs, round-1 and so on
     #[arg(long, value_name = "DIR", requires = "rounds", value_parser = super::super::target::file())]
     pub out: Option<PathBuf>,
-    /// Flags of `tune` for each round, such as '--holdout 0.2 --l2 1e-4'
+    /// Flags of `tune` for each round, such as '--holdout 0.2'
     #[arg(long, value_name = "FLAGS", requires = "rounds", allow_hyphen_values = true, default_value = "")]
     pub tune: String,
 }

@@ -29,9 +29,9 @@ pub use strength::{folds_text, gain_text};
 ///
 /// # Errors
 /// [`Error::Usage`] for invalid values.
-pub fn check_common(seconds: f64, board: &str) -> Result<Duration> {
+pub fn check_common(seconds: f64, board: Option<&str>) -> Result<Duration> {
     let every = checkpoint_every(seconds)?;
-    if !ROLE_NAMES.contains(&board) {
+    if let Some(board) = board.filter(|board| !ROLE_NAMES.contains(board)) {
         return Err(Error::Usage(format!("--board {}: expected one of {}", board, ROLE_NAMES.join(", "))));
     }
     Ok(every)
@@ -58,9 +58,11 @@ pub fn carry_out(
     watch: &LivePage,
     backend: &Backend,
     checkpoint_every: Duration,
+    verbose: bool,
 ) -> Result<Tuned> {
-    let mut observer = Observer::new(context, watch);
-    let tuner = tuner.backend(backend).stop(context.cancel).checkpoint_every(checkpoint_every);
+    let mut observer = Observer::new(context, watch, verbose);
+    let talks = !context.quiet && !context.json;
+    let tuner = tuner.backend(backend).stop(context.cancel).checkpoint_every(checkpoint_every).display(talks);
     let result = tuner.observe(|event| observer.observe(event)).run();
     result.map_err(|error| observer.with_hint(error))
 }

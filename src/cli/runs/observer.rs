@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use gputexel::evaluator::Fallback;
 use gputexel::extraction::Report;
@@ -19,7 +19,7 @@ use super::super::lines::LineTimer;
 use super::super::live::LivePage;
 use super::super::output::print_text;
 use super::super::reading_progress::Reading;
-use super::super::table::{counted, grouped, percent};
+use super::super::table::{counted, duration, grouped, percent};
 use super::blend::blend_lines;
 use super::strength::{scale_line, starts_line, strength_lines};
 
@@ -77,6 +77,8 @@ fn print_opening(start: &Start<'_>) -> Result<()> {
 pub struct Observer<'a> {
     context: &'a Context,
     watch: &'a LivePage,
+    /// True to print settings and choices before the first step.
+    verbose: bool,
     progress: Option<Progress>,
     /// Progress of reading before the run.
     reading: Option<Reading>,
@@ -94,10 +96,11 @@ pub struct Observer<'a> {
 
 impl<'a> Observer<'a> {
     /// Starts observing.
-    pub fn new(context: &'a Context, watch: &'a LivePage) -> Self {
+    pub fn new(context: &'a Context, watch: &'a LivePage, verbose: bool) -> Self {
         Self {
             context,
             watch,
+            verbose,
             progress: None,
             reading: None,
             deciding: None,
@@ -125,21 +128,26 @@ impl<'a> Observer<'a> {
             RunEvent::Extracted { report, output } => {
                 self.reading = None;
                 self.extracted = true;
-                print_extraction(self.context, report, &output.display().to_string())?;
+                let tells = talks && self.verbose;
+                print_extraction(tells, report, &output.display().to_string())?;
             }
-            RunEvent::Deciding { what, progress } => {
-                let decision = self.deciding.get_or_insert_with(|| Decision::begin(self.context, what));
-                decision.what = what;
-                decision.show(progress);
+            RunEvent::Opened { folder, features } => self.watch.follow(self.context, folder, features)?,
+            RunEvent::Deciding { what, progress, share } => {
+                if self.deciding.as_ref().is_none_or(|decision| decision.what != what) {
+                    self.deciding = Some(Decision::begin(self.context, what));
+                }
+                if let Some(decision) = &mut self.deciding {
+                    decision.show(progress, share);
+                }
             }
             RunEvent::Decided => self.deciding = None,
             RunEvent::Started(start) => {
                 self.deciding = None;
                 self.started = true;
-                if talks {
+                if talks && self.verbose {
                     print_opening(&start)?;
                 }
-                self.progress = Some(Progress::begin(self.context, self.watch, &start)?);
+                self.progress = Some(Progress::begin(self.context, self.watch, &start, self.verbose)?);
             }
             RunEvent::Epoch { record, pairs } => {
                 self.progress.as_mut().map_or(Ok(()), |progress| progress.epoch(record, pairs))?;
@@ -223,49 +231,58 @@ impl<'a> Observer<'a> {
     fn warn(&self, print: impl FnOnce()) {
         let bar = self.resamples.as_ref().map(|resamples| &resamples.bar);
         let bar = bar.or(self.progress.as_ref().map(|progress| &progress.bar));
-        match bar.or(self.deciding.as_ref().map(|deciding| &deciding.spinner)) {
+        match bar.or(self.deciding.as_ref().map(|deciding| &deciding.bar)) {
             Some(bar) => bar.suspend(print),
             None => print(),
         }
     }
 }
 
-/// Progress of a decision before a run or after it.
+/// Progress of a decision before a run or after it, as a bar, which clears itself when dropped, or as plain lines.
 struct Decision {
     what: Deciding,
-    spinner: ProgressBar,
-    /// Timer for plain lines, in place of a spinner.
+    bar: ProgressBar,
+    begun: Instant,
+    /// Timer for plain lines, in place of a bar.
     lines: Option<LineTimer>,
 }
 
 impl Decision {
     fn begin(context: &Context, what: Deciding) -> Self {
+        let bar = match context.shows_progress() {
+            true => ProgressBar::new(1000),
+            false => ProgressBar::hidden(),
+        };
+        bar.enable_steady_tick(Duration::from_millis(200));
         let lines = context.prints_lines().then(LineTimer::start);
-        Self { what, spinner: decision_spinner(context), lines }
+        Self { what, bar: bar.with_finish(ProgressFinish::AndClear), begun: Instant::now(), lines }
     }
 
-    fn show(&mut self, progress: &str) {
-        self.spinner.set_message(progress.to_string());
+    fn show(&mut self, progress: &str, share: Option<f64>) {
+        let template = match share {
+            Some(_) => "{bar:16} {elapsed}{wide_msg}",
+            None => "{spinner} {elapsed}{wide_msg}",
+        };
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            self.bar.set_style(style);
+        }
+        let seconds = self.begun.elapsed().as_secs_f64();
+        let left = share.and_then(|share| left_text(seconds, share)).unwrap_or_default();
+        self.bar.set_position((1000.0 * share.unwrap_or_default()) as u64);
+        self.bar.set_message(format!("{left}, choosing {progress}"));
         if let Some(lines) = &mut self.lines
             && lines.is_due()
         {
             // Failure to show progress is no reason to abort the run.
-            let _ = print_text(&format!("choosing {progress}, {:.0} s\n", lines.seconds()));
+            let _ = print_text(&format!("choosing {progress}, {:.0} s{left}\n", lines.seconds()));
         }
     }
 }
 
-/// Creates a spinner for a decision; it clears itself when dropped.
-fn decision_spinner(context: &Context) -> ProgressBar {
-    let spinner = match context.shows_progress() {
-        true => ProgressBar::new_spinner(),
-        false => ProgressBar::hidden(),
-    };
-    if let Ok(style) = ProgressStyle::with_template("{spinner} choosing {msg}, {elapsed}") {
-        spinner.set_style(style);
-    }
-    spinner.enable_steady_tick(Duration::from_millis(200));
-    spinner.with_finish(ProgressFinish::AndClear)
+/// Describes the time left if a share was done in some time; `None` while that says nothing.
+fn left_text(seconds: f64, share: f64) -> Option<String> {
+    let left = seconds * (1.0 - share) / share;
+    (seconds >= 1.0 && share > 0.0).then(|| format!(", at most {} left", duration(left)))
 }
 
 /// Progress of a bootstrap.
@@ -281,7 +298,7 @@ impl Resamples {
             true => ProgressBar::new(members as u64),
             false => ProgressBar::hidden(),
         };
-        if let Ok(style) = ProgressStyle::with_template("{bar:24} {pos}/{len} resamples, {msg}") {
+        if let Ok(style) = ProgressStyle::with_template("{bar:16} {pos}/{len} resamples, {wide_msg}") {
             bar.set_style(style);
         }
         Self { bar, lines: context.prints_lines().then(LineTimer::start) }
@@ -299,13 +316,14 @@ impl Resamples {
     }
 }
 
-fn print_extraction(context: &Context, report: &Report, output: &str) -> Result<()> {
+/// Prints warnings about the inputs and, if the user is `told`, what was extracted.
+fn print_extraction(told: bool, report: &Report, output: &str) -> Result<()> {
     for source in &report.sources {
         for warning in &source.warnings {
             let line = format!("gputexel: warning: {}: {warning}", source.record.path);
             note!("{}", gputexel::io::printable(&line));
         }
-        if !context.quiet && !context.json {
+        if told {
             let record = &source.record;
             let left_out: u64 = record.left_out.values().sum();
             print_text(&format!(
@@ -317,10 +335,10 @@ fn print_extraction(context: &Context, report: &Report, output: &str) -> Result<
             ))?;
         }
     }
-    if !context.quiet && !context.json {
-        print_text(&format!("dataset     written to {output}\n"))?;
+    match told {
+        true => print_text(&format!("dataset     written to {output}\n")),
+        false => Ok(()),
     }
-    Ok(())
 }
 
 struct Progress {
@@ -330,19 +348,21 @@ struct Progress {
     bar: ProgressBar,
     /// Timer for plain lines, in place of a bar.
     lines: Option<LineTimer>,
+    /// True to print lines for the first and the last epoch in any case.
+    verbose: bool,
     /// Last line that was not due.
     skipped: Option<String>,
     last_seconds: f64,
 }
 
 impl Progress {
-    fn begin(context: &Context, watch: &LivePage, start: &Start<'_>) -> Result<Self> {
+    fn begin(context: &Context, watch: &LivePage, start: &Start<'_>, verbose: bool) -> Result<Self> {
         let Start { config, data, .. } = *start;
         let bar = match context.shows_progress() {
             true => ProgressBar::new(config.stopping.epochs),
             false => ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden()),
         };
-        if let Ok(style) = ProgressStyle::with_template("{bar:24} {pos}/{len} {msg}") {
+        if let Ok(style) = ProgressStyle::with_template("{bar:16} {pos}/{len}{wide_msg}") {
             bar.set_style(style);
         }
         if let Some(folder) = start.folder {
@@ -353,6 +373,7 @@ impl Progress {
             regularizes: config.regularizes(),
             bar,
             lines: context.prints_lines().then(LineTimer::start),
+            verbose,
             skipped: None,
             last_seconds: 0.0,
         })
@@ -374,34 +395,37 @@ impl Progress {
         let EpochRecord { epoch, loss, held_out, seconds, .. } = *record;
         let left = seconds / epoch as f64 * (self.stopping.epochs.saturating_sub(epoch)) as f64;
         let left = self.stopping.seconds.map_or(left, |limit| left.min((limit - seconds).max(0.0)));
+        // Most runs that end within a second converge long before their last epoch.
+        let left = if seconds < 1.0 { String::new() } else { format!(", at most {} left", duration(left)) };
+        let is_swarm = swarms.is_some();
+        let Some(lines) = &mut self.lines else {
+            // What matters most comes first: the terminal may be narrow.
+            let name = if is_swarm { "best" } else { "loss" };
+            let held_out = held_out.map(|loss| format!(", held out {loss:.6}")).unwrap_or_default();
+            self.bar.set_position(epoch);
+            self.bar.set_message(format!(", {}{left}, {name} {loss:.6}{held_out}", duration(seconds)));
+            return;
+        };
         let swarms = swarms.map(|swarms| {
             format!("  swarms: median {:.6}, worst {:.6}", swarms.swarm_median, swarms.swarm_worst)
         });
-        let (noun, label) = match (&swarms, self.regularizes) {
-            (Some(_), _) => ("iteration", "best"),
-            (None, true) => ("epoch", "regularized loss"),
-            (None, false) => ("epoch", "loss"),
+        let (noun, label) = match (is_swarm, self.regularizes) {
+            (true, _) => ("iteration", "best"),
+            (false, true) => ("epoch", "regularized loss"),
+            (false, false) => ("epoch", "loss"),
         };
         let swarms = swarms.unwrap_or_default();
         let held_out = held_out.map(|loss| format!(" held-out {loss:.8}")).unwrap_or_default();
-        // Most runs that end within a second converge long before their last epoch.
-        let left = if seconds < 1.0 { String::new() } else { format!(", at most {left:.0} s left") };
-        let text = format!(
-            "{label} {loss:.8}{held_out}{swarms}  {:.1} M positions/s  {seconds:.1} s{left}",
+        let line = format!(
+            "{noun} {epoch:>5} {label} {loss:.8}{held_out}{swarms}  {:.1} M positions/s  {seconds:.1} s{left}\n",
             rate / 1e6
         );
-        if let Some(lines) = &mut self.lines {
-            let line = format!("{noun} {epoch:>5} {text}\n");
-            if lines.is_due() || epoch == 1 {
-                // Failure to show progress is no reason to abort the run.
-                let _ = print_text(&line);
-                self.skipped = None;
-            } else {
-                self.skipped = Some(line);
-            }
-        } else {
-            self.bar.set_position(epoch);
-            self.bar.set_message(text);
+        if lines.is_due() || (self.verbose && epoch == 1) {
+            // Failure to show progress is no reason to abort the run.
+            let _ = print_text(&line);
+            self.skipped = None;
+        } else if self.verbose {
+            self.skipped = Some(line);
         }
     }
 

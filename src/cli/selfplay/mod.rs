@@ -12,11 +12,15 @@ use super::context::Context;
 use super::games::{FolderFlags, Progress, RuleFlags, side, warn};
 use super::output::print_result;
 use super::queue::{Queue, QueueFlags};
-use super::subcommand::Subcommand;
+use super::subcommand::{Subcommand, short_help};
 
 /// Flags of `selfplay`.
 #[derive(Debug, clap::Args)]
 #[command(
+    mut_args(short_help(&[
+        "params", "engine", "option", "nodes", "time", "games", "concurrency", "openings", "leaves",
+        "format", "out", "resume",
+    ])),
     allow_negative_numbers = true,
     after_help = "\
 The built-in engine or a UCI engine plays both sides of each game; no two games share an opening. Every \

@@ -15,11 +15,15 @@ use super::context::Context;
 use super::live::LiveArgs;
 use super::memory::MemoryArgs;
 use super::scale::ScaleArgs;
-use super::subcommand::Subcommand;
+use super::subcommand::{Subcommand, short_help};
 
 /// Flags of `sweep`.
 #[derive(Debug, clap::Args)]
 #[command(
+    mut_args(short_help(&[
+        "scale", "grid", "prior", "folds", "epochs", "optimizer", "out", "resume", "best", "csv",
+        "threads",
+    ])),
     allow_negative_numbers = true,
     after_help = "\
 Values are FROM:TO:N, FROM:TO:N:log, or a list such as 0,1e-5,1e-4. Keys of --grid: learning-rate, \

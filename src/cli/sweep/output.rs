@@ -57,10 +57,15 @@ pub fn print_opening(sweep: &StartedSweep) -> Result<()> {
     if let Some(part) = sweep.part() {
         let _ = writeln!(out, "part        {part}");
     }
-    if let Some(folder) = sweep.folder() {
-        let how = if sweep.is_resumed() { " (resumed)" } else { "" };
-        let _ = writeln!(out, "folder      {}{how}", folder.path().display());
-    }
+    let _ = match sweep.folder() {
+        Some(folder) => {
+            let how = if sweep.is_resumed() { " (resumed)" } else { "" };
+            writeln!(out, "folder      {}{how}", folder.path().display())
+        }
+        None => {
+            writeln!(out, "folder      none, nothing is kept: --out DIR keeps state, results and a report")
+        }
+    };
     print_text(&out)
 }
 

@@ -27,7 +27,7 @@ impl Observer {
             true => ProgressBar::new(1),
             false => ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden()),
         };
-        if let Ok(style) = ProgressStyle::with_template("{bar:24} {percent:>3} % {msg}") {
+        if let Ok(style) = ProgressStyle::with_template("{bar:16} {percent:>3} % {wide_msg}") {
             bar.set_style(style);
         }
         Self { bar, lines: context.prints_lines().then(LineTimer::start), ends_early, first: None }

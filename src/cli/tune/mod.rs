@@ -4,6 +4,7 @@ mod flags;
 mod output;
 mod program;
 mod requiesce;
+mod summary;
 mod swarms;
 mod uncertainty;
 
@@ -22,7 +23,7 @@ use super::live::LiveArgs;
 use super::memory::MemoryArgs;
 use super::runs;
 use super::scale::ScaleArgs;
-use super::subcommand::Subcommand;
+use super::subcommand::{Subcommand, short_help};
 use flags::NewRunArgs;
 pub use flags::ObjectiveArgs;
 use requiesce::RequiesceArgs;
@@ -48,9 +49,9 @@ pub struct RunArgs {
     #[command(flatten)]
     pub basis: BasisArgs,
     /// Table to show as a board at the end: pawn, knight, bishop, rook, queen or king; with --king-buckets, that of
-    /// bucket 0
-    #[arg(long, value_name = "PIECE", default_value = "knight")]
-    board: String,
+    /// bucket 0 [default: the one that stands out most from its errors]
+    #[arg(long, value_name = "PIECE")]
+    board: Option<String>,
     /// Seconds between checkpoints
     #[arg(long, value_name = "SECONDS", default_value_t = 30.0)]
     checkpoint_every: f64,
@@ -64,17 +65,18 @@ pub struct RunArgs {
 
 impl RunArgs {
     /// Carries out a run: a new one with the settings of `start`, or a resumed one. `uncertainty` adds to the estimates
-    /// that were requested so far.
+    /// that were requested so far; `verbose` runs print settings, choices and all figures.
     ///
     /// # Errors
     /// Anything that stops the run early; an interrupted run can be resumed.
     pub fn carry_out<'a>(
         &'a self,
         context: &Context,
+        verbose: bool,
         start: impl FnOnce() -> Result<TunerSettings<'a>>,
         uncertainty: impl FnOnce(UncertaintyRequest, LossKind) -> Result<UncertaintyRequest>,
     ) -> anyhow::Result<()> {
-        let every = runs::check_common(self.checkpoint_every, &self.board)?;
+        let every = runs::check_common(self.checkpoint_every, self.board.as_deref())?;
         let watch = self.watch.open()?;
         let result = (|| {
             let backend = self.backend.open()?;
@@ -97,13 +99,14 @@ impl RunArgs {
                     }
                 },
             };
-            runs::carry_out(tuner, context, &watch, &backend, every).map(Some)
+            runs::carry_out(tuner, context, &watch, &backend, every, verbose).map(Some)
         })();
         watch.end();
         let Some(tuned) = result? else { return Ok(()) };
+        let board = self.board.as_deref();
         match tuned.swarm_losses {
-            Some(losses) => swarms::print_results(context, &tuned, losses, &self.board)?,
-            None => output::print_results(context, &tuned, &self.board)?,
+            Some(losses) => swarms::print_results(context, &tuned, losses, board.unwrap_or("knight"))?,
+            None => output::print_results(context, &tuned, board, verbose)?,
         }
         tuned.failure.map_or(Ok(()), |error| Err(error.into()))
     }
@@ -112,6 +115,10 @@ impl RunArgs {
 /// Flags of `tune`.
 #[derive(Debug, clap::Args)]
 #[command(
+    mut_args(short_help(&[
+        "out", "resume", "verbose", "target", "prior", "holdout", "freeze", "round", "errors",
+        "threads",
+    ])),
     allow_negative_numbers = true,
     after_help = "\
 Without --out the run is written to a new folder under runs/. Adam's settings may be lists \
@@ -119,13 +126,16 @@ Without --out the run is written to a new folder under runs/. Adam's settings ma
 the best one are kept.\n\n\
 Examples:\n  \
 gputexel tune data/sample.bin\n  \
-gputexel tune d.bin --holdout 0.1 --l2 1e-4 --out runs/first\n  \
+gputexel tune d.bin --holdout 0.1 --errors --out runs/first\n  \
 gputexel tune d.bin --basis mirrored --round local --freeze king\n  \
 gputexel tune --resume runs/first"
 )]
 pub struct TuneArgs {
     #[command(flatten)]
     run: RunArgs,
+    /// Print all settings, choices, losses and warnings, not only the summary
+    #[arg(short, long)]
+    verbose: bool,
     #[command(flatten)]
     objective: ObjectiveArgs,
     #[command(flatten)]
@@ -138,7 +148,8 @@ pub struct TuneArgs {
 
 impl Subcommand for TuneArgs {
     fn run(&self, context: &Context) -> anyhow::Result<()> {
-        self.run.carry_out(context, || start(self), |before, loss| self.uncertainty.request(before, loss))
+        let uncertainty = |before, loss| self.uncertainty.request(before, loss);
+        self.run.carry_out(context, self.verbose || self.fresh.is_swarm(), || start(self), uncertainty)
     }
 
     fn memory(&self) -> Option<&MemoryArgs> {

@@ -1,42 +1,45 @@
 //! Output of `tune` at its end.
 
 use std::fmt::Write as _; // to strings, which cannot fail
-use std::path::Path;
 
 use gputexel::Result;
-use gputexel::report::board;
-use gputexel::run::{Answer, FAR_CP, PieceWorth, RunSummary, Tuned, WEAK_SUPPORT};
-use gputexel::tables::Language;
-use gputexel::tuning::{Ablation, LeftOut, OptimizerConfig, ScaleMode};
+use gputexel::run::{Answer, FAR_CP, RunSummary, Tuned, WEAK_SUPPORT};
+use gputexel::tuning::{Ablation, LeftOut};
 
 use super::super::context::Context;
 use super::super::output::{print_text, write_stdout};
 use super::super::runs::{
     change_text, folds_text, gain_text, joint_lines, reason_text, regularized_line, rounding_lines,
 };
-use super::super::style::columns;
-use super::super::table::{aligned, compensation, counted, grouped};
+use super::super::table::{compensation, counted, grouped};
+use super::summary::summary;
 use super::uncertainty::describe;
 
-/// Maximum number of features listed if there is no board to show.
-const LISTED: usize = 24;
-
-/// Ratio of scores to the prior's within which search margins still fit.
-const SAME_SCALE: std::ops::RangeInclusive<f64> = 0.95..=1.05;
-
-/// Prints the results.
+/// Prints the results: a summary, after all figures if `verbose`.
 ///
 /// # Errors
 /// When standard output cannot be written.
-pub fn print_results(context: &Context, tuned: &Tuned, piece: &str) -> Result<()> {
-    let (outcome, config, set) = (&tuned.outcome, tuned.config(), &tuned.features);
-    let folder = tuned.folder.as_deref().unwrap_or(Path::new("")).display();
+pub fn print_results(context: &Context, tuned: &Tuned, piece: Option<&str>, verbose: bool) -> Result<()> {
     if context.json {
         return write_stdout(&format!("{}\n", serde_json::json!(RunSummary::new(tuned))));
     }
     if context.quiet {
         return Ok(());
     }
+    let details = details(tuned);
+    let shown = match verbose {
+        true => details + "\n",
+        false => details
+            .lines()
+            .filter(|line| line.starts_with("warning "))
+            .fold(String::new(), |all, line| all + line + "\n"),
+    };
+    print_text(&(shown + &summary(tuned, piece)))
+}
+
+/// Formats the end of a run, losses, and all that is remarkable about parameters.
+fn details(tuned: &Tuned) -> String {
+    let (outcome, config, set) = (&tuned.outcome, tuned.config(), &tuned.features);
     let mut out = String::new();
     let epochs = counted(outcome.epochs, "epoch");
     let _ = writeln!(
@@ -72,26 +75,6 @@ pub fn print_results(context: &Context, tuned: &Tuned, piece: &str) -> Result<()
         let which = if losses.held_out { "held-out" } else { "training" };
         let _ = writeln!(out, "results     {text}: {which} loss against results alone");
     }
-    if tuned.is_start() {
-        let _ = writeln!(
-            out,
-            "warning     nothing was better than the {}, which is kept; {}",
-            if config.basis.is_some() { "start" } else { "prior" },
-            match config.optimizer {
-                OptimizerConfig::Adam(_) => "more epochs, smaller steps or more positions may help",
-                _ => "more positions would help",
-            }
-        );
-    }
-    if let (Some(before), Some(after), None) = (tuned.loss_before, tuned.loss, tuned.held_out)
-        && after > before
-    {
-        let hint = match config.named_basis() {
-            Some(_) => ": should the \"base\" of the basis be \"prior\"?",
-            None => "",
-        };
-        let _ = writeln!(out, "warning     the result is worse than the prior{hint}");
-    }
     let fractions = tuned.fractions();
     if fractions > 0 {
         let _ = writeln!(
@@ -100,38 +83,7 @@ pub fn print_results(context: &Context, tuned: &Tuned, piece: &str) -> Result<()
             grouped(fractions as u64)
         );
     }
-    if tuned.has_few_positions() {
-        let _ = writeln!(
-            out,
-            "warning     {} {} too few for {}: expect noise; --l2 and --holdout help",
-            counted(tuned.positions, "position"),
-            if tuned.positions == 1 { "is" } else { "are" },
-            counted(outcome.z.len() as u64, "parameter")
-        );
-    }
-    let _ = writeln!(out);
-    // If there is a table for each king bucket, show the first.
-    let drawn = |group: &str| board(set, &outcome.parameters, group, columns());
-    let shown = drawn(piece).or_else(|| drawn(&format!("{piece}_k0")));
-    match shown {
-        Some(text) => out += &text,
-        None => {
-            // Values that occur in no position mean nothing, such as a king's in a sum of material.
-            let ids: Vec<usize> = (0..set.features.len()).filter(|&id| tuned.occurrences[id] > 0).collect();
-            let shown = &ids[..ids.len().min(LISTED)];
-            let name = |id: &usize| set.features[*id].name.as_str();
-            let width = shown.iter().map(|id| name(id).chars().count()).max().unwrap_or(0).max(10);
-            for id in shown {
-                let (mg, eg) = (outcome.parameters[*id], outcome.parameters[set.features.len() + id]);
-                let _ = writeln!(out, "{:<width$} middlegame {mg:>8.1}  endgame {eg:>8.1}", name(id));
-            }
-            if ids.len() > LISTED {
-                let _ = writeln!(out, "and {} more, see params.json", ids.len() - LISTED);
-            }
-        }
-    }
-    let _ = writeln!(out);
-    out += &piece_lines(tuned);
+    out += &fallen_line(tuned);
     let (held, unsupported) = (tuned.at_bounds(), tuned.unsupported());
     if !held.is_empty() {
         let _ = writeln!(out, "at a bound  {}", shortened(&held, "coordinates"));
@@ -170,52 +122,32 @@ pub fn print_results(context: &Context, tuned: &Tuned, piece: &str) -> Result<()
     if let Some(ablation) = &tuned.ablation {
         out += &ablation_table(ablation);
     }
-    let files: Vec<&str> = Language::RUN.iter().map(|language| language.file_name()).collect();
-    let z = if config.named_basis().is_some() { "z.json, " } else { "" };
-    let _ = writeln!(out, "written     {}: params.json, {z}{}, report.html", folder, files.join(", "));
     if let Some(strength) = &tuned.record.strength
         && let Some(gain) = &strength.gain
         && !tuned.is_start()
     {
         let _ = writeln!(out, "strength    held-out loss {} ({})", gain_text(gain), folds_text(strength));
     }
-    out += &scale_line(tuned);
-    if let Some(page) = tuned.report() {
-        let _ = writeln!(out, "report      {}", page.display());
-    }
-    print_text(&out)
+    out
 }
 
-/// Worth of the pieces before and after, with a warning about those that fell.
-fn piece_lines(tuned: &Tuned) -> String {
-    let pieces = tuned.pieces();
-    if pieces.is_empty() || tuned.is_start() {
+/// Warning about pieces that are worth much less than before, if there are any.
+fn fallen_line(tuned: &Tuned) -> String {
+    if tuned.is_start() {
         return String::new();
     }
-    let titles = ["mean value", "middlegame", "", "endgame", ""].map(String::from).to_vec();
-    let change = |one: &PieceWorth, phase: usize| {
-        let (before, after) = (one.before[phase], one.after[phase]);
-        let share =
-            if before > 0.0 { format!("{:+.0} %", 100.0 * (after / before - 1.0)) } else { String::new() };
-        [format!("{before:.0} -> {after:.0}"), share]
-    };
-    let row = |one: &PieceWorth| {
-        let [[mg, mg_share], [eg, eg_share]] = [change(one, 0), change(one, 1)];
-        vec![one.piece.to_string(), mg, mg_share, eg, eg_share]
-    };
-    let rows: Vec<Vec<String>> = std::iter::once(titles).chain(pieces.iter().map(row)).collect();
-    let mut text = aligned(&rows, 0);
+    let pieces = tuned.pieces();
     let fallen = |phase: usize, name: &str| {
         let names: Vec<&str> = pieces.iter().filter(|one| one.falls(phase)).map(|one| one.piece).collect();
         (!names.is_empty()).then(|| format!("{} in the {name}", names.join(", ")))
     };
     let fallen: Vec<String> = [fallen(0, "middlegame"), fallen(1, "endgame")].into_iter().flatten().collect();
-    if !fallen.is_empty() {
-        let why = compensation(tuned.ahead.as_ref())
-            .unwrap_or_else(|| "a match against the values before shows whether that wins games".to_string());
-        text += &format!("warning     worth less by a quarter or more: {}; {why}\n", fallen.join(", "));
+    if fallen.is_empty() {
+        return String::new();
     }
-    text + "\n"
+    let why = compensation(tuned.ahead.as_ref())
+        .unwrap_or_else(|| "a match against the values before shows whether that wins games".to_string());
+    format!("warning     worth less by a quarter or more: {}; {why}\n", fallen.join(", "))
 }
 
 /// Lines about the uncertainty of the values, if requested.
@@ -225,23 +157,6 @@ pub(super) fn uncertainty_lines(tuned: &Tuned) -> String {
         Answer::LeftOut(reason) => format!("no errors   {reason}\n"),
         Answer::Found(findings) => describe(findings, tuned),
     }
-}
-
-/// Line about scores whose scale differs from the prior's, if so.
-fn scale_line(tuned: &Tuned) -> String {
-    let Some(ratio) = tuned.score_ratio.filter(|ratio| !SAME_SCALE.contains(ratio)) else {
-        return String::new();
-    };
-    let scale = tuned.record.scale;
-    if scale.is_some_and(|scale| scale.joint_failed) {
-        // Margins have no scale to follow, as a warning has said.
-        return String::new();
-    }
-    let joint = scale.is_some_and(|scale| scale.mode == ScaleMode::Joint);
-    let instead = if joint { "" } else { ", or use --k joint" };
-    format!(
-        "scale       scores are {ratio:.2} times the prior's: multiply search margins in centipawns by that{instead}\n"
-    )
 }
 
 /// Formats the cost of leaving out each group.

@@ -20,7 +20,7 @@ use super::context::Context;
 use super::memory::MemoryArgs;
 use super::output::print_result;
 use super::reading_progress::with_progress;
-use super::subcommand::Subcommand;
+use super::subcommand::{Subcommand, short_help};
 use super::table::{counted, grouped};
 use super::trace_command::TraceCommandArgs;
 use probed::{EngineArgs, Probed};
@@ -32,7 +32,9 @@ const UNSEEN: usize = 6;
 
 /// Flags of `verify`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
+#[command(
+    mut_args(short_help(&["params", "schema", "before", "trace-command", "as-built", "set"])),
+    after_help = "\
 Write the tuned values back, compile the engine, let it trace the same positions again, and compare: the column \
 `eval`, the engine's own evaluation, must equal the one computed from its coefficients and the tuned values, rounded to whole \
 numbers if that is closer. If it is not, tables and values that seem to differ are named. The exit code is 0 only if \

@@ -17,6 +17,8 @@ mod general {
     mod memory;
     mod outputs;
     mod pages;
+    #[cfg(unix)]
+    mod release;
     mod road;
     mod shards;
     mod terminal;
@@ -76,6 +78,7 @@ mod tune {
     mod runs;
     mod so_far;
     mod strength;
+    mod summary;
     mod sweep;
     mod sweep_parts;
     mod tables;

@@ -13,7 +13,7 @@ use std::io::Write as _;
 /// Names of requirements. `radv` is Mesa's driver for AMD, which compiles without a device. `data` are the public
 /// games and positions next to the checkout, `root` the right to give files away, `ptrace` the right to trace
 /// processes.
-pub const NAMES: [&str; 25] = [
+pub const NAMES: [&str; 29] = [
     "gpu",
     "radv",
     "spirv-val",
@@ -35,6 +35,10 @@ pub const NAMES: [&str; 25] = [
     "nats-server",
     "mpirun",
     "openssl",
+    "curl",
+    "wget",
+    "maturin",
+    "pwsh",
     "/dev/full",
     "root",
     "ptrace",

@@ -59,7 +59,8 @@ fn gauss_newton_uses_the_gpu_matrix() {
     }
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 10_000, 42);
-    let (code, out, err) = bench.run(["tune", "d.bin", "--out", "r", "--backend", "gpu", "--l2", "0.0001"]);
+    let (code, out, err) =
+        bench.run(["tune", "d.bin", "-v", "--out", "r", "--backend", "gpu", "--l2", "0.0001"]);
     assert_eq!((code, err.as_str()), (0, ""));
     let line = out.lines().find(|line| line.starts_with("backend")).unwrap();
     assert!(line.starts_with("backend     GPU"), "{line}");

@@ -219,7 +219,8 @@ const ARROWS: [(&str, &str); 14] = [
     ("ranks", "dataset eval io optim"),
 ];
 
-fn packages() -> Vec<serde_json::Value> {
+/// The packages of the workspace, as `cargo metadata` lists them.
+pub fn packages() -> Vec<serde_json::Value> {
     let root = env!("CARGO_MANIFEST_DIR");
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_string());
     let asked = ["metadata", "--no-deps", "--offline", "--format-version", "1"];
@@ -242,7 +243,7 @@ fn crates_use_only_what_the_design_allows() {
     }
 }
 
-/// README starts with `cargo run`, which requires a name if a package has several programs and no default.
+/// CONTRIBUTING starts with `cargo run`, which requires a name if a package has several programs and no default.
 #[test]
 fn cargo_has_a_default_program() {
     let packages = packages();

@@ -338,7 +338,8 @@ impl<'a> CpuEvaluator<'a> {
         request: &'r Request,
     ) -> impl Fn(usize) -> Sums + 'r {
         let of_program = self.layout.program().map(|program| ProgramEvaluation { evaluator: self, program });
-        let own = of_program.is_none() && population.is_shared() && population.members() > 0;
+        let in_tiles = population.members() > self.singles(population);
+        let own = of_program.is_none() && population.is_shared() && in_tiles;
         let shared = own.then(|| self.shared_scores(population, &request.parts));
         let given = of_program.as_ref().and_then(|of| of.shared_scores(population, request));
         move |section| {
@@ -374,14 +375,18 @@ impl<'a> CpuEvaluator<'a> {
         })
     }
 
+    /// Returns the number of members, the last ones, that are evaluated one by one.
+    fn singles(&self, population: &Population) -> usize {
+        let rest = population.members() % self.tile_width;
+        let bare = population.blends.is_empty() && population.resamples.is_empty();
+        if rest <= MAX_SINGLES && bare { rest } else { 0 }
+    }
+
     /// Computes the sums of some positions of a layout without a program.
     fn sum_up(&self, work: &Work<'_>, sums: &mut Sums) {
         let Work { population, request, .. } = work;
         let (members, size, parts) = (population.members(), 2 * self.layout.features(), request.parts.len());
-        let rest = members % self.tile_width;
-        let bare = population.blends.is_empty() && population.resamples.is_empty();
-        let singles = if rest <= MAX_SINGLES && bare { rest } else { 0 };
-        let in_tiles = members - singles;
+        let in_tiles = members - self.singles(population);
         let tiles = self.tiles(work, in_tiles.div_ceil(self.tile_width));
         for member in 0..in_tiles {
             let (tile, lane) = (&tiles[member / self.tile_width], member % self.tile_width);

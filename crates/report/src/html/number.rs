@@ -55,8 +55,8 @@ pub(super) fn centipawns(value: f64) -> String {
 pub fn bytes(count: u64) -> String {
     match count {
         0..10_000 => format!("{} bytes", grouped(count)),
-        10_000..10_000_000 => format!("{:.1} kB", count as f64 / 1e3),
-        10_000_000..10_000_000_000 => format!("{:.1} MB", count as f64 / 1e6),
+        10_000..999_950 => format!("{:.1} kB", count as f64 / 1e3),
+        999_950..999_950_000 => format!("{:.1} MB", count as f64 / 1e6),
         _ => format!("{:.1} GB", count as f64 / 1e9),
     }
 }
@@ -82,6 +82,10 @@ mod tests {
             ["0", "999", "1.0k", "1.9k", "9.9k", "12k", "999k"]
         );
         assert_eq!([1_500_000, 72_000_000, 3_000_000_000].map(count), ["1.5M", "72M", "3G"]);
+        assert_eq!(
+            [9_999, 12_345, 999_999, 3_554_268].map(bytes),
+            ["9,999 bytes", "12.3 kB", "1.0 MB", "3.6 MB"]
+        );
         assert_eq!([0.4, -0.4, 3.0, -3.0].map(signed), ["0", "0", "+3", "-3"]);
         assert_eq!([1.0, -0.01, 2.25].map(centipawns), ["1", "0", "2.2"]);
         assert_eq!(

@@ -122,7 +122,7 @@ impl BlendSettings {
 }
 
 /// A run without its final targets.
-pub(crate) struct Undecided<'a, 'o> {
+pub(crate) struct OpenBlend<'a, 'o> {
     pub data: &'a mut Dataset,
     pub split: &'a Split,
     pub backend: &'a Backend,
@@ -132,20 +132,20 @@ pub(crate) struct Undecided<'a, 'o> {
     pub observe: &'a mut RunObserver<'o>,
 }
 
-impl Undecided<'_, '_> {
+impl OpenBlend<'_, '_> {
     /// Chooses the share, unless it is given, and sets its targets. Returns the loss of the prior at the K fitted for
     /// them, if one was.
     pub fn decide(self, prepared: &mut Prepared, config: &mut RunConfig) -> Result<Option<f64>> {
-        let Undecided { data, split, backend, stop, fits_k, observe } = self;
+        let Self { data, split, backend, stop, fits_k, observe } = self;
         if !prepared.chooses {
             return Ok(None);
         }
         let scale = (prepared.blend.k, fits_k);
         let deciding = |observe: &mut RunObserver<'_>, tries: usize| {
             let count = BLENDS.len();
-            let text =
-                format!("the share of search scores, by results of held-out games: {} of {count}", tries + 1);
-            observe(RunEvent::Deciding { what: Deciding::Blend, progress: &text })
+            let text = format!("the share of search scores: {} of {count}", tries + 1);
+            let share = Some(tries as f64 / count as f64);
+            observe(RunEvent::Deciding { what: Deciding::Blend, progress: &text, share })
         };
         let choice = match choose_blend(config, data, split, backend, scale, stop, &mut |tries| {
             deciding(observe, tries)

@@ -7,6 +7,7 @@ use gputexel_dataset::{Dataset, Split};
 use gputexel_eval::Fallback;
 use gputexel_ingest::extraction::{LeafChanges, Progress, Report};
 use gputexel_io::{Result, RunFolder};
+use gputexel_model::FeatureSet;
 
 /// Receives [`RunEvent`]s; an error ends the run.
 pub type RunObserver<'a> = dyn FnMut(RunEvent<'_>) -> Result<()> + 'a;
@@ -27,12 +28,21 @@ pub enum RunEvent<'a> {
         /// The dataset that was written.
         output: &'a Path,
     },
+    /// The folder has a record of the run, which can be resumed and watched from now on.
+    Opened {
+        /// The folder.
+        folder: &'a RunFolder,
+        /// The features of its parameters.
+        features: &'a FeatureSet,
+    },
     /// Something is being chosen before the run begins or after it, which may take a while.
     Deciding {
         /// Kind of the choice.
         what: Deciding,
         /// Description and progress, on one line.
         progress: &'a str,
+        /// Share that is done at least, if known.
+        share: Option<f64>,
     },
     /// The choice is made.
     Decided,

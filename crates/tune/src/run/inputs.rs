@@ -50,6 +50,25 @@ pub fn are_datasets(inputs: &[PathBuf]) -> Result<bool> {
     Ok(first)
 }
 
+/// Endings of games and positions, which may be compressed.
+const GAMES: [&str; 7] = ["pgn", "epd", "fen", "fens", "csv", "plain", "binpack"];
+
+/// Returns a warning about folders that are read for their datasets alone, although they also have games or positions.
+pub(crate) fn passed_over(inputs: &[PathBuf]) -> Option<String> {
+    let folder = inputs.iter().filter(|path| path.is_dir());
+    let mut texts = folder.filter_map(|folder| {
+        let names =
+            std::fs::read_dir(folder).ok()?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        let is_games = |name: &String| name.split('.').skip(1).any(|ending| GAMES.contains(&ending));
+        let mut names: Vec<String> = names.filter(is_games).collect();
+        names.sort();
+        let first = names.first()?;
+        let more = if names.len() > 1 { format!(" and {} more", names.len() - 1) } else { String::new() };
+        Some(format!("of the folder {}, datasets (*.bin) are read, not {first}{more}", folder.display()))
+    });
+    texts.next()
+}
+
 /// Returns the datasets of the run in a folder, or of the run that a file in it names; none unless the folder has such
 /// a run, and all of them still exist, as files or folders.
 pub fn datasets_of(params: &Path) -> Vec<PathBuf> {

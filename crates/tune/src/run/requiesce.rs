@@ -59,7 +59,7 @@ impl Rounds {
     /// Runs on the original dataset, then the rounds. Each round has its own folder; the main folder contains
     /// the results of the last completed one.
     pub fn run(mut self, means: Means<'_, '_>, first: First<'_>) -> Result<Tuned> {
-        let Means { folder, backend, cancel, overwrite, checkpoint_every, observe } = means;
+        let Means { folder, backend, cancel, overwrite, checkpoint_every, display, observe } = means;
         // Only runs without rounds can be resumed.
         let observe: &mut RunObserver<'_> = &mut |event| match event {
             RunEvent::Resumable { .. } => Ok(()),
@@ -79,6 +79,7 @@ impl Rounds {
             activity,
             checkpoint_every,
             custom: None,
+            display: false,
             observe: &mut *observe,
         };
         let before_all = |error: Error| match error {
@@ -133,6 +134,7 @@ impl Rounds {
                 activity: None,
                 checkpoint_every,
                 custom: None,
+                display: display && round == self.count,
                 observe: &mut *observe,
             };
             tuned = session.carry_out(None, false, None)?;
@@ -182,6 +184,7 @@ pub(crate) struct Means<'r, 'o> {
     pub cancel: &'r AtomicBool,
     pub overwrite: bool,
     pub checkpoint_every: Duration,
+    pub display: bool,
     pub observe: &'r mut RunObserver<'o>,
 }
 

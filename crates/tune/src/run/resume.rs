@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use crate::{Checkpoint, RunRecord, StopReason, UncertaintyRequest};
+use crate::{Checkpoint, RunRecord, StopReason, UncertaintyRequest, term_activity};
 use gputexel_dataset::{self as dataset, Dataset, Split};
 use gputexel_eval::Backend;
 use gputexel_io::run_folder::{Kind, PARAMETERS};
@@ -16,6 +16,7 @@ use gputexel_source::tables::{Language, tables};
 use crate::run::event::{RunEvent, RunObserver};
 use crate::run::memory::check_swarms;
 use crate::run::session::Session;
+use crate::run::strength::Decision;
 use crate::run::tuned::Tuned;
 use crate::run::uncertainty;
 
@@ -120,7 +121,7 @@ impl Unfinished {
         asked: UncertaintyRequest,
         backend: &Backend,
         cancel: &AtomicBool,
-        checkpoint_every: Duration,
+        (checkpoint_every, display): (Duration, bool),
         observe: &mut RunObserver<'_>,
     ) -> Result<Tuned> {
         if let Some(warning) = self.folder.warning() {
@@ -130,23 +131,42 @@ impl Unfinished {
         let bootstrap = if asked.bootstrap > 0 { asked.bootstrap } else { before.bootstrap };
         let errors = before.errors || asked.errors || bootstrap > 0;
         self.record.uncertainty = UncertaintyRequest { errors, bootstrap };
-        let config = &self.record.config;
-        uncertainty::check(self.record.uncertainty, config, &self.data, &self.split, observe)?;
-        if let Some(swarms) = config.optimizer.swarms() {
-            check_swarms(&swarms.settings, config.parameterization().dimension())?;
+        let (data, split) = (&self.data, &self.split);
+        uncertainty::check(self.record.uncertainty, &self.record.config, data, split, observe)?;
+        if let Some(swarms) = self.record.config.optimizer.swarms() {
+            check_swarms(&swarms.settings, self.record.config.parameterization().dimension())?;
+        }
+        let undecided = self.record.undecided;
+        if let Some(undecided) = undecided {
+            let features = &data.metadata().feature_set;
+            observe(RunEvent::Opened { folder: &self.folder, features })?;
+            let activity = term_activity(data, &self.record.config.prior_theta);
+            let decision =
+                Decision { data, split, backend, activity: &activity, stop: cancel, observe: &mut *observe };
+            match decision.decide(&mut self.record.config, undecided) {
+                Ok(decided) => decided.enter(&mut self.record),
+                Err(error) => {
+                    if matches!(error, Error::Interrupted(_)) {
+                        observe(RunEvent::Resumable { folder: self.folder.path() })?;
+                    }
+                    return Err(error);
+                }
+            }
+            self.folder.write_record(Kind::Run, &self.record)?;
         }
         let session = Session {
             folder: Some(&self.folder),
             record: &self.record,
-            data: &self.data,
-            split: &self.split,
+            data,
+            split,
             backend,
             cancel,
             activity: None,
             checkpoint_every,
             custom: None,
+            display,
             observe,
         };
-        session.carry_out(self.checkpoint, true, None)
+        session.carry_out(self.checkpoint, undecided.is_none(), None)
     }
 }

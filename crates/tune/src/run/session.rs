@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use crate::compensation::Ahead;
 use crate::run::InHand;
 use crate::{
-    Checkpoint, EpochRecord, Event, Outcome, RunConfig, RunParts, RunRecord, RunScores, ScaleMode,
-    StopReason, Tuning, ablate, diagnose_program, loss_against_results, polish, round_outcome, term_activity,
-    training_score_ratio, undetermined_products,
+    Checkpoint, EpochRecord, Event, HeldOutGain, Outcome, RunConfig, RunParts, RunRecord, RunScores,
+    ScaleMode, StopReason, Tuning, ablate, diagnose_program, loss_against_results, polish, round_outcome,
+    term_activity, training_score_ratio, undetermined_products,
 };
 use gputexel_dataset::objective::Objective;
 use gputexel_dataset::{Dataset, Layout, Split};
@@ -37,6 +37,8 @@ pub(crate) struct Session<'r, 'o> {
     pub checkpoint_every: Duration,
     /// Replaces the method named in the configuration.
     pub custom: Option<Box<dyn Optimizer>>,
+    /// True to compute errors for a display, see [`Tuned::errors`].
+    pub display: bool,
     pub observe: &'r mut RunObserver<'o>,
 }
 
@@ -110,8 +112,9 @@ impl Session<'_, '_> {
         let fitted = (outcome.z.clone(), outcome.best_member); // rounding changes z
         let (mut swarm_losses, mut polished, mut rounding) = (None, None, None);
         let observe = &mut *self.observe;
-        let mut rounds =
-            |progress: &str| observe(RunEvent::Deciding { what: Deciding::WholeNumbers, progress });
+        let mut rounds = |progress: &str| {
+            observe(RunEvent::Deciding { what: Deciding::WholeNumbers, progress, share: None })
+        };
         if let Some(swarms) = config.optimizer.swarms() {
             swarm_losses = Some(SwarmLosses::of(&parts, &outcome));
             if swarms.polish {
@@ -143,12 +146,17 @@ impl Session<'_, '_> {
             record: record.clone(),
             features: data.metadata().feature_set.clone(),
             positions: data.len() as u64,
+            games: data.has_games().then(|| data.metadata().games),
             occurrences,
             ahead: None,
             loss_before: losses.map(|[before, _]| before),
             loss: losses.map(|[_, after]| after),
             held_out_before: held_out_losses.map(|[before, _]| before),
             held_out: held_out_losses.map(|[_, after]| after),
+            held_out_gain: held_out_losses.map(|[before, after]| {
+                let error = scores.difference(data, objective, &held_out).1;
+                HeldOutGain { before, after, error }
+            }),
             against_results: config.blend.and_then(|_| {
                 let which = if held_out.is_empty() { &training } else { &held_out };
                 let of = |theta: &[f64]| loss_against_results(data, objective, theta, which);
@@ -167,6 +175,7 @@ impl Session<'_, '_> {
             polish: polished,
             swarm_losses,
             uncertainty: Answer::None,
+            errors: None,
             ablation: None,
             failure: None,
             rounds: Vec::new(),
@@ -187,6 +196,11 @@ impl Session<'_, '_> {
             Err(Error::Interrupted(_)) => return Err(Error::Interrupted("in the bootstrap".to_string())),
             Err(error) => tuned.failure = Some(error),
         }
+        tuned.errors = match tuned.uncertainty.findings() {
+            Some(findings) => Some(findings.sandwich.theta.clone()),
+            None if self.display => uncertainty::for_display(&parts, (&fitted.0, fitted.1)),
+            None => None,
+        };
         if record.ablate {
             tuned.ablation = Some(ablate(&parts, &fitted.0, config.optimizer.l2(fitted.1))?);
         }

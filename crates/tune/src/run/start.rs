@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use crate::compensation::refuse_compensation;
 use crate::{
-    ModelSize, RunConfig, RunRecord, UncertaintyRequest, exact_scores, fit_scale, space_of, term_activity,
+    ModelSize, RunConfig, RunRecord, UncertaintyRequest, Undecided, exact_scores, fit_scale, space_of,
+    term_activity,
 };
 use gputexel_dataset::objective::LossKind;
 use gputexel_dataset::{self as dataset, Dataset, Split};
@@ -16,14 +17,14 @@ use gputexel_io::{Error, Result, RunFolder, StopFlag, absolute};
 use gputexel_model::{FeatureSet, Parameterization, Penalty, PenaltyKind, Prior, penalties};
 
 use crate::regularization::penalties_of;
-use crate::run::blend::{self, Undecided};
+use crate::run::blend::{self, OpenBlend};
 use crate::run::event::{RunEvent, RunObserver};
 use crate::run::inputs::{default_extraction, extract_to, temporary_folder};
 use crate::run::memory::check_swarms;
 use crate::run::requiesce::{First, Means, Rounds};
 use crate::run::session::Session;
 use crate::run::settings::{OptimizerChoice, RunOutput, TunerSettings};
-use crate::run::strength::{Decided, Decision, PriorStrength};
+use crate::run::strength::{Decision, PriorStrength};
 use crate::run::tuned::Tuned;
 use crate::run::uncertainty;
 
@@ -74,6 +75,7 @@ pub(crate) struct Beginning<'r, 'o> {
     pub settings: TunerSettings<'o>,
     pub uncertainty: UncertaintyRequest,
     pub checkpoint_every: Duration,
+    pub display: bool,
     pub backend: &'r Backend,
     pub stop: &'r StopFlag,
     pub observe: &'r mut RunObserver<'o>,
@@ -225,43 +227,56 @@ impl Beginning<'_, '_> {
         prepared: Prepared,
         folder: Option<&RunFolder>,
     ) -> Result<Tuned> {
-        let Self { settings, uncertainty, checkpoint_every, backend, stop, observe } = self;
+        let Self { settings, uncertainty, checkpoint_every, display, backend, stop, observe } = self;
         let Prepared { split, mut config, mut blend, strength, mut fitted_loss } = prepared;
         // Requests that would fail later are rejected before anything is chosen.
         uncertainty::check(uncertainty, &config, positions.data(), &split, observe)?;
         if let Some(blend) = &mut blend {
             let (fits_k, data) = (settings.k.is_none(), positions.own());
             let observe = &mut *observe;
-            let undecided = Undecided { data, split: &split, backend, stop, fits_k, observe };
-            fitted_loss = undecided.decide(blend, &mut config)?.or(fitted_loss);
+            let open = OpenBlend { data, split: &split, backend, stop, fits_k, observe };
+            fitted_loss = open.decide(blend, &mut config)?.or(fitted_loss);
         }
         let data = positions.data();
-        let activity = term_activity(data, &config.prior_theta);
-        let decision =
-            Decision { data, split: &split, backend, activity: &activity, stop, observe: &mut *observe };
-        let mode = if settings.k.is_none() { Some(settings.scale) } else { None };
-        let fitted_k = config.k;
-        let Decided { starts, strength, scale } = decision.decide(
-            &mut config,
-            settings.starts,
-            &strength,
-            settings.prior_strength.is_some(),
-            mode,
-        )?;
-        fitted_loss = fitted_loss.filter(|_| config.k == fitted_k);
         let custom = match settings.optimizer {
             OptimizerChoice::Custom(_, make) => Some(make(&space_of(&config.parameterization()))?),
             _ => None,
         };
+        let undecided = Undecided {
+            starts: settings.starts,
+            strength: strength.order(settings.prior_strength.is_some()),
+            scale: settings.k.is_none().then_some(settings.scale),
+        };
         let mut record = RunRecord {
             uncertainty,
             ablate: settings.ablate,
-            starts,
-            strength,
-            scale,
+            undecided: Some(undecided),
             blend: blend.map(|blend| blend.record),
             ..RunRecord::new(&settings.command_line, config)
         };
+        // Rounds and methods of a program cannot be resumed.
+        let resumable =
+            folder.filter(|_| settings.rounds.is_none() && custom.is_none() && !positions.paths().is_empty());
+        if let Some(folder) = resumable {
+            folder.write_first_record(Kind::Run, &record)?;
+            observe(RunEvent::Opened { folder, features: &data.metadata().feature_set })?;
+        }
+        let activity = term_activity(data, &record.config.prior_theta);
+        let decision =
+            Decision { data, split: &split, backend, activity: &activity, stop, observe: &mut *observe };
+        let fitted_k = record.config.k;
+        match decision.decide(&mut record.config, undecided) {
+            Ok(decided) => decided.enter(&mut record),
+            Err(error @ Error::Interrupted(_)) => {
+                if let Some(folder) = resumable {
+                    folder.making(&[])?;
+                    observe(RunEvent::Resumable { folder: folder.path() })?;
+                }
+                return Err(error);
+            }
+            Err(error) => return Err(error),
+        }
+        fitted_loss = fitted_loss.filter(|_| record.config.k == fitted_k);
         let activity = Some(activity);
         let overwrite = settings.overwrite;
         if let (Some(settings), Some(folder)) = (settings.rounds, folder) {
@@ -271,7 +286,8 @@ impl Beginning<'_, '_> {
             let rounds = Rounds::prepare(settings, path, data, folder, stop)?;
             record.requiesce = Some(rounds.record());
             folder.write_record(Kind::Run, &record)?;
-            let means = Means { folder, backend, cancel: stop, overwrite, checkpoint_every, observe };
+            let means =
+                Means { folder, backend, cancel: stop, overwrite, checkpoint_every, display, observe };
             return rounds.run(means, First { record, data, split: &split, activity, fitted_loss });
         }
         folder.map_or(Ok(()), |folder| folder.write_record(Kind::Run, &record))?;
@@ -286,6 +302,7 @@ impl Beginning<'_, '_> {
             activity,
             checkpoint_every,
             custom,
+            display,
             observe,
         }
         .carry_out(None, false, fitted_loss)

@@ -5,8 +5,8 @@ use std::sync::atomic::AtomicBool;
 
 use crate::{
     KindStrength, OptimizerConfig, RunConfig, RunRecord, RunScores, ScaleMode, ScaleRecord, StartsRecord,
-    Strength, StrengthProgress, StrengthRequest, choose_start, choose_strength, default_starts,
-    starts_obstacle, strength_obstacle, training_score_ratio,
+    Strength, StrengthOrder, StrengthProgress, StrengthRequest, Undecided, choose_start, choose_strength,
+    default_starts, starts_obstacle, strength_obstacle, training_score_ratio,
 };
 use gputexel_dataset::{Dataset, Split};
 use gputexel_eval::Backend;
@@ -77,6 +77,14 @@ impl PriorStrength {
         }
     }
 
+    /// Returns the order to choose weights, if they are to be chosen; `given` tells whether this is not the default.
+    pub(crate) fn order(&self, given: bool) -> Option<StrengthOrder> {
+        match *self {
+            Self::Auto { folds } => Some(StrengthOrder { folds, given }),
+            _ => None,
+        }
+    }
+
     /// Returns penalties with given weights; none if they are to be chosen.
     pub(crate) fn given(&self, set: &FeatureSet) -> Result<Vec<Penalty>> {
         match self {
@@ -114,12 +122,8 @@ pub(crate) struct Decision<'a, 'o> {
 
 /// Describes the choice and its progress.
 fn search_text(at: StrengthProgress) -> String {
-    let StrengthProgress { round, rounds, evaluation, evaluations } = at;
-    let part = match evaluation {
-        0 => "modeling losses".to_string(),
-        _ => format!("evaluation {evaluation} of at most {evaluations}"),
-    };
-    format!("the strength of the prior, by held-out loss: round {round} of at most {rounds}, {part}")
+    let StrengthProgress { round, rounds, .. } = at;
+    format!("the strength of the prior: round {round} of at most {rounds}")
 }
 
 /// Returns the error for a K that cannot be fitted with the parameters.
@@ -130,9 +134,17 @@ fn not_joint(reason: String) -> Error {
 /// Choices outside of the configuration.
 #[derive(Default)]
 pub(crate) struct Decided {
-    pub starts: Option<StartsRecord>,
-    pub strength: Option<Strength>,
-    pub scale: Option<ScaleRecord>,
+    starts: Option<StartsRecord>,
+    strength: Option<Strength>,
+    scale: Option<ScaleRecord>,
+}
+
+impl Decided {
+    /// Enters the choices into the record of their run.
+    pub fn enter(self, record: &mut RunRecord) {
+        let Self { starts, strength, scale } = self;
+        (record.undecided, record.starts, record.strength, record.scale) = (None, starts, strength, scale);
+    }
 }
 
 impl Decision<'_, '_> {
@@ -151,30 +163,23 @@ impl Decision<'_, '_> {
             return Ok(None);
         }
         let text = format!("where to begin: a short fit from each of {count} points");
-        (self.observe)(RunEvent::Deciding { what: Deciding::Start, progress: &text })?;
+        (self.observe)(RunEvent::Deciding { what: Deciding::Start, progress: &text, share: None })?;
         let choice = choose_start(config, self.data, self.split, self.backend, count, self.stop)?;
         config.begin = Some(choice.z);
         Ok(Some(choice.record))
     }
 
-    /// Makes the choices; `asked` tells whether this was requested and not the default, `mode` is `None` if K was
-    /// given.
-    pub fn decide(
-        mut self,
-        config: &mut RunConfig,
-        starts: Option<usize>,
-        strength: &PriorStrength,
-        asked: bool,
-        mode: Option<ScaleMode>,
-    ) -> Result<Decided> {
+    /// Makes the choices.
+    pub fn decide(mut self, config: &mut RunConfig, undecided: Undecided) -> Result<Decided> {
+        let Undecided { starts, strength, scale: mode } = undecided;
         if mode == Some(ScaleMode::Joint) {
             Self::check_joint(config)?;
         }
         let mut decided = Decided { starts: self.choose_start(config, starts)?, ..Decided::default() };
         let mut start = config.begin.clone();
-        if let PriorStrength::Auto { folds } = *strength {
+        if let Some(StrengthOrder { folds, given }) = strength {
             match strength_obstacle(config) {
-                Some(reason) if asked => {
+                Some(reason) if given => {
                     let reason = format!("cannot be chosen by held-out loss: {reason}");
                     return Err(Error::Setting { setting: "prior-strength", value: None, reason });
                 }
@@ -195,6 +200,7 @@ impl Decision<'_, '_> {
                             observe(RunEvent::Deciding {
                                 what: Deciding::Strength,
                                 progress: &search_text(at),
+                                share: Some(at.share()),
                             })
                         })
                     };
@@ -244,7 +250,7 @@ impl Decision<'_, '_> {
                         scale.joint_failed = true;
                         if k != on_prior {
                             (config.k, config.begin) = (k, None);
-                            return self.decide(config, starts, strength, asked, None);
+                            return self.decide(config, Undecided { scale: None, ..undecided });
                         }
                     }
                 }
@@ -270,7 +276,8 @@ impl Decision<'_, '_> {
         let search = ScaleSearch::try_new(self.data, self.split, self.backend, self.stop, config)?;
         search.run(start, &mut |fit| {
             let progress = format!("K together with the parameters: fit {fit} of at most {FITS}");
-            (self.observe)(RunEvent::Deciding { what: Deciding::Scale, progress: &progress })
+            let share = Some(fit.saturating_sub(1) as f64 / FITS as f64);
+            (self.observe)(RunEvent::Deciding { what: Deciding::Scale, progress: &progress, share })
         })
     }
 

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use crate::compensation::Ahead;
 use crate::run::{InHand, run_report};
 use crate::{
-    Ablation, Checkpoint, CoordinatesFile, EpochRecord, Outcome, Polish, ProgramDiagnostics, RoundRecord,
-    RoundingOutcome, RunConfig, RunParts, RunRecord, exact_loss,
+    Ablation, Checkpoint, CoordinatesFile, EpochRecord, HeldOutGain, Outcome, Polish, ProgramDiagnostics,
+    RoundRecord, RoundingOutcome, RunConfig, RunParts, RunRecord, exact_loss,
 };
 use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::Objective;
@@ -38,7 +38,8 @@ pub const FAR_CP: f64 = 1000.0;
 /// # let data = gputexel_tune::run::extract(&[file])?;
 /// # use gputexel_tune::run::{Tuner, TunerSettings};
 /// let limits = gputexel_tune::Limits { epochs: Some(3), ..Default::default() };
-/// let settings = TunerSettings { k: Some(0.8), l2: Some(1e-4), limits, ..TunerSettings::default() };
+/// let settings = TunerSettings { limits, ..TunerSettings::default() };
+/// # let settings = TunerSettings { k: Some(0.8), l2: Some(1e-4), ..settings };
 /// let tuned = Tuner::new(&data, settings).run()?;
 /// let file = tuned.parameter_file();
 /// assert_eq!(2 * file.parameters.len(), tuned.parameters().len());
@@ -53,6 +54,8 @@ pub struct Tuned {
     pub features: FeatureSet,
     /// Number of positions, including those held out.
     pub positions: u64,
+    /// Number of games that they are of, if that is known.
+    pub games: Option<u64>,
     /// Number of positions that have each feature.
     pub occurrences: Vec<u64>,
     /// Results of sides about a minor piece ahead, in the middlegame and the endgame, if a piece
@@ -66,6 +69,8 @@ pub struct Tuned {
     pub held_out_before: Option<f64>,
     /// Held-out loss of the result, if positions are held out.
     pub held_out: Option<f64>,
+    /// These two, with the error of their difference, by game.
+    pub held_out_gain: Option<HeldOutGain>,
     /// Amount that regularization adds to the training loss of the result; that of the prior has none. `None` without
     /// regularization.
     pub penalty: Option<f64>,
@@ -84,6 +89,9 @@ pub struct Tuned {
     pub swarm_losses: Option<SwarmLosses>,
     /// Uncertainty of the parameters, if requested.
     pub uncertainty: Answer,
+    /// Standard errors of θ, centipawns: those of the uncertainty, or computed for a display of values, see
+    /// [`Tuner::display`](crate::run::Tuner::display).
+    pub errors: Option<Vec<Option<f64>>>,
     /// Worth of each group of features, if requested; `ablation.json`.
     pub ablation: Option<Ablation>,
     /// Diagnostics of the nonlinear parts of the evaluation.

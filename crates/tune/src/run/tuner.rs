@@ -9,7 +9,7 @@ use gputexel_eval::Backend;
 use gputexel_io::{Error, Result, StopFlag, check_present};
 
 use crate::run::event::{RunEvent, RunObserver};
-use crate::run::inputs::are_datasets;
+use crate::run::inputs::{are_datasets, passed_over};
 use crate::run::resume::Unfinished;
 use crate::run::settings::{RunOutput, TunerSettings};
 use crate::run::start::{Beginning, Positions};
@@ -31,7 +31,8 @@ use crate::run::tuned::Tuned;
 /// # std::fs::write(&file, [ends, more].concat().join("\n") + "\n")?;
 /// let data = gputexel_tune::run::extract(&[file])?;
 /// let limits = Limits { epochs: Some(5), ..Limits::default() };
-/// let settings = TunerSettings { l2: Some(1e-4), k: Some(0.8), limits, ..TunerSettings::default() };
+/// let settings = TunerSettings { limits, ..TunerSettings::default() };
+/// # let settings = TunerSettings { l2: Some(1e-4), k: Some(0.8), ..settings };
 /// let tuned = Tuner::new(&data, settings).run()?;
 /// assert!(tuned.loss < tuned.loss_before);
 /// tuned.write_to(folder.path().join("run"))?;
@@ -41,6 +42,7 @@ pub struct Tuner<'a> {
     source: Source<'a>,
     uncertainty: UncertaintyRequest,
     checkpoint_every: Duration,
+    display: bool,
     backend: Option<&'a Backend>,
     stop: StopFlag,
     observer: Box<RunObserver<'a>>,
@@ -71,6 +73,7 @@ impl<'a> Tuner<'a> {
             source,
             uncertainty: UncertaintyRequest::default(),
             checkpoint_every: Duration::from_secs(30),
+            display: false,
             backend: None,
             stop: StopFlag::new(),
             observer: Box::new(|_| Ok(())),
@@ -89,6 +92,14 @@ impl<'a> Tuner<'a> {
     #[must_use]
     pub fn checkpoint_every(mut self, every: Duration) -> Self {
         self.checkpoint_every = every;
+        self
+    }
+
+    /// Computes standard errors for a display of the values even if they are not requested, where they take little time:
+    /// [`Tuned::errors`] [default: false].
+    #[must_use]
+    pub fn display(mut self, display: bool) -> Self {
+        self.display = display;
         self
     }
 
@@ -121,7 +132,7 @@ impl<'a> Tuner<'a> {
     /// [`Error::Interrupted`]; [`Error::Numeric`]; [`Error::Gpu`] when a GPU was required; files that cannot
     /// be read or written.
     pub fn run(self) -> Result<Tuned> {
-        let Self { source, uncertainty, checkpoint_every, backend, stop, mut observer } = self;
+        let Self { source, uncertainty, checkpoint_every, display, backend, stop, mut observer } = self;
         if let Source::Dataset(_, settings) | Source::Files(_, settings) = &source {
             settings.validate()?;
         }
@@ -130,7 +141,7 @@ impl<'a> Tuner<'a> {
         let observe = &mut *observer;
         let (settings, positions, inputs) = match source {
             Source::Unfinished(unfinished) => {
-                return unfinished.run(uncertainty, backend, &stop, checkpoint_every, observe);
+                return unfinished.run(uncertainty, backend, &stop, (checkpoint_every, display), observe);
             }
             Source::Dataset(data, mut settings) => {
                 let files = std::mem::take(&mut settings.datasets);
@@ -151,6 +162,7 @@ impl<'a> Tuner<'a> {
                         ));
                     }
                     true => {
+                        passed_over(&paths).map_or(Ok(()), |text| observe(RunEvent::Warning(&text)))?;
                         let data = dataset::read_many(&paths)?.with_sections(settings.sections)?;
                         Some(Positions::Read(Box::new(data), paths.clone()))
                     }
@@ -159,8 +171,9 @@ impl<'a> Tuner<'a> {
                 (settings, positions, paths)
             }
         };
+        let settings = *settings;
         let beginning =
-            Beginning { settings: *settings, uncertainty, checkpoint_every, backend, stop: &stop, observe };
+            Beginning { settings, uncertainty, checkpoint_every, display, backend, stop: &stop, observe };
         beginning.run(positions, &inputs)
     }
 }

@@ -8,7 +8,9 @@ use crate::{
 use gputexel_dataset::objective::Objective;
 use gputexel_dataset::{Dataset, Split};
 use gputexel_io::{Error, Result, median};
-use gputexel_model::{BothPhases, CorrelationRecord, FeatureSet, Interval, ParameterFile, UncertaintyRecord};
+use gputexel_model::{
+    BothPhases, CorrelationRecord, FeatureSet, Interval, ParameterFile, Parameterization, UncertaintyRecord,
+};
 use gputexel_report::{bytes, grouped};
 
 use crate::run::event::{RunEvent, RunObserver};
@@ -18,6 +20,9 @@ use crate::run::memory;
 pub const OFF_OPTIMUM: f64 = 0.5;
 /// Distance from the prior, in standard errors, that the summary counts.
 pub const BEYOND: f64 = 2.0;
+/// Number of parameters, and of positions, up to which standard errors take less than a second.
+const QUICK: usize = 1024;
+const QUICK_POSITIONS: usize = 1 << 18;
 /// Number of correlations recorded.
 const CORRELATIONS: usize = 20;
 
@@ -135,7 +140,7 @@ pub(crate) fn find(
     (z, best_member): (&[f64], usize),
     observe: &mut RunObserver<'_>,
 ) -> Result<Answer> {
-    let RunParts { config, data, split, layout, backend, cancel } = *parts;
+    let RunParts { config, data, layout, backend, cancel, .. } = *parts;
     if !request.errors {
         return Ok(Answer::None);
     }
@@ -143,16 +148,7 @@ pub(crate) fn find(
         return Ok(Answer::LeftOut(reason));
     }
     let parameterization = config.parameterization();
-    let fit = Fit {
-        layout,
-        parts: 0..split.batches(),
-        parameterization: &parameterization,
-        z,
-        prior: &config.prior_theta,
-        l2: config.optimizer.l2(best_member),
-        penalties: &config.penalties,
-        objective: Objective { k: config.k, loss: config.loss },
-    };
+    let fit = fit(parts, &parameterization, (z, best_member));
     let sandwich = sandwich(&fit)?;
     let mut findings = Findings { sandwich, bootstrap: None, seed: config.seed };
     if request.bootstrap > 0 {
@@ -177,6 +173,37 @@ pub(crate) fn find(
         findings.bootstrap = Some(found?);
     }
     Ok(Answer::Found(Box::new(findings)))
+}
+
+/// Estimates standard errors of θ that nobody requested, where they take little time; `None` otherwise.
+pub(crate) fn for_display(parts: &RunParts<'_>, result: (&[f64], usize)) -> Option<Vec<Option<f64>>> {
+    let RunParts { config, data, .. } = *parts;
+    let is_quick =
+        2 * data.feature_count() <= QUICK && data.len() <= QUICK_POSITIONS && data.program().is_none();
+    if !is_quick || !config.loss.is_smooth() {
+        return None;
+    }
+    // Too few games are no error here.
+    sandwich(&fit(parts, &config.parameterization(), result)).ok().map(|sandwich| sandwich.theta)
+}
+
+/// Returns the end of a run.
+fn fit<'a>(
+    parts: &RunParts<'a>,
+    parameterization: &'a Parameterization,
+    (z, best_member): (&'a [f64], usize),
+) -> Fit<'a> {
+    let RunParts { config, split, layout, .. } = *parts;
+    Fit {
+        layout,
+        parts: 0..split.batches(),
+        parameterization,
+        z,
+        prior: &config.prior_theta,
+        l2: config.optimizer.l2(best_member),
+        penalties: &config.penalties,
+        objective: Objective { k: config.k, loss: config.loss },
+    }
 }
 
 fn interval(spread: &Spread) -> Interval {

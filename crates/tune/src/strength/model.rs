@@ -1,6 +1,8 @@
 //! The quadratic model of the loss of each fold around a point, from which the result of a run without that fold
 //! follows by one linear system.
 
+use std::sync::{Mutex, PoisonError};
+
 use rayon::prelude::*;
 
 use super::pulled::Pulled;
@@ -26,8 +28,10 @@ struct FoldSums {
 pub(super) struct FoldModel {
     folds: Vec<FoldSums>,
     whole: FoldSums,
-    /// Coordinates that may move.
-    free: Vec<usize>,
+    /// Coordinates that do not move.
+    held: Vec<bool>,
+    /// Memory of matrices, which is larger than what allocators keep between uses.
+    buffers: Mutex<Vec<Vec<f64>>>,
 }
 
 /// Held-out loss and its derivatives.
@@ -71,24 +75,15 @@ impl FoldSums {
     }
 
     /// Computes the loss after a step.
-    fn after(&self, step: &[f64], free: &[usize]) -> f64 {
-        let n = self.gradient.len();
-        let of = |&i: &usize| {
-            let row = &self.matrix[i * n..][..n];
-            let curved: f64 = free.iter().map(|&j| row[j] * step[j]).sum();
-            step[i] * (self.gradient[i] + 0.5 * curved)
-        };
-        self.loss + free.iter().map(of).sum::<f64>()
+    fn after(&self, step: &[f64]) -> f64 {
+        let rows = self.matrix.chunks_exact(step.len().max(1)).zip(&self.gradient).zip(step);
+        self.loss + rows.map(|((row, slope), by)| by * (slope + 0.5 * dot(row, step))).sum::<f64>()
     }
 
     /// Computes the gradient after a step.
-    fn slope(&self, step: &[f64], free: &[usize]) -> Vec<f64> {
-        let n = self.gradient.len();
-        let of = |&i: &usize| {
-            let row = &self.matrix[i * n..][..n];
-            self.gradient[i] + free.iter().map(|&j| row[j] * step[j]).sum::<f64>()
-        };
-        free.iter().map(of).collect()
+    fn slope(&self, step: &[f64]) -> Vec<f64> {
+        let rows = self.matrix.chunks_exact(step.len().max(1)).zip(&self.gradient);
+        rows.map(|(row, slope)| slope + dot(row, step)).collect()
     }
 }
 
@@ -124,7 +119,7 @@ impl FoldModel {
             whole.add(&one);
             sums.push(one);
         }
-        Ok(Self { folds: sums, whole, free: (0..dimension).collect() })
+        Ok(Self { folds: sums, whole, held: vec![false; dimension], buffers: Mutex::default() })
     }
 
     /// Returns the mean loss of all positions at the point.
@@ -134,61 +129,57 @@ impl FoldModel {
 
     /// Fixes some coordinates.
     pub fn hold(&mut self, held: impl Fn(usize) -> bool) {
-        self.free.retain(|&i| !held(i));
+        self.held.iter_mut().enumerate().for_each(|(i, is_held)| *is_held |= held(i));
     }
 
     /// Returns the factor of the sums without a fold, or of all of them, with penalties, and the right-hand side.
     fn system(&self, without: Option<usize>, pulled: &[Pulled], weights: &[f64]) -> Result<System> {
-        let (n, free) = (self.whole.gradient.len(), &self.free);
-        let mut place = vec![usize::MAX; n];
-        free.iter().enumerate().for_each(|(at, &i)| place[i] = at);
+        let n = self.whole.gradient.len();
         let less = without.map(|fold| &self.folds[fold]);
-        let mut slope: Vec<f64> = free
-            .iter()
-            .map(|&i| self.whole.gradient[i] - less.map_or(0.0, |fold| fold.gradient[i]))
-            .collect();
-        for (pulled, weight) in pulled.iter().zip(weights) {
-            let weight = weight * self.whole.weight;
-            for (slope, &i) in slope.iter_mut().zip(free) {
-                *slope += 2.0 * weight * pulled.linear[i];
-            }
-        }
+        // In sums: what a square of a pawn costs does not depend on how many positions there are.
+        let weighted =
+            || pulled.iter().zip(weights).map(|(pulled, weight)| (pulled, 2.0 * weight * self.whole.weight));
+        let slope = |i: usize| {
+            let data = self.whole.gradient[i] - less.map_or(0.0, |fold| fold.gradient[i]);
+            weighted().fold(data, |sum, (pulled, weight)| sum + weight * pulled.linear[i])
+        };
+        let slope = (0..n).map(|i| if self.held[i] { 0.0 } else { slope(i) }).collect();
         // The lower triangle, which is all that the factor needs.
-        let count = free.len();
-        let lower = || {
-            let mut matrix = vec![0.0; count * count];
-            for (a, row) in matrix.chunks_exact_mut(count.max(1)).enumerate() {
-                let whole = &self.whole.matrix[free[a] * n..][..n];
+        let lower = |mut matrix: Vec<f64>| {
+            matrix.resize(n * n, 0.0);
+            for (a, row) in matrix.chunks_exact_mut(n.max(1)).enumerate() {
+                let (row, whole) = (&mut row[..=a], &self.whole.matrix[a * n..]);
                 match less {
                     Some(fold) => {
-                        let fold = &fold.matrix[free[a] * n..][..n];
-                        row.iter_mut().zip(&free[..=a]).for_each(|(value, &b)| *value = whole[b] - fold[b]);
+                        let fold = &fold.matrix[a * n..];
+                        row.iter_mut()
+                            .zip(whole)
+                            .zip(fold)
+                            .for_each(|((value, all), fold)| *value = all - fold);
                     }
-                    None => row.iter_mut().zip(&free[..=a]).for_each(|(value, &b)| *value = whole[b]),
+                    None => row.copy_from_slice(&whole[..=a]),
                 }
             }
-            // In sums: what a square of a pawn costs does not depend on how many positions there are.
-            for (pulled, weight) in pulled.iter().zip(weights) {
-                let weight = weight * self.whole.weight;
-                for (i, j, value) in pulled.matrix.entries() {
-                    let (a, b) = (place[i as usize], place[j as usize]);
-                    if a != usize::MAX && b <= a {
-                        matrix[a * count + b] += 2.0 * weight * value;
-                    }
-                }
+            for (pulled, weight) in weighted() {
+                pulled.lower.iter().for_each(|&(at, value)| matrix[at] += weight * value);
+            }
+            for held in (0..n).filter(|&i| self.held[i]) {
+                matrix[held * n..=held * (n + 1)].fill(0.0);
+                (held + 1..n).for_each(|i| matrix[i * n + held] = 0.0);
             }
             matrix
         };
-        let mut matrix = lower();
-        let largest = (0..count).map(|a| matrix[a * count + a]).fold(0.0, f64::max);
+        let buffer = self.buffers.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut matrix = lower(buffer.unwrap_or_default());
+        let largest = (0..n).map(|a| matrix[a * (n + 1)]).fold(0.0, f64::max);
         let mut ridge = RIDGE * largest;
         let factor = loop {
-            for a in 0..count {
-                let value = &mut matrix[a * count + a];
+            for a in 0..n {
+                let value = &mut matrix[a * (n + 1)];
                 // A coordinate without data stays where it is.
                 *value = if *value <= 0.0 { 1.0 } else { *value + ridge };
             }
-            match Cholesky::factor(matrix, count) {
+            match Cholesky::factor(matrix, n) {
                 Some(factor) => break factor,
                 None if ridge > 1e-3 * largest => {
                     return Err(Error::Numeric(
@@ -197,24 +188,23 @@ impl FoldModel {
                 }
                 None => ridge *= 10.0,
             }
-            matrix = lower();
+            matrix = lower(Vec::new());
         };
         Ok(System { factor, slope })
     }
 
-    /// Extends a step over free coordinates to all.
-    fn spread(&self, step: &[f64]) -> Vec<f64> {
-        let mut all = vec![0.0; self.whole.gradient.len()];
-        self.free.iter().zip(step).for_each(|(&i, value)| all[i] = *value);
-        all
+    /// Keeps the memory of a system for the next one.
+    fn keep(&self, system: System) {
+        self.buffers.lock().unwrap_or_else(PoisonError::into_inner).push(system.factor.into_memory());
     }
 
     /// Computes the held-out loss with weighted penalties, and its derivatives.
     pub fn held_out(&self, pulled: &[Pulled], weights: &[f64]) -> Result<HeldOut> {
         let each = self.each_fold(pulled, weights, |fold, system, step| {
             // d step / d weight = −A⁻¹ ∂(slope of the penalty)/∂weight.
-            let slope = self.folds[fold].slope(&step, &self.free);
-            let adjoint = self.spread(&system.solve(slope.into_iter()));
+            let mut adjoint = self.folds[fold].slope(&step);
+            adjoint.iter_mut().zip(&self.held).filter(|(_, held)| **held).for_each(|(value, _)| *value = 0.0);
+            system.factor.solve(&mut adjoint);
             let by_weight: Vec<f64> = pulled
                 .iter()
                 .map(|pulled| {
@@ -222,7 +212,7 @@ impl FoldModel {
                     -adjoint.iter().zip(&gradient).map(|(a, g)| a * g).sum::<f64>()
                 })
                 .collect();
-            (self.folds[fold].after(&step, &self.free), by_weight)
+            (self.folds[fold].after(&step), by_weight)
         })?;
         let mut all = HeldOut { loss: 0.0, by_weight: vec![0.0; pulled.len()] };
         for (loss, by_weight) in each {
@@ -234,8 +224,7 @@ impl FoldModel {
 
     /// Computes the held-out loss with weighted penalties.
     pub fn held_out_loss(&self, pulled: &[Pulled], weights: &[f64]) -> Result<f64> {
-        let each =
-            self.each_fold(pulled, weights, |fold, _, step| self.folds[fold].after(&step, &self.free))?;
+        let each = self.each_fold(pulled, weights, |fold, _, step| self.folds[fold].after(&step))?;
         Ok(each.iter().sum::<f64>() / self.whole.weight)
     }
 
@@ -256,8 +245,9 @@ impl FoldModel {
             .with_max_len(1)
             .map(|fold| {
                 let system = self.system(Some(fold), pulled, weights)?;
-                let step = self.spread(&system.solve(system.slope.iter().map(|slope| -slope)));
-                Ok(of(fold, &system, step))
+                let result = of(fold, &system, system.step());
+                self.keep(system);
+                Ok(result)
             })
             .collect()
     }
@@ -284,39 +274,41 @@ impl FoldModel {
     /// Returns the minimum if a group of coordinates makes the step `back`: d + A⁻¹ E m, where E has the
     /// unit vectors of the group and the multipliers m solve (Eᵀ A⁻¹ E) m = back − d.
     fn held_step(&self, system: &System, step: &[f64], group: &[usize], back: &[f64]) -> Vec<f64> {
-        let places: Vec<usize> = group.iter().filter_map(|i| self.free.binary_search(i).ok()).collect();
+        let places: Vec<usize> = group.iter().copied().filter(|&i| !self.held[i]).collect();
         if places.is_empty() {
             return step.to_vec();
         }
         let count = places.len();
-        let mut columns = vec![0.0; self.free.len() * count];
+        let mut columns = vec![0.0; step.len() * count];
         places.iter().enumerate().for_each(|(at, &place)| columns[place * count + at] = 1.0);
         system.factor.solve_columns(&mut columns, count);
         let inner = places.iter().flat_map(|place| &columns[place * count..][..count]).copied().collect();
-        let distances = places.iter().map(|&place| back[self.free[place]] - step[self.free[place]]).collect();
+        let distances = places.iter().map(|&place| back[place] - step[place]).collect();
         let multipliers = solve_general(inner, distances);
-        let mut held = step.to_vec();
-        for (&i, row) in self.free.iter().zip(columns.chunks_exact(count)) {
-            held[i] += dot(row, &multipliers);
-        }
+        let rows = step.iter().zip(columns.chunks_exact(count));
+        let mut held: Vec<f64> = rows.map(|(step, row)| step + dot(row, &multipliers)).collect();
         // Exactly, whatever rounding errors leave.
-        places.iter().for_each(|&place| held[self.free[place]] = back[self.free[place]]);
+        places.iter().for_each(|&place| held[place] = back[place]);
         held
     }
 
     /// Computes the fit to all positions.
     pub fn whole(&self, pulled: &[Pulled], weights: &[f64], effective: bool) -> Result<WholeFit> {
         let system = self.system(None, pulled, weights)?;
-        let step = self.spread(&system.solve(system.slope.iter().map(|slope| -slope)));
-        let n = self.whole.gradient.len();
+        let step = system.step();
+        let n = step.len();
         let trace = || {
-            let count = self.free.len();
-            let row = |&a: &usize| self.free.iter().map(move |&b| self.whole.matrix[a * n + b]);
-            let mut matrix: Vec<f64> = self.free.iter().flat_map(row).collect();
-            system.factor.solve_columns(&mut matrix, count);
-            matrix.iter().step_by(count + 1).sum()
+            let entry = |(at, &value): (usize, &f64)| match self.held[at / n] || self.held[at % n] {
+                true => 0.0,
+                false => value,
+            };
+            let mut matrix: Vec<f64> = self.whole.matrix.iter().enumerate().map(entry).collect();
+            system.factor.solve_columns(&mut matrix, n);
+            matrix.iter().step_by(n + 1).sum()
         };
-        Ok(WholeFit { step, effective: if effective { trace() } else { f64::NAN } })
+        let effective = if effective { trace() } else { f64::NAN };
+        self.keep(system);
+        Ok(WholeFit { step, effective })
     }
 }
 
@@ -327,8 +319,9 @@ struct System {
 }
 
 impl System {
-    fn solve(&self, right: impl ExactSizeIterator<Item = f64>) -> Vec<f64> {
-        let mut values: Vec<f64> = right.collect();
+    /// Returns the step to the minimum.
+    fn step(&self) -> Vec<f64> {
+        let mut values: Vec<f64> = self.slope.iter().map(|slope| -slope).collect();
         self.factor.solve(&mut values);
         values
     }
@@ -377,7 +370,7 @@ mod tests {
             .iter()
             .map(|penalty| Pulled::new(std::slice::from_ref(penalty), &parameterization, &[30.0; SIZE]))
             .collect();
-        (FoldModel { folds, whole, free: (0..SIZE).collect() }, pulled)
+        (FoldModel { folds, whole, held: vec![false; SIZE], buffers: Mutex::default() }, pulled)
     }
 
     #[test]
@@ -417,11 +410,9 @@ mod tests {
         // Objective of a fold: the sums of the others and the penalties.
         let value = |fold: usize, step: &[f64]| -> f64 {
             let others = (0..3).filter(|&other| other != fold);
-            let sums: f64 = others.map(|other| model.folds[other].after(step, &model.free)).sum();
-            let penalty = |(pulled, weight): (&Pulled, &f64)| {
-                let slope: f64 = pulled.linear.iter().zip(step).map(|(l, d)| l * d).sum();
-                weight * model.whole.weight * (pulled.matrix.form(step, step) + 2.0 * slope)
-            };
+            let sums: f64 = others.map(|other| model.folds[other].after(step)).sum();
+            let penalty =
+                |(pulled, weight): (&Pulled, &f64)| weight * model.whole.weight * pulled.value(step);
             sums + pulled.iter().zip(&weights).map(penalty).sum::<f64>()
         };
         for (group, steps) in groups.iter().zip(&without) {

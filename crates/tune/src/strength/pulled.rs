@@ -6,7 +6,9 @@ use gputexel_model::{PENALTY_SCALE_CP, Parameterization, Penalty, SparseSymmetri
 /// and a constant.
 #[derive(Clone, Debug)]
 pub(super) struct Pulled {
-    pub matrix: SparseSymmetric,
+    matrix: SparseSymmetric,
+    /// Entries of the lower triangle, by their places in a row-major matrix.
+    pub lower: Vec<(usize, f64)>,
     pub linear: Vec<f64>,
 }
 
@@ -26,7 +28,11 @@ impl Pulled {
             Term { weight: term.weight, factors }
         };
         let terms: Vec<Term> = penalties.iter().flat_map(Penalty::terms).map(pull).collect();
-        Self { matrix: SparseSymmetric::of_terms(dimension, &terms, per_cp2), linear }
+        let matrix = SparseSymmetric::of_terms(dimension, &terms, per_cp2);
+        let place =
+            |(i, j, value): (u32, u32, f64)| (j <= i).then_some((i as usize * dimension + j as usize, value));
+        let lower = matrix.entries().filter_map(place).collect();
+        Self { matrix, lower, linear }
     }
 
     /// Returns its change by a step.

@@ -39,7 +39,7 @@ impl Live {
             true => ProgressBar::new(state.tuner.iterations()),
             false => ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden()),
         };
-        if let Ok(style) = ProgressStyle::with_template("{bar:24} {pos}/{len} pairs, {msg}") {
+        if let Ok(style) = ProgressStyle::with_template("{bar:16} {pos}/{len} pairs, {wide_msg}") {
             bar.set_style(style);
         }
         bar.set_message("playing the first pairs");

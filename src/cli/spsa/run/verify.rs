@@ -94,7 +94,7 @@ pub fn play_folder(
     }
     warn(&verification.seating().warnings, None, context);
     let bar = if context.shows_progress() { ProgressBar::new(games) } else { ProgressBar::hidden() };
-    if let Ok(style) = ProgressStyle::with_template("{bar:16} {pos}/{len} games, {msg}") {
+    if let Ok(style) = ProgressStyle::with_template("{bar:16} {pos}/{len} games, {wide_msg}") {
         bar.set_style(style);
     }
     let result = verification.run(|tally| {

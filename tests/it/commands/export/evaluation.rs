@@ -65,6 +65,42 @@ fn values(set: &FeatureSet, seed: u64) -> Vec<f64> {
     (0..2 * count).map(value).collect()
 }
 
+/// Terms of `full`, with the beginnings and endings of their groups' names.
+const TERMS: [(&str, &[&str]); 13] = [
+    ("tempo", &["tempo"]),
+    ("pawns", &["isolated", "doubled", "backward", "phalanx", "supported"]),
+    ("passed", &["passed_"]),
+    ("mobility", &["_mobility"]),
+    ("outposts", &["outpost"]),
+    ("bishops", &["bishop_pair", "bishop_pawns"]),
+    ("rooks", &["rook_file"]),
+    ("shelter", &["king_shield", "king_storm", "king_file"]),
+    ("attack", &["king_attack", "safe_check"]),
+    ("threats", &["_threat"]),
+    ("danger", &["danger"]),
+    ("complexity", &["complexity"]),
+    ("factor", &["factor"]),
+];
+
+/// Returns true if a group belongs to terms.
+fn is_part(group: &str, terms: &str) -> bool {
+    let names = TERMS.iter().filter(|(term, _)| terms.split(',').any(|other| other == *term));
+    let mut names = names.flat_map(|(_, names)| *names);
+    names.any(|name| group.starts_with(name) || name.starts_with('_') && group.ends_with(name))
+}
+
+/// Returns values with which terms change no score.
+fn neutral(set: &FeatureSet, theta: &[f64], terms: &str) -> Vec<f64> {
+    let count = set.features.len();
+    let value = |(index, value): (usize, &f64)| match set.features[index % count].group.as_str() {
+        group if !is_part(group, terms) => *value,
+        // The factor of 1, by the number of pawns, of which every position has one.
+        "factor_pawns" if index >= count => 64.0,
+        _ => 0.0,
+    };
+    theta.iter().enumerate().map(value).collect()
+}
+
 fn write(bench: &Bench, name: &str, set: &FeatureSet, theta: &[f64]) {
     bench.write(name, ParameterFile::new(set, theta, None, Some(0.8)).to_json());
 }
@@ -185,6 +221,38 @@ fn check(compilers: &[(&str, &str, &str)], each: usize, random: usize) {
     }
 }
 
+fn text_of(bench: &Bench, name: &str) -> String {
+    std::fs::read_to_string(bench.path(name)).unwrap()
+}
+
+/// Compiles exports of a feature set without terms and compares them with values with which the terms change no score.
+fn check_without(
+    kind: FeatureKind,
+    terms: &[&str],
+    (compiler, flags, file): (&str, &str, &str),
+    each: usize,
+) {
+    if !requirement::program(compiler) {
+        return;
+    }
+    let bench = Bench::new();
+    let set = FeatureSet::new(kind, PhaseSettings::default());
+    let theta = values(&set, 13);
+    let fens = boards(each, 500);
+    write(&bench, "p.json", &set, &theta);
+    for terms in terms {
+        bench.ok(&*format!("--quiet export p.json --evaluation --force --without {terms} -o {file}"));
+        let text = text_of(&bench, file);
+        for group in set.groups() {
+            let marker = format!("// gputexel: {}\n", group.name);
+            assert_eq!(text.contains(&marker), !is_part(group.name, terms), "{terms}: {}", group.name);
+        }
+        bench.compile(&format!("{compiler} {flags} {file} -o program"));
+        compare(&bench, "program", &set, &neutral(&set, &theta, terms), &fens);
+    }
+}
+
+const RUST: &str = "--edition 2021 -Dwarnings -O --cfg evaluation_main";
 const C: &str = "-std=c99 -O1 -Wall -Wextra -Wpedantic -Werror -DEVALUATION_MAIN";
 
 #[test]
@@ -197,16 +265,46 @@ fn evaluations_in_c_are_those_of_the_features() {
 fn evaluations_of_all_languages_are_those_of_the_features_on_100_000_positions() {
     let cpp = C.replace("c99", "c++17") + " -x c++";
     let portable = format!("{C} -DEVALUATION_PORTABLE");
-    let rust = "--edition 2021 -Dwarnings -O --cfg evaluation_main";
     let compilers = [
         ("gcc", C, "e.c"),
         ("gcc", &portable, "p.c"),
         ("clang", C, "e.c"),
         ("g++", &cpp, "e.hpp"),
         ("clang++", &cpp, "e.hpp"),
-        ("rustc", rust, "e.rs"),
+        ("rustc", RUST, "e.rs"),
     ];
     check(&compilers, 1, 40_000);
+}
+
+#[test]
+fn evaluations_without_terms_are_those_in_which_they_count_nothing() {
+    let all = "tempo,pawns,passed,mobility,outposts,bishops,rooks,shelter,attack,threats";
+    let gcc = ("gcc", C, "e.c");
+    check_without(
+        FeatureKind::Full,
+        &["mobility,threats,complexity", "danger,factor,passed,shelter"],
+        gcc,
+        300,
+    );
+    check_without(FeatureKind::Classical, &["pawns,rooks,bishops,outposts", all], gcc, 300);
+}
+
+#[test]
+#[ignore = "full"]
+fn evaluations_without_any_term_are_equal_in_all_languages() {
+    let each: Vec<&str> = TERMS.iter().map(|(term, _)| *term).collect();
+    let more = [
+        "danger,complexity,factor",
+        "tempo,pawns,passed,mobility,outposts,bishops,rooks,shelter,attack,threats",
+        "tempo,pawns,passed,mobility,outposts,bishops,rooks,shelter,attack,threats,danger,complexity,factor",
+        "factor,complexity",
+    ];
+    let terms = [&each[..], &more].concat();
+    let cpp = C.replace("c99", "c++17") + " -x c++";
+    for compiler in [("gcc", C, "e.c"), ("clang", C, "e.c"), ("g++", &cpp, "e.hpp"), ("rustc", RUST, "e.rs")]
+    {
+        check_without(FeatureKind::Full, &terms, compiler, 100);
+    }
 }
 
 /// Values that were tuned later are put into the file, which still compiles and evaluates with them.
@@ -217,11 +315,13 @@ fn later_values_are_filled_in_by_patch_tables() {
     let later = values(&set, 2);
     write(&bench, "first.json", &set, &values(&set, 1));
     write(&bench, "later.json", &set, &later);
-    bench.ok("--quiet export first.json --evaluation -o e.c");
-    bench.ok("--quiet patch tables later.json e.c --start first.json");
-    if requirement::program("gcc") {
-        bench.compile(&format!("gcc {C} e.c -o program"));
-        compare(&bench, "program", &set, &later, &boards(300, 100));
+    for (compiler, flags, file) in [("gcc", C, "e.c"), ("rustc", RUST, "e.rs")] {
+        bench.ok(("--quiet export first.json --evaluation -o", file));
+        bench.ok(&*format!("--quiet patch tables later.json {file} --start first.json"));
+        if requirement::program(compiler) {
+            bench.compile(&format!("{compiler} {flags} {file} -o program"));
+            compare(&bench, "program", &set, &later, &boards(300, 100));
+        }
     }
 }
 
@@ -234,10 +334,76 @@ fn what_does_not_fit_an_evaluation_is_wrong_usage() {
         ("--to csv", "evaluations are written in c, cpp and rust, not csv"),
         ("--to c --pairs", "cannot be used with"),
         ("--to c --module x", "--module does not apply to c"),
+        ("--to c --without mobility", "--without does not apply to pst"),
         ("--to cpp --module while", "module 'while' cannot be the name of a namespace"),
     ] {
         let (code, _, err) = bench.run(("export p.json --evaluation", flags));
         assert_eq!(code, 2, "{flags}: {err}");
         assert!(err.contains(reason), "{flags}: {err}");
     }
+}
+
+/// Compiles docs/engine/engine.c with the evaluation of a parameter file.
+fn engine(bench: &Bench, parameters: &str, name: &str) {
+    bench.ok(&*format!("--quiet export {parameters} --evaluation --force -o evaluation.c"));
+    std::fs::copy("docs/engine/engine.c", bench.path("engine.c")).unwrap();
+    bench.compile(&format!("gcc -std=c11 -O2 -Wall -Wextra -Wpedantic -Werror engine.c -o {name} -lm"));
+}
+
+fn talk(bench: &Bench, engine: &str, commands: &str) -> String {
+    bench.write("commands.txt", commands);
+    let stdin = Stdio::from(std::fs::File::open(bench.path("commands.txt")).unwrap());
+    let run = Command::new(bench.path(engine)).stdin(stdin).output().unwrap();
+    assert!(run.status.success(), "{commands}");
+    String::from_utf8(run.stdout).unwrap()
+}
+
+#[test]
+fn small_engine_generates_legal_moves_and_plays_with_every_evaluation() {
+    if !requirement::program("gcc") {
+        return;
+    }
+    let bench = Bench::new();
+    for (name, set) in sets() {
+        write(&bench, "p.json", &set, &values(&set, 5));
+        engine(&bench, "p.json", name);
+    }
+    // Counts of the positions in the Chess Programming Wiki, "Perft results".
+    let said = talk(
+        &bench,
+        "pst",
+        "position startpos\ngo perft 4\n\
+         position fen r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1\ngo perft 3\n\
+         position fen 8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1\ngo perft 5\n\
+         position fen r3k2r/Pppp1ppp/1b3nbN/nP6/BBP1P3/q4N2/Pp1P2PP/R2Q1RK1 w kq - 0 1\ngo perft 4\n",
+    );
+    let counts: Vec<&str> = said.lines().filter_map(|line| line.strip_prefix("Nodes searched: ")).collect();
+    assert_eq!(counts, ["197281", "97862", "674624", "422333"]);
+    let said = talk(
+        &bench,
+        "full",
+        "position fen 8/8/8/8 w - - 0 1\nposition startpos moves e2e4 e2e4\ngo nodes 1\n\
+         position fen 7k/5Q2/6K1/8/8/8/8/8 b - - 0 1\ngo\n",
+    );
+    let lines: Vec<&str> = said.lines().collect();
+    assert_eq!(
+        lines[..2],
+        ["info string not a position: 8/8/8/8 w - - 0 1", "info string not a legal move: e2e4"]
+    );
+    assert_eq!(lines.iter().filter(|line| line.starts_with("bestmove ")).count(), 2);
+    assert!(lines.ends_with(&["bestmove 0000"]), "stalemate: {said}");
+    let mate = "position fen 6k1/5ppp/8/8/8/8/8/R5K1 w - - 0 1\ngo depth 3\n";
+    assert!(talk(&bench, "kings", mate).ends_with("\nbestmove a1a8\n"));
+    let (_, out, _) =
+        bench.run("match ./classical ./all --nodes 300 --games 6 --concurrency 2 --json -o games");
+    let result: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(result["games"], 6, "{out}");
+    assert_eq!(result["failures"].as_u64().unwrap_or(0), 0, "{out}");
+}
+
+#[test]
+fn evaluation_of_pesto_needs_no_file() {
+    let bench = Bench::new();
+    bench.ok("--quiet export pesto --evaluation -o e.c");
+    assert!(text_of(&bench, "e.c").contains("static const Score pawn_value[64] = {"));
 }

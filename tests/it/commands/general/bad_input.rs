@@ -391,7 +391,7 @@ fn skips_errors_that_do_not_fit_in_memory() {
     let bench = Bench::new();
     for (features, limit, why) in [
         (20_000, "unlimited", "no standard errors for 40,000 parameters: the limit is 16,384"),
-        (3000, "1500000", "standard errors of 6,000 parameters need 2016.1 MB of memory, but only "),
+        (3000, "1500000", "standard errors of 6,000 parameters need 2.0 GB of memory, but only "),
     ] {
         many_features(&bench, features);
         let (code, out, err) = bench.shell(&format!(

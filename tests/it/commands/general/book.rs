@@ -86,19 +86,50 @@ fn readme_is_short_and_has_a_picture() {
     assert!(text.contains("!["));
 }
 
+/// Returns a section of a page.
+fn section<'a>(page: &'a str, heading: &str) -> &'a str {
+    let (_, section) = page.split_once(&format!("## {heading}\n")).expect(heading);
+    section.split("\n## ").next().unwrap()
+}
+
+/// Returns the first block of a language.
+fn block<'a>(text: &'a str, language: &str) -> &'a str {
+    let (_, block) = text.split_once(&format!("```{language}\n")).expect(language);
+    block.split("```").next().unwrap()
+}
+
+#[test]
+#[ignore = "full"]
+#[cfg(target_os = "linux")]
+fn the_engine_of_readme_is_tuned_patched_and_verified() {
+    if !requirement::program("python3") {
+        return;
+    }
+    let page = super::tutorial::Page::open("README.md");
+    let text = section(&page.text, "Your engine");
+    std::fs::write(page.path_of("engine.py"), block(text, "python")).unwrap();
+    std::fs::write(page.path_of("schema.json"), block(text, "json")).unwrap();
+    let printed: Vec<String> = block(text, "sh").lines().map(|command| page.run(command)).collect();
+    assert_has(printed.last().unwrap(), "the engine now evaluates with the tuned values");
+    let source = std::fs::read_to_string(page.path_of("engine.py")).unwrap();
+    let bonus = Regex::new(r"BONUS = \[(-?\d+), (-?\d+), (-?\d+), (-?\d+)\]  # gputexel: bonus\n").unwrap();
+    let [pair, doubled, file, tempo] =
+        bonus.captures(&source).unwrap().extract().1.map(|value| value.parse::<i32>().unwrap());
+    assert!(pair > 0 && doubled < 0 && file > 0 && tempo > 0, "{source}");
+}
+
 #[test]
 #[ignore = "full"]
 #[cfg(target_os = "linux")]
 fn the_three_commands_of_readme_work() {
     let mut page = super::tutorial::Page::open("README.md");
     page.replace("xdg-open", "#!/bin/sh\necho \"$1\" > opened.tmp && mv opened.tmp opened\n");
-    let (_, section) = page.text.split_once("## Three commands").unwrap();
-    let section = section.split("\n## ").next().unwrap().to_string();
-    let commands: Vec<&str> = code_and_text(&section).0.into_iter().filter(|line| !line.is_empty()).collect();
+    let commands: Vec<String> =
+        block(section(&page.text, "Games alone"), "sh").lines().map(str::to_string).collect();
     assert_eq!(commands.len(), 3, "{commands:?}");
-    let printed = page.run(commands[0]);
-    assert!(printed.lines().last().unwrap().contains("report.html"), "{printed}");
-    page.run(commands[1]);
+    let printed = page.run(&commands[0]);
+    assert!(printed.contains("report.html"), "{printed}");
+    page.run(&commands[1]);
     let start = std::time::Instant::now();
     while !page.path_of("opened").exists() {
         assert!(start.elapsed().as_secs() < 30, "no browser was asked for");
@@ -106,10 +137,47 @@ fn the_three_commands_of_readme_work() {
     }
     let opened = std::fs::read_to_string(page.path_of("opened")).unwrap();
     assert!(opened.trim().ends_with("/first/report.html"), "{opened}");
-    let printed = page.run(commands[2]);
+    // The picture at the top is a section of such a page.
+    let report = std::fs::read_to_string(page.path_of("first/report.html")).unwrap();
+    let script = std::fs::read_to_string(root().join("scripts/pictures")).unwrap();
+    let shown = Regex::new(r"take tune \S+ (\w+)").unwrap();
+    let shown = &shown.captures(&script).unwrap()[1];
+    assert!(report.contains(&format!("id=\"{shown}\"")), "{shown}");
+    let printed = page.run(&commands[2]);
     let elo =
         Regex::new(r"(?m)^Elo +\+(\d+)").unwrap().captures(&printed).unwrap()[1].parse::<i32>().unwrap();
     assert!(elo > 100, "{printed}");
+}
+
+#[test]
+fn the_program_of_readme_is_that_of_the_example() {
+    let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
+    let example = std::fs::read_to_string(root().join("examples/tune_pgn.rs")).unwrap();
+    for text in [readme, std::fs::read_to_string(root().join("docs/library.md")).unwrap()] {
+        let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| line.starts_with("let ")).collect();
+        assert_eq!(lines.len(), 3);
+        assert!(lines[1..].iter().all(|line| example.contains(line)), "{lines:?}");
+    }
+}
+
+/// With a browser and a program that are none, and a page without sections.
+#[test]
+#[cfg(target_os = "linux")]
+fn pictures_of_missing_sections_are_refused() {
+    let page = super::tutorial::Page::open("README.md");
+    let stub = |path: &str, script: &str| {
+        use std::os::unix::fs::PermissionsExt;
+        let path = page.path_of(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, script).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    stub("release/gputexel", "#!/bin/sh\nmkdir tuned\necho '<main id=\"page\">' > tuned/report.html\n");
+    stub("bin/chromium", "#!/bin/sh\nexit 0\n");
+    let script = root().join("scripts/pictures");
+    let command = format!("PATH=\"$PWD/bin:$PATH\" CARGO_TARGET_DIR=\"$PWD\" {} tune", script.display());
+    let error = page.attempt(&command).unwrap_err();
+    assert_has(&error, "tuned/report.html has no section");
 }
 
 /// Returns the words of a command of this program; `None` for other lines and for those with omissions.

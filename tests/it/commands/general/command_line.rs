@@ -67,6 +67,11 @@ fn rejects_invalid_command_lines() {
             "tune --resume r --l2 1 --loss=squared --basis tied",
             ["'--resume <DIR>' cannot be used with", "--l2 <LAMBDA>"],
         ),
+        (
+            "match a b tc=8+0.08",
+            ["unexpected argument 'tc=8+0.08'", "\n  tip: 'gputexel match a b --time 8+0.08'\n"],
+        ),
+        ("version", ["unrecognized subcommand 'version'", "\n  tip: 'gputexel --version'\n"]),
         ("pso x --iterations many", ["invalid value 'many' for '--iterations <N>'", "invalid digit"]),
     ] {
         let error = bench.fails(args, 2);

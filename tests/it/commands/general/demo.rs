@@ -25,7 +25,10 @@ fn demo_runs_and_writes_its_files() {
     bench.fails_with("demo d", 1, "d: holds something already");
     bench.write("file", "x");
     assert!(bench.fails("demo file", 1).starts_with("gputexel: file: "));
-    let told = bench.told("demo e");
+    // Without a name, it takes the next free one.
+    std::fs::create_dir(bench.path("gputexel-demo")).unwrap();
+    let told = bench.told("demo");
+    assert_eq!(told["folder"], "gputexel-demo-2");
     assert_eq!(told["commands"].list().len(), 4);
     assert!(bench.path(told["reports"][0].str()).exists());
 }

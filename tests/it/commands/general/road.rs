@@ -1,4 +1,4 @@
-//! `docs/road.md` and `docs/from-source.md`, run as written.
+//! `docs/road.md`, `docs/from-source.md` and the beginning of `docs/patch.md`, run as written.
 
 use super::tutorial::{Page, commands};
 use crate::common::prelude::*;
@@ -48,4 +48,17 @@ fn marked_numbers_become_variables_and_constants_again() {
         printed += &page.run(command);
     }
     assert_has(&printed, ["asked/untapered.c: 406 numbers, ", "401 parameters", " of 200 ("]);
+}
+
+#[test]
+#[ignore = "full"]
+#[cfg(unix)]
+fn tables_are_patched_and_restored_at_the_start_of_the_page() {
+    let page = Page::open("docs/patch.md");
+    let (start, _) = page.text.split_once("\n## ").unwrap();
+    let printed: Vec<String> = commands(start).into_iter().map(|command| page.run(command)).collect();
+    assert_eq!(printed.len(), 5);
+    assert_has(&printed[2], "+++ b/");
+    let before = std::fs::read(page.path_of("docs/tutorial/psqt.cpp")).unwrap();
+    assert_eq!(std::fs::read(page.path_of("src/psqt.cpp")).unwrap(), before);
 }

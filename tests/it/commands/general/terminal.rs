@@ -47,7 +47,7 @@ fn results_have_colors() {
         return;
     }
     let bench = Bench::with_positions(4000, 7);
-    let told = shown(&bench, 60, &[], "tune d.bin --out r --l2 1e-6 --errors --threads 1");
+    let told = shown(&bench, 60, &[], "tune d.bin -v --out r --l2 1e-6 --errors --threads 1");
     assert_has(&told, ["\u{1b}[1mfinished\u{1b}[0m    ", "\u{1b}[1mloss\u{1b}[0m        \u{1b}[32m"]);
     let played = shown(&bench, 60, &[], "match r zero --nodes 50 --games 40 --out m");
     assert!(played.contains("\u{1b}[1mElo\u{1b}[0m         \u{1b}[32m+"), "{played}");

@@ -54,7 +54,7 @@ fn report_shows_curves_factor_and_worth_of_parts() {
 #[ignore = "full"]
 fn warns_about_dead_terms() {
     let bench = bench();
-    let arguments = "tune d.bin --epochs 1 --backend cpu --k 0.9 --out";
+    let arguments = "tune d.bin -v --epochs 1 --backend cpu --k 0.9 --out";
     // Without priors in its schema, everything starts at 0.
     let (out, err) = bench.done((arguments, "zero"));
     let warnings: Vec<&str> = err.lines().filter(|line| line.contains("switched on")).collect();
@@ -81,7 +81,7 @@ fn warns_about_a_saturated_factor() {
             record.eg = value;
         }
         bench.write("start.json", file.to_json());
-        let arguments = "tune d.bin --epochs 1 --backend cpu --k 0.9 --l2 1e-6 --errors";
+        let arguments = "tune d.bin -v --epochs 1 --backend cpu --k 0.9 --l2 1e-6 --errors";
         let (out, _) = bench.done((arguments, &["--prior", "start.json", "--out", out]));
         out
     };

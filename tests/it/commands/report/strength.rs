@@ -164,7 +164,7 @@ fn lists_given_weights_and_reports_changed_scale() {
     // K is far too small for the prior, so tuned scores are larger.
     let ratio = slope(&bench, "half");
     let line = format!(
-        "\nscale       scores are {ratio:.2} times the prior's: multiply search margins in centipawns by that, or use --k joint\n"
+        "\nscale       scores are {ratio:.2} times the prior's: scale search margins, or --k joint\n"
     );
     assert!(ratio > 1.05 && out.contains(&line), "{ratio}: {out}");
     assert!(text.contains(&format!("Scores are {ratio:.2} times those of the prior: multiply")), "{text}");

@@ -46,7 +46,7 @@ fn tuning_in_a_basis_stays_in_it_and_in_its_bounds() {
     let open = bench.tune("d.bin --out open --basis madchess --k 0.8 --no-bounds");
     assert!(loss(&open) < loss(&mad));
     assert!(coordinates(&bench, "open").iter().any(|c| c["value"].f64().abs() > 32.0 && c["max"].is_null()));
-    let (_, out, _) = bench.run("tune d.bin --l2=0 --out t --backend=cpu --basis madchess --k 0.8");
+    let (_, out, _) = bench.run("tune d.bin --l2=0 --out t --backend=cpu --basis madchess --k 0.8 -v");
     assert_has(&out, ["madchess, 57 coordinates", "z.json", "at a bound"]);
 }
 

@@ -54,7 +54,7 @@ fn blend_equals_tuning_on_blended_results() {
 #[test]
 fn records_the_blend() {
     let bench = bench();
-    let args = "tune d.bin --backend cpu --l2 1e-4 --blend 0.5 --out r";
+    let args = "tune d.bin --backend cpu --l2 1e-4 --blend 0.5 --out r -v";
     assert_has(
         &bench.ok(args),
         [

@@ -7,7 +7,7 @@ fn bench() -> Bench {
 }
 
 fn printed(bench: &Bench, args: impl Words) -> String {
-    bench.ok(("tune d.bin --backend cpu", args))
+    bench.ok(("tune d.bin -v --backend cpu", args))
 }
 
 #[test]

@@ -97,7 +97,7 @@ fn interrupted_run_prints_how_to_resume() {
     assert!(err.contains("'gputexel tune --resume r'"), "{err}");
     assert!(!bench.path("r").join("params.json").exists() && !bench.path("r").join("tables.h").exists());
 
-    let out = bench.ok("tune --resume r --backend cpu");
+    let out = bench.ok("tune --resume r --backend cpu -v");
     assert!(out.contains("resumed     after "), "{out}");
     assert_metrics_are_whole(&bench, "r", 3000);
     bench.tune(("--out whole --epochs=3000 --bootstrap=5", &ADAM[..6]));

@@ -137,7 +137,7 @@ fn values_chosen_by_held_out_positions_are_not_optimized_further() {
     let held_out: Vec<u32> = split.held_out().map(|n| n as u32).collect();
     let objective = Objective { k: 0.8, loss: LossKind::Squared };
     assert_eq!(number(&report, &["held_out"]), exact_loss(&data, objective, &theta, &held_out));
-    let (_, out, _) = bench.run([&["tune", "--backend", "cpu", "--out", "t"], &held[..]].concat());
+    let (_, out, _) = bench.run([&["tune", "-v", "--backend", "cpu", "--out", "t"], &held[..]].concat());
     assert!(out.contains("not local: held-out positions chose these values"), "{out}");
 }
 

@@ -64,8 +64,8 @@ fn a_run_leaves_a_whole_folder() {
 
     // As text, with the requested table; `--quiet` prints nothing.
     assert_has(
-        &bench.ok("tune d.bin --out t --backend cpu --board rook"),
-        ["3,000 positions", "fitted on the prior", "rook, middlegame", "(requested)", "tables.hpp"],
+        &bench.ok("tune d.bin --out t --backend cpu --board rook -v"),
+        ["3,000 positions", "fitted on the prior", "rook, middlegame", "(requested)", "tables.h, .hpp"],
     );
     let (code, out, err) = bench.run("-q tune d.bin --out q --backend cpu");
     assert_eq!((code, out.as_str(), err.as_str()), (0, "", ""));
@@ -174,7 +174,7 @@ fn positions_are_extracted_first() {
     let bench = Bench::new();
     let text: String = positions(1500).iter().map(|(b, t, r)| format!("{b} {t} - - [{r:.1}]\n")).collect();
     bench.write("p.epd", text);
-    let out = bench.ok("tune p.epd --l2=0 --out r --backend cpu");
+    let out = bench.ok("tune p.epd --l2=0 --out r --backend cpu -v");
     assert!(out.contains("extracted   1,500 positions from p.epd (brackets)"), "{out}");
     let path = std::path::Path::new("r").join("dataset.bin");
     assert!(out.contains(&format!("dataset     written to {}", path.display())), "{out}");
@@ -203,8 +203,8 @@ fn several_datasets_are_one() {
 fn material_has_twelve_parameters() {
     let bench = Bench::new();
     bench.dataset("m.bin", FeatureKind::Material, 20_000, 3);
-    let (out, _) = bench.done("tune m.bin --l2=0 --out r --backend cpu --k 0.8");
-    assert_has(&out, ["12 parameters (material)", "queen "]);
+    let (out, _) = bench.done("tune m.bin --l2=0 --out r --backend cpu --k 0.8 -v");
+    assert_has(&out, ["12 parameters (material)", "  queen\n"]);
     let file = bench.json("r/params.json");
     // Results were drawn with approximately these values.
     let values = ["pawn", "knight", "rook", "queen"].map(|name| parameter(&file, name, "mg"));
@@ -357,7 +357,7 @@ fn values_that_never_occur_keep_their_start_unless_neighbors_determine_them() {
     assert_eq!(bench.run("tune d.bin --k 1 --out chosen").0, 0);
     let file = bench.json("chosen/params.json");
     assert_eq!(["modifier_0", "piece_60"].map(|name| parameter(&file, name, "mg")), [0.0, 50.0]);
-    let text = bench.run(["tune", "d.bin", "--k", "1", "--prior-strength", weights, "--out", "w"]).1;
+    let text = bench.run(["tune", "d.bin", "--k", "1", "--prior-strength", weights, "--out", "w", "-v"]).1;
     let why = "; they keep their start, but for squares between others:\n            piece_27 (mg 50 -> ";
     assert_has(&text, why);
     let page = bench.text("w/report.html");
@@ -371,5 +371,5 @@ fn values_that_never_occur_keep_their_start_unless_neighbors_determine_them() {
     assert_eq!(["mg", "eg"].map(|phase| parameter(&file, "king", phase)), [0.0; 2]);
     assert!(parameter(&file, "queen", "mg") != 900.0, "{out}");
     let text = bench.run("tune m.bin --k 1 --out t").1;
-    assert!(!text.contains("\nking ") && text.contains("\nqueen "), "{text}");
+    assert!(!text.contains("king") && text.contains("  queen\n"), "{text}");
 }

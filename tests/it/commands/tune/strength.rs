@@ -25,16 +25,19 @@ fn loss(report: &Value) -> f64 {
 #[ignore = "full"]
 fn weights_are_chosen_by_default() {
     let bench = bench();
-    let tune = "tune d.bin --k 0.8 --backend cpu --out";
+    let tune = "tune d.bin -v --k 0.8 --backend cpu --out";
     let out = bench.ok((tune, "r"));
     for part in
         ["strength    chosen over 10 folds of 400 games: held-out loss", "  bend  ", " effective of 768"]
     {
         assert!(out.contains(part), "{part}: {out}");
     }
-    let last: Vec<&str> = out.lines().rev().take(2).collect();
-    assert!(last[1].starts_with("strength    held-out loss 0.") && last[1].contains(" ± "), "{out}");
-    assert!(last[0] == "report      r/report.html", "{out}");
+    let found =
+        |start: &str| out.lines().find(|line| line.starts_with(start)).unwrap_or_else(|| panic!("{out}"));
+    assert!(found("strength    held-out loss 0.").contains(" ± "), "{out}");
+    assert!(found("held out    0.").ends_with(" (10 folds of games)"), "{out}");
+    assert_eq!(found("verdict     "), "verdict     better than the prior: use it, then play a match");
+    assert_eq!(found("files       "), "files       r/report.html, params.json, tables.h, .hpp, .rs");
     let chosen = weights(&bench, "r");
     assert!(chosen.len() >= 3, "{chosen:?}");
     // The same weights, given explicitly, lead to the same result.

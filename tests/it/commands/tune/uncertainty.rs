@@ -8,7 +8,7 @@ fn errors_without_meaning_are_not_given() {
     let bench = Bench::new();
     games(&bench.path("d.bin"), FeatureKind::Pst, 500, 8, 1, 77);
     // Far from any minimum: all scores saturate, and almost no position has curvature.
-    let flags = "tune d.bin --l2=0 --out r --backend cpu --k-e 60 --errors";
+    let flags = "tune d.bin -v --l2=0 --out r --backend cpu --k-e 60 --errors";
     let out = bench.ok((flags, "--optimizer adam --epochs 1"));
     assert!(out.contains("not determined (beyond 10,000 centipawns)"), "{out}");
     let file = bench.json("r/params.json");
@@ -55,7 +55,7 @@ fn prints_errors() {
 
     // As text; Adam after five epochs is reported as not converged.
     let adam = "d.bin --optimizer adam --epochs 5 --batches 2 --errors";
-    let out = bench.ok(("tune --out a --backend cpu", adam));
+    let out = bench.ok(("tune -v --out a --backend cpu", adam));
     assert_has(
         &out,
         [

@@ -7,7 +7,7 @@ use super::{
     check_names, export,
 };
 use gputexel_io::{Advice, Error, Result};
-use gputexel_model::{Colors, ParameterFile, SquareOrder};
+use gputexel_model::{Colors, ParameterFile, Prior, SquareOrder, named_parameters};
 
 /// Request of an export; [`options`](Self::options) completes it for a format.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -151,8 +151,13 @@ pub fn export_file(source: &Path, options: &ExportOptions) -> Result<Exported> {
     export(&parameter_file(source)?, options)
 }
 
-/// Returns the parameter file of a path: itself, or that of the folder of a run.
+/// Returns the parameter file of a path: itself, or that of the folder of a run; or values named by a word, such as
+/// `pesto`.
 pub(super) fn parameter_file(path: &Path) -> Result<ParameterFile> {
+    if let Some(word) = path.to_str().filter(|text| Prior::is_word(text)) {
+        let (set, theta) = named_parameters(word)?;
+        return Ok(ParameterFile::new(&set, &theta, None, None));
+    }
     let file = ParameterFile::locate(path)?;
     let read = ParameterFile::read(&file)?;
     read.phase.validate().map_err(|error| Error::input(&file, error.to_string()))?;

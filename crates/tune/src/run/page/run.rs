@@ -100,6 +100,7 @@ pub fn run_report(folder: &RunFolder, known: &InHand<'_>) -> Result<RunReport> {
     let last = steps.last().map_or(0, |step| step.number);
     let status = match finished {
         Some(reason) => format!("after {}: {reason}", counted(last, step_name)),
+        None if record.undecided.is_some() => "choosing the strength of the prior".to_string(),
         None => format!("{} of at most {} {step_name}s", grouped(last), grouped(config.stopping.epochs)),
     };
     let remaining_seconds = steps.last().and_then(|last| {

@@ -4,6 +4,7 @@
 //! namespace, and in Rust.
 
 mod about;
+mod terms;
 
 use std::path::Path;
 
@@ -72,13 +73,15 @@ pub struct EvaluationRequest {
     pub format: Format,
     /// The namespace of C++; by default `evaluation`.
     pub namespace: Option<String>,
+    /// Terms of `classical` and `full` to leave out, with their values.
+    pub without: Vec<String>,
 }
 
 impl EvaluationRequest {
     /// Writes the evaluation of a parameter file, or of the one in a run's folder.
     ///
     /// # Errors
-    /// [`Error::Usage`] for other languages and for words that cannot be a namespace; otherwise as
+    /// [`Error::Usage`] for other languages, words that cannot be a namespace and unknown terms; otherwise as
     /// [`ParameterFile::read`], and [`Error::Input`] for features that are imported or no evaluation, and for values
     /// beyond [`MAX_EVALUATION_CP`].
     pub fn export(&self, source: &Path) -> Result<Exported> {
@@ -89,11 +92,15 @@ impl EvaluationRequest {
     fn write(&self, language: Language, file: &ParameterFile, path: &Path) -> Result<Exported> {
         let file = whole(file, path)?;
         let set = file.computed_set().expect("the file was made of this set");
-        let mut text = text(&file, &set, language);
+        terms::check(&self.without, set.kind)?;
+        let mut text = text(&file, &set, language, &self.without);
         if language == Language::CPP {
             text = as_cpp(&text, self.namespace.as_deref().unwrap_or("evaluation"));
         }
-        let values = 2 * file.parameters.len();
+        let left = |name: &str| text.contains(&format!("// gputexel: {name}\n"));
+        let groups = set.grouped();
+        let without = groups.iter().filter(|(name, _)| !self.without.is_empty() && !left(name));
+        let values = 2 * (file.parameters.len() - without.map(|(_, ids)| ids.len()).sum::<usize>());
         Ok(Exported { text, values, factor: None, old_k: file.k, k: file.k, told_apart: Vec::new() })
     }
 
@@ -146,16 +153,17 @@ fn whole(file: &ParameterFile, path: &Path) -> Result<ParameterFile> {
 }
 
 /// Returns the evaluation, for C++ in C; the language is also that of its header.
-fn text(file: &ParameterFile, set: &FeatureSet, language: Language) -> String {
+fn text(file: &ParameterFile, set: &FeatureSet, language: Language, without: &[String]) -> String {
     let rust = language == Language::RUST;
+    let linear = terms::are_linear(without);
     let parts: &[Part] = match set.kind {
         FeatureKind::KingPst => &[LINEAR, part!("king_pst")],
-        FeatureKind::Classical => &[LINEAR, SQUARES, CLASSICAL, part!("classical_end")],
-        FeatureKind::Full => &[SQUARES, CLASSICAL, part!("full")],
+        FeatureKind::Full if !linear => &[SQUARES, CLASSICAL, part!("full")],
+        FeatureKind::Classical | FeatureKind::Full => &[LINEAR, SQUARES, CLASSICAL, part!("classical_end")],
         _ => &[LINEAR, SQUARES, part!("pst")],
     };
     let of = |part: &Part| part[usize::from(rust)];
-    let mut text = about::lines(set, language);
+    let mut text = about::lines(set, language, without);
     let (header, tables) = tables(file, set, language);
     text += &header;
     text += "\n";
@@ -169,7 +177,7 @@ fn text(file: &ParameterFile, set: &FeatureSet, language: Language) -> String {
     text.extend(parts.iter().map(of));
     text += of(&FEN);
     text += of(&MAIN);
-    text
+    terms::leave_out(&text, without)
 }
 
 /// Returns the header of the values and their arrays, each with a marker and, above it, the definition of its group.

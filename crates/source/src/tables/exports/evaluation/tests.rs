@@ -19,8 +19,11 @@ fn file(set: &FeatureSet) -> ParameterFile {
 }
 
 fn written(file: &ParameterFile, language: Language, namespace: Option<&str>) -> Result<String> {
-    let request =
-        EvaluationRequest { format: Format::Code(language), namespace: namespace.map(str::to_string) };
+    let request = EvaluationRequest {
+        format: Format::Code(language),
+        namespace: namespace.map(str::to_string),
+        without: Vec::new(),
+    };
     request.language()?;
     request.write(language, file, Path::new("p.json")).map(|exported| exported.text)
 }

@@ -1,10 +1,15 @@
 
 // Sets of squares. Each side sees the board from its own side, so that its pawns move up.
 
-static const Bitboard FILE_A = 0x0101010101010101, FILE_H = 0x8080808080808080, RANK_3 = 0xff0000;
-static const Bitboard RANK_7 = 0xff000000000000, RANK_8 = 0xff00000000000000, RANKS_4_TO_6 = 0xffffff000000;
+static const Bitboard FILE_A = 0x0101010101010101;
+static const Bitboard FILE_H = 0x8080808080808080;
+static const Bitboard RANK_3 = 0xff0000;
+static const Bitboard RANK_7 = 0xff000000000000;
+static const Bitboard RANK_8 = 0xff00000000000000;
+static const Bitboard RANKS_4_TO_6 = 0xffffff000000;
 static const Bitboard LIGHT_SQUARES = 0x55aa55aa55aa55aa;
-static const Bitboard DIAGONAL = 0x8040201008040201, ANTIDIAGONAL = 0x0102040810204080; // a1 to h8, h1 to a8
+static const Bitboard DIAGONAL = 0x8040201008040201; // a1 to h8
+static const Bitboard ANTIDIAGONAL = 0x0102040810204080; // h1 to a8
 
 static int count(Bitboard set)
 {
@@ -132,7 +137,7 @@ typedef struct {
     Bitboard own_all, their_all, occupied;
     Bitboard their_pawn_attacks;
     int king, their_king;
-    Bitboard passed;           // its passed pawns
+    Bitboard passed;           // its pawns with none in front of them, nor enemy pawns there on the adjacent files
     Bitboard mobility_area;    // no own pawn or king, and not attacked by enemy pawns
     Bitboard king_zone;        // the enemy king, the squares next to it, and those in front of them
     int zone_attackers[6];     // pieces that attack the zone, by kind
@@ -156,6 +161,8 @@ static void look(const Position *position, int color, Side *side)
     side->king = lowest(side->own[KING]);
     side->their_king = lowest(side->their[KING]);
     side->their_pawn_attacks = down(beside(side->their[PAWN]));
+    side->passed = side->own[PAWN]
+        & ~fill_down(down(side->own[PAWN] | side->their[PAWN]) | side->their_pawn_attacks);
     side->mobility_area = ~(side->their_pawn_attacks | side->own[PAWN] | side->own[KING]);
     near_king = side->their[KING] | king_attacks(side->their_king);
     side->king_zone = near_king | down(near_king);
@@ -187,18 +194,16 @@ static Score by_rank(Bitboard pawns, const Score *values, int first)
     return score;
 }
 
-// The part that depends on pawns alone; it can be cached, with the passed pawns. Pawns are
+// The part that depends on pawns alone; it can be cached. Pawns are
 //   isolated: without pawns of their side on the adjacent files;
 //   doubled: with one in front of them on their file;
-//   backward: not isolated, and the square in front of them is attacked by a pawn and can never be defended by one;
-//   passed: without enemy pawns ahead on their file or an adjacent one, and without own ones ahead on their file.
-static Score pawn_structure(Side *side)
+//   backward: not isolated, and the square in front of them is attacked by a pawn and can never be defended by one.
+static Score pawn_structure(const Side *side)
 {
-    Bitboard own = side->own[PAWN], their = side->their[PAWN], attacks = side->attacks.of[PAWN];
+    Bitboard own = side->own[PAWN], attacks = side->attacks.of[PAWN];
     Bitboard isolated = own & ~fill_up(fill_down(beside(own)));
     Bitboard doubled = own & fill_down(down(own));
     Bitboard backward = own & ~isolated & down(side->their_pawn_attacks & ~fill_up(attacks));
-    side->passed = own & ~doubled & ~fill_down(down(their) | side->their_pawn_attacks);
     return by_file(isolated, isolated_value) + by_file(doubled, doubled_value)
         + by_rank(backward, backward_value, 2) + by_rank(own & beside(own), phalanx_value, 2)
         + by_rank(own & attacks, supported_value, 3);
@@ -225,14 +230,13 @@ static Score passed_pawns(const Side *side)
 
 // Knights, bishops, rooks and queens.
 
-// Notes what a piece attacks, and returns the value of its mobility.
-static Score mobility(Side *side, int kind, Bitboard attacks, const Score *values)
+// Notes what a piece attacks.
+static void note_attacks(Side *side, int kind, Bitboard attacks)
 {
     side->attacks.of[kind] |= attacks;
     side->attacks.twice |= side->attacks.all & attacks;
     side->attacks.all |= attacks;
     side->zone_attackers[kind] += (attacks & side->king_zone) != 0;
-    return values[count(attacks & side->mobility_area)];
 }
 
 // Squares of the fourth to sixth rank that own pawns defend and that no enemy pawn can ever attack.
@@ -248,29 +252,35 @@ static Score knights(Side *side)
     while (rest) {
         int square = next_square(&rest);
         Bitboard attacks = knight_attacks(square);
-        score += mobility(side, KNIGHT, attacks, knight_mobility_value);
-        if (has(outposts(side), square)) {
-            score += outpost_value[0];
-        } else if (attacks & outposts(side) & ~side->own_all) {
-            score += outpost_value[2];
-        }
+        note_attacks(side, KNIGHT, attacks);
+        score += knight_mobility_value[count(attacks & side->mobility_area)]; //@ mobility
+        if (has(outposts(side), square)) { //@ outposts
+            score += outpost_value[0]; //@ outposts
+        } else if (attacks & outposts(side) & ~side->own_all) { //@ outposts
+            score += outpost_value[2]; //@ outposts
+        } //@ outposts
     }
     return score;
 }
 
 static Score bishops(Side *side)
 {
-    Score score = count(side->own[BISHOP]) >= 2 ? bishop_pair_value : 0;
+    Score score = 0;
     Bitboard occupied = side->occupied & ~(side->own[QUEEN] | side->their[QUEEN]);
     Bitboard rest = side->own[BISHOP];
+    if (count(rest) >= 2) { //@ bishops
+        score += bishop_pair_value; //@ bishops
+    } //@ bishops
     while (rest) {
         int square = next_square(&rest);
-        Bitboard same_color = has(LIGHT_SQUARES, square) ? LIGHT_SQUARES : ~LIGHT_SQUARES;
-        score += mobility(side, BISHOP, bishop_attacks(square, occupied), bishop_mobility_value);
-        score += bishop_pawns_value[at_most(count(side->own[PAWN] & same_color), 8)];
-        if (has(outposts(side), square)) {
-            score += outpost_value[1];
-        }
+        Bitboard attacks = bishop_attacks(square, occupied);
+        Bitboard same_color = has(LIGHT_SQUARES, square) ? LIGHT_SQUARES : ~LIGHT_SQUARES; //@ bishops
+        note_attacks(side, BISHOP, attacks);
+        score += bishop_mobility_value[count(attacks & side->mobility_area)]; //@ mobility
+        score += bishop_pawns_value[at_most(count(side->own[PAWN] & same_color), 8)]; //@ bishops
+        if (has(outposts(side), square)) { //@ outposts
+            score += outpost_value[1]; //@ outposts
+        } //@ outposts
     }
     return score;
 }
@@ -285,21 +295,23 @@ static Score rooks(Side *side)
 {
     Score score = 0;
     Bitboard occupied = side->occupied & ~(side->own[QUEEN] | side->their[QUEEN] | side->own[ROOK]);
-    int seventh_counts = (side->their[KING] & RANK_8) || (side->their[PAWN] & RANK_7);
+    int seventh_counts = (side->their[KING] & RANK_8) || (side->their[PAWN] & RANK_7); //@ rooks
     Bitboard rest = side->own[ROOK];
     while (rest) {
         int square = next_square(&rest);
-        Bitboard file = FILE_A << square % 8;
-        score += mobility(side, ROOK, rook_attacks(square, occupied), rook_mobility_value);
-        if (!(side->own[PAWN] & file)) {
-            score += rook_file_value[side->their[PAWN] & file ? 1 : 0];
-        }
-        if (seventh_counts && square / 8 == 6) {
-            score += rook_file_value[2];
-        }
-        if (has(fill_down(side->passed), square)) {
-            score += rook_file_value[3];
-        }
+        Bitboard attacks = rook_attacks(square, occupied);
+        Bitboard file = FILE_A << square % 8; //@ rooks
+        note_attacks(side, ROOK, attacks);
+        score += rook_mobility_value[count(attacks & side->mobility_area)]; //@ mobility
+        if (!(side->own[PAWN] & file)) { //@ rooks
+            score += rook_file_value[side->their[PAWN] & file ? 1 : 0]; //@ rooks
+        } //@ rooks
+        if (seventh_counts && square / 8 == 6) { //@ rooks
+            score += rook_file_value[2]; //@ rooks
+        } //@ rooks
+        if (has(fill_down(side->passed), square)) { //@ rooks
+            score += rook_file_value[3]; //@ rooks
+        } //@ rooks
     }
     return score;
 }
@@ -311,7 +323,8 @@ static Score queens(Side *side)
     while (rest) {
         int square = next_square(&rest);
         Bitboard attacks = bishop_attacks(square, side->occupied) | rook_attacks(square, side->occupied);
-        score += mobility(side, QUEEN, attacks, queen_mobility_value);
+        note_attacks(side, QUEEN, attacks);
+        score += queen_mobility_value[count(attacks & side->mobility_area)]; //@ mobility
     }
     return score;
 }
@@ -434,23 +447,27 @@ static Score linear_score(const Position *position, const Sums *sums, Side sides
         Side *side = &sides[color];
         Score own;
         look(position, color, side);
-        own = pawn_structure(side) + knights(side) + bishops(side) + minors_behind_pawns(side) + rooks(side)
-            + queens(side);
-        if (color == position->side_to_move) {
-            own += tempo_value;
-        }
+        own = knights(side) + bishops(side) + rooks(side) + queens(side);
+        own += pawn_structure(side); //@ pawns
+        own += minors_behind_pawns(side); //@ outposts
+        if (color == position->side_to_move) { //@ tempo
+            own += tempo_value; //@ tempo
+        } //@ tempo
         score += color == WHITE ? own : -own;
     }
     for (int color = WHITE; color <= BLACK; color++) {
         Side *side = &sides[color];
         const Attacks *their = &sides[!color].attacks;
-        Score own;
+        Score own = 0;
         for (int kind = PAWN; kind <= KING; kind++) {
             side->their_attacks.of[kind] = flipped(their->of[kind]);
         }
         side->their_attacks.all = flipped(their->all);
         side->their_attacks.twice = flipped(their->twice);
-        own = passed_pawns(side) + king_shelter(side) + king_attack(side) + threats(side);
+        own += passed_pawns(side); //@ passed
+        own += king_shelter(side); //@ shelter
+        own += king_attack(side); //@ attack
+        own += threats(side); //@ threats
         score += color == WHITE ? own : -own;
     }
     return score;

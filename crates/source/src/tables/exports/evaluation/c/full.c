@@ -1,8 +1,11 @@
 
 // Danger is squared and divided, and the endgame value is multiplied by a factor, of which FACTOR_ONE is 1.
-static const int DANGER_DIVISOR = 720, FACTOR_ONE = 64, FACTOR_MAX = 192;
+static const int DANGER_DIVISOR = 720;
+static const int FACTOR_ONE = 64;
+static const int FACTOR_MAX = 192;
 
-static const Bitboard FILES_A_TO_D = 0x0f0f0f0f0f0f0f0f, RANKS_4_TO_8 = 0xffffffffff000000;
+static const Bitboard FILES_A_TO_D = 0x0f0f0f0f0f0f0f0f;
+static const Bitboard RANKS_4_TO_8 = 0xffffffffff000000;
 
 // Pieces between the enemy king and pieces that would otherwise attack it along `attacks`: the king's own are pinned,
 // those of the attacker could discover a check.
@@ -208,17 +211,20 @@ int evaluate_with(const Position *position, const Sums *sums)
 {
     Side sides[2];
     Score linear = linear_score(position, sums, sides);
-    Score white_danger = danger(&sides[BLACK], &sides[WHITE], position->side_to_move == BLACK);
-    Score black_danger = danger(&sides[WHITE], &sides[BLACK], position->side_to_move == WHITE);
-    Score change = complexity(&sides[WHITE], &sides[BLACK]);
+    Score white_danger = danger(&sides[BLACK], &sides[WHITE], position->side_to_move == BLACK); //@ danger
+    Score black_danger = danger(&sides[WHITE], &sides[BLACK], position->side_to_move == WHITE); //@ danger
+    Score change = complexity(&sides[WHITE], &sides[BLACK]); //@ complexity
     int phase = at_most(sums->phase, PHASE_MAX);
     // In units of 1 / DANGER_DIVISOR centipawn, so that nothing is cut off before the end.
-    int64_t mg = (int64_t)DANGER_DIVISOR * mg_of(linear) + squared(mg_of(black_danger)) - squared(mg_of(white_danger));
-    int64_t eg = (int64_t)DANGER_DIVISOR * eg_of(linear) + squared(eg_of(black_danger)) - squared(eg_of(white_danger));
-    mg = adjusted(mg, (int64_t)DANGER_DIVISOR * mg_of(change));
-    eg = adjusted(eg, (int64_t)DANGER_DIVISOR * eg_of(change));
+    int64_t mg = (int64_t)DANGER_DIVISOR * mg_of(linear);
+    int64_t eg = (int64_t)DANGER_DIVISOR * eg_of(linear);
+    mg += squared(mg_of(black_danger)) - squared(mg_of(white_danger)); //@ danger
+    eg += squared(eg_of(black_danger)) - squared(eg_of(white_danger)); //@ danger
+    mg = adjusted(mg, (int64_t)DANGER_DIVISOR * mg_of(change)); //@ complexity
+    eg = adjusted(eg, (int64_t)DANGER_DIVISOR * eg_of(change)); //@ complexity
     mg *= FACTOR_ONE;
-    eg *= factor(&sides[eg < 0 ? BLACK : WHITE]);
+    eg *= factor(&sides[eg < 0 ? BLACK : WHITE]); //@ factor
+    eg *= FACTOR_ONE; //@ !factor
     return finish(
         mg * phase + eg * (PHASE_MAX - phase),
         (int64_t)DANGER_DIVISOR * FACTOR_ONE * PHASE_MAX,

@@ -1,4 +1,5 @@
 
+#define EVALUATION_SUMS // the functions below exist
 // Sums that each move changes by a few pieces only: the values of all pieces on their squares, White's less Black's,
 // and the units of the phase.
 typedef struct {

@@ -128,7 +128,7 @@ struct Side {
     their_pawn_attacks: Bitboard,
     king: usize,
     their_king: usize,
-    /// Its passed pawns.
+    /// Its pawns with none in front of them, nor enemy pawns there on the adjacent files.
     passed: Bitboard,
     /// No own pawn or king, and not attacked by enemy pawns.
     mobility_area: Bitboard,
@@ -192,7 +192,7 @@ impl Side {
             their_pawn_attacks,
             king,
             their_king,
-            passed: 0,
+            passed: own[PAWN] & !fill_down(down(own[PAWN] | their[PAWN]) | their_pawn_attacks),
             mobility_area: !(their_pawn_attacks | own[PAWN] | own[KING]),
             king_zone: near | down(near),
             zone_attackers: [0; 6],
@@ -203,17 +203,15 @@ impl Side {
 
     // Pawns.
 
-    /// The part that depends on pawns alone; it can be cached, with the passed pawns. Pawns are
+    /// The part that depends on pawns alone; it can be cached. Pawns are
     /// - isolated: without pawns of their side on the adjacent files;
     /// - doubled: with one in front of them on their file;
-    /// - backward: not isolated, and the square in front of them is attacked by a pawn and can never be defended by one;
-    /// - passed: without enemy pawns ahead on their file or an adjacent one, and without own ones ahead on their file.
-    fn pawn_structure(&mut self) -> Score {
-        let (own, their, attacks) = (self.own[PAWN], self.their[PAWN], self.attacks.of[PAWN]);
+    /// - backward: not isolated, and the square in front of them is attacked by a pawn and can never be defended by one.
+    fn pawn_structure(&self) -> Score {
+        let (own, attacks) = (self.own[PAWN], self.attacks.of[PAWN]);
         let isolated = own & !fill_up(fill_down(beside(own)));
         let doubled = own & fill_down(down(own));
         let backward = own & !isolated & down(self.their_pawn_attacks & !fill_up(attacks));
-        self.passed = own & !doubled & !fill_down(down(their) | self.their_pawn_attacks);
         by_file(isolated, &ISOLATED_VALUE)
             + by_file(doubled, &DOUBLED_VALUE)
             + by_rank(backward, &BACKWARD_VALUE, 2)
@@ -243,13 +241,12 @@ impl Side {
 
     // Knights, bishops, rooks and queens.
 
-    /// Notes what a piece attacks, and returns the value of its mobility.
-    fn mobility(&mut self, kind: usize, attacks: Bitboard, values: &[Score]) -> Score {
+    /// Notes what a piece attacks.
+    fn note_attacks(&mut self, kind: usize, attacks: Bitboard) {
         self.attacks.of[kind] |= attacks;
         self.attacks.twice |= self.attacks.all & attacks;
         self.attacks.all |= attacks;
         self.zone_attackers[kind] += usize::from(attacks & self.king_zone != 0);
-        values[count(attacks & self.mobility_area)]
     }
 
     /// Squares of the fourth to sixth rank that own pawns defend and that no enemy pawn can ever attack.
@@ -263,28 +260,34 @@ impl Side {
         while rest != 0 {
             let square = next_square(&mut rest);
             let attacks = knight_attacks(square);
-            score += self.mobility(KNIGHT, attacks, &KNIGHT_MOBILITY_VALUE);
-            if has(self.outposts(), square) {
-                score += OUTPOST_VALUE[0];
-            } else if attacks & self.outposts() & !self.own_all != 0 {
-                score += OUTPOST_VALUE[2];
-            }
+            self.note_attacks(KNIGHT, attacks);
+            score += KNIGHT_MOBILITY_VALUE[count(attacks & self.mobility_area)]; //@ mobility
+            if has(self.outposts(), square) { //@ outposts
+                score += OUTPOST_VALUE[0]; //@ outposts
+            } else if attacks & self.outposts() & !self.own_all != 0 { //@ outposts
+                score += OUTPOST_VALUE[2]; //@ outposts
+            } //@ outposts
         }
         score
     }
 
     fn bishops(&mut self) -> Score {
-        let mut score = if count(self.own[BISHOP]) >= 2 { BISHOP_PAIR_VALUE } else { 0 };
+        let mut score = 0;
         let occupied = self.occupied & !(self.own[QUEEN] | self.their[QUEEN]);
         let mut rest = self.own[BISHOP];
+        if count(rest) >= 2 { //@ bishops
+            score += BISHOP_PAIR_VALUE; //@ bishops
+        } //@ bishops
         while rest != 0 {
             let square = next_square(&mut rest);
-            let same_color = if has(LIGHT_SQUARES, square) { LIGHT_SQUARES } else { !LIGHT_SQUARES };
-            score += self.mobility(BISHOP, bishop_attacks(square, occupied), &BISHOP_MOBILITY_VALUE);
-            score += BISHOP_PAWNS_VALUE[count(self.own[PAWN] & same_color).min(8)];
-            if has(self.outposts(), square) {
-                score += OUTPOST_VALUE[1];
-            }
+            let attacks = bishop_attacks(square, occupied);
+            let same_color = if has(LIGHT_SQUARES, square) { LIGHT_SQUARES } else { !LIGHT_SQUARES }; //@ bishops
+            self.note_attacks(BISHOP, attacks);
+            score += BISHOP_MOBILITY_VALUE[count(attacks & self.mobility_area)]; //@ mobility
+            score += BISHOP_PAWNS_VALUE[count(self.own[PAWN] & same_color).min(8)]; //@ bishops
+            if has(self.outposts(), square) { //@ outposts
+                score += OUTPOST_VALUE[1]; //@ outposts
+            } //@ outposts
         }
         score
     }
@@ -297,21 +300,23 @@ impl Side {
     fn rooks(&mut self) -> Score {
         let mut score = 0;
         let occupied = self.occupied & !(self.own[QUEEN] | self.their[QUEEN] | self.own[ROOK]);
-        let seventh_counts = self.their[KING] & RANK_8 != 0 || self.their[PAWN] & RANK_7 != 0;
+        let seventh_counts = self.their[KING] & RANK_8 != 0 || self.their[PAWN] & RANK_7 != 0; //@ rooks
         let mut rest = self.own[ROOK];
         while rest != 0 {
             let square = next_square(&mut rest);
-            let file = FILE_A << (square % 8);
-            score += self.mobility(ROOK, rook_attacks(square, occupied), &ROOK_MOBILITY_VALUE);
-            if self.own[PAWN] & file == 0 {
-                score += ROOK_FILE_VALUE[usize::from(self.their[PAWN] & file != 0)];
-            }
-            if seventh_counts && square / 8 == 6 {
-                score += ROOK_FILE_VALUE[2];
-            }
-            if has(fill_down(self.passed), square) {
-                score += ROOK_FILE_VALUE[3];
-            }
+            let attacks = rook_attacks(square, occupied);
+            let file = FILE_A << (square % 8); //@ rooks
+            self.note_attacks(ROOK, attacks);
+            score += ROOK_MOBILITY_VALUE[count(attacks & self.mobility_area)]; //@ mobility
+            if self.own[PAWN] & file == 0 { //@ rooks
+                score += ROOK_FILE_VALUE[usize::from(self.their[PAWN] & file != 0)]; //@ rooks
+            } //@ rooks
+            if seventh_counts && square / 8 == 6 { //@ rooks
+                score += ROOK_FILE_VALUE[2]; //@ rooks
+            } //@ rooks
+            if has(fill_down(self.passed), square) { //@ rooks
+                score += ROOK_FILE_VALUE[3]; //@ rooks
+            } //@ rooks
         }
         score
     }
@@ -322,7 +327,8 @@ impl Side {
         while rest != 0 {
             let square = next_square(&mut rest);
             let attacks = bishop_attacks(square, self.occupied) | rook_attacks(square, self.occupied);
-            score += self.mobility(QUEEN, attacks, &QUEEN_MOBILITY_VALUE);
+            self.note_attacks(QUEEN, attacks);
+            score += QUEEN_MOBILITY_VALUE[count(attacks & self.mobility_area)]; //@ mobility
         }
         score
     }
@@ -420,14 +426,12 @@ fn linear_score(position: &Position, sums: &Sums) -> ([Side; 2], Score) {
     let mut score = sums.score;
     let mut sides = [WHITE, BLACK].map(|color| Side::new(position, color));
     for (color, side) in sides.iter_mut().enumerate() {
-        let tempo = if color == position.side_to_move { TEMPO_VALUE } else { 0 };
-        let own = side.pawn_structure()
-            + side.knights()
-            + side.bishops()
-            + side.minors_behind_pawns()
-            + side.rooks()
-            + side.queens()
-            + tempo;
+        let mut own = side.knights() + side.bishops() + side.rooks() + side.queens();
+        own += side.pawn_structure(); //@ pawns
+        own += side.minors_behind_pawns(); //@ outposts
+        if color == position.side_to_move { //@ tempo
+            own += TEMPO_VALUE; //@ tempo
+        } //@ tempo
         score += if color == WHITE { own } else { -own };
     }
     for color in [WHITE, BLACK] {
@@ -435,7 +439,11 @@ fn linear_score(position: &Position, sums: &Sums) -> ([Side; 2], Score) {
         let of = of.map(Bitboard::swap_bytes);
         let side = &mut sides[color];
         side.their_attacks = Attacks { of, all: all.swap_bytes(), twice: twice.swap_bytes() };
-        let own = side.passed_pawns() + side.king_shelter() + side.king_attack() + side.threats();
+        let mut own = 0;
+        own += side.passed_pawns(); //@ passed
+        own += side.king_shelter(); //@ shelter
+        own += side.king_attack(); //@ attack
+        own += side.threats(); //@ threats
         score += if color == WHITE { own } else { -own };
     }
     (sides, score)

@@ -1,0 +1,206 @@
+//! The end of `tune` in about twelve lines: data, what it was good for, worth of the pieces, one board, files, and what
+//! to do next.
+
+use std::fmt::Write as _; // to strings, which cannot fail
+use std::path::Path;
+
+use gputexel::model::Prior;
+use gputexel::report::{Known, shape_board};
+use gputexel::run::{PieceWorth, Tuned, Verdict};
+use gputexel::tuning::{HeldOutGain, OptimizerConfig, ScaleMode};
+
+use super::super::steps::typed;
+use super::super::style::{bad, columns, good, has_colors, shade};
+use super::super::table::{aligned, counted, grouped};
+
+/// Maximum number of changes listed if there is no board to show.
+const LISTED: usize = 8;
+/// Width of a terminal that is not known.
+const USUAL_COLUMNS: usize = 80;
+/// Ratio of scores to the prior's within which search margins still fit.
+const SAME_SCALE: std::ops::RangeInclusive<f64> = 0.95..=1.05;
+
+/// Formats the summary, with the board of a piece or of the table that stands out most.
+pub fn summary(tuned: &Tuned, piece: Option<&str>) -> String {
+    let mut out = data_line(tuned);
+    out += &gain_line(tuned);
+    let _ = writeln!(out, "verdict     {}", verdict(tuned));
+    out += &scale_lines(tuned);
+    out += &worth_lines(&tuned.pieces());
+    out += &board_lines(tuned, piece).unwrap_or_else(|| change_lines(tuned));
+    let folder = tuned.folder.as_deref().unwrap_or(Path::new("")).display();
+    let z = if tuned.config().named_basis().is_some() { "z.json, " } else { "" };
+    let _ = writeln!(out, "files       {folder}/report.html, params.json, {z}tables.h, .hpp, .rs");
+    let _ = writeln!(out, "next        {}", next(tuned));
+    out
+}
+
+fn data_line(tuned: &Tuned) -> String {
+    let games = tuned.games.map(|games| format!(" of {}", counted(games, "game"))).unwrap_or_default();
+    let targets = match tuned.config().blend {
+        None => String::new(),
+        Some(blend) if blend.share == 1.0 => "; targets are search scores".to_string(),
+        Some(blend) => format!("; targets are {} search scores", blend.share),
+    };
+    format!("data        {}{games}{targets}\n", counted(tuned.positions, "position"))
+}
+
+/// Line about the held-out loss or, if nothing was held out, the training loss.
+fn gain_line(tuned: &Tuned) -> String {
+    let change = |before: f64, after: f64| {
+        format!("{before:.6} -> {after:.6}: {:+.1} %", 100.0 * (after - before) / before)
+    };
+    if let Some(HeldOutGain { before, after, error }) = tuned.gain() {
+        let error = match error.is_finite() {
+            true => format!(" ± {:.1}", 100.0 * error / before),
+            false => String::new(),
+        };
+        let how = match (&tuned.held_out_gain, &tuned.record.strength) {
+            (None, Some(strength)) if strength.by_game => format!(" ({} folds of games)", strength.folds),
+            (None, Some(strength)) => format!(" ({} folds)", strength.folds),
+            _ => String::new(),
+        };
+        return format!("held out    {}{error}{how}\n", change(before, after));
+    }
+    match tuned.loss_before.zip(tuned.loss) {
+        Some((before, after)) => format!("loss        {} in training\n", change(before, after)),
+        None => String::new(),
+    }
+}
+
+/// Says in words what the values are good for.
+fn verdict(tuned: &Tuned) -> String {
+    let start = if tuned.config().basis.is_some() { "start" } else { "prior" };
+    match tuned.verdict() {
+        Verdict::TooLittle => bad(&format!(
+            "TOO LITTLE DATA: {} for {}: expect noise",
+            counted(tuned.positions, "position"),
+            counted(tuned.outcome.z.len() as u64, "parameter")
+        )),
+        Verdict::Better => good("better than the prior: use it, then play a match"),
+        Verdict::NoBetter if tuned.is_start() => {
+            let remedy = match tuned.config().optimizer {
+                OptimizerConfig::Adam(_) => "try more epochs or positions",
+                _ => "more positions are needed",
+            };
+            format!("nothing beats the {start}, which is kept: {remedy}")
+        }
+        Verdict::NoBetter => {
+            "no better than the prior within its error: more positions are needed".to_string()
+        }
+        Verdict::Worse if tuned.gain().is_some() => bad("worse than the prior: do not use it"),
+        Verdict::Worse => {
+            let hint = match tuned.config().named_basis() {
+                Some(_) => ": should the basis have \"base\": \"prior\"?",
+                None => ": do not use it",
+            };
+            bad(&format!("worse than the prior in training{hint}"))
+        }
+        Verdict::Unknown => "unknown, nothing was held out: --holdout 0.1 would tell".to_string(),
+    }
+}
+
+/// Lines about K, and about scores whose scale differs from the prior's.
+fn scale_lines(tuned: &Tuned) -> String {
+    let scale = tuned.record.scale;
+    let joint = scale.is_some_and(|scale| scale.mode == ScaleMode::Joint);
+    let origin = if joint { ", fitted with the parameters" } else { "" };
+    let mut out = format!("K           {:.6} (base 10){origin}\n", tuned.config().k);
+    // Where K could not be fitted, margins have no scale to follow, as a warning has said.
+    let ratio = tuned.score_ratio.filter(|ratio| !SAME_SCALE.contains(ratio));
+    if let Some(ratio) = ratio.filter(|_| !scale.is_some_and(|scale| scale.joint_failed)) {
+        let instead = if joint { "" } else { ", or --k joint" };
+        let _ = writeln!(
+            out,
+            "scale       scores are {ratio:.2} times the prior's: scale search margins{instead}"
+        );
+    }
+    out
+}
+
+/// Worth of the pieces before and after.
+fn worth_lines(pieces: &[PieceWorth]) -> String {
+    if pieces.is_empty() {
+        return String::new();
+    }
+    let row = |title: &str, cell: &dyn Fn(&PieceWorth) -> String| {
+        std::iter::once(format!("{title:<10}")).chain(pieces.iter().map(cell)).collect::<Vec<_>>()
+    };
+    let change =
+        |phase: usize| move |one: &PieceWorth| format!("{:.0} -> {:.0}", one.before[phase], one.after[phase]);
+    let untapered = pieces.iter().all(|one| one.before[0] == one.before[1] && one.after[0] == one.after[1]);
+    let mut rows = vec![row("worth", &|one| one.piece.to_string())];
+    match untapered {
+        true => rows.push(row("", &change(0))),
+        false => rows.extend([row("middlegame", &change(0)), row("endgame", &change(1))]),
+    }
+    aligned(&rows, 0)
+}
+
+/// Returns the board, if the features have one.
+fn board_lines(tuned: &Tuned, piece: Option<&str>) -> Option<String> {
+    let known =
+        Known { theta: tuned.parameters(), occurrences: &tuned.occurrences, errors: tuned.errors.as_deref() };
+    let room = Some(columns()).filter(|columns| *columns < usize::MAX).unwrap_or(USUAL_COLUMNS);
+    let board = shape_board(&tuned.features, &known, piece, room, shade);
+    let faint = if tuned.errors.is_some() && has_colors() { "; faint within two errors" } else { "" };
+    match (board, piece) {
+        (Some(board), _) => Some(format!("squares     against the mean of their table{faint}\n{board}")),
+        (None, Some(piece)) => {
+            Some(format!("note        there is no table of squares for --board {piece}\n"))
+        }
+        (None, None) => None,
+    }
+}
+
+/// Lists the largest changes of values that are not the worth of a piece, in standard errors if these are known.
+fn change_lines(tuned: &Tuned) -> String {
+    let (set, prior, theta) = (&tuned.features, &tuned.config().prior_theta, tuned.parameters());
+    let count = set.features.len();
+    let pieces = tuned.pieces();
+    let size = |id: usize| {
+        let of = |i: usize| {
+            let error = tuned.errors.as_ref().map_or(Some(1.0), |errors| errors[i]);
+            error.map_or(0.0, |error| (theta[i] - prior[i]).abs() / error.max(f64::MIN_POSITIVE))
+        };
+        of(id).max(of(count + id))
+    };
+    let is_shown = |id: &usize| {
+        tuned.occurrences[*id] > 0
+            && size(*id) > 0.5
+            && pieces.iter().all(|one| one.piece != set.features[*id].name)
+    };
+    let mut ids: Vec<usize> = (0..count).filter(is_shown).collect();
+    if ids.is_empty() {
+        return String::new();
+    }
+    let more = ids.len().saturating_sub(LISTED);
+    ids.sort_by(|a, b| size(*b).total_cmp(&size(*a)).then(a.cmp(b)));
+    ids.truncate(LISTED);
+    let cell = |i: usize| format!("{:.0} -> {:.0}", prior[i], theta[i]);
+    let rows = ids.iter().map(|&id| vec![set.features[id].name.clone(), cell(id), cell(count + id)]);
+    let titles = ["clearest changes", "middlegame", "endgame"].map(String::from).to_vec();
+    let mut out = aligned(&std::iter::once(titles).chain(rows).collect::<Vec<_>>(), 0);
+    if more > 0 {
+        let _ = writeln!(out, "and {} more, see params.json", grouped(more as u64));
+    }
+    out
+}
+
+/// Returns the command to type next.
+fn next(tuned: &Tuned) -> String {
+    let folder = tuned.folder.as_deref().unwrap_or(Path::new("")).display().to_string();
+    let words = |words: &[&str]| typed(&words.iter().map(ToString::to_string).collect::<Vec<_>>());
+    match tuned.verdict() {
+        Verdict::Better if tuned.features.imported.is_some() => words(&["export", &folder, "--to", "cpp"]),
+        Verdict::Better => {
+            let prior = &tuned.config().prior;
+            let usual = *prior == Prior::default().to_string();
+            words(&["match", &folder, if usual { "material" } else { prior.as_str() }, "--nodes", "5000"])
+        }
+        Verdict::NoBetter | Verdict::TooLittle => {
+            words(&["selfplay", "--games", "20000", "--nodes", "5000", "-o", "more-games"])
+        }
+        Verdict::Unknown | Verdict::Worse => words(&["report", &folder, "--open"]),
+    }
+}

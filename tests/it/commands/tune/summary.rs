@@ -1,0 +1,115 @@
+//! The end of a run in about twelve lines, and runs that are stopped while they choose.
+
+use crate::common::prelude::*;
+
+/// Returns the summary of a run, without lines about its progress.
+fn summary(bench: &Bench, args: impl Words) -> Vec<String> {
+    let out = bench.ok(("tune --backend cpu", args));
+    let is_progress = |line: &&str| line.starts_with("epoch ") || line.starts_with("choosing ");
+    out.lines().filter(|line| !is_progress(line)).map(str::to_string).collect()
+}
+
+#[test]
+fn a_run_ends_with_a_verdict_and_one_board() {
+    let bench = Bench::with_positions(4000, 11);
+    let lines = summary(&bench, "d.bin --k 0.8 --l2 1e-3 --holdout 0.2 --out r");
+    assert_eq!(lines.len(), 20, "{lines:#?}");
+    assert!(lines.iter().all(|line| line.chars().count() <= 80), "{lines:#?}");
+    let starts = [
+        "data        4,000 positions of 400 games",
+        "held out    0.",
+        "verdict     ",
+        "K           0.800000 (base 10)",
+    ];
+    for (line, start) in lines.iter().zip(starts) {
+        assert!(line.starts_with(start), "{line}");
+    }
+    assert!(lines[1].contains(" % ± "), "{lines:#?}");
+    assert!(lines[5].starts_with("middlegame  ") && lines[6].starts_with("endgame     "), "{lines:#?}");
+    assert_eq!(lines[7], "squares     against the mean of their table");
+    assert_eq!(lines[18], "files       r/report.html, params.json, tables.h, .hpp, .rs");
+    assert!(lines[19].starts_with("next        gputexel "), "{lines:#?}");
+    // A board by name, and all there is to say.
+    let all =
+        bench.ok("tune d.bin --k 0.8 --l2 1e-3 --holdout 0.2 --out r --force --backend cpu --board rook -v");
+    assert_has(
+        &all,
+        ["\nbackend     ", "\nloss        ", "\n  rook, middlegame (mean ", &lines[1], &lines[2]],
+    );
+}
+
+#[test]
+fn verdicts_follow_from_what_was_held_out() {
+    let bench = Bench::with_positions(4000, 11);
+    bench.dataset("few.bin", FeatureKind::Pst, 9, 3);
+    for (flags, said) in [
+        ("few.bin --k 1 --l2 1e-3", "TOO LITTLE DATA: 9 positions for 768 parameters: expect noise"),
+        ("d.bin --k 0.8 --l2 1e-3", "TOO LITTLE DATA: 4,000 positions for 768 parameters: expect noise"),
+        ("d.bin --k 0.8 --l2 0 --holdout 0.2", "worse than the prior: do not use it"),
+        (
+            "d.bin --k 0.8 --l2 1e9 --holdout 0.2",
+            "no better than the prior within its error: more positions are needed",
+        ),
+    ] {
+        let lines = summary(&bench, (flags, "--out r --force"));
+        assert!(lines.contains(&format!("verdict     {said}")), "{flags}: {lines:#?}");
+    }
+}
+
+#[test]
+fn a_folder_is_not_read_for_games() {
+    let bench = Bench::with_positions(1000, 11);
+    std::fs::create_dir(bench.path("data")).unwrap();
+    std::fs::rename(bench.path("d.bin"), bench.path("data/d.bin")).unwrap();
+    bench.write("data/games.pgn", "");
+    let (_, err) = bench.done("tune data --k 1 --l2 1e-3 --out r --backend cpu");
+    assert!(err.contains("of the folder data, datasets (*.bin) are read, not games.pgn\n"), "{err}");
+}
+
+/// Returns the record of a run as it is before anything is chosen.
+fn undecided(bench: &Bench, run: &str) -> Value {
+    let mut record = bench.json(&format!("{run}/run.json"));
+    record["undecided"] =
+        json!({ "starts": null, "strength": { "folds": null, "given": false }, "scale": null });
+    for chosen in ["strength", "scale", "starts"] {
+        record.as_object_mut().unwrap().remove(chosen);
+    }
+    record["config"]["penalties"] = json!([]);
+    record["config"].as_object_mut().unwrap().remove("begin");
+    record
+}
+
+#[test]
+fn runs_stopped_while_they_choose_are_resumed() {
+    let bench = Bench::with_positions(3000, 11);
+    let flags = "tune d.bin --k 0.8 --backend cpu --epochs 3 -q --out";
+    assert_eq!(bench.run((flags, "whole")).0, 0);
+    let record = undecided(&bench, "whole");
+    std::fs::create_dir(bench.path("r")).unwrap();
+    bench.write("r/run.json", record.to_string());
+    bench.done("tune --resume r --backend cpu -q");
+    assert!(bench.bytes("r/params.json") == bench.bytes("whole/params.json"));
+    let (whole, own) = (bench.json("whole/run.json"), bench.json("r/run.json"));
+    assert_eq!((&own["strength"], &own["config"]), (&whole["strength"], &whole["config"]));
+    assert!(own.get("undecided").is_none(), "{own}");
+}
+
+/// Whenever it is stopped, a run is resumed or complete.
+#[cfg(unix)]
+#[test]
+#[ignore = "full"]
+fn ctrl_c_in_the_choice_leaves_a_run_to_resume() {
+    let bench = Bench::with_positions(20_000, 11);
+    let flags = "tune d.bin --k 0.8 --backend cpu --epochs 3 --out";
+    assert_eq!(bench.run((flags, "whole")).0, 0);
+    let mut child = bench.spawn((flags, "r"));
+    wait_until("there is a record", || bench.path("r/run.json").exists());
+    bench.shell(&format!("kill -INT {}", child.id()));
+    if child.wait().unwrap().code() == Some(1) {
+        assert!(bench.path("r/run.json").exists() && !bench.path("r/params.json").exists());
+        let listed = bench.json("r/run.json");
+        assert!(listed.get("undecided").is_some() || listed.get("strength").is_some(), "{listed}");
+        bench.done("tune --resume r --backend cpu");
+    }
+    assert!(bench.bytes("r/params.json") == bench.bytes("whole/params.json"));
+}
