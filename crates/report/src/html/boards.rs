@@ -346,7 +346,7 @@ impl<'a> Boards<'a> {
             Some((shown.text(number, phase), palette::fill(shown.size(number, phase), shown.full)))
         };
         let squares = (0..8).rev().flat_map(|rank| (0..8).map(move |file| 8 * rank + file));
-        Some((format!("{}{phase_name}: tuned values, centipawns", board.0), squares.map(cell).collect()))
+        Some((format!("{}{phase_name}: tuned values", board.0), squares.map(cell).collect()))
     }
 
     fn is_single(&self, (_, places): Board<'a>) -> bool {

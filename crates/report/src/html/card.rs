@@ -10,7 +10,7 @@ use super::number::grouped;
 use super::{first, pieces};
 
 /// Characters of a line that fit beside a board, and of one without.
-const NARROW: usize = 38;
+const NARROW: usize = 32;
 const WIDE: usize = 62;
 /// Colors: ink, soft text, lines, and won, drawn and lost games.
 const INK: &str = "#1c2026";
@@ -74,7 +74,7 @@ impl RunReport {
         };
         let content = html! {
             (line(&self.title, [60, 76], 26, SOFT, WIDE))
-            g font-weight="700" { (line(figure, [60, 160], 40, INK, most)) }
+            g font-weight="700" { (line(figure, [60, 160], 34, INK, most)) }
             (line(said, [60, 206], 28, INK, most + 10))
             @if worth.is_empty() { (line("No parameters are the worth of a piece.", [60, 300], 24, SOFT, most + 10)) }
             @else {
@@ -96,7 +96,7 @@ impl RunReport {
                     rect x=(x) y=(y) width=(side - 2) height=(side - 2) fill=(color) {}
                     text x=(x + side / 2 - 1) y=(y + side / 2 + 6) font-size="19" fill=(INK) text-anchor="middle" { (text) }
                 } }
-                (line(caption, [AT[0], AT[1] + BOARD + 30], 22, SOFT, 46))
+                (line(caption, [AT[0], AT[1] + BOARD + 28], 20, SOFT, 40))
             } @else { (line("No table of squares.", [60, 600], 22, SOFT, most)) }
         };
         card(&self.title, &content)

@@ -8,7 +8,7 @@ const CLEAR: f64 = 2.0;
 /// Share of the loss below which a difference does not count, however certain it is.
 const SLIGHT: f64 = 1e-4;
 /// Number of games, or positions without games, below which nothing can be said.
-const MIN_GAMES: u64 = 100;
+pub(crate) const MIN_GAMES: u64 = 100;
 
 /// Comparison of the tuned values with the prior.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ impl Tuned {
 }
 
 /// Judges a difference by its error; one without an error says nothing.
-fn of(HeldOutGain { before, after, error }: HeldOutGain) -> Verdict {
+pub(crate) fn of(HeldOutGain { before, after, error }: HeldOutGain) -> Verdict {
     let change = after - before;
     match () {
         // All from one game, it has an error of 0.

@@ -1,44 +1,15 @@
 //! Judgement of a result by the loss of positions that it was not tuned on.
 
-use crate::{HeldOutGain, RunRecord};
+use crate::run::verdict::{MIN_GAMES, of};
+use crate::{HeldOutGain, RunRecord, run};
 use gputexel_io::escaped;
 use gputexel_model::{FeatureKind, ParameterFile};
 use gputexel_report::{Diagnostics, Judgement, SetDiagnostics, Verdict, grouped};
 
-/// Standard errors by which a loss must change to be called better or worse.
-const ERRORS: f64 = 2.0;
-/// Share of the loss below which a change does not count, however certain it is.
-const SLIGHT: f64 = 1e-4;
-/// Number of games, or of positions without games, below which nothing can be said.
-const MIN_GAMES: u64 = 100;
-
-/// Losses of the same positions before and after, and the standard error of their difference.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Change {
-    before: f64,
-    after: f64,
-    error: f64,
-}
-
-impl Change {
-    fn judgement(&self) -> Judgement {
-        let change = self.after - self.before;
-        match () {
-            () if !change.is_finite() || !self.error.is_finite() => Judgement::Unknown,
-            // All from one game, it has an error of 0.
-            () if change.abs() < SLIGHT * self.before || self.error <= 0.0 => Judgement::Same,
-            () if change.abs() <= ERRORS * self.error => Judgement::Same,
-            () if change < 0.0 => Judgement::Better,
-            () => Judgement::Worse,
-        }
-    }
-
-    /// Returns the change in percent of the loss before.
-    fn text(&self) -> String {
-        let percent = |value: f64| 100.0 * value / self.before;
-        format!("{:+.1} % ± {:.1} %", percent(self.after - self.before), percent(self.error))
-            .replace('-', "−")
-    }
+/// Returns a change in percent of the loss before.
+fn percent(HeldOutGain { before, after, error }: HeldOutGain) -> String {
+    let percent = |value: f64| 100.0 * value / before;
+    format!("{:+.1} % ± {:.1} %", percent(after - before), percent(error)).replace('-', "−")
 }
 
 /// Returns the judgement of the result in a folder: by held-out positions, or else by the folds in which the strength of
@@ -53,21 +24,24 @@ pub(super) fn verdict(
     let set = |held_out: bool| {
         diagnostics.into_iter().flat_map(|all| &all.sets).find(|set| set.held_out == held_out)
     };
-    let change =
-        |set: &SetDiagnostics| Change { before: set.prior_loss, after: set.loss, error: set.change_error };
+    let change = |set: &SetDiagnostics| HeldOutGain {
+        before: set.prior_loss,
+        after: set.loss,
+        error: set.change_error,
+    };
     let strength = record.strength.as_ref();
     let folds = strength.and_then(|strength| strength.gain.map(|gain| (strength, gain)));
     let (change, origin) = if let Some(set) = set(true) {
         (Some(change(set)), format!("on {} positions that were held out", grouped(set.positions)))
-    } else if let Some((strength, HeldOutGain { before, after, error })) = folds {
+    } else if let Some((strength, gain)) = folds {
         let what = if strength.by_game { "games" } else { "positions" };
         let origin = format!("over {} folds of {what}, each held out in turn", strength.folds);
-        (Some(Change { before, after, error }), origin)
+        (Some(gain), origin)
     } else {
         (None, String::new())
     };
     let figure = match (&change, set(false)) {
-        (Some(change), _) => format!("Held-out error {}", change.text()),
+        (Some(change), _) => format!("Held-out error {}", percent(*change)),
         (None, Some(set)) => format!("Training error {}", training(set)),
         (None, None) => "Held-out error unknown".to_string(),
     };
@@ -77,7 +51,11 @@ pub(super) fn verdict(
     let judgement = match &change {
         _ if is_little => Judgement::Unknown,
         _ if is_start => Judgement::Same,
-        Some(change) => change.judgement(),
+        Some(change) => match of(*change) {
+            run::Verdict::Better => Judgement::Better,
+            run::Verdict::Worse => Judgement::Worse,
+            _ => Judgement::Same,
+        },
         None => Judgement::Unknown,
     };
     let words = match judgement {
@@ -174,7 +152,7 @@ mod tests {
         assert!(better.next.starts_with("gputexel match 'runs/a b' "), "{}", better.next);
         assert_eq!(of(0.0995, 0.0005).judgement, Judgement::Same);
         assert_eq!(of(0.1035, 0.0005).judgement, Judgement::Worse);
-        assert_eq!(of(f64::NAN, 0.0).judgement, Judgement::Unknown);
+        assert_eq!(of(f64::NAN, 0.0).judgement, Judgement::Same);
         assert_eq!(of(0.09, 0.0).judgement, Judgement::Same, "all from one game");
         assert_eq!(of(0.099_999, 1e-9).judgement, Judgement::Same);
         let few = verdict(&record, None, &file("pst", 9), "r", true);
