@@ -27,7 +27,8 @@ use super::table::{bytes, counted, result_table};
         "output", "positions", "resume", "model", "format", "target", "preset", "resolve", "share",
         "per-game", "threads",
     ])),
-    after_help = after_help()
+    after_help = EXAMPLES,
+    after_long_help = after_help()
 )]
 pub struct ExtractArgs {
     /// Games, labeled positions or training data; - reads standard input
@@ -77,7 +78,7 @@ fn after_help() -> String {
     format!(
         "Inputs are games (PGN), labeled positions, one per line, or training data ({}), uncompressed, compressed \
          (zst, gz, bz2, xz) or in an archive (tar, zip); the format is detected from the content. \
-         {AFTER_FORMATS}",
+         {AFTER_FORMATS}{EXAMPLES}",
         training.join(", ")
     )
 }
@@ -101,7 +102,9 @@ For an engine that prints its own trace, --positions writes the selected (and re
 
   gputexel extract games.pgn --resolve quiescence --positions quiet.fens
   engine trace < quiet.fens > trace.svm
-  gputexel import trace.svm --schema schema.json -o own.bin\n\n\
+  gputexel import trace.svm --schema schema.json -o own.bin\n\n";
+
+const EXAMPLES: &str = "\
 Examples:\n  \
 gputexel extract games.pgn.zst more.pgn -o dataset.bin\n  \
 gputexel extract games.pgn --preset unique --per-game 20 -o d.bin\n  \

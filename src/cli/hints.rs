@@ -6,8 +6,6 @@ use std::path::{Path, PathBuf};
 use gputexel::Error;
 use gputexel::io::Advice;
 
-use super::steps::typed;
-
 /// Formats an error of the library in one line, with the flags that fix it.
 pub fn in_flags(error: &Error) -> String {
     match error {
@@ -69,7 +67,7 @@ const FOREIGN: [(&str, &str); 17] = [
 
 /// Suggests what was perhaps meant by words that could not be parsed, as far as other programs have them.
 pub fn of_words(words: &[String]) -> Option<String> {
-    let quoted = |words: &[String]| format!("'{}'", typed(words));
+    let quoted = |words: &[String]| format!("'{}'", line_of(words));
     let command = words.iter().find(|word| !word.starts_with('-'))?;
     match command.as_str() {
         "version" => return Some(quoted(&["--version".to_string()])),
@@ -92,6 +90,15 @@ pub fn of_words(words: &[String]) -> Option<String> {
     words.iter().find_map(known).map(|(_, own)| (*own).to_string())
 }
 
+/// Formats a command line for reading: only words with blanks are quoted.
+fn line_of(words: &[String]) -> String {
+    let word = |word: &String| match word.contains(char::is_whitespace) {
+        true => format!("\"{word}\""),
+        false => word.clone(),
+    };
+    format!("gputexel {}", words.iter().map(word).collect::<Vec<_>>().join(" "))
+}
+
 /// Returns true for `-j8`.
 fn is_jobs(word: &str) -> bool {
     word.strip_prefix("-j").is_some_and(|number| number.bytes().all(|digit| digit.is_ascii_digit()))
@@ -109,7 +116,11 @@ fn of_model(words: &[String], flag: usize) -> String {
     let tail = ["--model", &model, "-o", "games.bin"].map(str::to_string);
     extract.extend(tail);
     let tune = ["tune", "games.bin"].map(str::to_string);
-    format!("games get their model when they are extracted: '{}', then '{}'", typed(&extract), typed(&tune))
+    format!(
+        "games get their model when they are extracted: '{}', then '{}'",
+        line_of(&extract),
+        line_of(&tune)
+    )
 }
 
 /// Translates a command line of fastchess or cutechess; `None` if nothing in it is theirs.

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use gputexel::io::run_folder::{Kind, REPORT, RunFolder};
+use gputexel::io::run_folder::{CARD, Kind, REPORT, RunFolder};
 use gputexel::io::{check_apart, check_target, write_atomically};
 use gputexel::matches::{is_match, match_report};
 use gputexel::report::{Report, RunReport};
-use gputexel::run::{InHand, Positions, run_report};
+use gputexel::run::{InHand, Positions, run_report, write_report};
 use gputexel::sweep::{is_sweep, sweep_report};
 use gputexel::tuning::RunRecord;
 use gputexel::{Error, Result};
@@ -63,6 +63,9 @@ impl Subcommand for ReportArgs {
         let folder = RunFolder::view(path);
         if is_match(path) {
             let report = match_report(path)?;
+            if self.output.is_none() {
+                write_atomically(&path.join(CARD), report.card().as_bytes())?;
+            }
             return plain(self, context, "match", report.head.final_, &report.to_html(None)?);
         }
         if page::is_run(path) {
@@ -87,6 +90,9 @@ impl Subcommand for ReportArgs {
         let target = self.output.clone().unwrap_or_else(|| path.join(REPORT));
         let html = report.to_html(None)?;
         write(&target, &html, self.open)?;
+        if self.output.is_none() && !is_sweep(path) {
+            write_atomically(&path.join(CARD), report.card().as_bytes())?;
+        }
         if context.json {
             let object = json!({
                 "report": target, "bytes": html.len(), "final": report.final_,
@@ -172,5 +178,5 @@ fn again(folder: &RunFolder, record: &RunRecord, given: &[PathBuf]) -> Result<Ru
 /// # Errors
 /// Positions that cannot be read, files that cannot be written.
 pub fn leave_again(folder: &RunFolder, record: &RunRecord) -> Result<()> {
-    folder.write(REPORT, &again(folder, record, &[])?.to_html(None)?)
+    write_report(folder, &again(folder, record, &[])?)
 }

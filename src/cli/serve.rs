@@ -1,11 +1,12 @@
 //! `gputexel serve`: shows the reports of all runs under a folder in the browser.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use gputexel::Error;
 use gputexel::live::RunDirectory;
+use gputexel::run::comparison::{Differences, Side, SortBy};
+use gputexel::{Error, Result};
 use serde_json::json;
 
 use super::context::Context;
@@ -37,9 +38,19 @@ pub struct ServeArgs {
     open: bool,
 }
 
+/// Number of rows in the list of largest changes of a comparison.
+const TOP: usize = 20;
+
+/// Returns the page of a comparison of two runs.
+fn comparison(a: &Path, b: &Path) -> Result<String> {
+    let differences = Differences::try_new(Side::read_both([a, b])?, SortBy::default())?;
+    Ok(differences.page(TOP).to_html())
+}
+
 impl Subcommand for ServeArgs {
     fn run(&self, context: &Context) -> anyhow::Result<()> {
-        let served = RunDirectory::serve(&self.folder, self.port, Box::new(report::of_folder))?;
+        let (read, compare) = (Box::new(report::of_folder), Box::new(comparison));
+        let served = RunDirectory::serve(&self.folder, self.port, read, compare)?;
         let address = served.address();
         print_result(context, &json!({ "address": address, "folder": self.folder }), || {
             format!("serving     {} at {address}\nend with Ctrl-C\n", self.folder.display())

@@ -175,7 +175,8 @@ fn label(line: &str) -> Option<(&str, &str)> {
     let (label, rest) = line.split_at(at);
     let name = label.trim_end();
     let is_label = label.ends_with(' ') && !rest.starts_with(' ') && !name.is_empty();
-    (is_label && !name.contains("  ") && !name.starts_with(' ')).then_some((label, rest))
+    let is_plain = !name.contains("  ") && !name.contains('\u{1b}') && !name.starts_with(' ');
+    (is_label && is_plain).then_some((label, rest))
 }
 
 fn labeled(text: &str) -> String {
@@ -234,7 +235,14 @@ mod tests {
     fn distinguishes_labels_from_text() {
         assert_eq!(label("K           0.81 (base 10)"), Some(("K           ", "0.81 (base 10)")));
         assert_eq!(label("regularized 0.07"), Some(("regularized ", "0.07")));
-        for line in ["", "short", "never occur: a, b", "            continued", "a  b        c"] {
+        for line in [
+            "",
+            "short",
+            "never occur: a, b",
+            "            continued",
+            "a  b        c",
+            "1 \u{1b}[31m\u{1b}[1m -53",
+        ] {
             assert_eq!(label(line), None, "{line}");
         }
     }

@@ -113,6 +113,9 @@ pub const ABLATION: &str = "ablation.json";
 /// The HTML report of a run.
 pub const REPORT: &str = "report.html";
 
+/// A picture of the result for posts, beside the report.
+pub const CARD: &str = "card.svg";
+
 /// Returns the file of parameters that a path stands for, whether or not it exists: the folder of a run stands for its
 /// parameters.
 pub fn parameters_at(path: &Path) -> PathBuf {
@@ -121,7 +124,7 @@ pub fn parameters_at(path: &Path) -> PathBuf {
 
 /// Files of an earlier run that must not be mistaken for those of this one. Without its record, a run cannot be
 /// resumed, so that is removed first.
-const RESULTS: [&str; 13] = [
+const RESULTS: [&str; 14] = [
     "checkpoint.safetensors",
     SO_FAR,
     SO_FAR_TABLES[0],
@@ -132,6 +135,7 @@ const RESULTS: [&str; 13] = [
     "z.json",
     ABLATION,
     REPORT,
+    CARD,
     "runs.csv",
     "sweep.svg",
     "log.csv",

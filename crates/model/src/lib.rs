@@ -20,6 +20,7 @@ mod places;
 mod playing;
 mod prior;
 pub mod program;
+mod row_boards;
 mod squares;
 mod structure;
 mod tables;
@@ -46,6 +47,7 @@ pub use penalty::{
 };
 pub use playing::{TableEvaluation, TableSums, named_parameters};
 pub use prior::Prior;
+pub use row_boards::RowBoards;
 pub use squares::{Colors, SquareCell, SquareOrder};
 pub use structure::{Part, Structure};
 pub use tables::{FeatureTable, FeatureTables};

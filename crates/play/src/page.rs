@@ -80,6 +80,7 @@ fn report(record: &MatchRecord, name: &str) -> MatchReport {
         },
         course: elo_course(&half_points, |pairs| config.sprt.as_ref().map(|sprt| sprt.llr(pairs))),
         bounds: config.sprt.as_ref().map(|sprt| sprt.bounds()),
+        games: tally.wins_draws_losses,
         pairs: tally.pairs.counts,
         openings: (games > 0).then(|| openings(&record.pairs)),
         one_sided: one_sided(&record.pairs),

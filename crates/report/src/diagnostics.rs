@@ -25,6 +25,8 @@ pub struct SetDiagnostics {
     pub loss: f64,
     /// Mean loss of the prior.
     pub prior_loss: f64,
+    /// Standard error of the difference of the two, treating games as independent.
+    pub change_error: f64,
     /// Calibration over all phases, then in the opening, the middlegame and the endgame.
     pub calibration: Vec<Calibration>,
     /// Residuals by phase units, ascending; units without positions are left out.

@@ -52,6 +52,41 @@ impl Report {
         }
     }
 
+    /// Returns the names of its data, without folders; empty if there is none.
+    pub fn data(&self) -> String {
+        let Self::Run(report) = self else { return String::new() };
+        let rows = report.inputs.iter().flat_map(|inputs| &inputs.rows).filter_map(|row| row.first());
+        let names: Vec<&str> = rows.filter_map(|path| path.rsplit(['/', '\\']).next()).collect();
+        match names[..] {
+            [] => String::new(),
+            [name] => name.to_string(),
+            [name, ..] => format!("{name} and {} more", names.len() - 1),
+        }
+    }
+
+    /// Returns its error on held-out positions: the change against the prior if it is judged, else the loss; empty if
+    /// unknown.
+    pub fn held_out(&self) -> String {
+        let judged = match self {
+            Self::Run(report) => {
+                report.verdict.as_ref().and_then(|verdict| verdict.figure.strip_prefix("Held-out error "))
+            }
+            _ => None,
+        };
+        let loss = || self.fact(|name| name.contains("held-out loss"));
+        judged.filter(|text| *text != "unknown").or_else(loss).unwrap_or_default().to_string()
+    }
+
+    /// Returns its Elo; empty if no games were played.
+    pub fn elo(&self) -> String {
+        self.fact(|name| name.contains("Elo")).unwrap_or_default().to_string()
+    }
+
+    /// Returns the first headline figure with a matching name.
+    fn fact(&self, wanted: impl Fn(&str) -> bool) -> Option<&str> {
+        self.facts().iter().find(|fact| wanted(&fact.0)).map(|fact| fact.1.as_str())
+    }
+
     /// Returns the page, one self-contained HTML document; with `live`, one that refreshes itself.
     ///
     /// # Errors
@@ -62,5 +97,29 @@ impl Report {
             Self::Match(report) => report.to_html(live),
             Self::Spsa(report) => report.to_html(live),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Table, Verdict};
+
+    #[test]
+    fn lists_name_data_and_held_out_error() {
+        let rows = ["a/b.bin", "c.bin"].map(|path| vec![path.to_string()]).to_vec();
+        let mut report = RunReport {
+            inputs: Some(Table { rows, ..Table::default() }),
+            facts: vec![("held-out loss (squared)".to_string(), "0.07".to_string())],
+            ..RunReport::default()
+        };
+        let of = |report: &RunReport| Report::Run(Box::new(report.clone()));
+        assert_eq!(of(&report).data(), "b.bin and 1 more");
+        assert_eq!((of(&report).held_out().as_str(), of(&report).elo().as_str()), ("0.07", ""));
+        let figure = |text: &str| Some(Verdict { figure: text.to_string(), ..Verdict::default() });
+        report.verdict = figure("Held-out error unknown");
+        assert_eq!(of(&report).held_out(), "0.07");
+        report.verdict = figure("Held-out error −3.7 % ± 0.5 %");
+        assert_eq!(of(&report).held_out(), "−3.7 % ± 0.5 %");
     }
 }

@@ -28,7 +28,7 @@ const CLASSES: usize = 1 << 12;
 const PIECE: usize = 1 << 15;
 
 /// Returns opening, middlegame and endgame as ranges of phase units, each a third of the maximum.
-fn bands(max: u16) -> [(u16, u16); 3] {
+pub(crate) fn bands(max: u16) -> [(u16, u16); 3] {
     let (low, high) = (max / 3, (u32::from(max) * 2 / 3) as u16);
     [(high.saturating_add(1).min(max), max), (low.saturating_add(1).min(high), high), (0, low)]
 }
@@ -168,6 +168,7 @@ fn look(
             losses: losses(n),
         };
         cells.total.add(&position);
+        cells.change.add(position.game, position.weight, position.losses[0] - position.losses[1]);
         cells.calibration[0][usize::from(overall[at])].add(&position);
         if let Some(band) = band_of(row.phase) {
             cells.calibration[1 + band][usize::from(in_band[at])].add(&position);
@@ -184,6 +185,7 @@ fn look(
     };
     let empty = || Cells {
         total: Cell::default(),
+        change: Clustered::default(),
         calibration: vec![[Cell::default(); BINS]; 1 + bands.len()],
         by_phase: vec![Cell::default(); usize::from(max) + 1],
         by_pieces: Vec::new(),
@@ -197,7 +199,8 @@ fn look(
             cells
         })
         .collect();
-    let Cells { total, calibration, by_phase, by_pieces } = pieces.into_iter().fold(empty(), Cells::joined);
+    let Cells { total, change, calibration, by_phase, by_pieces } =
+        pieces.into_iter().fold(empty(), Cells::joined);
     let phases = std::iter::once((0, max)).chain(bands);
     let bins = |cells: &[Cell]| cells.iter().filter(|c| c.positions > 0).map(|c| c.bin()).collect();
     let residuals = |cells: &[Cell]| {
@@ -209,6 +212,7 @@ fn look(
         positions: total.positions,
         loss: total.loss / total.weight,
         prior_loss: total.prior_loss / total.weight,
+        change_error: change.finish().1,
         calibration: phases
             .zip(&calibration)
             .map(|(phases, cells)| Calibration { phases, bins: bins(cells) })
@@ -221,6 +225,8 @@ fn look(
 /// Sums of the positions of some games.
 struct Cells {
     total: Cell,
+    /// The loss of the result minus that of the prior.
+    change: Clustered,
     /// Over all phases, then by band; in deciles.
     calibration: Vec<[Cell; BINS]>,
     by_phase: Vec<Cell>,
@@ -234,6 +240,7 @@ impl Cells {
         self.by_pieces.resize(most, Cell::default());
         other.by_pieces.resize(most, Cell::default());
         self.total.join(&other.total);
+        self.change.join(other.change);
         let calibration =
             self.calibration.as_flattened_mut().iter_mut().zip(other.calibration.as_flattened());
         let phases = self.by_phase.iter_mut().zip(&other.by_phase);

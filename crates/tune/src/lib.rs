@@ -38,6 +38,7 @@ mod training;
 mod uncertainty;
 mod values;
 pub mod wdl;
+mod worst;
 
 pub use checkpoint::{Checkpoint, Progress};
 pub use config::{Limits, RunConfig, space_of};
@@ -86,3 +87,4 @@ pub use uncertainty::{
     Sandwich, Spread, bootstrap, bytes_needed, check_members, resample_seeds, sandwich,
 };
 pub use values::Values;
+pub use worst::{disagreements, worst_positions};

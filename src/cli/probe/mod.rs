@@ -33,13 +33,7 @@ use super::table::{bytes, counted, duration, grouped, result_table, some_of};
 /// Maximum number of names in a line.
 pub const NAMED: usize = 12;
 
-/// Flags of `probe`.
-#[derive(Debug, clap::Args)]
-#[command(
-    mut_args(short_help(&[
-        "output", "option", "parameters", "set", "processes", "rounds", "resume", "threads",
-    ])),
-    after_help = "\
+const ABOUT: &str = "\
 An engine whose evaluation can be set by UCI options needs no trace: each option is a parameter, and its effect on a \
 position is the change of the evaluation when it is moved. What the engine's numbers mean is found by asking: whether it \
 has an 'eval' command (otherwise searches of one node or one ply are asked for), whose view they have, their unit, \
@@ -56,11 +50,23 @@ The dataset is one of imported features, whose values are the same in all phases
 
 Where parameters are not linear, coefficients hold near the values at which they were measured, and --rounds goes on:
 
-  gputexel probe ./engine quiet.epd -o probed.bin --rounds 5 --out runs/probed --tune '--holdout 0.2'\n\n\
+  gputexel probe ./engine quiet.epd -o probed.bin --rounds 5 --out runs/probed --tune '--holdout 0.2'\n\n";
+
+const EXAMPLES: &str = "\
 Examples:\n  \
 gputexel probe /usr/games/glaurung positions.epd -o glaurung.bin\n  \
 gputexel probe ./engine positions.epd -o d.bin --option 'Mobility*' --set Hash=1\n  \
-gputexel probe './engine evaluate {params}' positions.epd -o d.bin --parameters list.params")]
+gputexel probe './engine evaluate {params}' positions.epd -o d.bin --parameters list.params";
+
+/// Flags of `probe`.
+#[derive(Debug, clap::Args)]
+#[command(
+    mut_args(short_help(&[
+        "output", "option", "parameters", "set", "processes", "rounds", "resume", "threads",
+    ])),
+    after_help = EXAMPLES,
+    after_long_help = format!("{ABOUT}{EXAMPLES}")
+)]
 pub struct ProbeArgs {
     /// UCI engine (a program or a quoted command line), or a command with {params} that prints evaluations
     #[arg(value_name = "ENGINE")]

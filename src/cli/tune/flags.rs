@@ -131,7 +131,8 @@ pub struct NewRunArgs {
     /// Gauss-Newton: initial damping, relative to the diagonal [default: 0.0001]
     #[arg(long, value_name = "MU", help_heading = "Optimizer")]
     pub(super) damping: Option<f64>,
-    /// Adam: learning rate, in centipawns per step [default: 20]
+    /// Adam: learning rate, in centipawns per step [default: 20]; settings of Adam may be lists, such as 0.5,1,2: all
+    /// combinations run side by side as one population, and the parameters of the best one are kept
     #[arg(long, value_name = "RATE", value_delimiter = ',', help_heading = "Optimizer")]
     pub(super) learning_rate: Vec<f64>,
     /// Adam: decay of the first moment [default: 0.9]
@@ -155,8 +156,9 @@ pub struct NewRunArgs {
     /// Local: step sizes in descending order; 1 is always the last [default: 8,4,2,1]
     #[arg(long, value_name = "STEP", value_delimiter = ',', help_heading = "Optimizer")]
     pub(super) step: Vec<u32>,
-    /// Round the result of gauss-newton, gn-lbfgs, gn-cg or adam to integers: naive (each to the nearest), local
-    /// (until no single step of any parameter improves the exact loss; for pso its --polish), or none [default: none]
+    /// Round the result to integers: naive, local (no single step improves the exact loss) or none [default: none]
+    ///
+    /// For gauss-newton, gn-lbfgs, gn-cg and adam; for pso, local is its --polish. naive rounds each value to the nearest.
     #[arg(long, value_name = "HOW", help_heading = "Optimizer")]
     pub(super) round: Option<String>,
     #[arg(long, alias = "iterations", value_name = "N", help_heading = "Stopping", help = epochs_help())]

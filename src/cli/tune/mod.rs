@@ -115,15 +115,10 @@ impl RunArgs {
 /// Flags of `tune`.
 #[derive(Debug, clap::Args)]
 #[command(
-    mut_args(short_help(&[
-        "out", "resume", "verbose", "target", "prior", "holdout", "freeze", "round", "errors",
-        "threads",
-    ])),
+    mut_args(short_help(&["out", "resume", "verbose", "prior", "holdout", "freeze", "round"])),
     allow_negative_numbers = true,
     after_help = "\
-Without --out the run is written to a new folder under runs/. Adam's settings may be lists \
-(--learning-rate 0.5,1,2): all combinations run side by side as one population, and the parameters of \
-the best one are kept.\n\n\
+Without --out the run is written to a new folder under runs/.\n\n\
 Examples:\n  \
 gputexel tune data/sample.bin\n  \
 gputexel tune d.bin --holdout 0.1 --errors --out runs/first\n  \
@@ -131,11 +126,11 @@ gputexel tune d.bin --basis mirrored --round local --freeze king\n  \
 gputexel tune --resume runs/first"
 )]
 pub struct TuneArgs {
-    #[command(flatten)]
-    run: RunArgs,
     /// Print all settings, choices, losses and warnings, not only the summary
     #[arg(short, long)]
     verbose: bool,
+    #[command(flatten)]
+    run: RunArgs,
     #[command(flatten)]
     objective: ObjectiveArgs,
     #[command(flatten)]

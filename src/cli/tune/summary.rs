@@ -124,17 +124,18 @@ fn worth_lines(pieces: &[PieceWorth]) -> String {
         return String::new();
     }
     let row = |title: &str, cell: &dyn Fn(&PieceWorth) -> String| {
-        std::iter::once(format!("{title:<10}")).chain(pieces.iter().map(cell)).collect::<Vec<_>>()
+        let cells = pieces.iter().map(|one| format!("{:<13}", cell(one)));
+        let line = std::iter::once(format!("{title:<12}")).chain(cells).collect::<String>();
+        format!("{}\n", line.trim_end())
     };
     let change =
         |phase: usize| move |one: &PieceWorth| format!("{:.0} -> {:.0}", one.before[phase], one.after[phase]);
     let untapered = pieces.iter().all(|one| one.before[0] == one.before[1] && one.after[0] == one.after[1]);
-    let mut rows = vec![row("worth", &|one| one.piece.to_string())];
+    let names = row("worth", &|one| one.piece.to_string());
     match untapered {
-        true => rows.push(row("", &change(0))),
-        false => rows.extend([row("middlegame", &change(0)), row("endgame", &change(1))]),
+        true => names + &row("", &change(0)),
+        false => names + &row("middlegame", &change(0)) + &row("endgame", &change(1)),
     }
-    aligned(&rows, 0)
 }
 
 /// Returns the board, if the features have one.

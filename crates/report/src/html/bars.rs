@@ -27,6 +27,9 @@ fn scale(values: impl Iterator<Item = f64>) -> (f64, bool) {
         .fold((0.0, false), |(full, below), value| (f64::max(full, value.abs()), below || value < 0.0))
 }
 
+/// The name of a piece or table, its values, and those of the reference.
+pub(super) type Material = (String, [f64; 2], Option<[f64; 2]>);
+
 fn change(value: f64, reference: Option<f64>) -> Markup {
     html! { @if let Some(reference) = reference { span.soft { " " (signed(value - reference)) } } }
 }
@@ -62,8 +65,11 @@ pub(super) fn lists(parameters: &[Parameter], groups: &[Group<'_>], reference: &
                 @let phases: Vec<usize> = (0..if single { 1 } else { 2 }).filter(|&phase| single || !ids.iter().all(|&id| parameters[id].is_unread(phase))).collect();
                 @let values = ids.iter().flat_map(|&id| parameters[id].values);
                 @let (full, below) = scale(values);
-                details.list open[ids.len() <= 40] {
-                    summary { (group.name) span.soft { " " (ids.len()) @if ids.len() == 1 { " parameter" } @else { " parameters" } } }
+                details.list {
+                    summary { (group.name) span.soft {
+                        " " (ids.len()) @if ids.len() == 1 { " parameter" } @else { " parameters" }
+                        @if let Some((name, change)) = farthest(parameters, &ids) { ", most changed: " (name) " " (signed(change)) }
+                    } }
                     div.scroll { table.bars {
                         caption { (group.name) ", " (parameters[ids[0]].unit()) @if parameters[ids[0]].reference.is_some() { "; in gray: change against " (reference) } }
                         thead { tr {
@@ -89,8 +95,20 @@ pub(super) fn lists(parameters: &[Parameter], groups: &[Group<'_>], reference: &
     }
 }
 
+/// Returns the name of the value that changed most, with its change; `None` if none did.
+fn farthest(parameters: &[Parameter], ids: &[usize]) -> Option<(String, f64)> {
+    let of = |&id: &usize| {
+        let Parameter { name, values, reference, .. } = &parameters[id];
+        let known = reference.map(|reference| [0, 1].map(|phase| values[phase] - reference[phase]));
+        known.into_iter().flatten().zip(["mg", "eg"]).map(move |(change, phase)| (name, phase, change))
+    };
+    let all = ids.iter().flat_map(of).filter(|found| found.2.is_finite() && found.2 != 0.0);
+    let most = all.max_by(|a, b| a.2.abs().total_cmp(&b.2.abs()))?;
+    Some((format!("{}.{}", most.0, most.1), most.2))
+}
+
 /// Returns the values of pieces: means of their tables over the positions, or parameters called material.
-fn material_of(parameters: &[Parameter], groups: &[Group<'_>]) -> Vec<(String, [f64; 2], Option<[f64; 2]>)> {
+pub(super) fn material_of(parameters: &[Parameter], groups: &[Group<'_>]) -> Vec<Material> {
     let mut rows = Vec::new();
     for group in groups {
         match &group.shape {
@@ -159,7 +177,7 @@ fn coordinates(coordinates: &[CoordinateValue]) -> Markup {
     let (full, below) = scale(shown.iter().map(|c| c.value));
     let bound = |bound: Option<f64>| bound.map_or("–".to_string(), centipawns);
     html! {
-        details.list open[shown.len() <= 80] {
+        details.list open[shown.len() <= 24] {
             summary { "Coordinates " span.soft { (grouped(coordinates.len() as u64)) @if shown.len() < coordinates.len() { ", the first " (grouped(shown.len() as u64)) " are shown" } } }
             div.scroll { table.bars {
                 caption { "The tuned coordinates; they determine the parameters" }

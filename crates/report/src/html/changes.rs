@@ -1,4 +1,6 @@
-//! The values that a run changed most.
+//! The largest change of each table of a run.
+
+use std::collections::HashSet;
 
 use maud::{Markup, html};
 
@@ -7,16 +9,30 @@ use super::number::centipawns;
 use super::table;
 use gputexel_io::Result;
 
-/// Number of rows of the table.
-const ROWS: usize = 20;
+/// Number of rows that are not folded.
+const ROWS: usize = 12;
 
 /// Returns the section if parameters have changed.
 pub(super) fn of_run(report: &RunReport) -> Result<Option<Markup>> {
-    let Some(largest) = largest(&report.parameters, &report.reference) else { return Ok(None) };
-    Ok(Some(html! { (table(&largest)) @if let Some(pairs) = &report.correlations { (table(pairs)) } }))
+    let Some(mut largest) = largest(&report.parameters, &report.reference) else { return Ok(None) };
+    let further = largest.rows.split_off(largest.rows.len().min(ROWS));
+    let rest = Table { caption: "Smaller changes".to_string(), rows: further, ..largest.clone() };
+    Ok(Some(html! {
+        (table(&largest))
+        @if !rest.rows.is_empty() {
+            details.list { summary { "Further tables " span.soft { (rest.rows.len()) } } (table(&rest)) }
+        }
+        @if let Some(pairs) = &report.correlations {
+            details.list {
+                summary { "Values that the data tell apart badly " span.soft { (pairs.rows.len()) " pairs" } }
+                (table(pairs))
+            }
+        }
+    }))
 }
 
-/// Returns the largest changes against the reference; `None` if nothing has one or nothing changed.
+/// Returns the largest change of each table against the reference, the largest first; `None` if nothing has a reference
+/// or nothing changed.
 fn largest(parameters: &[Parameter], reference: &str) -> Option<Table> {
     let mut changes: Vec<(f64, &Parameter, usize)> = Vec::new();
     for parameter in parameters {
@@ -29,12 +45,13 @@ fn largest(parameters: &[Parameter], reference: &str) -> Option<Table> {
         }
     }
     changes.sort_by(|a, b| b.0.abs().total_cmp(&a.0.abs()).then_with(|| a.1.name.cmp(&b.1.name)));
-    changes.truncate(ROWS);
+    let mut seen = HashSet::new();
+    changes.retain(|(_, parameter, _)| seen.insert(&parameter.group));
     if changes.is_empty() {
         return None;
     }
     let has_errors = changes.iter().any(|(_, parameter, phase)| parameter.errors[*phase].is_some());
-    let mut header = vec!["parameter", reference, "value"];
+    let mut header = vec!["table", "parameter", reference, "value"];
     header.extend(has_errors.then_some("±"));
     header.push("change");
     header.extend(has_errors.then_some("change / SE"));
@@ -42,6 +59,7 @@ fn largest(parameters: &[Parameter], reference: &str) -> Option<Table> {
     let row = |(change, parameter, phase): &(f64, &Parameter, usize)| {
         let error = parameter.errors[*phase];
         let mut cells = vec![
+            parameter.group.clone(),
             format!("{}.{}", parameter.name, ["mg", "eg"][*phase]),
             centipawns(parameter.reference.map_or(f64::NAN, |values| values[*phase])),
             centipawns(parameter.values[*phase]),
@@ -62,7 +80,7 @@ fn largest(parameters: &[Parameter], reference: &str) -> Option<Table> {
         false => "centipawns",
     };
     Some(Table {
-        caption: format!("The largest changes against {reference}, {units}"),
+        caption: format!("The largest change of each table against {reference}, {units}"),
         header: header.into_iter().map(str::to_string).collect(),
         rows: changes.iter().map(row).collect(),
     })
@@ -73,22 +91,42 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_largest_come_first_with_their_errors() {
-        let parameter = |name: &str, mg: f64, error: Option<f64>| Parameter {
+    fn each_table_has_its_largest_change_with_its_error() {
+        let parameter = |name: &str, group: &str, mg: f64, error: Option<f64>| Parameter {
             name: name.to_string(),
+            group: group.to_string(),
             values: [mg, 10.0],
             reference: Some([10.0, 10.0]),
             errors: [error, None],
             support: Some(1234),
             ..Parameter::default()
         };
-        let all = [parameter("a", 12.0, None), parameter("b", -20.0, Some(3.0)), parameter("c", 10.0, None)];
+        let all = [
+            parameter("a", "x", 12.0, None),
+            parameter("b", "y", -20.0, Some(3.0)),
+            parameter("c", "y", 30.0, None),
+            parameter("d", "z", 10.0, None),
+        ];
         let table = largest(&all, "the prior").unwrap();
         assert_eq!(table.rows.len(), 2, "what did not change is not listed");
-        assert_eq!(table.rows[0], ["b.mg", "10", "-20", "3.0", "-30.0", "-10.0", "1,234"]);
-        assert_eq!(table.rows[1], ["a.mg", "10", "12", "–", "+2.0", "–", "1,234"]);
+        assert_eq!(table.rows[0], ["y", "b.mg", "10", "-20", "3.0", "-30.0", "-10.0", "1,234"]);
+        assert_eq!(table.rows[1], ["x", "a.mg", "10", "12", "–", "+2.0", "–", "1,234"]);
         let plain = largest(&all[..1], "the prior").unwrap();
-        assert_eq!((plain.header.len(), plain.rows[0].len()), (5, 5));
-        assert!(largest(&all[2..], "the prior").is_none());
+        assert_eq!((plain.header.len(), plain.rows[0].len()), (6, 6));
+        assert!(largest(&all[3..], "the prior").is_none());
+    }
+
+    #[test]
+    fn rows_beyond_the_first_are_folded() {
+        let parameter = |i: usize| Parameter {
+            group: format!("t{i}"),
+            values: [i as f64 + 1.0, 0.0],
+            reference: Some([0.0; 2]),
+            ..Parameter::default()
+        };
+        let report = RunReport { parameters: (0..40).map(parameter).collect(), ..RunReport::default() };
+        let text = of_run(&report).unwrap().unwrap().into_string();
+        let (open, folded) = text.split_once("<details").unwrap();
+        assert_eq!((open.matches("<tr>").count(), folded.matches("<tr>").count()), (1 + 12, 1 + 28));
     }
 }

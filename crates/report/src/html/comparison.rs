@@ -2,10 +2,10 @@
 
 use maud::{Markup, html};
 
-use super::boards::{View, boards, switch, views};
+use super::boards::{Boards, View, views};
 use super::data::Comparison;
-use super::groups::{Shape, groups};
-use super::{bars, document, facts, names, table};
+use super::groups::groups;
+use super::{bars, document, facts, names, pieces, table, worst};
 
 impl Comparison {
     /// Returns the page, one self-contained HTML document.
@@ -25,7 +25,9 @@ impl Comparison {
                 *name = "standard errors of the change".to_string();
             }
         }
+        let boards = Boards::new(&self.parameters, &groups);
         html! {
+            (pieces::symbols())
             header { h1 { (title) } p.status { "two sets of parameters: changes are from " (first) " to " (second) } (facts(&self.facts)) }
             @if let Some(losses) = &self.losses { section id="losses" { h2 { "Loss" } (table(losses)) } }
             section id="largest" { h2 { "Largest changes" }
@@ -36,12 +38,21 @@ impl Comparison {
                 section id="parameters" {
                     h2 { "Common parameters" }
                     (bars::material(&self.parameters, &groups, first))
-                    @if groups.iter().any(|group| matches!(group.shape, Shape::Board(_))) {
+                    @if !boards.is_empty() {
                         h3 { "Boards" }
-                        (switch(&views))
-                        (boards(&self.parameters, &groups, &views))
+                        (boards.switched(&views))
+                        (boards.folded())
                     }
                     (bars::lists(&self.parameters, &groups, first))
+                }
+            }
+            @for ((side, name), positions) in [("a", first), ("b", second)].into_iter().zip(&self.disagreements) {
+                @if !positions.is_empty() {
+                    section id={ "better-" (side) } {
+                        h2 { "Where " (name) " is right and the other wrong" }
+                        p.note { "The largest differences of the errors, one position per game. A is " (first) ", B is " (second) "; terms are changes from A to B in centipawns." }
+                        (worst::cases(positions, &format!("better-{side}")))
+                    }
                 }
             }
             @for (only, name) in self.only.iter().zip(&self.names) { @if !only.is_empty() {

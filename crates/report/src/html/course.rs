@@ -4,6 +4,7 @@ use maud::{Markup, html};
 
 use super::super::span::Span;
 use super::data::{RunReport, Step};
+use super::heading::record;
 use super::plot::{Axis, Plot, Series, Style};
 use super::positions;
 use gputexel_io::Result;
@@ -27,38 +28,104 @@ pub(super) fn losses_of_run(report: &RunReport) -> Result<Option<Markup>> {
         return Ok(None);
     }
     let exact = report.diagnostics.as_ref().map(positions::losses);
-    Ok(Some(html! { (losses(report)?) @if let Some(exact) = exact { (exact) } }))
+    Ok(Some(html! {
+        div.figures {
+            div { (losses(report)?) }
+            div {
+                @if let Some(exact) = exact { (exact) }
+                @if report.verdict.is_some() { (record(&report.facts)) }
+            }
+        }
+        (further(report)?)
+    }))
 }
 
-/// Returns losses over steps, over time, and on a logarithmic scale the distance to the lowest.
+/// Returns the values of steps that have one.
+fn at(steps: &[Step], x: fn(&Step) -> f64, y: fn(&Step) -> Option<f64>) -> Vec<(f64, f64)> {
+    steps.iter().filter_map(|step| y(step).map(|y| (x(step), y))).collect()
+}
+
+/// Returns the lowest value of all steps, with the number of its step.
+fn lowest(steps: &[Step], y: fn(&Step) -> Option<f64>) -> Option<(u64, f64)> {
+    let known = steps.iter().filter_map(|step| y(step).map(|y| (step.number, y)));
+    known.min_by(|a, b| a.1.total_cmp(&b.1))
+}
+
+fn training(step: &Step) -> Option<f64> {
+    Some(step.loss)
+}
+
+fn held_out(step: &Step) -> Option<f64> {
+    step.held_out
+}
+
+fn number(step: &Step) -> f64 {
+    step.number as f64
+}
+
+/// Returns training and held-out loss by a property of steps. If the losses of the prior are known, it begins with the
+/// prior, and both are in percent of its losses.
+fn both(report: &RunReport, x: fn(&Step) -> f64) -> Vec<Series> {
+    let prior = priors(report);
+    let of = |name: &str, y: fn(&Step) -> Option<f64>, set: usize| {
+        let mut points = at(&report.steps, x, y);
+        if let Some(prior) = prior {
+            points.iter_mut().for_each(|point| point.1 *= 100.0 / prior[set]);
+            points.insert(0, (0.0, 100.0));
+        }
+        with_points(line(name, points))
+    };
+    let mut series = vec![of(&report.loss_name, training, 0)];
+    if report.steps.iter().any(|step| step.held_out.is_some()) {
+        series.push(of("held-out loss", held_out, 1));
+    }
+    series
+}
+
+/// Returns the training and the held-out loss of the prior, as far as the steps have them.
+fn priors(report: &RunReport) -> Option<[f64; 2]> {
+    let of = |held_out: bool| {
+        let sets = report.diagnostics.iter().flat_map(|all| &all.sets);
+        let loss = sets.filter(|set| set.held_out == held_out).map(|set| set.prior_loss).next();
+        loss.filter(|loss| loss.is_finite() && *loss > 0.0)
+    };
+    let has_held_out = report.steps.iter().any(|step| step.held_out.is_some());
+    Some([of(false)?, if has_held_out { of(true)? } else { f64::NAN }])
+}
+
+/// Returns the name of the axis of [`both`].
+fn unit(report: &RunReport) -> &'static str {
+    if priors(report).is_some() { "% of the prior's loss" } else { "loss" }
+}
+
+/// Returns losses over steps.
 ///
 /// # Errors
 /// When a picture cannot be drawn.
 pub(super) fn losses(report: &RunReport) -> Result<Markup> {
     let steps = &report.steps;
-    let (Some(first), Some(last)) = (steps.first(), steps.last()) else {
+    if steps.is_empty() {
         return Ok(html! { p.note { "No step has finished yet." } });
-    };
-    let at = |x: fn(&Step) -> f64, y: &dyn Fn(&Step) -> Option<f64>| -> Vec<(f64, f64)> {
-        steps.iter().filter_map(|step| y(step).map(|y| (x(step), y))).collect()
-    };
-    let number = |step: &Step| step.number as f64;
-    let training = |step: &Step| Some(step.loss);
-    let held_out = |step: &Step| step.held_out;
-    let has_held_out = steps.iter().any(|step| step.held_out.is_some());
-    let both = |x: fn(&Step) -> f64| {
-        let mut series = vec![with_points(line(&report.loss_name, at(x, &training)))];
-        if has_held_out {
-            series.push(with_points(line("held-out loss", at(x, &held_out))));
-        }
-        series
-    };
-    let lowest = |y: &dyn Fn(&Step) -> Option<f64>| {
-        let known = steps.iter().filter_map(|step| y(step).map(|y| (step.number, y)));
-        known.min_by(|a, b| a.1.total_cmp(&b.1))
-    };
-    let best = lowest(&held_out);
-    let in_words = format!(
+    }
+    let best = lowest(steps, held_out);
+    Plot {
+        title: format!("Loss over {}s", report.step_name),
+        description: in_words(report),
+        x: Axis::whole(&report.step_name),
+        y: Axis::linear(unit(report)),
+        series: both(report, number),
+        mark: best.map(|(n, _)| (n as f64, format!("lowest held-out loss at {}", report.step_name))),
+        guide: Vec::new(),
+    }
+    .figure("loss-steps")
+}
+
+/// Describes the losses of the first and the last step; empty if there is none.
+fn in_words(report: &RunReport) -> String {
+    let steps = &report.steps;
+    let (Some(first), Some(last)) = (steps.first(), steps.last()) else { return String::new() };
+    let best = lowest(steps, held_out);
+    format!(
         "{} from {:.8} at {} {} to {:.8} at {} {}.{}",
         report.loss_name,
         first.loss,
@@ -68,33 +135,36 @@ pub(super) fn losses(report: &RunReport) -> Result<Markup> {
         report.step_name,
         last.number,
         best.map(|(n, loss)| format!(" The held-out loss is lowest at {n}: {loss:.8}.")).unwrap_or_default()
-    );
-    let over_steps = Plot {
-        title: format!("Loss over {}s", report.step_name),
-        description: in_words.clone(),
-        x: Axis::whole(&report.step_name),
-        y: Axis::linear("loss"),
-        series: both(number),
-        mark: best.map(|(n, _)| (n as f64, format!("lowest held-out loss at {}", report.step_name))),
-        guide: Vec::new(),
-    };
+    )
+}
+
+/// Returns losses over time, their distance to the lowest on a logarithmic scale, and gradients, all folded.
+///
+/// # Errors
+/// When a picture cannot be drawn.
+fn further(report: &RunReport) -> Result<Markup> {
+    let steps = &report.steps;
+    if steps.is_empty() {
+        return Ok(html! {});
+    }
+    let in_words = in_words(report);
     let over_time = Plot {
         title: "Loss over time".to_string(),
         description: in_words.clone(),
         x: Axis::linear("seconds"),
-        y: Axis::linear("loss"),
-        series: both(|step| step.seconds),
+        y: Axis::linear(unit(report)),
+        series: both(report, |step| step.seconds),
         mark: None,
         guide: Vec::new(),
     };
     // The distance to the lowest. The lowest itself has no logarithm.
-    let left = |y: &dyn Fn(&Step) -> Option<f64>| -> Vec<(f64, f64)> {
-        let Some((_, low)) = lowest(y) else { return Vec::new() };
-        at(number, y).into_iter().map(|(x, y)| (x, y / low - 1.0)).filter(|p| p.1 > 1e-15).collect()
+    let left = |y: fn(&Step) -> Option<f64>| -> Vec<(f64, f64)> {
+        let Some((_, low)) = lowest(steps, y) else { return Vec::new() };
+        at(steps, number, y).into_iter().map(|(x, y)| (x, y / low - 1.0)).filter(|p| p.1 > 1e-15).collect()
     };
-    let mut series = vec![with_points(line(&report.loss_name, left(&training)))];
-    if has_held_out {
-        series.push(with_points(line("held-out loss", left(&held_out))));
+    let mut series = vec![with_points(line(&report.loss_name, left(training)))];
+    if steps.iter().any(|step| step.held_out.is_some()) {
+        series.push(with_points(line("held-out loss", left(held_out))));
     }
     let far = Plot {
         title: "Distance to the minimum loss".to_string(),
@@ -105,7 +175,7 @@ pub(super) fn losses(report: &RunReport) -> Result<Markup> {
         mark: None,
         guide: Vec::new(),
     };
-    let gradients = at(number, &|step| step.gradient.filter(|norm| *norm > 0.0));
+    let gradients = at(steps, number, |step| step.gradient.filter(|norm| *norm > 0.0));
     let gradient = Plot {
         title: "Largest component of the gradient".to_string(),
         description: "Loss per centipawn; near zero at a minimum of the loss.".to_string(),
@@ -116,11 +186,13 @@ pub(super) fn losses(report: &RunReport) -> Result<Markup> {
         guide: Vec::new(),
     };
     Ok(html! {
-        div.figures {
-            (over_steps.figure("loss-steps")?)
-            (over_time.figure("loss-time")?)
-            @if far.series.iter().any(|series| series.points.len() > 1) { (far.figure("loss-left")?) }
-            @if gradient.series[0].points.len() > 1 { (gradient.figure("gradient")?) }
+        details.list {
+            summary { "Over time, distance to the minimum, gradient" }
+            div.figures {
+                (over_time.figure("loss-time")?)
+                @if far.series.iter().any(|series| series.points.len() > 1) { (far.figure("loss-left")?) }
+                @if gradient.series[0].points.len() > 1 { (gradient.figure("gradient")?) }
+            }
         }
     })
 }

@@ -15,6 +15,8 @@ pub struct RunReport {
     pub running: bool,
     /// Maximum remaining seconds of a run in progress, if known.
     pub remaining_seconds: Option<f64>,
+    /// Judgement of the result, once there is one.
+    pub verdict: Option<Verdict>,
     /// Headline figures: name and value.
     pub facts: Vec<(String, String)>,
     /// Warnings, shown first.
@@ -41,6 +43,8 @@ pub struct RunReport {
     pub errors_note: String,
     /// Diagnostics of the result on the positions.
     pub diagnostics: Option<Diagnostics>,
+    /// The positions that the result gets most wrong.
+    pub worst: Option<WorstPositions>,
     /// Diagnostics of the nonlinear parts of the evaluation, if there are any.
     pub program: Option<ProgramDiagnostics>,
     /// Reason why there are no diagnostics.
@@ -55,6 +59,94 @@ pub struct RunReport {
     pub inputs: Option<Table>,
     /// The record of the run, for reading.
     pub record: String,
+}
+
+/// Judgement of a result against its prior.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Verdict {
+    /// The judgement.
+    pub judgement: Judgement,
+    /// The figure that it rests on, such as `held-out error −3.7 % ± 0.5 %`.
+    pub figure: String,
+    /// The judgement as a sentence.
+    pub words: String,
+    /// Command that shows what the result is worth, if there is one.
+    pub next: String,
+}
+
+/// Outcome of a judgement.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Judgement {
+    /// Better than the prior.
+    Better,
+    /// Not distinguishable from the prior.
+    Same,
+    /// Worse than the prior.
+    Worse,
+    /// Cannot be judged.
+    #[default]
+    Unknown,
+}
+
+/// The positions with the largest errors, and what they have in common.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct WorstPositions {
+    /// True if they are held out, false if they are training positions.
+    pub is_held_out: bool,
+    /// Number of positions judged.
+    pub positions: u64,
+    /// Number of the worst that [`shared`](Self::shared) is about, one per game.
+    pub worst: u64,
+    /// What is not known of positions; may be empty.
+    pub note: String,
+    /// What the worst have in common.
+    pub shared: Vec<SharedTrait>,
+    /// The worst, the largest error first.
+    pub shown: Vec<WorstPosition>,
+}
+
+/// A property of positions: its share among the worst, and among all.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SharedTrait {
+    /// Its kind: `phase`, `material`, `term`.
+    pub kind: &'static str,
+    /// Its name.
+    pub name: String,
+    /// Share of the worst positions that have it, 0 to 1.
+    pub worst: f64,
+    /// Share of all positions.
+    pub all: f64,
+    /// Standard error of [`worst`](Self::worst) if it were the same as among all.
+    pub error: f64,
+}
+
+impl SharedTrait {
+    /// Returns by how many standard errors the share among the worst exceeds that among all.
+    pub fn excess(&self) -> f64 {
+        let difference = self.worst - self.all;
+        if self.error > 0.0 { difference / self.error } else { 0.0 }
+    }
+}
+
+/// A position and its error.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct WorstPosition {
+    /// The position, if the dataset has boards.
+    pub fen: Option<String>,
+    /// Its number in the dataset, from 1.
+    pub number: u64,
+    /// Number of its game, from 1, if the dataset has games.
+    pub game: Option<u64>,
+    /// Its score, centipawns, White's view.
+    pub score: f64,
+    /// The result that the score predicts, White's view, 0 to 1.
+    pub predicted: f64,
+    /// Its target.
+    pub target: f64,
+    /// Contributions to the score, centipawns, White's view: the largest first. In a comparison, their changes.
+    pub terms: Vec<(String, f64)>,
+    /// In a comparison, the score of the first set of parameters and the result that it predicts.
+    pub first: Option<(f64, f64)>,
 }
 
 /// A step of a run.
@@ -227,6 +319,8 @@ pub struct Comparison {
     pub facts: Vec<(String, String)>,
     /// Losses on datasets.
     pub losses: Option<Table>,
+    /// Positions where the first predicts much better than the second, and those where the second does.
+    pub disagreements: [Vec<WorstPosition>; 2],
     /// Features of both: values of the second, and those of the first as the reference. Errors are
     /// those of the difference.
     pub parameters: Vec<Parameter>,

@@ -74,6 +74,11 @@ impl Heading {
 
     /// Returns the body of a page with these sections.
     pub(super) fn over(&self, sections: &[Section]) -> Markup {
+        self.above(&html! {}, sections)
+    }
+
+    /// Returns the body of a page whose heading and sections have something between them.
+    pub(super) fn above(&self, first: &Markup, sections: &[Section]) -> Markup {
         html! {
             header {
                 h1 { (self.title) }
@@ -81,6 +86,7 @@ impl Heading {
                 (facts(&self.facts))
                 @if !self.warnings.is_empty() { ul.warnings { @for warning in &self.warnings { li { (warning) } } } }
             }
+            (first)
             nav aria-label="Sections" { @for (id, name, _) in sections { a href={ "#" (id) } { (name) } } }
             @for (id, name, markup) in sections { section id=(id) { h2 { (name) } (markup) } }
         }

@@ -18,8 +18,14 @@ pub struct ListedRun {
     pub stage: Option<Stage>,
     /// Progress in figures, or the fault of the folder.
     pub status: String,
-    /// Its headline figure: name and value.
-    pub figure: Option<(String, String)>,
+    /// Names of its data; may be empty, as the following.
+    pub data: String,
+    /// Its error on held-out positions.
+    pub held_out: String,
+    /// Its Elo.
+    pub elo: String,
+    /// True if it has parameters that can be compared with others.
+    pub is_comparable: bool,
     /// Time of the last write to it, such as `3 min ago`.
     pub changed: String,
 }
@@ -58,20 +64,41 @@ impl RunList {
                 h2 { "Runs" }
                 @if !self.note.is_empty() { p.note { (self.note) } }
                 @if !self.runs.is_empty() {
-                    ul.runs { @for run in &self.runs { li {
-                        a href=(run.link) { (run.name) }
-                        p {
-                            @match run.stage {
-                                Some(stage) => (stage.tag()),
-                                None => span.tag.open { "damaged" },
-                            }
-                            " " (run.kind) ", " (run.status)
-                        }
-                        @if let Some((name, value)) = &run.figure { p { (name) ": " strong { (value) } } }
-                        p.soft { "written " (run.changed) }
-                    } } }
+                    @let compares = self.runs.iter().filter(|run| run.is_comparable).count() > 1;
+                    form action="/compare" {
+                        div.scroll { table.runs {
+                            thead { tr {
+                                @for name in ["run", "kind", "data", "held-out error", "Elo", "written"] { th scope="col" { (name) } }
+                            } }
+                            tbody { @for (index, run) in self.runs.iter().enumerate() { (row(run, index, compares)) } }
+                        } }
+                        @if compares { p { button type="submit" { "Compare two ticked runs" } } }
+                    }
                 }
             }
+        }
+    }
+}
+
+/// Returns the row of a run, with a box to tick if there is anything to compare it with.
+fn row(run: &ListedRun, index: usize, compares: bool) -> Markup {
+    html! {
+        tr {
+            th scope="row" {
+                @if compares && run.is_comparable {
+                    input type="checkbox" name="run" value=(run.link) id={ "tick-" (index) } aria-label={ "compare " (run.name) };
+                    " "
+                }
+                a href=(run.link) { (run.name) }
+                span.soft {
+                    @match run.stage {
+                        Some(stage) => (stage.tag()),
+                        None => span.tag.open { "damaged" },
+                    }
+                    " " (run.status)
+                }
+            }
+            td { (run.kind) } td { (run.data) } td { (run.held_out) } td { (run.elo) } td { (run.changed) }
         }
     }
 }
@@ -94,11 +121,20 @@ mod tests {
             kind: "run",
             stage: None,
             status: "<script>".to_string(),
-            figure: Some(("<i>".to_string(), "<i>".to_string())),
+            data: "<i>".to_string(),
+            held_out: "<i>".to_string(),
+            elo: "<i>".to_string(),
+            is_comparable: true,
             changed: "now".to_string(),
         };
-        let page =
-            RunList { title: "<u>".to_string(), runs: vec![run], note: "<s>".to_string() }.to_html(None);
+        let list = |runs| RunList { title: "<u>".to_string(), runs, note: "<s>".to_string() }.to_html(None);
+        let one = list(vec![run.clone()]);
+        assert!(!one.contains("checkbox") && !one.contains("<button"), "there is nothing to compare it with");
+        let page = list(vec![run.clone(), run]);
+        assert!(
+            page.matches("type=\"checkbox\" name=\"run\" value=\"/run/%3Cb%3E/\"").count() == 2,
+            "{page}"
+        );
         for text in ["<b>", "<script", "<i>", "<u>", "<s>"] {
             assert!(!page.contains(text), "{text}: {page}");
         }

@@ -32,6 +32,8 @@ pub struct MatchReport {
     pub course: Vec<Standing>,
     /// Log-likelihood ratios at which the test ends.
     pub bounds: Option<[f64; 2]>,
+    /// Games that A has won, drawn and lost.
+    pub games: [u64; 3],
     /// Pairs of games by A's half points, 0 to 4.
     pub pairs: [u64; 5],
     /// Results of openings, if there were any games.

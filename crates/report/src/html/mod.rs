@@ -7,11 +7,13 @@
 
 mod bars;
 mod boards;
+mod card;
 mod changes;
 mod comparison;
 mod contest;
 mod course;
 mod data;
+mod first;
 mod groups;
 mod heading;
 mod importance;
@@ -21,6 +23,7 @@ mod number;
 mod page;
 mod palette;
 mod parameters;
+mod pieces;
 mod plot;
 mod positions;
 mod program;
@@ -29,13 +32,15 @@ mod stacked;
 mod strength;
 mod support;
 mod sweep;
+mod worst;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 pub use contest::{Contest, ContestColumn, Entrant};
 pub use data::{
-    Comparison, CoordinateValue, Parameter, PenaltyRow, RunReport, Step, StrengthReport, Swarms, SweepAxis,
-    SweepReport, SweepSetting, Table,
+    Comparison, CoordinateValue, Judgement, Parameter, PenaltyRow, RunReport, SharedTrait, Step,
+    StrengthReport, Swarms, SweepAxis, SweepReport, SweepSetting, Table, Verdict, WorstPosition,
+    WorstPositions,
 };
 pub use heading::{Heading, Stage, remaining_seconds};
 pub use listing::{ListedRun, RunList, notice};
@@ -79,12 +84,13 @@ type MakeSection = fn(&RunReport) -> Result<Option<Markup>>;
 /// Sections of the page of a run in their order: id for links, title, and maker.
 const SECTIONS: &[(&str, &str, MakeSection)] = &[
     ("sweep", "Settings", sweep::of_run),
+    ("coordinates", "Coordinates", bars::coordinates_of_run),
+    ("errors", "What your evaluation gets wrong", worst::of_run),
+    ("changes", "Largest changes", changes::of_run),
+    ("parameters", "Parameters", parameters::of_run),
     ("loss", "Loss", course::losses_of_run),
     ("swarms", "Swarms", course::swarms),
     ("rounds", "Rounds", |report| Ok(report.rounds.as_ref().map(table))),
-    ("parameters", "Parameters", parameters::of_run),
-    ("changes", "Largest changes", changes::of_run),
-    ("coordinates", "Coordinates", bars::coordinates_of_run),
     ("strength", "Strength of the prior", strength::of_run),
     ("program", "Nonlinear terms", program::of_run),
     ("calibration", "Calibration", positions::calibration_of_run),
@@ -107,7 +113,7 @@ fn document(title: &str, body: &Markup, live: Option<&Live>) -> String {
                 meta name="generator" content=(concat!("gputexel ", env!("CARGO_PKG_VERSION")));
                 title { (title) }
                 link rel="icon" href="data:,";
-                style { (PreEscaped(STYLE)) (PreEscaped(palette::rules())) }
+                style { (PreEscaped(STYLE)) (PreEscaped(palette::rules())) (PreEscaped(boards::rules())) }
             }
             body {
                 main id="page" { (body) }
@@ -159,16 +165,16 @@ impl RunReport {
         for (id, name, make) in SECTIONS {
             sections.extend(make(self)?.map(|markup| (*id, *name, markup)));
         }
-        let status = format!("{}{}", self.status, self.prospect());
         let heading = Heading {
             title: self.title.clone(),
             final_: self.final_,
             running: self.running,
-            status,
-            facts: self.facts.clone(),
+            status: format!("{}{}", self.status, self.prospect()),
+            // They follow the verdict.
+            facts: Vec::new(),
             warnings: self.warnings.clone(),
         };
-        Ok(heading.over(&sections))
+        Ok(html! { (pieces::symbols()) (heading.above(&first::screen(self), &sections)) })
     }
 
     /// Returns the stage.
@@ -187,8 +193,8 @@ impl RunReport {
 
     fn record_of_the_run(&self) -> Markup {
         html! {
-            (record(&self.configuration))
-            @if let Some(inputs) = &self.inputs { (table(inputs)) }
+            details.list open[self.configuration.len() < 4] { summary { "Settings" } (record(&self.configuration)) }
+            @if let Some(inputs) = &self.inputs { details.list { summary { (inputs.caption) } (table(inputs)) } }
             @if !self.record.is_empty() { details.list { summary { "The record of the run" } pre { (self.record) } } }
         }
     }
@@ -239,8 +245,8 @@ mod tests {
         assert!(page.matches("&lt;script&gt;").count() > 500);
         assert_eq!(
             page.matches("<details class=\"list\"").count(),
-            10 + 2 + 1,
-            "groups, rare ones and none, record"
+            10 + 2 + 1 + 2,
+            "groups, rare ones and none, record, settings, further losses"
         );
     }
 

@@ -55,6 +55,12 @@ fn level_color(level: i32, dark: bool) -> RGBColor {
     mix(card, end, f64::from(level.abs()) / f64::from(LEVELS))
 }
 
+/// Returns the background of a value in the light theme, as [`level_class`].
+pub(super) fn fill(value: f64, full: f64) -> String {
+    let share = if value.is_finite() && full > 0.0 { (value / full).clamp(-1.0, 1.0) } else { 0.0 };
+    hex(level_color((share * f64::from(LEVELS)).round() as i32, false))
+}
+
 /// Returns the class of a value by its size, relative to `full` for the strongest color, and by its sign.
 pub(super) fn level_class(value: f64, full: f64) -> &'static str {
     const UP: [&str; 8] = ["z", "p1", "p2", "p3", "p4", "p5", "p6", "p7"];

@@ -1,30 +1,22 @@
-//! The parameters of a run: piece values, boards and lists.
+//! The parameters of a run beyond the boards of pieces: further boards, and lists.
 
 use maud::{Markup, html};
 
+use super::bars;
+use super::boards::Boards;
 use super::data::RunReport;
-use super::groups::{Shape, groups};
-use super::{bars, boards};
+use super::groups::groups;
 use gputexel_io::Result;
 
-/// Returns the section, if there are parameters.
+/// Returns the section, if there are such parameters.
 pub(super) fn of_run(report: &RunReport) -> Result<Option<Markup>> {
-    let RunReport { parameters, reference, errors_note, .. } = report;
+    let RunReport { parameters, reference, .. } = report;
     if parameters.is_empty() {
         return Ok(None);
     }
     let groups = groups(parameters);
-    let has_boards = groups.iter().any(|group| matches!(group.shape, Shape::Board(_)));
-    let views = boards::views(parameters, "value", reference);
-    Ok(Some(html! {
-        @if !errors_note.is_empty() { p.note { (errors_note) } }
-        (bars::material(parameters, &groups, reference))
-        @if has_boards {
-            h3 { "Boards" }
-            (boards::switch(&views))
-            (boards::boards(parameters, &groups, &views))
-            p.note { "From White's side, a1 at the lower left; Black's squares are mirrored. Dotted: the feature never occurs." }
-        }
-        (bars::lists(parameters, &groups, reference))
-    }))
+    let folded = Boards::new(parameters, &groups).folded();
+    let lists = bars::lists(parameters, &groups, reference);
+    let is_empty = folded.0.is_empty() && lists.0.is_empty();
+    Ok((!is_empty).then(|| html! { (folded) (lists) }))
 }

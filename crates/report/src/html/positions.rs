@@ -29,7 +29,6 @@ pub(super) fn calibration_of_run(report: &RunReport) -> Result<Option<Markup>> {
     let note = &report.diagnostics_note;
     match &report.diagnostics {
         Some(diagnostics) => Ok(Some(html! {
-            p.note { "Positions in ten equal groups by prediction: on the diagonal, predictions are calibrated. Bars are standard errors, treating games as independent." }
             (calibration(diagnostics)?)
         })),
         None => Ok((!note.is_empty()).then(|| html! { p.note { (note) } })),
@@ -96,7 +95,16 @@ fn calibration(diagnostics: &Diagnostics) -> Result<Markup> {
         };
         figures.push(plot.figure(&format!("calibration-{key}"))?);
     }
-    Ok(html! { div.figures { @for figure in figures { (figure) } } })
+    let phases = figures.split_off(figures.len().min(1));
+    Ok(html! {
+        div.figures {
+            @for figure in figures { (figure) }
+            p.note { "Positions in ten equal groups by prediction: on the diagonal, predictions are calibrated. Bars are standard errors, treating games as independent." }
+        }
+        @if !phases.is_empty() {
+            details.list { summary { "By phase" } div.figures { @for figure in phases { (figure) } } }
+        }
+    })
 }
 
 /// Returns residuals by phase and by number of pieces.
@@ -159,8 +167,12 @@ fn residuals(diagnostics: &Diagnostics) -> Result<Markup> {
         figures.push(plot.figure(&format!("loss-{key}"))?);
     }
     let pieces = diagnostics.sets.iter().any(|set| !set.by_pieces.is_empty());
+    let further = figures.split_off(figures.len().min(2));
     Ok(html! {
         div.figures { @for figure in figures { (figure) } }
+        @if !further.is_empty() {
+            details.list { summary { "Losses, and by pieces" } div.figures { @for figure in further { (figure) } } }
+        }
         @if !pieces { p.note { "Rows of this feature set do not contain the number of pieces of a position." } }
     })
 }
@@ -198,7 +210,7 @@ fn scale(diagnostics: &Diagnostics) -> Result<Markup> {
     };
     Ok(html! {
         p.note { (plot.description) " Parameters adapt to the K they are tuned with, so the result's lowest loss should be near it." }
-        div.figures { (plot.figure("k")?) }
+        details.list { summary { (plot.title) } div.figures { (plot.figure("k")?) } }
     })
 }
 

@@ -45,14 +45,15 @@ fn section(program: &ProgramDiagnostics, reference: &str) -> Result<Markup> {
         @if !program.terms.is_empty() {
             h3 { "Terms" }
             (terms(&program.terms))
+            details.list { summary { "Responses, and how often sums occur" }
             p.note { "Above, what a term adds in centipawns by the sum that it is computed from; below, how often these sums occur" @if program.sums.iter().any(|sum| sum.sides) { ", those of both sides together" } ". Sums are in units of their own. The first and last interval include what is beyond." }
             div.figures { @for figure in responses { (figure) } }
+            }
         }
         @if !adjustments.is_empty() {
-            h3 { "Adjustments" }
-            @for adjustment in adjustments { (adjustment) }
+            details.list { summary { "Adjustments" } @for adjustment in adjustments { (adjustment) } }
         }
-        @if let Some(factor) = factor { h3 { "Factor" } (factor) }
+        @if let Some(factor) = factor { details.list { summary { "Factor" } (factor) } }
     })
 }
 

@@ -26,12 +26,18 @@ pub(super) fn of_run(report: &RunReport) -> Result<Option<Markup>> {
 fn section(strength: &StrengthReport, parameters: &[Parameter]) -> Result<Markup> {
     let curve = curve(strength).map(|plot| plot.figure("strength-curve")).transpose()?;
     Ok(html! {
-        @for note in &strength.notes { p.note { (note) } }
-        @if !strength.facts.is_empty() {
-            dl.record { @for (name, value) in &strength.facts { dt { (name) } dd { (value) } } }
+        div.figures {
+            div {
+                @for note in &strength.notes { p.note { (note) } }
+                @if !strength.facts.is_empty() {
+                    dl.record { @for (name, value) in &strength.facts { dt { (name) } dd { (value) } } }
+                }
+            }
+            @if let Some(curve) = curve { (curve) }
         }
-        @if !strength.penalties.is_empty() { (penalties(strength)) }
-        @if let Some(curve) = curve { div.figures { (curve) } }
+        @if !strength.penalties.is_empty() {
+            details.list { summary { "Penalties " span.soft { (strength.penalties.len()) } } (penalties(strength)) }
+        }
         (unpenalized(strength, parameters))
         @if let Some(ablation) = &strength.ablation {
             h3 { "What each group is worth" }
@@ -114,9 +120,11 @@ fn unpenalized(strength: &StrengthReport, parameters: &[Parameter]) -> Markup {
     };
     html! {
         @if !boards.0.is_empty() {
-            h3 { "With and without penalties" }
-            p.note { "What the positions alone would make of the boards, by a quadratic model of the loss. Both have the colors of the tuned values; what is beyond has the strongest." }
-            (boards)
+            details.list {
+                summary { "With and without penalties" }
+                p.note { "What the positions alone would make of the boards, by a quadratic model of the loss. Both have the colors of the tuned values; what is beyond has the strongest." }
+                (boards)
+            }
         }
     }
 }

@@ -110,7 +110,8 @@ fn section(parameters: &[Parameter], rare: u64, reference: &str) -> Result<Marku
     };
     let (unsupported, few) = (named(&|n| n == 0), named(&|n| n > 0 && n < rare));
     Ok(html! {
-        div.figures { @if !plot.series[0].points.is_empty() { (plot.figure("support")?) } }
+        div.figures {
+        @if !plot.series[0].points.is_empty() { (plot.figure("support")?) }
         div.scroll { table.bars {
             caption { "Features by the number of positions that have them" }
             thead { tr { th scope="col" { "positions" } th scope="col" { "features" }
@@ -123,8 +124,9 @@ fn section(parameters: &[Parameter], rare: u64, reference: &str) -> Result<Marku
                 @if has_errors { td { (error.map_or("–".to_string(), |e| format!("{e:.1}"))) } }
             } } }
         } }
+        }
         @if !few.is_empty() {
-            details.list open[few.len() <= 12] {
+            details.list {
                 summary { "Rare: fewer than " (rare) " positions " span.soft { (few.len()) } }
                 div.scroll { table {
                     caption { "Rare features; few positions constrain their values" }

@@ -9,9 +9,9 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
-use crate::{ListedRun, Live, Report, RunList, Stage};
+use crate::{ListedRun, Live, Report, RunList, Stage, notice};
 use gputexel_io::folder_lock::FolderLock;
-use gputexel_io::run_folder::{Kind, REPORT};
+use gputexel_io::run_folder::{Kind, PARAMETERS, REPORT};
 use gputexel_io::{Error, Result, escaped};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, percent_encode};
 
@@ -29,6 +29,8 @@ const REPORT_BYTES: u64 = 64 << 20;
 const WHOLE_BYTES: u64 = 1 << 30;
 /// Prefix of the path of a run.
 const PREFIX: &str = "/run/";
+/// Path of comparisons, which a query names the runs of.
+const COMPARE: &str = "/compare";
 /// Characters that links do not escape.
 const KEPT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 /// Kinds of folders that have reports.
@@ -37,6 +39,9 @@ const KINDS: [Kind; 4] = [Kind::Run, Kind::Sweep, Kind::Match, Kind::Spsa];
 /// Makes the report of a folder from its contents.
 pub type ReadReport = Box<dyn Fn(&Path) -> Result<Report> + Send + Sync>;
 
+/// Makes the page of a comparison of two folders of runs.
+pub type CompareRuns = Box<dyn Fn(&Path, &Path) -> Result<String> + Send + Sync>;
+
 /// List entry of a folder, valid as long as nothing in the folder changes.
 #[derive(Clone)]
 struct Known {
@@ -44,12 +49,15 @@ struct Known {
     stamp: (Vec<(OsString, u64, Option<SystemTime>)>, bool),
     stage: Option<Stage>,
     status: String,
-    figure: Option<(String, String)>,
+    data: String,
+    held_out: String,
+    elo: String,
 }
 
 struct Runs {
     root: PathBuf,
     read: ReadReport,
+    compare: CompareRuns,
     known: Mutex<HashMap<PathBuf, Known>>,
 }
 
@@ -60,11 +68,11 @@ pub struct RunDirectory {
 }
 
 impl RunDirectory {
-    /// Serves the list of runs under `root`, and their reports, on a port of 127.0.0.1; 0 for any free one.
+    /// Serves the list of runs under `root`, their reports, and comparisons of two of them, on a port of 127.0.0.1; 0 for any free one.
     ///
     /// # Errors
     /// [`Error::Input`] if `root` is not a folder or the port is not available; [`Error::Io`].
-    pub fn serve(root: &Path, port: u16, read: ReadReport) -> Result<Self> {
+    pub fn serve(root: &Path, port: u16, read: ReadReport, compare: CompareRuns) -> Result<Self> {
         let about = std::fs::metadata(root).map_err(|e| Error::io(root, e))?;
         if !about.is_dir() {
             return Err(Error::input(root, "is not a folder"));
@@ -72,7 +80,7 @@ impl RunDirectory {
         std::fs::read_dir(root).map_err(|e| Error::io(root, e))?;
         let bound = Bound::take(port)?;
         let address = bound.address()?;
-        let runs = Arc::new(Runs { root: root.to_path_buf(), read, known: Mutex::default() });
+        let runs = Arc::new(Runs { root: root.to_path_buf(), read, compare, known: Mutex::default() });
         let server = bound.serve(Box::new(move |path, live| runs.at(path, live)))?;
         Ok(Self { address, _server: server })
     }
@@ -87,7 +95,8 @@ impl RunDirectory {
 /// fuzzing.
 #[doc(hidden)]
 pub fn answer_to(bytes: &[u8], root: &Path, port: u16, read: ReadReport) -> Vec<u8> {
-    let runs = Runs { root: root.to_path_buf(), read, known: Mutex::default() };
+    let compare = Box::new(|_: &Path, _: &Path| Err(Error::Usage("nothing is compared".to_string())));
+    let runs = Runs { root: root.to_path_buf(), read, compare, known: Mutex::default() };
     http::answer_to(bytes, port, Box::new(move |path, live| runs.at(path, live)))
 }
 
@@ -125,6 +134,13 @@ fn check_sizes(folder: &Path) -> Result<()> {
     }
 }
 
+/// Returns true if a folder is that of a run with parameters, which are not a link to others.
+fn is_comparable(folder: &Path) -> bool {
+    let has_parameters =
+        std::fs::symlink_metadata(folder.join(PARAMETERS)).is_ok_and(|about| about.is_file());
+    has_parameters && kind(folder) == Some(Kind::Run)
+}
+
 /// Returns true if a path leads to a folder itself, not to a link to one.
 fn is_folder(path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_ok_and(|about| about.is_dir())
@@ -132,8 +148,12 @@ fn is_folder(path: &Path) -> bool {
 
 impl Runs {
     fn at(&self, path: &str, live: &Live) -> Result<Found> {
+        let (path, query) = path.split_once('?').unwrap_or((path, ""));
         if path == "/" {
             return Ok(Found::Page(self.list().to_html(Some(live))));
+        }
+        if path == COMPARE {
+            return Ok(Found::Plain(self.comparison(query).into_bytes()));
         }
         let Some(folder) = path.strip_prefix(PREFIX).and_then(|rest| self.folder(rest)) else {
             return Ok(Found::Missing);
@@ -150,6 +170,27 @@ impl Runs {
             return Ok(Found::Plain(page));
         }
         report.to_html(Some(live)).map(Found::Page)
+    }
+
+    /// Returns the page of a comparison of the two runs that the query of a form names, or of the reason why there is none.
+    fn comparison(&self, query: &str) -> String {
+        let values = query.split('&').filter_map(|pair| pair.strip_prefix("run="));
+        let folders: Vec<Option<PathBuf>> = values
+            .map(|value| {
+                let link = percent_decode_str(&value.replace('+', " ")).decode_utf8().ok()?.into_owned();
+                self.folder(link.strip_prefix(PREFIX)?).filter(|folder| is_comparable(folder))
+            })
+            .collect();
+        let page = match &folders[..] {
+            [Some(a), Some(b)] => {
+                check_sizes(a).and_then(|()| check_sizes(b)).and_then(|()| (self.compare)(a, b))
+            }
+            [None, _] | [_, None] => {
+                Err(Error::Usage("one of the two is not a run with parameters".to_string()))
+            }
+            _ => Err(Error::Usage("tick two runs in the list".to_string())),
+        };
+        page.unwrap_or_else(|error| notice("There is no comparison", &error.to_string(), None))
     }
 
     /// Returns the report of a folder if its files are not too large.
@@ -254,7 +295,10 @@ impl Runs {
             kind: kind.name(),
             stage: known.stage,
             status: known.status,
-            figure: known.figure,
+            data: known.data,
+            held_out: known.held_out,
+            elo: known.elo,
+            is_comparable: is_comparable(folder),
             changed: ago(changed, now),
         }
     }
@@ -282,10 +326,15 @@ impl Runs {
                     stamp,
                     stage: Some(report.stage()),
                     status: report.status().to_string(),
-                    figure: report.facts().first().cloned(),
+                    data: report.data(),
+                    held_out: report.held_out(),
+                    elo: report.elo(),
                 }
             }
-            Err(error) => Known { stamp, stage: None, status: error.to_string(), figure: None },
+            Err(error) => {
+                let (data, held_out, elo) = Default::default();
+                Known { stamp, stage: None, status: error.to_string(), data, held_out, elo }
+            }
         };
         if let Ok(mut all) = self.known.lock() {
             all.insert(folder.to_path_buf(), known.clone());
@@ -337,7 +386,13 @@ mod tests {
                 }
             }
         };
-        Runs { root: root.to_path_buf(), read: Box::new(read), known: Mutex::default() }
+        let compare = |a: &Path, b: &Path| Ok(format!("{} and {}", a.display(), b.display()));
+        Runs {
+            root: root.to_path_buf(),
+            read: Box::new(read),
+            compare: Box::new(compare),
+            known: Mutex::default(),
+        }
     }
 
     fn live() -> Live {
@@ -374,6 +429,29 @@ mod tests {
         let Found::Page(page) = runs.at("/run/b%20%26%20%3Cc%3E/deep/", &live()).unwrap() else { panic!() };
         assert!(page.contains("half-way") && page.contains("nonce=\"n\""), "{page}");
         assert!(runs.at("/run/bad", &live()).is_err());
+        // Comparisons are of two runs of the list that have parameters of their own.
+        let compare = |query: &str| {
+            let Found::Plain(page) = runs.at(&format!("/compare?{query}"), &live()).unwrap() else {
+                panic!()
+            };
+            String::from_utf8(page).unwrap()
+        };
+        let both = "run=%2Frun%2Fa%2F&run=%2Frun%2Fb%2520%2526%2520%253Cc%253E%2Fdeep%2F";
+        assert!(compare(both).contains("not a run with parameters"));
+        for name in ["a", "b & <c>/deep"] {
+            std::fs::write(root.join(name).join("params.json"), "{}").unwrap();
+        }
+        let page = compare(both);
+        assert!(page.ends_with("runs/b & <c>/deep") && page.contains("runs/a and "), "{page}");
+        for query in [
+            "",
+            "run=%2Frun%2Fa%2F",
+            "run=/run/a/&run=/run/../outside/",
+            "run=%FF&run=%2Frun%2Fa%2F",
+            "run=/etc&run=/run/link/",
+        ] {
+            assert!(compare(query).contains("There is no comparison"), "{query}");
+        }
         for path in [
             "/run/",
             "/run/none",

@@ -52,7 +52,7 @@ pub(crate) enum Found {
     Missing,
 }
 
-/// Makes the content of a path, given as requested but without the query.
+/// Makes the content of a path, given as requested, with the query.
 pub(crate) type Site = Box<dyn Fn(&str, &Live) -> Result<Found> + Send + Sync>;
 
 struct Shared {
@@ -294,7 +294,7 @@ struct Request<'a> {
     method: &'a str,
     /// Host in the request line.
     authority: Option<&'a str>,
-    /// Path without the query.
+    /// Path with the query.
     path: &'a str,
     /// Values of all headers `Host`.
     hosts: Vec<&'a [u8]>,
@@ -345,7 +345,7 @@ impl<'a> Request<'a> {
             None if target.starts_with('/') || target == "*" => (None, target),
             None => return Err(BAD),
         };
-        let path = path.split(['?', '#']).next().unwrap_or_default();
+        let path = path.split('#').next().unwrap_or_default();
         Ok(Self { method, authority, path, hosts })
     }
 }
@@ -501,7 +501,7 @@ mod tests {
     }
 
     fn site(path: &str, live: &Live) -> Result<Found> {
-        Ok(match path {
+        Ok(match path.split('?').next().unwrap_or_default() {
             "/" => Found::Page(format!("<p>{}", live.nonce)),
             "/file" => Found::Plain(b"<p>file".to_vec()),
             _ => Found::Missing,

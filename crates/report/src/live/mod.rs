@@ -14,7 +14,7 @@ use gputexel_io::{Error, Result};
 
 #[doc(hidden)]
 pub use directory::answer_to;
-pub use directory::{ReadReport, RunDirectory};
+pub use directory::{CompareRuns, ReadReport, RunDirectory};
 use http::{Bound, Found, Server};
 
 /// Makes the current report.
@@ -61,7 +61,7 @@ impl LiveReport {
         let address = bound.address()?;
         let subject = Arc::clone(&self.subject);
         let server = bound.serve(Box::new(move |path, live| {
-            if path != "/" {
+            if path.split('?').next() != Some("/") {
                 return Ok(Found::Missing);
             }
             let make = subject.lock().ok().and_then(|subject| subject.clone());

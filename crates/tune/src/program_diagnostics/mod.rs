@@ -21,6 +21,7 @@ use gputexel_report::{AdjustmentDiagnostics, ProgramDiagnostics, SumDiagnostics,
 pub use activity::term_activity;
 pub use gputexel_model::program::{MIN_ACTIVE_SHARE, TermActivity};
 pub use products::undetermined_products;
+pub(crate) use worth::name as part_name;
 
 /// Maximum number of positions that are examined: if there are more, every n-th.
 pub const MOST_POSITIONS: usize = 1 << 17;

@@ -11,7 +11,7 @@ use gputexel_model::program::{CompiledProgram, Part};
 use gputexel_report::{PartWorth, Worth};
 
 /// Returns a readable name of a part.
-fn name(program: &CompiledProgram, part: Part) -> String {
+pub(crate) fn name(program: &CompiledProgram, part: Part) -> String {
     let inputs = program.inputs_of(part);
     let program = program.program();
     let input = |index: usize| {

@@ -43,7 +43,7 @@ pub use summary::{
     PolishSummary, ProgramSummary, RunSummary, StepsSummary, SwarmDetails, SwarmSummary, TermSummary,
     TuneDetails, UncertaintySummary,
 };
-pub use tuned::{AgainstResults, FAR_CP, SwarmLosses, Tuned, WEAK_SUPPORT};
+pub use tuned::{AgainstResults, FAR_CP, SwarmLosses, Tuned, WEAK_SUPPORT, write_report};
 pub use tuner::Tuner;
 pub use uncertainty::{Answer, BEYOND, Findings, GroupErrors, OFF_OPTIMUM};
 pub use verdict::Verdict;

@@ -12,10 +12,11 @@ use crate::{
 use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::Objective;
 use gputexel_io::run_folder::{
-    ABLATION, Kind, METRICS, PARAMETERS, REPORT, SO_FAR, SO_FAR_TABLES, append_line,
+    ABLATION, CARD, Kind, METRICS, PARAMETERS, REPORT, SO_FAR, SO_FAR_TABLES, append_line,
 };
 use gputexel_io::{Error, RECORD_BYTES, Result, RunFolder, read_whole};
 use gputexel_model::{FeatureSet, ParameterFile, Provenance, ValueChange};
+use gputexel_report::RunReport;
 use gputexel_source::tables::{Language, tables};
 
 use crate::run::event::{RunEvent, RunObserver};
@@ -300,13 +301,13 @@ impl Tuned {
             note: "Calibration and residuals need the positions of the run.",
             ..InHand::default()
         };
-        folder.write(REPORT, &run_report(&folder, &in_hand)?.to_html(None)?)
+        write_report(&folder, &run_report(&folder, &in_hand)?)
     }
 
     /// Writes and returns parameters, and writes tables; the run may still be continued from its state.
     pub(crate) fn write_files(&self, folder: &RunFolder) -> Result<ParameterFile> {
         // Files of an interruption do not belong to the result, and a report would look finished.
-        for name in SO_FAR_TABLES.into_iter().chain([SO_FAR, REPORT]) {
+        for name in SO_FAR_TABLES.into_iter().chain([SO_FAR, REPORT, CARD]) {
             folder.remove(name)?;
         }
         let file = self.parameter_file();
@@ -361,8 +362,17 @@ pub(crate) fn leave_report(
     observe: &mut RunObserver<'_>,
 ) -> Result<()> {
     let report = run_report(folder, in_hand);
-    match report.and_then(|report| folder.write(REPORT, &report.to_html(None)?)) {
+    match report.and_then(|report| write_report(folder, &report)) {
         Err(error) => observe(RunEvent::Alert(&format!("no report: {error}"))),
         Ok(()) => Ok(()),
     }
+}
+
+/// Writes a report and its card into the folder of the run.
+///
+/// # Errors
+/// [`Error::Io`]; [`Error::Numeric`] when a picture cannot be drawn.
+pub fn write_report(folder: &RunFolder, report: &RunReport) -> Result<()> {
+    folder.write(REPORT, &report.to_html(None)?)?;
+    folder.write(CARD, &report.card())
 }

@@ -13,8 +13,24 @@ fn report(bench: &Bench, name: &str) -> String {
     bench.text(name)
 }
 
+/// Beginning of a link to a position at lichess, which is opened by a reader's click alone.
+const ANALYSIS: &str = "href=\"https://lichess.org/analysis/standard/";
+
+/// Returns a page without its links to positions.
+fn without_analysis(html: &str) -> String {
+    let mut parts = html.split(ANALYSIS);
+    let mut rest = parts.next().unwrap().to_string();
+    for part in parts {
+        let (fen, after) = part.split_once('"').unwrap();
+        assert!(fen.chars().all(|c| c.is_ascii_alphanumeric() || "/_-".contains(c)), "{fen}");
+        rest += after;
+    }
+    rest
+}
+
 /// Asserts that a page has nothing that could make a browser request or run something.
 fn assert_self_contained(html: &str) {
+    let html = &*without_analysis(html);
     assert!(html.starts_with("<!DOCTYPE html>") && html.ends_with("</html>"));
     assert!(html.contains("default-src 'none'"), "the policy is missing");
     let markup = html.replace("href=\"data:,\"", "").replace("href=\"#", "");
@@ -76,7 +92,9 @@ fn a_run_leaves_a_report_with_its_numbers() {
             "Calibration, endgame",
             "Under-/over-confidence, by pieces",
             "Loss as a function of K",
-            "Material",
+            "Worth of pieces",
+            "Held-out error ",
+            "Play it against its prior",
             "standard errors",
             "The record of the run",
             "xxh3",
@@ -101,6 +119,14 @@ fn a_run_leaves_a_report_with_its_numbers() {
         assert_eq!(board_after(&boards, &format!(">{group}, middlegame")), of(group, &|p| whole(&p["mg"])));
         assert_eq!(board_after(&boards, &format!(">{group}, endgame")), of(group, &|p| whole(&p["eg"])));
     }
+    // The worst held-out positions have diagrams and links.
+    let worst = html.split("<section id=\"errors\">").nth(1).unwrap().split("</section>").next().unwrap();
+    assert!(worst.contains("held-out positions") && worst.contains("share of the "), "{worst}");
+    assert_eq!((worst.matches("class=\"case\"").count(), worst.matches(ANALYSIS).count()), (12, 12));
+    let card = bench.text("r/card.svg");
+    assert!(
+        card.starts_with("<svg xmlns=") && card.contains("Held-out error ") && card.contains("middlegame")
+    );
     // The page is a function of the folder and the dataset.
     let out = bench.ok("report r -o again.html");
     assert_eq!(out, "written     again.html\n");
@@ -155,6 +181,8 @@ fn names_cannot_become_markup() {
         "the coordinate is not listed"
     );
     assert!(html.contains("r&lt;b&gt;&quot;"));
+    let card = bench.text(&format!("{folder}/card.svg"));
+    assert!(card.contains("r&lt;b&gt;&quot;") && !card.contains("<b>"), "{card}");
     assert!(html.contains(">Coordinates<") || html.contains("Coordinates <"));
 }
 

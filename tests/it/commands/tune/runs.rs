@@ -3,7 +3,8 @@
 
 use crate::common::prelude::*;
 
-const FILES: [&str; 8] = [
+const FILES: [&str; 9] = [
+    "card.svg",
     "checkpoint.safetensors",
     "metrics.jsonl",
     "params.json",

@@ -12,47 +12,49 @@ fn summary(bench: &Bench, args: impl Words) -> Vec<String> {
 #[test]
 fn a_run_ends_with_a_verdict_and_one_board() {
     let bench = Bench::with_positions(4000, 11);
-    let lines = summary(&bench, "d.bin --k 0.8 --l2 1e-3 --holdout 0.2 --out r");
-    assert_eq!(lines.len(), 20, "{lines:#?}");
-    assert!(lines.iter().all(|line| line.chars().count() <= 80), "{lines:#?}");
+    let flags = "d.bin --k 0.8 --l2 1e-3 --holdout 0.2 --out r";
+    let lines = summary(&bench, flags);
+    let is_rare = |line: &&String| line.starts_with("warning ") || line.starts_with("scale ");
+    let usual: Vec<&String> = lines.iter().filter(|line| !is_rare(line)).collect();
+    assert_eq!(usual.len(), 20, "{lines:#?}");
+    assert!(usual.iter().all(|line| line.chars().count() <= 80), "{lines:#?}");
     let starts = [
         "data        4,000 positions of 400 games",
         "held out    0.",
         "verdict     ",
         "K           0.800000 (base 10)",
+        "worth       pawn ",
+        "middlegame  ",
+        "endgame     ",
+        "squares     against the mean of their table",
+        "  ",
+        "8 ",
     ];
-    for (line, start) in lines.iter().zip(starts) {
+    for (line, start) in usual.iter().zip(starts) {
         assert!(line.starts_with(start), "{line}");
     }
-    assert!(lines[1].contains(" % ± "), "{lines:#?}");
-    assert!(lines[5].starts_with("middlegame  ") && lines[6].starts_with("endgame     "), "{lines:#?}");
-    assert_eq!(lines[7], "squares     against the mean of their table");
-    assert_eq!(lines[18], "files       r/report.html, params.json, tables.h, .hpp, .rs");
-    assert!(lines[19].starts_with("next        gputexel "), "{lines:#?}");
+    assert!(usual[1].contains(" % ± "), "{lines:#?}");
+    assert_eq!(usual[18], "files       r/report.html, params.json, tables.h, .hpp, .rs");
+    assert!(usual[19].starts_with("next        gputexel "), "{lines:#?}");
     // A board by name, and all there is to say.
-    let all =
-        bench.ok("tune d.bin --k 0.8 --l2 1e-3 --holdout 0.2 --out r --force --backend cpu --board rook -v");
-    assert_has(
-        &all,
-        ["\nbackend     ", "\nloss        ", "\n  rook, middlegame (mean ", &lines[1], &lines[2]],
-    );
+    let all = bench.ok(("tune --backend cpu --force --board rook -v", flags));
+    assert_has(&all, ["\nbackend     ", "\nloss        ", "\n  rook, ", usual[1], usual[2]]);
 }
 
 #[test]
 fn verdicts_follow_from_what_was_held_out() {
     let bench = Bench::with_positions(4000, 11);
     bench.dataset("few.bin", FeatureKind::Pst, 9, 3);
+    bench.dataset("m.bin", FeatureKind::Material, 4000, 3);
     for (flags, said) in [
         ("few.bin --k 1 --l2 1e-3", "TOO LITTLE DATA: 9 positions for 768 parameters: expect noise"),
         ("d.bin --k 0.8 --l2 1e-3", "TOO LITTLE DATA: 4,000 positions for 768 parameters: expect noise"),
-        ("d.bin --k 0.8 --l2 0 --holdout 0.2", "worse than the prior: do not use it"),
-        (
-            "d.bin --k 0.8 --l2 1e9 --holdout 0.2",
-            "no better than the prior within its error: more positions are needed",
-        ),
+        ("d.bin --k 0.8 --l2 1e9 --holdout 0.2", ": more positions are needed"),
+        ("m.bin --k 0.8 --l2 1e-3", "unknown, nothing was held out: --holdout 0.1 would tell"),
     ] {
         let lines = summary(&bench, (flags, "--out r --force"));
-        assert!(lines.contains(&format!("verdict     {said}")), "{flags}: {lines:#?}");
+        let verdict = lines.iter().find(|line| line.starts_with("verdict     "));
+        assert!(verdict.is_some_and(|line| line.ends_with(said)), "{flags}: {lines:#?}");
     }
 }
 

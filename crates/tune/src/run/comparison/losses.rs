@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use crate::{exact_loss, exact_scores, fit_scale, paired_difference};
+use crate::{disagreements, exact_loss, exact_scores, fit_scale, paired_difference};
 use gputexel_dataset::objective::{LossKind, Objective};
 use gputexel_dataset::{self as dataset, Dataset};
 use gputexel_io::{Advice, Error, Result};
-use gputexel_report::{Table, grouped};
+use gputexel_report::{Table, WorstPosition, grouped};
 use serde_json::{Value, json};
 
 use super::Side;
@@ -29,6 +29,8 @@ pub struct Losses {
     pub of: [std::result::Result<Loss, String>; 2],
     /// Mean loss of B minus that of A, and its standard error by game.
     pub difference: Option<(f64, f64)>,
+    /// Positions where A predicts much better than B, and those where B does.
+    pub disagreements: [Vec<WorstPosition>; 2],
     kind: LossKind,
     positions: u64,
     datasets: Vec<PathBuf>,
@@ -58,14 +60,22 @@ impl Losses {
                 Err(error) => Err(error.to_string()),
             };
         }
-        let difference = match (&of, &thetas) {
+        let (difference, disagreements) = match (&of, &thetas) {
             ([Ok(a), Ok(b)], [Ok(theta_a), Ok(theta_b)]) => {
                 let [a, b] = [a.k, b.k].map(|k| Objective { k, loss: kind });
-                Some(paired_difference(&data, (a, theta_a), (b, theta_b)))
+                let difference = paired_difference(&data, (a, theta_a), (b, theta_b));
+                (Some(difference), disagreements(&data, [(a, theta_a), (b, theta_b)]))
             }
-            _ => None,
+            _ => Default::default(),
         };
-        Ok(Self { of, difference, kind, positions: data.len() as u64, datasets: paths.to_vec() })
+        Ok(Self {
+            of,
+            difference,
+            disagreements,
+            kind,
+            positions: data.len() as u64,
+            datasets: paths.to_vec(),
+        })
     }
 
     /// Describes the difference.

@@ -287,6 +287,10 @@ impl Differences {
             names: [a, b],
             facts,
             losses: self.losses.as_ref().map(Losses::table),
+            disagreements: self
+                .losses
+                .as_ref()
+                .map_or_else(Default::default, |losses| losses.disagreements.clone()),
             parameters: self.both.clone(),
             largest: Table {
                 caption: format!("The {} largest changes, {units}", top.min(self.changes.len())),

@@ -4,6 +4,7 @@ mod record;
 mod run;
 mod steps;
 mod strength;
+mod verdict;
 
 use std::path::PathBuf;
 

@@ -7,6 +7,9 @@ use gputexel_dataset::objective::ScaleForms;
 use gputexel_model::{ParameterFile, program};
 use gputexel_report::{Table, grouped};
 
+/// Correlation from which two values are tied, and shown as +1.000.
+const TIED: f64 = 0.9995;
+
 fn strings<const N: usize>(texts: [&str; N]) -> Vec<String> {
     texts.map(str::to_string).to_vec()
 }
@@ -37,10 +40,12 @@ pub fn dead_terms(diagnostics: &ProgramDiagnostics) -> impl Iterator<Item = Stri
     })
 }
 
-/// Returns values that the data can hardly distinguish; `None` if errors are unknown.
+/// Returns values that the data can hardly distinguish; `None` if errors are unknown. Without pairs that penalties or a
+/// basis tie to each other.
 pub fn correlations(file: &ParameterFile) -> Option<Table> {
-    let found = &file.uncertainty.as_ref()?.correlations;
-    let row = |pair: &gputexel_model::CorrelationRecord| {
+    let known = file.uncertainty.as_ref()?.correlations.iter();
+    let found: Vec<_> = known.filter(|pair| pair.r < TIED).collect();
+    let row = |pair: &&gputexel_model::CorrelationRecord| {
         vec![pair.a.clone(), pair.b.clone(), format!("{:+.3}", pair.r)]
     };
     (!found.is_empty()).then(|| Table {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::{
     Checkpoint, CoordinateRecord, CoordinatesFile, OptimizerConfig, RunConfig, RunRecord, RunScores,
-    diagnose, diagnose_program, training_score_ratio,
+    diagnose, diagnose_program, training_score_ratio, worst_positions,
 };
 use gputexel_dataset::objective::{Objective, ScaleForms};
 use gputexel_io::run_folder::{Kind, PARAMETERS, RunFolder};
@@ -13,6 +13,7 @@ use gputexel_model::{Feature, FeatureSet, ParameterFile};
 use gputexel_report::{CoordinateValue, Parameter, RunReport, grouped, readable, remaining_seconds};
 
 use super::steps::steps;
+use super::verdict::verdict;
 use super::{InHand, record, strength};
 
 /// Number of positions below which a feature is called rare.
@@ -80,6 +81,15 @@ pub fn run_report(folder: &RunFolder, known: &InHand<'_>) -> Result<RunReport> {
     let score_ratio = known.score_ratio.or_else(|| {
         scored.and_then(|((data, split), scores)| training_score_ratio(data, config.k, split, scores))
     });
+    let worst = scored.zip(theta.as_ref()).and_then(|(((data, split), scores), theta)| {
+        let objective = Objective { k: config.k, loss: config.loss };
+        worst_positions(data, split, objective, theta, &scores.result)
+    });
+    let path = folder.path().display().to_string();
+    let verdict = finished.and(file).zip(theta.as_ref()).map(|(file, theta)| {
+        let is_start = *theta == config.prior_theta;
+        verdict(record, diagnostics.as_ref(), file, &path, is_start)
+    });
     let ablation = strength::ablation(folder)?;
     let mut warnings = match (&theta, &positions) {
         (Some(theta), Some((data, _))) => record::warnings(config, theta, data.len()),
@@ -99,9 +109,10 @@ pub fn run_report(folder: &RunFolder, known: &InHand<'_>) -> Result<RunReport> {
         by_steps.map(|seconds| by_time.map_or(seconds, |limit| limit.min(seconds)))
     });
     let mut report = RunReport {
-        title: format!("gputexel {command}: {}", escaped(&folder.path().display().to_string())),
+        title: format!("gputexel {command}: {}", escaped(&path)),
         status,
         final_: finished.is_some(),
+        verdict,
         remaining_seconds,
         loss_name: if config.regularizes() { "regularized loss" } else { "training loss" }.to_string(),
         step_name: step_name.to_string(),
@@ -115,6 +126,7 @@ pub fn run_report(folder: &RunFolder, known: &InHand<'_>) -> Result<RunReport> {
         errors_note: file.map(record::errors_note).unwrap_or_default(),
         diagnostics_note: if diagnostics.is_none() { known.note.to_string() } else { String::new() },
         diagnostics,
+        worst,
         program,
         warnings,
         rounds: record::rounds(record),

@@ -1,0 +1,121 @@
+//! The first screen of the page of a run: the verdict, the worth of pieces, and the boards.
+
+use maud::{Markup, html};
+
+use super::boards::{self, Boards};
+use super::data::{Judgement, RunReport, Verdict};
+use super::groups::{Group, groups};
+use super::{bars, facts, pieces};
+
+impl Judgement {
+    /// Returns its class and its name.
+    fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Better => ("verdict better", "better"),
+            Self::Same => ("verdict", "no better"),
+            Self::Worse => ("verdict worse", "worse"),
+            Self::Unknown => ("verdict", "unknown"),
+        }
+    }
+}
+
+/// Returns the first screen: before there is a verdict, the headline figures.
+pub(super) fn screen(report: &RunReport) -> Markup {
+    let groups = groups(&report.parameters);
+    let boards = Boards::new(&report.parameters, &groups);
+    let views = boards::views(&report.parameters, "result", &report.reference);
+    html! {
+        @match &report.verdict {
+            None => (facts(&report.facts)),
+            Some(verdict) => div.first { (verdict_box(verdict)) (worth(report, &groups)) },
+        }
+        @if !boards.is_empty() {
+            section.first id="boards" aria-label="Boards" {
+                (boards.switched(&views))
+                @if !report.errors_note.is_empty() { p.note { (report.errors_note) } }
+            }
+        }
+    }
+}
+
+fn verdict_box(verdict: &Verdict) -> Markup {
+    let (class, name) = verdict.judgement.names();
+    html! {
+        div class=(class) {
+            p.figure { (verdict.figure) " " span.tag { (name) } }
+            p { (verdict.words) }
+            @if !verdict.next.is_empty() { p { "Play it against its prior:" br; code { (verdict.next) } } }
+        }
+    }
+}
+
+/// Returns the worth of pawns to queens: the piece, and its name with the values and those of the reference; empty if no
+/// table or count is of them.
+pub(super) fn pieces_worth(report: &RunReport, groups: &[Group<'_>]) -> Vec<(usize, bars::Material)> {
+    let all = bars::material_of(&report.parameters, groups);
+    let of = |role: usize| all.iter().find(|row| pieces::role_of(&row.0) == Some(role)).cloned();
+    (0..5).filter_map(|role| Some((role, of(role)?))).collect()
+}
+
+fn worth(report: &RunReport, groups: &[Group<'_>]) -> Markup {
+    let rows = pieces_worth(report, groups);
+    let number = |value: f64| format!("{:.0}", value.round() + 0.0);
+    html! {
+        @if !rows.is_empty() { div.worth { table {
+            thead { tr { th scope="col" title="mean over the squares, as often as positions have a piece there; centipawns" { "Worth of pieces" } th scope="col" { "middlegame" } th scope="col" { "endgame" } } }
+            tbody { @for (role, (name, values, before)) in rows { tr {
+                th scope="row" { (pieces::icon(role)) (name) }
+                @for phase in 0..2 { td {
+                    @if let Some(before) = before { span.soft { (number(before[phase])) " → " } }
+                    strong { (number(values[phase])) }
+                } }
+            } } }
+        } } }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::data::Parameter;
+    use super::*;
+
+    #[test]
+    fn the_verdict_comes_first_with_the_worth_of_pieces() {
+        let square = |i: usize| format!("{}{}", (b'a' + (i % 8) as u8) as char, i / 8 + 1);
+        let rook = |i: usize| Parameter {
+            name: format!("rook_{}", square(i)),
+            group: "rook".to_string(),
+            values: [510.0, 530.0],
+            reference: Some([500.0, 500.0]),
+            ..Parameter::default()
+        };
+        let verdict = Verdict {
+            judgement: Judgement::Better,
+            figure: "Held-out error −3.7 % ± 0.5 %".to_string(),
+            words: "<b>".to_string(),
+            next: "gputexel match '<i>' material".to_string(),
+        };
+        let report = RunReport {
+            verdict: Some(verdict),
+            facts: vec![("loss".to_string(), "0.1".to_string())],
+            parameters: (0..64).map(rook).collect(),
+            reference: "the prior".to_string(),
+            ..RunReport::default()
+        };
+        let text = screen(&report).into_string();
+        assert!(!text.contains("<b>") && !text.contains("<i>"), "{text}");
+        let places = [
+            "class=\"verdict better\"",
+            "−3.7 % ± 0.5 %",
+            "<code>gputexel match",
+            "500 → </span><strong>510",
+            "id=\"boards\"",
+        ];
+        let found: Vec<usize> =
+            places.iter().map(|part| text.find(part).unwrap_or_else(|| panic!("{part}: {text}"))).collect();
+        assert!(found.is_sorted(), "{found:?}");
+        assert!(!text.contains("0.1"), "figures follow later");
+        let running = screen(&RunReport { verdict: None, ..report }).into_string();
+        assert!(running.contains("0.1") && running.contains("id=\"boards\""));
+    }
+}

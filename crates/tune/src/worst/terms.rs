@@ -1,0 +1,77 @@
+//! Contributions of groups of parameters, and of the parts of a program, to the score of a position.
+
+use crate::program_diagnostics::part_name;
+use gputexel_dataset::Dataset;
+use gputexel_dataset::objective::{sums, taper};
+use gputexel_model::program::CompiledProgram;
+
+/// Groups of the parameters of a dataset, and the parts of its program.
+pub(super) struct Contributions<'a> {
+    data: &'a Dataset,
+    groups: Vec<&'a str>,
+    /// Group of each feature.
+    group_of: Vec<usize>,
+    /// Names of the parts of the program, each with the program without it.
+    parts: Vec<(String, CompiledProgram)>,
+}
+
+impl<'a> Contributions<'a> {
+    pub(super) fn new(data: &'a Dataset) -> Self {
+        let grouped = data.metadata().feature_set.grouped();
+        let mut group_of = vec![0; data.feature_count()];
+        for (index, (_, ids)) in grouped.iter().enumerate() {
+            ids.iter().for_each(|&id| group_of[id as usize] = index);
+        }
+        let parts = data.program().map_or_else(Vec::new, |program| {
+            let parts = program.parts().into_iter();
+            parts.map(|part| (part_name(program, part), program.without(&[part]))).collect()
+        });
+        Self { data, groups: grouped.into_iter().map(|(name, _)| name).collect(), group_of, parts }
+    }
+
+    /// Returns the contributions to the score of position `n`, centipawns, White's view, the largest first; without those
+    /// that are 0. Those of a part of a program are what the score would lose without it.
+    pub(super) fn of(&self, theta: &[f64], n: usize) -> Vec<(String, f64)> {
+        sorted(self.all(theta, n))
+    }
+
+    /// Returns the changes of contributions from the first θ to the second, as [`of`](Self::of).
+    pub(super) fn changes(&self, thetas: [&[f64]; 2], n: usize) -> Vec<(String, f64)> {
+        let [before, after] = thetas.map(|theta| self.all(theta, n));
+        let both = before.into_iter().zip(after);
+        sorted(both.map(|(before, (name, after))| (name, after - before.1)).collect())
+    }
+
+    /// Returns all contributions in a fixed order.
+    fn all(&self, theta: &[f64], n: usize) -> Vec<(String, f64)> {
+        let data = self.data;
+        let (mg, eg) = theta.split_at(data.feature_count());
+        let (mg_share, eg_share) = data.shares(n);
+        let row = data.row(n);
+        let mut by_group = vec![0.0; self.groups.len()];
+        for (column, coefficient) in row.entries() {
+            let id = usize::from(column);
+            // Further columns belong to the sums of a program.
+            if let Some(&group) = self.group_of.get(id) {
+                by_group[group] += f64::from(coefficient) * (mg_share * mg[id] + eg_share * eg[id]);
+            }
+        }
+        let mut found: Vec<(String, f64)> =
+            self.groups.iter().map(|name| (*name).to_string()).zip(by_group).collect();
+        found.push(("constant part".to_string(), f64::from(row.offset)));
+        if let Some(program) = data.program() {
+            let (sums, present) = sums(data, program, theta, n);
+            let score = |program: &CompiledProgram| program.score(&sums, present, taper(data, n));
+            let whole = score(program);
+            found.extend(self.parts.iter().map(|(name, without)| (name.clone(), whole - score(without))));
+        }
+        found
+    }
+}
+
+/// Sorts contributions, the largest first, without those that are 0.
+fn sorted(mut found: Vec<(String, f64)>) -> Vec<(String, f64)> {
+    found.retain(|(_, value)| value.is_finite() && value.abs() >= 0.05);
+    found.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
+    found
+}
