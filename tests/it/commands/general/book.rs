@@ -140,7 +140,7 @@ fn the_three_commands_of_readme_work() {
     // The picture at the top is a section of such a page.
     let report = std::fs::read_to_string(page.path_of("first/report.html")).unwrap();
     let script = std::fs::read_to_string(root().join("scripts/pictures")).unwrap();
-    let shown = Regex::new(r"take tune \S+ (\w+)").unwrap();
+    let shown = Regex::new(r"take tune \S+ (\S+)").unwrap();
     let shown = &shown.captures(&script).unwrap()[1];
     assert!(report.contains(&format!("id=\"{shown}\"")), "{shown}");
     let printed = page.run(&commands[2]);

@@ -7,12 +7,13 @@ use regex::Regex;
 use std::sync::LazyLock;
 
 /// Commands that are not run here, by their beginning or contents, with the reason.
-const ELSEWHERE: [(&str, &str); 29] = [
+const ELSEWHERE: [(&str, &str); 30] = [
     ("gputexel learn", "engines::learning, with few games"),
     ("gputexel improve", "engines::learning, with few games"),
     ("played/leaves.fens", "engines::learning"),
     ("gputexel tune probed.bin", "engines::probe"),
     ("gputexel export runs/probed", "export"),
+    ("--evaluation --without", "export::evaluation, on values of `full`"),
     ("gputexel verify ./engine --params runs/probed", "engines::probe"),
     ("games.epd -o toga.bin", "engines::probe, with rounds of a scripted engine"),
     ("gputexel worker", "tests/it/cluster starts a server and workers"),
