@@ -77,7 +77,7 @@ fn falls_back_to_the_cpu_without_a_gpu() {
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 500, 43);
     let hidden =
-        "VK_DRIVER_FILES=/nonexistent VK_ICD_FILENAMES=/nonexistent \"$GPUTEXEL\" tune d.bin --epochs 2";
+        "VK_DRIVER_FILES=/nonexistent VK_ICD_FILENAMES=/nonexistent \"$GPUTEXEL\" tune -v d.bin --epochs 2";
     let (code, out, err) = bench.shell(&format!("{hidden} --out r"));
     assert_eq!((code, err.as_str()), (0, ""));
     let line = out.lines().find(|line| line.starts_with("backend")).unwrap();
@@ -320,7 +320,7 @@ fn memory_limit_streams_and_is_reported() {
         "--out",
     ];
     let plain = tune(&bench, &[&flags[..], &["a"]].concat());
-    let gpu = ["tune", "--backend", "gpu", "--stats"];
+    let gpu = ["tune", "-v", "--backend", "gpu", "--stats"];
     let (code, out, err) = bench.run([&gpu[..], &flags, &["b", "--gpu-memory", "3M"]].concat());
     assert_eq!(code, 0, "{err}");
     assert!(out.contains("data streamed"), "{out}");

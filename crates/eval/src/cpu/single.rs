@@ -100,18 +100,17 @@ pub(super) fn sums(layout: &Layout, shape: &Shape, table: &[f32], out: &mut [f32
         for group in (0..grouped).step_by(ROWS) {
             // One slice for each row, of equal lengths, so that no index is checked.
             let rows: [&[u16]; ROWS] = std::array::from_fn(|r| &ids[(group + r) * length..][..length]);
-            let [plus, minus] = [0..shape.plus, shape.plus..length].map(|entries| {
-                let [a, b, c, d] = rows.map(|row| &row[entries.clone()]);
-                let mut sums = [0.0f32; ROWS];
-                for (((&a, &b), &c), &d) in a.iter().zip(b).zip(c).zip(d) {
-                    for (sum, id) in sums.iter_mut().zip([a, b, c, d]) {
-                        *sum += value(table, id);
-                    }
-                }
-                sums
-            });
-            for ((out, plus), minus) in out[group..].iter_mut().zip(plus).zip(minus) {
-                *out = (plus - minus) * per_unit;
+            let mut sums = [0.0f32; ROWS];
+            let [a, b, c, d] = rows.map(|row| &row[..shape.plus]);
+            for (((&a, &b), &c), &d) in a.iter().zip(b).zip(c).zip(d) {
+                sums.iter_mut().zip([a, b, c, d]).for_each(|(sum, id)| *sum += value(table, id));
+            }
+            let [a, b, c, d] = rows.map(|row| &row[shape.plus..]);
+            for (((&a, &b), &c), &d) in a.iter().zip(b).zip(c).zip(d) {
+                sums.iter_mut().zip([a, b, c, d]).for_each(|(sum, id)| *sum -= value(table, id));
+            }
+            for (out, sum) in out[group..].iter_mut().zip(sums) {
+                *out = sum * per_unit;
             }
         }
         for (i, out) in out.iter_mut().enumerate().skip(grouped) {

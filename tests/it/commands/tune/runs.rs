@@ -65,7 +65,7 @@ fn a_run_leaves_a_whole_folder() {
     // As text, with the requested table; `--quiet` prints nothing.
     assert_has(
         &bench.ok("tune d.bin --out t --backend cpu --board rook -v"),
-        ["3,000 positions", "fitted on the prior", "rook, middlegame", "(requested)", "tables.h, .hpp"],
+        ["3,000 positions", "fitted on the prior", "\n  rook (mean ", "(requested)", "tables.h, .hpp"],
     );
     let (code, out, err) = bench.run("-q tune d.bin --out q --backend cpu");
     assert_eq!((code, out.as_str(), err.as_str()), (0, "", ""));

@@ -11,7 +11,8 @@ fn summary(bench: &Bench, args: impl Words) -> Vec<String> {
 
 #[test]
 fn a_run_ends_with_a_verdict_and_one_board() {
-    let bench = Bench::with_positions(4000, 11);
+    let bench = Bench::new();
+    std::fs::copy("data/sample.bin", bench.path("d.bin")).unwrap();
     let flags = "d.bin --k 0.8 --l2 1e-3 --holdout 0.2 --out r";
     let lines = summary(&bench, flags);
     let is_rare = |line: &&String| line.starts_with("warning ") || line.starts_with("scale ");
@@ -19,7 +20,7 @@ fn a_run_ends_with_a_verdict_and_one_board() {
     assert_eq!(usual.len(), 20, "{lines:#?}");
     assert!(usual.iter().all(|line| line.chars().count() <= 80), "{lines:#?}");
     let starts = [
-        "data        4,000 positions of 400 games",
+        "data        63,355 positions of 8,885 games",
         "held out    0.",
         "verdict     ",
         "K           0.800000 (base 10)",
