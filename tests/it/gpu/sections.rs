@@ -223,7 +223,8 @@ fn devices_are_listed_by_flags() {
     let Some(_) = gpu::context() else { return };
     let bench = Bench::with_positions(2_000, 9);
     let tune = |device: &str, out: &str| {
-        let args = ["tune", "d.bin", "--sections", "4", "--prior-strength", "none", "--optimizer", "adam"];
+        let args =
+            ["tune", "-v", "d.bin", "--sections", "4", "--prior-strength", "none", "--optimizer", "adam"];
         let args = [&args[..], &["--epochs", "5", "--device", device, "--out", out]].concat();
         let told = bench.ok(&args);
         (bench.bytes(&format!("{out}/params.json")), told)

@@ -21,6 +21,7 @@ use gputexel_source::tables::{Language, tables};
 
 use crate::run::event::{RunEvent, RunObserver};
 use crate::run::uncertainty::Answer;
+use crate::run::verdict::{self, MIN_GAMES, Verdict};
 
 /// Number of positions below which a feature's values are called weakly supported.
 pub const WEAK_SUPPORT: u64 = 100;
@@ -218,6 +219,30 @@ impl Tuned {
         named.filter(|(c, z)| c.integer && z.fract() != 0.0).count()
     }
 
+    /// Returns the held-out loss before and after: that of the positions held out of the whole run, or if there are none,
+    /// that of the folds by which the regularization was chosen.
+    pub fn gain(&self) -> Option<HeldOutGain> {
+        self.held_out_gain.or_else(|| self.record.strength.as_ref()?.gain)
+    }
+
+    /// Compares the result with the prior.
+    pub fn verdict(&self) -> Verdict {
+        let games = self.record.strength.as_ref().filter(|strength| strength.folds > 0);
+        if self.positions < MIN_GAMES || games.is_some_and(|strength| strength.clusters < MIN_GAMES) {
+            return Verdict::TooLittle;
+        }
+        match self.gain() {
+            Some(_) if self.is_start() => Verdict::NoBetter,
+            Some(gain) => verdict::of(gain),
+            None if self.has_few_positions() => Verdict::TooLittle,
+            None if self.is_start() => Verdict::NoBetter,
+            None if self.loss_before.zip(self.loss).is_some_and(|(before, after)| after > before) => {
+                Verdict::Worse
+            }
+            None => Verdict::Unknown,
+        }
+    }
+
     /// Returns true if there are fewer than ten positions per coordinate.
     pub fn has_few_positions(&self) -> bool {
         super::are_few(self.positions, self.outcome.z.len())
@@ -373,6 +398,7 @@ pub(crate) fn leave_report(
 /// # Errors
 /// [`Error::Io`]; [`Error::Numeric`] when a picture cannot be drawn.
 pub fn write_report(folder: &RunFolder, report: &RunReport) -> Result<()> {
-    folder.write(REPORT, &report.to_html(None)?)?;
-    folder.write(CARD, &report.card())
+    let page = report.to_html(None)?;
+    folder.write(CARD, &report.card())?;
+    folder.write(REPORT, &page)
 }

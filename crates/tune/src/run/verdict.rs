@@ -1,7 +1,6 @@
 //! What a run was good for, by positions that it did not learn from.
 
 use crate::HeldOutGain;
-use crate::run::Tuned;
 
 /// Standard errors beyond which a difference counts.
 const CLEAR: f64 = 2.0;
@@ -23,32 +22,6 @@ pub enum Verdict {
     Worse,
     /// No positions were held out.
     Unknown,
-}
-
-impl Tuned {
-    /// Returns the held-out loss before and after: that of the positions held out of the whole run, or if there are none,
-    /// that of the folds by which the regularization was chosen.
-    pub fn gain(&self) -> Option<HeldOutGain> {
-        self.held_out_gain.or_else(|| self.record.strength.as_ref()?.gain)
-    }
-
-    /// Compares the result with the prior.
-    pub fn verdict(&self) -> Verdict {
-        let games = self.record.strength.as_ref().filter(|strength| strength.folds > 0);
-        if self.positions < MIN_GAMES || games.is_some_and(|strength| strength.clusters < MIN_GAMES) {
-            return Verdict::TooLittle;
-        }
-        match self.gain() {
-            Some(_) if self.is_start() => Verdict::NoBetter,
-            Some(gain) => of(gain),
-            None if self.has_few_positions() => Verdict::TooLittle,
-            None if self.is_start() => Verdict::NoBetter,
-            None if self.loss_before.zip(self.loss).is_some_and(|(before, after)| after > before) => {
-                Verdict::Worse
-            }
-            None => Verdict::Unknown,
-        }
-    }
 }
 
 /// Judges a difference by its error; one without an error says nothing.
