@@ -197,7 +197,7 @@ fn boards_are_printed_as_params_json_has_them() {
              \"parameters\": [{knights}, {{\"name\": \"tempo\", \"index\": 65}}]}}"
         );
         let lines: String =
-            (0..60).map(|i| format!("{} {}:1 65:{} 66:{}\n", i % 2, i + 1, 1 - i % 3, i % 25)).collect();
+            (0..64).map(|i| format!("{} {}:1 65:{} 66:{}\n", i % 2, i + 1, 1 - i % 3, i % 25)).collect();
         let bench = bench(lines, &schema);
         import(&bench, "t.svm", "");
         let args = "tune out.bin --prior schema --k 1 --l2 1e-3 --board knight --out r";
