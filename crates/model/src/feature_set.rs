@@ -167,6 +167,15 @@ impl FeatureSet {
         groups
     }
 
+    /// Returns the group of each feature, as an index of [`grouped`](Self::grouped).
+    pub fn group_indices(&self) -> Vec<usize> {
+        let mut indices = vec![0; self.features.len()];
+        for (group, (_, ids)) in self.grouped().iter().enumerate() {
+            ids.iter().for_each(|&id| indices[id as usize] = group);
+        }
+        indices
+    }
+
     /// Writes the features of a board with `turn` to move into `row`.
     ///
     /// Ids are seen from the piece's own side: Black's squares are flipped vertically, so that a white pawn

@@ -28,7 +28,6 @@ pub fn summary(tuned: &Tuned, piece: Option<&str>) -> String {
     out += &scale_lines(tuned);
     out += &worth_lines(&tuned.pieces());
     out += &board_lines(tuned, piece).unwrap_or_else(|| change_lines(tuned));
-    out += &not_optimal_line(tuned);
     let folder = tuned.folder.as_deref().unwrap_or(Path::new("")).display();
     let z = if tuned.config().named_basis().is_some() { "z.json, " } else { "" };
     let _ = writeln!(out, "files       {folder}/report.html, params.json, {z}tables.h, .hpp, .rs");
@@ -187,17 +186,6 @@ fn change_lines(tuned: &Tuned) -> String {
         let _ = writeln!(out, "and {} more, see params.json", grouped(more as u64));
     }
     out
-}
-
-/// Line about a result in whole numbers that single steps would improve.
-fn not_optimal_line(tuned: &Tuned) -> String {
-    let survey = tuned.rounding.as_ref().and_then(|rounding| rounding.survey.as_ref());
-    let Some(survey) = survey.filter(|survey| !survey.improving.is_empty()) else { return String::new() };
-    format!(
-        "not optimal {} of {} single steps would improve the loss: more --epochs\n",
-        grouped(survey.improving.len() as u64),
-        grouped(survey.steps as u64)
-    )
 }
 
 /// Returns the command to type next.

@@ -97,9 +97,9 @@ pub struct WorstPositions {
     pub positions: u64,
     /// Number of the worst that [`shared`](Self::shared) is about, one per game.
     pub worst: u64,
-    /// What is not known of positions; may be empty.
+    /// What the dataset does not record about positions; may be empty.
     pub note: String,
-    /// What the worst have in common.
+    /// Properties that are more frequent among the worst.
     pub shared: Vec<SharedTrait>,
     /// The worst, the largest error first.
     pub shown: Vec<WorstPosition>,

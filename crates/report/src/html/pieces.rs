@@ -1,5 +1,6 @@
 //! Pieces and diagrams as SVG. A page defines the shapes once and refers to them.
 
+use gputexel_model::ROLE_NAMES;
 use maud::{Markup, PreEscaped, html};
 
 /// Shapes of pawn to king on 45 × 45, drawn for this program.
@@ -15,13 +16,10 @@ const SHAPES: [&str; 6] = [
 /// Letters of pawn to king in FENs.
 const LETTERS: [char; 6] = ['p', 'n', 'b', 'r', 'q', 'k'];
 
-/// Names of pawn to king.
-const NAMES: [&str; 6] = ["pawn", "knight", "bishop", "rook", "queen", "king"];
-
 /// Returns the piece that a name such as `pawn`, `mg_knight_table` or `KingSquares` tells of, 0 to 5.
 pub(super) fn role_of(name: &str) -> Option<usize> {
     let name = name.to_lowercase();
-    NAMES.iter().position(|role| name.contains(role))
+    ROLE_NAMES.iter().position(|role| name.contains(role))
 }
 
 /// Returns the definitions of all shapes, to be placed once in a page before they are used.

@@ -21,7 +21,7 @@ use gputexel_source::tables::{Language, tables};
 
 use crate::run::event::{RunEvent, RunObserver};
 use crate::run::uncertainty::Answer;
-use crate::run::verdict::{self, MIN_GAMES, Verdict};
+use crate::run::verdict::{Verdict, independent, judge};
 
 /// Number of positions below which a feature's values are called weakly supported.
 pub const WEAK_SUPPORT: u64 = 100;
@@ -227,19 +227,15 @@ impl Tuned {
 
     /// Compares the result with the prior.
     pub fn verdict(&self) -> Verdict {
-        let games = self.record.strength.as_ref().filter(|strength| strength.folds > 0);
-        if self.positions < MIN_GAMES || games.is_some_and(|strength| strength.clusters < MIN_GAMES) {
-            return Verdict::TooLittle;
-        }
-        match self.gain() {
-            Some(_) if self.is_start() => Verdict::NoBetter,
-            Some(gain) => verdict::of(gain),
-            None if self.has_few_positions() => Verdict::TooLittle,
-            None if self.is_start() => Verdict::NoBetter,
-            None if self.loss_before.zip(self.loss).is_some_and(|(before, after)| after > before) => {
-                Verdict::Worse
-            }
-            None => Verdict::Unknown,
+        let gain = self.gain();
+        let independent = independent(self.record.strength.as_ref(), self.positions);
+        let is_worse = || self.loss_before.zip(self.loss).is_some_and(|(before, after)| after > before);
+        match judge(independent, gain, self.is_start()) {
+            judged if gain.is_some() => judged,
+            // In training, more can be told.
+            _ if self.has_few_positions() => Verdict::TooLittle,
+            Verdict::Unknown if is_worse() => Verdict::Worse,
+            judged => judged,
         }
     }
 

@@ -1,13 +1,13 @@
 //! What a run was good for, by positions that it did not learn from.
 
-use crate::HeldOutGain;
+use crate::{HeldOutGain, Strength};
 
 /// Standard errors beyond which a difference counts.
 const CLEAR: f64 = 2.0;
 /// Share of the loss below which a difference does not count, however certain it is.
 const SLIGHT: f64 = 1e-4;
 /// Number of games, or positions without games, below which nothing can be said.
-pub(crate) const MIN_GAMES: u64 = 100;
+const MIN_GAMES: u64 = 100;
 
 /// Comparison of the tuned values with the prior.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,8 +24,25 @@ pub enum Verdict {
     Unknown,
 }
 
+/// Returns the number of games of a run, or that of its positions if games are not known.
+pub(crate) fn independent(strength: Option<&Strength>, positions: u64) -> u64 {
+    let games = strength.filter(|strength| strength.folds > 0).map(|strength| strength.clusters);
+    games.unwrap_or(positions).min(positions)
+}
+
+/// Compares a result, of so many [independent] games or positions, with its prior by the held-out loss, if anything was
+/// held out; `is_start` is true if the result is the prior.
+pub(crate) fn judge(independent: u64, gain: Option<HeldOutGain>, is_start: bool) -> Verdict {
+    match gain {
+        _ if independent < MIN_GAMES => Verdict::TooLittle,
+        _ if is_start => Verdict::NoBetter,
+        Some(gain) => of(gain),
+        None => Verdict::Unknown,
+    }
+}
+
 /// Judges a difference by its error; one without an error says nothing.
-pub(crate) fn of(HeldOutGain { before, after, error }: HeldOutGain) -> Verdict {
+fn of(HeldOutGain { before, after, error }: HeldOutGain) -> Verdict {
     let change = after - before;
     match () {
         // All from one game, it has an error of 0.

@@ -101,15 +101,12 @@ fn terms(data: &Dataset, sets: [&[u32]; 2]) -> Vec<SharedTrait> {
     let set = &data.metadata().feature_set;
     let features = set.features.len();
     let grouped = set.grouped();
-    let mut group_of = vec![0; features];
-    for (at, (_, ids)) in grouped.iter().enumerate() {
-        ids.iter().for_each(|&id| group_of[id as usize] = features + at);
-    }
+    let group_of = set.group_indices();
     let compared = Compared::new(sets, features + grouped.len(), |n, found| {
         present(data, n, found);
         let own = found.len();
         found.extend_from_within(..);
-        found[own..].iter_mut().for_each(|property| *property = group_of[*property]);
+        found[own..].iter_mut().for_each(|property| *property = features + group_of[*property]);
         found[own..].sort_unstable();
         found.dedup();
     });

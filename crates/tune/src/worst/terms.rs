@@ -17,16 +17,12 @@ pub(super) struct Contributions<'a> {
 
 impl<'a> Contributions<'a> {
     pub(super) fn new(data: &'a Dataset) -> Self {
-        let grouped = data.metadata().feature_set.grouped();
-        let mut group_of = vec![0; data.feature_count()];
-        for (index, (_, ids)) in grouped.iter().enumerate() {
-            ids.iter().for_each(|&id| group_of[id as usize] = index);
-        }
+        let set = &data.metadata().feature_set;
         let parts = data.program().map_or_else(Vec::new, |program| {
             let parts = program.parts().into_iter();
             parts.map(|part| (part_name(program, part), program.without(&[part]))).collect()
         });
-        Self { data, groups: grouped.into_iter().map(|(name, _)| name).collect(), group_of, parts }
+        Self { data, groups: set.group_names(), group_of: set.group_indices(), parts }
     }
 
     /// Returns the contributions to the score of position `n`, centipawns, White's view, the largest first; without those

@@ -1,6 +1,6 @@
 //! Judgement of a result by the loss of positions that it was not tuned on.
 
-use crate::run::verdict::{MIN_GAMES, of};
+use crate::run::verdict::{independent, judge};
 use crate::{HeldOutGain, RunRecord, run};
 use gputexel_io::escaped;
 use gputexel_model::{FeatureKind, ParameterFile};
@@ -45,35 +45,32 @@ pub(super) fn verdict(
         (None, Some(set)) => format!("Training error {}", training(set)),
         (None, None) => "Held-out error unknown".to_string(),
     };
-    let by_folds = strength.filter(|strength| strength.folds > 0).map(|strength| strength.clusters);
-    let independent = by_folds.unwrap_or(file.provenance.positions).min(file.provenance.positions);
-    let is_little = independent < MIN_GAMES;
-    let judgement = match &change {
-        _ if is_little => Judgement::Unknown,
-        _ if is_start => Judgement::Same,
-        Some(change) => match of(*change) {
-            run::Verdict::Better => Judgement::Better,
-            run::Verdict::Worse => Judgement::Worse,
-            _ => Judgement::Same,
-        },
-        None => Judgement::Unknown,
-    };
-    let words = match judgement {
-        _ if is_little => format!(
-            "Too little data to tell: {} games or positions. Some thousand games are needed.",
-            grouped(independent)
+    let independent = independent(strength, file.provenance.positions);
+    let (judgement, words) = match judge(independent, change, is_start) {
+        run::Verdict::TooLittle => (
+            Judgement::Unknown,
+            format!(
+                "Too little data to tell: {} games or positions. Some thousand games are needed.",
+                grouped(independent)
+            ),
         ),
-        _ if is_start => "The prior is kept: nothing was better. More positions would help.".to_string(),
-        Judgement::Better => format!("Use it: it predicts better than the prior {origin}."),
-        Judgement::Same => {
-            format!("No better than the prior within two standard errors, {origin}. More games would tell.")
+        run::Verdict::Better => {
+            (Judgement::Better, format!("Use it: it predicts better than the prior {origin}."))
         }
-        Judgement::Worse => format!("Worse than the prior {origin}: keep the prior."),
-        Judgement::Unknown => {
+        run::Verdict::NoBetter if is_start => {
+            (Judgement::Same, "The prior is kept: nothing was better. More positions would help.".to_string())
+        }
+        run::Verdict::NoBetter => (
+            Judgement::Same,
+            format!("No better than the prior within two standard errors, {origin}. More games would tell."),
+        ),
+        run::Verdict::Worse => (Judgement::Worse, format!("Worse than the prior {origin}: keep the prior.")),
+        run::Verdict::Unknown => (
+            Judgement::Unknown,
             "Whether it is better for positions that it was not tuned on is unknown, because none \
              were held out: hold out a tenth of the games to know."
-                .to_string()
-        }
+                .to_string(),
+        ),
     };
     Verdict {
         judgement,
