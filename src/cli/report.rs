@@ -64,7 +64,7 @@ impl Subcommand for ReportArgs {
         if is_match(path) {
             let report = match_report(path)?;
             if self.output.is_none() {
-                write_atomically(&path.join(CARD), report.card().as_bytes())?;
+                write_atomically(&path.join(CARD), &report.card())?;
             }
             return plain(self, context, "match", report.head.final_, &report.to_html(None)?);
         }
@@ -91,7 +91,7 @@ impl Subcommand for ReportArgs {
         let html = report.to_html(None)?;
         write(&target, &html, self.open)?;
         if self.output.is_none() && !is_sweep(path) {
-            write_atomically(&path.join(CARD), report.card().as_bytes())?;
+            write_atomically(&path.join(CARD), &report.card())?;
         }
         if context.json {
             let object = json!({

@@ -114,7 +114,7 @@ pub const ABLATION: &str = "ablation.json";
 pub const REPORT: &str = "report.html";
 
 /// A picture of the result for posts, beside the report.
-pub const CARD: &str = "card.svg";
+pub const CARD: &str = "card.png";
 
 /// Returns the file of parameters that a path stands for, whether or not it exists: the folder of a run stands for its
 /// parameters.
@@ -314,9 +314,9 @@ impl RunFolder {
     ///
     /// # Errors
     /// [`Error::Io`]; errors of [`check`](Self::check).
-    pub fn write(&self, name: &str, contents: &str) -> Result<()> {
+    pub fn write(&self, name: &str, contents: impl AsRef<[u8]>) -> Result<()> {
         let path = self.file(name);
-        self.guarded(&path, || write_atomically(&path, contents.as_bytes()))
+        self.guarded(&path, || write_atomically(&path, contents.as_ref()))
     }
 
     /// Writes the record of a run, which marks its beginning.

@@ -34,16 +34,18 @@ fn report(record: &MatchRecord, name: &str) -> MatchReport {
         "" => config.engines[engine].source.clone(),
         name => name.to_string(),
     });
+    let names = if a == b { ["A", "B"] } else { [a.as_str(), b.as_str()] };
     let games = tally.games();
     let elo = tally.pairs.elo();
-    let [wins, draws, losses] = tally.wins_draws_losses;
     let mut facts = Vec::new();
     let mut fact = |name: &str, value: String| facts.push((name.to_string(), value));
     if games > 0 {
-        let what = if a == b { "Elo of A over B".to_string() } else { format!("Elo of {a} over {b}") };
-        fact(&what, format!("{:+.1} ± {:.1}", elo.elo, elo.error95));
+        fact(
+            &format!("Elo of {} over {}", names[0], names[1]),
+            format!("{:+.1} ± {:.1}", elo.elo, elo.error95),
+        );
         fact("95 % interval", format!("{:+.1} to {:+.1}", elo.low, elo.high));
-        fact("A's score", format!("{:.2} %", 100.0 * tally.points() / games as f64));
+        fact(&format!("score of {}", names[0]), format!("{:.2} %", 100.0 * tally.points() / games as f64));
         fact("likelihood of superiority", format!("{:.1} %", 100.0 * tally.pairs.los()));
     }
     if let Some(sprt) = &config.sprt {
@@ -52,7 +54,6 @@ fn report(record: &MatchRecord, name: &str) -> MatchReport {
         fact(&format!("test: {}", sprt.state(&tally.pairs)), value);
     }
     fact("games", grouped(games));
-    fact("won, drawn, lost", format!("{}, {}, {}", grouped(wins), grouped(draws), grouped(losses)));
     let mut warnings = Vec::new();
     let failed: u64 = tally.failures.iter().sum();
     if failed > 0 {
@@ -80,12 +81,13 @@ fn report(record: &MatchRecord, name: &str) -> MatchReport {
         },
         course: elo_course(&half_points, |pairs| config.sprt.as_ref().map(|sprt| sprt.llr(pairs))),
         bounds: config.sprt.as_ref().map(|sprt| sprt.bounds()),
+        names: names.map(str::to_string),
         games: tally.wins_draws_losses,
         pairs: tally.pairs.counts,
-        openings: (games > 0).then(|| openings(&record.pairs)),
-        one_sided: one_sided(&record.pairs),
+        openings: (games > 0).then(|| openings(&record.pairs, names)),
+        one_sided: one_sided(&record.pairs, names),
         ends: (games > 0).then(|| ends(record)),
-        engines: (games > 0).then(|| engines(record, [&a, &b])),
+        engines: (games > 0).then(|| engines(record, names)),
         configuration: configuration(record, name),
     }
 }
@@ -111,14 +113,15 @@ fn share(count: u64, of: u64) -> String {
 }
 
 /// Returns the results of the pairs by opening.
-fn openings(pairs: &[PlayedPair]) -> Table {
+fn openings(pairs: &[PlayedPair], [a, b]: [&str; 2]) -> Table {
     let all = pairs.len() as u64;
     let count = |which: &dyn Fn(&PlayedPair) -> bool| pairs.iter().filter(|pair| which(pair)).count() as u64;
+    let (a, b) = (format!("{a} won both games"), format!("{b} won both games"));
     let rows = [
         ("White won both games", count(&|pair| pair.white_half_points == 4)),
         ("Black won both games", count(&|pair| pair.white_half_points == 0)),
-        ("A won both games", count(&|pair| pair.half_points == 4)),
-        ("B won both games", count(&|pair| pair.half_points == 0)),
+        (&a, count(&|pair| pair.half_points == 4)),
+        (&b, count(&|pair| pair.half_points == 0)),
         ("at least one draw", count(&|pair| pair.half_points % 2 == 1 || is_drawn(pair))),
     ];
     let row = |(what, count): (&str, u64)| vec![what.to_string(), grouped(count), share(count, all)];
@@ -138,9 +141,9 @@ fn is_drawn(pair: &PlayedPair) -> bool {
 }
 
 /// Returns the first pairs that B won, then those that A won.
-fn one_sided(pairs: &[PlayedPair]) -> Option<Table> {
+fn one_sided(pairs: &[PlayedPair], [a, b]: [&str; 2]) -> Option<Table> {
     let mut rows = Vec::new();
-    for (half_points, winner) in [(0, "B"), (4, "A")] {
+    for (half_points, winner) in [(0, b), (4, a)] {
         for pair in pairs.iter().filter(|pair| pair.half_points == half_points).take(LISTED) {
             let round = format!("{0}.1, {0}.2", pair.pair + 1);
             rows.push(vec![round, winner.to_string(), pair.opening.clone()]);
@@ -178,7 +181,7 @@ fn engines(record: &MatchRecord, names: [&str; 2]) -> Table {
     let row = |engine: usize| {
         let moves = tally.moves[engine].max(1);
         vec![
-            format!("{}: {}", ["A", "B"][engine], names[engine]),
+            names[engine].to_string(),
             record.config.limits[engine].clone(),
             grouped(tally.nodes_per_second(engine)),
             grouped(tally.nodes[engine] / moves),

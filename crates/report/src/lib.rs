@@ -11,6 +11,7 @@ mod html;
 pub mod live;
 mod number_text;
 mod paths;
+mod picture;
 mod readable;
 mod report;
 mod span;

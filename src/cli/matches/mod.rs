@@ -184,7 +184,7 @@ fn play(
             let report = folder.join(REPORT);
             let page = match_report(folder)?;
             write_atomically(&report, page.to_html(None)?.as_bytes())?;
-            write_atomically(&folder.join(CARD), page.card().as_bytes())?;
+            write_atomically(&folder.join(CARD), &page.card())?;
             Some(report)
         }
     };

@@ -1,6 +1,4 @@
-//! Cards of runs and matches for posts: SVG of 1200 × 630 that stand alone.
-
-use maud::{Markup, html};
+//! Cards of runs and matches for posts: PNG of 1200 × 630.
 
 use super::boards::Boards;
 use super::data::{Judgement, RunReport};
@@ -8,52 +6,58 @@ use super::groups::groups;
 use super::matches::MatchReport;
 use super::number::grouped;
 use super::{first, pieces};
+use crate::picture::{Anchor, Canvas, Font};
 
-/// Characters of a line that fit beside a board, and of one without.
-const NARROW: usize = 32;
-const WIDE: usize = 62;
-/// Colors: ink, soft text, lines, and won, drawn and lost games.
-const INK: &str = "#1c2026";
-const SOFT: &str = "#57606a";
-const PARTS: [&str; 3] = ["#6FACF5", "#D4D9DF", "#F29A52"];
-/// Side of a board and its left and upper edge.
-const BOARD: usize = 440;
-const AT: [usize; 2] = [712, 100];
+/// Left and right edges of lines of text, and the right one beside a board.
+const LEFT: f64 = 60.0;
+const RIGHT: f64 = 1150.0;
+const BESIDE: f64 = 680.0;
+/// Colors: paper, edge, ink, soft text, and won, drawn and lost games.
+const PAPER: [u8; 3] = [255; 3];
+const EDGE: [u8; 3] = [0x0b, 0x62, 0xc4];
+const INK: [u8; 3] = [0x1c, 0x20, 0x26];
+const SOFT: [u8; 3] = [0x57, 0x60, 0x6a];
+const PARTS: [[u8; 3]; 3] = [[0x6f, 0xac, 0xf5], [0xd4, 0xd9, 0xdf], [0xf2, 0x9a, 0x52]];
+/// Side of a square, and the left and upper edge of a board.
+const SQUARE: f64 = 55.0;
+const AT: [f64; 2] = [712.0, 100.0];
 
-/// Returns a text of at most `most` characters.
-fn cut(text: &str, most: usize) -> String {
-    match text.chars().count() <= most {
-        true => text.to_string(),
-        false => text.chars().take(most.saturating_sub(1)).chain(['…']).collect(),
-    }
+/// A font with capitals of a height in pixels.
+const fn font(size: f64, color: [u8; 3]) -> Font {
+    Font { size, color, bold: false, anchor: Anchor::Left }
 }
 
-/// Returns a line of text at its left end.
-fn line(text: &str, [x, y]: [usize; 2], size: usize, color: &str, most: usize) -> Markup {
-    html! { text x=(x) y=(y) font-size=(size) fill=(color) { (cut(text, most)) } }
+const fn bold(size: f64) -> Font {
+    Font { bold: true, ..font(size, INK) }
 }
 
-/// Returns the whole picture.
-fn card(title: &str, content: &Markup) -> String {
-    let picture = html! {
-        svg xmlns="http://www.w3.org/2000/svg" width="1200" height="630" viewBox="0 0 1200 630" font-family="system-ui, Segoe UI, Roboto, Helvetica, Arial, sans-serif" {
-            title { (title) }
-            rect width="1200" height="630" fill="#ffffff" {}
-            rect width="14" height="630" fill="#0b62c4" {}
-            (content)
-            text x="1152" y="600" font-size="22" fill=(SOFT) text-anchor="end" { "gputexel" }
-        }
-    };
-    picture.into_string() + "\n"
+/// Returns a card without content.
+fn card() -> Canvas {
+    let mut picture = Canvas::new([1200, 630], PAPER);
+    picture.rectangle([0.0, 0.0, 14.0, 630.0], EDGE);
+    picture
+}
+
+/// Returns the card as PNG, with the name of the program.
+fn finished(mut picture: Canvas) -> Vec<u8> {
+    picture.text("gputexel", [RIGHT, 602.0], RIGHT, Font { anchor: Anchor::Right, ..font(16.0, SOFT) });
+    picture.png()
+}
+
+/// Returns the color of `#rrggbb`.
+fn color(text: &str) -> [u8; 3] {
+    let part = |at: usize| text.get(at..at + 2).and_then(|digits| u8::from_str_radix(digits, 16).ok());
+    [1, 3, 5].map(|at| part(at).unwrap_or(u8::MAX))
 }
 
 impl RunReport {
-    /// Returns a picture of the verdict, the worth of pieces, and the board that changed most, as an SVG document.
-    pub fn card(&self) -> String {
+    /// Returns a picture of the verdict, the worth of pieces, and the board that changed most, as PNG.
+    pub fn card(&self) -> Vec<u8> {
+        let mut picture = card();
         let groups = groups(&self.parameters);
         let boards = Boards::new(&self.parameters, &groups);
         let board = boards.most_changed();
-        let most = if board.is_some() { NARROW } else { WIDE };
+        let room = if board.is_some() { BESIDE - LEFT } else { RIGHT - LEFT };
         let (figure, said) = match &self.verdict {
             Some(verdict) => (
                 verdict.figure.as_str(),
@@ -66,69 +70,76 @@ impl RunReport {
             ),
             None => ("No result yet", self.status.as_str()),
         };
+        picture.text(&self.title, [LEFT, 70.0], RIGHT - LEFT, font(19.0, SOFT));
+        picture.text(figure, [LEFT, 152.0], room, bold(25.0));
+        picture.text(said, [LEFT, 202.0], room, font(20.0, INK));
         let worth = first::pieces_worth(self, &groups);
+        if worth.is_empty() {
+            picture.text("No parameters are the worth of a piece.", [LEFT, 300.0], room, font(17.0, INK));
+        } else {
+            picture.text("middlegame", [270.0, 268.0], room, font(15.0, SOFT));
+            picture.text("endgame", [480.0, 268.0], room, font(15.0, SOFT));
+        }
         let number = |value: f64| format!("{:.0}", value.round() + 0.0);
-        let change = |values: [f64; 2], before: Option<[f64; 2]>, phase: usize| match before {
-            Some(before) => format!("{} → {}", number(before[phase]), number(values[phase])),
-            None => number(values[phase]),
-        };
-        let content = html! {
-            (line(&self.title, [60, 76], 26, SOFT, WIDE))
-            g font-weight="700" { (line(figure, [60, 160], 34, INK, most)) }
-            (line(said, [60, 206], 28, INK, most + 10))
-            @if worth.is_empty() { (line("No parameters are the worth of a piece.", [60, 300], 24, SOFT, most + 10)) }
-            @else {
-                (line("middlegame", [270, 268], 22, SOFT, most))
-                (line("endgame", [480, 268], 22, SOFT, most))
+        for (row, (role, (name, values, before))) in worth.iter().enumerate() {
+            let y = 318.0 + 50.0 * row as f64;
+            picture.shape(pieces::SHAPES[*role], 0.9, [LEFT - 7.0, y - 32.0], INK);
+            picture.text(name, [108.0, y], 150.0, font(18.0, INK));
+            for (phase, x) in [270.0, 480.0].into_iter().enumerate() {
+                let after = number(values[phase]);
+                let text =
+                    before.map_or(after.clone(), |before| format!("{} → {after}", number(before[phase])));
+                picture.text(&text, [x, y], 200.0, font(18.0, INK));
             }
-            @for (row, (role, (name, values, before))) in worth.iter().enumerate() {
-                @let y = 312 + 48 * row;
-                g fill=(INK) { (pieces::shape(*role, &format!("translate(56 {}) scale(0.82)", y - 29))) }
-                (line(name, [104, y], 26, INK, 11))
-                @for (phase, x) in [270, 480].into_iter().enumerate() {
-                    (line(&change(*values, *before, phase), [x, y], 26, INK, 14))
+        }
+        match &board {
+            None => picture.text("No table of squares.", [LEFT, 602.0], room, font(15.0, SOFT)),
+            Some((caption, cells)) => {
+                for (index, cell) in cells.iter().enumerate() {
+                    let Some((text, fill)) = cell else { continue };
+                    let (x, y) = (AT[0] + (index % 8) as f64 * SQUARE, AT[1] + (index / 8) as f64 * SQUARE);
+                    picture.rectangle([x, y, SQUARE - 2.0, SQUARE - 2.0], color(fill));
+                    let middle = [x + SQUARE / 2.0 - 1.0, y + SQUARE / 2.0 + 6.0];
+                    picture.text(text, middle, SQUARE, Font { anchor: Anchor::Middle, ..font(13.0, INK) });
                 }
+                let below = [AT[0], AT[1] + 8.0 * SQUARE + 24.0];
+                picture.text(caption, below, 8.0 * SQUARE, font(14.0, SOFT));
             }
-            @if let Some((caption, cells)) = &board {
-                @let side = BOARD / 8;
-                @for (index, cell) in cells.iter().enumerate() { @if let Some((text, color)) = cell {
-                    @let (x, y) = (AT[0] + index % 8 * side, AT[1] + index / 8 * side);
-                    rect x=(x) y=(y) width=(side - 2) height=(side - 2) fill=(color) {}
-                    text x=(x + side / 2 - 1) y=(y + side / 2 + 6) font-size="19" fill=(INK) text-anchor="middle" { (text) }
-                } }
-                (line(caption, [AT[0], AT[1] + BOARD + 28], 20, SOFT, 40))
-            } @else { (line("No table of squares.", [60, 600], 22, SOFT, most)) }
-        };
-        card(&self.title, &content)
+        }
+        finished(picture)
     }
 }
 
 impl MatchReport {
-    /// Returns a picture of the result, as an SVG document.
-    pub fn card(&self) -> String {
+    /// Returns a picture of the result, as PNG.
+    pub fn card(&self) -> Vec<u8> {
+        let mut picture = card();
+        let room = RIGHT - LEFT;
         let all: u64 = self.games.iter().sum();
         let figure = self.head.facts.first().filter(|_| all > 0);
-        let words = match figure {
+        let (figure, name) = match figure {
             Some((name, value)) => (value.as_str(), name.as_str()),
             None => ("No games yet", self.head.status.as_str()),
         };
-        let widths = self.games.map(|games| 1080.0 * games as f64 / all.max(1) as f64);
-        let lefts = [0, 1, 2].map(|part| 60.0 + widths[..part].iter().sum::<f64>());
-        let test = self.head.facts.iter().find(|fact| fact.0.starts_with("test: "));
-        let content = html! {
-            (line(&self.head.title, [60, 90], 36, INK, 54))
-            g font-weight="700" { (line(words.0, [60, 240], 96, INK, 22)) }
-            (line(words.1, [60, 300], 28, SOFT, WIDE))
-            @for ((left, width), color) in lefts.into_iter().zip(widths).zip(PARTS) {
-                rect x=(format!("{left:.1}")) y="360" width=(format!("{width:.1}")) height="64" fill=(color) {}
-            }
-            @if all > 0 {
-                (line(&format!("{} won, {} drawn, {} lost", grouped(self.games[0]), grouped(self.games[1]), grouped(self.games[2])), [60, 470], 28, INK, WIDE))
-            }
-            @if let Some((name, value)) = test { (line(&format!("{name}; {value}"), [60, 530], 26, INK, WIDE + 10)) }
-            (line(&self.head.status, [60, 600], 22, SOFT, WIDE))
-        };
-        card(&self.head.title, &content)
+        picture.text(&self.head.title, [LEFT, 90.0], room, font(26.0, INK));
+        picture.text(figure, [LEFT, 240.0], room, bold(68.0));
+        picture.text(name, [LEFT, 300.0], room, font(20.0, SOFT));
+        let mut left = LEFT;
+        for (games, color) in self.games.into_iter().zip(PARTS) {
+            let width = room * games as f64 / all.max(1) as f64;
+            picture.rectangle([left, 360.0, width, 64.0], color);
+            left += width;
+        }
+        if all > 0 {
+            let [won, drawn, lost] = self.games.map(grouped);
+            let text = format!("{won} won, {drawn} drawn, {lost} lost");
+            picture.text(&text, [LEFT, 474.0], room, font(20.0, INK));
+        }
+        if let Some((name, value)) = self.head.facts.iter().find(|fact| fact.0.starts_with("test: ")) {
+            picture.text(&format!("{name}; {value}"), [LEFT, 530.0], room, font(18.0, INK));
+        }
+        picture.text(&self.head.status, [LEFT, 602.0], 900.0, font(15.0, SOFT));
+        finished(picture)
     }
 }
 
@@ -138,12 +149,20 @@ mod tests {
     use super::super::heading::Heading;
     use super::*;
 
-    const EVIL: &str = "</svg><script>x</script>\"'&";
+    const ODD: &str = "<b>\"'&☃";
+
+    /// The lines of text in a card.
+    fn words(file: &[u8]) -> String {
+        assert!(file.starts_with(b"\x89PNG"));
+        let text = String::from_utf8_lossy(file);
+        let described = text.split("Description\0\0\0\0\0").nth(1).unwrap();
+        described.split("gputexel").next().unwrap().to_string()
+    }
 
     fn pawns(change: f64) -> Vec<Parameter> {
         let square = |i: usize| format!("{}{}", (b'a' + (i % 8) as u8) as char, i / 8 + 1);
         let pawn = |i: usize| Parameter {
-            name: format!("{EVIL}_{}", square(i)),
+            name: format!("{ODD}_{}", square(i)),
             group: "pawn".to_string(),
             values: [100.0, 100.0 + change * i as f64],
             reference: Some([100.0; 2]),
@@ -154,43 +173,38 @@ mod tests {
 
     #[test]
     fn cards_of_runs_show_the_verdict_and_the_board_that_changed_most() {
-        let verdict =
-            Verdict { judgement: Judgement::Better, figure: EVIL.to_string(), ..Verdict::default() };
+        let verdict = Verdict { judgement: Judgement::Better, figure: ODD.to_string(), ..Verdict::default() };
         let report = RunReport {
-            title: EVIL.repeat(9),
+            title: ODD.repeat(9),
             verdict: Some(verdict),
             parameters: pawns(1.0),
             ..RunReport::default()
         };
-        let text = report.card();
-        assert!(!text.contains("<script") && text.matches("</svg>").count() == 1, "{text}");
-        for part in
-            ["width=\"1200\" height=\"630\"", "better than its prior", "pawn, endgame", ">155<", "100 → "]
-        {
+        let text = words(&report.card());
+        for part in [ODD, "better than its prior", "pawn, endgame", "\n155\n", "100 → "] {
             assert!(text.contains(part), "{part}: {text}");
         }
     }
 
     #[test]
     fn cards_without_results_say_what_is_missing() {
-        let text = RunReport::default().card();
+        let text = words(&RunReport::default().card());
         for part in ["No result yet", "No parameters are the worth of a piece", "No table of squares"] {
             assert!(text.contains(part), "{part}: {text}");
         }
-        let text = MatchReport::default().card();
+        let text = words(&MatchReport::default().card());
         assert!(text.contains("No games yet") && !text.contains("NaN"), "{text}");
     }
 
     #[test]
     fn cards_of_matches_show_elo_and_games() {
         let head = Heading {
-            title: EVIL.to_string(),
+            title: ODD.to_string(),
             facts: vec![("Elo of A over B".to_string(), "+12.0 ± 5.0".to_string())],
             ..Heading::default()
         };
-        let text = MatchReport { head, games: [5, 3, 2], ..MatchReport::default() }.card();
-        assert!(!text.contains("<script"), "{text}");
-        for part in ["+12.0 ± 5.0", "5 won, 3 drawn, 2 lost", "x=\"600.0\" y=\"360\" width=\"324.0\""] {
+        let text = words(&MatchReport { head, games: [5, 3, 2], ..MatchReport::default() }.card());
+        for part in [ODD, "+12.0 ± 5.0", "5 won, 3 drawn, 2 lost"] {
             assert!(text.contains(part), "{part}: {text}");
         }
     }

@@ -10,6 +10,9 @@ use super::plot::{Axis, Plot, Series, Style};
 use super::{Live, document, table};
 use gputexel_io::Result;
 
+/// Width of intervals that are drawn, in those of the last one.
+const WIDEST: f64 = 4.0;
+
 /// Score of a match after some of its games.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Standing {
@@ -32,6 +35,8 @@ pub struct MatchReport {
     pub course: Vec<Standing>,
     /// Log-likelihood ratios at which the test ends.
     pub bounds: Option<[f64; 2]>,
+    /// Names of the engines, A and B.
+    pub names: [String; 2],
     /// Games that A has won, drawn and lost.
     pub games: [u64; 3],
     /// Pairs of games by A's half points, 0 to 4.
@@ -77,7 +82,28 @@ impl MatchReport {
             }
         }
         sections.push(("configuration", "Configuration", record(&self.configuration)));
-        Ok(document(&self.head.title, &self.head.over(&sections), live))
+        Ok(document(&self.head.title, &self.head.above(&self.bars(), &sections), live))
+    }
+
+    /// Returns the results as a bar and, below it, how far the sequential test is.
+    fn bars(&self) -> Markup {
+        let names = ["won", "drawn", "lost"];
+        let parts = self.games.iter().zip(names).filter(|(games, _)| **games > 0);
+        let test = self.bounds.zip(self.course.last().and_then(|at| at.llr));
+        html! {
+            @if self.games.iter().sum::<u64>() > 0 {
+                div.results role="img" aria-label={ "games of " (self.names[0]) ": won, drawn, lost" } {
+                    @for (games, name) in parts { span class=(name) style={ "flex-grow:" (games) } { (grouped(*games)) " " (name) } }
+                }
+            }
+            @if let Some(([low, high], llr)) = test {
+                @let place = 100.0 * ((llr - low) / (high - low)).clamp(0.0, 1.0);
+                p.test {
+                    span { "H0" } span.scale { span.at style={ "left:" (format!("{place:.1}")) "%" } {} } span { "H1" }
+                    span.soft { "LLR " (format!("{llr:.2} between {low:.2} and {high:.2}")) }
+                }
+            }
+        }
     }
 
     fn elo(&self) -> Result<Markup> {
@@ -112,7 +138,7 @@ impl MatchReport {
         let points = ["0", "½", "1", "1½", "2"];
         html! {
             div.scroll { table.bars {
-                caption { "Pairs of games by A's points" }
+                caption { "Pairs of games by the points of " (self.names[0]) }
                 thead { tr { th scope="col" { "points" } th scope="col" { "pairs" } th scope="col" { "share" } } }
                 tbody { @for (points, &count) in points.iter().zip(&self.pairs) { tr {
                     th scope="row" { (points) }
@@ -131,8 +157,13 @@ fn series(course: &[Standing], name: &str, of: impl Fn(&Standing) -> Option<f64>
     Series { name: name.to_string(), points, errors: Vec::new(), style: Style::Line }
 }
 
-/// Returns Elo with its interval over games. There must be at least one standing.
+/// Returns Elo with its interval over games. There must be at least one standing. The first games, whose intervals would
+/// make everything later look alike, are left out.
 pub(super) fn elo_course(title: &str, description: &str, course: &[Standing]) -> Plot {
+    let half = |at: &Standing| (at.interval[1] - at.interval[0]) / 2.0;
+    let widest = WIDEST * course.last().map(half).filter(|half| half.is_finite()).unwrap_or(f64::INFINITY);
+    let first = course.iter().position(|at| half(at) <= widest).unwrap_or(0);
+    let course = &course[first..];
     let ends = [course.first(), course.last()].map(|at| at.map_or(0.0, |at| at.games as f64));
     Plot {
         title: title.to_string(),
@@ -141,8 +172,11 @@ pub(super) fn elo_course(title: &str, description: &str, course: &[Standing]) ->
         y: Axis::linear("Elo"),
         series: vec![
             series(course, "Elo", |at| Some(at.elo)),
-            series(course, "95 %: upper end", |at| Some(at.interval[1])),
-            series(course, "95 %: lower end", |at| Some(at.interval[0])),
+            Series {
+                errors: course.iter().map(half).filter(|half| half.is_finite()).collect(),
+                style: Style::Band,
+                ..series(course, "95 % interval", |at| Some((at.interval[0] + at.interval[1]) / 2.0))
+            },
         ],
         mark: None,
         guide: ends.map(|games| (games, 0.0)).to_vec(),

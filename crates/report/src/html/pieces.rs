@@ -1,10 +1,10 @@
 //! Pieces and diagrams as SVG. A page defines the shapes once and refers to them.
 
 use gputexel_model::ROLE_NAMES;
-use maud::{Markup, PreEscaped, html};
+use maud::{Markup, html};
 
 /// Shapes of pawn to king on 45 × 45, drawn for this program.
-const SHAPES: [&str; 6] = [
+pub(super) const SHAPES: [&str; 6] = [
     "M22.5 8a6 6 0 0 1 3.7 10.7l3.6 2.3-1 2h-3.3c.6 4.5 2.3 7.5 5 10v5h-16v-5c2.7-2.5 4.4-5.5 5-10h-3.3l-1-2 3.6-2.3A6 6 0 0 1 22.5 8z",
     "M22 7l3 4c8 2 11 10 10 27H14c0-8 8-9 7-16-3 0-5 2-7 4l-4-3c1-5 4-9 8-11z",
     "M22.5 5a2.7 2.7 0 0 1 1.7 4.8c5 3.5 8 9 4.8 14.2l-2.5 3h2.5l2 6h3v5H11v-5h3l2-6h2.5l-2.5-3c-3.2-5.2-.2-10.7 4.8-14.2A2.7 2.7 0 0 1 22.5 5z",
@@ -87,11 +87,6 @@ pub(super) fn analysis(fen: &str) -> Option<String> {
     let is_known = |c: char| c.is_ascii_alphanumeric() || "/- ".contains(c);
     let is_fen = placed(fen).is_some() && fen.chars().all(is_known);
     is_fen.then(|| format!("https://lichess.org/analysis/standard/{}", fen.replace(' ', "_")))
-}
-
-/// Returns a piece as a shape of its own, for pictures without a page around them.
-pub(super) fn shape(role: usize, transform: &str) -> Markup {
-    html! { path d=(PreEscaped(SHAPES[role])) transform=(transform) {} }
 }
 
 #[cfg(test)]

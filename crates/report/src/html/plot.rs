@@ -21,6 +21,8 @@ pub(super) enum Style {
     Points,
     /// A line through points with error bars.
     Both,
+    /// The area within the errors, in the color of the series before it.
+    Band,
 }
 
 /// A series of points.
@@ -30,7 +32,7 @@ pub(super) struct Series {
     pub name: String,
     /// Points, x ascending if there is a line.
     pub points: Vec<(f64, f64)>,
-    /// Half the heights of error bars; may be empty.
+    /// Half the heights of error bars or of a band; may be empty.
     pub errors: Vec<f64>,
     /// Its style.
     pub style: Style,
@@ -105,6 +107,8 @@ const POINTS: usize = 600;
 const HINTS: usize = 40;
 /// Maximum number of rows of the table of a picture.
 const ROWS: usize = 40;
+/// Opacity of bands.
+const BAND: f64 = 0.25;
 pub(super) const WIDTH: u32 = 420;
 pub(super) const HEIGHT: u32 = 270;
 /// Maximum number of labels of an axis.
@@ -349,14 +353,19 @@ impl Plot {
             chart.draw_series(LineSeries::new([(at, low), (at, high)], SOFT.stroke_width(1)))?;
         }
         for (i, series) in self.series.iter().enumerate() {
-            let color = SERIES[(frame.first + i) % SERIES.len()];
-            let bars = series.points.iter().zip(&series.errors).filter(|(p, e)| finite(p) && e.is_finite());
-            chart.draw_series(bars.map(|(p, e)| {
-                let ends = [p.1 - e, p.1 + e].map(|y| place(&(p.0, y)));
-                PathElement::new(ends.to_vec(), color.stroke_width(1))
-            }))?;
+            let color = color(frame.first + i, series.style);
+            let known = series.points.iter().zip(&series.errors).filter(|(p, e)| finite(p) && e.is_finite());
+            let ends = known.map(|(p, e)| [p.1 - e, p.1 + e].map(|y| place(&(p.0, y))));
+            if series.style == Style::Band {
+                let ends: Vec<[(f64, f64); 2]> = ends.collect();
+                let [lower, upper] = [0, 1].map(|end| thinned(ends.iter().map(|ends| ends[end]).collect()));
+                let edge: Vec<(f64, f64)> = lower.into_iter().chain(upper.into_iter().rev()).collect();
+                chart.draw_series([Polygon::new(edge, color.mix(BAND))])?;
+            } else {
+                chart.draw_series(ends.map(|ends| PathElement::new(ends.to_vec(), color.stroke_width(1))))?;
+            }
             let drawn: Vec<(f64, f64)> = series.points.iter().map(place).filter(finite).collect();
-            if series.style != Style::Line {
+            if matches!(series.style, Style::Points | Style::Both) {
                 match frame.first + i {
                     0 => chart.draw_series(drawn.iter().map(|p| Circle::new(*p, 3, color.filled())))?,
                     _ => {
@@ -364,7 +373,7 @@ impl Plot {
                     }
                 };
             }
-            if series.style != Style::Points {
+            if matches!(series.style, Style::Line | Style::Both) {
                 chart.draw_series(LineSeries::new(thinned(drawn), color.stroke_width(2)))?;
             }
             let stride = series.points.len().div_ceil(HINTS).max(1);
@@ -373,7 +382,9 @@ impl Plot {
                 if known && (n % stride == 0 || n + 1 == series.points.len()) {
                     let at = chart.backend_coord(&place(point));
                     let (name, x) = (&series.name, self.x.value_text(point.0));
-                    let text = format!("{name}: {} ({} {x})", precise(point.1), self.x.name);
+                    let error = series.errors.get(n).filter(|error| error.is_finite());
+                    let error = error.map(|error| format!(" ± {}", precise(*error))).unwrap_or_default();
+                    let text = format!("{name}: {}{error} ({} {x})", precise(point.1), self.x.name);
                     hints.push(Hint { at, text });
                 }
             }
@@ -399,14 +410,20 @@ pub(super) fn named(document: &str, id: &str, title: &str, description: &str, hi
     }
 }
 
+/// Returns the color of a series. A band belongs to the series before it.
+fn color(i: usize, style: Style) -> RGBColor {
+    SERIES[i.saturating_sub(usize::from(style == Style::Band)) % SERIES.len()]
+}
+
 /// Returns a sample of a series for the legend.
 pub(super) fn swatch(i: usize, style: Style) -> Markup {
-    let color = SERIES[i % SERIES.len()];
+    let color = color(i, style);
     let color = format!("#{:02X}{:02X}{:02X}", color.0, color.1, color.2);
     html! {
         svg.plot.swatch viewBox="0 0 28 12" aria-hidden="true" {
-            @if style != Style::Points { polyline points="0,6 28,6" fill="none" stroke=(color) stroke-width="2" {} }
-            @if style != Style::Line {
+            @if style == Style::Band { rect width="28" height="12" fill=(color) fill-opacity=(BAND) {} }
+            @if matches!(style, Style::Line | Style::Both) { polyline points="0,6 28,6" fill="none" stroke=(color) stroke-width="2" {} }
+            @if matches!(style, Style::Points | Style::Both) {
                 @if i == 0 { circle cx="14" cy="6" r="4" fill=(color) {} }
                 @else { circle cx="14" cy="6" r="4" fill="none" stroke=(color) stroke-width="2" {} }
             }

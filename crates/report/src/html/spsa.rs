@@ -1,13 +1,19 @@
-//! An SPSA run: the path of every parameter in its own unit, between its start and its bounds.
+//! An SPSA run: where all parameters stand in their ranges, and the paths of those that went farthest.
 
 use maud::{Markup, html};
 
+use super::super::number_text::short;
 use super::data::Table;
 use super::heading::{Heading, Section, record};
 use super::matches::elo_course;
 use super::plot::{Axis, Plot, Series, Style};
 use super::{Live, Standing, document, table};
 use gputexel_io::Result;
+
+/// Distance from the start, in errors, from which a value has certainly moved.
+const CLEAR: f64 = 2.0;
+/// Maximum number of paths drawn.
+const DRAWN: usize = 24;
 
 /// Path of a parameter.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,7 +35,7 @@ pub struct SpsaReport {
     pub head: Heading,
     /// Total number of pairs of games.
     pub pairs: f64,
-    /// Paths of the parameters that are drawn.
+    /// Paths of the parameters, those first that went farthest.
     pub paths: Vec<ValuePath>,
     /// Score of the side with the added perturbation against the other, ascending by games.
     pub sides: Vec<Standing>,
@@ -90,11 +96,13 @@ impl SpsaReport {
     /// # Errors
     /// [`Error::Numeric`](gputexel_io::Error::Numeric) when a picture cannot be drawn.
     pub fn to_html(&self, live: Option<&Live>) -> Result<String> {
-        let figures = self.paths.iter().enumerate();
+        let figures = self.paths.iter().take(DRAWN).enumerate();
         let figures = figures.map(|(i, path)| path.figure(&format!("path-{i}"), self.pairs));
         let figures = figures.collect::<Result<Vec<_>>>()?;
         let values = html! {
             @if figures.is_empty() { p.note { "No pair of games is finished yet." } }
+            @else { (self.ranges()) h3 { "Paths" } }
+            @if figures.len() < self.paths.len() { p.note { "Of those " (figures.len()) " that went farthest." } }
             div.figures { @for figure in &figures { (figure) } }
         };
         let mut sections: Vec<Section> = vec![("values", "Values", values)];
@@ -106,6 +114,41 @@ impl SpsaReport {
         }
         sections.push(("configuration", "Configuration", record(&self.configuration)));
         Ok(document(&self.head.title, &self.head.over(&sections), live))
+    }
+
+    /// Returns all parameters in percent of their ranges: start, value and error.
+    fn ranges(&self) -> Markup {
+        let row = |path: &ValuePath| {
+            let [min, max] = path.bounds;
+            let percent = |value: f64| (100.0 * (value - min) / (max - min)).clamp(0.0, 100.0);
+            let start = path.points.first().map_or(0.0, |point| point.1);
+            let now = path.points.last().map_or(start, |point| point.1);
+            let error = path.error.filter(|error| *error > 0.0);
+            let [low, high] = [-1.0, 1.0].map(|side| percent(now + side * error.unwrap_or(0.0)));
+            let moved = error.map(|error| (now - start) / error);
+            let place = |name: &str, at: f64| format!("{name}:{at:.1}%");
+            html! { tr {
+                th scope="row" { (path.name) }
+                td { span.soft { (short(start)) " → " } (short(now)) @if let Some(error) = error { span.soft { " ± " (short(error)) } } }
+                td { span.range {
+                    span.error style={ (place("left", low)) ";" (place("width", high - low)) } {}
+                    span.from style=(place("left", percent(start))) {}
+                    span.at style=(place("left", percent(now))) {}
+                } }
+                td { @match moved {
+                    Some(moved) if moved.abs() >= CLEAR => (format!("{moved:+.1}")),
+                    Some(moved) => span.soft { (format!("{moved:+.1}")) },
+                    None => "–",
+                } }
+            } }
+        };
+        html! {
+            div.scroll { table.bars {
+                caption { "Values in their ranges" span.soft { "line: start; dot: now, with one standard deviation; gray: within two errors of the start" } }
+                thead { tr { th scope="col" { "parameter" } th scope="col" { "start → now" } th scope="col" { "smallest to largest" } th scope="col" { "moved, in errors" } } }
+                tbody { @for path in &self.paths { (row(path)) } }
+            } }
+        }
     }
 
     /// Returns the results of games for the run as a whole; `None` before there are enough of them.
@@ -147,6 +190,12 @@ mod tests {
         };
         let near = page([95.0, 1000.0]);
         assert!(near.contains("lower bound") && !near.contains("upper bound"), "{near}");
+        // From 100 to 110 of 95 to 1000, five errors away.
+        for text in
+            ["class=\"from\" style=\"left:0.6%\"", "class=\"at\" style=\"left:1.7%\"", "<td>+5.0</td>"]
+        {
+            assert!(near.contains(text), "{text}: {near}");
+        }
         assert!(near.contains("&lt;Margin&gt;") && !near.contains("<Margin>") && !near.contains("NaN"));
         let far = page([0.0, 1000.0]);
         assert!(!far.contains("lower bound</li>") && far.contains("bounds are 0 and 1000"), "{far}");

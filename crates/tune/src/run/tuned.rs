@@ -395,6 +395,6 @@ pub(crate) fn leave_report(
 /// [`Error::Io`]; [`Error::Numeric`] when a picture cannot be drawn.
 pub fn write_report(folder: &RunFolder, report: &RunReport) -> Result<()> {
     let page = report.to_html(None)?;
-    folder.write(CARD, &report.card())?;
+    folder.write(CARD, report.card())?;
     folder.write(REPORT, &page)
 }

@@ -8,7 +8,7 @@ const TIMESTAMPED_FILES: [&str; 7] = [
     "sweep.json",
     "metrics.jsonl",
     "report.html",
-    "card.svg",
+    "card.png",
     "checkpoint.safetensors",
     ".gputexel-lock",
 ];

@@ -4,7 +4,7 @@
 use crate::common::prelude::*;
 
 const FILES: [&str; 9] = [
-    "card.svg",
+    "card.png",
     "checkpoint.safetensors",
     "metrics.jsonl",
     "params.json",
