@@ -6,17 +6,19 @@ use std::path::Path;
 
 use gputexel::model::Prior;
 use gputexel::report::{Known, shape_board};
-use gputexel::run::{PieceWorth, Tuned, Verdict};
+use gputexel::run::{Tuned, Verdict};
 use gputexel::tuning::{HeldOutGain, OptimizerConfig, ScaleMode};
 
 use super::super::steps::typed;
-use super::super::style::{bad, columns, good, has_colors, shade};
+use super::super::style::{bad, columns, good, shade};
 use super::super::table::{aligned, counted, grouped};
 
 /// Maximum number of changes listed if there is no board to show.
 const LISTED: usize = 8;
 /// Width of a terminal that is not known.
 const USUAL_COLUMNS: usize = 80;
+/// Width of what stands beside a board.
+const BESIDE: usize = 38;
 /// Ratio of scores to the prior's within which search margins still fit.
 const SAME_SCALE: std::ops::RangeInclusive<f64> = 0.95..=1.05;
 
@@ -25,9 +27,8 @@ pub fn summary(tuned: &Tuned, piece: Option<&str>) -> String {
     let mut out = data_line(tuned);
     out += &gain_line(tuned);
     let _ = writeln!(out, "verdict     {}", verdict(tuned));
-    out += &scale_lines(tuned);
-    out += &worth_lines(&tuned.pieces());
-    out += &board_lines(tuned, piece).unwrap_or_else(|| change_lines(tuned));
+    out += &scale_line(tuned);
+    out += &values(tuned, piece);
     let folder = tuned.folder.as_deref().unwrap_or(Path::new("")).display();
     let z = if tuned.config().named_basis().is_some() { "z.json, " } else { "" };
     let _ = writeln!(out, "files       {folder}/report.html, params.json, {z}tables.h, .hpp, .rs");
@@ -100,58 +101,68 @@ fn verdict(tuned: &Tuned) -> String {
     }
 }
 
-/// Lines about K, and about scores whose scale differs from the prior's.
-fn scale_lines(tuned: &Tuned) -> String {
+/// Line about scores whose scale differs from the prior's.
+fn scale_line(tuned: &Tuned) -> String {
     let scale = tuned.record.scale;
-    let joint = scale.is_some_and(|scale| scale.mode == ScaleMode::Joint);
-    let origin = if joint { ", fitted with the parameters" } else { "" };
-    let mut out = format!("K           {:.6} (base 10){origin}\n", tuned.config().k);
     // Where K could not be fitted, margins have no scale to follow, as a warning has said.
     let ratio = tuned.score_ratio.filter(|ratio| !SAME_SCALE.contains(ratio));
-    if let Some(ratio) = ratio.filter(|_| !scale.is_some_and(|scale| scale.joint_failed)) {
-        let instead = if joint { "" } else { ", or --k joint" };
-        let _ = writeln!(
-            out,
-            "scale       scores are {ratio:.2} times the prior's: scale search margins{instead}"
-        );
-    }
-    out
-}
-
-/// Worth of the pieces before and after.
-fn worth_lines(pieces: &[PieceWorth]) -> String {
-    if pieces.is_empty() {
+    let Some(ratio) = ratio.filter(|_| !scale.is_some_and(|scale| scale.joint_failed)) else {
         return String::new();
-    }
-    let row = |title: &str, cell: &dyn Fn(&PieceWorth) -> String| {
-        let cells = pieces.iter().map(|one| format!("{:<13}", cell(one)));
-        let line = std::iter::once(format!("{title:<12}")).chain(cells).collect::<String>();
-        format!("{}\n", line.trim_end())
     };
-    let change =
-        |phase: usize| move |one: &PieceWorth| format!("{:.0} -> {:.0}", one.before[phase], one.after[phase]);
-    let untapered = pieces.iter().all(|one| one.before[0] == one.before[1] && one.after[0] == one.after[1]);
-    let names = row("worth", &|one| one.piece.to_string());
-    match untapered {
-        true => names + &row("", &change(0)),
-        false => names + &row("middlegame", &change(0)) + &row("endgame", &change(1)),
-    }
+    let joint = scale.is_some_and(|scale| scale.mode == ScaleMode::Joint);
+    let instead = if joint { "" } else { ", or --k joint" };
+    format!("scale       scores are {ratio:.2} times the prior's: scale search margins{instead}\n")
 }
 
-/// Returns the board, if the features have one.
-fn board_lines(tuned: &Tuned, piece: Option<&str>) -> Option<String> {
+/// Returns lines about the worth of the pieces before and after, and about K.
+fn worth_lines(tuned: &Tuned) -> Vec<String> {
+    let pieces = tuned.pieces();
+    let untapered = pieces.iter().all(|one| one.before[0] == one.before[1] && one.after[0] == one.after[1]);
+    let row = |title: &str, cells: [String; 2]| {
+        let cells = cells.iter().take(if untapered { 1 } else { 2 }).map(|cell| format!("{cell:<13}"));
+        std::iter::once(format!("{title:<12}")).chain(cells).collect::<String>().trim_end().to_string()
+    };
+    let mut lines = Vec::new();
+    if !pieces.is_empty() {
+        let titles = if untapered { ["before -> after", ""] } else { ["middlegame", "endgame"] };
+        lines.push(row("worth", titles.map(String::from)));
+    }
+    for one in &pieces {
+        let cells = [0, 1].map(|phase| format!("{:.0} -> {:.0}", one.before[phase], one.after[phase]));
+        lines.push(row(one.piece, cells));
+    }
+    lines.push(format!("K           {:.6} (base 10)", tuned.config().k));
+    if tuned.record.scale.is_some_and(|scale| scale.mode == ScaleMode::Joint) {
+        lines.push("            fitted with the values".to_string());
+    }
+    lines
+}
+
+/// Returns the worth of the pieces, beside it a board if the features have one; below it where that leaves no room.
+fn values(tuned: &Tuned, piece: Option<&str>) -> String {
     let known =
         Known { theta: tuned.parameters(), occurrences: &tuned.occurrences, errors: tuned.errors.as_deref() };
     let room = Some(columns()).filter(|columns| *columns < usize::MAX).unwrap_or(USUAL_COLUMNS);
-    let board = shape_board(&tuned.features, &known, piece, room, shade);
-    let faint = if tuned.errors.is_some() && has_colors() { "; faint within two errors" } else { "" };
-    match (board, piece) {
-        (Some(board), _) => Some(format!("squares     against the mean of their table{faint}\n{board}")),
-        (None, Some(piece)) => {
-            Some(format!("note        there is no table of squares for --board {piece}\n"))
-        }
-        (None, None) => None,
+    let mut worth = worth_lines(tuned);
+    let plain = |_: f64, text: &str| text.to_string();
+    let narrow = shape_board(&tuned.features, &known, piece, 0, plain).unwrap_or_default();
+    let fits = narrow.lines().all(|line| BESIDE + line.chars().count() <= room);
+    let left = if worth.len() > 4 && fits { BESIDE } else { 0 };
+    let Some(board) = shape_board(&tuned.features, &known, piece, room - left, shade) else {
+        let lines = worth.into_iter().map(|line| line + "\n").collect::<String>();
+        return match piece {
+            Some(piece) => format!("{lines}note        there is no table of squares for --board {piece}\n"),
+            None => lines + &change_lines(tuned),
+        };
+    };
+    let mut board: Vec<&str> = board.lines().collect();
+    if left == 0 {
+        return worth.iter().map(String::as_str).chain(board).map(|line| format!("{line}\n")).collect();
     }
+    // The letters of files would need a line that is empty beside them.
+    board.truncate(worth.len().max(board.len() - 1));
+    worth.resize(board.len(), String::new());
+    worth.iter().zip(board).map(|(worth, board)| format!("{worth:<left$}{board}\n")).collect()
 }
 
 /// Lists the largest changes of values that are not the worth of a piece, in standard errors if these are known.

@@ -251,7 +251,7 @@ impl<'c> Trial<'c> {
                 let is_spared = event.ran.err.starts_with("gputexel: warning: no report: ");
                 // The card is written before the report that it belongs to.
                 let report = self.case.spare.filter(|_| is_spared).map(str::to_string);
-                let card = report.as_ref().map(|report| report.replace("report.html", "card.svg"));
+                let card = report.as_ref().map(|report| report.replace("report.html", "card.png"));
                 return self.check_new_but(&report.into_iter().chain(card).collect::<Vec<_>>());
             }
             End::Code(1) if !killed => {

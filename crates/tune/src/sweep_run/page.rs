@@ -77,10 +77,14 @@ fn report(name: &str, record: &SweepRecord, standing: &Standing, ranking: &Ranki
     if let Some(best) = ranking.ranked.first() {
         let loss = best.held_out;
         let value = format!("{:.8} ± {:.8}", loss.mean, loss.standard_error);
-        facts.insert(0, (format!("lowest held-out loss ({})", config.judge), value));
+        let labels = config.grid.labels(best.combination);
+        let setting =
+            config.grid.axes.iter().zip(labels).map(|(axis, label)| format!("{} {label}", axis.name));
+        facts.insert(0, ("best setting".to_string(), setting.collect::<Vec<_>>().join(", ")));
+        facts.insert(1, (format!("lowest held-out loss ({})", config.judge), value));
         let tied = ranking.ranked.iter().filter(|ranked| ranked.tied).count();
         facts.insert(
-            1,
+            2,
             (
                 "statistically tied with the best".to_string(),
                 format!("{} other settings", grouped(tied as u64)),

@@ -58,7 +58,7 @@ impl WdlReport {
             about: format!("Fitted to {positions} positions of {games} games."),
             facts: vec![
                 (
-                    format!("score that wins half of the games at {by} {target}"),
+                    format!("NormalizeToPawnValue: score that wins half of the games at {by} {target}"),
                     format!("{:.1} ± {:.1}", model.pawn_value(), self.fit.errors.a_target),
                 ),
                 (

@@ -139,7 +139,9 @@ pub fn parameter_rows(state: &RunState, most: usize) -> Vec<Vec<String>> {
     let errors = tuner.standard_errors();
     let change = |i: usize| tuner.values()[i] - tuner.variables()[i].start;
     let left_out = errors.len().saturating_sub(most);
-    for i in tuner.farthest(most) {
+    let mut farthest = tuner.farthest(most);
+    farthest.sort_unstable();
+    for i in farthest {
         rows.push(vec![
             tuner.variables()[i].name.clone(),
             number(tuner.values()[i]),

@@ -12,9 +12,6 @@ use gputexel::spsa::run::{Header, RunEvent, RunState, Verified, read};
 use super::super::super::table::{grouped, percent};
 use super::live::{elo, heading, parameter_rows};
 
-/// Maximum number of parameters drawn: those that moved farthest.
-const DRAWN: usize = 24;
-
 /// Returns true if a folder belongs to an SPSA run.
 pub fn is_run(folder: &Path) -> bool {
     folder.join("spsa.jsonl").exists()
@@ -65,7 +62,7 @@ fn page(
             points: way.iter().map(|(pairs, values)| (*pairs as f64, values[i])).collect(),
         }
     };
-    let drawn = if completed > 0 { tuner.farthest(DRAWN) } else { Vec::new() };
+    let farthest = if completed > 0 { tuner.farthest(usize::MAX) } else { Vec::new() };
     let mut rows = parameter_rows(state, usize::MAX).into_iter();
     let header_row = rows.next().unwrap_or_default();
     let mut facts = vec![
@@ -88,14 +85,7 @@ fn page(
     row("begun", header.head.date.clone());
     row("command", header.head.command_line.clone());
     row("version", format!("gputexel {}", header.head.gputexel));
-    let left = tuner.variables().len() - drawn.len();
-    let mut warnings: Vec<String> = state.warnings().iter().map(ToString::to_string).collect();
-    if left > 0 && completed > 0 {
-        warnings.push(format!(
-            "{} more parameters are in the table only: those that went farthest are drawn.",
-            grouped(left as u64)
-        ));
-    }
+    let warnings = state.warnings().iter().map(ToString::to_string).collect();
     SpsaReport {
         head: Heading {
             title: format!("gputexel spsa: {}", gputexel::io::escaped(&folder.display().to_string())),
@@ -106,7 +96,7 @@ fn page(
             warnings,
         },
         pairs: all as f64,
-        paths: drawn.into_iter().map(path).collect(),
+        paths: farthest.into_iter().map(path).collect(),
         sides,
         gain,
         parameters: Some(Table {
