@@ -27,7 +27,10 @@ pub fn found(chromium: &Path, pages: &[String]) -> Value {
     let mut child = Command::new(chromium)
         .args(["--headless=new", "--no-sandbox", "--no-first-run", "--disable-background-networking"])
         .args(["--disable-component-update", "--disable-sync", "--enable-unsafe-webgpu"])
-        .args(["--use-webgpu-adapter=swiftshader", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"])
+        .args([
+            "--use-webgpu-adapter=swiftshader",
+            "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+        ])
         .arg(format!("--user-data-dir={}", profile.path().display()))
         .arg(format!("http://{address}/0"))
         .stdin(Stdio::null())

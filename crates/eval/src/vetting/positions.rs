@@ -61,17 +61,17 @@ pub fn repeated(repeats: usize) -> Result<Sample> {
     Ok(Sample { data, theta })
 }
 
-/// Returns the positions with phases in steps of six: a fifth of the buckets, long enough that threads go round their
-/// loops, and workgroups over their blocks, more than once.
+/// Returns every third position, with phases in steps of twelve: a tenth of the buckets, long enough that threads go
+/// round their loops, and workgroups over their blocks, more than once.
 pub fn in_long_buckets(source: &Sample) -> Result<Sample> {
     let data = written(source.data.metadata().feature_set.clone(), |writer| {
         let mut ids = Vec::new();
-        for n in 0..source.data.len() {
+        for n in (0..source.data.len()).step_by(3) {
             let row = source.data.row(n);
             ids.clear();
             ids.extend(row.entries().map(|(id, _)| id));
             let white = row.entries().filter(|&(_, coefficient)| coefficient > 0.0).count() as u16;
-            let phase = (row.phase + 3) / 6 * 6;
+            let phase = (row.phase + 6) / 12 * 12;
             let stored = StoredRow { ids: &ids, white_entries: white, coefficients: &[], phase };
             writer.push_row(stored, labels(&source.data, n))?;
         }
