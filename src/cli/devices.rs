@@ -22,7 +22,7 @@ gputexel devices\n  \
 gputexel devices --check\n  \
 gputexel devices --check --device radeon")]
 pub struct DevicesArgs {
-    /// Run all kernels on 4,096 positions, three times, and compare the results with 64-bit arithmetic on the CPU
+    /// Run all kernels on up to 4,096 positions, three times, and compare the results with 64-bit arithmetic on the CPU
     #[arg(long)]
     check: bool,
     /// Only the adapter with this number, or with this text in its name

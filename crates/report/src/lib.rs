@@ -27,10 +27,10 @@ pub use diagnostics::{
 };
 pub use heat::HeatMap;
 pub use html::{
-    Comparison, Contest, ContestColumn, CoordinateValue, Entrant, Heading, Judgement, ListedRun, Live,
-    MatchReport, Page, Parameter, Part, PenaltyRow, Picture, RunList, RunReport, SharedTrait, SpsaReport,
-    Stage, Standing, Step, StrengthReport, Swarms, SweepAxis, SweepReport, SweepSetting, Table, ValuePath,
-    Verdict, WorstPosition, WorstPositions, bytes, grouped, notice, remaining_seconds,
+    BenchPage, Comparison, Contest, ContestColumn, CoordinateValue, Entrant, Heading, Judgement, ListedRun,
+    Live, MatchReport, Page, Parameter, Part, PenaltyRow, Picture, RunList, RunReport, SharedTrait,
+    SpsaReport, Stage, Standing, Step, StrengthReport, Swarms, SweepAxis, SweepReport, SweepSetting, Table,
+    ValuePath, Verdict, WorstPosition, WorstPositions, bytes, grouped, notice, remaining_seconds,
 };
 pub use paths::{Path, Paths};
 pub use readable::readable;

@@ -7,6 +7,7 @@ mod wdl;
 mod general {
     mod bad_input;
     mod bench;
+    mod bench_page;
     mod book;
     mod command_line;
     mod demo;

@@ -10,10 +10,10 @@
 use crate::common::prelude::*;
 use std::io::Write as _;
 
-/// Names of requirements. `radv` is Mesa's driver for AMD, which compiles without a device. `data` are the public
-/// games and positions next to the checkout, `root` the right to give files away, `ptrace` the right to trace
-/// processes.
-pub const NAMES: [&str; 29] = [
+/// Names of requirements. `radv` is Mesa's driver for AMD, which compiles without a device. `webgpu` is a Chromium that
+/// has WebGPU, `swiftshader` the driver for Vulkan that comes with Chromium. `data` are the public games and positions
+/// next to the checkout, `root` the right to give files away, `ptrace` the right to trace processes.
+pub const NAMES: [&str; 31] = [
     "gpu",
     "radv",
     "spirv-val",
@@ -29,6 +29,8 @@ pub const NAMES: [&str; 29] = [
     "go",
     "dotnet",
     "chromium",
+    "webgpu",
+    "swiftshader",
     "stockfish",
     "toga2",
     "mkfifo",

@@ -4,6 +4,8 @@ mod adam;
 mod backends;
 mod checks;
 mod devices;
+#[cfg(target_os = "linux")]
+mod drivers;
 mod evaluator;
 mod memory;
 mod population;

@@ -5,5 +5,6 @@ mod barriers;
 mod limits;
 mod precision;
 mod radv;
+mod tint;
 mod translations;
 mod variants;

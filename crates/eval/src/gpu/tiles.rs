@@ -9,7 +9,7 @@ use crate::device::AdapterSummary;
 use super::kernels::{RESIDUALS, stage_length};
 
 /// Tile sizes with kernels, apart from that of one member.
-pub(super) const TILES: [usize; 4] = [4, 8, 16, 32];
+pub(crate) const TILES: [usize; 4] = [4, 8, 16, 32];
 
 /// Tiles to use instead of the estimated ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +82,17 @@ impl DeviceTraits {
         Self { hardware: Hardware::of(summary), memory: summary.workgroup_memory_bytes }
     }
 
+    /// Returns the traits of a device with the name that browsers give to its vendor, `software` or another.
+    pub(crate) fn of_vendor(vendor: &str, memory: u32) -> Self {
+        let hardware = match vendor {
+            "software" => Hardware::SOFTWARE,
+            "apple" => Hardware::APPLE,
+            "nvidia" => Hardware::NVIDIA,
+            _ => Hardware::OTHER,
+        };
+        Self { hardware, memory }
+    }
+
     /// Returns true if the table of a tile fits workgroup memory in addition to the kernel's other data.
     fn fits(self, tile: usize, features: usize, gradients: bool) -> bool {
         let table = stage_length(tile, features);
@@ -91,7 +102,7 @@ impl DeviceTraits {
     }
 
     /// Returns true if a kernel keeps its table in workgroup memory.
-    pub(super) fn stages(
+    pub(crate) fn stages(
         self,
         choice: Option<TileChoice>,
         tile: usize,
@@ -103,7 +114,7 @@ impl DeviceTraits {
 
     /// Chooses the tile of a population of several members: little padding, and low cost. Larger tiles share the
     /// loading of ids among more members; smaller ones have longer transposed blocks, so fewer slab updates.
-    pub(super) fn tile(
+    pub(crate) fn tile(
         self,
         choice: Option<TileChoice>,
         members: usize,

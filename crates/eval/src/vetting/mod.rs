@@ -2,10 +2,12 @@
 //!
 //! [`Checker`] compares every kernel variant with f64. [`vet`] does so briefly when a device is first used, and
 //! remembers the result. Evaluators do not depend on this: callers that open a backend pass [`vet`], or open it by
-//! [`open`]. [`mod@bench`] measures throughput.
+//! [`open`]. [`mod@bench`] measures throughput, [`page`] has what a browser
+//! needs for both.
 
 pub mod bench;
 pub mod check;
+pub mod page;
 pub mod positions;
 mod verdicts;
 

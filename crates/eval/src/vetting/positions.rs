@@ -61,6 +61,25 @@ pub fn repeated(repeats: usize) -> Result<Sample> {
     Ok(Sample { data, theta })
 }
 
+/// Returns every third position, with phases in steps of twelve: a tenth of the buckets, long enough that threads go
+/// round their loops, and workgroups over their blocks, more than once.
+pub fn in_long_buckets(source: &Sample) -> Result<Sample> {
+    let data = written(source.data.metadata().feature_set.clone(), |writer| {
+        let mut ids = Vec::new();
+        for n in (0..source.data.len()).step_by(3) {
+            let row = source.data.row(n);
+            ids.clear();
+            ids.extend(row.entries().map(|(id, _)| id));
+            let white = row.entries().filter(|&(_, coefficient)| coefficient > 0.0).count() as u16;
+            let phase = (row.phase + 6) / 12 * 12;
+            let stored = StoredRow { ids: &ids, white_entries: white, coefficients: &[], phase };
+            writer.push_row(stored, labels(&source.data, n))?;
+        }
+        Ok(())
+    })?;
+    Ok(Sample { data, theta: source.theta.clone() })
+}
+
 /// Returns the positions with the features of another kind.
 pub fn computed(source: &Sample, kind: FeatureKind) -> Result<Sample> {
     let set = FeatureSet::new(kind, source.data.metadata().feature_set.phase.clone());
@@ -95,7 +114,7 @@ pub fn with_coefficients(source: &Sample) -> Result<Sample> {
                 ids: &ids,
                 coefficients: &coefficients,
                 phase: row.phase,
-                scale: if n % 8 == 0 { 2 } else { 4 },
+                scale: if n % 8 == 0 && row.phase < 12 { 2 } else { 4 },
                 offset_cp: (n % 21) as f32 - 10.0,
                 evaluation_cp: None,
                 labels: labels(&source.data, n),

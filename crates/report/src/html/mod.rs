@@ -3,9 +3,11 @@
 //!
 //! Owns the page, its pictures and its style. The content is a [`RunReport`] that callers fill. [`SECTIONS`] lists the
 //! sections of the page of a run; each has a file that makes it.
-//! All texts are escaped by `maud`. The page that a live view serves also has a small script that refetches it.
+//! All texts are escaped by `maud`. The page that a live view serves also has a small script that refetches it, and the
+//! page that measures its reader's graphics card ([`BenchPage`]) is one.
 
 mod bars;
+mod bench;
 mod boards;
 mod card;
 mod changes;
@@ -36,6 +38,7 @@ mod worst;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
+pub use bench::BenchPage;
 pub use contest::{Contest, ContestColumn, Entrant};
 pub use data::{
     Comparison, CoordinateValue, Judgement, Parameter, PenaltyRow, RunReport, SharedTrait, Step,
@@ -102,12 +105,24 @@ const SECTIONS: &[(&str, &str, MakeSection)] = &[
 
 /// Returns the whole document with a body.
 fn document(title: &str, body: &Markup, live: Option<&Live>) -> String {
+    let script = live.map(|live| {
+        html! {
+            p.live id="live" role="status" data-every=(live.every) { "live: refreshes every " (live.every) " s" }
+            script nonce=(live.nonce) { (PreEscaped(LIVE)) }
+        }
+    });
+    // The policy of a live page comes with the answer of its server.
+    framed(title, live.is_none().then_some(POLICY), body, script.as_ref())
+}
+
+/// Returns a document with a policy of its own, and with scripts.
+fn framed(title: &str, policy: Option<&str>, body: &Markup, scripts: Option<&Markup>) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
             head {
                 meta charset="utf-8";
-                @if live.is_none() { meta http-equiv="Content-Security-Policy" content=(POLICY); }
+                @if let Some(policy) = policy { meta http-equiv="Content-Security-Policy" content=(policy); }
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 meta name="generator" content=(concat!("gputexel ", env!("CARGO_PKG_VERSION")));
@@ -117,10 +132,7 @@ fn document(title: &str, body: &Markup, live: Option<&Live>) -> String {
             }
             body {
                 main id="page" { (body) }
-                @if let Some(live) = live {
-                    p.live id="live" role="status" data-every=(live.every) { "live: refreshes every " (live.every) " s" }
-                    script nonce=(live.nonce) { (PreEscaped(LIVE)) }
-                }
+                @if let Some(scripts) = scripts { (scripts) }
             }
         }
     };

@@ -2,6 +2,7 @@
 
 use crate::common::prelude::*;
 use gputexel::devices::bench::{BenchReport, MEMBERS};
+use gputexel::devices::page;
 use std::fmt::Write as _;
 
 /// Standard error without warnings about a busy machine, which ours may be.
@@ -83,7 +84,7 @@ fn adapters_are_measured_by_their_own_clocks() {
 fn tables() -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/benchmarks");
     let mut reports = BTreeMap::new();
-    for entry in std::fs::read_dir(folder).unwrap() {
+    for entry in std::fs::read_dir(&folder).unwrap() {
         let path = entry.unwrap().path();
         if path.extension().is_some_and(|extension| extension == "json") {
             let text = std::fs::read_to_string(&path).unwrap();
@@ -118,7 +119,36 @@ fn tables() -> String {
             }
         }
     }
-    out
+    let lines = std::fs::read_to_string(folder.join("browsers.jsonl")).unwrap_or_default();
+    out + &browsers(&lines)
+}
+
+/// Returns the table of the lines that pages give; nothing without any.
+pub(super) fn browsers(lines: &str) -> String {
+    let mut out = String::new();
+    for line in lines.lines() {
+        let line: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        let adapter = ["vendor", "architecture", "description"].map(|name| line["adapter"][name].str());
+        let name = adapter.into_iter().filter(|name| !name.is_empty()).collect::<Vec<_>>().join(", ");
+        let error = line["cells"].list().iter().map(|cell| cell["error"].f64()).fold(0.0, f64::max);
+        for (gradients, computed) in [(false, "loss"), (true, "loss, gradient")] {
+            let cells = line["cells"].list().iter().filter(|cell| cell["gradients"] == gradients);
+            let rates: Vec<String> =
+                cells.map(|cell| format!(" {:.0} |", cell["pairs_per_second"].f64() * 1e-6)).collect();
+            assert_eq!(rates.len(), page::MEMBERS.len(), "{line}");
+            let date = line["date"].str();
+            let _ = writeln!(out, "| {name} | {date} | {error:.1e} | {computed} |{}", rates.concat());
+        }
+    }
+    if out.is_empty() {
+        return out;
+    }
+    let members: String = page::MEMBERS.iter().map(|members| format!(" {members} |")).collect();
+    format!(
+        "\n### Browsers\n\nFrom pages of `gputexel bench --page`. M pairs/s:\n\n\
+         | adapter | date | largest error | computed |{members}\n| --- | --- | --- | --- |{}\n{out}",
+        " --- |".repeat(page::MEMBERS.len())
+    )
 }
 
 #[test]

@@ -18,7 +18,7 @@ const GRADIENT_BOUND: f64 = 5e-5;
 const MATRIX_BOUND: f64 = 5e-5;
 
 /// Number of parts of the layouts: folds, distinguished by factors on the weights of parts.
-const PARTS: usize = 3;
+const PARTS: usize = 2;
 
 /// Tiles with a number of members that leaves part of the last tile empty.
 const TILES: [(usize, usize); 5] = [(1, 1), (4, 3), (8, 7), (16, 13), (32, 29)];
@@ -79,12 +79,13 @@ pub(super) fn population(theta: &[f64], members: usize, lists: Lists) -> Populat
 }
 
 pub(super) fn check(context: &GpuContext, sample: &Sample, findings: &mut Findings) -> Result<()> {
-    let thorough = findings.is_thorough();
-    on_rows(context, sample, &[], findings)?;
-    with_staged_tables(context, findings)?;
-    if thorough {
-        let coefficients = positions::with_coefficients(sample)?;
-        on_rows(context, &coefficients, &[Group::Coefficients], findings)?;
+    let long = positions::in_long_buckets(sample)?;
+    each_kernel(context, sample, findings)?;
+    with_staged_tables(context, &long, findings)?;
+    if findings.is_thorough() {
+        every_variant(context, &long, &[], findings)?;
+        let coefficients = positions::with_coefficients(&long)?;
+        every_variant(context, &coefficients, &[Group::Coefficients], findings)?;
     } else {
         // Few features: matrices of all squares alone take a second on slow GPUs.
         let material = positions::computed(sample, gputexel_model::FeatureKind::Material)?;
@@ -98,18 +99,17 @@ pub(super) fn check(context: &GpuContext, sample: &Sample, findings: &mut Findin
     Ok(())
 }
 
-/// Checks tables in workgroup memory, which evaluators only use for many positions in long segments: the positions
-/// several times, in as few segments as there are buckets.
-fn with_staged_tables(context: &GpuContext, findings: &mut Findings) -> Result<()> {
-    let sample = positions::repeated(4)?;
-    let layout = layout(&sample)?;
+/// Checks tables in workgroup memory, which evaluators only use for many positions in long segments: as few as there are
+/// buckets.
+fn with_staged_tables(context: &GpuContext, sample: &Sample, findings: &mut Findings) -> Result<()> {
+    let layout = layout(sample)?;
     let thorough = findings.is_thorough();
     let tiles = TILES.into_iter().filter(|&(tile, _)| if thorough { tile > 1 } else { tile == 16 });
     for (tile, members) in tiles {
         let choice = Some(TileChoice { loss: tile, gradient: tile, staged: true });
         let options = GpuOptions { tile: Some(tile), choice, workgroups: 1, ..GpuOptions::new(context) };
         let mut evaluator = GpuEvaluator::with_options(context, &layout, options)?;
-        let case = Case { sample: &sample, layout: &layout, groups: &[Group::StagedTables], tile, members };
+        let case = Case { sample, layout: &layout, groups: &[Group::StagedTables], tile, members };
         for loss in if thorough { &LOSSES[..] } else { &LOSSES[..1] } {
             for bits in if thorough { 0..4u32 } else { 0..1 } {
                 let lists = Lists { blends: bits & 1 == 1, resamples: bits & 2 == 2, ..Lists::default() };
@@ -120,32 +120,42 @@ fn with_staged_tables(context: &GpuContext, findings: &mut Findings) -> Result<(
     Ok(())
 }
 
-/// Runs all cases on rows of one kind, which all belong to `groups`.
-fn on_rows(context: &GpuContext, sample: &Sample, groups: &[Group], findings: &mut Findings) -> Result<()> {
+/// Runs each kernel for positions of all phases, in segments as short as they are for so few.
+fn each_kernel(context: &GpuContext, sample: &Sample, findings: &mut Findings) -> Result<()> {
     let layout = layout(sample)?;
-    let thorough = findings.is_thorough();
-    for (tile, members) in TILES {
+    for (tile, members) in [TILES[0], TILES[3]] {
         let options = GpuOptions { tile: Some(tile), ..GpuOptions::new(context) };
+        let mut evaluator = GpuEvaluator::with_options(context, &layout, options)?;
+        let case = Case { sample, layout: &layout, groups: &[], tile, members };
+        if members == 1 {
+            case.run(&mut evaluator, LossKind::CrossEntropy, Lists::default(), findings)?;
+            continue;
+        }
+        let all = Lists { blends: true, resamples: true, weights: true, shared: false };
+        for lists in [Lists::default(), all, Lists { shared: true, ..Lists::default() }] {
+            case.run(&mut evaluator, LossKind::Squared, lists, findings)?;
+        }
+    }
+    Ok(())
+}
+
+/// Runs all variants on rows of one kind, which all belong to `groups`, in as few segments as there are buckets: drivers
+/// that compute on the processor take their time for each workgroup.
+fn every_variant(
+    context: &GpuContext,
+    sample: &Sample,
+    groups: &[Group],
+    findings: &mut Findings,
+) -> Result<()> {
+    let layout = layout(sample)?;
+    for (tile, members) in TILES {
+        let options = GpuOptions { tile: Some(tile), workgroups: 1, ..GpuOptions::new(context) };
         let mut evaluator = GpuEvaluator::with_options(context, &layout, options)?;
         // One table for all needs two members, even in tiles of one.
         let case = |shared: bool| {
             let members = if shared { members.max(2) } else { members };
             Case { sample, layout: &layout, groups, tile, members }
         };
-        if !thorough {
-            match tile {
-                1 => case(false).run(&mut evaluator, LossKind::CrossEntropy, Lists::default(), findings)?,
-                16 => {
-                    case(false).run(&mut evaluator, LossKind::Squared, Lists::default(), findings)?;
-                    let lists = Lists { blends: true, resamples: true, weights: true, shared: false };
-                    case(false).run(&mut evaluator, LossKind::Squared, lists, findings)?;
-                    let shared = Lists { shared: true, ..Lists::default() };
-                    case(true).run(&mut evaluator, LossKind::Squared, shared, findings)?;
-                }
-                _ => {}
-            }
-            continue;
-        }
         for loss in LOSSES {
             for bits in 0..16u32 {
                 let bit = |n: u32| bits >> n & 1 == 1;
@@ -217,7 +227,8 @@ impl Case<'_> {
         Ok(())
     }
 
-    /// Checks the matrix of the first member.
+    /// Checks the matrix of the first member. Factors on parts need several of them; otherwise one will do, since
+    /// matrices of many features take long.
     fn matrices(
         &self,
         gpu: &mut GpuEvaluator<'_>,
@@ -226,7 +237,8 @@ impl Case<'_> {
         findings: &mut Findings,
     ) -> Result<()> {
         let population = population(&self.sample.theta, 1, lists);
-        let request = Request { parts: 0..PARTS, loss, gradients: false, curvature: true };
+        let parts = if lists.weights { PARTS } else { 1 };
+        let request = Request { parts: 0..parts, loss, gradients: false, curvature: true };
         let wanted = reference(&self.sample.data, self.layout, &population, &request);
         let (got, same) = repeated(|| gpu.evaluate(&population, &request))?;
         let of = [&[Group::Matrices], self.groups, &lists.groups()[..]].concat();

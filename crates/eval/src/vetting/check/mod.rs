@@ -1,4 +1,4 @@
-//! Checks whether a device computes correctly: every kernel variant on 4,096 positions against f64, three times with
+//! Checks whether a device computes correctly: every kernel variant on up to 4,096 positions against f64, three times with
 //! the same bits.
 //!
 //! A driver may be wrong for one variant of one kernel and right for all others, so the thorough check covers all of
