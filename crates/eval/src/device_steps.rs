@@ -5,13 +5,14 @@ use gputexel_io::{Error, Result};
 
 use super::{Population, Request};
 
-/// The state of a population under Adam, and the steps to take.
+/// The state of a population under Adam, from which a device takes steps.
 ///
 /// The update is that of Kingma and Ba (2015): m ← β₁ m + (1 − β₁) g, v ← β₂ v + (1 − β₂) g²,
 /// θ ← θ − rate · m / (√(correction · v) + ε), where g is the gradient of the mean loss plus
-/// pull · (θ − prior).
+/// pull · (θ − prior), that of the loss with pull / 2 · ‖θ − prior‖². A member whose loss or gradient is not finite
+/// stays where it is.
 #[derive(Clone, Debug, PartialEq)]
-pub struct AdamBatch {
+pub struct AdamStart {
     /// Parameters before the first step; every member has its own.
     pub population: Population,
     /// Positions and loss; gradients are always computed, even if not requested.
@@ -24,9 +25,6 @@ pub struct AdamBatch {
     pub first_moment: Vec<f64>,
     /// Second moments, 2 F per member.
     pub second_moment: Vec<f64>,
-    /// (rate, correction of the second moment) of each step and member, steps outermost. The rate
-    /// contains the correction of the first moment.
-    pub rates: Vec<(f64, f64)>,
 }
 
 /// Settings that do not change from step to step.
@@ -42,12 +40,12 @@ pub struct AdamMember {
     pub pull: f64,
 }
 
-impl AdamBatch {
-    /// Checks the batch against a layout.
+impl AdamStart {
+    /// Checks the state against a layout.
     ///
     /// # Errors
-    /// [`Error::Usage`] if the population or the request does not match the layout, a list does not match the
-    /// population, or there are no steps.
+    /// [`Error::Usage`] if the population or the request does not match the layout, or a list does not match the
+    /// population.
     pub fn validate(&self, layout: &Layout) -> Result<()> {
         self.population.validate(layout)?;
         self.request.validate(layout)?;
@@ -66,9 +64,17 @@ impl AdamBatch {
                 )));
             }
         }
-        match self.rates.is_empty() || !self.rates.len().is_multiple_of(members.max(1)) {
-            true => Err(Error::Usage(format!("{} rates for {members} members", self.rates.len()))),
-            false => Ok(()),
-        }
+        Ok(())
+    }
+}
+
+/// Returns the number of steps that rates of some members belong to.
+///
+/// # Errors
+/// [`Error::Usage`] if they are not those of at least one step.
+pub(crate) fn count_steps(rates: &[(f64, f64)], members: usize) -> Result<usize> {
+    match rates.is_empty() || !rates.len().is_multiple_of(members.max(1)) {
+        true => Err(Error::Usage(format!("{} rates for {members} members", rates.len()))),
+        false => Ok(rates.len() / members.max(1)),
     }
 }

@@ -3,7 +3,8 @@
 use gputexel_io::{Error, Result};
 
 use super::{
-    AdamBatch, AdamStep, Evaluations, Evaluator, Population, ProductRequest, Products, Request, Stats,
+    AdamStart, AdamState, AdamStep, Evaluations, Evaluator, Population, ProductRequest, Products, Request,
+    Stats,
 };
 
 /// A report that a device failed and another evaluator took over.
@@ -24,9 +25,9 @@ pub(crate) type MakeFallback<'a> = Box<dyn FnOnce() -> Box<dyn Evaluator + 'a> +
 /// An evaluator whose answers are checked, and that is permanently replaced by another one on its first
 /// [`Error::Gpu`].
 ///
-/// The failed request is repeated, so callers get an answer instead of an error. Evaluators keep no state between
-/// requests (a batch of Adam steps contains its moments), so nothing else has to be carried over: an evaluator without
-/// Adam steps declines the batch, and its steps are evaluated one by one.
+/// The failed request is repeated, so callers get an answer instead of an error. Of the state between requests there is
+/// only that of Adam steps: the other evaluator has none, says so, and the caller repeats the steps since the last
+/// state that it knows.
 pub struct FallbackEvaluator<'a> {
     active: Box<dyn Evaluator + 'a>,
     /// `None` if there is none, or after it was used.
@@ -94,8 +95,16 @@ impl Evaluator for FallbackEvaluator<'_> {
         Ok(answer)
     }
 
-    fn adam_steps(&mut self, batch: &AdamBatch) -> Result<Option<Vec<AdamStep>>> {
-        self.with_fallback(|evaluator| evaluator.adam_steps(batch))
+    fn begin_adam(&mut self, start: &AdamStart) -> Result<bool> {
+        self.with_fallback(|evaluator| evaluator.begin_adam(start))
+    }
+
+    fn adam_steps(&mut self, rates: &[(f64, f64)]) -> Result<Option<Vec<AdamStep>>> {
+        self.with_fallback(|evaluator| evaluator.adam_steps(rates))
+    }
+
+    fn adam_state(&mut self, steps: usize) -> Result<Option<AdamState>> {
+        self.with_fallback(|evaluator| evaluator.adam_state(steps))
     }
 
     fn describe(&self) -> String {
@@ -139,11 +148,16 @@ mod tests {
             self.name.to_string()
         }
 
-        fn adam_steps(&mut self, _: &AdamBatch) -> Result<Option<Vec<AdamStep>>> {
-            match self.name {
-                "first" => self.call(Some(Vec::new())),
-                _ => Ok(None),
-            }
+        fn begin_adam(&mut self, _: &AdamStart) -> Result<bool> {
+            self.call(self.name == "first")
+        }
+
+        fn adam_steps(&mut self, _: &[(f64, f64)]) -> Result<Option<Vec<AdamStep>>> {
+            self.call((self.name == "first").then(Vec::new))
+        }
+
+        fn adam_state(&mut self, _: usize) -> Result<Option<AdamState>> {
+            self.call((self.name == "first").then(AdamState::default))
         }
     }
 
@@ -183,20 +197,22 @@ mod tests {
 
     #[test]
     fn steps_on_the_device_fall_back() {
-        let batch = AdamBatch {
+        let start = AdamStart {
             population: request().0,
             request: request().1,
             prior: Vec::new(),
             settings: Vec::new(),
             first_moment: Vec::new(),
             second_moment: Vec::new(),
-            rates: Vec::new(),
         };
-        assert_eq!(pair(1, 1, lost).adam_steps(&batch).unwrap(), Some(Vec::new()));
-        // The other evaluator cannot take such steps, and returns `None`.
-        let mut evaluator = pair(0, 1, lost);
-        assert_eq!(evaluator.adam_steps(&batch).unwrap(), None);
-        assert_eq!(evaluator.describe(), "second");
+        for works in 0..4 {
+            let mut evaluator = pair(works, 9, lost);
+            // The other evaluator cannot take such steps.
+            assert_eq!(evaluator.begin_adam(&start).unwrap(), works > 0);
+            assert_eq!(evaluator.adam_steps(&[]).unwrap().is_some(), works > 1);
+            assert_eq!(evaluator.adam_state(0).unwrap().is_some(), works > 2);
+            assert_eq!(evaluator.take_fallback().is_some(), works < 3);
+        }
     }
 
     #[test]

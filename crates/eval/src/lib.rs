@@ -18,9 +18,9 @@ pub mod vetting;
 
 pub use crate::device::Stats;
 pub use backend::Backend;
-pub use device_steps::{AdamBatch, AdamMember};
+pub use device_steps::{AdamMember, AdamStart};
 pub use fallback::{Fallback, FallbackEvaluator, StatsObserver};
-pub use gputexel_optim::{AdamStep, Evaluations};
+pub use gputexel_optim::{AdamState, AdamStep, Evaluations};
 pub use products::{ProductRequest, Products};
 
 use std::ops::Range;
@@ -220,14 +220,34 @@ pub trait Evaluator {
     /// Describes the backend, device, instruction set and threads on one short line for display.
     fn describe(&self) -> String;
 
-    /// Takes the first few of the batch's Adam steps on its device, as many as it chooses; `None` if it cannot take
-    /// them. The results do not depend on how many are taken at a time.
+    /// Begins steps of Adam on the device, which holds the state from now on, until another function than the next two
+    /// is called. Returns false if it cannot; then nothing changes.
     ///
     /// # Errors
-    /// Errors of [`evaluate`](Self::evaluate); [`Error::Usage`] also if the lists of the batch do not match its
-    /// population.
-    fn adam_steps(&mut self, batch: &AdamBatch) -> Result<Option<Vec<AdamStep>>> {
-        let _ = batch;
+    /// Errors of [`evaluate`](Self::evaluate); [`Error::Usage`] also if the lists do not match the population.
+    fn begin_adam(&mut self, start: &AdamStart) -> Result<bool> {
+        let _ = start;
+        Ok(false)
+    }
+
+    /// Takes a step for each of some (rate, correction of the second moment) of all members, steps outermost; the rate
+    /// contains the correction of the first moment. `None` if the device holds no state, because it has not begun or
+    /// has failed since. The results do not depend on how many steps are taken at a time.
+    ///
+    /// # Errors
+    /// Errors of [`evaluate`](Self::evaluate); [`Error::Usage`] also for another number of rates.
+    fn adam_steps(&mut self, rates: &[(f64, f64)]) -> Result<Option<Vec<AdamStep>>> {
+        let _ = rates;
+        Ok(None)
+    }
+
+    /// Returns the state after the first `steps` of those that the last call of [`adam_steps`](Self::adam_steps) took;
+    /// the next ones go on from there. `None` if the device holds no state.
+    ///
+    /// # Errors
+    /// Errors of [`evaluate`](Self::evaluate); [`Error::Usage`] also for more steps than were taken.
+    fn adam_state(&mut self, steps: usize) -> Result<Option<AdamState>> {
+        let _ = steps;
         Ok(None)
     }
 

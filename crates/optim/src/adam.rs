@@ -9,7 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use super::description::l2_text;
 use super::method::{Method, MethodFlags, MethodLimits, MethodSpec};
-use super::{AdamStep, Best, Evaluations, Optimizer, OptimizerState, Proposal, Schedule, Space, StepsAhead};
+use super::{
+    AdamState, AdamStep, Best, Evaluations, Optimizer, OptimizerState, Proposal, Schedule, Space, StepsAhead,
+};
 use gputexel_io::{Error, Result};
 
 /// Settings of one run.
@@ -268,38 +270,36 @@ impl Optimizer for Adam {
         self.end_step()
     }
 
-    fn steps_ahead(&self, count: usize) -> Option<StepsAhead> {
-        if self.bounds.is_some() || self.steps_per_epoch != 1 {
-            return None;
-        }
-        let members = 0..self.runs.len();
-        let rates = (self.steps..).take(count).flat_map(|step| members.clone().map(move |m| (m, step)));
-        Some(StepsAhead {
+    fn steps_ahead(&self) -> Option<StepsAhead> {
+        (self.bounds.is_none() && self.steps_per_epoch == 1).then(|| StepsAhead {
+            parameters: self.parameters.clone(),
             first_moment: self.first_moment.clone(),
             second_moment: self.second_moment.clone(),
             settings: self.runs.iter().map(|run| [run.beta1, run.beta2, run.epsilon]).collect(),
-            rates: rates.map(|(member, step)| self.rate(member, step)).collect(),
+            l2: self.runs.iter().map(|run| run.l2).collect(),
         })
+    }
+
+    fn rates_ahead(&self, count: usize) -> Vec<(f64, f64)> {
+        let members = 0..self.runs.len();
+        let all = (self.steps..).take(count).flat_map(|step| members.clone().map(move |m| (m, step)));
+        all.map(|(member, step)| self.rate(member, step)).collect()
     }
 
     fn tell_step(&mut self, step: &AdamStep) -> Result<()> {
         self.steps += 1;
-        for member in 0..self.runs.len() {
-            let range = member * self.dimension..(member + 1) * self.dimension;
-            let [parameters, first, second] = [&step.parameters, &step.first_moment, &step.second_moment]
-                .map(|values| &values[range.clone()]);
-            let (loss, norm) = (step.losses[member], step.gradient_norms[member]);
-            let mut all = [parameters, first, second].into_iter().flatten().chain([&loss, &norm]);
-            if !all.all(|value| value.is_finite()) {
-                (self.epoch_losses[member], self.gradient_norms[member]) = (f64::INFINITY, f64::INFINITY);
-                continue;
-            }
-            self.parameters[range.clone()].copy_from_slice(parameters);
-            self.first_moment[range.clone()].copy_from_slice(first);
-            self.second_moment[range].copy_from_slice(second);
-            (self.epoch_losses[member], self.gradient_norms[member]) = (loss, norm);
+        for (member, (&loss, &norm)) in step.losses.iter().zip(&step.gradient_norms).enumerate() {
+            let broken = !(loss.is_finite() && norm.is_finite());
+            (self.epoch_losses[member], self.gradient_norms[member]) =
+                if broken { (f64::INFINITY, f64::INFINITY) } else { (loss, norm) };
         }
         self.end_step()
+    }
+
+    fn tell_state(&mut self, state: AdamState) {
+        self.parameters = state.parameters;
+        self.first_moment = state.first_moment;
+        self.second_moment = state.second_moment;
     }
 
     fn best(&self) -> Best {

@@ -33,19 +33,13 @@ impl Evaluations {
     }
 }
 
-/// The result of one step of Adam that a device took on its own.
+/// What is known at once of one step of Adam that a device took on its own.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AdamStep {
-    /// Losses before the step, without regularization.
+    /// Losses before the step, including the pull toward the prior; NaN if the loss or the gradient is not finite.
     pub losses: Vec<f64>,
-    /// Largest gradient components, including regularization.
+    /// Largest gradient components in absolute value, including the pull.
     pub gradient_norms: Vec<f64>,
-    /// Parameters after the step.
-    pub parameters: Vec<f64>,
-    /// First moments after the step.
-    pub first_moment: Vec<f64>,
-    /// Second moments after the step.
-    pub second_moment: Vec<f64>,
     /// Positions evaluated per member.
     pub positions: usize,
 }
@@ -55,4 +49,17 @@ impl AdamStep {
     pub fn evaluations(&self) -> Evaluations {
         Evaluations { losses: self.losses.clone(), positions: self.positions, ..Evaluations::default() }
     }
+}
+
+/// The state of a population under Adam, member after member, as many values per member as it has parameters.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AdamState {
+    /// Parameters.
+    pub parameters: Vec<f64>,
+    /// First moments.
+    pub first_moment: Vec<f64>,
+    /// Second moments.
+    pub second_moment: Vec<f64>,
+    /// Parameters with each member's lowest loss so far.
+    pub best_parameters: Vec<f64>,
 }

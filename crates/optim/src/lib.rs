@@ -29,7 +29,7 @@ mod space;
 mod state;
 
 pub use adam::{Adam, AdamRuns, AdamSettings};
-pub use answer::{AdamStep, Evaluations};
+pub use answer::{AdamState, AdamStep, Evaluations};
 pub use details::{StepDetails, SwarmDetails};
 pub use gauss_newton::{GaussNewton, GaussNewtonSettings};
 pub use gauss_newton_cg::{GaussNewtonCg, GaussNewtonCgSettings};
@@ -82,17 +82,19 @@ pub struct Proposal {
     pub curvature: bool,
 }
 
-/// Adam steps as an optimizer sees them: without the data.
+/// The state from which a device can take steps of Adam on its own, as an optimizer sees it: without the data.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepsAhead {
+    /// Parameters.
+    pub parameters: Vec<f64>,
     /// First moments.
     pub first_moment: Vec<f64>,
     /// Second moments.
     pub second_moment: Vec<f64>,
     /// β₁, β₂ and ε of every member.
     pub settings: Vec<[f64; 3]>,
-    /// (rate, correction of the second moment) of each step and member.
-    pub rates: Vec<(f64, f64)>,
+    /// Weight λ of the regularization for each member.
+    pub l2: Vec<f64>,
 }
 
 /// The best member known to an optimizer.
@@ -136,24 +138,37 @@ pub trait Optimizer {
         unreachable!("only optimizers that ask for products are told of them")
     }
 
-    /// Returns up to `count` steps that an evaluator can take on its own from the optimizer's current state; `None` for
-    /// methods and settings that need the host in between.
-    fn steps_ahead(&self, count: usize) -> Option<StepsAhead> {
-        let _ = count;
+    /// Returns the state from which an evaluator can take steps on its own; `None` for methods and settings that need
+    /// the host in between.
+    fn steps_ahead(&self) -> Option<StepsAhead> {
         None
     }
 
-    /// Reports the result of the first of [`steps_ahead`](Self::steps_ahead); its losses include regularization.
-    /// Replaces the call of [`tell`](Self::tell).
+    /// Returns (rate, correction of the second moment) of the next `count` steps and each member, steps outermost. The
+    /// rate contains the correction of the first moment.
+    ///
+    /// # Panics
+    /// If the optimizer has no `steps_ahead`, as do the next two.
+    fn rates_ahead(&self, count: usize) -> Vec<(f64, f64)> {
+        let _ = count;
+        unreachable!("only optimizers with steps ahead have rates")
+    }
+
+    /// Reports the next step that an evaluator took on its own. Replaces the call of [`tell`](Self::tell). The state
+    /// after it follows by [`tell_state`](Self::tell_state), perhaps many steps later: until then, what depends on
+    /// parameters is as it was.
     ///
     /// # Errors
     /// As [`tell`](Self::tell).
-    ///
-    /// # Panics
-    /// If the optimizer has no `steps_ahead`.
     fn tell_step(&mut self, step: &AdamStep) -> Result<()> {
         let _ = step;
         unreachable!("only optimizers with steps ahead are told of them")
+    }
+
+    /// Reports the state after the steps that were reported so far.
+    fn tell_state(&mut self, state: AdamState) {
+        let _ = state;
+        unreachable!("only optimizers with steps ahead are told of their end")
     }
 
     /// Returns the best member of the last evaluation (for swarms: of all evaluations), or the start.

@@ -9,7 +9,7 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::ahead::Ahead;
+use super::ahead::{Ahead, Next, Settled};
 use super::regularization::Weights;
 use super::training::{Problem, has_stalled, train};
 use super::{Checkpoint, Progress, RunConfig, StopReason, space_of};
@@ -31,6 +31,8 @@ pub struct Tuning<'a> {
     problem: Problem,
     optimizer: Box<dyn Optimizer>,
     progress: Progress,
+    /// The member whose best parameters are to become those of the progress, if a device has them.
+    best_ahead: Option<usize>,
     /// Seconds of work in earlier sessions.
     seconds_before: f64,
     started: Instant,
@@ -57,10 +59,8 @@ pub enum Event<'a> {
     },
     /// The state may be stored now.
     State {
-        /// State of the loop.
-        progress: &'a Progress,
-        /// State of the optimizer.
-        optimizer: &'a dyn Optimizer,
+        /// Creates the checkpoint to store; may have to fetch parameters from a device.
+        checkpoint: &'a mut dyn FnMut() -> Result<Checkpoint>,
         /// True if this is the final state.
         last: bool,
     },
@@ -128,6 +128,7 @@ impl<'a> Tuning<'a> {
             },
             optimizer,
             progress: Progress::default(),
+            best_ahead: None,
             seconds_before: 0.0,
             started: Instant::now(),
         })
@@ -191,14 +192,19 @@ impl<'a> Tuning<'a> {
                 .or_else(|| self.optimizer.converged().then_some(StopReason::Converged))
                 .or_else(|| late.then_some(StopReason::Time));
             if ended.is_none() {
-                observe(Event::State { progress: &self.progress, optimizer: &*self.optimizer, last: false })?;
+                let mut checkpoint = || {
+                    self.settle(evaluator, &mut ahead)?;
+                    Ok(self.checkpoint())
+                };
+                observe(Event::State { checkpoint: &mut checkpoint, last: false })?;
             }
             Ok(ended)
         })?;
+        self.settle(evaluator, &mut ahead)?;
         if reason != StopReason::Interrupted {
             self.progress.finished = Some(reason);
         }
-        observe(Event::State { progress: &self.progress, optimizer: &*self.optimizer, last: true })?;
+        observe(Event::State { checkpoint: &mut || Ok(self.checkpoint()), last: true })?;
         // The point reached by the last step has not been judged yet, unless the members are trials of one
         // run, which ends at a judged point.
         if reason != StopReason::Interrupted && !self.optimizer.members_are_trials() {
@@ -239,19 +245,17 @@ impl<'a> Tuning<'a> {
             let start = self.problem.parameterization.start().repeat(members);
             self.evaluate_and_judge(evaluator, &start, &vec![0.0; members], observe)?;
         }
-        let proposal = self.optimizer.ask();
-        self.check_lengths(&proposal.parameters, &proposal.l2)?;
-        let batch = self.batch(self.progress.steps, batches);
-        let (answer, step) = match self.step_ahead(evaluator, &proposal, ahead)? {
-            Some(step) => (step.evaluations(), Some(step)),
+        // The parameters of a step that a device takes stay there.
+        let step = self.step_ahead(evaluator, ahead)?;
+        let (answer, proposal) = match &step {
+            Some(step) => (step.evaluations(), None),
             None => {
-                let Proposal { gradients, curvature, .. } = proposal;
-                let request = Request { parts: batch, loss: self.config.loss, gradients, curvature };
-                (self.evaluate(evaluator, &proposal.parameters, &proposal.l2, true, &request)?, None)
+                let proposal = self.optimizer.ask();
+                (self.evaluate_proposal(evaluator, &proposal, self.progress.steps)?, Some(proposal))
             }
         };
         evaluator.take_fallback().map_or(Ok(()), |it| observe(Event::Replaced(it)))?;
-        *pairs += (answer.positions * proposal.l2.len()) as u64;
+        *pairs += (answer.positions * answer.losses.len()) as u64;
         match step {
             Some(step) => self.optimizer.tell_step(&step)?,
             None => self.optimizer.tell(&answer)?,
@@ -263,15 +267,18 @@ impl<'a> Tuning<'a> {
             self.progress.epochs += 1;
             let best = self.optimizer.best();
             let mut held_out = None;
-            let (z, l2, losses) = match self.optimizer.members_are_trials() {
-                true => (best.parameters, vec![proposal.l2[0]], vec![best.loss]),
-                false => (proposal.parameters, proposal.l2, answer.losses),
+            let (z, l2, losses) = match proposal {
+                Some(proposal) if self.optimizer.members_are_trials() => {
+                    (Some(best.parameters), vec![proposal.l2[0]], vec![best.loss])
+                }
+                Some(proposal) => (Some(proposal.parameters), proposal.l2, answer.losses),
+                None => (None, Vec::new(), answer.losses),
             };
-            if self.split.held_out_part().is_some() {
-                let values = self.evaluate_and_judge(evaluator, &z, &l2, observe)?;
+            if let (Some(z), Some(_)) = (&z, self.split.held_out_part()) {
+                let values = self.evaluate_and_judge(evaluator, z, &l2, observe)?;
                 held_out = values.into_iter().filter(|value| !value.is_nan()).min_by(f64::total_cmp);
             } else if batches == 1 {
-                self.judge(&z, &losses);
+                self.judge(z.as_deref(), &losses);
             }
             // The lowest so far: large first steps may lead uphill for longer than the window.
             let lowest = self.progress.recent_losses.last().map_or(best.loss, |&loss| loss.min(best.loss));
@@ -321,25 +328,71 @@ impl<'a> Tuning<'a> {
         batch..batch + 1
     }
 
-    /// Returns the next of the steps that the evaluator takes on its own, if it supports that.
-    fn step_ahead(
+    /// Evaluates what the optimizer proposes for a step.
+    fn evaluate_proposal(
         &self,
         evaluator: &mut dyn Evaluator,
         proposal: &Proposal,
-        ahead: &mut Ahead,
-    ) -> Result<Option<AdamStep>> {
-        // Copied only when steps are requested, which happens once per many steps.
-        let population = || {
-            Population::new(
-                self.config.prior_theta.len() / 2,
-                proposal.parameters.clone(),
-                vec![self.config.k; proposal.l2.len()],
-            )
+        step: u64,
+    ) -> Result<Evaluations> {
+        let &Proposal { gradients, curvature, .. } = proposal;
+        let parts = self.batch(step, self.split.batches());
+        let request = Request { parts, loss: self.config.loss, gradients, curvature };
+        self.evaluate(evaluator, &proposal.parameters, &proposal.l2, true, &request)
+    }
+
+    /// Returns the next of the steps that the evaluator takes on its own, if it supports that.
+    fn step_ahead(&mut self, evaluator: &mut dyn Evaluator, ahead: &mut Ahead) -> Result<Option<AdamStep>> {
+        let size = self.config.prior_theta.len();
+        let population = |theta: Vec<f64>| {
+            let members = theta.len() / size;
+            Population::new(size / 2, theta, vec![self.config.k; members])
         };
         let request = Request { parts: 0..1, loss: self.config.loss, gradients: true, curvature: false };
         let left = self.config.stopping.epochs.saturating_sub(self.progress.epochs);
-        let problem = (&population as &dyn Fn() -> Population, request, &self.problem.regularization);
-        ahead.next(evaluator, &*self.optimizer, proposal, problem, left)
+        let problem = (&population as &dyn Fn(_) -> _, request, &self.problem.regularization);
+        match ahead.next(evaluator, &*self.optimizer, problem, left)? {
+            Next::Step(step) => Ok(Some(step)),
+            Next::Host => Ok(None),
+            Next::Lost => self.repeat(evaluator, ahead).map(|()| None),
+        }
+    }
+
+    /// Fetches parameters that a device has.
+    fn settle(&mut self, evaluator: &mut dyn Evaluator, ahead: &mut Ahead) -> Result<()> {
+        match ahead.settle(evaluator, &mut *self.optimizer)? {
+            Settled::Known => {}
+            Settled::Best(best) => {
+                let size = self.config.prior_theta.len();
+                if let Some(member) = self.best_ahead.take() {
+                    self.progress.best_parameters = best[member * size..][..size].to_vec();
+                }
+            }
+            Settled::Lost => self.repeat(evaluator, ahead)?,
+        }
+        Ok(())
+    }
+
+    /// Repeats the steps whose parameters a device has lost. They have been judged.
+    fn repeat(&mut self, evaluator: &mut dyn Evaluator, ahead: &mut Ahead) -> Result<()> {
+        let lost = ahead.recover(&mut *self.optimizer)?;
+        for step in self.progress.steps - lost..self.progress.steps {
+            let proposal = self.optimizer.ask();
+            // Every step is an epoch.
+            if self.progress.best_epoch == step + 1
+                && let Some(member) = self.best_ahead.take()
+            {
+                let size = self.config.prior_theta.len();
+                self.progress.best_parameters = proposal.parameters[member * size..][..size].to_vec();
+            }
+            let answer = self.evaluate_proposal(evaluator, &proposal, step)?;
+            self.optimizer.tell(&answer)?;
+        }
+        Ok(())
+    }
+
+    fn checkpoint(&self) -> Checkpoint {
+        Checkpoint { progress: self.progress.clone(), optimizer: self.optimizer.save() }
     }
 
     /// Evaluates candidates by their criterion, held-out loss or regularized training loss, and keeps the best.
@@ -355,7 +408,7 @@ impl<'a> Tuning<'a> {
         let request = Request { parts, loss: self.config.loss, gradients: false, curvature: false };
         let values = self.evaluate(evaluator, z, l2, held_out.is_none(), &request)?.losses;
         evaluator.take_fallback().map_or(Ok(()), |it| observe(Event::Replaced(it)))?;
-        self.judge(z, &values);
+        self.judge(Some(z), &values);
         Ok(values)
     }
 
@@ -381,8 +434,8 @@ impl<'a> Tuning<'a> {
         self.problem.evaluate(evaluator, z, groups, population, &weights)
     }
 
-    /// Keeps the best of the judged candidates.
-    fn judge(&mut self, z: &[f64], values: &[f64]) {
+    /// Keeps the best of the judged candidates; without z, a device keeps its parameters.
+    fn judge(&mut self, z: Option<&[f64]>, values: &[f64]) {
         let size = self.problem.parameterization.dimension();
         let progress = &mut self.progress;
         progress.member_best.resize(values.len(), f64::MAX);
@@ -395,7 +448,10 @@ impl<'a> Tuning<'a> {
                 progress.best = Some(value);
                 progress.best_epoch = progress.epochs;
                 progress.best_member = member;
-                progress.best_parameters = z[member * size..(member + 1) * size].to_vec();
+                match z {
+                    Some(z) => progress.best_parameters = z[member * size..(member + 1) * size].to_vec(),
+                    None => self.best_ahead = Some(member),
+                }
             }
         }
     }

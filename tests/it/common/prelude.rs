@@ -23,7 +23,7 @@ pub use gputexel::evaluator::gpu::{
     GpuContext, GpuEvaluator, GpuOptions, GpuProgramEvaluator, TileChoice, list_adapters,
 };
 pub use gputexel::evaluator::{
-    AdamBatch, AdamMember, Evaluations, Evaluator, FallbackEvaluator, Population, Request,
+    AdamMember, AdamStart, Evaluations, Evaluator, FallbackEvaluator, Population, Request,
 };
 pub use gputexel::extraction::{ExtractSettings, Hooks, extract_with_leaves};
 pub use gputexel::matches::client::{EngineCommand, UciPlayer};

@@ -184,36 +184,39 @@ fn lists_of_the_wrong_length_never_reach_a_device() {
     let context = GpuContext::from_device(device, queue);
     let mut gpu = GpuEvaluator::try_new(&context, &layout).unwrap();
     let request = Request { parts: 0..1, loss: LossKind::Squared, gradients: true, curvature: false };
-    let batch = AdamBatch {
+    let start = AdamStart {
         population: Population::new(6, vec![1.0; 36], vec![1.0; 3]),
         request: request.clone(),
         prior: vec![0.0; 12],
         settings: vec![AdamMember { beta1: 0.9, beta2: 0.999, epsilon: 1e-12, pull: 0.0 }; 3],
         first_moment: vec![0.0; 36],
         second_moment: vec![0.0; 36],
-        rates: vec![(1.0, 1.0); 6],
     };
-    assert_eq!(gpu.adam_steps(&batch).unwrap().unwrap().len(), 2);
-    type Break = fn(&mut AdamBatch);
-    let ways: [Break; 12] = [
-        |batch| batch.prior.truncate(11),
-        |batch| batch.prior.clear(),
-        |batch| batch.settings.truncate(2),
-        |batch| batch.settings.clear(),
-        |batch| batch.first_moment.truncate(35),
-        |batch| batch.second_moment.push(0.0),
-        |batch| batch.rates.truncate(5),
-        |batch| batch.rates.clear(),
-        |batch| batch.population.k.truncate(2),
-        |batch| batch.population.k.clear(),
-        |batch| batch.population.parameters.truncate(24),
-        |batch| batch.request.parts = 1..2,
+    assert!(gpu.adam_steps(&[(1.0, 1.0); 6]).unwrap().is_none() && gpu.adam_state(0).unwrap().is_none());
+    assert!(gpu.begin_adam(&start).unwrap());
+    refused(gpu.adam_steps(&[(1.0, 1.0); 5]).map(drop), "");
+    refused(gpu.adam_steps(&[]).map(drop), "");
+    assert_eq!(gpu.adam_steps(&[(1.0, 1.0); 6]).unwrap().unwrap().len(), 2);
+    refused(gpu.adam_state(3).map(drop), "");
+    assert_eq!(gpu.adam_state(2).unwrap().unwrap().best_parameters.len(), 36);
+    type Break = fn(&mut AdamStart);
+    let ways: [Break; 10] = [
+        |start| start.prior.truncate(11),
+        |start| start.prior.clear(),
+        |start| start.settings.truncate(2),
+        |start| start.settings.clear(),
+        |start| start.first_moment.truncate(35),
+        |start| start.second_moment.push(0.0),
+        |start| start.population.k.truncate(2),
+        |start| start.population.k.clear(),
+        |start| start.population.parameters.truncate(24),
+        |start| start.request.parts = 1..2,
     ];
     for (i, way) in ways.into_iter().enumerate() {
-        let mut broken = batch.clone();
+        let mut broken = start.clone();
         way(&mut broken);
-        refused(gpu.adam_steps(&broken).map(drop), "");
-        if i >= 8 {
+        refused(gpu.begin_adam(&broken).map(drop), "");
+        if i >= 6 {
             refused(gpu.evaluate(&broken.population, &broken.request).map(drop), "");
         }
     }

@@ -25,8 +25,9 @@ fn lost_devices_do_not_change_results() {
     }
     let bench = Bench::new();
     let data = bench.dataset("d.bin", FeatureKind::Pst, 3000, 45);
-    let config = RunConfig {
-        holdout: 0.2,
+    // Without held-out positions, the device keeps the parameters.
+    let configs = [0.2, 0.0].map(|holdout| RunConfig {
+        holdout,
         stopping: stopping(EPOCHS, 1, 99),
         optimizer: OptimizerConfig::Adam(AdamRuns {
             runs: vec![AdamSettings::default()],
@@ -34,27 +35,31 @@ fn lost_devices_do_not_change_results() {
             batches: 1,
         }),
         ..RunConfig::new(&data, &Prior::default(), 0.8).unwrap()
-    };
-    let split = Split::try_new(&data, config.holdout, config.optimizer.batches(), config.seed).unwrap();
-    let layout = Layout::try_new(&data, split.parts(), |n| split.part_of(n)).unwrap();
+    });
     let never = AtomicBool::new(false);
-    let mut cpu = CpuEvaluator::new(&layout);
-    let wanted = Tuning::try_new(&config, &split).unwrap().run(&mut cpu, &never, &mut |_| Ok(())).unwrap();
+    let cases = configs.each_ref().map(|config| {
+        let split = Split::try_new(&data, config.holdout, config.optimizer.batches(), config.seed).unwrap();
+        let layout = Layout::try_new(&data, split.parts(), |n| split.part_of(n)).unwrap();
+        let mut cpu = CpuEvaluator::new(&layout);
+        let wanted = Tuning::try_new(config, &split).unwrap().run(&mut cpu, &never, &mut |_| Ok(())).unwrap();
+        (config, split, layout, wanted)
+    });
     let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
     let (mut runs, mut lost) = (0, 0);
     let mut gauge = Gauge::new(std::process::id());
     while gauge.goes_on() {
+        let (config, split, layout, wanted) = &cases[runs as usize % 2];
         let context = GpuContext::try_new(true).unwrap();
         let device: Box<dyn Evaluator> =
-            Box::new(GpuEvaluator::with_options(&context, &layout, GpuOptions::new(&context)).unwrap());
-        let mut evaluator = FallbackEvaluator::new(device, || Box::new(CpuEvaluator::new(&layout)));
+            Box::new(GpuEvaluator::with_options(&context, layout, GpuOptions::new(&context)).unwrap());
+        let mut evaluator = FallbackEvaluator::new(device, || Box::new(CpuEvaluator::new(layout)));
         // Sometimes never.
         let at = random.random_range(0..EPOCHS + 2);
         if at == 0 {
             context.device().destroy();
         }
         let mut replaced = 0;
-        let outcome = Tuning::try_new(&config, &split).unwrap().run(&mut evaluator, &never, &mut |event| {
+        let outcome = Tuning::try_new(config, split).unwrap().run(&mut evaluator, &never, &mut |event| {
             match event {
                 Event::Epoch { epoch, .. } if epoch == at => context.device().destroy(),
                 Event::Replaced(_) => replaced += 1,

@@ -15,7 +15,7 @@ use super::timer::Timer;
 use crate::device::{KernelSource, Stats};
 use gputexel_io::{Error, Result};
 
-/// Bytes per piece of an upload: one large write would hold a second copy of the data in memory.
+/// Bytes per piece of an upload, and bytes that may wait for a submission: the host holds a second copy of them.
 const PIECE: usize = 32 << 20;
 
 /// Numbers that are converted at a time.
@@ -28,6 +28,9 @@ struct Counters {
     refused: AtomicBool,
     dispatches: AtomicU64,
     submissions: AtomicU64,
+    waits: AtomicU64,
+    /// Bytes of writes that wait for a submission.
+    queued: AtomicU64,
     pipelines: AtomicU64,
     bind_groups: AtomicU64,
     up: AtomicU64,
@@ -125,6 +128,7 @@ impl Gpu {
         Stats {
             dispatches: get(&c.dispatches),
             submissions: get(&c.submissions),
+            waits: get(&c.waits),
             pipelines: get(&c.pipelines),
             bind_groups: get(&c.bind_groups),
             bytes_up: get(&c.up),
@@ -194,12 +198,17 @@ impl Gpu {
         Ok(pipeline)
     }
 
+    fn count_up(&self, bytes: u64) {
+        self.shared.counters.up.fetch_add(bytes, Ordering::Relaxed);
+        self.shared.counters.queued.fetch_add(bytes, Ordering::Relaxed);
+    }
+
     /// Queues a write at an offset in bytes, executed at the beginning of the next submission.
     ///
     /// # Errors
     /// [`Error::Gpu`] when the bytes do not fit the buffer, or the device is lost.
     pub fn write(&self, buffer: &wgpu::Buffer, offset: u64, bytes: &[u8]) -> Result<()> {
-        self.shared.counters.up.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        self.count_up(bytes.len() as u64);
         self.guard(|| self.context.queue().write_buffer(buffer, offset, bytes))
     }
 
@@ -207,7 +216,7 @@ impl Gpu {
     /// all threads.
     pub(crate) fn write_floats(&self, buffer: &wgpu::Buffer, offset: u64, values: &[f64]) -> Result<()> {
         let Some(size) = NonZeroU64::new(4 * values.len() as u64) else { return Ok(()) };
-        self.shared.counters.up.fetch_add(size.get(), Ordering::Relaxed);
+        self.count_up(size.get());
         self.guard(|| {
             let Some(mut view) = self.context.queue().write_buffer_with(buffer, offset, size) else { return };
             let (blocks, mut rest) = view.slice(..).into_chunks::<{ 4 * CONVERTED }>();
@@ -223,7 +232,8 @@ impl Gpu {
         })
     }
 
-    /// Creates a storage buffer that holds `bytes`; waits for each piece, so that little is held twice.
+    /// Creates a storage buffer that holds `bytes`. What is small arrives with the next submission; of more, pieces are
+    /// awaited, so that little is held twice.
     ///
     /// # Errors
     /// As [`allocate`](Self::allocate).
@@ -232,8 +242,10 @@ impl Gpu {
         let buffer = self.allocate(label, bytes.len() as u64, usage)?;
         for (i, piece) in bytes.chunks(PIECE).enumerate() {
             self.write(buffer.raw(), (i * PIECE) as u64, piece)?;
-            let submission = self.submit(None)?;
-            self.wait(submission)?;
+            if self.shared.counters.queued.load(Ordering::Relaxed) >= PIECE as u64 {
+                let submission = self.submit(None)?;
+                self.wait(submission)?;
+            }
         }
         Ok(buffer)
     }
@@ -249,6 +261,7 @@ impl Gpu {
     /// [`Error::Gpu`] when the device refuses or is lost.
     pub fn submit(&self, encoder: Option<wgpu::CommandEncoder>) -> Result<wgpu::SubmissionIndex> {
         self.shared.counters.submissions.fetch_add(1, Ordering::Relaxed);
+        self.shared.counters.queued.store(0, Ordering::Relaxed);
         self.guard(|| self.context.queue().submit(encoder.map(wgpu::CommandEncoder::finish)))
     }
 
@@ -257,6 +270,7 @@ impl Gpu {
     /// # Errors
     /// [`Error::Gpu`] when the device is lost or does not answer.
     pub fn wait(&self, submission: wgpu::SubmissionIndex) -> Result<Duration> {
+        self.shared.counters.waits.fetch_add(1, Ordering::Relaxed);
         let start = Instant::now();
         let outcome = self.context.wait(submission);
         let took = start.elapsed();

@@ -7,6 +7,8 @@ pub struct Stats {
     pub dispatches: u64,
     /// Batches of commands that were submitted.
     pub submissions: u64,
+    /// Times that the host waited for a submission.
+    pub waits: u64,
     /// Kernels that were compiled, not reused.
     pub pipelines: u64,
     /// Sets of buffers that were bound for the first time.
@@ -28,6 +30,7 @@ impl Stats {
         Self {
             dispatches: self.dispatches + other.dispatches,
             submissions: self.submissions + other.submissions,
+            waits: self.waits + other.waits,
             pipelines: self.pipelines + other.pipelines,
             bind_groups: self.bind_groups + other.bind_groups,
             bytes_up: self.bytes_up + other.bytes_up,
@@ -43,12 +46,13 @@ impl std::fmt::Display for Stats {
         let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
         write!(
             f,
-            "{} dispatches in {} submissions, {:.1} MiB up, {:.1} MiB down, at most {:.1} MiB held, waited {:.2} s",
+            "{} dispatches in {} submissions, {:.1} MiB up, {:.1} MiB down, at most {:.1} MiB held, {} waits of {:.2} s",
             self.dispatches,
             self.submissions,
             mib(self.bytes_up),
             mib(self.bytes_down),
             mib(self.peak_bytes),
+            self.waits,
             self.seconds
         )
     }

@@ -15,7 +15,7 @@ use crate::device::ALIGNMENT;
 use crate::device::buffers::{GrowingBuffer, Readback};
 use crate::device::meter::{part, whole};
 use crate::device::pace::Clock;
-use crate::{Population, Request};
+use crate::{Evaluations, Population, Request};
 use gputexel_dataset::objective::{LossKind, x_per_cp};
 use gputexel_io::Result;
 
@@ -67,11 +67,10 @@ pub(super) struct Sums {
     pub(super) losses: Vec<f64>,
     /// Σ w likewise, if games are resampled; else empty.
     pub(super) weights: Vec<f64>,
-    /// By member, side, feature; not yet scaled.
-    pub(super) gradients: Vec<f64>,
 }
 
 /// Buffers of one call, sized for it.
+#[derive(Debug)]
 pub(super) struct Call {
     pub(super) members: usize,
     pub(super) tiling: Tiling,
@@ -142,14 +141,8 @@ impl Call {
         }
     }
 
-    /// Sums losses by part, in the order of segments; gradients are by member.
-    pub(super) fn sums(
-        &self,
-        plan: &SegmentPlan,
-        request: &Request,
-        losses: &[f32],
-        gradients: &[f32],
-    ) -> Sums {
+    /// Sums losses by part, in the order of segments.
+    fn sums(&self, plan: &SegmentPlan, request: &Request, losses: &[f32]) -> Sums {
         let (padded, members) = (self.tiling.padded(), self.members);
         let mut rows = losses.chunks_exact(padded);
         let mut by_part = || {
@@ -163,8 +156,7 @@ impl Call {
         };
         let losses = by_part();
         let weights = if self.shape.resamples { by_part() } else { Vec::new() };
-        let gradients = gradients.par_iter().with_min_len(1 << 14).map(|&sum| f64::from(sum)).collect();
-        Sums { losses, weights, gradients }
+        Sums { losses, weights }
     }
 
     /// Returns the number of rows of losses and, if games are resampled, of weights.
@@ -428,16 +420,18 @@ impl GpuEvaluator<'_> {
         leading(&segments[..segments.len().min(most)], call.tiling.padded() as u64, wanted)
     }
 
+    /// Evaluates a chunk of members into `out`; returns Σ w of each.
     pub(super) fn run_chunk(
         &mut self,
         population: &Population,
         members: Range<usize>,
         whole: Tiling,
         request: &Request,
-    ) -> Result<Sums> {
+        out: &mut Evaluations,
+    ) -> Result<Vec<f64>> {
         let plan = self.plan(&self.key(request, whole, Walk::of(request)))?;
         let tiling = Tiling { tile: whole.tile, tiles: members.len().div_ceil(whole.tile) };
-        let call = self.begin_call(population, members, tiling, request)?;
+        let call = self.begin_call(population, members.clone(), tiling, request)?;
         let mut under_way: VecDeque<(wgpu::SubmissionIndex, u64, usize)> = VecDeque::new();
         let mut clock = Clock::start();
         for shard in 0..plan.shards.len() {
@@ -461,6 +455,10 @@ impl GpuEvaluator<'_> {
                 if slice.ordinal + count == plan.total() {
                     self.encode_results(&call, &plan, &mut encoder)?;
                 }
+                if under_way.is_empty() {
+                    // Packing and uploading data, and compiling, say nothing about the device's speed.
+                    clock = Clock::start();
+                }
                 under_way.push_back((self.gpu.submit(Some(encoder))?, pairs, shard));
                 if under_way.len() > IN_FLIGHT {
                     self.await_oldest(&call, &mut under_way, &mut clock)?;
@@ -468,16 +466,25 @@ impl GpuEvaluator<'_> {
                 at += count;
             }
         }
+        // While the device works.
+        let finite: Vec<bool> =
+            members.clone().into_par_iter().map(|member| super::is_finite(population, member)).collect();
         while under_way.len() > 1 {
             self.await_oldest(&call, &mut under_way, &mut clock)?;
         }
         let (last, pairs, _) = under_way.pop_front().expect("a request has positions");
         let loss_floats = call.loss_rows(&plan) as usize * call.tiling.padded();
-        self.buffers.readback.finish(&self.gpu, last, |floats| {
-            self.paces[usize::from(call.gradients)].observe(pairs, clock.lap());
+        let mut readback = std::mem::take(&mut self.buffers.readback);
+        let answer = readback.finish(&self.gpu, last, |floats| {
+            let took = clock.lap();
             let (losses, gradients) = floats.split_at(loss_floats);
-            call.sums(&plan, request, losses, gradients)
-        })
+            let sums = call.sums(&plan, request, losses);
+            (took, self.means(population, (members, &finite), request, (&sums, gradients), out))
+        });
+        self.buffers.readback = readback;
+        let (took, weights) = answer?;
+        self.paces[usize::from(call.gradients)].observe(pairs, took);
+        Ok(weights)
     }
 
     /// Encodes the download of a call's results.

@@ -45,7 +45,9 @@ impl GpuEvaluator<'_> {
         let plan = self.plan(&self.key(request, tiling, Walk::Matrices))?;
         let mut call = self.begin_call(population, member..member + 1, tiling, request)?;
         call.sizes.chunk = CHUNK as u32;
-        let mut clock = Clock::start();
+        let bytes = 12 * (features * features) as u64;
+        self.buffers.readback.begin(&self.gpu, bytes)?;
+        let mut last = None;
         for shard in 0..plan.shards.len() {
             let planned = &plan.shards[shard];
             let mut at = 0;
@@ -61,21 +63,24 @@ impl GpuEvaluator<'_> {
                     self.encode_blend(&call, &mut encoder)?;
                 }
                 self.encode_matrix(&call, &plan, shard, at..at + count, &mut encoder)?;
-                let submission = self.gpu.submit(Some(encoder))?;
                 at += count;
+                let is_last = slice.ordinal + count == plan.total();
+                if is_last {
+                    let totals = self.buffers.totals.reserve(&self.gpu, 0)?;
+                    self.buffers.readback.push(&mut encoder, &totals, bytes);
+                }
+                let mut clock = Clock::start();
+                let submission = self.gpu.submit(Some(encoder))?;
                 // The last slice is awaited together with its result.
-                if slice.ordinal + count < plan.total() {
+                if is_last {
+                    last = Some(submission);
+                } else {
                     self.gpu.wait(submission)?;
                     self.paces[Walk::Matrices as usize].observe(pairs, clock.lap());
                 }
             }
         }
-        let bytes = 12 * (features * features) as u64;
-        self.buffers.readback.begin(&self.gpu, bytes)?;
-        let mut encoder = self.gpu.encoder();
-        let totals = self.buffers.totals.reserve(&self.gpu, 0)?;
-        self.buffers.readback.push(&mut encoder, &totals, bytes);
-        let last = self.gpu.submit(Some(encoder))?;
+        let last = last.expect("a request has positions");
         let scale = (x_per_cp(population.k[member]) / f64::from(self.layout.phase_max())).powi(2) / weight;
         let scale = if super::is_finite(population, member) { scale } else { f64::NAN };
         self.buffers.readback.finish(&self.gpu, last, |blocks| assemble(blocks, features, scale))

@@ -137,6 +137,8 @@ kernels! {
     Transpose = "transpose" TRANSPOSE Shape::NONE;
     /// An Adam step.
     Adam = "adam" ADAM Shape::NONE;
+    /// Loss and largest slope before an Adam step.
+    AdamReport = "adam_report" ADAM_REPORT Shape { weighted: true, ..Shape::NONE };
 }
 
 impl Kernel {
@@ -222,7 +224,11 @@ impl Variant {
         Self {
             kernel,
             // The other kernels only depend on Reals, not on tiles.
-            tile: if kernel.walks() { tile } else { tile.min(if shape.vector { 4 } else { 1 }) },
+            tile: match kernel {
+                Kernel::AdamReport => tile.min(REPORT_LANES),
+                _ if kernel.walks() => tile,
+                _ => tile.min(if shape.vector { 4 } else { 1 }),
+            },
             loss: if kernel.walks() { loss } else { 0 },
             features: 0,
             shape,
@@ -249,6 +255,9 @@ impl Variant {
         if self.kernel.walks() {
             constants.extend([("LANES", lanes(self.tile) as f64), ("LOSS", f64::from(self.loss))]);
         }
+        if self.kernel == Kernel::AdamReport {
+            constants.push(("LANES", self.tile as f64));
+        }
         if self.kernel == Kernel::Gradient {
             constants.push(("BLOCK", block_length(self.tile) as f64));
         }
@@ -261,6 +270,9 @@ impl Variant {
         constants
     }
 }
+
+/// Maximum number of members that share a workgroup of reports on Adam steps: a row of them is a sector of memory.
+pub(super) const REPORT_LANES: usize = 8;
 
 /// Returns the Reals per row of a tile: four members each, or a single one.
 pub(super) fn lanes(tile: usize) -> usize {

@@ -72,6 +72,21 @@ impl GpuEvaluator<'_> {
         }
     }
 
+    /// Makes a call of Adam steps, which need the host if memory is refused: `None`.
+    pub(super) fn unless_refused<T>(
+        &mut self,
+        call: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<Option<T>> {
+        self.gpu.take_refusal();
+        match call(self) {
+            Err(_) if self.gpu.take_refusal() => {
+                self.steps = StepBuffers::new();
+                Ok(None)
+            }
+            outcome => outcome.map(Some),
+        }
+    }
+
     /// Plans again with three quarters of the memory that was used.
     fn shrink_budget(&mut self, refusal: Error) -> Result<()> {
         let had = self.planned.unwrap_or(u64::MAX).min(self.gpu.used().max(2 * MIN_MEMORY));

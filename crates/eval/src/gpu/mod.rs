@@ -38,10 +38,11 @@ use self::call::{Buffers, Sums};
 use self::kernels::Pipelines;
 use self::plan::{Budget, Chunks};
 use self::segment_plan::{PlanKey, SegmentPlan};
-use self::steps::StepBuffers;
+use self::steps::{Session, StepBuffers};
 use self::store::Store;
 use super::{
-    AdamBatch, AdamStep, Evaluations, Evaluator, Population, ProductRequest, Products, Request, Stats,
+    AdamStart, AdamState, AdamStep, Evaluations, Evaluator, Population, ProductRequest, Products, Request,
+    Stats,
 };
 use crate::cpu::CpuEvaluator;
 use crate::device::meter::{DeviceBuffer, Gpu};
@@ -78,6 +79,8 @@ pub struct GpuEvaluator<'a> {
     plans: HashMap<PlanKey, Arc<SegmentPlan>>,
     buffers: Buffers,
     steps: StepBuffers,
+    /// Adam under way, whose state is in the buffers.
+    session: Option<Session>,
     /// True if position records contain more than targets and weights.
     extended: bool,
     /// By kind of walk.
@@ -128,6 +131,7 @@ impl<'a> GpuEvaluator<'a> {
             plans: HashMap::new(),
             buffers: Buffers::new(),
             steps: StepBuffers::new(),
+            session: None,
             extended: !layout.offsets().is_empty(),
             paces: [pace; 3],
         })
@@ -153,24 +157,23 @@ impl<'a> GpuEvaluator<'a> {
         self.layout.parts()[parts.start].positions.start..self.layout.parts()[parts.end - 1].positions.end
     }
 
-    /// Converts Σ w ℓ and Σ w of the members of a chunk to means, by part and overall.
+    /// Converts Σ w ℓ and Σ w of the members of a chunk to means, by part and overall, and sums of gradients, which are
+    /// by member, side and feature, to those of the means.
     ///
     /// Returns Σ w of each member, part weights included.
     fn means(
         &self,
         population: &Population,
-        members: Range<usize>,
+        (members, finite): (Range<usize>, &[bool]),
         request: &Request,
-        sums: Sums,
+        (sums, gradients): (&Sums, &[f32]),
         out: &mut Evaluations,
     ) -> Vec<f64> {
         let count = members.len();
         let all = self.layout.parts().len();
         let mut weights = Vec::with_capacity(count);
         let mut scales = Vec::with_capacity(count);
-        let finite: Vec<bool> =
-            members.clone().into_par_iter().map(|member| is_finite(population, member)).collect();
-        for ((column, member), finite) in members.enumerate().zip(finite) {
+        for ((column, member), &finite) in members.clone().enumerate().zip(finite) {
             let (mut loss, mut weight) = (0.0, 0.0);
             for (i, part) in request.parts.clone().enumerate() {
                 let w = match sums.weights.is_empty() {
@@ -192,16 +195,13 @@ impl<'a> GpuEvaluator<'a> {
             weights.push(weight);
         }
         if request.gradients {
-            let mut gradients = sums.gradients;
-            let rows = gradients.par_chunks_exact_mut(2 * self.layout.features().max(1));
-            rows.zip(scales).for_each(|(row, scale)| {
+            let size = 2 * self.layout.features();
+            let rows = &mut out.gradients[members.start * size..members.end * size];
+            let rows = rows.par_chunks_exact_mut(size.max(1)).zip(gradients.par_chunks_exact(size.max(1)));
+            rows.zip(scales).with_min_len(16).for_each(|((row, sums), scale)| {
                 // Starts with 0, so that zeros have no sign.
-                row.iter_mut().for_each(|value| *value = scale * (0.0 + *value));
+                row.iter_mut().zip(sums).for_each(|(value, &sum)| *value = scale * (0.0 + f64::from(sum)));
             });
-            match out.gradients.is_empty() {
-                true => out.gradients = gradients,
-                false => out.gradients.extend(gradients),
-            }
         }
         weights
     }
@@ -216,15 +216,17 @@ fn is_finite(population: &Population, member: usize) -> bool {
 
 impl Evaluator for GpuEvaluator<'_> {
     fn evaluate(&mut self, population: &Population, request: &Request) -> Result<Evaluations> {
+        self.session = None;
         self.gpu.context().check()?;
         self.validate(population, request)?;
         let positions = self.positions(&request.parts).len();
         self.retry_with_less_memory(|this| {
-            let mut out = Evaluations { positions, ..Evaluations::default() };
+            let size = if request.gradients { 2 * this.layout.features() } else { 0 };
+            let gradients = vec![0.0; population.members() * size];
+            let mut out = Evaluations { positions, gradients, ..Evaluations::default() };
             let Chunks { tiling, members } = this.chunks(population, request)?;
             for chunk in members {
-                let sums = this.run_chunk(population, chunk.clone(), tiling, request)?;
-                let weights = this.means(population, chunk.clone(), request, sums, &mut out);
+                let weights = this.run_chunk(population, chunk.clone(), tiling, request, &mut out)?;
                 if request.curvature {
                     for (member, weight) in chunk.zip(weights) {
                         let matrix = this.curvature(population, member, request, weight)?;
@@ -247,10 +249,23 @@ impl Evaluator for GpuEvaluator<'_> {
         format!("GPU: {} ({}, {}{how})", summary.name, summary.kind, summary.backend)
     }
 
-    fn adam_steps(&mut self, batch: &AdamBatch) -> Result<Option<Vec<AdamStep>>> {
+    fn begin_adam(&mut self, start: &AdamStart) -> Result<bool> {
+        self.session = None;
         self.gpu.context().check()?;
-        batch.validate(self.layout)?;
-        self.retry_with_less_memory(|this| this.take_steps(batch))
+        start.validate(self.layout)?;
+        Ok(self.unless_refused(|this| this.begin_session(start))?.unwrap_or(false))
+    }
+
+    fn adam_steps(&mut self, rates: &[(f64, f64)]) -> Result<Option<Vec<AdamStep>>> {
+        self.gpu.context().check()?;
+        self.unless_refused(|this| this.in_session(|this, session| this.take_steps(session, rates)))
+            .map(Option::flatten)
+    }
+
+    fn adam_state(&mut self, steps: usize) -> Result<Option<AdamState>> {
+        self.gpu.context().check()?;
+        self.unless_refused(|this| this.in_session(|this, session| this.state_after(session, steps)))
+            .map(Option::flatten)
     }
 
     fn stats(&self) -> Option<Stats> {

@@ -1,36 +1,43 @@
-//! Several Adam steps in one submission: evaluate, reduce, update, repeat, without the host.
+//! Steps of Adam in one submission: evaluate, reduce, report, update, repeat, without the host.
 //!
-//! The state after each step is copied on the device and downloaded with the others, so that the host may
-//! stop after any of them.
+//! The state stays on the device. What the host gets of each step are the losses and the largest slopes, 12 bytes a
+//! member; the state is downloaded when it is asked for. It may be asked for after any step of the last call: the
+//! device keeps the state before that call, goes back to it, and takes fewer steps.
+
+use std::sync::Arc;
 
 use rayon::prelude::*;
 
 use super::GpuEvaluator;
 use super::call::{Call, Slice};
-use super::kernels::{Kernel, Uniforms};
+use super::kernels::{Kernel, REPORT_LANES, Uniforms};
 use super::plan::{Chunks, groups_for};
 use super::segment_plan::{SegmentPlan, Walk};
-use crate::AdamStep;
 use crate::device::ALIGNMENT;
 use crate::device::buffers::GrowingBuffer;
 use crate::device::meter::{part, whole};
 use crate::device::pace::Clock;
-use crate::device_steps::AdamBatch;
-use crate::{Evaluations, Population, Request};
+use crate::device_steps::{AdamStart, count_steps};
+use crate::{AdamState, AdamStep, Request};
 use gputexel_dataset::objective::x_per_cp;
-use gputexel_io::Result;
+use gputexel_io::{Error, Result};
 
-/// Maximum bytes that a batch of steps accumulates on the device before they are downloaded.
-const HISTORY: u64 = 8 << 20;
+/// Arrays of the state beside the first floats of parameters, see `adam_state.wgsl`.
+const ARRAYS: usize = 5;
+
+/// Rows of members that the host gets of a step.
+const TOLD: u64 = 3;
 
 #[derive(Debug)]
 pub(super) struct StepBuffers {
     sizes: GrowingBuffer,
     state: GrowingBuffer,
-    prior: GrowingBuffer,
+    /// Parameters and state before the last call.
+    before: GrowingBuffer,
     settings: GrowingBuffer,
+    parts: GrowingBuffer,
     rates: GrowingBuffer,
-    norms: GrowingBuffer,
+    reports: GrowingBuffer,
 }
 
 impl StepBuffers {
@@ -38,74 +45,217 @@ impl StepBuffers {
         Self {
             sizes: GrowingBuffer::uniform("sizes"),
             state: GrowingBuffer::state("moments"),
-            prior: GrowingBuffer::input("prior"),
+            before: GrowingBuffer::state("state before steps"),
             settings: GrowingBuffer::input("settings"),
+            parts: GrowingBuffer::input("parts of segments"),
             rates: GrowingBuffer::input("rates"),
-            norms: GrowingBuffer::state("norms"),
+            reports: GrowingBuffer::state("reports"),
         }
     }
 }
 
+/// Adam under way.
+#[derive(Debug)]
+pub(super) struct Session {
+    call: Call,
+    plan: Arc<SegmentPlan>,
+    /// Σ w of each member.
+    weights: Vec<f64>,
+    positions: usize,
+    /// Those of the last call.
+    rates: Vec<(f64, f64)>,
+    state: wgpu::Buffer,
+    before: wgpu::Buffer,
+    settings: wgpu::Buffer,
+    parts: wgpu::Buffer,
+}
+
+impl Session {
+    /// Returns the floats of one array of the state.
+    fn size(&self) -> usize {
+        2 * self.call.sizes.features as usize * self.call.tiling.padded()
+    }
+
+    /// Returns the bytes of parameters and of the state.
+    fn bytes(&self) -> [u64; 2] {
+        let size = self.size();
+        [4 * size as u64, 4 * (ARRAYS * size + 2 * self.call.tiling.padded()) as u64]
+    }
+
+    /// Returns the distance of the places of a step's rows, of which there are `rows`, in bytes.
+    fn stride(&self, rows: u64) -> u64 {
+        (rows * self.call.row()).next_multiple_of(ALIGNMENT)
+    }
+
+    /// Encodes a copy of the state to where it can be found again, or back.
+    fn encode_copy(&self, back: bool, encoder: &mut wgpu::CommandEncoder) {
+        let [parameters, state] = self.bytes();
+        for (buffer, at, bytes) in [(&self.call.parameters, 0, parameters), (&self.state, parameters, state)]
+        {
+            match back {
+                false => encoder.copy_buffer_to_buffer(buffer, 0, &self.before, at, bytes),
+                true => encoder.copy_buffer_to_buffer(&self.before, at, buffer, 0, bytes),
+            }
+        }
+    }
+}
+
+/// Steps that were encoded, the last of them not yet submitted.
+struct Encoded {
+    encoder: wgpu::CommandEncoder,
+    /// (Position, member) pairs since the last submission.
+    pairs: u64,
+    clock: Clock,
+}
+
 impl GpuEvaluator<'_> {
-    /// Takes the first steps of a batch, as many as fit in a submission; `None` if members or positions do not fit on
-    /// the device together. Whether they fit depends only on sizes, and so do the results.
-    pub(super) fn take_steps(&mut self, batch: &AdamBatch) -> Result<Option<Vec<AdamStep>>> {
-        let (population, members) = (&batch.population, batch.population.members());
-        let request = Request { gradients: true, curvature: false, ..batch.request.clone() };
-        let finite = (0..members).all(|member| super::is_finite(population, member));
+    /// Uploads a state; false if members or positions do not fit on the device together. Whether they fit depends only
+    /// on sizes, and so do the results.
+    pub(super) fn begin_session(&mut self, start: &AdamStart) -> Result<bool> {
+        let (population, members) = (&start.population, start.population.members());
+        let request = Request { gradients: true, curvature: false, ..start.request.clone() };
+        let finite = (0..members).into_par_iter().all(|member| super::is_finite(population, member));
         let resampled = !population.resamples.is_empty();
         if self.is_streamed() || members == 0 || !finite || resampled || population.is_shared() && members > 1
         {
-            return Ok(None);
+            return Ok(false);
         }
         let Chunks { tiling, members: chunks } = self.chunks(population, &request)?;
         if chunks.len() > 1 {
-            return Ok(None);
+            return Ok(false);
         }
         let plan = self.plan(&self.key(&request, tiling, Walk::Gradients))?;
-        let mut call = self.begin_call(population, 0..members, tiling, &request)?;
-        let padded = tiling.padded();
-        let size = 2 * self.layout.features() * padded;
-        let loss_bytes = call.loss_rows(&plan) * call.row();
-        let step_bytes = 16 * size as u64 + loss_bytes + call.row();
-        let steps = (batch.rates.len() / members).min((HISTORY / step_bytes).max(1) as usize);
-
-        let slices = self.write_slices(&mut call, &plan)?;
-        self.write_state(&call, batch, steps)?;
-        self.buffers.readback.begin(&self.gpu, steps as u64 * step_bytes)?;
-        let wanted = self.paces[Walk::Gradients as usize].pairs();
+        let call = self.begin_call(population, 0..members, tiling, &request)?;
+        let all = self.layout.parts().len();
+        let weight = |member: usize, part: usize| {
+            f64::from(population.part_weight(member, part, all)) * self.layout.parts()[part].weight
+        };
+        let weights: Vec<f64> =
+            (0..members).map(|member| request.parts.clone().map(|part| weight(member, part)).sum()).collect();
+        let parts: Vec<u32> = plan.segments().map(|segment| segment.part).collect();
+        let parts = self.steps.parts.fill(&self.gpu, bytemuck::cast_slice(&parts))?;
+        let settings = self.settings_of(&call, start, &weights);
+        let settings = self.steps.settings.fill(&self.gpu, bytemuck::cast_slice(&settings))?;
+        let state = self.state_of(&call, start);
+        let size = 4 * (2 * self.layout.features() * tiling.padded()) as u64;
+        let bytes = size + 4 * state.len() as u64;
+        let state = self.steps.state.fill(&self.gpu, bytemuck::cast_slice(&state))?;
+        let before = self.steps.before.reserve(&self.gpu, bytes)?;
+        // Reserved now, so that memory is not refused later.
+        self.buffers.readback.begin(&self.gpu, bytes)?;
         let mut encoder = self.gpu.encoder();
-        let mut clock = Clock::start();
-        let mut pairs = 0;
         self.encode_parameters(&call, &mut encoder)?;
-        for step in 0..steps {
-            self.encode_blend(&call, &mut encoder)?;
-            for (slice, more) in &slices {
-                self.encode_slice(&call, &plan, slice, &mut encoder)?;
-                pairs += more;
-                if pairs >= wanted {
-                    let full = std::mem::replace(&mut encoder, self.gpu.encoder());
+        self.gpu.submit(Some(encoder))?;
+        let positions = self.positions(&request.parts).len();
+        let rates = Vec::new();
+        self.session =
+            Some(Session { call, plan, weights, positions, rates, state, before, settings, parts });
+        Ok(true)
+    }
+
+    /// Calls a function with the session, which ends if it fails; `None` if there is none.
+    pub(super) fn in_session<T>(
+        &mut self,
+        call: impl FnOnce(&mut Self, &mut Session) -> Result<T>,
+    ) -> Result<Option<T>> {
+        let Some(mut session) = self.session.take() else { return Ok(None) };
+        let answer = match call(self, &mut session) {
+            // A mistake of the caller changes nothing.
+            Err(error @ Error::Usage(_)) => Err(error),
+            answer => Ok(answer?),
+        };
+        self.session = Some(session);
+        answer.map(Some)
+    }
+
+    /// Takes steps.
+    pub(super) fn take_steps(
+        &mut self,
+        session: &mut Session,
+        rates: &[(f64, f64)],
+    ) -> Result<Vec<AdamStep>> {
+        let count = count_steps(rates, session.call.members)? as u64;
+        let told = TOLD * session.call.row();
+        self.buffers.readback.begin(&self.gpu, count * told)?;
+        let mut encoder = self.gpu.encoder();
+        session.encode_copy(false, &mut encoder);
+        session.rates = rates.to_vec();
+        let mut encoded = self.encode_steps(session, encoder)?;
+        let reports = self.steps.reports.reserve(&self.gpu, 0)?;
+        for step in 0..count {
+            let at = step * session.stride(TOLD + 1);
+            self.buffers.readback.push_from(&mut encoded.encoder, &reports, at, told);
+        }
+        self.finish_steps(encoded, |floats| steps_of(session, floats))
+    }
+
+    /// Returns the state after the first `steps` of the last call.
+    pub(super) fn state_after(&mut self, session: &mut Session, steps: usize) -> Result<AdamState> {
+        let (members, taken) = (session.call.members, session.rates.len() / session.call.members);
+        if steps > taken {
+            return Err(Error::Usage(format!("the state after {steps} steps of {taken}")));
+        }
+        let [parameters, state] = session.bytes();
+        self.buffers.readback.begin(&self.gpu, parameters + state)?;
+        let mut encoder = self.gpu.encoder();
+        let mut encoded = match steps < taken {
+            true => {
+                session.encode_copy(true, &mut encoder);
+                session.rates.truncate(steps * members);
+                self.encode_steps(session, encoder)?
+            }
+            false => Encoded { encoder, pairs: 0, clock: Clock::start() },
+        };
+        self.buffers.readback.push(&mut encoded.encoder, &session.call.parameters, parameters);
+        self.buffers.readback.push(&mut encoded.encoder, &session.state, state);
+        self.finish_steps(encoded, |floats| state_of_floats(session, floats))
+    }
+
+    /// Submits the last of encoded steps and reads what they download.
+    fn finish_steps<T>(&mut self, encoded: Encoded, read: impl FnOnce(&[f32]) -> T) -> Result<T> {
+        let Encoded { encoder, pairs, mut clock } = encoded;
+        let last = self.gpu.submit(Some(encoder))?;
+        let pace = &mut self.paces[Walk::Gradients as usize];
+        self.buffers.readback.finish(&self.gpu, last, |floats| {
+            if pairs > 0 {
+                pace.observe(pairs, clock.lap());
+            }
+            read(floats)
+        })
+    }
+
+    /// Encodes the steps of the session's rates, and submits them in between if they take long.
+    fn encode_steps(&mut self, session: &mut Session, encoder: wgpu::CommandEncoder) -> Result<Encoded> {
+        let (members, padded) = (session.call.members, session.call.tiling.padded());
+        let plan = Arc::clone(&session.plan);
+        let slices = self.write_slices(&mut session.call, &plan)?;
+        let count = session.rates.len() / members;
+        let stride = session.stride(2) as usize / 4;
+        let mut rows = vec![0f32; count * stride];
+        for (i, &(rate, correction)) in session.rates.iter().enumerate() {
+            let at = i / members * stride + i % members;
+            (rows[at], rows[at + padded]) = (rate as f32, correction as f32);
+        }
+        self.steps.rates.fill(&self.gpu, bytemuck::cast_slice(&rows))?;
+        self.steps.reports.reserve(&self.gpu, count as u64 * session.stride(TOLD + 1))?;
+        let wanted = self.paces[Walk::Gradients as usize].pairs();
+        let mut encoded = Encoded { encoder, pairs: 0, clock: Clock::start() };
+        for step in 0..count {
+            self.encode_blend(&session.call, &mut encoded.encoder)?;
+            for (slice, pairs) in &slices {
+                if encoded.pairs > 0 && encoded.pairs + pairs > wanted {
+                    let full = std::mem::replace(&mut encoded.encoder, self.gpu.encoder());
                     let submission = self.gpu.submit(Some(full))?;
                     self.gpu.wait(submission)?;
-                    self.paces[Walk::Gradients as usize].observe(pairs, clock.lap());
-                    pairs = 0;
+                    self.paces[Walk::Gradients as usize].observe(encoded.pairs, encoded.clock.lap());
+                    encoded.pairs = 0;
                 }
+                self.encode_slice(&session.call, &plan, slice, &mut encoded.encoder)?;
+                encoded.pairs += pairs;
             }
-            self.encode_update(&call, step, &mut encoder)?;
-            let losses = self.buffers.losses.reserve(&self.gpu, 0)?;
-            let state = self.steps.state.reserve(&self.gpu, 0)?;
-            self.buffers.readback.push(&mut encoder, &losses, loss_bytes);
-            self.buffers.readback.push(&mut encoder, &call.parameters, 4 * size as u64);
-            self.buffers.readback.push(&mut encoder, &state, 12 * size as u64);
+            self.encode_update(session, step as u64, &mut encoded.encoder)?;
         }
-        let norms = self.steps.norms.reserve(&self.gpu, 0)?;
-        let stride = (padded as u64 * 4).next_multiple_of(ALIGNMENT);
-        for step in 0..steps as u64 {
-            self.buffers.readback.push_from(&mut encoder, &norms, step * stride, call.row());
-        }
-        let last = self.gpu.submit(Some(encoder))?;
-        let floats = self.buffers.readback.finish(&self.gpu, last, <[f32]>::to_vec)?;
-        Ok(Some(self.steps_of(&call, &plan, population, &request, &floats)))
+        Ok(encoded)
     }
 
     /// Divides a plan into slices and writes the uniforms of each to its own place.
@@ -127,34 +277,34 @@ impl GpuEvaluator<'_> {
         Ok(slices)
     }
 
-    /// Uploads moments, settings and rates.
-    fn write_state(&mut self, call: &Call, batch: &AdamBatch, steps: usize) -> Result<()> {
-        let (features, padded, members) =
-            (self.layout.features(), call.tiling.padded(), batch.population.members());
-        let size = 2 * features * padded;
-        let mut state = vec![0f32; 3 * size];
-        let theta = &batch.population.parameters;
-        for (i, value) in theta.iter().enumerate() {
-            let at = i % (2 * features) * padded + i / (2 * features);
-            state[at] = (value - f64::from(*value as f32)) as f32;
-            state[size + at] = batch.first_moment[i] as f32;
-            state[2 * size + at] = batch.second_moment[i] as f32;
-        }
-        let high = batch.prior.iter().map(|&value| value as f32);
-        let low = batch.prior.iter().map(|&value| (value - f64::from(value as f32)) as f32);
-        let prior: Vec<f32> = high.chain(low).collect();
-        let parts = self.layout.parts().len();
-        let mut settings = vec![0f32; 7 * padded];
-        for (column, member) in batch.settings.iter().enumerate() {
-            let weight: f64 = batch
-                .request
-                .parts
-                .clone()
-                .map(|p| {
-                    f64::from(batch.population.part_weight(column, p, parts)) * self.layout.parts()[p].weight
-                })
-                .sum();
-            let kappa = x_per_cp(batch.population.k[column]);
+    /// Returns the state as kernels need it: floats that parameters leave, moments, nothing best yet.
+    fn state_of(&self, call: &Call, start: &AdamStart) -> Vec<f32> {
+        let (rows, padded) = (2 * self.layout.features(), call.tiling.padded());
+        let size = rows * padded;
+        let mut state = vec![0f32; ARRAYS * size];
+        let of_row = |array: usize, row: usize, member: usize| {
+            let at = member * rows + row;
+            let theta = start.population.parameters[at];
+            match array {
+                0 => (theta - f64::from(theta as f32)) as f32,
+                1 => start.first_moment[at] as f32,
+                _ => start.second_moment[at] as f32,
+            }
+        };
+        state[..3 * size].par_chunks_mut(padded).enumerate().for_each(|(i, values)| {
+            let members = values[..call.members].iter_mut().enumerate();
+            members.for_each(|(member, value)| *value = of_row(i / rows, i % rows, member));
+        });
+        state.extend(std::iter::repeat_n(f32::MAX, 2 * padded));
+        state
+    }
+
+    /// Returns the settings of members and the prior as kernels need them.
+    fn settings_of(&self, call: &Call, start: &AdamStart, weights: &[f64]) -> Vec<f32> {
+        let padded = call.tiling.padded();
+        let mut settings = vec![0f32; 8 * padded];
+        for (column, (member, weight)) in start.settings.iter().zip(weights).enumerate() {
+            let kappa = x_per_cp(start.population.k[column]);
             let values = [
                 member.beta1,
                 1.0 - member.beta1,
@@ -163,107 +313,94 @@ impl GpuEvaluator<'_> {
                 member.epsilon,
                 member.pull,
                 kappa / (f64::from(self.layout.phase_max()) * weight),
+                0.5 * member.pull * weight,
             ];
             for (row, value) in values.into_iter().enumerate() {
                 settings[row * padded + column] = value as f32;
             }
         }
-        let stride = (8 * padded).next_multiple_of(ALIGNMENT as usize) / 4;
-        let mut rates = vec![0f32; steps * stride];
-        for (i, &(rate, correction)) in batch.rates.iter().take(steps * members).enumerate() {
-            let at = i / members * stride + i % members;
-            (rates[at], rates[at + padded]) = (rate as f32, correction as f32);
-        }
         // With an ε of 0, padding, whose rates are 0, would become NaN.
-        for column in members..padded {
-            settings[4 * padded + column] = 1.0;
-        }
-        let norms = vec![0u8; steps * (4 * padded).next_multiple_of(ALIGNMENT as usize)];
-        self.steps.state.fill(&self.gpu, bytemuck::cast_slice(&state))?;
-        self.steps.prior.fill(&self.gpu, bytemuck::cast_slice(&prior))?;
-        self.steps.settings.fill(&self.gpu, bytemuck::cast_slice(&settings))?;
-        self.steps.rates.fill(&self.gpu, bytemuck::cast_slice(&rates))?;
-        self.steps.norms.fill(&self.gpu, &norms)?;
-        Ok(())
+        settings[4 * padded + call.members..5 * padded].fill(1.0);
+        settings.extend(start.prior.iter().map(|&value| value as f32));
+        settings.extend(start.prior.iter().map(|&value| (value - f64::from(value as f32)) as f32));
+        settings
     }
 
-    fn encode_update(&mut self, call: &Call, step: usize, encoder: &mut wgpu::CommandEncoder) -> Result<()> {
-        let pipeline = self.pipeline(Kernel::Adam, call)?;
-        let elements = 2 * self.layout.features() * call.tiling.padded();
-        let row = call.row();
+    /// Encodes the report and the update of a step, after its gradients.
+    fn encode_update(
+        &mut self,
+        session: &Session,
+        step: u64,
+        encoder: &mut wgpu::CommandEncoder,
+    ) -> Result<()> {
+        let Session { call, state, settings, parts, .. } = session;
+        let (size, padded, row) = (session.size(), call.tiling.padded(), call.row());
+        let report = self.pipeline(Kernel::AdamReport, call)?;
+        let update = self.pipeline(Kernel::Adam, call)?;
+        let losses = self.buffers.losses.reserve(&self.gpu, 0)?;
         let totals = self.buffers.totals.reserve(&self.gpu, 0)?;
-        let steps = &mut self.steps;
-        let state = steps.state.reserve(&self.gpu, 0)?;
-        let prior = steps.prior.reserve(&self.gpu, 0)?;
-        let settings = steps.settings.reserve(&self.gpu, 0)?;
-        let rates = steps.rates.reserve(&self.gpu, 0)?;
-        let norms = steps.norms.reserve(&self.gpu, 0)?;
-        let own = |buffer, bytes: u64| wgpu::BufferBinding {
-            offset: step as u64 * bytes.next_multiple_of(ALIGNMENT),
-            ..part(buffer, bytes)
+        let rates = self.steps.rates.reserve(&self.gpu, 0)?;
+        let reports = self.steps.reports.reserve(&self.gpu, 0)?;
+        let own = |buffer, rows: u64| wgpu::BufferBinding {
+            offset: step * session.stride(rows),
+            ..part(buffer, rows * row)
         };
-        let bindings = [
+        let shared = [
             part(&call.uniforms, size_of::<Uniforms>() as u64),
-            part(&totals, 4 * elements as u64),
+            // The kernels derive the number of members from its size.
+            part(&totals, 4 * size as u64),
             whole(&call.parameters),
-            whole(&state),
-            whole(&prior),
-            whole(&settings),
-            own(&rates, 2 * row),
-            own(&norms, row),
+            whole(state),
+            whole(settings),
+            own(&reports, TOLD + 1),
         ];
-        self.gpu.dispatch(encoder, &pipeline, &bindings, [groups_for(elements), 1])
+        let more = [whole(&losses), whole(parts), whole(&call.factors)];
+        let groups = (padded / call.tiling.tile.min(REPORT_LANES)) as u32;
+        self.gpu.dispatch(encoder, &report, &[&shared[..], &more].concat(), [groups, 1])?;
+        let bindings = [&shared[..], &[own(&rates, 2)]].concat();
+        self.gpu.dispatch(encoder, &update, &bindings, [groups_for(size), 1])
     }
+}
 
-    /// Returns the steps that were downloaded.
-    fn steps_of(
-        &self,
-        call: &Call,
-        plan: &SegmentPlan,
-        population: &Population,
-        request: &Request,
-        floats: &[f32],
-    ) -> Vec<AdamStep> {
-        let (features, padded, members) = (self.layout.features(), call.tiling.padded(), call.members);
-        let size = 2 * features * padded;
-        let positions = self.positions(&request.parts).len();
-        let loss_floats = call.loss_rows(plan) as usize * padded;
-        let steps = floats.len() / (loss_floats + 4 * size + padded);
-        let (history, norms) = floats.split_at(steps * (loss_floats + 4 * size));
-        // Member by member, without padding.
-        let gather = |of: &(dyn Fn(usize) -> f64 + Sync)| -> Vec<f64> {
-            let mut values = vec![0.0; 2 * features * members];
-            values.par_chunks_mut(2 * features.max(1)).enumerate().for_each(|(m, values)| {
-                values.iter_mut().enumerate().for_each(|(row, value)| *value = of(row * padded + m));
-            });
-            values
-        };
-        let alone = Request { gradients: false, ..request.clone() };
-        // A kernel cannot report the loss of a member whose parameters are no longer finite.
-        let mut alive = vec![true; members];
-        let mut all = Vec::with_capacity(steps);
-        for (step, norms) in history.chunks_exact(loss_floats + 4 * size).zip(norms.chunks_exact(padded)) {
-            let (losses, state) = step.split_at(loss_floats);
-            let (high, state) = state.split_at(size);
-            let sums = call.sums(plan, request, losses, &[]);
-            let mut means = Evaluations::default();
-            self.means(population, 0..members, &alone, sums, &mut means);
-            let parameters = gather(&|i| f64::from(high[i]) + f64::from(state[i]));
-            for (loss, &alive) in means.losses.iter_mut().zip(&alive) {
-                *loss = if alive { *loss } else { f64::NAN };
-            }
-            for (alive, theta) in alive.iter_mut().zip(parameters.chunks_exact(2 * features)) {
-                *alive &= theta.iter().all(|value| value.is_finite());
-            }
-            all.push(AdamStep {
-                losses: means.losses,
-                gradient_norms: norms[..members].iter().map(|&norm| f64::from(norm)).collect(),
-                parameters,
-                first_moment: gather(&|i| f64::from(state[size + i])),
-                second_moment: gather(&|i| f64::from(state[2 * size + i])),
-                positions,
-            });
+/// Returns the steps that were downloaded.
+fn steps_of(session: &Session, floats: &[f32]) -> Vec<AdamStep> {
+    let padded = session.call.tiling.padded();
+    let step = |rows: &[f32]| {
+        let row = |i: usize| rows[i * padded..][..padded].iter().map(|&value| f64::from(value));
+        let sums = row(0).zip(row(1)).zip(&session.weights).zip(row(2));
+        AdamStep {
+            losses: sums
+                .map(|(((high, low), weight), norm)| match norm.is_finite() {
+                    true => (high + low) / weight,
+                    false => f64::NAN,
+                })
+                .collect(),
+            gradient_norms: row(2).take(session.weights.len()).collect(),
+            positions: session.positions,
         }
-        all
+    };
+    floats.chunks_exact(TOLD as usize * padded).map(step).collect()
+}
+
+/// Returns a state that was downloaded: parameters, then the arrays of the state.
+fn state_of_floats(session: &Session, floats: &[f32]) -> AdamState {
+    let (padded, size) = (session.call.tiling.padded(), session.size());
+    let rows = size / padded;
+    // Member by member, without padding.
+    let gather = |arrays: &[usize]| -> Vec<f64> {
+        let mut values = vec![0.0; rows * session.call.members];
+        values.par_chunks_mut(rows.max(1)).enumerate().for_each(|(member, values)| {
+            for (row, value) in values.iter_mut().enumerate() {
+                let float = |&array: &usize| f64::from(floats[array * size + row * padded + member]);
+                *value = arrays.iter().map(float).sum();
+            }
+        });
+        values
+    };
+    AdamState {
+        parameters: gather(&[0, 1]),
+        first_moment: gather(&[2]),
+        second_moment: gather(&[3]),
+        best_parameters: gather(&[4, 5]),
     }
 }

@@ -285,13 +285,13 @@ impl Session<'_, '_> {
                 }
                 observe(RunEvent::Epoch { record: &record, pairs })
             }
-            Event::State { progress, optimizer, last } => {
+            Event::State { checkpoint, last } => {
                 let due = folder.is_some() && stored.elapsed() >= every;
                 if !due && !last {
                     return Ok(());
                 }
                 stored = Instant::now();
-                let checkpoint = Checkpoint { progress: progress.clone(), optimizer: optimizer.save() };
+                let checkpoint = checkpoint()?;
                 if let Some(folder) = folder {
                     checkpoint.write_to(folder)?;
                 }

@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use rayon::prelude::*;
 
+use super::super::ahead::{Ahead, Next, Settled};
 use super::super::regularization::Weights;
 use super::super::training::{Problem, has_stalled, train};
 use super::super::{Regularization, StopReason, space_of};
@@ -63,6 +64,7 @@ pub(super) struct Portion<'a> {
     /// Steps done; for Adam these are epochs.
     steps: u64,
     method: Method,
+    ahead: Ahead,
 }
 
 /// Memory limit for the members of a portion, in bytes.
@@ -82,6 +84,14 @@ pub(super) fn members_per_portion(method: SweepMethod, parameters: usize) -> usi
         SweepMethod::GaussNewton { .. } => 3 * 8 * parameters * parameters,
     };
     (PORTION_BYTES / each.max(1)).clamp(1, PORTION_RUNS)
+}
+
+/// All runs of a portion may have diverged; others of the sweep may not.
+fn ignore_divergence(told: Result<()>) -> Result<()> {
+    match told {
+        Err(Error::Numeric(_)) => Ok(()),
+        told => told,
+    }
 }
 
 impl<'a> Portion<'a> {
@@ -112,18 +122,25 @@ impl<'a> Portion<'a> {
                 improvement,
             },
         };
+        let problem = Problem {
+            parameterization,
+            regularization: Regularization::new(&config.start, &config.penalties),
+        };
+        // A device holds the state of one population, and knows no penalties and no other parameterization.
+        let plain = matches!(method, Method::Adam(_))
+            && groups.len() == 1
+            && problem.parameterization.is_identity()
+            && !problem.regularization.has_penalties();
         Ok(Self {
             plan,
-            problem: Problem {
-                parameterization,
-                regularization: Regularization::new(&config.start, &config.penalties),
-            },
+            problem,
             members,
             groups,
             part_weights,
             epochs: config.epochs,
             steps: 0,
             method,
+            ahead: if plain { Ahead::default() } else { Ahead::none() },
         })
     }
 
@@ -181,14 +198,16 @@ impl<'a> Portion<'a> {
         &mut self,
         evaluator: &mut dyn Evaluator,
         cancel: &AtomicBool,
-        observe: &mut dyn FnMut(&Self, &mut dyn Evaluator) -> Result<()>,
+        observe: &mut dyn FnMut(&mut Self, &mut dyn Evaluator) -> Result<()>,
     ) -> Result<StopReason> {
         let ended = |portion: &Self| portion.finished().then_some(StopReason::Epochs);
-        train(ended(self), cancel, || {
+        let reason = train(ended(self), cancel, || {
             self.step(evaluator)?;
             observe(self, evaluator)?;
             Ok(ended(self))
-        })
+        })?;
+        self.settle(evaluator)?;
+        Ok(reason)
     }
 
     /// Takes one step of every run that has not ended.
@@ -203,16 +222,52 @@ impl<'a> Portion<'a> {
     }
 
     fn adam_step(&mut self, evaluator: &mut dyn Evaluator) -> Result<()> {
+        let mut ahead = std::mem::take(&mut self.ahead);
+        let Method::Adam(adam) = &self.method else { unreachable!("asked by `step`") };
+        let all: Vec<usize> = (0..self.members.len()).collect();
+        let population = |theta: Vec<f64>| self.population(theta, &all, true);
+        let loss = self.groups[0].1;
+        let request = Request { parts: 0..self.plan.parts(), loss, gradients: true, curvature: false };
+        let problem = (&population as &dyn Fn(_) -> _, request, &self.problem.regularization);
+        let next = ahead.next(evaluator, &**adam, problem, self.epochs - self.steps);
+        self.ahead = ahead;
+        let told = match next? {
+            Next::Step(step) => self.adam().tell_step(&step),
+            Next::Host => return self.adam_step_on_host(evaluator),
+            Next::Lost => {
+                self.repeat(evaluator)?;
+                return self.adam_step_on_host(evaluator);
+            }
+        };
+        ignore_divergence(told)
+    }
+
+    fn adam(&mut self) -> &mut Adam {
         let Method::Adam(adam) = &mut self.method else { unreachable!("asked by `step`") };
-        let proposal = adam.ask();
+        adam
+    }
+
+    fn adam_step_on_host(&mut self, evaluator: &mut dyn Evaluator) -> Result<()> {
+        let proposal = self.adam().ask();
         let all: Vec<usize> = (0..self.members.len()).collect();
         let answer = self.evaluate(evaluator, &proposal.parameters, &all, false)?;
-        let Method::Adam(adam) = &mut self.method else { unreachable!("asked by `step`") };
-        match adam.tell(&answer) {
-            // All runs of the portion diverged; others of the sweep may not.
-            Err(Error::Numeric(_)) => Ok(()),
-            told => told,
+        ignore_divergence(self.adam().tell(&answer))
+    }
+
+    /// Fetches parameters that a device has.
+    pub fn settle(&mut self, evaluator: &mut dyn Evaluator) -> Result<()> {
+        let Method::Adam(adam) = &mut self.method else { return Ok(()) };
+        match self.ahead.settle(evaluator, &mut **adam)? {
+            Settled::Known | Settled::Best(_) => Ok(()),
+            Settled::Lost => self.repeat(evaluator),
         }
+    }
+
+    /// Repeats the steps whose parameters a device has lost.
+    fn repeat(&mut self, evaluator: &mut dyn Evaluator) -> Result<()> {
+        let Method::Adam(adam) = &mut self.method else { unreachable!("asked by `step`") };
+        let lost = self.ahead.recover(&mut **adam)?;
+        (0..lost).try_for_each(|_| self.adam_step_on_host(evaluator))
     }
 
     /// Evaluates matrices of all runs that need one, then losses and gradients at all trial points: in this order, few

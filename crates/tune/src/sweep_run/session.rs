@@ -84,7 +84,7 @@ impl<'c, 'd: 'c> SweepSession<'c, 'd> {
             if due.is_none() && !last {
                 return Ok(());
             }
-            let checkpoint = checkpoint();
+            let checkpoint = checkpoint()?;
             let written = due.map_or(Ok(()), |(folder, _)| checkpoint.write_to(folder));
             stored = Instant::now();
             if last {

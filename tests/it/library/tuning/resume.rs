@@ -18,8 +18,8 @@ fn run(mut tuning: Tuning<'_>, layout: &Layout, path: &Path, stop_after: usize) 
     let cancel = AtomicBool::new(false);
     let mut states = 0;
     let mut observe = |event: Event<'_>| {
-        if let Event::State { progress, optimizer, .. } = event {
-            Checkpoint { progress: progress.clone(), optimizer: optimizer.save() }.write(path)?;
+        if let Event::State { checkpoint, .. } = event {
+            checkpoint()?.write(path)?;
             states += 1;
             cancel.store(states >= stop_after, Ordering::Relaxed);
         }

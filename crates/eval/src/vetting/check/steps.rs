@@ -3,7 +3,7 @@
 use crate::device::GpuContext;
 use crate::gpu::GpuEvaluator;
 use crate::reference::reference;
-use crate::{AdamBatch, AdamMember, Evaluator, Request};
+use crate::{AdamMember, AdamStart, AdamState, AdamStep, Evaluator, Request};
 use gputexel_dataset::objective::LossKind;
 use gputexel_io::Result;
 
@@ -21,10 +21,10 @@ pub(super) fn check(context: &GpuContext, sample: &Sample, findings: &mut Findin
     let counts: &[usize] = if findings.is_thorough() { &[1, 5, 16] } else { &[5] };
     let mut gpu = GpuEvaluator::try_new(context, &layout)?;
     for &members in counts {
-        let batch = batch(sample, layout.parts().len(), members);
-        let (steps, same) = repeated(|| gpu.adam_steps(&batch))?;
+        let start = start(sample, layout.parts().len(), members);
+        let (steps, same) = repeated(|| take(&mut gpu, &start))?;
         let groups = [Group::AdamSteps];
-        let Some(steps) = steps.filter(|steps| !steps.is_empty()) else {
+        let Some(steps) = steps else {
             // The sample is so small that every device has room for it.
             let none = Measured { error: f64::INFINITY, bound: BOUND };
             findings.add(&groups, &format!("steps of {members} members that never came"), none, same)?;
@@ -32,17 +32,19 @@ pub(super) fn check(context: &GpuContext, sample: &Sample, findings: &mut Findin
         };
         let factor = findings.factor(&groups);
         let size = sample.theta.len();
-        let mut now = batch.clone();
-        for (number, step) in steps.iter().enumerate() {
+        let mut now = start.clone();
+        for (number, (step, state)) in steps.iter().enumerate() {
             let wanted = reference(&sample.data, &layout, &now.population, &now.request);
             let name = format!("step {} of {members} members", number + 1);
-            let mut error = relative_error(&step.losses, &wanted.losses, factor);
+            let mut losses = wanted.losses.clone();
+            let mut error = 0f64;
             let mut along = 0f64;
-            for member in 0..members {
+            for (member, loss) in losses.iter_mut().enumerate() {
                 let range = member * size..(member + 1) * size;
                 let AdamMember { beta1, beta2, epsilon, pull } = now.settings[member];
                 let parameters = &now.population.parameters[range.clone()];
-                let distances = parameters.iter().zip(&batch.prior).map(|(value, prior)| value - prior);
+                let distances = parameters.iter().zip(&start.prior).map(|(value, prior)| value - prior);
+                *loss += 0.5 * pull * distances.clone().map(|d| d * d).sum::<f64>();
                 let gradient: Vec<f64> = wanted.gradients[range.clone()]
                     .iter()
                     .zip(distances)
@@ -57,34 +59,56 @@ pub(super) fn check(context: &GpuContext, sample: &Sample, findings: &mut Findin
                 let first = moment(&now.first_moment[range.clone()], beta1, 1);
                 let second = moment(&now.second_moment[range.clone()], beta2, 2);
                 error = error
-                    .max(relative_error(&step.first_moment[range.clone()], &first, factor))
-                    .max(relative_error(&step.second_moment[range.clone()], &second, factor));
+                    .max(relative_error(&state.first_moment[range.clone()], &first, factor))
+                    .max(relative_error(&state.second_moment[range.clone()], &second, factor));
                 // From the device's own moments, so that gradients near 0 do not matter.
-                let (rate, correction) = batch.rates[number * members + member];
+                let (rate, correction) = rate(number, member);
                 for (i, old) in range.zip(parameters) {
-                    let root = (correction * step.second_moment[i]).sqrt() + epsilon;
-                    let wanted = old - rate * step.first_moment[i] / root;
-                    along = along.max((step.parameters[i] - wanted).abs() / rate);
+                    let root = (correction * state.second_moment[i]).sqrt() + epsilon;
+                    let wanted = old - rate * state.first_moment[i] / root;
+                    along = along.max((state.parameters[i] - wanted).abs() / rate);
                 }
             }
+            error = error.max(relative_error(&step.losses, &losses, factor));
             findings.add(&groups, &name, Measured { error, bound: BOUND }, same)?;
             findings.add(&groups, &name, Measured { error: along, bound: STEP_BOUND }, same)?;
-            now.population.parameters.clone_from(&step.parameters);
-            now.first_moment.clone_from(&step.first_moment);
-            now.second_moment.clone_from(&step.second_moment);
+            now.population.parameters.clone_from(&state.parameters);
+            now.first_moment.clone_from(&state.first_moment);
+            now.second_moment.clone_from(&state.second_moment);
         }
     }
     Ok(())
 }
 
-/// Returns three steps of members that differ in everything.
-fn batch(sample: &Sample, parts: usize, members: usize) -> AdamBatch {
+/// Number of steps that are taken.
+const STEPS: usize = 3;
+
+fn rate(step: usize, member: usize) -> (f64, f64) {
+    (0.5 + member as f64 + 0.1 * step as f64, 1.0 / (1.0 - 0.999f64.powi(step as i32 + 1)))
+}
+
+/// Takes some steps at once; returns each with the state after it, `None` if the device takes none.
+fn take(gpu: &mut GpuEvaluator<'_>, start: &AdamStart) -> Result<Option<Vec<(AdamStep, AdamState)>>> {
+    let members = start.settings.len();
+    let rates: Vec<_> = (0..STEPS).flat_map(|step| (0..members).map(move |m| rate(step, m))).collect();
+    let mut all = Vec::with_capacity(STEPS);
+    for number in 0..STEPS {
+        // From the start each time, because states are forgotten once an earlier one is fetched.
+        if !gpu.begin_adam(start)? {
+            return Ok(None);
+        }
+        let Some(mut steps) = gpu.adam_steps(&rates)? else { return Ok(None) };
+        let Some(state) = gpu.adam_state(number + 1)? else { return Ok(None) };
+        all.push((steps.swap_remove(number), state));
+    }
+    Ok(Some(all))
+}
+
+/// Returns the start of members that differ in everything.
+fn start(sample: &Sample, parts: usize, members: usize) -> AdamStart {
     let population = population(&sample.theta, members, Lists::default());
     let zeros = vec![0.0; population.parameters.len()];
-    let rate = |step: usize, m: usize| {
-        (0.5 + m as f64 + 0.1 * step as f64, 1.0 / (1.0 - 0.999f64.powi(step as i32 + 1)))
-    };
-    AdamBatch {
+    AdamStart {
         population,
         request: Request { parts: 0..parts, loss: LossKind::Squared, gradients: true, curvature: false },
         prior: sample.theta.clone(),
@@ -93,6 +117,5 @@ fn batch(sample: &Sample, parts: usize, members: usize) -> AdamBatch {
             .collect(),
         first_moment: zeros.clone(),
         second_moment: zeros,
-        rates: (0..3).flat_map(|step| (0..members).map(move |m| rate(step, m))).collect(),
     }
 }
