@@ -10,6 +10,7 @@
 mod call;
 mod checks;
 mod curvature;
+mod deal;
 pub mod kernels;
 #[cfg(test)]
 mod large_sizes;

@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use super::deal::Slots;
 use super::kernels::{BLOCKS, MAX_BLOCK};
 use gputexel_dataset::{Layout, Transpose};
 use gputexel_io::{Error, Result};
@@ -190,8 +191,8 @@ pub(super) struct Gather {
 }
 
 impl Gather {
-    /// Packs the blocks of a transpose that lie in a shard.
-    pub(super) fn pack(transpose: &Transpose, positions: Range<usize>) -> Result<Self> {
+    /// Packs the blocks of a transpose that lie in a shard, and deals the runs of each to slots.
+    pub(super) fn pack(transpose: &Transpose, positions: Range<usize>, slots: Slots) -> Result<Self> {
         let first = transpose.blocks.partition_point(|b| b.positions.start < positions.start);
         let end = transpose.blocks.partition_point(|b| b.positions.start < positions.end);
         let blocks = &transpose.blocks[first..end];
@@ -228,11 +229,9 @@ impl Gather {
                 }
                 at += count;
             }
-            // Longest first: neighboring threads get runs of similar length, and the last round, which leaves
-            // threads idle, is the shortest.
             sorted.sort_by_key(|run| std::cmp::Reverse(run[1] >> 16));
             runs[index] = [runs.len() as u32, (runs.len() + sorted.len()) as u32];
-            runs.extend_from_slice(&sorted);
+            runs.extend(slots.deal(&sorted, |run| (run[1] >> 16) as usize));
         }
         Ok(Self { runs: runs.into_flattened(), entries })
     }

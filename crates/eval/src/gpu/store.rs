@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 
 use super::checks::{Extent, block_count, check_gather, check_places, check_rows};
+use super::deal::Slots;
 use super::kernels::MAX_BLOCK;
 use super::plan::{Budget, GpuOptions};
 use super::shard::{self, Gather, Limits, Span};
@@ -156,9 +157,10 @@ impl<'a> Store<'a> {
             Array::Runs(_) | Array::Entries(_) | Array::Heads => {
                 let length = array.block().unwrap_or(MAX_BLOCK);
                 let transpose = Transpose::new(self.layout, length);
+                let slots = Slots::of_block(length);
                 let mut all = Vec::new();
                 for index in 0..self.shards.len() {
-                    let gather = Gather::pack(&transpose, positions(index))?;
+                    let gather = Gather::pack(&transpose, positions(index), slots)?;
                     let range = positions(index);
                     let blocks =
                         transpose.blocks.iter().filter(|block| range.contains(&block.positions.start));
