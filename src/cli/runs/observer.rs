@@ -323,8 +323,13 @@ fn print_extraction(told: bool, report: &Report, output: &str) -> Result<()> {
             let line = format!("gputexel: warning: {}: {warning}", source.record.path);
             note!("{}", gputexel::io::printable(&line));
         }
+        let record = &source.record;
+        // What rules leave out was asked for; that results are missing was not.
+        for (reason, count) in record.left_out.iter().filter(|(reason, _)| reason.contains("result")) {
+            let line = format!("gputexel: warning: {}: left out {reason}: {}", record.path, grouped(*count));
+            note!("{}", gputexel::io::printable(&line));
+        }
         if told {
-            let record = &source.record;
             let left_out: u64 = record.left_out.values().sum();
             print_text(&format!(
                 "extracted   {} from {} ({}), left out {}\n",

@@ -204,7 +204,9 @@ fn next(tuned: &Tuned) -> String {
     let folder = tuned.folder.as_deref().unwrap_or(Path::new("")).display().to_string();
     let words = |words: &[&str]| typed(&words.iter().map(ToString::to_string).collect::<Vec<_>>());
     match tuned.verdict() {
-        Verdict::Better if tuned.features.imported.is_some() => words(&["export", &folder, "--to", "cpp"]),
+        Verdict::Better if tuned.features.imported.is_some() => {
+            words(&["patch", "tables", &folder, "SOURCE"])
+        }
         Verdict::Better => {
             let prior = &tuned.config().prior;
             let usual = *prior == Prior::default().to_string();

@@ -6,6 +6,7 @@ use super::data::{CoordinateValue, Parameter, RunReport};
 use super::groups::{Group, Shape, untapered};
 use super::number::{centipawns, grouped, signed};
 use gputexel_io::Result;
+use gputexel_model::ROLE_NAMES;
 
 /// Maximum number of rows of a page. Of more, those that changed most are shown.
 const ROWS: usize = 3000;
@@ -131,13 +132,14 @@ pub(super) fn material_of(parameters: &[Parameter], groups: &[Group<'_>]) -> Vec
                 });
                 rows.push((group.name.to_string(), values, reference));
             }
-            Shape::List(ids) if group.name.to_lowercase().contains("material") => {
-                rows.extend(ids.iter().map(|&id| {
+            Shape::List(ids) => {
+                let all = group.name.to_lowercase().contains("material");
+                let is_piece = |name: &str| ROLE_NAMES.iter().any(|role| role.eq_ignore_ascii_case(name));
+                rows.extend(ids.iter().filter(|&&id| all || is_piece(&parameters[id].name)).map(|&id| {
                     let Parameter { name, values, reference, .. } = &parameters[id];
                     (name.clone(), *values, *reference)
                 }));
             }
-            Shape::List(_) => {}
         }
     }
     rows

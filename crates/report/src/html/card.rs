@@ -1,7 +1,7 @@
 //! Cards of runs and matches for posts: PNG of 1200 × 630.
 
 use super::boards::Boards;
-use super::data::{Judgement, RunReport};
+use super::data::{Judgement, Parameter, RunReport};
 use super::groups::groups;
 use super::matches::MatchReport;
 use super::number::grouped;
@@ -18,6 +18,8 @@ const EDGE: [u8; 3] = [0x0b, 0x62, 0xc4];
 const INK: [u8; 3] = [0x1c, 0x20, 0x26];
 const SOFT: [u8; 3] = [0x57, 0x60, 0x6a];
 const PARTS: [[u8; 3]; 3] = [[0x6f, 0xac, 0xf5], [0xd4, 0xd9, 0xdf], [0xf2, 0x9a, 0x52]];
+/// Values listed in the place of a board.
+const CLEAREST: usize = 8;
 /// Side of a square, and the left and upper edge of a board.
 const SQUARE: f64 = 55.0;
 const AT: [f64; 2] = [712.0, 100.0];
@@ -57,7 +59,7 @@ impl RunReport {
         let groups = groups(&self.parameters);
         let boards = Boards::new(&self.parameters, &groups);
         let board = boards.most_changed();
-        let room = if board.is_some() { BESIDE - LEFT } else { RIGHT - LEFT };
+        let room = if board.is_some() || self.parameters.len() > 6 { BESIDE - LEFT } else { RIGHT - LEFT };
         let (figure, said) = match &self.verdict {
             Some(verdict) => (
                 verdict.figure.as_str(),
@@ -93,7 +95,7 @@ impl RunReport {
             }
         }
         match &board {
-            None => picture.text("No table of squares.", [LEFT, 602.0], room, font(15.0, SOFT)),
+            None => self.clearest(&mut picture),
             Some((caption, cells)) => {
                 for (index, cell) in cells.iter().enumerate() {
                     let Some((text, fill)) = cell else { continue };
@@ -107,6 +109,45 @@ impl RunReport {
             }
         }
         finished(picture)
+    }
+}
+
+impl RunReport {
+    /// Draws the values that changed most, in standard errors where these are known, in the place of a board.
+    fn clearest(&self, picture: &mut Canvas) {
+        let changed = |parameter: &Parameter| -> Option<f64> {
+            let before = parameter.reference?;
+            let of = |phase: usize| {
+                let error = parameter.errors[phase].filter(|error| *error > 0.0).unwrap_or(1.0);
+                (parameter.values[phase] - before[phase]).abs() / error
+            };
+            Some(of(0).max(of(1))).filter(|change| *change > 0.0 && change.is_finite())
+        };
+        let mut all: Vec<(f64, &Parameter)> = self
+            .parameters
+            .iter()
+            .filter(|parameter| pieces::role_of(&parameter.name).is_none())
+            .filter_map(|parameter| Some((changed(parameter)?, parameter)))
+            .collect();
+        all.sort_by(|a, b| b.0.total_cmp(&a.0));
+        if all.is_empty() {
+            let missing = if self.parameters.is_empty() { "No values yet." } else { "" };
+            picture.text(missing, [LEFT, 602.0], RIGHT - LEFT, font(15.0, SOFT));
+            return;
+        }
+        picture.text("clearest changes", [AT[0], 152.0], RIGHT - AT[0], font(15.0, SOFT));
+        for (row, (_, parameter)) in all.iter().take(CLEAREST).enumerate() {
+            let y = 202.0 + 50.0 * row as f64;
+            let text = |phase: usize| {
+                let before = parameter.reference.map_or(0.0, |before| before[phase]);
+                format!("{:.0} → {:.0}", before + 0.0, parameter.values[phase].round() + 0.0)
+            };
+            let (mg, eg) = (text(0), text(1));
+            let values = if mg == eg { mg } else { format!("{mg}, {eg}") };
+            picture.text(&parameter.name, [AT[0], y], 220.0, font(17.0, INK));
+            let right = Font { anchor: Anchor::Right, ..font(17.0, INK) };
+            picture.text(&values, [RIGHT, y], RIGHT - AT[0] - 230.0, right);
+        }
     }
 }
 
@@ -189,7 +230,7 @@ mod tests {
     #[test]
     fn cards_without_results_say_what_is_missing() {
         let text = words(&RunReport::default().card());
-        for part in ["No result yet", "No parameters are the worth of a piece", "No table of squares"] {
+        for part in ["No result yet", "No parameters are the worth of a piece", "No values yet"] {
             assert!(text.contains(part), "{part}: {text}");
         }
         let text = words(&MatchReport::default().card());
