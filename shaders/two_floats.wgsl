@@ -1,4 +1,5 @@
-// Sums of two floats, which keep what a single float loses. Not a kernel itself. Needs `uniforms`.
+// Sums of two floats, which keep what a single float loses. Not a kernel itself; concatenated with those of the steps
+// of Adam. Needs `uniforms`.
 
 // Bits of infinity; those of NaN are above. Compilers may assume that floats are neither.
 const INFINITE = 0x7f800000u;

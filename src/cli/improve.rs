@@ -153,7 +153,7 @@ impl Subcommand for ImproveArgs {
         let directions = Directions::read(&folder.file("directions.json"))?;
         let start = ParameterFile::read(&folder.file("start.json"))?;
         let file = with_values(start, &directions.values(&used));
-        folder.write(PARAMETERS, &file.to_json())?;
+        folder.write(PARAMETERS, file.to_json())?;
         let elo = tally.pairs.elo();
         let path = folder.path().join(PARAMETERS);
         let object = serde_json::json!({
@@ -277,8 +277,8 @@ impl ImproveArgs {
         search.make_absolute();
         let plan = Plan { run: absolute(run), search, sprt, test_games };
         let write = || {
-            folder.write("directions.json", &directions.to_json())?;
-            folder.write("start.json", &with_values(tuned, &directions.start).to_json())?;
+            folder.write("directions.json", directions.to_json())?;
+            folder.write("start.json", with_values(tuned, &directions.start).to_json())?;
             plan.search.validate()?;
             folder.write_record(Kind::Improve, &plan)
         };

@@ -275,7 +275,7 @@ impl Learning<'_> {
                 labels = Some(path.join("labeled.fens"));
             }
             rounds.push(done);
-            self.folder.write("learn.html", &self.page(&rounds, None).to_html())?;
+            self.folder.write("learn.html", self.page(&rounds, None).to_html())?;
         }
         let labels = labels.ok_or_else(|| Error::Usage("no round was played".to_string()))?;
         self.finish(&rounds, &best, &labels)
@@ -437,9 +437,9 @@ impl Learning<'_> {
         let wins = played[0].1.wins();
         let parameters = ParameterFile::read(&values.join(PARAMETERS))?;
         if wins {
-            self.folder.write(PARAMETERS, &parameters.to_json())?;
+            self.folder.write(PARAMETERS, parameters.to_json())?;
         }
-        self.folder.write("learn.html", &self.page(rounds, Some(&played)).to_html())?;
+        self.folder.write("learn.html", self.page(rounds, Some(&played)).to_html())?;
         let path = self.folder.path().display();
         let object = serde_json::json!({
             "folder": self.folder.path(), "model": model, "rounds": rounds, "kept": wins,

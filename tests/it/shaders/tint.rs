@@ -48,7 +48,7 @@ fn tint_accepts_every_source_without_a_warning() {
             pipelines.push((variant.kernel.clone(), at, constants));
         }
     }
-    assert!(sources.len() > 100 && pipelines.len() == 15, "{} {}", sources.len(), pipelines.len());
+    assert!(sources.len() > 100 && pipelines.len() == 16, "{} {}", sources.len(), pipelines.len());
     // It detects errors and warnings.
     let broken = sources[0].1.replacen("Real(0.0)", "Rea(0.0)", 1);
     sources.push(("broken".to_string(), broken));

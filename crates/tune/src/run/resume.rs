@@ -63,7 +63,7 @@ impl Finished {
         let missing: Vec<Language> = Language::RUN.into_iter().filter(is_missing).collect();
         for language in &missing {
             let file = ParameterFile::read(&parameters)?;
-            self.folder.write(language.file_name(), &tables(&file, *language))?;
+            self.folder.write(language.file_name(), tables(&file, *language))?;
         }
         Ok(missing.into_iter().map(Language::file_name).collect())
     }

@@ -333,15 +333,15 @@ impl Tuned {
         }
         let file = self.parameter_file();
         for language in Language::RUN {
-            folder.write(language.file_name(), &tables(&file, language))?;
+            folder.write(language.file_name(), tables(&file, language))?;
         }
         if let Some(coordinates) = self.coordinates() {
-            folder.write("z.json", &coordinates.to_json())?;
+            folder.write("z.json", coordinates.to_json())?;
         }
         if let Some(ablation) = &self.ablation {
-            folder.write(ABLATION, &format!("{}\n", serde_json::json!(ablation)))?;
+            folder.write(ABLATION, format!("{}\n", serde_json::json!(ablation)))?;
         }
-        folder.write(PARAMETERS, &file.to_json())?;
+        folder.write(PARAMETERS, file.to_json())?;
         Ok(file)
     }
 }
@@ -371,9 +371,9 @@ pub(crate) fn leave_so_far(
         ..Provenance::default()
     };
     for (language, name) in Language::RUN.into_iter().zip(SO_FAR_TABLES) {
-        folder.write(name, &tables(&file, language))?;
+        folder.write(name, tables(&file, language))?;
     }
-    folder.write(SO_FAR, &file.to_json())
+    folder.write(SO_FAR, file.to_json())
 }
 
 /// Writes the report of a run so far. A failure is only a warning, since the result is there.
@@ -396,5 +396,5 @@ pub(crate) fn leave_report(
 pub fn write_report(folder: &RunFolder, report: &RunReport) -> Result<()> {
     let page = report.to_html(None)?;
     folder.write(CARD, report.card())?;
-    folder.write(REPORT, &page)
+    folder.write(REPORT, page)
 }

@@ -142,9 +142,9 @@ impl BestTarget {
             (Self::Own, None) => unreachable!("opened as the folder of the sweep"),
         };
         for language in Language::RUN {
-            folder.write(language.file_name(), &tables(&best.file, language))?;
+            folder.write(language.file_name(), tables(&best.file, language))?;
         }
-        folder.write(PARAMETERS, &best.file.to_json())?;
+        folder.write(PARAMETERS, best.file.to_json())?;
         Ok(folder.path().to_path_buf())
     }
 }

@@ -104,7 +104,7 @@ impl<'d> SweepResults<'d> {
 
     /// Writes the report into the sweep's folder.
     pub(crate) fn write_report(&self, folder: &RunFolder, record: &SweepRecord) -> Result<()> {
-        folder.write(REPORT, &self.report(folder.path(), record).to_html(None)?)
+        folder.write(REPORT, self.report(folder.path(), record).to_html(None)?)
     }
 
     /// Returns the report of the sweep in a folder.
