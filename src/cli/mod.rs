@@ -179,13 +179,15 @@ subcommands! {
 fn print_usage(error: &clap::Error) -> ExitCode {
     let text = error.render().to_string();
     let is_about_values = |line: &str| line.starts_with("  tip: to pass '");
-    if error.use_stderr() && text.lines().any(is_about_values) {
+    let printed = if error.use_stderr() && text.lines().any(is_about_values) {
         // Flags that other programs have, or misspelled ones, are hardly ever meant as values.
         let lines: Vec<&str> = text.lines().filter(|line| !is_about_values(line)).collect();
-        eprintln!("{}", lines.join("\n").replace("\n\n\n", "\n\n"));
-        return u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from);
-    }
-    match error.print() {
+        alert!("{}", lines.join("\n").replace("\n\n\n", "\n\n"));
+        Ok(())
+    } else {
+        error.print()
+    };
+    match printed {
         Err(refused) if !error.use_stderr() && refused.kind() != std::io::ErrorKind::BrokenPipe => {
             fail(gputexel::Error::io("standard output", refused).into())
         }

@@ -129,6 +129,20 @@ impl Reason {
         )
     }
 
+    /// Returns true if what it leaves out has no result, or none that can be used.
+    pub fn lacks_result(self) -> bool {
+        matches!(
+            self,
+            Self::NoResult
+                | Self::Contradiction
+                | Self::NoEnd
+                | Self::NoLabel
+                | Self::BadLabel
+                | Self::UnknownResult
+                | Self::BadRecordResult
+        )
+    }
+
     /// Returns its place in the funnel: whole games and lines first, then ends of games, then positions by
     /// the order of the rules.
     pub fn rank(self) -> (u8, u8) {

@@ -33,7 +33,7 @@ impl Evaluations {
     }
 }
 
-/// What is known at once of one step of Adam that a device took on its own.
+/// Losses and slopes of one step of Adam that a device took on its own.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AdamStep {
     /// Losses before the step, including the pull toward the prior; NaN if the loss or the gradient is not finite.

@@ -1,12 +1,10 @@
 //! A piece-square table as a small board for the terminal.
 
-use super::html::{Parameter, Shape, groups};
+use super::html::{CLEAR, Parameter, Shape, groups};
 use gputexel_model::{Arrangement, FeatureSet, FeatureTables};
 
 /// Columns between two boards.
 const GAP: usize = 4;
-/// Standard errors within which a square may have the mean value of its table.
-const CLEAR: f64 = 2.0;
 
 /// A table with a feature for each square, a1 first; squares may be missing.
 struct Squares {

@@ -41,7 +41,7 @@ pub(super) enum Next {
     Lost,
 }
 
-/// What is known of the parameters at the end of the steps reported so far.
+/// Where the parameters are after the steps reported so far.
 pub(super) enum Settled {
     /// The optimizer had them.
     Known,

@@ -4,6 +4,7 @@ use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use gputexel::chess::selection::Reason;
 use gputexel::evaluator::Fallback;
 use gputexel::extraction::Report;
 use gputexel::io::run_folder::SO_FAR;
@@ -319,15 +320,16 @@ impl Resamples {
 /// Prints warnings about the inputs and, if the user is `told`, what was extracted.
 fn print_extraction(told: bool, report: &Report, output: &str) -> Result<()> {
     for source in &report.sources {
-        for warning in &source.warnings {
-            let line = format!("gputexel: warning: {}: {warning}", source.record.path);
-            note!("{}", gputexel::io::printable(&line));
-        }
         let record = &source.record;
-        // What rules leave out was asked for; that results are missing was not.
-        for (reason, count) in record.left_out.iter().filter(|(reason, _)| reason.contains("result")) {
-            let line = format!("gputexel: warning: {}: left out {reason}: {}", record.path, grouped(*count));
+        let warn = |text: &str| {
+            let line = format!("gputexel: warning: {}: {text}", record.path);
             note!("{}", gputexel::io::printable(&line));
+        };
+        source.warnings.iter().for_each(|warning| warn(warning));
+        // What rules leave out was asked for; that results are missing was not.
+        let lacks_result = |label: &str| Reason::of_label(label).is_some_and(Reason::lacks_result);
+        for (label, count) in record.left_out.iter().filter(|(label, _)| lacks_result(label)) {
+            warn(&format!("left out {label}: {}", grouped(*count)));
         }
         if told {
             let left_out: u64 = record.left_out.values().sum();

@@ -186,7 +186,7 @@ fn results_do_not_depend_on_steps_per_call() {
     }
 }
 
-/// What a step sends are 12 bytes a member, and a call is one submission; parameters only come when asked for.
+/// A step sends 12 bytes a member, and a call is one submission; parameters come only when they are asked for.
 #[test]
 fn steps_of_a_thousand_runs_send_losses_and_norms() {
     let Some(context) = context() else { return };

@@ -62,7 +62,7 @@ pub(super) struct Session {
     /// Σ w of each member.
     weights: Vec<f64>,
     positions: usize,
-    /// Those of the last call.
+    /// Rates of the last call.
     rates: Vec<(f64, f64)>,
     state: wgpu::Buffer,
     before: wgpu::Buffer,

@@ -1,5 +1,5 @@
-//! What a page needs to evaluate populations with a host of its own: kernels as evaluators compile them, some positions,
-//! and results in f64. `crates/report/src/html/bench.js` is that host.
+//! Data for a page that evaluates populations with a host of its own: kernels as evaluators compile them, some
+//! positions, and results in f64. `crates/report/src/html/bench.js` is that host.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ const K: f64 = 0.8;
 /// Workgroup memory, KiB, for which tiles are chosen.
 const MEMORIES: [u32; 3] = [16, 32, 48];
 
-/// Vendors whose devices have tiles of their own.
+/// Vendors by which tiles differ.
 const VENDORS: [&str; 4] = ["software", "apple", "nvidia", "other"];
 
 /// The kernels that losses and gradients need.
@@ -127,7 +127,7 @@ impl PageData {
     /// Takes the embedded positions.
     ///
     /// # Errors
-    /// [`Error::Io`] when there is no room for temporary files.
+    /// [`Error::Io`] when temporary files cannot be written.
     pub fn embedded() -> Result<Self> {
         Self::try_new(&positions::piece_squares()?.data)
     }

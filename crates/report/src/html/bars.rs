@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use super::data::{CoordinateValue, Parameter, RunReport};
 use super::groups::{Group, Shape, untapered};
-use super::number::{centipawns, grouped, signed};
+use super::number::{centipawns, grouped, signed, whole};
 use gputexel_io::Result;
 use gputexel_model::ROLE_NAMES;
 
@@ -159,7 +159,7 @@ pub(super) fn material(parameters: &[Parameter], groups: &[Group<'_>], reference
                 tbody { @for (name, values, before) in &rows { tr {
                     th scope="row" { (name) }
                     @for phase in 0..2 { td {
-                        (format!("{:.0}", values[phase].round() + 0.0)) (change(values[phase], before.map(|b| b[phase])))
+                        (whole(values[phase])) (change(values[phase], before.map(|b| b[phase])))
                         (bar(values[phase], full, below))
                     } }
                 } } }

@@ -11,7 +11,7 @@ const PAGE: &str = include_str!("bench_page.js");
 /// The page.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BenchPage {
-    /// What its scripts work on, as JSON: kernels, positions, results to compare with.
+    /// Input of its scripts as JSON: kernels, positions, and results to compare with.
     pub data: String,
     /// Numbers of members that are measured.
     pub members: Vec<usize>,

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 
 use super::data::Parameter;
 use super::groups::{Group, Shape, untapered};
-use super::number::{centipawns, count, grouped, signed};
+use super::number::{centipawns, count, grouped, signed, whole};
 use super::palette::{self, level_class};
 use super::pieces;
 
@@ -181,7 +181,7 @@ impl<'a> Shown<'a> {
             _ if !number.is_finite() => "–".to_string(),
             View::Value | View::Reference if number > self.limit => format!(">{:.0}", self.limit),
             View::Value | View::Reference if number < -self.limit => format!("<-{:.0}", self.limit),
-            View::Value | View::Reference => format!("{:.0}", number.round() + 0.0),
+            View::Value | View::Reference => whole(number),
             View::Change => signed(number.round()),
             View::Shape => signed((number - self.middle[phase]).round()),
             View::Error if number < 9.95 => format!("±{number:.1}"),
@@ -327,7 +327,7 @@ impl<'a> Boards<'a> {
 
     /// Returns the board that changed most, or most significantly if there are errors: what it shows, and text and color
     /// of its squares from a8 to h1; `None` without boards.
-    pub(super) fn most_changed(&self) -> Option<(String, Vec<Option<(String, String)>>)> {
+    pub(super) fn most_changed(&self) -> Option<(String, Vec<Option<(String, [u8; 3])>>)> {
         let moved = |(_, places): Board<'a>, phase: usize| -> f64 {
             let of = |&id: &usize| {
                 let Parameter { values, reference, errors, .. } = &self.parameters[id];

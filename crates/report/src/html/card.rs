@@ -4,7 +4,7 @@ use super::boards::Boards;
 use super::data::{Judgement, Parameter, RunReport};
 use super::groups::groups;
 use super::matches::MatchReport;
-use super::number::grouped;
+use super::number::{grouped, whole};
 use super::{first, pieces};
 use crate::picture::{Anchor, Canvas, Font};
 
@@ -46,12 +46,6 @@ fn finished(mut picture: Canvas) -> Vec<u8> {
     picture.png()
 }
 
-/// Returns the color of `#rrggbb`.
-fn color(text: &str) -> [u8; 3] {
-    let part = |at: usize| text.get(at..at + 2).and_then(|digits| u8::from_str_radix(digits, 16).ok());
-    [1, 3, 5].map(|at| part(at).unwrap_or(u8::MAX))
-}
-
 impl RunReport {
     /// Returns a picture of the verdict, the worth of pieces, and the board that changed most, as PNG.
     pub fn card(&self) -> Vec<u8> {
@@ -82,15 +76,14 @@ impl RunReport {
             picture.text("middlegame", [270.0, 268.0], room, font(15.0, SOFT));
             picture.text("endgame", [480.0, 268.0], room, font(15.0, SOFT));
         }
-        let number = |value: f64| format!("{:.0}", value.round() + 0.0);
         for (row, (role, (name, values, before))) in worth.iter().enumerate() {
             let y = 318.0 + 50.0 * row as f64;
             picture.shape(pieces::SHAPES[*role], 0.9, [LEFT - 7.0, y - 32.0], INK);
             picture.text(name, [108.0, y], 150.0, font(18.0, INK));
             for (phase, x) in [270.0, 480.0].into_iter().enumerate() {
-                let after = number(values[phase]);
+                let after = whole(values[phase]);
                 let text =
-                    before.map_or(after.clone(), |before| format!("{} → {after}", number(before[phase])));
+                    before.map_or(after.clone(), |before| format!("{} → {after}", whole(before[phase])));
                 picture.text(&text, [x, y], 200.0, font(18.0, INK));
             }
         }
@@ -100,7 +93,7 @@ impl RunReport {
                 for (index, cell) in cells.iter().enumerate() {
                     let Some((text, fill)) = cell else { continue };
                     let (x, y) = (AT[0] + (index % 8) as f64 * SQUARE, AT[1] + (index / 8) as f64 * SQUARE);
-                    picture.rectangle([x, y, SQUARE - 2.0, SQUARE - 2.0], color(fill));
+                    picture.rectangle([x, y, SQUARE - 2.0, SQUARE - 2.0], *fill);
                     let middle = [x + SQUARE / 2.0 - 1.0, y + SQUARE / 2.0 + 6.0];
                     picture.text(text, middle, SQUARE, Font { anchor: Anchor::Middle, ..font(13.0, INK) });
                 }
@@ -140,7 +133,7 @@ impl RunReport {
             let y = 202.0 + 50.0 * row as f64;
             let text = |phase: usize| {
                 let before = parameter.reference.map_or(0.0, |before| before[phase]);
-                format!("{:.0} → {:.0}", before + 0.0, parameter.values[phase].round() + 0.0)
+                format!("{} → {}", whole(before), whole(parameter.values[phase]))
             };
             let (mg, eg) = (text(0), text(1));
             let values = if mg == eg { mg } else { format!("{mg}, {eg}") };

@@ -5,6 +5,7 @@ use maud::{Markup, html};
 use super::boards::{self, Boards};
 use super::data::{Judgement, RunReport, Verdict};
 use super::groups::{Group, groups};
+use super::number::whole;
 use super::{bars, facts, pieces};
 
 impl Judgement {
@@ -59,15 +60,14 @@ pub(super) fn pieces_worth(report: &RunReport, groups: &[Group<'_>]) -> Vec<(usi
 
 fn worth(report: &RunReport, groups: &[Group<'_>]) -> Markup {
     let rows = pieces_worth(report, groups);
-    let number = |value: f64| format!("{:.0}", value.round() + 0.0);
     html! {
         @if !rows.is_empty() { div.worth { table {
             thead { tr { th scope="col" title="mean over the squares, as often as positions have a piece there; centipawns" { "Worth of pieces" } th scope="col" { "middlegame" } th scope="col" { "endgame" } } }
             tbody { @for (role, (name, values, before)) in rows { tr {
                 th scope="row" { (pieces::icon(role)) (name) }
                 @for phase in 0..2 { td {
-                    @if let Some(before) = before { span.soft { (number(before[phase])) " → " } }
-                    strong { (number(values[phase])) }
+                    @if let Some(before) = before { span.soft { (whole(before[phase])) " → " } }
+                    strong { (whole(values[phase])) }
                 } }
             } } }
         } } }

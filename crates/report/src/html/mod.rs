@@ -55,6 +55,7 @@ pub use spsa::{SpsaReport, ValuePath};
 use gputexel_io::Result;
 pub(super) use groups::{Shape, groups};
 use heading::{Section, record};
+pub(super) use number::CLEAR;
 
 const STYLE: &str = include_str!("style.css");
 const LIVE: &str = include_str!("live.js");

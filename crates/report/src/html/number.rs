@@ -42,13 +42,17 @@ pub(super) fn ordinal(number: usize) -> String {
     }
 }
 
+/// Standard errors within which a difference may be noise.
+pub const CLEAR: f64 = 2.0;
+
+/// Formats a number rounded to a whole one, 0 without a sign.
+pub(super) fn whole(value: f64) -> String {
+    format!("{:.0}", value.round() + 0.0)
+}
+
 /// Formats centipawns, with a decimal if the number is not whole.
 pub(super) fn centipawns(value: f64) -> String {
-    if (value - value.round()).abs() < 0.05 {
-        format!("{:.0}", value.round() + 0.0)
-    } else {
-        format!("{value:.1}")
-    }
+    if (value - value.round()).abs() < 0.05 { whole(value) } else { format!("{value:.1}") }
 }
 
 /// Formats bytes with a unit.

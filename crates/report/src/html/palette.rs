@@ -56,9 +56,10 @@ fn level_color(level: i32, dark: bool) -> RGBColor {
 }
 
 /// Returns the background of a value in the light theme, as [`level_class`].
-pub(super) fn fill(value: f64, full: f64) -> String {
+pub(super) fn fill(value: f64, full: f64) -> [u8; 3] {
     let share = if value.is_finite() && full > 0.0 { (value / full).clamp(-1.0, 1.0) } else { 0.0 };
-    hex(level_color((share * f64::from(LEVELS)).round() as i32, false))
+    let RGBColor(red, green, blue) = level_color((share * f64::from(LEVELS)).round() as i32, false);
+    [red, green, blue]
 }
 
 /// Returns the class of a value by its size, relative to `full` for the strongest color, and by its sign.

@@ -6,12 +6,11 @@ use super::super::number_text::short;
 use super::data::Table;
 use super::heading::{Heading, Section, record};
 use super::matches::elo_course;
+use super::number::CLEAR;
 use super::plot::{Axis, Plot, Series, Style};
 use super::{Live, Standing, document, table};
 use gputexel_io::Result;
 
-/// Distance from the start, in errors, from which a value has certainly moved.
-const CLEAR: f64 = 2.0;
 /// Maximum number of paths drawn.
 const DRAWN: usize = 24;
 

@@ -116,7 +116,7 @@ const LETTERS: &[Letter] = &[
     ('&', 10.6, "M10.6 14L2.6 5C.6 2.6 2 0 4.4 0C7 0 8 2.6 6.2 4.6C4.4 6.4 0 7.2 0 10.4C0 12.6 1.6 14 4 14C7.4 14 9.8 11.4 10 7.6"),
 ];
 
-/// What stands for characters that are not there.
+/// Drawn in place of characters without a letter.
 const UNKNOWN: Letter = ('\u{fffd}', 7.0, "M0 0H7V14H0Z");
 
 static PATHS: LazyLock<BTreeMap<char, (f64, BezPath)>> = LazyLock::new(|| {
@@ -138,7 +138,7 @@ pub(super) fn width(text: &str) -> f64 {
     (text.chars().map(advance).sum::<f64>() - GAP).max(0.0)
 }
 
-/// Returns a line of text that is no wider than asked, with an ellipsis if something was left out.
+/// Returns a line of text cut to a width, ending in an ellipsis if something was left out.
 pub(super) fn cut(text: &str, most: f64) -> String {
     if width(text) <= most {
         return text.to_string();

@@ -52,7 +52,7 @@ impl Canvas {
     /// Fills an SVG path of a piece or the like, scaled and then moved.
     ///
     /// # Panics
-    /// If it is no path.
+    /// If it is not an SVG path.
     pub fn shape(&mut self, path: &str, scale: f64, [x, y]: [f64; 2], color: [u8; 3]) {
         let path = BezPath::from_svg(path).expect("a path of this program");
         self.fill(&(Affine::translate((x, y)) * Affine::scale(scale) * path), color);
