@@ -59,8 +59,6 @@ pub fn ablate(parts: &RunParts<'_>, z: &[f64], l2: f64) -> Result<Ablation> {
     let objective = Objective { k: config.k, loss: config.loss };
     let parameterization = config.parameterization();
     let (mut evaluator, _) = backend.evaluator(&folded.layout)?;
-    let model =
-        FoldModel::try_new(&mut *evaluator, &folded.layout, folded.folds, objective, &parameterization, z)?;
     let theta = parameterization.theta(z);
     let delta: Vec<f64> = theta.iter().zip(&config.prior_theta).map(|(a, b)| a - b).collect();
     let ridge = penalties(set, PenaltyKind::Ridge);
@@ -74,6 +72,8 @@ pub fn ablate(parts: &RunParts<'_>, z: &[f64], l2: f64) -> Result<Ablation> {
         .map(|penalty| Pulled::new(std::slice::from_ref(penalty), &parameterization, &delta))
         .collect();
     let weights: Vec<f64> = weighted.iter().map(|penalty| penalty.weight).collect();
+    let (layout, folds) = (&folded.layout, folded.folds);
+    let model = FoldModel::try_new(&mut *evaluator, layout, folds, objective, &parameterization, z, pulled)?;
     let names = set.group_names();
     let groups: Vec<Vec<usize>> = names
         .iter()
@@ -81,14 +81,13 @@ pub fn ablate(parts: &RunParts<'_>, z: &[f64], l2: f64) -> Result<Ablation> {
         .collect();
     let prior = parameterization.start();
     let back: Vec<f64> = prior.iter().zip(z).map(|(prior, z)| prior - z).collect();
-    let LeaveOut { whole, without } = model.leave_out(&pulled, &weights, &groups, &back)?;
+    let LeaveOut { whole, without } = model.leave_out(&weights, &groups, &back)?;
     // Nothing left out, then each group: one member for each fold.
     let members: Vec<Vec<f64>> = whole
         .iter()
         .chain(without.iter().flatten())
         .map(|step| z.iter().zip(step).map(|(z, step)| z + step).collect())
         .collect();
-    let folds = folded.folds;
     let all = parameterization.theta(&members.concat());
     let population = Population::new(set.features.len(), all, vec![objective.k; members.len()]);
     let request = Request { parts: 0..folds, loss: objective.loss, gradients: false, curvature: false };

@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use rayon::prelude::*;
+
 use super::folded::Folded;
 use super::model::FoldModel;
 use super::outcome::{HeldOutGain, KindStrength, Strength, StrengthChoice};
@@ -27,15 +29,15 @@ const HOLD: f64 = 1e3;
 /// the prior, less precision is required.
 const GAIN: f64 = 1e-5;
 const FIRST_GAIN: f64 = 1e-4;
-/// Maximum number of evaluations in a search.
+/// Maximum number of evaluations in a search; no more than there are games, whose losses say little if they are few.
 const EVALUATIONS: usize = 30;
 /// Maximum number of moves of the point around which the losses are modeled.
 const ROUNDS: usize = 4;
 /// The quadratic model is accurate enough when it predicts the exact held-out loss to this share.
 const AGREEMENT: f64 = 5e-5;
-/// Largest factor by which weights are increased if the gain is uncertain, and number of steps to find it.
+/// Largest factor by which weights are increased if the gain is uncertain, and number of equal steps to it.
 const STRENGTHENED: f64 = 100.0;
-const HALVINGS: usize = 6;
+const STEPS: usize = 64;
 /// Factors on all weights at which the held-out loss is plotted.
 const CURVE: [f64; 4] = [0.01, 0.1, 10.0, 100.0];
 
@@ -68,7 +70,6 @@ pub(super) struct Found {
     pub around: Vec<f64>,
     /// The model they were found with.
     pub model: FoldModel,
-    pub pulled: Vec<Pulled>,
     pub at: Placed,
 }
 
@@ -87,6 +88,35 @@ pub(super) fn weights(logarithms: &[f64]) -> Vec<f64> {
 
 pub(super) fn added(z: &[f64], step: &[f64]) -> Vec<f64> {
     z.iter().zip(step).map(|(z, step)| z + step).collect()
+}
+
+/// Returns the last number of steps before `end` up to which a function that rises from 0, about as a parabola, is
+/// within what is allowed.
+fn last_within(end: usize, allowed: f64, mut rise: impl FnMut(usize) -> Result<f64>) -> Result<usize> {
+    /// Number of guesses before the search only halves.
+    const GUESSES: usize = 5;
+    // Roots of the function lie near a line.
+    let root = |rise: f64| rise.max(0.0).sqrt();
+    let wanted = root(allowed);
+    let (mut low, mut high) = ((0, 0.0), (end, f64::NAN));
+    for tries in 0.. {
+        if high.0 - low.0 <= 1 {
+            break;
+        }
+        let share = (wanted - low.1) / (high.1 - low.1);
+        let next = match share.is_finite() && tries < GUESSES {
+            true => low.0 + (share * (high.0 - low.0) as f64) as usize,
+            false => usize::midpoint(low.0, high.0),
+        };
+        let next = next.clamp(low.0 + 1, high.0 - 1);
+        let root = root(rise(next)?);
+        if root <= wanted {
+            low = (next, root);
+        } else {
+            high = (next, root);
+        }
+    }
+    Ok(low.0)
 }
 
 impl Chooser<'_> {
@@ -130,40 +160,39 @@ impl Chooser<'_> {
         let start = START / self.folded.clusters as f64;
         let mut logarithms = vec![start.ln(); self.kinds.len()];
         let space = space_of(&self.parameterization);
+        let evaluations = EVALUATIONS.min(self.folded.clusters);
         let mut held = vec![false; z.len()];
         let mut best: Option<Found> = None;
         for round in 0..ROUNDS {
-            let mut progress = StrengthProgress::of_round(round, ROUNDS, EVALUATIONS);
+            let mut progress = StrengthProgress::of_round(round, ROUNDS, evaluations);
             // Reported before: with many parameters, the model takes longest.
             self.proceed(progress)?;
             let mut model = self.model(&z)?;
             model.hold(|i| held[i]);
-            let pulled = self.pulled(&z);
             let gain = if round == 0 { FIRST_GAIN } else { GAIN };
             let limits = Limits {
                 low: self.least().ln(),
                 high: LARGEST.ln(),
                 gain: gain * model.mean_loss(),
-                evaluations: EVALUATIONS,
+                evaluations,
             };
             let (found, predicted) = minimize(&logarithms, limits, &mut |logarithms| {
                 progress.evaluation += 1;
                 self.proceed(progress)?;
                 let weights = weights(logarithms);
-                let held_out = model.held_out(&pulled, &weights)?;
-                let slopes = held_out.by_weight.iter().zip(&weights).map(|(slope, weight)| slope * weight);
-                Ok((held_out.loss, slopes.collect()))
+                let (loss, slopes) = model.slopes(&weights)?;
+                Ok((loss, slopes.iter().zip(&weights).map(|(slope, weight)| slope * weight).collect()))
             })?;
             logarithms = found;
             let weights = weights(&logarithms);
-            let at = self.place(&model, &pulled, &z, &weights, None)?;
+            let at = self.place(&model, &z, &weights, None)?;
             let stopped = |i: usize| at.z[i] <= space.lower[i] || at.z[i] >= space.upper[i];
             held = (0..z.len()).map(stopped).collect();
             let better = best.as_ref().is_none_or(|best| at.exact < best.at.exact);
             let agrees = (at.exact - predicted).abs() <= AGREEMENT * at.exact;
             let around = std::mem::replace(&mut z, at.z.clone());
             if better {
-                best = Some(Found { weights, around, model, pulled, at });
+                best = Some(Found { weights, around, model, at });
             }
             if !better || agrees {
                 break;
@@ -174,13 +203,13 @@ impl Chooser<'_> {
 
     /// Evaluates given weights around a point z near their optimum.
     pub(super) fn found(&mut self, z: &[f64], weights: Vec<f64>) -> Result<Found> {
-        let (mut model, pulled) = (self.model(z)?, self.pulled(z));
+        let mut model = self.model(z)?;
         let space = space_of(&self.parameterization);
         model.hold(|i| z[i] <= space.lower[i] || z[i] >= space.upper[i]);
         // For programs, folds begin at the common optimum.
         let origins = self.folded.layout.program().map(|_| vec![z.to_vec(); self.folded.folds]);
-        let at = self.place(&model, &pulled, z, &weights, origins.as_deref())?;
-        Ok(Found { weights, around: z.to_vec(), model, pulled, at })
+        let at = self.place(&model, z, &weights, origins.as_deref())?;
+        Ok(Found { weights, around: z.to_vec(), model, at })
     }
 
     /// Computes the parameters that result from weights by a model around a point, within the bounds, and the exact
@@ -188,7 +217,6 @@ impl Chooser<'_> {
     pub(super) fn place(
         &mut self,
         model: &FoldModel,
-        pulled: &[Pulled],
         around: &[f64],
         weights: &[f64],
         origins: Option<&[Vec<f64>]>,
@@ -199,10 +227,11 @@ impl Chooser<'_> {
             space.clamp(&mut z);
             z
         };
-        let without: Vec<Vec<f64>> = model.steps(pulled, weights)?.iter().map(|step| within(step)).collect();
-        let z = within(&model.whole(pulled, weights, false)?.step);
+        let without = model.without(weights)?.steps.iter().map(|step| within(step)).collect();
+        let z = within(&model.whole(weights, false)?.step);
         let mut placed = Placed { z, without, exact: f64::NAN };
         if let Some(origins) = origins {
+            let pulled = model.pulled();
             let ways = Ways { parameterization: &self.parameterization, around, origins, pulled, weights };
             shorten(
                 &mut *self.evaluator,
@@ -233,20 +262,16 @@ impl Chooser<'_> {
         }
         let scaled =
             |factor: f64| -> Vec<f64> { found.weights.iter().map(|weight| factor * weight).collect() };
-        let least = found.model.held_out_loss(&found.pulled, &found.weights)?;
-        // Between 1 and the largest factor, by bisection of the logarithm.
-        let (mut low, mut high) = (0.0, STRENGTHENED.ln());
-        for _ in 0..HALVINGS {
-            let middle: f64 = 0.5 * (low + high);
-            match found.model.held_out_loss(&found.pulled, &scaled(middle.exp()))? <= least + allowed {
-                true => low = middle,
-                false => high = middle,
-            }
-        }
-        found.weights = scaled(low.exp());
+        let least = found.model.without(&found.weights)?.loss;
+        // Between 1 and the largest factor, to a step of its logarithm.
+        let step = STRENGTHENED.ln() / STEPS as f64;
+        let factor = |steps: usize| (step * steps as f64).exp();
+        let chosen = last_within(STEPS, allowed, |steps| {
+            Ok(found.model.without(&scaled(factor(steps)))?.loss - least)
+        })?;
+        found.weights = scaled(factor(chosen));
         let origins = self.folded.layout.program().map(|_| found.at.without.clone());
-        found.at =
-            self.place(&found.model, &found.pulled, &found.around, &found.weights, origins.as_deref())?;
+        found.at = self.place(&found.model, &found.around, &found.weights, origins.as_deref())?;
         Ok(true)
     }
 
@@ -261,40 +286,65 @@ impl Chooser<'_> {
     /// Computes the losses of the folds around a point.
     pub(super) fn model(&mut self, z: &[f64]) -> Result<FoldModel> {
         let Folded { layout, folds, .. } = self.folded;
-        FoldModel::try_new(&mut *self.evaluator, layout, *folds, self.objective, &self.parameterization, z)
+        let pulled = self.pulled(z);
+        FoldModel::try_new(
+            &mut *self.evaluator,
+            layout,
+            *folds,
+            self.objective,
+            &self.parameterization,
+            z,
+            pulled,
+        )
     }
 
-    pub(super) fn pulled(&self, z: &[f64]) -> Vec<Pulled> {
+    fn pulled(&self, z: &[f64]) -> Vec<Pulled> {
         let theta = self.parameterization.theta(z);
         let delta: Vec<f64> = theta.iter().zip(&self.config.prior_theta).map(|(a, b)| a - b).collect();
         self.kinds.iter().map(|(_, list)| Pulled::new(list, &self.parameterization, &delta)).collect()
     }
 
     pub(super) fn strength(&self, found: &Found, against: &Against, details: bool) -> Result<Strength> {
-        let Found { model, pulled, weights: chosen, at, .. } = found;
+        let Found { model, weights: chosen, at, .. } = found;
         let Against { before, difference, error } = *against;
-        let held_out_of = |weights: &[f64]| model.held_out_loss(pulled, weights);
+        let without = |i: usize| -> Vec<f64> {
+            let kept = |(at, &weight): (usize, &f64)| if at == i { 0.0 } else { weight };
+            chosen.iter().enumerate().map(kept).collect()
+        };
+        let scaled = |factor: f64| -> Vec<f64> { chosen.iter().map(|weight| factor * weight).collect() };
+        let has_effect = |i: usize| chosen[i] > 2.0 * self.least();
+        let held_out_of = |weights: &[f64]| Ok::<_, Error>(model.without(weights)?.loss);
         let of_model = if details { held_out_of(chosen)? } else { f64::NAN };
+        if details {
+            // All at once, which uses more threads than there are folds.
+            let kinds = (0..chosen.len()).filter(|&i| has_effect(i)).map(without);
+            let all: Vec<Vec<f64>> = kinds.chain(CURVE.map(scaled)).collect();
+            all.par_iter().try_for_each(|weights| model.without(weights).map(drop))?;
+        }
         let mut kinds = Vec::new();
         for (i, (kind, _)) in self.kinds.iter().enumerate() {
-            let mut less = chosen.clone();
-            less[i] = 0.0;
-            let worth = if details { Some(held_out_of(&less)? - of_model) } else { None };
-            let weight = if chosen[i] > 2.0 * self.least() { chosen[i] } else { 0.0 };
-            kinds.push(KindStrength { kind: *kind, weight, worth });
+            let worth = match details {
+                true if has_effect(i) => Some(held_out_of(&without(i))? - of_model),
+                true => Some(0.0),
+                false => None,
+            };
+            kinds.push(KindStrength {
+                kind: *kind,
+                weight: if has_effect(i) { chosen[i] } else { 0.0 },
+                worth,
+            });
         }
         let mut curve = Vec::new();
         if details {
             for factor in CURVE {
-                let scaled: Vec<f64> = chosen.iter().map(|weight| factor * weight).collect();
-                curve.push((factor, held_out_of(&scaled)? - of_model + at.exact));
+                curve.push((factor, held_out_of(&scaled(factor))? - of_model + at.exact));
             }
             curve.push((1.0, at.exact));
             curve.sort_by(|a, b| a.0.total_cmp(&b.0));
         }
         let unpenalized = match details {
             true => {
-                let step = model.whole(pulled, &vec![0.0; chosen.len()], false)?.step;
+                let step = model.whole(&vec![0.0; chosen.len()], false)?.step;
                 self.parameterization.theta(&added(&found.around, &step))
             }
             false => Vec::new(),
@@ -306,7 +356,7 @@ impl Chooser<'_> {
             clusters: self.folded.clusters as u64,
             kinds,
             gain: Some(HeldOutGain { before, after: before + difference, error }),
-            effective: model.whole(pulled, chosen, true)?.effective,
+            effective: model.whole(chosen, true)?.effective,
             coordinates: self.parameterization.dimension(),
             curve,
             unpenalized,
@@ -321,5 +371,29 @@ impl Chooser<'_> {
         let (before, _) = self.folded.mean(data, |place| of_prior[place]);
         let (difference, error) = self.folded.mean(data, |place| own[place] - of_prior[place]);
         Against { before, difference, error }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_number_within_is_found_with_few_evaluations() {
+        let shapes: [fn(f64) -> f64; 4] =
+            [|x| x * x, |x| x * x + 0.02 * x * x * x, f64::sqrt, |x| (x - 20.0).max(0.0)];
+        for (shape, function) in shapes.into_iter().enumerate() {
+            for wanted in [0, 1, 12, 40, 63] {
+                let mut calls = 0;
+                let allowed = function(f64::from(wanted) + 0.3);
+                let last = (1..64).take_while(|&x| function(f64::from(x)) <= allowed).last().unwrap_or(0);
+                let found = last_within(64, allowed, |x| {
+                    calls += 1;
+                    Ok(function(x as f64))
+                });
+                assert_eq!(found.unwrap(), last as usize, "{shape} {wanted}");
+                assert!(calls <= if shape < 2 { 6 } else { 11 }, "{shape} {wanted}: {calls}");
+            }
+        }
     }
 }

@@ -34,7 +34,6 @@ impl Chooser<'_> {
             // Reported before: with many parameters, the model takes longest.
             self.proceed(progress)?;
             let model = self.model(&z)?;
-            let pulled = self.pulled(&z);
             let (low, high) = (self.least().ln(), LARGEST.ln());
             let moved = |by: &[f64]| -> Vec<f64> {
                 logarithms.iter().zip(by).map(|(from, by)| (from + by).clamp(low, high)).collect()
@@ -50,24 +49,25 @@ impl Chooser<'_> {
                 self.proceed(progress)?;
                 let logarithms = moved(by);
                 let weights = weights(&logarithms);
-                let held_out = model.held_out(&pulled, &weights)?;
-                let slopes = held_out.by_weight.iter().zip(&weights).zip(&logarithms).map(
-                    |((slope, weight), &logarithm)| match logarithm > low && logarithm < high {
-                        true => slope * weight,
-                        false => 0.0,
-                    },
-                );
-                Ok((held_out.loss, slopes.collect()))
+                let (loss, slopes) = model.slopes(&weights)?;
+                let slopes =
+                    slopes.iter().zip(&weights).zip(&logarithms).map(|((slope, weight), &logarithm)| {
+                        match logarithm > low && logarithm < high {
+                            true => slope * weight,
+                            false => 0.0,
+                        }
+                    });
+                Ok((loss, slopes.collect()))
             })?;
             logarithms = moved(&by);
             let weights = weights(&logarithms);
-            let at = self.place(&model, &pulled, &z, &weights, Some(&origins))?;
+            let at = self.place(&model, &z, &weights, Some(&origins))?;
             origins.clone_from(&at.without);
             let before = best.as_ref().map_or(f64::INFINITY, |best| best.at.exact);
             let around = std::mem::replace(&mut z, at.z.clone());
             let exact = at.exact;
             if exact < before {
-                best = Some(Found { weights, around, model, pulled, at });
+                best = Some(Found { weights, around, model, at });
             }
             let gained = before - exact;
             if gained.is_nan() || gained < GAIN * exact {

@@ -28,18 +28,23 @@ struct FoldSums {
 pub(super) struct FoldModel {
     folds: Vec<FoldSums>,
     whole: FoldSums,
+    /// The penalties of each weight.
+    pulled: Vec<Pulled>,
     /// Coordinates that do not move.
     held: Vec<bool>,
+    /// Weights for which systems were solved, and what came of it.
+    solved: Mutex<Vec<(Vec<f64>, Without)>>,
     /// Memory of matrices, which is larger than what allocators keep between uses.
     buffers: Mutex<Vec<Vec<f64>>>,
 }
 
-/// Held-out loss and its derivatives.
-pub(super) struct HeldOut {
+/// Results without each fold.
+#[derive(Clone)]
+pub(super) struct Without {
     /// Mean loss of every position under the parameters that are found without its fold.
     pub loss: f64,
-    /// Derivative by the weight of each penalty.
-    pub by_weight: Vec<f64>,
+    /// The step without each fold.
+    pub steps: Vec<Vec<f64>>,
 }
 
 /// The steps without each fold.
@@ -74,21 +79,17 @@ impl FoldSums {
         self.matrix.iter_mut().zip(&other.matrix).for_each(|(a, b)| *a += b);
     }
 
-    /// Computes the loss after a step.
-    fn after(&self, step: &[f64]) -> f64 {
-        let rows = self.matrix.chunks_exact(step.len().max(1)).zip(&self.gradient).zip(step);
-        self.loss + rows.map(|((row, slope), by)| by * (slope + 0.5 * dot(row, step))).sum::<f64>()
-    }
-
-    /// Computes the gradient after a step.
-    fn slope(&self, step: &[f64]) -> Vec<f64> {
+    /// Computes loss and gradient after a step.
+    fn after(&self, step: &[f64]) -> (f64, Vec<f64>) {
         let rows = self.matrix.chunks_exact(step.len().max(1)).zip(&self.gradient);
-        rows.map(|(row, slope)| slope + dot(row, step)).collect()
+        let slopes: Vec<f64> = rows.map(|(row, slope)| slope + dot(row, step)).collect();
+        let gained = slopes.iter().zip(&self.gradient).zip(step).map(|((a, b), by)| 0.5 * by * (a + b));
+        (self.loss + gained.sum::<f64>(), slopes)
     }
 }
 
 impl FoldModel {
-    /// Computes the model around z; each part of the layout is a fold.
+    /// Computes the model around z, with penalties pulled there; each part of the layout is a fold.
     pub fn try_new(
         evaluator: &mut dyn Evaluator,
         layout: &Layout,
@@ -96,6 +97,7 @@ impl FoldModel {
         objective: Objective,
         parameterization: &Parameterization,
         z: &[f64],
+        pulled: Vec<Pulled>,
     ) -> Result<Self> {
         let population = Population::single(&parameterization.theta(z), objective.k);
         let dimension = parameterization.dimension();
@@ -119,7 +121,8 @@ impl FoldModel {
             whole.add(&one);
             sums.push(one);
         }
-        Ok(Self { folds: sums, whole, held: vec![false; dimension], buffers: Mutex::default() })
+        let (held, solved, buffers) = (vec![false; dimension], Mutex::default(), Mutex::default());
+        Ok(Self { folds: sums, whole, pulled, held, solved, buffers })
     }
 
     /// Returns the mean loss of all positions at the point.
@@ -127,18 +130,25 @@ impl FoldModel {
         self.whole.loss / self.whole.weight
     }
 
+    /// Returns the penalties of each weight.
+    pub fn pulled(&self) -> &[Pulled] {
+        &self.pulled
+    }
+
     /// Fixes some coordinates.
     pub fn hold(&mut self, held: impl Fn(usize) -> bool) {
+        self.solved.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
         self.held.iter_mut().enumerate().for_each(|(i, is_held)| *is_held |= held(i));
     }
 
     /// Returns the factor of the sums without a fold, or of all of them, with penalties, and the right-hand side.
-    fn system(&self, without: Option<usize>, pulled: &[Pulled], weights: &[f64]) -> Result<System> {
+    fn system(&self, without: Option<usize>, weights: &[f64]) -> Result<System> {
         let n = self.whole.gradient.len();
         let less = without.map(|fold| &self.folds[fold]);
         // In sums: what a square of a pawn costs does not depend on how many positions there are.
-        let weighted =
-            || pulled.iter().zip(weights).map(|(pulled, weight)| (pulled, 2.0 * weight * self.whole.weight));
+        let weighted = || {
+            self.pulled.iter().zip(weights).map(|(pulled, weight)| (pulled, 2.0 * weight * self.whole.weight))
+        };
         let slope = |i: usize| {
             let data = self.whole.gradient[i] - less.map_or(0.0, |fold| fold.gradient[i]);
             weighted().fold(data, |sum, (pulled, weight)| sum + weight * pulled.linear[i])
@@ -198,45 +208,49 @@ impl FoldModel {
         self.buffers.lock().unwrap_or_else(PoisonError::into_inner).push(system.factor.into_memory());
     }
 
-    /// Computes the held-out loss with weighted penalties, and its derivatives.
-    pub fn held_out(&self, pulled: &[Pulled], weights: &[f64]) -> Result<HeldOut> {
-        let each = self.each_fold(pulled, weights, |fold, system, step| {
+    /// Computes the held-out loss with weighted penalties, and its derivatives by the weights.
+    pub fn slopes(&self, weights: &[f64]) -> Result<(f64, Vec<f64>)> {
+        let each = self.each_fold(weights, |fold, system, step| {
+            let (loss, mut adjoint) = self.folds[fold].after(&step);
             // d step / d weight = −A⁻¹ ∂(slope of the penalty)/∂weight.
-            let mut adjoint = self.folds[fold].slope(&step);
             adjoint.iter_mut().zip(&self.held).filter(|(_, held)| **held).for_each(|(value, _)| *value = 0.0);
             system.factor.solve(&mut adjoint);
-            let by_weight: Vec<f64> = pulled
-                .iter()
-                .map(|pulled| {
-                    let gradient = pulled.gradient(&step);
-                    -adjoint.iter().zip(&gradient).map(|(a, g)| a * g).sum::<f64>()
-                })
-                .collect();
-            (self.folds[fold].after(&step), by_weight)
+            let of_weight = |pulled: &Pulled| -dot(&adjoint, &pulled.gradient(&step));
+            let by_weight: Vec<f64> = self.pulled.iter().map(of_weight).collect();
+            (loss, step, by_weight)
         })?;
-        let mut all = HeldOut { loss: 0.0, by_weight: vec![0.0; pulled.len()] };
-        for (loss, by_weight) in each {
-            all.loss += loss / self.whole.weight;
-            all.by_weight.iter_mut().zip(by_weight).for_each(|(sum, value)| *sum += value);
+        let mut by_weight = vec![0.0; weights.len()];
+        let add = |(loss, step, own): (f64, Vec<f64>, Vec<f64>)| {
+            by_weight.iter_mut().zip(own).for_each(|(sum, value)| *sum += value);
+            (loss, step)
+        };
+        let without = self.solved(weights, each.into_iter().map(add).collect());
+        Ok((without.loss, by_weight))
+    }
+
+    /// Computes results with weighted penalties, unless they are known.
+    pub fn without(&self, weights: &[f64]) -> Result<Without> {
+        let solved = self.solved.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, without)) = solved.iter().find(|(known, _)| known == weights) {
+            return Ok(without.clone());
         }
-        Ok(all)
+        drop(solved);
+        let each = self.each_fold(weights, |fold, _, step| (self.folds[fold].after(&step).0, step))?;
+        Ok(self.solved(weights, each))
     }
 
-    /// Computes the held-out loss with weighted penalties.
-    pub fn held_out_loss(&self, pulled: &[Pulled], weights: &[f64]) -> Result<f64> {
-        let each = self.each_fold(pulled, weights, |fold, _, step| self.folds[fold].after(&step))?;
-        Ok(each.iter().sum::<f64>() / self.whole.weight)
-    }
-
-    /// Computes the step without each fold.
-    pub fn steps(&self, pulled: &[Pulled], weights: &[f64]) -> Result<Vec<Vec<f64>>> {
-        self.each_fold(pulled, weights, |_, _, step| step)
+    /// Remembers the loss and the step of each fold.
+    fn solved(&self, weights: &[f64], each: Vec<(f64, Vec<f64>)>) -> Without {
+        let (losses, steps): (Vec<f64>, Vec<Vec<f64>>) = each.into_iter().unzip();
+        let without = Without { loss: losses.iter().sum::<f64>() / self.whole.weight, steps };
+        let mut solved = self.solved.lock().unwrap_or_else(PoisonError::into_inner);
+        solved.push((weights.to_vec(), without.clone()));
+        without
     }
 
     /// Maps the system and the step without each fold to a result.
     fn each_fold<T: Send>(
         &self,
-        pulled: &[Pulled],
         weights: &[f64],
         of: impl Fn(usize, &System, Vec<f64>) -> T + Sync,
     ) -> Result<Vec<T>> {
@@ -244,7 +258,7 @@ impl FoldModel {
             .into_par_iter()
             .with_max_len(1)
             .map(|fold| {
-                let system = self.system(Some(fold), pulled, weights)?;
+                let system = self.system(Some(fold), weights)?;
                 let result = of(fold, &system, system.step());
                 self.keep(system);
                 Ok(result)
@@ -253,14 +267,8 @@ impl FoldModel {
     }
 
     /// Computes the steps without each fold and without groups of coordinates, for which the step is `back`.
-    pub fn leave_out(
-        &self,
-        pulled: &[Pulled],
-        weights: &[f64],
-        groups: &[Vec<usize>],
-        back: &[f64],
-    ) -> Result<LeaveOut> {
-        let each = self.each_fold(pulled, weights, |_, system, step| {
+    pub fn leave_out(&self, weights: &[f64], groups: &[Vec<usize>], back: &[f64]) -> Result<LeaveOut> {
+        let each = self.each_fold(weights, |_, system, step| {
             let of_group = |group: &Vec<usize>| -> Vec<f64> { self.held_step(system, &step, group, back) };
             let without: Vec<Vec<f64>> = groups.iter().map(of_group).collect();
             (step, without)
@@ -293,18 +301,15 @@ impl FoldModel {
     }
 
     /// Computes the fit to all positions.
-    pub fn whole(&self, pulled: &[Pulled], weights: &[f64], effective: bool) -> Result<WholeFit> {
-        let system = self.system(None, pulled, weights)?;
+    pub fn whole(&self, weights: &[f64], effective: bool) -> Result<WholeFit> {
+        let system = self.system(None, weights)?;
         let step = system.step();
         let n = step.len();
+        // The trace of the product of two symmetric matrices.
         let trace = || {
-            let entry = |(at, &value): (usize, &f64)| match self.held[at / n] || self.held[at % n] {
-                true => 0.0,
-                false => value,
-            };
-            let mut matrix: Vec<f64> = self.whole.matrix.iter().enumerate().map(entry).collect();
-            system.factor.solve_columns(&mut matrix, n);
-            matrix.iter().step_by(n + 1).sum()
+            let free = |at: &usize| !self.held[at / n] && !self.held[at % n];
+            let inverse = system.factor.inverse();
+            (0..n * n).filter(free).map(|at| inverse[at] * self.whole.matrix[at]).sum()
         };
         let effective = if effective { trace() } else { f64::NAN };
         self.keep(system);
@@ -339,7 +344,7 @@ mod tests {
     }
 
     /// Creates three folds with matrices of full rank, around a point 30 centipawns from the prior.
-    fn example() -> (FoldModel, Vec<Pulled>) {
+    fn example() -> FoldModel {
         let mut whole = FoldSums::empty(SIZE);
         let folds: Vec<FoldSums> = (0..3)
             .map(|fold| {
@@ -370,18 +375,22 @@ mod tests {
             .iter()
             .map(|penalty| Pulled::new(std::slice::from_ref(penalty), &parameterization, &[30.0; SIZE]))
             .collect();
-        (FoldModel { folds, whole, held: vec![false; SIZE], buffers: Mutex::default() }, pulled)
+        let (held, solved, buffers) = (vec![false; SIZE], Mutex::default(), Mutex::default());
+        FoldModel { folds, whole, pulled, held, solved, buffers }
     }
 
     #[test]
     fn derivatives_by_weight_are_those_of_the_held_out_loss() {
-        let (mut model, pulled) = example();
+        let mut model = example();
         for held in [None, Some(3)] {
             model.hold(|i| Some(i) == held);
             let weights = [20.0, 70.0];
-            let at = |weights: &[f64]| model.held_out_loss(&pulled, weights).unwrap();
-            let got = model.held_out(&pulled, &weights).unwrap();
-            assert!((got.loss - at(&weights)).abs() < 1e-14);
+            // Not of this model, which remembers.
+            let mut other = example();
+            other.hold(|i| Some(i) == held);
+            let at = |weights: &[f64]| other.without(weights).unwrap().loss;
+            let (loss, by_weight) = model.slopes(&weights).unwrap();
+            assert!((loss - at(&weights)).abs() < 1e-14);
             for i in 0..2 {
                 let shifted = |by: f64| {
                     let mut weights = weights;
@@ -389,31 +398,27 @@ mod tests {
                     at(&weights)
                 };
                 let slope = (shifted(0.01) - shifted(-0.01)) / 0.02;
-                assert!(
-                    (got.by_weight[i] - slope).abs() < 1e-6 * slope.abs(),
-                    "{} {slope}",
-                    got.by_weight[i]
-                );
+                assert!((by_weight[i] - slope).abs() < 1e-6 * slope.abs(), "{} {slope}", by_weight[i]);
             }
-            let steps = model.steps(&pulled, &weights).unwrap();
+            let steps = model.without(&weights).unwrap().steps;
             assert!(held.is_none_or(|held| steps.iter().all(|step| step[held] == 0.0)));
         }
     }
 
     #[test]
     fn groups_are_left_out_as_if_they_had_never_been_there() {
-        let (model, pulled) = example();
+        let model = example();
         let (weights, groups) = ([5.0, 40.0], [vec![1, 4], vec![0]]);
         let back: Vec<f64> = (0..SIZE).map(|i| 7.0 - i as f64).collect();
-        let LeaveOut { whole, without } = model.leave_out(&pulled, &weights, &groups, &back).unwrap();
-        assert_eq!(whole, model.steps(&pulled, &weights).unwrap());
+        let LeaveOut { whole, without } = model.leave_out(&weights, &groups, &back).unwrap();
+        assert_eq!(whole, model.without(&weights).unwrap().steps);
         // Objective of a fold: the sums of the others and the penalties.
         let value = |fold: usize, step: &[f64]| -> f64 {
             let others = (0..3).filter(|&other| other != fold);
-            let sums: f64 = others.map(|other| model.folds[other].after(step)).sum();
+            let sums: f64 = others.map(|other| model.folds[other].after(step).0).sum();
             let penalty =
                 |(pulled, weight): (&Pulled, &f64)| weight * model.whole.weight * pulled.value(step);
-            sums + pulled.iter().zip(&weights).map(penalty).sum::<f64>()
+            sums + model.pulled.iter().zip(&weights).map(penalty).sum::<f64>()
         };
         for (group, steps) in groups.iter().zip(&without) {
             for (fold, step) in steps.iter().enumerate() {
@@ -432,10 +437,10 @@ mod tests {
 
     #[test]
     fn without_penalties_every_parameter_counts() {
-        let (model, pulled) = example();
-        let free = model.whole(&pulled, &[0.0, 0.0], true).unwrap();
+        let model = example();
+        let free = model.whole(&[0.0, 0.0], true).unwrap();
         assert!((free.effective - SIZE as f64).abs() < 1e-6, "{}", free.effective);
-        let held = model.whole(&pulled, &[1e9, 0.0], true).unwrap();
+        let held = model.whole(&[1e9, 0.0], true).unwrap();
         assert!(held.effective < 1e-3 && held.step.iter().all(|step| (step + 30.0).abs() < 1e-3));
     }
 }
