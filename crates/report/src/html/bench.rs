@@ -39,8 +39,11 @@ impl BenchPage {
             header {
                 h1 { "gputexel on your graphics card" }
                 p.note {
-                    "The kernels of gputexel, as the program compiles them, in this browser: losses and gradients are compared \
-                     with 64-bit arithmetic, and measured. That takes some ten seconds. Nothing leaves this page."
+                    "gputexel tunes the evaluation of chess engines: it computes how well many sets of values predict the results of \
+                     many positions (the loss), and in which direction each value should move (the gradient). This page lets your \
+                     graphics card do that, with the kernels of the program, compares the results with 64-bit arithmetic, and \
+                     measures the speed. That takes some ten seconds, or minutes where the browser has no card and computes by \
+                     software. Nothing leaves this page."
                 }
             }
             div.first {
@@ -59,8 +62,8 @@ impl BenchPage {
             section id="speed" {
                 h2 { "Speed and errors" }
                 p.note {
-                    "Pairs a second, and the largest relative error, of populations of 1 to 4,096 members. A pair is one \
-                     position under the parameters of one member. Errors of a sound device are at most 1e-6."
+                    "Pairs a second, and the largest relative error, of populations of 1 to 4,096 members. A member is one set of \
+                     values, and a pair is one position under one member. Errors of a sound device are at most 1e-6."
                 }
                 div.scroll { table.bars {
                     thead { tr { th scope="col" { "members" } th scope="col" { "loss" } th scope="col" { "loss, gradient" } } }
@@ -75,8 +78,7 @@ impl BenchPage {
                     } } }
                 } }
                 p.note {
-                    "Evaluations in a row, from the first command to the end of the last kernel; parameters are on the device \
-                     already."
+                    "Evaluations in a row, from the first command to the end of the last kernel; the values are on the card already."
                 }
             }
             section id="sending" hidden {

@@ -20,7 +20,10 @@ async function open() {
     throw new Plain(`This browser has no WebGPU: ${why}. Nothing was measured.`);
   }
   const adapter = await navigator.gpu.requestAdapter({ powerPreference: 'high-performance' });
-  if (!adapter) throw new Plain('This browser has WebGPU, but offers no adapter to it. Nothing was measured.');
+  if (!adapter) {
+    throw new Plain('This browser has WebGPU, but offers no graphics card to it: graphics acceleration may be off in its settings, '
+      + 'or the driver too old; on Linux, Chrome asks for chrome://flags/#enable-unsafe-webgpu. Nothing was measured.');
+  }
   const lacks = Object.entries(NEEDED).filter(([name, least]) => !(adapter.limits[name] >= least));
   if (lacks.length > 0) {
     const list = lacks.map(([name, least]) => `${name} is ${adapter.limits[name]}, and the kernels need ${least}`);
