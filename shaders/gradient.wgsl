@@ -9,7 +9,8 @@
 @group(0) @binding(5) var<storage, read_write> losses: array<Real>;
 // (first run, end) of each block, then (first word of its entries, feature | count << 16) of each run.
 @group(0) @binding(6) var<storage, read> runs: array<vec2<u32>>;
-// UNIT: two 16-bit (position in block | minus << 15) per word; else (position, coefficient), two words.
+// UNIT: two 16-bit entries per word, position in block | 1 << 14 | minus << 15, the last may be 0; else (position,
+// coefficient), two words.
 @group(0) @binding(7) var<storage, read> entries: array<u32>;
 // [segments of the slice][F][stride].
 @group(0) @binding(8) var<storage, read_write> slabs: array<Real>;
@@ -20,23 +21,31 @@ override BLOCK: u32 = 1024u;
 override STAGE_FIRST: u32 = BLOCK * LANES;
 override SCRATCH: u32 = STAGE_FIRST + STAGE_ROWS * LANES;
 
+// Twice the sum of a run's entries, of which there is at least one: the upper bits of UNIT ones are those of 2, -2, or
+// 0 for padding.
 fn run_sum(run: vec2<u32>, lane: u32) -> Real {
     let count = run.y >> 16u;
+    var at = run.x;
     var sum = Real(0.0);
     if UNIT {
-        var word = 0u;
-        for (var i = 0u; i < count; i += 1u) {
-            if (i & 1u) == 0u {
-                word = entries[run.x + (i >> 1u)];
+        let end = at + (count + 1u) / 2u;
+        loop {
+            let two = entries[at];
+            sum += bitcast<f32>((two << 16u) & 0xc0000000u) * scratch[(two & 0x3fffu) * LANES + lane];
+            sum += bitcast<f32>(two & 0xc0000000u) * scratch[((two >> 16u) & 0x3fffu) * LANES + lane];
+            at += 1u;
+            if at >= end {
+                break;
             }
-            let factor = select(1.0, -1.0, (word & 0x8000u) != 0u);
-            sum += factor * scratch[(word & 0x7fffu) * LANES + lane];
-            word >>= 16u;
         }
     } else {
-        for (var i = 0u; i < count; i += 1u) {
-            let at = run.x + 2u * i;
-            sum += bitcast<f32>(entries[at + 1u]) * scratch[entries[at] * LANES + lane];
+        let end = at + 2u * count;
+        loop {
+            sum += 2.0 * bitcast<f32>(entries[at + 1u]) * scratch[entries[at] * LANES + lane];
+            at += 2u;
+            if at >= end {
+                break;
+            }
         }
     }
     return sum;
@@ -91,7 +100,7 @@ fn main(
         for (var run = block_runs.x + slot; run < block_runs.y; run += SLOTS) {
             let header = runs[run];
             let at = slab + (header.y & 0xffffu) * stride;
-            slabs[at] += run_sum(header, lane);
+            slabs[at] += 0.5 * run_sum(header, lane);
         }
         workgroupBarrier();
         block += 1u;

@@ -56,9 +56,9 @@ fn main(
     } else {
         for (var n = segment.first + slot; n < segment.end; n += SLOTS) {
             let place = positions[n * uniforms.record];
-            let x = member.kappa * score(n, place, table, lane);
+            let bits = member.kappa * score(n, place, table, lane);
             let weight = weight_of(n, place, member);
-            sum += weight * outcome(x, target_of(n, place, member)).loss;
+            sum += weight * outcome(bits, target_of(n, place, member)).loss;
             weights += weight;
         }
     }

@@ -107,6 +107,18 @@ fn every_variant_is_translated_for_every_driver() {
     }
 }
 
+/// Writes the kernels as Metal into the folder that `scripts/sm90` names.
+#[test]
+#[ignore = "started by scripts/sm90"]
+fn kernels_are_written_as_metal() {
+    let Some(folder) = std::env::var_os("GPUTEXEL_METAL") else { return };
+    for variant in all() {
+        let (module, info) = variant.module();
+        let text = to_msl(&variant.name, &module, &info, BoundsCheckPolicy::Unchecked);
+        std::fs::write(Path::new(&folder).join(format!("{}.metal", variant.name)), text).unwrap();
+    }
+}
+
 #[test]
 #[ignore = "full"]
 fn spirv_passes_khronos_validator() {

@@ -4,11 +4,13 @@
 //! buffers.
 
 use std::collections::HashMap;
+use std::f64::consts::LOG2_E;
 
 use bytemuck::{Pod, Zeroable};
 
 use crate::device::KernelSource;
 use crate::device::meter::Gpu;
+use gputexel_dataset::objective::x_per_cp;
 use gputexel_io::Result;
 
 /// Threads per workgroup; WebGPU guarantees 256.
@@ -47,8 +49,6 @@ pub struct Uniforms {
     pub ordinal: u32,
     /// Segments of the request.
     pub total_segments: u32,
-    /// 1 / phase maximum.
-    pub scale: f32,
     /// Exponent of the power loss.
     pub power: f32,
 }
@@ -284,6 +284,31 @@ pub(super) fn stage_length(tile: usize, features: usize) -> usize {
     (features * lanes(tile)).max(WORKGROUP)
 }
 
+/// Returns the doublings of the odds against a win per phase unit: `kappa` of the kernels.
+pub fn kappa(k: f64, phase_max: u16) -> f32 {
+    (-LOG2_E * x_per_cp(k) / f64::from(phase_max)) as f32
+}
+
+/// Returns the number of elements of a row without coefficients.
+pub(super) fn unit_elements(plus: usize, minus: usize) -> usize {
+    let fours = plus.min(minus) / 2;
+    fours + (plus + minus - 4 * fours).div_ceil(2)
+}
+
+/// Packs a row without coefficients, given its ids, those with +1 first.
+pub fn pack_unit_row(ids: &[u16], plus: usize, rows: &mut Vec<u32>) {
+    let (added, subtracted) = ids.split_at(plus);
+    let shared = added.len().min(subtracted.len()) & !1;
+    let two = |ids: &[u16]| u32::from(ids[0]) | u32::from(ids[1]) << 16;
+    for (added, subtracted) in added[..shared].chunks(2).zip(subtracted.chunks(2)) {
+        rows.extend([two(added), two(subtracted)]);
+    }
+    let single = |sign: f32| move |&id: &u16| u32::from(id) | sign.to_bits();
+    rows.extend(added[shared..].iter().map(single(1.0)));
+    rows.extend(subtracted[shared..].iter().map(single(-1.0)));
+    rows.resize(rows.len().next_multiple_of(2), 0);
+}
+
 /// Returns the positions per block of the transposed dataset, for a tile of members.
 pub fn block_length(tile: usize) -> usize {
     (RESIDUALS / tile).min(MAX_BLOCK)
@@ -314,7 +339,7 @@ pub(super) fn pipeline(
     //   nothing.
     // - Workgroup memory has an element for each thread, or the length that `Variant::constants` gives to both the
     //   array and the kernel; positions in a block are checked to be below its length.
-    // - Loops go up by at least 1 to a bound that is a length, a count or an end from those buffers and uniforms, or
+    // - Runs have entries, and loops go up by at least 1 to a bound that is a length, a count or an end from those buffers and uniforms, or
     //   halve a number until it is below `LANES`, which is at least 1. Slots of a program end with the last column.
     // - Buffers have less than 2^32 bytes per binding, and elements of at least 4, so that no index overflows.
     unsafe { gpu.trusted_pipeline(&KernelSource { name, source, constants }) }

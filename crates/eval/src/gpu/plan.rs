@@ -150,7 +150,7 @@ pub(super) struct Sizes {
 pub(super) fn max_members(options: &GpuOptions, budget: &Budget, sizes: Sizes) -> usize {
     let Sizes { features, tapers, parts, segments, gradients } = sizes;
     let sides = if gradients { 2 * features } else { 0 };
-    let table = tapers * (features + 1) + 4;
+    let table = tapers * features + 4;
     let losses = 2 * segments;
     // Parameters in both orders, tables, losses, totals, factors, and results being downloaded.
     let parameters = 2 * features + 4;

@@ -150,7 +150,7 @@ impl<'a> Store<'a> {
             Array::Rows => {
                 let rows = shard::pack_rows(self.layout, positions(index));
                 let shapes = self.layout.shapes_in(positions(index));
-                let shapes = shapes.map(|shape| (shape.positions.len(), shape.row_length()));
+                let shapes = shapes.map(|shape| (shape.positions.len(), shape.plus, shape.minus));
                 check_rows(&rows, self.extent(index), shapes)?;
                 rows
             }
