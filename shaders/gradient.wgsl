@@ -1,9 +1,9 @@
 // Loss and gradient: losses as in loss.wgsl, and slabs[segment of the slice][feature][member] = sum of w * c * d loss
 // / dx over the segment, not yet split into mg and eg. Bindings 0 to 4: common.wgsl; 5 to 8 below. Dispatched
 // (segments, member tiles) by `GpuEvaluator::evaluate`. No atomics: a run has one thread per lane and a slab one
-// workgroup, so sums have one order; three barriers per block. Bound: the loads of loss.wgsl, as many conflict-free
-// workgroup memory loads, and one slab update (8 bytes of second-level cache) per run and member, which longer blocks
-// make rarer. CPU twin: `objective::loss_and_gradient`.
+// workgroup, so sums have one order; three barriers per block. Bound: instructions, see docs/gpu-kernels.md, and one
+// slab update (8 bytes of second-level cache) per run and member, which longer blocks make rarer. CPU twin:
+// `objective::loss_and_gradient`.
 
 // [segments of the request][stride], twice with RESAMPLES.
 @group(0) @binding(5) var<storage, read_write> losses: array<Real>;
@@ -15,7 +15,8 @@
 // [segments of the slice][F][stride].
 @group(0) @binding(8) var<storage, read_write> slabs: array<Real>;
 
-// Positions per transposed block; BLOCK * LANES Reals are at most 16 KiB and at least WORKGROUP.
+// Positions per transposed block; BLOCK * LANES Reals are at most 16 KiB, or 32 where there is more, and at least
+// WORKGROUP.
 override BLOCK: u32 = 1024u;
 // Residuals, [BLOCK][LANES]; after them the table if it is staged.
 override STAGE_FIRST: u32 = BLOCK * LANES;
