@@ -225,7 +225,7 @@ mod tests {
             &[
                 (&|r| r[0] = 384, "feature 384 of 384"),
                 (&|r| r[3] |= 0x8000, "of 384"),
-                (&|r| r[2] = r[2] & 0xffff | 3 << 16, "feature 3 of 384"),
+                (&|r| r[2] |= 0xffff, "feature 65535 of 384"),
                 (&|r| r.truncate(4), "elements"),
             ],
             |r| check_rows(r, extent, [(2000, 3, 2)].into_iter()),
