@@ -1,18 +1,19 @@
 // Shared by the kernels that walk positions: bindings 1 to 4, the score of a row, the weight of a position. Not a
-// kernel itself; concatenated with them, and with the loss in `loss_math`. They define with `row_sum` how entries are
-// added: `table_sum`, or that of staging.wgsl. Prepended by the host: `Real` (f32, or vec4<f32> for four members per
+// kernel itself; concatenated with them, and with the loss in `loss_math`. They define with `table_at` where a table
+// is: in its buffer, or as in staging.wgsl. Prepended by the host: `Real` (f32, or vec4<f32> for four members per
 // lane) and `Word` (u32s of the same shape); `UNIT` (all coefficients are +1 or -1), `BLENDS`, `RESAMPLES`, `SHARED`
 // (one table serves all members). Members are stored as `stride` Reals per row, member fastest. CPU twins:
 // `objective::score`, `LossKind::value`, `slope`, `curvature`, `dataset::poisson_weight`.
 
 @group(0) @binding(1) var<storage, read> segments: array<Segment>;
-// Per position (first element of its row, count of +1 | count of -1 << 16, target, weight), and (offset, search score
-// as a target, game, 0) if `record` is 2.
+// Per position (first element of its row, count of +1 | count of -1 << 16, target, weight), and (offset in phase units,
+// search score as a target, game, 0) if `record` is 2.
 @group(0) @binding(2) var<storage, read> positions: array<vec4<u32>>;
-// UNIT: four 16-bit ids per element, rows padded with id F; else (id, coefficient) per element.
+// UNIT: first elements with two 16-bit ids of +1 and two of -1, as many as there are; then elements with two of what is
+// left, id | upper half of the coefficient as f32 << 16, or 0 if there is no second one. Else (id, coefficient).
 @group(0) @binding(3) var<storage, read> rows: array<vec2<u32>>;
-// [taper][F + 1][columns]: blended values in phase units and a row of zeros; then, of all members,
-// [4][stride]: kappa, share of the search score, upper and lower half of the resampling seed.
+// [taper][F][columns]: blended values in phase units; then, of all members, [4][stride]: kappa, share of the search
+// score, upper and lower half of the resampling seed.
 @group(0) @binding(4) var<storage, read> tables: array<Real>;
 
 // Reals per tile of members; a power of two that divides WORKGROUP.
@@ -21,6 +22,7 @@ override SLOTS: u32 = WORKGROUP / LANES;
 
 // Settings that differ by member, apart from the tables.
 struct Member {
+    // Doublings of the odds against a win per phase unit.
     kappa: Real,
     blend: Real,
     seed: Word,
@@ -42,45 +44,57 @@ fn member_at(member: u32) -> Member {
 
 // Start of the table of a taper for a lane.
 fn column_of(taper: u32, member: u32) -> u32 {
-    return taper * (uniforms.features + 1u) * uniforms.columns + select(member, 0u, SHARED);
+    return taper * uniforms.features * uniforms.columns + select(member, 0u, SHARED);
 }
 
-// Products with +1 and -1 are exact, so a fused multiply-add gives the same bits.
-fn sign_of(entry: u32, plus: u32) -> f32 {
-    return select(-1.0, 1.0, entry < plus);
+// Id, and coefficient, of one of the entries that are left after those in fours.
+fn id_of(single: u32) -> u32 {
+    return single & 0xffffu;
 }
 
-// Sum of a row's entries in one column of the tables.
-fn table_sum(place: vec4<u32>, plus: u32, count: u32, column: u32) -> Real {
-    let columns = uniforms.columns;
+fn factor_of(single: u32) -> f32 {
+    return bitcast<f32>(single & 0xffff0000u);
+}
+
+// Score in phase units of a position for the members of one table column, the given lane of the tile. Blended values
+// are integers if weights are, so their sum is exact. Instructions limit it: signs and conditions cost as much as sums.
+fn score(n: u32, place: vec4<u32>, column: u32, lane: u32) -> Real {
     var sum = Real(0.0);
+    if uniforms.record == 2u {
+        sum = Real(bitcast<f32>(positions[2u * n + 1u].x));
+    }
+    let plus = place.y & 0xffffu;
+    let minus = place.y >> 16u;
+    var at = place.x;
     if UNIT {
-        for (var i = 0u; i < count; i += 4u) {
-            let ids = rows[place.x + (i >> 2u)];
-            sum += sign_of(i, plus) * tables[column + (ids.x & 0xffffu) * columns];
-            sum += sign_of(i + 1u, plus) * tables[column + (ids.x >> 16u) * columns];
-            sum += sign_of(i + 2u, plus) * tables[column + (ids.y & 0xffffu) * columns];
-            sum += sign_of(i + 3u, plus) * tables[column + (ids.y >> 16u) * columns];
+        let fours = min(plus, minus) >> 1u;
+        let singles = at + fours;
+        while at < singles {
+            let ids = rows[at];
+            sum += table_at(ids.x & 0xffffu, column, lane);
+            sum += table_at(ids.x >> 16u, column, lane);
+            sum -= table_at(ids.y & 0xffffu, column, lane);
+            sum -= table_at(ids.y >> 16u, column, lane);
+            at += 1u;
+        }
+        let end = singles + ((plus + minus + 1u) >> 1u) - 2u * fours;
+        while at < end {
+            let two = rows[at];
+            sum += factor_of(two.x) * table_at(id_of(two.x), column, lane);
+            if two.y != 0u {
+                sum += factor_of(two.y) * table_at(id_of(two.y), column, lane);
+            }
+            at += 1u;
         }
     } else {
-        for (var i = 0u; i < count; i += 1u) {
-            let entry = rows[place.x + i];
-            sum += bitcast<f32>(entry.y) * tables[column + entry.x * columns];
+        let end = at + plus + minus;
+        while at < end {
+            let entry = rows[at];
+            sum += bitcast<f32>(entry.y) * table_at(entry.x, column, lane);
+            at += 1u;
         }
     }
     return sum;
-}
-
-// Score in centipawns of a position for the members of one table column, the given lane of the tile. Blended values
-// are integers if weights are, so their sum is exact, followed by one rounded multiplication.
-fn score(n: u32, place: vec4<u32>, column: u32, lane: u32) -> Real {
-    let plus = place.y & 0xffffu;
-    let count = plus + (place.y >> 16u);
-    var result = row_sum(place, plus, count, column, lane) * uniforms.scale;
-    if uniforms.record == 2u {
-        result += bitcast<f32>(positions[2u * n + 1u].x);
-    }
-    return result;
 }
 
 // Weight of a position for each member, including resampling.

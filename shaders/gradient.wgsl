@@ -1,42 +1,52 @@
 // Loss and gradient: losses as in loss.wgsl, and slabs[segment of the slice][feature][member] = sum of w * c * d loss
 // / dx over the segment, not yet split into mg and eg. Bindings 0 to 4: common.wgsl; 5 to 8 below. Dispatched
 // (segments, member tiles) by `GpuEvaluator::evaluate`. No atomics: a run has one thread per lane and a slab one
-// workgroup, so sums have one order; three barriers per block. Bound: the loads of loss.wgsl, as many conflict-free
-// workgroup memory loads, and one slab update (8 bytes of second-level cache) per run and member, which longer blocks
-// make rarer. CPU twin: `objective::loss_and_gradient`.
+// workgroup, so sums have one order; three barriers per block. Bound: instructions, see docs/gpu-kernels.md, and one
+// slab update (8 bytes of second-level cache) per run and member, which longer blocks make rarer. CPU twin:
+// `objective::loss_and_gradient`.
 
 // [segments of the request][stride], twice with RESAMPLES.
 @group(0) @binding(5) var<storage, read_write> losses: array<Real>;
 // (first run, end) of each block, then (first word of its entries, feature | count << 16) of each run.
 @group(0) @binding(6) var<storage, read> runs: array<vec2<u32>>;
-// UNIT: two 16-bit (position in block | minus << 15) per word; else (position, coefficient), two words.
+// UNIT: two 16-bit entries per word, position in block | 1 << 14 | minus << 15, the last may be 0; else (position,
+// coefficient), two words.
 @group(0) @binding(7) var<storage, read> entries: array<u32>;
 // [segments of the slice][F][stride].
 @group(0) @binding(8) var<storage, read_write> slabs: array<Real>;
 
-// Positions per transposed block; BLOCK * LANES Reals are at most 16 KiB and at least WORKGROUP.
+// Positions per transposed block; BLOCK * LANES Reals are at most 16 KiB, or 32 where there is more, and at least
+// WORKGROUP.
 override BLOCK: u32 = 1024u;
 // Residuals, [BLOCK][LANES]; after them the table if it is staged.
 override STAGE_FIRST: u32 = BLOCK * LANES;
 override SCRATCH: u32 = STAGE_FIRST + STAGE_ROWS * LANES;
 
+// Twice the sum of a run's entries, of which there is at least one: the upper bits of UNIT ones are those of 2, -2, or
+// 0 for padding.
 fn run_sum(run: vec2<u32>, lane: u32) -> Real {
     let count = run.y >> 16u;
+    var at = run.x;
     var sum = Real(0.0);
     if UNIT {
-        var word = 0u;
-        for (var i = 0u; i < count; i += 1u) {
-            if (i & 1u) == 0u {
-                word = entries[run.x + (i >> 1u)];
+        let end = at + (count + 1u) / 2u;
+        loop {
+            let two = entries[at];
+            sum += bitcast<f32>((two << 16u) & 0xc0000000u) * scratch[(two & 0x3fffu) * LANES + lane];
+            sum += bitcast<f32>(two & 0xc0000000u) * scratch[((two >> 16u) & 0x3fffu) * LANES + lane];
+            at += 1u;
+            if at >= end {
+                break;
             }
-            let factor = select(1.0, -1.0, (word & 0x8000u) != 0u);
-            sum += factor * scratch[(word & 0x7fffu) * LANES + lane];
-            word >>= 16u;
         }
     } else {
-        for (var i = 0u; i < count; i += 1u) {
-            let at = run.x + 2u * i;
-            sum += bitcast<f32>(entries[at + 1u]) * scratch[entries[at] * LANES + lane];
+        let end = at + 2u * count;
+        loop {
+            sum += 2.0 * bitcast<f32>(entries[at + 1u]) * scratch[entries[at] * LANES + lane];
+            at += 2u;
+            if at >= end {
+                break;
+            }
         }
     }
     return sum;
@@ -91,7 +101,7 @@ fn main(
         for (var run = block_runs.x + slot; run < block_runs.y; run += SLOTS) {
             let header = runs[run];
             let at = slab + (header.y & 0xffffu) * stride;
-            slabs[at] += run_sum(header, lane);
+            slabs[at] += 0.5 * run_sum(header, lane);
         }
         workgroupBarrier();
         block += 1u;

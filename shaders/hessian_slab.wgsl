@@ -29,11 +29,20 @@ override SUMS: u32 = 4096u;
 
 var<workgroup> sums: array<f32, SUMS>;
 
-// Feature id of entry k of a row of ids.
-fn id_at(first: u32, k: u32) -> u32 {
-    let ids = rows[first + (k >> 2u)];
-    let pair = select(ids.x, ids.y, (k & 2u) != 0u);
-    return select(pair & 0xffffu, pair >> 16u, (k & 1u) != 0u);
+// Feature id of entry k of a row, those of +1 first.
+fn id_at(place: vec4<u32>, k: u32) -> u32 {
+    let plus = place.y & 0xffffu;
+    let fours = min(plus, place.y >> 16u) >> 1u;
+    let is_minus = k >= plus;
+    let i = select(k, k - plus, is_minus);
+    if i < 2u * fours {
+        let ids = rows[place.x + (i >> 1u)];
+        return (select(ids.x, ids.y, is_minus) >> (16u * (i & 1u))) & 0xffffu;
+    }
+    // Singles are in the same order.
+    let single = k - select(2u, 4u, is_minus) * fours;
+    let two = rows[place.x + fours + (single >> 1u)];
+    return select(two.x, two.y, (single & 1u) != 0u) & 0xffffu;
 }
 
 // Adds one position's row, starting with the lane's first entry, to the sums that start at `base`.
@@ -44,13 +53,13 @@ fn add_row(place: vec4<u32>, lane: u32, base: u32, last: u32, factor: f32) {
         var id = 0u;
         var value = factor;
         if UNIT {
-            id = id_at(place.x, k);
+            id = id_at(place, k);
             // A repeated id is added at its first occurrence.
-            if k > 0u && id_at(place.x, k - 1u) == id {
+            if k > 0u && id_at(place, k - 1u) == id {
                 continue;
             }
             var times = 1u;
-            while k + times < length && id_at(place.x, k + times) == id {
+            while k + times < length && id_at(place, k + times) == id {
                 times += 1u;
             }
             value = select(-factor, factor, k < plus) * f32(times);
@@ -95,7 +104,7 @@ fn main(
                 var factor = 0.0;
                 if UNIT {
                     let word = entries[run.x + (i >> 1u)] >> (16u * (i & 1u));
-                    n = first + (word & 0x7fffu);
+                    n = first + (word & 0x3fffu);
                     factor = select(1.0, -1.0, (word & 0x8000u) != 0u);
                 } else {
                     n = first + entries[run.x + 2u * i];

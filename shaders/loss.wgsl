@@ -2,8 +2,8 @@
 // losses[segments + segment][member] = sum of w. Bindings 0 to 4: common.wgsl. 5: losses. Dispatched (segments,
 // member tiles) by `GpuEvaluator::evaluate` without gradients. Threads: lane = thread % LANES is a column of the
 // tile, the others are positions; with SHARED the scores of WORKGROUP positions are computed once and serve all
-// lanes. Bound: one table load and one addition per entry and Real, ids once per Real; SHARED, the sigmoid; one
-// member, the row data. CPU twin: `objective::loss`.
+// lanes. Bound: instructions, see docs/gpu-kernels.md; SHARED, the sigmoid; one member, the row data. CPU twin:
+// `objective::loss`.
 
 @group(0) @binding(5) var<storage, read_write> losses: array<Real>;
 
@@ -56,9 +56,9 @@ fn main(
     } else {
         for (var n = segment.first + slot; n < segment.end; n += SLOTS) {
             let place = positions[n * uniforms.record];
-            let x = member.kappa * score(n, place, table, lane);
+            let bits = member.kappa * score(n, place, table, lane);
             let weight = weight_of(n, place, member);
-            sum += weight * outcome(x, target_of(n, place, member)).loss;
+            sum += weight * outcome(bits, target_of(n, place, member)).loss;
             weights += weight;
         }
     }

@@ -7,8 +7,8 @@
 @group(0) @binding(5) var<storage, read_write> curvatures: array<Real>;
 
 // Nothing is staged for a single member.
-fn row_sum(place: vec4<u32>, plus: u32, count: u32, column: u32, lane: u32) -> Real {
-    return table_sum(place, plus, count, column);
+fn table_at(id: u32, column: u32, lane: u32) -> Real {
+    return tables[column + id * uniforms.columns];
 }
 
 @compute @workgroup_size(WORKGROUP)
@@ -23,7 +23,7 @@ fn main(
     let step = WORKGROUP * groups.y;
     for (var n = segment.first + group.y * WORKGROUP + thread; n < segment.end; n += step) {
         let place = positions[n * uniforms.record];
-        let x = member.kappa * score(n, place, table, 0u);
-        curvatures[n] = weight_of(n, place, member) * outcome(x, target_of(n, place, member)).curvature;
+        let result = outcome(member.kappa * score(n, place, table, 0u), target_of(n, place, member));
+        curvatures[n] = weight_of(n, place, member) * result.curvature;
     }
 }

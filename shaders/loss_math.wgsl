@@ -31,23 +31,21 @@ struct Outcome {
     curvature: Real,
 }
 
-// Loss of x = kappa * score against the target y. Everything is computed from e^-|x|, which cannot overflow; p and 1
-// - p are both formed without cancellation, so both tails keep their precision.
-fn outcome(x: Real, y: Real) -> Outcome {
-    let tail = exp(-abs(x));
-    let near = Real(1.0) / (Real(1.0) + tail);
-    let far = tail * near;
-    let up = x >= Real(0.0);
-    let p = select(far, near, up);
-    let rest = select(near, far, up);
-    let difference = p * (Real(1.0) - y) - rest * y;
-    let dp = near * far;
+// Loss of 2^bits, the odds against a win, against the target y. Slope and curvature are those in x = -ln 2 * bits. Odds
+// that are as good as infinite are kept finite; p and 1 - p = odds * p are both formed without cancellation, so both
+// tails keep their precision.
+fn outcome(bits: Real, y: Real) -> Outcome {
+    let odds = exp2(min(bits, Real(115.0)));
+    let p = Real(1.0) / (Real(1.0) + odds);
+    let difference = p * ((Real(1.0) - y) - odds * y);
+    let dp = p * (odds * p);
     if LOSS == 0u {
         return Outcome(difference * difference, 2.0 * difference * dp, 2.0 * dp * dp);
     }
     if LOSS == 1u {
         // ln(1 + e^x) - x y.
-        return Outcome(max(x, Real(0.0)) - x * y + log(Real(1.0) + tail), difference, dp);
+        let x = -0.6931471805599453 * bits;
+        return Outcome(max(x, Real(0.0)) - x * y + log(Real(1.0) + exp2(-abs(bits))), difference, dp);
     }
     let q = uniforms.power;
     let distance = abs(difference);

@@ -11,8 +11,8 @@
 @group(0) @binding(3) var<storage, read> coefficients: array<f32>;
 // [column][member]: middlegame and endgame value.
 @group(0) @binding(4) var<storage, read> tables: array<vec2<f32>>;
-// [4 + parts of the request][member]: kappa, share of the search score, upper and lower half of the seed, and the
-// factor on the weights of each part.
+// [4 + parts of the request][member]: doublings of the odds against a win per centipawn, share of the search score,
+// upper and lower half of the seed, and the factor on the weights of each part.
 @group(0) @binding(5) var<storage, read> settings: array<f32>;
 // Shares of the middlegame and the endgame value.
 @group(0) @binding(6) var<storage, read> tapers: array<vec2<f32>>;

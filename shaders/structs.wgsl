@@ -12,7 +12,7 @@ struct Uniforms {
     record: u32,
     // Segments per chunk of the first reduction.
     chunk: u32,
-    // Reals before the rows of members in `tables`: tapers * (F + 1) * columns.
+    // Reals before the rows of members in `tables`: tapers * F * columns.
     member_rows: u32,
     // Segments before this slice's first one in the binding of segments.
     first_segment: u32,
@@ -22,8 +22,6 @@ struct Uniforms {
     ordinal: u32,
     // Segments of the whole request.
     total_segments: u32,
-    // 1 / phase maximum.
-    scale: f32,
     // Exponent of the power loss.
     power: f32,
 }

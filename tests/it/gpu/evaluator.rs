@@ -129,8 +129,8 @@ fn many_positions_agree_with_f64_and_repeat_bit_for_bit() {
     }
 }
 
-/// Far from 0 the cross-entropy of a lost prediction is |x| itself. With a power of two for dx/ds, and each position
-/// in a part of its own, losses reveal every bit of the scores.
+/// Far from 0 the cross-entropy of a lost prediction is |x| itself. With each position in a part of its own, losses
+/// reveal scores to a fraction of a phase unit.
 #[test]
 fn scores_of_whole_number_weights_are_exact() {
     let Some(context) = context() else { return };
@@ -145,10 +145,10 @@ fn scores_of_whole_number_weights_are_exact() {
             let row = data.row(n);
             let (mg_units, eg_units) = (f64::from(row.phase), f64::from(data.phase_max() - row.phase));
             let value = |id: usize| mg_units * mg[id] + eg_units * eg[id];
-            let sum: f64 = row.entries().map(|(id, c)| f64::from(c) * value(usize::from(id))).sum();
-            sum as f32 * (1.0 / f32::from(data.phase_max()))
+            row.entries().map(|(id, c)| f64::from(c) * value(usize::from(id))).sum()
         };
-        let scores: Vec<f32> = (0..positions).map(exact).collect();
+        let units = X_PER_CP / f64::from(data.phase_max());
+        let scores: Vec<f64> = (0..positions).map(exact).collect();
         let lost = scores.iter().map(|&score| if score < 0.0 { 1.0 } else { 0.0 }).collect();
         let layout = Layout::try_new(&data, positions, |n| n).unwrap().with_targets(lost).unwrap();
         let options = GpuOptions { binding_bytes: 64 << 10, ..GpuOptions::new(context) };
@@ -161,7 +161,7 @@ fn scores_of_whole_number_weights_are_exact() {
                 for (n, (&loss, &score)) in got.part_losses.iter().zip(&scores).enumerate() {
                     match score == 0.0 {
                         true => assert!((loss - std::f64::consts::LN_2).abs() < 1e-6, "{n}: {loss}"),
-                        false => assert_eq!(loss / X_PER_CP, f64::from(score.abs()), "{n}"),
+                        false => assert!((loss / units - score.abs()).abs() < 0.1, "{n}: {loss} of {score}"),
                     }
                 }
             }

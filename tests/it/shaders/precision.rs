@@ -6,11 +6,11 @@
 use crate::common::gpu::context;
 use crate::common::prelude::*;
 use gputexel::devices::positions;
+use gputexel::evaluator::gpu::kernels::{kappa, pack_unit_row};
 use gputexel::evaluator::reference::reference;
 use gputexel::gpu::buffers::{GrowingBuffer, Readback};
 use gputexel::gpu::meter::{Gpu, whole};
 use gputexel::gpu::{GpuContext, KernelSource};
-use gputexel::objective::x_per_cp;
 
 /// Direction of errors.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -38,8 +38,8 @@ fn flushed(value: f32) -> f32 {
     return select(value, 0.0, abs(value) < 1.1754943508222875e-38);
 }
 // 3 + 2 |x| units in the last place.
-fn allowed_exp(x: f32) -> f32 {
-    let y = exp(x);
+fn allowed_exp2(x: f32) -> f32 {
+    let y = exp2(x);
     return flushed(y + y * error_of(x, 1.0) * (3.0 + 2.0 * abs(x)) * 1.1920929e-7);
 }
 // 2^-21 between 0.5 and 2, else 3 units.
@@ -77,16 +77,16 @@ fn rewritten(source: &str, errors: Errors) -> String {
         assert!(regex.is_match(&text), "{pattern} is nowhere in the kernel");
         text = regex.replace_all(&text, with).into_owned();
     };
-    replace(r"\bexp\(", "allowed_exp(");
+    replace(r"\bexp2\(", "allowed_exp2(");
     replace(r"\blog\(", "allowed_log(");
     replace(r"\bpow\(", "allowed_pow(");
-    replace(r"Real\(1\.0\) / \(Real\(1\.0\) \+ tail\)", "allowed_quotient(1.0, 1.0 + tail)");
-    replace(r"sum \+= (sign_of\([^;]*?\)) \* (tables\[[^;]*\]);", "sum = fma($1, $2, sum);");
+    replace(r"Real\(1\.0\) / \(Real\(1\.0\) \+ odds\)", "allowed_quotient(1.0, 1.0 + odds)");
+    replace(r"sum \+= (factor_of\([^;]*?\)) \* (table_at\([^;]*\));", "sum = fma($1, $2, sum);");
     replace(
-        r"let difference = p \* \(Real\(1\.0\) - y\) - rest \* y;",
-        "let difference = flushed(fma(p, 1.0 - y, -(rest * y)));",
+        r"let difference = p \* \(\(Real\(1\.0\) - y\) - odds \* y\);",
+        "let difference = flushed(p * fma(-odds, y, 1.0 - y));",
     );
-    replace(r"let dp = near \* far;", "let dp = flushed(near * far);");
+    replace(r"let dp = (p \* \(odds \* p\));", "let dp = flushed($1);");
     replace(r"sum \+= weight \* (outcome\([^;]*\)\.loss);", "sum = fma(weight, $1, sum);");
     format!("const DIRECTION = {direction};\n{FUNCTIONS}{text}")
 }
@@ -100,7 +100,6 @@ fn loss(context: &GpuContext, layout: &Layout, theta: &[f64], k: f64, loss: u32,
         let units = [bucket.mg_units, bucket.eg_units].map(f64::from);
         let value = |f: usize| (units[0] * theta[f] + units[1] * theta[features + f]) as f32;
         tables.extend((0..features).map(value));
-        tables.push(0.0);
         // Segments of many positions, as in large datasets.
         for first in bucket.positions.clone().step_by(2048) {
             let end = (first + 2048).min(bucket.positions.end);
@@ -114,14 +113,11 @@ fn loss(context: &GpuContext, layout: &Layout, theta: &[f64], k: f64, loss: u32,
             let counts = shape.plus as u32 | (shape.minus as u32) << 16;
             places.extend([rows.len() as u32 / 2, counts, layout.targets()[n].to_bits(), 1f32.to_bits()]);
             let ids = &layout.ids()[shape.first_entry + i * length..][..length];
-            for ids in ids.chunks(4) {
-                let id = |i: usize| u32::from(ids.get(i).copied().unwrap_or(features as u16));
-                rows.extend([id(0) | id(1) << 16, id(2) | id(3) << 16]);
-            }
+            pack_unit_row(ids, shape.plus, &mut rows);
         }
     }
     let member_rows = tables.len() as u32;
-    tables.extend([x_per_cp(k) as f32, 0.0, 0.0, 0.0]);
+    tables.extend([kappa(k, layout.phase_max()), 0.0, 0.0, 0.0]);
     let uniforms = Uniforms {
         features: features as u32,
         stride: 1,
@@ -131,7 +127,6 @@ fn loss(context: &GpuContext, layout: &Layout, theta: &[f64], k: f64, loss: u32,
         member_rows,
         segments: segments.len() as u32,
         total_segments: segments.len() as u32,
-        scale: 1.0 / f32::from(layout.phase_max()),
         power: 2.5,
         ..Uniforms::default()
     };

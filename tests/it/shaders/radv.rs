@@ -261,6 +261,9 @@ differs in registers or instructions by more than a quarter; `GPUTEXEL_BLESS=1` 
 Fewer registers let more waves of threads share a processor: with up to 64 (RDNA 3: 96), nothing is lost to registers.
 ";
 
+/// Heading of the part that `scripts/sm90` counts.
+const OTHERS: &str = "\n## sm_90";
+
 fn written(all: &[(&str, &str, BTreeMap<String, Figures>)], variants: &[Compiled]) -> String {
     let mut out = HEADER.to_string();
     for (family, known_as, figures) in all {
@@ -321,7 +324,9 @@ fn compilers_of_real_gpus_find_registers_for_every_variant() {
         assert!(spilling.is_empty(), "{family}: registers are spilled by {spilling:?}");
     }
     if std::env::var("GPUTEXEL_BLESS").is_ok_and(|value| value == "1") {
-        std::fs::write(document(), written(&compiled, &variants)).unwrap();
+        let before = std::fs::read_to_string(document()).unwrap_or_default();
+        let others = before.find(OTHERS).map_or("", |at| &before[at..]);
+        std::fs::write(document(), written(&compiled, &variants) + others).unwrap();
     }
     let text = std::fs::read_to_string(document()).unwrap_or_default();
     assert!(text.starts_with(HEADER), "GPUTEXEL_BLESS=1 writes docs/gpu-kernels.md");

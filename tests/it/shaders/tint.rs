@@ -50,7 +50,7 @@ fn tint_accepts_every_source_without_a_warning() {
     }
     assert!(sources.len() > 100 && pipelines.len() == 16, "{} {}", sources.len(), pipelines.len());
     // It detects errors and warnings.
-    let broken = sources[0].1.replacen("Real(0.0)", "Rea(0.0)", 1);
+    let broken = sources[0].1.replacen("array<Real>", "array<Rea>", 1);
     sources.push(("broken".to_string(), broken));
     let data = json!({ "sources": sources, "pipelines": pipelines }).to_string().replace('<', "\\u003c");
     let found = found(&chromium, &[PAGE.replace("DATA", &data)]);

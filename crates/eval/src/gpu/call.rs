@@ -7,7 +7,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::GpuEvaluator;
-use super::kernels::{Kernel, Segment, Shape, Transposition, Uniforms, Variant, block_length};
+use super::kernels::{Kernel, Segment, Shape, Transposition, Uniforms, Variant, kappa};
 use super::plan::{Tiling, groups_for};
 use super::segment_plan::{SegmentPlan, Walk};
 use super::store::Array;
@@ -16,7 +16,7 @@ use crate::device::buffers::{GrowingBuffer, Readback};
 use crate::device::meter::{part, whole};
 use crate::device::pace::Clock;
 use crate::{Evaluations, Population, Request};
-use gputexel_dataset::objective::{LossKind, x_per_cp};
+use gputexel_dataset::objective::LossKind;
 use gputexel_io::Result;
 
 /// Number of segments added by one thread of the first reduction.
@@ -194,6 +194,7 @@ impl GpuEvaluator<'_> {
         let pays = positions * 2 >= (features * plan.total()) as u64 && !call.shape.shared;
         let staged = pays && self.options.device.stages(self.options.choice, tile, features, call.gradients);
         let variant = Variant::new(kernel, tile, call.loss, call.shape);
+        let variant = variant.for_blocks(self.options.device.block(tile));
         let variant = if staged { variant.for_features(features) } else { variant };
         self.pipelines.get(&self.gpu, variant)
     }
@@ -223,7 +224,7 @@ impl GpuEvaluator<'_> {
         };
         self.extended |= shape.blends || shape.resamples;
         let columns = if shape.shared { width } else { padded };
-        let member_rows = self.tapers * (features + 1) * columns;
+        let member_rows = self.tapers * features * columns;
         let sizes = Uniforms {
             features: features as u32,
             stride: (padded / width) as u32,
@@ -231,14 +232,14 @@ impl GpuEvaluator<'_> {
             record: if self.extended { 2 } else { 1 },
             chunk: CHUNK as u32,
             member_rows: (member_rows / width) as u32,
-            scale: 1.0 / f32::from(self.layout.phase_max()),
             power,
             ..Uniforms::default()
         };
         let gpu = &self.gpu;
         let theta_bytes = 4 * (2 * features * columns) as u64;
         let parameters = self.buffers.parameters.reserve(gpu, theta_bytes + 16 * padded as u64)?;
-        gpu.write(&parameters, theta_bytes, bytemuck::cast_slice(&of_members(population, &members, padded)))?;
+        let settings = of_members(population, &members, padded, self.layout.phase_max());
+        gpu.write(&parameters, theta_bytes, bytemuck::cast_slice(&settings))?;
         let theta = match population.is_shared() {
             true => population.member(0),
             false => &population.parameters[2 * features * members.start..2 * features * members.end],
@@ -339,7 +340,7 @@ impl GpuEvaluator<'_> {
             whole(self.taper_units.raw()),
             whole(&call.tables),
         ];
-        let elements = (self.layout.features() + 1) * (call.sizes.columns as usize).max(1);
+        let elements = self.layout.features() * (call.sizes.columns as usize).max(1);
         let groups = [groups_for(elements.max(4 * call.stride())), self.tapers as u32 + 1];
         self.gpu.dispatch(encoder, &pipeline, &bindings, groups)
     }
@@ -376,7 +377,7 @@ impl GpuEvaluator<'_> {
         if !call.gradients {
             return self.gpu.dispatch(encoder, &walk, &bindings, groups);
         }
-        let block = block_length(call.tiling.tile);
+        let block = self.options.device.block(call.tiling.tile);
         let runs = self.store.array(&self.gpu, slice.shard, Array::Runs(block))?;
         let entries = self.store.array(&self.gpu, slice.shard, Array::Entries(block))?;
         let slabs = self.buffers.slabs.reserve(&self.gpu, (count * features) as u64 * call.row())?;
@@ -520,13 +521,13 @@ impl GpuEvaluator<'_> {
     }
 }
 
-/// Returns the per-member values besides parameters: K, the share of the search score, and both halves of the seed.
-fn of_members(population: &Population, members: &Range<usize>, padded: usize) -> Vec<f32> {
+/// Returns the per-member values besides parameters: `kappa`, the share of the search score, and both halves of the seed.
+fn of_members(population: &Population, members: &Range<usize>, padded: usize, phase_max: u16) -> Vec<f32> {
     let mut rows = vec![0f32; 4 * padded];
     for (column, member) in members.clone().enumerate() {
         let seed = population.resamples.get(member).copied().unwrap_or(0);
         let values = [
-            x_per_cp(population.k[member]) as f32,
+            kappa(population.k[member], phase_max),
             population.blends.get(member).copied().unwrap_or(0.0),
             (seed >> 16) as f32,
             (seed & 0xffff) as f32,

@@ -1,7 +1,7 @@
 //! Checks of all indices that kernels use for lookups: ids, records, runs, entries, segments. They run where data are
 //! packed or planned, so that kernels need no checks of their own: see [`super::kernels::pipeline`].
 
-use super::kernels::Segment;
+use super::kernels::{Segment, unit_elements};
 use super::shard::{Gather, Span, positions};
 use gputexel_io::{Error, Result};
 
@@ -33,8 +33,8 @@ pub(super) fn check_places(places: &[u32], extended: bool, extent: Extent) -> Re
         format!("{} words of {} positions", places.len(), extent.positions)
     })?;
     for (n, place) in places.chunks_exact(record).enumerate() {
-        let count = (place[1] & 0xffff) as usize + (place[1] >> 16) as usize;
-        let elements = if extent.unit { count.div_ceil(4) } else { count };
+        let (plus, minus) = ((place[1] & 0xffff) as usize, (place[1] >> 16) as usize);
+        let elements = if extent.unit { unit_elements(plus, minus) } else { plus + minus };
         require(place[0] as usize + elements <= extent.row_elements, || {
             format!(
                 "the row of position {n} ends at {} of {}",
@@ -46,35 +46,38 @@ pub(super) fn check_places(places: &[u32], extended: bool, extent: Extent) -> Re
     Ok(())
 }
 
-/// Checks rows, given the numbers of rows by length: ids are features, followed by the row of zeros if rows are padded.
+/// Checks rows, given the numbers of rows by their entries with +1 and with −1: ids are features.
 pub(super) fn check_rows(
     rows: &[u32],
     extent: Extent,
-    shapes: impl Iterator<Item = (usize, usize)>,
+    shapes: impl Iterator<Item = (usize, usize, usize)>,
 ) -> Result<()> {
     require(rows.len() == 2 * extent.row_elements, || {
         format!("{} words of {} elements of rows", rows.len(), extent.row_elements)
     })?;
     let mut elements = rows.chunks_exact(2);
     let mut missing = 0;
-    for (count, length) in shapes {
-        let each = if extent.unit { length.div_ceil(4) } else { length };
+    for (count, plus, minus) in shapes {
+        let (each, fours) = match extent.unit {
+            true => (unit_elements(plus, minus), plus.min(minus) / 2),
+            false => (plus + minus, 0),
+        };
         for _ in 0..count {
             for at in 0..each {
                 let Some(element) = elements.next() else {
                     missing += 1;
                     continue;
                 };
-                let ids = [element[0] & 0xffff, element[0] >> 16, element[1] & 0xffff, element[1] >> 16];
-                let ids = if extent.unit { &ids[..] } else { &element[..1] };
-                for (k, &id) in ids.iter().enumerate() {
-                    let padding = extent.unit && 4 * at + k >= length;
-                    let wanted = if padding {
-                        id as usize == extent.features
-                    } else {
-                        (id as usize) < extent.features
-                    };
-                    require(wanted, || format!("feature {id} of {}", extent.features))?;
+                let [x, y] = [element[0], element[1]];
+                let ids = match extent.unit {
+                    true if at < fours => [x & 0xffff, x >> 16, y & 0xffff, y >> 16],
+                    true => [x & 0xffff, y & 0xffff, 0, 0],
+                    false => [x, 0, 0, 0],
+                };
+                for id in ids {
+                    require((id as usize) < extent.features, || {
+                        format!("feature {id} of {}", extent.features)
+                    })?;
                 }
             }
         }
@@ -107,6 +110,7 @@ pub(super) fn check_gather(gather: &Gather, lengths: &[usize], blocks: usize, ex
             require(feature < extent.features, || {
                 format!("run {run} of feature {feature} of {}", extent.features)
             })?;
+            require(count > 0, || format!("run {run} is empty"))?;
             let words = if extent.unit { count.div_ceil(2) } else { 2 * count };
             let Some(words) = gather.entries.get(word..word + words) else {
                 return Err(damaged(format!(
@@ -115,9 +119,10 @@ pub(super) fn check_gather(gather: &Gather, lengths: &[usize], blocks: usize, ex
                     gather.entries.len()
                 )));
             };
-            for i in 0..count {
+            // What pads the last word is read like a position.
+            for i in 0..if extent.unit { count.next_multiple_of(2) } else { count } {
                 let entry = match extent.unit {
-                    true => words[i / 2] >> (16 * (i % 2)) & 0x7fff,
+                    true => words[i / 2] >> (16 * (i % 2)) & 0x3fff,
                     false => words[2 * i],
                 };
                 require((entry as usize) < length, || format!("run {run} has position {entry} of {length}"))?;
@@ -160,6 +165,7 @@ mod tests {
     use super::super::shard::{Limits, pack_places, pack_rows, row_elements, split_into_shards};
     use super::*;
     use crate::gpu::deal::Slots;
+    use crate::gpu::kernels::RESIDUALS;
     use crate::gpu::plan::split_into_segments;
     use gputexel_chess::PhaseSettings;
     use gputexel_dataset::{DatasetWriter, Layout, Metadata, PositionLabels, Transpose};
@@ -218,14 +224,14 @@ mod tests {
             &rows,
             &[
                 (&|r| r[0] = 384, "feature 384 of 384"),
-                (&|r| r[3] |= 0x8000 << 16, "feature 33152 of 384"),
-                (&|r| r[2] = r[2] & 0xffff | 3 << 16, "feature 3 of 384"),
+                (&|r| r[3] |= 0x8000, "of 384"),
+                (&|r| r[2] |= 0xffff, "feature 65535 of 384"),
                 (&|r| r.truncate(4), "elements"),
             ],
-            |r| check_rows(r, extent, [(2000, 5)].into_iter()),
+            |r| check_rows(r, extent, [(2000, 3, 2)].into_iter()),
         );
         let transpose = Transpose::new(&layout, 512);
-        let gather = Gather::pack(&transpose, all.clone(), Slots::of_block(512)).unwrap();
+        let gather = Gather::pack(&transpose, all.clone(), Slots::of_block(512, RESIDUALS)).unwrap();
         let lengths: Vec<usize> = transpose.blocks.iter().map(|block| block.positions.len()).collect();
         assert_eq!(lengths, [512, 188, 512, 512, 276]);
         let words = gather.entries.len() as u32;
@@ -250,7 +256,7 @@ mod tests {
         });
         // Rows with coefficients.
         let extent = Extent { features: 6, unit: false, positions: 1, row_elements: 2 };
-        let check = |rows: &[u32], length| check_rows(rows, extent, [(1, length)].into_iter());
+        let check = |rows: &[u32], length| check_rows(rows, extent, [(1, length, 0)].into_iter());
         check(&[5, 0, 0, 0], 2).unwrap();
         assert!(check(&[6, 0, 0, 0], 2).is_err() && check(&[5, 0, 0, 0], 1).is_err());
         assert!(check(&[5, 0, 0, 0], 3).is_err());

@@ -4,7 +4,7 @@
 //! its slowest warp. Runs of similar length therefore go to one warp at a time, the longest first, each time to the warp
 //! that has least to do. No sum depends on it: a run is added up by one thread.
 
-use super::kernels::{RESIDUALS, WORKGROUP, lanes};
+use super::kernels::{WORKGROUP, lanes};
 
 /// Threads that proceed together on most devices.
 const WARP: usize = 32;
@@ -21,9 +21,9 @@ pub(super) struct Slots {
 }
 
 impl Slots {
-    /// Returns the slots for blocks of a length, which belongs to a tile of members.
-    pub(super) fn of_block(length: usize) -> Self {
-        Self { warps: WORKGROUP / WARP, width: WARP / lanes(RESIDUALS / length) }
+    /// Returns the slots for blocks of a length, which with the f32 of their residuals belongs to a tile of members.
+    pub(super) fn of_block(length: usize, residuals: usize) -> Self {
+        Self { warps: WORKGROUP / WARP, width: WARP / lanes(residuals / length) }
     }
 
     /// Returns runs in the order in which slots take them. They are sorted by length, the longest first; `length`
@@ -65,7 +65,7 @@ impl Slots {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gpu::kernels::{BLOCKS, block_length};
+    use crate::gpu::kernels::{BLOCKS, RESIDUALS, block_length};
     use gputexel_dataset::{Layout, Transpose};
 
     /// Returns the time of the slowest warp times the number of warps, and that of all together, of runs in this order.
@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn every_run_is_dealt_once() {
         for length in BLOCKS {
-            let slots = Slots::of_block(length);
+            let slots = Slots::of_block(length, RESIDUALS);
             for count in (0..600).step_by(7).chain([slots.width, 8 * slots.width]) {
                 let sorted: Vec<usize> = (0..count).rev().map(|i| i * i / 50).collect();
                 let mut dealt = slots.deal(&sorted, |&length| length);
@@ -97,8 +97,9 @@ mod tests {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/sample.bin");
         let data = gputexel_dataset::read(path.as_ref()).unwrap();
         let layout = Layout::whole(&data).unwrap();
-        let slots = Slots::of_block(block_length(32));
-        let transpose = Transpose::new(&layout, block_length(32));
+        let length = block_length(32, RESIDUALS);
+        let slots = Slots::of_block(length, RESIDUALS);
+        let transpose = Transpose::new(&layout, length);
         let (mut in_turn, mut dealt, mut mean) = (0, 0, 0);
         for block in &transpose.blocks {
             let runs = transpose.runs[block.runs.clone()].iter();

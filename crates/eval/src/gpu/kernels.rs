@@ -4,20 +4,22 @@
 //! buffers.
 
 use std::collections::HashMap;
+use std::f64::consts::LOG2_E;
 
 use bytemuck::{Pod, Zeroable};
 
 use crate::device::KernelSource;
 use crate::device::meter::Gpu;
+use gputexel_dataset::objective::x_per_cp;
 use gputexel_io::Result;
 
 /// Threads per workgroup; WebGPU guarantees 256.
 pub const WORKGROUP: usize = 256;
 
-/// Workgroup memory guaranteed by WebGPU, in f32; the residuals of a block fit in it.
+/// Workgroup memory guaranteed by WebGPU, in f32; the residuals of a block fit in it, or in twice as much.
 pub const RESIDUALS: usize = 4096;
 
-/// Block lengths of the transposed dataset, one for each tile size.
+/// Block lengths of the transposed dataset.
 pub const BLOCKS: [usize; 4] = [128, 256, 512, MAX_BLOCK];
 
 /// Largest block of the transposed dataset.
@@ -47,8 +49,6 @@ pub struct Uniforms {
     pub ordinal: u32,
     /// Segments of the request.
     pub total_segments: u32,
-    /// 1 / phase maximum.
-    pub scale: f32,
     /// Exponent of the power loss.
     pub power: f32,
 }
@@ -211,6 +211,8 @@ pub struct Variant {
     pub tile: usize,
     /// Loss: 0 squared, 1 cross-entropy, 2 power.
     pub loss: u32,
+    /// Positions per block of gradients, else 0.
+    pub block: usize,
     /// Number of features if workgroup memory depends on it, else 0. Losses and gradients then keep their table there.
     pub features: usize,
     /// Its source.
@@ -230,6 +232,7 @@ impl Variant {
                 _ => tile.min(if shape.vector { 4 } else { 1 }),
             },
             loss: if kernel.walks() { loss } else { 0 },
+            block: if kernel == Kernel::Gradient { block_length(tile, RESIDUALS) } else { 0 },
             features: 0,
             shape,
         }
@@ -238,6 +241,11 @@ impl Variant {
     /// Returns the variant for a number of features, which determines the size of workgroup memory.
     pub fn for_features(self, features: usize) -> Self {
         Self { features, ..self }
+    }
+
+    /// Returns the variant for blocks of a length.
+    pub(super) fn for_blocks(self, length: usize) -> Self {
+        Self { block: if self.block > 0 { length } else { 0 }, ..self }
     }
 
     /// Returns the values of the `override` declarations of its source.
@@ -259,7 +267,7 @@ impl Variant {
             constants.push(("LANES", self.tile as f64));
         }
         if self.kernel == Kernel::Gradient {
-            constants.push(("BLOCK", block_length(self.tile) as f64));
+            constants.push(("BLOCK", self.block as f64));
         }
         if matches!(self.kernel, Kernel::Loss | Kernel::Gradient) && self.features > 0 {
             constants.push(("STAGE_ROWS", self.features as f64));
@@ -284,9 +292,34 @@ pub(super) fn stage_length(tile: usize, features: usize) -> usize {
     (features * lanes(tile)).max(WORKGROUP)
 }
 
-/// Returns the positions per block of the transposed dataset, for a tile of members.
-pub fn block_length(tile: usize) -> usize {
-    (RESIDUALS / tile).min(MAX_BLOCK)
+/// Returns the doublings of the odds against a win per phase unit: `kappa` of the kernels.
+pub fn kappa(k: f64, phase_max: u16) -> f32 {
+    (-LOG2_E * x_per_cp(k) / f64::from(phase_max)) as f32
+}
+
+/// Returns the number of elements of a row without coefficients.
+pub(super) fn unit_elements(plus: usize, minus: usize) -> usize {
+    let fours = plus.min(minus) / 2;
+    fours + (plus + minus - 4 * fours).div_ceil(2)
+}
+
+/// Packs a row without coefficients, given its ids, those with +1 first.
+pub fn pack_unit_row(ids: &[u16], plus: usize, rows: &mut Vec<u32>) {
+    let (added, subtracted) = ids.split_at(plus);
+    let shared = added.len().min(subtracted.len()) & !1;
+    let two = |ids: &[u16]| u32::from(ids[0]) | u32::from(ids[1]) << 16;
+    for (added, subtracted) in added[..shared].chunks(2).zip(subtracted.chunks(2)) {
+        rows.extend([two(added), two(subtracted)]);
+    }
+    let single = |sign: f32| move |&id: &u16| u32::from(id) | sign.to_bits();
+    rows.extend(added[shared..].iter().map(single(1.0)));
+    rows.extend(subtracted[shared..].iter().map(single(-1.0)));
+    rows.resize(rows.len().next_multiple_of(2), 0);
+}
+
+/// Returns the positions per block of the transposed dataset, for a tile of members and the f32 of its residuals.
+pub fn block_length(tile: usize, residuals: usize) -> usize {
+    (residuals / tile).min(MAX_BLOCK)
 }
 
 /// Threads per position in the kernel of Gauss–Newton slabs: most rows have fewer entries.
@@ -314,7 +347,7 @@ pub(super) fn pipeline(
     //   nothing.
     // - Workgroup memory has an element for each thread, or the length that `Variant::constants` gives to both the
     //   array and the kernel; positions in a block are checked to be below its length.
-    // - Loops go up by at least 1 to a bound that is a length, a count or an end from those buffers and uniforms, or
+    // - Runs have entries, and loops go up by at least 1 to a bound that is a length, a count or an end from those buffers and uniforms, or
     //   halve a number until it is below `LANES`, which is at least 1. Slots of a program end with the last column.
     // - Buffers have less than 2^32 bytes per binding, and elements of at least 4, so that no index overflows.
     unsafe { gpu.trusted_pipeline(&KernelSource { name, source, constants }) }

@@ -61,7 +61,7 @@ fn tables_and_sums_of_a_chunk_fit_a_binding_and_32_bits() {
                         let sizes = Sizes { features, tapers, parts: 65_535, segments, gradients };
                         let members = plan::max_members(&options, &budget, sizes) as u64;
                         assert!(members <= u64::from(MAX_GROUPS));
-                        let rows = [tapers * (features + 1) + 4, 2 * segments, 2 * features];
+                        let rows = [tapers * features + 4, 2 * segments, 2 * features];
                         let used = if gradients { &rows[..] } else { &rows[..2] };
                         for &rows in used {
                             let floats = rows as u64 * members;

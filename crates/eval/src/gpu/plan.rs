@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::kernels::{MAX_BLOCK, Segment, WORKGROUP, block_length, lanes};
+use super::kernels::{MAX_BLOCK, Segment, WORKGROUP, lanes};
 use super::shard::Span;
 use super::tiles::{DeviceTraits, TileChoice};
 use crate::device::GpuContext;
@@ -150,7 +150,7 @@ pub(super) struct Sizes {
 pub(super) fn max_members(options: &GpuOptions, budget: &Budget, sizes: Sizes) -> usize {
     let Sizes { features, tapers, parts, segments, gradients } = sizes;
     let sides = if gradients { 2 * features } else { 0 };
-    let table = tapers * (features + 1) + 4;
+    let table = tapers * features + 4;
     let losses = 2 * segments;
     // Parameters in both orders, tables, losses, totals, factors, and results being downloaded.
     let parameters = 2 * features + 4;
@@ -177,7 +177,7 @@ pub(super) fn segments(
     tiling: Tiling,
     gradients: bool,
 ) -> Vec<Vec<Segment>> {
-    let block = block_length(tiling.tile);
+    let block = options.device.block(tiling.tile);
     // Without gradients, segments need not be complete blocks, only complete rounds of a workgroup.
     let step = if gradients { block } else { WORKGROUP / lanes(tiling.tile) };
     let per_slice = (options.pairs_per_dispatch as usize / tiling.padded()).max(block);

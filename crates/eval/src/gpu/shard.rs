@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::deal::Slots;
-use super::kernels::{BLOCKS, MAX_BLOCK};
-use gputexel_dataset::{Layout, Transpose};
+use super::kernels::{BLOCKS, MAX_BLOCK, pack_unit_row, unit_elements};
+use gputexel_dataset::{Layout, Shape, Transpose};
 use gputexel_io::{Error, Result};
 
 /// The part of a bucket that lies in one shard.
@@ -49,7 +49,7 @@ impl Cost {
         let (mut row_bytes, mut entries) = (0, 0);
         for shape in layout.shapes_in(cell.clone()) {
             let (positions, length) = (shape.positions.len() as u64, shape.row_length() as u64);
-            row_bytes += positions * if layout.unit_rows() { length.div_ceil(4) * 8 } else { length * 8 };
+            row_bytes += 8 * positions * elements(layout, &shape) as u64;
             entries += positions * length;
         }
         let features = layout.features() as u64;
@@ -128,7 +128,6 @@ pub(super) fn pack_places(layout: &Layout, positions: Range<usize>, extended: bo
     let mut places: Vec<u32> = Vec::with_capacity(positions.len() * if extended { 8 } else { 4 });
     let mut row = 0;
     for shape in layout.shapes_in(positions) {
-        let length = shape.row_length();
         for n in shape.positions.clone() {
             places.extend([
                 row as u32,
@@ -139,30 +138,27 @@ pub(super) fn pack_places(layout: &Layout, positions: Range<usize>, extended: bo
             if extended {
                 let offset = layout.offsets().get(n).copied().unwrap_or(0.0);
                 let search = layout.search().get(n).copied().unwrap_or(layout.targets()[n]);
+                let offset = offset * f32::from(layout.phase_max());
                 places.extend([offset.to_bits(), search.to_bits(), layout.game(n), 0]);
             }
-            row += elements(layout, length);
+            row += elements(layout, &shape);
         }
     }
     places
 }
 
 /// Returns the number of elements of a row in the kernels' format.
-fn elements(layout: &Layout, row_length: usize) -> usize {
-    if layout.unit_rows() { row_length.div_ceil(4) } else { row_length }
+fn elements(layout: &Layout, shape: &Shape) -> usize {
+    if layout.unit_rows() { unit_elements(shape.plus, shape.minus) } else { shape.row_length() }
 }
 
 /// Returns the number of elements of the rows of some positions.
 pub(super) fn row_elements(layout: &Layout, positions: Range<usize>) -> usize {
-    layout
-        .shapes_in(positions)
-        .map(|shape| shape.positions.len() * elements(layout, shape.row_length()))
-        .sum()
+    layout.shapes_in(positions).map(|shape| shape.positions.len() * elements(layout, &shape)).sum()
 }
 
 /// Packs rows: binding 3 of the kernels.
 pub(super) fn pack_rows(layout: &Layout, positions: Range<usize>) -> Vec<u32> {
-    let padding = layout.features() as u16;
     let mut rows: Vec<u32> = Vec::new();
     for shape in layout.shapes_in(positions) {
         let length = shape.row_length();
@@ -170,10 +166,7 @@ pub(super) fn pack_rows(layout: &Layout, positions: Range<usize>) -> Vec<u32> {
             let range = shape.first_entry + i * length..shape.first_entry + (i + 1) * length;
             let ids = &layout.ids()[range.clone()];
             if layout.unit_rows() {
-                for ids in ids.chunks(4) {
-                    let id = |i: usize| u32::from(ids.get(i).copied().unwrap_or(padding));
-                    rows.extend([id(0) | id(1) << 16, id(2) | id(3) << 16]);
-                }
+                pack_unit_row(ids, shape.plus, &mut rows);
             } else {
                 for (&id, c) in ids.iter().zip(&layout.coefficients()[range]) {
                     rows.extend([u32::from(id), c.to_bits()]);
@@ -215,7 +208,7 @@ impl Gather {
                 sorted.push([entries.len() as u32, u32::from(run.feature) | u32::from(short) << 16]);
                 let positions = &transpose.entries[at..at + count];
                 if unit {
-                    let code = |i: usize| u32::from(positions[i]) | u32::from(i >= plus) << 15;
+                    let code = |i: usize| u32::from(positions[i]) | 1 << 14 | u32::from(i >= plus) << 15;
                     entries.extend(
                         (0..count)
                             .step_by(2)

@@ -50,6 +50,8 @@ pub(super) struct Store<'a> {
     layout: &'a Layout,
     shards: Vec<Vec<Span>>,
     cell: usize,
+    /// Of a block, in f32.
+    residuals: usize,
     streamed: bool,
     /// By shard; empty if they are streamed.
     resident: Vec<HashMap<Array, DeviceBuffer>>,
@@ -87,7 +89,8 @@ impl<'a> Store<'a> {
         };
         let resident = shards.iter().map(|_| HashMap::new()).collect();
         let (packed, slots) = (HashMap::new(), Default::default());
-        Ok(Self { layout, shards, cell, streamed, resident, packed, slots })
+        let residuals = options.device.residuals();
+        Ok(Self { layout, shards, cell, residuals, streamed, resident, packed, slots })
     }
 
     pub(super) fn shards(&self) -> Vec<&[Span]> {
@@ -150,14 +153,14 @@ impl<'a> Store<'a> {
             Array::Rows => {
                 let rows = shard::pack_rows(self.layout, positions(index));
                 let shapes = self.layout.shapes_in(positions(index));
-                let shapes = shapes.map(|shape| (shape.positions.len(), shape.row_length()));
+                let shapes = shapes.map(|shape| (shape.positions.len(), shape.plus, shape.minus));
                 check_rows(&rows, self.extent(index), shapes)?;
                 rows
             }
             Array::Runs(_) | Array::Entries(_) | Array::Heads => {
                 let length = array.block().unwrap_or(MAX_BLOCK);
                 let transpose = Transpose::new(self.layout, length);
-                let slots = Slots::of_block(length);
+                let slots = Slots::of_block(length, self.residuals);
                 let mut all = Vec::new();
                 for index in 0..self.shards.len() {
                     let gather = Gather::pack(&transpose, positions(index), slots)?;

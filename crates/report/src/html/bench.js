@@ -53,39 +53,49 @@ function wanted(member) {
   return references.get(member);
 }
 
+// A row: twos of both signs, then what is left with the upper half of 1 or -1.
+function packRow(plus, minus, rows) {
+  const shared = Math.min(plus.length, minus.length) & ~1;
+  for (let i = 0; i < shared; i += 2) rows.push(plus[i] | plus[i + 1] << 16, minus[i] | minus[i + 1] << 16);
+  rows.push(...plus.slice(shared).map((id) => id | 0x3f80 << 16), ...minus.slice(shared).map((id) => id | 0xbf80 << 16));
+  if (rows.length % 2 === 1) rows.push(0);
+}
+
 // Positions and rows, see common.wgsl; all positions of a shape several times.
 function pack(repeats) {
-  const [places, rows, spans] = [[], [], []];
+  const [places, rows, spans, starts] = [[], [], [], []];
   let [first, n, weight] = [0, 0, 0];
   data.buckets.forEach(({ shapes }, taper) => {
     const start = places.length / 4;
     for (const [count, plus, minus] of shapes) {
       const length = plus + minus;
       for (let i = 0; i < count * repeats; i++) {
-        const own = n + i % count, id = (at) => (at < length ? data.ids[first + i % count * length + at] : F);
+        const own = n + i % count, from = first + i % count * length;
         places.push(rows.length / 2, plus | minus << 16, bits(data.targets[own]), bits(data.weights[own]));
-        for (let at = 0; at < length; at += 4) rows.push(id(at) | id(at + 1) << 16, id(at + 2) | id(at + 3) << 16);
+        packRow(data.ids.slice(from, from + plus), data.ids.slice(from + plus, from + length), rows);
+        starts.push(from);
         weight += data.weights[own];
       }
       [n, first] = [n + count, first + count * length];
     }
     spans.push({ taper, start, end: places.length / 4 });
   });
-  return { places: Uint32Array.from(places), rows: Uint32Array.from(rows), spans, weight, count: places.length / 4 };
+  const [count, arrays] = [places.length / 4, { places: Uint32Array.from(places), rows: Uint32Array.from(rows) }];
+  return { ...arrays, starts, spans, weight, count };
 }
 
 // Runs and entries of blocks of positions, see gradient.wgsl.
-function transpose({ places, rows, spans }, block) {
+function transpose({ places, starts, spans }, block) {
   const [heads, runs, words] = [[], [], []];
   for (const { start, end } of spans) {
     for (let first = start; first < end; first += block) {
       const lists = new Map();
       for (let n = first; n < Math.min(first + block, end); n++) {
-        const row = 2 * places[4 * n], plus = places[4 * n + 1] & 0xffff, count = plus + (places[4 * n + 1] >>> 16);
+        const plus = places[4 * n + 1] & 0xffff, count = plus + (places[4 * n + 1] >>> 16);
         for (let i = 0; i < count; i++) {
-          const id = rows[row + (i >> 1)] >>> 16 * (i & 1) & 0xffff;
+          const id = data.ids[starts[n] + i];
           if (!lists.has(id)) lists.set(id, []);
-          lists.get(id).push(n - first | (i < plus ? 0 : 0x8000));
+          lists.get(id).push(n - first | (i < plus ? 0x4000 : 0xc000));
         }
       }
       const begin = runs.length;
@@ -101,8 +111,7 @@ function transpose({ places, rows, spans }, block) {
 }
 
 // Segments, see structs.wgsl: as many as fill the device, none of two buckets.
-function segments({ spans, count }, tile, tiles, gradients) {
-  const block = Math.min(4096 / tile, 1024);
+function segments({ spans, count }, tile, tiles, block, gradients) {
   const step = gradients ? block : 256 / up(tile, 4);
   const length = up(up(count, Math.max(1, Math.floor(GROUPS / tiles))), step) * step;
   const [all, state] = [[], { block: 0 }];
@@ -119,15 +128,15 @@ function segments({ spans, count }, tile, tiles, gradients) {
 class Evaluation {
   constructor(device, kind, set, members, gradients) {
     const kib = [48, 32, 16].find((kib) => kib << 10 <= device.limits.maxComputeWorkgroupStorageSize);
-    const [tile, staged] = data.tiles[kind][kib][data.members.indexOf(members)][Number(gradients)];
-    Object.assign(this, { device, set, members, gradients, tile, buffers: [], pipelines: new Map() });
-    this.segments = segments(set, tile, up(members, tile), gradients);
+    const [tile, staged, block] = data.tiles[kind][kib][data.members.indexOf(members)][Number(gradients)];
+    Object.assign(this, { device, set, members, gradients, tile, block, buffers: [], pipelines: new Map() });
+    this.segments = segments(set, tile, up(members, tile), block, gradients);
     this.count = this.segments.length / 5;
     // Every workgroup copies the table; a position takes about ten rows of it.
     this.staged = staged && 2 * set.count >= F * this.count;
     // What all members need in one buffer at most, in f32 for each.
     const sums = gradients ? F * Math.max(this.count, 2 * (1 + up(this.count, CHUNK))) : 0;
-    const most = 4 * Math.max(BUCKETS * (F + 1) + 4, 2 * F + 4, this.count, sums);
+    const most = 4 * Math.max(BUCKETS * F + 4, 2 * F + 4, this.count, sums);
     const largest = Math.min(LARGEST, device.limits.maxStorageBufferBindingSize, device.limits.maxBufferSize);
     this.chunk = Math.min(up(members, tile), Math.floor(largest / most / tile)) * tile;
     if (this.chunk === 0) throw new Error(`maxStorageBufferBindingSize of ${largest} is too little for ${F} features`);
@@ -149,6 +158,7 @@ class Evaluation {
     const walks = kernel === 'loss' || kernel === 'gradient';
     const [source, constants] = data.variants[`${kernel} ${this.tile}${walks && this.staged ? ' staged' : ''}`];
     const module = this.device.createShaderModule({ code: data.sources[source] });
+    if (kernel === 'gradient') constants.BLOCK = this.block;
     const compute = { module, entryPoint: 'main', constants };
     return this.device.createComputePipelineAsync({ layout: 'auto', compute });
   }
@@ -159,7 +169,7 @@ class Evaluation {
     kernels.forEach((kernel, i) => this.pipelines.set(kernel, made[i]));
     const shared = [this.segments, this.set.places, this.set.rows].map((array) => this.buffer(array));
     if (this.gradients) {
-      shared.push(...transpose(this.set, Math.min(4096 / this.tile, 1024)).map((array) => this.buffer(array)));
+      shared.push(...transpose(this.set, this.block).map((array) => this.buffer(array)));
     }
     const tapers = data.buckets.flatMap(({ mg_units, eg_units }) => [mg_units, eg_units]);
     shared.push(this.buffer(Float32Array.from(tapers)));
@@ -171,19 +181,19 @@ class Evaluation {
   ofChunk(first, [segments, places, rows, ...rest]) {
     const members = Math.min(this.chunk, this.members - first), padded = up(members, this.tile) * this.tile;
     const width = Math.min(this.tile, 4), stride = padded / width, tapers = rest.at(-1);
-    const sizes = [F, stride, stride, 1, CHUNK, BUCKETS * (F + 1) * stride, 0, this.count, 0, this.count];
+    const sizes = [F, stride, stride, 1, CHUNK, BUCKETS * F * stride, 0, this.count, 0, this.count];
     const uniform = (numbers) => this.buffer(Uint32Array.from(numbers), GPUBufferUsage.UNIFORM);
-    const uniforms = uniform([...sizes, bits(1 / data.phase_max), bits(2)]);
+    const uniforms = uniform([...sizes, bits(2)]);
     const of = (_, i) => parameter(first + Math.floor(i / 2 / F), i % (2 * F));
     const theta = this.buffer(Float32Array.from({ length: 2 * F * members }, of));
-    const kappas = Float32Array.from({ length: padded }, (_, m) => (m < members ? PER_CP : 0));
+    const kappas = Float32Array.from({ length: padded }, (_, m) => (m < members ? -Math.LOG2E * PER_CP / data.phase_max : 0));
     const parameters = this.buffer(4 * (2 * F + 4) * padded), losses = this.buffer(4 * this.count * padded);
-    const tables = this.buffer(4 * (BUCKETS * (F + 1) + 4) * padded);
+    const tables = this.buffer(4 * (BUCKETS * F + 4) * padded);
     this.device.queue.writeBuffer(parameters, 8 * F * padded, kappas);
     const grid = (reals) => Math.min(Math.max(up(reals, 256), 1), 65535);
     const steps = [
       ['transpose', [uniform([members, 2 * F, 2 * F, padded]), theta, parameters], [up(2 * F, 32), up(padded, 32)]],
-      ['blend', [uniforms, parameters, tapers, tables], [grid(Math.max((F + 1) * stride, 4 * stride)), BUCKETS + 1]],
+      ['blend', [uniforms, parameters, tapers, tables], [grid(Math.max(F, 4) * stride), BUCKETS + 1]],
     ];
     const walk = [uniforms, segments, places, rows, tables, losses], groups = [this.count, padded / this.tile];
     if (!this.gradients) return { members, padded, losses, steps: this.bound([...steps, ['loss', walk, groups]]) };

@@ -101,7 +101,6 @@ fn shared_structs_have_the_layout_of_the_shaders() {
             segments,
             ordinal,
             total_segments,
-            scale,
             power
         }),
         layout!(Segment { first, end, block, taper, part }),

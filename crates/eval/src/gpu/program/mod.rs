@@ -172,7 +172,7 @@ impl<'a> GpuProgramEvaluator<'a> {
         let mut settings: Vec<f32> = Vec::with_capacity((4 + request.parts.len()) * width);
         let mut row =
             |value: &dyn Fn(usize) -> f32| settings.extend((0..width).map(|lane| value(member(lane))));
-        row(&|m| x_per_cp(population.k[m]) as f32);
+        row(&|m| kernels::kappa(population.k[m], 1));
         row(&|m| population.blends.get(m).copied().unwrap_or(0.0));
         let seed = |m: usize| population.resamples.get(m).copied().unwrap_or(0);
         row(&|m| (seed(m) >> 16) as f32);
