@@ -1,5 +1,6 @@
 //! `gputexel patch list`: shows the markers of sources before there is a trace or a run.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use gputexel::io::counted;
@@ -28,8 +29,10 @@ pub fn run(args: &ListArgs, context: &Context) -> anyhow::Result<()> {
     print_result(context, &json!({ "command": "list", "markers": markers }), || {
         let numbers: usize = markers.iter().map(|marker| marker.numbers).sum();
         let rows: Vec<Vec<String>> = markers.iter().map(row).collect();
+        // A marker of several tables has a row for each.
+        let places: BTreeSet<_> = markers.iter().map(|one| (&one.file, one.line, &one.marker)).collect();
         let end =
-            format!("{}, {}", counted(markers.len() as u64, "marker"), counted(numbers as u64, "number"));
+            format!("{}, {}", counted(places.len() as u64, "marker"), counted(numbers as u64, "number"));
         aligned(&rows, 0) + &end + "\n"
     })
 }

@@ -352,7 +352,9 @@ fn describe(report: &ProbeReport, goes_on: bool) -> String {
     let mut text = String::new();
     if !report.without_effect.is_empty() {
         let list = some_of(&report.without_effect, NAMED);
-        let _ = writeln!(text, "no effect   {list}: in no position; not tuned");
+        let (idle, all) = (report.without_effect.len() as u64, report.survey.record.parameters.len() as u64);
+        let share = format!("{} of {}", grouped(idle), counted(all, "parameter"));
+        let _ = writeln!(text, "no effect   {share}, in no position, not tuned: {list}");
     }
     if report.lost > 0 {
         let _ = writeln!(text, "left out    {} without an evaluation", counted(report.lost, "position"));

@@ -31,7 +31,9 @@ pub fn print_results(context: &Context, tuned: &Tuned, piece: Option<&str>, verb
         true => details + "\n",
         false => details
             .lines()
-            .filter(|line| ["warning ", "not optimal "].iter().any(|start| line.starts_with(start)))
+            .filter(|line| {
+                ["warning ", "not optimal ", "at a bound "].iter().any(|start| line.starts_with(start))
+            })
             .fold(String::new(), |all, line| all + line + "\n"),
     };
     print_text(&(shown + &summary(tuned, piece)))

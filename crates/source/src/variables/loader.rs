@@ -110,8 +110,8 @@ static const struct gputexel_reader {
     gputexel_reader() { gputexel_read(); }
 } gputexel_reads_values;
 #elif defined(__GNUC__)
-/* A function that fills an array before main. */
-#define GPUTEXEL_FILLS(function) __attribute__((constructor)) static void function(void)
+/* A function that fills an array before main, and before the program's own functions that run before main. */
+#define GPUTEXEL_FILLS(function) __attribute__((constructor(101))) static void function(void)
 GPUTEXEL_FILLS(gputexel_reads_values) { gputexel_read(); }
 #else
 #error "gputexel: compile as C++, or C with GCC or Clang"
@@ -133,6 +133,8 @@ const MODULE_TEXT: &str = r#"//! Values for tuning, written by `gputexel patch e
 //! once from the file that the environment variable @VARIABLE@ names, lines of NAME VALUE; without it, they are
 //! those of the source.
 
+#[allow(unused_imports)] // for crates without the prelude of std
+use std::prelude::v1::*;
 use std::sync::LazyLock;
 
 /// Name, value in the source, and whether only whole numbers are allowed.

@@ -56,11 +56,16 @@ fn check(sources: &[(&str, &str)], compiler: &str, values: &str, printed: [&str;
 #[ignore = "full"]
 fn tables_of_c_are_filled_before_main() {
     let table = "#pragma once\n// gputexel: worth.both\nstatic const int worth[2][2] = {{1, 2}, /* two */ {3, 4}};\n#define TEMPO 10 // gputexel: tempo\nint extra(int n);\n";
-    let extra = "#include \"a.h\"\nint extra(int n) {\n    static const int steps[3] = {5, -6, 7}; // gputexel: steps\n    return steps[n] + TEMPO;\n}\n";
+    let extra = "#include \"a.h\"\nstatic int first;\n__attribute__((constructor(1001))) static void prepare(void) { first = worth[0][0]; }\nint extra(int n) {\n    static const int steps[3] = {5, -6, 7}; // gputexel: steps\n    return steps[n] + TEMPO + 10000 * first;\n}\n";
     let main = "#include <stdio.h>\n#include \"a.h\"\nint main(void) {\n    int n = 100 * worth[1][0]; // gputexel: factor number 1\n    printf(\"%d\\n\", n + TEMPO + extra(1));\n    return 0;\n}\n";
     let sources = [("src/a.h", table), ("src/extra.c", extra), ("src/main.c", main)];
-    let values = "worth_2 30\ntempo 11\nsteps_1 -7\nfactor 200\n";
-    check(&sources, "gcc -std=c11 -Wall -Wextra -o program src/extra.c src/main.c", values, ["314", "6015"]);
+    let values = "worth_0 2\nworth_2 30\ntempo 11\nsteps_1 -7\nfactor 200\n";
+    check(
+        &sources,
+        "gcc -std=c11 -Wall -Wextra -o program src/extra.c src/main.c",
+        values,
+        ["10314", "26015"],
+    );
 }
 
 #[test]
@@ -79,7 +84,7 @@ fn constants_of_cpp_are_initialized_at_the_start() {
 #[test]
 #[ignore = "full"]
 fn constants_of_rust_are_computed_on_first_use() {
-    let main = "mod tables;\nuse tables::BONUS;\n// gputexel: tempo\nconst TEMPO: i32 = 10;\nmod inner {\n    pub struct S(pub i32, pub i32);\n    // gputexel: pair\n    pub static PAIRS: [S; 2] = [S(1, 2), S(3, 4)];\n}\nfn main() {\n    let extra = 4 * BONUS.len() as i32; // gputexel: extra number 1\n    println!(\"{}\", TEMPO + i32::from(BONUS[1]) + inner::PAIRS[0].1 + 0 * inner::PAIRS[1].0 + extra + i32::from(tables::BONUS[2]));\n}\n";
+    let main = "#![no_std]\n#[macro_use]\nextern crate std;\nmod tables;\nuse tables::BONUS;\n// gputexel: tempo\nconst TEMPO: i32 = 10;\nmod inner {\n    pub struct S(pub i32, pub i32);\n    // gputexel: pair\n    pub static PAIRS: [S; 2] = [S(1, 2), S(3, 4)];\n}\nfn main() {\n    let extra = 4 * BONUS.len() as i32; // gputexel: extra number 1\n    println!(\"{}\", TEMPO + i32::from(BONUS[1]) + inner::PAIRS[0].1 + 0 * inner::PAIRS[1].0 + extra + i32::from(tables::BONUS[2]));\n}\n";
     let tables = "// gputexel: bonus.both\npub const BONUS: [i16; 3] = [5, -6, 7];\n";
     let values = "tempo 20\nbonus_1 60\npair_0_eg 5\nextra 10\n";
     let sources = [("src/main.rs", main), ("src/tables.rs", tables)];

@@ -231,7 +231,9 @@ pub fn list_text(source: &str, shown: &Path) -> Result<Vec<ListedMarker>> {
     let value = |id: usize, phase: usize| sink.theta[phase * count + id].map(|(value, _)| value);
     let mut listed = Vec::new();
     for one in &found {
-        for group in groups_of(one).map_err(wrong)? {
+        let groups = groups_of(one).map_err(wrong)?;
+        let tables = groups.len();
+        for group in groups {
             let phases = phases_of(one);
             let own: &[usize] = match phases {
                 MarkedPhases::Pairs => &[0, 1],
@@ -251,7 +253,7 @@ pub fn list_text(source: &str, shown: &Path) -> Result<Vec<ListedMarker>> {
                 marker: one.marking.what.clone(),
                 phases,
                 kind: group.kind,
-                numbers: one.array.entries.len(),
+                numbers: one.array.entries.len() / tables,
                 first: (squares && said).then(|| one.marking.order.first()),
                 partial: squares && (one.marking.order.files == 4 || one.marking.board == Board::PawnRanks),
                 min: one.marking.min,
@@ -454,6 +456,13 @@ mod tests {
         assert_eq!((found.min, found.max), (Some([-50.0; 2]), Some([50.0, 60.0])));
         let unsaid = one(&source.replace(" orientation a8", ""));
         assert_eq!((unsaid.first, &unsaid.parameters[0].values[..]), (None, &[0.0][..]));
+    }
+
+    #[test]
+    fn a_marker_of_six_tables_has_its_numbers_once() {
+        let found =
+            listed(&format!("// gputexel: pst.mg\nint a[6][64] = {{{}}};", ["0"; 384].join(","))).unwrap();
+        assert_eq!(found.iter().map(|one| one.numbers).collect::<Vec<_>>(), [64; 6]);
     }
 
     #[test]
