@@ -45,7 +45,7 @@ fn swiftshader_computes_what_the_cpu_computes() {
     assert_has(adapters[0]["name"].str(), "SwiftShader");
     for (name, flags) in [
         ("adam", "tune -v d.bin --optimizer adam --epochs 20 --learning-rate 1,4 --prior-strength none"),
-        ("gauss-newton", "tune -v d.bin --optimizer gauss-newton --epochs 4 --l2 1e-3 --errors"),
+        ("gauss-newton", "tune -v d.bin --optimizer gauss-newton --epochs 12 --l2 1e-3 --errors"),
         ("swarms", "pso d.bin --iterations 6 --particles 16 --swarms 2 --seed 5"),
     ] {
         let of = |backend: &str, name_of_it: &str| {
