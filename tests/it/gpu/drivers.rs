@@ -45,8 +45,8 @@ fn swiftshader_computes_what_the_cpu_computes() {
     assert_has(adapters[0]["name"].str(), "SwiftShader");
     for (name, flags) in [
         ("adam", "tune -v d.bin --optimizer adam --epochs 20 --learning-rate 1,4 --prior-strength none"),
-        // With an L2 of 1e-3 the losses differ by 1.2e-6 since kernels raise 2 instead of e; why is not known.
-        ("gauss-newton", "tune -v d.bin --optimizer gauss-newton --epochs 12 --l2 1e-6 --errors"),
+        // Before rounding can decide whether another step gains: losses do not include what is penalized.
+        ("gauss-newton", "tune -v d.bin --optimizer gauss-newton --epochs 3 --l2 1e-3 --errors"),
         ("swarms", "pso d.bin --iterations 6 --particles 16 --swarms 2 --seed 5"),
     ] {
         let of = |backend: &str, name_of_it: &str| {

@@ -129,13 +129,13 @@ fn many_positions_agree_with_f64_and_repeat_bit_for_bit() {
     }
 }
 
-/// Far from 0 the cross-entropy of a lost prediction is |x| itself. With each position in a part of its own, losses
-/// reveal scores to a fraction of a phase unit.
+/// Far from 0 the cross-entropy of a lost prediction is |x| itself, ln 2 times the doublings of the odds. With a power of
+/// two for their number per phase unit, and each position in a part of its own, losses reveal every bit of the scores.
 #[test]
 fn scores_of_whole_number_weights_are_exact() {
     let Some(context) = context() else { return };
-    const X_PER_CP: f64 = 1024.0;
-    let k = X_PER_CP / objective::x_per_cp(1.0);
+    const DOUBLINGS: f32 = 64.0;
+    const LN_2: f64 = std::f64::consts::LN_2;
     for (kind, positions) in [(FeatureKind::Pst, 3000), (FeatureKind::Material, 3000), (FeatureKind::Pst, 1)]
     {
         let data = random(kind, positions, 3);
@@ -147,7 +147,7 @@ fn scores_of_whole_number_weights_are_exact() {
             let value = |id: usize| mg_units * mg[id] + eg_units * eg[id];
             row.entries().map(|(id, c)| f64::from(c) * value(usize::from(id))).sum()
         };
-        let units = X_PER_CP / f64::from(data.phase_max());
+        let k = f64::from(DOUBLINGS) * LN_2 * f64::from(data.phase_max()) / objective::x_per_cp(1.0);
         let scores: Vec<f64> = (0..positions).map(exact).collect();
         let lost = scores.iter().map(|&score| if score < 0.0 { 1.0 } else { 0.0 }).collect();
         let layout = Layout::try_new(&data, positions, |n| n).unwrap().with_targets(lost).unwrap();
@@ -160,8 +160,11 @@ fn scores_of_whole_number_weights_are_exact() {
                 assert_eq!(got.part_losses.len(), positions);
                 for (n, (&loss, &score)) in got.part_losses.iter().zip(&scores).enumerate() {
                     match score == 0.0 {
-                        true => assert!((loss - std::f64::consts::LN_2).abs() < 1e-6, "{n}: {loss}"),
-                        false => assert!((loss / units - score.abs()).abs() < 0.1, "{n}: {loss} of {score}"),
+                        true => assert!((loss - LN_2).abs() < 1e-6, "{n}: {loss}"),
+                        false => {
+                            let wanted = LN_2 as f32 * (DOUBLINGS * score.abs() as f32);
+                            assert_eq!(loss, f64::from(wanted), "{n}: {score}");
+                        }
                     }
                 }
             }

@@ -433,11 +433,8 @@ impl Visitor for Replay<'_> {
         self.cursor.advance(last.as_bytes().len());
         let from = self.comment.take().unwrap_or_default();
         let end = self.cursor.offset();
-        let text = self.cursor.since(from);
-        // Counting alone would take twice as long, and there is hardly ever anything to count.
-        if let Some(first) = memchr::memchr(b'{', text) {
-            self.cursor.close_nested(memchr::memchr_iter(b'{', &text[first..]).count());
-        }
+        let opened = memchr::memchr_iter(b'{', self.cursor.since(from)).count();
+        self.cursor.close_nested(opened);
         if self.variations == 0
             && let Some(game) = &mut self.game
         {

@@ -1,7 +1,7 @@
 //! Checks of all indices that kernels use for lookups: ids, records, runs, entries, segments. They run where data are
 //! packed or planned, so that kernels need no checks of their own: see [`super::kernels::pipeline`].
 
-use super::kernels::{Segment, unit_elements};
+use super::kernels::{Segment, unit_elements, unit_fours};
 use super::shard::{Gather, Span, positions};
 use gputexel_io::{Error, Result};
 
@@ -59,7 +59,7 @@ pub(super) fn check_rows(
     let mut missing = 0;
     for (count, plus, minus) in shapes {
         let (each, fours) = match extent.unit {
-            true => (unit_elements(plus, minus), plus.min(minus) / 2),
+            true => (unit_elements(plus, minus), unit_fours(plus, minus)),
             false => (plus + minus, 0),
         };
         for _ in 0..count {
@@ -224,7 +224,7 @@ mod tests {
             &rows,
             &[
                 (&|r| r[0] = 384, "feature 384 of 384"),
-                (&|r| r[3] |= 0x8000, "of 384"),
+                (&|r| r[3] |= 0x8000, "feature 32768 of 384"),
                 (&|r| r[2] |= 0xffff, "feature 65535 of 384"),
                 (&|r| r.truncate(4), "elements"),
             ],
@@ -243,6 +243,7 @@ mod tests {
                 (&|r| r[11] = r[11] & !0xffff | 384, "feature 384 of 384"),
                 (&|r| r[10] = words - 1, "ends at"),
                 (&|r| r[11] |= 0xffff << 16, "ends at"),
+                (&|r| r[11] &= 0xffff, "is empty"),
             ],
             |r| {
                 let gather = Gather { runs: r.to_vec(), entries: gather.entries.clone() };

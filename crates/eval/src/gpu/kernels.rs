@@ -297,16 +297,21 @@ pub fn kappa(k: f64, phase_max: u16) -> f32 {
     (-LOG2_E * x_per_cp(k) / f64::from(phase_max)) as f32
 }
 
+/// Returns the number of elements with two entries of +1 and two of −1 in a row without coefficients.
+pub(super) fn unit_fours(plus: usize, minus: usize) -> usize {
+    plus.min(minus) / 2
+}
+
 /// Returns the number of elements of a row without coefficients.
 pub(super) fn unit_elements(plus: usize, minus: usize) -> usize {
-    let fours = plus.min(minus) / 2;
+    let fours = unit_fours(plus, minus);
     fours + (plus + minus - 4 * fours).div_ceil(2)
 }
 
 /// Packs a row without coefficients, given its ids, those with +1 first.
 pub fn pack_unit_row(ids: &[u16], plus: usize, rows: &mut Vec<u32>) {
     let (added, subtracted) = ids.split_at(plus);
-    let shared = added.len().min(subtracted.len()) & !1;
+    let shared = 2 * unit_fours(added.len(), subtracted.len());
     let two = |ids: &[u16]| u32::from(ids[0]) | u32::from(ids[1]) << 16;
     for (added, subtracted) in added[..shared].chunks(2).zip(subtracted.chunks(2)) {
         rows.extend([two(added), two(subtracted)]);
@@ -347,8 +352,9 @@ pub(super) fn pipeline(
     //   nothing.
     // - Workgroup memory has an element for each thread, or the length that `Variant::constants` gives to both the
     //   array and the kernel; positions in a block are checked to be below its length.
-    // - Runs have entries, and loops go up by at least 1 to a bound that is a length, a count or an end from those buffers and uniforms, or
-    //   halve a number until it is below `LANES`, which is at least 1. Slots of a program end with the last column.
+    // - Loops go up by at least 1 to a bound that is a length, a count or an end from those buffers and uniforms, or
+    //   halve a number until it is below `LANES`, which is at least 1; a run, whose first entry is read without a
+    //   condition, has one. Slots of a program end with the last column.
     // - Buffers have less than 2^32 bytes per binding, and elements of at least 4, so that no index overflows.
     unsafe { gpu.trusted_pipeline(&KernelSource { name, source, constants }) }
 }

@@ -189,14 +189,12 @@ impl Decision<'_, '_> {
                     (self.observe)(RunEvent::Warning(&text))?;
                 }
                 None => {
-                    let (data, split, stop) = (self.data, self.split, self.stop);
-                    // At another K they are computed later.
-                    let details = |z: &[f64]| {
-                        Self::is_detailed(config)
-                            && mode
-                                .is_none_or(|mode| !needs_other_scale(config, (data, split), mode, Some(z)))
+                    let request = StrengthRequest {
+                        folds,
+                        details: config.parameterization().dimension() <= DETAILED,
+                        given: None,
                     };
-                    let request = StrengthRequest { folds, details: Some(&details), given: None };
+                    let (data, split, stop) = (self.data, self.split, self.stop);
                     let choose = |backend: &Backend, observe: &mut RunObserver<'_>| {
                         choose_strength(config, data, split, backend, request, stop, &mut |at| {
                             observe(RunEvent::Deciding {
@@ -226,8 +224,13 @@ impl Decision<'_, '_> {
         }
         if let Some(mode) = mode {
             let on_prior = config.k;
+            let ratio = match (mode, &start) {
+                (ScaleMode::Auto, Some(z)) => self.ratio(config, &config.parameterization().theta(z)),
+                _ => None,
+            };
+            let other = ratio.is_some_and(|ratio| !(1.0 / OTHER_SCALE..=OTHER_SCALE).contains(&ratio));
             let mut scale = ScaleRecord { mode: ScaleMode::Prior, on_prior, joint_failed: false };
-            if needs_other_scale(config, (self.data, self.split), mode, start.as_deref()) {
+            if mode == ScaleMode::Joint || other {
                 match self.joint_scale(config, start.clone())? {
                     JointScale::Found { k, z } => {
                         *config = at_scale(config, k);
@@ -249,9 +252,6 @@ impl Decision<'_, '_> {
                             (config.k, config.begin) = (k, None);
                             return self.decide(config, Undecided { scale: None, ..undecided });
                         }
-                        if let (Some(strength), Some(z)) = (&mut decided.strength, &start) {
-                            self.judge_again(config, strength, z, 1.0)?;
-                        }
                     }
                 }
             }
@@ -264,9 +264,9 @@ impl Decision<'_, '_> {
         Ok(decided)
     }
 
-    /// Returns true if the strength is chosen with the worth of each penalty.
-    fn is_detailed(config: &RunConfig) -> bool {
-        config.parameterization().dimension() <= DETAILED
+    fn ratio(&self, config: &RunConfig, theta: &[f64]) -> Option<f64> {
+        let scores = RunScores::new(self.data, &config.prior_theta, theta);
+        training_score_ratio(self.data, config.k, self.split, &scores)
     }
 
     /// Fits K together with the parameters, which may begin at `start`.
@@ -288,9 +288,11 @@ impl Decision<'_, '_> {
         if strength.keeps_prior {
             return Ok(());
         }
-        let details = |_: &[f64]| Self::is_detailed(config);
-        let given = Some((&*strength, z));
-        let request = StrengthRequest { folds: Some(strength.folds), details: Some(&details), given };
+        let request = StrengthRequest {
+            folds: Some(strength.folds),
+            details: !strength.curve.is_empty(),
+            given: Some((strength, z)),
+        };
         let (data, split, stop) = (self.data, self.split, self.stop);
         let judged = choose_strength(config, data, split, self.backend, request, stop, &mut |_| Ok(()))?;
         // Unchanged, including those without effect.
@@ -307,22 +309,4 @@ impl Decision<'_, '_> {
             None => Ok(()),
         }
     }
-}
-/// Returns true if K has to be fitted together with the parameters: on request, or because scores at z have another scale
-/// than K.
-fn needs_other_scale(
-    config: &RunConfig,
-    (data, split): (&Dataset, &Split),
-    mode: ScaleMode,
-    z: Option<&[f64]>,
-) -> bool {
-    let ratio = match (mode, z) {
-        (ScaleMode::Auto, Some(z)) => {
-            let scores = RunScores::new(data, &config.prior_theta, &config.parameterization().theta(z));
-            training_score_ratio(data, config.k, split, &scores)
-        }
-        _ => None,
-    };
-    let other = |ratio| !(1.0 / OTHER_SCALE..=OTHER_SCALE).contains(&ratio);
-    mode == ScaleMode::Joint || ratio.is_some_and(other)
 }

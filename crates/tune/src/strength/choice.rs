@@ -16,12 +16,12 @@ use gputexel_io::{Error, Result};
 use gputexel_model::{Penalty, PenaltyKind, penalties};
 
 /// Settings for the choice of weights.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StrengthRequest<'a> {
     /// Number of folds [default: 5, or 10 for fewer than 2,000 games if scores are linear].
     pub folds: Option<usize>,
-    /// Returns true if the worth of each penalty and the curve should be computed for a chosen z [default: never].
-    pub details: Option<&'a dyn Fn(&[f64]) -> bool>,
+    /// True to compute the worth of each penalty, and the curve.
+    pub details: bool,
     /// Weights that were already chosen, at another K for example, and should be judged as they are, and a z near the
     /// optimum with them.
     pub given: Option<(&'a Strength, &'a [f64])>,
@@ -127,8 +127,7 @@ pub(super) fn choose_with_folds(
     if request.given.is_none() && chooser.strengthen(&mut best, &against)? {
         against = chooser.against(data, &of_prior, &best.at.without);
     }
-    let details = request.details.is_some_and(|wanted| wanted(&best.at.z));
-    let strength = chooser.strength(&best, &against, details)?;
+    let strength = chooser.strength(&best, &against, request.details)?;
     if let Some(fallback) = evaluator.take_fallback() {
         warnings.push(format!("{}; the choice continued on the {}", fallback.error, fallback.evaluator));
     }

@@ -2,8 +2,6 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rayon::prelude::*;
-
 use super::folded::Folded;
 use super::model::FoldModel;
 use super::outcome::{HeldOutGain, KindStrength, Strength, StrengthChoice};
@@ -315,12 +313,6 @@ impl Chooser<'_> {
         let has_effect = |i: usize| chosen[i] > 2.0 * self.least();
         let held_out_of = |weights: &[f64]| Ok::<_, Error>(model.without(weights)?.loss);
         let of_model = if details { held_out_of(chosen)? } else { f64::NAN };
-        if details {
-            // All at once, which uses more threads than there are folds.
-            let kinds = (0..chosen.len()).filter(|&i| has_effect(i)).map(without);
-            let all: Vec<Vec<f64>> = kinds.chain(CURVE.map(scaled)).collect();
-            all.par_iter().try_for_each(|weights| model.without(weights).map(drop))?;
-        }
         let mut kinds = Vec::new();
         for (i, (kind, _)) in self.kinds.iter().enumerate() {
             let worth = match details {

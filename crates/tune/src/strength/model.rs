@@ -32,7 +32,7 @@ pub(super) struct FoldModel {
     pulled: Vec<Pulled>,
     /// Coordinates that do not move.
     held: Vec<bool>,
-    /// Weights for which systems were solved, and what came of it.
+    /// Results by the weights they were computed with.
     solved: Mutex<Vec<(Vec<f64>, Without)>>,
     /// Memory of matrices, which is larger than what allocators keep between uses.
     buffers: Mutex<Vec<Vec<f64>>>,

@@ -16,7 +16,7 @@ fn cpu() -> Backend {
 
 fn choose(data: &Dataset, config: &RunConfig) -> StrengthChoice {
     let split = Split::try_new(data, 0.0, 1, 1).unwrap();
-    let request = StrengthRequest { folds: Some(5), details: Some(&|_| true), given: None };
+    let request = StrengthRequest { folds: Some(5), details: true, given: None };
     choose_strength(config, data, &split, &cpu(), request, &AtomicBool::new(false), &mut |_| Ok(())).unwrap()
 }
 
