@@ -1,13 +1,13 @@
 // Shared by the kernels that walk positions: bindings 1 to 4, the score of a row, the weight of a position. Not a
 // kernel itself; concatenated with them, and with the loss in `loss_math`. They define with `table_at` where a table
 // is: in its buffer, or as in staging.wgsl. Prepended by the host: `Real` (f32, or vec4<f32> for four members per
-// lane) and `Word` (u32s of the same shape); `UNIT` (all coefficients are +1 or -1), `BLENDS`, `RESAMPLES`, `SHARED`
-// (one table serves all members). Members are stored as `stride` Reals per row, member fastest. CPU twins:
-// `objective::score`, `LossKind::value`, `slope`, `curvature`, `dataset::poisson_weight`.
+// lane) and `Word` (u32s of the same shape); `RECORD` (vec4 per position), `UNIT` (all coefficients are +1 or -1),
+// `BLENDS`, `RESAMPLES`, `SHARED` (one table serves all members). Members are stored as `stride` Reals per row, member
+// fastest. CPU twins: `objective::score`, `LossKind::value`, `slope`, `curvature`, `dataset::poisson_weight`.
 
 @group(0) @binding(1) var<storage, read> segments: array<Segment>;
 // Per position (first element of its row, count of +1 | count of -1 << 16, target, weight), and (offset in phase units,
-// search score as a target, game, 0) if `record` is 2.
+// search score as a target, game, 0) if RECORD is 2.
 @group(0) @binding(2) var<storage, read> positions: array<vec4<u32>>;
 // UNIT: first elements with two 16-bit ids of +1 and two of -1, as many as there are; then elements with two of what is
 // left, id | upper half of the coefficient as f32 << 16, or 0 if there is no second one. Else (id, coefficient).
@@ -60,7 +60,7 @@ fn factor_of(single: u32) -> f32 {
 // are integers if weights are, so their sum is exact. Instructions limit it: signs and conditions cost as much as sums.
 fn score(n: u32, place: vec4<u32>, column: u32, lane: u32) -> Real {
     var sum = Real(0.0);
-    if uniforms.record == 2u {
+    if RECORD == 2u {
         sum = Real(bitcast<f32>(positions[2u * n + 1u].x));
     }
     let plus = place.y & 0xffffu;

@@ -87,7 +87,7 @@ fn main(
         let count = min(BLOCK, segment.end - first);
         for (var i = slot; i < count; i += SLOTS) {
             let n = first + i;
-            let place = positions[n * uniforms.record];
+            let place = positions[n * RECORD];
             let weight = weight_of(n, place, member);
             let result = outcome(member.kappa * score(n, place, table, lane), target_of(n, place, member));
             loss += weight * result.loss;

@@ -110,7 +110,7 @@ fn main(
                     n = first + entries[run.x + 2u * i];
                     factor = bitcast<f32>(entries[run.x + 2u * i + 1u]);
                 }
-                let place = positions[n * uniforms.record];
+                let place = positions[n * RECORD];
                 add_row(place, lane, slot * features, feature, factor * curvatures[n]);
             }
             workgroupBarrier();

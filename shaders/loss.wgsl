@@ -40,13 +40,13 @@ fn main(
         for (var first = segment.first; first < segment.end; first += WORKGROUP) {
             let own = first + thread;
             if own < segment.end {
-                scratch[thread] = score(own, positions[own * uniforms.record], table, lane);
+                scratch[thread] = score(own, positions[own * RECORD], table, lane);
             }
             workgroupBarrier();
             let count = min(WORKGROUP, segment.end - first);
             for (var i = slot; i < count; i += SLOTS) {
                 let n = first + i;
-                let place = positions[n * uniforms.record];
+                let place = positions[n * RECORD];
                 let weight = weight_of(n, place, member);
                 sum += weight * outcome(member.kappa * scratch[i], target_of(n, place, member)).loss;
                 weights += weight;
@@ -55,7 +55,7 @@ fn main(
         }
     } else {
         for (var n = segment.first + slot; n < segment.end; n += SLOTS) {
-            let place = positions[n * uniforms.record];
+            let place = positions[n * RECORD];
             let bits = member.kappa * score(n, place, table, lane);
             let weight = weight_of(n, place, member);
             sum += weight * outcome(bits, target_of(n, place, member)).loss;

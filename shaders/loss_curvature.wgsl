@@ -22,7 +22,7 @@ fn main(
     let member = member_at(0u);
     let step = WORKGROUP * groups.y;
     for (var n = segment.first + group.y * WORKGROUP + thread; n < segment.end; n += step) {
-        let place = positions[n * uniforms.record];
+        let place = positions[n * RECORD];
         let result = outcome(member.kappa * score(n, place, table, 0u), target_of(n, place, member));
         curvatures[n] = weight_of(n, place, member) * result.curvature;
     }

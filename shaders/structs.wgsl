@@ -8,8 +8,6 @@ struct Uniforms {
     stride: u32,
     // Reals per row of tables: `stride`, or 1 if all members share one table.
     columns: u32,
-    // vec4 per position record: 1, or 2 if positions have more than a target and a weight.
-    record: u32,
     // Segments per chunk of the first reduction.
     chunk: u32,
     // Reals before the rows of members in `tables`: tapers * F * columns.

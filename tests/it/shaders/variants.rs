@@ -60,6 +60,7 @@ fn evaluator() -> Vec<Compiled> {
                     resamples: bit(2),
                     shared: bit(3),
                     weighted: bit(4),
+                    extended: bit(1) || bit(2) || bit(5),
                     ..Shape::default()
                 };
                 // Matrices are made for one member at a time.
@@ -116,13 +117,14 @@ fn evaluator() -> Vec<Compiled> {
 }
 
 fn name(variant: &Variant, staged: bool) -> String {
-    let Shape { unit, blends, resamples, shared, weighted, .. } = variant.shape;
+    let Shape { unit, blends, resamples, shared, weighted, extended, .. } = variant.shape;
     let flags = [
         (unit, "unit"),
         (blends, "blends"),
         (resamples, "resamples"),
         (shared, "shared"),
         (weighted, "weighted"),
+        (extended, "extended"),
         (staged, "staged"),
     ];
     let flags: String = flags.iter().filter(|(on, _)| *on).map(|(_, name)| format!(" {name}")).collect();

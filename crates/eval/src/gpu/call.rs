@@ -221,15 +221,16 @@ impl GpuEvaluator<'_> {
             resamples: !population.resamples.is_empty(),
             shared: population.is_shared() && members.len() > 1,
             weighted: !population.part_weights.is_empty(),
+            extended: false,
         };
         self.extended |= shape.blends || shape.resamples;
+        let shape = Shape { extended: self.extended, ..shape };
         let columns = if shape.shared { width } else { padded };
         let member_rows = self.tapers * features * columns;
         let sizes = Uniforms {
             features: features as u32,
             stride: (padded / width) as u32,
             columns: (columns / width) as u32,
-            record: if self.extended { 2 } else { 1 },
             chunk: CHUNK as u32,
             member_rows: (member_rows / width) as u32,
             power,

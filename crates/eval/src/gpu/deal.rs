@@ -91,27 +91,30 @@ mod tests {
         }
     }
 
-    /// Of real positions and tiles of 32, the slowest warp takes 1.19 times as long as the mean, instead of 1.44 times.
+    /// Of real positions and tiles of 32, the slowest warp takes 1.19 times as long as the mean, instead of 1.44 times;
+    /// with residuals of 32 KiB, 1.15 instead of 1.47.
     #[test]
     fn warps_have_similar_loads() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/sample.bin");
         let data = gputexel_dataset::read(path.as_ref()).unwrap();
         let layout = Layout::whole(&data).unwrap();
-        let length = block_length(32, RESIDUALS);
-        let slots = Slots::of_block(length, RESIDUALS);
-        let transpose = Transpose::new(&layout, length);
-        let (mut in_turn, mut dealt, mut mean) = (0, 0, 0);
-        for block in &transpose.blocks {
-            let runs = transpose.runs[block.runs.clone()].iter();
-            let mut sorted: Vec<usize> =
-                runs.map(|run| usize::from(run.plus) + usize::from(run.minus)).collect();
-            sorted.sort_unstable_by(|a, b| b.cmp(a));
-            in_turn += imbalance(slots, &sorted).0;
-            let (slowest, sum) = imbalance(slots, &slots.deal(&sorted, |&length| length));
-            dealt += slowest;
-            mean += sum;
+        for (residuals, limit) in [(RESIDUALS, 1.2), (2 * RESIDUALS, 1.16)] {
+            let length = block_length(32, residuals);
+            let slots = Slots::of_block(length, residuals);
+            let transpose = Transpose::new(&layout, length);
+            let (mut in_turn, mut dealt, mut mean) = (0, 0, 0);
+            for block in &transpose.blocks {
+                let runs = transpose.runs[block.runs.clone()].iter();
+                let mut sorted: Vec<usize> =
+                    runs.map(|run| usize::from(run.plus) + usize::from(run.minus)).collect();
+                sorted.sort_unstable_by(|a, b| b.cmp(a));
+                in_turn += imbalance(slots, &sorted).0;
+                let (slowest, sum) = imbalance(slots, &slots.deal(&sorted, |&length| length));
+                dealt += slowest;
+                mean += sum;
+            }
+            let [dealt, in_turn] = [dealt, in_turn].map(|slowest| slowest as f64 / mean as f64);
+            assert!(dealt < limit && in_turn > 1.4, "{dealt}, {in_turn} in turn");
         }
-        let [dealt, in_turn] = [dealt, in_turn].map(|slowest| slowest as f64 / mean as f64);
-        assert!(dealt < 1.2 && in_turn > 1.4, "{dealt}, {in_turn} in turn");
     }
 }

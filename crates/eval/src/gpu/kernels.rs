@@ -35,8 +35,6 @@ pub struct Uniforms {
     pub stride: u32,
     /// Reals per row of tables: `stride`, or 1 if all members share one table.
     pub columns: u32,
-    /// `vec4` per position record.
-    pub record: u32,
     /// Segments per chunk of the first reduction.
     pub chunk: u32,
     /// Reals before the rows of members in the tables.
@@ -130,7 +128,7 @@ kernels! {
     /// Gauss–Newton curvatures of the loss at each position, for one member.
     LossCurvature = "loss_curvature" LOSS_CURVATURE Shape::WALK;
     /// Slabs of Gauss–Newton matrices.
-    HessianSlab = "hessian_slab" HESSIAN_SLAB Shape { unit: true, ..Shape::VECTOR };
+    HessianSlab = "hessian_slab" HESSIAN_SLAB Shape { unit: true, extended: true, ..Shape::VECTOR };
     /// Expands slabs to the blocks of the matrix.
     HessianExpand = "hessian_expand" HESSIAN_EXPAND Shape { weighted: true, ..Shape::VECTOR };
     /// Exchanges rows and columns: values stored member by member on the host are side by side for kernels.
@@ -150,10 +148,12 @@ impl Kernel {
     /// Returns its WGSL source.
     pub fn source(self, shape: Shape) -> String {
         let (real, word) = if shape.vector { ("vec4<f32>", "vec4<u32>") } else { ("f32", "u32") };
-        let Shape { unit, blends, resamples, shared, weighted, .. } = shape;
+        let Shape { unit, blends, resamples, shared, weighted, extended, .. } = shape;
         format!(
             "alias Real = {real};\nalias Word = {word};\nconst UNIT = {unit};\nconst BLENDS = {blends};\n\
-             const RESAMPLES = {resamples};\nconst SHARED = {shared};\nconst WEIGHTED = {weighted};\n{}",
+             const RESAMPLES = {resamples};\nconst SHARED = {shared};\nconst WEIGHTED = {weighted};\n\
+             const RECORD = {}u;\n{}",
+            if extended { 2 } else { 1 },
             self.entry().1
         )
     }
@@ -179,15 +179,31 @@ pub struct Shape {
     pub shared: bool,
     /// Parts have factors.
     pub weighted: bool,
+    /// Position records contain more than targets and weights: offsets, and what `blends` and `resamples` need.
+    pub extended: bool,
 }
 
 impl Shape {
-    const NONE: Self =
-        Self { vector: false, unit: false, blends: false, resamples: false, shared: false, weighted: false };
+    const NONE: Self = Self {
+        vector: false,
+        unit: false,
+        blends: false,
+        resamples: false,
+        shared: false,
+        weighted: false,
+        extended: false,
+    };
     const VECTOR: Self = Self { vector: true, ..Self::NONE };
     /// Properties of kernels that iterate over positions.
-    const WALK: Self =
-        Self { vector: true, unit: true, blends: true, resamples: true, shared: true, weighted: false };
+    const WALK: Self = Self {
+        vector: true,
+        unit: true,
+        blends: true,
+        resamples: true,
+        shared: true,
+        weighted: false,
+        extended: true,
+    };
 
     /// Returns the properties that both have.
     fn and(self, other: Self) -> Self {
@@ -198,6 +214,7 @@ impl Shape {
             resamples: self.resamples && other.resamples,
             shared: self.shared && other.shared,
             weighted: self.weighted && other.weighted,
+            extended: self.extended && other.extended,
         }
     }
 }

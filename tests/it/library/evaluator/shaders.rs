@@ -38,10 +38,12 @@ fn check_entry(name: &str, module: &Module) {
 #[test]
 fn every_variant_validates_within_webgpu_limits() {
     for kernel in Kernel::ALL {
-        for bits in 0..64 {
+        for bits in 0..128 {
             let bit = |n: u32| bits >> n & 1 == 1;
-            let [vector, unit, blends, resamples, shared, weighted] = std::array::from_fn(|n| bit(n as u32));
-            let (module, _) = module(kernel, Shape { vector, unit, blends, resamples, shared, weighted });
+            let [vector, unit, blends, resamples, shared, weighted, extended] =
+                std::array::from_fn(|n| bit(n as u32));
+            let (module, _) =
+                module(kernel, Shape { vector, unit, blends, resamples, shared, weighted, extended });
             check_entry(kernel.name(), &module);
         }
     }
@@ -94,7 +96,6 @@ fn shared_structs_have_the_layout_of_the_shaders() {
             features,
             stride,
             columns,
-            record,
             chunk,
             member_rows,
             first_segment,
