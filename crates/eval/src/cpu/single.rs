@@ -95,37 +95,47 @@ pub(super) fn sums(layout: &Layout, shape: &Shape, table: &[f32], out: &mut [f32
             let row = ids[i * length..][..length].iter().zip(coefficients);
             *out = row.map(|(&id, &c)| value(table, id) * c).sum::<f32>() * per_unit;
         }
+    } else if length == 0 {
+        out.fill(0.0);
     } else {
-        let grouped = out.len() - out.len() % ROWS;
-        for group in (0..grouped).step_by(ROWS) {
-            // One slice for each row, of equal lengths, so that no index is checked.
-            let rows: [&[u16]; ROWS] = std::array::from_fn(|r| &ids[(group + r) * length..][..length]);
-            let mut sums = [0.0f32; ROWS];
-            let [a, b, c, d] = rows.map(|row| &row[..shape.plus]);
-            for (((&a, &b), &c), &d) in a.iter().zip(b).zip(c).zip(d) {
-                sums.iter_mut().zip([a, b, c, d]).for_each(|(sum, id)| *sum += value(table, id));
-            }
-            let [a, b, c, d] = rows.map(|row| &row[shape.plus..]);
-            for (((&a, &b), &c), &d) in a.iter().zip(b).zip(c).zip(d) {
-                sums.iter_mut().zip([a, b, c, d]).for_each(|(sum, id)| *sum -= value(table, id));
-            }
-            for (out, sum) in out[group..].iter_mut().zip(sums) {
-                *out = sum * per_unit;
-            }
+        sum_unit_rows(ids, shape, table, out);
+        out.iter_mut().for_each(|sum| *sum *= per_unit);
+    }
+}
+
+/// Sums a table's values over rows without coefficients, which are not empty. Not inlined: among the variables of a
+/// kernel the pointers of four rows have no registers, and half of the instructions move them.
+#[inline(never)]
+fn sum_unit_rows(ids: &[u16], shape: &Shape, table: &[f32], out: &mut [f32]) {
+    let (length, plus) = (shape.row_length(), shape.plus);
+    let (grouped, single) = out.as_chunks_mut::<ROWS>();
+    let rows = ids.chunks_exact(ROWS * length);
+    let rest = rows.remainder().chunks_exact(length);
+    for (rows, out) in rows.zip(grouped) {
+        // Slices of equal lengths, so that no index is checked.
+        let rows: [_; ROWS] = std::array::from_fn(|r| rows[r * length..][..length].split_at(plus));
+        let mut sums = [0.0f32; ROWS];
+        let [a, b, c, d] = rows.map(|(added, _)| added);
+        for (((&a, &b), &c), &d) in a.iter().zip(b).zip(c).zip(d) {
+            sums.iter_mut().zip([a, b, c, d]).for_each(|(sum, id)| *sum += value(table, id));
         }
-        for (i, out) in out.iter_mut().enumerate().skip(grouped) {
-            let row = &ids[i * length..][..length];
-            let sum = |ids: &[u16]| ids.iter().map(|&id| value(table, id)).sum::<f32>();
-            *out = (sum(&row[..shape.plus]) - sum(&row[shape.plus..])) * per_unit;
+        let [a, b, c, d] = rows.map(|(_, subtracted)| subtracted);
+        for (((&a, &b), &c), &d) in a.iter().zip(b).zip(c).zip(d) {
+            sums.iter_mut().zip([a, b, c, d]).for_each(|(sum, id)| *sum -= value(table, id));
         }
+        *out = sums;
+    }
+    for (row, out) in rest.zip(single) {
+        let sum = |ids: &[u16]| ids.iter().map(|&id| value(table, id)).sum::<f32>();
+        *out = sum(&row[..plus]) - sum(&row[plus..]);
     }
 }
 
 #[inline(always)]
 fn value(table: &[f32], id: u16) -> f32 {
     debug_assert!(usize::from(id) < table.len());
-    // SAFETY: the caller, `sums`, takes `id` from `Layout::ids` and `table` from its own callers, and asserts that
-    // it has `Layout::features` entries, as many as the same layout's columns. Every id of a layout is
+    // SAFETY: the callers, `sums` and what it calls, take `id` from `Layout::ids`, and `sums` asserts that `table`
+    // has `Layout::features` entries, as many as the same layout's columns. Every id of a layout is
     // below that number: `Layout::try_new`, in `gputexel_dataset`, checks it, and nothing outside that
     // crate can change ids or features.
     unsafe { *table.get_unchecked(usize::from(id)) }
@@ -250,29 +260,41 @@ pub(super) fn scatter(layout: &Layout, piece: &Shape, slopes: &[f32], gradient: 
         }
         return;
     }
-    let [even, odd] = gradient;
+    if length > 0 {
+        scatter_unit_rows(ids, piece, slopes, gradient);
+    }
+}
+
+/// Adds slopes to the gradients of the features of rows without coefficients, which are not empty. Not inlined, as
+/// [`sum_unit_rows`].
+#[inline(never)]
+fn scatter_unit_rows(ids: &[u16], piece: &Shape, slopes: &[f32], gradient: &mut [Vec<f32>; 2]) {
+    let (length, plus) = (piece.row_length(), piece.plus);
+    let [even, odd] = gradient.each_mut().map(Vec::as_mut_slice);
     let add = |gradient: &mut [f32], id: u16, slope: f32| {
         debug_assert!(usize::from(id) < gradient.len());
-        // SAFETY: `id` is from `Layout::ids`, as in `value`, and both copies have `Layout::features` entries.
+        // SAFETY: `id` is from `Layout::ids`, as in `value`, and `scatter` asserts that both copies have
+        // `Layout::features` entries.
         unsafe { *gradient.get_unchecked_mut(usize::from(id)) += slope }
     };
-    for (i, pair) in slopes.chunks(2).enumerate() {
-        let rows = &ids[2 * i * length..][..pair.len() * length];
+    let rows = ids.chunks_exact(2 * length);
+    let (pairs, last) = slopes.as_chunks::<2>();
+    let (added, subtracted) = rows.remainder().split_at(if last.is_empty() { 0 } else { plus });
+    for (rows, &[a, b]) in rows.zip(pairs) {
         let (first, second) = rows.split_at(length);
-        let (a, b) = (pair[0], pair.get(1).copied().unwrap_or(0.0));
-        if second.is_empty() {
-            first[..piece.plus].iter().for_each(|&id| add(even, id, a));
-            first[piece.plus..].iter().for_each(|&id| add(even, id, -a));
-            continue;
-        }
-        for (&id, &other) in first[..piece.plus].iter().zip(&second[..piece.plus]) {
+        let (first, second) = (first.split_at(plus), second.split_at(plus));
+        for (&id, &other) in first.0.iter().zip(second.0) {
             add(even, id, a);
             add(odd, other, b);
         }
-        for (&id, &other) in first[piece.plus..].iter().zip(&second[piece.plus..]) {
+        for (&id, &other) in first.1.iter().zip(second.1) {
             add(even, id, -a);
             add(odd, other, -b);
         }
+    }
+    for &slope in last {
+        added.iter().for_each(|&id| add(even, id, slope));
+        subtracted.iter().for_each(|&id| add(even, id, -slope));
     }
 }
 
