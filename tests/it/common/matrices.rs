@@ -1,4 +1,6 @@
-//! Small dense matrices with plain loops, to compare with.
+//! Small dense matrices, to compare with.
+
+use gputexel::optimizer::linalg::{View, add_scaled, multiply};
 
 /// Rows of equal length.
 pub type Matrix = Vec<Vec<f64>>;
@@ -7,9 +9,18 @@ pub fn matrix(rows: usize, columns: usize, entry: impl Fn(usize, usize) -> f64) 
     (0..rows).map(|i| (0..columns).map(|j| entry(i, j)).collect()).collect()
 }
 
+/// Loops of a development build would take minutes; those of the library are compared with them in its own tests.
 pub fn product(a: &Matrix, b: &Matrix) -> Matrix {
     let columns = b.first().map_or(0, Vec::len);
-    matrix(a.len(), columns, |i, j| a[i].iter().zip(b).map(|(a, row)| a * row[j]).sum())
+    let mut values = vec![0.0; a.len() * columns];
+    multiply(
+        1.0,
+        View::new(&a.concat(), a.len(), b.len()),
+        View::new(&b.concat(), b.len(), columns),
+        0.0,
+        &mut values,
+    );
+    matrix(a.len(), columns, |i, j| values[i * columns + j])
 }
 
 pub fn transposed(a: &Matrix) -> Matrix {
@@ -28,7 +39,7 @@ pub fn inverse(a: &Matrix) -> Matrix {
         let row = rows[k].clone();
         for (_, other) in rows.iter_mut().enumerate().filter(|(i, _)| *i != k) {
             let factor = other[k];
-            other.iter_mut().zip(&row).for_each(|(entry, own)| *entry -= factor * own);
+            add_scaled(other, -factor, &row);
         }
     }
     matrix(n, n, |i, j| rows[i][n + j])
