@@ -54,7 +54,8 @@ fn exposed_engines_are_started_with_the_values_of_the_journal() {
         starts.extend(played);
     }
     let mut told = seen(&bench).split_off(3);
-    (told.sort(), starts.sort());
+    told.sort();
+    starts.sort();
     assert_eq!(told, starts);
     assert!(starts.iter().collect::<BTreeSet<_>>().len() > 2, "{starts:?}");
     // A run that was killed goes on with the values that it would have had.
