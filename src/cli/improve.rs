@@ -73,8 +73,8 @@ pub struct ImproveArgs {
     /// Folder of a finished run of tune
     #[arg(value_name = "RUN", required_unless_present = "resume", conflicts_with = "resume")]
     run: Option<PathBuf>,
-    /// UCI engine that has the parameters as options, or reads them from the file {params}: a program or a quoted command
-    /// line [default: the built-in engine]
+    /// UCI engine that has the parameters as options, or reads them from the file {params}: a program or a quoted
+    /// command line [default: the built-in engine]
     #[arg(long, value_name = "COMMAND", conflicts_with = "resume", help_heading = "Engines")]
     engine: Option<String>,
     /// Other UCI option; may be given several times
@@ -410,8 +410,8 @@ fn with_values(mut file: ParameterFile, theta: &[f64]) -> ParameterFile {
     file
 }
 
-/// Returns names and bounds of the parameters of an engine that reads a file of values, once for each phase, and the names
-/// of those that may have fractions, as the probe has recorded them.
+/// Returns names and bounds of the parameters of an engine that reads a file of values, once for each phase, and the
+/// names of those that may have fractions, as the probe has recorded them.
 ///
 /// # Errors
 /// [`Error::Input`] for a dataset that a probe has not made; errors of reading it.

@@ -203,7 +203,8 @@ fn a_program_reads_values_from_a_file() {
 #[test]
 #[ignore = "full"]
 fn effects_that_cancel_are_found() {
-    // On each of five ranks a pawn, whose two values are halved and cut off: moved the opposite way they may have no effect.
+    // On each of five ranks a pawn, whose two values are halved and cut off: moved the opposite way they may have no
+    // effect.
     let bench = Bench::new();
     let mut state: u64 = 1;
     let mut rank = || {

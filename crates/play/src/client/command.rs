@@ -46,8 +46,8 @@ pub struct EngineCommand {
     pub name: Option<String>,
     /// Options set before the first game, in this order.
     pub settings: Vec<Setting>,
-    /// Values of parameters, in the file that [`PARAMETERS_WORD`] in the arguments stands for; the program has its own of
-    /// those that are missing.
+    /// Values of parameters, in the file that [`PARAMETERS_WORD`] in the arguments stands for; the program has its own
+    /// of those that are missing.
     pub values: Vec<Setting>,
     /// Time to answer `uci`, and again to become ready before each game.
     pub start_deadline: Duration,
@@ -80,8 +80,8 @@ impl EngineCommand {
         self.arguments.iter().any(|argument| argument.contains(PARAMETERS_WORD))
     }
 
-    /// Returns the arguments of a process, and the file of values, if it reads one: lines of a name and a value. The file
-    /// is removed when it is dropped.
+    /// Returns the arguments of a process, and the file of values, if it reads one: lines of a name and a value. The
+    /// file is removed when it is dropped.
     ///
     /// # Errors
     /// Errors of writing it.

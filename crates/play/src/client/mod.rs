@@ -111,8 +111,8 @@ impl UciPlayer {
         Ok(())
     }
 
-    /// Plays with other values from the next game on, for which a program that [reads them](EngineCommand::reads_values) is
-    /// started anew; the same values let it run. Not for use during a game.
+    /// Plays with other values from the next game on, for which a program that [reads
+    /// them](EngineCommand::reads_values) is started anew; the same values let it run. Not for use during a game.
     pub fn set_values(&mut self, values: Vec<Setting>) {
         if self.command.values != values {
             self.command.values = values;

@@ -64,7 +64,8 @@ impl EngineProcess {
     /// Starts the program; `stop` ends all waiting for it.
     ///
     /// # Errors
-    /// Errors of writing its file of values, and of starting programs and threads; [`io::ErrorKind::TimedOut`] after the command's deadline.
+    /// Errors of writing its file of values, and of starting programs and threads; [`io::ErrorKind::TimedOut`] after
+    /// the command's deadline.
     pub(super) fn spawn(command: &EngineCommand, stop: StopFlag) -> io::Result<Self> {
         let (arguments, _values) = command.arguments_of_process()?;
         let (contained, pipes) = gputexel_io::processes::start(&command.call(&arguments), &stop)?;

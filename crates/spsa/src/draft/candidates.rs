@@ -214,12 +214,12 @@ fn bounds(option: &EngineOption, start: i64, min: i64, max: i64, notes: &mut Vec
     narrow
 }
 
-/// The parameters of a list, for an engine that reads their values from a file: those named, or all. `set` are values from
-/// which tuning starts in place of the list's.
+/// The parameters of a list, for an engine that reads their values from a file: those named, or all. `set` are values
+/// from which tuning starts in place of the list's.
 ///
 /// # Errors
-/// [`Error::Setting`], named `tune`, for names that the list does not have; [`Error::Usage`] for a parameter without bounds,
-/// and values that are no numbers.
+/// [`Error::Setting`], named `tune`, for names that the list does not have; [`Error::Usage`] for a parameter without
+/// bounds, and values that are no numbers.
 pub fn listed_candidates(
     list: &[ListEntry],
     set: &[Setting],

@@ -92,8 +92,8 @@ impl Draft {
     /// The configuration of a UCI engine, which is started to learn its options, or to try the values of a list.
     ///
     /// # Errors
-    /// [`Error::Setting`] for options that make no sense or that the engine does not have, and a list that is missing, or
-    /// of no use; [`Error::Engine`] when it cannot be started; errors of reading the list.
+    /// [`Error::Setting`] for options that make no sense or that the engine does not have, and a list that is missing,
+    /// or of no use; [`Error::Engine`] when it cannot be started; errors of reading the list.
     pub fn of_engine(command: &str, options: &DraftOptions) -> Result<Self> {
         let budget = options.budget()?;
         let mut engine: EngineCommand = command.parse()?;

@@ -18,9 +18,9 @@ use gputexel_play::Stop;
 const LISTS: [(&str, ListFormat); 2] =
     [("values.openbench", ListFormat::OpenBench), ("values.params", ListFormat::Params)];
 
-/// Writes the values into a folder: `values.csv`, `values.uci` (for an engine that reads a file of values, `values.txt`),
-/// `values.openbench`, `values.params`, and for the built-in engine its parameters. A list whose format asks for settings that the run
-/// does not have (SPSA's gain, after a Bayesian run) is left out.
+/// Writes the values into a folder: `values.csv`, `values.uci` (for an engine that reads a file of values,
+/// `values.txt`), `values.openbench`, `values.params`, and for the built-in engine its parameters. A list whose format
+/// asks for settings that the run does not have (SPSA's gain, after a Bayesian run) is left out.
 ///
 /// # Errors
 /// [`gputexel_io::Error::Io`].
