@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use gputexel::dataset::{shards, tensors};
 use gputexel::io::absolute;
 use gputexel::io::run_folder::{Kind, PARAMETERS, RunFolder};
-use gputexel::matches::client::{EngineCommand, OptionKind, Setting, UciPlayer};
+use gputexel::matches::client::{EngineCommand, OptionKind, PARAMETERS_WORD, Setting, UciPlayer};
 use gputexel::matches::statistics::{Sprt, SprtState};
 use gputexel::matches::{Changes, MatchResult, Stop};
 use gputexel::model::ParameterFile;
@@ -61,7 +62,8 @@ The loss on games that are there proposes a step from the values of an engine; w
 The step is cut into at most a dozen directions, by group of parameters and phase; SPSA over their lengths, which begin \
 at 0, plays games; and a sequential test of the result against the start decides. If it does not pass, the start is kept.\n\n\
 The built-in engine plays, or with --engine any UCI engine that has the parameters as options, named as by 'export --to uci' or, \
-after 'probe', as they are, with the run's start as their defaults.\n\n\
+after 'probe', as they are, with the run's start as their defaults. An engine of 'patch expose' reads them from a file instead: \
+'env GPUTEXEL_VALUES={params} ./engine'.\n\n\
 Examples:\n  \
 gputexel improve runs/first --nodes 1000 --openings book.epd -o runs/improved\n  \
 gputexel improve runs/own --engine ./engine --time 1+0.01 --openings book.epd -o runs/improved\n  \
@@ -71,7 +73,8 @@ pub struct ImproveArgs {
     /// Folder of a finished run of tune
     #[arg(value_name = "RUN", required_unless_present = "resume", conflicts_with = "resume")]
     run: Option<PathBuf>,
-    /// UCI engine that has the parameters as options: a program or a quoted command line [default: the built-in engine]
+    /// UCI engine that has the parameters as options, or reads them from the file {params}: a program or a quoted
+    /// command line [default: the built-in engine]
     #[arg(long, value_name = "COMMAND", conflicts_with = "resume", help_heading = "Engines")]
     engine: Option<String>,
     /// Other UCI option; may be given several times
@@ -200,22 +203,31 @@ impl ImproveArgs {
         let changes = Changes { concurrency: self.concurrency, ..Changes::default() };
         let play = self.rules.settings(changes, context)?;
         let options = settings(&self.option, "--option")?;
-        let (names, bounds, start) = match &self.engine {
+        let (names, bounds, fractions, start) = match &self.engine {
             None => {
                 let set = tuned.computed_set().ok_or_else(|| {
                     let reason =
                         "its features are those of another engine: give --engine, which plays with them";
                     Error::input(run, reason)
                 })?;
-                ((0..start.len()).map(|i| set.parameter_name(i)).collect(), None, start)
+                let names = (0..start.len()).map(|i| set.parameter_name(i)).collect();
+                (names, None, Vec::new(), start)
+            }
+            Some(command) if command.parse::<EngineCommand>()?.reads_values() => {
+                let (names, bounds, fractions) = values_read(&record.config.datasets, &tuned)?;
+                let whole =
+                    |(value, name): (f64, _)| if fractions.contains(name) { value } else { value.round() };
+                let start = start.into_iter().zip(&names).map(whole).collect();
+                (names, Some(bounds), fractions, start)
             }
             Some(command) => {
                 let start: Vec<f64> = start.iter().map(|value| value.round()).collect();
                 let (names, bounds) = engine_options(command, &tuned, &start)?;
-                (names, Some(bounds), start)
+                (names, Some(bounds), Vec::new(), start)
             }
         };
         let mut directions = cut(&tuned, names, start, self.engine.is_some())?;
+        directions.fractions = fractions;
         if let Some(bounds) = bounds {
             directions = directions.bounded(bounds)?;
         }
@@ -354,6 +366,8 @@ fn cut(tuned: &ParameterFile, names: Vec<String>, start: Vec<f64>, integer: bool
     let has_groups = records.iter().any(|record| record.group != records[0].group);
     let group = |i: usize| match &records[i % count] {
         _ if changed.len() <= DIRECTIONS || !has_groups => names[i].clone(),
+        // One that is both phases goes one way.
+        record if names[i % count] == names[i % count + count] => record.group.clone(),
         record => format!("{}.{}", record.group, ["mg", "eg"][i / count]),
     };
     let mut found: Vec<(String, Vec<f64>, f64)> = Vec::new();
@@ -396,6 +410,33 @@ fn with_values(mut file: ParameterFile, theta: &[f64]) -> ParameterFile {
     file
 }
 
+/// Returns names and bounds of the parameters of an engine that reads a file of values, once for each phase, and the
+/// names of those that may have fractions, as the probe has recorded them.
+///
+/// # Errors
+/// [`Error::Input`] for a dataset that a probe has not made; errors of reading it.
+fn values_read(
+    datasets: &[String],
+    tuned: &ParameterFile,
+) -> Result<(Vec<String>, Vec<[f64; 2]>, Vec<String>)> {
+    let paths = shards(datasets)?;
+    let (metadata, _) = tensors(&paths[0])?;
+    let refuse = |reason: &str| Err(Error::input(&paths[0], reason));
+    let Some(probing) = metadata.probing else {
+        return refuse("is no dataset of 'gputexel probe', so it is not known which values the engine reads");
+    };
+    let mut bounds = Vec::new();
+    for record in &tuned.parameters {
+        let Some(own) = probing.parameters.iter().find(|own| own.name == record.name) else {
+            return refuse(&format!("has no parameter {}, which the run has tuned", record.name));
+        };
+        bounds.push([own.min, own.max]);
+    }
+    let names: Vec<String> = tuned.parameters.iter().map(|record| record.name.clone()).collect();
+    let fractions = probing.parameters.into_iter().filter(|own| !own.integer).map(|own| own.name).collect();
+    Ok(([names.clone(), names].concat(), bounds.repeat(2), fractions))
+}
+
 /// Asks an engine for its options: the names that parameters have there and their bounds, of the middlegame and then of
 /// the endgame. An option that has the name of a parameter, without a phase, is both.
 ///
@@ -418,7 +459,8 @@ fn engine_options(
         let name = &pairs[i % count][i / count];
         let Some(option) = find(names[i % count]).or_else(|| find(name)) else {
             return refuse(format!(
-                "has no option {name}; 'gputexel patch tune' makes options of numbers in a source, 'gputexel probe' tunes options that are there"
+                "has no option {name}; 'gputexel patch tune' makes options of numbers in a source, 'gputexel probe' tunes options that are there, \
+                 and an engine of 'gputexel patch expose' has {PARAMETERS_WORD} in its command"
             ));
         };
         let OptionKind::Spin { default, min, max } = option.kind else {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gputexel_chess::PhaseSettings;
-use gputexel_io::{Result, shown};
+use gputexel_io::{Error, Result, shown};
 use gputexel_model::{FeatureSet, KingBuckets};
 use gputexel_play::client::Setting;
 use gputexel_play::openings::Opening;
@@ -240,6 +240,10 @@ impl WireSide {
                 theta: theta.to_vec(),
                 hash_mib: *hash_mib as u32,
             },
+            RemoteSide::Uci(command) if command.reads_values() => {
+                let reason = "engines that read a file of values play on this machine only, not over a queue";
+                return Err(Error::Usage(format!("{command}: {reason}")));
+            }
             RemoteSide::Uci(command) => Self::Uci {
                 name: command.program.file_name().unwrap_or_default().to_string_lossy().into_owned(),
                 fingerprint: fingerprint(command)?,

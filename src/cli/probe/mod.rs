@@ -10,10 +10,9 @@ use std::time::{Duration, Instant};
 use gputexel::chess::selection::Selection;
 use gputexel::chess::text::PointOfView;
 use gputexel::extraction::ExtractSettings;
-use gputexel::matches::client::EngineCommand;
+use gputexel::matches::client::{EngineCommand, PARAMETERS_WORD};
 use gputexel::matches::probe::{
-    Ask, EvalPattern, PARAMETERS_WORD, ProbeEvent, ProbeParameter, ProbeProgress, ProbeReport, ProbeSettings,
-    Survey, is_program, probe,
+    Ask, EvalPattern, ProbeEvent, ProbeParameter, ProbeProgress, ProbeReport, ProbeSettings, Survey, probe,
 };
 use gputexel::matches::{cores, deadline_from_seconds};
 use gputexel::spsa::lists::{ListEntry, ListOptions, read_list};
@@ -122,7 +121,7 @@ pub struct ProbeArgs {
 impl ProbeArgs {
     fn settings(&self) -> Result<ProbeSettings> {
         let command = engine_command(&self.engine, &self.set, Some(self.start_deadline))?;
-        if is_program(&command) && !(self.set.is_empty() && self.option.is_empty() && self.ask.is_none()) {
+        if command.reads_values() && !(self.set.is_empty() && self.option.is_empty() && self.ask.is_none()) {
             let reason = format!(
                 "{PARAMETERS_WORD} makes ENGINE a program without options: --set, --option and --ask"
             );

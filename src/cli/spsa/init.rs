@@ -20,18 +20,20 @@ use super::convert::remark;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Parameters of a UCI engine are its spin options; without --tune, all except those that are not tuned, such \
-as Hash and Threads. For the built-in engine, queen, queen.mg or (with piece-square tables) knight.f3.eg \
+as Hash and Threads. An engine of 'patch expose' has those of a list instead, and is started anew with each set of values. For the built-in engine, queen, queen.mg or (with piece-square tables) knight.f3.eg \
 stand for all values of that name, which change together.\n\n\
 c_end is a 20th of an option's range and r_end is 0.002; with --elo, both of them, s and sigma are as planned by \
 'spsa plan' for a best value at a tenth of the range. Everything can be edited in the file.\n\n\
 Examples:\n  \
-gputexel spsa init --engine /usr/games/toga2 --tune \"King Safety\" --games 6000 --limit depth=3 -o spsa.toml")]
-#[command(group(clap::ArgGroup::new("who").required(true).args(["engine", "params"])))]
+gputexel spsa init --engine /usr/games/toga2 --tune \"King Safety\" --games 6000 --limit depth=3 -o spsa.toml\n  \
+gputexel spsa init --engine 'env GPUTEXEL_VALUES={params} ./engine' --params gputexel_values.params --tune tempo,bishop_pair -o spsa.toml")]
+#[command(group(clap::ArgGroup::new("who").required(true).multiple(true).args(["engine", "params"])))]
 pub struct InitArgs {
     /// Command line of a UCI engine
     #[arg(long, value_name = "COMMAND")]
     engine: Option<String>,
-    /// Parameters of the built-in engine: a file, or material[:P,N,B,R,Q]
+    /// Parameters of the built-in engine: a file, or material[:P,N,B,R,Q]; with an ENGINE that reads a file of values
+    /// ({params} in its command), the list of its parameters, as for probe
     #[arg(long, value_name = "FILE")]
     params: Option<String>,
     /// Parameters to tune; may be given several times
@@ -82,6 +84,7 @@ pub fn run(args: &InitArgs, context: &Context) -> anyhow::Result<()> {
     check_target(output, args.force)?;
     let options = DraftOptions {
         tune: args.tune.clone(),
+        list: args.params.as_ref().map(PathBuf::from),
         options: args.option.clone(),
         method: args.method,
         games: args.games,

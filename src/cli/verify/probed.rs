@@ -168,14 +168,12 @@ impl Probed {
         }
         let tuned = self.tuned(&args.params)?;
         let (rows, positions) = self.positions()?;
-        let folder = tempfile::tempdir().map_err(|e| Error::io(std::env::temp_dir(), e))?;
         let settings = AgainSettings {
             command: command.clone(),
             as_built: args.engine.as_built,
             tolerance_cp: args.tolerance,
             processes,
             deadline: deadline_from_seconds(args.engine.deadline.unwrap_or(60.0))?,
-            folder: folder.path().to_path_buf(),
         };
         let again = ask_again(record, &positions, &tuned, &settings, &context.cancel.into())?;
         let losses = self.losses(&rows, &again)?;

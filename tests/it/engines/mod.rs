@@ -5,6 +5,8 @@ mod client;
 #[cfg(unix)]
 mod clock;
 mod datagen_commands;
+#[cfg(unix)]
+mod exposed;
 mod games;
 mod learning;
 mod match_command;

@@ -201,6 +201,50 @@ fn a_program_reads_values_from_a_file() {
 }
 
 #[test]
+#[ignore = "full"]
+fn effects_that_cancel_are_found() {
+    // On each of five ranks a pawn, whose two values are halved and cut off: moved the opposite way they may have no
+    // effect.
+    let bench = Bench::new();
+    let mut state: u64 = 1;
+    let mut rank = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let file = state >> 61;
+        format!("{file}P{}", 7 - file).replace('0', "")
+    };
+    let mut positions = String::new();
+    for _ in 0..1500 {
+        let ranks: Vec<String> = (0..5).map(|_| rank()).collect();
+        positions += &format!("4k3/8/{}/4K3 b - - c9 \"1-0\";\n", ranks.join("/"));
+    }
+    bench.write("p.epd", positions);
+    let name = |i: usize| {
+        ["_mg", "_eg"].map(|phase| format!("x{}{}{phase}", 3 + i / 8, "P1234567".as_bytes()[i % 8] as char))
+    };
+    let list: String = (0..40).flat_map(name).map(|name| format!("{name},int,0,-50,50,5,0.002\n")).collect();
+    bench.write("l.params", list);
+    let script = "BEGIN { while ((getline < file) > 0) v[$1] = $2 }\n\
+                  { split($1, r, \"/\"); s = 0; for (i = 3; i < 8; i++) { n = \"x\" i substr(r[i], 1, 1); \
+                  s += int((v[n \"_mg\"] + v[n \"_eg\"]) / 2) }; print s }\n";
+    bench.write("evaluate.awk", script);
+    let program = "awk -v file={params} -f evaluate.awk";
+    bench.done([
+        "probe",
+        program,
+        "p.epd",
+        "-o",
+        "d.bin",
+        "--parameters",
+        "l.params",
+        "--eval-view",
+        "white",
+    ]);
+    let data = bench.read("d.bin");
+    assert!(data.len() > 1400);
+    assert!((0..data.len()).all(|n| data.row(n).entries().count() == 10));
+}
+
+#[test]
 fn penalties_do_not_depend_on_the_units_of_options() {
     // The same evaluation, with an option of 0 to 4 or of 0 to 200 centipawns.
     let tuned = |option: &str, eval: &str| {

@@ -1,12 +1,17 @@
 //! Command and options of an engine.
 
 use std::fmt;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
 use gputexel_io::processes::{Call, split_command};
 use gputexel_io::{Error, Result};
+use tempfile::TempPath;
+
+/// Placeholder in the arguments of a program for the file of values that it reads at its start.
+pub const PARAMETERS_WORD: &str = "{params}";
 
 /// The value of one of an engine's options, written `Hash=16`; `Clear Hash=` for a button.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +35,7 @@ impl FromStr for Setting {
     }
 }
 
-/// A program that speaks UCI, with the options set at every start.
+/// A program that speaks UCI, with the options set at every start, and the values that it reads then.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EngineCommand {
     /// The program: a path, or a name that is looked up in `PATH`.
@@ -41,6 +46,9 @@ pub struct EngineCommand {
     pub name: Option<String>,
     /// Options set before the first game, in this order.
     pub settings: Vec<Setting>,
+    /// Values of parameters, in the file that [`PARAMETERS_WORD`] in the arguments stands for; the program has its own
+    /// of those that are missing.
+    pub values: Vec<Setting>,
     /// Time to answer `uci`, and again to become ready before each game.
     pub start_deadline: Duration,
 }
@@ -53,6 +61,7 @@ impl EngineCommand {
             arguments: Vec::new(),
             name: None,
             settings: Vec::new(),
+            values: Vec::new(),
             start_deadline: Duration::from_secs(10),
         }
     }
@@ -66,9 +75,32 @@ impl EngineCommand {
         }
     }
 
-    /// Returns the call that starts its process.
-    pub(super) fn call(&self) -> Call<'_> {
-        Call { program: &self.program, arguments: &self.arguments, start_deadline: self.start_deadline }
+    /// Returns true for a program that reads a file of values, and has to be started anew for other values.
+    pub fn reads_values(&self) -> bool {
+        self.arguments.iter().any(|argument| argument.contains(PARAMETERS_WORD))
+    }
+
+    /// Returns the arguments of a process, and the file of values, if it reads one: lines of a name and a value. The
+    /// file is removed when it is dropped.
+    ///
+    /// # Errors
+    /// Errors of writing it.
+    pub(super) fn arguments_of_process(&self) -> io::Result<(Vec<String>, Option<TempPath>)> {
+        if !self.reads_values() {
+            return Ok((self.arguments.clone(), None));
+        }
+        let mut file = tempfile::Builder::new().prefix("gputexel-").suffix(".txt").tempfile()?;
+        let line = |Setting { name, value }: &Setting| format!("{name} {value}\n");
+        file.write_all(self.values.iter().map(line).collect::<String>().as_bytes())?;
+        let path = file.into_temp_path();
+        let name = path.display().to_string();
+        let arguments = self.arguments.iter().map(|argument| argument.replace(PARAMETERS_WORD, &name));
+        Ok((arguments.collect(), Some(path)))
+    }
+
+    /// Returns the call that starts its process with these arguments.
+    pub(super) fn call<'a>(&'a self, arguments: &'a [String]) -> Call<'a> {
+        Call { program: &self.program, arguments, start_deadline: self.start_deadline }
     }
 
     /// Returns the name of the program's file without its extension.

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use shakmaty::Position;
 
 pub use asking::{Etiquette, SearchScore, run_program};
-pub use command::{EngineCommand, Setting, find_program};
+pub use command::{EngineCommand, PARAMETERS_WORD, Setting, find_program};
 pub use gputexel_io::processes::{kill_all_engines, supervise_engines};
 pub use options::{EngineOption, OptionKind};
 pub use xboard::XboardPlayer;
@@ -109,6 +109,15 @@ impl UciPlayer {
         self.command.settings.retain(|old| !old.name.eq_ignore_ascii_case(&setting.name));
         self.command.settings.push(setting);
         Ok(())
+    }
+
+    /// Plays with other values from the next game on, for which a program that [reads
+    /// them](EngineCommand::reads_values) is started anew; the same values let it run. Not for use during a game.
+    pub fn set_values(&mut self, values: Vec<Setting>) {
+        if self.command.values != values {
+            self.command.values = values;
+            self.process = None;
+        }
     }
 
     /// Sends `lines` and waits until the engine has processed them.

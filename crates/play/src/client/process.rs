@@ -15,6 +15,7 @@ use super::command::EngineCommand;
 use crate::player::Failure;
 use gputexel_io::StopFlag;
 use gputexel_io::processes::{Contained, KILL_TIMEOUT, LastLine, read_line};
+use tempfile::TempPath;
 
 /// Maximum number of unread lines; an engine that writes more is blocked.
 const LINES_AHEAD: usize = 256;
@@ -55,20 +56,24 @@ pub(super) struct EngineProcess {
     commands: Option<Sender<String>>,
     lines: Receiver<String>,
     complaints: Option<LastLine>,
+    /// The file of values that it reads, when it likes.
+    _values: Option<TempPath>,
 }
 
 impl EngineProcess {
     /// Starts the program; `stop` ends all waiting for it.
     ///
     /// # Errors
-    /// Errors of starting programs and threads; [`io::ErrorKind::TimedOut`] after the command's deadline.
+    /// Errors of writing its file of values, and of starting programs and threads; [`io::ErrorKind::TimedOut`] after
+    /// the command's deadline.
     pub(super) fn spawn(command: &EngineCommand, stop: StopFlag) -> io::Result<Self> {
-        let (contained, pipes) = gputexel_io::processes::start(&command.call(), &stop)?;
+        let (arguments, _values) = command.arguments_of_process()?;
+        let (contained, pipes) = gputexel_io::processes::start(&command.call(&arguments), &stop)?;
         let (commands, to_write) = channel();
         let (to_read, lines) = sync_channel(LINES_AHEAD);
         let commands = Some(commands);
         // If a thread cannot be started, the process is killed by being dropped.
-        let mut process = Self { contained, killed: false, stop, commands, lines, complaints: None };
+        let mut process = Self { contained, killed: false, stop, commands, lines, complaints: None, _values };
         let builder = || thread::Builder::new().name("engine".to_string());
         builder().spawn(move || write_lines(pipes.stdin, &to_write))?;
         builder().spawn(move || read_lines(pipes.stdout, &to_read))?;

@@ -1,19 +1,14 @@
 //! One process of an engine, or a program that is started for each set of values: evaluations of positions under
 //! given values of the parameters.
 
-use std::fmt::Write as _;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use super::answer::{EvalPattern, Number, Said};
 use super::parameters::ProbeParameter;
-use crate::client::{EngineCommand, Etiquette, SearchScore, UciPlayer, run_program};
+use crate::client::{EngineCommand, Etiquette, SearchScore, Setting, UciPlayer, run_program};
 use crate::player::Failure;
 use gputexel_ingest::trace::ProbingRecord;
 use gputexel_io::{Error, Result, StopFlag};
-
-/// Placeholder for the file of values in the arguments of a program.
-pub const PARAMETERS_WORD: &str = "{params}";
 
 /// The button that empties an engine's tables.
 const CLEAR_HASH: &str = "Clear Hash";
@@ -85,8 +80,6 @@ pub(super) struct Source {
     pub parameters: Vec<ProbeParameter>,
     /// Time for an answer.
     pub deadline: Duration,
-    /// Folder for files of values.
-    pub folder: PathBuf,
     pub stop: StopFlag,
 }
 
@@ -100,11 +93,6 @@ impl Source {
     pub fn error(&self, what: &str) -> Error {
         Error::Engine { engine: self.command.to_string(), reason: what.to_string() }
     }
-}
-
-/// Returns true for the command of a program that is started for each set of values.
-pub fn is_program(command: &EngineCommand) -> bool {
-    command.arguments.iter().any(|argument| argument.contains(PARAMETERS_WORD))
 }
 
 /// Why there are no answers.
@@ -137,24 +125,21 @@ pub(super) struct Asker<'a> {
     player: Option<UciPlayer>,
     /// Values of the process.
     current: Option<Vec<f64>>,
-    /// File of values of a program.
-    file: PathBuf,
     /// Number of positions asked about.
     pub asked: u64,
 }
 
 impl<'a> Asker<'a> {
-    /// Creates the `number`-th process; a UCI engine is started at once.
+    /// Creates a process; a UCI engine is started at once.
     ///
     /// # Errors
     /// Errors of starting it.
-    pub fn start(source: &'a Source, number: usize) -> Result<Self> {
+    pub fn start(source: &'a Source) -> Result<Self> {
         let player = match source.is_program {
             true => None,
             false => Some(UciPlayer::start_stoppable(source.command.clone(), &source.stop)?),
         };
-        let file = source.folder.join(format!("values-{number}.txt"));
-        Ok(Self { source, player, current: None, file, asked: 0 })
+        Ok(Self { source, player, current: None, asked: 0 })
     }
 
     /// Returns evaluations from White's view, centipawns; NaN where there is none. `black` tells for each position
@@ -275,18 +260,12 @@ impl<'a> Asker<'a> {
         fens: &[&str],
     ) -> std::result::Result<Vec<Option<Number>>, Failed> {
         let failed = |answered: usize, reason: String| Failed { answered, failure: reason, stopped: false };
-        let mut text = String::new();
-        for (parameter, value) in self.source.parameters.iter().zip(values) {
-            // Writing to a string cannot fail.
-            let _ = writeln!(text, "{} {}", parameter.name, parameter.text(*value));
-        }
-        let file = &self.file;
-        let written = std::fs::write(file, text);
-        written.map_err(|error| failed(0, format!("{}: {error}", file.display())))?;
-        let mut command = self.source.command.clone();
-        for argument in &mut command.arguments {
-            *argument = argument.replace(PARAMETERS_WORD, &file.display().to_string());
-        }
+        let parameters = self.source.parameters.iter().zip(values);
+        let values = parameters.map(|(parameter, value)| Setting {
+            name: parameter.name.clone(),
+            value: parameter.text(*value),
+        });
+        let command = EngineCommand { values: values.collect(), ..self.source.command.clone() };
         let bare = EvalPattern::bare();
         let pattern = way.pattern.as_ref().unwrap_or(&bare);
         let mut numbers = Vec::with_capacity(fens.len());
@@ -310,15 +289,6 @@ impl<'a> Asker<'a> {
                 );
                 Err(failed(numbers.len().min(fens.len()), reason))
             }
-        }
-    }
-}
-
-impl Drop for Asker<'_> {
-    fn drop(&mut self) {
-        if self.source.is_program {
-            // A leftover does no harm.
-            let _ = std::fs::remove_file(&self.file);
         }
     }
 }

@@ -115,11 +115,6 @@ impl Memory {
         self.folder.file(name)
     }
 
-    /// Returns the folder.
-    pub fn path(&self) -> &Path {
-        self.folder.path()
-    }
-
     /// Opens the journal of an interrupted probe; `None` if there is none. Returns its plan and its blocks.
     ///
     /// # Errors

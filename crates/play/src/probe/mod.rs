@@ -28,18 +28,20 @@ use serde::Serialize;
 
 pub use again::{Again, AgainSettings, Cause, Deviation, KnownPosition, ask_again};
 pub use answer::EvalPattern;
-pub use asking::{Ask, PARAMETERS_WORD, is_program};
+pub use asking::Ask;
 pub use parameters::{Options, ProbeParameter, matches, parameters_of};
 pub use probed::Probed;
 pub use search::Differences;
 
-use crate::client::{EngineCommand, EngineOption, OptionKind, Setting, UciPlayer, find_program};
+use crate::client::{
+    EngineCommand, EngineOption, OptionKind, PARAMETERS_WORD, Setting, UciPlayer, find_program,
+};
 use asking::{Asker, Source};
 use gputexel_chess::formats::Format;
 use gputexel_ingest::conversion::{ConversionReport, ConversionSettings, convert};
 use gputexel_ingest::extraction::{ExtractSettings, Hooks};
 use gputexel_ingest::trace::{ImportReport, ProbedParameter, ProbingRecord};
-use gputexel_io::{Advice, Error, Result, StopFlag, did_you_mean, staging_folder};
+use gputexel_io::{Advice, Error, Result, StopFlag, did_you_mean};
 use memory::{Block, Header, Memory, POSITIONS, Request, TRACE};
 use plan::Plan;
 use positions::{Labeled, Positions};
@@ -63,7 +65,7 @@ const SPARED: usize = 3;
 /// Settings of a probe.
 #[derive(Clone, Debug)]
 pub struct ProbeSettings {
-    /// The engine, or a program with [`PARAMETERS_WORD`] in its arguments; its settings are options that are no
+    /// The engine, or a program that [reads values](EngineCommand::reads_values); its settings are options that are no
     /// parameters.
     pub command: EngineCommand,
     /// Patterns of the names of options that are parameters; without any, options are chosen by their names.
@@ -173,9 +175,8 @@ pub fn probe(
     if !settings.force && output.exists() && !memory::is_begun(output) {
         return Err(Error::Exists(output.to_path_buf()));
     }
-    let (mut source, left_out) = source(settings, stop)?;
+    let (source, left_out) = source(settings, stop)?;
     let mut memory = Memory::open(output, settings.resume, settings.force)?;
-    source.folder = memory.path().to_path_buf();
     let result = run(inputs, settings, (output, begun), source, (&mut memory, left_out), observe);
     match result {
         Ok((report, mut probed)) => {
@@ -193,7 +194,7 @@ pub fn probe(
 fn source(settings: &ProbeSettings, stop: &StopFlag) -> Result<(Source, Vec<String>)> {
     let mut command = settings.command.clone();
     let mut left_out = Vec::new();
-    let parameters = match (is_program(&command), &settings.parameters) {
+    let parameters = match (command.reads_values(), &settings.parameters) {
         (true, Some(listed)) => listed.clone(),
         (true, None) => {
             return Err(Error::Usage(format!(
@@ -238,8 +239,8 @@ fn source(settings: &ProbeSettings, stop: &StopFlag) -> Result<(Source, Vec<Stri
         return Err(Error::Usage(format!("{}: is listed twice", twice.name)));
     }
     let (deadline, stop) = (settings.deadline, stop.clone());
-    let is_program = is_program(&command);
-    Ok((Source { command, is_program, parameters, deadline, folder: PathBuf::new(), stop }, left_out))
+    let is_program = command.reads_values();
+    Ok((Source { command, is_program, parameters, deadline, stop }, left_out))
 }
 
 /// Returns the options of an engine.
@@ -353,7 +354,7 @@ fn run(
             let block = block_size(&source, positions.all.len(), settings.processes);
             // What does not answer a few positions soon is not asked about many.
             let hasty = Source { deadline: source.deadline.min(HASTE), ..source.clone() };
-            let mut asker = Asker::start(&hasty, 0)?;
+            let mut asker = Asker::start(&hasty)?;
             let plan = survey::survey(&mut asker, &hasty, &positions, &wishes, block)?;
             memory.begin(&Header::new(request.clone(), key.clone(), plan.clone()))?;
             (plan, BTreeMap::new())
@@ -370,8 +371,7 @@ fn run(
         return Err(source.error("gives no evaluation in any position"));
     }
     let probed = Probed {
-        // The folder of the memory will be gone.
-        source: Source { folder: staging_folder(output), ..source },
+        source,
         request,
         key,
         plan,

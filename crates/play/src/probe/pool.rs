@@ -22,10 +22,10 @@ pub(super) fn each<R: Send>(
     let (sender, results) = channel();
     std::thread::scope(|scope| {
         let mut first = Ok(());
-        for number in 0..count.min(items.len()) {
+        for _ in 0..count.min(items.len()) {
             let (sender, next, over, work) = (sender.clone(), &next, &over, &work);
             let serve = move || {
-                let mut asker = match Asker::start(source, number) {
+                let mut asker = match Asker::start(source) {
                     Ok(asker) => asker,
                     Err(error) => return drop(sender.send(Err(error))),
                 };

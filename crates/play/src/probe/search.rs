@@ -23,8 +23,12 @@ const FEW: usize = 5;
 /// Share of the positions in which rounding need not explain a difference where parameters are linear.
 const MOST_BEYOND: f64 = 0.01;
 
-/// Number of rounds in which positions are asked again that were not predicted.
-const REPAIRS: u64 = 3;
+/// Largest number of rounds in which positions are asked again that were not predicted.
+const REPAIRS: u64 = 8;
+
+/// Number of rounds in a row that find nothing after which there are no more: two effects that were overlooked, such as
+/// those of a value's two phases, can cancel in one of them.
+const CLEAN: u64 = 2;
 
 /// Measurements of a block of positions.
 #[derive(Clone, Debug, Default)]
@@ -146,12 +150,14 @@ impl<'s, 'a> Search<'s, 'a> {
             (0..self.positions.len() as u32).filter(|n| !self.found.base[*n as usize].is_nan()).collect();
         self.measure(all.clone())?;
         if self.plan.is_linear() {
+            let mut clean = 0;
             for _ in 0..REPAIRS {
                 let (values, differences) = self.differences(&all)?;
                 let beyond =
                     |(n, difference): (&u32, &f64)| self.is_beyond(*n, *difference, &values).then_some(*n);
                 let again: Vec<u32> = all.iter().zip(&differences).filter_map(beyond).collect();
-                if again.is_empty() {
+                clean = if again.is_empty() { clean + 1 } else { 0 };
+                if clean == CLEAN {
                     break;
                 }
                 self.measure(again)?;

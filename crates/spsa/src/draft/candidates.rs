@@ -1,11 +1,12 @@
 //! Candidates for tuning among the options of an engine, with initial settings.
 
 use gputexel_chess::evaluation::MAX_EVALUATION_CP;
-use gputexel_io::{Error, Result};
+use gputexel_io::{Error, Result, did_you_mean};
 use gputexel_model::{FeatureKind, ParameterGroups, ROLE_NAMES, named_parameters};
 use gputexel_play::client::{EngineOption, OptionKind, Setting};
 
 use crate::Variable;
+use crate::lists::ListEntry;
 use crate::planner::{Advice, Guess, too_few};
 
 /// The gain that fishtest's and zamar's users begin with.
@@ -211,6 +212,39 @@ fn bounds(option: &EngineOption, start: i64, min: i64, max: i64, notes: &mut Vec
     let narrow = (near.max(low), far.min(high));
     notes.push(format!("{}: its bounds are meaningless; using {} to {}", option.name, narrow.0, narrow.1));
     narrow
+}
+
+/// The parameters of a list, for an engine that reads their values from a file: those named, or all. `set` are values
+/// from which tuning starts in place of the list's.
+///
+/// # Errors
+/// [`Error::Setting`], named `tune`, for names that the list does not have; [`Error::Usage`] for a parameter without
+/// bounds, and values that are no numbers.
+pub fn listed_candidates(
+    list: &[ListEntry],
+    set: &[Setting],
+    names: &[String],
+    budget: Budget,
+) -> Result<Candidates> {
+    let is = |entry: &ListEntry, name: &str| entry.name.eq_ignore_ascii_case(name.trim());
+    if let Some(name) = names.iter().find(|name| !list.iter().any(|entry| is(entry, name))) {
+        let near = did_you_mean(name, list.iter().map(|entry| entry.name.clone()));
+        return Err(Error::setting("tune", name, format!("the list has no such parameter{near}")));
+    }
+    let mut found = Candidates::default();
+    for entry in list.iter().filter(|entry| names.is_empty() || names.iter().any(|name| is(entry, name))) {
+        let usage = |reason: &str| Error::Usage(format!("{}: {reason}", entry.name));
+        let (Some(min), Some(max)) = (entry.min, entry.max) else {
+            return Err(usage("the list has no bounds for it"));
+        };
+        let start = match set.iter().rev().find(|setting| is(entry, &setting.name)) {
+            Some(setting) => setting.value.parse().map_err(|_| usage("its start is not a number"))?,
+            None => entry.start,
+        };
+        let variable = variable(&entry.name, start, (min, max), entry.integer, budget, &mut found.notes)?;
+        found.tuned.push(variable);
+    }
+    Ok(found)
 }
 
 /// Values of the built-in engine: those named, or pieces. `params` is a parameter file, or piece values

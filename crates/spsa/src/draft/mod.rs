@@ -9,14 +9,15 @@ use std::path::{Path, PathBuf};
 use gputexel_io::{Error, Result, StopFlag, absolute};
 use gputexel_model::Prior;
 use gputexel_play::TimeControl;
-use gputexel_play::client::{EngineCommand, OptionKind, Setting, UciPlayer};
+use gputexel_play::client::{EngineCommand, OptionKind, PARAMETERS_WORD, Setting, UciPlayer};
 
-pub use candidates::{Budget, Candidates, engine_candidates, parameter_candidates};
+pub use candidates::{Budget, Candidates, engine_candidates, listed_candidates, parameter_candidates};
 
 use crate::config::{EngineSection, GamesSection, OptionValue, RunConfig, RunSection, parameter_table};
+use crate::lists::{ListOptions, read_list};
 use crate::toml_text::comment;
 use crate::variables::positive;
-use crate::{MethodKind, Rounding, Schedule, check_draw_rate};
+use crate::{MethodKind, Rounding, Schedule, Variable, check_draw_rate};
 
 /// What is to be tuned, and how.
 #[derive(Clone, Debug)]
@@ -24,6 +25,8 @@ pub struct DraftOptions {
     /// Names of parameters to tune; of a UCI engine all that are worth tuning where there are none,
     /// of the built-in engine its pieces.
     pub tune: Vec<String>,
+    /// List of the parameters of an engine that reads their values from a file.
+    pub list: Option<PathBuf>,
     /// UCI options to set; of one that is tuned, the start.
     pub options: Vec<Setting>,
     /// The update rule.
@@ -54,6 +57,7 @@ impl Default for DraftOptions {
     fn default() -> Self {
         Self {
             tune: Vec::new(),
+            list: None,
             options: Vec::new(),
             method: MethodKind::Spsa,
             games: 20_000,
@@ -79,21 +83,45 @@ pub struct Draft {
     /// What `spsa run` would read.
     pub config: RunConfig,
     /// Parameters that could be tuned and are not, each with a sentence that says why.
-    pub left_out: Vec<(crate::Variable, String)>,
+    pub left_out: Vec<(Variable, String)>,
     /// What is worth knowing, a sentence each.
     pub notes: Vec<String>,
 }
 
 impl Draft {
-    /// The configuration of a UCI engine, which is started to learn its options.
+    /// The configuration of a UCI engine, which is started to learn its options, or to try the values of a list.
     ///
     /// # Errors
-    /// [`Error::Setting`] for options that make no sense or that the engine does not have;
-    /// [`Error::Engine`] when it cannot be started.
+    /// [`Error::Setting`] for options that make no sense or that the engine does not have, and a list that is missing,
+    /// or of no use; [`Error::Engine`] when it cannot be started; errors of reading the list.
     pub fn of_engine(command: &str, options: &DraftOptions) -> Result<Self> {
         let budget = options.budget()?;
         let mut engine: EngineCommand = command.parse()?;
+        let list = match (engine.reads_values(), &options.list) {
+            (true, Some(path)) => Some(read_list(path, None, ListOptions::default())?.entries),
+            (false, None) => None,
+            (reads_values, _) => {
+                let reason = match reads_values {
+                    true => format!(
+                        "an engine with {PARAMETERS_WORD} in its command needs the list of its parameters, such as \
+                         gputexel_values.params"
+                    ),
+                    false => format!("only an engine with {PARAMETERS_WORD} in its command has a list"),
+                };
+                return Err(Error::Setting { setting: "params", value: None, reason });
+            }
+        };
+        let found =
+            list.map(|list| listed_candidates(&list, &options.options, &options.tune, budget)).transpose()?;
+        let tuned = |found: &Candidates, name: &str| {
+            found.tuned.iter().any(|variable| variable.name.eq_ignore_ascii_case(name))
+        };
         engine.settings.clone_from(&options.options);
+        if let Some(found) = &found {
+            engine.settings.retain(|setting| !tuned(found, &setting.name));
+            let value = |v: &Variable| Setting { name: v.name.clone(), value: v.start.to_string() };
+            engine.values = found.tuned.iter().map(value).collect();
+        }
         if let Some(seconds) = options.start_deadline {
             engine.start_deadline = gputexel_play::deadline_from_seconds(seconds).map_err(|_| {
                 let reason = "expected seconds, more than 0 and at most a day";
@@ -101,7 +129,10 @@ impl Draft {
             })?;
         }
         let player = UciPlayer::start_stoppable(engine.clone(), &options.stop)?;
-        let mut found = engine_candidates(player.options(), &options.options, &options.tune, budget)?;
+        let mut found = match found {
+            Some(found) => found,
+            None => engine_candidates(player.options(), &options.options, &options.tune, budget)?,
+        };
         let mut set = BTreeMap::new();
         for option in player.options() {
             let is_set =
@@ -117,9 +148,8 @@ impl Draft {
             }
         }
         drop(player);
-        let tuned = |name: &str| found.tuned.iter().any(|v| v.name.eq_ignore_ascii_case(name));
         for Setting { name, value } in &options.options {
-            if !tuned(name) {
+            if !tuned(&found, name) {
                 set.insert(name.clone(), option_value(value));
             }
         }

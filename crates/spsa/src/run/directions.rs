@@ -3,6 +3,7 @@
 //! A loss gives good directions, and games honest lengths: with the step from a start to tuned values cut into groups,
 //! games decide how far each group goes.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use gputexel_io::{Error, Result, SETTINGS_BYTES, read_whole};
@@ -18,13 +19,16 @@ const FORMAT: &str = "gputexel-directions";
 #[serde(deny_unknown_fields)]
 pub struct Directions {
     format: String,
-    /// Names of the parameters: UCI options, or parameters of the built-in engine in the order of its features, the
-    /// middlegame before the endgame.
+    /// Names of the parameters: UCI options, values that a program reads, or parameters of the built-in engine in the
+    /// order of its features, the middlegame before the endgame. One that is both has the same steps twice.
     pub parameters: Vec<String>,
     /// Values from which steps begin.
     pub start: Vec<f64>,
     /// True if engines are given whole numbers.
     pub integer: bool,
+    /// Parameters that may have fractions all the same.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fractions: Vec<String>,
     /// Least and greatest value of each parameter, where an engine has such.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bounds: Option<Vec<[f64; 2]>>,
@@ -53,7 +57,8 @@ impl Directions {
         integer: bool,
         directions: Vec<Direction>,
     ) -> Result<Self> {
-        let new = Self { format: FORMAT.to_string(), parameters, start, integer, bounds: None, directions };
+        let (format, fractions) = (FORMAT.to_string(), Vec::new());
+        let new = Self { format, parameters, start, integer, fractions, bounds: None, directions };
         new.check().map_err(Error::Usage)?;
         Ok(new)
     }
@@ -128,7 +133,9 @@ impl Directions {
             values.iter_mut().zip(&direction.step).for_each(|(value, step)| *value += factor * step);
         }
         if self.integer {
-            values.iter_mut().for_each(|value| *value = value.round());
+            let whole =
+                values.iter_mut().zip(&self.parameters).filter(|(_, name)| !self.fractions.contains(name));
+            whole.for_each(|(value, _)| *value = value.round());
         }
         for (value, [min, max]) in values.iter_mut().zip(self.bounds.iter().flatten()) {
             *value = value.clamp(*min, *max);
@@ -136,9 +143,11 @@ impl Directions {
         values
     }
 
-    /// Returns the parameters with the values for these factors.
+    /// Returns the parameters, each of them once, with the values for these factors.
     pub fn settings(&self, factors: &[f64]) -> Vec<(String, f64)> {
-        self.parameters.iter().cloned().zip(self.values(factors)).collect()
+        let mut seen = BTreeSet::new();
+        let all = self.parameters.iter().zip(self.values(factors));
+        all.filter(|(name, _)| seen.insert(*name)).map(|(name, value)| (name.clone(), value)).collect()
     }
 
     /// Returns the file's text.
@@ -167,6 +176,10 @@ mod tests {
         assert_eq!(bounded.values(&[1.0, -1.0]), [105.0, 53.0]);
         assert!(two().bounded(vec![[0.0, 50.0], [0.0, 60.0]]).is_err());
         assert!(two().bounded(vec![[0.0, 100.0]]).is_err());
+        let fractional = Directions { fractions: vec!["b".to_string()], ..two() };
+        assert_eq!(fractional.values(&[0.25, 0.5]), [103.0, 48.5]);
+        let both = Directions { parameters: vec!["a".to_string(); 2], ..two() };
+        assert_eq!(both.settings(&[0.0, 0.0]), [("a".to_string(), 100.0)]);
     }
 
     #[test]

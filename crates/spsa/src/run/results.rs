@@ -18,9 +18,9 @@ use gputexel_play::Stop;
 const LISTS: [(&str, ListFormat); 2] =
     [("values.openbench", ListFormat::OpenBench), ("values.params", ListFormat::Params)];
 
-/// Writes the values into a folder: `values.csv`, `values.uci`, `values.openbench`, `values.params`,
-/// and for the built-in engine its parameters. A list whose format asks for settings that the run
-/// does not have (SPSA's gain, after a Bayesian run) is left out.
+/// Writes the values into a folder: `values.csv`, `values.uci` (for an engine that reads a file of values,
+/// `values.txt`), `values.openbench`, `values.params`, and for the built-in engine its parameters. A list whose format
+/// asks for settings that the run does not have (SPSA's gain, after a Bayesian run) is left out.
 ///
 /// # Errors
 /// [`gputexel_io::Error::Io`].
@@ -28,12 +28,17 @@ pub fn write_values(folder: &Path, state: &RunState, engine: &TunedEngine) -> gp
     write_atomically(&folder.join("values.csv"), values_csv(state).as_bytes())?;
     let rounded = state.tuner.rounded_values();
     let options = engine.options(state.tuner.variables(), &rounded);
-    let options: Vec<ListEntry> = options
-        .into_iter()
-        .map(|(name, value)| ListEntry { integer: false, ..ListEntry::new(name, value) })
-        .collect();
-    let written = lists::write_list(&options, ListFormat::Uci, ListOptions::default())?;
-    write_atomically(&folder.join("values.uci"), written.text.as_bytes())?;
+    let (name, text) = match engine.reads_values() {
+        true => {
+            ("values.txt", options.iter().map(|(name, value)| format!("{name} {}\n", value + 0.0)).collect())
+        }
+        false => {
+            let entry = |(name, value)| ListEntry { integer: false, ..ListEntry::new(name, value) };
+            let options: Vec<ListEntry> = options.into_iter().map(entry).collect();
+            ("values.uci", lists::write_list(&options, ListFormat::Uci, ListOptions::default())?.text)
+        }
+    };
+    write_atomically(&folder.join(name), text.as_bytes())?;
     if let Some(file) = engine.parameter_file(&rounded) {
         write_atomically(&folder.join(PARAMETERS), file.to_json().as_bytes())?;
     }

@@ -16,6 +16,9 @@ use gputexel_play::{BuiltinPlayer, Player, RemoteSide};
 /// Transposition table of a built-in engine, unless said otherwise.
 const HASH_MIB: u32 = 1;
 
+/// Where in its range a value is when an engine is tried: hardly ever a whole number, unless it has to be.
+const TRIAL: f64 = 0.618_034;
+
 /// Seconds to become ready, unless said otherwise.
 const START_SECONDS: f64 = 10.0;
 
@@ -94,13 +97,20 @@ impl TunedEngine {
         let setting =
             |(name, value): (&String, &_)| Setting { name: name.clone(), value: format!("{value}") };
         command.settings = section.options.iter().map(setting).collect();
-        let player = UciPlayer::start_stoppable(command.clone(), &stop)?;
-        let name = section.name.clone().unwrap_or_else(|| player.name().to_string());
         let along = open_directions(section, variables)?;
         let options = match &along {
+            // The program itself says which values it does not know, or does not read.
+            _ if command.reads_values() => Vec::new(),
             None => variables.to_vec(),
             Some(directions) => option_ranges(directions, variables),
         };
+        let mut tried = command.clone();
+        if command.reads_values() {
+            let inside = variables.iter().map(|v| v.rounded(v.min + TRIAL * (v.max - v.min)));
+            tried = with_values(&command, along.as_ref(), variables, &inside.collect::<Vec<_>>());
+        }
+        let player = UciPlayer::start_stoppable(tried, &stop)?;
+        let name = section.name.clone().unwrap_or_else(|| player.name().to_string());
         for option in &options {
             check_option(&player, option)
                 .map_err(|reason| Error::Usage(format!("{}: {}: {reason}", player.name(), option.name)))?;
@@ -179,6 +189,11 @@ impl TunedEngine {
         self.chess960
     }
 
+    /// Returns true for a program that reads its values from a file.
+    pub fn reads_values(&self) -> bool {
+        matches!(&self.kind, Kind::Uci { command, .. } if command.reads_values())
+    }
+
     /// The whole evaluation with these values; `None` for engines that are other programs.
     pub fn parameter_file(&self, values: &[f64]) -> Option<ParameterFile> {
         let Kind::BuiltIn(tables) = &self.kind else { return None };
@@ -206,10 +221,7 @@ impl TunedEngine {
                 RemoteSide::built_in(&tables.set, &tables.values.theta(values), tables.hash_mib)
             }
             Kind::Uci { command, along, .. } => {
-                let mut command = (**command).clone();
-                let settings = settings(along.as_ref(), variables, values);
-                command.settings.extend(settings.into_iter().map(tuned_setting));
-                RemoteSide::Uci(command)
+                RemoteSide::Uci(with_values(command, along.as_ref(), variables, values))
             }
         }
     }
@@ -227,11 +239,11 @@ impl TunedEngine {
                 TunedPlayer::BuiltIn { player: Box::new(player), tables: tables.clone() }
             }
             Kind::Uci { command, along, stop } => {
-                let mut command = EngineCommand { name: Some(name.to_string()), ..(**command).clone() };
-                let settings = settings(along.as_ref(), variables, values);
-                command.settings.extend(settings.into_iter().map(tuned_setting));
+                let command = EngineCommand { name: Some(name.to_string()), ..(**command).clone() };
+                let command = with_values(&command, along.as_ref(), variables, values);
+                let reads_values = command.reads_values();
                 let player = Box::new(UciPlayer::start_stoppable(command, stop)?);
-                TunedPlayer::Uci { player, along: along.clone() }
+                TunedPlayer::Uci { player, along: along.clone(), reads_values }
             }
         })
     }
@@ -268,7 +280,24 @@ fn check_option(player: &UciPlayer, variable: &Variable) -> std::result::Result<
 }
 
 fn tuned_setting((name, value): (String, f64)) -> Setting {
-    Setting { name, value: format!("{value}") }
+    // A zero without a sign.
+    Setting { name, value: format!("{}", value + 0.0) }
+}
+
+/// Returns a command with values of the variables, as options or in the file that it reads.
+fn with_values(
+    command: &EngineCommand,
+    along: Option<&Directions>,
+    variables: &[Variable],
+    values: &[f64],
+) -> EngineCommand {
+    let mut command = command.clone();
+    let settings = settings(along, variables, values).into_iter().map(tuned_setting);
+    match command.reads_values() {
+        true => command.values = settings.collect(),
+        false => command.settings.extend(settings),
+    }
+    command
 }
 
 /// Returns the options of a UCI engine for values of the variables.
@@ -323,6 +352,8 @@ pub enum TunedPlayer {
         player: Box<UciPlayer>,
         /// Directions of which the values are factors, if any.
         along: Option<Directions>,
+        /// True if it is started anew for other values.
+        reads_values: bool,
     },
 }
 
@@ -334,7 +365,11 @@ impl TunedPlayer {
     pub fn set_values(&mut self, variables: &[Variable], values: &[f64]) -> Result<()> {
         match self {
             Self::BuiltIn { player, tables } => player.set_evaluation(tables.evaluation(values)?),
-            Self::Uci { player, along } => {
+            Self::Uci { player, along, reads_values: true } => {
+                let settings = settings(along.as_ref(), variables, values);
+                player.set_values(settings.into_iter().map(tuned_setting).collect());
+            }
+            Self::Uci { player, along, .. } => {
                 for setting in settings(along.as_ref(), variables, values) {
                     player.set(tuned_setting(setting))?;
                 }

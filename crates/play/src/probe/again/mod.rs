@@ -6,7 +6,6 @@
 mod ready;
 mod singles;
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -52,8 +51,6 @@ pub struct AgainSettings {
     pub processes: usize,
     /// Time for an answer.
     pub deadline: Duration,
-    /// Folder for files of values.
-    pub folder: PathBuf,
 }
 
 /// A difference between an evaluation and its prediction.

@@ -1,10 +1,10 @@
 //! The engine with the parameters that are set in it.
 
-use super::super::asking::{Ask, PARAMETERS_WORD, Source, Way, is_program};
+use super::super::asking::{Ask, Source, Way};
 use super::super::parameters::ProbeParameter;
 use super::super::{offered, options_of};
 use super::AgainSettings;
-use crate::client::{EngineCommand, EngineOption, OptionKind, Setting};
+use crate::client::{EngineCommand, EngineOption, OptionKind, PARAMETERS_WORD, Setting};
 use gputexel_ingest::trace::{ProbedParameter, ProbingRecord};
 use gputexel_io::{Advice, Error, Result, StopFlag};
 
@@ -29,7 +29,7 @@ impl Ready {
     ) -> Result<Self> {
         let mut command = settings.command.clone();
         let is_a_program = way.ask == Ask::Lines;
-        match (is_a_program, is_program(&command)) {
+        match (is_a_program, command.reads_values()) {
             // As it was built, a program needs no values.
             (true, false) if !settings.as_built => {
                 let reason = format!(
@@ -67,8 +67,8 @@ impl Ready {
             false => parameters.iter().map(|parameter| parameter.start).collect(),
         };
         let rounded = whole.iter().zip(values).filter(|(whole, value)| whole != value).count() as u64;
-        let (deadline, folder, stop) = (settings.deadline, settings.folder.clone(), stop.clone());
-        let source = Source { command, is_program: is_a_program, parameters, deadline, folder, stop };
+        let (deadline, stop) = (settings.deadline, stop.clone());
+        let source = Source { command, is_program: is_a_program, parameters, deadline, stop };
         Ok(Self { source, values: whole, rounded, built_otherwise })
     }
 }
