@@ -442,6 +442,15 @@ mod tests {
     }
 
     #[test]
+    fn engines_that_read_a_file_of_values_are_refused() {
+        let mut assignment = assignment();
+        let RemoteSide::Uci(command) = &mut assignment.sides[1] else { panic!() };
+        command.arguments = vec!["{params}".to_string()];
+        let refused = Work::new(&Identity::draw(None), &assignment).err().unwrap().to_string();
+        assert!(refused.contains("on this machine only"), "{refused}");
+    }
+
+    #[test]
     fn work_is_read_as_it_was_written_and_its_ticket_is_known_again() {
         let identity = Identity::draw(Some(1_000_000));
         let sent = Work::new(&identity, &assignment()).unwrap();
