@@ -1,9 +1,8 @@
 // Structs that every kernel shares with the host, and the workgroup size. Not a kernel itself. Rust twins: `Uniforms`
 // and `Segment` of the kernels module, compared field by field in a test.
 
+// Fields that kernels read in their loops are side by side, for loads of two at a time.
 struct Uniforms {
-    // Number of features F.
-    features: u32,
     // Reals per row of members: padded members / members per Real.
     stride: u32,
     // Reals per row of tables: `stride`, or 1 if all members share one table.
@@ -12,6 +11,8 @@ struct Uniforms {
     chunk: u32,
     // Reals before the rows of members in `tables`: tapers * F * columns.
     member_rows: u32,
+    // Number of features F.
+    features: u32,
     // Segments before this slice's first one in the binding of segments.
     first_segment: u32,
     // Segments of this slice.

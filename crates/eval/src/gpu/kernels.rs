@@ -29,8 +29,6 @@ pub const MAX_BLOCK: usize = 1024;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 pub struct Uniforms {
-    /// Number of features F.
-    pub features: u32,
     /// Reals per row of members.
     pub stride: u32,
     /// Reals per row of tables: `stride`, or 1 if all members share one table.
@@ -39,6 +37,8 @@ pub struct Uniforms {
     pub chunk: u32,
     /// Reals before the rows of members in the tables.
     pub member_rows: u32,
+    /// Number of features F.
+    pub features: u32,
     /// Segments before the slice in the binding.
     pub first_segment: u32,
     /// Segments of the slice.

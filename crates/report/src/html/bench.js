@@ -181,7 +181,7 @@ class Evaluation {
   ofChunk(first, [segments, places, rows, ...rest]) {
     const members = Math.min(this.chunk, this.members - first), padded = up(members, this.tile) * this.tile;
     const width = Math.min(this.tile, 4), stride = padded / width, tapers = rest.at(-1);
-    const sizes = [F, stride, stride, CHUNK, BUCKETS * F * stride, 0, this.count, 0, this.count];
+    const sizes = [stride, stride, CHUNK, BUCKETS * F * stride, F, 0, this.count, 0, this.count];
     const uniform = (numbers) => this.buffer(Uint32Array.from(numbers), GPUBufferUsage.UNIFORM);
     const uniforms = uniform([...sizes, bits(2)]);
     const of = (_, i) => parameter(first + Math.floor(i / 2 / F), i % (2 * F));

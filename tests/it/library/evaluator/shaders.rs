@@ -93,11 +93,11 @@ fn shared_structs_have_the_layout_of_the_shaders() {
     }
     let wanted = [
         layout!(Uniforms {
-            features,
             stride,
             columns,
             chunk,
             member_rows,
+            features,
             first_segment,
             segments,
             ordinal,
