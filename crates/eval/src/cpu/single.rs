@@ -279,7 +279,7 @@ fn scatter_unit_rows(ids: &[u16], piece: &Shape, slopes: &[f32], gradient: &mut 
     };
     let rows = ids.chunks_exact(2 * length);
     let (pairs, last) = slopes.as_chunks::<2>();
-    let (added, subtracted) = rows.remainder().split_at(if last.is_empty() { 0 } else { plus });
+    let rest = rows.remainder().chunks_exact(length);
     for (rows, &[a, b]) in rows.zip(pairs) {
         let (first, second) = rows.split_at(length);
         let (first, second) = (first.split_at(plus), second.split_at(plus));
@@ -292,9 +292,9 @@ fn scatter_unit_rows(ids: &[u16], piece: &Shape, slopes: &[f32], gradient: &mut 
             add(odd, other, -b);
         }
     }
-    for &slope in last {
-        added.iter().for_each(|&id| add(even, id, slope));
-        subtracted.iter().for_each(|&id| add(even, id, -slope));
+    for (row, &slope) in rest.zip(last) {
+        row[..plus].iter().for_each(|&id| add(even, id, slope));
+        row[plus..].iter().for_each(|&id| add(even, id, -slope));
     }
 }
 

@@ -214,17 +214,18 @@ impl GpuEvaluator<'_> {
             LossKind::CrossEntropy => (1, 1.0),
             LossKind::Power(q) => (2, q as f32),
         };
+        let blends = population.blends.iter().any(|&blend| blend != 0.0);
+        let resamples = !population.resamples.is_empty();
+        self.extended |= blends || resamples;
         let shape = Shape {
             vector: width > 1,
             unit: self.layout.unit_rows(),
-            blends: population.blends.iter().any(|&blend| blend != 0.0),
-            resamples: !population.resamples.is_empty(),
+            blends,
+            resamples,
             shared: population.is_shared() && members.len() > 1,
             weighted: !population.part_weights.is_empty(),
-            extended: false,
+            extended: self.extended,
         };
-        self.extended |= shape.blends || shape.resamples;
-        let shape = Shape { extended: self.extended, ..shape };
         let columns = if shape.shared { width } else { padded };
         let member_rows = self.tapers * features * columns;
         let sizes = Uniforms {
