@@ -1,4 +1,4 @@
-//! Engines with numbers that `patch expose` has opened, tuned in games: they are started anew for other values.
+//! Engines with numbers that `patch expose` has opened, tuned in games: other values need a restart.
 
 use std::collections::BTreeSet;
 

@@ -6,12 +6,10 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
+pub use gputexel_ingest::tracing::PARAMETERS_WORD;
 use gputexel_io::processes::{Call, split_command};
 use gputexel_io::{Error, Result};
 use tempfile::TempPath;
-
-/// Placeholder in the arguments of a program for the file of values that it reads at its start.
-pub const PARAMETERS_WORD: &str = "{params}";
 
 /// The value of one of an engine's options, written `Hash=16`; `Clear Hash=` for a button.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +31,11 @@ impl FromStr for Setting {
             _ => Err(Error::Usage(format!("'{text}': not of the form Option=value"))),
         }
     }
+}
+
+/// Returns a file of values for a program that reads one: lines of a name and a value.
+pub fn values_text(values: &[Setting]) -> String {
+    values.iter().map(|Setting { name, value }| format!("{name} {value}\n")).collect()
 }
 
 /// A program that speaks UCI, with the options set at every start, and the values that it reads then.
@@ -75,13 +78,13 @@ impl EngineCommand {
         }
     }
 
-    /// Returns true for a program that reads a file of values, and has to be started anew for other values.
+    /// Returns true for a program that reads a file of values, so that other values need a restart.
     pub fn reads_values(&self) -> bool {
         self.arguments.iter().any(|argument| argument.contains(PARAMETERS_WORD))
     }
 
-    /// Returns the arguments of a process, and the file of values, if it reads one: lines of a name and a value. The
-    /// file is removed when it is dropped.
+    /// Returns the arguments of a process, and the [file of values](values_text) if it reads one. The file is removed
+    /// when it is dropped.
     ///
     /// # Errors
     /// Errors of writing it.
@@ -90,8 +93,7 @@ impl EngineCommand {
             return Ok((self.arguments.clone(), None));
         }
         let mut file = tempfile::Builder::new().prefix("gputexel-").suffix(".txt").tempfile()?;
-        let line = |Setting { name, value }: &Setting| format!("{name} {value}\n");
-        file.write_all(self.values.iter().map(line).collect::<String>().as_bytes())?;
+        file.write_all(values_text(&self.values).as_bytes())?;
         let path = file.into_temp_path();
         let name = path.display().to_string();
         let arguments = self.arguments.iter().map(|argument| argument.replace(PARAMETERS_WORD, &name));

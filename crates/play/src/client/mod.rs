@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use shakmaty::Position;
 
 pub use asking::{Etiquette, SearchScore, run_program};
-pub use command::{EngineCommand, PARAMETERS_WORD, Setting, find_program};
+pub use command::{EngineCommand, PARAMETERS_WORD, Setting, find_program, values_text};
 pub use gputexel_io::processes::{kill_all_engines, supervise_engines};
 pub use options::{EngineOption, OptionKind};
 pub use xboard::XboardPlayer;
@@ -111,8 +111,13 @@ impl UciPlayer {
         Ok(())
     }
 
-    /// Plays with other values from the next game on, for which a program that [reads
-    /// them](EngineCommand::reads_values) is started anew; the same values let it run. Not for use during a game.
+    /// Returns true for a program that [reads its values](EngineCommand::reads_values) from a file.
+    pub fn reads_values(&self) -> bool {
+        self.command.reads_values()
+    }
+
+    /// Sets the values of a program that [reads them](EngineCommand::reads_values), from the next game on: it is
+    /// restarted, unless they are the same. Not for use during a game.
     pub fn set_values(&mut self, values: Vec<Setting>) {
         if self.command.values != values {
             self.command.values = values;

@@ -56,7 +56,7 @@ pub(super) struct EngineProcess {
     commands: Option<Sender<String>>,
     lines: Receiver<String>,
     complaints: Option<LastLine>,
-    /// The file of values that it reads, when it likes.
+    /// The file of values, which it may read at any time.
     _values: Option<TempPath>,
 }
 

@@ -97,18 +97,18 @@ impl Draft {
     pub fn of_engine(command: &str, options: &DraftOptions) -> Result<Self> {
         let budget = options.budget()?;
         let mut engine: EngineCommand = command.parse()?;
+        let refuse = |reason| Err(Error::Setting { setting: "params", value: None, reason });
         let list = match (engine.reads_values(), &options.list) {
             (true, Some(path)) => Some(read_list(path, None, ListOptions::default())?.entries),
             (false, None) => None,
-            (reads_values, _) => {
-                let reason = match reads_values {
-                    true => format!(
-                        "an engine with {PARAMETERS_WORD} in its command needs the list of its parameters, such as \
-                         gputexel_values.params"
-                    ),
-                    false => format!("only an engine with {PARAMETERS_WORD} in its command has a list"),
-                };
-                return Err(Error::Setting { setting: "params", value: None, reason });
+            (true, None) => {
+                return refuse(format!(
+                    "an engine with {PARAMETERS_WORD} in its command needs the list of its parameters, such as \
+                     gputexel_values.params"
+                ));
+            }
+            (false, Some(_)) => {
+                return refuse(format!("only an engine with {PARAMETERS_WORD} in its command has a list"));
             }
         };
         let found =

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use serde::{Serialize, Serializer};
 
+use super::sides::tuned_setting;
 use super::{Header, RunState, TunedEngine};
 use crate::MethodKind;
 use crate::lists::{self, ListEntry, ListFormat, ListOptions};
@@ -13,6 +14,7 @@ use crate::numbers::four_digits;
 use gputexel_io::run_folder::PARAMETERS;
 use gputexel_io::write_atomically;
 use gputexel_play::Stop;
+use gputexel_play::client::{Setting, values_text};
 
 /// Lists of the values for other programs, by the names of their files.
 const LISTS: [(&str, ListFormat); 2] =
@@ -30,7 +32,8 @@ pub fn write_values(folder: &Path, state: &RunState, engine: &TunedEngine) -> gp
     let options = engine.options(state.tuner.variables(), &rounded);
     let (name, text) = match engine.reads_values() {
         true => {
-            ("values.txt", options.iter().map(|(name, value)| format!("{name} {}\n", value + 0.0)).collect())
+            let settings: Vec<Setting> = options.into_iter().map(tuned_setting).collect();
+            ("values.txt", values_text(&settings))
         }
         false => {
             let entry = |(name, value)| ListEntry { integer: false, ..ListEntry::new(name, value) };

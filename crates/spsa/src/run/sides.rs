@@ -241,9 +241,8 @@ impl TunedEngine {
             Kind::Uci { command, along, stop } => {
                 let command = EngineCommand { name: Some(name.to_string()), ..(**command).clone() };
                 let command = with_values(&command, along.as_ref(), variables, values);
-                let reads_values = command.reads_values();
                 let player = Box::new(UciPlayer::start_stoppable(command, stop)?);
-                TunedPlayer::Uci { player, along: along.clone(), reads_values }
+                TunedPlayer::Uci { player, along: along.clone() }
             }
         })
     }
@@ -279,7 +278,7 @@ fn check_option(player: &UciPlayer, variable: &Variable) -> std::result::Result<
     }
 }
 
-fn tuned_setting((name, value): (String, f64)) -> Setting {
+pub(super) fn tuned_setting((name, value): (String, f64)) -> Setting {
     // A zero without a sign.
     Setting { name, value: format!("{}", value + 0.0) }
 }
@@ -352,8 +351,6 @@ pub enum TunedPlayer {
         player: Box<UciPlayer>,
         /// Directions of which the values are factors, if any.
         along: Option<Directions>,
-        /// True if it is started anew for other values.
-        reads_values: bool,
     },
 }
 
@@ -365,13 +362,12 @@ impl TunedPlayer {
     pub fn set_values(&mut self, variables: &[Variable], values: &[f64]) -> Result<()> {
         match self {
             Self::BuiltIn { player, tables } => player.set_evaluation(tables.evaluation(values)?),
-            Self::Uci { player, along, reads_values: true } => {
-                let settings = settings(along.as_ref(), variables, values);
-                player.set_values(settings.into_iter().map(tuned_setting).collect());
-            }
-            Self::Uci { player, along, .. } => {
-                for setting in settings(along.as_ref(), variables, values) {
-                    player.set(tuned_setting(setting))?;
+            Self::Uci { player, along } => {
+                let settings = settings(along.as_ref(), variables, values).into_iter().map(tuned_setting);
+                if player.reads_values() {
+                    player.set_values(settings.collect());
+                } else {
+                    settings.into_iter().try_for_each(|setting| player.set(setting))?;
                 }
             }
         }
