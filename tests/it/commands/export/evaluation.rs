@@ -106,15 +106,14 @@ fn write(bench: &Bench, name: &str, set: &FeatureSet, theta: &[f64]) {
 }
 
 /// The score that docs/exports.md defines, White's view.
-fn exact(set: &FeatureSet, theta: &[f64], row: &FeatureRow) -> i32 {
+fn exact(set: &FeatureSet, compiled: Option<&CompiledProgram>, theta: &[f64], row: &FeatureRow) -> i32 {
     let count = set.features.len();
     let value = |feature: usize| [theta[feature], theta[count + feature]].map(|value| value.round() as i128);
-    let compiled = set.program.clone().map(|program| CompiledProgram::try_new(program, count).unwrap());
-    let mut sums = vec![[0i128; 2]; compiled.as_ref().map_or(1, CompiledProgram::slots)];
+    let mut sums = vec![[0i128; 2]; compiled.map_or(1, CompiledProgram::slots)];
     let signed = row.plus.iter().map(|&id| (id, 1)).chain(row.minus.iter().map(|&id| (id, -1)));
     for (column, sign) in signed {
         let column = usize::from(column);
-        let (slot, feature) = match &compiled {
+        let (slot, feature) = match compiled {
             Some(program) => {
                 (program.slot_of_column(column), usize::from(program.features_of_columns()[column]))
             }
@@ -184,23 +183,34 @@ fn scores(bench: &Bench, program: &str, fens: &[String]) -> Vec<i32> {
     text.lines().map(|line| line.split(" | ").nth(1).unwrap().parse().unwrap()).collect()
 }
 
-/// Compares a compiled evaluation with the integers, and these with the evaluation in real numbers.
-fn compare(bench: &Bench, program: &str, set: &FeatureSet, theta: &[f64], fens: &[String]) {
+/// Computes the integers of positions, and compares them with the evaluation in real numbers.
+fn wanted(set: &FeatureSet, theta: &[f64], fens: &[String]) -> Vec<i32> {
     let rounded: Vec<f64> = theta.iter().map(|value| value.round()).collect();
     let real = TableEvaluation::try_new(set, &rounded).unwrap();
+    let compiled =
+        set.program.clone().map(|program| CompiledProgram::try_new(program, set.features.len()).unwrap());
     let mut row = FeatureRow::default();
-    for (fen, score) in fens.iter().zip(scores(bench, program, fens)) {
+    let of = |fen: &String| {
         let setup = fen.parse::<Fen>().unwrap().into_setup();
         set.compute(&setup.board, setup.turn, &mut row);
-        let wanted = exact(set, theta, &row);
+        let wanted = exact(set, compiled.as_ref(), theta, &row);
+        if let Ok(position) = setup.clone().position::<Chess>(CastlingMode::Chess960) {
+            let model = real.score_stm(&real.state(&position), &position);
+            let model = if setup.turn.is_white() { model } else { -model };
+            assert!((model - wanted).abs() <= 1, "{fen}: {model}, {wanted}");
+        }
+        wanted
+    };
+    fens.iter().map(of).collect()
+}
+
+/// Compares a compiled evaluation with the integers.
+fn compare(bench: &Bench, program: &str, fens: &[String], wanted: &[i32]) {
+    let scores = scores(bench, program, fens);
+    for (fen, (score, wanted)) in fens.iter().zip(scores.iter().zip(wanted)) {
         assert_eq!(score, wanted, "{program}: {fen}");
-        let position = setup.clone().position::<Chess>(CastlingMode::Chess960);
-        let Ok(position) = position else { continue };
-        let model = real.score_stm(&real.state(&position), &position);
-        let model = if setup.turn.is_white() { model } else { -model };
-        assert!((model - wanted).abs() <= 1, "{fen}: {model}, {wanted}");
     }
-    assert_eq!(scores(bench, program, fens).len(), fens.len());
+    assert_eq!(scores.len(), fens.len());
 }
 
 /// Compiles the exports of all sets in all languages and compares them.
@@ -210,12 +220,13 @@ fn check(compilers: &[(&str, &str, &str)], each: usize, random: usize) {
     for (seed, (name, set)) in sets().into_iter().enumerate() {
         let theta = values(&set, 47 + seed as u64);
         write(&bench, "p.json", &set, &theta);
+        let wanted = wanted(&set, &theta, &fens);
         for (compiler, flags, file) in compilers {
             if requirement::program(compiler) {
                 let path = format!("{name}-{file}");
                 bench.ok(("--quiet export p.json --evaluation --force -o", &path[..]));
                 bench.compile(&format!("{compiler} {flags} {path} -o program"));
-                compare(&bench, "program", &set, &theta, &fens);
+                compare(&bench, "program", &fens, &wanted);
             }
         }
     }
@@ -248,7 +259,7 @@ fn check_without(
             assert_eq!(text.contains(&marker), !is_part(group.name, terms), "{terms}: {}", group.name);
         }
         bench.compile(&format!("{compiler} {flags} {file} -o program"));
-        compare(&bench, "program", &set, &neutral(&set, &theta, terms), &fens);
+        compare(&bench, "program", &fens, &wanted(&set, &neutral(&set, &theta, terms), &fens));
     }
 }
 
@@ -320,7 +331,8 @@ fn later_values_are_filled_in_by_patch_tables() {
         bench.ok(&*format!("--quiet patch tables later.json {file} --start first.json"));
         if requirement::program(compiler) {
             bench.compile(&format!("{compiler} {flags} {file} -o program"));
-            compare(&bench, "program", &set, &later, &boards(300, 100));
+            let fens = boards(300, 100);
+            compare(&bench, "program", &fens, &wanted(&set, &later, &fens));
         }
     }
 }
