@@ -8,6 +8,7 @@ use std::ops::Range;
 use gputexel_dataset::Layout;
 use gputexel_dataset::objective::x_per_cp;
 use gputexel_io::{Error, Result};
+use gputexel_optim::linalg::mirror;
 use serde::{Deserialize, Serialize};
 
 use crate::{Evaluations, Population, ProductRequest, Products, Request};
@@ -252,12 +253,13 @@ fn push_matrix(triangle: &[f64], features: usize, program: bool, scale: f64, out
                 _ => unreachable!("chunks of three or four"),
             };
             let (i_eg, j_eg) = (features + i, features + j);
-            for (row, column, value) in [(i, j, mg), (i, j_eg, mg_eg), (i_eg, j, eg_mg), (i_eg, j_eg, eg)] {
+            // On and below the diagonal.
+            for (row, column, value) in [(i, j, mg), (j_eg, i, mg_eg), (i_eg, j, eg_mg), (i_eg, j_eg, eg)] {
                 matrix[row * size + column] = scale * value;
-                matrix[column * size + row] = scale * value;
             }
         }
     }
+    mirror(matrix, size);
 }
 
 impl Sums {

@@ -244,9 +244,9 @@ impl Parameterization {
     }
 
     /// Computes Bᵀ H B of every matrix (row-major, concatenated).
-    pub fn pull_matrices(&self, matrices: &[f64]) -> Vec<f64> {
+    pub fn pull_matrices(&self, matrices: Vec<f64>) -> Vec<f64> {
         if self.is_identity() {
-            return matrices.to_vec();
+            return matrices;
         }
         let (n, d) = (self.parameters(), self.dimension());
         let pull = |matrix: &[f64]| -> Vec<f64> {
@@ -292,7 +292,7 @@ mod tests {
                 .map(|(i, j)| 0.5 * t[i] * h[3 * i + j] * t[j])
                 .sum()
         };
-        let pulled = basis.pull_matrices(&h);
+        let pulled = basis.pull_matrices(h.to_vec());
         let e = |i: usize| [f64::from(u8::from(i == 0)), f64::from(u8::from(i == 1))];
         for i in 0..2 {
             for j in 0..2 {

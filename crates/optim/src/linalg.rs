@@ -114,11 +114,20 @@ pub fn add_square(factor: f64, a: View<'_>, c: &mut [f64], stride: usize) {
     });
 }
 
+/// Returns zeros that are written, for sums that are added to at once. Memory that the system only promises to be zero
+/// is mapped when it is read, and again when it is written, which interrupts all threads.
+pub fn zeros<T: Copy + Default>(count: usize) -> Vec<T> {
+    std::iter::repeat_n(T::default(), count).collect()
+}
+
 /// Copies the part below the diagonal of a matrix of `size` rows above it.
 pub fn mirror(matrix: &mut [f64], size: usize) {
-    for i in 0..size {
-        for j in i + 1..size {
-            matrix[i * size + j] = matrix[j * size + i];
+    // Few columns at a time, so that the cache lines of their rows are read once.
+    for first in (0..size).step_by(SMALL) {
+        for i in 0..size.min(first + SMALL) {
+            for j in first.max(i + 1)..size.min(first + SMALL) {
+                matrix[i * size + j] = matrix[j * size + i];
+            }
         }
     }
 }
@@ -147,6 +156,7 @@ pub fn solve_general(mut matrix: Vec<f64>, mut right: Vec<f64>) -> Vec<f64> {
 }
 
 /// Computes the dot product, in an order that processors can vectorize.
+#[inline(always)]
 pub fn dot(a: &[f64], b: &[f64]) -> f64 {
     let (a, b) = (a.as_chunks::<8>(), b.as_chunks::<8>());
     let mut sums = [0.0; 8];
@@ -156,7 +166,18 @@ pub fn dot(a: &[f64], b: &[f64]) -> f64 {
     sums.iter().sum::<f64>() + a.1.iter().zip(b.1).map(|(a, b)| a * b).sum::<f64>()
 }
 
+/// Computes the product of a row-major matrix with a vector.
+///
+/// # Panics
+/// If there are not as many columns as values.
+pub fn times(matrix: &[f64], vector: &[f64]) -> Vec<f64> {
+    let rows = || matrix.chunks_exact(vector.len().max(1)).map(|row| dot(row, vector)).collect();
+    assert!(matrix.len().is_multiple_of(vector.len().max(1)));
+    pulp::Arch::new().dispatch(rows)
+}
+
 /// Computes row ← row + factor · other.
+#[inline(always)]
 pub fn add_scaled(row: &mut [f64], factor: f64, other: &[f64]) {
     row.iter_mut().zip(other).for_each(|(row, other)| *row += factor * other);
 }
@@ -192,7 +213,7 @@ impl Cholesky {
             let width = next - first;
             let (above, below) = lower.split_at_mut(next * size);
             let triangle = &mut above[first * size + first..];
-            factor_small(triangle, width, size)?;
+            pulp::Arch::new().dispatch(|| factor_small(triangle, width, size))?;
             let triangle = &*triangle;
             // The rows of L below the triangle, then the remaining matrix.
             let rows = size - next;
@@ -226,16 +247,17 @@ impl Cholesky {
     /// If its length is not the matrix's.
     pub fn solve(&self, right: &mut [f64]) {
         assert_eq!(right.len(), self.size);
-        for i in 0..self.size {
-            let row = &self.lower[i * self.size..];
-            right[i] = (right[i] - dot(&row[..i], &right[..i])) / row[i];
-        }
-        for i in (0..self.size).rev() {
-            let row = &self.lower[i * self.size..];
-            let value = right[i] / row[i];
-            right[i] = value;
-            add_scaled(&mut right[..i], -value, &row[..i]);
-        }
+        let row = |i: usize| &self.lower[i * self.size..];
+        pulp::Arch::new().dispatch(|| {
+            for i in 0..self.size {
+                right[i] = (right[i] - dot(&row(i)[..i], &right[..i])) / row(i)[i];
+            }
+            for i in (0..self.size).rev() {
+                let value = right[i] / row(i)[i];
+                right[i] = value;
+                add_scaled(&mut right[..i], -value, &row(i)[..i]);
+            }
+        });
     }
 
     /// Replaces `columns` right-hand sides, the columns of a row-major matrix, by their solutions.
@@ -272,6 +294,7 @@ fn transpose(from: &[f64], stride: usize, into: &mut [f64], rows: usize, columns
 }
 
 /// Factors a small matrix in place; `None` if a pivot is not positive or not finite.
+#[inline(always)]
 fn factor_small(matrix: &mut [f64], size: usize, stride: usize) -> Option<()> {
     for i in 0..size {
         let (above, row) = matrix.split_at_mut(i * stride);
@@ -293,12 +316,14 @@ fn factor_small(matrix: &mut [f64], size: usize, stride: usize) -> Option<()> {
 fn forward(l: &[f64], stride: usize, x: &mut [f64], n: usize, columns: usize, within: Option<usize>) {
     let width = |rows: usize| within.map_or(columns, |first| first + rows);
     if n <= SMALL {
-        for i in 0..n {
-            let (solved, rest) = x.split_at_mut(i * columns);
-            let row = &mut rest[..width(n)];
-            (0..i).for_each(|j| add_scaled(row, -l[i * stride + j], &solved[j * columns..]));
-            row.iter_mut().for_each(|value| *value /= l[i * stride + i]);
-        }
+        pulp::Arch::new().dispatch(|| {
+            for i in 0..n {
+                let (solved, rest) = x.split_at_mut(i * columns);
+                let row = &mut rest[..width(n)];
+                (0..i).for_each(|j| add_scaled(row, -l[i * stride + j], &solved[j * columns..]));
+                row.iter_mut().for_each(|value| *value /= l[i * stride + i]);
+            }
+        });
         return;
     }
     let half = (n / 2).next_multiple_of(SMALL);
@@ -314,12 +339,15 @@ fn forward(l: &[f64], stride: usize, x: &mut [f64], n: usize, columns: usize, wi
 fn backward(l: &[f64], stride: usize, x: &mut [f64], n: usize, columns: usize, within: Option<usize>) {
     let width = |rows: usize| within.map_or(columns, |first| first + rows);
     if n <= SMALL {
-        for i in (0..n).rev() {
-            let (rest, solved) = x.split_at_mut((i + 1) * columns);
-            let row = &mut rest[i * columns..][..width(n)];
-            (i + 1..n).for_each(|j| add_scaled(row, -l[j * stride + i], &solved[(j - i - 1) * columns..]));
-            row.iter_mut().for_each(|value| *value /= l[i * stride + i]);
-        }
+        pulp::Arch::new().dispatch(|| {
+            for i in (0..n).rev() {
+                let (rest, solved) = x.split_at_mut((i + 1) * columns);
+                let row = &mut rest[i * columns..][..width(n)];
+                let below = |j: usize| (j - i - 1) * columns;
+                (i + 1..n).for_each(|j| add_scaled(row, -l[j * stride + i], &solved[below(j)..]));
+                row.iter_mut().for_each(|value| *value /= l[i * stride + i]);
+            }
+        });
         return;
     }
     let half = (n / 2).next_multiple_of(SMALL);
@@ -388,7 +416,9 @@ mod tests {
                 naive(&a, &b, m, n).iter().zip(&c).map(|(product, c)| 2.0 * product - 0.5 * c).collect();
             multiply(2.0, View::new(&a, m, k), View::new(&b, k, n), -0.5, &mut c);
             assert_close(&c, &product);
-            let mut square = vec![0.0; m * m];
+            let vector = random(k, 4);
+            assert_close(&times(&a, &vector), &naive(&a, &vector, m, 1)[..if k > 0 { m } else { 0 }]);
+            let mut square = zeros(m * m);
             add_square(1.0, View::new(&a, m, k), &mut square, m);
             mirror(&mut square, m);
             assert_close(&square, &naive(&a, &transposed(&a, k.max(1)), m, m));

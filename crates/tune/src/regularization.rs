@@ -3,7 +3,7 @@
 
 use gputexel_dataset::Dataset;
 use gputexel_eval::Evaluations;
-use gputexel_model::{Arrangement, PENALTY_SCALE_CP, Penalty, SparseSymmetric, supported_penalties};
+use gputexel_model::{Arrangement, PENALTY_SCALE_CP, Penalty, SparseSymmetric, Term, supported_penalties};
 
 /// The scale, centipawns: a parameter one pawn away from its prior costs λ.
 pub const REGULARIZATION_SCALE_CP: f64 = PENALTY_SCALE_CP;
@@ -36,14 +36,13 @@ impl Weights {
 impl Regularization {
     /// Creates the regularization of penalties on the distance from a prior (θ₀, 2 F values).
     pub fn new(prior: &[f64], penalties: &[Penalty]) -> Self {
-        let size = prior.len();
-        let weighted: Vec<(f64, SparseSymmetric)> = penalties
-            .iter()
-            .filter(|penalty| penalty.weight > 0.0)
-            .map(|penalty| (penalty.weight, penalty.matrix(size)))
-            .collect();
-        let matrix = (!weighted.is_empty())
-            .then(|| SparseSymmetric::sum(size, weighted.iter().map(|(weight, matrix)| (*weight, matrix))));
+        let weighted = |penalty: &Penalty| {
+            let weight = penalty.weight;
+            penalty.terms().into_iter().map(move |term| Term { weight: weight * term.weight, ..term })
+        };
+        let effective = penalties.iter().filter(|penalty| penalty.weight > 0.0);
+        let terms: Vec<Term> = effective.flat_map(weighted).collect();
+        let matrix = (!terms.is_empty()).then(|| SparseSymmetric::of_terms(prior.len(), &terms, PER_CP2));
         Self { prior: prior.to_vec(), matrix }
     }
 

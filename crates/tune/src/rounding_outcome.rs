@@ -113,7 +113,7 @@ pub fn gauss_newton_matrix(
     let mut evaluations =
         evaluator.evaluate_unless(&population, &request, watch.cancel)?.ok_or_else(interrupted)?;
     problem.regularization().add(&mut evaluations, &theta, &[problem.l2]);
-    Ok(Some(parameterization.pull_matrices(&evaluations.curvatures)))
+    Ok(Some(parameterization.pull_matrices(evaluations.curvatures)))
 }
 
 /// Machine-readable summary of rounding. Losses are exact and include regularization; parts that do not apply are

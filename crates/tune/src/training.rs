@@ -68,7 +68,7 @@ impl Problem {
             }
             if !basis.is_identity() {
                 answer.gradients = basis.pull_gradients(&answer.gradients);
-                answer.curvatures = basis.pull_matrices(&answer.curvatures);
+                answer.curvatures = basis.pull_matrices(answer.curvatures);
             }
             all.append(answer);
         }

@@ -77,7 +77,7 @@ pub fn minimize(
         let mut answer = evaluator.evaluate(&Population::single(&theta, objective.k), &request).unwrap();
         Regularization::new(prior, &[]).add(&mut answer, &theta, &ask.l2);
         answer.gradients = basis.pull_gradients(&answer.gradients);
-        answer.curvatures = basis.pull_matrices(&answer.curvatures);
+        answer.curvatures = basis.pull_matrices(answer.curvatures);
         method.tell(&answer).unwrap();
         if method.epoch_done() {
             let loss = method.best().loss;

@@ -3,6 +3,8 @@
 //! Inside a phase bucket φ is constant, so one F × F accumulation serves the four blocks of the 2F × 2F
 //! matrix: at the end of the bucket it is multiplied by φ², φ (1 − φ) and (1 − φ)².
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::single::{self, MemberParameters};
@@ -11,9 +13,12 @@ use crate::Population;
 use crate::exact::lanes::openness;
 use gputexel_dataset::objective::{LossKind, x_per_cp};
 use gputexel_dataset::{Bucket, Layout, Shape, poisson_weight};
+use gputexel_optim::linalg::zeros;
 
-/// Number of stripes; each has its own matrix while it runs.
+/// Maximum number of stripes, each of which has its own matrix while it runs, and minimum number of positions in one:
+/// a position takes longer than in other sums.
 const STRIPES: usize = 8;
+const MIN_STRIPE: usize = 1024;
 /// Maximum number of positions that are added together: their rows stay in the L1 cache.
 const BLOCK: usize = 1 << 9;
 
@@ -27,7 +32,13 @@ impl CpuEvaluator<'_> {
         let parameters = MemberParameters::new(population.member(member), population.k[member]);
         let targets = Targets::new(self.layout, population, member, request.loss);
         let arch = pulp::Arch::new();
-        let stripes: Vec<Triangle> = super::stripes(ranges, STRIPES)
+        let all: usize = ranges.iter().map(Range::len).sum();
+        let stripes = ranges.iter().flat_map(|range| {
+            let count = (STRIPES * range.len()).div_ceil(all).clamp(1, (range.len() / MIN_STRIPE).max(1));
+            super::split(range.clone(), count)
+        });
+        let stripes: Vec<Triangle> = stripes
+            .collect::<Vec<_>>()
             .into_par_iter()
             .map(|positions| {
                 let mut sum = Triangle::new(features);
@@ -67,7 +78,7 @@ struct Triangle {
 
 impl Triangle {
     fn new(features: usize) -> Self {
-        Self { values: vec![[0.0; 3]; features * (features + 1) / 2] }
+        Self { values: zeros(features * (features + 1) / 2) }
     }
 }
 
@@ -136,7 +147,7 @@ struct BucketMatrix<'a> {
 impl<'a> BucketMatrix<'a> {
     fn new(layout: &'a Layout) -> Self {
         let features = layout.features();
-        Self { layout, pairs: vec![0.0; features * features], squares: vec![0.0; features] }
+        Self { layout, pairs: zeros(features * features), squares: vec![0.0; features] }
     }
 
     /// Adds positions of one shape with their curvatures: the first entry of all rows, then the second, and so on. Ids
@@ -177,16 +188,25 @@ impl<'a> BucketMatrix<'a> {
         let (mg, eg) = (f64::from(bucket.mg_units) * scale, f64::from(bucket.eg_units) * scale);
         let factors = [mg * mg, mg * eg, eg * eg].map(|share| f64::from(part_weight) * share);
         let mut add = |place: usize, value: f64| {
-            sum.values[place].iter_mut().zip(factors).for_each(|(sum, factor)| *sum += value * factor);
-        };
-        for i in 0..features {
-            let (row, first) = (i * features, i * (i + 1) / 2);
-            for j in 0..i {
-                let (own, other) = (self.pairs[row + j], self.pairs[j * features + i]);
-                add(first + j, f64::from(own) + f64::from(other));
+            // Few pairs of features occur in a bucket.
+            if value != 0.0 {
+                sum.values[place].iter_mut().zip(factors).for_each(|(sum, factor)| *sum += value * factor);
             }
+        };
+        // Few columns at a time, so that the cache lines of their rows are read once.
+        for columns in (0..features).step_by(16) {
+            for i in columns..features {
+                let (row, first) = (i * features, i * (i + 1) / 2);
+                for j in columns..i.min(columns + 16) {
+                    let (own, other) = (self.pairs[row + j], self.pairs[j * features + i]);
+                    add(first + j, f64::from(own) + f64::from(other));
+                }
+            }
+        }
+        for i in 0..features {
             // Consecutive entries of one feature occur once as a pair, but count twice in the square of their sum.
-            add(first + i, f64::from(self.squares[i]) + 2.0 * f64::from(self.pairs[row + i]));
+            let twice = 2.0 * f64::from(self.pairs[i * (features + 1)]);
+            add(i * (i + 3) / 2, f64::from(self.squares[i]) + twice);
         }
         self.pairs.fill(0.0);
         self.squares.fill(0.0);

@@ -19,31 +19,39 @@ impl SparseSymmetric {
                 entries.extend(term.factors.iter().map(|&(j, b)| (i, j, factor * term.weight * a * b)));
             }
         }
-        Self::of_entries(size, entries)
+        Self::of_entries(size, &entries)
     }
 
-    /// Returns Σ factor · matrix.
-    pub fn sum<'a>(size: usize, parts: impl IntoIterator<Item = (f64, &'a Self)>) -> Self {
-        let mut entries = Vec::new();
-        for (factor, part) in parts {
-            entries.extend(part.entries().map(|(i, j, value)| (i, j, factor * value)));
+    fn of_entries(size: usize, entries: &[(u32, u32, f64)]) -> Self {
+        // By row, in the order given, in which values are added.
+        let mut ends = vec![0; size + 1];
+        entries.iter().for_each(|entry| ends[entry.0 as usize + 1] += 1);
+        (0..size).for_each(|i| ends[i + 1] += ends[i]);
+        let mut rows = vec![(0, 0.0); entries.len()];
+        for &(i, j, value) in entries {
+            let next = &mut ends[i as usize];
+            rows[*next] = (j, value);
+            *next += 1;
         }
-        Self::of_entries(size, entries)
-    }
-
-    fn of_entries(size: usize, mut entries: Vec<(u32, u32, f64)>) -> Self {
-        // Stable, so that values are added in a fixed order.
-        entries.sort_by_key(|&(i, j, _)| (i, j));
-        let mut starts = vec![0; size + 1];
-        let (mut columns, mut values) = (Vec::new(), Vec::new());
-        for same in entries.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
-            let (i, j, _) = same[0];
-            starts[i as usize + 1] += 1;
-            columns.push(j);
-            values.push(same.iter().map(|entry| entry.2).sum());
-        }
-        for i in 0..size {
-            starts[i + 1] += starts[i];
+        let (mut starts, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+        // The sum of each column of a row, and the last row that has it.
+        let mut sums = vec![(0.0, usize::MAX); size];
+        let mut start = 0;
+        for (i, &end) in ends[..size].iter().enumerate() {
+            for &(j, value) in &rows[start..end] {
+                let sum = &mut sums[j as usize];
+                if sum.1 == i {
+                    sum.0 += value;
+                } else {
+                    *sum = (value, i);
+                    columns.push(j);
+                }
+            }
+            start = end;
+            let row = &mut columns[values.len()..];
+            row.sort_unstable();
+            values.extend(row.iter().map(|&j| sums[j as usize].0));
+            starts.push(values.len());
         }
         Self { starts, columns, values }
     }

@@ -7,6 +7,7 @@ use super::descent::STRONG;
 use super::folded::{FOLDS, Folded};
 use super::outcome::{Strength, StrengthChoice};
 use super::progress::StrengthObserver;
+use super::pulled::Pulled;
 use crate::regularization::penalties_of;
 use crate::{GAUSS_NEWTON_LIMIT, RunConfig};
 use gputexel_dataset::objective::Objective;
@@ -102,10 +103,14 @@ pub(super) fn choose_with_folds(
     }
     let objective = Objective { k: config.k, loss: config.loss };
     let (mut evaluator, _) = backend.evaluator(&folded.layout)?;
+    let parameterization = config.parameterization();
+    let start = parameterization.theta(&parameterization.start());
+    let delta: Vec<f64> = start.iter().zip(&config.prior_theta).map(|(a, b)| a - b).collect();
+    let pulled = kinds.iter().map(|(_, list)| Pulled::new(list, &parameterization, &delta)).collect();
     let mut chooser = Chooser {
-        config,
         objective,
-        parameterization: config.parameterization(),
+        parameterization,
+        pulled,
         folded: &folded,
         evaluator: &mut *evaluator,
         kinds: &kinds,

@@ -24,15 +24,16 @@ pub(super) const LARGEST: f64 = 1.0;
 /// The weight at which everything stays at the prior for all practical purposes.
 const HOLD: f64 = 1e3;
 /// The search ends when the predicted gain of a step is less than this share of the loss; in the first round, around
-/// the prior, less precision is required.
+/// the prior, the model itself is less accurate.
 const GAIN: f64 = 1e-5;
 const FIRST_GAIN: f64 = 1e-4;
 /// Maximum number of evaluations in a search; no more than there are games, whose losses say little if they are few.
 const EVALUATIONS: usize = 30;
 /// Maximum number of moves of the point around which the losses are modeled.
 const ROUNDS: usize = 4;
-/// The quadratic model is accurate enough when it predicts the exact held-out loss to this share.
-const AGREEMENT: f64 = 5e-5;
+/// The quadratic model is accurate enough when it predicts the exact held-out loss to this share: around points with
+/// about the same loss, models differ by as much.
+const AGREEMENT: f64 = 5e-4;
 /// Largest factor by which weights are increased if the gain is uncertain, and number of equal steps to it.
 const STRENGTHENED: f64 = 100.0;
 const STEPS: usize = 64;
@@ -41,12 +42,13 @@ const CURVE: [f64; 4] = [0.01, 0.1, 10.0, 100.0];
 
 /// State of the choice.
 pub(super) struct Chooser<'a> {
-    pub config: &'a RunConfig,
     pub objective: Objective,
     pub parameterization: Parameterization,
     pub folded: &'a Folded,
     pub evaluator: &'a mut dyn Evaluator,
     pub kinds: &'a [(PenaltyKind, Vec<Penalty>)],
+    /// The penalties of each kind around the start.
+    pub pulled: Vec<Pulled>,
     pub stop: &'a AtomicBool,
     pub observe: &'a mut StrengthObserver<'a>,
 }
@@ -91,19 +93,25 @@ pub(super) fn added(z: &[f64], step: &[f64]) -> Vec<f64> {
 /// Returns the last number of steps before `end` up to which a function that rises from 0, about as a parabola, is
 /// within what is allowed.
 fn last_within(end: usize, allowed: f64, mut rise: impl FnMut(usize) -> Result<f64>) -> Result<usize> {
-    /// Number of guesses before the search only halves.
+    /// Number of guesses before the search only halves, and the first of them.
     const GUESSES: usize = 5;
+    const FIRST: f64 = 4.0;
     // Roots of the function lie near a line.
     let root = |rise: f64| rise.max(0.0).sqrt();
     let wanted = root(allowed);
-    let (mut low, mut high) = ((0, 0.0), (end, f64::NAN));
+    let (mut low, mut high) = ((0, 0.0), (end, f64::INFINITY));
     for tries in 0.. {
         if high.0 - low.0 <= 1 {
             break;
         }
-        let share = (wanted - low.1) / (high.1 - low.1);
-        let next = match share.is_finite() && tries < GUESSES {
-            true => low.0 + (share * (high.0 - low.0) as f64) as usize,
+        let slope = if high.1.is_finite() {
+            (high.1 - low.1) / (high.0 - low.0) as f64
+        } else {
+            low.1 / low.0 as f64
+        };
+        let steps = if tries == 0 { FIRST } else { (wanted - low.1) / slope };
+        let next = match steps.is_finite() && tries < GUESSES {
+            true => low.0 + steps as usize,
             false => usize::midpoint(low.0, high.0),
         };
         let next = next.clamp(low.0 + 1, high.0 - 1);
@@ -162,25 +170,19 @@ impl Chooser<'_> {
         let mut held = vec![false; z.len()];
         let mut best: Option<Found> = None;
         for round in 0..ROUNDS {
-            let mut progress = StrengthProgress::of_round(round, ROUNDS, evaluations);
+            let progress = StrengthProgress::of_round(round, ROUNDS, evaluations);
             // Reported before: with many parameters, the model takes longest.
             self.proceed(progress)?;
             let mut model = self.model(&z)?;
             model.hold(|i| held[i]);
             let gain = if round == 0 { FIRST_GAIN } else { GAIN };
             let limits = Limits {
-                low: self.least().ln(),
-                high: LARGEST.ln(),
+                low: vec![self.least().ln(); self.kinds.len()],
+                high: vec![LARGEST.ln(); self.kinds.len()],
                 gain: gain * model.mean_loss(),
                 evaluations,
             };
-            let (found, predicted) = minimize(&logarithms, limits, &mut |logarithms| {
-                progress.evaluation += 1;
-                self.proceed(progress)?;
-                let weights = weights(logarithms);
-                let (loss, slopes) = model.slopes(&weights)?;
-                Ok((loss, slopes.iter().zip(&weights).map(|(slope, weight)| slope * weight).collect()))
-            })?;
+            let (found, predicted) = self.minimize(&model, &logarithms, &limits, progress)?;
             logarithms = found;
             let weights = weights(&logarithms);
             let at = self.place(&model, &z, &weights, None)?;
@@ -197,6 +199,22 @@ impl Chooser<'_> {
             }
         }
         best.ok_or_else(|| Error::Numeric("no strength of the prior was found".to_string()))
+    }
+
+    /// Finds the logarithms of the weights with the lowest held-out loss by a model, and that loss.
+    pub(super) fn minimize(
+        &mut self,
+        model: &FoldModel,
+        start: &[f64],
+        limits: &Limits,
+        mut progress: StrengthProgress,
+    ) -> Result<(Vec<f64>, f64)> {
+        minimize(start, limits, &mut |logarithms| {
+            progress.evaluation += 1;
+            self.proceed(progress)?;
+            let weights = weights(logarithms);
+            Ok(model.derivatives(&weights)?.by_logarithms(&weights))
+        })
     }
 
     /// Evaluates given weights around a point z near their optimum.
@@ -284,7 +302,9 @@ impl Chooser<'_> {
     /// Computes the losses of the folds around a point.
     pub(super) fn model(&mut self, z: &[f64]) -> Result<FoldModel> {
         let Folded { layout, folds, .. } = self.folded;
-        let pulled = self.pulled(z);
+        let step: Vec<f64> =
+            z.iter().zip(self.parameterization.start()).map(|(z, start)| z - start).collect();
+        let pulled = self.pulled.iter().map(|pulled| pulled.after(&step)).collect();
         FoldModel::try_new(
             &mut *self.evaluator,
             layout,
@@ -294,12 +314,6 @@ impl Chooser<'_> {
             z,
             pulled,
         )
-    }
-
-    fn pulled(&self, z: &[f64]) -> Vec<Pulled> {
-        let theta = self.parameterization.theta(z);
-        let delta: Vec<f64> = theta.iter().zip(&self.config.prior_theta).map(|(a, b)| a - b).collect();
-        self.kinds.iter().map(|(_, list)| Pulled::new(list, &self.parameterization, &delta)).collect()
     }
 
     pub(super) fn strength(&self, found: &Found, against: &Against, details: bool) -> Result<Strength> {

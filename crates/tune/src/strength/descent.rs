@@ -6,7 +6,7 @@
 
 use super::chooser::{Chooser, Found, LARGEST, weights};
 use super::progress::StrengthProgress;
-use super::search::{Limits, minimize};
+use super::search::Limits;
 use gputexel_io::{Error, Result};
 
 /// Weights at the start, relative to those at the start of a search for linear scores.
@@ -30,36 +30,19 @@ impl Chooser<'_> {
         // The folds' own points, which are independent of the held-out positions.
         let mut origins = vec![self.parameterization.start(); self.folded.folds];
         for round in 0..ROUNDS {
-            let mut progress = StrengthProgress::of_round(round, ROUNDS, EVALUATIONS);
+            let progress = StrengthProgress::of_round(round, ROUNDS, EVALUATIONS);
             // Reported before: with many parameters, the model takes longest.
             self.proceed(progress)?;
             let model = self.model(&z)?;
-            let (low, high) = (self.least().ln(), LARGEST.ln());
-            let moved = |by: &[f64]| -> Vec<f64> {
-                logarithms.iter().zip(by).map(|(from, by)| (from + by).clamp(low, high)).collect()
-            };
+            let (least, largest) = (self.least().ln(), LARGEST.ln());
+            let bound = |by: f64| logarithms.iter().map(|from| (from + by).clamp(least, largest)).collect();
             let limits = Limits {
-                low: -FACTOR.ln(),
-                high: FACTOR.ln(),
+                low: bound(-FACTOR.ln()),
+                high: bound(FACTOR.ln()),
                 gain: PROMISE * model.mean_loss(),
                 evaluations: EVALUATIONS,
             };
-            let (by, _) = minimize(&vec![0.0; self.kinds.len()], limits, &mut |by| {
-                progress.evaluation += 1;
-                self.proceed(progress)?;
-                let logarithms = moved(by);
-                let weights = weights(&logarithms);
-                let (loss, slopes) = model.slopes(&weights)?;
-                let slopes =
-                    slopes.iter().zip(&weights).zip(&logarithms).map(|((slope, weight), &logarithm)| {
-                        match logarithm > low && logarithm < high {
-                            true => slope * weight,
-                            false => 0.0,
-                        }
-                    });
-                Ok((loss, slopes.collect()))
-            })?;
-            logarithms = moved(&by);
+            (logarithms, _) = self.minimize(&model, &logarithms, &limits, progress)?;
             let weights = weights(&logarithms);
             let at = self.place(&model, &z, &weights, Some(&origins))?;
             origins.clone_from(&at.without);

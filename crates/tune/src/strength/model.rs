@@ -6,12 +6,13 @@ use std::sync::{Mutex, PoisonError};
 use rayon::prelude::*;
 
 use super::pulled::Pulled;
+use super::search::Derivatives;
 use gputexel_dataset::Layout;
 use gputexel_dataset::objective::Objective;
 use gputexel_eval::{Evaluator, Population, Request};
 use gputexel_io::{Error, Result};
 use gputexel_model::Parameterization;
-use gputexel_optim::linalg::{Cholesky, dot, solve_general};
+use gputexel_optim::linalg::{Cholesky, View, dot, multiply, solve_general, times};
 
 /// Fraction of the largest diagonal entry that is added to all of them: as in Gauss–Newton.
 const RIDGE: f64 = 1e-10;
@@ -81,8 +82,8 @@ impl FoldSums {
 
     /// Computes loss and gradient after a step.
     fn after(&self, step: &[f64]) -> (f64, Vec<f64>) {
-        let rows = self.matrix.chunks_exact(step.len().max(1)).zip(&self.gradient);
-        let slopes: Vec<f64> = rows.map(|(row, slope)| slope + dot(row, step)).collect();
+        let turns = times(&self.matrix, step);
+        let slopes: Vec<f64> = turns.iter().zip(&self.gradient).map(|(turn, slope)| turn + slope).collect();
         let gained = slopes.iter().zip(&self.gradient).zip(step).map(|((a, b), by)| 0.5 * by * (a + b));
         (self.loss + gained.sum::<f64>(), slopes)
     }
@@ -108,12 +109,15 @@ impl FoldModel {
                 Request { parts: fold..fold + 1, loss: objective.loss, gradients: true, curvature: true };
             let answer = evaluator.evaluate(&population, &request)?;
             let weight = layout.parts()[fold].weight;
-            let scaled = |values: Vec<f64>| values.iter().map(|value| weight * value).collect();
+            let scaled = |mut values: Vec<f64>| {
+                values.iter_mut().for_each(|value| *value *= weight);
+                values
+            };
             let one = FoldSums {
                 weight,
                 loss: weight * answer.losses[0],
                 gradient: scaled(parameterization.pull_gradients(&answer.gradients)),
-                matrix: scaled(parameterization.pull_matrices(&answer.curvatures)),
+                matrix: scaled(parameterization.pull_matrices(answer.curvatures)),
             };
             if !one.loss.is_finite() || one.matrix.iter().any(|value| !value.is_finite()) {
                 return Err(Error::Numeric("the matrix of a fold is not finite".to_string()));
@@ -209,23 +213,51 @@ impl FoldModel {
     }
 
     /// Computes the held-out loss with weighted penalties, and its derivatives by the weights.
-    pub fn slopes(&self, weights: &[f64]) -> Result<(f64, Vec<f64>)> {
+    ///
+    /// With the system A s + b = 0 of a step s, where a weight w adds w W g(s), its penalty's gradient times the weight
+    /// of all positions, s′ = −W A⁻¹ g(s), and in another weight v, A s″ = −W (∂g/∂s ∂s/∂v + ∂h/∂s ∂s/∂w).
+    pub fn derivatives(&self, weights: &[f64]) -> Result<Derivatives> {
+        let (n, kinds, all) = (self.whole.gradient.len(), weights.len(), self.whole.weight);
         let each = self.each_fold(weights, |fold, system, step| {
-            let (loss, mut adjoint) = self.folds[fold].after(&step);
-            // d step / d weight = −A⁻¹ ∂(slope of the penalty)/∂weight.
+            let fold = &self.folds[fold];
+            let (loss, mut adjoint) = fold.after(&step);
             adjoint.iter_mut().zip(&self.held).filter(|(_, held)| **held).for_each(|(value, _)| *value = 0.0);
             system.factor.solve(&mut adjoint);
-            let of_weight = |pulled: &Pulled| -dot(&adjoint, &pulled.gradient(&step));
-            let by_weight: Vec<f64> = self.pulled.iter().map(of_weight).collect();
-            (loss, step, by_weight)
+            let gradients: Vec<Vec<f64>> = self.pulled.iter().map(|pulled| pulled.gradient(&step)).collect();
+            let by_weight: Vec<f64> = gradients.iter().map(|gradient| -dot(&adjoint, gradient)).collect();
+            // One column for each weight: how the step changes.
+            let change = |at: usize| {
+                if self.held[at / kinds] { 0.0 } else { -all * gradients[at % kinds][at / kinds] }
+            };
+            let mut changes: Vec<f64> = (0..n * kinds).map(change).collect();
+            system.factor.solve_columns(&mut changes, kinds);
+            let mut bent = vec![0.0; n * kinds];
+            multiply(1.0 / all, View::new(&fold.matrix, n, n), View::new(&changes, n, kinds), 0.0, &mut bent);
+            for (weight, pulled) in self.pulled.iter().enumerate() {
+                let turn = pulled.turn(&adjoint);
+                bent.chunks_exact_mut(kinds).zip(turn).for_each(|(row, turn)| row[weight] -= 2.0 * turn);
+            }
+            let mut curvature = vec![0.0; kinds * kinds];
+            multiply(
+                1.0,
+                View::new(&changes, n, kinds).transpose(),
+                View::new(&bent, n, kinds),
+                0.0,
+                &mut curvature,
+            );
+            (loss, step, by_weight, curvature)
         })?;
-        let mut by_weight = vec![0.0; weights.len()];
-        let add = |(loss, step, own): (f64, Vec<f64>, Vec<f64>)| {
-            by_weight.iter_mut().zip(own).for_each(|(sum, value)| *sum += value);
+        let mut derivatives =
+            Derivatives { value: 0.0, gradient: vec![0.0; kinds], curvature: vec![0.0; kinds * kinds] };
+        let mut add = |(loss, step, by_weight, curvature): (f64, Vec<f64>, Vec<f64>, Vec<f64>)| {
+            derivatives.gradient.iter_mut().zip(by_weight).for_each(|(sum, value)| *sum += value);
+            let both = |at: usize| 0.5 * (curvature[at] + curvature[at % kinds * kinds + at / kinds]);
+            derivatives.curvature.iter_mut().enumerate().for_each(|(at, sum)| *sum += both(at));
             (loss, step)
         };
-        let without = self.solved(weights, each.into_iter().map(add).collect());
-        Ok((without.loss, by_weight))
+        let each = each.into_iter().map(&mut add).collect();
+        derivatives.value = self.solved(weights, each).loss;
+        Ok(derivatives)
     }
 
     /// Computes results with weighted penalties, unless they are known.
@@ -389,8 +421,8 @@ mod tests {
             let mut other = example();
             other.hold(|i| Some(i) == held);
             let at = |weights: &[f64]| other.without(weights).unwrap().loss;
-            let (loss, by_weight) = model.slopes(&weights).unwrap();
-            assert!((loss - at(&weights)).abs() < 1e-14);
+            let found = model.derivatives(&weights).unwrap();
+            assert!((found.value - at(&weights)).abs() < 1e-14);
             for i in 0..2 {
                 let shifted = |by: f64| {
                     let mut weights = weights;
@@ -398,7 +430,19 @@ mod tests {
                     at(&weights)
                 };
                 let slope = (shifted(0.01) - shifted(-0.01)) / 0.02;
-                assert!((by_weight[i] - slope).abs() < 1e-6 * slope.abs(), "{} {slope}", by_weight[i]);
+                assert!((found.gradient[i] - slope).abs() < 1e-6 * slope.abs(), "{found:?} {slope}");
+                for j in 0..2 {
+                    let shifted = |by: f64| {
+                        let mut weights = weights;
+                        weights[j] += by;
+                        other.derivatives(&weights).unwrap().gradient[i]
+                    };
+                    let bend = (shifted(0.01) - shifted(-0.01)) / 0.02;
+                    assert!(
+                        (found.curvature[2 * i + j] - bend).abs() < 1e-6 * bend.abs(),
+                        "{found:?} {bend}"
+                    );
+                }
             }
             let steps = model.without(&weights).unwrap().steps;
             assert!(held.is_none_or(|held| steps.iter().all(|step| step[held] == 0.0)));

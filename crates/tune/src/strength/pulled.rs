@@ -1,14 +1,16 @@
 //! Penalties as functions of z.
 
+use std::sync::Arc;
+
 use gputexel_model::{PENALTY_SCALE_CP, Parameterization, Penalty, SparseSymmetric, Term};
 
 /// Penalties of one weight as a function of a step d of z from a point, for the weight 1: dᵀ M d + 2 l · d
 /// and a constant.
 #[derive(Clone, Debug)]
 pub(super) struct Pulled {
-    matrix: SparseSymmetric,
+    matrix: Arc<SparseSymmetric>,
     /// Entries of the lower triangle, by their places in a row-major matrix.
-    pub lower: Vec<(usize, f64)>,
+    pub lower: Arc<[(usize, f64)]>,
     pub linear: Vec<f64>,
 }
 
@@ -32,7 +34,13 @@ impl Pulled {
         let place =
             |(i, j, value): (u32, u32, f64)| (j <= i).then_some((i as usize * dimension + j as usize, value));
         let lower = matrix.entries().filter_map(place).collect();
-        Self { matrix, lower, linear }
+        Self { matrix: matrix.into(), lower, linear }
+    }
+
+    /// Returns it as a function of a step from the end of another one.
+    pub fn after(&self, step: &[f64]) -> Self {
+        let linear = self.matrix.times(step).iter().zip(&self.linear).map(|(turn, l)| turn + l).collect();
+        Self { linear, ..self.clone() }
     }
 
     /// Returns its change by a step.
@@ -42,7 +50,14 @@ impl Pulled {
 
     /// Returns its gradient after a step.
     pub fn gradient(&self, step: &[f64]) -> Vec<f64> {
-        self.matrix.times(step).iter().zip(&self.linear).map(|(m, l)| 2.0 * (m + l)).collect()
+        self.turn(step).iter().zip(&self.linear).map(|(turn, l)| turn + 2.0 * l).collect()
+    }
+
+    /// Returns by how much a step changes its gradient.
+    pub fn turn(&self, step: &[f64]) -> Vec<f64> {
+        let mut turn = self.matrix.times(step);
+        turn.iter_mut().for_each(|value| *value *= 2.0);
+        turn
     }
 }
 

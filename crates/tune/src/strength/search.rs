@@ -1,156 +1,182 @@
-//! The search for weights: BFGS on their logarithms, within bounds.
+//! The search for weights: Newton's method on their logarithms, within bounds.
 
 use gputexel_io::Result;
+use gputexel_optim::linalg::Cholesky;
 
-/// A function to be minimized, with its gradient.
-pub(super) type Function<'a> = dyn FnMut(&[f64]) -> Result<(f64, Vec<f64>)> + 'a;
+/// A function to be minimized, with its derivatives.
+pub(super) type Function<'a> = dyn FnMut(&[f64]) -> Result<Derivatives> + 'a;
 
 /// Largest step of any coordinate: a factor of e² in a weight.
 const LARGEST_STEP: f64 = 2.0;
 
+/// Value, gradient and matrix of second derivatives (row-major) of a function at a point.
+#[derive(Clone, Debug)]
+pub(super) struct Derivatives {
+    pub value: f64,
+    pub gradient: Vec<f64>,
+    pub curvature: Vec<f64>,
+}
+
 /// Limits of the search.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Limits {
-    /// Bounds of every coordinate.
-    pub low: f64,
-    pub high: f64,
+    /// Bounds of each coordinate.
+    pub low: Vec<f64>,
+    pub high: Vec<f64>,
     /// Ends when the predicted gain of the next step is less than this.
     pub gain: f64,
     /// Maximum number of evaluations of the function.
     pub evaluations: usize,
 }
 
+impl Derivatives {
+    /// Returns the derivatives by the logarithms of positive coordinates x.
+    pub fn by_logarithms(mut self, x: &[f64]) -> Self {
+        let n = x.len();
+        self.gradient.iter_mut().zip(x).for_each(|(slope, x)| *slope *= x);
+        self.curvature.iter_mut().enumerate().for_each(|(at, value)| *value *= x[at / n] * x[at % n]);
+        (0..n).for_each(|i| self.curvature[i * (n + 1)] += self.gradient[i]);
+        self
+    }
+
+    /// Returns Newton's step among the coordinates that are not held. A curvature that is not positive, or so small
+    /// that its coordinate alone would move too far, is replaced, and products of coordinates are reduced until the
+    /// matrix is positive definite: the step always leads downwards.
+    fn step(&self, held: &[bool]) -> Vec<f64> {
+        let n = held.len();
+        let slope = |i: usize| if held[i] { 0.0 } else { self.gradient[i] };
+        // Square roots of the diagonal, by which everything is scaled.
+        let root = |i: usize| self.curvature[i * (n + 1)].abs().max(slope(i).abs() / LARGEST_STEP).sqrt();
+        let scales: Vec<f64> =
+            (0..n).map(|i| if slope(i) == 0.0 { f64::INFINITY } else { root(i) }).collect();
+        let scaled = |i: usize, j: usize| self.curvature[i * n + j] / (scales[i] * scales[j]);
+        let mut step: Vec<f64> = (0..n).map(|i| -slope(i) / scales[i]).collect();
+        let shares = (0..).map(|tries| 0.8f64.powi(tries));
+        let factor = shares
+            .take(40)
+            .find_map(|share| Cholesky::new(n, |i, j| if i == j { 1.0 } else { share * scaled(i, j) }));
+        if let Some(factor) = factor {
+            factor.solve(&mut step);
+        }
+        step.iter_mut().zip(&scales).for_each(|(step, scale)| *step /= scale);
+        step
+    }
+}
+
 /// Returns the point with the lowest value found, and that value.
 pub(super) fn minimize(
     start: &[f64],
-    limits: Limits,
+    limits: &Limits,
     function: &mut Function<'_>,
 ) -> Result<(Vec<f64>, f64)> {
-    let n = start.len();
-    let clamp = |x: f64| x.clamp(limits.low, limits.high);
-    let mut x: Vec<f64> = start.iter().map(|&x| clamp(x)).collect();
-    let (mut value, mut gradient) = function(&x)?;
-    let mut left = limits.evaluations.saturating_sub(1);
-    // Inverse of the curvature, row-major; 0 before the first step is known.
-    let mut inverse: Vec<f64> = Vec::new();
+    let Limits { low, high, gain, evaluations } = limits;
+    let clamp = |i: usize, x: f64| x.clamp(low[i], high[i]);
+    let mut x: Vec<f64> = start.iter().enumerate().map(|(i, &x)| clamp(i, x)).collect();
+    let mut at = function(&x)?;
+    let mut left = evaluations.saturating_sub(1);
     while left > 0 {
-        let held: Vec<bool> = (0..n)
-            .map(|i| (x[i] <= limits.low && gradient[i] > 0.0) || (x[i] >= limits.high && gradient[i] < 0.0))
+        let held: Vec<bool> = (0..x.len())
+            .map(|i| (x[i] <= low[i] && at.gradient[i] > 0.0) || (x[i] >= high[i] && at.gradient[i] < 0.0))
             .collect();
-        let slope = |i: usize| if held[i] { 0.0 } else { gradient[i] };
-        let largest = (0..n).map(|i| slope(i).abs()).fold(0.0, f64::max);
-        if largest == 0.0 {
-            break;
-        }
-        let mut direction: Vec<f64> =
-            match inverse.is_empty() {
-                true => (0..n).map(|i| -slope(i) / largest).collect(),
-                false => (0..n)
-                    .map(|i| {
-                        if held[i] {
-                            0.0
-                        } else {
-                            -(0..n).map(|j| inverse[i * n + j] * slope(j)).sum::<f64>()
-                        }
-                    })
-                    .collect(),
-            };
-        let mut descent: f64 = direction.iter().zip(&gradient).map(|(d, g)| d * g).sum();
-        if descent >= 0.0 {
-            inverse.clear();
-            direction = (0..n).map(|i| -slope(i) / largest).collect();
-            descent = direction.iter().zip(&gradient).map(|(d, g)| d * g).sum();
-        }
+        let mut direction = at.step(&held);
         let longest = direction.iter().fold(0.0f64, |longest, d| longest.max(d.abs()));
         let shrink = (LARGEST_STEP / longest).min(1.0);
         direction.iter_mut().for_each(|d| *d *= shrink);
-        descent *= shrink;
-        if -descent < limits.gain {
+        let descent: f64 = direction.iter().zip(&at.gradient).map(|(d, g)| d * g).sum();
+        if -descent < *gain {
             break;
         }
         let (mut share, mut moved) = (1.0, None);
         while left > 0 {
-            let trial: Vec<f64> = x.iter().zip(&direction).map(|(x, d)| clamp(x + share * d)).collect();
-            let (trial_value, trial_gradient) = function(&trial)?;
+            let trial: Vec<f64> =
+                x.iter().zip(&direction).enumerate().map(|(i, (x, d))| clamp(i, x + share * d)).collect();
+            let there = function(&trial)?;
             left -= 1;
-            if trial_value <= value + 1e-4 * share * descent {
-                moved = Some((trial, trial_value, trial_gradient));
+            if there.value <= at.value + 1e-4 * share * descent {
+                moved = Some((trial, there));
                 break;
             }
             // The minimum of the parabola through the known values.
-            let bent = trial_value - value - share * descent;
+            let bent = there.value - at.value - share * descent;
             share *= (-0.5 * share * descent / bent).clamp(0.1, 0.5);
-            if share * -descent < limits.gain {
+            if share * -descent < *gain {
                 break;
             }
         }
-        let Some((next, next_value, next_gradient)) = moved else { break };
-        let s: Vec<f64> = next.iter().zip(&x).map(|(a, b)| a - b).collect();
-        let y: Vec<f64> = next_gradient.iter().zip(&gradient).map(|(a, b)| a - b).collect();
-        update(&mut inverse, &s, &y);
-        let gained = value - next_value;
-        (x, value, gradient) = (next, next_value, next_gradient);
-        if gained < limits.gain {
+        let Some((next, there)) = moved else { break };
+        let gained = at.value - there.value;
+        (x, at) = (next, there);
+        if gained < *gain {
             break;
         }
     }
-    Ok((x, value))
-}
-
-/// Applies the update of Broyden, Fletcher, Goldfarb and Shanno (Nocedal and Wright, "Numerical optimization", 2006,
-/// section 6.1); steps without curvature are skipped.
-fn update(inverse: &mut Vec<f64>, s: &[f64], y: &[f64]) {
-    let n = s.len();
-    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
-    let (sy, yy) = (dot(s, y), dot(y, y));
-    if sy <= 1e-10 * (dot(s, s) * yy).sqrt() {
-        return;
-    }
-    if inverse.is_empty() {
-        *inverse = (0..n * n).map(|at| if at / n == at % n { sy / yy } else { 0.0 }).collect();
-    }
-    let product: Vec<f64> = (0..n).map(|i| dot(&inverse[i * n..][..n], y)).collect();
-    let factor = (1.0 + dot(y, &product) / sy) / sy;
-    for i in 0..n {
-        for j in 0..n {
-            inverse[i * n + j] += factor * s[i] * s[j] - (product[i] * s[j] + s[i] * product[j]) / sy;
-        }
-    }
+    Ok((x, at.value))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const LIMITS: Limits = Limits { low: -5.0, high: 5.0, gain: 1e-14, evaluations: 200 };
+    fn limits(n: usize, gain: f64) -> Limits {
+        Limits { low: vec![-5.0; n], high: vec![5.0; n], gain, evaluations: 200 }
+    }
 
     #[test]
     fn curved_valleys_and_bounds_are_followed() {
         // Rosenbrock's function, with its minimum at (1, 1).
         let mut rosenbrock = |x: &[f64]| {
             let (a, b) = (1.0 - x[0], x[1] - x[0] * x[0]);
-            Ok((a * a + 100.0 * b * b, vec![-2.0 * a - 400.0 * x[0] * b, 200.0 * b]))
+            let across = -400.0 * x[0];
+            Ok(Derivatives {
+                value: a * a + 100.0 * b * b,
+                gradient: vec![-2.0 * a + across * b, 200.0 * b],
+                curvature: vec![2.0 - 400.0 * b - 2.0 * across * x[0], across, across, 200.0],
+            })
         };
-        let (x, value) = minimize(&[-1.2, 1.0], LIMITS, &mut rosenbrock).unwrap();
+        let (x, value) = minimize(&[-1.2, 1.0], &limits(2, 1e-14), &mut rosenbrock).unwrap();
         assert!(value < 1e-10 && (x[0] - 1.0).abs() < 1e-4, "{x:?} {value}");
         // The minimum of the second coordinate is outside.
         let mut bowl = |x: &[f64]| {
             let (a, b) = (x[0] - 2.0, x[1] - 9.0);
-            Ok((a * a + a * b + b * b, vec![2.0 * a + b, a + 2.0 * b]))
+            Ok(Derivatives {
+                value: a * a + a * b + b * b,
+                gradient: vec![2.0 * a + b, a + 2.0 * b],
+                curvature: vec![2.0, 1.0, 1.0, 2.0],
+            })
         };
-        let (x, _) = minimize(&[0.0, 0.0], LIMITS, &mut bowl).unwrap();
+        let (x, _) = minimize(&[0.0, 0.0], &limits(2, 1e-14), &mut bowl).unwrap();
         assert!(x[1] == 5.0 && (x[0] - 4.0).abs() < 1e-5, "{x:?}");
+    }
+
+    #[test]
+    fn derivatives_by_logarithms_are_those_of_the_function_of_them() {
+        // x² y³ is exp(2 a + 3 b) in the logarithms a and b.
+        let (x, y) = (0.7f64, 1.3f64);
+        let value = x.powi(2) * y.powi(3);
+        let mixed = 6.0 * x * y.powi(2);
+        let by_x = Derivatives {
+            value,
+            gradient: vec![2.0 * value / x, 3.0 * value / y],
+            curvature: vec![2.0 * y.powi(3), mixed, mixed, 6.0 * x.powi(2) * y],
+        };
+        let Derivatives { gradient, curvature, .. } = by_x.by_logarithms(&[x, y]);
+        let close = |got: &[f64], factors: &[f64]| {
+            got.iter().zip(factors).all(|(got, factor)| (got - factor * value).abs() < 1e-12)
+        };
+        assert!(
+            close(&gradient, &[2.0, 3.0]) && close(&curvature, &[4.0, 6.0, 6.0, 9.0]),
+            "{gradient:?} {curvature:?}"
+        );
     }
 
     #[test]
     fn a_small_promise_ends_the_search() {
         let mut calls = 0;
-        let limits = Limits { gain: 1.0, ..LIMITS };
         let mut flat = |x: &[f64]| {
             calls += 1;
-            Ok((1e-3 * x[0], vec![1e-3]))
+            Ok(Derivatives { value: 1e-3 * x[0], gradient: vec![1e-3], curvature: vec![0.0] })
         };
-        assert_eq!(minimize(&[3.0], limits, &mut flat).unwrap(), (vec![3.0], 3e-3));
+        assert_eq!(minimize(&[3.0], &limits(1, 1.0), &mut flat).unwrap(), (vec![3.0], 3e-3));
         assert_eq!(calls, 1);
     }
 }

@@ -98,7 +98,7 @@ pub(super) fn program_sums(fit: &Fit<'_>, program: &CompiledProgram) -> Sums {
     let parts = &fit.layout.parts()[fit.parts.clone()];
     let all = parts[0].positions.start..parts[parts.len() - 1].positions.end;
     let theta = fit.parameterization.theta(fit.z);
-    let stripes: Vec<(f64, [Vec<f64>; 2])> = cut(all.len(), stripe_count(size, 2))
+    let stripes: Vec<(f64, [Vec<f64>; 2])> = cut(all.len(), stripe_count(size, 2, all.len()))
         .into_par_iter()
         .map(|range| matrices(fit, program, &theta, all.start + range.start..all.start + range.end))
         .collect();
@@ -220,7 +220,7 @@ fn clusters(fit: &Fit<'_>, program: &CompiledProgram, theta: &[f64], all: Range<
         out
     };
     let stripes: Vec<Clusters> =
-        cut(games.len(), stripe_count(size, 1)).into_par_iter().map(of_games).collect();
+        cut(games.len(), stripe_count(size, 1, all.len())).into_par_iter().map(of_games).collect();
     let sum = stripes.into_iter().reduce(|sum, next| sum.add(&next));
     sum.unwrap_or_else(|| Clusters::new(size))
 }

@@ -24,7 +24,6 @@ use super::sums::{Sums, sums};
 use super::{Fit, MIN_CLUSTERS, is_determined, rows_of};
 use crate::{Regularization, space_of};
 use gputexel_io::{Error, Result};
-use gputexel_model::Parameterization;
 use gputexel_optim::Space;
 use gputexel_optim::linalg::{View, dot, multiply};
 
@@ -127,7 +126,7 @@ pub fn sandwich(fit: &Fit<'_>) -> Result<Sandwich> {
     let objective = |mut matrix: Vec<f64>| {
         matrix.iter_mut().for_each(|sum| *sum /= weight);
         regularization.add_curvature(&mut matrix, fit.l2);
-        pulled(parameterization, matrix)
+        parameterization.pull_matrices(matrix)
     };
     let mut gauss_newton = objective(std::mem::take(&mut sums.gauss_newton));
     let hessian = objective(std::mem::take(&mut sums.hessian));
@@ -171,7 +170,7 @@ pub fn sandwich(fit: &Fit<'_>) -> Result<Sandwich> {
     };
     drop((gauss_newton, hessian));
     let prior_share = prior_share(fit, &regularization, &inverse.matrix);
-    let products = pulled(parameterization, centred_products(&mut sums));
+    let products = parameterization.pull_matrices(centred_products(&mut sums));
     let covariance = Covariance::new(&inverse.matrix, products, size, &sums);
 
     // Rounding may leave a variance slightly below 0; NaN stays NaN.
@@ -268,7 +267,7 @@ fn prior_share(fit: &Fit<'_>, regularization: &Regularization, inverse: &[f64]) 
     let parameters = fit.prior.len();
     let mut curvature = vec![0.0; parameters * parameters];
     regularization.add_curvature(&mut curvature, fit.l2);
-    let curvature = pulled(fit.parameterization, curvature);
+    let curvature = fit.parameterization.pull_matrices(curvature);
     // Both are symmetric: rows serve as columns.
     let rows = inverse.chunks_exact(size).zip(curvature.chunks_exact(size));
     rows.map(|(inverse, curvature)| inverse.iter().zip(curvature).map(|(a, p)| a * p).sum()).collect()
@@ -334,11 +333,6 @@ fn centred_products(sums: &mut Sums) -> Vec<f64> {
         }
     }
     products
-}
-
-/// Converts a matrix with respect to θ to one with respect to z.
-fn pulled(parameterization: &Parameterization, matrix: Vec<f64>) -> Vec<f64> {
-    if parameterization.is_identity() { matrix } else { parameterization.pull_matrices(&matrix) }
 }
 
 /// V = A⁻¹ M A⁻¹, of which only few entries are needed.

@@ -13,12 +13,13 @@ use rayon::prelude::*;
 use super::Fit;
 use gputexel_dataset::objective::x_per_cp;
 use gputexel_dataset::{Bucket, Layout};
-use gputexel_optim::linalg::{View, add_square, mirror};
+use gputexel_optim::linalg::{View, add_square, mirror, zeros};
 
 /// Memory limit for the matrices of all stripes.
 const STRIPE_BYTES: usize = 1 << 28;
-/// Maximum number of stripes.
+/// Maximum number of stripes, and minimum number of positions in one unless there is only one.
 const STRIPES: usize = 8;
+const MIN_STRIPE: usize = 4096;
 /// A cluster's outer product is added entry by entry if its number of entries squared, times this, is below
 /// the number of entries of the whole matrix; otherwise as a row of a dense block. A dense product does about
 /// this many additions in the time of a scattered one.
@@ -59,7 +60,7 @@ impl Clusters {
     pub(super) fn new(size: usize) -> Self {
         Self {
             gradient: vec![0.0; size],
-            products: vec![0.0; size * size],
+            products: zeros(size * size),
             weighted: vec![0.0; size],
             support: vec![0; size],
             ..Self::default()
@@ -94,8 +95,8 @@ struct Position {
 struct Stripe {
     positions: Vec<Position>,
     weight: f64,
-    /// Gauss–Newton and second derivatives, lower triangles.
-    matrices: [Vec<f64>; 2],
+    /// For each pair of features i ≥ j, of the Gauss–Newton matrix and of second derivatives: mg mg, mg eg, eg eg.
+    pairs: Vec<[[f64; 3]; 2]>,
 }
 
 /// Computes all sums of a fit.
@@ -104,23 +105,26 @@ pub(super) fn sums(fit: &Fit<'_>) -> Sums {
     let parts = &fit.layout.parts()[fit.parts.clone()];
     let all = parts[0].positions.start..parts[parts.len() - 1].positions.end;
     let theta = fit.parameterization.theta(fit.z);
-    let stripes: Vec<Stripe> = cut(all.len(), stripe_count(size, 2))
+    let stripes: Vec<Stripe> = cut(all.len(), stripe_count(size, 2, all.len()))
         .into_par_iter()
         .map(|range| stripe(fit, &theta, all.start + range.start..all.start + range.end))
         .collect();
     let mut positions = Vec::with_capacity(all.len());
     let mut weight = 0.0;
-    let mut matrices: Option<[Vec<f64>; 2]> = None;
+    let mut pairs = Vec::new();
     for stripe in stripes {
         positions.extend(stripe.positions);
         weight += stripe.weight;
-        match &mut matrices {
-            None => matrices = Some(stripe.matrices),
-            Some(sums) => sums.iter_mut().zip(&stripe.matrices).for_each(|(sum, next)| add(sum, next)),
+        match pairs.is_empty() {
+            true => pairs = stripe.pairs,
+            false => {
+                add(pairs.as_flattened_mut().as_flattened_mut(), stripe.pairs.as_flattened().as_flattened())
+            }
         }
     }
     let mut clusters = cluster_sums(fit.layout, all.start, &positions);
-    let [mut gauss_newton, mut hessian] = matrices.expect("a layout has no empty parts");
+    let [mut gauss_newton, mut hessian] = [0, 1].map(|matrix| lower(&pairs, fit.layout.features(), matrix));
+    drop(pairs);
     let per_cp = x_per_cp(fit.objective.k);
     for matrix in [&mut gauss_newton, &mut hessian, &mut clusters.products] {
         mirror(matrix, size);
@@ -132,9 +136,26 @@ pub(super) fn sums(fit: &Fit<'_>) -> Sums {
     Sums { weight, gauss_newton, hessian, clusters }
 }
 
-/// Returns the maximum number of stripes holding `matrices` matrices each.
-pub(super) fn stripe_count(size: usize, matrices: usize) -> usize {
-    (STRIPE_BYTES / (8 * matrices * size * size).max(1)).clamp(1, STRIPES)
+/// Returns the lower triangle of a matrix of 2 F × 2 F values, given those of its pairs of features.
+fn lower(pairs: &[[[f64; 3]; 2]], features: usize, matrix: usize) -> Vec<f64> {
+    let size = 2 * features;
+    let mut lower = vec![0.0; size * size];
+    let mut pairs = pairs.iter();
+    for i in 0..features {
+        for (j, pair) in pairs.by_ref().take(i + 1).enumerate() {
+            let (i_eg, j_eg, [mg, mixed, eg]) = (features + i, features + j, pair[matrix]);
+            for (row, column, value) in [(i, j, mg), (i_eg, j, mixed), (j_eg, i, mixed), (i_eg, j_eg, eg)] {
+                lower[row * size + column] = value;
+            }
+        }
+    }
+    lower
+}
+
+/// Returns the number of stripes holding `matrices` matrices each.
+pub(super) fn stripe_count(size: usize, matrices: usize, positions: usize) -> usize {
+    let most = STRIPE_BYTES / (8 * matrices * size * size).max(1);
+    most.min(positions / MIN_STRIPE).clamp(1, STRIPES)
 }
 
 /// Divides 0..length into at most `count` ranges of about equal length.
@@ -150,16 +171,15 @@ pub(super) fn add(sum: &mut [f64], next: &[f64]) {
 fn stripe(fit: &Fit<'_>, theta: &[f64], range: Range<usize>) -> Stripe {
     let layout = fit.layout;
     let features = layout.features();
-    let size = 2 * features;
     let x_per_cp = x_per_cp(fit.objective.k);
     let loss = fit.objective.loss;
     let mut out = Stripe {
         positions: Vec::with_capacity(range.len()),
         weight: 0.0,
-        matrices: [vec![0.0; size * size], vec![0.0; size * size]],
+        pairs: zeros(features * (features + 1) / 2),
     };
     let mut table = vec![0.0; features];
-    let mut cells = vec![[0.0f64; 2]; features * features];
+    let mut cells: Vec<[f64; 2]> = zeros(out.pairs.len());
     let mut row = Vec::new();
     for (bucket, positions) in layout.buckets_in(range) {
         let units = f64::from(layout.phase_max());
@@ -187,7 +207,7 @@ fn stripe(fit: &Fit<'_>, theta: &[f64], range: Range<usize>) -> Stripe {
                 let second = if second.is_finite() { second } else { 0.0 };
                 let values = [weight * loss.curvature(x, y), weight * second];
                 for (i, &(id, a)) in row.iter().enumerate() {
-                    let cells = &mut cells[id as usize * features..][..features];
+                    let cells = &mut cells[id as usize * (id as usize + 1) / 2..];
                     for &(other, b) in &row[..=i] {
                         let cell = &mut cells[other as usize];
                         cell[0] += values[0] * a * b;
@@ -198,7 +218,7 @@ fn stripe(fit: &Fit<'_>, theta: &[f64], range: Range<usize>) -> Stripe {
                 out.positions.push(position);
             }
         }
-        flush(layout, bucket, &mut cells, &mut out.matrices);
+        flush(layout, bucket, &mut cells, &mut out.pairs);
     }
     out
 }
@@ -209,26 +229,15 @@ fn entries(layout: &Layout, position: &Position, out: &mut Vec<(u32, f64)>) {
     layout.merge_row(start..start + usize::from(position.length), usize::from(position.plus), out);
 }
 
-/// Splits a bucket's sums into the blocks of the whole matrices, lower triangles, and clears them.
-fn flush(layout: &Layout, bucket: &Bucket, cells: &mut [[f64; 2]], matrices: &mut [Vec<f64>; 2]) {
-    let features = layout.features();
-    let size = 2 * features;
+/// Adds a bucket's sums to those of its pairs, and clears them.
+fn flush(layout: &Layout, bucket: &Bucket, cells: &mut [[f64; 2]], pairs: &mut [[[f64; 3]; 2]]) {
     let scale = 1.0 / f64::from(layout.phase_max());
     let (mg, eg) = (f64::from(bucket.mg_units) * scale, f64::from(bucket.eg_units) * scale);
-    for i in 0..features {
-        for j in 0..=i {
-            let cell = std::mem::take(&mut cells[i * features + j]);
-            for (matrix, value) in matrices.iter_mut().zip(cell) {
-                if value == 0.0 {
-                    continue;
-                }
-                matrix[i * size + j] += value * mg * mg;
-                matrix[(features + i) * size + features + j] += value * eg * eg;
-                matrix[(features + i) * size + j] += value * mg * eg;
-                if i != j {
-                    matrix[(features + j) * size + i] += value * mg * eg;
-                }
-            }
+    for (pair, cell) in pairs.iter_mut().zip(cells) {
+        for (sums, value) in pair.iter_mut().zip(std::mem::take(cell)) {
+            sums[0] += value * mg * mg;
+            sums[1] += value * mg * eg;
+            sums[2] += value * eg * eg;
         }
     }
 }
@@ -242,7 +251,7 @@ fn cluster_sums(layout: &Layout, first: usize, positions: &[Position]) -> Cluste
         (0..positions.len()).map(|i| (layout.game(first + i), i as u32)).collect();
     order.par_sort_unstable();
     let games: Vec<&[(u32, u32)]> = order.chunk_by(|a, b| a.0 == b.0).collect();
-    let stripes: Vec<Clusters> = cut(games.len(), stripe_count(size, 1))
+    let stripes: Vec<Clusters> = cut(games.len(), stripe_count(size, 1, positions.len()))
         .into_par_iter()
         .map(|range| clusters_of(layout, positions, &games[range]))
         .collect();

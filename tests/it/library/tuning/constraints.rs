@@ -73,7 +73,7 @@ fn optimum(data: &Dataset, tuned: &Tuned) -> (Parameterization, Vec<f64>) {
             let request = Request { parts: 0..1, loss: LossKind::Squared, gradients: false, curvature: true };
             let mut matrix = evaluator.evaluate(&Population::single(&theta, K), &request).unwrap();
             Regularization::new(prior, &[]).add(&mut matrix, &theta, &[L2]);
-            answer.curvatures = basis.pull_matrices(&matrix.curvatures);
+            answer.curvatures = basis.pull_matrices(matrix.curvatures);
         }
         method.tell(&answer).unwrap();
     }
