@@ -423,7 +423,9 @@ fn values_read(
     let (metadata, _) = tensors(&paths[0])?;
     let refuse = |reason: &str| Err(Error::input(&paths[0], reason));
     let Some(probing) = metadata.probing else {
-        return refuse("is no dataset of 'gputexel probe', so nothing says which values the engine reads");
+        return refuse(
+            "is not a dataset of 'gputexel probe', so it does not say which values the engine reads",
+        );
     };
     let mut bounds = Vec::new();
     for record in &tuned.parameters {

@@ -3,8 +3,6 @@
 //! Inside a phase bucket φ is constant, so one F × F accumulation serves the four blocks of the 2F × 2F
 //! matrix: at the end of the bucket it is multiplied by φ², φ (1 − φ) and (1 − φ)².
 
-use std::ops::Range;
-
 use rayon::prelude::*;
 
 use super::single::{self, MemberParameters};
@@ -32,13 +30,7 @@ impl CpuEvaluator<'_> {
         let parameters = MemberParameters::new(population.member(member), population.k[member]);
         let targets = Targets::new(self.layout, population, member, request.loss);
         let arch = pulp::Arch::new();
-        let all: usize = ranges.iter().map(Range::len).sum();
-        let stripes = ranges.iter().flat_map(|range| {
-            let count = (STRIPES * range.len()).div_ceil(all).clamp(1, (range.len() / MIN_STRIPE).max(1));
-            super::split(range.clone(), count)
-        });
-        let stripes: Vec<Triangle> = stripes
-            .collect::<Vec<_>>()
+        let stripes: Vec<Triangle> = super::stripes_of_at_least(MIN_STRIPE, ranges, STRIPES)
             .into_par_iter()
             .map(|positions| {
                 let mut sum = Triangle::new(features);

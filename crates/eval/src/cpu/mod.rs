@@ -177,7 +177,7 @@ impl<'a> CpuEvaluator<'a> {
         let Work { population, request, ranges, .. } = work;
         let columns =
             request.gradients.then(|| self.columns.get_or_init(|| Columns::new(self.layout, groups)));
-        let stripes: Vec<Range<usize>> = counts(ranges, STRIPES_PER_CALL / tiles)
+        let stripes: Vec<Range<usize>> = counts(MIN_STRIPE, ranges, STRIPES_PER_CALL / tiles)
             .flat_map(|(positions, count)| split(groups.blocks_of(positions), count))
             .collect();
         self.each_tile(population, tiles, &request.parts, &stripes, |parameters, blocks| {
@@ -444,27 +444,37 @@ struct Work<'a> {
 
 /// Divides ranges of positions into about `count` stripes in total, none of which spans two ranges.
 fn stripes(ranges: &[Range<usize>], count: usize) -> Vec<Range<usize>> {
-    counts(ranges, count).flat_map(|(range, count)| split(range, count)).collect()
+    stripes_of_at_least(MIN_STRIPE, ranges, count)
 }
 
-/// Returns the ranges of positions, and the number of stripes to divide each into so that there are about `count`.
-fn counts(ranges: &[Range<usize>], count: usize) -> impl Iterator<Item = (Range<usize>, usize)> {
+/// As [`stripes`], with another minimum number of positions in one.
+fn stripes_of_at_least(least: usize, ranges: &[Range<usize>], count: usize) -> Vec<Range<usize>> {
+    counts(least, ranges, count).flat_map(|(range, count)| split(range, count)).collect()
+}
+
+/// Returns the ranges of positions, and the number of stripes to divide each into so that there are about `count`, of
+/// at least `least` positions.
+fn counts(
+    least: usize,
+    ranges: &[Range<usize>],
+    count: usize,
+) -> impl Iterator<Item = (Range<usize>, usize)> {
     let all: usize = ranges.iter().map(Range::len).sum();
     ranges.iter().map(move |range| {
         let most = (count.max(1) * range.len()).div_ceil(all.max(1));
-        (range.clone(), stripe_count(range.len(), most))
+        (range.clone(), stripe_count(least, range.len(), most))
     })
 }
 
 /// Divides positions into at most `count` stripes of about equal length.
 fn split_into_stripes(positions: Range<usize>, count: usize) -> Vec<Range<usize>> {
-    let count = stripe_count(positions.len(), count);
+    let count = stripe_count(MIN_STRIPE, positions.len(), count);
     split(positions, count)
 }
 
-/// Returns `most` stripes, or fewer if they would be short.
-fn stripe_count(positions: usize, most: usize) -> usize {
-    most.clamp(1, (positions / MIN_STRIPE).max(1))
+/// Returns `most` stripes, or fewer if they would have less than `least` positions.
+fn stripe_count(least: usize, positions: usize, most: usize) -> usize {
+    most.clamp(1, (positions / least).max(1))
 }
 
 /// Divides a range into `count` of about equal length.

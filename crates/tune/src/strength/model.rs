@@ -214,8 +214,9 @@ impl FoldModel {
 
     /// Computes the held-out loss with weighted penalties, and its derivatives by the weights.
     ///
-    /// With the system A s + b = 0 of a step s, where a weight w adds w W g(s), its penalty's gradient times the weight
-    /// of all positions, s′ = −W A⁻¹ g(s), and in another weight v, A s″ = −W (∂g/∂s ∂s/∂v + ∂h/∂s ∂s/∂w).
+    /// The step s solves A s + b = 0, to which a weight w adds w W g(s), the gradient g of its penalty times the weight W
+    /// of all positions. So A ∂s/∂w = −W g(s), and with another weight v of a penalty with the gradient h,
+    /// A ∂²s/∂v∂w = −W (∂g/∂s ∂s/∂v + ∂h/∂s ∂s/∂w).
     pub fn derivatives(&self, weights: &[f64]) -> Result<Derivatives> {
         let (n, kinds, all) = (self.whole.gradient.len(), weights.len(), self.whole.weight);
         let each = self.each_fold(weights, |fold, system, step| {
@@ -233,6 +234,7 @@ impl FoldModel {
             system.factor.solve_columns(&mut changes, kinds);
             let mut bent = vec![0.0; n * kinds];
             multiply(1.0 / all, View::new(&fold.matrix, n, n), View::new(&changes, n, kinds), 0.0, &mut bent);
+            // Both of the last two summands for one of them: the sum is made symmetric below.
             for (weight, pulled) in self.pulled.iter().enumerate() {
                 let turn = pulled.turn(&adjoint);
                 bent.chunks_exact_mut(kinds).zip(turn).for_each(|(row, turn)| row[weight] -= 2.0 * turn);

@@ -83,7 +83,7 @@ pub(super) fn minimize(
         let shrink = (LARGEST_STEP / longest).min(1.0);
         direction.iter_mut().for_each(|d| *d *= shrink);
         let descent: f64 = direction.iter().zip(&at.gradient).map(|(d, g)| d * g).sum();
-        if -descent < *gain {
+        if -descent <= *gain {
             break;
         }
         let (mut share, mut moved) = (1.0, None);
