@@ -15,8 +15,7 @@
 // [segments of the slice][F][stride].
 @group(0) @binding(8) var<storage, read_write> slabs: array<Real>;
 
-// Positions per transposed block; BLOCK * LANES Reals are at most 16 KiB, or 32 where there is more, and at least
-// WORKGROUP.
+// Positions per transposed block; BLOCK * LANES Reals are at most 16 KiB and at least WORKGROUP.
 override BLOCK: u32 = 1024u;
 // Residuals, [BLOCK][LANES]; after them the table if it is staged.
 override STAGE_FIRST: u32 = BLOCK * LANES;

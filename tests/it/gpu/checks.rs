@@ -5,7 +5,6 @@ use crate::common::gpu::context;
 use crate::common::prelude::*;
 use crate::common::programs::{program_dataset, program_theta};
 use gputexel::evaluator::AdamStep;
-use gputexel::evaluator::gpu::{AdapterSummary, DeviceTraits};
 use gputexel::evaluator::reference::reference;
 
 fn evaluations(context: &GpuContext, kind: FeatureKind) -> Vec<Evaluations> {
@@ -100,30 +99,6 @@ fn staged_tables_change_no_bit() {
             }
         }
     }
-}
-
-/// NVIDIA's cards have blocks whose residuals take 32 KiB.
-#[test]
-fn long_blocks_agree_with_f64() {
-    if context().is_none() {
-        return;
-    }
-    // With the limits of the device.
-    let context = GpuContext::try_new(true).unwrap();
-    let summary = AdapterSummary { vendor: 0x10de, software: false, ..context.summary().clone() };
-    let device = DeviceTraits::new(&summary);
-    let data = common::random_dataset(&scratch(), FeatureKind::Pst, 3000, 63);
-    let layout = Layout::whole(&data).unwrap();
-    let set = &data.metadata().feature_set;
-    let theta = (0..64).flat_map(|m| common::random_theta(set, false, m as u64)).collect();
-    let population = Population::new(data.feature_count(), theta, vec![0.8; 64]);
-    let request = Request { parts: 0..1, loss: LossKind::Squared, gradients: true, curvature: false };
-    let wanted = reference(&data, &layout, &population, &request);
-    let options = GpuOptions { device, ..GpuOptions::new(&context) };
-    let mut gpu = GpuEvaluator::with_options(&context, &layout, options).unwrap();
-    let answer = gpu.evaluate(&population, &request).unwrap();
-    assert!(relative_difference(&answer.losses, &wanted.losses) < 1e-6);
-    assert!(relative_difference(&answer.gradients, &wanted.gradients) < 1e-6);
 }
 
 /// Writes rows of up to 20 of `features` features, with both signs, and reads them back.

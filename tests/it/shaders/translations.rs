@@ -107,15 +107,12 @@ fn every_variant_is_translated_for_every_driver() {
     }
 }
 
-/// Writes kernels of tiles of 32 as Metal, with the blocks of NVIDIA's cards, into the folder that `scripts/sm90` names.
+/// Writes kernels of tiles of 32 as Metal into the folder that `scripts/sm90` names.
 #[test]
 #[ignore = "started by scripts/sm90"]
 fn kernels_are_written_as_metal() {
     let Some(folder) = std::env::var_os("GPUTEXEL_METAL") else { return };
-    for mut variant in all().into_iter().filter(|variant| variant.name.contains(" tile 32 ")) {
-        for (_, length) in variant.constants.iter_mut().filter(|(name, _)| *name == "BLOCK") {
-            *length = 256.0;
-        }
+    for variant in all().into_iter().filter(|variant| variant.name.contains(" tile 32 ")) {
         let (module, info) = variant.module();
         let text = to_msl(&variant.name, &module, &info, BoundsCheckPolicy::Unchecked);
         std::fs::write(Path::new(&folder).join(format!("{}.metal", variant.name)), text).unwrap();

@@ -7,7 +7,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::GpuEvaluator;
-use super::kernels::{Kernel, Segment, Shape, Transposition, Uniforms, Variant, kappa};
+use super::kernels::{Kernel, Segment, Shape, Transposition, Uniforms, Variant, block_length, kappa};
 use super::plan::{Tiling, groups_for};
 use super::segment_plan::{SegmentPlan, Walk};
 use super::store::Array;
@@ -194,7 +194,6 @@ impl GpuEvaluator<'_> {
         let pays = positions * 2 >= (features * plan.total()) as u64 && !call.shape.shared;
         let staged = pays && self.options.device.stages(self.options.choice, tile, features, call.gradients);
         let variant = Variant::new(kernel, tile, call.loss, call.shape);
-        let variant = variant.for_blocks(self.options.device.block(tile));
         let variant = if staged { variant.for_features(features) } else { variant };
         self.pipelines.get(&self.gpu, variant)
     }
@@ -379,7 +378,7 @@ impl GpuEvaluator<'_> {
         if !call.gradients {
             return self.gpu.dispatch(encoder, &walk, &bindings, groups);
         }
-        let block = self.options.device.block(call.tiling.tile);
+        let block = block_length(call.tiling.tile);
         let runs = self.store.array(&self.gpu, slice.shard, Array::Runs(block))?;
         let entries = self.store.array(&self.gpu, slice.shard, Array::Entries(block))?;
         let slabs = self.buffers.slabs.reserve(&self.gpu, (count * features) as u64 * call.row())?;

@@ -165,7 +165,6 @@ mod tests {
     use super::super::shard::{Limits, pack_places, pack_rows, row_elements, split_into_shards};
     use super::*;
     use crate::gpu::deal::Slots;
-    use crate::gpu::kernels::RESIDUALS;
     use crate::gpu::plan::split_into_segments;
     use gputexel_chess::PhaseSettings;
     use gputexel_dataset::{DatasetWriter, Layout, Metadata, PositionLabels, Transpose};
@@ -231,7 +230,7 @@ mod tests {
             |r| check_rows(r, extent, [(2000, 3, 2)].into_iter()),
         );
         let transpose = Transpose::new(&layout, 512);
-        let gather = Gather::pack(&transpose, all.clone(), Slots::of_block(512, RESIDUALS)).unwrap();
+        let gather = Gather::pack(&transpose, all.clone(), Slots::of_block(512)).unwrap();
         let lengths: Vec<usize> = transpose.blocks.iter().map(|block| block.positions.len()).collect();
         assert_eq!(lengths, [512, 188, 512, 512, 276]);
         let words = gather.entries.len() as u32;

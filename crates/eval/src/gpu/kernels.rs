@@ -16,10 +16,11 @@ use gputexel_io::Result;
 /// Threads per workgroup; WebGPU guarantees 256.
 pub const WORKGROUP: usize = 256;
 
-/// Workgroup memory guaranteed by WebGPU, in f32; the residuals of a block fit in it, or in twice as much.
+/// Workgroup memory guaranteed by WebGPU, in f32; the residuals of a block fit in it. With twice as much, an H100 takes
+/// twice as long for gradients although it updates slabs less often: what workgroups reserve is missing from the cache.
 pub const RESIDUALS: usize = 4096;
 
-/// Block lengths of the transposed dataset.
+/// Block lengths of the transposed dataset, one for each tile size.
 pub const BLOCKS: [usize; 4] = [128, 256, 512, MAX_BLOCK];
 
 /// Largest block of the transposed dataset.
@@ -228,8 +229,6 @@ pub struct Variant {
     pub tile: usize,
     /// Loss: 0 squared, 1 cross-entropy, 2 power.
     pub loss: u32,
-    /// Positions per block of gradients, else 0.
-    pub block: usize,
     /// Number of features if workgroup memory depends on it, else 0. Losses and gradients then keep their table there.
     pub features: usize,
     /// Its source.
@@ -249,7 +248,6 @@ impl Variant {
                 _ => tile.min(if shape.vector { 4 } else { 1 }),
             },
             loss: if kernel.walks() { loss } else { 0 },
-            block: if kernel == Kernel::Gradient { block_length(tile, RESIDUALS) } else { 0 },
             features: 0,
             shape,
         }
@@ -258,11 +256,6 @@ impl Variant {
     /// Returns the variant for a number of features, which determines the size of workgroup memory.
     pub fn for_features(self, features: usize) -> Self {
         Self { features, ..self }
-    }
-
-    /// Returns the variant for blocks of a length.
-    pub(super) fn for_blocks(self, length: usize) -> Self {
-        Self { block: if self.block > 0 { length } else { 0 }, ..self }
     }
 
     /// Returns the values of the `override` declarations of its source.
@@ -284,7 +277,7 @@ impl Variant {
             constants.push(("LANES", self.tile as f64));
         }
         if self.kernel == Kernel::Gradient {
-            constants.push(("BLOCK", self.block as f64));
+            constants.push(("BLOCK", block_length(self.tile) as f64));
         }
         if matches!(self.kernel, Kernel::Loss | Kernel::Gradient) && self.features > 0 {
             constants.push(("STAGE_ROWS", self.features as f64));
@@ -339,9 +332,9 @@ pub fn pack_unit_row(ids: &[u16], plus: usize, rows: &mut Vec<u32>) {
     rows.resize(rows.len().next_multiple_of(2), 0);
 }
 
-/// Returns the positions per block of the transposed dataset, for a tile of members and the f32 of its residuals.
-pub fn block_length(tile: usize, residuals: usize) -> usize {
-    (residuals / tile).min(MAX_BLOCK)
+/// Returns the positions per block of the transposed dataset, for a tile of members.
+pub fn block_length(tile: usize) -> usize {
+    (RESIDUALS / tile).min(MAX_BLOCK)
 }
 
 /// Threads per position in the kernel of Gauss–Newton slabs: most rows have fewer entries.

@@ -4,7 +4,7 @@
 use super::GpuEvaluator;
 use super::call::Buffers;
 use super::checks::check_segments;
-use super::kernels::{MAX_BLOCK, Segment};
+use super::kernels::{MAX_BLOCK, Segment, block_length};
 use super::plan::{self, Budget, Chunks, GpuOptions, Sizes, Tiling};
 use super::segment_plan::{PlanKey, SegmentPlan, Walk};
 use super::steps::StepBuffers;
@@ -172,7 +172,7 @@ impl GpuEvaluator<'_> {
         // Losses alone are summed without transposed blocks.
         let block = match key.walk {
             Walk::Losses => None,
-            Walk::Gradients => Some(self.options.device.block(key.tiling.tile)),
+            Walk::Gradients => Some(block_length(key.tiling.tile)),
             Walk::Matrices => Some(MAX_BLOCK),
         };
         for (segments, spans) in segments.iter().zip(self.store.shards()) {

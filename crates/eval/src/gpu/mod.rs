@@ -197,12 +197,21 @@ impl<'a> GpuEvaluator<'a> {
         }
         if request.gradients {
             let size = 2 * self.layout.features();
-            let rows = &mut out.gradients[members.start * size..members.end * size];
-            let rows = rows.par_chunks_exact_mut(size.max(1)).zip(gradients.par_chunks_exact(size.max(1)));
+            let (start, end) = (members.start * size, members.end * size);
+            out.gradients.reserve(end - start);
+            // Filling them with zeros first would take as long again.
+            let rows = out.gradients.spare_capacity_mut()[..end - start].par_chunks_exact_mut(size.max(1));
+            let rows = rows.zip(gradients[..end - start].par_chunks_exact(size.max(1)));
             rows.zip(scales).with_min_len(16).for_each(|((row, sums), scale)| {
-                // Starts with 0, so that zeros have no sign.
-                row.iter_mut().zip(sums).for_each(|(value, &sum)| *value = scale * (0.0 + f64::from(sum)));
+                row.iter_mut().zip(sums).for_each(|(value, &sum)| {
+                    // Starts with 0, so that zeros have no sign.
+                    value.write(scale * (0.0 + f64::from(sum)));
+                });
             });
+            assert_eq!(out.gradients.len(), start, "chunks follow each other");
+            // SAFETY: as many values as members times `size` were just written: both slices have that length, and so many
+            // scales there are.
+            unsafe { out.gradients.set_len(end) };
         }
         weights
     }
@@ -223,7 +232,7 @@ impl Evaluator for GpuEvaluator<'_> {
         let positions = self.positions(&request.parts).len();
         self.retry_with_less_memory(|this| {
             let size = if request.gradients { 2 * this.layout.features() } else { 0 };
-            let gradients = vec![0.0; population.members() * size];
+            let gradients = Vec::with_capacity(population.members() * size);
             let mut out = Evaluations { positions, gradients, ..Evaluations::default() };
             let Chunks { tiling, members } = this.chunks(population, request)?;
             for chunk in members {

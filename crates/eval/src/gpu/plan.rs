@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::kernels::{MAX_BLOCK, Segment, WORKGROUP, lanes};
+use super::kernels::{MAX_BLOCK, Segment, WORKGROUP, block_length, lanes};
 use super::shard::Span;
 use super::tiles::{DeviceTraits, TileChoice};
 use crate::device::GpuContext;
@@ -177,7 +177,7 @@ pub(super) fn segments(
     tiling: Tiling,
     gradients: bool,
 ) -> Vec<Vec<Segment>> {
-    let block = options.device.block(tiling.tile);
+    let block = block_length(tiling.tile);
     // Without gradients, segments need not be complete blocks, only complete rounds of a workgroup.
     let step = if gradients { block } else { WORKGROUP / lanes(tiling.tile) };
     let per_slice = (options.pairs_per_dispatch as usize / tiling.padded()).max(block);

@@ -50,8 +50,6 @@ pub(super) struct Store<'a> {
     layout: &'a Layout,
     shards: Vec<Vec<Span>>,
     cell: usize,
-    /// Of a block, in f32.
-    residuals: usize,
     streamed: bool,
     /// By shard; empty if they are streamed.
     resident: Vec<HashMap<Array, DeviceBuffer>>,
@@ -89,8 +87,7 @@ impl<'a> Store<'a> {
         };
         let resident = shards.iter().map(|_| HashMap::new()).collect();
         let (packed, slots) = (HashMap::new(), Default::default());
-        let residuals = options.device.residuals();
-        Ok(Self { layout, shards, cell, residuals, streamed, resident, packed, slots })
+        Ok(Self { layout, shards, cell, streamed, resident, packed, slots })
     }
 
     pub(super) fn shards(&self) -> Vec<&[Span]> {
@@ -160,7 +157,7 @@ impl<'a> Store<'a> {
             Array::Runs(_) | Array::Entries(_) | Array::Heads => {
                 let length = array.block().unwrap_or(MAX_BLOCK);
                 let transpose = Transpose::new(self.layout, length);
-                let slots = Slots::of_block(length, self.residuals);
+                let slots = Slots::of_block(length);
                 let mut all = Vec::new();
                 for index in 0..self.shards.len() {
                     let gather = Gather::pack(&transpose, positions(index), slots)?;

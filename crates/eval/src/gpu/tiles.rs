@@ -6,7 +6,7 @@
 
 use crate::device::AdapterSummary;
 
-use super::kernels::{RESIDUALS, block_length, stage_length};
+use super::kernels::{RESIDUALS, stage_length};
 
 /// Tile sizes with kernels, apart from that of one member.
 pub(crate) const TILES: [usize; 4] = [4, 8, 16, 32];
@@ -38,8 +38,6 @@ pub(super) struct Hardware {
     unstaged: f64,
     /// False if workgroup memory that keeps a table costs more, by the workgroups that then do not fit, than it saves.
     stages: bool,
-    /// Residuals of a block, in f32: longer blocks update slabs less often, but fewer workgroups fit.
-    residuals: usize,
 }
 
 /// Wavefronts for 128 bytes of random rows, 32 banks of four bytes, simulated: a row of a tile of 4 has 16 bytes.
@@ -49,17 +47,15 @@ impl Hardware {
     /// A large first-level cache that shares its memory with workgroups. Fitted to an H100 with 384 features: whole calls
     /// for the losses of 1,024 members 60, 106, 169 and 174 G pairs/s with tiles of 4, 8, 16 and 32 (with tables staged
     /// 157, 170, 153 and 91); kernels for gradients of engine positions a fourth faster with 32 than with 16.
-    const NVIDIA: Self =
-        Self { gathers: [2.60, 1.60, 1.12, 1.00], unstaged: 1.0, stages: false, residuals: 2 * RESIDUALS };
+    const NVIDIA: Self = Self { gathers: [2.60, 1.60, 1.12, 1.00], unstaged: 1.0, stages: false };
     /// A first-level cache that is smaller than any table.
-    const APPLE: Self = Self { gathers: BANKS, unstaged: 3.0, stages: true, residuals: RESIDUALS };
+    const APPLE: Self = Self { gathers: BANKS, unstaged: 3.0, stages: true };
     /// Caches of 16 to 64 KiB.
-    const OTHER: Self = Self { gathers: BANKS, unstaged: 1.5, stages: true, residuals: RESIDUALS };
+    const OTHER: Self = Self { gathers: BANKS, unstaged: 1.5, stages: true };
     /// Workgroup memory is ordinary memory, but small enough to stay in a processor's first cache. Fitted to llvmpipe
     /// on two cores, 128 members: losses 90, 80 and 66 million pairs per second with tiles of 32, 16 and 8 (70 with
     /// tables staged), gradients 21, 21 and 20 (25 staged).
-    pub(super) const SOFTWARE: Self =
-        Self { gathers: [1.0; 4], unstaged: 1.07, stages: true, residuals: RESIDUALS };
+    pub(super) const SOFTWARE: Self = Self { gathers: [1.0; 4], unstaged: 1.07, stages: true };
 
     fn of(summary: &AdapterSummary) -> Self {
         const NVIDIA: u32 = 0x10de;
@@ -97,21 +93,11 @@ impl DeviceTraits {
         Self { hardware, memory }
     }
 
-    /// Returns the f32 for the residuals of a block.
-    pub(super) fn residuals(self) -> usize {
-        if 4 * self.hardware.residuals <= self.memory as usize { self.hardware.residuals } else { RESIDUALS }
-    }
-
-    /// Returns the positions per block of the transposed dataset, for a tile of members.
-    pub(crate) fn block(self, tile: usize) -> usize {
-        block_length(tile, self.residuals())
-    }
-
     /// Returns true if the table of a tile fits workgroup memory in addition to the kernel's other data.
     fn fits(self, tile: usize, features: usize, gradients: bool) -> bool {
         let table = stage_length(tile, features);
         // In the loss kernel, sums replace the table.
-        let reals = if gradients { table + self.residuals() / 4 } else { table };
+        let reals = if gradients { table + RESIDUALS / 4 } else { table };
         tile > 1 && 16 * reals <= self.memory as usize
     }
 
@@ -156,7 +142,7 @@ impl DeviceTraits {
         }
         // Residuals are also gathered, but in the order of runs. A run ends with a slab update, and has an entry for
         // every 28th position of a block with piece-square features.
-        let run = (self.residuals() / tile) as f64 / 28.0;
+        let run = (RESIDUALS / tile) as f64 / 28.0;
         table + ids + gather + 2.0 / run
     }
 }
@@ -201,9 +187,6 @@ mod tests {
         let nvidia = device(Hardware::NVIDIA, 48 * KIB);
         assert_eq!([false, true].map(|gradients| nvidia.tile(None, 4096, 384, gradients)), [32, 32]);
         assert!(!nvidia.stages(None, 8, 384, false));
-        // Long blocks where they fit.
-        assert_eq!([16, 32, 48].map(|kib| device(Hardware::NVIDIA, kib * KIB).block(32)), [128, 256, 256]);
-        assert_eq!(device(Hardware::OTHER, 48 * KIB).block(32), 128);
         assert_eq!(device(Hardware::APPLE, 32 * KIB).tile(None, 4096, 384, false), 16);
         for tile in TILES {
             let choice = TileChoice { loss: tile, gradient: tile, staged: true };

@@ -41,8 +41,8 @@ struct Bucket {
     shapes: Vec<(usize, usize, usize)>,
 }
 
-/// Members per tile, whether its table is in workgroup memory, and positions per block: for losses, and for gradients.
-type Tiles = [(usize, bool, usize); 2];
+/// Members per tile, and whether its table is in workgroup memory: for losses, and for gradients.
+type Tiles = [(usize, bool); 2];
 
 /// The data of a page, as JSON.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -171,10 +171,10 @@ fn tiles(features: usize) -> BTreeMap<&'static str, BTreeMap<u32, Vec<Tiles>>> {
     let of = |vendor: &str, kib: u32| -> Vec<Tiles> {
         let device = DeviceTraits::of_vendor(vendor, kib << 10);
         let tile = |members: usize, gradients: bool| match members {
-            1 => (1, false, device.block(1)),
+            1 => (1, false),
             _ => {
                 let tile = device.tile(None, members, features, gradients);
-                (tile, device.stages(None, tile, features, gradients), device.block(tile))
+                (tile, device.stages(None, tile, features, gradients))
             }
         };
         MEMBERS.iter().map(|&members| [false, true].map(|gradients| tile(members, gradients))).collect()
