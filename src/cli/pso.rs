@@ -131,6 +131,7 @@ impl SwarmArgs {
 
 impl Subcommand for PsoArgs {
     fn run(&self, context: &Context) -> anyhow::Result<()> {
+        crate::process::keep_large_blocks();
         self.run.carry_out(context, true, || start(self), |before, _| Ok(before))
     }
 
