@@ -9,6 +9,7 @@ pub mod check;
 mod checkpoint;
 mod clustered;
 mod compensation;
+mod constant_term;
 mod config;
 mod diagnostics;
 mod driver;

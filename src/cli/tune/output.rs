@@ -86,6 +86,9 @@ fn details(tuned: &Tuned) -> String {
         );
     }
     out += &fallen_line(tuned);
+    if let Some(term) = &tuned.constant_term {
+        let _ = writeln!(out, "warning     {}", term.warning());
+    }
     let (held, unsupported) = (tuned.at_bounds(), tuned.unsupported());
     if !held.is_empty() {
         let _ = writeln!(out, "at a bound  {}", shortened(&held, "coordinates"));

@@ -4,6 +4,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use crate::compensation::Ahead;
+use crate::constant_term::ConstantTerm;
 use crate::run::InHand;
 use crate::{
     Checkpoint, EpochRecord, Event, HeldOutGain, Outcome, RunConfig, RunParts, RunRecord, RunScores,
@@ -149,6 +150,7 @@ impl Session<'_, '_> {
             games: data.has_games().then(|| data.metadata().games),
             occurrences,
             ahead: None,
+            constant_term: None,
             loss_before: losses.map(|[before, _]| before),
             loss: losses.map(|[_, after]| after),
             held_out_before: held_out_losses.map(|[before, _]| before),
@@ -187,6 +189,8 @@ impl Session<'_, '_> {
         if tuned.pieces().iter().any(|piece| piece.falls(0) || piece.falls(1)) {
             tuned.ahead = Ahead::of(data);
         }
+        let thetas = [&config.prior_theta[..], tuned.parameters()];
+        tuned.constant_term = ConstantTerm::of(data, split, objective, &tuned.occurrences, thetas);
         if let Some(folder) = self.folder.filter(|_| record.uncertainty.errors) {
             // Written now, in case the uncertainty estimate fails or the process is killed.
             tuned.write_files(folder)?;

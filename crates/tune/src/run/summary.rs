@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::constant_term::ConstantTerm;
 use crate::{
     Ablation, BlendRecord, Curvature, ErrorStatus, Polish, ProgramDiagnostics, RoundRecord, RoundingSummary,
     StopReason, Strength, TermDiagnostics, Worth,
@@ -121,6 +122,9 @@ pub struct TuneDetails<'a> {
     /// Worth of the pieces before and after.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pieces: Vec<PieceWorth>,
+    /// The constant term that accounts for much of the gain, if one does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub constant_term: Option<&'a ConstantTerm>,
     /// Features that no position has.
     pub unsupported: Vec<&'a str>,
     /// Changes of their values, see [`Tuned::filled`].
@@ -292,6 +296,7 @@ impl<'a> TuneDetails<'a> {
             best_epoch: tuned.outcome.best_epoch,
             members: tuned.outcome.members.iter().map(member).collect(),
             pieces: tuned.pieces(),
+            constant_term: tuned.constant_term.as_ref(),
             unsupported: tuned.unsupported(),
             filled: tuned.filled(),
             weak: tuned.weak(),

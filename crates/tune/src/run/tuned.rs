@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use crate::compensation::Ahead;
+use crate::constant_term::ConstantTerm;
 use crate::run::{InHand, run_report};
 use crate::{
     Ablation, Checkpoint, CoordinatesFile, EpochRecord, HeldOutGain, Outcome, Polish, ProgramDiagnostics,
@@ -62,6 +63,8 @@ pub struct Tuned {
     /// Results of sides about a minor piece ahead, in the middlegame and the endgame, if a piece
     /// [lost](crate::run::PieceWorth::falls) a quarter of its worth.
     pub ahead: Option<[Ahead; 2]>,
+    /// The constant term that accounts for much of the gain, if one does.
+    pub constant_term: Option<ConstantTerm>,
     /// Training loss of the prior.
     pub loss_before: Option<f64>,
     /// Training loss of the result.

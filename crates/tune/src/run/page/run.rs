@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use crate::constant_term::ConstantTerm;
 use crate::{
     Checkpoint, CoordinateRecord, CoordinatesFile, OptimizerConfig, RunConfig, RunRecord, RunScores,
     diagnose, diagnose_program, training_score_ratio, worst_positions,
@@ -95,6 +96,12 @@ pub fn run_report(folder: &RunFolder, known: &InHand<'_>) -> Result<RunReport> {
         (Some(theta), Some((data, _))) => record::warnings(config, theta, data.len()),
         _ => Vec::new(),
     };
+    if let (Some((data, split)), Some(theta)) = (positions, &theta) {
+        let objective = Objective { k: config.k, loss: config.loss };
+        let thetas = [&config.prior_theta[..], theta];
+        let term = ConstantTerm::of(data, split, objective, &data.occurrences(), thetas);
+        warnings.extend(term.map(|term| term.warning()));
+    }
     warnings.extend(program.iter().flat_map(record::dead_terms));
     let command = if swarm { "pso" } else { "tune" };
     let last = steps.last().map_or(0, |step| step.number);
