@@ -6,26 +6,24 @@
 
 use serde::Serialize;
 
-use gputexel_dataset::{Dataset, Split};
 use gputexel_dataset::objective::Objective;
+use gputexel_dataset::{Dataset, Split};
 use gputexel_eval::exact::{exact_scores, loss_of_scores};
+use gputexel_model::{Feature, ValueChange};
 
-/// Share of the positions that must have a constant term.
+/// Share of the positions that must have a constant term, with the same size.
 const NEARLY_ALL: f64 = 0.95;
-/// Number of such terms that are tried.
-const TRIED: usize = 4;
+/// Relative difference of sizes that count as the same. Coefficients of a few whole numbers, as engines answer with, are
+/// not exact, and some engines scale their scores down where few pawns are left.
+const SAME: f32 = 0.4;
 /// Share of the gain from which on it is worth a warning.
 const MUCH: f64 = 0.4;
 
 /// A constant term and its part of a gain.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ConstantTerm {
-    /// Its name.
-    pub feature: String,
-    /// Value in the prior, centipawns of the middlegame.
-    pub before: f64,
-    /// Value in the result.
-    pub after: f64,
+    /// Its values: one feature, or one for each phase.
+    pub changes: Vec<ValueChange>,
     /// Share of the gain that is left if all other parameters keep their values of the prior.
     pub share: f64,
 }
@@ -40,13 +38,18 @@ impl ConstantTerm {
         occurrences: &[u64],
         [prior, result]: [&[f64]; 2],
     ) -> Option<Self> {
-        let count = occurrences.len();
-        let changed = |id: usize| [id, count + id].iter().any(|&i| prior[i] != result[i]);
-        let common = |id: usize| occurrences[id] as f64 >= NEARLY_ALL * data.len() as f64 && changed(id);
-        let mut ids: Vec<usize> = (0..count).filter(|&id| data.program().is_none() && common(id)).collect();
-        retain_constant(data, &mut ids);
-        ids.truncate(TRIED);
-        if ids.is_empty() {
+        let (set, count) = (&data.metadata().feature_set, occurrences.len());
+        let enough = |id: usize| occurrences[id] as f64 >= NEARLY_ALL * data.len() as f64;
+        let changed = |term: &[usize]| {
+            term.iter().any(|&id| prior[id] != result[id] || prior[count + id] != result[count + id])
+        };
+        // Columns of a program are not features.
+        let common = (0..count).filter(|&id| data.program().is_none() && enough(id));
+        let mut terms: Vec<Vec<usize>> = common.map(|id| with_other_phase(&set.features, id)).collect();
+        terms.sort_unstable();
+        terms.dedup();
+        terms.retain(|term| changed(term) && is_constant(data, term));
+        if terms.is_empty() {
             return None;
         }
         let held_out: Vec<u32> = split.held_out().map(|n| n as u32).collect();
@@ -54,54 +57,63 @@ impl ConstantTerm {
             true => split.training().map(|n| n as u32).collect(),
             false => held_out,
         };
-        let loss = |theta: &[f64]| loss_of_scores(data, objective, &exact_scores(data, theta, &which), &which);
+        let loss =
+            |theta: &[f64]| loss_of_scores(data, objective, &exact_scores(data, theta, &which), &which);
         let (before, after) = (loss(prior), loss(result));
-        let terms = ids.into_iter().map(|id| {
+        let parts = terms.into_iter().map(|term| {
             let mut alone = prior.to_vec();
-            [id, count + id].iter().for_each(|&i| alone[i] = result[i]);
+            term.iter().flat_map(|&id| [id, count + id]).for_each(|i| alone[i] = result[i]);
             let share = (before - loss(&alone)) / (before - after);
-            let feature = data.metadata().feature_set.features[id].name.clone();
-            Self { feature, before: prior[id], after: result[id], share }
+            Self { changes: ValueChange::of(set, term.into_iter(), prior, result), share }
         });
-        terms.filter(|term| after < before && term.share >= MUCH).max_by(|a, b| a.share.total_cmp(&b.share))
+        parts.filter(|part| after < before && part.share >= MUCH).max_by(|a, b| a.share.total_cmp(&b.share))
     }
 
     /// Says what that means.
     pub fn warning(&self) -> String {
-        let Self { feature, before, after, share } = self;
+        let change = |ValueChange { name, from, to }: &ValueChange| match from[0] == from[1] && to[0] == to[1]
+        {
+            true => format!("{name} {:.0} -> {:.0}", from[0], to[0]),
+            false => format!("{name} {:.0}, {:.0} -> {:.0}, {:.0}", from[0], from[1], to[0], to[1]),
+        };
+        let changes: Vec<String> = self.changes.iter().map(change).collect();
+        let names: Vec<&str> = self.changes.iter().map(|change| change.name.as_str()).collect();
         format!(
-            "{:.0} % of the gain is that of {feature} alone, {before:.0} -> {after:.0}, which every position has, as a \
-             bonus for the side to move: targets favor that side more than evaluations should; --freeze {feature} \
-             shows what the rest is worth",
-            100.0 * share
+            "{:.0} % of the gain is that of one term alone, {}, which every position has, as a bonus for the side to \
+             move: targets favor that side more than evaluations should; --freeze {} shows what the rest is worth",
+            100.0 * self.share,
+            changes.join(" and "),
+            names.join(",")
         )
     }
 }
 
-/// Keeps the features whose coefficients differ at most in sign.
-fn retain_constant(data: &Dataset, ids: &mut Vec<usize>) {
-    let mut sizes: Vec<Option<f32>> = vec![None; ids.len()];
+/// Returns a feature, with that of the other phase if it is one of a pair of names that end in `_mg` and `_eg`.
+fn with_other_phase(features: &[Feature], id: usize) -> Vec<usize> {
+    let find = |name: String| features.iter().position(|feature| feature.name == name);
+    let name = &features[id].name;
+    let other = match (name.strip_suffix("_mg"), name.strip_suffix("_eg")) {
+        (Some(stem), _) => find(format!("{stem}_eg")).map(|eg| vec![id, eg]),
+        (_, Some(stem)) => find(format!("{stem}_mg")).map(|mg| vec![mg, id]),
+        _ => None,
+    };
+    other.unwrap_or_else(|| vec![id])
+}
+
+/// Returns true if the coefficients of a term add up to the same size in nearly all positions.
+fn is_constant(data: &Dataset, term: &[usize]) -> bool {
+    let mut size = None;
+    let mut others = 0;
     for n in 0..data.len() {
-        if ids.is_empty() {
-            return;
-        }
-        let mut varies = false;
-        for (id, coefficient) in data.row(n).entries() {
-            let Some(at) = ids.iter().position(|&known| known == usize::from(id)) else { continue };
-            let size = sizes[at].get_or_insert(coefficient.abs());
-            if *size != coefficient.abs() {
-                *size = f32::NAN;
-                varies = true;
-            }
-        }
-        if varies {
-            let keep: Vec<bool> = sizes.iter().map(|size| size.is_none_or(|size| !size.is_nan())).collect();
-            let mut kept = keep.iter();
-            ids.retain(|_| *kept.next().expect("one for each"));
-            let mut kept = keep.iter();
-            sizes.retain(|_| *kept.next().expect("one for each"));
+        let own = data.row(n).entries().filter(|&(id, _)| term.contains(&usize::from(id)));
+        let sum = own.map(|(_, coefficient)| coefficient).sum::<f32>().abs();
+        let size = *size.get_or_insert(sum);
+        others += usize::from((sum - size).abs() > SAME * size);
+        if others as f64 > (1.0 - NEARLY_ALL) * data.len() as f64 {
+            return false;
         }
     }
+    size.is_some_and(|size| size > 0.0)
 }
 
 #[cfg(test)]
@@ -114,20 +126,22 @@ mod tests {
 
     const OBJECTIVE: Objective = Objective { k: 0.8, loss: gputexel_dataset::objective::LossKind::Squared };
 
-    /// Creates 400 positions with a bonus for the side to move, a count that all have, too, and a term of half of them.
-    /// Results depend on the bonus and that term.
+    /// Creates 400 positions with a bonus for the side to move in two phases, a count that all have, too, and a term of
+    /// half of them. Results depend on the bonus and that term.
     fn data(folder: &std::path::Path) -> Dataset {
-        let names = ["tempo", "count", "half"].map(|name| Feature { name: name.into(), group: "g".into() });
+        let names = ["tempo_mg", "count", "half", "tempo_eg"]
+            .map(|name| Feature { name: name.into(), group: "g".into() });
         let phase = PhaseSettings { max: 2, ..PhaseSettings::default() };
-        let imported = Imported::new(1, vec![ImportedParameter::default(); 3]);
+        let imported = Imported::new(1, vec![ImportedParameter::default(); 4]);
         let set = FeatureSet::try_imported(names.to_vec(), phase, imported).unwrap();
         let path = folder.join("d.bin");
         let mut writer = DatasetWriter::create(&path, Metadata::new(set), false).unwrap();
         for n in 0..400u16 {
             let (side, half) = (if n % 2 == 0 { 1.0 } else { -1.0 }, n % 4 < 2);
             let result = (0.5 + 0.1 * side + if half { 0.05 } else { 0.0 }) as f32;
-            let (ids, coefficients) = ([0, 1, 2], [side as f32, f32::from(1 + n % 3), 1.0]);
-            let entries = if half { 3 } else { 2 };
+            let early = [1.0, 0.75][usize::from(n % 3 == 0)] * side as f32;
+            let (ids, coefficients) = ([0, 1, 3, 2], [early, f32::from(1 + n % 3), side as f32 - early, 1.0]);
+            let entries = if half { 4 } else { 3 };
             let position = ImportedPosition {
                 ids: &ids[..entries],
                 coefficients: &coefficients[..entries],
@@ -150,16 +164,18 @@ mod tests {
         let split = Split::try_new(&data, 0.0, 1, 0).unwrap();
         let occurrences = data.occurrences();
         let of = |result: [f64; 3]| {
-            let result = [result, result].concat();
-            ConstantTerm::of(&data, &split, OBJECTIVE, &occurrences, [&[0.0; 6], &result])
+            let result = [&result[..], &result[..1]].concat().repeat(2);
+            ConstantTerm::of(&data, &split, OBJECTIVE, &occurrences, [&[0.0; 8], &result])
         };
         let term = of([85.0, 0.0, 20.0]).unwrap();
-        assert_eq!((term.feature.as_str(), term.before, term.after), ("tempo", 0.0, 85.0));
         assert!((0.5..1.0).contains(&term.share), "{term:?}");
+        let text = term.warning();
+        assert!(text.contains("tempo_mg 0 -> 85 and tempo_eg 0 -> 85, which"), "{text}");
+        assert!(text.contains("--freeze tempo_mg,tempo_eg"), "{text}");
         assert_eq!(of([85.0, 0.0, 0.0]).unwrap().share, 1.0);
         // The count is in all positions, but not constant; the last term is not in all; nothing is gained; the bonus is
         // the smaller part.
         assert_eq!([of([0.0, 9.0, 0.0]), of([0.0, 0.0, 40.0]), of([-85.0, 0.0, 0.0])], [None, None, None]);
-        assert_eq!(of([5.0, 0.0, 40.0]), None);
+        assert_eq!(of([2.0, 0.0, 40.0]), None);
     }
 }
