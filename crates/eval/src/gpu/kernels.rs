@@ -17,7 +17,8 @@ use gputexel_io::Result;
 pub const WORKGROUP: usize = 256;
 
 /// Workgroup memory guaranteed by WebGPU, in f32; the residuals of a block fit in it. With twice as much, an H100 takes
-/// twice as long for gradients although it updates slabs less often: what workgroups reserve is missing from the cache.
+/// twice as long for gradients although it updates slabs less often, probably because what workgroups reserve is missing
+/// from the cache.
 pub const RESIDUALS: usize = 4096;
 
 /// Block lengths of the transposed dataset, one for each tile size.
