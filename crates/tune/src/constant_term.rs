@@ -6,6 +6,7 @@
 
 use serde::Serialize;
 
+use crate::RunScores;
 use gputexel_dataset::objective::Objective;
 use gputexel_dataset::{Dataset, Split};
 use gputexel_eval::exact::{exact_scores, loss_of_scores};
@@ -30,21 +31,24 @@ pub struct ConstantTerm {
 
 impl ConstantTerm {
     /// Returns the constant term with the largest part of the gain on held-out positions, or else on those of training,
-    /// if that is large. `occurrences` are those of the features.
+    /// if that is large. `occurrences` are those of the features, `scores` those of the two vectors θ.
     pub(crate) fn of(
         data: &Dataset,
         split: &Split,
         objective: Objective,
         occurrences: &[u64],
+        scores: &RunScores,
         [prior, result]: [&[f64]; 2],
     ) -> Option<Self> {
+        if data.program().is_some() {
+            return None; // columns are not features
+        }
         let (set, count) = (&data.metadata().feature_set, occurrences.len());
         let enough = |id: usize| occurrences[id] as f64 >= NEARLY_ALL * data.len() as f64;
         let changed = |term: &[usize]| {
             term.iter().any(|&id| prior[id] != result[id] || prior[count + id] != result[count + id])
         };
-        // Columns of a program are not features.
-        let common = (0..count).filter(|&id| data.program().is_none() && enough(id));
+        let common = (0..count).filter(|&id| enough(id));
         let mut terms: Vec<Vec<usize>> = common.map(|id| with_other_phase(&set.features, id)).collect();
         terms.sort_unstable();
         terms.dedup();
@@ -57,13 +61,12 @@ impl ConstantTerm {
             true => split.training().map(|n| n as u32).collect(),
             false => held_out,
         };
-        let loss =
-            |theta: &[f64]| loss_of_scores(data, objective, &exact_scores(data, theta, &which), &which);
-        let (before, after) = (loss(prior), loss(result));
+        let [before, after] = scores.losses(data, objective, &which)?;
         let parts = terms.into_iter().map(|term| {
             let mut alone = prior.to_vec();
             term.iter().flat_map(|&id| [id, count + id]).for_each(|i| alone[i] = result[i]);
-            let share = (before - loss(&alone)) / (before - after);
+            let loss = loss_of_scores(data, objective, &exact_scores(data, &alone, &which), &which);
+            let share = (before - loss) / (before - after);
             Self { changes: ValueChange::of(set, term.into_iter(), prior, result), share }
         });
         parts.filter(|part| after < before && part.share >= MUCH).max_by(|a, b| a.share.total_cmp(&b.share))
@@ -165,7 +168,8 @@ mod tests {
         let occurrences = data.occurrences();
         let of = |result: [f64; 3]| {
             let result = [&result[..], &result[..1]].concat().repeat(2);
-            ConstantTerm::of(&data, &split, OBJECTIVE, &occurrences, [&[0.0; 8], &result])
+            let scores = RunScores::new(&data, &[0.0; 8], &result);
+            ConstantTerm::of(&data, &split, OBJECTIVE, &occurrences, &scores, [&[0.0; 8], &result])
         };
         let term = of([85.0, 0.0, 20.0]).unwrap();
         assert!((0.5..1.0).contains(&term.share), "{term:?}");

@@ -111,8 +111,7 @@ function transpose({ places, starts, spans }, block) {
 }
 
 // Segments, see structs.wgsl: as many as fill the device, none of two buckets.
-function segments({ spans, count }, tile, tiles, gradients) {
-  const block = Math.min(4096 / tile, 1024);
+function segments({ spans, count }, tile, tiles, block, gradients) {
   const step = gradients ? block : 256 / up(tile, 4);
   const length = up(up(count, Math.max(1, Math.floor(GROUPS / tiles))), step) * step;
   const [all, state] = [[], { block: 0 }];
@@ -130,8 +129,9 @@ class Evaluation {
   constructor(device, kind, set, members, gradients) {
     const kib = [48, 32, 16].find((kib) => kib << 10 <= device.limits.maxComputeWorkgroupStorageSize);
     const [tile, staged] = data.tiles[kind][kib][data.members.indexOf(members)][Number(gradients)];
-    Object.assign(this, { device, set, members, gradients, tile, buffers: [], pipelines: new Map() });
-    this.segments = segments(set, tile, up(members, tile), gradients);
+    const block = data.variants[`gradient ${tile}`][1].BLOCK;
+    Object.assign(this, { device, set, members, gradients, tile, block, buffers: [], pipelines: new Map() });
+    this.segments = segments(set, tile, up(members, tile), block, gradients);
     this.count = this.segments.length / 5;
     // Every workgroup copies the table; a position takes about ten rows of it.
     this.staged = staged && 2 * set.count >= F * this.count;
@@ -169,7 +169,7 @@ class Evaluation {
     kernels.forEach((kernel, i) => this.pipelines.set(kernel, made[i]));
     const shared = [this.segments, this.set.places, this.set.rows].map((array) => this.buffer(array));
     if (this.gradients) {
-      shared.push(...transpose(this.set, Math.min(4096 / this.tile, 1024)).map((array) => this.buffer(array)));
+      shared.push(...transpose(this.set, this.block).map((array) => this.buffer(array)));
     }
     const tapers = data.buckets.flatMap(({ mg_units, eg_units }) => [mg_units, eg_units]);
     shared.push(this.buffer(Float32Array.from(tapers)));

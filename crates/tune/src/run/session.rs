@@ -190,7 +190,7 @@ impl Session<'_, '_> {
             tuned.ahead = Ahead::of(data);
         }
         let thetas = [&config.prior_theta[..], tuned.parameters()];
-        tuned.constant_term = ConstantTerm::of(data, split, objective, &tuned.occurrences, thetas);
+        tuned.constant_term = ConstantTerm::of(data, split, objective, &tuned.occurrences, scores, thetas);
         if let Some(folder) = self.folder.filter(|_| record.uncertainty.errors) {
             // Written now, in case the uncertainty estimate fails or the process is killed.
             tuned.write_files(folder)?;

@@ -96,10 +96,11 @@ pub fn run_report(folder: &RunFolder, known: &InHand<'_>) -> Result<RunReport> {
         (Some(theta), Some((data, _))) => record::warnings(config, theta, data.len()),
         _ => Vec::new(),
     };
-    if let (Some((data, split)), Some(file), Some(theta)) = (positions, file, &theta) {
+    if let (Some(((data, split), scores)), Some(file), Some(theta)) = (scored, file, &theta) {
         let objective = Objective { k: config.k, loss: config.loss };
         let occurrences: Vec<u64> = file.parameters.iter().map(|p| p.occurrences.unwrap_or(0)).collect();
-        let term = ConstantTerm::of(data, split, objective, &occurrences, [&config.prior_theta, theta]);
+        let term =
+            ConstantTerm::of(data, split, objective, &occurrences, scores, [&config.prior_theta, theta]);
         warnings.extend(term.map(|term| term.warning()));
     }
     warnings.extend(program.iter().flat_map(record::dead_terms));
