@@ -138,7 +138,7 @@ impl Regularization {
         for (row, &index) in indices.iter().enumerate() {
             block[row * size + row] += 2.0 * l2 * PER_CP2;
             for (other, value) in self.matrix.iter().flat_map(|matrix| matrix.row(index as usize)) {
-                if let Ok(column) = indices.binary_search(&other) {
+                if let Ok(column) = indices.binary_search(other) {
                     block[row * size + column] += 2.0 * value;
                 }
             }
@@ -152,7 +152,7 @@ impl Regularization {
             change += l2 * PER_CP2 * by * (2.0 * (theta[i] - self.prior[i]) + by);
             let Some(matrix) = &self.matrix else { continue };
             let distance = |j: u32| theta[j as usize] - self.prior[j as usize];
-            let slope: f64 = matrix.row(i).map(|(j, value)| value * distance(j)).sum();
+            let slope: f64 = matrix.row(i).map(|(&j, value)| value * distance(j)).sum();
             let bent: f64 = step.iter().map(|&(j, other)| matrix.entry(i, j) * other).sum();
             change += by * (2.0 * slope + bent);
         }

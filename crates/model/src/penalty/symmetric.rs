@@ -13,38 +13,31 @@ pub struct SparseSymmetric {
 impl SparseSymmetric {
     /// Creates the matrix of a sum of weighted squares, times a factor.
     pub fn of_terms(size: usize, terms: &[Term], factor: f64) -> Self {
-        let mut entries = Vec::new();
-        for term in terms {
-            for &(i, a) in &term.factors {
-                entries.extend(term.factors.iter().map(|&(j, b)| (i, j, factor * term.weight * a * b)));
-            }
-        }
-        Self::of_entries(size, &entries)
-    }
-
-    fn of_entries(size: usize, entries: &[(u32, u32, f64)]) -> Self {
-        // By row, in the order given, in which values are added.
+        // The terms that have a row, with its factors, in their order, in which values are added.
         let mut ends = vec![0; size + 1];
-        entries.iter().for_each(|entry| ends[entry.0 as usize + 1] += 1);
+        let all =
+            || terms.iter().flat_map(|term| term.factors.iter().map(move |&(i, a)| (term, i as usize, a)));
+        all().for_each(|(_, i, _)| ends[i + 1] += 1);
         (0..size).for_each(|i| ends[i + 1] += ends[i]);
-        let mut rows = vec![(0, 0.0); entries.len()];
-        for &(i, j, value) in entries {
-            let next = &mut ends[i as usize];
-            rows[*next] = (j, value);
-            *next += 1;
+        let mut of_rows: Vec<(&[(u32, f64)], f64)> = vec![(&[], 0.0); ends[size]];
+        for (term, i, a) in all() {
+            of_rows[ends[i]] = (&term.factors, factor * term.weight * a);
+            ends[i] += 1;
         }
         let (mut starts, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
         // The sum of each column of a row, and the last row that has it.
         let mut sums = vec![(0.0, usize::MAX); size];
         let mut start = 0;
         for (i, &end) in ends[..size].iter().enumerate() {
-            for &(j, value) in &rows[start..end] {
-                let sum = &mut sums[j as usize];
-                if sum.1 == i {
-                    sum.0 += value;
-                } else {
-                    *sum = (value, i);
-                    columns.push(j);
+            for &(factors, a) in &of_rows[start..end] {
+                for &(j, b) in factors {
+                    let (sum, row) = &mut sums[j as usize];
+                    if *row == i {
+                        *sum += a * b;
+                    } else {
+                        (*sum, *row) = (a * b, i);
+                        columns.push(j);
+                    }
                 }
             }
             start = end;
@@ -63,18 +56,18 @@ impl SparseSymmetric {
 
     /// Returns all entries: row, column and value.
     pub fn entries(&self) -> impl Iterator<Item = (u32, u32, f64)> + '_ {
-        (0..self.size()).flat_map(move |i| self.row(i).map(move |(j, value)| (i as u32, j, value)))
+        (0..self.size()).flat_map(|i| self.row(i).map(move |(&j, &value)| (i as u32, j, value)))
     }
 
-    /// Returns the entries of a row: column and value.
-    pub fn row(&self, i: usize) -> impl Iterator<Item = (u32, f64)> + '_ {
+    /// Returns the entries of a row: column, ascending, and value.
+    pub fn row(&self, i: usize) -> impl Iterator<Item = (&u32, &f64)> {
         let range = self.starts[i]..self.starts[i + 1];
-        self.columns[range.clone()].iter().copied().zip(self.values[range].iter().copied())
+        self.columns[range.clone()].iter().zip(&self.values[range])
     }
 
     /// Returns the product with a vector.
     pub fn times(&self, x: &[f64]) -> Vec<f64> {
-        (0..self.size()).map(|i| self.row(i).map(|(j, value)| value * x[j as usize]).sum()).collect()
+        (0..self.size()).map(|i| self.row(i).map(|(&j, value)| value * x[j as usize]).sum()).collect()
     }
 
     /// Returns xᵀ M y.
@@ -84,6 +77,6 @@ impl SparseSymmetric {
 
     /// Returns an entry.
     pub fn entry(&self, i: usize, j: usize) -> f64 {
-        self.row(i).find(|&(column, _)| column as usize == j).map_or(0.0, |(_, value)| value)
+        self.row(i).find(|(column, _)| **column as usize == j).map_or(0.0, |(_, value)| *value)
     }
 }
