@@ -9,7 +9,7 @@ use super::linalg::Cholesky;
 /// Minimizes ½ δᵀ A δ + gᵀ δ over low ≤ δ ≤ high, starting from δ = 0, which lies in the box. `matrix` is
 /// A(i, j). `None` if A is not positive definite on the free coordinates.
 pub(super) fn minimize(
-    matrix: &dyn Fn(usize, usize) -> f64,
+    matrix: &(dyn Fn(usize, usize) -> f64 + Sync),
     gradient: &[f64],
     low: &[f64],
     high: &[f64],

@@ -242,7 +242,7 @@ impl GaussNewton {
 }
 
 /// Solves A δ = −g for δ by Cholesky decomposition; `None` if A is not positive definite.
-fn solve(matrix: &dyn Fn(usize, usize) -> f64, gradient: &[f64]) -> Option<Vec<f64>> {
+fn solve(matrix: &(dyn Fn(usize, usize) -> f64 + Sync), gradient: &[f64]) -> Option<Vec<f64>> {
     let factor = Cholesky::new(gradient.len(), matrix)?;
     let mut step: Vec<f64> = gradient.iter().map(|slope| -slope).collect();
     factor.solve(&mut step);

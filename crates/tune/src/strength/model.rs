@@ -35,8 +35,8 @@ pub(super) struct FoldModel {
     held: Vec<bool>,
     /// Results by the weights they were computed with.
     solved: Mutex<Vec<(Vec<f64>, Without)>>,
-    /// Memory of matrices, which is larger than what allocators keep between uses.
-    buffers: Mutex<Vec<Vec<f64>>>,
+    /// Factors that are no longer needed, whose memory is.
+    memory: Mutex<Vec<Cholesky>>,
 }
 
 /// Results without each fold.
@@ -125,8 +125,8 @@ impl FoldModel {
             whole.add(&one);
             sums.push(one);
         }
-        let (held, solved, buffers) = (vec![false; dimension], Mutex::default(), Mutex::default());
-        Ok(Self { folds: sums, whole, pulled, held, solved, buffers })
+        let (held, solved, memory) = (vec![false; dimension], Mutex::default(), Mutex::default());
+        Ok(Self { folds: sums, whole, pulled, held, solved, memory })
     }
 
     /// Returns the mean loss of all positions at the point.
@@ -158,42 +158,38 @@ impl FoldModel {
             weighted().fold(data, |sum, (pulled, weight)| sum + weight * pulled.linear[i])
         };
         let slope = (0..n).map(|i| if self.held[i] { 0.0 } else { slope(i) }).collect();
-        // The lower triangle, which is all that the factor needs.
-        let lower = |mut matrix: Vec<f64>| {
-            matrix.resize(n * n, 0.0);
-            for (a, row) in matrix.chunks_exact_mut(n.max(1)).enumerate() {
-                let (row, whole) = (&mut row[..=a], &self.whole.matrix[a * n..]);
-                match less {
-                    Some(fold) => {
-                        let fold = &fold.matrix[a * n..];
-                        row.iter_mut()
-                            .zip(whole)
-                            .zip(fold)
-                            .for_each(|((value, all), fold)| *value = all - fold);
-                    }
-                    None => row.copy_from_slice(&whole[..=a]),
-                }
-            }
-            for (pulled, weight) in weighted() {
-                pulled.lower.iter().for_each(|&(at, value)| matrix[at] += weight * value);
-            }
-            for held in (0..n).filter(|&i| self.held[i]) {
-                matrix[held * n..=held * (n + 1)].fill(0.0);
-                (held + 1..n).for_each(|i| matrix[i * n + held] = 0.0);
-            }
-            matrix
+        let entry = |i: usize, j: usize| {
+            let at = i * n + j;
+            let data = self.whole.matrix[at] - less.map_or(0.0, |fold| fold.matrix[at]);
+            weighted().fold(data, |sum, (pulled, weight)| sum + weight * pulled.matrix.entry(i, j))
         };
-        let buffer = self.buffers.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let mut matrix = lower(buffer.unwrap_or_default());
-        let largest = (0..n).map(|a| matrix[a * (n + 1)]).fold(0.0, f64::max);
+        let diagonal: Vec<f64> = (0..n).map(|i| if self.held[i] { 0.0 } else { entry(i, i) }).collect();
+        let largest = diagonal.iter().copied().fold(0.0, f64::max);
+        let held: Vec<usize> = (0..n).filter(|&i| self.held[i]).collect();
         let mut ridge = RIDGE * largest;
         let factor = loop {
-            for a in 0..n {
-                let value = &mut matrix[a * (n + 1)];
+            let row = |i: usize, row: &mut [f64]| {
+                let whole = &self.whole.matrix[i * n..];
+                match less {
+                    Some(fold) => {
+                        let both = whole.iter().zip(&fold.matrix[i * n..]);
+                        row.iter_mut().zip(both).for_each(|(value, (all, fold))| *value = all - fold);
+                    }
+                    None => row.copy_from_slice(&whole[..=i]),
+                }
+                for (pulled, weight) in weighted() {
+                    let below = pulled.matrix.row(i).take_while(|(j, _)| **j as usize <= i);
+                    below.for_each(|(&j, value)| row[j as usize] += weight * value);
+                }
+                match self.held[i] {
+                    true => row.fill(0.0),
+                    false => held.iter().take_while(|&&j| j < i).for_each(|&j| row[j] = 0.0),
+                }
                 // A coordinate without data stays where it is.
-                *value = if *value <= 0.0 { 1.0 } else { *value + ridge };
-            }
-            match Cholesky::factor(matrix, n) {
+                row[i] = if diagonal[i] <= 0.0 { 1.0 } else { diagonal[i] + ridge };
+            };
+            let memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            match Cholesky::of_rows(n, row, memory) {
                 Some(factor) => break factor,
                 None if ridge > 1e-3 * largest => {
                     return Err(Error::Numeric(
@@ -202,14 +198,13 @@ impl FoldModel {
                 }
                 None => ridge *= 10.0,
             }
-            matrix = lower(Vec::new());
         };
         Ok(System { factor, slope })
     }
 
     /// Keeps the memory of a system for the next one.
     fn keep(&self, system: System) {
-        self.buffers.lock().unwrap_or_else(PoisonError::into_inner).push(system.factor.into_memory());
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner).push(system.factor);
     }
 
     /// Computes the held-out loss with weighted penalties, and its derivatives by the weights.
@@ -409,8 +404,8 @@ mod tests {
             .iter()
             .map(|penalty| Pulled::new(std::slice::from_ref(penalty), &parameterization, &[30.0; SIZE]))
             .collect();
-        let (held, solved, buffers) = (vec![false; SIZE], Mutex::default(), Mutex::default());
-        FoldModel { folds, whole, pulled, held, solved, buffers }
+        let (held, solved, memory) = (vec![false; SIZE], Mutex::default(), Mutex::default());
+        FoldModel { folds, whole, pulled, held, solved, memory }
     }
 
     #[test]

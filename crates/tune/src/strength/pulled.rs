@@ -8,9 +8,7 @@ use gputexel_model::{PENALTY_SCALE_CP, Parameterization, Penalty, SparseSymmetri
 /// and a constant.
 #[derive(Clone, Debug)]
 pub(super) struct Pulled {
-    matrix: Arc<SparseSymmetric>,
-    /// Entries of the lower triangle, by their places in a row-major matrix.
-    pub lower: Arc<[(usize, f64)]>,
+    pub matrix: Arc<SparseSymmetric>,
     pub linear: Vec<f64>,
 }
 
@@ -31,10 +29,7 @@ impl Pulled {
         };
         let terms: Vec<Term> = penalties.iter().flat_map(Penalty::terms).map(pull).collect();
         let matrix = SparseSymmetric::of_terms(dimension, &terms, per_cp2);
-        let place =
-            |(i, j, value): (u32, u32, f64)| (j <= i).then_some((i as usize * dimension + j as usize, value));
-        let lower = matrix.entries().filter_map(place).collect();
-        Self { matrix: matrix.into(), lower, linear }
+        Self { matrix: matrix.into(), linear }
     }
 
     /// Returns it as a function of a step from the end of another one.

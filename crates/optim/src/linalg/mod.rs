@@ -4,14 +4,17 @@
 //! bits for any number of threads; different processors may round differently, because products use the available
 //! instructions.
 
+mod cholesky;
+mod strips;
+
+pub use cholesky::Cholesky;
+
 use rayon::prelude::*;
 
 /// Number of rows in a tile, the unit of parallel work.
 const TILE: usize = 128;
-/// Number of columns that are factored at a time.
-const BLOCK: usize = 128;
-/// Number of rows of a triangle that are solved one after another.
-const SMALL: usize = 16;
+/// Number of columns of a matrix that are mirrored at a time: their rows' cache lines are read once.
+const COLUMNS: usize = 16;
 /// Minimum number of multiplications for dividing a product among threads.
 const LARGE: usize = 1 << 20;
 
@@ -122,10 +125,9 @@ pub fn zeros<T: Copy + Default>(count: usize) -> Vec<T> {
 
 /// Copies the part below the diagonal of a matrix of `size` rows above it.
 pub fn mirror(matrix: &mut [f64], size: usize) {
-    // Few columns at a time, so that the cache lines of their rows are read once.
-    for first in (0..size).step_by(SMALL) {
-        for i in 0..size.min(first + SMALL) {
-            for j in first.max(i + 1)..size.min(first + SMALL) {
+    for first in (0..size).step_by(COLUMNS) {
+        for i in 0..size.min(first + COLUMNS) {
+            for j in first.max(i + 1)..size.min(first + COLUMNS) {
                 matrix[i * size + j] = matrix[j * size + i];
             }
         }
@@ -180,183 +182,6 @@ pub fn times(matrix: &[f64], vector: &[f64]) -> Vec<f64> {
 #[inline(always)]
 pub fn add_scaled(row: &mut [f64], factor: f64, other: &[f64]) {
     row.iter_mut().zip(other).for_each(|(row, other)| *row += factor * other);
-}
-
-/// The Cholesky factor L of a symmetric positive definite matrix L Lᵀ.
-#[derive(Clone, Debug)]
-pub struct Cholesky {
-    size: usize,
-    /// L on and below the diagonal; values above it are arbitrary.
-    lower: Vec<f64>,
-}
-
-impl Cholesky {
-    /// Factors the matrix with the given entries (i, j), of which only those with j ≤ i are used; `None` if a pivot is
-    /// not positive or not finite.
-    pub fn new(size: usize, entry: impl Fn(usize, usize) -> f64) -> Option<Self> {
-        let mut lower = vec![0.0; size * size];
-        for (i, row) in lower.chunks_exact_mut(size.max(1)).enumerate() {
-            row[..=i].iter_mut().enumerate().for_each(|(j, value)| *value = entry(i, j));
-        }
-        Self::factor(lower, size)
-    }
-
-    /// Factors a row-major matrix in its own memory; otherwise as [`Cholesky::new`].
-    ///
-    /// # Panics
-    /// If the matrix is not square.
-    pub fn factor(mut lower: Vec<f64>, size: usize) -> Option<Self> {
-        assert_eq!(lower.len(), size * size);
-        let mut panel = Vec::new();
-        for first in (0..size).step_by(BLOCK) {
-            let next = size.min(first + BLOCK);
-            let width = next - first;
-            let (above, below) = lower.split_at_mut(next * size);
-            let triangle = &mut above[first * size + first..];
-            pulp::Arch::new().dispatch(|| factor_small(triangle, width, size))?;
-            let triangle = &*triangle;
-            // The rows of L below the triangle, then the remaining matrix.
-            let rows = size - next;
-            let large = rows > TILE && rows * rows * width >= LARGE;
-            panel.resize(rows * width, 0.0);
-            for_tiles(large, &mut panel, width, |start, tile| {
-                let count = tile.len() / width;
-                let mut transposed = vec![0.0; tile.len()];
-                transpose(&below[start * size + first..], size, &mut transposed, count, width);
-                forward(triangle, size, &mut transposed, width, count, None);
-                transpose(&transposed, count, tile, width, count);
-            });
-            for (row, solved) in below.chunks_exact_mut(size).zip(panel.chunks_exact(width)) {
-                row[first..next].copy_from_slice(solved);
-            }
-            if rows > 0 {
-                add_square(-1.0, View::new(&panel, rows, width), &mut below[next..], size);
-            }
-        }
-        Some(Self { size, lower })
-    }
-
-    /// Returns its memory, whose values are those of the factor.
-    pub fn into_memory(self) -> Vec<f64> {
-        self.lower
-    }
-
-    /// Replaces the right-hand side of a linear system by its solution.
-    ///
-    /// # Panics
-    /// If its length is not the matrix's.
-    pub fn solve(&self, right: &mut [f64]) {
-        assert_eq!(right.len(), self.size);
-        let row = |i: usize| &self.lower[i * self.size..];
-        pulp::Arch::new().dispatch(|| {
-            for i in 0..self.size {
-                right[i] = (right[i] - dot(&row(i)[..i], &right[..i])) / row(i)[i];
-            }
-            for i in (0..self.size).rev() {
-                let value = right[i] / row(i)[i];
-                right[i] = value;
-                add_scaled(&mut right[..i], -value, &row(i)[..i]);
-            }
-        });
-    }
-
-    /// Replaces `columns` right-hand sides, the columns of a row-major matrix, by their solutions.
-    ///
-    /// # Panics
-    /// If there are not `columns` values for each row of the matrix.
-    pub fn solve_columns(&self, right: &mut [f64], columns: usize) {
-        assert_eq!(right.len(), self.size * columns);
-        forward(&self.lower, self.size, right, self.size, columns, None);
-        backward(&self.lower, self.size, right, self.size, columns, None);
-    }
-
-    /// Returns the inverse of the matrix.
-    pub fn inverse(&self) -> Vec<f64> {
-        let size = self.size;
-        let mut inverse = vec![0.0; size * size];
-        (0..size).for_each(|i| inverse[i * (size + 1)] = 1.0);
-        forward(&self.lower, size, &mut inverse, size, size, Some(0));
-        backward(&self.lower, size, &mut inverse, size, size, Some(0));
-        mirror(&mut inverse, size);
-        inverse
-    }
-}
-
-/// Writes the transpose of a matrix of `rows` × `columns`, whose rows start `stride` values apart. Goes through the
-/// rows in groups, so that whole cache lines are written.
-fn transpose(from: &[f64], stride: usize, into: &mut [f64], rows: usize, columns: usize) {
-    for first in (0..rows).step_by(8) {
-        let group = first..rows.min(first + 8);
-        for (j, row) in into.chunks_exact_mut(rows).take(columns).enumerate() {
-            group.clone().for_each(|i| row[i] = from[i * stride + j]);
-        }
-    }
-}
-
-/// Factors a small matrix in place; `None` if a pivot is not positive or not finite.
-#[inline(always)]
-fn factor_small(matrix: &mut [f64], size: usize, stride: usize) -> Option<()> {
-    for i in 0..size {
-        let (above, row) = matrix.split_at_mut(i * stride);
-        for j in 0..i {
-            let other = &above[j * stride..];
-            row[j] = (row[j] - dot(&row[..j], &other[..j])) / other[j];
-        }
-        let pivot = row[i] - dot(&row[..i], &row[..i]);
-        if !(pivot > 0.0 && pivot.is_finite()) {
-            return None;
-        }
-        row[i] = pivot.sqrt();
-    }
-    Some(())
-}
-
-/// Computes X ← L⁻¹ X, where L has `n` rows, `stride` values apart. If X is the lower triangle of a square matrix,
-/// `within` is the column of the triangle's first entry in it, and values far above the diagonal are left alone.
-fn forward(l: &[f64], stride: usize, x: &mut [f64], n: usize, columns: usize, within: Option<usize>) {
-    let width = |rows: usize| within.map_or(columns, |first| first + rows);
-    if n <= SMALL {
-        pulp::Arch::new().dispatch(|| {
-            for i in 0..n {
-                let (solved, rest) = x.split_at_mut(i * columns);
-                let row = &mut rest[..width(n)];
-                (0..i).for_each(|j| add_scaled(row, -l[i * stride + j], &solved[j * columns..]));
-                row.iter_mut().for_each(|value| *value /= l[i * stride + i]);
-            }
-        });
-        return;
-    }
-    let half = (n / 2).next_multiple_of(SMALL);
-    let (top, bottom) = x.split_at_mut(half * columns);
-    forward(l, stride, top, half, columns, within);
-    let square = View::strided(&l[half * stride..], n - half, half, stride);
-    subtract(square, View::strided(top, half, width(half), columns), bottom, columns);
-    let rest = &l[half * (stride + 1)..];
-    forward(rest, stride, bottom, n - half, columns, within.map(|first| first + half));
-}
-
-/// Computes X ← L⁻ᵀ X, otherwise as [`forward`].
-fn backward(l: &[f64], stride: usize, x: &mut [f64], n: usize, columns: usize, within: Option<usize>) {
-    let width = |rows: usize| within.map_or(columns, |first| first + rows);
-    if n <= SMALL {
-        pulp::Arch::new().dispatch(|| {
-            for i in (0..n).rev() {
-                let (rest, solved) = x.split_at_mut((i + 1) * columns);
-                let row = &mut rest[i * columns..][..width(n)];
-                let below = |j: usize| (j - i - 1) * columns;
-                (i + 1..n).for_each(|j| add_scaled(row, -l[j * stride + i], &solved[below(j)..]));
-                row.iter_mut().for_each(|value| *value /= l[i * stride + i]);
-            }
-        });
-        return;
-    }
-    let half = (n / 2).next_multiple_of(SMALL);
-    let (top, bottom) = x.split_at_mut(half * columns);
-    let rest = &l[half * (stride + 1)..];
-    backward(rest, stride, bottom, n - half, columns, within.map(|first| first + half));
-    let square = View::strided(&l[half * stride..], n - half, half, stride).transpose();
-    subtract(square, View::strided(bottom, n - half, width(half), columns), top, columns);
-    backward(l, stride, top, half, columns, within);
 }
 
 /// Computes C ← C − A B, where the rows of C start `stride` values apart.
@@ -430,9 +255,6 @@ mod tests {
         for n in [1, 2, 7, 63, 64, 65, 130, 300] {
             let matrix = definite(n);
             let factor = Cholesky::new(n, |i, j| matrix[i * n + j]).unwrap();
-            let lower: Vec<f64> =
-                (0..n * n).map(|at| if at % n <= at / n { factor.lower[at] } else { 0.0 }).collect();
-            assert_close(&naive(&lower, &transposed(&lower, n), n, n), &matrix);
             let wanted = random(n, 5);
             let mut right = naive(&matrix, &wanted, n, 1);
             assert_close(&solve_general(matrix.clone(), right.clone()), &wanted);
@@ -474,7 +296,7 @@ mod tests {
                 let mut product = vec![0.0; n * n];
                 let view = View::new(&matrix, n, n);
                 multiply(1.0, view, view, 0.0, &mut product);
-                [factor.inverse(), factor.lower, product].map(|values| values.into_iter().map(f64::to_bits))
+                [factor.inverse(), product].map(|values| values.into_iter().map(f64::to_bits))
             })
         });
         let [one, four] = results.map(|values| values.map(Iterator::collect::<Vec<u64>>));
