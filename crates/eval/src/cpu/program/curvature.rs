@@ -10,9 +10,13 @@ use super::ProgramEvaluation;
 use super::rows::{Rows, Sums, Target};
 use crate::cpu::{Work, stripes};
 use gputexel_model::program::MAX_SLOTS;
+use gputexel_optim::linalg::zeros;
 
 /// Number of stripes; each has its own matrix while it runs.
 const STRIPES: usize = 4;
+
+/// Number of positions whose products are added together.
+const BATCH: usize = 512;
 
 /// Products of the derivatives of two features, row before column: mg mg, mg eg, eg mg, eg eg.
 type Block = [f64; 4];
@@ -61,10 +65,10 @@ impl WithSimd for Stripe<'_> {
     fn with_simd<S: Simd>(self, _simd: S) -> Vec<Block> {
         let (layout, program) = (self.rows.layout, self.rows.program);
         let features = program.features();
-        let mut blocks = vec![[0.0; 4]; features * (features + 1) / 2];
+        let mut blocks: Vec<Block> = zeros(features * (features + 1) / 2);
         let mut sums: Sums<f64> = [[0.0; 2]; MAX_SLOTS];
         let mut slopes = sums;
-        let mut entries: Vec<(u16, f64, f64)> = Vec::new();
+        let mut batch = Batch::new(features);
         self.rows.visit(self.positions, |bucket, position, row| {
             let (target, weight) = self.target.of_position(layout, position);
             let weight = weight * self.part_weights[bucket.part];
@@ -75,18 +79,56 @@ impl WithSimd for Stripe<'_> {
             let score = program.score_and_slopes(&sums, present, self.rows.taper(bucket), &mut slopes);
             let offset = layout.offsets().get(position).map_or(0.0, |&offset| f64::from(offset));
             let h = weight * self.target.loss.curvature(self.target.x_per_cp * (score + offset), target);
-            entries.clear();
+            let start = batch.entries.len();
             self.rows.derivatives(row, &slopes, |column, mg, eg| {
-                entries.push((program.features_of_columns()[usize::from(column)], mg, eg));
+                batch.entries.push((program.features_of_columns()[usize::from(column)], mg, eg));
             });
             // With ascending, distinct features each product lands in the lower triangle exactly once.
-            entries.sort_unstable_by_key(|entry| entry.0);
-            merge(&mut entries);
-            for (n, &(i, mg, eg)) in entries.iter().enumerate() {
-                let i = usize::from(i);
-                let row = &mut blocks[i * (i + 1) / 2..][..=i];
+            batch.entries[start..].sort_unstable_by_key(|entry| entry.0);
+            merge(&mut batch.entries, start);
+            batch.rows.push((start, h));
+            if batch.rows.len() == BATCH {
+                batch.add_to(&mut blocks);
+            }
+        });
+        batch.add_to(&mut blocks);
+        blocks
+    }
+}
+
+/// Positions whose products are added together, feature by feature, so that the blocks of one feature stay in the
+/// fastest memory.
+struct Batch {
+    /// Feature, and derivatives by its values: those of one position after the other, each feature once, ascending.
+    entries: Vec<(u16, f64, f64)>,
+    /// Where the entries of each position start, and its curvature.
+    rows: Vec<(usize, f64)>,
+    /// The places of each feature's entries.
+    places: Vec<Vec<(u32, u32)>>,
+}
+
+impl Batch {
+    fn new(features: usize) -> Self {
+        Self { entries: Vec::new(), rows: Vec::new(), places: vec![Vec::new(); features] }
+    }
+
+    /// Adds the products of its positions to the blocks of all pairs of features, and clears it.
+    #[inline(always)]
+    fn add_to(&mut self, blocks: &mut [Block]) {
+        let ends = self.rows.iter().skip(1).map(|row| row.0).chain([self.entries.len()]);
+        for (n, (&(start, _), end)) in self.rows.iter().zip(ends).enumerate() {
+            for place in start..end {
+                self.places[usize::from(self.entries[place].0)].push((n as u32, place as u32));
+            }
+        }
+        for (i, places) in self.places.iter_mut().enumerate() {
+            let row = &mut blocks[i * (i + 1) / 2..][..=i];
+            for (n, place) in places.drain(..) {
+                let (start, h) = self.rows[n as usize];
+                let up_to = &self.entries[start..=place as usize];
+                let (_, mg, eg) = up_to[up_to.len() - 1];
                 let (mg, eg) = (h * mg, h * eg);
-                for &(j, other_mg, other_eg) in &entries[..=n] {
+                for &(j, other_mg, other_eg) in up_to {
                     let block = &mut row[usize::from(j)];
                     let products = [mg * other_mg, mg * other_eg, eg * other_mg, eg * other_eg];
                     for (sum, product) in block.iter_mut().zip(products) {
@@ -94,20 +136,25 @@ impl WithSimd for Stripe<'_> {
                     }
                 }
             }
-        });
-        blocks
+        }
+        self.entries.clear();
+        self.rows.clear();
     }
 }
 
-/// Adds up the derivatives of neighbors with the same feature.
+/// Adds up the derivatives of neighbors with the same feature, from an entry on.
 #[inline(always)]
-fn merge(entries: &mut Vec<(u16, f64, f64)>) {
-    entries.dedup_by(|next, kept| {
-        let same = next.0 == kept.0;
-        if same {
-            kept.1 += next.1;
-            kept.2 += next.2;
+fn merge(entries: &mut Vec<(u16, f64, f64)>, start: usize) {
+    let mut kept = start;
+    for next in start + 1..entries.len() {
+        let (feature, mg, eg) = entries[next];
+        if entries[kept].0 == feature {
+            entries[kept].1 += mg;
+            entries[kept].2 += eg;
+        } else {
+            kept += 1;
+            entries[kept] = entries[next];
         }
-        same
-    });
+    }
+    entries.truncate((kept + 1).min(entries.len()));
 }
