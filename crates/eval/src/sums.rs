@@ -244,18 +244,24 @@ fn push_matrix(triangle: &[f64], features: usize, program: bool, scale: f64, out
     let (size, start) = (2 * features, out.len());
     out.resize(start + size * size, 0.0);
     let matrix = &mut out[start..];
-    let mut values = triangle.chunks_exact(TRIANGLE[usize::from(program)]);
-    for i in 0..features {
-        for j in 0..=i {
-            let (mg, mg_eg, eg_mg, eg) = match *values.next().expect("values for each pair of features") {
-                [mg, mixed, eg] => (mg, mixed, mixed, eg),
-                [mg, mg_eg, eg_mg, eg] => (mg, mg_eg, eg_mg, eg),
-                _ => unreachable!("chunks of three or four"),
-            };
-            let (i_eg, j_eg) = (features + i, features + j);
-            // On and below the diagonal.
-            for (row, column, value) in [(i, j, mg), (j_eg, i, mg_eg), (i_eg, j, eg_mg), (i_eg, j_eg, eg)] {
-                matrix[row * size + column] = scale * value;
+    let each = TRIANGLE[usize::from(program)];
+    // Few rows at a time, so that the cache lines of columns are written once.
+    const ROWS: usize = 8;
+    for first in (0..features).step_by(ROWS) {
+        let end = features.min(first + ROWS);
+        for j in 0..end {
+            for i in first.max(j)..end {
+                let (mg, mg_eg, eg_mg, eg) = match triangle[(i * (i + 1) / 2 + j) * each..][..each] {
+                    [mg, mixed, eg] => (mg, mixed, mixed, eg),
+                    [mg, mg_eg, eg_mg, eg] => (mg, mg_eg, eg_mg, eg),
+                    _ => unreachable!("three or four values for each pair of features"),
+                };
+                let (i_eg, j_eg) = (features + i, features + j);
+                // On and below the diagonal.
+                for (row, column, value) in [(i, j, mg), (j_eg, i, mg_eg), (i_eg, j, eg_mg), (i_eg, j_eg, eg)]
+                {
+                    matrix[row * size + column] = scale * value;
+                }
             }
         }
     }

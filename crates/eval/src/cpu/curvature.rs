@@ -14,9 +14,9 @@ use gputexel_dataset::{Bucket, Layout, Shape, poisson_weight};
 use gputexel_optim::linalg::zeros;
 
 /// Maximum number of stripes, each of which has its own matrix while it runs, and minimum number of positions in one:
-/// a position takes longer than in other sums.
+/// with fewer, its memory costs more than the positions.
 const STRIPES: usize = 8;
-const MIN_STRIPE: usize = 1024;
+const MIN_STRIPE: usize = 4096;
 /// Maximum number of positions that are added together: their rows stay in the L1 cache.
 const BLOCK: usize = 1 << 9;
 
@@ -49,7 +49,7 @@ impl CpuEvaluator<'_> {
                             of_bucket.add(&shape, &curvatures);
                         }
                     }
-                    of_bucket.flush(bucket, weight, &mut sum);
+                    arch.dispatch(|| of_bucket.flush(bucket, weight, &mut sum));
                 }
                 sum
             })
@@ -174,31 +174,36 @@ impl<'a> BucketMatrix<'a> {
     }
 
     /// Adds the bucket's matrix, times its part weight, to the whole one, and clears it.
+    #[inline(always)]
     fn flush(&mut self, bucket: &Bucket, part_weight: f32, sum: &mut Triangle) {
         let features = self.layout.features();
         let scale = 1.0 / f64::from(self.layout.phase_max());
         let (mg, eg) = (f64::from(bucket.mg_units) * scale, f64::from(bucket.eg_units) * scale);
         let factors = [mg * mg, mg * eg, eg * eg].map(|share| f64::from(part_weight) * share);
-        let mut add = |place: usize, value: f64| {
-            // Few pairs of features occur in a bucket.
-            if value != 0.0 {
-                sum.values[place].iter_mut().zip(factors).for_each(|(sum, factor)| *sum += value * factor);
+        let add = |sums: &mut [[f64; 3]], values: &[f64]| {
+            for (sum, value) in sums.iter_mut().zip(values) {
+                (0..3).for_each(|at| sum[at] += value * factors[at]);
             }
         };
         // Few columns at a time, so that the cache lines of their rows are read once.
-        for columns in (0..features).step_by(16) {
-            for i in columns..features {
-                let (row, first) = (i * features, i * (i + 1) / 2);
-                for j in columns..i.min(columns + 16) {
-                    let (own, other) = (self.pairs[row + j], self.pairs[j * features + i]);
-                    add(first + j, f64::from(own) + f64::from(other));
+        const COLUMNS: usize = 16;
+        for columns in (0..features).step_by(COLUMNS) {
+            for i in columns + 1..features {
+                let own = &self.pairs[i * features..][columns..i.min(columns + COLUMNS)];
+                let mut values = [0.0; COLUMNS];
+                for (at, (value, own)) in values.iter_mut().zip(own).enumerate() {
+                    *value = f64::from(*own) + f64::from(self.pairs[(columns + at) * features + i]);
+                }
+                // Few pairs of features occur in a bucket.
+                if values != [0.0; COLUMNS] {
+                    add(&mut sum.values[i * (i + 1) / 2 + columns..][..own.len()], &values);
                 }
             }
         }
         for i in 0..features {
             // Consecutive entries of one feature occur once as a pair, but count twice in the square of their sum.
             let twice = 2.0 * f64::from(self.pairs[i * (features + 1)]);
-            add(i * (i + 3) / 2, f64::from(self.squares[i]) + twice);
+            add(&mut sum.values[i * (i + 3) / 2..][..1], &[f64::from(self.squares[i]) + twice]);
         }
         self.pairs.fill(0.0);
         self.squares.fill(0.0);
