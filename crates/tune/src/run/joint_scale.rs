@@ -21,8 +21,12 @@ const PRECISION: f64 = 1e-6;
 const SETTLED: f64 = 1e-4;
 /// Change of ln K from which slopes are computed.
 const MIN_CHANGE: f64 = 1e-4;
-/// Relative improvement of the loss below which a fit ends; smaller than that of a run, because slopes must be precise.
-const IMPROVEMENT: f64 = 1e-10;
+/// Relative improvement of the loss below which a fit ends: far from the K that is looked for, and near it, where slopes
+/// must be more precise than in a run.
+const FAR: f64 = 1e-7;
+const NEAR: f64 = 1e-10;
+/// Distance of the slope from 1 that is near.
+const IS_NEAR: f64 = 1e-3;
 /// Maximum number of fits in the search for K.
 pub(crate) const FITS: usize = 12;
 /// Share by which the loss may exceed that of a fit with another K: healthy data differ by up to 0.04 % with results and
@@ -96,42 +100,46 @@ impl<'a> ScaleSearch<'a> {
     ) -> Result<JointScale> {
         let k = self.config.k;
         let mut fits = 0;
-        let mut fit_at = |search: &mut Self, k: f64, z: Vec<f64>| {
+        let mut fit_at = |search: &mut Self, k: f64, z: Vec<f64>, improvement: f64| {
             fits += 1;
             observe(fits)?;
-            search.fit(k, z)
+            search.fit(k, z, improvement)
         };
-        let on_prior = fit_at(&mut self, k, start)?;
+        let on_prior = fit_at(&mut self, k, start, FAR)?;
         let from = on_prior.warm_start(1.0, &self);
-        let unit = fit_at(&mut self, 1.0, from)?;
+        let unit = fit_at(&mut self, 1.0, from, FAR)?;
         let plain = if unit.loss < on_prior.loss { &unit } else { &on_prior };
         let (plain_k, plain_loss) = (plain.k, plain.loss);
         let impossible = |reason: String| Ok(JointScale::Impossible { k: plain_k, reason });
         // ln K and ln ratio of the previous fit: the ratio falls as K grows, by less the stronger the prior is.
         let mut before: Option<(f64, f64)> = None;
         let mut slope = -1.0;
-        let mut fit = on_prior;
+        let (mut fit, mut improvement) = (on_prior, FAR);
         for _ in 2..FITS {
             let Some(ratio) = fit.ratio else {
                 return impossible(
                     "the prior's scores, or the tuned ones, are 0 and have no scale".to_string(),
                 );
             };
-            if (ratio - 1.0).abs() < PRECISION {
+            let (x, y) = (fit.k.ln(), ratio.ln());
+            if (ratio - 1.0).abs() < PRECISION && improvement == NEAR {
                 break;
             }
-            let (x, y) = (fit.k.ln(), ratio.ln());
             // Between fits that are nearer, the rounding of sums decides the slope.
             if let Some((x0, y0)) = before.filter(|(x0, _)| (x - x0).abs() > MIN_CHANGE) {
                 slope = ((y - y0) / (x - x0)).clamp(-2.0, -1e-3);
             }
             before = Some((x, y));
+            if (ratio - 1.0).abs() < IS_NEAR && improvement == FAR {
+                // A slope between fits of different precision says little.
+                (improvement, before) = (NEAR, None);
+            }
             let k = (x - (y / slope).clamp(-1.0, 1.0)).exp();
             if !(K_RANGE.0..=K_RANGE.1).contains(&k) {
                 break;
             }
             let from = fit.warm_start(k, &self);
-            fit = fit_at(&mut self, k, from)?;
+            fit = fit_at(&mut self, k, from, improvement)?;
         }
         let settled = fit.ratio.is_some_and(|ratio| (ratio - 1.0).abs() < SETTLED);
         if settled && fit.loss <= plain_loss * (1.0 + WORSE) {
@@ -144,10 +152,10 @@ impl<'a> ScaleSearch<'a> {
         ))
     }
 
-    fn fit(&mut self, k: f64, z: Vec<f64>) -> Result<Fit> {
+    fn fit(&mut self, k: f64, z: Vec<f64>, improvement: f64) -> Result<Fit> {
         let config = RunConfig {
             begin: Some(z),
-            stopping: Limits { improvement: Some(IMPROVEMENT), ..Limits::default() }.for_method(&self.method),
+            stopping: Limits { improvement: Some(improvement), ..Limits::default() }.for_method(&self.method),
             optimizer: self.method.clone(),
             ..at_scale(self.config, k)
         };
