@@ -397,7 +397,8 @@ pub(crate) fn leave_report(
 /// # Errors
 /// [`Error::Io`]; [`Error::Numeric`] when a picture cannot be drawn.
 pub fn write_report(folder: &RunFolder, report: &RunReport) -> Result<()> {
-    let page = report.to_html(None)?;
-    folder.write(CARD, report.card())?;
+    let (page, card) = rayon::join(|| report.to_html(None), || report.card());
+    let page = page?;
+    folder.write(CARD, card)?;
     folder.write(REPORT, page)
 }

@@ -1,5 +1,6 @@
 //! What the worst positions have in common: properties that are more frequent among them than among all.
 
+use rayon::prelude::*;
 use shakmaty::{Bitboard, Board, Color};
 
 use crate::diagnostics::bands;
@@ -28,15 +29,22 @@ struct Counts {
 
 impl Counts {
     /// Counts positions `which`, whose properties below `properties` the function appends, each once.
-    fn new(which: &[u32], properties: usize, of: &impl Fn(usize, &mut Vec<usize>)) -> Self {
-        let mut counts = Self { positions: which.len(), with: vec![0; properties] };
-        let mut found = Vec::new();
-        for &n in which {
-            found.clear();
-            of(n as usize, &mut found);
-            found.iter().for_each(|&property| counts.with[property] += 1);
-        }
-        counts
+    fn new(which: &[u32], properties: usize, of: &(impl Fn(usize, &mut Vec<usize>) + Sync)) -> Self {
+        let of_some = |some: &[u32]| {
+            let (mut with, mut found) = (vec![0; properties], Vec::new());
+            for &n in some {
+                found.clear();
+                of(n as usize, &mut found);
+                found.iter().for_each(|&property| with[property] += 1);
+            }
+            with
+        };
+        let sum = |mut a: Vec<u32>, b: Vec<u32>| {
+            a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
+            a
+        };
+        let with = which.par_chunks(1 << 12).map(of_some).reduce(|| vec![0; properties], sum);
+        Self { positions: which.len(), with }
     }
 
     fn share(&self, property: usize) -> f64 {
@@ -51,7 +59,7 @@ struct Compared {
 }
 
 impl Compared {
-    fn new(sets: [&[u32]; 2], properties: usize, of: impl Fn(usize, &mut Vec<usize>)) -> Self {
+    fn new(sets: [&[u32]; 2], properties: usize, of: impl Fn(usize, &mut Vec<usize>) + Sync) -> Self {
         let [worst, all] = sets.map(|which| Counts::new(which, properties, &of));
         Self { worst, all }
     }
