@@ -61,96 +61,91 @@ impl<'a> Rows<'a> {
     #[inline(always)]
     pub fn sums<T: Scalar>(self, row: Row<'_>, table: &[[T; 2]], sums: &mut Sums<T>) -> u32 {
         sums[..self.program.slots()].fill([T::zero(); 2]);
+        // The sum of the slot at hand is not in memory, where each addition would wait for the one before.
         let mut present = 0;
-        self.by_slot(row.plus, |slot, entries| {
-            let mut sum = [T::zero(); 2];
-            if row.coefficients.is_empty() {
-                for &column in &row.plus[entries] {
-                    let value = table[usize::from(column)];
-                    sum = [sum[0] + value[0], sum[1] + value[1]];
-                }
-            } else {
-                let pairs = row.plus[entries.clone()].iter().zip(&row.coefficients[entries]);
-                for (&column, &coefficient) in pairs {
-                    let (value, c) = (table[usize::from(column)], T::constant(f64::from(coefficient)));
-                    sum = [sum[0] + value[0] * c, sum[1] + value[1] * c];
-                }
-            }
-            sums[slot] = sum;
+        let mut at_hand = (0, [T::zero(); 2]);
+        let mut enter = |(last, sum): &mut (usize, [T; 2]), slot: usize| {
+            sums[*last] = *sum;
+            (*last, *sum) = (slot, sums[slot]);
             present |= 1 << slot;
-        });
-        self.by_slot(row.minus, |slot, entries| {
-            let mut sum = sums[slot];
-            for &column in &row.minus[entries] {
+        };
+        match row.coefficients.is_empty() {
+            true => self.by_slot(row.plus, &mut at_hand, &mut enter, |(_, sum), _, column| {
                 let value = table[usize::from(column)];
-                sum = [sum[0] - value[0], sum[1] - value[1]];
-            }
-            sums[slot] = sum;
-            present |= 1 << slot;
+                *sum = [sum[0] + value[0], sum[1] + value[1]];
+            }),
+            false => self.by_slot(row.plus, &mut at_hand, &mut enter, |(_, sum), entry, column| {
+                let value = table[usize::from(column)];
+                let c = T::constant(f64::from(row.coefficients[entry]));
+                *sum = [sum[0] + value[0] * c, sum[1] + value[1] * c];
+            }),
+        }
+        self.by_slot(row.minus, &mut at_hand, &mut enter, |(_, sum), _, column| {
+            let value = table[usize::from(column)];
+            *sum = [sum[0] - value[0], sum[1] - value[1]];
         });
+        sums[at_hand.0] = at_hand.1;
         present
     }
 
     /// Adds a row's slopes by slot to a gradient by column.
     #[inline(always)]
     pub fn scatter<T: Scalar>(self, row: Row<'_>, slopes: &Sums<T>, gradient: &mut [[T; 2]]) {
-        self.by_slot(row.plus, |slot, entries| {
-            let [mg, eg] = slopes[slot];
-            if row.coefficients.is_empty() {
-                for &column in &row.plus[entries] {
-                    let sum = &mut gradient[usize::from(column)];
-                    *sum = [sum[0] + mg, sum[1] + eg];
-                }
-            } else {
-                let pairs = row.plus[entries.clone()].iter().zip(&row.coefficients[entries]);
-                for (&column, &coefficient) in pairs {
-                    let (sum, c) = (&mut gradient[usize::from(column)], T::constant(f64::from(coefficient)));
-                    *sum = [sum[0] + mg * c, sum[1] + eg * c];
-                }
-            }
-        });
-        self.by_slot(row.minus, |slot, entries| {
-            let [mg, eg] = slopes[slot];
-            for &column in &row.minus[entries] {
+        let mut slope = [T::zero(); 2];
+        let enter = |slope: &mut [T; 2], slot: usize| *slope = slopes[slot];
+        match row.coefficients.is_empty() {
+            true => self.by_slot(row.plus, &mut slope, enter, |[mg, eg], _, column| {
                 let sum = &mut gradient[usize::from(column)];
-                *sum = [sum[0] - mg, sum[1] - eg];
-            }
+                *sum = [sum[0] + *mg, sum[1] + *eg];
+            }),
+            false => self.by_slot(row.plus, &mut slope, enter, |[mg, eg], entry, column| {
+                let sum = &mut gradient[usize::from(column)];
+                let c = T::constant(f64::from(row.coefficients[entry]));
+                *sum = [sum[0] + *mg * c, sum[1] + *eg * c];
+            }),
+        }
+        self.by_slot(row.minus, &mut slope, enter, |[mg, eg], _, column| {
+            let sum = &mut gradient[usize::from(column)];
+            *sum = [sum[0] - *mg, sum[1] - *eg];
         });
     }
 
     /// Calls `each` with the derivatives of a row's score by the values of its columns: column, mg, eg.
     #[inline(always)]
     pub fn derivatives(self, row: Row<'_>, slopes: &Sums<f64>, mut each: impl FnMut(u16, f64, f64)) {
+        let mut slope = [0.0; 2];
         for (columns, sign) in [(row.plus, 1.0), (row.minus, -1.0)] {
-            self.by_slot(columns, |slot, entries| {
-                let [mg, eg] = slopes[slot];
-                if mg == 0.0 && eg == 0.0 {
-                    return;
-                }
-                for entry in entries {
+            let enter = |slope: &mut [f64; 2], slot: usize| *slope = slopes[slot];
+            self.by_slot(columns, &mut slope, enter, |&mut [mg, eg], entry, column| {
+                if mg != 0.0 || eg != 0.0 {
                     let c = row.coefficients.get(entry).map_or(sign, |&c| f64::from(c));
-                    each(columns[entry], c * mg, c * eg);
+                    each(column, c * mg, c * eg);
                 }
             });
         }
     }
 
-    /// Calls `visit` with the entries of each slot, given ascending columns.
+    /// Visits ascending columns: `enter` is called before those of a slot, `each` with the index of a column and the
+    /// column.
     #[inline(always)]
-    fn by_slot(self, columns: &[u16], mut visit: impl FnMut(usize, Range<usize>)) {
+    fn by_slot<A>(
+        self,
+        columns: &[u16],
+        state: &mut A,
+        mut enter: impl FnMut(&mut A, usize),
+        mut each: impl FnMut(&mut A, usize, u16),
+    ) {
         let starts = self.program.slot_starts();
-        let (mut slot, mut from) = (0, 0);
-        while from < columns.len() {
-            while u32::from(columns[from]) >= starts[slot + 1] {
-                slot += 1;
+        let (mut slot, mut end) = (0, 0);
+        for (entry, &column) in columns.iter().enumerate() {
+            if u32::from(column) >= end {
+                while u32::from(column) >= starts[slot + 1] {
+                    slot += 1;
+                }
+                end = starts[slot + 1];
+                enter(state, slot);
             }
-            let end = starts[slot + 1];
-            let mut to = from + 1;
-            while to < columns.len() && u32::from(columns[to]) < end {
-                to += 1;
-            }
-            visit(slot, from..to);
-            from = to;
+            each(state, entry, column);
         }
     }
 }
