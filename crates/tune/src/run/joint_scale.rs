@@ -21,8 +21,8 @@ const PRECISION: f64 = 1e-6;
 const SETTLED: f64 = 1e-4;
 /// Change of ln K from which slopes are computed.
 const MIN_CHANGE: f64 = 1e-4;
-/// Relative improvement of the loss below which a fit ends: far from the K that is looked for, and near it, where slopes
-/// must be more precise than in a run.
+/// Relative improvement of the loss below which a fit ends: of nonlinear scores, whose fits take long, far from the K that
+/// is looked for; and of all others, because slopes must be more precise than in a run.
 const FAR: f64 = 1e-7;
 const NEAR: f64 = 1e-10;
 /// Distance of the slope from 1 that is near.
@@ -105,16 +105,17 @@ impl<'a> ScaleSearch<'a> {
             observe(fits)?;
             search.fit(k, z, improvement)
         };
-        let on_prior = fit_at(&mut self, k, start, FAR)?;
+        let mut improvement = if self.data.program().is_some() { FAR } else { NEAR };
+        let on_prior = fit_at(&mut self, k, start, improvement)?;
         let from = on_prior.warm_start(1.0, &self);
-        let unit = fit_at(&mut self, 1.0, from, FAR)?;
+        let unit = fit_at(&mut self, 1.0, from, improvement)?;
         let plain = if unit.loss < on_prior.loss { &unit } else { &on_prior };
         let (plain_k, plain_loss) = (plain.k, plain.loss);
         let impossible = |reason: String| Ok(JointScale::Impossible { k: plain_k, reason });
         // ln K and ln ratio of the previous fit: the ratio falls as K grows, by less the stronger the prior is.
         let mut before: Option<(f64, f64)> = None;
         let mut slope = -1.0;
-        let (mut fit, mut improvement) = (on_prior, FAR);
+        let mut fit = on_prior;
         for _ in 2..FITS {
             let Some(ratio) = fit.ratio else {
                 return impossible(
