@@ -35,12 +35,7 @@ impl<'a> View<'a> {
     /// If the number of values is not `rows` × `columns`.
     pub fn new(values: &'a [f64], rows: usize, columns: usize) -> Self {
         assert_eq!(values.len(), rows * columns);
-        Self::strided(values, rows, columns, columns)
-    }
-
-    /// Views a part of a row-major matrix; the first value is the part's first.
-    fn strided(values: &'a [f64], rows: usize, columns: usize, row_stride: usize) -> Self {
-        Self { values, rows, columns, row_stride, column_stride: 1 }
+        Self { values, rows, columns, row_stride: columns, column_stride: 1 }
     }
 
     /// Returns the transpose.

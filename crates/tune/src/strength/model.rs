@@ -158,12 +158,12 @@ impl FoldModel {
             weighted().fold(data, |sum, (pulled, weight)| sum + weight * pulled.linear[i])
         };
         let slope = (0..n).map(|i| if self.held[i] { 0.0 } else { slope(i) }).collect();
-        let entry = |i: usize, j: usize| {
-            let at = i * n + j;
+        let of_diagonal = |i: usize| {
+            let at = i * (n + 1);
             let data = self.whole.matrix[at] - less.map_or(0.0, |fold| fold.matrix[at]);
-            weighted().fold(data, |sum, (pulled, weight)| sum + weight * pulled.matrix.entry(i, j))
+            weighted().fold(data, |sum, (pulled, weight)| sum + weight * pulled.matrix.entry(i, i))
         };
-        let diagonal: Vec<f64> = (0..n).map(|i| if self.held[i] { 0.0 } else { entry(i, i) }).collect();
+        let diagonal: Vec<f64> = (0..n).map(|i| if self.held[i] { 0.0 } else { of_diagonal(i) }).collect();
         let largest = diagonal.iter().copied().fold(0.0, f64::max);
         let held: Vec<usize> = (0..n).filter(|&i| self.held[i]).collect();
         let mut ridge = RIDGE * largest;
