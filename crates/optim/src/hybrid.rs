@@ -6,6 +6,8 @@
 //! gradients alone. Coordinates at a bound that the gradient pushes against are fixed; the others move along the
 //! projection of the direction onto the box.
 
+use std::collections::VecDeque;
+
 use serde::{Deserialize, Serialize};
 
 use super::damping::largest_slope;
@@ -24,11 +26,18 @@ pub struct HybridSettings {
     pub gauss_newton: GaussNewtonSettings,
     /// Number of Gauss–Newton steps, each with a matrix.
     pub matrices: u32,
+    /// Number of last losses of which a step must lower the largest.
+    #[serde(default = "last_alone")]
+    pub memory: usize,
+}
+
+fn last_alone() -> usize {
+    1
 }
 
 impl Default for HybridSettings {
     fn default() -> Self {
-        Self { gauss_newton: GaussNewtonSettings::default(), matrices: 4 }
+        Self { gauss_newton: GaussNewtonSettings::default(), matrices: 4, memory: 10 }
     }
 }
 
@@ -49,9 +58,10 @@ impl HybridSettings {
     }
 
     /// Returns the settings for linear or nonlinear scores: if scores are linear, the matrix hardly changes after the
-    /// first steps.
+    /// first steps, and the loss has no jumps.
     pub fn for_scores(linear: bool) -> Self {
-        Self { matrices: if linear { 2 } else { 4 }, ..Self::default() }
+        let nonlinear = Self::default();
+        if linear { Self { matrices: 2, memory: 1, ..nonlinear } } else { nonlinear }
     }
 }
 
@@ -71,7 +81,9 @@ impl Method for HybridSettings {
 
 /// Number of pairs of steps and changes of the gradient that are kept.
 const PAIRS: usize = 20;
-/// A step must lower the loss by this fraction of the decrease predicted by the slope at its start (Armijo).
+/// A step must lower the loss by this fraction of the decrease predicted by the slope at its start (Armijo), compared
+/// with the largest of the last losses (Grippo, Lampariello and Lucidi, "A nonmonotone line search technique for Newton's
+/// method", 1986). Scores with conditions make the loss jump, and a search that may only go down stops before each jump.
 const SUFFICIENT: f64 = 1e-4;
 /// Convergence: a predicted gain below this fraction of the loss.
 const ARRIVED: f64 = 1e-11;
@@ -105,7 +117,12 @@ struct Descent {
     factor: Option<(Vec<bool>, Cholesky)>,
     #[serde(skip)]
     point: Vec<f64>,
-    loss: f64,
+    /// Losses of the last points, oldest first.
+    losses: VecDeque<f64>,
+    /// The point with the lowest loss.
+    #[serde(skip)]
+    best: Vec<f64>,
+    best_loss: f64,
     #[serde(skip)]
     gradient: Vec<f64>,
     /// Steps and changes of the gradient, oldest first.
@@ -147,8 +164,10 @@ impl Descent {
             factor: None,
             trial: best.parameters.clone(),
             direction: vec![0.0; gradient.len()],
+            best: best.parameters.clone(),
+            best_loss: best.loss,
+            losses: VecDeque::from([best.loss]),
             point: best.parameters,
-            loss: best.loss,
             gradient,
             pairs: Vec::new(),
             share: 1.0,
@@ -211,7 +230,7 @@ impl Descent {
         if !(slope.is_finite() && vector.iter().all(|v| v.is_finite())) {
             return Err(Error::Numeric("L-BFGS: the direction is not finite".to_string()));
         }
-        self.arrived = -0.5 * slope <= ARRIVED * self.loss.abs();
+        self.arrived = -0.5 * slope <= ARRIVED * self.best_loss.abs();
         self.direction = vector;
         self.share = 1.0;
         self.propose(space);
@@ -224,14 +243,16 @@ impl Descent {
         space.clamp(&mut self.trial);
     }
 
-    fn tell(&mut self, space: &Space, loss: f64, gradient: &[f64]) -> Result<()> {
+    fn tell(&mut self, space: &Space, memory: usize, loss: f64, gradient: &[f64]) -> Result<()> {
         let step: Vec<f64> = self.trial.iter().zip(&self.point).map(|(t, p)| t - p).collect();
         let promised = dot(&self.gradient, &step);
         let finite = loss.is_finite() && gradient.iter().all(|g| g.is_finite());
-        self.accepted = finite && promised < 0.0 && loss <= self.loss + SUFFICIENT * promised;
+        let highest = self.losses.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let last = *self.losses.back().expect("never empty");
+        self.accepted = finite && promised < 0.0 && loss <= highest + SUFFICIENT * promised;
         if !self.accepted {
             // The minimum of the parabola through both losses and the slope at the start.
-            let rise = loss - self.loss - promised;
+            let rise = loss - last - promised;
             let parabola = if finite && rise > 0.0 { -0.5 * promised / rise } else { 0.1 };
             self.share *= parabola.clamp(0.1, 0.5);
             if self.share < 1e-7 || promised >= 0.0 {
@@ -256,7 +277,14 @@ impl Descent {
             self.pairs.push((step, change));
         }
         self.point.clone_from(&self.trial);
-        self.loss = loss;
+        if loss < self.best_loss {
+            self.best.clone_from(&self.point);
+            self.best_loss = loss;
+        }
+        self.losses.push_back(loss);
+        if self.losses.len() > memory.max(1) {
+            self.losses.pop_front();
+        }
         self.gradient = gradient.to_vec();
         self.set_out(space)
     }
@@ -309,7 +337,8 @@ impl Optimizer for Hybrid {
                 Ok(())
             }
             Stage::Descent(descent) => {
-                descent.tell(&self.space, evaluations.losses[0], &evaluations.gradients)
+                let memory = self.settings.memory;
+                descent.tell(&self.space, memory, evaluations.losses[0], &evaluations.gradients)
             }
         }
     }
@@ -318,7 +347,7 @@ impl Optimizer for Hybrid {
         match &self.stage {
             Stage::Steps { method, .. } => method.best(),
             Stage::Descent(descent) => {
-                Best { member: 0, parameters: descent.point.clone(), loss: descent.loss }
+                Best { member: 0, parameters: descent.best.clone(), loss: descent.best_loss }
             }
         }
     }
@@ -349,9 +378,10 @@ impl Optimizer for Hybrid {
             Stage::Steps { method, .. } => OptimizerState::new("hybrid", self, method.vectors()),
             Stage::Descent(descent) => {
                 let (steps, changes): (Vec<_>, Vec<_>) = descent.pairs.iter().cloned().unzip();
-                let vectors: [(&str, &[f64]); 7] = [
+                let vectors: [(&str, &[f64]); 8] = [
                     ("matrix", &descent.matrix),
                     ("point", &descent.point),
+                    ("best", &descent.best),
                     ("gradient", &descent.gradient),
                     ("direction", &descent.direction),
                     ("trial", &descent.trial),
@@ -382,6 +412,7 @@ impl Optimizer for Hybrid {
         let mut descent = Descent {
             matrix: state.take("matrix", size * size)?,
             point: state.take("point", size)?,
+            best: state.take("best", size)?,
             gradient: state.take("gradient", size)?,
             pairs: both.map(|(step, change)| (step.to_vec(), change.to_vec())).collect(),
             direction: state.take("direction", size)?,
@@ -428,6 +459,14 @@ mod tests {
     }
 
     fn minimize(space: &Space, matrices: u32) -> (Vec<f64>, usize, usize) {
+        minimize_of(curved, space, matrices)
+    }
+
+    fn minimize_of(
+        problem: impl Fn(&[f64]) -> Evaluations,
+        space: &Space,
+        matrices: u32,
+    ) -> (Vec<f64>, usize, usize) {
         let settings = HybridSettings { matrices, ..HybridSettings::default() };
         let mut method = Hybrid::try_new(space, settings).unwrap();
         let (mut used, mut gradients) = (0, 0);
@@ -439,7 +478,7 @@ mod tests {
             // A restored run continues identically.
             let mut other = Hybrid::try_new(space, settings).unwrap();
             other.restore(method.save()).unwrap();
-            let answer = curved(&proposal.parameters);
+            let answer = problem(&proposal.parameters);
             method.tell(&answer).unwrap();
             other.tell(&answer).unwrap();
             assert_eq!((method.save(), method.ask()), (other.save(), other.ask()));
@@ -461,6 +500,22 @@ mod tests {
         let (best, ..) = minimize(&space, 2);
         assert_eq!((best[0], best[2]), (0.5, 0.75));
         assert!((best[1] - 0.25).abs() < 1e-6, "{best:?}");
+    }
+
+    #[test]
+    fn jumps_are_passed_and_the_best_point_is_kept() {
+        // Where x is 0, its part of the loss is 1 and still falls.
+        let jump = |height: f64| {
+            let problem = |x: &[f64]| {
+                let mut answer = curved(x);
+                answer.losses[0] += if x[0] > 0.0 { height } else { 0.0 };
+                answer
+            };
+            minimize_of(problem, &Space::unbounded(&[-1.2, 1.0, 2.0]), 2).0
+        };
+        let (low, high) = (jump(0.8), jump(1.5));
+        assert!((low[0] - 1.0).abs() < 1e-4 && (low[1] - 1.0).abs() < 2e-4, "{low:?}");
+        assert!(high[0] <= 0.0 && curved(&high).losses[0] < 1.5, "{high:?}");
     }
 
     #[test]
