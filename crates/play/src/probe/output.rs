@@ -135,42 +135,59 @@ fn square_in(name: &str) -> Option<(String, u8)> {
     (!board.is_empty()).then(|| (board.join("_"), square.to_usize() as u8))
 }
 
-/// Returns the places of parameters whose names make boards, of half the squares at least.
-fn places(parameters: &[ProbedParameter]) -> Vec<Option<Place>> {
-    let all: Vec<_> = parameters.iter().map(|one| square_in(&feature_name(&one.name))).collect();
-    let mut boards: BTreeMap<&str, Vec<u8>> = BTreeMap::new();
-    all.iter().flatten().for_each(|(board, square)| boards.entry(board).or_default().push(*square));
-    let whole = |board: &str| {
-        let squares = &boards[board];
-        squares.len() >= 32 && squares.iter().collect::<BTreeSet<_>>().len() == squares.len()
-    };
-    all.iter()
-        .map(|own| own.clone().filter(|(board, _)| whole(board)).map(|(board, at)| Place::Square(board, at)))
-        .collect()
+/// Returns the table and the entry that a name tells: `mobility_3_eg` is entry 3 of `mobility_eg`.
+fn entry_in(name: &str) -> Option<(String, u32)> {
+    let phase = ["_mg", "_eg"].into_iter().find(|phase| name.ends_with(phase)).unwrap_or("");
+    let stem = &name[..name.len() - phase.len()];
+    let table = stem.trim_end_matches(|c: char| c.is_ascii_digit());
+    let entry = stem[table.len()..].parse().ok()?;
+    let table = table.trim_end_matches(|c: char| !c.is_alphabetic());
+    (!table.is_empty()).then(|| (format!("{table}{phase}"), entry))
 }
 
-/// Returns the group of each parameter: its board, the name that it shares with others up to a number, or its own name.
-/// Options of different kinds have no common size, so that nothing may tie them to each other.
-fn groups(parameters: &[ProbedParameter], places: &[Option<Place>]) -> Vec<String> {
+/// Smallest number of parameters that make a line: fewer may be of pieces or sides, which have no order.
+const LINE: usize = 4;
+
+/// Returns group and place of each parameter. Names that tell squares make a board, if they are half of one or more;
+/// names that differ in a number make a group, and a line if they are numbered one after the other. Options of
+/// different kinds have no common size, so that nothing may tie them to each other: others are alone.
+fn groups(parameters: &[ProbedParameter]) -> Vec<(String, Option<Place>)> {
     let names: Vec<String> = parameters.iter().map(|one| feature_name(&one.name)).collect();
-    let series = |name: &str| name.trim_end_matches(|c: char| !c.is_alphabetic()).to_string();
-    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-    names.iter().for_each(|name| *counts.entry(series(name)).or_default() += 1);
-    let group = |(name, place): (&String, &Option<Place>)| match place {
-        Some(Place::Square(board, _)) => board.clone(),
-        _ if !series(name).is_empty() && counts[&series(name)] > 1 => series(name),
-        _ => name.clone(),
+    let mut boards: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+    let mut tables: BTreeMap<String, Vec<u32>> = BTreeMap::new();
+    for name in &names {
+        if let Some((board, square)) = square_in(name) {
+            boards.entry(board).or_default().push(square);
+        }
+        if let Some((table, entry)) = entry_in(name) {
+            tables.entry(table).or_default().push(entry);
+        }
+    }
+    boards.retain(|_, squares| {
+        squares.len() >= 32 && squares.iter().collect::<BTreeSet<_>>().len() == squares.len()
+    });
+    tables.retain(|_, entries| entries.len() > 1);
+    let is_line = |entries: &[u32]| {
+        entries.len() >= LINE && entries.windows(2).all(|pair| pair[0].checked_add(1) == Some(pair[1]))
     };
-    names.iter().zip(places).map(group).collect()
+    let group = |name: String| {
+        if let Some((board, square)) = square_in(&name).filter(|(board, _)| boards.contains_key(board)) {
+            return (board.clone(), Some(Place::Square(board, square)));
+        }
+        match entry_in(&name).and_then(|(table, _)| tables.get_key_value(&table)) {
+            Some((table, entries)) => (table.clone(), is_line(entries).then(|| Place::Line(table.clone()))),
+            None => (name, None),
+        }
+    };
+    names.into_iter().map(group).collect()
 }
 
 fn schema(survey: &Survey, positions: &Positions, effective: &BTreeSet<u32>) -> Schema {
-    let places = places(&survey.record.parameters);
-    let groups = groups(&survey.record.parameters, &places);
+    let groups = groups(&survey.record.parameters);
     let parameter = |(i, one): (usize, &ProbedParameter)| SchemaParameter {
         name: feature_name(&one.name),
-        group: Some(groups[i].clone()),
-        place: places[i].clone(),
+        group: Some(groups[i].0.clone()),
+        place: groups[i].1.clone(),
         index: Some(FIRST + i as u32),
         prior: Some(Values::Both(one.start)),
         min: Some(Values::Both(one.min)),
@@ -209,16 +226,37 @@ mod tests {
         let squares = |count: u32| {
             (0..count).map(|i| parameter(format!("pawn_{}", Square::new(i)))).collect::<Vec<_>>()
         };
-        assert_eq!(places(&squares(31)), vec![None; 31]);
+        let places = |parameters: &[ProbedParameter]| -> Vec<Option<Place>> {
+            groups(parameters).into_iter().map(|(_, place)| place).collect()
+        };
+        assert!(places(&squares(31)).iter().all(|place| !matches!(place, Some(Place::Square(..)))));
         assert_eq!(places(&squares(64))[63], Some(Place::Square("pawn".to_string(), 63)));
         let twice = [squares(64), vec![parameter("pawn.a1".to_string())]].concat();
-        assert_eq!(places(&twice), vec![None; 65]);
-        let parameters: Vec<_> =
-            ["passed_5", "passed_6", "Space", "pawn_a2", "2"].map(|name| parameter(name.to_string())).into();
-        let square = Some(Place::Square("pawn".to_string(), 8));
+        assert!(places(&twice).iter().all(|place| !matches!(place, Some(Place::Square(..)))));
+    }
+
+    #[test]
+    fn names_tell_entries_of_tables() {
+        let found = |names: &str| -> Vec<String> {
+            let parameter =
+                |name: &str| ProbedParameter { name: name.to_string(), ..ProbedParameter::default() };
+            let all: Vec<ProbedParameter> = names.split(' ').map(parameter).collect();
+            let told = |(group, place): (String, Option<Place>)| match place {
+                Some(Place::Line(line)) => format!("{group}:{line}"),
+                _ => group,
+            };
+            groups(&all).into_iter().map(told).collect()
+        };
+        assert_eq!(found("passed_5 passed_6 Space 2"), ["passed", "passed", "Space", "2"]);
         assert_eq!(
-            groups(&parameters, &[None, None, None, square, None]),
-            ["passed", "passed", "Space", "pawn", "2"]
+            found("m_0_mg m_0_eg m_1_mg m_1.eg m_2_mg m_3_mg"),
+            ["m_mg:m_mg", "m_eg", "m_mg:m_mg", "m_eg", "m_mg:m_mg", "m_mg:m_mg"]
+        );
+        assert_eq!(found("a1 a2 a3 a4"), ["a:a"; 4]);
+        // Not numbered one after the other, and a name that has no number.
+        assert_eq!(
+            found("a1 a2 a4 a3 doubled_mg doubled2_mg"),
+            ["a", "a", "a", "a", "doubled_mg", "doubled2_mg"]
         );
     }
 }
