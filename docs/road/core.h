@@ -55,9 +55,29 @@ static unsigned long long full_hash(const Position *p) {
     return hash;
 }
 
+static const char letters[] = ".PNBRQK..pnbrqk";
+
+// Prints the first four fields of a FEN.
+static void print_fen(const Position *p) {
+    for (int rank = 7, gap = 0; rank >= 0; rank--, gap = 0) {
+        for (int file = 0; file < 8; file++) {
+            const int piece = p->board[16 * rank + file];
+            if (!piece) gap++;
+            if (gap && (piece || file == 7)) putchar('0' + gap), gap = 0;
+            if (piece) putchar(letters[piece]);
+        }
+        putchar(rank ? '/' : ' ');
+    }
+    printf(p->turn ? "b " : "w ");
+    for (int i = 0; i < 4; i++)
+        if (p->castling >> i & 1) putchar("KQkq"[i]);
+    printf(p->castling ? " " : "- ");
+    if (p->ep < 0) putchar('-');
+    else printf("%c%d", 'a' + FILE_OF(p->ep), RANK(p->ep) + 1);
+}
+
 // Returns whether the first four fields are those of a position.
 static int read_fen(Position *p, const char *fen) {
-    static const char letters[] = ".PNBRQK..pnbrqk";
     memset(p, 0, sizeof *p);
     p->ep = -1;
     int square = 0x70, kings = 0;
@@ -219,9 +239,14 @@ static void pick(Move *list, int count, int from) {
     list[best] = swapped;
 }
 
+// Whether to print positions that quiescence evaluates, for 'gputexel selfplay --leaves'.
+static int shows_leaves;
+
 static int quiesce(const Position *p, int alpha, int beta, int ply) {
     nodes++;
     const int stand = own_view(p);
+    // One in 64, drawn by key: printing takes longer than searching.
+    if (shows_leaves && p->hash % 64 == 0) printf("info string leaf "), print_fen(p), putchar('\n');
     if (stand >= beta || ply >= MAX_PLY) return stand;
     if (stand > alpha) alpha = stand;
     Move list[256];
@@ -342,7 +367,8 @@ int main(int argc, char **argv) {
     }
     read_fen(&p, "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1");
     while (fgets(line, sizeof line, stdin)) {
-        if (!strncmp(line, "uci\n", 4)) printf("id name %s\nuciok\n", NAME);
+        if (!strncmp(line, "uci\n", 4)) printf("id name %s\noption name Leaves type check default false\nuciok\n", NAME);
+        else if (!strncmp(line, "setoption name Leaves ", 22)) shows_leaves = strstr(line, "true") != NULL;
         else if (!strncmp(line, "isready", 7)) printf("readyok\n");
         else if (!strncmp(line, "position", 8)) set_position(&p, line);
         else if (!strncmp(line, "go", 2)) go(&p, line);

@@ -211,10 +211,10 @@ impl Contestant {
     /// Lets players draw one in `one_in` of the positions that their searches evaluate in quiescence, by their keys.
     ///
     /// # Errors
-    /// [`Error::Setting`] for any engine but the built-in one.
+    /// [`Error::Setting`] for an xboard engine.
     pub fn draw_leaves(&mut self, one_in: u64) -> Result<()> {
-        if one_in > 0 && !matches!(self.source, Source::BuiltIn { .. }) {
-            let reason = "only the built-in engine shows which positions its search evaluates";
+        if one_in > 0 && matches!(self.source, Source::Xboard(..)) {
+            let reason = "only UCI engines and the built-in one show which positions their searches evaluate";
             return Err(Error::setting("leaves", one_in, reason));
         }
         self.leaves = one_in;
@@ -231,7 +231,7 @@ impl Contestant {
             }
             Source::Uci(command, stop) => {
                 let command = EngineCommand { name: Some(name.to_string()), ..command.clone() };
-                Ok(Box::new(UciPlayer::start_stoppable(command, stop)?))
+                Ok(Box::new(UciPlayer::start_stoppable(command, stop)?.draw_leaves(self.leaves)))
             }
             Source::Xboard(command, stop) => {
                 let command = EngineCommand { name: Some(name.to_string()), ..command.clone() };

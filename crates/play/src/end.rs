@@ -87,7 +87,7 @@ impl From<&Failure> for End {
     fn from(failure: &Failure) -> Self {
         match failure {
             Failure::IllegalMove(_) => Self::IllegalMove,
-            Failure::NoMove(_) => Self::NoMove,
+            Failure::NoMove(_) | Failure::Leaf(..) => Self::NoMove,
             Failure::Resigned(_) => Self::Resignation,
             // Games with engines that were stopped are not finished.
             Failure::Died(_) | Failure::NotStarted(_) | Failure::Stopped => Self::Died,

@@ -17,6 +17,7 @@ pub mod engine;
 mod game;
 mod hash;
 pub mod journal;
+mod leaves;
 pub mod openings;
 mod page;
 mod pgn;

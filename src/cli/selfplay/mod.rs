@@ -82,8 +82,8 @@ struct Played {
     /// 200]
     #[arg(long, value_name = "CP", help_heading = "Openings")]
     opening_limit: Option<u32>,
-    /// Also write leaves.fens: one in N of the positions that the built-in engine's searches evaluate in quiescence, drawn
-    /// by key, to be labeled by 'rescore' [default: none]
+    /// Also write leaves.fens: one in N of the positions that searches evaluate in quiescence, drawn by key, to be labeled
+    /// by 'rescore'; a UCI engine has to print them as 'info string leaf FEN' [default: none]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Games")]
     leaves: Option<u64>,
 }
@@ -124,14 +124,24 @@ impl Subcommand for SelfPlayArgs {
             // With a queue, this machine plays no games.
             concurrency: self.files.concurrency.filter(|_| !self.queue.is_asked_for()),
         };
+        let check = |selfplay: &SelfPlay| match selfplay.config().leaves {
+            leaves if leaves > 0 && self.queue.is_asked_for() => Err(Error::setting(
+                "leaves",
+                leaves,
+                "games from a queue come without the positions of searches",
+            )),
+            _ => Ok(()),
+        };
         let (mut selfplay, queue) = match &self.resume {
             Some(folder) => {
                 let selfplay = SelfPlay::resume(folder, changes, self.formats()?, context.cancel)?;
+                check(&selfplay)?;
                 (selfplay, self.queue.open(context)?)
             }
             None => {
                 // All checks come before anything is written.
                 let mut selfplay = SelfPlay::new(&self.options(changes, context)?, context.cancel)?;
+                check(&selfplay)?;
                 let queue = self.queue.open(context)?;
                 selfplay.create_folder(self.files.out.as_deref(), self.files.force)?;
                 (selfplay, queue)

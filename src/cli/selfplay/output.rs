@@ -48,6 +48,13 @@ pub fn table(finished: &FinishedSelfPlay) -> String {
             grouped(tally.nodes / tally.positions.max(1))
         );
     }
+    if config.leaves > 0 {
+        text += &format!(
+            "leaves      {}, {:.1} per game\n",
+            grouped(tally.leaves),
+            tally.leaves as f64 / games.max(1) as f64
+        );
+    }
     if tally.without_score > 0 {
         text += &format!(
             "warning     the engine gave no score for {} of {}\n",
@@ -85,7 +92,7 @@ pub fn table(finished: &FinishedSelfPlay) -> String {
     }
     if let (Some(file), true) = (finished.files.first(), games > 0) {
         let dataset = finished.folder.join("dataset.bin");
-        text += &match config.leaves {
+        text += &match tally.leaves {
             0 => format!("next: gputexel extract {} -o {}\n", quoted(&file.path), quoted(&dataset)),
             _ => format!(
                 "next: gputexel rescore {} --engine ENGINE --quiescence-margin 0 -o {}\n",
@@ -124,6 +131,7 @@ pub fn json(finished: &FinishedSelfPlay) -> Value {
     json!({
         "games": tally.games(), "white_wins": white_wins, "draws": draws, "black_wins": black_wins,
         "spoiled": tally.spoiled, "ends": tally.ends, "positions": tally.positions,
+        "leaves": tally.leaves,
         "without_score": tally.without_score, "nodes": tally.nodes, "stop": finished.stop.name(),
         "engine": finished.config.engine.name, "played_now": finished.played_now, "seconds": finished.seconds,
         "concurrency": finished.concurrency, "search_share": finished.search_share, "folder": finished.folder,

@@ -31,12 +31,48 @@ fn leaves_are_the_same_for_any_concurrency_and_can_be_labeled() {
     assert!(scored > 0 && scored < boards.len() as u64, "{report}");
     let report = bench.report("extract labeled.fens -o d.bin --target score");
     assert_eq!(report["positions"].u64(), scored);
-    let engine = format!("{} uci", env!("CARGO_BIN_EXE_gputexel"));
+    let args = ["selfplay", "--games", "2", "--leaves", "4", "-o", "x", "--queue", "nats://localhost"];
+    bench.fails_with(args, 2, "--leaves 4: games from a queue come without the positions of searches");
+}
+
+#[test]
+#[ignore = "full"]
+fn engines_show_leaves_of_their_own() {
+    if !requirement::program("gcc") {
+        return;
+    }
+    let bench = Bench::new();
+    for name in ["core.h", "untapered.c"] {
+        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/road").join(name);
+        std::fs::copy(from, bench.path(name)).unwrap();
+    }
+    bench.compile("gcc -O1 -o engine untapered.c");
+    let common = "selfplay --engine ./engine --games 4 --nodes 400 --max-plies 60";
+    let played = |args: &str| bench.report((common, ("--option Leaves=true", args)));
+    let report = played("--leaves 1 -o all");
+    let leaves = bench.text("all/leaves.fens");
+    assert!(leaves.lines().count() > 200 && report["leaves"].u64() >= leaves.lines().count() as u64);
+    played("--leaves 1 -o again --concurrency 1");
+    assert_eq!(bench.text("again/leaves.fens"), leaves);
+    // Some of them are drawn, by their keys.
+    played("--leaves 4 -o some");
+    let all: HashSet<&str> = leaves.lines().collect();
+    let some = bench.text("some/leaves.fens");
+    assert!(some.lines().all(|line| all.contains(line)));
+    assert!((all.len() / 6..all.len() / 3).contains(&some.lines().count()), "{}", some.lines().count());
+
     bench.fails_with(
-        ["selfplay", "--engine", &engine, "--leaves", "4", "-o", "x"],
-        2,
-        "--leaves 4: only the built-in engine",
+        (common, "--leaves 4 -o none"),
+        1,
+        "Untapered: printed no leaf of its searches, a line 'info string leaf FEN', in 4 games (--leaves 4)",
     );
+    assert!(!bench.names("none").contains(&"leaves.fens".to_string()));
+    let header =
+        bench.text("core.h").replace("printf(\"info string leaf \")", "printf(\"info string leaf x\")");
+    bench.write("core.h", &header);
+    bench.compile("gcc -O1 -o engine untapered.c");
+    let wrong = (common, "--option Leaves=true --leaves 4 --max-failures 0 -q -o wrong");
+    bench.fails_with(wrong, 1, "names no position: not a position: the piece placement cannot be read");
 }
 
 #[test]

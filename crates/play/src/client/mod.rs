@@ -51,6 +51,8 @@ pub struct UciPlayer {
     chess960: bool,
     /// True if it knows the position in which it is to choose.
     is_prepared: bool,
+    /// One in this many of the positions that it shows as leaves of its searches is drawn; 0 draws none.
+    leaves: u64,
 }
 
 /// Output of a process before it was ready.
@@ -86,10 +88,25 @@ impl UciPlayer {
         let name = command.name.clone().or(name).unwrap_or_else(|| command.stem());
         let lines = setting_lines(&command.settings, &options, &name)?;
         let (process, command_copy) = (Some(process), command.clone());
-        let mut player =
-            Self { name, options, process, stop, chess960: false, is_prepared: false, command: command_copy };
+        let mut player = Self {
+            name,
+            options,
+            process,
+            stop,
+            chess960: false,
+            is_prepared: false,
+            leaves: 0,
+            command: command_copy,
+        };
         player.make_ready(lines).map_err(failed)?;
         Ok(player)
+    }
+
+    /// Draws one in `one_in` of the positions that its searches evaluate, by their keys; 0 draws none. It shows them in
+    /// lines `info string leaf FEN`.
+    pub fn draw_leaves(mut self, one_in: u64) -> Self {
+        self.leaves = one_in;
+        self
     }
 
     /// Returns the options that the engine offers, in its order.
@@ -261,7 +278,7 @@ impl Player for UciPlayer {
         // Lines after the last answer, such as a second one, are not answers.
         process.forget_lines();
         let go = protocol::go(limits, game.position.turn(), game.clocks);
-        let mut dialog = if std::mem::take(&mut self.is_prepared) {
+        let dialog = if std::mem::take(&mut self.is_prepared) {
             process.send(go);
             Dialog::default()
         } else {
@@ -269,6 +286,7 @@ impl Player for UciPlayer {
             process.send(format!("isready\n{}\n{go}", protocol::position(game)));
             Dialog::fenced()
         };
+        let mut dialog = dialog.drawing(self.leaves, game.chess960);
         let until = Instant::now() + deadline;
         let error = loop {
             match process.next_line(until) {

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use shakmaty::fen::Fen;
 use shakmaty::uci::UciMove;
-use shakmaty::{CastlingMode, Chess, Color, EnPassantMode};
+use shakmaty::{CastlingMode, Chess, Color, EnPassantMode, Position};
 
 use super::{Choice, Failure, GameSoFar};
 use crate::engine::{Clock, Limits, Score};
+use crate::leaves::{Leaves, read_leaf, shown_leaf};
 use gputexel_io::shown;
 
 /// Returns the `position` line of a game so far.
@@ -72,9 +73,13 @@ pub(super) fn engine_name(line: &str) -> Option<String> {
 }
 
 /// The lines between a `go` and its answer.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Dialog {
     report: Report,
+    leaves: Leaves,
+    chess960: bool,
+    /// The first of these positions that could not be read, kept until the search has ended.
+    unread: Option<Failure>,
     /// True while `readyok` has not arrived, so that all lines before it belong to an earlier search.
     is_fenced: bool,
 }
@@ -85,16 +90,39 @@ impl Dialog {
         Self { is_fenced: true, ..Self::default() }
     }
 
+    /// Draws one in `one_in` of the positions that the engine shows as those that its search evaluates.
+    pub(super) fn drawing(self, one_in: u64, chess960: bool) -> Self {
+        Self { leaves: Leaves::of(one_in), chess960, ..self }
+    }
+
     /// Reads a line; returns the answer, if it is one.
     pub(super) fn read(&mut self, line: &str, position: &Chess) -> Option<Result<Choice, Failure>> {
         match line.split_whitespace().next()? {
             "readyok" => self.is_fenced = false,
             _ if self.is_fenced => {}
-            "info" => self.report.read(line),
-            "bestmove" => return Some(self.report.choose(line, position)),
+            "info" => match shown_leaf(line).filter(|_| self.leaves.one_in > 0) {
+                Some(fen) => self.meet(fen),
+                None => self.report.read(line),
+            },
+            "bestmove" => {
+                let leaves = std::mem::take(&mut self.leaves.drawn);
+                return Some(match self.unread.take() {
+                    Some(failure) => Err(failure),
+                    None => self.report.choose(line, position).map(|choice| Choice { leaves, ..choice }),
+                });
+            }
             _ => {}
         }
         None
+    }
+
+    fn meet(&mut self, fen: &str) {
+        match read_leaf(fen, self.chess960) {
+            Ok(leaf) => self.leaves.meet(leaf.zobrist_hash(EnPassantMode::Legal), &leaf),
+            Err(error) => {
+                self.unread.get_or_insert_with(|| Failure::Leaf(shown(fen), error.reason()));
+            }
+        }
     }
 }
 
@@ -256,12 +284,50 @@ mod tests {
         assert_eq!(position(&game), format!("position fen {fen}"));
     }
 
+    #[test]
+    fn leaves_are_drawn_and_checked() {
+        let start = Chess::default();
+        let answer = |one_in: u64, lines: &[&str]| {
+            let mut dialog = Dialog::fenced().drawing(one_in, false);
+            let answers: Vec<_> = lines.iter().filter_map(|line| dialog.read(line, &start)).collect();
+            assert_eq!(answers.len(), 1);
+            answers.into_iter().next().unwrap()
+        };
+        let drawn = |one_in: u64, lines: &[&str]| answer(one_in, lines).unwrap().leaves.len();
+        let leaf = "info string leaf 4k3/8/8/8/8/8/4P3/4K3 w - - 0 1";
+        let other = "info  string\tleaf 4k3/8/8/8/8/8/4P3/4K3 b - -";
+        assert_eq!(drawn(1, &["readyok", leaf, other, "bestmove e2e4"]), 2);
+        // Those of an earlier search are none, nor is other text.
+        assert_eq!(drawn(1, &[leaf, "readyok", "info string leaflet 1", "bestmove e2e4"]), 0);
+        assert_eq!(drawn(0, &["readyok", leaf, "info string leaf 9/8", "bestmove e2e4"]), 0);
+        // A knight on each square of six ranks.
+        let many: Vec<String> = (0..48)
+            .map(|at| {
+                let row = format!("{}N{}", at % 8, 7 - at % 8).replace('0', "");
+                let rows: Vec<&str> = (0..6).map(|rank| if rank == at / 8 { &row } else { "8" }).collect();
+                format!("info string leaf 4k3/{}/4K3 b - -", rows.join("/"))
+            })
+            .collect();
+        let mut lines = vec!["readyok"];
+        lines.extend(many.iter().map(String::as_str));
+        lines.push("bestmove e2e4");
+        let some = drawn(4, &lines);
+        assert!((3..24).contains(&some), "{some}");
+        let wrong = ["readyok", "info string leaf 9/8 w", leaf, "info score cp 5", "bestmove e2e4"];
+        let failure = answer(1, &wrong).unwrap_err().to_string();
+        assert!(
+            failure.starts_with("'info string leaf 9/8 w' names no position: not a position"),
+            "{failure}"
+        );
+    }
+
     proptest! {
         #[test]
-        fn no_line_panics(line in "(info|bestmove|option name|id name)( (score|cp|mate|depth|nodes|pv|type|spin|default|[ -~]{0,5}|\\PC{0,3}|-?[0-9]{0,22})){0,12}") {
+        fn no_line_panics(line in "(info|bestmove|option name|id name)( (string|leaf|8/8|score|cp|mate|depth|nodes|pv|type|spin|default|[ -~]{0,5}|\\PC{0,3}|-?[0-9]{0,22})){0,12}") {
             let mut report = Report::default();
             report.read(&line);
             let _ = report.choose(&line, &Chess::default());
+            let _ = Dialog::default().drawing(1, false).read(&line, &Chess::default());
             let _ = super::super::EngineOption::parse(&line);
             let _ = engine_name(&line);
         }

@@ -4,8 +4,9 @@ use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 use shakmaty::fen::Fen;
-use shakmaty::{CastlingMode, Chess, EnPassantMode, KnownOutcome, Position};
+use shakmaty::{Chess, EnPassantMode, KnownOutcome, Position};
 
+use crate::leaves::read_leaf;
 use crate::{End, GameRecord, StoredMove, StoredOpening};
 use gputexel_chess::sample::position_key;
 use gputexel_io::LogFile;
@@ -96,8 +97,7 @@ fn distinct(leaves: &[Chess]) -> Vec<String> {
 
 /// Reads a position of [`distinct`].
 fn leaf(fen: &str, chess960: bool) -> Result<Chess, String> {
-    let parsed: Fen = fen.parse().map_err(|error| format!("'{fen}': {error}"))?;
-    parsed.into_position(CastlingMode::from_chess960(chess960)).map_err(|error| format!("'{fen}': {error}"))
+    read_leaf(fen, chess960).map_err(|error| format!("'{fen}': {}", error.reason()))
 }
 
 /// Returns true if a game with this end was played properly by the engine. Only then does its result say something

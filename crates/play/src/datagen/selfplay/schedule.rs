@@ -7,9 +7,12 @@ use super::record::StoredGame;
 use super::tally::SelfPlayTally;
 use crate::openings::{Opening, Openings};
 use crate::scheduler::Schedule;
-use crate::{GameRecord, Stop};
+use crate::{EngineKind, GameRecord, Stop};
 use gputexel_chess::sample::position_key;
-use gputexel_io::{Error, Result, RunLog};
+use gputexel_io::{Error, Result, RunLog, counted};
+
+/// After this many games without a leaf an engine shows none.
+const GAMES_WITHOUT_LEAVES: u64 = 20;
 
 /// Games by number, without those already known.
 pub(super) struct GameSchedule<'a> {
@@ -49,8 +52,23 @@ impl GameSchedule<'_> {
         })
     }
 
-    /// Stops if the engine has failed too often.
+    /// Stops if the engine has failed too often, or shows no leaves.
     pub(super) fn judge(&mut self) {
+        let shows_itself = self.config.engine.kind == EngineKind::Uci;
+        let games = self.config.games.min(GAMES_WITHOUT_LEAVES);
+        if self.config.leaves > 0
+            && shows_itself
+            && self.tally.leaves == 0
+            && self.tally.games() >= games.max(1)
+        {
+            let engine = self.config.engine.name.clone();
+            let reason = format!(
+                "printed no leaf of its searches, a line 'info string leaf FEN', in {} (--leaves {})",
+                counted(self.tally.games(), "game"),
+                self.config.leaves
+            );
+            self.broken = Some(Error::Engine { engine, reason });
+        }
         if self.stop.is_none() && self.tally.spoiled > self.config.max_failures {
             let last = self.tally.last_failure.as_deref().unwrap_or("unknown");
             self.stop = Some(Stop::Failures(format!(
@@ -100,6 +118,6 @@ impl Schedule<1> for GameSchedule<'_> {
         self.tally.add(&stored);
         (self.observe)(&self.tally);
         self.judge();
-        Ok(self.stop.is_none())
+        Ok(self.stop.is_none() && self.broken.is_none())
     }
 }

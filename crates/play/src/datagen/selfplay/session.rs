@@ -205,7 +205,7 @@ impl SelfPlay {
         // A file without games would be mistaken for a result.
         let written = match tally.games() {
             0 => Vec::new(),
-            _ => write_games(folder.path(), &labels, &config.formats, config.leaves > 0)?,
+            _ => write_games(folder.path(), &labels, &config.formats, tally.leaves > 0)?,
         };
         played?;
         broken.map_or(Ok(()), Err)?;

@@ -18,6 +18,8 @@ pub struct SelfPlayTally {
     pub positions: u64,
     /// Of those, positions without a score.
     pub without_score: u64,
+    /// Positions drawn from those that its searches evaluated, in a game each once.
+    pub leaves: u64,
     /// Nodes that it reported.
     pub nodes: u64,
     /// Time in its searches in all games, microseconds.
@@ -46,6 +48,7 @@ impl SelfPlayTally {
         self.results[place] += 1;
         self.positions += game.moves.len() as u64;
         self.without_score += game.moves.iter().filter(|played| !played.has_score()).count() as u64;
+        self.leaves += game.leaves.len() as u64;
         self.nodes += game.moves.iter().map(|played| played.nodes()).sum::<u64>();
     }
 

@@ -10,7 +10,6 @@ mod exchange;
 mod generation;
 mod history;
 mod key;
-mod leaves;
 mod packed;
 mod picker;
 mod table;
@@ -26,10 +25,10 @@ use shakmaty::{Chess, Move, Position};
 
 use self::clock::Deadlines;
 use self::history::History;
-use self::leaves::Leaves;
 use self::table::Table;
 use self::tree::{Buffers, MAX_PLY, Reductions, Settings, Tree};
 use super::{Limits, Score};
+use crate::leaves::Leaves;
 use gputexel_chess::evaluation::{Evaluation, MATE_CP};
 use gputexel_io::Result;
 use gputexel_model::TableEvaluation;
@@ -154,7 +153,7 @@ impl Engine {
 
     /// Draws one in this many of the positions that searches evaluate in quiescence, by their keys; 0 draws none.
     pub fn draw_leaves(&mut self, one_in: u64) {
-        self.leaves = Leaves { one_in, drawn: Vec::new() };
+        self.leaves = Leaves::of(one_in);
     }
 
     /// Takes the positions drawn since the last call, each as often as it was evaluated.

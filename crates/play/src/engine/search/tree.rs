@@ -15,9 +15,9 @@ use super::exchange::{self, value};
 use super::generation::Legality;
 use super::history::{History, PieceTo};
 use super::key::{key_after, key_after_null};
-use super::leaves::Leaves;
 use super::picker::Picker;
 use super::table::{Bound, Table};
+use crate::leaves::Leaves;
 use gputexel_chess::evaluation::{Evaluation, MATE_CP, MAX_EVALUATION_CP};
 
 /// Techniques beyond alpha-beta. Tests turn them off to compare a search with a plain minimax.
