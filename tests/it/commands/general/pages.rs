@@ -7,10 +7,11 @@ use regex::Regex;
 use std::sync::LazyLock;
 
 /// Commands that are not run here, by their beginning or contents, with the reason.
-const ELSEWHERE: [(&str, &str); 30] = [
+const ELSEWHERE: [(&str, &str); 31] = [
     ("gputexel learn", "engines::learning, with few games"),
     ("gputexel improve", "engines::learning, with few games"),
     ("played/leaves.fens", "engines::learning"),
+    ("--option Leaves=true", "engines::learning, with an engine that has it"),
     ("gputexel tune probed.bin", "engines::probe"),
     ("gputexel export runs/probed", "export"),
     ("--evaluation --without", "export::evaluation, on values of `full`"),
