@@ -11,8 +11,9 @@ use gputexel::matches::statistics::{Sprt, SprtState};
 use gputexel::matches::{Changes, MatchResult, Stop};
 use gputexel::model::ParameterFile;
 use gputexel::spsa::config::{EngineSection, GamesSection, OptionValue, RunConfig, RunSection};
+use gputexel::spsa::planner::{Advice, Guess};
 use gputexel::spsa::run::{Direction, Directions, SpsaRun, Verification, VerifyOptions};
-use gputexel::spsa::{MethodKind, Rounding, Schedule, Variable};
+use gputexel::spsa::{MethodKind, Rounding, Schedule};
 use gputexel::tables::option_names;
 use gputexel::tuning::RunRecord;
 use gputexel::{Error, Result};
@@ -34,14 +35,18 @@ const PAIRS: u64 = 5000;
 /// Default largest number of games of the test.
 const TEST_GAMES: u64 = 40_000;
 
-/// Smallest and largest factor: a run goes too far more often than not far enough.
+/// Smallest and largest factor.
 const FACTORS: [f64; 2] = [-0.5, 1.5];
 
-/// Half the distance of the two sides in units of a factor, at the last pair.
-const SHIFT: f64 = 0.2;
+/// The factor with which each direction begins: a run goes too far more often than not far enough, and half of the way
+/// is better than all of it in most of docs/strength.md.
+const START: f64 = 0.5;
 
-/// SPSA's gain a/c² at the last pair.
-const GAIN: f64 = 0.02;
+/// Expected distance of the best factor from that. Of directions that games cannot tell from noise, little changes.
+const DISTANCE: f64 = 0.35;
+
+/// Elo that is expected to be lost at that distance in all directions: if half of the way gains 25, 25 (0.35 / 0.5)².
+const ELO: f64 = 12.0;
 
 /// Files that are written before the search begins.
 const FILES: [&str; 3] = ["improve.json", "start.json", "directions.json"];
@@ -59,8 +64,8 @@ const SEARCH: &str = "search";
     allow_negative_numbers = true,
     after_help = "\
 The loss on games that are there proposes a step from the values of an engine; whether it wins games is another question. \
-The step is cut into at most a dozen directions, by group of parameters and phase; SPSA over their lengths, which begin \
-at 0, plays games; and a sequential test of the result against the start decides. If it does not pass, the start is kept.\n\n\
+The step is cut into at most a dozen directions, by group of parameters and phase; Bayesian SPSA over their lengths, which \
+begin at a half, plays games; and a sequential test of the result against the start decides. If it does not pass, the start is kept.\n\n\
 The built-in engine plays, or with --engine any UCI engine that has the parameters as options, named as by 'export --to uci' or, \
 after 'probe', as they are, with the run's start as their defaults. An engine of 'patch expose' reads them from a file instead: \
 'env GPUTEXEL_VALUES={params} ./engine'.\n\n\
@@ -226,7 +231,7 @@ impl ImproveArgs {
                 (names, Some(bounds), Vec::new(), start)
             }
         };
-        let mut directions = cut(&tuned, names, start, self.engine.is_some())?;
+        let (mut directions, shares) = cut(&tuned, names, start, self.engine.is_some())?;
         directions.fractions = fractions;
         if let Some(bounds) = bounds {
             directions = directions.bounded(bounds)?;
@@ -234,22 +239,23 @@ impl ImproveArgs {
         let folder = RunFolder::create(Some(out), Kind::Improve, false)?;
         folder.making(&FILES)?;
         let [path, params] = ["directions.json", "start.json"].map(|name| absolute(folder.file(name)));
-        let variables = directions.directions.iter().map(|direction| Variable {
-            name: direction.name.clone(),
-            start: 0.0,
-            min: FACTORS[0],
-            max: FACTORS[1],
-            integer: false,
-            c_end: SHIFT,
-            r_end: Some(GAIN),
-            s: None,
-            sigma: None,
-            simul_elo: 0.0,
-        });
         let schedule = Schedule::new(self.pairs.unwrap_or(PAIRS));
+        let variable = |(direction, share): (&Direction, &f64)| {
+            let guess = Guess {
+                name: direction.name.clone(),
+                start: START,
+                min: FACTORS[0],
+                max: FACTORS[1],
+                integer: false,
+                distance: DISTANCE,
+                elo: ELO * share.max(1e-3),
+            };
+            Ok::<_, Error>(Advice::new(&guess, schedule.iterations, 0.0)?.variable(&guess))
+        };
+        let variables = directions.directions.iter().zip(&shares).map(variable).collect::<Result<_>>()?;
         let mut search = RunConfig {
             run: RunSection {
-                method: MethodKind::Spsa,
+                method: MethodKind::Bspsa,
                 iterations: schedule.iterations,
                 a: None,
                 alpha: schedule.alpha,
@@ -284,7 +290,7 @@ impl ImproveArgs {
                 max_plies: play.adjudication.max_plies,
                 ..GamesSection::default()
             },
-            parameters: variables.collect(),
+            parameters: variables,
         };
         search.make_absolute();
         let plan = Plan { run: absolute(run), search, sprt, test_games };
@@ -349,11 +355,17 @@ fn play_test(
 }
 
 /// Cuts the step from a start to tuned values into directions: by group and phase, the largest ones by themselves and
-/// the rest together. Steps count as often as positions have the feature.
+/// the rest together. Steps count as often as positions have the feature. Also returns the share of each direction in
+/// the sum of squared changes of evaluations.
 ///
 /// # Errors
 /// [`Error::Usage`] if nothing changed.
-fn cut(tuned: &ParameterFile, names: Vec<String>, start: Vec<f64>, integer: bool) -> Result<Directions> {
+fn cut(
+    tuned: &ParameterFile,
+    names: Vec<String>,
+    start: Vec<f64>,
+    integer: bool,
+) -> Result<(Directions, Vec<f64>)> {
     let records = &tuned.parameters;
     let count = records.len();
     if start.len() != 2 * count {
@@ -394,10 +406,12 @@ fn cut(tuned: &ParameterFile, names: Vec<String>, start: Vec<f64>, integer: bool
         for (_, own, _) in &rest {
             step.iter_mut().zip(own).for_each(|(sum, own)| *sum += own);
         }
-        found.push(("others".to_string(), step, 0.0));
+        found.push(("others".to_string(), step, rest.iter().map(|(.., size)| size).sum()));
     }
+    let total: f64 = found.iter().map(|(.., size)| size).sum();
+    let shares = found.iter().map(|(.., size)| size / total.max(f64::MIN_POSITIVE)).collect();
     let directions = found.into_iter().map(|(name, step, _)| Direction { name, step }).collect();
-    Directions::try_new(names, start, integer, directions)
+    Ok((Directions::try_new(names, start, integer, directions)?, shares))
 }
 
 /// Returns a parameter file with other values, without the errors of its own.
