@@ -70,12 +70,34 @@ impl EngineCommand {
     }
 
     /// Makes the path of a program independent of the current folder; a name that is looked up in `PATH` is unchanged.
+    /// In `env NAME=FILE PROGRAM`, the paths of both are.
     pub fn make_absolute(&mut self) {
-        if self.program.components().count() > 1
-            && let Ok(program) = std::path::absolute(&self.program)
-        {
-            self.program = program;
+        let whole = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+        let is_path = |path: &Path| path.components().count() > 1;
+        if is_path(&self.program) {
+            self.program = whole(&self.program);
         }
+        let Some(at) = self.behind_env() else { return };
+        for word in &mut self.arguments[..at] {
+            if let Some((name, file)) = word.split_once('=').filter(|(_, file)| Path::new(file).is_file()) {
+                *word = format!("{name}={}", whole(Path::new(file)).display());
+            }
+        }
+        let program = &mut self.arguments[at];
+        if is_path(Path::new(program)) {
+            *program = whole(Path::new(program)).display().to_string();
+        }
+    }
+
+    /// Returns the program, behind `env NAME=VALUE` if it is started by that.
+    pub fn engine(&self) -> &Path {
+        self.behind_env().map_or(&self.program, |at| Path::new(&self.arguments[at]))
+    }
+
+    /// Returns the place among the arguments of a program that `env` starts without options.
+    fn behind_env(&self) -> Option<usize> {
+        let at = self.arguments.iter().position(|word| !word.contains('='))?;
+        (self.program.file_name()? == "env" && !self.arguments[at].starts_with('-')).then_some(at)
     }
 
     /// Returns true for a program that reads a file of values, so that other values need a restart.
@@ -150,5 +172,34 @@ impl fmt::Display for EngineCommand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.program.display())?;
         self.arguments.iter().try_for_each(|argument| write!(f, " {argument}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(unix)]
+    fn paths_behind_env_do_not_depend_on_the_folder() {
+        let whole = |text: &str| {
+            let mut command: EngineCommand = text.parse().unwrap();
+            command.make_absolute();
+            (command.to_string(), command.engine().display().to_string())
+        };
+        let here = std::env::current_dir().unwrap().display().to_string();
+        // `Cargo.toml` is a file of this crate, which tests run in.
+        assert_eq!(
+            whole("env VALUES=Cargo.toml LEVEL=3 P={params} bin/engine ./eval"),
+            (
+                format!("env VALUES={here}/Cargo.toml LEVEL=3 P={{params}} {here}/bin/engine ./eval"),
+                format!("{here}/bin/engine")
+            )
+        );
+        assert_eq!(whole("bin/engine A=Cargo.toml x/y").0, format!("{here}/bin/engine A=Cargo.toml x/y"));
+        for text in ["env A=1 engine", "env -i bin/engine", "env", "engine x/y"] {
+            assert_eq!(whole(text).0, text);
+        }
+        assert_eq!(whole("env A=1 engine").1, "engine");
     }
 }

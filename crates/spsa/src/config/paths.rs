@@ -42,8 +42,9 @@ impl RunConfig {
             let Some(Ok(mut command)) = engine.command.as_deref().map(str::parse::<EngineCommand>) else {
                 continue;
             };
-            if command.program.components().count() > 1 {
-                command.make_absolute();
+            let before = command.clone();
+            command.make_absolute();
+            if command != before {
                 engine.command = command.to_command_line().ok();
             }
         }

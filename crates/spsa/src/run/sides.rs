@@ -116,7 +116,7 @@ impl TunedEngine {
                 .map_err(|reason| Error::Usage(format!("{}: {}: {reason}", player.name(), option.name)))?;
         }
         let chess960 = player.options().iter().any(|option| option.name.eq_ignore_ascii_case("UCI_Chess960"));
-        let checksum = find_program(&command.program)
+        let checksum = find_program(command.engine())
             .and_then(|path| gputexel_io::read_whole(&path, gputexel_io::RECORD_BYTES).ok())
             .map(|bytes| checksum(&bytes));
         Ok(Self { name, checksum, chess960, kind: Kind::Uci { command: Box::new(command), along, stop } })
