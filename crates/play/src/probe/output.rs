@@ -175,7 +175,11 @@ fn groups(parameters: &[ProbedParameter]) -> Vec<(String, Option<Place>)> {
             return (board.clone(), Some(Place::Square(board, square)));
         }
         match entry_in(&name).and_then(|(table, _)| tables.get_key_value(&table)) {
-            Some((table, entries)) => (table.clone(), is_line(entries).then(|| Place::Line(table.clone()))),
+            // Files of a board that is not whole are no lines.
+            Some((table, entries)) if is_line(entries) && square_in(&name).is_none() => {
+                (table.clone(), Some(Place::Line(table.clone())))
+            }
+            Some((table, _)) => (table.clone(), None),
             None => (name, None),
         }
     };
@@ -229,10 +233,11 @@ mod tests {
         let places = |parameters: &[ProbedParameter]| -> Vec<Option<Place>> {
             groups(parameters).into_iter().map(|(_, place)| place).collect()
         };
-        assert!(places(&squares(31)).iter().all(|place| !matches!(place, Some(Place::Square(..)))));
+        assert_eq!(places(&squares(31)), vec![None; 31]);
         assert_eq!(places(&squares(64))[63], Some(Place::Square("pawn".to_string(), 63)));
+        assert_eq!(groups(&squares(64))[8].0, "pawn");
         let twice = [squares(64), vec![parameter("pawn.a1".to_string())]].concat();
-        assert!(places(&twice).iter().all(|place| !matches!(place, Some(Place::Square(..)))));
+        assert_eq!(places(&twice), vec![None; 65]);
     }
 
     #[test]
