@@ -41,7 +41,7 @@ pub(crate) fn shown_leaf(line: &str) -> Option<&str> {
 /// Reads such a position.
 ///
 /// # Errors
-/// What is wrong with the FEN.
+/// A [`FenError`] that names the field at fault, or says why the position is illegal.
 pub(crate) fn read_leaf(fen: &str, chess960: bool) -> Result<Chess, FenError> {
     legal_position(parse_fen(fen.as_bytes())?.0, CastlingMode::from_chess960(chess960))
 }

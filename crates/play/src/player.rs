@@ -45,7 +45,7 @@ pub enum Failure {
     /// It played no move, such as `bestmove (none)`, although there are legal ones.
     #[error("no move: '{0}'")]
     NoMove(String),
-    /// It showed a leaf of its search that is no position.
+    /// It printed a leaf of its search whose FEN is not a position: the FEN, and what is wrong with it.
     #[error("'info string leaf {0}' names no position: {1}")]
     Leaf(String, &'static str),
     /// It resigned: a loss like any other.

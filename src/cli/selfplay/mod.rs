@@ -124,29 +124,20 @@ impl Subcommand for SelfPlayArgs {
             // With a queue, this machine plays no games.
             concurrency: self.files.concurrency.filter(|_| !self.queue.is_asked_for()),
         };
-        let check = |selfplay: &SelfPlay| match selfplay.config().leaves {
-            leaves if leaves > 0 && self.queue.is_asked_for() => Err(Error::setting(
-                "leaves",
-                leaves,
-                "games from a queue come without the positions of searches",
-            )),
-            _ => Ok(()),
+        let mut selfplay = match &self.resume {
+            Some(folder) => SelfPlay::resume(folder, changes, self.formats()?, context.cancel)?,
+            None => SelfPlay::new(&self.options(changes, context)?, context.cancel)?,
         };
-        let (mut selfplay, queue) = match &self.resume {
-            Some(folder) => {
-                let selfplay = SelfPlay::resume(folder, changes, self.formats()?, context.cancel)?;
-                check(&selfplay)?;
-                (selfplay, self.queue.open(context)?)
-            }
-            None => {
-                // All checks come before anything is written.
-                let mut selfplay = SelfPlay::new(&self.options(changes, context)?, context.cancel)?;
-                check(&selfplay)?;
-                let queue = self.queue.open(context)?;
-                selfplay.create_folder(self.files.out.as_deref(), self.files.force)?;
-                (selfplay, queue)
-            }
-        };
+        let leaves = selfplay.config().leaves;
+        if leaves > 0 && self.queue.is_asked_for() {
+            let reason = "games from a queue come without the positions of searches";
+            return Err(Error::setting("leaves", leaves, reason).into());
+        }
+        let queue = self.queue.open(context)?;
+        // All checks come before anything is written.
+        if self.resume.is_none() {
+            selfplay.create_folder(self.files.out.as_deref(), self.files.force)?;
+        }
         let folder = selfplay.folder().map(|folder| folder.path().to_path_buf()).unwrap_or_default();
         let rules = *selfplay.rules();
         let begin = |queue: Queue| {

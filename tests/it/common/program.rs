@@ -20,6 +20,14 @@ impl Bench {
         bench
     }
 
+    /// Copies the engine in C of docs/road.md, `untapered.c` with its header.
+    pub fn road_engine(&self) {
+        for name in ["core.h", "untapered.c"] {
+            let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/road").join(name);
+            std::fs::copy(from, self.path(name)).unwrap();
+        }
+    }
+
     /// Compiles in the folder, by a command line, without warnings.
     #[track_caller]
     pub fn compile(&self, command: &str) {

@@ -14,10 +14,7 @@ fn exposed() -> Option<Bench> {
         return None;
     }
     let bench = Bench::new();
-    for name in ["core.h", "untapered.c"] {
-        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/road").join(name);
-        std::fs::copy(from, bench.path(name)).unwrap();
-    }
+    bench.road_engine();
     bench.ok("patch expose untapered.c");
     bench.compile("gcc -O1 -o open untapered.c");
     bench.write("engine", "cat $1 >> seen\necho >> seen\nGPUTEXEL_VALUES=$1 exec ./open $2\n");

@@ -42,10 +42,7 @@ fn engines_show_leaves_of_their_own() {
         return;
     }
     let bench = Bench::new();
-    for name in ["core.h", "untapered.c"] {
-        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/road").join(name);
-        std::fs::copy(from, bench.path(name)).unwrap();
-    }
+    bench.road_engine();
     bench.compile("gcc -O1 -o engine untapered.c");
     let common = "selfplay --engine ./engine --games 4 --nodes 400 --max-plies 60";
     let played = |args: &str| bench.report((common, ("--option Leaves=true", args)));

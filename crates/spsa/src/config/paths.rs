@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::{EngineSection, RunConfig};
 use gputexel_io::Result;
 use gputexel_model::Prior;
+use gputexel_play::absolute_command;
 use gputexel_play::client::EngineCommand;
 
 impl RunConfig {
@@ -39,13 +40,10 @@ impl RunConfig {
                 absolute(&mut path);
                 *params = path.display().to_string();
             }
-            let Some(Ok(mut command)) = engine.command.as_deref().map(str::parse::<EngineCommand>) else {
-                continue;
-            };
-            let before = command.clone();
-            command.make_absolute();
-            if command != before {
-                engine.command = command.to_command_line().ok();
+            if let Some(command) = &mut engine.command
+                && let Ok(whole) = absolute_command(command)
+            {
+                *command = whole;
             }
         }
     }

@@ -11,7 +11,7 @@ use crate::{EngineKind, GameRecord, Stop};
 use gputexel_chess::sample::position_key;
 use gputexel_io::{Error, Result, RunLog, counted};
 
-/// After this many games without a leaf an engine shows none.
+/// Number of games without a leaf after which an engine is taken to print none.
 const GAMES_WITHOUT_LEAVES: u64 = 20;
 
 /// Games by number, without those already known.
@@ -54,13 +54,9 @@ impl GameSchedule<'_> {
 
     /// Stops if the engine has failed too often, or shows no leaves.
     pub(super) fn judge(&mut self) {
-        let shows_itself = self.config.engine.kind == EngineKind::Uci;
-        let games = self.config.games.min(GAMES_WITHOUT_LEAVES);
-        if self.config.leaves > 0
-            && shows_itself
-            && self.tally.leaves == 0
-            && self.tally.games() >= games.max(1)
-        {
+        let prints_leaves = self.config.leaves > 0 && self.config.engine.kind == EngineKind::Uci;
+        let enough = self.config.games.clamp(1, GAMES_WITHOUT_LEAVES);
+        if prints_leaves && self.tally.leaves == 0 && self.tally.games() >= enough {
             let engine = self.config.engine.name.clone();
             let reason = format!(
                 "printed no leaf of its searches, a line 'info string leaf FEN', in {} (--leaves {})",
