@@ -32,6 +32,8 @@ pub(super) struct Array {
     pub shape: Option<Vec<usize>>,
     /// True if all innermost brackets hold two entries, regardless of their surroundings.
     pub pairs_inside: bool,
+    /// The first entry that stands beside pairs without being one, as in `{S(1, 2), 0}`.
+    pub beside_pairs: Option<usize>,
     /// Order given by the names of entries.
     pub places: Places,
 }
@@ -213,6 +215,7 @@ impl Parser<'_> {
             entries: Vec::new(),
             shape: None,
             pairs_inside: false,
+            beside_pairs: None,
             places: Places::default(),
         };
         if let Some(directive) = (first..=last).find(|&at| self.is(at, b'#')) {
@@ -228,6 +231,7 @@ impl Parser<'_> {
         array.places = all_places(&reading.labels)?;
         array.shape = node.as_ref().and_then(shape);
         array.pairs_inside = node.as_ref().is_some_and(pairs_inside);
+        array.beside_pairs = node.as_ref().and_then(|node| beside_pairs(node, &mut 0));
         Ok(array)
     }
 
@@ -513,6 +517,20 @@ fn pairs_inside(node: &Node) -> bool {
             false => nodes.iter().all(pairs_inside),
         },
     }
+}
+
+/// Returns the first entry that stands beside pairs; `next` is the number of the entry that comes next.
+fn beside_pairs(node: &Node, next: &mut usize) -> Option<usize> {
+    let Node::Group(nodes) = node else {
+        *next += 1;
+        return None;
+    };
+    let has_pairs =
+        nodes.iter().any(|node| matches!(node, Node::Group(own) if own.len() == 2 && pairs_inside(node)));
+    nodes.iter().find_map(|node| match node {
+        Node::Entry if has_pairs => Some(*next),
+        _ => beside_pairs(node, next),
+    })
 }
 
 /// Returns lengths from outermost to innermost, without those of 1; `None` if rows differ.

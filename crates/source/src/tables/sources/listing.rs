@@ -325,6 +325,10 @@ fn has_pairs(Found { marking, array, .. }: &Found) -> bool {
 /// Returns the groups that a marker stands for; none for the piece value of a table.
 fn groups_of(found: &Found) -> std::result::Result<Vec<Group>, Wrong> {
     let Found { at, marking, array, .. } = found;
+    if let Some(index) = array.beside_pairs.filter(|_| ending(&marking.what).1.len() == 2) {
+        let why = "a single number stands among pairs of a middlegame and an endgame value; write a pair, too: S(0, 0)";
+        return Err((array.entries[index].start, why.to_string()));
+    }
     let name = match quoted(&marking.what) {
         Ok((name, end)) if ending(&marking.what[end..]).0.is_empty() => name,
         Ok(_) => return Ok(Vec::new()),
@@ -412,6 +416,12 @@ mod tests {
                 vec![vec![1.0, 2.0], vec![3.0, 4.0]],
             ),
             (
+                "// gputexel: a.mg\nint a[2][2] = {{1, 2}, 3};",
+                MarkedPhases::Mg,
+                MarkedKind::List,
+                vec![vec![1.0], vec![2.0], vec![3.0]],
+            ),
+            (
                 "x += 4 * (m - 3); // gputexel: a number 1/2",
                 MarkedPhases::Pairs,
                 MarkedKind::Single,
@@ -477,6 +487,11 @@ mod tests {
                 "\n// gputexel: a orientation a8\nint a[63] = {1, 2, 3};",
                 "a.cpp:2: 'a' is a table of 64 squares",
             ),
+            (
+                "// gputexel: a\nS a[3] = {\n  S(1, 2),\n  0, S(3, 4)};",
+                "a.cpp:4: a single number stands among pairs",
+            ),
+            ("// gputexel: a\nS a[2][2] = {{S(1, 2), S(3, 4)}, {S(5, 6), 0}};", "a.cpp:2: a single number"),
             ("// gputexel: knight.material\nint a = 5;", "a.cpp:1: no marker in this file has the table"),
         ] {
             let error = listed(source).unwrap_err().to_string();
