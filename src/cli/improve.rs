@@ -65,7 +65,8 @@ const SEARCH: &str = "search";
     after_help = "\
 The loss on games that are there proposes a step from the values of an engine; whether it wins games is another question. \
 The step is cut into at most a dozen directions, by group of parameters and phase; Bayesian SPSA over their lengths, which \
-begin at a half, plays games; and a sequential test of the result against the start decides. If it does not pass, the start is kept.\n\n\
+begin at a half, plays games; and a sequential test of the result against the start decides. If it does not pass, the start is kept. \
+With --pairs 0 there is no search: half of the step is tested.\n\n\
 The built-in engine plays, or with --engine any UCI engine that has the parameters as options, named as by 'export --to uci' or, \
 after 'probe', as they are, with the run's start as their defaults. An engine of 'patch expose' reads them from a file instead: \
 'env GPUTEXEL_VALUES={params} ./engine'.\n\n\
@@ -85,7 +86,7 @@ pub struct ImproveArgs {
     /// Other UCI option; may be given several times
     #[arg(long, value_name = "NAME=VALUE", requires = "engine", help_heading = "Engines")]
     option: Vec<String>,
-    /// Pairs of games of the search [default: 5000]
+    /// Pairs of games of the search; 0: none, half of the step is tested [default: 5000]
     #[arg(long, value_name = "N", conflicts_with = "resume", help_heading = "Games")]
     pairs: Option<u64>,
     /// Test of the result against the start, as for match [default: elo0=0,elo1=5]
@@ -114,6 +115,9 @@ struct Plan {
     run: PathBuf,
     /// The search.
     search: RunConfig,
+    /// Without games of a search, the factors that it would begin with are tested.
+    #[serde(default)]
+    test_only: bool,
     /// The test.
     sprt: String,
     /// Largest number of games of the test.
@@ -139,11 +143,14 @@ impl Subcommand for ImproveArgs {
                 folder.discard();
             }
         })?;
-        match play_search(&mut search, context)? {
-            Stop::Cancelled => return Err(interrupted("during the search").into()),
-            Stop::Failures(why) => return Err(Error::input(folder.path(), why).into()),
-            Stop::AllPlayed | Stop::Decided(_) => (),
+        if !plan.test_only {
+            match play_search(&mut search, context)? {
+                Stop::Cancelled => return Err(interrupted("during the search").into()),
+                Stop::Failures(why) => return Err(Error::input(folder.path(), why).into()),
+                Stop::AllPlayed | Stop::Decided(_) => (),
+            }
         }
+        let search_pairs = search.state().tuner.completed_pairs();
         let factors = search.state().tuner.values().to_vec();
         let errors = search.state().tuner.standard_errors();
         let names: Vec<String> =
@@ -166,7 +173,7 @@ impl Subcommand for ImproveArgs {
         let path = folder.path().join(PARAMETERS);
         let object = serde_json::json!({
             "folder": folder.path(), "passed": passed, "elo": elo.elo, "elo_error95": elo.error95,
-            "test_games": tally.games(), "search_pairs": plan.search.run.iterations,
+            "test_games": tally.games(), "search_pairs": search_pairs,
             "factors": names.iter().cloned().zip(factors.iter().copied()).collect::<std::collections::BTreeMap<_, _>>(),
         });
         print_result(context, &object, || {
@@ -182,7 +189,7 @@ impl Subcommand for ImproveArgs {
             format!(
                 "{}search      {} games\ntest        Elo {:+.1} ± {:.1} in {} games; {verdict}\nwritten     {}\n",
                 aligned(&rows, 0),
-                grouped(2 * plan.search.run.iterations),
+                grouped(2 * search_pairs),
                 elo.elo,
                 elo.error95,
                 grouped(tally.games()),
@@ -200,9 +207,6 @@ impl ImproveArgs {
         let start = record.config.prior_theta;
         let sprt = self.sprt.clone().unwrap_or_else(|| "elo0=0,elo1=5".to_string());
         sprt.parse::<Sprt>()?;
-        if self.pairs == Some(0) {
-            return Err(Error::setting("pairs", 0, "expected at least 1").into());
-        }
         let test_games = self.test_games.unwrap_or(TEST_GAMES);
         gputexel::matches::check_games("test-games", test_games)?;
         let changes = Changes { concurrency: self.concurrency, ..Changes::default() };
@@ -239,7 +243,8 @@ impl ImproveArgs {
         let folder = RunFolder::create(Some(out), Kind::Improve, false)?;
         folder.making(&FILES)?;
         let [path, params] = ["directions.json", "start.json"].map(|name| absolute(folder.file(name)));
-        let schedule = Schedule::new(self.pairs.unwrap_or(PAIRS));
+        let test_only = self.pairs == Some(0);
+        let schedule = Schedule::new(self.pairs.filter(|_| !test_only).unwrap_or(PAIRS));
         let variable = |(direction, share): (&Direction, &f64)| {
             let guess = Guess {
                 name: direction.name.clone(),
@@ -293,7 +298,7 @@ impl ImproveArgs {
             parameters: variables,
         };
         search.make_absolute();
-        let plan = Plan { run: absolute(run), search, sprt, test_games };
+        let plan = Plan { run: absolute(run), search, test_only, sprt, test_games };
         let write = || {
             folder.write("directions.json", directions.to_json())?;
             folder.write("start.json", with_values(tuned, &directions.start).to_json())?;

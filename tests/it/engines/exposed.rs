@@ -109,9 +109,11 @@ fn games_decide_how_far_an_exposed_engine_is_changed() {
     assert!((2..=12).contains(&factors.len()), "{report}");
     // A value of both phases is moved by one direction, and told once.
     let directions = bench.json("i/directions.json");
+    let mut half: Vec<f64> = directions["start"].list()[..401].iter().map(|start| start.f64()).collect();
     for direction in directions["directions"].list() {
         let (mg, eg) = direction["step"].list().split_at(401);
         assert_eq!(mg, eg);
+        half.iter_mut().zip(mg).for_each(|(value, step)| *value += step.f64() / 2.0);
     }
     let starts = seen(&bench);
     let lists: Vec<BTreeSet<&str>> = starts.iter().map(|text| text.lines().collect()).collect();
@@ -121,6 +123,19 @@ fn games_decide_how_far_an_exposed_engine_is_changed() {
     let source = bench.text("gputexel_values.params");
     let start: String = source.lines().map(|line| cell(line, 0) + " " + &cell(line, 2) + "\n").collect();
     assert!(starts.contains(&start.replace(".0", "")), "{starts:?}");
+    // Without a search, half of the step does.
+    let short = ["improve", "r", "--pairs", "0", "--test-games", "2", "--nodes", "200", "--concurrency", "1"];
+    let report = bench.report([&short[..], &["--engine", ENGINE, "-o", "half"]].concat());
+    assert_eq!(report["search_pairs"], 0);
+    assert!(report["factors"].as_object().unwrap().values().all(|factor| factor == 0.5), "{report}");
+    let named = directions["parameters"].list().iter().zip(&half);
+    let lines: BTreeSet<String> =
+        named.map(|(name, value)| format!("{} {}", name.str(), value.round() + 0.0)).collect();
+    let starts = seen(&bench);
+    let [.., one, other] = &starts[..] else { panic!("{starts:?}") };
+    let is_half = |text: &String| text.lines().all(|line| lines.contains(line));
+    let is_start = |text: &String| *text == start.replace(".0", "");
+    assert!(is_half(one) && is_start(other) || is_half(other) && is_start(one), "{starts:?}");
     bench.ok("patch restore untapered.c --params i");
     bench.fails_with(
         [&improve[..], &["--engine", "./open", "-o", "x"]].concat(),
