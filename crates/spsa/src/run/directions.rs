@@ -133,9 +133,9 @@ impl Directions {
             values.iter_mut().zip(&direction.step).for_each(|(value, step)| *value += factor * step);
         }
         if self.integer {
-            let whole =
-                values.iter_mut().zip(&self.parameters).filter(|(_, name)| !self.fractions.contains(name));
-            whole.for_each(|(value, _)| *value = value.round());
+            let all = values.iter_mut().zip(&self.start).zip(&self.parameters);
+            let whole = all.filter(|(_, name)| !self.fractions.contains(name));
+            whole.for_each(|((value, start), _)| *value = rounded(*value, *start));
         }
         for (value, [min, max]) in values.iter_mut().zip(self.bounds.iter().flatten()) {
             *value = value.clamp(*min, *max);
@@ -156,6 +156,16 @@ impl Directions {
     }
 }
 
+/// Rounds to a whole number. Of two that are equally far away, it is the one nearer to the start: most steps between whole
+/// numbers are small, so half of one would often be all of it where values grow, and nothing where they fall.
+fn rounded(value: f64, start: f64) -> f64 {
+    match value.fract().abs() == 0.5 {
+        true if value > start => value.floor(),
+        true => value.ceil(),
+        false => value.round(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -171,13 +181,16 @@ mod tests {
     fn factors_move_values_from_the_start() {
         assert_eq!(two().values(&[0.0, 0.0]), [100.0, 50.0]);
         assert_eq!(two().values(&[0.5, 0.5]), [105.0, 49.0]);
+        // Between two whole numbers, the one nearer to the start.
+        assert_eq!(two().values(&[0.25, 0.5]), [102.0, 49.0]);
+        assert_eq!(two().values(&[-0.25, -0.5]), [98.0, 51.0]);
         assert_eq!(two().settings(&[1.0, 0.0])[0], ("a".to_string(), 110.0));
         let bounded = two().bounded(vec![[90.0, 105.0], [0.0, 60.0]]).unwrap();
         assert_eq!(bounded.values(&[1.0, -1.0]), [105.0, 53.0]);
         assert!(two().bounded(vec![[0.0, 50.0], [0.0, 60.0]]).is_err());
         assert!(two().bounded(vec![[0.0, 100.0]]).is_err());
         let fractional = Directions { fractions: vec!["b".to_string()], ..two() };
-        assert_eq!(fractional.values(&[0.25, 0.5]), [103.0, 48.5]);
+        assert_eq!(fractional.values(&[0.26, 0.5]), [103.0, 48.5]);
         let both = Directions { parameters: vec!["a".to_string(); 2], ..two() };
         assert_eq!(both.settings(&[0.0, 0.0]), [("a".to_string(), 100.0)]);
     }
