@@ -66,7 +66,7 @@ const SEARCH: &str = "search";
 The loss on games that are there proposes a step from the values of an engine; whether it wins games is another question. \
 The step is cut into at most a dozen directions, by group of parameters and phase; Bayesian SPSA over their lengths, which \
 begin at a half, plays games; and a sequential test of the result against the start decides. If it does not pass, the start is kept. \
-With --pairs 0 there is no search: half of the step is tested.\n\n\
+--pairs 0 skips the search and tests half of the step.\n\n\
 The built-in engine plays, or with --engine any UCI engine that has the parameters as options, named as by 'export --to uci' or, \
 after 'probe', as they are, with the run's start as their defaults. An engine of 'patch expose' reads them from a file instead: \
 'env GPUTEXEL_VALUES={params} ./engine'.\n\n\
@@ -86,7 +86,7 @@ pub struct ImproveArgs {
     /// Other UCI option; may be given several times
     #[arg(long, value_name = "NAME=VALUE", requires = "engine", help_heading = "Engines")]
     option: Vec<String>,
-    /// Pairs of games of the search; 0: none, half of the step is tested [default: 5000]
+    /// Pairs of games of the search; 0 skips it and tests half of the step [default: 5000]
     #[arg(long, value_name = "N", conflicts_with = "resume", help_heading = "Games")]
     pairs: Option<u64>,
     /// Test of the result against the start, as for match [default: elo0=0,elo1=5]
@@ -115,7 +115,7 @@ struct Plan {
     run: PathBuf,
     /// The search.
     search: RunConfig,
-    /// Without games of a search, the factors that it would begin with are tested.
+    /// True if the search is skipped, and the factors that it would begin with are tested.
     #[serde(default)]
     test_only: bool,
     /// The test.
@@ -244,7 +244,8 @@ impl ImproveArgs {
         folder.making(&FILES)?;
         let [path, params] = ["directions.json", "start.json"].map(|name| absolute(folder.file(name)));
         let test_only = self.pairs == Some(0);
-        let schedule = Schedule::new(self.pairs.filter(|_| !test_only).unwrap_or(PAIRS));
+        // A search that is skipped is planned all the same, because the test reads its values.
+        let schedule = Schedule::new(self.pairs.filter(|&pairs| pairs > 0).unwrap_or(PAIRS));
         let variable = |(direction, share): (&Direction, &f64)| {
             let guess = Guess {
                 name: direction.name.clone(),
