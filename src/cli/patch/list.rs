@@ -65,9 +65,12 @@ fn row(marker: &ListedMarker) -> Vec<String> {
     vec![place, marker.marker.clone(), what, phases.to_string(), values(marker), bounds]
 }
 
-/// Formats up to six values, of more the range.
+/// Formats up to six values, of more the range; a piece may have none.
 fn values(marker: &ListedMarker) -> String {
-    let pair = |values: &[f64]| values.iter().map(f64::to_string).collect::<Vec<_>>().join("/");
+    let pair = |values: &[f64]| match values {
+        [] => "-".to_string(),
+        values => values.iter().map(f64::to_string).collect::<Vec<_>>().join("/"),
+    };
     if marker.parameters.len() <= 6 {
         return marker.parameters.iter().map(|own| pair(&own.values)).collect::<Vec<_>>().join(" ");
     }

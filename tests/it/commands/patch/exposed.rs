@@ -59,7 +59,7 @@ fn tables_of_c_are_filled_before_main() {
     let extra = "#include \"a.h\"\nstatic int first;\n__attribute__((constructor(1001))) static void prepare(void) { first = worth[0][0]; }\nint extra(int n) {\n    static const int steps[3] = {5, -6, 7}; // gputexel: steps\n    return steps[n] + TEMPO + 10000 * first;\n}\n";
     let main = "#include <stdio.h>\n#include \"a.h\"\nint main(void) {\n    int n = 100 * worth[1][0]; // gputexel: factor number 1\n    printf(\"%d\\n\", n + TEMPO + extra(1));\n    return 0;\n}\n";
     let sources = [("src/a.h", table), ("src/extra.c", extra), ("src/main.c", main)];
-    let values = "worth_0 2\nworth_2 30\ntempo 11\nsteps_1 -7\nfactor 200\n";
+    let values = "worth_0_0 2\nworth_1_0 30\ntempo 11\nsteps_1 -7\nfactor 200\n";
     check(
         &sources,
         "gcc -std=c11 -Wall -Wextra -o program src/extra.c src/main.c",

@@ -1,7 +1,7 @@
 //! Markers as they are, without a list of parameters: what each names, the numbers beside it, and what the marker says
 //! about them.
 //!
-//! Lists are numbered from 0, boards named by squares, values of pieces by pieces.
+//! Lists are numbered from 0, those of several rows by row and entry, boards named by squares, values of pieces by pieces.
 
 use std::path::{Path, PathBuf};
 
@@ -114,6 +114,7 @@ fn named(source: &str, shown: &Path) -> Result<(Vec<Found>, TableValues)> {
         one.marking.take_places(&one.array.places).map_err(|why| wrong((one.array.start, why)))?;
     }
     let mut groups: Vec<Group> = Vec::new();
+    let mut seen = std::collections::HashSet::new();
     for one in &found {
         for group in groups_of(one).map_err(wrong)? {
             match groups.iter().find(|other| other.name == group.name) {
@@ -121,17 +122,22 @@ fn named(source: &str, shown: &Path) -> Result<(Vec<Found>, TableValues)> {
                     let why = format!("the numbers of '{}' are of another kind elsewhere", group.name);
                     return Err(wrong((one.at, why)));
                 }
-                Some(_) => {}
-                None => groups.push(group),
+                Some(_) => continue,
+                None => {}
             }
+            // Several lists may have a number for each piece.
+            let list = if group.kind == MarkedKind::Pieces { group.name.clone() } else { String::new() };
+            if let Some(name) = group.names.iter().find(|name| !seen.insert((list.clone(), name.to_string())))
+            {
+                return Err(wrong((
+                    one.at,
+                    format!("an earlier marker stands for a parameter '{name}', too"),
+                )));
+            }
+            groups.push(group);
         }
     }
     let values = names_of(&groups);
-    let mut seen = std::collections::HashSet::new();
-    if let Some(twice) = values.features.iter().find(|feature| !seen.insert(&feature.name)) {
-        let at = found.first().map_or(0, |one| one.at);
-        return Err(wrong((at, format!("several markers stand for a parameter '{}'", twice.name))));
-    }
     Ok((found, values))
 }
 
@@ -241,7 +247,8 @@ pub fn list_text(source: &str, shown: &Path) -> Result<Vec<ListedMarker>> {
                 MarkedPhases::Mg | MarkedPhases::Both => &[0],
             };
             let parameters = group.names.iter().map(|name| {
-                let id = values.features.iter().position(|feature| feature.name == *name).unwrap_or(0);
+                let is_own = |feature: &Feature| feature.name == *name && feature.group == group.name;
+                let id = values.features.iter().position(is_own).unwrap_or(0);
                 let values = own.iter().filter_map(|&phase| value(id, phase)).collect();
                 MarkedParameter { name: name.clone(), values }
             });
@@ -362,7 +369,13 @@ fn groups_of(found: &Found) -> std::result::Result<Vec<Group>, Wrong> {
         let names = ROLE_NAMES[..count.max(5)].iter().map(|role| role.to_string()).collect();
         group(name, names, MarkedKind::Pieces)
     } else if let Some(rows) = &marking.rows {
-        let names = (0..rows.iter().sum()).map(|index: usize| format!("{name}_{index}")).collect();
+        let names = match rows[..] {
+            [length] => numbered(&name, &[length]),
+            _ => (0..)
+                .zip(rows)
+                .flat_map(|(row, &length)| numbered(&format!("{name}_{row}"), &[length]))
+                .collect(),
+        };
         group(name, names, MarkedKind::List)
     } else if tables == Some(1) {
         let names = squares(&name);
@@ -377,9 +390,24 @@ fn groups_of(found: &Found) -> std::result::Result<Vec<Group>, Wrong> {
         );
         return Err((*at, why));
     } else {
-        let names = (0..elements).map(|index| format!("{name}_{index}")).collect();
+        let mut lengths = array.shape.clone().unwrap_or_default();
+        if per == 2 && lengths.pop_if(|length| *length == 2).is_none() {
+            // Phases come before the entries of each.
+            lengths.iter().position(|&length| length == 2).map(|phases| lengths.remove(phases));
+        }
+        if lengths.iter().product::<usize>() != elements {
+            lengths = vec![elements];
+        }
+        let names = numbered(&name, &lengths);
         group(name, names, MarkedKind::List)
     }])
+}
+
+/// Returns the names of the entries of an array with these lengths, outermost first: `mobility_2_13`.
+fn numbered(name: &str, lengths: &[usize]) -> Vec<String> {
+    lengths.iter().fold(vec![name.to_string()], |names, &length| {
+        names.iter().flat_map(|name| (0..length).map(move |index| format!("{name}_{index}"))).collect()
+    })
 }
 
 #[cfg(test)]
@@ -448,6 +476,45 @@ mod tests {
     }
 
     #[test]
+    fn entries_of_rows_are_numbered_by_row() {
+        for (source, names) in [
+            ("// gputexel: a\nint a[4] = {1, 2, 3, 4};", "a_0 a_1 a_2 a_3"),
+            (
+                "// gputexel: a.mg\nint a[2][3] = {{1, 2, 3}, {4, 5, 6}};",
+                "a_0_0 a_0_1 a_0_2 a_1_0 a_1_1 a_1_2",
+            ),
+            (
+                "// gputexel: a\nS a[2][2] = {{S(1, 2), S(3, 4)}, {S(5, 6), S(7, 8)}};",
+                "a_0_0 a_0_1 a_1_0 a_1_1",
+            ),
+            // Phases outside of rows of three, and rows of different lengths.
+            ("// gputexel: a\nint a[2][3] = {{1, 2, 3}, {4, 5, 6}};", "a_0 a_1 a_2"),
+            ("// gputexel: a.mg\nint a[2][3] = {{1, 2, 3}, {4}};", "a_0 a_1 a_2 a_3"),
+            ("// gputexel: a.mg rows 2/1\nint a[2][3] = {{1, 2, 0}, {3, 0, 0}};", "a_0_0 a_0_1 a_1_0"),
+            ("// gputexel: a.mg rows 2/2\nint a[4] = {1, 2, 3, 4};", "a_0_0 a_0_1 a_1_0 a_1_1"),
+            ("// gputexel: a.mg rows 2\nint a[3] = {1, 2, 0};", "a_0 a_1"),
+        ] {
+            let found: Vec<String> = one(source).parameters.into_iter().map(|own| own.name).collect();
+            assert_eq!(found.join(" "), names, "{source}");
+        }
+    }
+
+    #[test]
+    fn several_lists_have_a_number_for_each_piece() {
+        let source = "// gputexel: material\nint m[5] = {1, 2, 3, 4, 5};\n\
+            // gputexel: mobility pieces nbrqk\nS a[5] = {S(6, 7), S(8, 9), S(10, 11), S(12, 13), S(14, 15)};";
+        let values = |one: &ListedMarker| -> Vec<f64> {
+            one.parameters.iter().flat_map(|own| own.values.clone()).collect()
+        };
+        let found = listed(source).unwrap();
+        assert_eq!(values(&found[0]), [1.0, 2.0, 3.0, 4.0, 5.0]);
+        assert_eq!(values(&found[1]), (6..16).map(f64::from).collect::<Vec<_>>());
+        let names: Vec<String> =
+            numbers(source, Path::new("a.cpp")).unwrap().into_iter().map(|number| number.name).collect();
+        assert_eq!((&names[1][..], &names[5][..]), ("material_knight", "mobility_knight_mg"));
+    }
+
+    #[test]
     fn boards_are_listed_from_a1() {
         let numbers: Vec<String> = (0..64).map(|i| i.to_string()).collect();
         let source = format!(
@@ -493,6 +560,10 @@ mod tests {
             ),
             ("// gputexel: a\nS a[2][2] = {{S(1, 2), S(3, 4)}, {S(5, 6), 0}};", "a.cpp:2: a single number"),
             ("// gputexel: knight.material\nint a = 5;", "a.cpp:1: no marker in this file has the table"),
+            (
+                "// gputexel: a_0\nint b = 5;\n// gputexel: a\nint a[3] = {1, 2, 3};",
+                "a.cpp:3: an earlier marker stands for a parameter 'a_0', too",
+            ),
         ] {
             let error = listed(source).unwrap_err().to_string();
             assert!(error.contains(expected), "{source}: {error}");
