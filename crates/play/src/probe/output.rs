@@ -135,14 +135,16 @@ fn square_in(name: &str) -> Option<(String, u8)> {
     (!board.is_empty()).then(|| (board.join("_"), square.to_usize() as u8))
 }
 
-/// Returns the table and the entry that a name tells: `mobility_3_eg` is entry 3 of `mobility_eg`.
-fn entry_in(name: &str) -> Option<(String, u32)> {
+/// Returns the group, the line and the entry that a name tells: `mobility_1_3_eg` is entry 3 of line `mobility_1_eg` in group
+/// `mobility_eg`.
+fn entry_in(name: &str) -> Option<(String, String, u32)> {
     let phase = ["_mg", "_eg"].into_iter().find(|phase| name.ends_with(phase)).unwrap_or("");
     let stem = &name[..name.len() - phase.len()];
-    let table = stem.trim_end_matches(|c: char| c.is_ascii_digit());
-    let entry = stem[table.len()..].parse().ok()?;
-    let table = table.trim_end_matches(|c: char| !c.is_alphabetic());
-    (!table.is_empty()).then(|| (format!("{table}{phase}"), entry))
+    let line = stem.trim_end_matches(|c: char| c.is_ascii_digit());
+    let entry = stem[line.len()..].parse().ok()?;
+    let line = line.trim_end_matches(|c: char| !c.is_alphanumeric());
+    let group = line.trim_end_matches(|c: char| !c.is_alphabetic());
+    (!group.is_empty()).then(|| (format!("{group}{phase}"), format!("{line}{phase}"), entry))
 }
 
 /// Smallest number of parameters that make a line: fewer may be of pieces or sides, which have no order.
@@ -154,32 +156,33 @@ const LINE: usize = 4;
 fn groups(parameters: &[ProbedParameter]) -> Vec<(String, Option<Place>)> {
     let names: Vec<String> = parameters.iter().map(|one| feature_name(&one.name)).collect();
     let mut boards: BTreeMap<String, Vec<u8>> = BTreeMap::new();
-    let mut tables: BTreeMap<String, Vec<u32>> = BTreeMap::new();
+    let mut lines: BTreeMap<String, Vec<u32>> = BTreeMap::new();
+    let mut sizes: BTreeMap<String, usize> = BTreeMap::new();
     for name in &names {
         if let Some((board, square)) = square_in(name) {
             boards.entry(board).or_default().push(square);
         }
-        if let Some((table, entry)) = entry_in(name) {
-            tables.entry(table).or_default().push(entry);
+        if let Some((group, line, entry)) = entry_in(name) {
+            *sizes.entry(group).or_default() += 1;
+            lines.entry(line).or_default().push(entry);
         }
     }
     boards.retain(|_, squares| {
         squares.len() >= 32 && squares.iter().collect::<BTreeSet<_>>().len() == squares.len()
     });
-    tables.retain(|_, entries| entries.len() > 1);
-    let is_line = |entries: &[u32]| {
+    lines.retain(|_, entries| {
         entries.len() >= LINE && entries.windows(2).all(|pair| pair[0].checked_add(1) == Some(pair[1]))
-    };
+    });
     let group = |name: String| {
         if let Some((board, square)) = square_in(&name).filter(|(board, _)| boards.contains_key(board)) {
             return (board.clone(), Some(Place::Square(board, square)));
         }
-        match entry_in(&name).and_then(|(table, _)| tables.get_key_value(&table)) {
+        match entry_in(&name).filter(|(group, ..)| sizes[group] > 1) {
             // Files of a board that is not whole are no lines.
-            Some((table, entries)) if is_line(entries) && square_in(&name).is_none() => {
-                (table.clone(), Some(Place::Line(table.clone())))
+            Some((group, line, _)) if lines.contains_key(&line) && square_in(&name).is_none() => {
+                (group, Some(Place::Line(line)))
             }
-            Some((table, _)) => (table.clone(), None),
+            Some((group, ..)) => (group, None),
             None => (name, None),
         }
     };
@@ -258,6 +261,12 @@ mod tests {
             ["m_mg:m_mg", "m_eg", "m_mg:m_mg", "m_eg", "m_mg:m_mg", "m_mg:m_mg"]
         );
         assert_eq!(found("a1 a2 a3 a4"), ["a:a"; 4]);
+        // Rows are lines of their own.
+        let rows = found("m_0_0_mg m_0_1_mg m_0_2_mg m_0_3_mg m_1_0_mg m_1_1_mg m_1_2_mg m_1_3_mg m_2_0_mg");
+        assert_eq!(
+            rows,
+            [["m_mg:m_0_mg"; 4], ["m_mg:m_1_mg"; 4]].concat().into_iter().chain(["m_mg"]).collect::<Vec<_>>()
+        );
         // Not numbered one after the other, and a name that has no number.
         assert_eq!(
             found("a1 a2 a4 a3 doubled_mg doubled2_mg"),
