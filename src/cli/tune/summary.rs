@@ -190,9 +190,14 @@ fn change_lines(tuned: &Tuned) -> String {
     ids.sort_by(|a, b| size(*b).total_cmp(&size(*a)).then(a.cmp(b)));
     ids.truncate(LISTED);
     let cell = |i: usize| format!("{:.0} -> {:.0}", prior[i], theta[i]);
-    let rows = ids.iter().map(|&id| vec![set.features[id].name.clone(), cell(id), cell(count + id)]);
+    let row = |&id: &usize| vec![set.features[id].name.clone(), cell(id), cell(count + id)];
     let titles = ["clearest changes", "middlegame", "endgame"].map(String::from).to_vec();
-    let mut out = aligned(&std::iter::once(titles).chain(rows).collect::<Vec<_>>(), 0);
+    let mut rows: Vec<_> = std::iter::once(titles).chain(ids.iter().map(row)).collect();
+    if !set.has_phases() {
+        rows[0][1].clear();
+        rows.iter_mut().for_each(|row| row.truncate(2));
+    }
+    let mut out = aligned(&rows, 0);
     if more > 0 {
         let _ = writeln!(out, "and {} more, see params.json", grouped(more as u64));
     }
@@ -204,6 +209,8 @@ fn next(tuned: &Tuned) -> String {
     let folder = tuned.folder.as_deref().unwrap_or(Path::new("")).display().to_string();
     let words = |words: &[&str]| typed(&words.iter().map(ToString::to_string).collect::<Vec<_>>());
     match tuned.verdict() {
+        // By name, which is how the engine takes values.
+        Verdict::Better if tuned.is_probed => words(&["improve", &folder, "--engine", "ENGINE"]),
         Verdict::Better if tuned.features.imported.is_some() => {
             words(&["patch", "tables", &folder, "SOURCE"])
         }

@@ -382,7 +382,10 @@ const BOTH: &str = r#"echo "eval $((A*(w-b)+B*(w*w-b*b)))""#;
 fn tuned() -> Scripted {
     let scripted = Scripted::new(&[A, B], BOTH);
     scripted.probed(&[]);
-    scripted.0.done(["-q", "tune", "d.bin", "--out", "r", "--k", "0.3", "--holdout", "0.2"]);
+    let (out, err) = scripted.0.done(["tune", "d.bin", "--out", "r", "--k", "0.3", "--holdout", "0.2"]);
+    for line in ["\nclearest changes", "\nB ", "next        gputexel improve r --engine ENGINE\n"] {
+        assert!(out.contains(line) && !out.contains("endgame"), "{out}{err}");
+    }
     scripted
 }
 

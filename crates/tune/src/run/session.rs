@@ -146,6 +146,7 @@ impl Session<'_, '_> {
         let mut tuned = Tuned {
             record: record.clone(),
             features: data.metadata().feature_set.clone(),
+            is_probed: data.metadata().probing.is_some(),
             positions: data.len() as u64,
             games: data.has_games().then(|| data.metadata().games),
             occurrences,

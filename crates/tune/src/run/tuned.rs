@@ -54,6 +54,8 @@ pub struct Tuned {
     pub record: RunRecord,
     /// The features of the parameters.
     pub features: FeatureSet,
+    /// True if the positions' coefficients were measured by asking an engine.
+    pub is_probed: bool,
     /// Number of positions, including those held out.
     pub positions: u64,
     /// Number of games that they are of, if that is known.
