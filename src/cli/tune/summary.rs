@@ -220,7 +220,10 @@ fn next(tuned: &Tuned) -> String {
             words(&["match", &folder, if usual { "material" } else { prior.as_str() }, "--nodes", "5000"])
         }
         Verdict::NoBetter | Verdict::TooLittle => {
-            words(&["selfplay", "--games", "20000", "--nodes", "5000", "-o", "more-games"])
+            let own: &[&str] = if tuned.features.imported.is_some() { &["--engine", "ENGINE"] } else { &[] };
+            words(
+                &[&["selfplay"], own, &["--games", "20000", "--nodes", "5000", "-o", "more-games"]].concat(),
+            )
         }
         Verdict::Unknown | Verdict::Worse => words(&["report", &folder, "--open"]),
     }
