@@ -114,7 +114,6 @@ fn named(source: &str, shown: &Path) -> Result<(Vec<Found>, TableValues)> {
         one.marking.take_places(&one.array.places).map_err(|why| wrong((one.array.start, why)))?;
     }
     let mut groups: Vec<Group> = Vec::new();
-    let mut seen = std::collections::HashSet::new();
     for one in &found {
         for group in groups_of(one).map_err(wrong)? {
             match groups.iter().find(|other| other.name == group.name) {
@@ -125,14 +124,16 @@ fn named(source: &str, shown: &Path) -> Result<(Vec<Found>, TableValues)> {
                 Some(_) => continue,
                 None => {}
             }
-            // Several lists may have a number for each piece.
-            let list = if group.kind == MarkedKind::Pieces { group.name.clone() } else { String::new() };
-            if let Some(name) = group.names.iter().find(|name| !seen.insert((list.clone(), name.to_string())))
-            {
-                return Err(wrong((
-                    one.at,
-                    format!("an earlier marker stands for a parameter '{name}', too"),
-                )));
+            // Only lists with a number for each piece may share names.
+            let by_piece = |group: &Group| group.kind == MarkedKind::Pieces;
+            let taken = |name: &&String| {
+                let has =
+                    |other: &Group| !(by_piece(&group) && by_piece(other)) && other.names.contains(name);
+                groups.iter().any(has)
+            };
+            if let Some(name) = group.names.iter().find(taken) {
+                let why = format!("an earlier marker stands for a parameter '{name}', too");
+                return Err(wrong((one.at, why)));
             }
             groups.push(group);
         }
@@ -393,7 +394,9 @@ fn groups_of(found: &Found) -> std::result::Result<Vec<Group>, Wrong> {
         let mut lengths = array.shape.clone().unwrap_or_default();
         if per == 2 && lengths.pop_if(|length| *length == 2).is_none() {
             // Phases come before the entries of each.
-            lengths.iter().position(|&length| length == 2).map(|phases| lengths.remove(phases));
+            if let Some(phases) = lengths.iter().position(|&length| length == 2) {
+                lengths.remove(phases);
+            }
         }
         if lengths.iter().product::<usize>() != elements {
             lengths = vec![elements];
@@ -563,6 +566,10 @@ mod tests {
             (
                 "// gputexel: a_0\nint b = 5;\n// gputexel: a\nint a[3] = {1, 2, 3};",
                 "a.cpp:3: an earlier marker stands for a parameter 'a_0', too",
+            ),
+            (
+                "// gputexel: pawn\nint a = 7;\n// gputexel: material\nint b[5] = {1, 2, 3, 4, 5};",
+                "a.cpp:3: an earlier marker stands for a parameter 'pawn', too",
             ),
         ] {
             let error = listed(source).unwrap_err().to_string();
