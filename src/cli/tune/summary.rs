@@ -190,14 +190,16 @@ fn change_lines(tuned: &Tuned) -> String {
     ids.sort_by(|a, b| size(*b).total_cmp(&size(*a)).then(a.cmp(b)));
     ids.truncate(LISTED);
     let cell = |i: usize| format!("{:.0} -> {:.0}", prior[i], theta[i]);
-    let row = |&id: &usize| vec![set.features[id].name.clone(), cell(id), cell(count + id)];
-    let titles = ["clearest changes", "middlegame", "endgame"].map(String::from).to_vec();
-    let mut rows: Vec<_> = std::iter::once(titles).chain(ids.iter().map(row)).collect();
-    if !set.has_phases() {
-        rows[0][1].clear();
-        rows.iter_mut().for_each(|row| row.truncate(2));
-    }
-    let mut out = aligned(&rows, 0);
+    let (titles, values): (&[&str], _) = match set.has_phases() {
+        true => (&["clearest changes", "middlegame", "endgame"], 2),
+        false => (&["clearest changes"], 1),
+    };
+    let row = |&id: &usize| {
+        let changes = (0..values).map(|phase| cell(phase * count + id));
+        std::iter::once(set.features[id].name.clone()).chain(changes).collect()
+    };
+    let titles = titles.iter().map(ToString::to_string).collect();
+    let mut out = aligned(&std::iter::once(titles).chain(ids.iter().map(row)).collect::<Vec<_>>(), 0);
     if more > 0 {
         let _ = writeln!(out, "and {} more, see params.json", grouped(more as u64));
     }

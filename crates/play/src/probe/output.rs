@@ -261,7 +261,7 @@ mod tests {
             ["m_mg:m_mg", "m_eg", "m_mg:m_mg", "m_eg", "m_mg:m_mg", "m_mg:m_mg"]
         );
         assert_eq!(found("a1 a2 a3 a4"), ["a:a"; 4]);
-        // Rows are lines of their own.
+        // Each row of a table is a line.
         let rows = found("m_0_0_mg m_0_1_mg m_0_2_mg m_0_3_mg m_1_0_mg m_1_1_mg m_1_2_mg m_1_3_mg m_2_0_mg");
         assert_eq!(
             rows,
