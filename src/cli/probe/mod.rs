@@ -108,7 +108,7 @@ pub struct ProbeArgs {
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0, help_heading = "Engine")]
     deadline: f64,
     /// Seconds for the engine to become ready
-    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, help_heading = "Engine")]
+    #[arg(long, value_name = "SECONDS", default_value_t = 60.0, help_heading = "Engine")]
     start_deadline: f64,
     #[command(flatten)]
     rounds: RoundArgs,

@@ -10,6 +10,7 @@ use shakmaty::{CastlingMode, Chess, Color, EnPassantMode, Position};
 use super::{Choice, Failure, GameSoFar};
 use crate::engine::{Clock, Limits, Score};
 use crate::leaves::{Leaves, read_leaf, shown_leaf};
+use gputexel_chess::fen::FenError;
 use gputexel_io::shown;
 
 /// Returns the `position` line of a game so far.
@@ -119,6 +120,8 @@ impl Dialog {
     fn meet(&mut self, fen: &str) {
         match read_leaf(fen, self.chess960) {
             Ok(leaf) => self.leaves.meet(leaf.zobrist_hash(EnPassantMode::Legal), &leaf),
+            // Engines that don't look whether moves are legal evaluate such positions, too.
+            Err(FenError::OppositeCheck | FenError::Kings) => {}
             Err(error) => {
                 self.unread.get_or_insert_with(|| Failure::Leaf(shown(fen), error.reason()));
             }
@@ -300,6 +303,10 @@ mod tests {
         // Those of an earlier search are none, nor is other text.
         assert_eq!(drawn(1, &[leaf, "readyok", "info string leaflet 1", "bestmove e2e4"]), 0);
         assert_eq!(drawn(0, &["readyok", leaf, "info string leaf 9/8", "bestmove e2e4"]), 0);
+        // A king could be taken, and was.
+        let could = "info string leaf 4k3/8/8/8/8/8/4R3/4K3 w - - 0 1";
+        let was = "info string leaf 4R3/8/8/8/8/8/8/4K3 b - - 0 1";
+        assert_eq!(drawn(1, &["readyok", could, was, leaf, "bestmove e2e4"]), 1);
         // A knight on each square of six ranks.
         let many: Vec<String> = (0..48)
             .map(|at| {

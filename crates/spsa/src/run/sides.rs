@@ -19,9 +19,6 @@ const HASH_MIB: u32 = 1;
 /// Where in its range a value is when an engine is tried: hardly ever a whole number, unless it has to be.
 const TRIAL: f64 = 0.618_034;
 
-/// Seconds to become ready, unless said otherwise.
-const START_SECONDS: f64 = 10.0;
-
 /// An engine that has the parameters to be tuned, with what it needs to be made many times.
 pub struct TunedEngine {
     name: String,
@@ -91,9 +88,10 @@ impl TunedEngine {
         stop: StopFlag,
     ) -> Result<Self> {
         let mut command: EngineCommand = command.parse()?;
-        let seconds = section.start_deadline.unwrap_or(START_SECONDS);
-        command.start_deadline = Duration::try_from_secs_f64(seconds)
-            .map_err(|_| Error::Usage(format!("start_deadline {seconds}: must be seconds above 0")))?;
+        if let Some(seconds) = section.start_deadline {
+            command.start_deadline = Duration::try_from_secs_f64(seconds)
+                .map_err(|_| Error::Usage(format!("start_deadline {seconds}: must be seconds above 0")))?;
+        }
         let setting =
             |(name, value): (&String, &_)| Setting { name: name.clone(), value: format!("{value}") };
         command.settings = section.options.iter().map(setting).collect();
