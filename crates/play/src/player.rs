@@ -46,7 +46,7 @@ pub enum Failure {
     #[error("no move: '{0}'")]
     NoMove(String),
     /// It printed a leaf of its search whose FEN is not a position: the FEN, and what is wrong with it.
-    #[error("'info string leaf {0}' names no position: {1}")]
+    #[error("'info string leaf {0}': {1}")]
     Leaf(String, &'static str),
     /// It resigned: a loss like any other.
     #[error("resigned: '{0}'")]

@@ -69,7 +69,7 @@ fn engines_show_leaves_of_their_own() {
     bench.write("core.h", &header);
     bench.compile("gcc -O1 -o engine untapered.c");
     let wrong = (common, "--option Leaves=true --leaves 4 --max-failures 0 -q -o wrong");
-    bench.fails_with(wrong, 1, "names no position: not a position: the piece placement cannot be read");
+    bench.fails_with(wrong, 1, "': not a position: the piece placement cannot be read");
 }
 
 #[test]
