@@ -25,8 +25,8 @@ pub struct BasisArgs {
     /// dataset; its default), or a file, see `gputexel basis`
     #[arg(long, value_name = "NAME|FILE", help_heading = "Objective")]
     basis: Option<String>,
-    /// Parameters to keep fixed: tables (king), features (knight_f3), a single phase of either (pawn.eg), coordinates
-    /// of the basis
+    /// Parameters to keep fixed: tables (king), features (knight_f3, 'tempo*'), a single phase of either (pawn.eg),
+    /// coordinates of the basis
     #[arg(long, value_name = "NAME", value_delimiter = ',', help_heading = "Objective")]
     freeze: Vec<String>,
     /// Tables whose values must never fall along their lines (knight_mobility, passed_free.eg); tables by square,

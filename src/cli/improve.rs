@@ -158,11 +158,12 @@ impl Subcommand for ImproveArgs {
         drop(search);
         let MatchResult { tally, stop, .. } =
             play_test(&folder.file(SEARCH), &plan, self.concurrency, context)?;
-        let passed = match stop {
+        let (passed, verdict) = match stop {
             Stop::Cancelled => return Err(interrupted("during the test").into()),
             Stop::Failures(why) => return Err(Error::input(folder.path(), why).into()),
-            Stop::Decided(state) => state == SprtState::AcceptedH1,
-            Stop::AllPlayed => false,
+            Stop::Decided(SprtState::AcceptedH1) => (true, "passed; these values are written"),
+            Stop::Decided(_) => (false, "not passed; the start is kept, and written"),
+            Stop::AllPlayed => (false, "too few to decide; the start is kept, and written"),
         };
         let used = if passed { factors.clone() } else { vec![0.0; factors.len()] };
         let directions = Directions::read(&folder.file("directions.json"))?;
@@ -182,10 +183,6 @@ impl Subcommand for ImproveArgs {
             rows.extend(names.iter().zip(&factors).zip(&errors).map(|((name, factor), error)| {
                 vec![name.clone(), format!("{factor:+.2}"), format!("± {error:.2}")]
             }));
-            let verdict = match passed {
-                true => "the result passed; these values are written",
-                false => "the result did not pass; the start is kept, and written",
-            };
             format!(
                 "{}search      {} games\ntest        Elo {:+.1} ± {:.1} in {} games; {verdict}\nwritten     {}\n",
                 aligned(&rows, 0),

@@ -21,6 +21,7 @@ mod new_folders;
 pub mod paging;
 pub mod params;
 mod paths;
+mod patterns;
 pub mod processes;
 mod reading;
 pub mod run_folder;
@@ -46,6 +47,7 @@ pub use messages::{
 pub use names::{any_of, unknown_name, unknown_value};
 pub use new_folders::NewFolders;
 pub use paths::{absolute, is_one, without_links};
+pub use patterns::matches_pattern;
 pub use reading::{
     RECORD_BYTES, SETTINGS_BYTES, first_difference, open_whole, read_limited, read_whole, read_whole_text,
 };

@@ -94,7 +94,7 @@ pub fn shown_number(value: f64) -> String {
     }
 }
 
-fn shortened(text: &str, most: usize) -> String {
+pub(crate) fn shortened(text: &str, most: usize) -> String {
     let mut out = String::new();
     let mut chars = text.chars();
     chars.by_ref().take(most).for_each(|c| push_escaped(&mut out, c));

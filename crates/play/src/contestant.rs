@@ -33,6 +33,11 @@ impl Side {
         Self { source: source.into(), ..Self::default() }
     }
 
+    /// Returns what [`Side::new`] parses.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
     /// Sets its name in games and reports, instead of that of its file, or the one reported by the engine.
     #[must_use]
     pub fn name(mut self, name: impl Into<String>) -> Self {

@@ -108,7 +108,7 @@ pub struct ProbeArgs {
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0, help_heading = "Engine")]
     deadline: f64,
     /// Seconds for the engine to become ready
-    #[arg(long, value_name = "SECONDS", default_value_t = 60.0, help_heading = "Engine")]
+    #[arg(long, value_name = "SECONDS", default_value_t = 30.0, help_heading = "Engine")]
     start_deadline: f64,
     #[command(flatten)]
     rounds: RoundArgs,
@@ -334,7 +334,11 @@ fn describe_survey(survey: &Survey) -> String {
     let all = survey.per_position * survey.positions as f64;
     line(
         "to ask",
-        format!("{:.0} evaluations for each position, {} in all", survey.per_position, grouped(all as u64)),
+        format!(
+            "{:.0} evaluations for each position or more, {} in all",
+            survey.per_position,
+            grouped(all as u64)
+        ),
     );
     text
 }

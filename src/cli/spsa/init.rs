@@ -63,7 +63,7 @@ pub struct InitArgs {
     /// Concurrent pairs [default: number of cores]
     #[arg(long, value_name = "N")]
     concurrency: Option<usize>,
-    /// Seconds for the engine to become ready [default: 60]
+    /// Seconds for the engine to become ready [default: 30]
     #[arg(long, value_name = "SECONDS", requires = "engine")]
     start_deadline: Option<f64>,
     /// Output file [default: standard output]

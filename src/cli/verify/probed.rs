@@ -44,7 +44,7 @@ pub struct EngineArgs {
     /// Seconds without an answer after which the engine counts as hung [default: 60]
     #[arg(long, value_name = "SECONDS")]
     deadline: Option<f64>,
-    /// Seconds for the engine to become ready [default: 60]
+    /// Seconds for the engine to become ready [default: 30]
     #[arg(long, value_name = "SECONDS")]
     start_deadline: Option<f64>,
 }

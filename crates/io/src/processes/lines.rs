@@ -5,10 +5,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::{io, mem};
 
-use crate::shown;
+use crate::messages::shortened;
 
 /// Longer lines are cut; the longest lines of real engines are some KiB.
 pub const MAX_LINE_BYTES: usize = 64 * 1024;
+/// Characters of the last line that are kept: a path and a reason.
+const MAX_LAST_LINE: usize = 200;
 
 /// The last line that a process wrote to standard error, read by a separate thread.
 #[derive(Debug)]
@@ -45,7 +47,7 @@ fn keep_last(stderr: impl Read, last: &Mutex<String>) {
         let text = String::from_utf8_lossy(&line);
         // Rust's panics end with a note on how to see more; the line before describes the failure.
         if !text.trim().is_empty() && !text.starts_with("note: ") {
-            *last.lock().unwrap_or_else(PoisonError::into_inner) = shown(text.trim());
+            *last.lock().unwrap_or_else(PoisonError::into_inner) = shortened(text.trim(), MAX_LAST_LINE);
         }
     }
 }

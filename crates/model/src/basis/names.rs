@@ -1,9 +1,9 @@
-//! Parameters by name: the meaning of `knight_f3.mg`, `knight_f3`, `knight.eg` and `*`.
+//! Parameters by name: the meaning of `knight_f3.mg`, `knight_f3`, `knight.eg`, `knight_f*` and `*`.
 
 use std::collections::HashMap;
 
 use crate::FeatureSet;
-use gputexel_io::did_you_mean;
+use gputexel_io::{did_you_mean, matches_pattern};
 
 /// The parameters of a feature set, looked up by name.
 pub(super) struct ParameterNames<'a> {
@@ -18,20 +18,29 @@ impl<'a> ParameterNames<'a> {
         Self { features, groups: set.grouped().into_iter().collect(), count: set.features.len() as u32 }
     }
 
-    /// Returns the indices of θ that a name refers to, ascending: a feature, a table, or `*` for all, in one
-    /// phase if followed by `.mg` or `.eg`, otherwise in both. `None` for unknown names.
+    /// Returns the indices of θ that a name refers to, ascending: a feature, a table, or the features whose names match a
+    /// pattern, in one phase if followed by `.mg` or `.eg`, otherwise in both. `None` if there are none.
     pub(super) fn find(&self, name: &str) -> Option<Vec<u32>> {
         let (stem, phases) = match (name.strip_suffix(".mg"), name.strip_suffix(".eg")) {
             (Some(stem), _) => (stem, 0..1),
             (_, Some(stem)) => (stem, 1..2),
             _ => (name, 0..2),
         };
-        let ids = match (stem, self.features.get(stem)) {
-            ("*", _) => (0..self.count).collect(),
-            (_, Some(&id)) => vec![id],
-            _ => self.groups.get(stem)?.clone(),
+        let ids = match (self.features.get(stem), self.groups.get(stem)) {
+            (Some(&id), _) => vec![id],
+            (None, Some(group)) => group.clone(),
+            (None, None) => self.matching(stem)?,
         };
         Some(phases.flat_map(|phase| ids.iter().map(move |id| phase * self.count + id)).collect())
+    }
+
+    /// Returns the features whose names match a pattern with `*` or `?`, ascending.
+    fn matching(&self, pattern: &str) -> Option<Vec<u32>> {
+        let is_match =
+            |(name, _): &(&&str, &u32)| pattern.contains(['*', '?']) && matches_pattern(pattern, name);
+        let mut ids: Vec<u32> = self.features.iter().filter(is_match).map(|(_, &id)| id).collect();
+        ids.sort_unstable();
+        (!ids.is_empty()).then_some(ids)
     }
 
     /// Returns a suggestion for an unknown name, from these names and `others`, as the end of a message.
@@ -56,7 +65,9 @@ mod tests {
         assert_eq!(names.find("pawn_b1").unwrap(), [1, 385]);
         assert_eq!(names.find("knight.eg").unwrap(), (448..512).collect::<Vec<u32>>());
         assert_eq!(names.find("*").unwrap().len(), 768);
-        for name in ["", "knigth", "knight_f9", "knight.xg", ".mg", "*.*"] {
+        assert_eq!(names.find("pawn_?1.mg").unwrap(), (0..8).collect::<Vec<u32>>());
+        assert_eq!(names.find("*_A1.eg").unwrap(), (384..768).step_by(64).collect::<Vec<u32>>());
+        for name in ["", "knigth", "knight_f9", "knight.xg", ".mg", "*.*", "x*"] {
             assert_eq!(names.find(name), None, "{name}");
         }
         let set = FeatureSet::new(FeatureKind::Material, PhaseSettings::default());

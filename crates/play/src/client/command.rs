@@ -57,7 +57,7 @@ pub struct EngineCommand {
 }
 
 impl EngineCommand {
-    /// Creates a command without arguments and settings, and a minute to become ready.
+    /// Creates a command without arguments and settings, and half a minute to become ready.
     pub fn new(program: impl Into<PathBuf>) -> Self {
         Self {
             program: program.into(),
@@ -65,7 +65,7 @@ impl EngineCommand {
             name: None,
             settings: Vec::new(),
             values: Vec::new(),
-            start_deadline: Duration::from_secs(60),
+            start_deadline: Duration::from_secs(30),
         }
     }
 

@@ -322,10 +322,7 @@ mod tests {
         assert!((3..24).contains(&some), "{some}");
         let wrong = ["readyok", "info string leaf 9/8 w", leaf, "info score cp 5", "bestmove e2e4"];
         let failure = answer(1, &wrong).unwrap_err().to_string();
-        assert!(
-            failure.starts_with("'info string leaf 9/8 w': not a position"),
-            "{failure}"
-        );
+        assert!(failure.starts_with("'info string leaf 9/8 w': not a position"), "{failure}");
     }
 
     proptest! {

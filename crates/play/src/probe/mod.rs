@@ -29,7 +29,7 @@ use serde::Serialize;
 pub use again::{Again, AgainSettings, Cause, Deviation, KnownPosition, ask_again};
 pub use answer::EvalPattern;
 pub use asking::Ask;
-pub use parameters::{Options, ProbeParameter, matches, parameters_of};
+pub use parameters::{Options, ProbeParameter, parameters_of};
 pub use probed::Probed;
 pub use search::Differences;
 

@@ -116,7 +116,7 @@ impl EngineSection {
         }
         if self.params.is_none() || self.start_deadline.is_some() {
             let deadline = self.start_deadline.map(number);
-            out.optional("start_deadline", deadline, "60", "seconds for the engine to become ready [60]");
+            out.optional("start_deadline", deadline, "30", "seconds for the engine to become ready [30]");
         }
         if self.options.is_empty() {
             if self.command.is_some() {
