@@ -143,7 +143,11 @@ fn bad_usage_is_named() {
         bench.fails_with(("match", args), 1, "none.");
     }
     bench.fails_with("match cmd:./none zero", 1, "none");
-    bench.fails_with("match 'env V={params} ./none' zero", 2, "only probe, improve and spsa have values");
+    bench.fails_with(
+        ["match", "env V={params} ./none", "zero"],
+        2,
+        "only probe, improve and spsa have values",
+    );
     assert_eq!(bench.names("."), Vec::<String>::new(), "something was written");
 }
 

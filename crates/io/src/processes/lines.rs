@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::{io, mem};
 
-use crate::messages::shortened;
+use crate::messages::{shortened, shown};
 
 /// Longer lines are cut; the longest lines of real engines are some KiB.
 pub const MAX_LINE_BYTES: usize = 64 * 1024;
@@ -47,7 +47,8 @@ fn keep_last(stderr: impl Read, last: &Mutex<String>) {
         let text = String::from_utf8_lossy(&line);
         // Rust's panics end with a note on how to see more; the line before describes the failure.
         if !text.trim().is_empty() && !text.starts_with("note: ") {
-            *last.lock().unwrap_or_else(PoisonError::into_inner) = shortened(text.trim(), MAX_LAST_LINE);
+            let words: Vec<String> = text.split_whitespace().map(shown).collect();
+            *last.lock().unwrap_or_else(PoisonError::into_inner) = shortened(&words.join(" "), MAX_LAST_LINE);
         }
     }
 }
