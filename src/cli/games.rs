@@ -173,7 +173,7 @@ pub fn set_up(mut side: Side, name: Option<&str>, options: &[String], flag: &str
     if side.source().contains(PARAMETERS_WORD) {
         return Err(Error::Usage(format!(
             "'{}': only probe, improve and spsa have values for {PARAMETERS_WORD}; name a file of them instead",
-            side.source()
+            side.source().trim_start_matches("cmd:")
         )));
     }
     let settings = settings(options, flag)?;
