@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use gputexel::io::run_folder::RunFolder;
-use gputexel::matches::client::{PARAMETERS_WORD, Setting};
+use gputexel::matches::client::Setting;
 use gputexel::matches::{
     Adjudication, Changes, DrawRule, End, GameSettings, Side, TimeControl, WinRule, deadline_from_seconds,
 };
@@ -165,16 +165,10 @@ pub fn side(text: &str, name: Option<&str>, options: &[String], flag: &str) -> R
 /// Replaces the name and options of a side where new ones are given.
 ///
 /// # Errors
-/// Options without a value, and commands that values belong into.
+/// Options without a value.
 pub fn set_up(mut side: Side, name: Option<&str>, options: &[String], flag: &str) -> Result<Side> {
     if let Some(name) = name {
         side = side.name(name);
-    }
-    if side.source().contains(PARAMETERS_WORD) {
-        return Err(Error::Usage(format!(
-            "'{}': only probe, improve and spsa have values for {PARAMETERS_WORD}; name a file of them instead",
-            side.source().trim_start_matches("cmd:")
-        )));
     }
     let settings = settings(options, flag)?;
     Ok(settings.into_iter().fold(side, |side, setting| side.option(setting.name, setting.value)))

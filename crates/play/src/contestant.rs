@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::builtin::BuiltinPlayer;
-use super::client::{EngineCommand, Setting, UciPlayer, XboardPlayer, find_program};
+use super::client::{EngineCommand, PARAMETERS_WORD, Setting, UciPlayer, XboardPlayer, find_program};
 use super::config::{EngineConfig, EngineKind, check_checksum};
 use super::dispatch::{Dispatcher, RemoteSide};
 use super::hash::check_tables;
@@ -33,11 +33,6 @@ impl Side {
         Self { source: source.into(), ..Self::default() }
     }
 
-    /// Returns what [`Side::new`] parses.
-    pub fn source(&self) -> &str {
-        &self.source
-    }
-
     /// Sets its name in games and reports, instead of that of its file, or the one reported by the engine.
     #[must_use]
     pub fn name(mut self, name: impl Into<String>) -> Self {
@@ -55,7 +50,8 @@ impl Side {
     /// Describes it for a journal.
     ///
     /// # Errors
-    /// [`Error::Usage`] for options without an engine; errors of finding parameters.
+    /// [`Error::Usage`] for options without an engine and for commands that read values, of which there are none;
+    /// errors of finding parameters.
     pub fn describe(&self) -> Result<EngineConfig> {
         let Self { source: text, name, options } = self;
         if text.trim().is_empty() {
@@ -68,10 +64,10 @@ impl Side {
         };
         let (kind, source, default_name) = match command {
             _ if text.starts_with(XBOARD) => {
-                (EngineKind::Xboard, absolute_command(&text[XBOARD.len()..])?, String::new())
+                (EngineKind::Xboard, fixed_command(&text[XBOARD.len()..])?, String::new())
             }
             // Its own name is known when it runs.
-            Some(command) => (EngineKind::Uci, absolute_command(command)?, String::new()),
+            Some(command) => (EngineKind::Uci, fixed_command(command)?, String::new()),
             None if Prior::is_word(text) => (EngineKind::BuiltIn, text.clone(), text.clone()),
             None => {
                 // The folder of a run stands for its parameters.
@@ -144,6 +140,20 @@ pub fn absolute_command(text: &str) -> Result<String> {
     let mut command: EngineCommand = quoted.as_deref().unwrap_or(text).parse()?;
     command.make_absolute();
     command.to_command_line()
+}
+
+/// As [`absolute_command`], of an engine whose values are those that it has.
+///
+/// # Errors
+/// [`Error::Usage`] for text that is no command line, or one that [reads values](EngineCommand::reads_values).
+fn fixed_command(text: &str) -> Result<String> {
+    let line = absolute_command(text)?;
+    if line.parse::<EngineCommand>()?.reads_values() {
+        return Err(Error::Usage(format!(
+            "'{text}': only probe, improve and spsa have values for {PARAMETERS_WORD}; name a file of them instead"
+        )));
+    }
+    Ok(line)
 }
 
 /// Returns true if the text, or its first word, is a program.

@@ -9,7 +9,7 @@ use crate::messages::{shortened, shown};
 
 /// Longer lines are cut; the longest lines of real engines are some KiB.
 pub const MAX_LINE_BYTES: usize = 64 * 1024;
-/// Characters of the last line that are kept: a path and a reason.
+/// Characters of the last line that are shown: a path and a reason.
 const MAX_LAST_LINE: usize = 200;
 
 /// The last line that a process wrote to standard error, read by a separate thread.
@@ -36,7 +36,9 @@ impl LastLine {
 
     /// Returns the last line so far, to be shown in a message; empty if there was none.
     pub fn take(&self) -> String {
-        mem::take(&mut *self.text.lock().unwrap_or_else(PoisonError::into_inner))
+        let text = mem::take(&mut *self.text.lock().unwrap_or_else(PoisonError::into_inner));
+        let words: Vec<String> = text.split_whitespace().map(shown).collect();
+        shortened(&words.join(" "), MAX_LAST_LINE)
     }
 }
 
@@ -47,8 +49,7 @@ fn keep_last(stderr: impl Read, last: &Mutex<String>) {
         let text = String::from_utf8_lossy(&line);
         // Rust's panics end with a note on how to see more; the line before describes the failure.
         if !text.trim().is_empty() && !text.starts_with("note: ") {
-            let words: Vec<String> = text.split_whitespace().map(shown).collect();
-            *last.lock().unwrap_or_else(PoisonError::into_inner) = shortened(&words.join(" "), MAX_LAST_LINE);
+            *last.lock().unwrap_or_else(PoisonError::into_inner) = text.into_owned();
         }
     }
 }

@@ -36,9 +36,11 @@ impl<'a> ParameterNames<'a> {
 
     /// Returns the features whose names match a pattern with `*` or `?`, ascending.
     fn matching(&self, pattern: &str) -> Option<Vec<u32>> {
-        let is_match =
-            |(name, _): &(&&str, &u32)| pattern.contains(['*', '?']) && matches_pattern(pattern, name);
-        let mut ids: Vec<u32> = self.features.iter().filter(is_match).map(|(_, &id)| id).collect();
+        if !pattern.contains(['*', '?']) {
+            return None;
+        }
+        let features = self.features.iter().filter(|(name, _)| matches_pattern(pattern, name));
+        let mut ids: Vec<u32> = features.map(|(_, &id)| id).collect();
         ids.sort_unstable();
         (!ids.is_empty()).then_some(ids)
     }

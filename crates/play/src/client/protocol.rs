@@ -120,7 +120,7 @@ impl Dialog {
     fn meet(&mut self, fen: &str) {
         match read_leaf(fen, self.chess960) {
             Ok(leaf) => self.leaves.meet(leaf.zobrist_hash(EnPassantMode::Legal), &leaf),
-            // Engines that don't look whether moves are legal evaluate such positions, too.
+            // Engines that search pseudo-legal moves evaluate such positions, too.
             Err(FenError::OppositeCheck | FenError::Kings) => {}
             Err(error) => {
                 self.unread.get_or_insert_with(|| Failure::Leaf(shown(fen), error.reason()));

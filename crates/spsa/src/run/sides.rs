@@ -1,7 +1,6 @@
 //! The engines of a run as players whose values can change between games.
 
 use std::path::Path;
-use std::time::Duration;
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -11,7 +10,7 @@ use crate::config::EngineSection;
 use gputexel_io::{Error, Result, StopFlag};
 use gputexel_model::{FeatureSet, ParameterFile, ParameterGroups, Prior, TableEvaluation, named_parameters};
 use gputexel_play::client::{EngineCommand, OptionKind, Setting, UciPlayer, find_program};
-use gputexel_play::{BuiltinPlayer, Player, RemoteSide};
+use gputexel_play::{BuiltinPlayer, Player, RemoteSide, deadline_from_seconds};
 
 /// Transposition table of a built-in engine, unless said otherwise.
 const HASH_MIB: u32 = 1;
@@ -89,8 +88,7 @@ impl TunedEngine {
     ) -> Result<Self> {
         let mut command: EngineCommand = command.parse()?;
         if let Some(seconds) = section.start_deadline {
-            command.start_deadline = Duration::try_from_secs_f64(seconds)
-                .map_err(|_| Error::Usage(format!("start_deadline {seconds}: must be seconds above 0")))?;
+            command.start_deadline = deadline_from_seconds(seconds)?;
         }
         let setting =
             |(name, value): (&String, &_)| Setting { name: name.clone(), value: format!("{value}") };
