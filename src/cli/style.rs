@@ -184,7 +184,7 @@ fn labeled(text: &str) -> String {
         Some((label, rest)) => {
             let name = label.trim_end();
             let style = match name {
-                "warning" | "not optimal" => Style::new().yellow().bold(),
+                "warning" => Style::new().yellow().bold(),
                 "hint" | "note" => Style::new().cyan().bold(),
                 _ => Style::new().bold(),
             };

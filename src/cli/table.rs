@@ -2,7 +2,7 @@
 
 use super::style::columns;
 use console::measure_text_width;
-use gputexel::checking::{Ahead, PhaseRow};
+use gputexel::checking::{Ahead, PhaseRow, explained_compensation};
 use gputexel::extraction::Results;
 pub use gputexel::io::counted;
 pub use gputexel::report::{bytes, grouped};
@@ -111,19 +111,10 @@ pub fn ahead_lines(ahead: Option<&[Ahead; 2]>, indent: usize) -> String {
         of(middlegame),
         of(endgame)
     );
-    if let Some(why) = compensation(ahead) {
+    if let Some(why) = ahead.and_then(explained_compensation) {
         text += &format!("{:indent$}warning: {why}\n", "");
     }
     text
-}
-
-/// Explains why results make pieces look cheap, and what helps, if they do.
-pub fn compensation(ahead: Option<&[Ahead; 2]>) -> Option<String> {
-    let why = gputexel::checking::compensation(ahead?)?;
-    Some(format!(
-        "{why}; let games decide ('gputexel improve'), or tune on positions that a search meets ('gputexel learn', \
-         'gputexel selfplay --leaves')"
-    ))
 }
 
 /// Formats a time as `5 s`, `1 min 05 s` or `2 h 03 min`.

@@ -4,6 +4,7 @@
 
 mod bands;
 mod board;
+mod conclusion;
 mod curve;
 mod diagnostics;
 mod heat;
@@ -19,6 +20,7 @@ mod svg;
 
 pub use bands::{BandPanel, Bands};
 pub use board::{Known, board, change_boards, shape_board};
+pub use conclusion::{Conclusion, Finding, FindingKind, Judgement, Severity, Verdict};
 pub use curve::{Curve, Spacing};
 pub use diagnostics::{
     AdjustmentDiagnostics, Calibration, CalibrationBin, Diagnostics, FactorDiagnostics, FactorGroup,
@@ -27,10 +29,10 @@ pub use diagnostics::{
 };
 pub use heat::HeatMap;
 pub use html::{
-    BenchPage, Comparison, Contest, ContestColumn, CoordinateValue, Entrant, Heading, Judgement, ListedRun,
-    Live, MatchReport, Page, Parameter, Part, PenaltyRow, Picture, RunList, RunReport, SharedTrait,
-    SpsaReport, Stage, Standing, Step, StrengthReport, Swarms, SweepAxis, SweepReport, SweepSetting, Table,
-    ValuePath, Verdict, WorstPosition, WorstPositions, bytes, grouped, notice, remaining_seconds,
+    BenchPage, Comparison, Contest, ContestColumn, CoordinateValue, Entrant, Heading, ListedRun, Live,
+    MatchReport, Page, Parameter, Part, PenaltyRow, Picture, RunList, RunReport, SharedTrait, SpsaReport,
+    Stage, Standing, Step, StrengthReport, Swarms, SweepAxis, SweepReport, SweepSetting, Table, ValuePath,
+    WorstPosition, WorstPositions, bytes, grouped, notice, remaining_seconds,
 };
 pub use paths::{Path, Paths};
 pub use readable::readable;

@@ -68,9 +68,10 @@ impl Report {
     /// unknown.
     pub fn held_out(&self) -> String {
         let judged = match self {
-            Self::Run(report) => {
-                report.verdict.as_ref().and_then(|verdict| verdict.figure.strip_prefix("Held-out error "))
-            }
+            Self::Run(report) => report
+                .conclusion
+                .as_ref()
+                .and_then(|known| known.verdict.figure.strip_prefix("Held-out error ")),
             _ => None,
         };
         let loss = || self.fact(|name| name.contains("held-out loss"));
@@ -103,7 +104,7 @@ impl Report {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Table, Verdict};
+    use crate::{Conclusion, Table, Verdict};
 
     #[test]
     fn lists_name_data_and_held_out_error() {
@@ -116,10 +117,13 @@ mod tests {
         let of = |report: &RunReport| Report::Run(Box::new(report.clone()));
         assert_eq!(of(&report).data(), "b.bin and 1 more");
         assert_eq!((of(&report).held_out().as_str(), of(&report).elo().as_str()), ("0.07", ""));
-        let figure = |text: &str| Some(Verdict { figure: text.to_string(), ..Verdict::default() });
-        report.verdict = figure("Held-out error unknown");
+        let figure = |text: &str| {
+            let verdict = Verdict { figure: text.to_string(), ..Verdict::default() };
+            Some(Conclusion { verdict, ..Conclusion::default() })
+        };
+        report.conclusion = figure("Held-out error unknown");
         assert_eq!(of(&report).held_out(), "0.07");
-        report.verdict = figure("Held-out error −3.7 % ± 0.5 %");
+        report.conclusion = figure("Held-out error −3.7 % ± 0.5 %");
         assert_eq!(of(&report).held_out(), "−3.7 % ± 0.5 %");
     }
 }

@@ -79,6 +79,15 @@ pub fn compensation([middlegame, endgame]: &[Ahead; 2]) -> Option<String> {
     })
 }
 
+/// Returns what is wrong with positions with these results, and what helps, see [`compensation`].
+pub fn explained_compensation(ahead: &[Ahead; 2]) -> Option<String> {
+    let why = compensation(ahead)?;
+    Some(format!(
+        "{why}; let games decide ('gputexel improve'), or tune on positions that a search meets ('gputexel learn', \
+         'gputexel selfplay --leaves')"
+    ))
+}
+
 /// Rejects positions, from the given files if any, in which advantages are compensated. What the values of another engine
 /// call an advantage need not be material.
 pub(crate) fn refuse_compensation(data: &Dataset, files: &[PathBuf]) -> Result<()> {

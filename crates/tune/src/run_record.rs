@@ -1,5 +1,6 @@
 //! The record of a run in its folder: its configuration, and decisions made before it began.
 
+use gputexel_report::Conclusion;
 use serde::{Deserialize, Serialize};
 
 use super::{BlendChoice, RunConfig, ScaleMode, ScaleRecord, StartsRecord, Strength};
@@ -66,6 +67,9 @@ pub struct RunRecord {
     /// Properties of search scores in the targets, if there are any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blend: Option<BlendRecord>,
+    /// What the run found out, once it has ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conclusion: Option<Conclusion>,
     /// The rounds that follow, in which positions are resolved again, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requiesce: Option<RequiesceRecord>,
@@ -144,6 +148,7 @@ impl RunRecord {
             strength: None,
             scale: None,
             blend: None,
+            conclusion: None,
             requiesce: None,
         }
     }

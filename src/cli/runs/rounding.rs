@@ -49,11 +49,7 @@ pub fn rounding_lines(outcome: &RoundingOutcome, wanted: Rounding) -> String {
             }
         ),
         (0, None) => writeln!(out, "verified    there are no single steps to try"),
-        (n, _) => writeln!(
-            out,
-            "not optimal {} of {count} single steps would improve the exact training loss",
-            grouped(n as u64)
-        ),
+        (_, _) => Ok(()),
     };
     if outcome.rounded.is_none() && survey.improving.is_empty() {
         out += "            this is a local minimum; Gauss-Newton with --round local usually ends lower\n";

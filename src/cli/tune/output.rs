@@ -3,7 +3,8 @@
 use std::fmt::Write as _; // to strings, which cannot fail
 
 use gputexel::Result;
-use gputexel::run::{Answer, FAR_CP, RunSummary, Tuned, WEAK_SUPPORT};
+use gputexel::report::{Conclusion, Finding, Severity};
+use gputexel::run::{Answer, RunSummary, Tuned};
 use gputexel::tuning::{Ablation, LeftOut};
 
 use super::super::context::Context;
@@ -11,7 +12,7 @@ use super::super::output::{print_text, write_stdout};
 use super::super::runs::{
     change_text, folds_text, gain_text, joint_lines, reason_text, regularized_line, rounding_lines,
 };
-use super::super::table::{compensation, counted, grouped};
+use super::super::table::counted;
 use super::summary::summary;
 use super::uncertainty::describe;
 
@@ -26,22 +27,25 @@ pub fn print_results(context: &Context, tuned: &Tuned, piece: Option<&str>, verb
     if context.quiet {
         return Ok(());
     }
-    let details = details(tuned);
-    let shown = match verbose {
-        true => details + "\n",
-        false => details
-            .lines()
-            .filter(|line| {
-                ["warning ", "not optimal ", "at a bound "].iter().any(|start| line.starts_with(start))
-            })
-            .fold(String::new(), |all, line| all + line + "\n"),
+    let details = if verbose { details(tuned) } else { String::new() };
+    let findings = findings(&tuned.conclusion(), verbose);
+    let between = if verbose { "\n" } else { "" };
+    print_text(&(details + &findings + between + &summary(tuned, piece)))
+}
+
+/// Formats the warnings of a run, and the notes if `all` is true.
+pub(super) fn findings(conclusion: &Conclusion, all: bool) -> String {
+    let line = |finding: &Finding| match finding.severity {
+        Severity::Warning => Some(format!("warning     {}\n", finding.text)),
+        Severity::Note if all => Some(format!("note        {}\n", finding.text)),
+        Severity::Note => None,
     };
-    print_text(&(shown + &summary(tuned, piece)))
+    conclusion.findings.iter().filter_map(line).collect()
 }
 
 /// Formats the end of a run, losses, and all that is remarkable about parameters.
 fn details(tuned: &Tuned) -> String {
-    let (outcome, config, set) = (&tuned.outcome, tuned.config(), &tuned.features);
+    let (outcome, config) = (&tuned.outcome, tuned.config());
     let mut out = String::new();
     let epochs = counted(outcome.epochs, "epoch");
     let _ = writeln!(
@@ -77,52 +81,9 @@ fn details(tuned: &Tuned) -> String {
         let which = if losses.held_out { "held-out" } else { "training" };
         let _ = writeln!(out, "results     {text}: {which} loss against results alone");
     }
-    let fractions = tuned.fractions();
-    if fractions > 0 {
-        let _ = writeln!(
-            out,
-            "note        integer coordinates without whole values yet: {}; use --round local",
-            grouped(fractions as u64)
-        );
-    }
-    out += &fallen_line(tuned);
-    if let Some(term) = &tuned.constant_term {
-        let _ = writeln!(out, "warning     {}", term.warning());
-    }
-    let (held, unsupported) = (tuned.at_bounds(), tuned.unsupported());
-    if !held.is_empty() {
-        let _ = writeln!(out, "at a bound  {}", shortened(&held, "coordinates"));
-    }
-    if !unsupported.is_empty() {
-        let list = shortened(&unsupported, "features");
-        let filled: Vec<String> = tuned.filled().iter().map(ToString::to_string).collect();
-        let _ = match &filled[..] {
-            [] => writeln!(out, "never occur: {list}; they keep their start"),
-            changed => {
-                let changed: Vec<&str> = changed.iter().map(String::as_str).collect();
-                let whence = match config.named_basis() {
-                    Some(_) => "which the basis ties to others",
-                    None => "squares between others",
-                };
-                let _ = writeln!(out, "never occur: {list}; they keep their start, but for {whence}:");
-                writeln!(out, "            {}", shortened(&changed, "features"))
-            }
-        };
-    }
-    let (weak, far) = (tuned.weak(), tuned.far());
-    if !weak.is_empty() {
-        let _ = writeln!(out, "in fewer than {WEAK_SUPPORT} positions: {}", shortened(&weak, "features"));
-    }
-    if !far.is_empty() {
-        let list = shortened(&far, "features");
-        let _ = writeln!(
-            out,
-            "more than {FAR_CP} centipawns from the prior: {list}; --l2 or more positions would constrain them"
-        );
-    }
     out += &uncertainty_lines(tuned);
     if let Some(program) = &tuned.program {
-        out += &super::program::lines(program, set.imported.is_some());
+        out += &super::program::lines(program);
     }
     if let Some(ablation) = &tuned.ablation {
         out += &ablation_table(ablation);
@@ -136,30 +97,10 @@ fn details(tuned: &Tuned) -> String {
     out
 }
 
-/// Warning about pieces that are worth much less than before, if there are any.
-fn fallen_line(tuned: &Tuned) -> String {
-    if tuned.is_start() {
-        return String::new();
-    }
-    let pieces = tuned.pieces();
-    let fallen = |phase: usize, name: &str| {
-        let names: Vec<&str> = pieces.iter().filter(|one| one.falls(phase)).map(|one| one.piece).collect();
-        (!names.is_empty()).then(|| format!("{} in the {name}", names.join(", ")))
-    };
-    let fallen: Vec<String> = [fallen(0, "middlegame"), fallen(1, "endgame")].into_iter().flatten().collect();
-    if fallen.is_empty() {
-        return String::new();
-    }
-    let why = compensation(tuned.ahead.as_ref())
-        .unwrap_or_else(|| "a match against the values before shows whether that wins games".to_string());
-    format!("warning     worth less by a quarter or more: {}; {why}\n", fallen.join(", "))
-}
-
 /// Lines about the uncertainty of the values, if requested.
 pub(super) fn uncertainty_lines(tuned: &Tuned) -> String {
     match &tuned.uncertainty {
-        Answer::None => String::new(),
-        Answer::LeftOut(reason) => format!("no errors   {reason}\n"),
+        Answer::None | Answer::LeftOut(_) => String::new(),
         Answer::Found(findings) => describe(findings, tuned),
     }
 }
@@ -177,12 +118,4 @@ pub(super) fn ablation_table(ablation: &Ablation) -> String {
         let _ = writeln!(out, "  {group:<width$} {coordinates:>5}  {cost:+.6} ± {error:.6}{verdict}");
     }
     out
-}
-
-fn shortened(names: &[&str], what: &str) -> String {
-    const SHOWN: usize = 6;
-    match names.len() {
-        0..=SHOWN => names.join(", "),
-        n => format!("{} and {} more {what}", names[..SHOWN].join(", "), n - SHOWN),
-    }
 }

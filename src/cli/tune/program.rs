@@ -2,14 +2,12 @@
 
 use std::fmt::Write as _; // to strings, which cannot fail
 
-use gputexel::model::program::dead_terms;
 use gputexel::tuning::ProgramDiagnostics;
 
 use super::super::table::grouped;
 
-/// Lines about the worth of each part, how often terms are on, and warnings of terms that are hardly ever on and of a
-/// factor that is often at its maximum. `imported` evaluations have a schema that can be changed.
-pub fn lines(program: &ProgramDiagnostics, imported: bool) -> String {
+/// Lines about the worth of each part, and how often terms are on.
+pub fn lines(program: &ProgramDiagnostics) -> String {
     let ProgramDiagnostics { worth, terms, factor, .. } = program;
     let mut out = String::new();
     if !worth.parts.is_empty() {
@@ -35,21 +33,6 @@ pub fn lines(program: &ProgramDiagnostics, imported: bool) -> String {
             out,
             "factor      mean {before:.3} -> {after:.3}, at its largest value in {full_before:.1} % -> {full_after:.1} % of positions"
         );
-        if factor.is_often_at_max() {
-            let remedy = if imported {
-                "a larger \"max\" in the schema, or --freeze those that count only there"
-            } else {
-                "--freeze those that count only there"
-            };
-            let _ = writeln!(
-                out,
-                "warning     the factor is at its largest value in {full_after:.1} % of the positions where it counts: \
-                 there, nothing is known of its parameters; {remedy}"
-            );
-        }
-    }
-    for clause in dead_terms(terms.iter().map(|term| &term.activity[1]), "with the result") {
-        let _ = writeln!(out, "warning     {clause}; start from larger values of them");
     }
     out
 }

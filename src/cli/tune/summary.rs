@@ -4,12 +4,10 @@
 use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::Path;
 
-use gputexel::model::Prior;
-use gputexel::report::{Known, shape_board};
-use gputexel::run::{Tuned, Verdict};
-use gputexel::tuning::{HeldOutGain, OptimizerConfig, ScaleMode};
+use gputexel::report::{Conclusion, Judgement, Known, Verdict, shape_board};
+use gputexel::run::Tuned;
+use gputexel::tuning::{HeldOutGain, ScaleMode};
 
-use super::super::steps::typed;
 use super::super::style::{bad, columns, good, shade};
 use super::super::table::{aligned, counted, grouped};
 
@@ -26,13 +24,14 @@ const SAME_SCALE: std::ops::RangeInclusive<f64> = 0.95..=1.05;
 pub fn summary(tuned: &Tuned, piece: Option<&str>) -> String {
     let mut out = data_line(tuned);
     out += &gain_line(tuned);
-    let _ = writeln!(out, "verdict     {}", verdict(tuned));
+    let conclusion = tuned.conclusion();
+    let _ = writeln!(out, "verdict     {}", verdict(&conclusion.verdict));
     out += &scale_line(tuned);
     out += &values(tuned, piece);
     let folder = tuned.folder.as_deref().unwrap_or(Path::new("")).display();
     let z = if tuned.config().named_basis().is_some() { "z.json, " } else { "" };
     let _ = writeln!(out, "files       {folder}/report.html, params.json, {z}tables.h, .hpp, .rs");
-    let _ = writeln!(out, "next        {}", next(tuned));
+    let _ = writeln!(out, "next        {}", conclusion.next);
     out
 }
 
@@ -69,35 +68,16 @@ fn gain_line(tuned: &Tuned) -> String {
     }
 }
 
-/// Says in words what the values are good for.
-fn verdict(tuned: &Tuned) -> String {
-    let start = if tuned.config().basis.is_some() { "start" } else { "prior" };
-    match tuned.verdict() {
-        Verdict::TooLittle => bad(&format!(
-            "TOO LITTLE DATA: {} for {}: expect noise",
-            counted(tuned.positions, "position"),
-            counted(tuned.outcome.z.len() as u64, "parameter")
-        )),
-        Verdict::Better => good("better than the prior: use it, then play a match"),
-        Verdict::NoBetter if tuned.is_start() => {
-            let remedy = match tuned.config().optimizer {
-                OptimizerConfig::Adam(_) => "try more epochs or positions",
-                _ => "more positions are needed",
-            };
-            format!("nothing beats the {start}, which is kept: {remedy}")
-        }
-        Verdict::NoBetter => {
-            "no better than the prior within its error: more positions are needed".to_string()
-        }
-        Verdict::Worse if tuned.gain().is_some() => bad("worse than the prior: do not use it"),
-        Verdict::Worse => {
-            let hint = match tuned.config().named_basis() {
-                Some(_) => ": should the basis have \"base\": \"prior\"?",
-                None => ": do not use it",
-            };
-            bad(&format!("worse than the prior in training{hint}"))
-        }
-        Verdict::Unknown => "unknown, nothing was held out: --holdout 0.1 would tell".to_string(),
+/// Returns the last lines: what the values are good for, and what to do next.
+pub(super) fn conclusion_lines(conclusion: &Conclusion) -> String {
+    format!("verdict     {}\nnext        {}\n", verdict(&conclusion.verdict), conclusion.next)
+}
+
+fn verdict(Verdict { judgement, words, .. }: &Verdict) -> String {
+    match judgement {
+        Judgement::Better => good(words),
+        Judgement::TooLittle | Judgement::Worse => bad(words),
+        Judgement::Same | Judgement::Unknown => words.clone(),
     }
 }
 
@@ -204,29 +184,4 @@ fn change_lines(tuned: &Tuned) -> String {
         let _ = writeln!(out, "and {} more, see params.json", grouped(more as u64));
     }
     out
-}
-
-/// Returns the command to type next.
-fn next(tuned: &Tuned) -> String {
-    let folder = tuned.folder.as_deref().unwrap_or(Path::new("")).display().to_string();
-    let words = |words: &[&str]| typed(&words.iter().map(ToString::to_string).collect::<Vec<_>>());
-    match tuned.verdict() {
-        // By name, which is how the engine takes values.
-        Verdict::Better if tuned.is_probed => words(&["improve", &folder, "--engine", "ENGINE"]),
-        Verdict::Better if tuned.features.imported.is_some() => {
-            words(&["patch", "tables", &folder, "SOURCE"])
-        }
-        Verdict::Better => {
-            let prior = &tuned.config().prior;
-            let usual = *prior == Prior::default().to_string();
-            words(&["match", &folder, if usual { "material" } else { prior.as_str() }, "--nodes", "5000"])
-        }
-        Verdict::NoBetter | Verdict::TooLittle => {
-            let own: &[&str] = if tuned.features.imported.is_some() { &["--engine", "ENGINE"] } else { &[] };
-            words(
-                &[&["selfplay"], own, &["--games", "20000", "--nodes", "5000", "-o", "more-games"]].concat(),
-            )
-        }
-        Verdict::Unknown | Verdict::Worse => words(&["report", &folder, "--open"]),
-    }
 }

@@ -13,7 +13,8 @@ use super::super::output::{print_text, write_stdout};
 use super::super::runs::{reason_text, regularized_line, rounding_lines};
 use super::super::style::columns;
 use super::super::table::{aligned, counted};
-use super::output::{ablation_table, uncertainty_lines};
+use super::output::{ablation_table, findings, uncertainty_lines};
+use super::summary::conclusion_lines;
 
 /// Maximum number of coordinates printed; more are left to `z.json`.
 const LISTED: usize = 120;
@@ -79,7 +80,9 @@ pub(super) fn print_results(
     }
     out += &uncertainty_lines(tuned);
     out += &tuned.ablation.as_ref().map(ablation_table).unwrap_or_default();
+    out += &findings(&tuned.conclusion(), true);
     let _ = writeln!(out, "\nwritten     {}: params.json, z.json, tables, report.html", folder);
+    out += &conclusion_lines(&tuned.conclusion());
     print_text(&out)
 }
 

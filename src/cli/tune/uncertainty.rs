@@ -5,10 +5,8 @@ use std::fmt::Write as _; // to strings, which cannot fail
 use gputexel::io::median;
 use gputexel::model::FeatureSet;
 use gputexel::objective::LossKind;
-use gputexel::run::{BEYOND, Findings, OFF_OPTIMUM, Tuned};
-use gputexel::tuning::{
-    Curvature, ErrorStatus, MAX_ERROR_CP, MIN_CLUSTERS, UncertaintyRequest, check_members, space_of,
-};
+use gputexel::run::{BEYOND, Findings, Tuned};
+use gputexel::tuning::{ErrorStatus, MAX_ERROR_CP, MIN_CLUSTERS, UncertaintyRequest, check_members};
 use gputexel::{Error, Result};
 
 use super::super::table::{aligned, counted, grouped};
@@ -46,7 +44,7 @@ impl UncertaintyArgs {
 
 /// Formats the summary.
 pub fn describe(findings: &Findings, tuned: &Tuned) -> String {
-    let (set, config, outcome) = (&tuned.features, tuned.config(), &tuned.outcome);
+    let set = &tuned.features;
     let sandwich = &findings.sandwich;
     let mut out = String::new();
     let units = if set.program.is_some() { " (of accumulators in units of their sums)" } else { "" };
@@ -108,26 +106,6 @@ pub fn describe(findings: &Findings, tuned: &Tuned) -> String {
             counted(sandwich.undetermined as u64, "direction")
         );
     }
-    if sandwich.curvature == Curvature::GaussNewton {
-        let _ = writeln!(
-            out,
-            "warning     this is not a minimum: errors are computed from the Gauss-Newton matrix"
-        );
-    }
-    let off = findings.off_optimum();
-    if off > 0 {
-        let _ = writeln!(
-            out,
-            "warning     {} more than {OFF_OPTIMUM} standard errors from the optimum of the training games: {}",
-            counted(off as u64, "parameter"),
-            match () {
-                () if config.holdout > 0.0 && outcome.epochs > 1 =>
-                    "the held-out games may have selected another step",
-                () if config.optimizer.uses_matrices() => "run longer",
-                () => "run longer, or --optimizer gauss-newton",
-            }
-        );
-    }
     if let Some(bootstrap) = &findings.bootstrap {
         let mut ratios = findings.ratios();
         let middle = median(&mut ratios); // sorts
@@ -145,23 +123,6 @@ pub fn describe(findings: &Findings, tuned: &Tuned) -> String {
             at(0.1),
             at(0.9),
         );
-        if bootstrap.unfinished > 0 {
-            let why = match space_of(&config.parameterization()).is_bounded() {
-                true => ": the spread may be too small",
-                false => ", which may be at infinity: try --l2",
-            };
-            let _ = writeln!(
-                out,
-                "warning     {} did not reach {} optimum{why}",
-                counted(bootstrap.unfinished as u64, "resample"),
-                if bootstrap.unfinished == 1 { "its" } else { "their" }
-            );
-        }
-        if bootstrap.used < bootstrap.members {
-            let lost = bootstrap.members - bootstrap.used;
-            let lost = counted(lost as u64, "resample");
-            let _ = writeln!(out, "warning     left out {lost} that drew no positions");
-        }
     }
     out
 }

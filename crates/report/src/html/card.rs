@@ -1,11 +1,12 @@
 //! Cards of runs and matches for posts: PNG of 1200 × 630.
 
 use super::boards::Boards;
-use super::data::{Judgement, Parameter, RunReport};
+use super::data::{Parameter, RunReport};
 use super::groups::groups;
 use super::matches::MatchReport;
 use super::number::{grouped, whole};
 use super::{first, pieces};
+use crate::Judgement;
 use crate::picture::{Anchor, Canvas, Font};
 
 /// Left and right edges of lines of text, and the right one beside a board.
@@ -54,14 +55,14 @@ impl RunReport {
         let boards = Boards::new(&self.parameters, &groups);
         let board = boards.most_changed();
         let room = if board.is_some() || self.parameters.len() > 6 { BESIDE - LEFT } else { RIGHT - LEFT };
-        let (figure, said) = match &self.verdict {
+        let (figure, said) = match self.conclusion.as_ref().map(|conclusion| &conclusion.verdict) {
             Some(verdict) => (
                 verdict.figure.as_str(),
                 match verdict.judgement {
                     Judgement::Better => "better than its prior",
                     Judgement::Same => "no better than its prior",
                     Judgement::Worse => "worse than its prior",
-                    Judgement::Unknown => "not judged: no positions were held out",
+                    Judgement::TooLittle | Judgement::Unknown => "not judged: no positions were held out",
                 },
             ),
             None => ("No result yet", self.status.as_str()),
@@ -179,9 +180,10 @@ impl MatchReport {
 
 #[cfg(test)]
 mod tests {
-    use super::super::data::{Parameter, Verdict};
+    use super::super::data::Parameter;
     use super::super::heading::Heading;
     use super::*;
+    use crate::Verdict;
 
     const ODD: &str = "<b>\"'&☃";
 
@@ -210,7 +212,7 @@ mod tests {
         let verdict = Verdict { judgement: Judgement::Better, figure: ODD.to_string(), ..Verdict::default() };
         let report = RunReport {
             title: ODD.repeat(9),
-            verdict: Some(verdict),
+            conclusion: Some(crate::Conclusion { verdict, ..crate::Conclusion::default() }),
             parameters: pawns(1.0),
             ..RunReport::default()
         };

@@ -33,7 +33,7 @@ pub(super) fn losses_of_run(report: &RunReport) -> Result<Option<Markup>> {
             div { (losses(report)?) }
             div {
                 @if let Some(exact) = exact { (exact) }
-                @if report.verdict.is_some() { (record(&report.facts)) }
+                @if report.conclusion.is_some() { (record(&report.facts)) }
             }
         }
         (further(report)?)

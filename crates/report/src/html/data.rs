@@ -1,6 +1,6 @@
 //! Contents of a page, as plain data: names, numbers and texts. Nothing here is computed or escaped; the page escapes.
 
-use crate::{Diagnostics, ProgramDiagnostics};
+use crate::{Conclusion, Diagnostics, ProgramDiagnostics};
 
 /// Everything that a report shows. Anything empty or `None` is left out or reported as missing.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -15,12 +15,10 @@ pub struct RunReport {
     pub running: bool,
     /// Maximum remaining seconds of a run in progress, if known.
     pub remaining_seconds: Option<f64>,
-    /// Judgement of the result, once there is one.
-    pub verdict: Option<Verdict>,
+    /// What the run found out, once it has ended.
+    pub conclusion: Option<Conclusion>,
     /// Headline figures: name and value.
     pub facts: Vec<(String, String)>,
-    /// Warnings, shown first.
-    pub warnings: Vec<String>,
     /// The run step by step.
     pub steps: Vec<Step>,
     /// Name of a step: epoch, iteration.
@@ -59,33 +57,6 @@ pub struct RunReport {
     pub inputs: Option<Table>,
     /// The record of the run, for reading.
     pub record: String,
-}
-
-/// Judgement of a result against its prior.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Verdict {
-    /// The judgement.
-    pub judgement: Judgement,
-    /// The figure that it rests on, such as `held-out error −3.7 % ± 0.5 %`.
-    pub figure: String,
-    /// The judgement as a sentence.
-    pub words: String,
-    /// Command that shows what the result is worth, if there is one.
-    pub next: String,
-}
-
-/// Outcome of a judgement.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Judgement {
-    /// Better than the prior.
-    Better,
-    /// Not distinguishable from the prior.
-    Same,
-    /// Worse than the prior.
-    Worse,
-    /// Cannot be judged.
-    #[default]
-    Unknown,
 }
 
 /// The positions with the largest errors, and what they have in common.

@@ -3,10 +3,11 @@
 use maud::{Markup, html};
 
 use super::boards::{self, Boards};
-use super::data::{Judgement, RunReport, Verdict};
+use super::data::RunReport;
 use super::groups::{Group, groups};
 use super::number::whole;
 use super::{bars, facts, pieces};
+use crate::{Conclusion, Judgement};
 
 impl Judgement {
     /// Returns its class and its name.
@@ -15,6 +16,7 @@ impl Judgement {
             Self::Better => ("verdict better", "better"),
             Self::Same => ("verdict", "no better"),
             Self::Worse => ("verdict worse", "worse"),
+            Self::TooLittle => ("verdict", "too little data"),
             Self::Unknown => ("verdict", "unknown"),
         }
     }
@@ -26,9 +28,9 @@ pub(super) fn screen(report: &RunReport) -> Markup {
     let boards = Boards::new(&report.parameters, &groups);
     let views = boards::views(&report.parameters, "result", &report.reference);
     html! {
-        @match &report.verdict {
+        @match &report.conclusion {
             None => (facts(&report.facts)),
-            Some(verdict) => div.first { (verdict_box(verdict)) (worth(report, &groups)) },
+            Some(conclusion) => div.first { (verdict_box(conclusion)) (worth(report, &groups)) },
         }
         @if !boards.is_empty() {
             section.first id="boards" aria-label="Boards" {
@@ -39,13 +41,14 @@ pub(super) fn screen(report: &RunReport) -> Markup {
     }
 }
 
-fn verdict_box(verdict: &Verdict) -> Markup {
+fn verdict_box(Conclusion { verdict, next, .. }: &Conclusion) -> Markup {
     let (class, name) = verdict.judgement.names();
     html! {
         div class=(class) {
             p.figure { (verdict.figure) " " span.tag { (name) } }
+            @if !verdict.measured_on.is_empty() { p { "Measured on " (verdict.measured_on) "." } }
             p { (verdict.words) }
-            @if !verdict.next.is_empty() { p { "Play it against its prior:" br; code { (verdict.next) } } }
+            @if !next.is_empty() { p { "Next:" br; code { (next) } } }
         }
     }
 }
@@ -78,6 +81,7 @@ fn worth(report: &RunReport, groups: &[Group<'_>]) -> Markup {
 mod tests {
     use super::super::data::Parameter;
     use super::*;
+    use crate::Verdict;
 
     #[test]
     fn the_verdict_comes_first_with_the_worth_of_pieces() {
@@ -92,11 +96,12 @@ mod tests {
         let verdict = Verdict {
             judgement: Judgement::Better,
             figure: "Held-out error −3.7 % ± 0.5 %".to_string(),
+            measured_on: "5 folds".to_string(),
             words: "<b>".to_string(),
-            next: "gputexel match '<i>' material".to_string(),
         };
+        let next = "gputexel match '<i>' material".to_string();
         let report = RunReport {
-            verdict: Some(verdict),
+            conclusion: Some(Conclusion { verdict, next, ..Conclusion::default() }),
             facts: vec![("loss".to_string(), "0.1".to_string())],
             parameters: (0..64).map(rook).collect(),
             reference: "the prior".to_string(),
@@ -115,7 +120,7 @@ mod tests {
             places.iter().map(|part| text.find(part).unwrap_or_else(|| panic!("{part}: {text}"))).collect();
         assert!(found.is_sorted(), "{found:?}");
         assert!(!text.contains("0.1"), "figures follow later");
-        let running = screen(&RunReport { verdict: None, ..report }).into_string();
+        let running = screen(&RunReport { conclusion: None, ..report }).into_string();
         assert!(running.contains("0.1") && running.contains("id=\"boards\""));
     }
 }

@@ -41,9 +41,8 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 pub use bench::BenchPage;
 pub use contest::{Contest, ContestColumn, Entrant};
 pub use data::{
-    Comparison, CoordinateValue, Judgement, Parameter, PenaltyRow, RunReport, SharedTrait, Step,
-    StrengthReport, Swarms, SweepAxis, SweepReport, SweepSetting, Table, Verdict, WorstPosition,
-    WorstPositions,
+    Comparison, CoordinateValue, Parameter, PenaltyRow, RunReport, SharedTrait, Step, StrengthReport, Swarms,
+    SweepAxis, SweepReport, SweepSetting, Table, WorstPosition, WorstPositions,
 };
 pub use heading::{Heading, Stage, remaining_seconds};
 pub use listing::{ListedRun, RunList, notice};
@@ -52,6 +51,7 @@ pub use number::{bytes, grouped};
 pub use page::{Page, Part, Picture};
 pub use spsa::{SpsaReport, ValuePath};
 
+use crate::Conclusion;
 use gputexel_io::Result;
 pub(super) use groups::{Shape, groups};
 use heading::{Section, record};
@@ -185,7 +185,7 @@ impl RunReport {
             status: format!("{}{}", self.status, self.prospect()),
             // They follow the verdict.
             facts: Vec::new(),
-            warnings: self.warnings.clone(),
+            warnings: self.conclusion.iter().flat_map(Conclusion::warnings).map(str::to_string).collect(),
         };
         Ok(html! { (pieces::symbols()) (heading.above(&first::screen(self), &sections)) })
     }

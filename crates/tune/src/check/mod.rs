@@ -19,7 +19,7 @@ pub mod verification;
 
 use serde::Serialize;
 
-pub use crate::compensation::{Ahead, compensation};
+pub use crate::compensation::{Ahead, compensation, explained_compensation};
 pub use duplicates::{Duplicates, duplicates};
 pub use explanation::{Cause, Explanation, Presence};
 pub use features::{FeatureFindings, GroupSupport, IMPOSSIBLE, RARE, Support, is_impossible};

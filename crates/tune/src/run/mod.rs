@@ -7,6 +7,7 @@
 mod basis;
 mod blend;
 pub mod comparison;
+mod conclusion;
 mod event;
 mod inputs;
 mod joint_scale;
@@ -25,7 +26,6 @@ mod summary;
 mod tuned;
 mod tuner;
 mod uncertainty;
-mod verdict;
 
 pub use basis::BasisSettings;
 pub use blend::{BlendSettings, BlendShare};
@@ -46,7 +46,6 @@ pub use summary::{
 pub use tuned::{AgainstResults, FAR_CP, SwarmLosses, Tuned, WEAK_SUPPORT, write_report};
 pub use tuner::Tuner;
 pub use uncertainty::{Answer, BEYOND, Findings, GroupErrors, OFF_OPTIMUM};
-pub use verdict::Verdict;
 
 /// Returns true if there are fewer than ten positions per coordinate, which makes results noise.
 pub(crate) fn are_few(positions: u64, coordinates: usize) -> bool {

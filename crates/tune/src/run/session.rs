@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use crate::compensation::Ahead;
 use crate::constant_term::ConstantTerm;
 use crate::run::InHand;
+use crate::run::conclusion::conclude;
 use crate::{
     Checkpoint, EpochRecord, Event, HeldOutGain, Outcome, RunConfig, RunParts, RunRecord, RunScores,
     ScaleMode, StopReason, Tuning, ablate, diagnose_program, loss_against_results, polish, round_outcome,
@@ -14,7 +15,7 @@ use crate::{
 use gputexel_dataset::objective::Objective;
 use gputexel_dataset::{Dataset, Layout, Split};
 use gputexel_eval::Backend;
-use gputexel_io::run_folder::append_line;
+use gputexel_io::run_folder::{Kind, append_line};
 use gputexel_io::{Error, Result, RunFolder, counted};
 use gputexel_model::FeatureSet;
 use gputexel_model::program::{TermActivity, dead_terms};
@@ -71,7 +72,7 @@ impl Session<'_, '_> {
         {
             let tuned = result.as_ref().ok();
             let in_hand = InHand {
-                record: Some(self.record),
+                record: Some(tuned.map_or(self.record, |tuned| &tuned.record)),
                 positions: Some((self.data, self.split)),
                 scores: scores.as_ref(),
                 score_ratio: tuned.and_then(|tuned| tuned.score_ratio),
@@ -209,8 +210,10 @@ impl Session<'_, '_> {
         if record.ablate {
             tuned.ablation = Some(ablate(&parts, &fitted.0, config.optimizer.l2(fitted.1))?);
         }
+        tuned.record.conclusion = Some(conclude(&tuned));
         if let Some(folder) = self.folder {
             tuned.write_files(folder)?;
+            folder.write_record(Kind::Run, &tuned.record)?;
             // The state that led to the results is no longer needed.
             tuned.checkpoint.as_ref().map_or(Ok(()), |checkpoint| checkpoint.write_to(folder))?;
         }

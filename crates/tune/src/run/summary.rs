@@ -1,5 +1,6 @@
 //! Result of a run, for machines: the object printed by `--json`.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use crate::constant_term::ConstantTerm;
@@ -9,6 +10,7 @@ use crate::{
 };
 use gputexel_io::median;
 use gputexel_model::ValueChange;
+use gputexel_report::Conclusion;
 use serde::{Serialize, Serializer};
 
 use crate::run::pieces::PieceWorth;
@@ -71,6 +73,9 @@ pub struct RunSummary<'a> {
     /// Details of the result.
     #[serde(flatten)]
     pub details: DetailsSummary<'a>,
+    /// Verdict, findings and next command.
+    #[serde(flatten)]
+    pub conclusion: Cow<'a, Conclusion>,
 }
 
 /// Losses of a search by swarms.
@@ -278,6 +283,7 @@ impl<'a> RunSummary<'a> {
             reason: outcome.reason,
             optimizer: &outcome.optimizer,
             details,
+            conclusion: tuned.conclusion(),
         }
     }
 }

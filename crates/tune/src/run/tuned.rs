@@ -1,10 +1,12 @@
 //! Result of a run, and the files that it is written to.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use crate::compensation::Ahead;
 use crate::constant_term::ConstantTerm;
+use crate::run::conclusion::conclude;
 use crate::run::{InHand, run_report};
 use crate::{
     Ablation, Checkpoint, CoordinatesFile, EpochRecord, HeldOutGain, Outcome, Polish, ProgramDiagnostics,
@@ -17,12 +19,11 @@ use gputexel_io::run_folder::{
 };
 use gputexel_io::{Error, RECORD_BYTES, Result, RunFolder, read_whole};
 use gputexel_model::{FeatureSet, ParameterFile, Provenance, ValueChange};
-use gputexel_report::RunReport;
+use gputexel_report::{Conclusion, RunReport};
 use gputexel_source::tables::{Language, tables};
 
 use crate::run::event::{RunEvent, RunObserver};
 use crate::run::uncertainty::Answer;
-use crate::run::verdict::{Verdict, independent, judge};
 
 /// Number of positions below which a feature's values are called weakly supported.
 pub const WEAK_SUPPORT: u64 = 100;
@@ -230,17 +231,11 @@ impl Tuned {
         self.held_out_gain.or_else(|| self.record.strength.as_ref()?.gain)
     }
 
-    /// Compares the result with the prior.
-    pub fn verdict(&self) -> Verdict {
-        let gain = self.gain();
-        let independent = independent(self.record.strength.as_ref(), self.positions);
-        let is_worse = || self.loss_before.zip(self.loss).is_some_and(|(before, after)| after > before);
-        match judge(independent, gain, self.is_start()) {
-            judged if gain.is_some() => judged,
-            // In training, more can be told.
-            _ if self.has_few_positions() => Verdict::TooLittle,
-            Verdict::Unknown if is_worse() => Verdict::Worse,
-            judged => judged,
+    /// Returns verdict, findings and next command.
+    pub fn conclusion(&self) -> Cow<'_, Conclusion> {
+        match &self.record.conclusion {
+            Some(conclusion) => Cow::Borrowed(conclusion),
+            None => Cow::Owned(conclude(self)),
         }
     }
 

@@ -180,7 +180,7 @@ fn local_search_proves_its_minimum() {
     assert_eq!(number(&short, &["single_steps", "taken_exactly"]), 0.0);
     let args = ["tune", "--out", "w", "--epochs", "2", "--backend", "cpu"];
     let (_, out, _) = bench.run([&args[..], &common[..]].concat());
-    assert!(out.contains("not optimal ") && out.contains("would improve the exact training loss"), "{out}");
+    assert!(out.contains("\nwarning ") && out.contains("would improve the exact training loss"), "{out}");
 
     // If held-out games choose the epoch, the local search does not continue from it.
     let held = bench.tune([&common[..], &["--out", "h", "--holdout", "0.3"]].concat());

@@ -61,6 +61,43 @@ fn verdicts_follow_from_what_was_held_out() {
     }
 }
 
+/// Replaces what HTML escapes.
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+/// Terminal, `--json`, record and page have the same verdict, findings and next command.
+#[test]
+fn a_run_has_one_conclusion() {
+    let bench = Bench::with_positions(4000, 11);
+    bench.dataset("m.bin", FeatureKind::Material, 4000, 3);
+    for flags in [
+        "tune d.bin --k 0.8 --l2 1e-3 --holdout 0.2",
+        "tune m.bin --k 0.8 --l2 0 --optimizer adam --epochs 2 --errors",
+        "tune m.bin --k 0.8",
+        "pso m.bin --k 0.8 --swarms 1 --particles 8 --iterations 2",
+    ] {
+        let flags = format!("{flags} --backend cpu --out r --force");
+        let (out, _) = bench.done(&*flags);
+        let record = bench.json("r/run.json");
+        let page = bench.text("r/report.html");
+        let told: Value = serde_json::from_str(&bench.done(("--json", &*flags)).0).unwrap();
+        let conclusion = &record["conclusion"];
+        for part in ["verdict", "findings", "next"] {
+            assert_eq!(told[part], conclusion[part], "{flags}");
+        }
+        let (words, next) = (conclusion["verdict"]["words"].str(), conclusion["next"].str());
+        let warnings = conclusion["findings"].list().iter().filter(|one| one["severity"] == "warning");
+        let warnings: Vec<String> =
+            warnings.map(|one| format!("warning     {}\n", one["text"].str())).collect();
+        assert_has(&out, [&*format!("verdict     {words}\n"), &*format!("next        {next}\n")]);
+        assert!(warnings.iter().all(|line| out.contains(line.as_str())), "{out}");
+        assert_has(&page, [&*escaped(words), &*format!("<code>{}</code>", escaped(next))]);
+        assert_eq!(page.matches("<ul class=\"warnings\"><li>").count(), usize::from(!warnings.is_empty()));
+        assert!(warnings.iter().all(|line| page.contains(&escaped(line[12..].trim_end()))), "{flags}");
+    }
+}
+
 #[test]
 fn a_folder_is_not_read_for_games() {
     let bench = Bench::with_positions(1000, 11);

@@ -4,7 +4,6 @@ mod record;
 mod run;
 mod steps;
 mod strength;
-mod verdict;
 
 use std::path::PathBuf;
 

@@ -1,10 +1,9 @@
 //! Describes configuration, inputs and warnings of a run.
 
-use crate::run::are_few;
-use crate::{ProgramDiagnostics, RunConfig, RunRecord};
+use crate::{RunConfig, RunRecord};
 use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::ScaleForms;
-use gputexel_model::{ParameterFile, program};
+use gputexel_model::ParameterFile;
 use gputexel_report::{Table, grouped};
 
 /// Correlation from which two values are tied, and shown as +1.000.
@@ -12,32 +11,6 @@ const TIED: f64 = 0.9995;
 
 fn strings<const N: usize>(texts: [&str; N]) -> Vec<String> {
     texts.map(str::to_string).to_vec()
-}
-
-/// Returns warnings, by the same rules as `tune` at its end.
-pub fn warnings(config: &RunConfig, theta: &[f64], positions: usize) -> Vec<String> {
-    let mut warnings = Vec::new();
-    let dimension = config.parameterization().dimension();
-    if theta == config.prior_theta {
-        warnings.push("The values are those of the prior, because nothing was better.".to_string());
-    }
-    if are_few(positions as u64, dimension) {
-        warnings.push(format!(
-            "{} positions are too few for {} parameters: expect noise.",
-            grouped(positions as u64),
-            grouped(dimension as u64)
-        ));
-    }
-    warnings
-}
-
-/// Warns of terms that are inactive nearly everywhere with the result.
-pub fn dead_terms(diagnostics: &ProgramDiagnostics) -> impl Iterator<Item = String> {
-    let after = diagnostics.terms.iter().map(|term| &term.activity[1]);
-    program::dead_terms(after, "").into_iter().map(|clause| {
-        let clause = clause.replacen("the", "The", 1);
-        format!("{clause}. Start from larger values of them.")
-    })
 }
 
 /// Returns values that the data can hardly distinguish; `None` if errors are unknown. Without pairs that penalties or a

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use crate::constant_term::ConstantTerm;
 use crate::{
     Checkpoint, CoordinateRecord, CoordinatesFile, OptimizerConfig, RunConfig, RunRecord, RunScores,
     diagnose, diagnose_program, training_score_ratio, worst_positions,
@@ -14,7 +13,6 @@ use gputexel_model::{Feature, FeatureSet, ParameterFile};
 use gputexel_report::{CoordinateValue, Parameter, RunReport, grouped, readable, remaining_seconds};
 
 use super::steps::steps;
-use super::verdict::verdict;
 use super::{InHand, record, strength};
 
 /// Number of positions below which a feature is called rare.
@@ -87,23 +85,7 @@ pub fn run_report(folder: &RunFolder, known: &InHand<'_>) -> Result<RunReport> {
         worst_positions(data, split, objective, theta, &scores.result)
     });
     let path = folder.path().display().to_string();
-    let verdict = finished.and(file).zip(theta.as_ref()).map(|(file, theta)| {
-        let is_start = *theta == config.prior_theta;
-        verdict(record, diagnostics.as_ref(), file, &path, is_start)
-    });
     let ablation = strength::ablation(folder)?;
-    let mut warnings = match (&theta, &positions) {
-        (Some(theta), Some((data, _))) => record::warnings(config, theta, data.len()),
-        _ => Vec::new(),
-    };
-    if let (Some(((data, split), scores)), Some(file), Some(theta)) = (scored, file, &theta) {
-        let objective = Objective { k: config.k, loss: config.loss };
-        let occurrences: Vec<u64> = file.parameters.iter().map(|p| p.occurrences.unwrap_or(0)).collect();
-        let term =
-            ConstantTerm::of(data, split, objective, &occurrences, scores, [&config.prior_theta, theta]);
-        warnings.extend(term.map(|term| term.warning()));
-    }
-    warnings.extend(program.iter().flat_map(record::dead_terms));
     let command = if swarm { "pso" } else { "tune" };
     let last = steps.last().map_or(0, |step| step.number);
     let status = match finished {
@@ -120,7 +102,7 @@ pub fn run_report(folder: &RunFolder, known: &InHand<'_>) -> Result<RunReport> {
         title: format!("gputexel {command}: {}", escaped(&path)),
         status,
         final_: finished.is_some(),
-        verdict,
+        conclusion: record.conclusion.clone(),
         remaining_seconds,
         loss_name: if config.regularizes() { "regularized loss" } else { "training loss" }.to_string(),
         step_name: step_name.to_string(),
@@ -136,7 +118,6 @@ pub fn run_report(folder: &RunFolder, known: &InHand<'_>) -> Result<RunReport> {
         diagnostics,
         worst,
         program,
-        warnings,
         rounds: record::rounds(record),
         configuration: record::configuration(record, file),
         inputs: Some(record::inputs(config, known.positions.map(|(data, _)| data))),

@@ -1,0 +1,123 @@
+//! What a command found out: its verdict, its findings and the command to type next. Computed once, stored in the record,
+//! and shown alike by the terminal, `--json` and the page.
+
+use serde::{Deserialize, Serialize};
+
+/// The conclusion of a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Conclusion {
+    /// What the result is good for.
+    pub verdict: Verdict,
+    /// What is remarkable about it, the most important first.
+    pub findings: Vec<Finding>,
+    /// The command to type next; empty if there is none.
+    pub next: String,
+}
+
+impl Conclusion {
+    /// Returns the texts of the warnings.
+    pub fn warnings(&self) -> impl Iterator<Item = &str> {
+        let warnings = self.findings.iter().filter(|finding| finding.severity == Severity::Warning);
+        warnings.map(|finding| finding.text.as_str())
+    }
+}
+
+/// Judgement of a result.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// The judgement.
+    pub judgement: Judgement,
+    /// The figure that it rests on, such as `Held-out error −3.7 % ± 0.5 %`.
+    pub figure: String,
+    /// What the figure was measured on, such as `5 folds of games`; empty if nothing was held out.
+    pub measured_on: String,
+    /// The judgement in words.
+    pub words: String,
+}
+
+/// Outcome of a judgement.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Judgement {
+    /// Better than the values before.
+    Better,
+    /// Not distinguishable from them.
+    Same,
+    /// Worse than they are.
+    Worse,
+    /// There are too few games or positions to tell.
+    TooLittle,
+    /// Cannot be judged.
+    #[default]
+    Unknown,
+}
+
+/// Something remarkable about a result.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Finding {
+    /// Its kind.
+    pub kind: FindingKind,
+    /// How much it matters.
+    pub severity: Severity,
+    /// A sentence without a full stop.
+    pub text: String,
+    /// All names and values that it is about, where the text has only some.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<String>,
+}
+
+impl Finding {
+    /// Creates a warning, which is always shown.
+    pub fn warning(kind: FindingKind, text: impl Into<String>, evidence: Vec<String>) -> Self {
+        Self { kind, severity: Severity::Warning, text: text.into(), evidence }
+    }
+
+    /// Creates a note, which the terminal shows if asked for details.
+    pub fn note(kind: FindingKind, text: impl Into<String>, evidence: Vec<String>) -> Self {
+        Self { kind, severity: Severity::Note, text: text.into(), evidence }
+    }
+}
+
+/// How much a finding matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Severity {
+    /// For reading.
+    Note,
+    /// The result should not be used without thinking of it.
+    Warning,
+}
+
+/// Kinds of findings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FindingKind {
+    /// Pieces lost much of their worth.
+    PieceFell,
+    /// Much of the gain is that of a term that all positions have.
+    ConstantTerm,
+    /// Single steps would still lower the loss.
+    NotOptimal,
+    /// Whole numbers are wanted, and not all values are.
+    Fractions,
+    /// Coordinates ended at a bound.
+    AtBound,
+    /// No position has a feature.
+    NeverOccurs,
+    /// Few positions have a feature.
+    Rare,
+    /// Values moved far from the prior.
+    FarFromPrior,
+    /// Standard errors could not be estimated.
+    NoErrors,
+    /// Errors rest on the Gauss–Newton matrix, because the values are at no minimum.
+    NoMinimum,
+    /// Values are several errors from the optimum.
+    OffOptimum,
+    /// Resamples of the bootstrap did not converge, or drew nothing.
+    Bootstrap,
+    /// A factor of a nonlinear evaluation is mostly at its maximum.
+    FactorAtMaximum,
+    /// A term of a nonlinear evaluation is hardly ever active.
+    DeadTerm,
+}
