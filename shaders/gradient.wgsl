@@ -1,7 +1,7 @@
 // Loss and gradient: losses as in loss.wgsl, and slabs[segment of the slice][feature][member] = sum of w * c * d loss
 // / dx over the segment, not yet split into mg and eg. Bindings 0 to 4: common.wgsl; 5 to 8 below. Dispatched
 // (segments, member tiles) by `GpuEvaluator::evaluate`. No atomics: a run has one thread per lane and a slab one
-// workgroup, so sums have one order; three barriers per block. Bound: instructions, see docs/gpu-kernels.md, and one
+// workgroup, so sums have one order; three barriers per block. Bound: instructions, and one
 // slab update (8 bytes of second-level cache) per run and member, which longer blocks make rarer. CPU twin:
 // `objective::loss_and_gradient`.
 

@@ -2,7 +2,7 @@
 // losses[segments + segment][member] = sum of w. Bindings 0 to 4: common.wgsl. 5: losses. Dispatched (segments,
 // member tiles) by `GpuEvaluator::evaluate` without gradients. Threads: lane = thread % LANES is a column of the
 // tile, the others are positions; with SHARED the scores of WORKGROUP positions are computed once and serve all
-// lanes. Bound: instructions, see docs/gpu-kernels.md; SHARED, the sigmoid; one member, the row data. CPU twin:
+// lanes. Bound: instructions; SHARED, the sigmoid; one member, the row data. CPU twin:
 // `objective::loss`.
 
 @group(0) @binding(5) var<storage, read_write> losses: array<Real>;
