@@ -53,8 +53,6 @@
 
 pub use gputexel_chess as chess;
 pub use gputexel_chess::formats;
-#[cfg(feature = "cluster")]
-pub use gputexel_cluster as cluster;
 pub use gputexel_dataset as dataset;
 pub use gputexel_dataset::Dataset;
 pub use gputexel_dataset::objective;

@@ -16,11 +16,9 @@ use super::context::Context;
 use super::settings::parsed;
 use super::table::{aligned, grouped, percent};
 
-/// Time between plain lines.
 const LINES_EVERY: Duration = Duration::from_secs(5);
 
-/// Prints warnings of the library to standard error; the one about a folder that could not be locked is always
-/// printed.
+/// The warning about a folder that could not be locked is always printed.
 pub fn warn(warnings: &[String], folder: Option<&RunFolder>, context: &Context) {
     if let Some(warning) = folder.and_then(RunFolder::warning) {
         alert!("gputexel: warning: {warning}");
@@ -105,10 +103,7 @@ pub struct FolderFlags {
 }
 
 impl RuleFlags {
-    /// Converts the flags to settings of the library, with the changes that also apply to resumed runs.
-    ///
-    /// # Errors
-    /// Invalid values.
+    /// With the changes that also apply to resumed runs.
     pub fn settings(&self, changes: Changes, context: &Context) -> Result<GameSettings> {
         let usual = GameSettings::default();
         Ok(GameSettings {
@@ -128,7 +123,6 @@ impl RuleFlags {
         })
     }
 
-    /// Returns the limit of each side.
     fn limit(&self) -> Result<TimeControl> {
         match (self.nodes, self.depth, &self.time, self.move_time) {
             (_, Some(depth), ..) => format!("depth={depth}"),
@@ -139,7 +133,6 @@ impl RuleFlags {
         .parse()
     }
 
-    /// Returns the rules for ending games early.
     fn adjudication(&self) -> Adjudication {
         let asked = self.draw_after.is_some() || self.draw_plies.is_some() || self.draw_score.is_some();
         Adjudication {
@@ -154,18 +147,12 @@ impl RuleFlags {
     }
 }
 
-/// Parses a side with its options; `flag` is the flag that gave them.
-///
-/// # Errors
-/// Options without a value.
+/// `flag` gave the options.
 pub fn side(text: &str, name: Option<&str>, options: &[String], flag: &str) -> Result<Side> {
     set_up(Side::new(text), name, options, flag)
 }
 
-/// Replaces the name and options of a side where new ones are given.
-///
-/// # Errors
-/// Options without a value.
+/// Replaces name and options where new ones are given.
 pub fn set_up(mut side: Side, name: Option<&str>, options: &[String], flag: &str) -> Result<Side> {
     if let Some(name) = name {
         side = side.name(name);
@@ -174,10 +161,6 @@ pub fn set_up(mut side: Side, name: Option<&str>, options: &[String], flag: &str
     Ok(settings.into_iter().fold(side, |side, setting| side.option(setting.name, setting.value)))
 }
 
-/// Parses options of an engine; `flag` is the flag that gave them.
-///
-/// # Errors
-/// Options without a value.
 pub fn settings(options: &[String], flag: &str) -> Result<Vec<Setting>> {
     let parse = |option: &String| {
         option.parse().map_err(|_| Error::Usage(format!("{flag} '{option}': expected NAME=VALUE")))
@@ -199,7 +182,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Starts the display; `known` of the games were played before.
+    /// `known` games were played before.
     pub fn new(context: &Context, games: u64, known: u64) -> Self {
         let bar = match context.shows_progress() {
             true => ProgressBar::new(games),
@@ -212,7 +195,7 @@ impl Progress {
         Self { games, bar, lines: context.prints_lines(), last_line: now, begin: now, known }
     }
 
-    /// Shows the state after some games, if an update is due; `describe` gets the games per second.
+    /// `describe` gets the games per second.
     pub fn show(&mut self, games: u64, describe: impl FnOnce(f64) -> String) {
         let rate = games.saturating_sub(self.known) as f64 / self.begin.elapsed().as_secs_f64();
         if self.lines {
@@ -227,13 +210,13 @@ impl Progress {
         }
     }
 
-    /// Returns the progress bar, to be cleared at the end.
+    /// To be cleared at the end.
     pub fn bar(&self) -> ProgressBar {
         self.bar.clone()
     }
 }
 
-/// Formats the numbers of games by their end, the most frequent first.
+/// The most frequent first.
 pub fn ends_table(ends: &BTreeMap<End, u64>, games: u64) -> String {
     let mut ends: Vec<_> = ends.iter().collect();
     ends.sort_by_key(|(_, count)| std::cmp::Reverse(**count));

@@ -26,16 +26,12 @@ use super::steps::existing;
 use super::subcommand::{Subcommand, short_help};
 use super::table::{aligned, grouped};
 
-/// Largest number of directions; SPSA of more needs more games.
+/// SPSA of more needs more games.
 const DIRECTIONS: usize = 12;
-
-/// Default number of pairs of games for the search.
 const PAIRS: u64 = 5000;
-
-/// Default largest number of games of the test.
 const TEST_GAMES: u64 = 40_000;
 
-/// Smallest and largest factor.
+/// Least and greatest factor.
 const FACTORS: [f64; 2] = [-0.5, 1.5];
 
 /// The factor with which each direction begins: a run goes too far more often than not far enough, and half of the way
@@ -47,11 +43,9 @@ const DISTANCE: f64 = 0.35;
 
 /// Elo that is expected to be lost at that distance in all directions: if half of the way gains 25, 25 (0.35 / 0.5)².
 const ELO: f64 = 12.0;
-
-/// Files that are written before the search begins.
 const FILES: [&str; 3] = ["improve.json", "start.json", "directions.json"];
 
-/// Folder of the SPSA run, which has that of the test in it.
+/// Has the folder of the test in it.
 const SEARCH: &str = "search";
 
 /// Flags of `improve`.
@@ -307,7 +301,6 @@ impl ImproveArgs {
         Ok(folder)
     }
 
-    /// Opens the search, begun or not.
     fn search(&self, folder: &RunFolder, plan: &Plan, context: &Context) -> Result<SpsaRun> {
         let path = folder.file(SEARCH);
         if existing(&path, "spsa.jsonl").is_some() {
@@ -319,7 +312,6 @@ impl ImproveArgs {
     }
 }
 
-/// Plays the rest of the search.
 fn play_search(search: &mut SpsaRun, context: &Context) -> Result<Stop> {
     let tuner = &search.state().tuner;
     let (games, known) = (2 * tuner.iterations(), 2 * tuner.completed_pairs());
@@ -333,7 +325,7 @@ fn play_search(search: &mut SpsaRun, context: &Context) -> Result<Stop> {
     stop
 }
 
-/// Plays the search's values against the start, or the rest of these games.
+/// The search's values against the start, or the rest of these games.
 fn play_test(
     folder: &Path,
     plan: &Plan,
@@ -357,12 +349,8 @@ fn play_test(
     result
 }
 
-/// Cuts the step from a start to tuned values into directions: by group and phase, the largest ones by themselves and
-/// the rest together. Steps count as often as positions have the feature. Also returns the share of each direction in
-/// the sum of squared changes of evaluations.
-///
-/// # Errors
-/// [`Error::Usage`] if nothing changed.
+/// By group and phase, the largest directions by themselves and the rest together. Steps count as often as positions
+/// have the feature. Also returns the share of each direction in the sum of squared changes of evaluations.
 fn cut(
     tuned: &ParameterFile,
     names: Vec<String>,
@@ -417,7 +405,7 @@ fn cut(
     Ok((Directions::try_new(names, start, integer, directions)?, shares))
 }
 
-/// Returns a parameter file with other values, without the errors of its own.
+/// Without the errors of its own.
 fn with_values(mut file: ParameterFile, theta: &[f64]) -> ParameterFile {
     let (mg, eg) = theta.split_at(file.parameters.len());
     for (record, (mg, eg)) in file.parameters.iter_mut().zip(mg.iter().zip(eg)) {
@@ -427,11 +415,8 @@ fn with_values(mut file: ParameterFile, theta: &[f64]) -> ParameterFile {
     file
 }
 
-/// Returns names and bounds of the parameters of an engine that reads a file of values, once for each phase, and the
-/// names of those that may have fractions, as the probe has recorded them.
-///
-/// # Errors
-/// [`Error::Input`] for a dataset that a probe has not made; errors of reading it.
+/// Names and bounds of the parameters that the engine reads, once for each phase, and those that may have fractions,
+/// as the probe has recorded them.
 fn values_read(
     datasets: &[String],
     tuned: &ParameterFile,
@@ -456,8 +441,8 @@ fn values_read(
     Ok(([names.clone(), names].concat(), bounds.repeat(2), fractions))
 }
 
-/// Asks an engine for its options: the names that parameters have there and their bounds, of the middlegame and then of
-/// the endgame. An option that has the name of a parameter, without a phase, is both.
+/// Names and bounds of the engine's options, of the middlegame and then of the endgame. An option that has the name
+/// of a parameter, without a phase, is both.
 ///
 /// # Errors
 /// [`Error::Engine`] if an option is missing or its default is not the value from which steps begin.

@@ -24,8 +24,6 @@ const TEACHER: &str = "full";
 
 /// Nodes per move of the games that leaves are drawn from: many games matter more than good ones.
 const GAME_NODES: u64 = 300;
-
-/// Nodes per move of matches.
 const MATCH_NODES: u64 = 1000;
 
 /// One in this many evaluated positions is drawn: about thirty from a game.
@@ -33,14 +31,10 @@ const ONE_IN: u64 = 512;
 
 /// Rounds that make do with fewer games and shorter searches for labels.
 const QUICK: u32 = 3;
-
-/// Games of a match.
 const MATCH_GAMES: u64 = 1000;
 
 /// Rounds in a row without a gain after which learning ends.
 const PATIENCE: usize = 2;
-
-/// File of a finished round.
 const ROUND: &str = "round.json";
 
 /// Flags of `learn`.
@@ -135,7 +129,7 @@ struct Played {
 }
 
 impl Played {
-    /// Returns true if the first side is stronger, by its likelihood.
+    /// By its likelihood.
     fn wins(&self) -> bool {
         self.los > 0.95
     }
@@ -182,7 +176,6 @@ impl Subcommand for LearnArgs {
 }
 
 impl Start {
-    /// Makes paths independent of the current folder.
     fn absolute(&self) -> Self {
         let params = self.params.as_ref().map(|text| match Path::new(text).exists() {
             true => absolute(text).display().to_string(),
@@ -195,7 +188,6 @@ impl Start {
         Self { params, labels, openings: self.openings.as_ref().map(absolute), ..self.clone() }
     }
 
-    /// Finds what is wrong before hours go by.
     fn check(&self, context: &Context) -> Result<()> {
         if !["pst", "classical", TEACHER].contains(&self.model()) {
             return Err(Error::setting("model", self.model(), "expected pst, classical or full"));
@@ -286,7 +278,6 @@ impl Learning<'_> {
         serde_json::from_slice(&bytes).map_err(|e| Error::input(file, e.to_string()))
     }
 
-    /// Runs a command of the program, with a line that says so.
     fn step(&self, what: &str, words: &Words) -> anyhow::Result<()> {
         if !self.context.quiet && !self.context.json {
             let now = duration(self.begin.elapsed().as_secs_f64());
@@ -321,14 +312,14 @@ impl Learning<'_> {
         Ok(done)
     }
 
-    /// Returns the number of games of a round, and of nodes for labels: twice as many once the first gains are made, and
-    /// again after each round without one.
+    /// Games of a round, and nodes for labels: twice as many once the first gains are made, and again after each
+    /// round without one.
     fn effort(&self, round: u32, failed: usize) -> (u64, u64) {
         let factor = if round > QUICK { 2 } else { 1 } << failed;
         (factor * self.start.games.unwrap_or(6000), factor * self.start.label_nodes.unwrap_or(2000))
     }
 
-    /// Plays games, and labels positions that their searches evaluate, in `labeled.fens` of a folder.
+    /// Writes `labeled.fens` in a folder.
     fn label(
         &self,
         round: u32,
@@ -370,7 +361,6 @@ impl Learning<'_> {
         Ok(())
     }
 
-    /// Tunes the values of a model to labels.
     fn tune(&self, labeled: &Path, model: &str, values: &Path) -> anyhow::Result<()> {
         let data = labeled.with_extension("bin");
         let words = Words::new("extract --force --target score")
@@ -385,7 +375,6 @@ impl Learning<'_> {
         Ok(())
     }
 
-    /// Plays a match, or the rest of it.
     fn play(&self, a: &Path, b: &str, folder: &Path, seed: u32) -> anyhow::Result<Played> {
         let words = match existing(folder, "match.jsonl") {
             Some(_) => Words::new("match").path(Some("--resume"), folder),
@@ -500,14 +489,12 @@ impl Learning<'_> {
     }
 }
 
-/// Returns a name as part of that of a folder.
 fn word(name: &str) -> String {
     let end =
         Path::new(name).file_name().map_or_else(|| name.into(), |end| end.to_string_lossy().into_owned());
     end.replace(|c: char| !c.is_ascii_alphanumeric(), "-")
 }
 
-/// Rows of a table of rounds, titles first.
 fn table(rounds: &[Round]) -> Vec<Vec<String>> {
     let titles = ["round", "games", "positions", "label nodes", "Elo", "", "time"].map(String::from).to_vec();
     let row = |round: &Round| {

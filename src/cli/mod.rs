@@ -32,7 +32,6 @@ mod memory;
 mod patch;
 mod probe;
 mod pso;
-mod queue;
 #[cfg(feature = "mpi")]
 pub mod ranks;
 mod reading;
@@ -60,7 +59,6 @@ mod tune;
 mod uci;
 mod verify;
 mod wdl;
-mod worker;
 
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -150,9 +148,6 @@ subcommands! {
     Learn(learn::LearnArgs),
     /// Let games decide how far to follow a run: SPSA over its steps, then a sequential test
     Improve(improve::ImproveArgs),
-    /// Play games for runs on other machines
-    #[command(hide = queue::HIDDEN)]
-    Worker(worker::WorkerArgs),
     /// Rescore positions with an engine, or relabel them from tablebases
     Rescore(rescore::RescoreArgs),
     /// List the features of a model: their names and definitions
@@ -247,11 +242,14 @@ pub fn main() -> ExitCode {
             note!("gputexel: still busy with what is under way; interrupt again to end at once");
         });
     });
-    // The command line is stored in folders that others may read.
-    let command_line = typed.iter().map(|word| queue::without_password(word)).collect::<Vec<_>>().join(" ");
     output::set_quiet(cli.quiet);
-    let context =
-        Context { json: cli.json, quiet: cli.quiet, command_line, cancel: &CANCEL, program: PROGRAM };
+    let context = Context {
+        json: cli.json,
+        quiet: cli.quiet,
+        command_line: typed.join(" "),
+        cancel: &CANCEL,
+        program: PROGRAM,
+    };
     if let Some(memory) = command.memory()
         && let Err(error) = memory.begin()
     {

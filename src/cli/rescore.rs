@@ -16,10 +16,7 @@ use super::output::print_result;
 use super::subcommand::{Subcommand, short_help};
 use super::table::{aligned, counted, grouped};
 
-/// Time between plain lines.
 const LINES_EVERY: Duration = Duration::from_secs(5);
-
-/// Maximum number of materials listed.
 const MATERIALS: usize = 12;
 
 /// Flags of `rescore`.
@@ -151,7 +148,6 @@ impl Subcommand for RescoreArgs {
     }
 }
 
-/// Formats the report as text.
 fn describe(report: &RescoreReport) -> String {
     let mut text = describe_conversion(&report.conversion);
     if let Some(tables) = &report.tablebases {

@@ -5,8 +5,6 @@
 
 mod common;
 
-#[cfg(all(feature = "cluster", unix))]
-mod cluster;
 mod commands;
 mod engines;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

@@ -6,44 +6,33 @@ use shakmaty::Color;
 use crate::engine::Score;
 use gputexel_io::{Error, Result};
 
-/// A draw when both engines report scores near 0 for long enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DrawRule {
-    /// Number of full moves that must be over, by the position's move counter.
+    /// Full moves that must be over.
     pub after_move: u32,
     /// Number of consecutive plies whose scores must be small.
     pub plies: u32,
-    /// Largest score either way, centipawns.
     pub score_cp: u32,
 }
 
-/// A win when both engines agree on who is winning for long enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WinRule {
-    /// Number of consecutive plies, by both sides in turn, whose scores must agree.
     pub plies: u32,
-    /// Smallest score of the winner, centipawns; the loser's must be as bad.
+    /// Least score of the winner, centipawns; the loser's must be as bad.
     pub score_cp: u32,
 }
 
-/// Rules that end a game before the rules of chess do. The default never does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Adjudication {
-    /// Draws by score.
     pub draw: Option<DrawRule>,
-    /// Wins by score.
     pub win: Option<WinRule>,
-    /// Number of plies, including the opening, after which a game is a draw.
     pub max_plies: Option<u32>,
 }
 
 impl Adjudication {
     /// Refuses rules that could never or would always apply.
-    ///
-    /// # Errors
-    /// [`Error::Setting`], named as the invalid setting.
     pub fn check(&self) -> Result<()> {
         let settings = [
             ("draw-plies", self.draw.map(|rule| rule.plies)),
@@ -58,17 +47,14 @@ impl Adjudication {
     }
 }
 
-/// Outcome of [`Adjudication`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum EarlyEnd {
     Draw,
     Win(Color),
     TooLong,
 }
 
-/// Follows the scores of one game.
-///
-/// A move without a score breaks every streak: the engine's opinion is unknown.
+/// Follows the scores of one game. A move without a score breaks every streak.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Adjudicator {
     rules: Adjudication,
@@ -81,7 +67,7 @@ impl Adjudicator {
         Self { rules, small: 0, winning: None }
     }
 
-    /// Records a move's score, from the mover's view.
+    /// The score is the mover's view.
     pub(super) fn add(&mut self, mover: Color, score: Option<Score>) {
         let cp = score.map(|score| match score {
             Score::Centipawns(cp) => i64::from(cp),
@@ -101,21 +87,20 @@ impl Adjudicator {
         });
     }
 
-    /// Returns the verdict if the game ends here. `plies` is the number of plies played, `moves_over` the number of
-    /// full moves that are over according to the position.
-    pub(super) fn verdict(&self, plies: usize, moves_over: u32) -> Option<Verdict> {
+    /// `plies` were played; `moves_over` full moves are over by the position's counter.
+    pub(super) fn early_end(&self, plies: usize, moves_over: u32) -> Option<EarlyEnd> {
         if let (Some(rule), Some((color, streak))) = (self.rules.win, self.winning)
             && streak >= rule.plies.max(1)
         {
-            return Some(Verdict::Win(color));
+            return Some(EarlyEnd::Win(color));
         }
         if let Some(rule) = self.rules.draw
             && moves_over >= rule.after_move
             && self.small >= rule.plies.max(1)
         {
-            return Some(Verdict::Draw);
+            return Some(EarlyEnd::Draw);
         }
-        self.rules.max_plies.filter(|most| plies >= *most as usize).map(|_| Verdict::TooLong)
+        self.rules.max_plies.filter(|most| plies >= *most as usize).map(|_| EarlyEnd::TooLong)
     }
 }
 
@@ -125,13 +110,13 @@ mod tests {
     use Color::{Black, White};
     use Score::{Centipawns, Mate};
 
-    fn follow(rules: Adjudication, scores: &[Option<Score>]) -> Option<(usize, Verdict)> {
+    fn follow(rules: Adjudication, scores: &[Option<Score>]) -> Option<(usize, EarlyEnd)> {
         let mut adjudicator = Adjudicator::new(rules);
         let mut mover = White;
         for (i, &score) in scores.iter().enumerate() {
             adjudicator.add(mover, score);
             mover = !mover;
-            if let Some(verdict) = adjudicator.verdict(i + 1, (i as u32).div_ceil(2)) {
+            if let Some(verdict) = adjudicator.early_end(i + 1, (i as u32).div_ceil(2)) {
                 return Some((i + 1, verdict));
             }
         }
@@ -145,12 +130,12 @@ mod tests {
             ..Adjudication::default()
         };
         let small = [Some(Centipawns(20)), Some(Centipawns(-20))].repeat(10);
-        assert_eq!(follow(draw(0), &small), Some((4, Verdict::Draw)));
-        assert_eq!(follow(draw(5), &small), Some((10, Verdict::Draw)));
+        assert_eq!(follow(draw(0), &small), Some((4, EarlyEnd::Draw)));
+        assert_eq!(follow(draw(5), &small), Some((10, EarlyEnd::Draw)));
         for breaker in [Some(Centipawns(21)), Some(Centipawns(-21)), Some(Mate(3)), Some(Mate(-3)), None] {
             let mut scores = small.clone();
             scores[2] = breaker;
-            assert_eq!(follow(draw(0), &scores), Some((7, Verdict::Draw)), "{breaker:?}");
+            assert_eq!(follow(draw(0), &scores), Some((7, EarlyEnd::Draw)), "{breaker:?}");
         }
     }
 
@@ -158,22 +143,22 @@ mod tests {
     fn wins_need_both_engines_to_agree() {
         let win = Adjudication { win: Some(WinRule { plies: 4, score_cp: 500 }), ..Adjudication::default() };
         let black = [Some(Centipawns(-500)), Some(Centipawns(700))].repeat(4);
-        assert_eq!(follow(win, &black), Some((4, Verdict::Win(Black))));
+        assert_eq!(follow(win, &black), Some((4, EarlyEnd::Win(Black))));
         let white = [Some(Mate(2)), Some(Mate(-1)), Some(Mate(1)), Some(Mate(0))];
-        assert_eq!(follow(win, &white), Some((4, Verdict::Win(White))));
+        assert_eq!(follow(win, &white), Some((4, EarlyEnd::Win(White))));
         // Both claim to be winning.
         assert_eq!(follow(win, &[Some(Centipawns(900)); 12]), None);
         let mut scores = black.clone();
         scores[1] = Some(Centipawns(499));
-        assert_eq!(follow(win, &scores), Some((6, Verdict::Win(Black))));
+        assert_eq!(follow(win, &scores), Some((6, EarlyEnd::Win(Black))));
         scores[1] = None;
-        assert_eq!(follow(win, &scores), Some((6, Verdict::Win(Black))));
+        assert_eq!(follow(win, &scores), Some((6, EarlyEnd::Win(Black))));
     }
 
     #[test]
     fn long_games_are_draws() {
         let long = Adjudication { max_plies: Some(3), ..Adjudication::default() };
-        assert_eq!(follow(long, &[None; 9]), Some((3, Verdict::TooLong)));
+        assert_eq!(follow(long, &[None; 9]), Some((3, EarlyEnd::TooLong)));
         assert_eq!(follow(Adjudication::default(), &[Some(Centipawns(0)); 999]), None);
     }
 }

@@ -11,21 +11,17 @@ use crate::engine::{Engine, Limits};
 use gputexel_io::StopFlag;
 use gputexel_model::TableEvaluation;
 
-/// The built-in engine with an evaluation.
-///
-/// Begins every game with empty tables, so that games by nodes or depth do not depend on earlier games.
+/// Begins every game with empty tables, so that games by nodes or depth do not depend on earlier ones.
 pub struct BuiltinPlayer {
     name: String,
     engine: Engine,
     stop: StopFlag,
-    /// The game as far as it was followed, and the keys of its positions since the last capture or pawn move, except
-    /// the last one.
+    /// The game as far as it was followed; its keys since the last capture or pawn move, but the last.
     followed: Option<(Chess, usize)>,
     keys: Vec<Zobrist64>,
 }
 
 impl BuiltinPlayer {
-    /// Creates an engine with a transposition table of the given size, MiB.
     pub fn try_new(
         name: impl Into<String>,
         evaluation: TableEvaluation,
@@ -40,19 +36,17 @@ impl BuiltinPlayer {
         })
     }
 
-    /// Ends its searches when `stop` is set, regardless of their limits.
     pub fn with_stop(mut self, stop: impl Into<StopFlag>) -> Self {
         self.stop = stop.into();
         self
     }
 
-    /// Draws one in `one_in` of the positions that searches evaluate, by their keys; 0 draws none.
+    /// One in `one_in` of the positions that searches evaluate, by their keys; 0 draws none.
     pub fn draw_leaves(mut self, one_in: u64) -> Self {
         self.engine.draw_leaves(one_in);
         self
     }
 
-    /// Sets another evaluation from now on.
     pub fn set_evaluation(&mut self, evaluation: TableEvaluation) {
         self.engine.set_evaluation(evaluation);
     }

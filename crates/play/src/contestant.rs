@@ -5,19 +5,14 @@ use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::builtin::BuiltinPlayer;
-use super::client::{EngineCommand, PARAMETERS_WORD, Setting, UciPlayer, XboardPlayer, find_program};
+use super::client::{EngineCommand, PARAMETERS_WORD, Setting, UciPlayer, find_program};
 use super::config::{EngineConfig, EngineKind, check_checksum};
-use super::dispatch::{Dispatcher, RemoteSide};
 use super::hash::check_tables;
 use super::player::Player;
-use super::scheduler::Place;
+use super::scheduler::Players;
 use gputexel_io::{Error, Result, StopFlag, absolute};
 use gputexel_model::{ParameterFile, Prior, TableEvaluation, named_parameters};
 
-/// Prefix of the command line of an engine that speaks xboard's protocol.
-const XBOARD: &str = "xboard:";
-
-/// Specification of one side of a match.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Side {
     source: String,
@@ -26,32 +21,27 @@ pub struct Side {
 }
 
 impl Side {
-    /// Parses a side: a parameter file, the folder of a run, or piece values such as `material`, for the built-in
-    /// engine; or a UCI engine: a program or a command line that begins with one. The prefix `cmd:` forces a command
-    /// line; `xboard:` one of an engine that speaks xboard's protocol.
+    /// `source`: a parameter file, the folder of a run, or piece values such as `material`, for the built-in engine;
+    /// or a UCI engine: a program or a command line that begins with one. `cmd:` forces a command line.
     pub fn new(source: impl Into<String>) -> Self {
         Self { source: source.into(), ..Self::default() }
     }
 
-    /// Sets its name in games and reports, instead of that of its file, or the one reported by the engine.
+    /// Sets its name in games and reports.
     #[must_use]
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
     }
 
-    /// Adds a UCI option.
     #[must_use]
     pub fn option(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.options.push(Setting { name: name.into(), value: value.into() });
         self
     }
 
-    /// Describes it for a journal.
-    ///
     /// # Errors
-    /// [`Error::Usage`] for options without an engine and for commands that read values, of which there are none;
-    /// errors of finding parameters.
+    /// [`Error::Usage`] for options without an engine and for commands that read values.
     pub fn describe(&self) -> Result<EngineConfig> {
         let Self { source: text, name, options } = self;
         if text.trim().is_empty() {
@@ -63,9 +53,6 @@ impl Side {
             None => is_command(text).then_some(text.as_str()),
         };
         let (kind, source, default_name) = match command {
-            _ if text.starts_with(XBOARD) => {
-                (EngineKind::Xboard, fixed_command(&text[XBOARD.len()..])?, String::new())
-            }
             // Its own name is known when it runs.
             Some(command) => (EngineKind::Uci, fixed_command(command)?, String::new()),
             None if Prior::is_word(text) => (EngineKind::BuiltIn, text.clone(), text.clone()),
@@ -120,7 +107,7 @@ pub(crate) fn make_names_differ(engines: &mut [EngineConfig; 2]) {
     }
 }
 
-/// Returns the name of a file without folders and extension; that of its folder for the generic name `params`.
+/// The name without folders and extension; that of the folder for the generic name `params`.
 fn stem(path: &Path) -> String {
     let stem =
         path.file_stem().map_or_else(|| path.display().to_string(), |s| s.to_string_lossy().into_owned());
@@ -131,9 +118,6 @@ fn stem(path: &Path) -> String {
 }
 
 /// Makes an engine's command line independent of the current folder.
-///
-/// # Errors
-/// [`Error::Usage`] for text that is no command line.
 pub fn absolute_command(text: &str) -> Result<String> {
     // An unquoted path with blanks.
     let quoted = if Path::new(text).is_file() { shlex::try_quote(text).ok() } else { None };
@@ -142,10 +126,7 @@ pub fn absolute_command(text: &str) -> Result<String> {
     command.to_command_line()
 }
 
-/// As [`absolute_command`], of an engine whose values are those that it has.
-///
-/// # Errors
-/// [`Error::Usage`] for text that is no command line, or one that [reads values](EngineCommand::reads_values).
+/// Refuses engines that [read values](EngineCommand::reads_values): there are none.
 fn fixed_command(text: &str) -> Result<String> {
     let line = absolute_command(text)?;
     if line.parse::<EngineCommand>()?.reads_values() {
@@ -156,7 +137,6 @@ fn fixed_command(text: &str) -> Result<String> {
     Ok(line)
 }
 
-/// Returns true if the text, or its first word, is a program.
 fn is_command(text: &str) -> bool {
     let path = Path::new(text);
     if Prior::is_word(text) || path.is_dir() {
@@ -178,18 +158,13 @@ pub struct Contestant {
 }
 
 enum Source {
-    BuiltIn { evaluation: Box<TableEvaluation>, side: RemoteSide, hash_mib: usize, stop: StopFlag },
+    BuiltIn { evaluation: Box<TableEvaluation>, hash_mib: usize, stop: StopFlag },
     Uci(EngineCommand, StopFlag),
-    Xboard(EngineCommand, StopFlag),
 }
 
 impl Contestant {
     /// Reads parameters, or starts an engine to test it and get its name; records the checksum of a file, or refuses
-    /// one that has changed since the `what` (such as a match) began. `hash_mib` is the transposition table of a
-    /// built-in engine.
-    ///
-    /// # Errors
-    /// Errors of reading parameters and of starting engines, and [`Error::Input`] for a changed file.
+    /// one that has changed since the `what` (such as a match) began.
     pub fn open(config: &mut EngineConfig, hash_mib: u32, stop: &StopFlag, what: &str) -> Result<Self> {
         let hash_mib = hash_mib as usize;
         if config.kind != EngineKind::BuiltIn {
@@ -199,16 +174,11 @@ impl Contestant {
                 .iter()
                 .map(|(name, value)| Setting { name: name.clone(), value: value.clone() })
                 .collect();
-            let is_xboard = config.kind == EngineKind::Xboard;
-            let player: Box<dyn Player> = match is_xboard {
-                true => Box::new(XboardPlayer::start_stoppable(command.clone(), stop)?),
-                false => Box::new(UciPlayer::start_stoppable(command.clone(), stop)?),
-            };
+            let player = UciPlayer::start_stoppable(command.clone(), stop)?;
             if config.name.is_empty() {
                 config.name = player.name().to_string();
             }
-            let source = if is_xboard { Source::Xboard } else { Source::Uci };
-            return Ok(Self { source: source(command, stop.clone()), leaves: 0 });
+            return Ok(Self { source: Source::Uci(command, stop.clone()), leaves: 0 });
         }
         let (set, theta) = named_parameters(&config.source)?;
         if !Prior::is_word(&config.source) {
@@ -218,25 +188,15 @@ impl Contestant {
             check_checksum(path, &mut config.checksum, &format!("{:016x}", xxh3_64(&bytes)), what)?;
         }
         let evaluation = Box::new(TableEvaluation::try_new(&set, &theta)?);
-        let side = RemoteSide::built_in(&set, &theta, hash_mib);
-        let source = Source::BuiltIn { evaluation, side, hash_mib, stop: stop.clone() };
+        let source = Source::BuiltIn { evaluation, hash_mib, stop: stop.clone() };
         Ok(Self { source, leaves: 0 })
     }
 
-    /// Lets players draw one in `one_in` of the positions that their searches evaluate in quiescence, by their keys.
-    ///
-    /// # Errors
-    /// [`Error::Setting`] for an xboard engine.
-    pub fn draw_leaves(&mut self, one_in: u64) -> Result<()> {
-        if one_in > 0 && matches!(self.source, Source::Xboard(..)) {
-            let reason = "only UCI engines and the built-in one show which positions their searches evaluate";
-            return Err(Error::setting("leaves", one_in, reason));
-        }
+    /// One in `one_in` of the positions evaluated in quiescence, by their keys.
+    pub fn draw_leaves(&mut self, one_in: u64) {
         self.leaves = one_in;
-        Ok(())
     }
 
-    /// Creates a separate player for one of the parallel games.
     pub fn player(&self, name: &str) -> Result<Box<dyn Player>> {
         match &self.source {
             Source::BuiltIn { evaluation, hash_mib, stop, .. } => {
@@ -248,56 +208,24 @@ impl Contestant {
                 let command = EngineCommand { name: Some(name.to_string()), ..command.clone() };
                 Ok(Box::new(UciPlayer::start_stoppable(command, stop)?.draw_leaves(self.leaves)))
             }
-            Source::Xboard(command, stop) => {
-                let command = EngineCommand { name: Some(name.to_string()), ..command.clone() };
-                Ok(Box::new(XboardPlayer::start_stoppable(command, stop)?))
-            }
         }
     }
 
-    /// Returns the transposition table of each player in this process, MiB, if there is one.
+    /// Table of each player in this process, MiB.
     pub fn table_mib(&self) -> Option<usize> {
         match &self.source {
             Source::BuiltIn { hash_mib, .. } => Some(*hash_mib),
-            Source::Uci(..) | Source::Xboard(..) => None,
+            Source::Uci(..) => None,
         }
     }
 
-    /// Returns the place where two engines play games, `threads` in parallel: this process, or that of a dispatcher.
-    ///
-    /// # Errors
-    /// [`Error::Setting`] when their transposition tables do not fit into memory; [`Error::Usage`] as
-    /// [`remote_side`](Self::remote_side).
-    pub(crate) fn place<'a, P>(
+    /// Returns the players of two engines, for `threads` games in parallel.
+    pub(crate) fn players<'a, P>(
         contestants: [&'a Self; 2],
         names: [&'a str; 2],
-        dispatcher: Option<&'a dyn Dispatcher>,
         threads: u64,
-    ) -> Result<Place<'a, P>> {
-        let [a, b] = contestants;
-        match dispatcher {
-            None => {
-                check_tables(contestants.into_iter().filter_map(Self::table_mib), threads)?;
-                Ok(Place::here(move |side| contestants[side].player(names[side])))
-            }
-            Some(dispatcher) => {
-                let sides = [a.remote_side()?, b.remote_side()?];
-                Ok(Place::Elsewhere { dispatcher, sides: Box::new(move |_| sides.clone()) })
-            }
-        }
-    }
-
-    /// Returns the engine as one side of games that are played elsewhere.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for an engine that speaks xboard, which workers do not.
-    pub fn remote_side(&self) -> Result<RemoteSide> {
-        match &self.source {
-            Source::BuiltIn { side, .. } => Ok(side.clone()),
-            Source::Uci(command, _) => Ok(RemoteSide::Uci(command.clone())),
-            Source::Xboard(command, _) => Err(Error::Usage(format!(
-                "{command}: engines that speak xboard play on this machine only, not over a queue"
-            ))),
-        }
+    ) -> Result<Players<'a, P>> {
+        check_tables(contestants.into_iter().filter_map(Self::table_mib), threads)?;
+        Ok(Players::new(move |side| contestants[side].player(names[side])))
     }
 }

@@ -6,42 +6,26 @@ use shakmaty::{Chess, EnPassantMode, KnownOutcome, Position};
 
 use super::player::Failure;
 
-/// Reason why a game ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum End {
-    /// The king is attacked and cannot be saved.
     Checkmate,
-    /// No legal move, no check.
     Stalemate,
-    /// Threefold repetition, with the same rights.
     Repetition,
-    /// 100 plies without capture or pawn move.
     FiftyMoves,
-    /// Neither side could mate, even with help.
     InsufficientMaterial,
-    /// Both engines reported scores near 0.
     AdjudicatedDraw,
-    /// Both engines agreed on the winner.
     AdjudicatedWin,
-    /// Maximum length of the match's games; a draw.
     TooLong,
-    /// The flag fell. A loss regardless of the opponent's material, as in other match programs.
+    /// A loss regardless of the opponent's material, as in other match programs.
     TimeForfeit,
-    /// An engine resigned.
-    Resignation,
-    /// An illegal move.
     IllegalMove,
-    /// No move although there are legal ones.
     NoMove,
-    /// The engine ended.
     Died,
-    /// The engine did not answer.
     Hung,
 }
 
 impl End {
-    /// Describes the end for tables.
     pub fn describe(self) -> &'static str {
         match self {
             Self::Checkmate => "mate",
@@ -53,7 +37,6 @@ impl End {
             Self::AdjudicatedWin => "win adjudicated",
             Self::TooLong => "maximal length",
             Self::TimeForfeit => "time forfeit",
-            Self::Resignation => "resignation",
             Self::IllegalMove => "illegal move",
             Self::NoMove => "no move",
             Self::Died => "engine died",
@@ -61,20 +44,19 @@ impl End {
         }
     }
 
-    /// Returns true if an engine failed, other than by exceeding its time.
+    /// True if an engine failed, other than by exceeding its time.
     pub fn is_failure(self) -> bool {
         matches!(self, Self::IllegalMove | Self::NoMove | Self::Died | Self::Hung)
     }
 
-    /// Returns the value of the PGN tag Termination, as defined by the standard.
+    /// The PGN tag Termination.
     pub fn termination(self) -> &'static str {
         match self {
             Self::Checkmate
             | Self::Stalemate
             | Self::Repetition
             | Self::FiftyMoves
-            | Self::InsufficientMaterial
-            | Self::Resignation => "normal",
+            | Self::InsufficientMaterial => "normal",
             Self::AdjudicatedDraw | Self::AdjudicatedWin | Self::TooLong => "adjudication",
             Self::TimeForfeit => "time forfeit",
             Self::IllegalMove | Self::NoMove => "rules infraction",
@@ -88,7 +70,6 @@ impl From<&Failure> for End {
         match failure {
             Failure::IllegalMove(_) => Self::IllegalMove,
             Failure::NoMove(_) | Failure::Leaf(..) => Self::NoMove,
-            Failure::Resigned(_) => Self::Resignation,
             // Games with engines that were stopped are not finished.
             Failure::Died(_) | Failure::NotStarted(_) | Failure::Stopped => Self::Died,
             Failure::Hung(_) => Self::Hung,
@@ -96,7 +77,7 @@ impl From<&Failure> for End {
     }
 }
 
-/// Returns the end by the rules of chess. Mate on the board takes precedence.
+/// The end by the rules of chess. Mate on the board takes precedence.
 pub(super) fn natural_end(position: &Chess, keys: &[Zobrist64]) -> Option<(KnownOutcome, End)> {
     let draw = |end| Some((KnownOutcome::Draw, end));
     if position.legal_moves().is_empty() {
@@ -118,12 +99,11 @@ pub(super) fn natural_end(position: &Chess, keys: &[Zobrist64]) -> Option<(Known
     None
 }
 
-/// Returns the key that identifies positions for repetitions.
 pub(super) fn key(position: &Chess) -> Zobrist64 {
     position.zobrist_hash(EnPassantMode::Legal)
 }
 
-/// Checks that a game can begin with a position; returns the reason otherwise.
+/// Whether a game can begin with a position; the reason if not.
 pub(super) fn playable(position: &Chess) -> Result<(), &'static str> {
     match natural_end(position, &[key(position)]) {
         None => Ok(()),

@@ -1,19 +1,19 @@
-//! One game between two players, by the rules of chess and of the match.
+//! One game between two players.
 //!
-//! Owns the order in which ends are checked: the clock, then the board (mate and stalemate before repetition, 50 moves
-//! and dead positions), then adjudication. Pairings are left to `runner`.
+//! Invariant: ends are checked in this order: the clock, the board (mate and stalemate before repetition, 50 moves
+//! and dead positions), adjudication.
 
 use std::fmt;
 use std::time::{Duration, Instant};
 
 use shakmaty::uci::UciMove;
+use shakmaty::zobrist::Zobrist64;
 use shakmaty::{Chess, Color, KnownOutcome, Move, Position};
 
-use super::adjudication::Adjudication;
-use super::course::Course;
-use super::end::End;
+use super::adjudication::{Adjudication, Adjudicator, EarlyEnd};
+use super::end::{End, key, natural_end};
 use super::openings::Opening;
-use super::player::{Failure, Player};
+use super::player::{Failure, GameSoFar, Player};
 use super::time_control::{RunningClock, TimeControl};
 use crate::engine::Score;
 use gputexel_io::StopFlag;
@@ -21,53 +21,40 @@ use gputexel_io::StopFlag;
 /// Time beyond the flag after which an engine counts as hung: one that is merely late has lost, but need not be killed.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Rules of games, apart from those of chess.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// Limits of the two engines (A, then B).
+    /// Limits of A and B.
     pub time_controls: [TimeControl; 2],
-    /// Tolerance of a clock.
     pub time_margin: Duration,
     /// Time after which an engine without a clock counts as hung.
     pub deadline: Duration,
-    /// Adjudication rules.
     pub adjudication: Adjudication,
 }
 
-/// A move that an engine played.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Played {
-    /// The move.
     pub m: Move,
     /// The engine's score, mover's view.
     pub score: Option<Score>,
-    /// Depth reported.
     pub depth: Option<u32>,
-    /// Nodes reported.
     pub nodes: Option<u64>,
-    /// Time measured.
     pub took: Duration,
 }
 
-/// A finished game.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GameRecord {
-    /// Its opening.
     pub opening: Opening,
-    /// Moves after the opening.
+    /// After the opening.
     pub moves: Vec<Played>,
-    /// Its outcome.
     pub outcome: KnownOutcome,
-    /// Reason for its end.
     pub end: End,
-    /// Description of the loser's failure, if it failed or exceeded the time.
+    /// Of the loser, if it failed or exceeded the time.
     pub failure: Option<String>,
-    /// Positions drawn from those that the engines' searches evaluated.
+    /// Drawn from what the searches evaluated.
     pub leaves: Vec<Chess>,
 }
 
 impl GameRecord {
-    /// Returns the number of plies, including the opening.
     pub fn plies(&self) -> usize {
         self.opening.moves.len() + self.moves.len()
     }
@@ -82,18 +69,10 @@ impl GameRecord {
     }
 }
 
-/// Reason why a game has no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unplayed {
-    /// The match was cancelled.
     Cancelled,
-    /// An engine could not be prepared.
-    NotReady {
-        /// Its name.
-        name: String,
-        /// Its failure.
-        failure: Failure,
-    },
+    NotReady { name: String, failure: Failure },
 }
 
 impl fmt::Display for Unplayed {
@@ -105,10 +84,61 @@ impl fmt::Display for Unplayed {
     }
 }
 
-/// Plays a game. `time_controls` are White's and Black's; those of `rules` are ignored.
-///
-/// An engine that fails loses. Time is measured around the call, so that the overhead of pipes counts, but the clock
-/// starts only after the engine has received the position ([`Player::prepare`]).
+/// A game in progress.
+struct Course {
+    game: GameSoFar,
+    keys: Vec<Zobrist64>,
+    adjudicator: Adjudicator,
+}
+
+impl Course {
+    fn new(opening: &Opening, adjudication: Adjudication) -> Self {
+        let game = GameSoFar {
+            start: opening.start.clone(),
+            chess960: opening.chess960,
+            moves: Vec::with_capacity(200),
+            position: opening.start.clone(),
+            clocks: None,
+        };
+        let keys = vec![key(&opening.start)];
+        let mut course = Self { game, keys, adjudicator: Adjudicator::new(adjudication) };
+        opening.moves.iter().for_each(|&m| course.push(m));
+        course
+    }
+
+    /// `m` is legal, `score` the mover's view.
+    fn play(&mut self, m: Move, score: Option<Score>) {
+        let turn = self.game.position.turn();
+        self.push(m);
+        self.adjudicator.add(turn, score);
+    }
+
+    /// By the rules of chess, or else by adjudication.
+    fn end(&self) -> Option<(KnownOutcome, End)> {
+        let position = &self.game.position;
+        natural_end(position, &self.keys).or_else(|| {
+            let moves_over = position.fullmoves().get() - 1;
+            self.adjudicator.early_end(self.game.moves.len(), moves_over).map(|end| match end {
+                EarlyEnd::Draw => (KnownOutcome::Draw, End::AdjudicatedDraw),
+                EarlyEnd::Win(winner) => (KnownOutcome::Decisive { winner }, End::AdjudicatedWin),
+                EarlyEnd::TooLong => (KnownOutcome::Draw, End::TooLong),
+            })
+        })
+    }
+
+    fn push(&mut self, m: Move) {
+        self.game.position.play_unchecked(m);
+        self.game.moves.push(m);
+        // Positions before a capture or pawn move cannot recur.
+        if self.game.position.halfmoves() == 0 {
+            self.keys.clear();
+        }
+        self.keys.push(key(&self.game.position));
+    }
+}
+
+/// Plays a game; `time_controls` are White's and Black's. An engine that fails loses. The clock starts only after
+/// the engine has received the position ([`Player::prepare`]).
 ///
 /// # Errors
 /// [`Unplayed`] when an engine cannot be prepared or was stopped, or `stop` is set between two moves.
@@ -188,23 +218,20 @@ pub fn play_game(
 }
 
 /// Plays games from one opening: A has White in the first, Black in the second, and so on.
-///
-/// # Errors
-/// As [`play_game`].
-pub fn play_games(
+pub fn play_games<const N: usize>(
     a: &mut dyn Player,
     b: &mut dyn Player,
     opening: &Opening,
     rules: &Rules,
-    games: usize,
     stop: &StopFlag,
-) -> Result<Vec<GameRecord>, Unplayed> {
+) -> Result<[GameRecord; N], Unplayed> {
     let [control_a, control_b] = rules.time_controls;
     let play = |game| match game % 2 {
         0 => play_game(a, b, opening, rules, [control_a, control_b], stop),
         _ => play_game(b, a, opening, rules, [control_b, control_a], stop),
     };
-    (0..games).map(play).collect()
+    let mut games = (0..N).map(play).collect::<Result<Vec<_>, _>>()?;
+    Ok(std::array::from_fn(|_| games.remove(0)))
 }
 
 fn make_ready(player: &mut dyn Player, chess960: bool) -> Result<(), Unplayed> {

@@ -2,12 +2,9 @@
 
 use gputexel_io::{Error, Result, counted, grouped};
 
-/// Range of sizes, MiB.
 const HASH_MIB: std::ops::RangeInclusive<u32> = 1..=65_536;
 
-/// Refuses the transposition tables of built-in engines, of the given sizes in MiB, all of them `times` times, if they
-/// do not fit into free memory, as far as the system reports it. Tables are written completely before they are used:
-/// the system would kill a process with too large ones.
+/// Refuses transposition tables of these sizes in MiB, all of them `times` times, that do not fit into free memory.
 ///
 /// # Errors
 /// [`Error::Setting`], named `hash`.
@@ -29,10 +26,6 @@ fn check_room(mib: impl IntoIterator<Item = usize>, times: u64, free: Option<u64
     Err(Error::setting("hash", largest, reason))
 }
 
-/// Refuses invalid sizes of transposition tables.
-///
-/// # Errors
-/// [`Error::Setting`], named `hash`.
 pub fn check_hash(mib: u32) -> Result<()> {
     let (least, most) = HASH_MIB.into_inner();
     match HASH_MIB.contains(&mib) {

@@ -1,8 +1,5 @@
-//! The folder of a match, which keeps every pair so that a killed match can be resumed.
-//!
-//! `match.jsonl` holds the configuration in its first line and then a line for each finished pair,
-//! in the order in which they were finished. `games.pgn` is written from it alone.
-//! One process at a time writes them.
+//! The folder of a match. `match.jsonl` holds the configuration and then a line for each finished pair; `games.pgn`
+//! is written from it alone.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -15,13 +12,11 @@ use super::tally::PairSummary;
 use gputexel_io::folder_lock::FolderLock;
 use gputexel_io::{Error, LogFile, LogLine, Result, RunLog, is_open_at};
 
-/// File name of the journal in its folder.
 pub const JOURNAL: &str = "match.jsonl";
 
-/// The journal, with a line for each finished pair.
 pub const LOG: LogFile = LogFile { name: JOURNAL, what: "match" };
 
-/// Returns the pair of a line, if it has a result.
+/// The pair of a line, if it has a result.
 fn checked(folder: &Path, line: LogLine, pair: PairSummary) -> Result<PairSummary> {
     match pair.is_valid() {
         true => Ok(pair),
@@ -29,24 +24,14 @@ fn checked(folder: &Path, line: LogLine, pair: PairSummary) -> Result<PairSummar
     }
 }
 
-/// Reads a journal, which may be in use; returns its configuration; `each` receives one pair at a time, in the order in
-/// which they were finished.
-///
-/// # Errors
-/// [`Error::Io`], or [`Error::Input`] when it is not a journal or is damaged.
+/// Reads a journal, which may be in use; `each` receives the pairs in the order in which they were finished.
 pub fn read_pairs<T: DeserializeOwned>(folder: &Path, mut each: impl FnMut(PairSummary)) -> Result<T> {
     LOG.read(folder, |_| Ok(()), |line, pair| checked(folder, line, pair).map(&mut each))
 }
 
-/// The journal, its configuration, and the finished pairs.
 pub type Opened<T> = (RunLog<PairSummary>, T, BTreeMap<u64, PairSummary>);
 
-/// Opens a journal to continue it.
-///
-/// A truncated last line is removed, and its pair must be played again. Of several lines for a pair, the first counts.
-///
-/// # Errors
-/// [`Error::Io`], or [`Error::Input`] when it is not a journal or is damaged.
+/// Opens a journal to continue it. A truncated last line is removed. Of several lines for a pair, the first counts.
 pub fn open<T: DeserializeOwned>(lock: &FolderLock) -> Result<Opened<T>> {
     let mut pairs = BTreeMap::new();
     let each = |line, pair| {
@@ -58,17 +43,13 @@ pub fn open<T: DeserializeOwned>(lock: &FolderLock) -> Result<Opened<T>> {
     Ok((journal, config, pairs))
 }
 
-/// Files of a match in progress: its journal and its games, where there are such.
 pub struct MatchFiles {
     journal: Option<RunLog<PairSummary>>,
     games: Option<GamesFile>,
 }
 
 impl MatchFiles {
-    /// Creates the file of games with those of the pairs in `done`, which the journal already has.
-    ///
-    /// # Errors
-    /// [`Error::Io`].
+    /// Creates the file of games with those of the pairs in `done`.
     pub fn new(
         journal: Option<RunLog<PairSummary>>,
         pgn: Option<&Path>,
@@ -81,29 +62,18 @@ impl MatchFiles {
         Ok(Self { journal, games })
     }
 
-    /// Stores a finished pair.
-    ///
-    /// # Errors
-    /// [`Error::Io`].
     pub fn add(&mut self, pair: &PairSummary) -> Result<()> {
         self.journal.as_mut().map_or(Ok(()), |journal| journal.append(pair))?;
         self.games.as_mut().map_or(Ok(()), |games| games.add(pair.pair, &pair.pgn))
     }
 
-    /// Ends the files.
-    ///
-    /// # Errors
-    /// [`Error::Io`]; [`Error::Input`] when a file was removed or replaced while it was written.
     pub fn finish(self) -> Result<()> {
         self.journal.as_ref().map_or(Ok(()), RunLog::check)?;
         self.games.map_or(Ok(()), GamesFile::finish)
     }
 }
 
-/// File of the games, in the order of the pairs, regardless of the order in which they are finished.
-///
-/// Pairs that are finished ahead of their turn wait; if there are gaps, as after an interruption,
-/// [`finish`](Self::finish) writes them after the others.
+/// File of the games, in the order of the pairs. Pairs that are finished ahead of their turn wait.
 #[derive(Debug)]
 pub struct GamesFile {
     path: PathBuf,
@@ -113,19 +83,12 @@ pub struct GamesFile {
 }
 
 impl GamesFile {
-    /// Creates the file, replacing an existing one.
-    ///
-    /// # Errors
-    /// [`Error::Io`].
+    /// Replaces an existing file.
     pub fn create(path: &Path) -> Result<Self> {
         let file = File::create(path).map_err(|e| Error::io(path, e))?;
         Ok(Self { path: path.to_path_buf(), file: BufWriter::new(file), next: 0, waiting: BTreeMap::new() })
     }
 
-    /// Adds the games of a pair.
-    ///
-    /// # Errors
-    /// [`Error::Io`].
     pub fn add(&mut self, pair: u64, pgn: &str) -> Result<()> {
         self.waiting.insert(pair, pgn.to_string());
         while let Some(games) = self.waiting.remove(&self.next) {
@@ -135,10 +98,7 @@ impl GamesFile {
         self.file.flush().map_err(|e| Error::io(&self.path, e))
     }
 
-    /// Writes the waiting pairs.
-    ///
-    /// # Errors
-    /// [`Error::Io`]; [`Error::Input`] when the file was removed or replaced while it was written.
+    /// Writes the waiting pairs, after gaps if there are any.
     pub fn finish(mut self) -> Result<()> {
         for games in std::mem::take(&mut self.waiting).into_values() {
             self.file.write_all(games.as_bytes()).map_err(|e| Error::io(&self.path, e))?;

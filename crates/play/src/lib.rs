@@ -1,17 +1,13 @@
 //! Games between engines: players, rules, and statistics of the results.
-//!
-//! [`Match`] plays a whole match and keeps it in a folder. Below it are players (in-process or other programs that
-//! speak UCI), [`openings`], adjudication, the [`scheduler`] of pairs, game records, and the [`statistics`] of results.
-//! Knows nothing of tuning; `spsa` plays its games with it.
+
+#![allow(missing_docs, reason = "internal crate; the library's front door is documented")]
 
 mod adjudication;
 mod builtin;
 pub mod client;
 mod config;
 mod contestant;
-mod course;
 pub mod datagen;
-mod dispatch;
 mod end;
 pub mod engine;
 mod game;
@@ -22,6 +18,7 @@ pub mod openings;
 mod page;
 mod pgn;
 mod player;
+mod pool;
 pub mod probe;
 mod record;
 mod roster;
@@ -32,7 +29,7 @@ mod settings;
 pub mod statistics;
 mod tally;
 mod time_control;
-mod transcript;
+mod unfinished;
 
 pub use adjudication::{Adjudication, DrawRule, WinRule};
 pub use builtin::BuiltinPlayer;
@@ -40,7 +37,6 @@ pub use config::{
     EngineConfig, EngineKind, MatchConfig, OpeningsConfig, RulesConfig, RunHead, check_checksum,
 };
 pub use contestant::{Contestant, Side, absolute_command};
-pub use dispatch::{Assignment, Delivery, Dispatcher, RemoteSide};
 pub use end::End;
 pub use game::{GameRecord, Played, Rules, Unplayed, play_game, play_games};
 pub use hash::{check_hash, check_tables};
@@ -57,4 +53,3 @@ pub use settings::{
 };
 pub use tally::{GameSummary, PairSummary, Tally};
 pub use time_control::TimeControl;
-pub use transcript::{StoredCourse, StoredMove, StoredOpening, recorded_game};

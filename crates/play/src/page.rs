@@ -8,22 +8,17 @@ use gputexel_report::{Heading, MatchReport, Standing, Table, grouped};
 use crate::statistics::Pentanomial;
 use crate::{EngineKind, MatchRecord, PlayedPair};
 
-/// Maximum number of points of a course.
 const POINTS: usize = 400;
-/// Minimum number of pairs for which an estimate is drawn.
+/// Least number of pairs for which an estimate is drawn.
 const FIRST: usize = 5;
-/// Maximum number of pairs that are listed, of each kind.
+/// Of each kind.
 const LISTED: usize = 10;
 
 /// Creates the report of a match from its folder; the match may be in progress.
-///
-/// # Errors
-/// As [`MatchRecord::read`].
 pub fn match_report(folder: &Path) -> Result<MatchReport> {
     Ok(report(&MatchRecord::read(folder)?, &escaped(&folder.display().to_string())))
 }
 
-/// Returns true if a folder is that of a match.
 pub fn is_match(folder: &Path) -> bool {
     folder.join(crate::journal::JOURNAL).exists()
 }
@@ -92,7 +87,7 @@ fn report(record: &MatchRecord, name: &str) -> MatchReport {
     }
 }
 
-/// Returns the Elo of a side over its pairs of games, given their half points, after about 400 of them at most.
+/// The Elo of a side over its pairs of games, at about 400 points at most.
 pub fn elo_course(half_points: &[usize], llr: impl Fn(&Pentanomial) -> Option<f64>) -> Vec<Standing> {
     let stride = half_points.len().div_ceil(POINTS).max(1);
     let mut so_far = Pentanomial::default();
@@ -112,7 +107,6 @@ fn share(count: u64, of: u64) -> String {
     format!("{:.1} %", 100.0 * count as f64 / of.max(1) as f64)
 }
 
-/// Returns the results of the pairs by opening.
 fn openings(pairs: &[PlayedPair], [a, b]: [&str; 2]) -> Table {
     let all = pairs.len() as u64;
     let count = |which: &dyn Fn(&PlayedPair) -> bool| pairs.iter().filter(|pair| which(pair)).count() as u64;
@@ -135,12 +129,12 @@ fn openings(pairs: &[PlayedPair], [a, b]: [&str; 2]) -> Table {
     }
 }
 
-/// Returns true if both games of a pair were drawn: a point each, for colors as for engines.
+/// A point each, for colors as for engines.
 fn is_drawn(pair: &PlayedPair) -> bool {
     pair.half_points == 2 && pair.white_half_points == 2
 }
 
-/// Returns the first pairs that B won, then those that A won.
+/// The first pairs that B won, then those that A won.
 fn one_sided(pairs: &[PlayedPair], [a, b]: [&str; 2]) -> Option<Table> {
     let mut rows = Vec::new();
     for (half_points, winner) in [(0, b), (4, a)] {
@@ -216,7 +210,6 @@ fn configuration(record: &MatchRecord, name: &str) -> Vec<(String, String)> {
         let kind = match engine.kind {
             EngineKind::BuiltIn => "built-in engine with",
             EngineKind::Uci => "UCI:",
-            EngineKind::Xboard => "xboard:",
         };
         row(letter, format!("{kind} {}", engine.source));
         if !engine.options.is_empty() {

@@ -1,8 +1,5 @@
-//! Games as PGN, with the engines' scores in comments.
-//!
-//! The format is that of other match programs, and is read by `chess::pgn`: `{+0.35/12 2000}` after a move is the
-//! mover's score in pawns, the depth and the nodes of the search; if engines play on time, `{+0.35/12 0.250s 2000}`.
-//! Moves of the opening have no comment.
+//! Games as PGN in the format of other match programs: `{+0.35/12 2000}` after a move is the mover's score in pawns,
+//! the depth and the nodes of the search; if engines play on time, `{+0.35/12 0.250s 2000}`.
 
 use std::fmt::Write as _;
 
@@ -14,25 +11,20 @@ use super::game::{GameRecord, Played};
 use super::time_control::TimeControl;
 use crate::engine::Score;
 
-/// Width of a line of moves.
 const WIDTH: usize = 80;
 
-/// Contents of tags that the game does not know.
 #[derive(Clone, Debug)]
 pub struct GameTags<'a> {
-    /// Event.
     pub event: &'a str,
-    /// Date, `2026.01.31`.
+    /// `2026.01.31`.
     pub date: &'a str,
-    /// Pair and game, `12.1`.
+    /// `12.1`: pair and game.
     pub round: String,
-    /// White's and Black's names.
+    /// White's and Black's.
     pub names: [&'a str; 2],
-    /// Limits of White and Black.
     pub time_controls: [TimeControl; 2],
 }
 
-/// Formats a game as PGN, followed by an empty line.
 pub fn to_pgn(record: &GameRecord, tags: &GameTags<'_>) -> String {
     let mut text = String::with_capacity(4096);
     let mut tag = |name: &str, value: &str| {
@@ -95,7 +87,7 @@ pub fn to_pgn(record: &GameRecord, tags: &GameTags<'_>) -> String {
     text
 }
 
-/// Returns the moves with their numbers and comments; parts that must not be separated are one word.
+/// Moves with their numbers and comments; parts that must not be separated are one word.
 fn moves(record: &GameRecord, tags: &GameTags<'_>) -> Vec<String> {
     let mut position = record.opening.start.clone();
     let mut words = Vec::with_capacity(2 * record.plies() + 2);
@@ -137,7 +129,7 @@ fn comment(played: &Played, time_control: TimeControl) -> Option<String> {
     (!parts.is_empty()).then(|| format!("{{{}}}", parts.join(" ")))
 }
 
-/// Returns a tag's value: quotes and backslashes are escaped, control characters would end the line.
+/// Quotes and backslashes are escaped; control characters would end the line.
 fn escaped(value: &str) -> String {
     let plain: String = value.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     plain.replace('\\', "\\\\").replace('"', "\\\"")

@@ -9,29 +9,24 @@ use super::statistics::SprtState;
 use super::tally::{PairSummary, Tally};
 use gputexel_io::Result;
 
-/// A pair of games that counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlayedPair {
-    /// Its number, from 0.
+    /// From 0.
     pub pair: u64,
-    /// Half points of A, 0 to 4.
+    /// Of A, 0 to 4.
     pub half_points: usize,
-    /// Half points of White, who was A in one game and B in the other, 0 to 4.
+    /// Of White, who was A in one game and B in the other, 0 to 4.
     pub white_half_points: usize,
-    /// Start of both games: the moves of the opening, after a FEN if they do not begin with the initial position.
+    /// Moves of the opening, after a FEN if they do not begin with the initial position.
     pub opening: String,
 }
 
-/// A match as stored in its folder.
 #[derive(Clone, Debug)]
 pub struct MatchRecord {
-    /// Configuration of the match.
     pub config: MatchConfig,
-    /// The pairs that count, in order: those before the first missing one, up to the one that decided the test.
+    /// In order: those before the first missing one, up to the one that decided the test.
     pub pairs: Vec<PlayedPair>,
-    /// Their tally.
     pub tally: Tally,
-    /// True if a sequential test has decided.
     pub decided: bool,
     /// Finished pairs that do not count yet.
     pub ahead: u64,
@@ -39,10 +34,6 @@ pub struct MatchRecord {
 
 impl MatchRecord {
     /// Reads the journal of a match.
-    ///
-    /// # Errors
-    /// [`Error::Input`](gputexel_io::Error::Input) when the folder is not that of a match, or the journal is
-    /// damaged; [`Error::Io`](gputexel_io::Error::Io).
     pub fn read(folder: &Path) -> Result<Self> {
         let mut finished: BTreeMap<u64, PairSummary> = BTreeMap::new();
         let config: MatchConfig = read_pairs(folder, |mut pair: PairSummary| {
@@ -72,14 +63,13 @@ impl MatchRecord {
         Ok(record)
     }
 
-    /// Returns true if all games requested at its beginning are played, or the test has decided.
+    /// True if all games are played, or the test has decided.
     pub fn is_finished(&self) -> bool {
         self.decided || self.tally.games() >= self.config.games
     }
 }
 
-/// Returns the opening of the first game in a text: its start, and the moves without a comment, since engines' moves
-/// have one.
+/// The opening of the first game: its start, and the moves without a comment.
 fn opening(pgn: &str) -> String {
     let (tags, moves) = pgn.split_once("\n\n").unwrap_or(("", pgn));
     let fen = tags.lines().find_map(|line| line.strip_prefix("[FEN \"")?.strip_suffix("\"]"));
@@ -108,10 +98,10 @@ mod tests {
     #[test]
     fn openings_are_what_engines_did_not_play() {
         let tags = "[Event \"x\"]\n[Result \"*\"]\n\n";
-        let of = |moves: &str| opening(&format!("{tags}{moves}\n\n{tags}1. a3 {{x}}\n\n"));
-        assert_eq!(of("1. Nf3 c6 2. g3\nQc7 {+0.1/2 3} 3. a4 {x} 1-0"), "1. Nf3 c6 2. g3");
-        assert_eq!(of("1. Nf3 c6 2. g3 {+0.1/2 3} 1-0"), "1. Nf3 c6");
-        assert_eq!((of("1. e4 {x} *"), of("*")), (String::new(), String::new()));
+        let opening_of = |moves: &str| opening(&format!("{tags}{moves}\n\n{tags}1. a3 {{x}}\n\n"));
+        assert_eq!(opening_of("1. Nf3 c6 2. g3\nQc7 {+0.1/2 3} 3. a4 {x} 1-0"), "1. Nf3 c6 2. g3");
+        assert_eq!(opening_of("1. Nf3 c6 2. g3 {+0.1/2 3} 1-0"), "1. Nf3 c6");
+        assert_eq!((opening_of("1. e4 {x} *"), opening_of("*")), (String::new(), String::new()));
         let fen = "4k3/8/8/8/8/8/8/4K2R w K - 0 1";
         let from = |moves: &str| opening(&format!("[FEN \"{fen}\"]\n\n{moves}\n\n"));
         assert_eq!(from("1. O-O {x} *"), fen);

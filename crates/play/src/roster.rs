@@ -1,8 +1,5 @@
-//! Engines by name: the file `engines.toml`.
-//!
-//! A table for each engine: `command`, and, where needed, `protocol` (`uci`, or `xboard`), `name` and `options`. The
-//! first file that contains the name is used: only the one in `GPUTEXEL_ENGINES`, if that is set; else `engines.toml`
-//! in the current folder, and then in `gputexel` in the system's folder for settings (`~/.config` on Linux).
+//! Engines by name in `engines.toml`: the file in `GPUTEXEL_ENGINES`, or those in the current folder and in the
+//! system's folder for settings.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,33 +10,18 @@ use super::client::EngineCommand;
 use super::contestant::Side;
 use gputexel_io::{Error, Result, SETTINGS_BYTES, absolute, read_whole};
 
-/// File name.
 const FILE: &str = "engines.toml";
-
-/// Environment variable with the path of another file.
 const VARIABLE: &str = "GPUTEXEL_ENGINES";
 
-/// Entry of one engine.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Entry {
     command: String,
-    #[serde(default)]
-    protocol: Protocol,
     name: Option<String>,
     #[serde(default)]
     options: BTreeMap<String, Value>,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Protocol {
-    #[default]
-    Uci,
-    Xboard,
-}
-
-/// The value of an option, quoted or not.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Value {
@@ -50,19 +32,15 @@ enum Value {
 }
 
 impl Side {
-    /// Returns an engine of `engines.toml` by its name there, see [`files`](engine_files).
+    /// An engine of [`engine_files`].
     ///
     /// # Errors
-    /// [`Error::Usage`] for an unknown name, naming the files; [`Error::Input`] for a file that cannot be parsed,
-    /// naming the line.
+    /// [`Error::Usage`] for an unknown name; [`Error::Input`] for a file that cannot be parsed.
     pub fn named(name: &str) -> Result<Self> {
         Self::named_in(name, &engine_files())
     }
 
-    /// Returns an engine by its name from the first of the files that contains it; missing files are skipped.
-    ///
-    /// # Errors
-    /// As for [`named`](Self::named).
+    /// The first file that has the name counts; missing files are skipped.
     pub fn named_in(name: &str, files: &[PathBuf]) -> Result<Self> {
         let mut known = Vec::new();
         for path in files.iter().filter(|path| path.exists()) {
@@ -82,7 +60,7 @@ impl Side {
     }
 }
 
-/// Returns the files that are searched for engines by name, in this order, whether they exist or not.
+/// Files that are searched, in this order, whether they exist or not.
 pub fn engine_files() -> Vec<PathBuf> {
     if let Some(path) = std::env::var_os(VARIABLE).filter(|path| !path.is_empty()) {
         return vec![PathBuf::from(path)];
@@ -101,18 +79,14 @@ fn read(path: &Path) -> Result<BTreeMap<String, Entry>> {
     })
 }
 
-/// Returns the side; paths are relative to the folder of the file.
+/// Paths are relative to the folder of the file.
 fn side(entry: Entry, path: &Path) -> Result<Side> {
     let mut command: EngineCommand = entry.command.parse()?;
     if command.program.is_relative() && command.program.components().count() > 1 {
         let file = absolute(path);
         command.program = file.parent().unwrap_or(Path::new("")).join(&command.program);
     }
-    let prefix = match entry.protocol {
-        Protocol::Uci => "cmd:",
-        Protocol::Xboard => "xboard:",
-    };
-    let mut side = Side::new(format!("{prefix}{}", command.to_command_line()?));
+    let mut side = Side::new(format!("cmd:{}", command.to_command_line()?));
     if let Some(name) = entry.name {
         side = side.name(name);
     }
@@ -136,13 +110,13 @@ mod tests {
     fn engines_are_found_by_name_in_order() {
         let folder = tempfile::tempdir().unwrap();
         let [near, far] = ["near.toml", "far.toml"].map(|name| folder.path().join(name));
-        let text = "[crafty]\ncommand = \"./crafty 'a b'\"\nprotocol = \"xboard\"\nname = \"Crafty 25\"\n\
+        let text = "[crafty]\ncommand = \"./crafty 'a b'\"\nname = \"Crafty 25\"\n\
                     options = { Hash = 16, Ponder = false, Style = \"risky\" }\n";
         std::fs::write(&near, text).unwrap();
         std::fs::write(&far, "[crafty]\ncommand = \"other\"\n[fish]\ncommand = \"stockfish\"\n").unwrap();
         let files = [near.clone(), folder.path().join("none.toml"), far.clone()];
         let program = folder.path().join("./crafty").display().to_string();
-        let expected = Side::new(format!("xboard:{program} 'a b'")).name("Crafty 25");
+        let expected = Side::new(format!("cmd:{program} 'a b'")).name("Crafty 25");
         let expected = expected.option("Hash", "16").option("Ponder", "false").option("Style", "risky");
         assert_eq!(Side::named_in("crafty", &files).unwrap(), expected);
         assert_eq!(Side::named_in("fish", &files).unwrap(), Side::new("cmd:stockfish"));
@@ -153,7 +127,7 @@ mod tests {
         );
         for (text, says) in [
             ("[x]\ncommand = 3\n", ":2: invalid type"),
-            ("[x]\nprotocol = \"uci\"\n", ": missing field `command`"),
+            ("[x]\nname = \"x\"\n", ": missing field `command`"),
             ("[x]\ncommand = \"a\"\ncolour = 1\n", ":3: unknown field `colour`"),
             ("[x]\ncommand = \"a 'b\"\n", ": x: engine 'a 'b': a quote is not closed"),
             ("[x\n", ":1: "),

@@ -1,66 +1,49 @@
-//! A match: pairs of games, several in parallel, until there are enough or a test has decided.
+//! A match: pairs of games until there are enough or a test has decided.
 //!
-//! Owns the order in which results count, and when to stop; the threads are those of [`scheduler`](super::scheduler).
-//! Only the contiguous pairs from the first on count. If pairs were counted as they are finished, short games would
-//! come first and bias a sequential test, and the result would depend on the machine.
+//! Invariant: only the contiguous pairs from the first on count. Otherwise short games would come first and bias a
+//! sequential test.
 
 use std::collections::BTreeMap;
 
 use super::game::{GameRecord, Rules};
 use super::openings::Openings;
 use super::pgn::{GameTags, to_pgn};
-use super::scheduler::{Place, Schedule, Venue, play_pairs};
+use super::scheduler::{Players, Schedule, Venue, play_pairs};
 use super::statistics::{Sprt, SprtState};
 use super::tally::{PairSummary, Tally};
 use gputexel_io::{Result, StopFlag};
 
-/// Settings of a match.
 #[derive(Clone, Debug)]
 pub struct MatchSettings {
-    /// Names of A and B in games and reports.
     pub names: [String; 2],
-    /// Event and date for the tags of games.
     pub event: String,
-    /// Date, such as `2026.01.31`.
     pub date: String,
-    /// The rules of every game.
     pub rules: Rules,
-    /// Maximum number of pairs.
     pub pairs: u64,
-    /// Number of games in parallel.
     pub concurrency: usize,
-    /// Test for stopping early.
     pub sprt: Option<Sprt>,
-    /// Number of games that may end by engine failures before the match is aborted.
+    /// Games that may end by engine failures before the match is aborted.
     pub max_failures: u64,
 }
 
-/// A change in the course of a match.
 pub enum MatchEvent<'a> {
-    /// A pair is finished and must be stored; in no particular order.
+    /// To be stored; in no particular order.
     Finished(&'a PairSummary),
-    /// The tally has changed.
     Counted(&'a Tally),
 }
 
-/// Receives the events of a match; errors end it.
 pub type MatchObserver<'a> = dyn FnMut(MatchEvent<'_>) -> Result<()> + Send + 'a;
 
-/// Reason why a match, a self-play run or a tuning run ended.
+/// Why playing ended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Stop {
-    /// All pairs are played.
     AllPlayed,
-    /// The sequential test has decided.
     Decided(SprtState),
-    /// Cancelled by the user.
     Cancelled,
-    /// An engine failed too often; a sentence with details.
     Failures(String),
 }
 
 impl Stop {
-    /// Returns its machine-readable name.
     pub fn name(&self) -> &'static str {
         match self {
             Self::AllPlayed => "all-played",
@@ -71,18 +54,15 @@ impl Stop {
     }
 }
 
-/// Result of a match.
 #[derive(Clone, Debug)]
 pub struct MatchResult {
-    /// Tally of the pairs that count.
     pub tally: Tally,
     /// Reason for its end.
     pub stop: Stop,
-    /// Finished pairs that do not count, because earlier ones are missing or because the sequential test had decided.
+    /// Finished pairs that do not count.
     pub ahead: u64,
 }
 
-/// Counts pairs in order.
 struct Counting<'a> {
     settings: &'a MatchSettings,
     observer: &'a mut MatchObserver<'a>,
@@ -130,18 +110,12 @@ impl Counting<'_> {
     }
 }
 
-/// Plays a match, continuing after the pairs in `done`.
-///
-/// The result depends only on the settings, the openings and the players, not on `concurrency`, as long as the players'
-/// moves do not depend on time.
-///
-/// # Errors
-/// Errors of the players, the dispatcher or the observer; [`Error::Input`](gputexel_io::Error::Input) when an engine
-/// cannot be started.
+/// Plays a match, continuing after the pairs in `done`. The result does not depend on `concurrency`, as long as the
+/// players' moves do not depend on time.
 pub fn run_match(
     settings: &MatchSettings,
     openings: &Openings,
-    place: Place<'_, u64>,
+    players: Players<'_, u64>,
     done: BTreeMap<u64, PairSummary>,
     stop: &StopFlag,
     observer: &mut MatchObserver<'_>,
@@ -152,7 +126,7 @@ pub fn run_match(
     let mut schedule = MatchSchedule { counting, known, next: 0, is_broken: false };
     done.into_values().try_for_each(|pair| schedule.counting.add(pair))?;
     if schedule.counting.stop.is_none() && settings.pairs > 0 {
-        let venue = Venue { place, opening: &|pair| openings.get(*pair), rules: settings.rules };
+        let venue = Venue { players, opening: &|pair| openings.get(*pair), rules: settings.rules };
         let threads = settings.pairs.min(settings.concurrency as u64);
         play_pairs(&venue, &mut schedule, threads, stop, &mut |_| ())?;
     }
@@ -166,22 +140,16 @@ pub fn run_match(
     Ok(MatchResult { tally: counting.tally, stop, ahead })
 }
 
-/// Pairs by number, without those already known.
+/// Pairs by number, without the known ones.
 struct MatchSchedule<'a> {
     counting: Counting<'a>,
-    /// Finished pairs, sorted.
     known: Vec<u64>,
     next: u64,
-    /// True if a pair could not be stored.
     is_broken: bool,
 }
 
 impl Schedule<2> for MatchSchedule<'_> {
     type Pair = u64;
-
-    fn number(pair: &u64) -> u64 {
-        *pair
-    }
 
     fn next(&mut self) -> Option<u64> {
         while self.known.binary_search(&self.next).is_ok() {
@@ -208,7 +176,7 @@ impl Schedule<2> for MatchSchedule<'_> {
     }
 }
 
-/// Formats both games of a pair, numbered from 1, between A and B, who has White in the second.
+/// Both games of a pair, numbered from 1; A has White in the first.
 pub fn pair_pgn(
     games: &[GameRecord; 2],
     number: u64,

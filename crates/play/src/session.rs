@@ -16,7 +16,6 @@ use super::time_control::TimeControl;
 use gputexel_io::run_folder::{Kind, check_inputs};
 use gputexel_io::{Error, Result, RunFolder, RunLog, StopFlag};
 
-/// File name of the games in the folder of a match.
 const GAMES_FILE: &str = "games.pgn";
 
 /// A match that is ready to begin or resume: engines were tested and openings read.
@@ -49,22 +48,20 @@ pub struct Match {
 }
 
 impl Match {
-    /// Checks everything, and opens engines and openings. Once `stop` is set, the match ends.
+    /// Once `stop` is set, the match ends.
     ///
     /// # Errors
-    /// [`Error::Setting`] for invalid settings, [`Error::Usage`] for engines that lack an option; errors of reading
-    /// parameters and books and of starting engines.
+    /// [`Error::Setting`] for invalid settings, [`Error::Usage`] for engines that lack an option; errors of
+    /// parameters, books and engines.
     pub fn new(options: &MatchOptions, stop: impl Into<StopFlag>) -> Result<Self> {
         Self::prepare(options.record()?, options.play.concurrency, stop.into())
     }
 
-    /// Opens the folder of a match that was interrupted, or should be made longer. Engines and openings must be those
-    /// that it began with.
+    /// Continues or extends a match.
     ///
     /// # Errors
-    /// [`Error::Input`] when it is not the folder of a match, its journal is damaged, its file of games has other
-    /// contents, or parameters or openings have changed; [`Error::Busy`] when it is being written; [`Error::Setting`]
-    /// for fewer games than were played; errors of [`new`](Self::new).
+    /// [`Error::Input`] when it is no match, is damaged, or its parameters, openings or file of games have changed;
+    /// [`Error::Busy`] when it is being written; [`Error::Setting`] for fewer games than were played.
     pub fn resume(folder: impl AsRef<Path>, changes: Changes, stop: impl Into<StopFlag>) -> Result<Self> {
         let folder = RunFolder::enter(folder.as_ref(), Kind::Match)?;
         let (journal, mut config, done) = journal::open::<MatchConfig>(folder.lock()?)?;
@@ -86,12 +83,6 @@ impl Match {
         check_games("games", config.games)?;
         let [limit_a, limit_b] = &config.limits;
         let rules = config.play.rules([limit_a, limit_b])?;
-        for (engine, limit) in config.engines.iter().zip(&rules.time_controls) {
-            if engine.kind == EngineKind::Xboard && matches!(limit, TimeControl::Nodes(_)) {
-                let why = "speaks xboard, which has no limit of nodes: play by time or depth";
-                return Err(Error::Usage(format!("{}: {why}", engine.source)));
-            }
-        }
         check_concurrency(concurrency)?;
         let hash_mib = config.hash_mib;
         let [a, b] = &mut config.engines;
@@ -125,33 +116,28 @@ impl Match {
         Ok(Self { config, settings, openings, contestants, seating, stop, done, place })
     }
 
-    /// Returns the configuration, as stored in the journal.
     pub fn config(&self) -> &MatchConfig {
         &self.config
     }
 
-    /// Returns the settings, as used by the runner.
     pub fn settings(&self) -> &MatchSettings {
         &self.settings
     }
 
-    /// Returns who plays the games, with warnings to show before the first one.
-    pub fn seating(&mut self) -> &mut Seating {
-        &mut self.seating
+    pub fn seating(&self) -> &Seating {
+        &self.seating
     }
 
-    /// Returns the number of pairs that earlier processes played.
     pub fn known_pairs(&self) -> u64 {
         self.done.len() as u64
     }
 
-    /// Creates the folder, or with `None` a dated one under `runs`, in which every finished pair is kept, so that the
-    /// match can be [resumed](Self::resume): `match.jsonl`, and `games.pgn` unless games go elsewhere. Without a folder,
-    /// games are kept in memory; [`FinishedMatch::write_to`] writes them.
+    /// Keeps every finished pair in a folder; `None` is a dated one under `runs`. Without a folder, games stay in
+    /// memory.
     ///
     /// # Errors
-    /// [`Error::Usage`] when it is not empty, unless `overwrite` is set, or when it contains the parameters of a side;
-    /// [`Error::Busy`] when it is being written; [`Error::Io`].
+    /// [`Error::Usage`] when it is not empty, unless `overwrite` is set, or contains the parameters of a side;
+    /// [`Error::Busy`]; [`Error::Io`].
     pub fn create_folder(&mut self, path: Option<&Path>, overwrite: bool) -> Result<()> {
         if let Some(path) = path {
             let engines = self.config.engines.iter().filter(|engine| engine.checksum.is_some());
@@ -165,20 +151,16 @@ impl Match {
         Ok(())
     }
 
-    /// Returns the folder in which the match is kept.
     pub fn folder(&self) -> Option<&RunFolder> {
         self.place.as_ref().map(|(folder, _)| folder)
     }
 
-    /// Plays the missing pairs; `observe` is called with the tally after each pair that counts. The result includes the
-    /// reason for the end: a match that was stopped, or aborted because engines failed, also has one.
+    /// Plays the missing pairs; `observe` gets the tally after each pair that counts.
     ///
     /// # Errors
-    /// Errors of starting engines and of writing files, and [`Error::Input`] when the folder was removed or replaced
-    /// meanwhile.
+    /// Errors of engines and files; [`Error::Input`] when the folder was removed or replaced meanwhile.
     pub fn run(self, mut observe: impl FnMut(&Tally) + Send) -> Result<FinishedMatch> {
-        let Self { config, mut settings, openings, contestants, seating, stop, done, place } = self;
-        settings.concurrency = seating.concurrency;
+        let Self { config, settings, openings, contestants, stop, done, place, .. } = self;
         let (folder, journal) = place.unzip();
         let folder = folder.map(|folder| folder.path().to_path_buf());
         let pgn = config.pgn.clone().or_else(|| folder.as_ref().map(|folder| folder.join(GAMES_FILE)));
@@ -187,8 +169,8 @@ impl Match {
         let begin = Instant::now();
         let threads = settings.pairs.min(settings.concurrency as u64);
         let names = settings.names.each_ref().map(String::as_str);
-        let sides = Contestant::place(contestants.each_ref(), names, seating.dispatcher(), threads)?;
-        let result = run_match(&settings, &openings, sides, done, &stop, &mut |event| {
+        let players = Contestant::players(contestants.each_ref(), names, threads)?;
+        let result = run_match(&settings, &openings, players, done, &stop, &mut |event| {
             match event {
                 MatchEvent::Counted(tally) => observe(tally),
                 MatchEvent::Finished(pair) => {
@@ -207,33 +189,24 @@ impl Match {
     }
 }
 
-/// A match that has ended, for any reason.
 #[derive(Clone, Debug)]
 pub struct FinishedMatch {
-    /// Configuration, as stored in the journal.
     pub config: MatchConfig,
-    /// Settings, as used by the runner.
     pub settings: MatchSettings,
-    /// Openings of the games.
     pub openings: Openings,
-    /// Result, with the reason for the end.
     pub result: MatchResult,
-    /// Playing time of this process, seconds.
     pub seconds: f64,
-    /// Folder in which it was recorded.
     pub folder: Option<PathBuf>,
-    /// File of the games.
     pub pgn: Option<PathBuf>,
     kept: Option<BTreeMap<u64, PairSummary>>,
 }
 
 impl FinishedMatch {
-    /// Returns hints at problems with the engines, one sentence each.
     pub fn hints(&self) -> Vec<String> {
         (0..2).filter_map(|engine| self.hint(engine)).collect()
     }
 
-    /// Returns a hint if an engine seems to exceed its node limit.
+    /// A hint if an engine seems to exceed its node limit.
     fn hint(&self, engine: usize) -> Option<String> {
         let TimeControl::Nodes(limit) = self.settings.rules.time_controls[engine] else { return None };
         if self.config.engines[engine].kind == EngineKind::BuiltIn {
@@ -251,23 +224,21 @@ impl FinishedMatch {
         hung.then(|| format!("{name} may hang because it does not know 'go nodes'; depth and time may do"))
     }
 
-    /// Returns true if every game was decided by an engine failure, so that the result is meaningless.
+    /// True if every game was decided by an engine failure.
     pub fn is_all_failed(&self) -> bool {
         let tally = &self.result.tally;
         tally.games() > 0 && tally.failures.iter().sum::<u64>() == tally.games()
     }
 
-    /// Returns the number of finished games, including those that do not count.
+    /// Including games that do not count.
     pub fn played_games(&self) -> u64 {
         self.result.tally.games() + 2 * self.result.ahead
     }
 
-    /// Writes a match that was not recorded while it was played: its journal, from which it can be
-    /// [resumed](Match::resume), and `games.pgn`, into a folder that is created if necessary.
+    /// Writes a match that was not recorded while it was played.
     ///
     /// # Errors
-    /// [`Error::Usage`] for a match that already has a folder, and for a folder that is not empty; [`Error::Busy`] when
-    /// it is being written; [`Error::Io`].
+    /// [`Error::Usage`] for a match that has a folder, or a folder that is not empty.
     pub fn write_to(&self, folder: impl AsRef<Path>) -> Result<()> {
         let Some(pairs) = &self.kept else {
             let place = self.folder.as_deref().unwrap_or(Path::new(".")).display();

@@ -7,41 +7,32 @@ use std::time::Duration;
 use crate::engine::{Clock, Limits};
 use gputexel_io::{Error, Result};
 
-/// Limit of one engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeControl {
-    /// Number of nodes per move.
     Nodes(u64),
-    /// Search depth per move.
     Depth(u32),
-    /// Time per move, to be used up.
     MoveTime(Duration),
-    /// A clock.
     Clock {
-        /// Initial time, added again after every time control.
+        /// Added again after every time control.
         base: Duration,
-        /// Time added after each move.
+        /// After each move.
         increment: Duration,
-        /// Number of moves to a time control; `None` if the base is for the whole game.
+        /// To a time control; `None` if the base is for the whole game.
         moves: Option<u32>,
     },
 }
 
 impl TimeControl {
-    /// Returns true if the engine's time is limited.
     pub fn is_timed(&self) -> bool {
         matches!(self, Self::MoveTime(_) | Self::Clock { .. })
     }
 
-    /// Returns the default tolerance: 100 ms if each move has its own time, which is to be used up, else 0.
+    /// 100 ms if each move has its own time, which is to be used up, else 0.
     pub fn usual_margin(&self) -> Duration {
         Duration::from_millis(if matches!(self, Self::MoveTime(_)) { 100 } else { 0 })
     }
 
-    /// Parses a time control: `[MOVES/]BASE[+INCREMENT]`, seconds, or `MINUTES:SECONDS` for the base.
-    ///
-    /// # Errors
-    /// [`Error::Usage`].
+    /// `[MOVES/]BASE[+INCREMENT]`, seconds, or `MINUTES:SECONDS` for the base.
     pub fn parse_clock(text: &str) -> Result<Self> {
         let bad = || {
             Error::Usage(format!(
@@ -65,7 +56,6 @@ impl TimeControl {
         Ok(Self::Clock { base, increment, moves })
     }
 
-    /// Returns the limits of a search; `clock` is the time left, for time controls that have one.
     pub(super) fn limits(&self, clock: &RunningClock) -> Limits {
         match *self {
             Self::Nodes(nodes) => Limits { nodes: Some(nodes), ..Limits::default() },
@@ -79,14 +69,14 @@ impl TimeControl {
     }
 }
 
-/// Parses finite seconds from 0 to a year, to the millisecond, which is finer than any protocol.
+/// Seconds from 0 to a year, to the millisecond.
 fn parse_seconds(text: &str) -> Option<Duration> {
     let digits = text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
     let seconds = text.parse::<f64>().ok().filter(|s| digits && (0.0..=3.2e7).contains(s))?;
     Some(Duration::from_millis((seconds * 1e3).round() as u64))
 }
 
-/// Formats seconds without superfluous digits.
+/// Without superfluous digits.
 pub(super) struct Seconds(pub Duration);
 
 impl fmt::Display for Seconds {
@@ -95,7 +85,7 @@ impl fmt::Display for Seconds {
     }
 }
 
-/// Formats it in the notation that is parsed: `nodes=5000`, `depth=8`, `move-time=100` (milliseconds), `time=10+0.1`.
+/// As parsed: `nodes=5000`, `depth=8`, `move-time=100` (milliseconds), `time=10+0.1`.
 impl fmt::Display for TimeControl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -108,7 +98,7 @@ impl fmt::Display for TimeControl {
 }
 
 impl TimeControl {
-    /// Returns the value of the PGN tag TimeControl; `-` if there is no clock.
+    /// The PGN tag TimeControl; `-` if there is no clock.
     pub fn time_control(&self) -> String {
         let Self::Clock { base, increment, moves } = self else { return "-".to_string() };
         let moves = moves.map(|moves| format!("{moves}/")).unwrap_or_default();
@@ -141,7 +131,7 @@ impl FromStr for TimeControl {
     }
 }
 
-/// The clock of one side during a game.
+/// Of one side during a game.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RunningClock {
     pub left: Duration,
@@ -149,8 +139,7 @@ pub(super) struct RunningClock {
 }
 
 impl RunningClock {
-    /// Creates a clock before the first move. It already includes the increment, as in FIDE's laws (glossary,
-    /// "increment"), cutechess and fastchess.
+    /// Already includes the increment, as in FIDE's laws (glossary, "increment"), cutechess and fastchess.
     pub(super) fn new(time_control: &TimeControl) -> Self {
         match *time_control {
             TimeControl::Clock { base, increment, moves } => {
@@ -160,7 +149,7 @@ impl RunningClock {
         }
     }
 
-    /// Subtracts the time of a move and adds the increment; returns true if the flag fell.
+    /// True if the flag fell.
     pub(super) fn after_move(
         &mut self,
         time_control: &TimeControl,

@@ -37,9 +37,6 @@ const TARGETS: &[(&str, fn(&[u8]))] = &[
     ("basis", models::basis),
     ("checkpoint", runs::checkpoint),
     ("checkpoint_sealed", runs::checkpoint_sealed),
-    ("cluster_answer", lines::cluster_answer),
-    ("cluster_config", lines::cluster_config),
-    ("cluster_work", lines::cluster_work),
     ("comparison", runs::comparison),
     ("container", containers::container),
     ("container_sealed", containers::container_sealed),
@@ -90,7 +87,6 @@ const TARGETS: &[(&str, fn(&[u8]))] = &[
     ("uci_gui", lines::uci_gui),
     ("wdl_constants", models::wdl_constants),
     ("words", lines::words),
-    ("xboard_engine", lines::xboard_engine),
 ];
 
 /// Returns all targets, in the order of their names. Each format of training data has one.

@@ -3,19 +3,17 @@
 use std::io::Write as _;
 use std::path::Path;
 use std::sync::LazyLock;
-use std::time::Duration;
 
 use gputexel_chess::PhaseSettings;
-use gputexel_cluster::{Address, WorkerConfig};
 use gputexel_ingest::tracing::TraceCommand;
 use gputexel_model::{FeatureKind, FeatureSet, Prior};
 use gputexel_play::client::{EngineCommand, Setting, heard};
 use gputexel_play::engine::uci;
-use gputexel_play::openings::{Book, Opening, Openings, Order};
+use gputexel_play::openings::{Book, Openings, Order};
 use gputexel_play::probe::EvalPattern;
 use gputexel_play::probe::answer::Said;
 use gputexel_play::statistics::Sprt;
-use gputexel_play::{Adjudication, Assignment, RemoteSide, Rules, Side, TimeControl};
+use gputexel_play::{Side, TimeControl};
 use shakmaty::{CastlingMode, Chess, Position as _};
 
 /// Returns the position of the first line, and the other lines.
@@ -37,7 +35,7 @@ pub(crate) fn engine_list(data: &[u8]) {
     for name in ["a", "crafty", ""] {
         if let Ok(side) = Side::named_in(name, std::slice::from_ref(&file)) {
             let shown = format!("{side:?}");
-            assert!(shown.contains("cmd:") || shown.contains("xboard:"), "{shown}");
+            assert!(shown.contains("cmd:"), "{shown}");
             let _ = side.describe();
         }
     }
@@ -77,16 +75,6 @@ pub(crate) fn uci_engine(data: &[u8]) {
         }
     }
     for choice in [late, choice].into_iter().flatten().flatten() {
-        assert!(position.is_legal(choice.m));
-    }
-}
-
-/// Output of an engine in xboard's protocol, after a position.
-pub(crate) fn xboard_engine(data: &[u8]) {
-    let Some((position, lines)) = position_and_lines(data) else { return };
-    let (answers, choice) = heard::xboard(lines, &position);
-    assert!(answers.iter().all(|line| !line.contains('\n')));
-    if let Some(Ok(choice)) = choice {
         assert!(position.is_legal(choice.m));
     }
 }
@@ -145,53 +133,6 @@ pub(crate) fn openings(data: &[u8]) {
     }
 }
 
-/// Work from a coordinator.
-pub(crate) fn cluster_work(data: &[u8]) {
-    let _ = gputexel_cluster::heard::work(data);
-}
-
-static ASSIGNMENT: LazyLock<Assignment> = LazyLock::new(|| {
-    let (set, theta) = PLAYER.clone();
-    let side = RemoteSide::BuiltIn {
-        kind: set.kind,
-        king_buckets: None,
-        phase: set.phase,
-        theta: theta.into(),
-        hash_mib: 1,
-    };
-    Assignment {
-        number: 7,
-        sides: [side.clone(), side],
-        opening: Opening::at(Chess::default(), false),
-        rules: Rules {
-            time_controls: ["nodes=100"; 2].map(|text| text.parse().expect("a limit")),
-            time_margin: Duration::ZERO,
-            deadline: Duration::from_secs(1),
-            adjudication: Adjudication::default(),
-        },
-        games: 1,
-    }
-});
-
-/// Returns the work of the seeds.
-pub(crate) fn assignment() -> &'static Assignment {
-    &ASSIGNMENT
-}
-
-/// Results from a worker.
-pub(crate) fn cluster_answer(data: &[u8]) {
-    let _ = gputexel_cluster::heard::answer(data, &ASSIGNMENT);
-}
-
-/// The configuration of a worker. No engine is started.
-pub(crate) fn cluster_config(data: &[u8]) {
-    let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
-    file.write_all(data).expect("room for a temporary file");
-    if let Ok(config) = WorkerConfig::read(file.path()) {
-        config.check().expect("what is read is checked");
-    }
-}
-
 /// Values that command lines and files write as one word or one line.
 pub(crate) fn words(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
@@ -212,7 +153,6 @@ pub(crate) fn words(data: &[u8]) {
     read!(
         Sprt,
         Setting,
-        Address,
         gputexel_model::Basis,
         gputexel_model::SquareOrder,
         gputexel_tune::run::BlendShare,

@@ -19,10 +19,9 @@ use gputexel_spsa::run::{JOURNAL, SpsaRun};
 use gputexel_tune::Limits;
 use gputexel_tune::run::{RunOutput, Tuner, TunerSettings};
 use gputexel_tune::sweep_run::{SweepEnd, SweepFiles, SweepSettings};
-use serde_json::json;
 
 use crate::extractions::{hooked, lenient};
-use crate::{bundle, containers, datagen, journals, lines, models, runs};
+use crate::{bundle, containers, datagen, journals, models, runs};
 
 const GAME: &str = "[Event \"x\"]\n[Result \"1-0\"]\n\n1. e4 {+0.30/8 1s} e5 {-0.20/7 1s} 2. Qh5 Nc6 3. Bc4 Nf6 4. Qxf7# 1-0\n";
 
@@ -127,11 +126,6 @@ pub fn seeds() -> Vec<Seed> {
         serde_json::to_vec(&spsa.state().tuner).expect("plain data serializes"),
     );
     add("spsa_config", "built-in.toml", SPSA.as_bytes().to_vec());
-
-    add("cluster_work", "work.json", gputexel_cluster::heard::some_work(lines::assignment()));
-    let course = json!({"moves": [["e2e4", "+5", 3, 100, 7], ["e7e5", null, null, null, 9]], "result": "0-1",
-        "end": "illegal-move", "failure": "e2e5"});
-    add("cluster_answer", "games.json", json!({"games": [course]}).to_string().into_bytes());
 
     let theta = Prior::default().theta(&models::PST).expect("piece values fit the tables");
     let file = ParameterFile::new(&models::PST, &theta, None, Some(1.0));

@@ -14,7 +14,6 @@ use super::context::Context;
 use super::games::{FolderFlags, Progress, RuleFlags, set_up, warn};
 use super::live::{LiveArgs, LivePage};
 use super::output::print_text;
-use super::queue::{Queue, QueueFlags};
 use super::settings::parsed;
 use super::subcommand::{Subcommand, short_help};
 
@@ -29,8 +28,8 @@ use super::subcommand::{Subcommand, short_help};
     after_help = "\
 A and B are parameter files, folders of runs, or piece values (material, material:100,300,320,500,900, zero), played \
 by the built-in engine, or UCI engines: a program, a quoted command line, or cmd:COMMAND if it \
-could be mistaken for a file; xboard:COMMAND for engines that speak xboard. --engine takes them from engines.toml: a table for each \
-(command, protocol = \"uci\" or \"xboard\", name, options), in the current folder, then in the user's settings \
+could be mistaken for a file. --engine takes them from engines.toml: a table for each \
+(command, name, options), in the current folder, then in the user's settings \
 (~/.config/gputexel on Linux), or only in the file that GPUTEXEL_ENGINES names. Games are played in pairs from one opening with colors swapped; errors are \
 computed from pairs. Pairs are counted in order, so with fixed nodes or depth the result does not \
 depend on --concurrency. Running out of time loses, whatever material the opponent has left.\n\n\
@@ -51,8 +50,6 @@ pub struct MatchArgs {
     engine: Vec<String>,
     #[command(flatten)]
     played: Played,
-    #[command(flatten)]
-    queue: QueueFlags,
     #[command(flatten)]
     live: LiveArgs,
     /// Number of games, two per opening [default: 1000; with --sprt, at most 100000]
@@ -100,7 +97,6 @@ struct Played {
 }
 
 impl Played {
-    /// Converts the flags to the settings of the library.
     fn options(&self, [a, b]: [Side; 2], changes: Changes, context: &Context) -> Result<MatchOptions> {
         let a = set_up(a, self.name_a.as_deref(), &self.option_a, "--option-a")?;
         let b = set_up(b, self.name_b.as_deref(), &self.option_b, "--option-b")?;
@@ -119,12 +115,11 @@ impl Subcommand for MatchArgs {
         let changes = Changes {
             games: self.games,
             max_failures: self.max_failures,
-            // With a queue, this machine plays no games.
-            concurrency: self.files.concurrency.filter(|_| !self.queue.is_asked_for()),
+            concurrency: self.files.concurrency,
         };
         if let Some(path) = &self.resume {
             let prepared = Match::resume(path, changes, context.cancel)?;
-            return play(self, context, self.queue.open(context)?, &self.live.open()?, prepared);
+            return play(context, &self.live.open()?, prepared);
         }
         let named = self.engine.iter().map(|name| Side::named(name));
         let typed = [&self.a, &self.b].into_iter().flatten().map(|text| Ok(Side::new(text.as_str())));
@@ -142,27 +137,16 @@ impl Subcommand for MatchArgs {
         }
         // All checks come before anything is written.
         let mut prepared = Match::new(&options, context.cancel)?;
-        let queue = self.queue.open(context)?;
         let page = self.live.open()?;
         prepared.create_folder(out.as_deref(), *force)?;
-        play(self, context, queue, &page, prepared)
+        play(context, &page, prepared)
     }
 }
 
-fn play(
-    args: &MatchArgs,
-    context: &Context,
-    queue: Option<Queue>,
-    page: &LivePage,
-    mut prepared: Match,
-) -> anyhow::Result<()> {
+fn play(context: &Context, page: &LivePage, prepared: Match) -> anyhow::Result<()> {
     let folder = prepared.folder().map(|folder| folder.path().to_path_buf()).unwrap_or_default();
-    let MatchSettings { pairs, rules, sprt, .. } = *prepared.settings();
-    let begin =
-        |queue: Queue| queue.begin((&folder, &rules), args.files.concurrency, prepared.seating(), context);
-    let dispatched = queue.map(begin).transpose()?;
-    let warnings = prepared.seating().warnings.clone();
-    warn(&warnings, prepared.folder(), context);
+    let MatchSettings { pairs, sprt, .. } = *prepared.settings();
+    warn(&prepared.seating().warnings, prepared.folder(), context);
     if let Some(path) = prepared.folder().map(|folder| folder.path().to_path_buf()) {
         page.show(context, move || match_report(&path).map(|report| Report::Match(Box::new(report))))?;
     }
@@ -174,9 +158,6 @@ fn play(
     });
     bar.finish_and_clear();
     page.end();
-    if let Some(dispatched) = dispatched {
-        dispatched.leave();
-    }
     let finished = finished?;
     let report = match &finished.folder {
         None => None,

@@ -11,7 +11,7 @@ use super::super::games::ends_table;
 use super::super::style;
 use super::super::table::{aligned, counted, grouped, percent};
 
-/// Describes the current state of the match, for its progress line.
+/// For the progress line.
 pub fn describe(tally: &Tally, sprt: Option<&Sprt>, rate: f64) -> String {
     let elo = tally.pairs.elo();
     let [wins, draws, losses] = tally.wins_draws_losses;
@@ -27,7 +27,6 @@ pub fn describe(tally: &Tally, sprt: Option<&Sprt>, rate: f64) -> String {
     )
 }
 
-/// Describes the source of the openings.
 fn describe_openings(finished: &FinishedMatch) -> String {
     let config = &finished.config;
     match (&config.play.openings.file, finished.openings.book()) {
@@ -45,7 +44,6 @@ fn describe_openings(finished: &FinishedMatch) -> String {
     }
 }
 
-/// Formats the result as text.
 pub fn table(finished: &FinishedMatch) -> String {
     let FinishedMatch { settings, result, .. } = finished;
     let tally = &result.tally;
@@ -141,7 +139,7 @@ fn limits(config: &MatchConfig) -> String {
     if a == b { a.clone() } else { format!("{a} against {b}") }
 }
 
-/// Returns the result for `--json`, from the view of A.
+/// From the view of A.
 pub fn json(finished: &FinishedMatch) -> Value {
     let FinishedMatch { config, settings, result, .. } = finished;
     let tally = &result.tally;

@@ -6,10 +6,7 @@ use gputexel::objective::x_per_cp;
 use gputexel::tuning::RunConfig;
 use gputexel::{Dataset, Result};
 
-/// Returns a dataset with the targets of a run in place of its results.
-///
-/// # Errors
-/// As [`RunConfig::set_targets`].
+/// With the targets of a run in place of the results.
 pub fn with_targets<'d>(data: &'d Dataset, config: &RunConfig) -> Result<Cow<'d, Dataset>> {
     let mut data = Cow::Borrowed(data);
     if config.blend.is_some() {
@@ -18,8 +15,7 @@ pub fn with_targets<'d>(data: &'d Dataset, config: &RunConfig) -> Result<Cow<'d,
     Ok(data)
 }
 
-/// Returns the mean loss of evaluations of a dataset [with the targets](with_targets) of a run, without its penalties.
-/// `score` returns the evaluation of a position, centipawns, White's view.
+/// Without penalties; `data` has the [targets](with_targets) of the run. `score` is in centipawns, White's view.
 pub fn mean_loss(
     data: &Dataset,
     config: &RunConfig,

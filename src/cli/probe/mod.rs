@@ -29,7 +29,7 @@ use super::reading::{ReadingArgs, describe_source, parse_view};
 use super::subcommand::{Subcommand, short_help};
 use super::table::{bytes, counted, duration, grouped, result_table, some_of};
 
-/// Maximum number of names in a line.
+/// Names in a line.
 pub const NAMED: usize = 12;
 
 const ABOUT: &str = "\
@@ -221,7 +221,6 @@ impl Display {
         }
     }
 
-    /// Prints a line that begins with a name.
     fn line(&self, name: &str, text: &str, context: &Context) {
         self.print(&format!("{name:<12}{text}"), context);
     }
@@ -252,10 +251,7 @@ impl Display {
     }
 }
 
-/// Returns the command of an engine with options to set, and with the seconds that it has to become ready, if given.
-///
-/// # Errors
-/// [`Error::Usage`] for what cannot be read, [`Error::Setting`] for the seconds.
+/// `seconds` to become ready.
 pub fn engine_command(text: &str, settings: &[String], seconds: Option<f64>) -> Result<EngineCommand> {
     let mut command: EngineCommand = text.parse()?;
     command.make_absolute();
@@ -266,10 +262,7 @@ pub fn engine_command(text: &str, settings: &[String], seconds: Option<f64>) -> 
     Ok(command)
 }
 
-/// Returns the number of processes, by default one per core.
-///
-/// # Errors
-/// [`Error::Usage`] for 0.
+/// By default one per core.
 pub fn process_count(given: Option<usize>) -> Result<usize> {
     match given {
         Some(0) => Err(Error::Usage("--processes must be at least 1".to_string())),
@@ -277,7 +270,7 @@ pub fn process_count(given: Option<usize>) -> Result<usize> {
     }
 }
 
-/// Returns the time for an engine to become ready: more than 0 and at most a day.
+/// More than 0 and at most a day.
 fn start_deadline(seconds: f64) -> Result<Duration> {
     deadline_from_seconds(seconds).map_err(|_| {
         Error::setting("start-deadline", seconds, "expected seconds, more than 0 and at most a day")
@@ -343,13 +336,12 @@ fn describe_survey(survey: &Survey) -> String {
     text
 }
 
-/// Formats a number with two digits after the point at most.
 pub fn short(value: f64) -> String {
     let text = format!("{value:.2}");
     text.trim_end_matches('0').trim_end_matches('.').to_string()
 }
 
-/// Formats the report as text; `goes_on` if rounds follow.
+/// `goes_on` if rounds follow.
 fn describe(report: &ProbeReport, goes_on: bool) -> String {
     let import = &report.import;
     let mut text = String::new();

@@ -19,7 +19,7 @@ use super::super::table::aligned;
 use super::Display;
 use super::losses::{mean_loss, with_targets};
 
-/// How far values may move in the first round, in steps, and in the last region that is tried.
+/// In the first round, in steps, and in the last region that is tried.
 const REACH: [f64; 2] = [4.0, 0.25];
 
 /// Share of the loss that a round has to gain for another one to follow.
@@ -57,8 +57,7 @@ pub struct Round {
 }
 
 impl RoundArgs {
-    /// Checks the flags, and that runs can be written, before anything is asked. Earlier ones are only replaced if
-    /// `overwrite` is set.
+    /// Before anything is asked. Earlier runs are only replaced if `overwrite` is set.
     pub fn check(&self, overwrite: bool) -> Result<()> {
         if self.rounds == Some(0) {
             return Err(Error::Usage("--rounds must be at least 1".to_string()));
@@ -75,7 +74,6 @@ impl RoundArgs {
         words.ok_or_else(|| Error::Usage(format!("--tune '{}': a quote is not closed", self.tune)))
     }
 
-    /// Carries out the rounds.
     pub fn run(
         &self,
         probed: &mut Probed,
@@ -159,7 +157,7 @@ impl RoundArgs {
     }
 }
 
-/// Returns the values of a run, which are the same for both phases.
+/// The same for both phases.
 fn values_of(folder: &Path) -> Result<Vec<f64>> {
     let file = ParameterFile::read(&folder.join(PARAMETERS))?;
     Ok(file.parameters.iter().map(|record| record.mg).collect())
@@ -172,8 +170,8 @@ struct Exact {
 }
 
 impl Exact {
-    /// Compares the evaluations of a dataset with others of its positions by the targets of a run, on the training
-    /// positions and those held out by it. Positions without another evaluation keep theirs.
+    /// Losses by the targets of a run, on the training positions and those held out. Positions without another
+    /// evaluation keep theirs.
     fn compare(data: &Dataset, config: &RunConfig, others: &[f64]) -> Result<Self> {
         if others.len() != data.len() {
             let reason = format!("{} evaluations for {} positions", others.len(), data.len());
@@ -194,7 +192,6 @@ impl Exact {
     }
 }
 
-/// Formats rounds as text.
 pub fn describe(rounds: &[Round]) -> String {
     let Some(last) = rounds.iter().rev().find(|round| round.accepted) else {
         return match rounds {

@@ -11,7 +11,6 @@ use gputexel::matches::{Changes, Stop};
 use super::context::Context;
 use super::games::{FolderFlags, Progress, RuleFlags, side, warn};
 use super::output::print_result;
-use super::queue::{Queue, QueueFlags};
 use super::subcommand::{Subcommand, short_help};
 
 /// Flags of `selfplay`.
@@ -38,8 +37,6 @@ pub struct SelfPlayArgs {
     played: Played,
     #[command(flatten)]
     rules: RuleFlags,
-    #[command(flatten)]
-    queue: QueueFlags,
     /// Number of games [default: 1000]
     #[arg(long, value_name = "N", help_heading = "Games")]
     games: Option<u64>,
@@ -121,31 +118,17 @@ impl Subcommand for SelfPlayArgs {
         let changes = Changes {
             games: self.games,
             max_failures: self.max_failures,
-            // With a queue, this machine plays no games.
-            concurrency: self.files.concurrency.filter(|_| !self.queue.is_asked_for()),
+            concurrency: self.files.concurrency,
         };
         let mut selfplay = match &self.resume {
             Some(folder) => SelfPlay::resume(folder, changes, self.formats()?, context.cancel)?,
             None => SelfPlay::new(&self.options(changes, context)?, context.cancel)?,
         };
-        let leaves = selfplay.config().leaves;
-        if leaves > 0 && self.queue.is_asked_for() {
-            let reason = "games from a queue come without the positions of searches";
-            return Err(Error::setting("leaves", leaves, reason).into());
-        }
-        let queue = self.queue.open(context)?;
         // All checks come before anything is written.
         if self.resume.is_none() {
             selfplay.create_folder(self.files.out.as_deref(), self.files.force)?;
         }
-        let folder = selfplay.folder().map(|folder| folder.path().to_path_buf()).unwrap_or_default();
-        let rules = *selfplay.rules();
-        let begin = |queue: Queue| {
-            queue.begin((&folder, &rules), self.files.concurrency, selfplay.seating(), context)
-        };
-        let dispatched = queue.map(begin).transpose()?;
-        let warnings = selfplay.seating().warnings.clone();
-        warn(&warnings, selfplay.folder(), context);
+        warn(&selfplay.seating().warnings, selfplay.folder(), context);
         let games = selfplay.config().games;
         let mut progress = Progress::new(context, games, selfplay.tally().finished());
         let bar = progress.bar();
@@ -153,9 +136,6 @@ impl Subcommand for SelfPlayArgs {
             progress.show(tally.finished(), |rate| output::describe(tally, games, rate));
         });
         bar.finish_and_clear();
-        if let Some(dispatched) = dispatched {
-            dispatched.leave();
-        }
         let finished = finished?;
         print_result(context, &output::json(&finished), || output::table(&finished))?;
         let folder = finished.folder.display();

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::super::games::ends_table;
 use super::super::table::{counted, duration, grouped, percent};
 
-/// Describes the current state of self-play, for its progress line.
+/// For the progress line.
 pub fn describe(tally: &SelfPlayTally, games: u64, rate: f64) -> String {
     let [white, draws, black] = tally.results;
     let left = games.saturating_sub(tally.finished()) as f64 / rate;
@@ -22,7 +22,6 @@ pub fn describe(tally: &SelfPlayTally, games: u64, rate: f64) -> String {
     )
 }
 
-/// Formats the result as text.
 pub fn table(finished: &FinishedSelfPlay) -> String {
     let FinishedSelfPlay { config, tally, .. } = finished;
     let games = tally.games();
@@ -104,7 +103,6 @@ pub fn table(finished: &FinishedSelfPlay) -> String {
     text
 }
 
-/// Describes where the games start.
 fn openings(config: &SelfPlayConfig) -> String {
     let random = config.random;
     let drawn = match random.plies {
@@ -124,7 +122,6 @@ fn quoted(path: &std::path::Path) -> String {
     shlex::try_quote(&text).map_or_else(|_| text.clone(), |quoted| quoted.into_owned())
 }
 
-/// Returns the result for `--json`.
 pub fn json(finished: &FinishedSelfPlay) -> Value {
     let tally = &finished.tally;
     let [white_wins, draws, black_wins] = tally.results;

@@ -25,9 +25,7 @@ use super::table::{counted, grouped};
 use super::trace_command::TraceCommandArgs;
 use probed::{EngineArgs, Probed};
 
-/// Maximum number of suspects listed.
 const LISTED: usize = 24;
-/// Maximum number of values listed that a trace never shows.
 const UNSEEN: usize = 6;
 
 /// Flags of `verify`.
@@ -108,7 +106,6 @@ impl Subcommand for VerifyArgs {
 }
 
 impl VerifyArgs {
-    /// Compares evaluations in files.
     fn compare(&self, context: &Context) -> anyhow::Result<()> {
         let kind = match (&self.schema, self.tracing.command()?) {
             (Some(schema), Some(command)) => EvaluationKind::Traced { schema: schema.clone(), command },
@@ -149,7 +146,7 @@ impl VerifyArgs {
         are_datasets(&self.inputs).map_err(|error| self.advised(error))
     }
 
-    /// Adds to an error what is missing if an input seems to be an engine.
+    /// Adds what is missing if an input seems to be an engine.
     fn advised(&self, error: Error) -> Error {
         match self.schema {
             None => probed::advised(error, &self.inputs),
@@ -158,7 +155,6 @@ impl VerifyArgs {
     }
 }
 
-/// Returns in one line why the engine may not use the tuned values, if so.
 fn failure(found: &Verification, args: &VerifyArgs) -> Option<String> {
     let text = match &found.verdict {
         Verdict::Tuned => return None,
@@ -219,7 +215,6 @@ fn failure(found: &Verification, args: &VerifyArgs) -> Option<String> {
     Some(text)
 }
 
-/// Formats the findings as text.
 fn describe(found: &Verification, args: &VerifyArgs) -> String {
     let mut text = String::new();
     for source in found.sources.iter().flatten() {
@@ -295,7 +290,7 @@ fn describe(found: &Verification, args: &VerifyArgs) -> String {
     text
 }
 
-/// Formats a note if the trace does not show some values of the run.
+/// A note if the trace does not show some values of the run.
 fn unseen_text(found: &Verification) -> Option<String> {
     let text = |value: &ValueChange| if value.is_change() { value.to_string() } else { value.name.clone() };
     let shown: Vec<String> = found.unseen.iter().take(UNSEEN).map(text).collect();

@@ -25,7 +25,6 @@ use super::super::probe::{NAMED, engine_command, process_count, short};
 use super::super::table::{counted, grouped, some_of};
 use super::VerifyArgs;
 
-/// Maximum number of parameters listed that an engine has other values of.
 const LISTED: usize = 24;
 
 /// Flags for asking an engine that was probed.
@@ -50,7 +49,7 @@ pub struct EngineArgs {
 }
 
 impl EngineArgs {
-    /// Returns the name of a flag that was given.
+    /// The name of a flag that was given.
     pub fn given(&self) -> Option<&'static str> {
         [
             (self.as_built, "--as-built"),
@@ -64,7 +63,7 @@ impl EngineArgs {
     }
 }
 
-/// Returns the command of an engine if that is what an input may be: neither a dataset nor standard input.
+/// What may be the command of an engine: neither a dataset nor standard input.
 pub fn engine_in(inputs: &[PathBuf]) -> Option<String> {
     let [input] = inputs else { return None };
     if input.is_dir() || input.as_os_str() == "-" || input.is_file() && begins_as_dataset(input).ok()? {
@@ -73,7 +72,7 @@ pub fn engine_in(inputs: &[PathBuf]) -> Option<String> {
     input.to_str().map(str::to_string)
 }
 
-/// Adds to an error what an engine would have been asked for.
+/// What an engine would have been asked for.
 pub fn advised(error: Error, inputs: &[PathBuf]) -> Error {
     match engine_in(inputs).is_some_and(|engine| is_program(&engine)) {
         true => error.advise(Advice::default().text(
@@ -83,7 +82,7 @@ pub fn advised(error: Error, inputs: &[PathBuf]) -> Error {
     }
 }
 
-/// Returns true if a text is a command whose program exists.
+/// A command whose program exists.
 fn is_program(text: &str) -> bool {
     text.parse::<EngineCommand>().is_ok_and(|command| find_program(&command.program).is_some())
 }
@@ -97,11 +96,11 @@ pub struct Probed {
 }
 
 impl Probed {
-    /// Finds the datasets of tuned values; `None` unless a probe has made them, as far as that is known. That some are
-    /// missing is an error only for an `engine` that is there.
+    /// `None` unless a probe has made the datasets, as far as that is known. That some are missing is an error only
+    /// for an `engine` that is there.
     ///
     /// # Errors
-    /// [`Error::Input`] for a dataset that is missing, or not that of the run; errors of reading.
+    /// [`Error::Input`] for a dataset that is missing, or not that of the run.
     pub fn find(engine: &str, params: &Path, before: &[PathBuf]) -> Result<Option<Self>> {
         let file = ParameterFile::read(params)?;
         if file.computed_set().is_some() {
@@ -143,11 +142,7 @@ impl Probed {
         Ok(Some(Self { paths, sets, config, file }))
     }
 
-    /// Asks the engine, prints what was found, and fails unless it evaluates with the tuned values, or where these are not
-    /// linear, better than before.
-    ///
-    /// # Errors
-    /// Errors of asking; [`Error::Engine`] with the reason if it does not.
+    /// Fails unless the engine evaluates with the tuned values, or where these are not linear, better than before.
     pub fn verify(&self, text: &str, args: &VerifyArgs, context: &Context) -> anyhow::Result<()> {
         check_tolerance(args.tolerance)?;
         if Path::new(text).is_file() && !is_program(text) {
@@ -188,12 +183,11 @@ impl Probed {
         }
     }
 
-    /// Returns how the engine was asked then.
     fn record(&self) -> &dataset::ProbingRecord {
         self.sets[0].metadata().probing.as_ref().expect("datasets of a probe")
     }
 
-    /// Returns the tuned values of the parameters, which are the same in all phases.
+    /// The same in all phases.
     fn tuned(&self, path: &Path) -> Result<Vec<f64>> {
         let set = &self.sets[0].metadata().feature_set;
         let theta = self.file.theta(set, path)?;
@@ -208,7 +202,7 @@ impl Probed {
         Ok(mg.to_vec())
     }
 
-    /// Returns the positions that the datasets name, with their places in all of them.
+    /// Positions that the datasets name, with their places in all of them.
     fn positions(&self) -> Result<(Vec<usize>, Vec<KnownPosition>)> {
         let (mut rows, mut positions) = (Vec::new(), Vec::new());
         let mut first = 0;
@@ -244,7 +238,7 @@ impl Probed {
         Ok((rows, positions))
     }
 
-    /// Returns the losses of evaluations of the positions in `rows`; `None` without the run's settings.
+    /// Of the positions in `rows`; `None` without the run's settings.
     fn losses(&self, rows: &[usize], again: &Again) -> Result<Option<Losses>> {
         let Some(config) = &self.config else { return Ok(None) };
         let together;
@@ -259,7 +253,7 @@ impl Probed {
         let split = Split::try_new(&data, config.holdout, config.optimizer.batches(), config.seed)?;
         let known: Vec<(usize, usize)> =
             rows.iter().copied().enumerate().filter(|(n, _)| !again.evaluations[*n].is_nan()).collect();
-        let of = |known: &[(usize, usize)]| {
+        let losses_of = |known: &[(usize, usize)]| {
             let places: std::collections::HashMap<usize, usize> =
                 known.iter().map(|(n, row)| (*row, *n)).collect();
             let loss = |score: &dyn Fn(usize) -> f64| {
@@ -277,8 +271,8 @@ impl Probed {
             .copied()
             .filter(|(_, row)| Some(split.part_of(*row)) == split.held_out_part())
             .collect();
-        let held_out = (!held_out.is_empty()).then(|| of(&held_out));
-        Ok(Some(Losses { all: of(&known), held_out }))
+        let held_out = (!held_out.is_empty()).then(|| losses_of(&held_out));
+        Ok(Some(Losses { all: losses_of(&known), held_out }))
     }
 
     fn describe(&self, again: &Again, losses: Option<&Losses>, args: &VerifyArgs) -> String {
@@ -359,7 +353,7 @@ impl Probed {
             cause => {
                 let Some(loss) = self.better(cause, losses) else { return text };
                 if let Cause::NotLinear { names: bent } = cause {
-                    line("not linear", told(bent));
+                    line("not linear", listed(bent));
                 }
                 line(
                     "better",
@@ -373,7 +367,7 @@ impl Probed {
         text
     }
 
-    /// Returns the losses if evaluations are not as predicted because they are not linear, but fit better than before.
+    /// The losses if evaluations are not as predicted because they are not linear, but fit better than before.
     fn better<'l>(&self, cause: &Cause, losses: Option<&'l Losses>) -> Option<&'l Loss> {
         let is_bent = match cause {
             Cause::NotLinear { .. } => true,
@@ -407,15 +401,13 @@ struct Losses {
     held_out: Option<Loss>,
 }
 
-/// Formats parameters in proportion to which evaluations do not change.
-fn told(bent: &[String]) -> String {
+fn listed(bent: &[String]) -> String {
     match bent {
         [] => "several parameters together".to_string(),
         list => some_of(list, NAMED),
     }
 }
 
-/// Returns in one line why the engine may not use the tuned values, if so.
 fn failure(again: &Again, losses: Option<&Losses>, args: &VerifyArgs) -> Option<String> {
     let count = format!("{} of {} evaluations", grouped(again.differing), grouped(again.compared));
     let text = match &again.cause {
@@ -452,7 +444,7 @@ fn failure(again: &Again, losses: Option<&Losses>, args: &VerifyArgs) -> Option<
             format!(
                 "{count} are not those predicted: they are not linear in {}{worse}; 'gputexel probe --rounds' measures again \
                  around new values",
-                told(bent)
+                listed(bent)
             )
         }
         Cause::Unknown => format!("{count} are not those predicted for the tuned values"),

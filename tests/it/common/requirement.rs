@@ -13,7 +13,7 @@ use std::io::Write as _;
 /// Names of requirements. `radv` is Mesa's driver for AMD, which compiles without a device. `webgpu` is a Chromium that
 /// has WebGPU, `swiftshader` the driver for Vulkan that comes with Chromium. `data` are the public games and positions
 /// next to the checkout, `root` the right to give files away, `ptrace` the right to trace processes.
-pub const NAMES: [&str; 31] = [
+pub const NAMES: [&str; 29] = [
     "gpu",
     "radv",
     "spirv-val",
@@ -34,9 +34,7 @@ pub const NAMES: [&str; 31] = [
     "stockfish",
     "toga2",
     "mkfifo",
-    "nats-server",
     "mpirun",
-    "openssl",
     "curl",
     "wget",
     "maturin",

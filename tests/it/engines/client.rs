@@ -326,52 +326,6 @@ fn engines_outlive_the_thread_that_started_them() {
     assert_eq!(bench.lines("pids").len(), 1, "it was started anew");
 }
 
-/// Variable with the engine of the other instance of this test program.
-#[cfg(target_os = "linux")]
-const HOST: &str = "GPUTEXEL_TEST_HOST";
-
-#[cfg(target_os = "linux")]
-#[test]
-#[ignore = "is started and killed by engines_die_with_a_program_that_is_killed"]
-fn plays_until_it_is_killed() {
-    let Some(folder) = std::env::var_os(HOST) else { return };
-    let folder = Path::new(&folder).display();
-    let command: EngineCommand = format!("/bin/sh '{folder}/engine.sh' \"{folder}\"").parse().unwrap();
-    let mut player = UciPlayer::start(command).unwrap();
-    let _ = player.choose(&start(), &DEPTH, SECONDS(1000));
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-#[ignore = "full"]
-fn engines_die_with_a_program_that_is_killed() {
-    let bench = Bench::new(&Script {
-        before: "trap '' TERM INT HUP; trap 'while :; do sleep 1; done' EXIT",
-        go: ":",
-        ..GOOD
-    });
-    let mut host = std::process::Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "--ignored", "engines::client::plays_until_it_is_killed"])
-        .env(HOST, bench.path(""))
-        .stdout(std::process::Stdio::null())
-        .spawn()
-        .unwrap();
-    let deadline = Instant::now() + SECONDS(20);
-    while !bench.lines("told").iter().any(|line| line.starts_with("go")) {
-        assert!(Instant::now() < deadline, "{:?}", bench.lines("told"));
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    host.kill().unwrap();
-    host.wait().unwrap();
-    let engine = bench.lines("pids").remove(0);
-    while let Ok(state) = std::fs::read_to_string(format!("/proc/{engine}/stat"))
-        && !state.contains(") Z")
-    {
-        assert!(Instant::now() < deadline, "{state}");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
-
 #[test]
 #[ignore = "full"]
 fn players_that_are_stopped_have_not_failed() {
@@ -519,11 +473,6 @@ fn waits_for_slow_and_verbose_starts() {
     assert_eq!(choose(&mut player, 5.0).unwrap().m, e2e4());
 }
 
-fn real(path: &str) -> Option<UciPlayer> {
-    requirement::program(path)
-        .then(|| UciPlayer::start(path.parse().unwrap()).unwrap_or_else(|error| panic!("{error}")))
-}
-
 /// Plays up to `plies` against itself.
 fn self_play(player: &mut UciPlayer, mut game: GameSoFar, limits: &Limits, plies: usize) -> GameSoFar {
     player.new_game(game.chess960).unwrap();
@@ -539,7 +488,11 @@ fn self_play(player: &mut UciPlayer, mut game: GameSoFar, limits: &Limits, plies
 #[test]
 #[ignore = "full"]
 fn stockfish_plays() {
-    let Some(mut player) = real("/usr/games/stockfish") else { return };
+    let path = "/usr/games/stockfish";
+    if !requirement::program(path) {
+        return;
+    }
+    let mut player = UciPlayer::start(path.parse().unwrap()).unwrap();
     assert!(player.name().starts_with("Stockfish"), "{}", player.name());
     let hash = player.options().iter().find(|option| option.name == "Hash").unwrap();
     assert!(matches!(hash.kind, OptionKind::Spin { default: 16, min: 1, .. }), "{hash:?}");
@@ -565,13 +518,4 @@ fn stockfish_plays() {
     let endless = player.choose(&start(), &Limits::default(), Duration::from_millis(300));
     assert_eq!(endless, Err(Failure::Hung(Duration::from_millis(300))));
     assert!(before.elapsed() < SECONDS(60));
-}
-
-#[test]
-#[ignore = "full"]
-fn toga_plays() {
-    let Some(mut player) = real("/usr/games/toga2") else { return };
-    assert!(player.name().starts_with("Toga"), "{}", player.name());
-    let last = self_play(&mut player, start(), &DEPTH, 60);
-    assert_eq!(last.moves.len(), 60);
 }

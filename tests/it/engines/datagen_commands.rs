@@ -161,11 +161,8 @@ fn bad_usage_of_selfplay_is_named() {
     let bench = Bench::new();
     for (args, says) in [
         ("--games 0", "--games 0"),
-        ("--nodes 0", "limit 'nodes=0'"),
-        ("--concurrency 0", "--concurrency 0"),
         ("--random-plies 300", "--random-plies 300"),
         ("--format pgn,odd", "--format odd"),
-        ("--hash 0", "--hash 0"),
         ("--win-score 0", "--win-score 0"),
     ] {
         bench.fails_with(("selfplay", args), 2, says);

@@ -182,7 +182,7 @@ fn pairs_swap_colors_and_limits() {
     rules.time_controls[1] = TimeControl::Depth(3);
     let steps = script("f3 e5 g4 Qh4");
     let (mut a, mut b) = (Scripted::new(steps.clone()), Scripted::new(steps));
-    let pair = play_games(&mut a, &mut b, &start(), &rules, 2, &StopFlag::new()).unwrap();
+    let pair: [_; 2] = play_games(&mut a, &mut b, &start(), &rules, &StopFlag::new()).unwrap();
     assert_eq!(pair.iter().map(|game| game.half_points(Color::White)).collect::<Vec<_>>(), [0, 0]);
     assert!(a.asked.len() == 4 && a.asked.iter().all(|(limits, _)| limits.nodes == Some(11)));
     assert!(b.asked.len() == 4 && b.asked.iter().all(|(limits, _)| limits.depth == Some(3)));
@@ -190,7 +190,7 @@ fn pairs_swap_colors_and_limits() {
     let mut a = Scripted::new(script("e4 e5 Bc4 Nc6 Qh5 Nf6 Qxf7"));
     let mut b = Scripted::new(script("e4 e5 Bc4 Nc6 Qh5 Nf6 Qxf7"));
     b.steps[0] = Step::Fail(Failure::Died("x".into()));
-    let pair = play_games(&mut a, &mut b, &start(), &rules, 2, &StopFlag::new()).unwrap();
+    let pair: [_; 2] = play_games(&mut a, &mut b, &start(), &rules, &StopFlag::new()).unwrap();
     let half_points = [pair[0].half_points(Color::White), pair[1].half_points(Color::Black)];
     assert_eq!((half_points, pair[0].end, pair[1].end), ([2, 2], End::Checkmate, End::Died));
 }
@@ -202,7 +202,7 @@ fn games_can_be_cancelled() {
     let rules = rules("nodes=1");
     let stop = StopFlag::new();
     stop.set();
-    let unplayed = play_games(&mut a, &mut b, &start(), &rules, 2, &stop);
+    let unplayed = play_games::<2>(&mut a, &mut b, &start(), &rules, &stop);
     assert_eq!(unplayed, Err(Unplayed::Cancelled));
     assert!(try_game(&start(), script("f3 e5 g4 Qh4"), &rules).is_ok());
     // Nor does an engine that was stopped lose.
@@ -211,6 +211,6 @@ fn games_can_be_cancelled() {
     assert_eq!(try_game(&start(), steps.clone(), &rules), Err(Unplayed::Cancelled));
     let (mut a, mut b) = (Scripted::new(steps.clone()), Scripted::new(steps));
     b.not_ready = Some(Failure::Stopped);
-    let unplayed = play_games(&mut a, &mut b, &start(), &rules, 2, &StopFlag::new());
+    let unplayed = play_games::<2>(&mut a, &mut b, &start(), &rules, &StopFlag::new());
     assert_eq!(unplayed, Err(Unplayed::Cancelled));
 }

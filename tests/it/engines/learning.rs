@@ -31,8 +31,6 @@ fn leaves_are_the_same_for_any_concurrency_and_can_be_labeled() {
     assert!(scored > 0 && scored < boards.len() as u64, "{report}");
     let report = bench.report("extract labeled.fens -o d.bin --target score");
     assert_eq!(report["positions"].u64(), scored);
-    let args = ["selfplay", "--games", "2", "--leaves", "4", "-o", "x", "--queue", "nats://localhost"];
-    bench.fails_with(args, 2, "--leaves 4: games from a queue come without the positions of searches");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use gputexel::io::RunLog;
 use gputexel::io::folder_lock::FolderLock;
 use gputexel::matches::journal::{GamesFile, LOG, Opened, open};
 use gputexel::matches::openings::{Book, Openings, Order};
-use gputexel::matches::scheduler::Place;
+use gputexel::matches::scheduler::Players;
 use gputexel::matches::{
     GameTags, MatchEvent, MatchResult, MatchSettings, PairSummary, Stop, Tally, run_match, to_pgn,
 };
@@ -78,7 +78,7 @@ fn run_with(
     kept: &mut Kept,
 ) -> gputexel::Result<MatchResult> {
     let stop = StopFlag::new();
-    run_match(settings, openings, Place::here(make), done, &stop, &mut watch(kept, &stop, usize::MAX))
+    run_match(settings, openings, Players::new(make), done, &stop, &mut watch(kept, &stop, usize::MAX))
 }
 
 /// Removes values that differ from run to run.
@@ -466,7 +466,7 @@ fn cancelled_match_keeps_finished_games() {
     let result = run_match(
         &settings,
         &openings,
-        Place::here(whims),
+        Players::new(whims),
         BTreeMap::new(),
         &stop,
         &mut watch(&mut kept, &stop, 5),

@@ -16,4 +16,3 @@ mod recorded;
 mod script;
 mod spsa_command;
 mod uci_command;
-mod xboard;

@@ -132,6 +132,11 @@ fn what_cannot_be_asked_is_refused() {
         .refused(&["--ask", "eval"], "do not change with any parameter");
     let noisy = r#"echo "eval $((A*(w-b)+n*37%100))""#;
     Scripted::new(&[A], noisy).refused(&["--ask", "eval"], "other numbers each time");
+    let one = "option name A type spin default 10 min 10 max 10";
+    Scripted::new(&[one], plain).refused(&[], "no parameter can be changed");
+    // It fails at any value but its own.
+    let brittle = r#"[ $A = 10 ] || exit 3; echo "eval $((A*(w-b)+B*w))""#;
+    Scripted::new(&[A, B], brittle).refused(&["--eval-view", "white"], "died (exit status: 3), with A = 11");
     let scripted = Scripted::new(&[A], plain);
     scripted.refused(&["--option", "x*"], "no numeric option is named like x*");
     scripted.0.write("l.csv", "a,10,0,100\nC,1,0,2\n");
@@ -273,44 +278,16 @@ fn positions_of_games_of_their_own_have_games() {
     let scripted = Scripted::new(&[A], r#"echo "eval $((A*(w-b)))""#);
     scripted.probed(&[]);
     assert_eq!(scripted.0.read("d.bin").metadata().games, 0);
-    let of_games = |games: usize| -> String {
-        (positions().lines().cycle().take(games).enumerate())
-            .map(|(game, line)| {
-                let (fen, result) = line.split_once(" - - c9 \"").unwrap();
-                let result = if result.starts_with("1-0") { 1.0 } else { 0.5 };
-                // The same pawns again with another king.
-                let fen = fen.replacen("4k3", ["4k3", "3k4", "2k5"][game / 81], 1);
-                format!("{game} {result} {fen} - - 0 1\n")
-            })
-            .collect()
+    let game = |(game, line): (usize, &str)| {
+        let (fen, result) = line.split_once(" - - c9 \"").unwrap();
+        let result = if result.starts_with("1-0") { 1.0 } else { 0.5 };
+        format!("{game} {result} {fen} - - 0 1\n")
     };
-    let own = of_games(81);
-    scripted.0.write("p.fens", own);
+    let games: String = positions().lines().enumerate().map(game).collect();
+    scripted.0.write("p.fens", games);
     scripted.0.done(["-q", "probe", "/bin/sh engine.sh", "p.fens", "-o", "own.bin"]);
     let data = scripted.0.read("own.bin");
     assert_eq!((data.len(), data.metadata().games), (81, 81));
-    // What comes next is done by name, and with the engine.
-    scripted.0.write("p.fens", of_games(243));
-    scripted.0.done(["-q", "probe", "/bin/sh engine.sh", "p.fens", "-o", "many.bin"]);
-    let changes = "\nclearest changes\nA                 10 -> ";
-    for (data, parts) in [
-        ("own.bin", [changes, "next        gputexel selfplay --engine ENGINE"]),
-        ("many.bin", [changes, "next        gputexel improve r --engine ENGINE\n"]),
-    ] {
-        let (told, _) =
-            scripted.0.done(["tune", data, "--out", "r", "--force", "--k", "1", "--holdout", "0.2"]);
-        assert!(parts.iter().all(|part| told.contains(part)) && !told.contains("endgame"), "{told}");
-    }
-}
-
-#[test]
-fn what_has_nothing_to_measure_is_refused_in_one_line() {
-    let plain = r#"echo "eval $((A*(w-b)))""#;
-    let one = "option name A type spin default 10 min 10 max 10";
-    Scripted::new(&[one], plain).refused(&[], "no parameter can be changed: each has a range of one value");
-    // It fails at any value but its own.
-    let brittle = r#"[ $A = 10 ] || exit 3; echo "eval $((A*(w-b)+B*w))""#;
-    Scripted::new(&[A, B], brittle).refused(&["--eval-view", "white"], "died (exit status: 3), with A = 11");
 }
 
 #[test]

@@ -202,7 +202,7 @@ fn files_are_short_enough_to_read() {
 }
 
 /// Crates that each crate may use, by docs/design.md.
-const ARROWS: [(&str, &str); 14] = [
+const ARROWS: [(&str, &str); 13] = [
     ("io", ""),
     ("chess", "io"),
     ("model", "chess io"),
@@ -215,7 +215,6 @@ const ARROWS: [(&str, &str); 14] = [
     ("tune", "chess dataset eval ingest io model optim report source"),
     ("play", "chess ingest io model report"),
     ("spsa", "chess io model play report"),
-    ("cluster", "chess io model play"),
     ("ranks", "dataset eval io optim"),
 ];
 

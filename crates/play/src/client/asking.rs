@@ -1,6 +1,4 @@
-//! Questions to an engine that is not playing: many at once, or one after the other.
-//!
-//! Owns the dialog; what the answers mean is left to the caller.
+//! Questions to an engine that is not playing.
 
 use std::time::{Duration, Instant};
 
@@ -12,25 +10,20 @@ use crate::engine::Score;
 use crate::player::{Failure, Player};
 use gputexel_io::StopFlag;
 
-/// Number of questions that an engine is sent before it has answered the first of them.
+/// Questions that are sent before the first of them is answered.
 const QUESTIONS_AHEAD: usize = 64;
 
-/// How questions are sent, and where answers end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Etiquette {
     /// First word of the last line of an answer.
     pub end: &'static str,
-    /// True if a question is sent only after the last one was answered: a search may read what follows it.
+    /// A question is sent only after the last one was answered: a search may read what follows it.
     pub in_turn: bool,
-    /// Time for an answer.
     pub deadline: Duration,
 }
 
 impl UciPlayer {
-    /// Returns its options, starting it again if it has failed; true if that was necessary.
-    ///
-    /// # Errors
-    /// Failures of starting it.
+    /// Its options, starting it again if it has failed; true if that was necessary.
     pub fn revive(&mut self) -> Result<(&[EngineOption], bool), Failure> {
         let was_dead = self.process.as_mut().is_none_or(EngineProcess::has_exited);
         if was_dead {
@@ -39,15 +32,12 @@ impl UciPlayer {
         Ok((&self.options, was_dead))
     }
 
-    /// Sends lines, and waits until it has processed them.
-    ///
-    /// # Errors
-    /// Failures of the engine, which has to be [revived](Self::revive) then.
+    /// After a failure, the engine has to be [revived](Self::revive).
     pub fn tell(&mut self, lines: Vec<String>) -> Result<(), Failure> {
         self.make_ready(lines)
     }
 
-    /// Asks questions; `hear` gets each line of the answers with the number of its question.
+    /// `hear` gets each line with the number of its question.
     ///
     /// # Errors
     /// The number of the question that was not answered, and the failure.
@@ -83,11 +73,11 @@ impl UciPlayer {
     }
 }
 
-/// Runs a program that reads all of `input` and then ends; `hear` gets each line that it prints.
+/// Runs a program that reads all of `input` and then ends.
 ///
 /// # Errors
-/// Failures of starting it; [`Failure::Hung`] when it prints nothing for the time `deadline`; [`Failure::Died`] when it
-/// ends otherwise than by success.
+/// [`Failure::Hung`] when it prints nothing for the time `deadline`; [`Failure::Died`] when it ends otherwise than
+/// by success.
 pub fn run_program(
     command: &EngineCommand,
     input: String,
@@ -106,19 +96,18 @@ pub fn run_program(
     }
 }
 
-/// Score of a search, as its lines report it: the last one that is not a bound.
+/// The last score that is not a bound.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SearchScore(Report);
 
 impl SearchScore {
-    /// Reads a line.
     pub fn hear(&mut self, line: &str) {
         if line.split_whitespace().next() == Some("info") {
             self.0.read(line);
         }
     }
 
-    /// Returns the score, centipawns, for the side to move; `None` if there is none or it is a mate.
+    /// For the side to move; `None` for a mate.
     pub fn centipawns(&self) -> Option<i32> {
         match self.0.score() {
             Some(Score::Centipawns(score)) => Some(score),

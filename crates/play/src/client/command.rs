@@ -1,5 +1,3 @@
-//! Command and options of an engine.
-
 use std::fmt;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -11,12 +9,11 @@ use gputexel_io::processes::{Call, split_command};
 use gputexel_io::{Error, Result};
 use tempfile::TempPath;
 
-/// The value of one of an engine's options, written `Hash=16`; `Clear Hash=` for a button.
+/// Written `Hash=16`; `Clear Hash=` for a button.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
-    /// Name of the option, case-insensitive.
+    /// Case-insensitive.
     pub name: String,
-    /// Its value, in UCI notation.
     pub value: String,
 }
 
@@ -33,7 +30,7 @@ impl FromStr for Setting {
     }
 }
 
-/// Returns a file of values for a program that reads one: lines of a name and a value.
+/// A file of values for a program that reads one.
 pub fn values_text(values: &[Setting]) -> String {
     values.iter().map(|Setting { name, value }| format!("{name} {value}\n")).collect()
 }
@@ -41,23 +38,19 @@ pub fn values_text(values: &[Setting]) -> String {
 /// A program that speaks UCI, with the options set at every start, and the values that it reads then.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EngineCommand {
-    /// The program: a path, or a name that is looked up in `PATH`.
+    /// A path, or a name that is looked up in `PATH`.
     pub program: PathBuf,
-    /// Its arguments. They are not interpreted by a shell.
+    /// Not interpreted by a shell.
     pub arguments: Vec<String>,
-    /// Its name in reports; `None` for the name reported by the engine.
     pub name: Option<String>,
-    /// Options set before the first game, in this order.
     pub settings: Vec<Setting>,
-    /// Values of parameters, in the file that [`PARAMETERS_WORD`] in the arguments stands for; the program has its own
-    /// of those that are missing.
+    /// In the file that [`PARAMETERS_WORD`] in the arguments stands for.
     pub values: Vec<Setting>,
-    /// Time to answer `uci`, and again to become ready before each game.
+    /// To answer `uci`, and again to become ready before each game.
     pub start_deadline: Duration,
 }
 
 impl EngineCommand {
-    /// Creates a command without arguments and settings, and half a minute to become ready.
     pub fn new(program: impl Into<PathBuf>) -> Self {
         Self {
             program: program.into(),
@@ -69,8 +62,7 @@ impl EngineCommand {
         }
     }
 
-    /// Makes the path of a program independent of the current folder; a name that is looked up in `PATH` is unchanged.
-    /// In `env NAME=FILE PROGRAM`, the paths of both are.
+    /// Independent of the current folder, also in `env NAME=FILE PROGRAM`; names that are looked up in `PATH` stay.
     pub fn make_absolute(&mut self) {
         let whole = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
         let is_path = |path: &Path| path.components().count() > 1;
@@ -89,27 +81,23 @@ impl EngineCommand {
         }
     }
 
-    /// Returns the program, behind `env NAME=VALUE` if it is started by that.
+    /// The program, behind `env NAME=VALUE` if it is started by that.
     pub fn engine(&self) -> &Path {
         self.behind_env().map_or(&self.program, |at| Path::new(&self.arguments[at]))
     }
 
-    /// Returns the place among the arguments of a program that `env` starts without options.
+    /// Index among the arguments of the program that `env` starts.
     fn behind_env(&self) -> Option<usize> {
         let at = self.arguments.iter().position(|word| !word.contains('='))?;
         (self.program.file_name()? == "env" && !self.arguments[at].starts_with('-')).then_some(at)
     }
 
-    /// Returns true for a program that reads a file of values, so that other values need a restart.
+    /// Reads a file of values, so that other values need a restart.
     pub fn reads_values(&self) -> bool {
         self.arguments.iter().any(|argument| argument.contains(PARAMETERS_WORD))
     }
 
-    /// Returns the arguments of a process, and the [file of values](values_text) if it reads one. The file is removed
-    /// when it is dropped.
-    ///
-    /// # Errors
-    /// Errors of writing it.
+    /// The [file of values](values_text), if any, is removed when it is dropped.
     pub(super) fn arguments_of_process(&self) -> io::Result<(Vec<String>, Option<TempPath>)> {
         if !self.reads_values() {
             return Ok((self.arguments.clone(), None));
@@ -122,19 +110,17 @@ impl EngineCommand {
         Ok((arguments.collect(), Some(path)))
     }
 
-    /// Returns the call that starts its process with these arguments.
     pub(super) fn call<'a>(&'a self, arguments: &'a [String]) -> Call<'a> {
         Call { program: &self.program, arguments, start_deadline: self.start_deadline }
     }
 
-    /// Returns the name of the program's file without its extension.
     pub(super) fn stem(&self) -> String {
         self.program.file_stem().unwrap_or(self.program.as_os_str()).to_string_lossy().into_owned()
     }
 }
 
 impl EngineCommand {
-    /// Returns program and arguments as one line, quoted so that parsing it restores them.
+    /// Quoted so that parsing restores it.
     ///
     /// # Errors
     /// [`Error::Usage`] for text that cannot be quoted.
@@ -145,13 +131,12 @@ impl EngineCommand {
     }
 }
 
-/// Returns the file of a program as the system finds it: at its path, or by its name in `PATH`. `None` if there is no
-/// such executable.
+/// As the system finds it: at its path, or by its name in `PATH`.
 pub fn find_program(program: &Path) -> Option<PathBuf> {
     which::which(program).ok()
 }
 
-/// Parses a command line with the quotes of a POSIX shell, such as `'my engine' --threads 1`.
+/// With the quotes of a POSIX shell, such as `'my engine' --threads 1`.
 impl FromStr for EngineCommand {
     type Err = Error;
 

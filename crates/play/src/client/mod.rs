@@ -1,18 +1,12 @@
-//! Players that are other programs and speak UCI, or xboard's protocol.
-//!
-//! Owns the processes, the dialog with them and their self-reported properties. Output of engines is not trusted, and
-//! every wait has a deadline. Pairings, and the consequences of a failure for a game, are left to the match.
+//! Players that are other programs and speak UCI. Their output is not trusted, and every wait has a deadline.
 
 mod asking;
 mod command;
-mod features;
 #[doc(hidden)]
 pub mod heard;
 mod options;
 mod process;
 mod protocol;
-mod thinking;
-mod xboard;
 
 use std::time::{Duration, Instant};
 
@@ -22,7 +16,6 @@ pub use asking::{Etiquette, SearchScore, run_program};
 pub use command::{EngineCommand, PARAMETERS_WORD, Setting, find_program, values_text};
 pub use gputexel_io::processes::{kill_all_engines, supervise_engines};
 pub use options::{EngineOption, OptionKind};
-pub use xboard::XboardPlayer;
 
 use super::{Choice, Failure, GameSoFar, Player};
 use crate::engine::Limits;
@@ -30,32 +23,26 @@ use gputexel_io::{Error, Result, StopFlag};
 use process::{EngineProcess, ReadError, not_running};
 use protocol::Dialog;
 
-/// UCI option for the notation of castling.
 const CHESS960: &str = "UCI_Chess960";
 
-/// Time that an engine may take to end its search once the user has requested to stop.
+/// For an engine to end its search once the user has requested to stop.
 const STOP_TIMEOUT: Duration = Duration::from_millis(1500);
-
-/// Maximum number of options; further ones are ignored.
 const MAX_OPTIONS: usize = 4096;
 
-/// An external engine, restarted whenever it has failed.
 pub struct UciPlayer {
     command: EngineCommand,
     name: String,
     options: Vec<EngineOption>,
     process: Option<EngineProcess>,
-    /// Set when the user requests to stop.
     stop: StopFlag,
-    /// Last value of that option sent to the running process; initially false.
+    /// Last value sent to the running process.
     chess960: bool,
-    /// True if it knows the position in which it is to choose.
+    /// It knows the position in which it is to choose.
     is_prepared: bool,
-    /// One in this many of the positions that it shows as leaves of its searches is drawn; 0 draws none.
+    /// One in this many of the leaves that it shows is drawn; 0 draws none.
     leaves: u64,
 }
 
-/// Output of a process before it was ready.
 struct Introduction {
     process: EngineProcess,
     name: Option<String>,
@@ -63,8 +50,6 @@ struct Introduction {
 }
 
 impl UciPlayer {
-    /// Starts the engine, reads its options and applies the settings of `command`.
-    ///
     /// # Errors
     /// [`Error::Engine`] when it cannot be started or does not answer within [`EngineCommand::start_deadline`];
     /// [`Error::Usage`] for a setting that it does not offer or a value out of its range.
@@ -72,12 +57,11 @@ impl UciPlayer {
         Self::start_stoppable(command, StopFlag::new())
     }
 
-    /// As [`start`](Self::start). Once `stop` is set, now or later, nothing waits for the engine any more: it is told
-    /// to stop and to quit, and killed if it has not done so within two seconds; requests end with
-    /// [`Failure::Stopped`].
+    /// Once `stop` is set, now or later, nothing waits for the engine any more: it is told to quit, and killed after
+    /// two seconds; requests end with [`Failure::Stopped`].
     ///
     /// # Errors
-    /// Errors of [`start`](Self::start); [`Error::Interrupted`] when `stop` is set.
+    /// As [`start`](Self::start); [`Error::Interrupted`] when `stop` is set.
     pub fn start_stoppable(command: EngineCommand, stop: impl Into<StopFlag>) -> Result<Self> {
         let stop = stop.into();
         let failed = |failure| match failure {
@@ -102,22 +86,17 @@ impl UciPlayer {
         Ok(player)
     }
 
-    /// Draws one in `one_in` of the positions that its searches evaluate, by their keys; 0 draws none. It shows them in
-    /// lines `info string leaf FEN`.
+    /// One in `one_in` of the positions in lines `info string leaf FEN`, by their keys; 0 draws none.
     pub fn draw_leaves(mut self, one_in: u64) -> Self {
         self.leaves = one_in;
         self
     }
 
-    /// Returns the options that the engine offers, in its order.
     pub fn options(&self) -> &[EngineOption] {
         &self.options
     }
 
-    /// Applies a setting, now and at every later start. Not for use during a game.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for an option that the engine does not offer or a value out of its range.
+    /// Now and at every later start; not during a game.
     pub fn set(&mut self, setting: Setting) -> Result<()> {
         let lines = setting_lines(std::slice::from_ref(&setting), &self.options, &self.name)?;
         if let Some(process) = &self.process {
@@ -128,13 +107,11 @@ impl UciPlayer {
         Ok(())
     }
 
-    /// Returns true for a program that [reads its values](EngineCommand::reads_values) from a file.
     pub fn reads_values(&self) -> bool {
         self.command.reads_values()
     }
 
-    /// Sets the values of a program that [reads them](EngineCommand::reads_values), from the next game on: it is
-    /// restarted, unless they are the same. Not for use during a game.
+    /// From the next game on: the program is restarted, unless they are the same. Not during a game.
     pub fn set_values(&mut self, values: Vec<Setting>) {
         if self.command.values != values {
             self.command.values = values;
@@ -166,7 +143,7 @@ impl UciPlayer {
         EngineProcess::into_failure(self.process.take(), error, deadline, &self.stop)
     }
 
-    /// Ends a search whose result is not needed, so that the engine can be told to quit; kills it if it does not end.
+    /// Ends a search whose result is not needed; kills the engine if it does not end.
     fn end_search(&mut self) -> Failure {
         if let Some(process) = &mut self.process {
             process.send("stop".to_string());
@@ -187,7 +164,6 @@ impl UciPlayer {
     }
 }
 
-/// Starts a process and reads its options.
 fn introduce(command: &EngineCommand, stop: &StopFlag) -> std::result::Result<Introduction, Failure> {
     let late =
         |what| Failure::NotStarted(format!("{what} within {:.1} s", command.start_deadline.as_secs_f64()));
@@ -213,7 +189,6 @@ fn introduce(command: &EngineCommand, stop: &StopFlag) -> std::result::Result<In
     }
 }
 
-/// Returns the `setoption` lines of `settings`.
 fn setting_lines(settings: &[Setting], options: &[EngineOption], engine: &str) -> Result<Vec<String>> {
     let line = |setting: &Setting| {
         let option = options.iter().find(|option| option.name.eq_ignore_ascii_case(&setting.name));
@@ -257,8 +232,7 @@ impl Player for UciPlayer {
         self.make_ready(lines)
     }
 
-    /// On the clock, the engine gets the position and reports that it is ready before its time begins, as with
-    /// fastchess. With fixed nodes and depths that is not necessary.
+    /// On the clock, the engine reports that it is ready before its time begins, as with fastchess.
     fn prepare(&mut self, game: &GameSoFar, limits: &Limits) -> std::result::Result<(), Failure> {
         if limits.clock.is_none() && limits.move_time.is_none() {
             return Ok(());

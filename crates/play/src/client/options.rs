@@ -4,52 +4,26 @@ use serde::{Deserialize, Serialize};
 
 use gputexel_io::escaped;
 
-/// One option, as announced by an `option` line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EngineOption {
-    /// Its name, which may contain blanks.
+    /// May contain blanks.
     pub name: String,
-    /// Type, default and range.
     #[serde(flatten)]
     pub kind: OptionKind,
 }
 
-/// Option types of UCI.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub enum OptionKind {
-    /// True or false.
-    Check {
-        /// Default value.
-        default: bool,
-    },
-    /// A whole number.
-    Spin {
-        /// Default value.
-        default: i64,
-        /// Minimum value.
-        min: i64,
-        /// Maximum value.
-        max: i64,
-    },
-    /// One of several words.
-    Combo {
-        /// Default value.
-        default: String,
-        /// All values, in the engine's order.
-        vars: Vec<String>,
-    },
-    /// An action without a value.
+    Check { default: bool },
+    Spin { default: i64, min: i64, max: i64 },
+    Combo { default: String, vars: Vec<String> },
     Button,
-    /// Any text.
-    String {
-        /// Default value; `<empty>` is read as the empty string.
-        default: String,
-    },
+    String { default: String },
 }
 
 impl EngineOption {
-    /// Parses a line `option name … type …`; `None` if it is not usable.
+    /// A line `option name … type …`; `None` if it is not usable.
     pub fn parse(line: &str) -> Option<Self> {
         let mut words = line.split_whitespace();
         (words.next()? == "option" && words.next()? == "name").then_some(())?;
@@ -83,7 +57,7 @@ impl EngineOption {
         Some(Self { name, kind })
     }
 
-    /// Returns the command that sets the option, or the reason why the value is refused.
+    /// The command that sets the option, or why the value is refused.
     pub(super) fn setting(&self, value: &str) -> Result<String, String> {
         let name = &self.name;
         let value = match &self.kind {
@@ -113,7 +87,7 @@ impl EngineOption {
     }
 }
 
-/// Returns the text of an `option` line from the first of the name's words to the last; `None` if it is not printable.
+/// From the first of the name's words to the last; `None` if it is not printable.
 fn name_of(line: &str, words: &[&str]) -> Option<String> {
     // Words are parts of the line.
     let offset = |word: &str| word.as_ptr() as usize - line.as_ptr() as usize;
@@ -122,7 +96,7 @@ fn name_of(line: &str, words: &[&str]) -> Option<String> {
     (escaped(name) == name).then(|| name.to_string())
 }
 
-/// Returns the words that follow each `keyword`, up to the next keyword.
+/// The words that follow each `keyword`, up to the next keyword.
 fn values_of(keyword: &str, words: &[&str]) -> Vec<String> {
     let mut values: Vec<String> = Vec::new();
     let mut inside = false;
@@ -142,7 +116,7 @@ fn values_of(keyword: &str, words: &[&str]) -> Vec<String> {
     values
 }
 
-/// Returns the words that follow the first `keyword`; empty if there is none.
+/// Empty if there is none.
 fn value_of(keyword: &str, words: &[&str]) -> String {
     values_of(keyword, words).into_iter().next().unwrap_or_default()
 }

@@ -1,7 +1,5 @@
-//! The process of an engine, and lines to and from it with deadlines.
-//!
-//! Threads serve both of its pipes, so that neither an engine that does not read, nor one that writes endlessly, can
-//! block the caller. Knows nothing of UCI but the word `quit`.
+//! The process of an engine. Threads serve both of its pipes, so that neither an engine that does not read, nor one
+//! that writes endlessly, can block the caller.
 
 use std::io::{self, BufReader, Read, Write};
 use std::process::ChildStdin;
@@ -17,55 +15,45 @@ use gputexel_io::StopFlag;
 use gputexel_io::processes::{Contained, KILL_TIMEOUT, LastLine, read_line};
 use tempfile::TempPath;
 
-/// Maximum number of unread lines; an engine that writes more is blocked.
+/// An engine that writes more is blocked.
 const LINES_AHEAD: usize = 256;
 
-/// Time that an engine may take to obey `quit`.
+/// To obey `quit`.
 const QUIT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The same when the user is waiting for the program to end.
+/// The same when the user is waiting.
 const QUIT_TIMEOUT_STOPPED: Duration = Duration::from_millis(400);
 
-/// Interval of checks whether a silent process has ended without closing its pipes (its children may hold them), and
-/// for requests to stop.
+/// For checks whether a silent process has ended without closing its pipes (its children may hold them).
 const PULSE: Duration = Duration::from_millis(100);
 
-/// Reason why there was no line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReadError {
-    /// The deadline passed.
     Deadline,
-    /// The process ended or closed its output.
     Ended,
-    /// The user has requested to stop.
     Stopped,
 }
 
-/// Returns the failure of a player without a process.
 pub(super) fn not_running() -> Failure {
     Failure::NotStarted("it failed and no new game was begun".to_string())
 }
 
-/// A running process; when dropped, it is told to quit and, failing that, killed.
+/// When dropped, it is told to quit and, failing that, killed.
 pub(super) struct EngineProcess {
     contained: Arc<dyn Contained>,
     killed: bool,
-    /// Set when the user requests to stop.
     stop: StopFlag,
-    /// Channel to the writing thread; `None` once the input is closed.
+    /// `None` once the input is closed.
     commands: Option<Sender<String>>,
     lines: Receiver<String>,
     complaints: Option<LastLine>,
-    /// The file of values, which it may read at any time.
+    /// It may be read at any time.
     _values: Option<TempPath>,
 }
 
 impl EngineProcess {
-    /// Starts the program; `stop` ends all waiting for it.
-    ///
     /// # Errors
-    /// Errors of writing its file of values, and of starting programs and threads; [`io::ErrorKind::TimedOut`] after
-    /// the command's deadline.
+    /// [`io::ErrorKind::TimedOut`] after the command's deadline.
     pub(super) fn spawn(command: &EngineCommand, stop: StopFlag) -> io::Result<Self> {
         let (arguments, _values) = command.arguments_of_process()?;
         let (contained, pipes) = gputexel_io::processes::start(&command.call(&arguments), &stop)?;
@@ -81,10 +69,6 @@ impl EngineProcess {
         Ok(process)
     }
 
-    /// Starts an engine's program for play.
-    ///
-    /// # Errors
-    /// [`Failure::Stopped`] where `stop` is set; [`Failure::NotStarted`].
     pub(super) fn start(command: &EngineCommand, stop: &StopFlag) -> Result<Self, Failure> {
         if stop.load(Ordering::Relaxed) {
             return Err(Failure::Stopped);
@@ -99,7 +83,7 @@ impl EngineProcess {
         })
     }
 
-    /// Converts the lack of a line to a failure; ends the process.
+    /// Ends the process.
     pub(super) fn into_failure(
         process: Option<Self>,
         error: ReadError,
@@ -123,14 +107,13 @@ impl EngineProcess {
         }
     }
 
-    /// Sends a line; never blocks. A dead process is noticed when an answer is read.
+    /// Never blocks. A dead process is noticed when an answer is read.
     pub(super) fn send(&self, line: String) {
         if let Some(commands) = &self.commands {
             let _ = commands.send(line);
         }
     }
 
-    /// Sends text, and closes the input.
     pub(super) fn send_last(&mut self, text: String) {
         self.send(text);
         self.commands = None;
@@ -148,12 +131,11 @@ impl EngineProcess {
         }
     }
 
-    /// Returns the next line, as soon as there is one.
     pub(super) fn next_line(&mut self, until: Instant) -> Result<String, ReadError> {
         self.wait_for_line(until, true)
     }
 
-    /// Returns the next line, even after a request to stop.
+    /// Even after a request to stop.
     pub(super) fn next_line_stopping(&mut self, until: Instant) -> Result<String, ReadError> {
         self.wait_for_line(until, false)
     }
@@ -178,23 +160,21 @@ impl EngineProcess {
         }
     }
 
-    /// Returns true if the user has requested to stop.
     pub(super) fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Drops the unread lines.
     pub(super) fn forget_lines(&mut self) {
         // At most the lines that fit: an engine that floods its output would keep this busy for ever.
         for _ in self.lines.try_iter().take(LINES_AHEAD) {}
     }
 
-    /// Returns true if the process has ended. Its children may still run.
+    /// Its children may still run.
     pub(super) fn has_exited(&mut self) -> bool {
         self.killed || self.contained.has_exited()
     }
 
-    /// Kills the process and its children, and waits for it so that no zombie is left.
+    /// With its children; leaves no zombie.
     pub(super) fn kill(&mut self) {
         if !self.killed {
             self.killed = true;
@@ -203,7 +183,7 @@ impl EngineProcess {
         }
     }
 
-    /// Describes how a silent process ended, with its last line on standard error.
+    /// How a silent process ended, with its last line on standard error.
     pub(super) fn exit_report(mut self) -> String {
         let exited = self.wait_for(Duration::from_millis(500), Self::has_exited);
         self.kill();
@@ -221,7 +201,7 @@ impl EngineProcess {
         words
     }
 
-    /// Waits until `happened`, at most for `time`; returns true if it has.
+    /// True if it `happened` within `time`.
     fn wait_for(&mut self, time: Duration, happened: impl Fn(&mut Self) -> bool) -> bool {
         let until = Instant::now() + time;
         let mut pause = Duration::from_micros(200);

@@ -1,4 +1,4 @@
-//! UCI lines that are written to engines during a game, and those that are read.
+//! UCI lines that are written during a game, and those that are read.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -13,7 +13,6 @@ use crate::leaves::{Leaves, read_leaf, shown_leaf};
 use gputexel_chess::fen::FenError;
 use gputexel_io::shown;
 
-/// Returns the `position` line of a game so far.
 pub(super) fn position(game: &GameSoFar) -> String {
     let mode = if game.chess960 { CastlingMode::Chess960 } else { CastlingMode::Standard };
     let mut line = if game.start == Chess::default() {
@@ -30,7 +29,7 @@ pub(super) fn position(game: &GameSoFar) -> String {
     line
 }
 
-/// Returns the `go` line of a search by the side `turn`; `clocks` are both sides', White's first.
+/// `clocks` are both sides', White's first.
 pub(super) fn go(limits: &Limits, turn: Color, clocks: Option<[(Duration, Duration); 2]>) -> String {
     let mut line = "go".to_string();
     let mut limit = |name: &str, value: u128| {
@@ -65,7 +64,6 @@ pub(super) fn go(limits: &Limits, turn: Color, clocks: Option<[(Duration, Durati
     line
 }
 
-/// Returns the name in a line `id name …`.
 pub(super) fn engine_name(line: &str) -> Option<String> {
     let mut words = line.split_whitespace();
     (words.next()? == "id" && words.next()? == "name").then_some(())?;
@@ -73,30 +71,30 @@ pub(super) fn engine_name(line: &str) -> Option<String> {
     (!name.is_empty()).then(|| shown(&name))
 }
 
-/// The lines between a `go` and its answer.
+/// Lines between a `go` and its answer.
 #[derive(Debug, Default)]
 pub(super) struct Dialog {
     report: Report,
     leaves: Leaves,
     chess960: bool,
-    /// The first of these positions that could not be read, kept until the search has ended.
+    /// The first leaf that could not be read.
     unread: Option<Failure>,
-    /// True while `readyok` has not arrived, so that all lines before it belong to an earlier search.
+    /// `readyok` has not arrived: lines before it belong to an earlier search.
     is_fenced: bool,
 }
 
 impl Dialog {
-    /// Creates the dialog of a `go` that was sent after an `isready` without waiting for its answer.
+    /// For a `go` that was sent after an `isready` without waiting for its answer.
     pub(super) fn fenced() -> Self {
         Self { is_fenced: true, ..Self::default() }
     }
 
-    /// Draws one in `one_in` of the positions that the engine shows as those that its search evaluates.
+    /// One in `one_in` of the leaves shown.
     pub(super) fn drawing(self, one_in: u64, chess960: bool) -> Self {
-        Self { leaves: Leaves::of(one_in), chess960, ..self }
+        Self { leaves: Leaves::new(one_in), chess960, ..self }
     }
 
-    /// Reads a line; returns the answer, if it is one.
+    /// The answer, if the line is one.
     pub(super) fn read(&mut self, line: &str, position: &Chess) -> Option<Result<Choice, Failure>> {
         match line.split_whitespace().next()? {
             "readyok" => self.is_fenced = false,
@@ -129,7 +127,6 @@ impl Dialog {
     }
 }
 
-/// Information about a search so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Report {
     score: Option<Score>,
@@ -138,9 +135,8 @@ pub(super) struct Report {
 }
 
 impl Report {
-    /// Reads an `info` line, whose tokens may come in any order.
-    ///
-    /// Scores that are only bounds are ignored, and so are lines other than the first of a MultiPV search.
+    /// Tokens may come in any order. Scores that are only bounds are ignored, and so are lines other than the first
+    /// of a MultiPV search.
     pub(super) fn read(&mut self, line: &str) {
         let mut read = Self::default();
         let mut bound = false;
@@ -166,12 +162,10 @@ impl Report {
         }
     }
 
-    /// Returns the last score that is not a bound.
     pub(super) fn score(&self) -> Option<Score> {
         self.score
     }
 
-    /// Returns the choice that a `bestmove` line makes in `position`.
     pub(super) fn choose(self, line: &str, position: &Chess) -> Result<Choice, Failure> {
         let word = line.split_whitespace().nth(1).unwrap_or_default();
         if ["", "(none)", "none", "0000", "null", "NULL"].contains(&word) {

@@ -19,19 +19,16 @@ use gputexel_chess::sample::position_key;
 use gputexel_io::input::{Input, MAX_LINE_BYTES, endless_line};
 use gputexel_io::{Error, Result};
 
-/// Maximum number of stored complaints.
 const COMPLAINTS: usize = 5;
 
-/// Longer lines are not positions; they are skipped without being stored.
+/// Longer lines are not positions.
 const MAX_LINE: usize = 4096;
 
-/// The openings of a file, without duplicates.
 #[derive(Clone, Debug)]
 pub struct Book {
     entries: Vec<BookEntry>,
-    /// Number of unusable lines or games.
     pub bad: u64,
-    /// The first of them, with file, line or game, and reason.
+    /// With file, line or game, and reason.
     pub complaints: Vec<String>,
     /// Openings that lead to an earlier position.
     pub duplicates: u64,
@@ -49,13 +46,13 @@ struct BookEntry {
 }
 
 impl Book {
-    /// Reads a book, plain, compressed or in an archive. Of each game, the first `plies` are used.
+    /// Plain, compressed or in an archive; of each game, the first `plies`.
     ///
-    /// In lines, everything after the four or six fields except the counters `hmvc` and `fmvn` is ignored, and so are
-    /// empty lines and those that begin with `#`. Positions whose castling rights require it are Chess960.
+    /// In lines, everything after the four or six fields except the counters `hmvc` and `fmvn` is ignored, and so
+    /// are empty lines and those that begin with `#`. Positions whose castling rights require it are Chess960.
     ///
     /// # Errors
-    /// [`Error::Io`], and [`Error::Input`] when it contains no usable opening.
+    /// [`Error::Input`] when it contains no usable opening.
     pub fn read(path: &Path, plies: u32) -> Result<Self> {
         let input = Input::open(path, Arc::default())?;
         input.require_text()?;
@@ -99,23 +96,19 @@ impl Book {
         Ok(book)
     }
 
-    /// Returns the number of openings.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Always returns false: empty books are refused.
+    /// Always false: empty books are refused.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Returns true if it contains Chess960 openings.
     pub fn has_chess960(&self) -> bool {
         self.entries.iter().any(|entry| entry.chess960)
     }
 
-    /// Returns an opening by its index in the file.
-    ///
     /// # Panics
     /// If the index is out of range.
     pub fn opening(&self, index: usize) -> Opening {
@@ -131,7 +124,7 @@ impl Book {
     }
 }
 
-/// Parses a position; returns it, true if it is a Chess960 position, and its length in bytes.
+/// The position, true for Chess960, and its length in bytes.
 fn parse_at(text: &[u8]) -> std::result::Result<(Chess, bool, usize), &'static str> {
     let (setup, used) = parse_epd(text).map_err(|e| e.reason())?;
     let mode = CastlingMode::detect(&setup);
@@ -143,7 +136,7 @@ fn parse(text: &[u8]) -> std::result::Result<(Chess, bool), &'static str> {
     parse_at(text).map(|(position, chess960, _)| (position, chess960))
 }
 
-/// Returns the part to store of a text whose position took `used` bytes: all of it if its counters may be operations.
+/// What to store of a text whose position took `used` bytes: all of it if its counters may be operations.
 fn kept(text: &[u8], used: usize, position: &Chess) -> Box<str> {
     let counted = position.halfmoves() > 0 || position.fullmoves().get() > 1;
     let end = if counted { text.len() } else { used };
@@ -238,7 +231,7 @@ impl Reading {
     }
 }
 
-/// Skips the rest of a line; returns true if it ends within [`MAX_LINE_BYTES`].
+/// True if the line ends within [`MAX_LINE_BYTES`].
 fn skip_line(reader: &mut impl BufRead) -> std::io::Result<bool> {
     let mut skipped = 0;
     while skipped < MAX_LINE_BYTES {
@@ -257,7 +250,6 @@ fn skip_line(reader: &mut impl BufRead) -> std::io::Result<bool> {
     Ok(false)
 }
 
-/// The beginning of a game.
 #[derive(Debug, Default)]
 struct Beginning {
     start: Option<Box<str>>,

@@ -1,4 +1,4 @@
-//! Random openings: random legal moves, accepted if nothing hangs.
+//! Random legal moves, accepted if nothing hangs.
 
 use std::sync::LazyLock;
 
@@ -14,27 +14,23 @@ use gputexel_chess::PhaseSettings;
 use gputexel_chess::quiescence::Quiescence;
 use gputexel_model::{FeatureKind, FeatureSet, Prior, TableEvaluation};
 
-/// Number of random moves, and the condition for accepting them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RandomPlies {
-    /// Number of legal moves, drawn uniformly.
+    /// Drawn uniformly.
     pub plies: u32,
-    /// Largest advantage of either side afterwards, centipawns: by a search of one ply and captures
-    /// that counts material.
+    /// Largest advantage afterwards, by a search of one ply and captures that counts material.
     pub limit_cp: u32,
 }
 
-/// Settings of matches.
 const OF_MATCHES: RandomPlies = RandomPlies { plies: 8, limit_cp: 100 };
 
-/// Plain piece values, regardless of the engines' evaluations.
+/// Regardless of the engines' evaluations.
 static MATERIAL: LazyLock<TableEvaluation> = LazyLock::new(|| {
     let set = FeatureSet::new(FeatureKind::Material, PhaseSettings::default());
     let theta = Prior::default().theta(&set).expect("the default names no file");
     TableEvaluation::try_new(&set, &theta).expect("the default values are in range")
 });
 
-/// Returns the opening of a pair for a seed.
 pub fn opening(seed: u64, pair: u64) -> Opening {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(xxh3_64_with_seed(&pair.to_le_bytes(), seed));
     let start = Opening::at(Chess::default(), false);
@@ -46,7 +42,7 @@ pub fn opening(seed: u64, pair: u64) -> Opening {
 }
 
 impl RandomPlies {
-    /// Continues an opening, in one attempt: the drawn moves may lose, or end the game.
+    /// One attempt: the drawn moves may lose, or end the game.
     pub(super) fn draw(&self, from: &Opening, random: &mut Xoshiro256PlusPlus) -> Option<Opening> {
         let mut opening = from.clone();
         let mut position = from.position();
@@ -59,8 +55,7 @@ impl RandomPlies {
     }
 }
 
-/// Returns true if neither side has a larger advantage after its best move and all subsequent captures. Positions in
-/// check are rejected: half their moves would not be the engines' own.
+/// Positions in check are rejected: half their moves would not be the engines' own.
 fn is_balanced(position: &Chess, limit_cp: u32) -> bool {
     !position.is_check()
         && playable(position).is_ok()

@@ -1,7 +1,6 @@
-//! Openings of games: books of positions or games, and random openings.
+//! Openings of games.
 //!
-//! Owns the assignment of openings to pairs. It depends only on the seed and the number of the pair, not on the
-//! concurrency or on where a match was resumed.
+//! Invariant: the opening of a pair depends only on the seed and the number of the pair.
 
 mod book;
 mod generated;
@@ -18,29 +17,23 @@ pub use book::Book;
 pub use generated::RandomPlies;
 use gputexel_io::Result;
 
-/// Start of a pair of games.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Opening {
-    /// The position on the board.
     pub start: Chess,
-    /// Moves that are played before the engines take over, all legal.
+    /// Before the engines take over, all legal.
     pub moves: Vec<Move>,
-    /// True if castling follows Chess960.
     pub chess960: bool,
 }
 
 impl Opening {
-    /// Starts with a position.
     pub fn at(start: Chess, chess960: bool) -> Self {
         Self { start, moves: Vec::new(), chess960 }
     }
 
-    /// Returns the side to move after its moves.
     pub fn first_turn(&self) -> Color {
         if self.moves.len().is_multiple_of(2) { self.start.turn() } else { !self.start.turn() }
     }
 
-    /// Returns the position after its moves.
     pub fn position(&self) -> Chess {
         let mut position = self.start.clone();
         for &m in &self.moves {
@@ -50,22 +43,19 @@ impl Opening {
     }
 }
 
-/// Maximum number of attempts with one opening of a book before the next is tried.
+/// With one opening of a book before the next is tried.
 const DRAWS_OF_ONE: u64 = 1000;
 
-/// Order in which the openings of a book are played.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
-    /// Shuffled by the seed; none recurs before all have been played.
+    /// By the seed; none recurs before all have been played.
     #[default]
     Random,
-    /// As in the file.
     Sequential,
 }
 
 gputexel_io::names!(Order "order": Random "random", Sequential "sequential");
 
-/// The openings of a match.
 #[derive(Clone, Debug)]
 pub struct Openings {
     book: Option<(Book, Vec<u32>)>,
@@ -73,13 +63,12 @@ pub struct Openings {
 }
 
 impl Openings {
-    /// Creates openings of eight random plies from the usual position, a different sequence for every pair, accepted if
-    /// neither side has won anything: a search of one ply and captures, counting material, stays within a pawn.
+    /// Eight random plies from the usual position, accepted if a search of one ply and captures, counting material,
+    /// stays within a pawn.
     pub fn generated(seed: u64) -> Self {
         Self { book: None, seed }
     }
 
-    /// Uses the openings of a book.
     pub fn of_book(book: Book, order: Order, seed: u64) -> Self {
         let mut indices: Vec<u32> = (0..book.len() as u32).collect();
         if order == Order::Random {
@@ -88,19 +77,17 @@ impl Openings {
         Self { book: Some((book, indices)), seed }
     }
 
-    /// Reads a book, see [`Book::read`].
+    /// See [`Book::read`].
     pub fn read(path: &Path, book_plies: u32, order: Order, seed: u64) -> Result<Self> {
         Ok(Self::of_book(Book::read(path, book_plies)?, order, seed))
     }
 
-    /// Returns the book, unless openings are generated.
     pub fn book(&self) -> Option<&Book> {
         self.book.as_ref().map(|(book, _)| book)
     }
 
-    /// Returns openings for one game, counted from 0, each drawn from the seed and the game's number: random plies
-    /// after the usual position or an opening of the book. If none is within the limit, the next openings of the book
-    /// are tried; the iterator ends after too many failed attempts.
+    /// For one game, counted from 0: random plies after the usual position or an opening of the book. If none is
+    /// within the limit, the next openings of the book are tried; ends after too many failed attempts.
     pub fn drawn(&self, game: u64, random: RandomPlies) -> impl Iterator<Item = Opening> {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(xxh3_64_with_seed(&game.to_le_bytes(), self.seed));
         let book = self.book.as_ref().map_or(1, |(book, _)| book.len() as u64);
@@ -113,7 +100,7 @@ impl Openings {
         (0..draws).filter_map(move |draw| random.draw(&from(draw), &mut rng))
     }
 
-    /// Returns the opening of a pair, counted from 0; a book restarts when all of it has been played.
+    /// Counted from 0; a book restarts when all of it has been played.
     pub fn get(&self, pair: u64) -> Opening {
         match &self.book {
             None => generated::opening(self.seed, pair),

@@ -1,15 +1,13 @@
-//! Evaluations in the answers of engines: the text around a number, given by the user or found in a few answers.
+//! Evaluations in the answers of engines: the text around a number, given or found.
 
 use std::fmt;
 use std::str::FromStr;
 
 use gputexel_io::Error;
 
-/// Placeholder for the number in a pattern.
 const SCORE: &str = "{score}";
 
-/// Words that come before evaluations, in lower case, with their weights: of several numbers in an answer the heaviest
-/// counts, of equals the last.
+/// Words before evaluations, in lower case: of several numbers in an answer the heaviest counts, of equals the last.
 const WORDS: [(&str, u32); 8] = [
     ("final evaluation", 8),
     ("total evaluation", 7),
@@ -21,29 +19,25 @@ const WORDS: [(&str, u32); 8] = [
     ("score", 3),
 ];
 
-/// Weight of a line that has nothing but a number.
+/// Of a line that has nothing but a number.
 const BARE: u32 = 2;
 
-/// A number in an answer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Number {
-    /// Its value.
     pub value: f64,
-    /// Digits after the point; `None` without a point.
+    /// After the point; `None` without a point.
     pub decimals: Option<u32>,
 }
 
-/// Meaning of a line that has the text of the pattern.
+/// Of a line that has the text of the pattern.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Said {
-    /// An evaluation.
     Evaluation(Number),
-    /// That there is none, such as `Final evaluation: none (in check)`.
+    /// None, such as `Final evaluation: none (in check)`.
     Nothing,
 }
 
-/// The text around the evaluation in a line, written `Final evaluation {score} (white`. Blanks match any number of
-/// blanks.
+/// Written `Final evaluation {score} (white`. Blanks match any number of blanks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EvalPattern {
     before: String,
@@ -74,12 +68,11 @@ impl fmt::Display for EvalPattern {
 }
 
 impl EvalPattern {
-    /// Returns the pattern of lines that are numbers.
     pub fn bare() -> Self {
         Self { before: String::new(), after: String::new() }
     }
 
-    /// Returns what a line says about the evaluation; `None` for a line without the text of the pattern.
+    /// `None` for a line without the text of the pattern.
     pub fn read(&self, line: &str) -> Option<Said> {
         if let Some(word) = self.before.split(' ').next().filter(|word| !word.is_empty())
             && !line.contains(word)
@@ -106,8 +99,8 @@ impl EvalPattern {
         }
     }
 
-    /// Finds the pattern of evaluations in answers to the same question about different positions; `None` if there is
-    /// no text that most of them have before a number that varies.
+    /// From answers about different positions; `None` if there is no text that most of them have before a number
+    /// that varies.
     pub fn find(answers: &[Vec<String>]) -> Option<Self> {
         // Text, its weight and line in the first answer that has it, and the number in each answer.
         let mut candidates: Vec<(String, u32, usize, Vec<f64>)> = Vec::new();
@@ -147,7 +140,6 @@ fn weight_of(before: &str, alone: bool) -> u32 {
     WORDS.iter().filter(|(word, _)| lower.contains(word)).map(|(_, weight)| *weight).max().unwrap_or(0)
 }
 
-/// Joins the words of a text by single blanks.
 fn single_blanks(text: &str) -> String {
     let mut joined = String::with_capacity(text.len());
     for word in text.split_whitespace() {
@@ -159,8 +151,7 @@ fn single_blanks(text: &str) -> String {
     joined
 }
 
-/// Returns the text before the first number of a line that is not part of a word, the number, and true if nothing
-/// else is in the line.
+/// The text before the first number that is not part of a word, the number, and true if nothing else is in the line.
 fn first_number(line: &str) -> Option<(&str, Number, bool)> {
     let mut previous = ' ';
     for (at, c) in line.char_indices() {
@@ -175,7 +166,7 @@ fn first_number(line: &str) -> Option<(&str, Number, bool)> {
     None
 }
 
-/// Parses the number at the beginning of a text; returns it with its length. A unit such as `cp` may follow directly.
+/// At the beginning of a text, with its length. A unit such as `cp` may follow directly.
 fn number_at(text: &str) -> Option<(Number, usize)> {
     let bytes = text.as_bytes();
     let mut at = usize::from(matches!(bytes.first(), Some(b'+' | b'-')));

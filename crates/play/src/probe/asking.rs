@@ -1,5 +1,4 @@
-//! One process of an engine, or a program that is started for each set of values: evaluations of positions under
-//! given values of the parameters.
+//! Evaluations of positions under given values, by an engine or a program that is started for each set of values.
 
 use std::time::Duration;
 
@@ -10,13 +9,10 @@ use crate::player::Failure;
 use gputexel_ingest::trace::ProbingRecord;
 use gputexel_io::{Error, Result, StopFlag};
 
-/// The button that empties an engine's tables.
 const CLEAR_HASH: &str = "Clear Hash";
 
-/// How an engine is asked for an evaluation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ask {
-    /// The command `eval`.
     Eval,
     /// The score of a search of one node.
     Nodes,
@@ -29,7 +25,7 @@ pub enum Ask {
 gputexel_io::names!(Ask "ask": Eval "eval", Nodes "nodes", Depth "depth", Lines "lines");
 
 impl Ask {
-    /// Returns the question as it is sent, for reports.
+    /// As it is sent, for reports.
     pub fn words(self) -> &'static str {
         match self {
             Self::Eval => "eval",
@@ -46,20 +42,16 @@ pub(super) struct Way {
     pub ask: Ask,
     /// Text around an evaluation.
     pub pattern: Option<EvalPattern>,
-    /// True if tables are emptied before each position.
+    /// Tables are emptied before each position.
     pub fresh: bool,
-    /// True if numbers are from the side to move's view.
+    /// Numbers are from the side to move's view.
     pub by_mover: bool,
-    /// Centipawns per unit.
     pub unit_cp: f64,
 }
 
 impl Way {
     /// Returns the way that is recorded in a dataset.
-    ///
-    /// # Errors
-    /// [`Error::Setting`] for a record that cannot be read.
-    pub fn of(record: &ProbingRecord) -> Result<Self> {
+    pub fn from_record(record: &ProbingRecord) -> Result<Self> {
         Ok(Self {
             ask: record.ask.parse()?,
             pattern: record.pattern.as_deref().map(str::parse).transpose()?,
@@ -70,38 +62,34 @@ impl Way {
     }
 }
 
-/// The engine that is asked.
 #[derive(Clone, Debug)]
 pub(super) struct Source {
-    /// Its command, with the settings that are no parameters.
+    /// With the settings that are no parameters.
     pub command: EngineCommand,
-    /// True for a program that is started for each set of values.
+    /// Started for each set of values.
     pub is_program: bool,
     pub parameters: Vec<ProbeParameter>,
-    /// Time for an answer.
+    /// For an answer.
     pub deadline: Duration,
     pub stop: StopFlag,
 }
 
 impl Source {
-    /// Returns the values that the engine has.
     pub fn start(&self) -> Vec<f64> {
         self.parameters.iter().map(|parameter| parameter.start).collect()
     }
 
-    /// Returns the error for a failure.
     pub fn error(&self, what: &str) -> Error {
         Error::Engine { engine: self.command.to_string(), reason: what.to_string() }
     }
 }
 
-/// Why there are no answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Failed {
-    /// Number of answers before.
+    /// Answers before.
     pub answered: usize,
     pub failure: String,
-    /// True if the user has asked to stop.
+    /// By the user.
     pub stopped: bool,
 }
 
@@ -110,7 +98,6 @@ impl Failed {
         Self { answered, failure: failure.to_string(), stopped: *failure == Failure::Stopped }
     }
 
-    /// Returns the error for a failure that nothing can be done about.
     pub fn into_error(self, source: &Source) -> Error {
         match self.stopped {
             true => Error::Interrupted("before the engine had answered everything".to_string()),
@@ -119,21 +106,17 @@ impl Failed {
     }
 }
 
-/// A process that answers.
 pub(super) struct Asker<'a> {
     source: &'a Source,
     player: Option<UciPlayer>,
-    /// Values of the process.
+    /// Values that the process has.
     current: Option<Vec<f64>>,
-    /// Number of positions asked about.
+    /// Positions asked about.
     pub asked: u64,
 }
 
 impl<'a> Asker<'a> {
-    /// Creates a process; a UCI engine is started at once.
-    ///
-    /// # Errors
-    /// Errors of starting it.
+    /// A UCI engine is started at once.
     pub fn start(source: &'a Source) -> Result<Self> {
         let player = match source.is_program {
             true => None,
@@ -142,8 +125,7 @@ impl<'a> Asker<'a> {
         Ok(Self { source, player, current: None, asked: 0 })
     }
 
-    /// Returns evaluations from White's view, centipawns; NaN where there is none. `black` tells for each position
-    /// whether Black is to move.
+    /// White's view, centipawns; NaN where there is none. Positions come with whether Black is to move.
     pub fn evaluate<'p>(
         &mut self,
         way: &Way,
@@ -159,7 +141,7 @@ impl<'a> Asker<'a> {
         Ok(numbers.into_iter().zip(black).map(value).collect())
     }
 
-    /// Returns the engine's own numbers; `None` where it gives none.
+    /// The engine's own; `None` where it gives none.
     pub fn numbers(
         &mut self,
         way: &Way,
@@ -191,7 +173,7 @@ impl<'a> Asker<'a> {
         Ok(numbers)
     }
 
-    /// Returns all lines of the answers.
+    /// All lines.
     pub fn answers(
         &mut self,
         way: &Way,
@@ -252,7 +234,7 @@ impl<'a> Asker<'a> {
         Ok(())
     }
 
-    /// Starts the program with values, and reads a line for each position.
+    /// Starts the program, and reads a line for each position.
     fn lines(
         &mut self,
         way: &Way,

@@ -1,5 +1,4 @@
-//! Parameters in proportion to which evaluations change: moved twice as far they have twice the effect, moved back the
-//! opposite. Groups are tested as a whole, and halved where they fail.
+//! Parameters in proportion to which evaluations change. Groups are tested as a whole, and halved where they fail.
 
 use rand::prelude::*;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -8,19 +7,18 @@ use super::asking::{Asker, Failed, Source, Way};
 use super::plan::Step;
 use super::positions::Labeled;
 
-/// Difference, in units of an evaluation's last digit, that rounding of four evaluations explains.
+/// That rounding of four evaluations explains, in units of the last digit.
 const ROUNDING: f64 = 2.5;
 
 /// Root mean square of the same where an engine rounds terms within its evaluation, for a single parameter.
 const ROUNDING_RMS: f64 = 1.2;
 
-/// The same for each parameter of a group, of which the errors are independent.
+/// For each parameter of a group, of which the errors are independent.
 const ROUNDING_EACH: f64 = 0.35;
 
-/// Share of a change that may be missing: of a group, and of a single parameter.
+/// Of a change, that may be missing: of a group, and of a single parameter.
 const SHARES: [f64; 2] = [0.002, 0.03];
 
-/// Tests on a few positions.
 pub(super) struct Tester<'t, 'a> {
     asker: &'t mut Asker<'a>,
     source: &'t Source,
@@ -35,12 +33,11 @@ pub(super) struct Tester<'t, 'a> {
     random: Xoshiro256PlusPlus,
 }
 
-/// Result of a test of a group.
 #[derive(Clone, Copy, Debug, Default)]
 struct Residuals {
-    /// Largest excess over what rounding explains, centipawns.
+    /// Over what rounding explains, centipawns.
     excess: f64,
-    /// Root mean square residual and change of those that change.
+    /// Root mean square residual and change of positions that change.
     rms: f64,
     change: f64,
 }
@@ -59,7 +56,7 @@ impl<'t, 'a> Tester<'t, 'a> {
         Self { asker, source, way, sample, base, resolution, noise, steps, failures: Vec::new(), random }
     }
 
-    /// Tests all parameters; returns the values at which the engine failed.
+    /// The values at which the engine failed.
     pub fn classify_all(&mut self) -> Result<Vec<(u32, f64)>, Failed> {
         let all: Vec<u32> =
             (0..self.steps.len() as u32).filter(|i| self.steps[*i as usize].change != 0.0).collect();
@@ -71,7 +68,7 @@ impl<'t, 'a> Tester<'t, 'a> {
         self.steps
     }
 
-    /// Tests a group; returns true if all of it is linear.
+    /// True if all of the group is linear.
     fn classify(&mut self, group: &[u32]) -> Result<bool, Failed> {
         let found = match (group, self.residuals(group)) {
             ([], _) => return Ok(true),
@@ -111,7 +108,7 @@ impl<'t, 'a> Tester<'t, 'a> {
         *step = step.short(&self.source.parameters[i as usize]);
     }
 
-    /// Halves the step of a parameter until the engine does not fail.
+    /// Halves the step until the engine does not fail.
     fn reduce(&mut self, i: u32) -> Result<bool, Failed> {
         let parameter = &self.source.parameters[i as usize];
         loop {
@@ -141,7 +138,7 @@ impl<'t, 'a> Tester<'t, 'a> {
         }
     }
 
-    /// Evaluates the sample with a group moved once, twice, and back.
+    /// With a group moved once, twice, and back.
     fn residuals(&mut self, group: &[u32]) -> Result<Residuals, Failed> {
         let (mut once, mut twice) = (self.source.start(), self.source.start());
         let (mut there, mut back) = (once.clone(), once.clone());

@@ -1,14 +1,9 @@
-//! Datasets without a trace: an engine is asked for evaluations of positions while its parameters are moved, and their
-//! effects are the coefficients.
-//!
-//! An engine speaks UCI and has its parameters as options; a program gets a file of values, reads positions and prints
-//! a number for each. `survey` finds out what the numbers mean, `search` measures blocks of positions. What
-//! happens with the coefficients is not known here.
+//! Datasets without a trace: an engine is asked for evaluations of positions while its parameters are moved, and
+//! their effects are the coefficients.
 
 mod again;
 pub mod answer;
 mod asking;
-mod blame;
 mod linearity;
 mod memory;
 mod output;
@@ -48,122 +43,100 @@ use positions::{Labeled, Positions};
 use search::Search;
 use survey::Wishes;
 
-/// Number of blocks for each process, so that the time left can be told.
+/// For each process, so that the time left can be told.
 const BLOCKS: usize = 8;
 
-/// Smallest and largest number of positions in a block of an engine, and of a program, which is started for each set of
-/// values.
+/// Least and most positions in a block of an engine, and of a program, which is started for each set of values.
 const BLOCK: [usize; 2] = [200, 2000];
 const BLOCK_OF_PROGRAM: [usize; 2] = [1000, 100_000];
 
-/// Longest time for an answer of the survey.
+/// For an answer of the survey.
 const HASTE: Duration = Duration::from_secs(10);
 
-/// Largest number of positions in a block at which an engine may fail.
+/// Positions in a block at which an engine may fail.
 const SPARED: usize = 3;
 
-/// Settings of a probe.
 #[derive(Clone, Debug)]
 pub struct ProbeSettings {
-    /// The engine, or a program that [reads values](EngineCommand::reads_values); its settings are options that are no
-    /// parameters.
+    /// Its settings are options that are no parameters.
     pub command: EngineCommand,
-    /// Patterns of the names of options that are parameters; without any, options are chosen by their names.
+    /// Of names of options that are parameters; without any, chosen by their names.
     pub patterns: Vec<String>,
-    /// The parameters, instead; bounds that are infinite are those of the engine.
+    /// Instead; bounds that are infinite are those of the engine.
     pub parameters: Option<Vec<ProbeParameter>>,
-    /// How to ask; found out if `None`.
+    /// Found out if `None`.
     pub ask: Option<Ask>,
-    /// Text around evaluations; found out if `None`.
+    /// Around evaluations; found out if `None`.
     pub pattern: Option<EvalPattern>,
-    /// True if evaluations are from the side to move's view; found out if `None`.
+    /// Evaluations are from the side to move's view; found out if `None`.
     pub by_mover: Option<bool>,
-    /// Number of processes.
     pub processes: usize,
-    /// Time for an answer.
     pub deadline: Duration,
-    /// Which positions are read, and how.
     pub reading: ExtractSettings,
-    /// Continues an interrupted probe to the same output.
     pub resume: bool,
-    /// Replaces an existing output, and starts an interrupted probe again.
     pub force: bool,
 }
 
-/// Findings about an engine before the first block.
 #[derive(Clone, Debug, Serialize)]
 pub struct Survey {
-    /// How the engine is asked, and its parameters.
     pub record: ProbingRecord,
     /// Questions that were tried first, and why they are of no use.
     pub passed_over: Vec<String>,
     /// Numeric options that are taken to concern the search or the machine.
     pub left_out: Vec<String>,
-    /// Parameters with a range of one value.
+    /// With a range of one value.
     pub fixed: Vec<String>,
     /// Parameters and values at which the engine failed.
     pub failures: Vec<(String, f64)>,
-    /// Number of positions.
     pub positions: u64,
-    /// Number of positions without a legal move.
+    /// Positions without a legal move.
     pub ended: u64,
-    /// Expected number of evaluations for each position.
+    /// Expected evaluations.
     pub per_position: f64,
 }
 
-/// Progress of a probe.
 #[derive(Clone, Copy, Debug)]
 pub struct ProbeProgress {
-    /// Number of finished positions, including those of earlier processes.
+    /// Including those of earlier processes.
     pub positions: u64,
-    /// Of those, positions of earlier processes.
+    /// Of those, by earlier processes.
     pub known: u64,
-    /// Number of all positions.
     pub total: u64,
-    /// Number of evaluations by this process.
+    /// By this process.
     pub evaluations: u64,
 }
 
-/// An event of a probe.
 #[derive(Debug)]
 pub enum ProbeEvent<'a> {
-    /// Positions were read.
     Read(&'a ConversionReport),
-    /// The engine is known.
     Surveyed(&'a Survey),
     /// Asking has begun, or a block was finished.
     Progress(ProbeProgress),
 }
 
-/// Result of a probe.
 #[derive(Clone, Debug, Serialize)]
 pub struct ProbeReport {
-    /// The dataset.
     pub import: ImportReport,
-    /// Findings about the engine.
     pub survey: Survey,
-    /// Number of evaluations, including those of earlier processes.
+    /// Including those of earlier processes.
     pub evaluations: u64,
-    /// Number of positions without an evaluation, such as mates.
+    /// Positions without an evaluation, such as mates.
     pub lost: u64,
-    /// Parameters without effect in any position, which are not tuned.
+    /// In any position; not tuned.
     pub without_effect: Vec<String>,
-    /// Predictions compared with evaluations.
+    /// Of predictions and evaluations.
     pub check: Differences,
-    /// Parameters that were taken to be linear, but whose effects differ from predictions, most important first.
+    /// Taken to be linear, but their effects differ from predictions; most important first.
     pub blamed: Vec<String>,
-    /// Wall time, seconds.
     pub seconds: f64,
 }
 
-/// Measures the coefficients of positions, and writes a dataset of imported features to `output`.
-///
-/// Finished blocks are kept in a folder next to the output, named after it with the suffix `.probe`, which
-/// [`Probed::finish`] removes.
+/// Writes a dataset of imported features. Finished blocks are kept in a folder next to the output with the suffix
+/// `.probe`, which [`Probed::finish`] removes.
 ///
 /// # Errors
-/// Errors of reading positions and of starting engines; [`Error::Usage`] for parameters that the engine does not have;
-/// [`Error::Engine`] when it gives no evaluation that can be used, or fails; [`Error::Interrupted`] when `stop` is set.
+/// [`Error::Usage`] for parameters that the engine does not have; [`Error::Engine`] when it gives no usable
+/// evaluation, or fails; [`Error::Interrupted`].
 pub fn probe(
     inputs: &[PathBuf],
     settings: &ProbeSettings,
@@ -172,7 +145,7 @@ pub fn probe(
     observe: &mut dyn FnMut(ProbeEvent<'_>),
 ) -> Result<(ProbeReport, Probed)> {
     let begun = Instant::now();
-    if !settings.force && output.exists() && !memory::is_begun(output) {
+    if !settings.force && output.exists() && !memory::PROBE.is_begun(output) {
         return Err(Error::Exists(output.to_path_buf()));
     }
     let (source, left_out) = source(settings, stop)?;
@@ -190,7 +163,7 @@ pub fn probe(
     }
 }
 
-/// Starts the engine, and chooses its parameters; returns the names of numeric options that are none, too.
+/// With the names of numeric options that are no parameters.
 fn source(settings: &ProbeSettings, stop: &StopFlag) -> Result<(Source, Vec<String>)> {
     let mut command = settings.command.clone();
     let mut left_out = Vec::new();
@@ -243,17 +216,12 @@ fn source(settings: &ProbeSettings, stop: &StopFlag) -> Result<(Source, Vec<Stri
     Ok((Source { command, is_program, parameters, deadline, stop }, left_out))
 }
 
-/// Returns the options of an engine.
-///
-/// # Errors
-/// Errors of starting it.
 fn options_of(command: &EngineCommand, stop: &StopFlag) -> Result<Vec<EngineOption>> {
     let started = UciPlayer::start_stoppable(command.clone(), stop);
     let player = started.map_err(|error| match (&error, find_program(&command.program)) {
         (Error::Engine { .. }, Some(_)) => {
             let words = format!(
-                "it must speak UCI, xboard's protocol is not enough; a program that reads a file of values has {PARAMETERS_WORD} in \
-                 its command; "
+                "it must speak UCI; a program that reads a file of values has {PARAMETERS_WORD} in its command; "
             );
             let advice = Advice::default().text(words).setting("start-deadline", "SECONDS");
             error.advise(advice.text(" gives it more time"))
@@ -263,7 +231,7 @@ fn options_of(command: &EngineCommand, stop: &StopFlag) -> Result<Vec<EngineOpti
     Ok(player.options().to_vec())
 }
 
-/// Returns a listed parameter with the bounds of the engine.
+/// With the bounds of the engine.
 fn offered(
     listed: &ProbeParameter,
     options: &[EngineOption],
@@ -292,8 +260,7 @@ fn offered(
     Ok(own)
 }
 
-/// Returns settings under which an engine answers by its evaluation alone, the same each time: no book, one thread, and
-/// the smallest table, unless the user or a parameter sets them.
+/// No book, one thread, and the smallest table, so that the engine answers the same each time.
 fn quiet_settings(
     options: &[EngineOption],
     parameters: &[ProbeParameter],
@@ -360,7 +327,7 @@ fn run(
             (plan, BTreeMap::new())
         }
     };
-    let survey = told(&source, &plan, &positions, left_out);
+    let survey = summarize(&source, &plan, &positions, left_out);
     output::check(&survey, &positions)?;
     observe(ProbeEvent::Surveyed(&survey));
     let known = (&mut *memory, &mut blocks);
@@ -389,7 +356,7 @@ fn run(
     Ok((report, probed))
 }
 
-/// Returns the names of parameters, with their values and bounds.
+/// With values and bounds.
 fn parameters_in(source: &Source) -> Vec<(String, [f64; 3])> {
     let parameter = |one: &ProbeParameter| (one.name.clone(), [one.start, one.min, one.max]);
     source.parameters.iter().map(parameter).collect()
@@ -423,8 +390,7 @@ fn block_size(source: &Source, positions: usize, processes: usize) -> usize {
     }
 }
 
-/// Describes what was found out.
-fn told(source: &Source, plan: &Plan, positions: &Positions, left_out: Vec<String>) -> Survey {
+fn summarize(source: &Source, plan: &Plan, positions: &Positions, left_out: Vec<String>) -> Survey {
     let name = |i: usize| source.parameters[i].name.clone();
     let parameter = |(one, step): (&ProbeParameter, &plan::Step)| ProbedParameter {
         name: one.name.clone(),
@@ -463,7 +429,7 @@ fn told(source: &Source, plan: &Plan, positions: &Positions, left_out: Vec<Strin
     }
 }
 
-/// Measures the blocks that are not known yet.
+/// Those that are not known yet.
 fn measure(
     source: &Source,
     plan: &Plan,

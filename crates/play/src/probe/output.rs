@@ -19,17 +19,16 @@ use gputexel_io::{AtomicFile, Error, Result};
 use gputexel_model::Place;
 use shakmaty::Square;
 
-/// Indices of the columns; those of parameters follow.
+/// Columns; those of parameters follow.
 const OFFSET: u32 = 1;
 const EVAL: u32 = 2;
 const SCORE: u32 = 3;
 const WEIGHT: u32 = 4;
 const FIRST: u32 = 5;
 
-/// Most positions that a dataset names.
+/// Positions that a dataset names.
 const SAMPLE: usize = 4000;
 
-/// Formats what was measured in a block.
 pub(super) fn block(
     number: usize,
     measured: &Measured,
@@ -75,7 +74,6 @@ pub(super) fn block(
     }
 }
 
-/// Writes the dataset.
 pub(super) fn write(
     source: &Source,
     survey: &Survey,
@@ -101,22 +99,17 @@ pub(super) fn write(
     import_probed((&traces, &names), &settings, output, hooks, record)
 }
 
-/// Returns the positions that the engine can be asked about again.
+/// Positions that the engine can be asked about again.
 fn sample(rows: &[&Labeled]) -> Vec<(u64, String)> {
     let count = SAMPLE.min(rows.len());
     (0..count).map(|i| i * rows.len() / count).map(|row| (row as u64, rows[row].fen.clone())).collect()
 }
 
-/// Checks that a dataset can have these parameters.
-///
-/// # Errors
-/// [`Error::Usage`] for names or numbers that it cannot.
 pub(super) fn check(survey: &Survey, positions: &Positions) -> Result<()> {
     CompiledSchema::try_new(&schema(survey, positions, &BTreeSet::new())).map(|_| ())
 }
 
-/// Returns the name of a parameter's feature: a feature with the ending of a phase would be taken for one of its
-/// values, one with a comma for two.
+/// A feature with the ending of a phase would be taken for one of its values, one with a comma for two.
 fn feature_name(name: &str) -> String {
     let name = &name.replace(',', " ");
     let phase =
@@ -124,7 +117,7 @@ fn feature_name(name: &str) -> String {
     phase.map_or_else(|| name.to_string(), |(name, phase)| format!("{name}_{phase}"))
 }
 
-/// Returns the board and the square, counted from a1, that a name tells: `pawn_e4_mg` is square 28 of `pawn_mg`.
+/// Board and square in a name: `pawn_e4_mg` is square 28 of `pawn_mg`.
 fn square_in(name: &str) -> Option<(String, u8)> {
     let is_mark = |c: char| !c.is_alphanumeric();
     let square =
@@ -135,8 +128,7 @@ fn square_in(name: &str) -> Option<(String, u8)> {
     (!board.is_empty()).then(|| (board.join("_"), square.to_usize() as u8))
 }
 
-/// Returns the group, the line and the entry that a name tells: `mobility_1_3_eg` is entry 3 of line `mobility_1_eg` in group
-/// `mobility_eg`.
+/// Group, line and entry in a name: `mobility_1_3_eg` is entry 3 of line `mobility_1_eg` in group `mobility_eg`.
 fn entry_in(name: &str) -> Option<(String, String, u32)> {
     let phase = ["_mg", "_eg"].into_iter().find(|phase| name.ends_with(phase)).unwrap_or("");
     let stem = &name[..name.len() - phase.len()];
@@ -147,12 +139,11 @@ fn entry_in(name: &str) -> Option<(String, String, u32)> {
     (!group.is_empty()).then(|| (format!("{group}{phase}"), format!("{line}{phase}"), entry))
 }
 
-/// Smallest number of parameters that make a line: fewer may be of pieces or sides, which have no order.
+/// Fewer may be of pieces or sides, which have no order.
 const LINE: usize = 4;
 
-/// Returns group and place of each parameter. Names that tell squares make a board, if they are half of one or more;
-/// names that differ in a number make a group, and a line if they are numbered one after the other. Options of
-/// different kinds have no common size, so that nothing may tie them to each other: others are alone.
+/// Group and place of each parameter. Names that tell squares make a board, if they are half of one or more; names
+/// that differ in a number make a group, and a line if they are numbered one after the other.
 fn groups(parameters: &[ProbedParameter]) -> Vec<(String, Option<Place>)> {
     let names: Vec<String> = parameters.iter().map(|one| feature_name(&one.name)).collect();
     let mut boards: BTreeMap<String, Vec<u8>> = BTreeMap::new();

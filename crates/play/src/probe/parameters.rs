@@ -1,10 +1,10 @@
-//! Parameters that an engine lets others set: which of its options they are, and how far they move.
+//! Which options of an engine are parameters, and how far they move.
 
 use gputexel_io::{Error, Result, matches_pattern};
 
 use crate::client::{EngineOption, OptionKind};
 
-/// Words in the names of options that concern the search, the machine or the interface.
+/// In names of options that concern the search, the machine or the interface.
 const OTHER_WORDS: [&str; 55] = [
     "hash",
     "thread",
@@ -63,32 +63,24 @@ const OTHER_WORDS: [&str; 55] = [
     "log",
 ];
 
-/// Largest range that steps are a tenth of; options without bounds have the range of their type.
+/// Largest range that steps are a tenth of; options without bounds have that of their type.
 const WIDE: f64 = 1e4;
 
-/// Largest magnitude of a bound: that of parameters of a dataset.
+/// Of parameters of a dataset.
 const MAX_BOUND: f64 = 1e6;
 
-/// A parameter of an engine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProbeParameter {
-    /// The engine's name for it.
     pub name: String,
-    /// The value to start from.
     pub start: f64,
-    /// Smallest value.
     pub min: f64,
-    /// Largest value.
     pub max: f64,
-    /// True if only whole numbers may be set.
+    /// Only whole numbers may be set.
     pub integer: bool,
 }
 
 impl ProbeParameter {
-    /// Limits bounds to values that a dataset can have, and checks that the start is within them.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] naming the parameter.
+    /// Bounds that a dataset can have.
     pub(super) fn checked(mut self) -> Result<Self> {
         (self.min, self.max) = (self.min.max(-MAX_BOUND), self.max.min(MAX_BOUND));
         let numbers = [self.start, self.min, self.max];
@@ -109,14 +101,14 @@ impl ProbeParameter {
         Ok(self)
     }
 
-    /// Returns the room for changes upward and downward.
+    /// For changes upward and downward.
     pub(super) fn room(&self) -> [f64; 2] {
         let whole = |room: f64| if self.integer { room.floor() } else { room };
         [whole(self.max - self.start), whole(self.start - self.min)]
     }
 
-    /// Returns the change by which an effect is measured that may not be linear: a tenth of the range, at least 1 for
-    /// whole numbers; 0 if there is no room for any.
+    /// Change by which an effect is measured that may not be linear: a tenth of the range, at least 1 for whole
+    /// numbers; 0 without room.
     pub(super) fn step(&self) -> f64 {
         let room = self.room();
         let most = room[0].max(room[1]);
@@ -127,24 +119,22 @@ impl ProbeParameter {
         }
     }
 
-    /// Formats a value as it is set.
     pub(super) fn text(&self, value: f64) -> String {
         // A zero without a sign.
         (value + 0.0).to_string()
     }
 }
 
-/// Options of an engine that are parameters, and the names of numeric ones that are not.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
-    /// Parameters, in the engine's order.
+    /// In the engine's order.
     pub parameters: Vec<ProbeParameter>,
-    /// Numeric options that were left out.
+    /// Numeric options that are no parameters.
     pub left_out: Vec<String>,
 }
 
-/// Chooses the parameters among the options of an engine: the numeric ones that match one of `patterns`, or without any
-/// those whose names are not about search, machine or interface.
+/// The numeric options that match one of `patterns`, or without any those whose names are not about search, machine
+/// or interface.
 pub fn parameters_of(options: &[EngineOption], patterns: &[String]) -> Options {
     let mut chosen = Options::default();
     for option in options {
@@ -168,14 +158,13 @@ pub fn parameters_of(options: &[EngineOption], patterns: &[String]) -> Options {
     chosen
 }
 
-/// Returns true for the name of an option that is not about the evaluation.
 fn is_other(name: &str) -> bool {
     let lower = name.to_lowercase();
     let whole = lower.split(|c: char| !c.is_alphabetic());
     whole.chain(words(name).iter().map(String::as_str)).any(|word| OTHER_WORDS.contains(&word))
 }
 
-/// Splits a name into words, in lower case: `SlowMover`, `Slow Mover` and `slow_mover` have the same.
+/// In lower case: `SlowMover`, `Slow Mover` and `slow_mover` have the same.
 fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut was_lower = false;

@@ -1,5 +1,4 @@
-//! What was found out about an engine: how it is asked, how far each parameter is moved, and which groups of
-//! parameters are moved together.
+//! How an engine is asked, how far each parameter is moved, and which are moved together.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,22 +6,21 @@ use super::asking::{Ask, Source, Way};
 use super::parameters::ProbeParameter;
 use gputexel_io::Result;
 
-/// How far a parameter is moved.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Step {
-    /// Change by which the effect is measured, with its sign; 0 for a parameter that cannot move.
+    /// Signed; 0 for a parameter that cannot move.
     pub change: f64,
     /// Largest change in a group, and in checks of predictions.
     pub group: f64,
-    /// True if evaluations change in proportion to it.
+    /// Evaluations change in proportion to it.
     pub linear: bool,
-    /// Smallest and largest value that may be set.
+    /// That may be set.
     pub bounds: [f64; 2],
 }
 
 impl Step {
-    /// Returns the step of a parameter that is taken to be linear until a test shows that it is not: half of its range
-    /// or more, so that rounding hardly matters.
+    /// Taken to be linear until a test shows that it is not: half of the range or more, so that rounding hardly
+    /// matters.
     pub fn long(parameter: &ProbeParameter) -> Self {
         let [up, down] = parameter.room();
         let (room, sign) = if up >= down { (up, 1.0) } else { (down, -1.0) };
@@ -33,13 +31,13 @@ impl Step {
         Self { change: sign * full, group, linear: true, bounds: [parameter.min, parameter.max] }
     }
 
-    /// Returns the step of a parameter that is not linear: a tenth of its range.
+    /// Not linear: a tenth of the range.
     pub fn short(self, parameter: &ProbeParameter) -> Self {
         let small = parameter.step().min(self.change.abs());
         Self { change: self.change.signum() * small, group: small, linear: false, ..self }
     }
 
-    /// Returns the step from other values of the parameter, within the same bounds.
+    /// From other values, within the same bounds.
     pub fn from(self, parameter: &ProbeParameter) -> Self {
         let bounds = self.bounds;
         let within = ProbeParameter { min: bounds[0], max: bounds[1], ..parameter.clone() };
@@ -50,7 +48,7 @@ impl Step {
         }
     }
 
-    /// Returns it with at most half the change, for an engine that fails at larger ones.
+    /// For an engine that fails at larger changes.
     pub fn halved(self, parameter: &ProbeParameter) -> Self {
         let half = |change: f64| if parameter.integer { (change / 2.0).trunc() } else { change / 2.0 };
         let change = half(self.change);
@@ -60,7 +58,6 @@ impl Step {
         Self { change, group: half(self.group).max(change.abs().min(1.0)), bounds, ..self }
     }
 
-    /// Returns true if a value is within the bounds.
     pub fn allows(&self, value: f64) -> bool {
         (self.bounds[0]..=self.bounds[1]).contains(&value)
     }
@@ -79,12 +76,12 @@ pub(super) struct Plan {
     pub steps: Vec<Step>,
     /// Values at which the engine failed, by parameter.
     pub failures: Vec<(u32, f64)>,
-    /// Questions that were tried, and why they are of no use.
+    /// Questions, and why they are of no use.
     pub passed_over: Vec<String>,
     pub tree: Tree,
-    /// Number of positions in a block.
+    /// Positions in a block.
     pub block: usize,
-    /// Expected evaluations for each position.
+    /// Expected evaluations.
     pub per_position: f64,
 }
 
@@ -104,19 +101,16 @@ impl Plan {
     }
 }
 
-/// Groups of parameters, halved down to single ones.
-///
-/// Groups are ranges of `order`; numbered from 0, a group is followed by those of its first half, then by those of its
-/// second half.
+/// Groups of parameters, halved down to single ones: ranges of `order`; numbered from 0, a group is followed by
+/// those of its first half, then by those of its second half.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Tree {
-    /// Parameters that can move, similar names beside each other.
+    /// That can move, similar names beside each other.
     pub order: Vec<u32>,
-    /// For each group: true if it is moved as a whole first, false if its halves are asked about at once.
+    /// Whether a group is moved as a whole before its halves.
     pub asked: Vec<bool>,
 }
 
-/// A group of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Group {
     pub number: usize,
@@ -139,8 +133,8 @@ impl Group {
 }
 
 impl Tree {
-    /// Creates the tree of all parameters that can move, with every group asked.
-    pub fn of(source: &Source, steps: &[Step]) -> Self {
+    /// Every group is asked.
+    pub fn new(source: &Source, steps: &[Step]) -> Self {
         let mut order: Vec<u32> =
             (0..steps.len() as u32).filter(|i| steps[*i as usize].change != 0.0).collect();
         order.sort_by(|a, b| {
@@ -151,12 +145,11 @@ impl Tree {
         Self { order, asked: vec![true; groups] }
     }
 
-    /// Returns the group of all; `None` if there are no parameters.
     pub fn root(&self) -> Option<Group> {
         (!self.order.is_empty()).then_some(Group { number: 0, first: 0, end: self.order.len() })
     }
 
-    /// Returns the number of parameters of each group.
+    /// By group.
     pub fn sizes(&self) -> Vec<usize> {
         let mut sizes = vec![0; self.asked.len()];
         let mut groups: Vec<Group> = self.root().into_iter().collect();
@@ -169,7 +162,6 @@ impl Tree {
         sizes
     }
 
-    /// Returns the parameters of a group.
     pub fn parameters(&self, group: Group) -> &[u32] {
         &self.order[group.first..group.end]
     }

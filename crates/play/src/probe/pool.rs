@@ -1,65 +1,21 @@
 //! Several processes of an engine, which take blocks one after the other.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::channel;
-
 use super::asking::{Asker, Source, Way};
-use gputexel_io::{Error, Result};
+use crate::pool;
+use gputexel_io::Result;
 
-/// Works on all items with `count` processes at most; `done` gets the results in the order in which they are finished.
-///
-/// # Errors
-/// The first error of a process, of `work`, or of `done`; nothing is begun after it.
 pub(super) fn each<R: Send>(
     source: &Source,
     count: usize,
     items: &[usize],
     work: impl Fn(&mut Asker<'_>, usize) -> Result<R> + Sync,
-    mut done: impl FnMut(usize, R) -> Result<()>,
+    done: impl FnMut(usize, R) -> Result<()>,
 ) -> Result<()> {
-    let next = AtomicUsize::new(0);
-    let over = AtomicBool::new(false);
-    let (sender, results) = channel();
-    std::thread::scope(|scope| {
-        let mut first = Ok(());
-        for _ in 0..count.min(items.len()) {
-            let (sender, next, over, work) = (sender.clone(), &next, &over, &work);
-            let serve = move || {
-                let mut asker = match Asker::start(source) {
-                    Ok(asker) => asker,
-                    Err(error) => return drop(sender.send(Err(error))),
-                };
-                while !over.load(Ordering::Relaxed) {
-                    let Some(&item) = items.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
-                    let result = work(&mut asker, item).map(|result| (item, result));
-                    if sender.send(result).is_err() {
-                        break;
-                    }
-                }
-            };
-            if let Err(error) = std::thread::Builder::new().spawn_scoped(scope, serve) {
-                over.store(true, Ordering::Relaxed);
-                first = Err(Error::io("a thread", error));
-                break;
-            }
-        }
-        drop(sender);
-        for result in results {
-            let outcome = result.and_then(|(item, result)| done(item, result));
-            if outcome.is_err() && first.is_ok() {
-                over.store(true, Ordering::Relaxed);
-                first = outcome;
-            }
-        }
-        first
-    })
+    pool::each((0..count).map(|_| || Asker::start(source)), items, work, done)
 }
 
-/// Evaluates positions, with true where Black is to move, under given values, in blocks of at most `block`; returns
-/// centipawns, White's view, in their order, NaN where there is none. `report` gets the number of finished positions.
-///
-/// # Errors
-/// Errors of the engine; [`Error::Interrupted`].
+/// Positions come with whether Black is to move; centipawns, White's view, in their order, NaN where there is none.
+/// `report` gets the number of finished positions.
 pub(super) fn evaluations(
     source: &Source,
     way: &Way,

@@ -9,40 +9,33 @@ use xxhash_rust::xxh3::Xxh3;
 use gputexel_chess::fen::{legal_position, parse_fen};
 use gputexel_io::{Error, Result};
 
-/// A position and its labels.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Labeled {
-    /// The position.
     pub fen: String,
-    /// True if Black is to move.
     pub black: bool,
-    /// Number of its game.
     pub game: u64,
-    /// Result, White's view, 0 to 1, as written.
+    /// White's view, 0 to 1, as written.
     pub result: String,
-    /// Search score, centipawns, White's view, as written; empty if there is none.
+    /// Search score, centipawns, White's view, as written; may be empty.
     pub score: String,
-    /// Weight, as written; empty if there is none.
+    /// As written; may be empty.
     pub weight: String,
 }
 
-/// Positions in which the side to move has a move, in their order.
+/// In which the side to move has a move, in their order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Positions {
     pub all: Vec<Labeled>,
-    /// Number of positions without a legal move.
+    /// Positions without a legal move.
     pub ended: u64,
-    /// True if the input has games; otherwise every position is numbered as one of its own.
+    /// Otherwise every position is numbered as a game of its own.
     pub has_games: bool,
     /// Hash of all lines.
     pub key: u64,
 }
 
 impl Positions {
-    /// Parses lines `GAME RESULT FEN [SCORE|- [WEIGHT]]` of an input that has games or not; `path` names them in messages.
-    ///
-    /// # Errors
-    /// [`Error::Input`] for a line that is not one.
+    /// Lines `GAME RESULT FEN [SCORE|- [WEIGHT]]`; `path` is for messages.
     pub fn parse(text: &str, has_games: bool, path: &Path) -> Result<Self> {
         let mut found = Self { has_games, ..Self::default() };
         let mut hash = Xxh3::new();
@@ -81,7 +74,7 @@ impl Positions {
         Ok(found)
     }
 
-    /// Returns the indices of `count` positions, spread evenly; of all if there are fewer.
+    /// Indices of `count` positions, spread evenly.
     pub fn spread(&self, count: usize) -> Vec<u32> {
         let all = self.all.len();
         let count = count.min(all);
@@ -89,7 +82,7 @@ impl Positions {
     }
 }
 
-/// Returns a position with colors exchanged and the board turned over: its evaluation is the same for the side to move.
+/// Colors exchanged and the board turned over: the evaluation is the same for the side to move.
 pub(super) fn mirrored(fen: &str) -> Option<String> {
     let setup = parse_fen(fen.as_bytes()).ok()?.0;
     let position = legal_position(setup, CastlingMode::Standard).ok()?;

@@ -9,47 +9,44 @@ use super::output;
 use super::plan::Plan;
 use super::positions::{Labeled, Positions};
 use super::search::Differences;
-use super::{ProbeEvent, ProbeProgress, Survey, measure, parameters_in, pool, told};
+use super::{ProbeEvent, ProbeProgress, Survey, measure, parameters_in, pool, summarize};
 use gputexel_ingest::trace::ImportReport;
 use gputexel_io::Result;
 
-/// Positions whose coefficients were measured under some values of the parameters.
 pub struct Probed {
     pub(super) source: Source,
     pub(super) request: Request,
-    /// Number of positions, and a hash of them.
+    /// Number and hash of the positions.
     pub(super) key: (u64, String),
     pub(super) plan: Plan,
     pub(super) positions: Positions,
     pub(super) blocks: BTreeMap<u64, Block>,
     pub(super) inputs: Vec<PathBuf>,
     pub(super) processes: usize,
-    /// True to go on where an earlier process was interrupted.
+    /// Go on where an earlier process was interrupted.
     pub(super) resume: bool,
-    /// Everything that was measured, as long as it may have to be resumed.
+    /// As long as it may have to be resumed.
     pub(super) memories: Vec<Memory>,
 }
 
 impl Probed {
-    /// Returns the values under which coefficients were measured.
+    /// Under which coefficients were measured.
     pub fn values(&self) -> Vec<f64> {
         self.source.start()
     }
 
-    /// Returns true if evaluations change in proportion to all parameters, also as the final check has it.
+    /// For all parameters, also as the final check has it.
     pub fn is_linear(&self) -> bool {
         self.plan.is_linear() && self.check().explains()
     }
 
-    /// Returns the differences between predictions and evaluations.
     pub fn check(&self) -> Differences {
         let mut check = Differences::default();
         self.blocks.values().for_each(|block| check.add(&block.check));
         check
     }
 
-    /// Returns the names of parameters whose effects differ from predictions beyond rounding, although they were taken
-    /// to be linear, most important first.
+    /// Parameters that were taken to be linear, but whose effects differ from predictions, most important first.
     pub fn blamed(&self) -> Vec<String> {
         let mut sums: BTreeMap<u32, f64> = BTreeMap::new();
         for (i, gain) in self.blocks.values().flat_map(|block| &block.blamed) {
@@ -61,7 +58,7 @@ impl Probed {
         order.into_iter().map(|(i, _)| self.source.parameters[i as usize].name.clone()).collect()
     }
 
-    /// Returns the names of parameters that could move, but have no effect in any position.
+    /// Parameters that could move, but have no effect in any position.
     pub fn without_effect(&self) -> Vec<String> {
         let effective = self.effective();
         let is_without = |i: &usize| !effective.contains(&(*i as u32)) && self.plan.steps[*i].change != 0.0;
@@ -69,11 +66,7 @@ impl Probed {
         without.map(|i| self.source.parameters[i].name.clone()).collect()
     }
 
-    /// Returns the evaluations of the positions of the dataset under other values, in its order: centipawns, White's
-    /// view, NaN where there is none.
-    ///
-    /// # Errors
-    /// Errors of the engine; [`Interrupted`](gputexel_io::Error::Interrupted).
+    /// Under other values, in the dataset's order: centipawns, White's view, NaN where there is none.
     pub fn evaluate(&self, values: &[f64], observe: &mut dyn FnMut(ProbeEvent<'_>)) -> Result<Vec<f64>> {
         let way = self.plan.way()?;
         let asked: Vec<(&str, bool)> =
@@ -88,11 +81,8 @@ impl Probed {
         pool::evaluations(&self.source, &way, pool, values, &asked, &mut report)
     }
 
-    /// Measures the coefficients again under other values, within the bounds. What was measured is kept in a folder beside
-    /// `output` until it is [finished](Self::finish), so that an interrupted process can be resumed.
-    ///
-    /// # Errors
-    /// As [`evaluate`](Self::evaluate); errors of writing.
+    /// Measures the coefficients under other values. What was measured is kept beside `output` until it is
+    /// [finished](Self::finish).
     pub fn measure_at(
         &mut self,
         values: &[f64],
@@ -134,11 +124,7 @@ impl Probed {
         self.memories.into_iter().for_each(Memory::remove);
     }
 
-    /// Writes the dataset, with bounds at most `reach` steps away from the values; `trace` is a file to be used in
-    /// between.
-    ///
-    /// # Errors
-    /// Errors of writing.
+    /// With bounds at most `reach` steps away from the values; `trace` is a temporary file.
     pub fn write(
         &self,
         reach: Option<f64>,
@@ -159,14 +145,14 @@ impl Probed {
     }
 
     fn survey(&self) -> Survey {
-        told(&self.source, &self.plan, &self.positions, Vec::new())
+        summarize(&self.source, &self.plan, &self.positions, Vec::new())
     }
 
     fn effective(&self) -> BTreeSet<u32> {
         self.blocks.values().flat_map(|block| block.effective.iter().copied()).collect()
     }
 
-    /// Returns the positions of the dataset.
+    /// Positions of the dataset.
     fn kept(&self) -> Vec<&Labeled> {
         let mut kept = Vec::new();
         for (number, chunk) in (0..).zip(self.positions.all.chunks(self.plan.block.max(1))) {

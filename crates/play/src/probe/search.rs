@@ -1,65 +1,60 @@
-//! Coefficients of positions: groups of parameters are moved together, and only positions whose evaluation changes are
-//! asked about the halves of a group.
-//!
-//! A position has few parameters with an effect, so this takes some hundreds of evaluations where a pass for each
-//! parameter would take thousands. Changes of a group can cancel in a position; predictions for random values show
-//! that, and such positions are asked again with other changes.
+//! Coefficients of positions: groups of parameters are moved together, and only positions whose evaluation changes
+//! are asked about the halves of a group. Changes of a group can cancel; predictions for random values show that,
+//! and such positions are asked again.
 
 use rand::prelude::*;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::asking::{Asker, Failed, Source, Way};
-use super::blame::blame;
 use super::plan::{Group, Plan, Step};
 use super::positions::Labeled;
 
-/// Number of times that a change is halved at which the engine fails.
+/// Of a change at which the engine fails.
 const HALVINGS: usize = 3;
 
-/// A change is too large if more than this share of positions has no evaluation after it, and more than a few.
+/// A change is too large if more than this share of positions has no evaluation after it, and more than [`FEW`].
 const MOST_MISSING: f64 = 0.1;
 const FEW: usize = 5;
 
-/// Share of the positions in which rounding need not explain a difference where parameters are linear.
+/// Share of positions that rounding need not explain where parameters are linear.
 const MOST_BEYOND: f64 = 0.01;
 
-/// Largest number of rounds in which positions are asked again that were not predicted.
+/// Most rounds in which positions are asked again that were not predicted.
 const REPAIRS: u64 = 8;
 
-/// Number of rounds in a row that find nothing after which there are no more: two effects that were overlooked, such as
-/// those of a value's two phases, can cancel in one of them.
+/// Rounds in a row without a find: two effects that were overlooked, such as those of a value's two phases, can
+/// cancel in one.
 const CLEAN: u64 = 2;
 
-/// Measurements of a block of positions.
+/// Parameters that are blamed for a block.
+const MOST_BLAMED: usize = 8;
+
+/// Share of the sum of squares that one has to explain.
+const LEAST_BLAME: f64 = 0.02;
+
 #[derive(Clone, Debug, Default)]
 pub(super) struct Measured {
-    /// Evaluations under the values of the engine, White's view, centipawns; NaN for positions to leave out.
+    /// White's view, centipawns; NaN for positions to leave out.
     pub base: Vec<f64>,
-    /// Parameters with an effect, and the change of the evaluation for a change by 1.
+    /// Change of the evaluation for a change of a parameter by 1.
     pub rows: Vec<Vec<(u32, f64)>>,
-    /// Differences between evaluations and predictions.
     pub check: Differences,
-    /// Parameters that explain differences beyond rounding, and the sum of squares that each explains, cp².
+    /// With the sum of squares that each explains, cp².
     pub blamed: Vec<(u32, f64)>,
-    /// Positions that were asked about each group, and those of them that changed.
+    /// Positions that were asked about each group, and those that changed.
     pub tally: Vec<[u64; 2]>,
 }
 
-/// Differences between evaluations and predictions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Differences {
-    /// Number of evaluations compared.
     pub compared: u64,
-    /// Number of those that differ by more than rounding explains.
+    /// More than rounding explains.
     pub beyond: u64,
-    /// Largest difference, centipawns.
     pub largest_cp: f64,
-    /// Sum of all, centipawns.
     pub sum_cp: f64,
 }
 
 impl Differences {
-    /// Adds those of other positions.
     pub fn add(&mut self, other: &Self) {
         self.compared += other.compared;
         self.beyond += other.beyond;
@@ -67,21 +62,19 @@ impl Differences {
         self.sum_cp += other.sum_cp;
     }
 
-    /// Returns true if rounding explains all but strays.
+    /// Rounding explains all but strays.
     pub fn explains(&self) -> bool {
         self.beyond as f64 <= MOST_BEYOND * self.compared as f64
     }
 
-    /// Returns their mean, centipawns.
     pub fn mean_cp(&self) -> f64 {
         self.sum_cp / self.compared.max(1) as f64
     }
 }
 
-/// Returns the largest difference between an evaluation and its prediction that rounding explains, centipawns: that of
-/// two evaluations, and that of each coefficient, which are independent of each other but for the evaluation they have
-/// in common. `shares` are the changes of the parameters with an effect, in steps; `unit` is the smallest difference of
-/// evaluations.
+/// The largest difference that rounding explains, centipawns: that of two evaluations, and that of each coefficient,
+/// which are independent of each other but for the evaluation they have in common. `shares` are changes in steps;
+/// `unit` is the smallest difference of evaluations.
 pub(super) fn explained_cp(shares: impl Iterator<Item = f64>, unit: f64) -> f64 {
     let (mut common, mut apart) = (0.0, 0.0);
     for share in shares {
@@ -91,7 +84,6 @@ pub(super) fn explained_cp(shares: impl Iterator<Item = f64>, unit: f64) -> f64 
     unit * (1.0 + 0.5 * (1.0 - common).abs() + 1.5 * f64::sqrt(apart))
 }
 
-/// Measurement of a block.
 pub(super) struct Search<'s, 'a> {
     asker: &'s mut Asker<'a>,
     plan: &'s Plan,
@@ -101,13 +93,12 @@ pub(super) struct Search<'s, 'a> {
     positions: &'s [&'s Labeled],
     found: Measured,
     seed: u64,
-    /// Number of searches so far.
+    /// Searches so far.
     round: u64,
 }
 
 impl<'s, 'a> Search<'s, 'a> {
-    /// Asks for the evaluations of `positions` under the values of the engine. Positions at which it fails are left
-    /// out, `spared` of them at most.
+    /// Positions at which the engine fails are left out, `spared` of them at most.
     pub fn begin(
         asker: &'s mut Asker<'a>,
         (plan, way): (&'s Plan, Way),
@@ -182,7 +173,7 @@ impl<'s, 'a> Search<'s, 'a> {
         Ok(self.found)
     }
 
-    /// Measures without a check, for the statistics of groups.
+    /// Without a check, for the statistics of groups.
     pub fn tallies(mut self) -> Result<Measured, Failed> {
         self.measure(
             (0..self.positions.len() as u32).filter(|n| !self.found.base[*n as usize].is_nan()).collect(),
@@ -198,7 +189,7 @@ impl<'s, 'a> Search<'s, 'a> {
         }
     }
 
-    /// Measures the parameters of a group; `is_chosen` if positions were left out that a larger group does not change.
+    /// `is_chosen` if positions were left out that a larger group does not change.
     fn visit(&mut self, group: Group, mut places: Vec<u32>, mut is_chosen: bool) -> Result<(), Failed> {
         if places.is_empty() {
             return Ok(());
@@ -244,7 +235,7 @@ impl<'s, 'a> Search<'s, 'a> {
         Ok(())
     }
 
-    /// Returns values in which the parameters of a group are moved by different amounts.
+    /// Parameters of a group, moved by different amounts.
     fn moved(&self, group: Group) -> Vec<f64> {
         let mut random = self.random(group.number as u64);
         let mut values = self.start.clone();
@@ -267,19 +258,18 @@ impl<'s, 'a> Search<'s, 'a> {
         if self.source.parameters[i as usize].integer { change.round() } else { change }
     }
 
-    /// Returns the smallest change that means something.
+    /// The smallest change that means something.
     fn least(&self, i: u32, step: &Step) -> f64 {
         if self.source.parameters[i as usize].integer { 1.0 } else { 0.5 * step.group }
     }
 
-    /// Returns a value at this distance from the start, on the other side if the bounds forbid it.
+    /// At this distance from the start, on the other side if the bounds forbid it.
     fn towards(&self, i: u32, step: &Step, change: f64) -> f64 {
         let start = self.start[i as usize];
         let value = [start + change, start - change].into_iter().find(|value| step.allows(*value));
         value.unwrap_or(start + step.change)
     }
 
-    /// Measures the effect of one parameter.
     fn single(&mut self, i: u32, mut places: Vec<u32>) -> Result<(), Failed> {
         places.retain(|n| !self.found.rows[*n as usize].iter().any(|(known, _)| *known == i));
         if places.is_empty() {
@@ -338,7 +328,7 @@ impl<'s, 'a> Search<'s, 'a> {
         Ok(())
     }
 
-    /// Evaluates positions under random values; returns these, and the differences to what coefficients predict.
+    /// Random values, and the differences to what coefficients predict.
     fn differences(&mut self, places: &[u32]) -> Result<(Vec<f64>, Vec<f64>), Failed> {
         self.round += 1;
         let mut random = self.random(u64::MAX / 3);
@@ -358,7 +348,6 @@ impl<'s, 'a> Search<'s, 'a> {
         Ok((values, differences))
     }
 
-    /// Finds the parameters that differences come from.
     fn blame(&self, places: &[u32], differences: &[f64], values: &[f64]) -> Vec<(u32, f64)> {
         let known: Vec<(u32, f64)> = places
             .iter()
@@ -369,10 +358,10 @@ impl<'s, 'a> Search<'s, 'a> {
         let part = |(i, c): &(u32, f64)| (*i, c * (values[*i as usize] - self.start[*i as usize]));
         let parts: Vec<Vec<(u32, f64)>> =
             known.iter().map(|(n, _)| self.found.rows[*n as usize].iter().map(part).collect()).collect();
-        blame(known.into_iter().map(|(_, difference)| difference).collect(), &parts, values.len())
+        attribute(known.into_iter().map(|(_, difference)| difference).collect(), &parts, values.len())
     }
 
-    /// Returns true if rounding does not explain a difference.
+    /// Rounding does not explain the difference.
     fn is_beyond(&self, n: u32, difference: f64, values: &[f64]) -> bool {
         let share = |(i, _): &(u32, f64)| {
             let i = *i as usize;
@@ -392,5 +381,67 @@ impl<'s, 'a> Search<'s, 'a> {
             (position.fen.as_str(), position.black)
         });
         self.asker.evaluate(&self.way, values, asked)
+    }
+}
+
+/// Attributes differences between evaluations and predictions to parameters. All positions were asked under the same
+/// values, so where a parameter is not linear, the difference is a multiple of its part in the prediction.
+///
+/// One after the other, each parameter with the part of the sum of squares that it explains. `parts` are those of
+/// the predictions, by position.
+fn attribute(mut differences: Vec<f64>, parts: &[Vec<(u32, f64)>], count: usize) -> Vec<(u32, f64)> {
+    let total: f64 = differences.iter().map(|difference| difference * difference).sum();
+    // The best of many explains that much by chance.
+    let chance = 4.0 * (count.max(2) as f64).ln() / differences.len().max(1) as f64;
+    let least = LEAST_BLAME.max(chance) * total;
+    let mut found: Vec<(u32, f64)> = Vec::new();
+    while found.len() < MOST_BLAMED {
+        let mut sums = vec![[0.0, 0.0]; count];
+        for (difference, parts) in differences.iter().zip(parts) {
+            for (i, part) in parts {
+                let [product, square] = &mut sums[*i as usize];
+                *product += difference * part;
+                *square += part * part;
+            }
+        }
+        let gain =
+            |[product, square]: &[f64; 2]| if *square > 0.0 { product * product / square } else { 0.0 };
+        let best =
+            (0..count as u32).max_by(|a, b| gain(&sums[*a as usize]).total_cmp(&gain(&sums[*b as usize])));
+        let Some(best) = best.filter(|best| gain(&sums[*best as usize]) > least) else { break };
+        let [product, square] = sums[best as usize];
+        for (difference, parts) in differences.iter_mut().zip(parts) {
+            let own = parts.iter().filter(|(i, _)| *i == best);
+            *difference -= own.map(|(_, part)| product / square * part).sum::<f64>();
+        }
+        match found.iter_mut().find(|(i, _)| *i == best) {
+            Some((_, known)) => *known += gain(&[product, square]),
+            None => found.push((best, gain(&[product, square]))),
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_that_are_not_linear_are_found() {
+        let parts: Vec<Vec<(u32, f64)>> =
+            (0..400u32).map(|n| vec![(n % 5, f64::from(n % 7) - 3.0), (5 + n % 3, 10.0)]).collect();
+        let missed = |i: u32| if i == 2 { 0.5 } else { f64::from(u8::from(i == 6)) * 0.2 };
+        let differences: Vec<f64> = parts
+            .iter()
+            .enumerate()
+            .map(|(n, parts)| {
+                let rounding = if n % 2 == 0 { 0.3 } else { -0.3 };
+                rounding + parts.iter().map(|(i, part)| missed(*i) * part).sum::<f64>()
+            })
+            .collect();
+        let names: Vec<u32> = attribute(differences, &parts, 8).into_iter().map(|(i, _)| i).collect();
+        assert_eq!(names, [6, 2]);
+        let noise = (0..400).map(|n| if n % 2 == 0 { 1.0 } else { -1.0 }).collect();
+        assert_eq!(attribute(noise, &parts, 8), []);
     }
 }

@@ -8,19 +8,18 @@ use super::positions::{Labeled, Positions, mirrored};
 use super::search::Search;
 use gputexel_io::{Error, Result};
 
-/// Number of positions of the survey.
 const SAMPLE: usize = 200;
 
-/// Number of answers in which the evaluation is looked for.
+/// In which the evaluation is looked for.
 const ANSWERS: usize = 24;
 
-/// Numbers with decimals are pawns if half of them are smaller than this.
+/// Numbers with decimals are pawns if half of them are smaller.
 const PAWNS: f64 = 20.0;
 
-/// Largest root mean square difference between answers to the same question, in units of their last digit.
+/// Between answers to the same question, root mean square, in units of their last digit.
 const MOST_NOISE: f64 = 2.0;
 
-/// Share of the positions in which the sign decides the point of view.
+/// Ratio of sums at which the sign decides the point of view.
 const CLEAR: f64 = 4.0;
 
 /// A group is not asked about as a whole if it changes more than this share of positions.
@@ -29,10 +28,9 @@ const OFTEN: f64 = 0.6;
 /// Evaluations in the time in which a program is started.
 const START: f64 = 1000.0;
 
-/// Smallest share of positions for which a question has to be answered: one that answers better may follow.
+/// Least share of positions for which a question has to be answered: one that answers better may follow.
 const ANSWERED: [f64; 2] = [0.5, 0.98];
 
-/// Choices that the user has made.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Wishes {
     pub ask: Option<Ask>,
@@ -41,7 +39,7 @@ pub(super) struct Wishes {
 }
 
 /// A way to ask that works, and the evaluations that it gives.
-struct Found {
+struct Method {
     way: Way,
     resolution_cp: f64,
     noise_cp: f64,
@@ -67,10 +65,6 @@ fn useless<T>(reason: impl Into<String>) -> std::result::Result<T, Useless> {
     Err(Useless::Because(reason.into()))
 }
 
-/// Finds out how to ask an engine, and how far its parameters may be moved.
-///
-/// # Errors
-/// [`Error::Engine`] when it gives no evaluation that can be used; [`Error::Interrupted`].
 pub(super) fn survey(
     asker: &mut Asker<'_>,
     source: &Source,
@@ -85,7 +79,7 @@ pub(super) fn survey(
         return Err(source.error("no parameter can be changed: each has a range of one value"));
     }
     let (found, passed_over) = find(asker, source, &sample, wishes, &steps)?;
-    let Found { way, resolution_cp, noise_cp, base } = found;
+    let Method { way, resolution_cp, noise_cp, base } = found;
     // Searches take their time.
     let every = if matches!(way.ask, Ask::Nodes | Ask::Depth) { 2 } else { 1 };
     let few: Vec<&Labeled> = sample.iter().step_by(every).copied().collect();
@@ -101,7 +95,7 @@ pub(super) fn survey(
         unit_cp: way.unit_cp,
         resolution_cp,
         noise_cp,
-        tree: Tree::of(source, &steps),
+        tree: Tree::new(source, &steps),
         steps,
         failures,
         passed_over,
@@ -116,7 +110,7 @@ pub(super) fn survey(
     Ok(plan)
 }
 
-/// Decides which groups are not worth a question of their own, and estimates the number of questions.
+/// Decides which groups are not worth a question of their own.
 fn prune(plan: &mut Plan, tally: &[[u64; 2]], asked: u64, sample: usize, is_program: bool) {
     let mut saved = 0;
     let sizes = plan.tree.sizes();
@@ -134,14 +128,14 @@ fn prune(plan: &mut Plan, tally: &[[u64; 2]], asked: u64, sample: usize, is_prog
     plan.per_position = twice * (asked.saturating_sub(saved)) as f64 / sample.max(1) as f64 + 2.0;
 }
 
-/// Tries the ways to ask in turn.
+/// In turn.
 fn find(
     asker: &mut Asker<'_>,
     source: &Source,
     sample: &[&Labeled],
     wishes: &Wishes,
     steps: &[Step],
-) -> Result<(Found, Vec<String>)> {
+) -> Result<(Method, Vec<String>)> {
     let ways = match (source.is_program, wishes.ask) {
         (true, _) => vec![Ask::Lines],
         (false, Some(ask)) => vec![ask],
@@ -166,7 +160,7 @@ fn attempt(
     sample: &[&Labeled],
     wishes: &Wishes,
     steps: &[Step],
-) -> std::result::Result<Found, Useless> {
+) -> std::result::Result<Method, Useless> {
     let fens: Vec<&str> = sample.iter().map(|position| position.fen.as_str()).collect();
     let start = source.start();
     let mut way = Way { ask, pattern: wishes.pattern.clone(), fresh: false, by_mover: false, unit_cp: 1.0 };
@@ -203,15 +197,15 @@ fn attempt(
     if !responds(asker, &way, source, sample, &base, (steps, noise_cp))? {
         return useless("its numbers do not change with any parameter");
     }
-    Ok(Found { way, resolution_cp, noise_cp, base })
+    Ok(Method { way, resolution_cp, noise_cp, base })
 }
 
 fn asked<'p>(sample: &'p [&Labeled]) -> impl Iterator<Item = (&'p str, bool)> {
     sample.iter().map(|position| (position.fen.as_str(), position.black))
 }
 
-/// Returns the largest difference between two answers to the same question, centipawns. Lets tables be emptied for each
-/// position if that makes it smaller.
+/// Largest difference between two answers, centipawns. Lets tables be emptied for each position if that makes it
+/// smaller.
 fn noise(
     asker: &mut Asker<'_>,
     way: &mut Way,
@@ -247,7 +241,7 @@ fn noise(
     Ok(largest)
 }
 
-/// Returns true if numbers are from the side to move's view: with colors exchanged they are the same.
+/// With colors exchanged the numbers are the same.
 fn by_mover(
     asker: &mut Asker<'_>,
     way: &Way,
@@ -281,7 +275,7 @@ fn by_mover(
     }
 }
 
-/// Returns true if some evaluation changes with the parameters.
+/// True if some evaluation changes with the parameters.
 fn responds(
     asker: &mut Asker<'_>,
     way: &Way,
@@ -317,7 +311,6 @@ fn responds(
     }
 }
 
-/// Returns the error for positions of which none is left.
 pub(super) fn no_positions(source: &str) -> Error {
     Error::Usage(format!("{source}: no position has a legal move"))
 }

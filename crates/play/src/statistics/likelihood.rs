@@ -1,6 +1,4 @@
 //! The likelihood of counts of results as a function of the mean score alone.
-//!
-//! Owns the maximum likelihood under a given mean; Elo intervals and SPRT are built on it.
 
 /// 97.5 % quantile of the standard normal distribution.
 pub(super) const UPPER_QUANTILE: f64 = 1.959_963_984_540_054;
@@ -114,7 +112,7 @@ pub(super) fn normalized_profile<const N: usize>(counts: &[f64; N], t: f64) -> f
 const GRID: i32 = 60;
 const GRID_STEP: f64 = 0.5;
 
-/// Returns the likelihood at the root of the excess, whose sign at the first of two places is that of `first`.
+/// The likelihood at the root of the excess, whose sign at the first of two places is that of `first`.
 fn at_root(at: &impl Fn(f64) -> Option<[f64; 2]>, [mut low, mut high]: [f64; 2], first: f64) -> f64 {
     let mut likelihood = f64::NEG_INFINITY;
     // Bisection, because excesses differ by powers of ten. At a maximum, half of the digits of the location are enough.

@@ -12,7 +12,7 @@ use super::setup::Setup;
 use super::{GameNote, Header, PlayedPair, RunEvent, RunState, TunedPlayer};
 use crate::Perturbation;
 use gputexel_io::{AppendFile, Error, Result, RunFolder, RunLog, StopFlag, write_atomically};
-use gputexel_play::scheduler::{NextStep, Place, Schedule, Unready, Venue, play_pairs};
+use gputexel_play::scheduler::{NextStep, Players, Schedule, Unready, Venue, play_pairs};
 use gputexel_play::{GameRecord, Stop, check_tables, pair_pgn};
 
 /// File name of the log in the folder.
@@ -46,27 +46,16 @@ pub(super) fn play(
         watch(schedule.state);
     } else {
         let threads = left.min(seating.concurrency as u64);
-        let place = match seating.dispatcher() {
-            None => {
-                check_tables(engines.iter().filter_map(|engine| engine.table_mib()), threads)?;
-                Place::Here {
-                    make: Box::new(|side| engines[side].player(&names[side], &variables, &start)),
-                    prepare: Box::new(|[plus, minus]: &mut [TunedPlayer; 2], pair: &Perturbation| {
-                        plus.set_values(&variables, &pair.plus)?;
-                        minus.set_values(&variables, &pair.minus)
-                    }),
-                }
-            }
-            Some(dispatcher) => {
-                let sides = |pair: &Perturbation| {
-                    let [plus, minus] = engines;
-                    [plus.remote_side(&variables, &pair.plus), minus.remote_side(&variables, &pair.minus)]
-                };
-                Place::Elsewhere { dispatcher, sides: Box::new(sides) }
-            }
+        check_tables(engines.iter().filter_map(|engine| engine.table_mib()), threads)?;
+        let players = Players {
+            make: Box::new(|side| engines[side].player(&names[side], &variables, &start)),
+            prepare: Box::new(|[plus, minus]: &mut [TunedPlayer; 2], pair: &Perturbation| {
+                plus.set_values(&variables, &pair.plus)?;
+                minus.set_values(&variables, &pair.minus)
+            }),
         };
         let opening = &|pair: &Perturbation| setup.openings.get(pair.k - 1);
-        let venue = Venue { place, opening, rules: setup.rules };
+        let venue = Venue { players, opening, rules: setup.rules };
         play_pairs(&venue, &mut schedule, threads, stop, &mut |schedule: &RunSchedule<'_>| {
             watch(schedule.state);
         })?;
@@ -96,10 +85,6 @@ struct RunSchedule<'a> {
 
 impl Schedule<2> for RunSchedule<'_> {
     type Pair = Perturbation;
-
-    fn number(pair: &Perturbation) -> u64 {
-        pair.k
-    }
 
     /// Returns the next pair, with the signs that the seed gives its iteration.
     fn next(&mut self) -> Option<Perturbation> {

@@ -84,9 +84,9 @@ impl SpsaRun {
         &self.state
     }
 
-    /// Returns who plays the games, with warnings to show before the first one.
-    pub fn seating(&mut self) -> &mut Seating {
-        &mut self.setup.seating
+    /// Games in parallel, and warnings to show before the first one.
+    pub fn seating(&self) -> &Seating {
+        &self.setup.seating
     }
 
     /// Makes the folder, or with `None` a dated one under `runs`, in which the run is kept from its first pair

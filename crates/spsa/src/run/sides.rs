@@ -10,7 +10,7 @@ use crate::config::EngineSection;
 use gputexel_io::{Error, Result, StopFlag};
 use gputexel_model::{FeatureSet, ParameterFile, ParameterGroups, Prior, TableEvaluation, named_parameters};
 use gputexel_play::client::{EngineCommand, OptionKind, Setting, UciPlayer, find_program};
-use gputexel_play::{BuiltinPlayer, Player, RemoteSide, deadline_from_seconds};
+use gputexel_play::{BuiltinPlayer, Player, deadline_from_seconds};
 
 /// Transposition table of a built-in engine, unless said otherwise.
 const HASH_MIB: u32 = 1;
@@ -208,18 +208,6 @@ impl TunedEngine {
         };
         let theta = groups.theta(values);
         groups.indices().iter().flatten().map(|&i| (tables.set.parameter_name(i), theta[i])).collect()
-    }
-
-    /// The engine with these values as one side of games that are played elsewhere.
-    pub fn remote_side(&self, variables: &[Variable], values: &[f64]) -> RemoteSide {
-        match &self.kind {
-            Kind::BuiltIn(tables) => {
-                RemoteSide::built_in(&tables.set, &tables.values.theta(values), tables.hash_mib)
-            }
-            Kind::Uci { command, along, .. } => {
-                RemoteSide::Uci(with_values(command, along.as_ref(), variables, values))
-            }
-        }
     }
 
     /// A player with these values.

@@ -7,7 +7,7 @@ use gputexel_io::folder_lock::FolderLock;
 use gputexel_io::{Advice, Error, Result, RunLog, StopFlag};
 use gputexel_play::journal::{self, MatchFiles};
 use gputexel_play::openings::{Openings, Order};
-use gputexel_play::scheduler::Place;
+use gputexel_play::scheduler::Players;
 use gputexel_play::statistics::Sprt;
 use gputexel_play::{
     MatchEvent, MatchResult, MatchSettings, PairSummary, Rules, Seating, Tally, check_games, check_tables,
@@ -134,9 +134,9 @@ impl Verification {
         self.config.tuned != self.config.start
     }
 
-    /// Returns who plays the games, with warnings to show before the first one.
-    pub fn seating(&mut self) -> &mut Seating {
-        &mut self.setup.seating
+    /// Games in parallel, and warnings to show before the first one.
+    pub fn seating(&self) -> &Seating {
+        &self.setup.seating
     }
 
     /// Returns the folder of the match.
@@ -171,14 +171,13 @@ impl Verification {
         self.create_folder()?;
         let (journal, done) = self.open_journal()?;
         let mut files = MatchFiles::new(Some(journal), Some(&self.pgn()), &done)?;
-        let seating = &self.setup.seating;
         let settings = MatchSettings {
             names: ["tuned".to_string(), "start".to_string()],
             event: "gputexel spsa verify".to_string(),
             date: self.header.head.date.clone(),
             rules: self.setup.rules,
             pairs: self.options.games / 2,
-            concurrency: seating.concurrency,
+            concurrency: self.setup.seating.concurrency,
             sprt: self.options.sprt,
             max_failures: self.options.max_failures.unwrap_or(self.options.games / 10),
         };
@@ -186,23 +185,14 @@ impl Verification {
         let variables = self.state.tuner.variables();
         // The tuned values play with the engine that was tuned.
         let engines = self.setup.engines();
-        let place = match seating.dispatcher() {
-            None => {
-                let tables = engines.iter().filter_map(|engine| engine.table_mib());
-                check_tables(tables, settings.pairs.min(settings.concurrency as u64))?;
-                Place::here(|side| {
-                    let player = engines[side].player(&settings.names[side], variables, values[side])?;
-                    Ok(player.into_player())
-                })
-            }
-            Some(dispatcher) => {
-                let sides =
-                    move |_: &u64| [0, 1].map(|side| engines[side].remote_side(variables, values[side]));
-                Place::Elsewhere { dispatcher, sides: Box::new(sides) }
-            }
-        };
+        let tables = engines.iter().filter_map(|engine| engine.table_mib());
+        check_tables(tables, settings.pairs.min(settings.concurrency as u64))?;
+        let players = Players::new(|side| {
+            let player = engines[side].player(&settings.names[side], variables, values[side])?;
+            Ok(player.into_player())
+        });
         let result =
-            run_match(&settings, &self.openings(), place, done, &self.stop, &mut |event| match event {
+            run_match(&settings, &self.openings(), players, done, &self.stop, &mut |event| match event {
                 MatchEvent::Finished(pair) => files.add(pair),
                 MatchEvent::Counted(tally) => {
                     observe(tally);

@@ -22,7 +22,6 @@ use super::super::context::Context;
 use super::super::games::warn;
 use super::super::live::{LiveArgs, LivePage};
 use super::super::output::{print_text, write_stdout};
-use super::super::queue::{Queue, QueueFlags};
 use live::Live;
 
 pub use report::{ReportArgs, report};
@@ -96,8 +95,6 @@ pub struct RunArgs {
     #[arg(long, value_name = "N", help_heading = "Overrides of the configuration")]
     concurrency: Option<usize>,
     #[command(flatten)]
-    queue: QueueFlags,
-    #[command(flatten)]
     live: LiveArgs,
     /// At the end, play this many games between the result and the start, as 'spsa verify' does
     #[arg(long, value_name = "GAMES")]
@@ -119,8 +116,7 @@ pub fn run(args: &RunArgs, context: &Context) -> anyhow::Result<()> {
     };
     if let Some(games) = args.verify {
         let mut report = None;
-        let played =
-            verify::play_folder(&folder, games, args.concurrency, false, &args.queue, context, &mut report);
+        let played = verify::play_folder(&folder, games, args.concurrency, false, context, &mut report);
         if let Some(mut object) = object {
             object["verification"] = report.unwrap_or_default();
             write_stdout(&format!("{object:#}\n"))?;
@@ -169,10 +165,9 @@ fn begin(args: &RunArgs, context: &Context) -> anyhow::Result<(PathBuf, Option<V
         return Err(Error::Exists(path).into());
     }
     let mut run = SpsaRun::new(config, &context.command_line, context.cancel)?;
-    let queue = args.queue.open(context)?;
     let page = args.live.open()?;
     run.create_folder(args.out.as_deref(), args.force)?;
-    play_on(args, run, queue, &page, context)
+    play_on(args, run, &page, context)
 }
 
 fn resume(args: &RunArgs, folder: &Path, context: &Context) -> anyhow::Result<(PathBuf, Option<Value>)> {
@@ -195,9 +190,8 @@ fn resume(args: &RunArgs, folder: &Path, context: &Context) -> anyhow::Result<(P
         Some(asked) => replan(&mut run, asked, context)?,
         None => {}
     }
-    let queue = args.queue.open(context)?;
     let page = args.live.open()?;
-    play_on(args, run, queue, &page, context)
+    play_on(args, run, &page, context)
 }
 
 /// Resumes with another number of pairs, and prints the effect on the first parameter.
@@ -225,26 +219,17 @@ fn replan(run: &mut SpsaRun, iterations: u64, context: &Context) -> Result<()> {
 fn play_on(
     args: &RunArgs,
     mut run: SpsaRun,
-    queue: Option<Queue>,
     served: &LivePage,
     context: &Context,
 ) -> anyhow::Result<(PathBuf, Option<Value>)> {
     let folder = &run.folder().map(|folder| folder.path().to_path_buf()).unwrap_or_default();
-    let pairs = args.concurrency.or(run.header().config.games.concurrency);
-    let rules = *run.rules();
-    let begin = |queue: Queue| queue.begin((folder, &rules), pairs, run.seating(), context);
-    let dispatched = queue.map(begin).transpose()?;
-    let warnings = run.seating().warnings.clone();
-    warn(&warnings, run.folder(), context);
+    warn(&run.seating().warnings, run.folder(), context);
     let path = folder.clone();
     served.show(context, move || page::of_folder(&path).map(|report| Report::Spsa(Box::new(report))))?;
     let mut live = Live::new(context, run.header(), run.state());
     let stop = run.run(|state| live.show(state));
     let seconds = live.finish();
     served.end();
-    if let Some(dispatched) = dispatched {
-        dispatched.leave();
-    }
     // Draw the picture however the run ended, but only in its own folder.
     run.check_folder()?;
     let drawn = outputs::write_picture(folder, run.state()).and_then(|()| page::write_page(folder));

@@ -11,7 +11,6 @@ use serde_json::{Value, json};
 use super::super::super::context::Context;
 use super::super::super::games::warn;
 use super::super::super::output::{print_text, write_stdout};
-use super::super::super::queue::QueueFlags;
 use super::super::super::table::{counted, grouped};
 
 /// Flags of `spsa verify`.
@@ -32,8 +31,6 @@ pub struct VerifyArgs {
     /// Concurrent pairs
     #[arg(long, value_name = "N")]
     concurrency: Option<usize>,
-    #[command(flatten)]
-    queue: QueueFlags,
     /// Start over even if another match was played there
     #[arg(long)]
     force: bool,
@@ -42,15 +39,7 @@ pub struct VerifyArgs {
 /// Runs `spsa verify`.
 pub fn verify(args: &VerifyArgs, context: &Context) -> anyhow::Result<()> {
     let mut report = None;
-    let played = play_folder(
-        &args.folder,
-        args.games,
-        args.concurrency,
-        args.force,
-        &args.queue,
-        context,
-        &mut report,
-    );
+    let played = play_folder(&args.folder, args.games, args.concurrency, args.force, context, &mut report);
     if let Some(report) = report.filter(|_| context.json) {
         write_stdout(&format!("{report:#}\n"))?;
     }
@@ -68,14 +57,11 @@ pub fn play_folder(
     games: u64,
     concurrency: Option<usize>,
     force: bool,
-    queue: &QueueFlags,
     context: &Context,
     report: &mut Option<Value>,
 ) -> anyhow::Result<()> {
-    // With a queue, this machine plays no games.
-    let here = concurrency.filter(|_| !queue.is_asked_for());
-    let options = VerifyOptions { games, concurrency: here, replace: force, ..VerifyOptions::default() };
-    let mut verification = Verification::open(folder, options, context.cancel)?;
+    let options = VerifyOptions { games, concurrency, replace: force, ..VerifyOptions::default() };
+    let verification = Verification::open(folder, options, context.cancel)?;
     let tuner = &verification.state().tuner;
     if !tuner.is_finished() {
         let (completed, all) = (tuner.completed_pairs(), tuner.iterations());
@@ -85,12 +71,6 @@ pub fn play_folder(
         note!("gputexel: after rounding, the values equal the starting values: there is nothing to verify");
         *report = Some(summary(&Tally::default(), None));
         return Ok(());
-    }
-    let mut dispatched = None;
-    if let Some(queue) = queue.open(context)? {
-        verification.create_folder()?;
-        let (folder, rules) = (verification.folder().to_path_buf(), *verification.rules());
-        dispatched = Some(queue.begin((&folder, &rules), concurrency, verification.seating(), context)?);
     }
     warn(&verification.seating().warnings, None, context);
     let bar = if context.shows_progress() { ProgressBar::new(games) } else { ProgressBar::hidden() };
@@ -103,9 +83,6 @@ pub fn play_folder(
         bar.set_message(format!("tuned against start {:+.1} \u{b1} {:.1} Elo", elo.elo, elo.error95));
     });
     bar.finish_and_clear();
-    if let Some(dispatched) = dispatched {
-        dispatched.leave();
-    }
     let result = result?;
     // The report of the run shows the gain.
     super::page::write_page(folder)?;

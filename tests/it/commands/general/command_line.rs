@@ -153,22 +153,3 @@ fn distinguishes_full_disks_from_closed_pipes() {
     assert!(code == 0 && err.contains("warning"), "{err}");
     assert_eq!(bench.shell(&format!("{tune} 2> /dev/full")).0, 0);
 }
-
-#[cfg(not(feature = "cluster"))]
-#[test]
-fn reports_missing_queue_feature() {
-    let bench = Bench::new();
-    let queue = ["--queue", "nats://me:secret@127.0.0.1:1"];
-    for args in [
-        [&["match", "material", "zero", "--games", "2", "--out", "m"][..], &queue].concat(),
-        [&["selfplay", "--games", "2", "--out", "m"][..], &queue].concat(),
-        vec!["worker", queue[1]],
-    ] {
-        let line = bench.fails_with(&args, 2, "was built without the feature 'cluster'; 'cargo install");
-        assert!(!line.contains("secret") && !bench.path("m").exists(), "{line}");
-    }
-    for args in ["match --help", "spsa run --help", "--help"] {
-        let (code, help, _) = bench.run(args);
-        assert!(code == 0 && !help.contains("--queue") && !help.contains("worker "), "{help}");
-    }
-}

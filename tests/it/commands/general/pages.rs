@@ -7,7 +7,7 @@ use regex::Regex;
 use std::sync::LazyLock;
 
 /// Commands that are not run here, by their beginning or contents, with the reason.
-const ELSEWHERE: [(&str, &str); 31] = [
+const ELSEWHERE: [(&str, &str); 29] = [
     ("gputexel learn", "engines::learning, with few games"),
     ("gputexel improve", "engines::learning, with few games"),
     ("played/leaves.fens", "engines::learning"),
@@ -17,8 +17,6 @@ const ELSEWHERE: [(&str, &str); 31] = [
     ("--evaluation --without", "export::evaluation, on values of `full`"),
     ("gputexel verify ./engine --params runs/probed", "engines::probe"),
     ("games.epd -o toga.bin", "engines::probe, with rounds of a scripted engine"),
-    ("gputexel worker", "tests/it/cluster starts a server and workers"),
-    ("--queue nats:", "tests/it/cluster starts a server and workers"),
     ("gputexel devices --check", "general::devices, on an adapter"),
     ("gputexel bench", "general::bench, with small workloads"),
     ("--device all", "tests/it/gpu has lavapipe, which is no real GPU"),

@@ -1,7 +1,6 @@
-//! The search from outside: mates, draws, and whether it plays better than a one-ply search.
+//! The search from outside: mates, draws, small tables.
 
 use crate::common::prelude::*;
-use gputexel::chess::evaluation::Evaluation as _;
 use gputexel::engine::{Chosen, Iteration, Limits};
 use rand::prelude::*;
 use shakmaty::{Move, Setup};
@@ -195,64 +194,4 @@ fn small_tables_do_no_harm() {
             position.play_unchecked(m);
         }
     }
-}
-
-/// Returns the move with the best static evaluation; ties are broken at random.
-fn greedy(evaluation: &TableEvaluation, position: &Chess, random: &mut impl Rng) -> Move {
-    let score = |m: &Move| {
-        let next = after(position, *m);
-        match next.is_checkmate() {
-            true => i32::MAX,
-            false => -evaluation.score_stm(&evaluation.state(&next), &next),
-        }
-    };
-    let moves = position.legal_moves();
-    let best = moves.iter().map(score).max().unwrap();
-    let equal: Vec<Move> = moves.iter().filter(|m| score(m) == best).copied().collect();
-    *equal.choose(random).unwrap()
-}
-
-#[test]
-#[ignore = "full"]
-fn it_beats_a_mover_that_looks_one_ply_ahead() {
-    let evaluation = evaluation();
-    let mut engine = Engine::try_new(evaluation.clone(), 1).unwrap();
-    let limits = Limits { nodes: Some(500), ..Limits::default() };
-    let mut points = 0.0;
-    for game in 0..100u64 {
-        // Pairs of games start alike.
-        let mut random = Xoshiro256PlusPlus::seed_from_u64(game / 2);
-        let mut position = Chess::default();
-        for _ in 0..6 {
-            if let Some(&m) = position.legal_moves().choose(&mut random) {
-                position.play_unchecked(m);
-            }
-        }
-        let ours = Color::from_white(game % 2 == 0);
-        let mut keys = Vec::new();
-        engine.new_game();
-        let mut result = 0.5;
-        for _ in 0..400 {
-            let now = key(&position);
-            if position.is_checkmate() {
-                result = f64::from(u8::from(position.turn() != ours));
-                break;
-            }
-            let repeated = keys.iter().filter(|k| **k == now).count() >= 2;
-            if position.is_game_over() || position.halfmoves() >= 100 || repeated {
-                break;
-            }
-            let m = if position.turn() == ours {
-                engine.search(&position, &keys, &limits, &never(), &mut |_| {}).unwrap().best
-            } else {
-                greedy(&evaluation, &position, &mut random)
-            };
-            assert!(position.is_legal(m));
-            keys.push(now);
-            position.play_unchecked(m);
-        }
-        points += result;
-    }
-    eprintln!("{points} points of 100 against a mover that looks one ply ahead");
-    assert!(points >= 95.0, "{points}");
 }

@@ -6,24 +6,22 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use shakmaty::Chess;
 
+use crate::unfinished::{Unfinished, begin_again};
 use crate::{EngineConfig, TimeControl};
 use gputexel_chess::sample::position_key;
 use gputexel_io::folder_lock::FolderLock;
 use gputexel_io::run_folder::Kind;
-use gputexel_io::{Advice, Error, LogFile, Result, RunFolder, RunLog, absolute};
+use gputexel_io::{Error, LogFile, Result, RunFolder, RunLog, absolute};
 
 const FORMAT: &str = "gputexel-rescore";
 const VERSION: u32 = 1;
 const JOURNAL: LogFile = LogFile { name: "rescore.jsonl", what: Kind::Rescore.name() };
 
-/// Scores of a block of positions from the side to move's view, centipawns; `None` where there is none.
-pub(super) type BlockScores = Vec<Option<i32>>;
+pub(super) const RESCORING: Unfinished =
+    Unfinished { kind: Kind::Rescore, suffix: ".rescore", journal: JOURNAL };
 
-/// Returns advice for a folder in which another rescoring has begun.
-fn begin_again() -> Advice {
-    let advice = Advice::default().text("give the same as then, or start again with ").setting("force", "");
-    advice.text(" instead of ").setting("resume", "")
-}
+/// Side to move's view, centipawns; `None` where there is none.
+pub(super) type BlockScores = Vec<Option<i32>>;
 
 /// Everything that determines scores, apart from the positions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -49,23 +47,21 @@ impl Header {
     }
 }
 
-/// The scores of a block.
 #[derive(Debug, Serialize, Deserialize)]
 struct StoredBlock {
-    /// Number of its first position among the positions to score, from 0.
+    /// Of its first position among those to score, from 0.
     first: u64,
-    /// Key that identifies its positions.
+    /// Identifies its positions.
     key: u64,
     scores: BlockScores,
 }
 
-/// Scores of earlier processes, and the journal of all scores, in a separate folder.
 pub(super) struct ScoreMemory {
     folder: RunFolder,
     journal: RunLog<StoredBlock>,
     known: BTreeMap<u64, (u64, BlockScores)>,
     is_empty: bool,
-    /// Its [`second_result`](Self::second_result), which a killed process may have left.
+    /// A killed process may have left it.
     second: PathBuf,
 }
 
@@ -76,51 +72,32 @@ fn key_of(positions: &[&Chess]) -> u64 {
 }
 
 impl ScoreMemory {
-    fn folder_of(output: &Path) -> PathBuf {
-        let mut path = output.as_os_str().to_owned();
-        path.push(".rescore");
-        PathBuf::from(path)
-    }
-
-    /// Returns the path of a repeated result, for comparison with the existing output. Its name determines format and
-    /// compression.
+    /// Its name determines format and compression.
     pub(super) fn second_result(output: &Path) -> PathBuf {
-        Self::folder_of(output).join(output.file_name().unwrap_or_default())
+        RESCORING.folder_of(output).join(output.file_name().unwrap_or_default())
     }
 
-    pub(super) fn is_begun(output: &Path) -> bool {
-        JOURNAL.path(&Self::folder_of(output)).exists()
-    }
-
-    /// Removes the folder left by a process that was killed after removing its journal.
+    /// Left by a process that was killed after removing its journal.
     pub(super) fn clear(output: &Path) {
-        let folder = Self::folder_of(output);
+        let folder = RESCORING.folder_of(output);
         FolderLock::clear(&folder);
         // The folder may not exist, and is kept if it contains anything else.
         let _ = std::fs::remove_dir(folder);
     }
 
     pub(super) fn open(output: &Path, header: Header, resume: bool, force: bool) -> Result<Self> {
-        let path = Self::folder_of(output);
-        let begun = Self::is_begun(output);
         let second = Self::second_result(output);
-        if begun && !resume && !force {
-            let reason = format!("{}: a rescoring to this output was interrupted", path.display());
-            let advice = Advice::default().text("use ").setting("resume", "").text(" to continue it, or ");
-            return Err(Error::Usage(reason).advise(advice.setting("force", "").text(" to start again")));
-        }
-        if !begun || !resume {
-            let folder = RunFolder::create(Some(&path), Kind::Rescore, true)?;
+        let (folder, resumes) = RESCORING.open(output, resume, force)?;
+        if !resumes {
             let journal =
                 RunLog::create(folder.lock()?, JOURNAL, &header).inspect_err(|_| folder.discard())?;
             return Ok(Self { folder, journal, known: BTreeMap::new(), is_empty: true, second });
         }
-        let folder = RunFolder::enter(&path, Kind::Rescore)?;
         let mut known = BTreeMap::new();
         let check = |found: &Header| match *found == header {
             true => Ok(()),
             false => Err(Error::input(
-                JOURNAL.path(&path),
+                JOURNAL.path(folder.path()),
                 "was begun with another engine, parameters, limit or tablebases",
             )
             .advise(begin_again())),
@@ -133,29 +110,20 @@ impl ScoreMemory {
         Ok(Self { folder, journal, known, is_empty, second })
     }
 
-    /// Removes the folder, which is no longer needed.
     pub(super) fn remove(self) {
         let Self { folder, journal, second, .. } = self;
         drop(journal);
-        let path = folder.path().to_path_buf();
-        // Leftovers do no harm.
-        let _ = folder.remove(JOURNAL.name);
         let _ = std::fs::remove_file(second);
-        if let Ok(lock) = folder.lock() {
-            lock.remove_file();
-        }
-        let _ = std::fs::remove_dir(path);
+        RESCORING.remove(folder, &[]);
     }
 
-    /// Removes the folder if there is nothing to resume.
+    /// If there is nothing to resume.
     pub(super) fn discard_if_empty(self) {
         if self.is_empty {
             self.remove();
         }
     }
 
-    /// Returns the scores of a block that was scored before.
-    ///
     /// # Errors
     /// [`Error::Input`] when its positions have changed.
     pub(super) fn recall(&mut self, first: u64, positions: &[&Chess]) -> Result<Option<BlockScores>> {
@@ -175,7 +143,6 @@ impl ScoreMemory {
         }
     }
 
-    /// Stores the scores of a block.
     pub(super) fn keep(&mut self, first: u64, positions: &[&Chess], scores: &BlockScores) -> Result<()> {
         self.is_empty = false;
         self.journal.append(&StoredBlock { first, key: key_of(positions), scores: scores.clone() })

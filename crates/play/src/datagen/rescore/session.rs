@@ -6,7 +6,7 @@ use serde::Serialize;
 use shakmaty::{Chess, Color, Position};
 
 use super::engine::{EngineOptions, Progress, Scorer, Unscored};
-use super::memory::{Header, ScoreMemory};
+use super::memory::{Header, RESCORING, ScoreMemory};
 use super::tablebases::{Prober, TablebaseReport, Tablebases, label};
 use crate::datagen::MAX_SCORE_CP;
 use gputexel_chess::sample::{Origin, Sample};
@@ -14,44 +14,34 @@ use gputexel_ingest::conversion::{ConversionReport, ConversionSettings, Relabel,
 use gputexel_ingest::extraction::Hooks;
 use gputexel_io::{Advice, Error, Result, StopFlag, check_target, counted, first_difference};
 
-/// Sources of new labels: at least one of both.
+/// At least one of both.
 #[derive(Clone, Debug, Default)]
 pub struct RescoreOptions {
-    /// An engine's scores.
     pub engine: Option<EngineOptions>,
-    /// Folders of tablebases, whose results and scores take precedence over an engine's.
+    /// Their results and scores take precedence over an engine's.
     pub tablebases: Vec<PathBuf>,
-    /// True if positions may remain unchanged when a table is missing.
+    /// Positions may remain unchanged when a table is missing.
     pub skip_missing: bool,
-    /// Resumes an interrupted rescoring.
     pub resume: bool,
 }
 
-/// Result of a rescoring.
 #[derive(Clone, Debug, Serialize)]
 pub struct RescoreReport {
-    /// Statistics of reading and writing.
     pub conversion: ConversionReport,
-    /// The engine's name, if there was one.
+    /// Its name.
     pub engine: Option<String>,
-    /// Its progress.
     pub progress: Progress,
-    /// The first positions without a score.
     pub unscored: Vec<Unscored>,
-    /// Statistics of the tablebases, if there were any.
     pub tablebases: Option<TablebaseReport>,
 }
 
-/// Reads positions, gives them new labels, and writes them in their order. An engine replaces scores, tablebases both
-/// scores and results; positions for which neither has an answer keep their labels, except that a position which the
-/// engine failed to score loses its score. `observe` receives the engine's progress, about once per 64 positions.
-///
-/// While an engine is running, its scores are kept in a folder next to the output, named after it with the suffix
-/// `.rescore`, which is removed at the end.
+/// Gives positions new labels, in their order. An engine replaces scores, tablebases both scores and results;
+/// positions without an answer keep their labels, but one that the engine failed to score loses its score. Scores
+/// are kept in a folder with the suffix `.rescore` until the output is complete.
 ///
 /// # Errors
-/// Errors of [a conversion](gputexel_ingest::conversion::convert) and of starting engines; [`Error::Engine`] when there
-/// are too many positions without a score; [`Error::Input`] for missing tables.
+/// Errors of a conversion and of engines; [`Error::Engine`] for too many positions without a score; [`Error::Input`]
+/// for missing tables.
 pub fn rescore(
     inputs: &[PathBuf],
     settings: &ConversionSettings,
@@ -65,7 +55,7 @@ pub fn rescore(
     }
     // If it was killed between its result and the end of its journal, it must find exactly that result.
     let again = options.resume && options.engine.is_some() && !settings.reading.force && output.is_file();
-    if again && !ScoreMemory::is_begun(output) {
+    if again && !RESCORING.is_begun(output) {
         ScoreMemory::clear(output);
         let output = output.display();
         let reason = format!(
@@ -114,7 +104,7 @@ pub fn rescore(
         memory.remove();
     }
     let (engine, progress, unscored) = match scorer {
-        Some(scorer) => (Some(scorer.config.name.clone()), scorer.progress, scorer.unscored),
+        Some(scorer) => (Some(scorer.config.name.clone()), scorer.counts.progress, scorer.counts.unscored),
         None => (None, Progress::default(), Vec::new()),
     };
     Ok(RescoreReport {
@@ -126,7 +116,6 @@ pub fn rescore(
     })
 }
 
-/// Labels from tablebases first, then from an engine.
 struct Labels<'a> {
     prober: Option<&'a dyn Prober>,
     scorer: Option<Scorer<'a>>,
@@ -160,7 +149,7 @@ impl Relabel for Labels<'_> {
             if ended {
                 let mated = if position.is_check() { MAX_SCORE_CP as f32 } else { 0.0 };
                 *score_cp = position.turn().fold_wb(-mated, mated) + 0.0;
-                scorer.progress.ends += 1;
+                scorer.counts.progress.ends += 1;
             }
             !ended
         });
@@ -175,8 +164,8 @@ impl Relabel for Labels<'_> {
 
     fn finish(&mut self) -> Result<()> {
         let Some(scorer) = &self.scorer else { return Ok(()) };
-        let Progress { scored, ends, unscored, .. } = scorer.progress;
-        match scorer.unscored.first() {
+        let Progress { scored, ends, unscored, .. } = scorer.counts.progress;
+        match scorer.counts.unscored.first() {
             Some(one) if scored + ends + self.report.positions() == 0 => Err(Error::Engine {
                 engine: scorer.config.name.clone(),
                 reason: format!(
@@ -191,7 +180,7 @@ impl Relabel for Labels<'_> {
     }
 }
 
-/// Repeats the conversion for an existing output: its report if the output is the result.
+/// Repeats the conversion: its report if the existing output is the result.
 fn converted_again(
     inputs: &[PathBuf],
     settings: &ConversionSettings,

@@ -10,52 +10,38 @@ use shakmaty_syzygy::{AmbiguousWdl, SyzygyError, Tablebase};
 use gputexel_chess::sample::{Origin, Sample};
 use gputexel_io::{Error, Result};
 
-/// Base score of a win: a win n plies from the next capture, pawn move or mate (DTZ) scores this many centipawns minus
-/// n.
+/// A win n plies from the next capture, pawn move or mate (DTZ) scores this many centipawns minus n.
 pub const TABLEBASE_WIN_CP: i32 = 20_000;
 
-/// Answer of the tables for a position, from the view of the side to move.
+/// From the view of the side to move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Probe {
-    /// Won or lost under the 50-move rule: DTZ, negative for losses.
+    /// Under the 50-move rule: DTZ, negative for losses.
     Decided(i32),
-    /// Drawn, also where only the 50-move rule saves the loser.
+    /// Also where only the 50-move rule saves the loser.
     Drawn,
-    /// Won or drawn: tables hold DTZ rounded to moves, and the position is so close to the 50-move limit that a ply
-    /// matters.
+    /// Won or drawn: DTZ is rounded to moves, and a ply matters.
     Unclear,
 }
 
-/// A source of endgame knowledge.
 pub trait Prober {
-    /// Returns the maximum number of pieces it supports, including kings.
+    /// Including kings.
     fn max_pieces(&self) -> usize;
 
-    /// Looks up a position without castling rights and with at most [`max_pieces`](Self::max_pieces) pieces. `Err`
-    /// names the table that is missing, or what is wrong with it.
-    ///
-    /// # Errors
-    /// A missing or damaged table.
+    /// A position without castling rights and with at most [`max_pieces`](Self::max_pieces) pieces.
     fn probe(&self, position: &Chess) -> std::result::Result<Probe, Fault>;
 }
 
-/// Reason for a failed lookup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// A table is missing.
     Missing(String),
-    /// A table cannot be read.
     Damaged(String),
 }
 
-/// Tablebases in folders.
 pub struct Tablebases(Tablebase<Chess>);
 
 impl Tablebases {
     /// Finds the tables in some folders.
-    ///
-    /// # Errors
-    /// [`Error::Io`] for folders that cannot be read; [`Error::Input`] where there is no table, and for invalid files.
     pub fn open(folders: &[PathBuf]) -> Result<Self> {
         let mut tables = Tablebase::new();
         for folder in folders {
@@ -100,33 +86,29 @@ impl Prober for Tablebases {
     }
 }
 
-/// Statistics of positions of one material.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct MaterialReport {
-    /// Positions that White wins, drawn ones, and positions that Black wins.
+    /// White wins, draws, Black wins.
     pub results: [u64; 3],
-    /// Positions whose result changed.
     pub changed: u64,
 }
 
-/// Statistics of the tablebases.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct TablebaseReport {
-    /// Positions by their material, the stronger side first.
+    /// By material, the stronger side first.
     pub materials: BTreeMap<String, MaterialReport>,
-    /// Positions left unchanged because rounding in the tables leaves the 50-move rule open.
+    /// Left unchanged because rounding in the tables leaves the 50-move rule open.
     pub unclear: u64,
-    /// Positions for which a table is missing, by table.
+    /// Positions, by table.
     pub missing: BTreeMap<String, u64>,
 }
 
 impl TablebaseReport {
-    /// Returns the number of positions that got their labels from tables.
     pub fn positions(&self) -> u64 {
         self.materials.values().map(|material| material.results.iter().sum::<u64>()).sum()
     }
 
-    /// Lists the missing tables on one line, the most frequently missed first.
+    /// The most frequently missed first.
     pub fn missing_in_words(&self) -> String {
         let mut tables: Vec<_> = self.missing.iter().collect();
         tables.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
@@ -135,10 +117,7 @@ impl TablebaseReport {
     }
 }
 
-/// Labels a position if the tables contain it; returns true if so.
-///
-/// # Errors
-/// [`Error::Input`] for a table that cannot be read.
+/// True if the tables contain the position.
 pub(super) fn label(
     prober: &dyn Prober,
     sample: &mut Sample,
@@ -184,7 +163,7 @@ pub(super) fn label(
     Ok(true)
 }
 
-/// Returns a name such as `KRPvKR`, with the stronger side first: the one with more pieces, or else stronger pieces.
+/// Such as `KRPvKR`: the side with more, or else stronger, pieces first.
 fn material_name(position: &Chess) -> String {
     let roles = [Role::King, Role::Queen, Role::Rook, Role::Bishop, Role::Knight, Role::Pawn];
     let side = |color: Color| {

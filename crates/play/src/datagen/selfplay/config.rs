@@ -7,33 +7,25 @@ use crate::openings::{Openings, RandomPlies};
 use crate::{EngineConfig, GameSettings, RulesConfig, RunHead, Side};
 use gputexel_io::{Error, Result};
 
-/// Format of the journal.
 pub(super) const FORMAT: &str = "gputexel-selfplay";
-
-/// Random plies of games without a book.
 const RANDOM_PLIES: u32 = 8;
 
-/// Maximum number of random plies: more would not leave a game.
+/// More would not leave a game.
 const MAX_RANDOM_PLIES: u32 = 200;
-
-/// Default number of games.
 const GAMES: u64 = 1000;
 
-/// Settings. The default is the built-in engine with plain piece values, 1,000 games at 5,000 nodes per move.
+/// Default: the built-in engine with plain piece values, 1,000 games at 5,000 nodes per move.
 #[derive(Clone, Debug)]
 pub struct SelfPlayOptions {
-    /// The engine that plays both sides.
     pub engine: Side,
-    /// Settings of the games; without a book, they begin with the usual position.
+    /// Without a book, games begin with the usual position.
     pub play: GameSettings,
-    /// Number of random plies after the usual position or the book's opening; `None` for 8 without a book, 0 with one.
+    /// After the usual position or the book's opening; `None` for 8 without a book, 0 with one.
     pub random_plies: Option<u32>,
-    /// Largest advantage of either side after the random plies, centipawns; see [`RandomPlies::limit_cp`].
+    /// See [`RandomPlies::limit_cp`].
     pub opening_limit_cp: u32,
-    /// Draws one in this many of the positions that the built-in engine's searches evaluate in quiescence, for
-    /// `leaves.fens`; 0 draws none.
+    /// One in this many of the positions evaluated in quiescence; 0 draws none.
     pub leaves: u64,
-    /// The files to write.
     pub formats: Vec<GameFormat>,
 }
 
@@ -50,41 +42,29 @@ impl Default for SelfPlayOptions {
     }
 }
 
-/// The first line of the journal: everything that determines the games, with checksums of the files it names.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SelfPlayConfig {
-    /// Its start.
     #[serde(flatten)]
     pub head: RunHead,
-    /// The engine.
     pub engine: EngineConfig,
-    /// Limit per side, such as `nodes=5000`.
+    /// Such as `nodes=5000`.
     pub limit: String,
-    /// Rules and openings.
     #[serde(flatten)]
     pub play: RulesConfig,
-    /// Random plies after the openings.
     pub random: RandomPlies,
-    /// One in this many evaluated positions is drawn; 0 for none.
+    /// See [`SelfPlayOptions::leaves`].
     #[serde(default)]
     pub leaves: u64,
-    /// Seed of the openings.
     pub seed: u64,
-    /// Transposition table of each built-in engine, MiB.
     pub hash_mib: u32,
-    /// Number of games to play, as of the start.
+    /// As of the start.
     pub games: u64,
-    /// Number of games that may end by an engine failure, as of the start.
+    /// Games that may end by an engine failure, as of the start.
     pub max_failures: u64,
-    /// Files to write, as of the start.
     pub formats: Vec<GameFormat>,
 }
 
 impl SelfPlayConfig {
-    /// Describes the settings for the journal.
-    ///
-    /// # Errors
-    /// [`Error::Setting`] for invalid settings; errors of [`Side::describe`].
     pub fn new(options: &SelfPlayOptions) -> Result<Self> {
         let play = &options.play;
         let rules = play.record(&[play.limit])?;
@@ -112,11 +92,8 @@ impl SelfPlayConfig {
         })
     }
 
-    /// Reads the book; records its checksum, or refuses one that has changed. A book whose openings would be played
-    /// twice is refused, because engines that do not play on time would repeat whole games.
-    ///
-    /// # Errors
-    /// Errors of reading a book; [`Error::Input`] when it has changed; [`Error::Setting`].
+    /// Records the checksum of the book, or refuses one that has changed. Nor may openings be played twice: engines
+    /// that do not play on time would repeat whole games.
     pub(super) fn open_openings(&mut self) -> Result<Openings> {
         let openings = self.play.open_openings(self.seed, "self-play run")?;
         match openings.book() {

@@ -1,8 +1,5 @@
-//! An engine plays itself, many games in parallel, each from a different opening.
-//!
-//! [`SelfPlay`] keeps every finished game in a journal (`selfplay.jsonl`), so that a killed process loses only games in
-//! progress. The files of games are written from the journal when playing ends, in the order of the games' numbers and
-//! each as a whole. They do not depend on interruptions and, if moves do not depend on time, on the concurrency.
+//! An engine plays itself, each game from a different opening. The files of games are written from the journal when
+//! playing ends, so that they do not depend on interruptions.
 
 mod config;
 mod output;

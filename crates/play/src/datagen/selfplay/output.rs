@@ -18,24 +18,21 @@ use gputexel_chess::formats::{Format, Writer};
 use gputexel_chess::sample::{Origin, position_key};
 use gputexel_io::{AtomicFile, Error, LogLine, Result, read_at};
 
-/// Format of game files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum GameFormat {
-    /// PGN with scores in comments.
+    /// With scores in comments.
     Pgn,
-    /// Stockfish's binpack: every position that the engine searched, with its move and score.
+    /// Stockfish's: every position that the engine searched, with its move and score.
     Binpack,
-    /// Viriformat: whole games from the end of the opening, with moves and scores.
+    /// Whole games from the end of the opening, with moves and scores.
     Viriformat,
-    /// Bulletformat: the positions that [`is_quiet`] keeps.
+    /// The positions that [`is_quiet`] keeps.
     Bulletformat,
-    /// Marlinformat: the same positions.
     Marlinformat,
 }
 
 impl GameFormat {
-    /// Returns its file name in the folder.
     pub fn file_name(self) -> &'static str {
         match self {
             Self::Pgn => "games.pgn",
@@ -62,28 +59,23 @@ impl GameFormat {
 
 gputexel_io::names!(GameFormat setting "format": Pgn "pgn", Binpack "binpack", Viriformat "viriformat", Bulletformat "bulletformat", Marlinformat "marlinformat");
 
-/// Turns games into the bytes of a file, one after the other in the order of their numbers.
+/// Games come in the order of their numbers.
 trait GameWriter {
-    /// Adds a game, counted from 0; its moves are legal.
+    /// `number` counts from 0; moves are legal.
     fn add(&mut self, number: u64, game: &GameRecord, out: &mut dyn Write) -> std::io::Result<()>;
 
-    /// Writes the end of the file.
     fn finish(&mut self, out: &mut dyn Write) -> std::io::Result<()>;
 
-    /// Returns the number of positions that the format cannot express, such as those without a score.
+    /// Positions that the format cannot express, such as those without a score.
     fn left_out(&self) -> u64 {
         0
     }
 }
 
-/// Labels that all games of a file share.
 #[derive(Clone, Debug)]
 pub(super) struct Labels {
-    /// The engine's name.
     pub name: String,
-    /// Date, such as `2026.01.31`.
     pub date: String,
-    /// Limit per side.
     pub time_control: TimeControl,
 }
 
@@ -106,19 +98,17 @@ impl GameWriter for PgnGames {
     }
 }
 
-/// Returns true if a position is suitable for formats that store positions without moves: its score and result then
-/// describe the position itself. As in extraction, the side to move is not in check, and the move played is neither a
-/// capture nor a promotion.
+/// Suitable for formats that store positions without moves: not in check, and the move played is neither a capture
+/// nor a promotion.
 pub fn is_quiet(position: &Chess, played: Move) -> bool {
     !position.is_check() && !played.is_capture() && !played.is_promotion()
 }
 
-/// Returns the result of a game from White's view: 0, 0.5 or 1.
+/// From White's view: 0, 0.5 or 1.
 fn white_score(game: &GameRecord) -> f32 {
     f32::from(game.half_points(Color::White)) / 2.0
 }
 
-/// Positions with scores, in formats of network trainers.
 struct Positions {
     writer: Writer,
     quiet_only: bool,
@@ -155,18 +145,14 @@ impl GameWriter for Positions {
     }
 }
 
-/// A game's number and whether it is to be written; the rest of its line is ignored.
+/// Whether a game is to be written; the rest of its line is ignored.
 #[derive(Deserialize)]
 struct Mark {
     game: u64,
     end: End,
 }
 
-/// Writes the games of a journal to the files of its folder, in the order of their numbers, each file completely or not
-/// at all. Games spoiled by an engine failure are omitted. Returns the files.
-///
-/// # Errors
-/// [`Error::Io`]; [`Error::Input`] for a damaged journal.
+/// In the order of the games, each file completely or not at all. Spoiled games are omitted.
 pub(super) fn write_games(
     folder: &Path,
     labels: &Labels,
@@ -204,10 +190,10 @@ pub(super) fn write_games(
     outputs.into_iter().map(Output::finish).collect()
 }
 
-/// File of positions drawn from those that searches evaluated: lines of game, its result, and FEN.
+/// Lines of game, its result, and FEN.
 pub(super) const LEAVES: &str = "leaves.fens";
 
-/// Writes the drawn positions, each once.
+/// Each position once.
 #[derive(Default)]
 struct Leaves {
     seen: HashSet<u64>,
@@ -227,12 +213,10 @@ impl GameWriter for Leaves {
     }
 }
 
-/// A file of games.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct WrittenFile {
-    /// Its path.
     pub path: PathBuf,
-    /// Number of positions that its format cannot express, such as those without a score.
+    /// Positions that its format cannot express.
     pub left_out: u64,
 }
 

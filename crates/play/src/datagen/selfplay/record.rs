@@ -1,44 +1,79 @@
 //! A finished game as a line of the journal, and back.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use shakmaty::fen::Fen;
-use shakmaty::{Chess, EnPassantMode, KnownOutcome, Position};
+use shakmaty::uci::UciMove;
+use shakmaty::{CastlingMode, Chess, EnPassantMode, KnownOutcome, Move, Position};
 
+use crate::engine::Score;
 use crate::leaves::read_leaf;
-use crate::{End, GameRecord, StoredMove, StoredOpening};
+use crate::openings::Opening;
+use crate::{End, GameRecord, Played};
 use gputexel_chess::sample::position_key;
 use gputexel_io::LogFile;
 use gputexel_io::run_folder::Kind;
 
-/// The journal, with a line for each finished game.
 pub(super) const JOURNAL: LogFile = LogFile { name: "selfplay.jsonl", what: Kind::SelfPlay.name() };
 
-/// A game as it is stored.
+/// Move, score (`+35` or `-M5`), depth, nodes, microseconds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct StoredMove(pub String, pub Option<String>, pub Option<u32>, pub Option<u64>, pub u64);
+
+impl StoredMove {
+    pub(super) fn new(played: &Played, chess960: bool) -> Self {
+        let score = played.score.map(written);
+        Self(uci(played.m, chess960), score, played.depth, played.nodes, played.took.as_micros() as u64)
+    }
+
+    pub(super) fn read(&self, position: &Chess) -> Result<Played, String> {
+        let Self(m, score, depth, nodes, micros) = self;
+        let score = score.as_deref().map(|text| read(text).ok_or_else(|| format!("no score: '{text}'")));
+        Ok(Played {
+            m: legal_move(m, position)?,
+            score: score.transpose()?,
+            depth: *depth,
+            nodes: *nodes,
+            took: Duration::from_micros(*micros),
+        })
+    }
+
+    /// As reported, or 0.
+    pub(super) fn nodes(&self) -> u64 {
+        self.3.unwrap_or(0)
+    }
+
+    pub(super) fn has_score(&self) -> bool {
+        self.1.is_some()
+    }
+
+    pub(super) fn micros(&self) -> u64 {
+        self.4
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct StoredGame {
-    /// Its number, from 0.
+    /// From 0.
     pub game: u64,
-    /// Key of the position after the opening, unique among games.
+    /// Of the position after the opening, unique among games.
     pub key: u64,
-    /// Start position, unless it is the usual one.
+    /// `None` for the usual position.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fen: Option<String>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub chess960: bool,
-    /// Opening moves, in UCI notation.
+    /// In UCI notation.
     pub opening: String,
-    /// Moves of the engine.
     pub moves: Vec<StoredMove>,
-    /// `1-0`, `0-1` or `1/2-1/2`.
     pub result: String,
-    /// Reason for its end.
     pub end: End,
-    /// Description of the failure, if the engine failed or exceeded the time.
+    /// If the engine failed or exceeded the time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
-    /// Positions drawn from those that the searches evaluated, as FEN, in order and without duplicates.
+    /// As FEN, in order and without duplicates.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub leaves: Vec<String>,
 }
@@ -46,13 +81,15 @@ pub(super) struct StoredGame {
 impl StoredGame {
     pub(super) fn new(game: u64, record: &GameRecord) -> Self {
         let GameRecord { opening, outcome, end, failure, leaves, .. } = record;
-        let StoredOpening { fen, chess960, moves } = StoredOpening::new(opening);
+        let (start, chess960) = (&opening.start, opening.chess960);
+        let usual = *start == Chess::default() && start.fullmoves().get() == 1 && start.halfmoves() == 0;
+        let words: Vec<String> = opening.moves.iter().map(|&m| uci(m, chess960)).collect();
         Self {
             game,
             key: position_key(&opening.position()),
-            fen,
+            fen: (!usual).then(|| Fen::from_position(start, EnPassantMode::Legal).to_string()),
             chess960,
-            opening: moves,
+            opening: words.join(" "),
             moves: record.moves.iter().map(|played| StoredMove::new(played, chess960)).collect(),
             result: outcome.as_str().to_string(),
             end: *end,
@@ -61,16 +98,26 @@ impl StoredGame {
         }
     }
 
-    /// Returns the outcome.
     pub(super) fn outcome(&self) -> Option<KnownOutcome> {
         self.result.parse().ok()
     }
 
-    /// Returns the game, or what is wrong with the line.
+    fn opening(&self) -> Result<Opening, String> {
+        let start =
+            self.fen.as_ref().map_or(Ok(Chess::default()), |fen| read_position(fen, self.chess960))?;
+        let mut position = start.clone();
+        let mut moves = Vec::new();
+        for word in self.opening.split_whitespace() {
+            let m = legal_move(word, &position)?;
+            position.play_unchecked(m);
+            moves.push(m);
+        }
+        Ok(Opening { start, moves, chess960: self.chess960 })
+    }
+
+    /// The game, or what is wrong with the line.
     pub(super) fn record(&self) -> Result<GameRecord, String> {
-        let Self { fen, chess960, .. } = self;
-        let opening = StoredOpening { fen: fen.clone(), chess960: *chess960, moves: self.opening.clone() };
-        let opening = opening.read()?;
+        let opening = self.opening()?;
         let mut position = opening.position();
         let mut play = |stored: &StoredMove| {
             let played = stored.read(&position)?;
@@ -83,25 +130,53 @@ impl StoredGame {
             outcome: self.outcome().ok_or_else(|| format!("no result: '{}'", self.result))?,
             end: self.end,
             failure: self.failure.clone(),
-            leaves: self.leaves.iter().map(|fen| leaf(fen, *chess960)).collect::<Result<_, String>>()?,
+            leaves: self
+                .leaves
+                .iter()
+                .map(|fen| read_position(fen, self.chess960))
+                .collect::<Result<_, String>>()?,
         })
     }
 }
 
-/// Returns positions as FEN, each once.
+/// As FEN, each once.
 fn distinct(leaves: &[Chess]) -> Vec<String> {
     let mut seen = HashSet::new();
     let new = leaves.iter().filter(|position| seen.insert(position_key(position)));
     new.map(|position| Fen::from_position(position, EnPassantMode::Legal).to_string()).collect()
 }
 
-/// Reads a position of [`distinct`].
-fn leaf(fen: &str, chess960: bool) -> Result<Chess, String> {
+fn read_position(fen: &str, chess960: bool) -> Result<Chess, String> {
     read_leaf(fen, chess960).map_err(|error| format!("'{fen}': {}", error.reason()))
 }
 
-/// Returns true if a game with this end was played properly by the engine. Only then does its result say something
-/// about the positions.
+fn legal_move(word: &str, position: &Chess) -> Result<Move, String> {
+    let m = word.parse::<UciMove>().ok().and_then(|uci| uci.to_move(position).ok());
+    m.ok_or_else(|| format!("illegal move '{}'", gputexel_io::printable(word)))
+}
+
+fn uci(m: Move, chess960: bool) -> String {
+    m.to_uci(CastlingMode::from_chess960(chess960)).to_string()
+}
+
+fn written(score: Score) -> String {
+    match score {
+        Score::Centipawns(cp) => format!("{cp:+}"),
+        Score::Mate(moves) if moves > 0 => format!("M{moves}"),
+        Score::Mate(moves) => format!("-M{}", moves.unsigned_abs()),
+    }
+}
+
+fn read(text: &str) -> Option<Score> {
+    let mate = |moves: &str| moves.parse::<i32>().ok();
+    match (text.strip_prefix("-M"), text.strip_prefix('M')) {
+        (Some(moves), _) => mate(moves)?.checked_neg().map(Score::Mate),
+        (_, Some(moves)) => mate(moves).map(Score::Mate),
+        _ => text.parse().ok().map(Score::Centipawns),
+    }
+}
+
+/// Only games that were played properly say something about positions.
 pub(super) fn is_sound(end: End) -> bool {
     !end.is_failure() && end != End::TimeForfeit
 }
@@ -109,7 +184,6 @@ pub(super) fn is_sound(end: End) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::Score;
 
     #[test]
     fn games_come_back_from_the_journal() {
@@ -140,6 +214,20 @@ mod tests {
         ] {
             let found = damaged.record().unwrap_err();
             assert!(found.contains(reason) && !found.is_empty(), "{found}");
+        }
+    }
+
+    #[test]
+    fn scores_are_read_as_they_are_written() {
+        use Score::{Centipawns, Mate};
+        for score in [0, 35, -120, i32::MAX, i32::MIN].map(Centipawns) {
+            assert_eq!(read(&written(score)), Some(score));
+        }
+        for (score, text) in [(Mate(3), "M3"), (Mate(-3), "-M3"), (Mate(0), "-M0")] {
+            assert_eq!((written(score).as_str(), read(text)), (text, Some(score)));
+        }
+        for none in ["", "M", "-M", "+", "1.5", "M99999999999", "-M-2147483648"] {
+            assert_eq!(read(none), None, "{none}");
         }
     }
 }

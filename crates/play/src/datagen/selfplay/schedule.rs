@@ -11,29 +11,27 @@ use crate::{EngineKind, GameRecord, Stop};
 use gputexel_chess::sample::position_key;
 use gputexel_io::{Error, Result, RunLog, counted};
 
-/// Number of games without a leaf after which an engine is taken to print none.
+/// Games without a leaf after which an engine is taken to print none.
 const GAMES_WITHOUT_LEAVES: u64 = 20;
 
-/// Games by number, without those already known.
 pub(super) struct GameSchedule<'a> {
     pub config: SelfPlayConfig,
     pub openings: &'a Openings,
     pub journal: RunLog<StoredGame>,
     pub tally: SelfPlayTally,
     pub observe: &'a mut (dyn FnMut(&SelfPlayTally) + Send),
-    /// Finished games, with the keys of their openings, sorted.
+    /// With the keys of their openings, sorted.
     pub known: Vec<(u64, u64)>,
-    /// Number of the next game.
     pub next: u64,
-    /// Keys of the openings of all games before it.
+    /// Of the openings of all games before `next`.
     pub used: HashSet<u64>,
     pub stop: Option<Stop>,
-    /// Error that prevents further games, or that occurred while storing one.
+    /// Prevents further games.
     pub broken: Option<Error>,
 }
 
 impl GameSchedule<'_> {
-    /// Returns the opening of a game. It depends on those of all games before it: none occurs twice.
+    /// Depends on those of all games before: none occurs twice.
     fn opening(&mut self, game: u64) -> Result<Opening> {
         let random = self.config.random;
         if random.plies == 0 && self.openings.book().is_some() {
@@ -79,10 +77,6 @@ impl GameSchedule<'_> {
 
 impl Schedule<1> for GameSchedule<'_> {
     type Pair = (u64, Opening);
-
-    fn number((game, _): &(u64, Opening)) -> u64 {
-        *game
-    }
 
     fn next(&mut self) -> Option<(u64, Opening)> {
         while let Ok(at) = self.known.binary_search_by_key(&self.next, |(game, _)| *game) {

@@ -45,10 +45,10 @@ pub struct SelfPlay {
 }
 
 impl SelfPlay {
-    /// Checks the settings, tests the engine and reads the book. Once `stop` is set, playing ends.
+    /// Once `stop` is set, playing ends.
     ///
     /// # Errors
-    /// [`Error::Setting`] for invalid settings; errors of reading parameters and books and of starting engines.
+    /// [`Error::Setting`] for invalid settings; errors of parameters, books and engines.
     pub fn new(options: &SelfPlayOptions, stop: impl Into<StopFlag>) -> Result<Self> {
         Self::prepare(SelfPlayConfig::new(options)?, options.play.concurrency, stop.into())
     }
@@ -59,18 +59,17 @@ impl SelfPlay {
         let openings = config.open_openings()?;
         let mut contestant =
             Contestant::open(&mut config.engine, config.hash_mib, &stop, Kind::SelfPlay.name())?;
-        contestant.draw_leaves(config.leaves)?;
+        contestant.draw_leaves(config.leaves);
         let seating = Seating::new(concurrency, &rules, openings.book())?;
         let (tally, known, files) = (SelfPlayTally::default(), Vec::new(), None);
         Ok(Self { config, rules, openings, contestant, seating, stop, tally, known, files })
     }
 
-    /// Opens the folder of a run that was interrupted, should get more games, or other files in `formats`.
+    /// Continues or extends a run, or writes other `formats`.
     ///
     /// # Errors
-    /// [`Error::Input`] when it is not such a folder, its journal is damaged, or the book or parameters have changed;
-    /// [`Error::Busy`] when it is being written; [`Error::Setting`] for fewer games than were played; errors of
-    /// [`new`](Self::new).
+    /// [`Error::Input`] when it is no such run, is damaged, or the book or parameters have changed; [`Error::Busy`]
+    /// when it is being written; [`Error::Setting`] for fewer games than were played.
     pub fn resume(
         folder: impl AsRef<Path>,
         changes: Changes,
@@ -106,36 +105,31 @@ impl SelfPlay {
         Ok(Self { tally, known: known.into_iter().collect(), files: Some((folder, log)), ..prepared })
     }
 
-    /// Returns the configuration, as stored in the journal.
     pub fn config(&self) -> &SelfPlayConfig {
         &self.config
     }
 
-    /// Returns who plays the games, with warnings to show before the first one.
-    pub fn seating(&mut self) -> &mut Seating {
-        &mut self.seating
+    pub fn seating(&self) -> &Seating {
+        &self.seating
     }
 
-    /// Returns the tally of earlier processes.
     pub fn tally(&self) -> &SelfPlayTally {
         &self.tally
     }
 
-    /// Returns the folder in which games are kept.
     pub fn folder(&self) -> Option<&RunFolder> {
         self.files.as_ref().map(|(folder, _)| folder)
     }
 
-    /// Returns the rules of the games.
     pub fn rules(&self) -> &Rules {
         &self.rules
     }
 
-    /// Creates the folder, or with `None` a dated one under `runs`, in which every finished game is kept.
+    /// `None` is a dated folder under `runs`.
     ///
     /// # Errors
-    /// [`Error::Usage`] when it is not empty, unless `overwrite` is set, or when it contains the engine's parameters;
-    /// [`Error::Busy`] when it is being written; [`Error::Io`].
+    /// [`Error::Usage`] when it is not empty, unless `overwrite` is set, or contains the engine's parameters;
+    /// [`Error::Busy`]; [`Error::Io`].
     pub fn create_folder(&mut self, path: Option<&Path>, overwrite: bool) -> Result<()> {
         let parameters = self.config.engine.checksum.as_ref().map(|_| Path::new(&self.config.engine.source));
         if let Some(path) = path {
@@ -154,12 +148,12 @@ impl SelfPlay {
         Ok(())
     }
 
-    /// Plays the missing games, and then writes the files of games, also when playing was stopped or the engine failed
-    /// too often. `observe` is called with the tally after each game.
+    /// Plays the missing games, then writes the files of games, also when stopped. `observe` gets the tally after
+    /// each game.
     ///
     /// # Errors
-    /// [`Error::Usage`] without a folder; errors of starting engines and of writing files, and [`Error::Input`] when
-    /// the folder was removed or replaced meanwhile.
+    /// [`Error::Usage`] without a folder; errors of engines and files; [`Error::Input`] when the folder was removed
+    /// or replaced meanwhile.
     pub fn run(self, mut observe: impl FnMut(&SelfPlayTally) + Send) -> Result<FinishedSelfPlay> {
         let Self { config, rules, openings, contestant, seating, stop, tally, known, files } = self;
         let Some((folder, journal)) = files else {
@@ -184,13 +178,11 @@ impl SelfPlay {
         let begin = Instant::now();
         let threads = missing.min(concurrency as u64);
         let played = match schedule.stop.is_none() && missing > 0 {
-            true => Contestant::place([&contestant; 2], [&name; 2], seating.dispatcher(), threads).and_then(
-                |place| {
-                    let venue =
-                        Venue { place, opening: &|(_, opening): &(u64, Opening)| opening.clone(), rules };
-                    play_pairs(&venue, &mut schedule, threads, &stop, &mut |_| ())
-                },
-            ),
+            true => Contestant::players([&contestant; 2], [&name; 2], threads).and_then(|players| {
+                let opening = &|(_, opening): &(u64, Opening)| opening.clone();
+                let venue = Venue { players, opening, rules };
+                play_pairs(&venue, &mut schedule, threads, &stop, &mut |_| ())
+            }),
             false => Ok(()),
         };
         let seconds = begin.elapsed().as_secs_f64();
@@ -229,25 +221,18 @@ impl SelfPlay {
     }
 }
 
-/// A run that has ended, for any reason.
 #[derive(Clone, Debug)]
 pub struct FinishedSelfPlay {
-    /// Configuration of the run.
     pub config: SelfPlayConfig,
-    /// Tally of all games.
     pub tally: SelfPlayTally,
-    /// Reason for its end.
     pub stop: Stop,
-    /// Number of games played by this process.
+    /// By this process.
     pub played_now: u64,
-    /// Playing time of this process, seconds.
+    /// Of this process.
     pub seconds: f64,
-    /// Number of games in parallel.
     pub concurrency: usize,
-    /// Share of that time spent in searches: their sum / (seconds × concurrency).
+    /// Share of the time spent in searches: their sum / (seconds × concurrency).
     pub search_share: f64,
-    /// The folder.
     pub folder: PathBuf,
-    /// The files of games.
     pub files: Vec<WrittenFile>,
 }

@@ -1,5 +1,3 @@
-//! Statistics of the games so far.
-
 use std::collections::BTreeMap;
 
 use shakmaty::Color;
@@ -7,26 +5,23 @@ use shakmaty::Color;
 use super::record::{StoredGame, is_sound};
 use crate::End;
 
-/// Sums over finished games.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SelfPlayTally {
-    /// Games that White won, drawn ones, and games that Black won.
+    /// White wins, draws, Black wins.
     pub results: [u64; 3],
-    /// Games by their end, including spoiled ones.
+    /// Including spoiled games.
     pub ends: BTreeMap<End, u64>,
-    /// Positions that the engine searched in games that count.
+    /// Searched in games that count.
     pub positions: u64,
-    /// Of those, positions without a score.
     pub without_score: u64,
-    /// Positions drawn from those that its searches evaluated, in a game each once.
+    /// Drawn from those that were evaluated, in a game each once.
     pub leaves: u64,
-    /// Nodes that it reported.
+    /// As reported.
     pub nodes: u64,
-    /// Time in its searches in all games, microseconds.
+    /// In searches of all games.
     pub micros: u64,
-    /// Games that it spoiled: by an illegal move or none, a crash, a hang, or exceeding the time. They are not written.
+    /// Games with an illegal move or none, a crash, a hang, or exceeded time. They are not written.
     pub spoiled: u64,
-    /// Description of the last of those.
     pub last_failure: Option<String>,
 }
 
@@ -52,12 +47,11 @@ impl SelfPlayTally {
         self.nodes += game.moves.iter().map(|played| played.nodes()).sum::<u64>();
     }
 
-    /// Returns the number of games that count.
+    /// Games that count.
     pub fn games(&self) -> u64 {
         self.results.iter().sum()
     }
 
-    /// Returns the number of finished games.
     pub fn finished(&self) -> u64 {
         self.games() + self.spoiled
     }

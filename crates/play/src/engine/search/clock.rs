@@ -4,13 +4,12 @@ use std::time::{Duration, Instant};
 
 use crate::engine::{Clock, Limits};
 
-/// Reserve on the clock: on a busy machine a thread may have to wait as long for its turn.
+/// On a busy machine a thread may have to wait as long for its turn.
 const RESERVE: Duration = Duration::from_millis(120);
 
-/// Number of moves that a game is expected to continue.
+/// That a game is expected to continue.
 const EXPECTED_MOVES: u32 = 25;
 
-/// Time limits of a search.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Deadlines {
     start: Instant,
@@ -21,8 +20,7 @@ pub(super) struct Deadlines {
 }
 
 impl Deadlines {
-    /// Creates the deadlines of a search that begins now. `overhead` is the delay between the clock's owner
-    /// and the search.
+    /// `overhead` is the delay between the clock's owner and the search.
     pub(super) fn new(limits: &Limits, overhead: Duration) -> Self {
         let mut deadlines = Self { start: Instant::now(), soft: None, hard: None };
         if let Some(clock) = &limits.clock {
@@ -41,7 +39,6 @@ impl Deadlines {
         self.start.elapsed()
     }
 
-    /// Returns true if there is a clock to save time on.
     pub(super) fn saves_time(&self) -> bool {
         self.soft.is_some()
     }
@@ -50,13 +47,13 @@ impl Deadlines {
         self.hard.is_some_and(|hard| self.elapsed() >= hard)
     }
 
-    /// Returns true if another iteration is not worthwhile; `share` scales the time allotted.
+    /// Another iteration is not worthwhile; `share` scales the time allotted.
     pub(super) fn is_enough(&self, share: f64) -> bool {
         self.soft.is_some_and(|soft| self.elapsed().as_secs_f64() >= soft.as_secs_f64() * share)
     }
 }
 
-/// Returns the time after which no iteration begins, and the time after which the search is aborted.
+/// Soft and hard limit.
 fn allot(clock: &Clock, overhead: Duration) -> (Duration, Duration) {
     let left = clock.remaining.saturating_sub(overhead);
     let spendable = left - RESERVE.min(left / 4 * 3);

@@ -1,17 +1,16 @@
-//! Static exchange evaluation: the least that a sequence of captures on one square wins.
+//! Static exchange evaluation.
 
 use shakmaty::{Bitboard, Chess, Move, Position, Role, Square, attacks};
 
-/// Values for ordering and exchanges, pawn to king. Those of the evaluation may be anything, even
-/// 0 for a piece; exchanges need an order that chess players would agree with.
+/// Pawn to king. Those of the evaluation may be anything, even 0 for a piece.
 pub(super) const VALUES: [i32; 6] = [100, 320, 330, 500, 950, 20_000];
 
 pub(super) fn value(role: Role) -> i32 {
     VALUES[usize::from(role) - 1]
 }
 
-/// Returns true if the captures that `m` begins on its target win at least `threshold` centipawns, both sides
-/// taking with their least valuable piece as long as it pays. Pins are ignored.
+/// Whether captures on the target of `m` win at least `threshold` centipawns, both sides taking with their least
+/// valuable piece as long as it pays. Pins are ignored.
 pub(super) fn wins_at_least(position: &Chess, m: Move, threshold: i32) -> bool {
     let (role, from, to) = match m {
         Move::Normal { role, from, to, .. } => (role, from, to),

@@ -1,20 +1,15 @@
 //! Legal moves in stages: captures and promotions first, other moves only if needed.
-//!
-//! shakmaty generates all legal moves at once; a search leaves most positions after a capture or a move from
-//! its table. Checks and pins are found once per position. Tests compare the union of the stages with
-//! shakmaty's list.
 
 use shakmaty::{Bitboard, Board, CastlingSide, Chess, Color, Move, Position, Role, Square, attacks};
 
-/// Checks and pins, which decide on the legality of moves of a position.
+/// Checks and pins, which decide on legality.
 pub(super) struct Legality {
     turn: Color,
     king: Square,
-    /// Pieces that give check.
     checkers: Bitboard,
     /// Own pieces that stand alone between their king and a slider.
     pinned: Bitboard,
-    /// Targets to which all but the king have to move: anywhere, or between king and checker.
+    /// Where all but the king have to move: anywhere, or between king and checker.
     answers: Bitboard,
 }
 
@@ -51,7 +46,7 @@ impl Legality {
         self.checkers.any()
     }
 
-    /// Pushes captures, en passant, and all promotions.
+    /// Captures, en passant, and all promotions.
     pub(super) fn captures(&self, position: &Chess, push: &mut impl FnMut(Move)) {
         let board = position.board();
         let them = board.by_color(!self.turn);
@@ -84,7 +79,7 @@ impl Legality {
         self.king(board, them, push);
     }
 
-    /// Pushes all moves that [`captures`](Self::captures) leaves out.
+    /// All moves that [`captures`](Self::captures) leaves out.
     pub(super) fn quiets(&self, position: &Chess, push: &mut impl FnMut(Move)) {
         let board = position.board();
         let free = !board.occupied();
@@ -111,7 +106,7 @@ impl Legality {
         }
     }
 
-    /// Returns true if a move, from any source, can be played here.
+    /// `m` may come from anywhere.
     pub(super) fn is_legal(&self, position: &Chess, m: Move) -> bool {
         let board = position.board();
         match m {
@@ -160,7 +155,7 @@ impl Legality {
         }
     }
 
-    /// Returns true if the piece that moves attacks the other king from its target.
+    /// The piece that moves attacks the other king from its target.
     pub(super) fn checks_directly(&self, position: &Chess, m: Move) -> bool {
         let Move::Normal { role, from, to, promotion, .. } = m else { return false };
         let board = position.board();
@@ -173,7 +168,7 @@ impl Legality {
         board.by_role(role) & board.by_color(self.turn)
     }
 
-    /// Returns the squares to which a piece may go without uncovering its king.
+    /// Where a piece may go without uncovering its king.
     fn line(&self, from: Square) -> Bitboard {
         if self.pinned.contains(from) { attacks::ray(self.king, from) } else { Bitboard::FULL }
     }
@@ -219,8 +214,7 @@ impl Legality {
         board.attacks_to(to, !self.turn, board.occupied().without(self.king)).is_empty()
     }
 
-    /// Returns true if an en passant capture is safe: two pieces leave their lines at once, so that pins do
-    /// not decide.
+    /// Two pieces leave their lines at once, so that pins do not decide.
     fn en_passant_is_safe(&self, board: &Board, from: Square, to: Square) -> bool {
         let captured = Square::from_coords(to.file(), from.rank());
         let occupied = board.occupied().toggled(from).toggled(captured).with(to);

@@ -2,14 +2,11 @@
 
 use shakmaty::{Color, Move, Role};
 
-/// Bound of the counters of a move.
 const LIMIT: i32 = 8192;
 
-/// A move as its piece and target.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PieceTo(u16);
 
-/// Number of pieces of both colors.
 const PIECES: usize = 12;
 const SQUARES: usize = 64;
 
@@ -20,7 +17,7 @@ impl PieceTo {
     }
 }
 
-/// Counters that move toward ± [`LIMIT`], by a share of the remaining distance: recent results weigh more.
+/// Counters that move toward ± [`LIMIT`], by a share of the remaining distance.
 pub(super) struct History {
     /// By color, origin, target.
     quiets: Vec<i16>,
@@ -59,7 +56,7 @@ impl History {
         usize::from(PieceTo::new(turn, m).0) * 6 + captured
     }
 
-    /// Returns the score of a quiet move; `before` are the moves one and two plies ago.
+    /// `before` are the moves one and two plies ago.
     pub(super) fn quiet(&self, turn: Color, m: Move, before: [Option<PieceTo>; 2]) -> i32 {
         let played = PieceTo::new(turn, m);
         let continuations: i32 = before
@@ -70,12 +67,11 @@ impl History {
         i32::from(self.quiets[Self::quiet_index(turn, m)]) + continuations
     }
 
-    /// Returns the score of a capture beyond the captured piece.
+    /// Beyond the captured piece.
     pub(super) fn capture(&self, turn: Color, m: Move) -> i32 {
         i32::from(self.captures[Self::capture_index(turn, m)])
     }
 
-    /// Records that a quiet move was good (a positive bonus) or not.
     pub(super) fn note_quiet(&mut self, turn: Color, m: Move, before: [Option<PieceTo>; 2], bonus: i32) {
         note(&mut self.quiets[Self::quiet_index(turn, m)], bonus);
         let played = PieceTo::new(turn, m);
@@ -84,7 +80,6 @@ impl History {
         }
     }
 
-    /// Records that a capture was good (a positive bonus) or not.
     pub(super) fn note_capture(&mut self, turn: Color, m: Move, bonus: i32) {
         note(&mut self.captures[Self::capture_index(turn, m)], bonus);
     }

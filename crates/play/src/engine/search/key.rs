@@ -3,12 +3,12 @@
 use shakmaty::zobrist::{Zobrist64, ZobristValue as _};
 use shakmaty::{CastlingSide, Chess, Color, EnPassantMode, Move, Position, Role, Square};
 
-/// Computes the key of a position from scratch: en passant counts if it can be played.
+/// From scratch: en passant counts if it can be played.
 pub(super) fn key(position: &Chess) -> Zobrist64 {
     position.zobrist_hash(EnPassantMode::Legal)
 }
 
-/// Returns the key of `after`, which `m` leads to from `before`, whose key is `key`.
+/// Of `after`, which `m` leads to from `before` with `key`.
 pub(super) fn key_after(mut key: Zobrist64, before: &Chess, m: Move, after: &Chess) -> Zobrist64 {
     let turn = before.turn();
     let mut toggle = |color: Color, role: Role, square: Square| {
@@ -49,7 +49,6 @@ pub(super) fn key_after(mut key: Zobrist64, before: &Chess, m: Move, after: &Che
     toggle_turn(key, before, after)
 }
 
-/// Returns the key after a null move.
 pub(super) fn key_after_null(key: Zobrist64, before: &Chess, after: &Chess) -> Zobrist64 {
     toggle_turn(key, before, after)
 }

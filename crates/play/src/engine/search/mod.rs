@@ -1,16 +1,11 @@
-//! The search: iterative deepening over a tree of legal moves, with an evaluation that follows them.
-//!
-//! Owns the order of moves, the transposition table, pruning and when to stop. The tree knows evaluations
-//! only through [`Evaluation`]; [`Engine`] fixes it to [`TableEvaluation`], so that the search is compiled
-//! here, with this crate's optimization, not in each crate that uses an engine. Legality of positions and
-//! moves is left to shakmaty.
+//! Iterative deepening over a tree of legal moves. The tree knows evaluations only through [`Evaluation`];
+//! [`Engine`] fixes it to [`TableEvaluation`], so that the search is compiled here, with this crate's optimization.
 
 mod clock;
 mod exchange;
 mod generation;
 mod history;
 mod key;
-mod packed;
 mod picker;
 mod table;
 #[cfg(test)]
@@ -33,62 +28,51 @@ use gputexel_chess::evaluation::{Evaluation, MATE_CP};
 use gputexel_io::Result;
 use gputexel_model::TableEvaluation;
 
-/// Smallest score of a mate; the number of plies to it is the difference to [`MATE_CP`].
+/// The number of plies to a mate is the difference to [`MATE_CP`].
 const MATE_BOUND_CP: i32 = MATE_CP - 1000;
 
-/// Half the width of the first window around the score of the iteration before.
+/// Half the width of the first window.
 const WINDOW_CP: i32 = 25;
 
-/// Number of nodes that are searched whatever the clock, if the first iteration takes as many.
+/// Searched whatever the clock, if the first iteration takes as many.
 const GRACE_NODES: u64 = 8192;
 
-/// Default allowance for the delay between the clock's owner and the search, see
-/// [`Engine::set_move_overhead`].
+/// See [`Engine::set_move_overhead`].
 pub const DEFAULT_MOVE_OVERHEAD: Duration = Duration::from_millis(20);
 
-/// Cache of the evaluation.
 type Cache = <TableEvaluation as Evaluation>::Cache;
 
-/// Result of an iteration of deepening.
 #[derive(Clone, Copy, Debug)]
 pub struct Iteration<'a> {
-    /// Smallest number of plies searched, except for unpromising lines.
+    /// Plies searched, except for unpromising lines.
     pub depth: u32,
     /// Plies of the deepest line that could have become the best one.
     pub deepest: u32,
-    /// From the view of the side to move.
+    /// Side to move's view.
     pub score: Score,
-    /// Positions entered since the search began.
     pub nodes: u64,
-    /// Time since the search began.
     pub elapsed: Duration,
     /// Share of the table that this search has filled, in thousandths.
     pub hash_permille: u32,
-    /// The best line; not empty.
     pub line: &'a [Move],
 }
 
-/// Result of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chosen {
-    /// The move.
     pub best: Move,
     /// Expected reply.
     pub ponder: Option<Move>,
-    /// Score of the last iteration that was finished, from the view of the side to move.
+    /// Of the last iteration that was finished, side to move's view.
     pub score: Score,
-    /// Depth of the last iteration that was finished; 0 if none was.
+    /// Of the last iteration that was finished; 0 if none was.
     pub depth: u32,
-    /// Positions entered.
     pub nodes: u64,
-    /// The best line, which begins with `best`.
+    /// Begins with `best`.
     pub line: Vec<Move>,
 }
 
-/// Engine that plays with an evaluation, and its state between moves.
-///
-/// Searches by depth or nodes are deterministic: after [`new_game`](Self::new_game), the same searches give
-/// the same moves, scores and node counts.
+/// Searches by depth or nodes are deterministic: after [`new_game`](Self::new_game), the same searches give the same
+/// moves, scores and node counts.
 pub struct Engine {
     evaluation: TableEvaluation,
     settings: Settings,
@@ -102,10 +86,6 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Creates an engine with a transposition table of the given size in MiB, at least one.
-    ///
-    /// # Errors
-    /// [`Error::Setting`](gputexel_io::Error::Setting), named `hash`, if there is no memory for the table.
     pub fn try_new(evaluation: TableEvaluation, hash_mib: usize) -> Result<Self> {
         Ok(Self {
             evaluation,
@@ -120,25 +100,23 @@ impl Engine {
         })
     }
 
-    /// Forgets everything about earlier positions.
+    /// Forgets earlier positions.
     pub fn new_game(&mut self) {
         self.table.clear();
         self.history.clear();
     }
 
-    /// Returns the evaluation that it plays with.
     pub fn evaluation(&self) -> &TableEvaluation {
         &self.evaluation
     }
 
-    /// Replaces the evaluation, and forgets all results of the previous one.
+    /// Forgets all results of the previous one.
     pub fn set_evaluation(&mut self, evaluation: TableEvaluation) {
         self.evaluation = evaluation;
         self.cache = Cache::default();
         self.new_game();
     }
 
-    /// Replaces the transposition table by an empty one of the given size in MiB, at least one.
     pub fn set_hash(&mut self, mib: usize) -> Result<()> {
         // The old table goes first: two large ones may not fit.
         self.table = Table::try_new(1)?;
@@ -146,27 +124,24 @@ impl Engine {
         Ok(())
     }
 
-    /// Sets the allowance for the delay between the clock's owner and the search.
+    /// Allowance for the delay between the clock's owner and the search.
     pub fn set_move_overhead(&mut self, overhead: Duration) {
         self.move_overhead = overhead;
     }
 
-    /// Draws one in this many of the positions that searches evaluate in quiescence, by their keys; 0 draws none.
+    /// One in this many of the positions evaluated in quiescence, by their keys; 0 draws none.
     pub fn draw_leaves(&mut self, one_in: u64) {
-        self.leaves = Leaves::of(one_in);
+        self.leaves = Leaves::new(one_in);
     }
 
-    /// Takes the positions drawn since the last call, each as often as it was evaluated.
+    /// Drawn since the last call, each as often as it was evaluated.
     pub fn take_leaves(&mut self) -> Vec<Chess> {
         std::mem::take(&mut self.leaves.drawn)
     }
 
-    /// Chooses a move; `None` if there is no legal one.
-    ///
-    /// `earlier` are keys (`zobrist_hash` with `EnPassantMode::Legal`) of the positions of the
-    /// game before this one, the oldest first; positions before the last capture or move of a
-    /// pawn may be left out. `report` is called after each iteration. The search ends at the
-    /// first of `limits`, or when `stop` is set.
+    /// `None` if there is no legal move. `earlier` are keys (`zobrist_hash` with `EnPassantMode::Legal`) of the
+    /// positions of the game before this one, the oldest first; those before the last capture or move of a pawn may
+    /// be left out. `report` is called after each iteration.
     pub fn search(
         &mut self,
         position: &Chess,
@@ -178,7 +153,6 @@ impl Engine {
         self.search_among(position, earlier, &[], limits, stop, report)
     }
 
-    /// Searches as [`search`](Self::search), but only moves of `among`; all if it is empty.
     pub fn search_among(
         &mut self,
         position: &Chess,
@@ -284,7 +258,7 @@ impl Engine {
     }
 }
 
-/// Runs one iteration: windows around the score of the last one, widened until the score is inside.
+/// Windows around the last score, widened until the score is inside.
 fn deepen<E: Evaluation>(tree: &mut Tree<'_, E>, position: &Chess, depth: i32, last: i32) -> i32 {
     let mut width = WINDOW_CP;
     let (mut alpha, mut beta) = (-MATE_CP, MATE_CP);
@@ -307,7 +281,7 @@ fn deepen<E: Evaluation>(tree: &mut Tree<'_, E>, position: &Chess, depth: i32, l
     }
 }
 
-/// Converts a score of the search to UCI's form: mates in moves.
+/// Mates in moves.
 fn named(score: i32) -> Score {
     if score >= MATE_BOUND_CP {
         Score::Mate((MATE_CP - score + 1) / 2)

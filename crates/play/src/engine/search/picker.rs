@@ -7,7 +7,7 @@ use super::exchange::{self, value};
 use super::generation::Legality;
 use super::history::{History, PieceTo};
 
-/// Largest number of moves of a chess position, see [`shakmaty::MoveList`].
+/// See [`shakmaty::MoveList`].
 const MAX_MOVES: usize = 270;
 
 #[derive(Clone, Copy)]
@@ -28,13 +28,13 @@ enum Stage {
     Done,
 }
 
-/// Iterator over the legal moves of a position, which generates them when they are needed.
+/// Generates legal moves when they are needed.
 pub(super) struct Picker {
     stage: Stage,
     table: Option<Move>,
     killers: [Option<Move>; 2],
     before: [Option<PieceTo>; 2],
-    /// Captures that lose material, those not yet tried, then quiet moves.
+    /// Losing captures, those not yet tried, then quiet moves.
     list: ArrayVec<Scored, MAX_MOVES>,
     at: usize,
     losing: usize,
@@ -44,8 +44,7 @@ pub(super) struct Picker {
 }
 
 impl Picker {
-    /// Creates a picker of all moves. `table` and `killers` have been checked to be legal, and killers to be
-    /// quiet.
+    /// `table` and `killers` have been checked to be legal, and killers to be quiet.
     pub(super) fn new(table: Option<Move>, killers: [Option<Move>; 2], before: [Option<PieceTo>; 2]) -> Self {
         Self {
             stage: Stage::Table,
@@ -61,22 +60,21 @@ impl Picker {
         }
     }
 
-    /// Creates a picker of captures and promotions only; `with_losing` includes those that lose material.
+    /// Captures and promotions only; `with_losing` includes those that lose material.
     pub(super) fn captures(table: Option<Move>, with_losing: bool) -> Self {
         Self { with_quiets: false, with_losing, ..Self::new(table, [None; 2], [None; 2]) }
     }
 
-    /// Returns true if the moves still to come are captures that lose material.
+    /// The moves to come are captures that lose material.
     pub(super) fn is_at_losing_captures(&self) -> bool {
         self.stage >= Stage::BadCaptures
     }
 
-    /// Returns the history score of the last quiet move, if it had to be looked up.
+    /// History score of the last quiet move, if it had to be looked up.
     pub(super) fn worth(&self) -> Option<i32> {
         self.worth
     }
 
-    /// Skips the remaining quiet moves.
     pub(super) fn skip_quiets(&mut self) {
         if matches!(self.stage, Stage::Killers(_) | Stage::GenerateQuiets | Stage::Quiets) {
             self.at = 0;
@@ -85,7 +83,6 @@ impl Picker {
         }
     }
 
-    /// Returns the next move, `None` after the last.
     pub(super) fn next(&mut self, position: &Chess, legality: &Legality, history: &History) -> Option<Move> {
         let turn = position.turn();
         loop {
@@ -165,7 +162,6 @@ impl Picker {
         }
     }
 
-    /// Takes the best of the rest of the list.
     fn take_best(&mut self) -> Option<Scored> {
         let rest = &mut self.list[self.at..];
         let mut best = 0;
@@ -183,7 +179,7 @@ impl Picker {
     }
 }
 
-/// Scores captures: most valuable victim first, among equals by history.
+/// Most valuable victim first, among equals by history.
 fn capture_score(turn: Color, m: Move, history: &History) -> i32 {
     let gained = m.capture().map_or(0, value)
         + m.promotion().map_or(0, |role| if role == Role::Queen { value(role) } else { -value(Role::Queen) });

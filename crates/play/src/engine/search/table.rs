@@ -1,27 +1,61 @@
 //! Transposition table: results of the search by position.
 
-use shakmaty::Move;
 use shakmaty::zobrist::Zobrist64;
+use shakmaty::{Chess, Move, Position, Role, Square};
 
 use super::MATE_BOUND_CP;
-use super::packed::Packed;
 use gputexel_io::{Error, Result};
+
+/// Origin, target, promotion. Castling has the rook as its target. 0 is none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Packed(u16);
+
+impl Packed {
+    pub(super) fn new(m: Option<Move>) -> Self {
+        let Some(m) = m else { return Self::default() };
+        let from = m.from().map_or(0, u16::from);
+        let promotion = m.promotion().map_or(0, |role| role as u16);
+        Self(from | u16::from(m.to()) << 6 | promotion << 12)
+    }
+
+    pub(super) fn is_none(self) -> bool {
+        self.0 == 0
+    }
+
+    /// May not be legal in `position`.
+    pub(super) fn unpack(self, position: &Chess) -> Option<Move> {
+        if self.is_none() {
+            return None;
+        }
+        let (from, to) = (Square::new(u32::from(self.0 & 63)), Square::new(u32::from(self.0 >> 6 & 63)));
+        let promotion = match self.0 >> 12 {
+            0 => None,
+            number => Some(Role::try_from(number).ok()?),
+        };
+        let board = position.board();
+        let role = board.role_at(from)?;
+        let capture = board.role_at(to);
+        Some(if role == Role::King && (position.us() & board.rooks()).contains(to) {
+            Move::Castle { king: from, rook: to }
+        } else if role == Role::Pawn && from.file() != to.file() && capture.is_none() {
+            Move::EnPassant { from, to }
+        } else {
+            Move::Normal { role, from, capture, to, promotion }
+        })
+    }
+}
 
 /// Relation of a stored score to the true one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Bound {
-    /// The true score is at most this.
     Upper,
-    /// The true score is at least this.
     Lower,
-    /// The true score is this.
     Exact,
 }
 
 impl Bound {
-    /// Returns the bound that a search of the window from `alpha` to `beta` with the best score `best`
-    /// proves.
-    pub(super) fn of(best: i32, alpha: i32, beta: i32) -> Self {
+    /// What the window from `alpha` to `beta` with the best score `best` proves.
+    pub(super) fn proven(best: i32, alpha: i32, beta: i32) -> Self {
         if best >= beta {
             Self::Lower
         } else if best > alpha {
@@ -32,17 +66,16 @@ impl Bound {
     }
 }
 
-/// Stored result for a position.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Found {
+pub(super) struct StoredResult {
     pub m: Packed,
     pub score: i32,
     pub depth: i32,
     pub bound: Bound,
 }
 
-impl Found {
-    /// Returns true if the score decides a search of the window from `alpha` to `beta`.
+impl StoredResult {
+    /// The score decides a search of the window.
     pub(super) fn decides(&self, alpha: i32, beta: i32) -> bool {
         match self.bound {
             Bound::Exact => true,
@@ -51,8 +84,7 @@ impl Found {
         }
     }
 
-    /// Returns the static score, or the stored score if that is known to be nearer to the true score. Mates
-    /// are not estimates.
+    /// The static score, or the stored one if that is known to be nearer to the true score. Mates are not estimates.
     pub(super) fn correct(&self, static_score: i32) -> i32 {
         let nearer = match self.bound {
             Bound::Exact => true,
@@ -73,12 +105,11 @@ struct TableEntry {
     meta: u8,
 }
 
-/// Entries that share a cache line.
+/// Share a cache line.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(64))]
 struct Bucket([TableEntry; 4]);
 
-/// Table of fixed size; keys are stored whole, moves are checked by the reader.
 pub(super) struct Table {
     buckets: Vec<Bucket>,
     generation: u8,
@@ -87,10 +118,6 @@ pub(super) struct Table {
 const GENERATIONS: u8 = 64;
 
 impl Table {
-    /// Creates a table of the given size in MiB, at least one.
-    ///
-    /// # Errors
-    /// [`Error::Setting`] if there is no memory for it.
     pub(super) fn try_new(mib: usize) -> Result<Self> {
         let count = mib.max(1).saturating_mul((1 << 20) / size_of::<Bucket>());
         let mut buckets = Vec::new();
@@ -105,7 +132,6 @@ impl Table {
         self.generation = 0;
     }
 
-    /// Marks the present entries as older than the following ones.
     pub(super) fn age(&mut self) {
         self.generation = (self.generation + 1) % GENERATIONS;
     }
@@ -114,8 +140,7 @@ impl Table {
         ((u128::from(key.0) * self.buckets.len() as u128) >> 64) as usize
     }
 
-    /// Fetches the bucket of a key into the cache, some time before it is read. Otherwise most reads would
-    /// wait for memory, and a search spent nearly half its time doing so.
+    /// Some time before it is read: a search otherwise spent nearly half its time waiting for memory.
     pub(super) fn prefetch(&self, key: Zobrist64) {
         #[cfg(target_arch = "x86_64")]
         {
@@ -129,7 +154,7 @@ impl Table {
         let _ = key;
     }
 
-    pub(super) fn get(&self, key: Zobrist64, ply: usize) -> Option<Found> {
+    pub(super) fn get(&self, key: Zobrist64, ply: usize) -> Option<StoredResult> {
         let bucket = &self.buckets[self.index(key)];
         let entry = bucket.0.iter().find(|entry| entry.meta != 0 && entry.key == key.0)?;
         let bound = match entry.meta & 3 {
@@ -144,7 +169,7 @@ impl Table {
         } else if score <= -MATE_BOUND_CP {
             score += ply as i32;
         }
-        Some(Found { m: entry.m, score, depth: i32::from(entry.depth), bound })
+        Some(StoredResult { m: entry.m, score, depth: i32::from(entry.depth), bound })
     }
 
     pub(super) fn put(
@@ -204,7 +229,7 @@ impl Table {
         };
     }
 
-    /// Returns the share of the table that the current search has filled, in thousandths, by a sample.
+    /// Of the current search, in thousandths, by a sample.
     pub(super) fn fill_permille(&self) -> u32 {
         let sample = self.buckets.len().min(250);
         let used = self.buckets[..sample]

@@ -7,7 +7,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use shakmaty::{CastlingMode, Chess, EnPassantMode, Move, Position, Role, Square};
 
 use super::generation::Legality;
-use super::packed::Packed;
+use super::table::Packed;
 use super::*;
 use gputexel_chess::fen::{legal_position, parse_fen};
 use gputexel_model::named_parameters;
@@ -27,7 +27,6 @@ fn position(fen: &str) -> Chess {
     legal_position(setup, CastlingMode::Chess960).unwrap()
 }
 
-/// Visits the positions of random games, with the next move.
 fn random_games(games: usize, mut visit: impl FnMut(&Chess, Move, &Chess)) {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(11);
     for i in 0..games {

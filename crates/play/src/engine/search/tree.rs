@@ -1,7 +1,7 @@
-//! The search of one tree: principal variation search with quiescence at its leaves.
+//! Principal variation search with quiescence at its leaves.
 //!
-//! Scores are centipawns from the view of the side to move, fail-soft. Nodes are positions entered
-//! by a move or a null move, quiescence included.
+//! Scores are centipawns from the view of the side to move, fail-soft. Nodes are positions entered, quiescence
+//! included.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -20,14 +20,12 @@ use super::table::{Bound, Table};
 use crate::leaves::Leaves;
 use gputexel_chess::evaluation::{Evaluation, MATE_CP, MAX_EVALUATION_CP};
 
-/// Techniques beyond alpha-beta. Tests turn them off to compare a search with a plain minimax.
+/// Techniques beyond alpha-beta. Tests turn them off to compare with minimax.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Settings {
-    /// Prunes or reduces unpromising moves: null move, futility, late moves, exchanges that lose material.
+    /// Null move, futility, late moves, exchanges that lose material.
     pub selective: bool,
-    /// Takes scores of positions that were met before from the table.
     pub table_scores: bool,
-    /// Searches positions in check a ply deeper.
     pub extensions: bool,
 }
 
@@ -37,34 +35,29 @@ impl Default for Settings {
     }
 }
 
-/// Largest number of plies of a search.
 pub(super) const MAX_PLY: usize = 128;
-
 const INFINITE: i32 = MATE_CP + 1;
 
-/// Number of moves tried before the good one that are remembered.
+/// Moves tried before the good one that are remembered.
 const MAX_TRIED: usize = 64;
 
-/// State of a ply of the current line.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Frame {
-    /// Static score of the position, `None` in check.
+    /// Static score, `None` in check.
     score: Option<i32>,
     killers: [Option<Move>; 2],
-    /// The move played in it; `None` for a null move.
+    /// `None` for a null move.
     played: Option<PieceTo>,
     /// Plies since a capture, a pawn move or a null move.
     reversible: u32,
 }
 
-/// The best line from a ply on.
 pub(super) type Line = ArrayVec<Move, { MAX_PLY + 1 }>;
 
-/// Buffers that searches share, so that none allocates.
 pub(super) struct Buffers {
     pub frames: Vec<Frame>,
     pub lines: Vec<Line>,
-    /// Keys of the game and of the current line, up to the current position.
+    /// Of the game and of the current line, up to the current position.
     pub keys: Vec<Zobrist64>,
 }
 
@@ -97,7 +90,6 @@ impl Reductions {
     }
 }
 
-/// Search from a root.
 pub(super) struct Tree<'a, E: Evaluation> {
     pub evaluation: &'a E,
     pub settings: Settings,
@@ -108,23 +100,21 @@ pub(super) struct Tree<'a, E: Evaluation> {
     pub cache: &'a mut E::Cache,
     /// Index of the root's key among the keys.
     pub root_keys: usize,
-    /// Moves to search at the root; empty for all.
+    /// At the root; empty for all.
     pub among: &'a [Move],
-    /// Best move of the root so far.
+    /// Of the root so far.
     pub best: Option<Move>,
     pub nodes: u64,
     pub node_limit: u64,
     pub deepest_ply: usize,
     pub deadlines: Deadlines,
     pub stop: &'a AtomicBool,
-    /// Number of nodes that have to be searched before time or a stop end anything.
+    /// Nodes before time or a stop end anything.
     pub grace: u64,
     pub stopped: bool,
-    /// Sample of the positions that quiescence evaluates.
     pub leaves: &'a mut Leaves,
 }
 
-/// Position with its properties known before the search.
 struct Node<S> {
     position: Chess,
     state: S,
@@ -132,7 +122,6 @@ struct Node<S> {
 }
 
 impl<E: Evaluation> Tree<'_, E> {
-    /// Searches the root to a depth within a window.
     pub(super) fn root(&mut self, position: &Chess, depth: i32, alpha: i32, beta: i32) -> i32 {
         let key = *self.buffers.keys.last().expect("the root's key is the last of the game's");
         let node = Node { position: position.clone(), state: self.evaluation.state(position), key };
@@ -140,7 +129,6 @@ impl<E: Evaluation> Tree<'_, E> {
         self.node::<true>(&node, alpha, beta, depth, 0, false)
     }
 
-    /// Returns true if the search has to end before another position is entered.
     fn must_stop(&mut self) -> bool {
         let asked = self.nodes & 1023 == 0
             && self.nodes >= self.grace
@@ -168,7 +156,7 @@ impl<E: Evaluation> Tree<'_, E> {
         self.buffers.keys.pop();
     }
 
-    /// Returns true if the position occurred before: once in this line, or twice in the game.
+    /// Once in this line, or twice in the game.
     fn is_repetition(&self, ply: usize) -> bool {
         let keys = &self.buffers.keys;
         let last = keys.len() - 1;
@@ -186,8 +174,7 @@ impl<E: Evaluation> Tree<'_, E> {
         false
     }
 
-    /// Returns the score of a draw by rule: repetition, 50 moves, too little material. `None` for other
-    /// positions.
+    /// By repetition, 50 moves, too little material.
     fn draw(&self, position: &Chess, ply: usize, in_check: bool) -> Option<i32> {
         if position.halfmoves() >= 100 {
             // A mate takes precedence over the 50-move rule.
@@ -215,7 +202,7 @@ impl<E: Evaluation> Tree<'_, E> {
         [played(1), played(2)]
     }
 
-    /// Searches a position `depth` plies deep. `cut_node` means that a score of beta or more is expected.
+    /// `cut_node`: a score of beta or more is expected.
     fn node<const PV: bool>(
         &mut self,
         node: &Node<E::State>,
@@ -420,14 +407,14 @@ impl<E: Evaluation> Tree<'_, E> {
             // No legal move: mate or stalemate, or none of the requested moves.
             return if in_check { ply as i32 - MATE_CP } else { 0 };
         }
-        let bound = Bound::of(best, alpha_before, beta);
+        let bound = Bound::proven(best, alpha_before, beta);
         if !is_root || self.among.is_empty() {
             self.table.put(node.key, ply, best_move, best, depth, bound);
         }
         best
     }
 
-    /// Returns the score after a null move, if it stays at beta or above.
+    /// If it stays at beta or above.
     fn null_move(
         &mut self,
         node: &Node<E::State>,
@@ -456,7 +443,7 @@ impl<E: Evaluation> Tree<'_, E> {
         score.clamp(-MAX_EVALUATION_CP, MAX_EVALUATION_CP)
     }
 
-    /// Updates killers and history after a move that caused a beta cutoff.
+    /// After a beta cutoff.
     fn update_history(
         &mut self,
         turn: Color,
@@ -488,7 +475,7 @@ impl<E: Evaluation> Tree<'_, E> {
         }
     }
 
-    /// Searches captures and promotions, in check all moves, until the position is quiet.
+    /// Captures and promotions, in check all moves, until the position is quiet.
     fn quiescence<const PV: bool>(
         &mut self,
         node: &Node<E::State>,
@@ -588,7 +575,7 @@ impl<E: Evaluation> Tree<'_, E> {
                 }
             }
         }
-        let bound = Bound::of(best, alpha_before, beta);
+        let bound = Bound::proven(best, alpha_before, beta);
         self.table.put(node.key, ply, best_move, best, 0, bound);
         best
     }

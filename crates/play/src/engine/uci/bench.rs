@@ -1,9 +1,6 @@
-//! Positions on which speed is measured.
-
-/// Default depth of `bench`.
 pub(super) const BENCH_DEPTH: u32 = 9;
 
-/// Positions of all phases of the game, composed for this program.
+/// Of all phases of the game, composed for this program.
 pub const BENCH_POSITIONS: [&str; 20] = [
     "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
     "r1bqkb1r/pppp1ppp/2n2n2/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R w KQkq - 4 4",

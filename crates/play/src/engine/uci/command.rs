@@ -5,26 +5,23 @@ use std::time::Duration;
 use crate::engine::{Clock, Limits};
 use shakmaty::Color;
 
-/// Arguments of `go`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Go {
     pub depth: Option<u32>,
     pub nodes: Option<u64>,
     pub move_time: Option<Duration>,
-    /// Time left, White's first.
+    /// White's first.
     pub time: [Option<Duration>; 2],
-    /// Increments, White's first.
+    /// White's first.
     pub increment: [Duration; 2],
     pub moves_to_go: Option<u32>,
-    /// Search until stopped.
     pub infinite: bool,
     /// Think on the expected move until it has been played.
     pub ponder: bool,
-    /// Search until a mate in at most this many moves is found.
+    /// In at most this many moves.
     pub mate: Option<u32>,
-    /// Search only these moves.
     pub moves: Vec<String>,
-    /// Parts of the command that cannot be parsed.
+    /// What cannot be parsed.
     pub complaints: Vec<String>,
 }
 
@@ -45,7 +42,7 @@ const WORDS: [&str; 13] = [
 ];
 
 impl Go {
-    /// Parses the text after `go`; invalid words and numbers are skipped, with a complaint.
+    /// Invalid words and numbers are skipped, with a complaint.
     pub(super) fn parse(text: &str) -> Self {
         let mut go = Self::default();
         let mut words = text.split_whitespace().peekable();
@@ -88,13 +85,12 @@ impl Go {
         go
     }
 
-    /// Returns true if the search ends by itself, for either side to move.
+    /// For either side to move.
     pub(super) fn is_bounded(&self) -> bool {
         let limited = |color| self.limits(color) != Limits::default();
         !self.infinite && !self.ponder && limited(Color::White) && limited(Color::Black)
     }
 
-    /// Returns the limits for the side to move.
     pub(super) fn limits(&self, turn: Color) -> Limits {
         let side = turn.fold_wb(0, 1);
         let clock = self.time[side].map(|remaining| Clock {
@@ -105,13 +101,13 @@ impl Go {
         Limits { depth: self.depth, nodes: self.nodes, move_time: self.move_time, clock }
     }
 
-    /// Returns true if only a stop ends the search.
+    /// Only a stop ends the search.
     pub(super) fn is_endless(&self, limits: &Limits) -> bool {
         self.infinite || (*limits == Limits::default() && self.mate.is_none())
     }
 }
 
-/// Parses `name … value …` of `setoption`; the value is empty if there is none.
+/// The value is empty if there is none.
 pub(super) fn parse_option(text: &str) -> Option<(String, String)> {
     let words: Vec<&str> = text.split_whitespace().collect();
     if words.first() != Some(&"name") {

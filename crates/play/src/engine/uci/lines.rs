@@ -1,12 +1,11 @@
-//! Reads lines from the other end of a pipe, robust against any input.
+//! Reads lines, robust against any input.
 
 use std::io::{self, BufRead};
 
-/// Length at which lines are cut: a game of 5,000 moves takes 50,000 bytes.
+/// A game of 5,000 moves takes 50,000 bytes.
 const MAX_LINE_BYTES: usize = 1 << 20;
 
-/// Reads a line without its end into `line`, cut to a length that fits in memory; bytes that are not UTF-8
-/// become replacement characters. Returns `false` at the end of the input.
+/// Cut to a length that fits in memory; `false` at the end of the input.
 pub(super) fn read_line(input: &mut impl BufRead, line: &mut String) -> io::Result<bool> {
     let mut bytes = Vec::new();
     let mut any = false;

@@ -1,12 +1,8 @@
-//! UCI front of the engine, for GUIs and match runners.
+//! UCI front of the engine (<https://www.shredderchess.com/download/div/uci.zip>). One thread reads commands;
+//! another owns the engine, so that `stop`, `isready` and `quit` work while a search runs.
 //!
-//! Owns the protocol. One thread reads commands and replies at once if possible; another owns the engine and
-//! does what takes time, in the order of the commands. So `stop`, `isready` and `quit` work while a search
-//! runs. A search with limits finishes before the next `go`, and at the end of the input, so that commands
-//! can come from a file; one without limits ends there.
-//!
-//! The protocol: <https://www.shredderchess.com/download/div/uci.zip>. Errors of the other side are reported
-//! by an `info string` and change nothing.
+//! A search with limits finishes before the next `go`, and at the end of the input, so that commands can come from a
+//! file; one without limits ends there.
 
 mod bench;
 mod command;
@@ -28,15 +24,14 @@ use crate::engine::DEFAULT_MOVE_OVERHEAD;
 use gputexel_io::{Error, Result};
 use gputexel_model::FeatureSet;
 
-/// Output of replies: whole lines, from both threads.
 struct Answers<W> {
     output: Mutex<W>,
-    /// True if the reader of the replies has closed the pipe.
+    /// The reader has closed the pipe.
     gone: AtomicBool,
 }
 
 impl<W: Write> Answers<W> {
-    /// Writes lines, each with its end, and flushes them at once.
+    /// Whole lines, flushed at once.
     fn say(&self, text: &str) {
         let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
         if output.write_all(text.as_bytes()).and_then(|()| output.flush()).is_err() {
@@ -44,7 +39,6 @@ impl<W: Write> Answers<W> {
         }
     }
 
-    /// Reports an error to the user.
     fn complain(&self, text: &str) {
         let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(300).collect();
         self.say(&format!("info string {clean}\n"));
@@ -55,12 +49,11 @@ impl<W: Write> Answers<W> {
     }
 }
 
-/// Runs the UCI loop until `quit` or the end of the input, playing with the parameters θ of `set`. If the
-/// reader closes the pipe, the loop ends silently.
+/// Until `quit` or the end of the input; ends silently if the reader closes the pipe.
 ///
 /// # Errors
-/// [`Error::Usage`] when a parameter or the size of the table (MiB) is out of range, [`Error::Io`]
-/// when the input cannot be read.
+/// [`Error::Usage`] when a parameter or the size of the table (MiB) is out of range, [`Error::Io`] when the input
+/// cannot be read.
 pub fn serve(
     mut input: impl BufRead,
     output: impl Write + Send,
@@ -108,17 +101,16 @@ pub fn serve(
     })
 }
 
-/// Thread that reads commands.
 struct Front<'a, W> {
     answers: &'a Answers<W>,
     jobs: mpsc::Sender<Job>,
-    /// Signals of the searches that were requested and have not finished, in their order.
+    /// Of searches that have not finished, in their order.
     searches: Vec<Arc<Signals>>,
     list: String,
 }
 
 impl<W: Write> Front<'_, W> {
-    /// Executes a line; returns `false` for `quit`.
+    /// `false` for `quit`.
     fn obey(&mut self, line: &str) -> bool {
         let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         match word {
@@ -172,7 +164,7 @@ impl<W: Write> Front<'_, W> {
         let _ = self.jobs.send(job);
     }
 
-    /// Begins another search: an endless one before it has to reply now, as GUIs wait for it anyway.
+    /// An endless search before it has to reply now, as GUIs wait for it anyway.
     fn begin(&mut self, bounded: bool) -> Arc<Signals> {
         self.stop_endless();
         self.searches.retain(|signals| !signals.done.load(Ordering::Acquire));

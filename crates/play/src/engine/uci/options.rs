@@ -6,35 +6,27 @@ use std::fmt::Write as _;
 use gputexel_chess::evaluation::MAX_EVALUATION_CP;
 use gputexel_model::FeatureSet;
 
-/// Largest change of a parameter from its starting value, in centipawns: parameter files have no bounds of
-/// their own.
+/// Largest change of a parameter from its start: parameter files have no bounds of their own.
 pub const PARAMETER_RANGE_CP: i32 = 1000;
-
-/// The largest table, in MiB.
 pub(super) const MAX_HASH_MIB: usize = 4096;
-
-/// The longest overhead, in milliseconds.
 pub(super) const MAX_OVERHEAD_MS: u64 = 5000;
 
-/// Effect of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Change {
     Hash(usize),
     ClearHash,
     Chess960(bool),
     MoveOverhead(u64),
-    /// A parameter was set; the evaluation has to be rebuilt.
     Parameter,
     Nothing,
 }
 
-/// Parameters that can be set by name.
 pub(super) struct Parameters {
     pub set: FeatureSet,
-    /// mg of every feature, then eg of every feature.
+    /// mg of every feature, then eg.
     pub theta: Vec<f64>,
     names: Vec<String>,
-    /// Index by name in lower case: GUIs do not preserve case.
+    /// By name in lower case: GUIs do not preserve case.
     ids: HashMap<String, usize>,
     bounds: Vec<(i32, i32)>,
     starts: Vec<i32>,
@@ -55,7 +47,6 @@ impl Parameters {
         Self { set, theta, names, ids, bounds, starts }
     }
 
-    /// Returns the reply to `uci` that lists all options.
     pub(super) fn list(&self, hash_mib: usize, overhead_ms: u64) -> String {
         let mut text = format!(
             "option name Hash type spin default {hash_mib} min 1 max {MAX_HASH_MIB}\n\
@@ -72,8 +63,6 @@ impl Parameters {
         text
     }
 
-    /// Sets an option.
-    ///
     /// # Errors
     /// A message about the name or the value; nothing has changed then.
     pub(super) fn set(&mut self, name: &str, value: &str) -> Result<Change, String> {

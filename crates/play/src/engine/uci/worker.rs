@@ -1,5 +1,3 @@
-//! The thread that owns the engine and the game.
-
 use std::fmt::Write as _;
 use std::io::Write;
 use std::sync::Arc;
@@ -22,17 +20,15 @@ use gputexel_chess::fen::{legal_position, parse_fen};
 use gputexel_io::Result;
 use gputexel_model::TableEvaluation;
 
-/// Interval at which a finished search checks if it may reply.
+/// At which a finished search checks if it may reply.
 const WAIT: Duration = Duration::from_millis(1);
 
-/// Signals from the front to a search.
 #[derive(Debug, Default)]
 pub(super) struct Signals {
-    /// The search ends by itself.
+    /// Ends by itself.
     pub bounded: bool,
-    /// The search must end.
     pub stop: AtomicBool,
-    /// The current work must end: set with `stop` and with `hit`.
+    /// Set with `stop` and with `hit`.
     pub interrupt: AtomicBool,
     /// The move that was pondered on has been played.
     pub hit: AtomicBool,
@@ -40,18 +36,14 @@ pub(super) struct Signals {
     pub done: AtomicBool,
 }
 
-/// Job of the worker.
 pub(super) enum Job {
     NewGame,
     Ready,
-    /// Text after `position`.
     Position(String),
-    /// Name and value.
     Option(String, String),
     Go(Box<Go>, Arc<Signals>),
     Show,
     Evaluate,
-    /// Depth.
     Bench(Option<u32>, Arc<Signals>),
 }
 
@@ -59,11 +51,11 @@ pub(super) struct Worker<'a, W> {
     answers: &'a Answers<W>,
     engine: Engine,
     parameters: Parameters,
-    /// True if parameters have been set that the engine does not yet play with.
+    /// Parameters have been set that the engine does not yet play with.
     stale: bool,
     chess960: bool,
     position: Chess,
-    /// Keys of the positions before the current one.
+    /// Of the positions before the current one.
     earlier: Vec<Zobrist64>,
 }
 
@@ -85,7 +77,6 @@ impl<'a, W: Write> Worker<'a, W> {
         self.parameters.list(hash_mib, overhead_ms)
     }
 
-    /// Runs jobs until the queue is closed.
     pub(super) fn run(mut self, queue: &Receiver<Job>) {
         while let Ok(job) = queue.recv() {
             match job {
@@ -116,7 +107,6 @@ impl<'a, W: Write> Worker<'a, W> {
         }
     }
 
-    /// Rebuilds the engine's evaluation from the current parameters.
     fn refresh(&mut self) {
         if !self.stale {
             return;
@@ -144,8 +134,7 @@ impl<'a, W: Write> Worker<'a, W> {
         }
     }
 
-    /// Parses `startpos` or `fen …`, then `moves …`. An invalid position changes nothing; moves are played up
-    /// to the first illegal one.
+    /// An invalid position changes nothing; moves are played up to the first illegal one.
     fn set_position(&mut self, text: &str) {
         let (word, rest) = text.trim().split_once(char::is_whitespace).unwrap_or((text.trim(), ""));
         let (start, moves) = match word {
@@ -228,14 +217,14 @@ impl<'a, W: Write> Worker<'a, W> {
         self.answers.say(&answer);
     }
 
-    /// Waits for a signal: an endless search may reply only after it was stopped.
+    /// An endless search may reply only after it was stopped.
     fn wait(&self, signal: &AtomicBool) {
         while !signal.load(Ordering::Acquire) && !self.answers.is_gone() {
             std::thread::sleep(WAIT);
         }
     }
 
-    /// Searches and reports progress. Returns the move and the expected reply.
+    /// The move and the expected reply.
     fn search(
         &mut self,
         limits: &Limits,
@@ -278,7 +267,7 @@ impl<'a, W: Write> Worker<'a, W> {
         self.answers.say(&text);
     }
 
-    /// Searches fixed positions to a depth, each from empty tables, which gives the same nodes every time.
+    /// Each from empty tables, which gives the same nodes every time.
     fn bench(&mut self, depth: u32, signals: &Signals) {
         let limits = Limits { depth: Some(depth), ..Limits::default() };
         let start = Instant::now();
@@ -299,13 +288,12 @@ impl<'a, W: Write> Worker<'a, W> {
     }
 }
 
-/// Finds a legal move by its name, castling in either notation.
+/// Castling in either notation.
 fn legal_move(position: &Chess, text: &str) -> Option<Move> {
     text.parse::<UciMove>().ok()?.to_move(position).ok()
 }
 
-/// Formats a move. Castling is written with the king's target, or with its rook in Chess960 and wherever the
-/// king's target is ambiguous.
+/// Castling with the king's target, or with its rook in Chess960 and wherever that is ambiguous.
 fn written(m: Move, chess960: bool) -> UciMove {
     let usual = match m {
         Move::Castle { king, rook } => king.file() == File::E && [File::A, File::H].contains(&rook.file()),

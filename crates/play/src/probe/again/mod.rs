@@ -1,7 +1,5 @@
-//! An engine that was probed, asked once more: whether it evaluates under other values as the coefficients predict.
-//!
-//! Where it does not, it is asked further, under the values of then and with single parameters moved, so that the cause
-//! can be named.
+//! An engine that was probed, asked once more: whether it evaluates under other values as the coefficients predict,
+//! and if not, why.
 
 mod ready;
 mod singles;
@@ -18,49 +16,40 @@ use gputexel_ingest::trace::ProbingRecord;
 use gputexel_io::{Result, StopFlag};
 use ready::Ready;
 
-/// Number of the largest differences that are kept.
 const WORST: usize = 3;
 
 /// Share of positions that may disagree with an explanation of the others.
 const STRAY: f64 = 0.01;
 
-/// Smallest deviation of a scale from 1.
+/// Least deviation of a scale from 1.
 const OTHER_SCALE: f64 = 0.02;
 
-/// A position whose coefficients were measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KnownPosition {
-    /// The position.
     pub fen: String,
-    /// Evaluation under the values of then, centipawns, White's view.
+    /// Under the values of then, centipawns, White's view.
     pub evaluation_cp: f64,
-    /// Parameters with an effect, and the change of the evaluation for a change by 1.
+    /// Change of the evaluation for a change of a parameter by 1.
     pub effects: Vec<(u32, f64)>,
 }
 
-/// How an engine is asked again.
 #[derive(Clone, Debug)]
 pub struct AgainSettings {
-    /// The engine or program; its settings are set instead of those of then.
+    /// Its settings replace those of then.
     pub command: EngineCommand,
-    /// True to ask under the values that it was built with, false to set those to be verified.
+    /// Ask under the values that it was built with, instead of setting those to be verified.
     pub as_built: bool,
-    /// Difference that counts as rounding in any case, centipawns.
+    /// Difference that counts as rounding in any case.
     pub tolerance_cp: f64,
-    /// Number of processes.
     pub processes: usize,
-    /// Time for an answer.
     pub deadline: Duration,
 }
 
-/// A difference between an evaluation and its prediction.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Deviation {
-    /// The position.
     pub fen: String,
-    /// Evaluation of the engine, centipawns, White's view.
+    /// White's view.
     pub engine_cp: f64,
-    /// Evaluation that was predicted.
     pub predicted_cp: f64,
 }
 
@@ -68,75 +57,65 @@ pub struct Deviation {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "cause", rename_all = "kebab-case")]
 pub enum Cause {
-    /// They are.
     Agreement,
-    /// They are, but those under the values of then are the same.
+    /// As predicted, but those under the values of then are the same.
     Indistinguishable,
-    /// They are those under the values of then.
+    /// As under the values of then.
     Start,
-    /// They are a multiple of what they should be: under the values of then, or, as built, of the predictions.
+    /// A multiple of what they should be: under the values of then, or, as built, of the predictions.
     Scale {
-        /// Factor by which the others have to be multiplied.
         factor: f64,
     },
     /// Under the values of then, they are others than then.
     OtherEngine {
-        /// Number of positions with another evaluation.
         differing: u64,
     },
-    /// Some parameters have no effect when they are moved alone.
+    /// Some parameters have no effect when they are moved alone; most important first.
     NotApplied {
-        /// Their names, most important first.
         names: Vec<String>,
     },
-    /// Evaluations do not change in proportion to the parameters.
+    /// Evaluations do not change in proportion to these parameters, most important first; none if only several
+    /// together show it.
     NotLinear {
-        /// Parameters that show it when they are moved alone, most important first; none if only several together do.
         names: Vec<String>,
     },
-    /// Something else.
     Unknown,
 }
 
-/// Evaluations of an engine, compared with predictions.
 #[derive(Clone, Debug, Serialize)]
 pub struct Again {
-    /// Values that were compared, in the order of the parameters.
+    /// In the order of the parameters.
     pub values: Vec<f64>,
-    /// Number of values that were rounded to whole numbers.
+    /// Values that were rounded to whole numbers.
     pub rounded: u64,
-    /// Number of values that are not those of then.
+    /// Values that are not those of then.
     pub changed: u64,
-    /// Parameters that the engine as it was built has other values of: its own, and the ones to be verified.
+    /// Parameters that the engine as built has other values of: its own, and the ones to be verified.
     pub built_otherwise: Vec<(String, f64, f64)>,
-    /// Number of positions compared.
     pub compared: u64,
-    /// Number of positions in which the engine now has no evaluation.
+    /// Positions without an evaluation now.
     pub missing: u64,
-    /// Number of evaluations that differ by more than rounding explains.
+    /// Evaluations that differ by more than rounding explains.
     pub differing: u64,
-    /// Mean size of all differences, centipawns.
+    /// Mean size of all differences.
     pub mean_cp: f64,
-    /// The largest differences, beginning with the largest.
+    /// The largest differences first.
     pub worst: Vec<Deviation>,
-    /// Cause of the differences.
     #[serde(flatten)]
     pub cause: Cause,
-    /// Evaluations of the engine, NaN where there is none.
+    /// NaN where there is none.
     #[serde(skip)]
     pub evaluations: Vec<f64>,
-    /// Predicted evaluations.
     #[serde(skip)]
     pub predictions: Vec<f64>,
 }
 
-/// Asks an engine for the evaluations of positions under `values`, which are in the order of the record's parameters,
-/// and compares them with the predictions of the coefficients.
+/// `values` are in the order of the record's parameters.
 ///
 /// # Errors
-/// [`Engine`](gputexel_io::Error::Engine) for an engine without these parameters, or without evaluations, or that fails;
-/// [`Usage`](gputexel_io::Error::Usage) for values out of its bounds, settings that it does not offer, and an engine in
-/// place of a program, or the reverse; [`Interrupted`](gputexel_io::Error::Interrupted).
+/// [`Engine`](gputexel_io::Error::Engine) for an engine without these parameters, without evaluations, or that
+/// fails; [`Usage`](gputexel_io::Error::Usage) for values out of its bounds, settings that it does not offer, and an
+/// engine in place of a program, or the reverse.
 pub fn ask_again(
     record: &ProbingRecord,
     positions: &[KnownPosition],
@@ -144,7 +123,7 @@ pub fn ask_again(
     settings: &AgainSettings,
     stop: &StopFlag,
 ) -> Result<Again> {
-    let way = Way::of(record)?;
+    let way = Way::from_record(record)?;
     let ready = Ready::new(record, values, settings, &way, stop)?;
     let block = block_size(&ready.source, positions.len(), settings.processes);
     let inquiry = Inquiry { record, positions, way, ready, processes: settings.processes, block };
@@ -206,7 +185,7 @@ impl Inquiry<'_> {
         pool::evaluations(&self.ready.source, &self.way, pool, values, &asked, &mut |_| {})
     }
 
-    /// Returns the change of a parameter since the coefficients were measured.
+    /// Since the coefficients were measured.
     fn change(&self, i: u32) -> f64 {
         self.ready.values[i as usize] - self.record.parameters[i as usize].start
     }
@@ -215,12 +194,12 @@ impl Inquiry<'_> {
         position.evaluation_cp + position.effects.iter().map(|(i, c)| c * self.change(*i)).sum::<f64>()
     }
 
-    /// Returns the smallest difference that means something.
+    /// The smallest difference that means something.
     fn unit(&self) -> f64 {
         self.record.resolution_cp + self.record.noise_cp
     }
 
-    /// Returns the change of a parameter in steps of the measurement.
+    /// The change in steps of the measurement.
     fn share(&self, i: u32) -> f64 {
         let step = self.record.parameters[i as usize].step;
         if step == 0.0 { 0.0 } else { self.change(i) / step }
@@ -271,13 +250,12 @@ fn asked(position: &KnownPosition) -> (&str, bool) {
     (position.fen.as_str(), position.fen.split(' ').nth(1) == Some("b"))
 }
 
-/// Counts the evaluations that differ by more than their bounds.
 fn beyond(found: &[f64], expected: &[f64], bounds: &[f64]) -> u64 {
     let pairs = found.iter().zip(expected).zip(bounds);
     pairs.filter(|((found, expected), most)| (*found - *expected).abs() > **most).count() as u64
 }
 
-/// Returns the factor between evaluations and what was expected, if it is not 1 and explains almost all of them.
+/// The factor between evaluations and what was expected, if it is not 1 and explains almost all of them.
 fn factor(found: &[f64], expected: &[f64], bounds: &[f64]) -> Option<f64> {
     let known = || found.iter().zip(expected).filter(|(found, _)| !found.is_nan());
     let square: f64 = known().map(|(_, expected)| expected * expected).sum();

@@ -8,10 +8,9 @@ use crate::client::{EngineCommand, EngineOption, OptionKind, PARAMETERS_WORD, Se
 use gputexel_ingest::trace::{ProbedParameter, ProbingRecord};
 use gputexel_io::{Advice, Error, Result, StopFlag};
 
-/// Maximum number of names in an error.
 const NAMED: usize = 4;
 
-/// The engine with the parameters that are set in it, and the values to be verified.
+/// With the values to be verified.
 pub(super) struct Ready {
     pub source: Source,
     pub values: Vec<f64>,
@@ -73,12 +72,11 @@ impl Ready {
     }
 }
 
-/// Returns a value as the engine takes it.
+/// As the engine takes it.
 fn as_set(parameter: &ProbedParameter, value: f64) -> f64 {
     if parameter.integer { value.round() } else { value }
 }
 
-/// Returns the parameters with the values to be set, and with the bounds of the engine.
 fn listed(
     record: &ProbingRecord,
     values: &[f64],
@@ -119,7 +117,7 @@ fn listed(
     record.parameters.iter().zip(values).map(set).collect()
 }
 
-/// Returns the parameters of which an engine has other values by itself.
+/// Of which the engine has other values by itself.
 fn defaults(record: &ProbingRecord, values: &[f64], options: &[EngineOption]) -> Vec<(String, f64, f64)> {
     let other = |(one, value): (&ProbedParameter, &f64)| {
         let option = options.iter().find(|option| option.name.eq_ignore_ascii_case(&one.name))?;

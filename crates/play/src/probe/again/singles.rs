@@ -6,22 +6,19 @@ use super::super::search::explained_cp;
 use super::{Cause, Inquiry, STRAY, asked};
 use gputexel_io::Result;
 
-/// Most parameters that are moved alone, and positions that are asked about each.
+/// Most parameters that are moved alone, and positions for each.
 const SINGLES: [usize; 2] = [64, 40];
 
-/// Effect of a parameter that is moved alone.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Single {
-    /// The predicted one.
     Linear,
-    /// None.
     Still,
     /// Another one; the sum of its differences from the prediction over all positions, centipawns.
     Bent(f64),
 }
 
 impl Inquiry<'_> {
-    /// Moves single parameters, those first that should have changed the evaluations that differ.
+    /// Those first that should have changed the evaluations that differ.
     pub fn singles(&self, starts: &[f64], now: &[f64], differing: &[usize]) -> Result<Cause> {
         let mut weights = vec![0.0; starts.len()];
         for (i, c) in differing.iter().flat_map(|n| &self.positions[*n].effects) {
@@ -60,7 +57,7 @@ impl Inquiry<'_> {
         Ok(Cause::NotLinear { names: bent.into_iter().map(|(_, at)| name(at)).collect() })
     }
 
-    /// Returns positions in which a parameter has its largest effects, and the number of all with an effect.
+    /// Positions in which a parameter has its largest effects, and the number of all with an effect.
     fn rows_of(&self, i: u32) -> (Vec<usize>, usize) {
         let mut rows: Vec<(f64, usize)> = Vec::new();
         for (n, position) in self.positions.iter().enumerate() {
@@ -74,7 +71,6 @@ impl Inquiry<'_> {
         (rows.into_iter().map(|(_, n)| n).collect(), all)
     }
 
-    /// Judges the evaluations with one parameter moved.
     fn single(&self, i: u32, (rows, all): &(Vec<usize>, usize), there: &[f64], now: &[f64]) -> Single {
         let most = explained_cp(std::iter::once(self.share(i)), self.unit());
         let (mut largest, mut changed, mut beyond, mut sum) = (0.0, false, 0, 0.0);
