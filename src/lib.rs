@@ -37,7 +37,6 @@
 //!
 //!   engine ──► matches ──► spsa        patch: numbers of an engine's sources to options, and back
 //!   (plays)    (games)   (by games)    checking: what is wrong with data; files: below all of them
-//!                                      wdl: chances of win, draw and loss, fitted to games
 //! ```
 //!
 //! [`chess`] reads a position and decides whether it is kept, [`model`] turns it into features, [`dataset`] stores it
@@ -83,4 +82,3 @@ pub use gputexel_tune::check as checking;
 pub use gputexel_tune::run;
 pub use gputexel_tune::run::{RunEvent, Tuned, Tuner, TunerSettings, extract};
 pub use gputexel_tune::sweep_run as sweep;
-pub use gputexel_tune::wdl;

@@ -28,11 +28,10 @@ pub use diagnostics::{
 pub use heat::HeatMap;
 pub use html::{
     BenchPage, Comparison, Contest, ContestColumn, CoordinateValue, Entrant, Heading, Judgement, ListedRun,
-    Live, MatchReport, Page, Parameter, Part, PenaltyRow, Picture, RunList, RunReport, SharedTrait,
-    SpsaReport, Stage, Standing, Step, StrengthReport, Swarms, SweepAxis, SweepReport, SweepSetting, Table,
-    ValuePath, Verdict, WorstPosition, WorstPositions, bytes, grouped, notice, remaining_seconds,
+    Live, MatchReport, Page, Parameter, Part, PenaltyRow, RunList, RunReport, SharedTrait, SpsaReport, Stage,
+    Standing, Step, StrengthReport, Swarms, SweepAxis, SweepReport, SweepSetting, Table, ValuePath, Verdict,
+    WorstPosition, WorstPositions, bytes, grouped, notice, remaining_seconds,
 };
 pub use paths::{Path, Paths};
 pub use readable::readable;
 pub use report::Report;
-pub use span::Span;

@@ -137,7 +137,6 @@ pub fn run_report(folder: &RunFolder, known: &InHand<'_>) -> Result<RunReport> {
         worst,
         program,
         warnings,
-        rounds: record::rounds(record),
         configuration: record::configuration(record, file),
         inputs: Some(record::inputs(config, known.positions.map(|(data, _)| data))),
         record: readable(record),
