@@ -7,7 +7,6 @@
 #![allow(missing_docs, reason = "internal crate; the library's front door is documented")]
 
 mod ahead;
-pub mod check;
 mod checkpoint;
 mod clustered;
 mod compensation;
@@ -43,6 +42,7 @@ mod values;
 mod worst;
 
 pub use checkpoint::{Checkpoint, Progress};
+pub use compensation::{Ahead, compensation};
 pub use config::{Limits, RunConfig, space_of};
 pub use diagnostics::{diagnose, paired_difference};
 pub use driver::{Event, Outcome, Tuning};

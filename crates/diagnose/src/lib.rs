@@ -1,7 +1,7 @@
 //! Checks whether a dataset can be trusted: evaluations against the engine's output, results against
 //! evaluations, support of features, duplicates, and the fast evaluator against finite differences.
-//!
-//! Owns the findings and decides which of them are faults; presentation is left to the caller.
+
+#![allow(missing_docs, reason = "internal crate; the library's front door is documented")]
 
 mod compared;
 mod duplicates;
@@ -19,10 +19,10 @@ pub mod verification;
 
 use serde::Serialize;
 
-pub use crate::compensation::{Ahead, compensation};
 pub use duplicates::{Duplicates, duplicates};
 pub use explanation::{Cause, Explanation, Presence};
 pub use features::{FeatureFindings, GroupSupport, IMPOSSIBLE, RARE, Support, is_impossible};
+pub use gputexel_tune::{Ahead, compensation};
 pub use gradient::{GradientFindings, PARAMETERS, TOLERANCE};
 pub use labels::{LabelFindings, LabelVerdict, SearchVerdict, SideCorrelation};
 pub use phases::PhaseRow;
@@ -39,9 +39,6 @@ use gputexel_io::{Error, Result};
 use self::compared::Compared;
 
 /// Checks the largest difference, in centipawns, that counts as equal.
-///
-/// # Errors
-/// [`Error::Usage`] for one that is negative or not finite.
 pub fn check_tolerance(cp: f64) -> Result<()> {
     match cp.is_finite() && cp >= 0.0 {
         true => Ok(()),
@@ -54,10 +51,9 @@ pub fn check_tolerance(cp: f64) -> Result<()> {
 pub struct EvaluationFindings {
     /// Positions with a printed evaluation.
     pub compared: u64,
-    /// Positions that differ by more than the tolerance.
     pub differing: u64,
-    /// For a nonlinear evaluation, those that differ as much near one of its kinks or jumps, where the engine's
-    /// rounding may be the cause.
+    /// For a nonlinear evaluation, those that differ as much near one of its kinks or jumps, where the
+    /// engine's rounding may be the cause.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub near_kinks: Option<u64>,
     /// The largest of their differences, centipawns.
@@ -69,7 +65,6 @@ pub struct EvaluationFindings {
     pub mean_difference_cp: f64,
     /// Mean absolute difference, centipawns.
     pub mean_size_cp: f64,
-    /// Correlation of printed and computed evaluations.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub correlation: Option<f64>,
     /// The change that explains the differences; `None` if too few evaluations differ.
@@ -105,25 +100,19 @@ impl EvaluationFindings {
     }
 }
 
-/// All findings.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Findings {
-    /// Positions.
     pub positions: u64,
-    /// Games; 0 if the input had none.
     pub games: u64,
     /// Evaluations; `None` if none were printed.
     pub evaluation: Option<EvaluationFindings>,
     /// Results against evaluations.
     pub labels: LabelFindings,
-    /// Support of features.
     pub features: FeatureFindings,
-    /// Results by phase.
     pub phases: Vec<PhaseRow>,
     /// Results of sides about a minor piece ahead, in the middlegame and the endgame.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ahead: Option<[Ahead; 2]>,
-    /// Duplicate positions.
     pub duplicates: Duplicates,
     /// The fast evaluator; `None` for an empty dataset.
     pub gradient: Option<GradientFindings>,
@@ -131,24 +120,21 @@ pub struct Findings {
     pub faults: Vec<String>,
 }
 
-/// Settings of a check.
 #[derive(Clone, Copy, Debug)]
 pub struct CheckSettings {
     /// Scale constant, base-10 form.
     pub k: f64,
-    /// Loss function used for the gradient.
     pub loss: LossKind,
     /// Number of positions used for the gradient.
     pub sample: usize,
 }
 
-/// Compares a dataset's evaluations with printed ones, if it has any, and with results. A dataset does not record
-/// the side to move.
+/// Compares a dataset's evaluations with printed ones, if it has any, and with results. A dataset does not
+/// record the side to move.
 pub fn compare(data: &Dataset, reference: &Reference) -> Comparison {
     compare_with(data, data.static_evaluations(), reference)
 }
 
-/// As [`compare`] with other evaluations, NaN where there is none.
 fn compare_with(data: &Dataset, evaluations: &[f32], reference: &Reference) -> Comparison {
     let mut comparison = Comparison::default();
     for n in 0..data.len() {
@@ -160,8 +146,8 @@ fn compare_with(data: &Dataset, evaluations: &[f32], reference: &Reference) -> C
     comparison
 }
 
-/// Checks a dataset under θ. The comparison comes from [`compare`], or from the trace the dataset was
-/// imported from; `facts` are what that trace says of positions, if it is known.
+/// Checks a dataset under θ. The comparison comes from [`compare`], or from the trace the dataset was imported
+/// from; `facts` are what that trace says of positions, if it is known.
 pub fn check(
     data: &Dataset,
     theta: &[f64],

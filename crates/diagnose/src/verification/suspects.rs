@@ -1,11 +1,12 @@
-//! Whole tables with other values than the tuned ones: those from before, or the tuned ones in a different order.
+//! Whole tables with other values than the tuned ones: those from before, or the tuned ones in a different
+//! order.
 
 use gputexel_io::Result;
 use rayon::prelude::*;
 use serde::Serialize;
 
 use super::Compared;
-use crate::check::order::SuspectedOrder;
+use crate::order::SuspectedOrder;
 
 /// Numbers of positions on which guesses are tested: those that differ, and others.
 const DIFFERING: usize = 2000;
@@ -19,28 +20,22 @@ const LEFT: f64 = 0.95;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Suspect {
-    /// A table with other values.
     Table {
-        /// Its name.
         name: String,
-        /// The values it has.
         order: SuspectedOrder,
     },
-    /// A single value.
     Value {
-        /// Name of the parameter, with its phase.
         name: String,
         /// The value that the engine seems to use, centipawns.
         found_cp: f64,
         /// The tuned value, centipawns.
         tuned_cp: f64,
-        /// True if it is the previous value.
         is_start: bool,
     },
 }
 
-/// Finds the tables that seem to have other values, one by one, each time the one that explains most; returns them and
-/// θ with these values.
+/// Finds the tables that seem to have other values, one by one, each time the one that explains most; returns
+/// them and θ with these values.
 pub(super) fn tables(
     compared: &Compared<'_>,
     tuned: &[f64],

@@ -10,17 +10,15 @@ use gputexel_eval::{Evaluator, Population, Request};
 use gputexel_io::Result;
 use gputexel_model::program::CompiledProgram;
 
-/// Number of parameters whose derivative is compared.
 pub const PARAMETERS: usize = 64;
 /// Largest difference, as a fraction of the largest derivative, that is attributed to f32 rounding.
 pub const TOLERANCE: f64 = 1e-4;
 /// Step of central differences, centipawns.
 const STEP_CP: f64 = 0.05;
-/// Safety factor: a number tested by a program may depend on several moving sums; it is assumed to move by at most this
-/// multiple of one of them.
+/// Safety factor: a number tested by a program may depend on several moving sums; it is assumed to move by at
+/// most this multiple of one of them.
 const REACH: f64 = 4.0;
 
-/// Returns the positions whose scores are smooth for a step of any parameter.
 fn smooth_positions(data: &Dataset, program: &CompiledProgram, theta: &[f64]) -> Vec<usize> {
     let is_smooth = |n: &usize| {
         let largest = data.row(*n).entries().fold(1.0f32, |most, (_, c)| most.max(c.abs()));
@@ -34,17 +32,15 @@ fn smooth_positions(data: &Dataset, program: &CompiledProgram, theta: &[f64]) ->
 /// Results of comparing derivatives.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GradientFindings {
-    /// Positions of the sample.
     pub positions: usize,
-    /// For a nonlinear evaluation, the share of positions so close to a kink or jump that finite differences may cross
-    /// it; they are not in the sample.
+    /// For a nonlinear evaluation, the share of positions so close to a kink or jump that finite differences
+    /// may cross it; they are not in the sample.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub near_kinks: Option<f64>,
     /// Number of parameters compared: evenly spaced among those that occur in the sample.
     pub parameters: usize,
     /// Largest absolute derivative, per centipawn.
     pub largest_derivative: f64,
-    /// Largest difference as a fraction of `largest_derivative`.
     pub largest_difference: f64,
     /// The parameter with the largest difference.
     pub at: String,
@@ -108,7 +104,6 @@ impl GradientFindings {
         Ok(Some(found))
     }
 
-    /// Returns true if the derivatives agree.
     pub fn agrees(&self) -> bool {
         self.largest_difference <= TOLERANCE
     }

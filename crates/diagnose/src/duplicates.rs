@@ -1,8 +1,4 @@
 //! Duplicate positions: for an evaluation, equal rows are the same position.
-//!
-//! Rows are distributed to buckets by their hash, and each bucket is sorted. A hash table would be accessed at random,
-//! which is slow beyond memory, where an access may load two megabytes. For the same reason rows are moved to their
-//! buckets in batches.
 
 use rayon::prelude::*;
 use serde::Serialize;
@@ -11,20 +7,16 @@ use xxhash_rust::xxh3::Xxh3;
 use gputexel_dataset::Dataset;
 use gputexel_io::paging::{keep_limit, portions};
 
-/// Counts of duplicate positions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Duplicates {
-    /// Distinct rows.
     pub distinct: u64,
     /// Rows that equal an earlier one.
     pub repeated: u64,
     /// Duplicates whose result differs from that of the first occurrence.
     pub other_result: u64,
-    /// Duplicates in the same game as the first occurrence.
     pub same_game: u64,
 }
 
-/// Number of rows that are hashed together.
 const HASHED_ROWS: usize = 1 << 14;
 
 /// Maximum mean number of rows per bucket, unless there would be too many buckets.
@@ -35,7 +27,7 @@ const MAX_BUCKETS: usize = 1 << 10;
 const WAITING_ROWS: usize = 1 << 21;
 const MAX_WAITING_ROWS: usize = 1 << 12;
 
-/// Sort record: the hash, and the bits of the result above the game. An array, because zeroed memory needs no writing.
+/// Sort record: the hash, and the bits of the result above the game.
 type HashedRow = [u64; 2];
 
 /// Rows waiting for one bucket, and their destination in the list of all.
@@ -54,8 +46,7 @@ impl Bucket {
     }
 }
 
-/// Counts rows with the same coefficients, taper and offset as an earlier one. Rows are compared by a 64-bit
-/// hash. Takes 24 bytes of memory per position.
+/// Counts rows with the same coefficients, taper and offset as an earlier one.
 pub fn duplicates(data: &Dataset) -> Duplicates {
     let mut hashes = vec![0u64; data.len()];
     hashes.par_chunks_mut(HASHED_ROWS).enumerate().for_each(|(i, hashes)| {
@@ -89,7 +80,7 @@ fn result_of(row: &HashedRow) -> f32 {
     f32::from_bits((row[1] >> 32) as u32)
 }
 
-/// Returns the rows by bucket, in the order of positions within each, and the end of each bucket.
+/// The rows by bucket, in the order of positions within each, and the end of each bucket.
 fn by_bucket(data: &Dataset, hashes: &[u64]) -> (Vec<HashedRow>, Vec<usize>) {
     let count = data.len().div_ceil(BUCKET_ROWS).next_power_of_two().min(MAX_BUCKETS);
     let bucket_of = |hash: u64| ((u128::from(hash) * count as u128) >> 64) as usize;
@@ -116,7 +107,6 @@ fn by_bucket(data: &Dataset, hashes: &[u64]) -> (Vec<HashedRow>, Vec<usize>) {
     (rows, ends)
 }
 
-/// Returns the hash of a row; `entries` is scratch space.
 fn row_hash(data: &Dataset, n: usize, entries: &mut Vec<(u16, f32)>) -> u64 {
     let row = data.row(n);
     entries.clear();

@@ -1,8 +1,5 @@
-//! Verifies that an engine evaluates with tuned values, by a trace that it printed after they were written back.
-//!
-//! Owns the verdict. Other values that the engine may use are guessed by `suspects` (whole tables that were not
-//! written, or written in a different order) and `pursuit` (single values). Guesses count only as far as they agree
-//! with the engine's output.
+//! Verifies that an engine evaluates with tuned values, by a trace that it printed after they were written
+//! back.
 
 mod pursuit;
 mod rows;
@@ -33,42 +30,32 @@ pub use suspects::Suspect;
 /// The engine's previous values, as far as they are known.
 #[derive(Clone, Debug)]
 pub enum StartValues {
-    /// Values of a parameter file, or of the folder of a run.
     File(PathBuf),
     /// θ in the order of the feature set.
     Theta(Vec<f64>),
-    /// The priors of the schema, if there is one.
     Schema,
 }
 
-/// Source of the engine's evaluations.
 #[derive(Clone, Debug)]
 pub enum EvaluationKind {
-    /// A column of traces with this schema.
     Traces(PathBuf),
     /// Output of a command for positions.
     Traced {
-        /// The schema of its traces.
         schema: PathBuf,
         /// The command. It must not be given values: those of the engine are to be verified.
         command: TraceCommand,
     },
-    /// Datasets that were imported from traces.
     Datasets,
-    /// Scores of positions; their features are computed.
     Positions,
 }
 
-/// Inputs and settings of a verification.
 #[derive(Clone, Debug)]
 pub struct VerificationRequest {
     /// The engine's output with the tuned values.
     pub inputs: Vec<PathBuf>,
-    /// Kind of the inputs.
     pub kind: EvaluationKind,
     /// The tuned values: a parameter file, or the folder of a run.
     pub params: PathBuf,
-    /// The previous values.
     pub start: StartValues,
     /// Dataset of the same positions from before, whose rows should not have changed.
     pub before: Vec<PathBuf>,
@@ -78,19 +65,15 @@ pub struct VerificationRequest {
     pub max_bad_share: f64,
 }
 
-/// Values that the engine evaluates with.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "verdict")]
 pub enum Verdict {
-    /// The tuned values.
     Tuned,
-    /// The previous values.
     Start,
     /// The tuned and the previous values give the same evaluations, so that nothing can be concluded.
     Indistinguishable,
     /// The engine traces different coefficients than before: positions or features have changed.
     OtherRows,
-    /// Something else.
     Other {
         /// Possible explanations, best first.
         suspects: Vec<Suspect>,
@@ -102,25 +85,21 @@ pub enum Verdict {
 /// Mean squared errors of expected scores against results, with the run's K.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PredictionErrors {
-    /// Of the engine's own evaluations.
     pub engine: f64,
-    /// Of the evaluations with the tuned values.
     pub tuned: f64,
     /// Of the evaluations with the previous values, if they are known.
     pub start: Option<f64>,
 }
 
-/// Result of a verification.
 #[derive(Clone, Debug, Serialize)]
 pub struct Verification {
-    /// Values that the engine evaluates with.
     #[serde(flatten)]
     pub verdict: Verdict,
-    /// Positions with an evaluation.
     pub compared: u64,
     /// Positions whose evaluation differs from that of the tuned values by more than the tolerance.
     pub differing: u64,
-    /// Further positions that differ near a kink or jump of a nonlinear evaluation, where rounding may be the cause.
+    /// Further positions that differ near a kink or jump of a nonlinear evaluation, where rounding may be the
+    /// cause.
     pub near_kinks: u64,
     /// Positions whose evaluation differs from that of the previous values, if these are known.
     pub differing_from_start: Option<u64>,
@@ -132,10 +111,11 @@ pub struct Verification {
     pub worst: Vec<Outlier>,
     /// Changes in the rows since before; `None` if there is nothing to compare with.
     pub rows: Option<ChangedRows>,
-    /// Values changed by the run that occur in no position of the trace, so that it is unknown which ones the engine
-    /// uses. If the previous values are unknown, all values that do not occur.
+    /// Values changed by the run that occur in no position of the trace, so that it is unknown which ones the
+    /// engine uses.
     pub unseen: Vec<ValueChange>,
-    /// The change that would explain the differences, where other values do not; `None` if it was not looked for.
+    /// The change that would explain the differences, where other values do not; `None` if it was not looked
+    /// for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explanation: Option<Explanation>,
     /// How well evaluations predict results; `None` without K.
@@ -146,12 +126,8 @@ pub struct Verification {
 }
 
 impl VerificationRequest {
-    /// Reads the inputs and compares the evaluations in them with those of the tuned values; traces are imported into a
-    /// temporary dataset, with progress and cancellation through `hooks`.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for a tolerance that is negative or not finite; [`Error::Input`] for inputs without evaluations
-    /// and parameters of other names; errors of reading and importing.
+    /// Reads the inputs and compares the evaluations in them with those of the tuned values; traces are
+    /// imported into a temporary dataset, with progress and cancellation through `hooks`.
     pub fn run(&self, hooks: &mut Hooks<'_>) -> Result<Verification> {
         check_tolerance(self.tolerance_cp)?;
         let file = ParameterFile::read(&self.params)?;
@@ -246,7 +222,6 @@ impl VerificationRequest {
         Ok(Read { data, printed, sources: None, set, tuned, worst: Vec::new(), facts: Vec::new() })
     }
 
-    /// Extracts all positions without selection into a temporary dataset.
     fn read_positions(&self, file: &ParameterFile, hooks: &mut Hooks<'_>) -> Result<Read> {
         let set = file.computed_set().ok_or_else(|| {
             let text = "its features are the engine's own: the engine must trace them, and --schema say what they mean";
@@ -265,7 +240,6 @@ impl VerificationRequest {
     }
 }
 
-/// The inputs, as read.
 struct Read {
     data: Dataset,
     /// The engine's evaluations, NaN where there is none.
@@ -276,11 +250,9 @@ struct Read {
     tuned: Vec<f64>,
     /// The largest differences from them, rounded, with the lines of traces.
     worst: Vec<Outlier>,
-    /// Facts about positions from the lines of traces.
     facts: Vec<PositionFacts>,
 }
 
-/// Rounds values as in most sources.
 fn rounded(theta: &[f64]) -> Vec<f64> {
     theta.iter().map(|value| value.round()).collect()
 }
@@ -316,7 +288,6 @@ impl Compared<'_> {
         })
     }
 
-    /// Guesses the values that the engine evaluates with.
     fn guess(&self, tuned: &[f64], start: Option<&[f64]>) -> Result<Verdict> {
         let mut best: Option<(u64, Vec<Suspect>)> = None;
         // A few single values are the simplest explanation, then tables, then both.
@@ -356,31 +327,4 @@ impl Compared<'_> {
             start: start.map(of).transpose()?,
         })
     }
-
-    /// Returns positions in which the engine's evaluation differs from that of the given values, evenly chosen, and
-    /// some others.
-    pub(super) fn sample(&self, theta: &[f64], differing: usize, others: usize) -> Result<Vec<u32>> {
-        let reference = self.reference(theta)?;
-        let (mut unlike, mut like) = (Vec::new(), Vec::new());
-        for (n, &printed) in self.printed.iter().enumerate() {
-            if printed.is_nan() {
-                continue;
-            }
-            let (score, near_kink) = reference.score_of(self.data, n);
-            match (score - f64::from(printed)).abs() > self.tolerance_cp {
-                true if near_kink => {}
-                true => unlike.push(n as u32),
-                false => like.push(n as u32),
-            }
-        }
-        let mut chosen = evenly(&unlike, differing);
-        chosen.extend(evenly(&like, others));
-        Ok(chosen)
-    }
-}
-
-/// Selects at most `most` items, evenly spaced.
-fn evenly(all: &[u32], most: usize) -> Vec<u32> {
-    let count = all.len().min(most);
-    (0..count).map(|i| all[i * all.len() / count]).collect()
 }

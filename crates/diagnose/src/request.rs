@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use super::{CheckSettings, Findings, check, check_tolerance, compare};
-use crate::{exact_scores, fit_scale};
 use gputexel_dataset::objective::LossKind;
 use gputexel_dataset::{self as dataset, Dataset};
 use gputexel_ingest::extraction::Hooks;
@@ -12,9 +11,9 @@ use gputexel_ingest::trace::{
 };
 use gputexel_io::{Error, Result};
 use gputexel_model::{FeatureSet, ParameterFile, Prior};
+use gputexel_tune::{exact_scores, fit_scale};
 use serde::Serialize;
 
-/// The inputs and settings of a check.
 #[derive(Clone, Debug)]
 pub struct CheckRequest {
     /// Datasets with the same feature set, or traces.
@@ -31,13 +30,10 @@ pub struct CheckRequest {
     pub max_bad_share: f64,
 }
 
-/// Result of a check.
 #[derive(Clone, Debug, Serialize)]
 pub struct Checked {
-    /// The findings.
     #[serde(flatten)]
     pub findings: Findings,
-    /// Number of features.
     #[serde(skip)]
     pub features: usize,
     /// The traces in order; `None` for datasets.
@@ -46,18 +42,14 @@ pub struct Checked {
 }
 
 impl CheckRequest {
-    /// Creates a check of `inputs` with a tolerance of 1 centipawn, 2,000 positions for the gradient and at most a
-    /// tenth of the lines unusable.
+    /// Creates a check of `inputs` with a tolerance of 1 centipawn, 2,000 positions for the gradient and at
+    /// most a tenth of the lines unusable.
     pub fn new(inputs: Vec<PathBuf>) -> Self {
         Self { inputs, schema: None, params: None, tolerance_cp: 1.0, sample: 2000, max_bad_share: 0.1 }
     }
 
     /// Reads the inputs and checks them; traces are imported into a temporary dataset, with progress and
-    /// cancellation through `hooks`. If no parameter file gives K, it is fitted.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for a tolerance that is negative or not finite; errors of reading and importing the inputs and
-    /// of [`check`].
+    /// cancellation through `hooks`.
     pub fn run(&self, hooks: &mut Hooks<'_>) -> Result<Checked> {
         check_tolerance(self.tolerance_cp)?;
         let parameters = self.params.as_deref().map(ParameterFile::read).transpose()?;
@@ -125,7 +117,6 @@ impl CheckRequest {
     }
 }
 
-/// The inputs of a check, as read.
 struct Read {
     data: Dataset,
     theta: Vec<f64>,

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::fit_scale;
 use gputexel_chess::labels::MAX_SCORE_CP;
 use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::{LossKind, expected_score};
+use gputexel_tune::fit_scale;
 
 /// Bounds between intervals of scores, centipawns; mates are beyond the outer ones.
 const BOUNDS: [f32; 12] =
@@ -20,13 +20,10 @@ pub struct ScoreRow {
     pub from: Option<f32>,
     /// Exclusive upper bound of the score; `None` if there is no bound.
     pub to: Option<f32>,
-    /// True if the scores announce a mate.
     pub mate: bool,
-    /// Positions.
     pub positions: u64,
     /// Mean score, centipawns.
     pub mean_score: f64,
-    /// Mean result.
     pub mean_result: f64,
     /// Standard error of the mean result, by game.
     pub error: f64,
@@ -34,29 +31,26 @@ pub struct ScoreRow {
     pub expected: Option<f64>,
 }
 
-/// Relation of search scores and results.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ScoresAgainstResults {
-    /// Scale constant K, base-10 form, with which scores fit results with the least squared error, mates included;
-    /// `None` if scores do not predict results.
+    /// Scale constant K, base-10 form, with which scores fit results with the least squared error, mates
+    /// included; `None` if scores do not predict results.
     pub k: Option<f64>,
     /// All intervals that contain positions, ascending.
     pub rows: Vec<ScoreRow>,
 }
 
-/// Sums over the positions of an interval.
 #[derive(Default)]
 struct Sums {
     positions: u64,
     scores: f64,
     results: f64,
     expected: f64,
-    /// Number and sum of results of each game.
     games: BTreeMap<u32, (f64, f64)>,
 }
 
 impl Sums {
-    /// Returns the mean result and its standard error, √Σ (S − mean N)² / Σ N over the games.
+    /// The mean result and its standard error, √Σ (S − mean N)² / Σ N over the games.
     fn result(&self) -> (f64, f64) {
         let n = self.positions as f64;
         let mean = self.results / n;
@@ -66,7 +60,7 @@ impl Sums {
 }
 
 impl ScoresAgainstResults {
-    /// Returns the table of a dataset; `None` if it has no search scores.
+    /// The table of a dataset; `None` if it has no search scores.
     pub fn new(data: &Dataset) -> Option<Self> {
         let all = data.search_scores().iter().enumerate().filter(|(_, score)| !score.is_nan());
         let (which, scores): (Vec<u32>, Vec<f64>) =
@@ -104,7 +98,7 @@ impl ScoresAgainstResults {
     }
 }
 
-/// Returns the interval of a score: mates against White first, mates for White last.
+/// The interval of a score: mates against White first, mates for White last.
 fn interval(score: f32) -> usize {
     match score {
         mated if mated <= -MAX_SCORE_CP => 0,

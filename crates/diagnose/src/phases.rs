@@ -5,10 +5,9 @@ use serde::Serialize;
 use gputexel_dataset::Dataset;
 use gputexel_model::FeatureSet;
 
-/// Maximum number of rows.
 const ROWS: u16 = 6;
 
-/// Returns the name of entry `at` of θ, with its phase if the engine has phases.
+/// The name of entry `at` of θ, with its phase if the engine has phases.
 pub(super) fn parameter_name(set: &FeatureSet, at: usize) -> String {
     match set.has_phases() {
         true => set.parameter_name(at),
@@ -16,29 +15,24 @@ pub(super) fn parameter_name(set: &FeatureSet, at: usize) -> String {
     }
 }
 
-/// Results in an interval of the phase.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PhaseRow {
     /// Lowest phase units.
     pub from: u16,
     /// Highest phase units.
     pub to: u16,
-    /// Positions.
     pub positions: u64,
-    /// Results above 0.75, counted as White's wins.
     pub white_wins: u64,
-    /// Results in between.
     pub draws: u64,
-    /// Results below 0.25, counted as Black's wins.
     pub black_wins: u64,
     /// Results that are expected scores: neither 0, 0.5 nor 1.
     pub expected: u64,
-    /// Mean result.
     pub mean_result: f64,
 }
 
 impl PhaseRow {
-    /// Returns all intervals that contain positions, from full boards to empty ones; none for an engine without phases.
+    /// All intervals that contain positions, from full boards to empty ones; none for an engine without
+    /// phases.
     pub fn all(data: &Dataset) -> Vec<Self> {
         if !data.metadata().feature_set.has_phases() {
             return Vec::new();

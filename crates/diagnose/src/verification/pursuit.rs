@@ -1,16 +1,15 @@
-//! Single values that differ from the tuned ones: orthogonal matching pursuit (Pati, Rezaiifar and Krishnaprasad 1993)
-//! on the differences of evaluations. In each step, it takes the parameter whose column has the smallest angle to the
-//! residual, and fits all that were taken.
+//! Single values that differ from the tuned ones: orthogonal matching pursuit (Pati, Rezaiifar and
+//! Krishnaprasad 1993) on the differences of evaluations. In each step, it takes the parameter whose column
+//! has the smallest angle to the residual, and fits all that were taken.
 
 use gputexel_io::Result;
 
 use super::{Compared, Suspect};
-use crate::check::parameter_name;
+use crate::parameter_name;
 
 /// Maximum number of values to find instead of tables or in addition to them.
 pub(super) const FEW: usize = 12;
 pub(super) const MOST: usize = 48;
-/// Numbers of positions to fit: those that differ, and others.
 const DIFFERING: usize = 10_000;
 const OTHERS: usize = 2_000;
 /// Smallest reported change, centipawns.
@@ -24,7 +23,6 @@ struct Basis {
     columns: Vec<Vec<f64>>,
     /// Row i has the products of column i with itself and all later ones before they were orthogonalized.
     triangle: Vec<Vec<f64>>,
-    /// Product of each with the differences to explain.
     products: Vec<f64>,
 }
 
@@ -52,7 +50,6 @@ impl Basis {
         Some(())
     }
 
-    /// Returns the coefficients of the original columns.
     fn coefficients(&self) -> Vec<f64> {
         let mut out = vec![0.0; self.columns.len()];
         for i in (0..out.len()).rev() {
@@ -144,7 +141,6 @@ pub(super) fn values(
     Ok(suspects)
 }
 
-/// A selected parameter.
 struct Taken {
     /// Its index in θ.
     at: usize,
@@ -154,7 +150,6 @@ struct Taken {
     found_cp: f64,
 }
 
-/// Rounds to a whole number where all values are whole, else to a tenth.
 fn snapped(value: f64, whole: bool) -> f64 {
     let unit = if whole { 1.0 } else { 10.0 };
     (unit * value).round() / unit

@@ -11,8 +11,7 @@ pub struct Untested {
     /// The value is 0, so that a wrong count changes nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub zero: Vec<String>,
-    /// Middlegame and endgame values of the whole table are equal, so that a wrong phase changes nothing. Untapered
-    /// parameters are not listed.
+    /// Middlegame and endgame values of the whole table are equal, so that a wrong phase changes nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub same_in_phases: Vec<String>,
 }

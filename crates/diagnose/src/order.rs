@@ -3,7 +3,6 @@
 use gputexel_model::{Arrangement, Part};
 use serde::Serialize;
 
-/// The values that a table seems to have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SuspectedOrder {
@@ -43,7 +42,6 @@ impl SuspectedOrder {
         Self::Reversed,
     ];
 
-    /// Describes the order in words.
     pub fn words(self) -> &'static str {
         match self {
             Self::Start => "still has the values from before",
@@ -59,7 +57,7 @@ impl SuspectedOrder {
         }
     }
 
-    /// Returns the values of a table in this order, in place of the tuned ones; `None` if it has no such order, or if
+    /// The values of a table in this order, in place of the tuned ones; `None` if it has no such order, or if
     /// nothing changes.
     pub(super) fn apply(
         self,
@@ -109,8 +107,7 @@ impl SuspectedOrder {
     }
 }
 
-/// Returns the features of a table by square; `None` if it is not a board. Any table of 64 may be a board, starting in
-/// any corner, even if not declared as one.
+/// The features of a table by square; `None` if it is not a board.
 pub(super) fn board(part: &Part) -> Option<Vec<Option<u32>>> {
     match &part.layout {
         Arrangement::Board(squares) => Some(squares.clone()),

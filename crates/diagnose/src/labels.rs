@@ -9,7 +9,7 @@ use gputexel_dataset::Dataset;
 use gputexel_dataset::objective;
 use gputexel_ingest::trace::{Comparison, Correlation, bounded};
 
-/// Minimum correlation at which evaluations are considered to predict results. Real data have 0.3 to 0.7.
+/// Minimum correlation at which evaluations are considered to predict results.
 const TELLING: f64 = 0.1;
 /// Search scores must have at least this fraction of the correlation of evaluations, or they are probably
 /// wrong.
@@ -17,10 +17,8 @@ const BEHIND: f64 = 0.5;
 /// With fewer positions than this, no conclusion is drawn.
 const FEW: u64 = 100;
 
-/// Correlation of evaluations and results.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SideCorrelation {
-    /// Positions.
     pub positions: u64,
     /// Pearson's coefficient; `None` if either variable is constant.
     pub correlation: Option<f64>,
@@ -31,7 +29,7 @@ impl SideCorrelation {
         Self { positions: sums.count, correlation: sums.coefficient() }
     }
 
-    /// Returns 1 if evaluations predict results, −1 if they contradict them, 0 if undecided.
+    /// 1 if evaluations predict results, −1 if they contradict them, 0 if undecided.
     fn tendency(&self) -> i32 {
         match self.correlation {
             Some(r) if self.positions >= FEW && r >= TELLING => 1,
@@ -41,7 +39,6 @@ impl SideCorrelation {
     }
 }
 
-/// Conclusion from the correlations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LabelVerdict {
@@ -55,7 +52,6 @@ pub enum LabelVerdict {
     CannotTell,
 }
 
-/// Conclusion about the search scores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SearchVerdict {
@@ -65,7 +61,6 @@ pub enum SearchVerdict {
     Reversed,
     /// They predict results much worse than evaluations do.
     Unrelated,
-    /// Too few positions.
     Few,
     /// No correlation with results; comparing with evaluations does not explain it.
     CannotTell,
@@ -76,17 +71,12 @@ pub enum SearchVerdict {
 pub struct LabelFindings {
     /// Evaluations under the parameters, over all positions.
     pub all: SideCorrelation,
-    /// White to move; no positions if the side to move is unknown.
     pub white_to_move: SideCorrelation,
-    /// Black to move.
     pub black_to_move: SideCorrelation,
-    /// Search scores against results, if there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub search: Option<SideCorrelation>,
-    /// Search scores against evaluations, if there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub search_evaluations: Option<SideCorrelation>,
-    /// Conclusion about the search scores.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub search_verdict: Option<SearchVerdict>,
     /// Conclusion from the correlations of evaluations and results.
@@ -139,7 +129,6 @@ impl LabelFindings {
         }
     }
 
-    /// Returns the problem with the search scores, if any.
     pub(super) fn search_fault(&self) -> Option<String> {
         match self.search_verdict? {
             SearchVerdict::Reversed => {
@@ -153,7 +142,6 @@ impl LabelFindings {
         }
     }
 
-    /// Returns the problem with the labels, if any.
     pub(super) fn fault(&self) -> Option<String> {
         match self.verdict {
             LabelVerdict::Reversed => Some("evaluations contradict results, as if one were reversed".to_string()),
@@ -166,8 +154,7 @@ impl LabelFindings {
     }
 }
 
-/// Returns true if search scores predict results much worse than evaluations do. A search sees everything that the
-/// evaluation sees and more, so its scores predict results better unless some have the wrong sign.
+/// True if search scores predict results much worse than evaluations do.
 fn falls_behind(search: &SideCorrelation, evaluations: &SideCorrelation) -> bool {
     let (Some(search_r), Some(evaluations_r)) = (search.correlation, evaluations.correlation) else {
         return false;

@@ -12,21 +12,15 @@ use gputexel_chess::selection::{Reason, Unit};
 use gputexel_dataset::{Dataset, Metadata, SourceRecord, TensorInfo};
 use gputexel_io::{Error, Result};
 
-/// Maximum number of rare features that are listed.
 const RARE_NAMES: usize = 8;
 
-/// Information about a dataset.
 #[derive(Debug, Serialize)]
 pub struct Info {
-    /// Path of its file.
     pub path: String,
-    /// Size of the file, bytes.
     pub bytes: u64,
     /// True if it can be read and all its checksums match.
     pub intact: bool,
-    /// Its metadata.
     pub metadata: Summary,
-    /// Its tensors, each with the result of its checksum.
     pub tensors: Vec<TensorInfo>,
     /// A summary of its columns; `None` if it is not intact.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -36,23 +30,14 @@ pub struct Info {
 /// The metadata without the list of features, which would dominate the output.
 #[derive(Debug, Serialize)]
 pub struct Summary {
-    /// The program and version that wrote it.
     pub program: String,
-    /// Name of the feature set.
     pub feature_set: &'static str,
-    /// Number of features.
     pub features: usize,
-    /// Phase units of the pieces.
     pub phase: PhaseSettings,
-    /// Positions.
     pub positions: u64,
-    /// Games; 0 if the inputs had none.
     pub games: u64,
-    /// The inputs in order.
     pub sources: Vec<SourceRecord>,
-    /// Settings of the selection by name.
     pub selection: BTreeMap<String, String>,
-    /// The command that traced the positions, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace_command: Option<String>,
 }
@@ -60,43 +45,31 @@ pub struct Summary {
 /// A summary of a dataset's columns.
 #[derive(Debug, Serialize)]
 pub struct Contents {
-    /// Checksum of the container, hexadecimal.
     pub checksum: String,
     /// Mean number of entries per position.
     pub entries_a_position: f64,
-    /// Positions with a search score.
     pub scored_positions: u64,
-    /// Search scores against results, if there are scores.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scores: Option<ScoresAgainstResults>,
-    /// Positions with a static evaluation by the engine.
     pub evaluated_positions: u64,
-    /// Distinct endgame scale factors.
     pub scale_factors: usize,
     /// Results by phase, from full boards to empty ones.
     pub results_by_phase: Vec<PhaseRow>,
     /// Results of sides about a minor piece ahead, in the middlegame and the endgame.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ahead: Option<[Ahead; 2]>,
-    /// Groups in order of their first feature.
     pub groups: Vec<GroupOccurrences>,
     /// Features that never occur.
     pub unseen: Vec<String>,
-    /// The rarest features, rarest first.
     pub rarest: Vec<Occurrences>,
-    /// All features, if requested.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub features: Vec<Occurrences>,
-    /// For each source, the number of games with at least one position kept.
     pub games_by_source: Vec<u64>,
 }
 
-/// Numbers of positions with features of a group.
 #[derive(Debug, Serialize)]
 pub struct GroupOccurrences {
-    /// Name of the group.
     pub name: String,
-    /// Number of features.
     pub features: usize,
     /// Number of features that never occur.
     pub unseen: usize,
@@ -104,28 +77,19 @@ pub struct GroupOccurrences {
     pub fewest: u64,
     /// Median number of positions per feature.
     pub median: u64,
-    /// Positions of the most common feature.
     pub most: u64,
     /// Description of the lines and boards that an imported schema declares.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub structure: String,
 }
 
-/// Number of positions with a feature.
 #[derive(Clone, Debug, Serialize)]
 pub struct Occurrences {
-    /// The feature.
     pub name: String,
-    /// Positions that have it with a nonzero coefficient.
     pub positions: u64,
 }
 
 impl Info {
-    /// Describes a dataset, with a list of all features if requested. A damaged one is described as far as
-    /// possible, and the error of reading it is returned as well.
-    ///
-    /// # Errors
-    /// [`Error::Io`] when the file cannot be read, [`Error::Input`] when its header cannot be parsed.
     pub fn read(path: &Path, list_features: bool) -> Result<(Self, Option<Error>)> {
         let (metadata, tensors) = gputexel_dataset::tensors(path)?;
         let bytes = std::fs::metadata(path).map_err(|e| Error::io(path, e))?.len();
@@ -162,7 +126,6 @@ impl From<Metadata> for Summary {
 }
 
 impl Contents {
-    /// Summarizes a dataset, with a list of all features if requested.
     pub fn new(data: &Dataset, list_features: bool) -> Self {
         let counts = data.occurrences();
         let set = &data.metadata().feature_set;
@@ -220,7 +183,6 @@ impl GroupOccurrences {
     }
 }
 
-/// Returns the number of games with a position kept, source by source; positions are ordered by source.
 fn games_by_source(data: &Dataset) -> Vec<u64> {
     let mut start = 0;
     let games = |source: &SourceRecord| {
@@ -232,9 +194,8 @@ fn games_by_source(data: &Dataset) -> Vec<u64> {
     data.metadata().sources.iter().map(games).collect()
 }
 
-/// Returns what was left out of a source, with counts, in the order in which the rules apply; reasons unknown to this
-/// version come last. `games_kept` is the number of games with a position kept, if known. Games that lost all their
-/// positions without being left out by a rule for games are then counted, too.
+/// What was left out of a source, with counts, in the order in which the rules apply; reasons unknown to this
+/// version come last. `games_kept` is the number of games with a position kept, if known.
 pub fn left_out(source: &SourceRecord, games_kept: Option<u64>) -> Vec<(&str, u64)> {
     let mut left_out: Vec<(Option<Reason>, &str, u64)> = source
         .left_out

@@ -3,22 +3,17 @@
 use gputexel_dataset::Dataset;
 use serde::Serialize;
 
-/// Changes in the rows of positions.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ChangedRows {
-    /// Numbers of positions, before and now.
     pub positions: [u64; 2],
-    /// Positions whose coefficients, phase, endgame scale factor or offset differ; `None` if the numbers of positions
-    /// differ, so that they cannot be matched.
+    /// Positions whose coefficients, phase, endgame scale factor or offset differ; `None` if the numbers of
+    /// positions differ, so that they cannot be matched.
     pub changed: Option<u64>,
-    /// Of those, positions that differ only in the phase.
     pub only_phase: u64,
-    /// The first changed position, from 0.
     pub first: Option<u64>,
 }
 
 impl ChangedRows {
-    /// Compares positions in order.
     pub(super) fn new(before: &Dataset, now: &Dataset) -> Self {
         let positions = [before.len() as u64, now.len() as u64];
         if before.len() != now.len() || before.feature_count() != now.feature_count() {
@@ -36,13 +31,13 @@ impl ChangedRows {
         Self { positions, changed: Some(changed), only_phase, first }
     }
 
-    /// Returns true if most of the changed rows differ only in the phase.
+    /// True if most of the changed rows differ only in the phase.
     pub fn in_phase(&self) -> bool {
         self.changed.is_some_and(|changed| 2 * self.only_phase > changed)
     }
 }
 
-/// Returns everything that the score of a position is computed from: the entries by column, the shares of both phases,
+/// Everything that the score of a position is computed from: the entries by column, the shares of both phases,
 /// the offset.
 fn row(data: &Dataset, n: usize) -> (Vec<(u16, f32)>, (f64, f64), f32) {
     let row = data.row(n);

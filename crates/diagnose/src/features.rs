@@ -10,40 +10,32 @@ use gputexel_model::Feature;
 /// Features in fewer positions than this are called rare.
 pub const RARE: u64 = 100;
 
-/// Returns true if a feature is a pawn on the first or last rank, which cannot occur.
+/// True if a feature is a pawn on the first or last rank, which cannot occur.
 pub fn is_impossible(name: &str) -> bool {
     let square = name.strip_prefix("pawn_").map(str::as_bytes);
     matches!(square, Some([b'a'..=b'h', b'1' | b'8']))
 }
 
-/// Description of impossible features.
 pub const IMPOSSIBLE: &str = "pawn squares of the first and last rank, where no pawn can stand";
 
 /// Number of positions that have a feature with a nonzero coefficient, by thirds of the phase.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Support {
-    /// The feature.
     pub name: String,
-    /// Over all phases.
     pub positions: u64,
     /// In the third of the phase next to the start of the game.
     pub opening: u64,
-    /// In the middle third.
     pub middlegame: u64,
     /// In the third with the least material.
     pub endgame: u64,
 }
 
-/// Support of the features of a group.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GroupSupport {
-    /// Name of the group.
     pub name: String,
-    /// Number of features.
     pub features: usize,
     /// Number of features that never occur.
     pub unseen: usize,
-    /// Number of features that occur rarely, see [`RARE`].
     pub rare: usize,
     /// Number of features that never occur in each third of the phase, opening first.
     pub unseen_in: [usize; 3],
@@ -51,14 +43,11 @@ pub struct GroupSupport {
     pub median: u64,
 }
 
-/// Support of all features.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FeatureFindings {
-    /// Groups in order of their first feature.
     pub groups: Vec<GroupSupport>,
     /// Features that never occur.
     pub unseen: Vec<String>,
-    /// Features that occur rarely, rarest first.
     pub rare: Vec<Support>,
 }
 
@@ -110,7 +99,6 @@ impl FeatureFindings {
     }
 }
 
-/// Returns the ids of the features of each group, groups in order of their first feature.
 pub(super) fn ids_by_group(features: &[Feature]) -> Vec<(&str, Vec<usize>)> {
     let mut groups: Vec<(&str, Vec<usize>)> = Vec::new();
     let mut places: HashMap<&str, usize> = HashMap::new();
