@@ -6,18 +6,15 @@ use gputexel::Result;
 use gputexel::io::printable;
 use gputexel::io::run_folder::{Kind, RunFolder};
 use gputexel::model::ParameterFile;
-use gputexel::tuning::{CoordinatesFile, MetricsLine, RunRecord, read_metrics};
+use gputexel::tuning::{CoordinatesFile, RunRecord, read_metrics};
 
 /// Describes the configuration of a run, its losses, and the parameters that it changed most.
 pub fn describe(path: &str) -> Result<String> {
     let folder = RunFolder::view(Path::new(path));
     let record: RunRecord = folder.record(Kind::Run)?;
     let mut text = format!("K {}, prior {}\n", record.config.k, record.config.prior);
-    for line in read_metrics(&folder.file("metrics.jsonl"))? {
-        text += &match line {
-            MetricsLine::Epoch(epoch) => format!("epoch {}: loss {:.6}\n", epoch.epoch, epoch.loss),
-            MetricsLine::Round { requiesce } => format!("round {}\n", requiesce.round),
-        };
+    for epoch in read_metrics(&folder.file("metrics.jsonl"))? {
+        text += &format!("epoch {}: loss {:.6}\n", epoch.epoch, epoch.loss);
     }
     let file = ParameterFile::read(&folder.file("params.json"))?;
     let mut moved: Vec<(f64, &str)> = Vec::new();

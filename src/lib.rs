@@ -37,7 +37,6 @@
 //!
 //!   engine ──► matches ──► spsa        patch: numbers of an engine's sources to options, and back
 //!   (plays)    (games)   (by games)    checking: what is wrong with data; files: below all of them
-//!                                      wdl: chances of win, draw and loss, fitted to games
 //! ```
 //!
 //! [`chess`] reads a position and decides whether it is kept, [`model`] turns it into features, [`dataset`] stores it
@@ -56,6 +55,7 @@ pub use gputexel_chess::formats;
 pub use gputexel_dataset as dataset;
 pub use gputexel_dataset::Dataset;
 pub use gputexel_dataset::objective;
+pub use gputexel_diagnose as checking;
 pub use gputexel_eval as evaluator;
 pub use gputexel_eval::Backend;
 pub use gputexel_eval::device as gpu;
@@ -77,8 +77,6 @@ pub use gputexel_source::tables;
 pub use gputexel_spsa as spsa;
 pub use gputexel_spsa::run::SpsaRun as Spsa;
 pub use gputexel_tune as tuning;
-pub use gputexel_tune::check as checking;
 pub use gputexel_tune::run;
 pub use gputexel_tune::run::{RunEvent, Tuned, Tuner, TunerSettings, extract};
 pub use gputexel_tune::sweep_run as sweep;
-pub use gputexel_tune::wdl;

@@ -199,10 +199,9 @@ pub(super) fn explained(explanation: Option<&Explanation>) -> String {
         return format!("cause       {cause}\n");
     }
     let mut text =
-        "cause       unknown: no change of those that were tried explains the differences, nor do two\n"
-            .to_string();
+        "cause       unknown: no change of those that were tried explains the differences\n".to_string();
     for Cause { text: change, reduction, agreeing } in &found.partial {
-        let count = found.share(agreeing.unwrap_or(0));
+        let count = found.share(*agreeing);
         let _ = writeln!(
             text,
             "            {change}\n              would explain {count} exactly, and make differences {:.0} % smaller on average",

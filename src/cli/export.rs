@@ -8,7 +8,6 @@ use gputexel::run::are_datasets;
 use gputexel::tables::{
     self, EvaluationRequest, ExportOptions, ExportRequest, Format, ImportRequest, LikeSource, PhaseValues,
 };
-use gputexel::wdl::Constants;
 use gputexel::{Error, Result};
 use serde_json::{Map, Value, json};
 
@@ -51,7 +50,7 @@ pub struct ExportArgs {
     force: bool,
     /// Write a whole evaluation, values and code, in c, cpp or rust, of pst, king-pst, classical or full
     #[arg(long, conflicts_with_all = ["orientation", "colors", "files", "split_material", "decimals", "fixed",
-        "normalize", "wdl", "pairs", "separate", "untapered", "style", "prefix", "no_header"])]
+        "normalize", "pairs", "separate", "untapered", "style", "prefix", "no_header"])]
     evaluation: bool,
     /// With --evaluation: terms of classical or full to leave out, with their values: tempo, pawns, passed, mobility,
     /// outposts, bishops, rooks, shelter, attack, threats; danger, complexity, factor
@@ -76,13 +75,9 @@ pub struct ExportArgs {
     /// Integers in units of 1/PARTS centipawn: with 256, 1 is written as 256
     #[arg(long, value_name = "PARTS", help_heading = "Numbers", value_parser = clap::value_parser!(u32).range(2..=1 << 20))]
     fixed: Option<u32>,
-    /// Scale all values, and K inversely, so that one of them has this value (pawn.eg=100), or so that a score of 100
-    /// wins half of the games (wdl)
-    #[arg(long, value_name = "NAME=VALUE|wdl", help_heading = "Numbers")]
+    /// Scale all values, and K inversely, so that one of them has this value (pawn.eg=100)
+    #[arg(long, value_name = "NAME=VALUE", help_heading = "Numbers")]
     normalize: Option<String>,
-    /// Constants for --normalize wdl: the wdl.json of `gputexel wdl` on games scored with these values
-    #[arg(long, value_name = "FILE", help_heading = "Numbers")]
-    wdl: Option<PathBuf>,
     /// Write pairs of middlegame and endgame values [default for cpp and rust]
     #[arg(long, help_heading = "Names", conflicts_with_all = ["separate", "untapered"])]
     pairs: bool,
@@ -134,7 +129,6 @@ impl ExportArgs {
 
     /// Converts the flags to a request; flags that do not apply to the format are errors.
     fn options(&self, format: Format) -> Result<ExportOptions> {
-        let constants = self.wdl.as_deref().map(Constants::read).transpose()?;
         let request = ExportRequest {
             orientation: self.orientation.clone(),
             colors: self.colors.clone(),
@@ -143,7 +137,6 @@ impl ExportArgs {
             decimals: self.decimals.clone(),
             fixed: self.fixed,
             normalize: self.normalize.clone(),
-            pawn_units: constants.map(|constants| constants.model.pawn_value()),
             phases: self.phases(),
             style: self.style.clone(),
             prefix: self.prefix.clone(),

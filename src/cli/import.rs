@@ -42,7 +42,6 @@ With --trace-command, inputs are positions, and an engine is asked for their tra
 
   gputexel extract games.pgn --keep-captures --keep-checks --positions all.fens
   gputexel import all.fens --trace-command 'engine trace {params}' --schema schema.json -o dataset.bin
-  gputexel tune dataset.bin --requiesce 2 --trace-command 'engine trace {params}'
 
 docs/import.md describes both formats, and has programs in C++ and Rust that print a trace.\n\n\
 Examples:\n  \

@@ -483,7 +483,6 @@ impl Learning<'_> {
                 id: "rounds",
                 name: "Rounds",
                 tables: vec![Table { header: titles.clone(), rows: rows.to_vec(), ..Table::default() }],
-                ..Part::default()
             }],
         }
     }

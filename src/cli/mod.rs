@@ -58,7 +58,6 @@ mod trace_command;
 mod tune;
 mod uci;
 mod verify;
-mod wdl;
 
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -156,8 +155,6 @@ subcommands! {
     Patch(patch::PatchArgs),
     /// Print a basis: the coordinates to tune, and the parameters that they change
     Basis(basis::BasisCommand),
-    /// Fit the win/draw/loss model of an engine to games with scores
-    Wdl(wdl::WdlArgs),
     /// Play chess with tuned parameters in any UCI program
     Uci(uci::UciArgs),
     /// List GPU adapters and which one each backend choice would use, or check their results

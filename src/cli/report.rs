@@ -159,7 +159,7 @@ fn again(folder: &RunFolder, record: &RunRecord, given: &[PathBuf]) -> Result<Ru
     const NEED: &str = "Calibration and residuals need the positions, but";
     const HINT: &str = "give the file with --dataset.";
     let in_hand = InHand { record: Some(record), ..InHand::default() };
-    let note = match Positions::read(folder, record, given)? {
+    let note = match Positions::read(record, given)? {
         Positions::Found(found) => {
             let positions = Some((&found.0, &found.1));
             return run_report(folder, &InHand { positions, ..in_hand });

@@ -1,7 +1,6 @@
 //! The metadata of a dataset, stored as JSON in the container's header.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -143,34 +142,6 @@ impl Metadata {
     /// The schema version that this version of the program writes and reads.
     pub const SCHEMA: u32 = 1;
 
-    /// Returns the files that the dataset at `path` was created from, at their recorded paths, else next to
-    /// the dataset.
-    ///
-    /// # Errors
-    /// A message if they cannot be read again: they are not recorded, standard input, or missing.
-    pub fn sources_beside(&self, path: &Path) -> Result<Vec<PathBuf>, String> {
-        if self.sources.is_empty() {
-            return Err("does not say which files it was extracted from".to_string());
-        }
-        let mut inputs = Vec::new();
-        for source in &self.sources {
-            if source.path == "-" {
-                return Err("was extracted from standard input, which cannot be read again".to_string());
-            }
-            let named = PathBuf::from(&source.path);
-            let beside = path.parent().map_or_else(|| named.clone(), |folder| folder.join(&named));
-            match [named, beside].into_iter().find(|candidate| candidate.exists()) {
-                // Datasets come from anywhere, so devices and pipes that they name are not opened.
-                Some(found) if !found.is_file() => {
-                    return Err(format!("its source '{}' is not a file", source.path));
-                }
-                Some(found) => inputs.push(found),
-                None => return Err(format!("its source '{}' is not there", source.path)),
-            }
-        }
-        Ok(inputs)
-    }
-
     /// Creates the metadata of a dataset to be written.
     pub fn new(feature_set: FeatureSet) -> Self {
         Self {
@@ -185,27 +156,5 @@ impl Metadata {
             probing: None,
             checksums: BTreeMap::new(),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use gputexel_model::FeatureKind;
-
-    #[cfg(unix)]
-    #[test]
-    fn sources_are_files() {
-        let mut metadata = Metadata::new(FeatureSet::new(FeatureKind::Material, Default::default()));
-        let mut from = |path: &str| {
-            let record = serde_json::json!({ "path": path, "format": "pgn", "records": 1, "positions": 1 });
-            metadata.sources = vec![serde_json::from_value(record).unwrap()];
-            metadata.sources_beside(Path::new("/etc/d.bin"))
-        };
-        assert_eq!(from("passwd").unwrap(), [PathBuf::from("/etc/passwd")]);
-        for path in ["/dev/zero", "/etc"] {
-            assert_eq!(from(path).unwrap_err(), format!("its source '{path}' is not a file"));
-        }
-        assert!(from("none").unwrap_err().contains("is not there"));
     }
 }

@@ -3,7 +3,6 @@
 use half::f16;
 use serde::{Deserialize, Serialize};
 
-/// Names of the roles in feature order: pawn, knight, bishop, rook, queen, king.
 pub const ROLE_NAMES: [&str; 6] = ["pawn", "knight", "bishop", "rook", "queen", "king"];
 
 /// One tunable feature; it has a middlegame and an endgame parameter.
@@ -15,11 +14,6 @@ pub struct Feature {
     pub group: String,
 }
 
-/// One position as features. Reused between positions so that extraction does not allocate.
-///
-/// Unit rows list White's ids (coefficient +1) and Black's (−1). Columns of accumulators are listed with
-/// White's, for either side. Coefficient rows have all ids in `plus`, one coefficient each, and an empty
-/// `minus`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FeatureRow {
     /// Ids with coefficient +1, or all ids if there are coefficients.
@@ -28,18 +22,13 @@ pub struct FeatureRow {
     pub minus: Vec<u16>,
     /// Coefficients of `plus`, or empty for unit rows.
     pub coefficients: Vec<f16>,
-    /// Phase units, 0 to the maximum of the settings.
     pub phase: u16,
 }
 
-/// Arrangement of the features of a group.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Arrangement {
-    /// No arrangement.
     None,
-    /// On the squares of a board, a1, b1 … h8.
     Board(Vec<Option<u32>>),
-    /// In lines. A feature may be in several of them.
     Lines(Vec<Vec<u32>>),
 }
 

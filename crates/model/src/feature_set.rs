@@ -15,16 +15,13 @@ use gputexel_io::{Error, Result};
 /// A feature set together with the phase convention its rows were computed with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FeatureSet {
-    /// Kind of the rows.
     pub kind: FeatureKind,
-    /// Phase weights and maximum.
     pub phase: PhaseSettings,
     /// Features in id order; ids in rows index this list.
     pub features: Vec<Feature>,
     /// Declarations about the parameters of [`FeatureKind::Imported`]; none for other kinds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,
-    /// Buckets of king squares, of [`FeatureKind::KingPst`]; none for other kinds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub king_buckets: Option<KingBuckets>,
     /// Program on sums of parameters, if the score is not just their sum.
@@ -32,14 +29,11 @@ pub struct FeatureSet {
     pub program: Option<Program>,
 }
 
-/// A group of features.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FeatureGroup<'a> {
-    /// Its name.
     pub name: &'a str,
     /// Definition of its features; empty for features of another engine.
     pub definition: &'static str,
-    /// Names of its features.
     pub features: Vec<&'a str>,
 }
 
@@ -61,8 +55,8 @@ impl FeatureSet {
         Self::with(FeatureKind::KingPst, phase, Some(buckets))
     }
 
-    /// Returns the computed feature set with the name `name` under a phase convention; `None` for others.
-    /// Buckets of kings are for `king-pst` alone, which is `None` without them.
+    /// The computed feature set with the name `name` under a phase convention; `None` for others. Buckets of
+    /// kings are for `king-pst` alone, which is `None` without them.
     pub fn computed(name: &str, king_buckets: Option<&KingBuckets>, phase: PhaseSettings) -> Option<Self> {
         if name == FeatureKind::KingPst.name() {
             return king_buckets.map(|buckets| Self::with_king_buckets(buckets.clone(), phase));
@@ -70,11 +64,8 @@ impl FeatureSet {
         FeatureKind::parse(name).ok().map(|kind| Self::new(kind, phase))
     }
 
-    /// Returns the name of a parameter by its index in θ (mg of every feature, then eg of every feature): the
-    /// names of feature and phase, `knight_f3.mg`.
-    ///
-    /// # Panics
-    /// If `index` is not below twice the number of features.
+    /// The name of a parameter by its index in θ (mg of every feature, then eg of every feature): the names of
+    /// feature and phase, `knight_f3.mg`.
     pub fn parameter_name(&self, index: usize) -> String {
         let count = self.features.len();
         match index < count {
@@ -83,23 +74,19 @@ impl FeatureSet {
         }
     }
 
-    /// Returns false if every parameter has one value for all phases, so that the engine knows none.
+    /// False if every parameter has one value for all phases, so that the engine knows none.
     pub fn has_phases(&self) -> bool {
         let parameters = self.imported.iter().flat_map(|imported| &imported.parameters);
         self.imported.is_none() || parameters.into_iter().any(|one| one.phases != Phases::Untapered)
     }
 
-    /// Returns true if every entry has coefficient ±1, so that rows store ids only; an id may occur several
-    /// times.
+    /// True if every entry has coefficient ±1, so that rows store ids only; an id may occur several times.
     #[inline]
     pub fn unit_rows(&self) -> bool {
         self.kind.spec().unit_rows()
     }
 
     /// Checks a feature set read from a file against the one this version computes.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] when the names differ, so that ids would have a different meaning.
     pub fn validate(&self) -> Result<()> {
         self.phase.validate()?;
         if self.kind == FeatureKind::Imported {
@@ -128,17 +115,15 @@ impl FeatureSet {
         Ok(())
     }
 
-    /// Returns its name on the command line and in files.
+    /// Its name on the command line and in files.
     pub fn name(&self) -> &'static str {
         self.kind.name()
     }
 
-    /// Returns the definition of the features of a group.
     pub fn definition(&self, group: &str) -> Option<&'static str> {
         self.kind.spec().definition(group)
     }
 
-    /// Returns the groups, in the order of their first features.
     pub fn groups(&self) -> Vec<FeatureGroup<'_>> {
         let group = |(name, ids): (_, Vec<u32>)| FeatureGroup {
             name,
@@ -148,12 +133,12 @@ impl FeatureSet {
         self.grouped().into_iter().map(group).collect()
     }
 
-    /// Returns the names of the groups, each once, in the order of their first features.
+    /// The names of the groups, each once, in the order of their first features.
     pub fn group_names(&self) -> Vec<&str> {
         self.grouped().into_iter().map(|(name, _)| name).collect()
     }
 
-    /// Returns the groups with the ids of their features, in the order of their first features.
+    /// The groups with the ids of their features, in the order of their first features.
     pub fn grouped(&self) -> Vec<(&str, Vec<u32>)> {
         let mut groups: Vec<(&str, Vec<u32>)> = Vec::new();
         let mut known: HashMap<&str, usize> = HashMap::new();
@@ -167,7 +152,6 @@ impl FeatureSet {
         groups
     }
 
-    /// Returns the group of each feature, as an index of [`grouped`](Self::grouped).
     pub fn group_indices(&self) -> Vec<usize> {
         let mut indices = vec![0; self.features.len()];
         for (group, (_, ids)) in self.grouped().iter().enumerate() {
@@ -176,10 +160,6 @@ impl FeatureSet {
         indices
     }
 
-    /// Writes the features of a board with `turn` to move into `row`.
-    ///
-    /// Ids are seen from the piece's own side: Black's squares are flipped vertically, so that a white pawn
-    /// on e2 and a black one on e7 share a feature. For imported features, only the phase is computed.
     pub fn compute(&self, board: &Board, turn: Color, row: &mut FeatureRow) {
         row.plus.clear();
         row.minus.clear();
@@ -188,18 +168,10 @@ impl FeatureSet {
         self.kind.spec().compute(self.king_buckets.as_ref(), board, turn, row);
     }
 
-    /// Creates a feature set of imported features.
-    ///
-    /// # Errors
-    /// As [`validate`](Self::validate).
     pub fn try_imported(features: Vec<Feature>, phase: PhaseSettings, imported: Imported) -> Result<Self> {
         Self::try_imported_program(features, phase, imported, None)
     }
 
-    /// Creates a feature set of imported features whose evaluation has a program.
-    ///
-    /// # Errors
-    /// As [`validate`](Self::validate).
     pub fn try_imported_program(
         features: Vec<Feature>,
         phase: PhaseSettings,
@@ -212,13 +184,12 @@ impl FeatureSet {
         set.validate().map(|()| set)
     }
 
-    /// Returns the number of columns that rows may refer to: features, and entries of accumulators.
+    /// The number of columns that rows may refer to: features, and entries of accumulators.
     pub fn columns(&self) -> usize {
         let accumulators = self.program.iter().flat_map(|program| &program.accumulators);
         self.features.len() + accumulators.map(|accumulator| accumulator.columns()).sum::<usize>()
     }
 
-    /// Checks an imported feature set that was read from a file.
     pub(super) fn validate_imported(&self) -> Result<()> {
         let usage = |text: String| Err(Error::Usage(text));
         if self.king_buckets.is_some() {
@@ -253,14 +224,14 @@ impl FeatureSet {
         places::check(&self.features, &imported.parameters)
     }
 
-    /// Returns the starting values of an imported feature set: mg of every feature, then eg.
+    /// The starting values of an imported feature set: mg of every feature, then eg.
     pub fn imported_prior(&self) -> Option<Vec<f64>> {
         let parameters = &self.imported.as_ref()?.parameters;
         Some((0..2).flat_map(|phase| parameters.iter().map(move |p| p.prior[phase])).collect())
     }
 
-    /// Returns the name of the default basis: that of the schema for an imported feature set, `otherwise` for
-    /// one that this program computes.
+    /// The name of the default basis: that of the schema for an imported feature set, `otherwise` for one that
+    /// this program computes.
     pub fn default_basis<'a>(&self, otherwise: &'a str) -> &'a str {
         match &self.imported {
             Some(imported) if imported.parameters.iter().all(ImportedParameter::is_plain) => "identity",

@@ -1,18 +1,15 @@
 //! Numbers that each represent a group of parameters of the built-in engine: the meaning of `queen`,
 //! `rook.mg` and `knight.f3`, and the effect of changing them on θ.
-//!
-//! Owns names, means and shifts. The tuner decides which numbers are changed, and by how much.
 
 use super::FeatureSet;
 use gputexel_io::{Error, Result};
 
-/// Returns the indices of θ that a name refers to, ascending; `None` if it refers to nothing.
+/// The indices of θ that a name refers to, ascending; `None` if it refers to nothing.
 ///
 /// Names and parameters are split at dots and underscores, ignoring case: `queen_e4.mg` has the segments
-/// `queen`, `e4` and `mg`. A name refers to all parameters that contain its segments as a subsequence:
-/// `queen` to all of the queen's, `queen.mg` to those of the middlegame, `e4.eg` to the endgame values of all
-/// pieces on e4. If a name begins with that of a table, only that table is searched, if it matches at all:
-/// `queen` is the piece-square table and does not include `queen_mobility`.
+/// `queen`, `e4` and `mg`. A name refers to all parameters that contain its segments as a subsequence: `queen`
+/// to all of the queen's, `queen.mg` to those of the middlegame, `e4.eg` to the endgame values of all pieces
+/// on e4.
 pub fn resolve(set: &FeatureSet, name: &str) -> Option<Vec<usize>> {
     let wanted = segments(name);
     if wanted.iter().any(String::is_empty) {
@@ -52,14 +49,8 @@ pub struct ParameterGroups {
 }
 
 impl ParameterGroups {
-    /// Creates the groups that `names` refer to, with the values θ of a feature set (mg of every feature,
-    /// then eg of every feature, centipawns).
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for names that refer to nothing, and for two that share a parameter.
-    ///
-    /// # Panics
-    /// If the length of `theta` is not twice the number of features.
+    /// Creates the groups that `names` refer to, with the values θ of a feature set (mg of every feature, then
+    /// eg of every feature, centipawns).
     pub fn try_new<S: AsRef<str>>(set: &FeatureSet, theta: &[f64], names: &[S]) -> Result<Self> {
         assert_eq!(theta.len(), 2 * set.features.len());
         let mut owner: Vec<Option<&str>> = vec![None; theta.len()];
@@ -85,32 +76,27 @@ impl ParameterGroups {
         Ok(Self { theta: theta.to_vec(), indices })
     }
 
-    /// Returns the number of groups.
     pub fn len(&self) -> usize {
         self.indices.len()
     }
 
-    /// Returns true if there are no groups.
     pub fn is_empty(&self) -> bool {
         self.indices.is_empty()
     }
 
-    /// Returns the indices of θ in each group.
+    /// The indices of θ in each group.
     pub fn indices(&self) -> &[Vec<usize>] {
         &self.indices
     }
 
-    /// Returns the value of each group: the mean of its parameters, centipawns.
+    /// The value of each group: the mean of its parameters, centipawns.
     pub fn means(&self) -> Vec<f64> {
         let mean =
             |group: &Vec<usize>| group.iter().map(|&i| self.theta[i]).sum::<f64>() / group.len() as f64;
         self.indices.iter().map(mean).collect()
     }
 
-    /// Returns θ with every group shifted as a whole so that its mean becomes the given value.
-    ///
-    /// # Panics
-    /// If the number of values is not the number of groups.
+    /// θ with every group shifted as a whole so that its mean becomes the given value.
     pub fn theta(&self, values: &[f64]) -> Vec<f64> {
         assert_eq!(values.len(), self.len());
         let mut theta = self.theta.clone();

@@ -1,8 +1,5 @@
 //! Imported feature sets: features computed by another engine, with names, starting values and bounds
 //! declared by its author.
-//!
-//! Owns the part of the schema that a dataset stores, and the basis that follows from it. Schema files and
-//! traces are read by `trace`.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,14 +10,11 @@ pub const MAX_FEATURES: usize = 65_534;
 /// Largest magnitude of a starting value or bound, centipawns.
 const MAX_CP: f64 = 1e6;
 
-/// Values of a feature that are tuned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Phases {
-    /// A middlegame and an endgame value.
     #[default]
     Both,
-    /// One value used for both.
     Untapered,
     /// Only the middlegame value is tuned; the endgame value keeps its start.
     Mg,
@@ -28,38 +22,31 @@ pub enum Phases {
     Eg,
 }
 
-/// The author's declarations about a parameter. Pairs are middlegame and endgame.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ImportedParameter {
     /// Starting values, centipawns.
     pub prior: [f64; 2],
-    /// Phases that are tuned.
     #[serde(default)]
     pub phases: Phases,
     /// True if none of them is tuned.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub frozen: bool,
-    /// True if only whole numbers are allowed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub integer: bool,
-    /// Lower bounds, if any.
     #[serde(default, skip_serializing_if = "is_empty")]
     pub min: [Option<f64>; 2],
     /// Upper bounds, if any.
     #[serde(default, skip_serializing_if = "is_empty")]
     pub max: [Option<f64>; 2],
-    /// Its place among its neighbors, if it has any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
 }
 
-/// The place of a parameter among those of its group.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Place {
     /// In the line of that name, after those of its parameters that are listed before.
     Line(String),
-    /// On the board of that name, on one of the squares a1, b1 … h8, counted from 0.
     Square(String, u8),
 }
 
@@ -69,9 +56,6 @@ fn is_empty(pair: &[Option<f64>; 2]) -> bool {
 
 impl ImportedParameter {
     /// Checks numbers, and that the start lies within the bounds.
-    ///
-    /// # Errors
-    /// The reason, without the parameter's name.
     pub fn check(&self) -> std::result::Result<(), String> {
         let numbers = self.prior.iter().chain(self.min.iter().flatten()).chain(self.max.iter().flatten());
         if let Some(bad) = numbers.into_iter().find(|value| !value.is_finite() || value.abs() > MAX_CP) {
@@ -103,7 +87,6 @@ impl ImportedParameter {
         Ok(())
     }
 
-    /// Returns true if the value of a phase is tuned (0 is the middlegame).
     pub(crate) fn moves(&self, phase: usize) -> bool {
         !self.frozen
             && match self.phases {
@@ -113,17 +96,14 @@ impl ImportedParameter {
             }
     }
 
-    /// Returns true if only the starting values are declared.
     pub(crate) fn is_plain(&self) -> bool {
         *self == Self { prior: self.prior, place: self.place.clone(), ..Self::default() }
     }
 }
 
-/// Division in the engine that computes an evaluation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Division {
-    /// Exact, or unknown.
     #[default]
     Exact,
     /// Toward 0, as integers in C, after each term, the factor and the taper.
@@ -131,7 +111,6 @@ pub enum Division {
 }
 
 impl Division {
-    /// Returns true if it is exact or unknown.
     pub fn is_exact(&self) -> bool {
         *self == Self::Exact
     }
@@ -140,9 +119,7 @@ impl Division {
 /// Part of the import schema that a dataset stores.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Imported {
-    /// The value of endgame scale factors that represents 1.
     pub scale_one: u16,
-    /// Division of the engine. It affects only comparisons with its evaluations.
     #[serde(default, skip_serializing_if = "Division::is_exact")]
     pub division: Division,
     /// One entry per feature.
@@ -157,10 +134,6 @@ impl Imported {
 }
 
 /// Checks that a name can be used for a parameter or group wherever names are read back.
-///
-/// # Errors
-/// The reason. Names must not be empty, `*` or longer than 200 bytes, must not contain control characters or
-/// begin or end with a blank, and must not end in `.mg` or `.eg`, which denote the phases.
 pub fn check_name(name: &str) -> std::result::Result<(), String> {
     let reason = if name.is_empty() {
         "is empty"

@@ -21,7 +21,6 @@ use shakmaty::{Board, Color, Role, Square};
 use crate::feature::{Feature, ROLE_NAMES};
 use gputexel_io::{Error, Result};
 
-/// Number of squares, and so the largest number of buckets.
 const SQUARES: usize = 64;
 /// Number of features of one bucket and one side's pieces.
 const TABLES: usize = 6 * SQUARES;
@@ -47,11 +46,9 @@ const SIXTEEN: [u8; 32] = [
     14, 14, 15, 15, 14, 14, 15, 15,
 ];
 
-/// Pieces whose tables depend on a king.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum KingPieces {
-    /// Pieces of its own side.
     #[default]
     Own,
     /// Pieces of both sides.
@@ -66,14 +63,12 @@ pub struct KingBuckets {
     /// The bucket of each square, a1, b1 … h8, as the king's side sees it. If buckets are mirrored, mirrored
     /// squares have the same bucket.
     squares: Vec<u8>,
-    /// True if a king on files e to h mirrors the board.
     mirrored: bool,
-    /// Pieces whose tables depend on the king.
     pieces: KingPieces,
 }
 
 impl KingBuckets {
-    /// Returns the built-in mirrored buckets: 4, 8 or 16 of them.
+    /// The built-in mirrored buckets: 4, 8 or 16 of them.
     pub fn named(count: &str, pieces: KingPieces) -> Option<Self> {
         let quarter = match count {
             "4" => &FOUR,
@@ -84,10 +79,7 @@ impl KingBuckets {
         Some(Self { squares: mirror(quarter), mirrored: true, pieces })
     }
 
-    /// Returns buckets by their name, or from a file as [`parse`](Self::parse) reads it.
-    ///
-    /// # Errors
-    /// [`Error::Io`] for a file that cannot be read; otherwise as [`parse`](Self::parse).
+    /// Buckets by their name, or from a file as [`parse`](Self::parse) reads it.
     pub fn read(text: &str, pieces: KingPieces) -> Result<Self> {
         if let Some(named) = Self::named(text, pieces) {
             return Ok(named);
@@ -104,12 +96,7 @@ impl KingBuckets {
     }
 
     /// Parses buckets from text: 32 numbers, of the squares of files a to d, for mirrored buckets, or 64 of
-    /// all squares, beginning with the first rank (a1, b1 …). Numbers begin with 0 and are separated by
-    /// spaces, commas or lines; `#` begins a comment.
-    ///
-    /// # Errors
-    /// [`Error::Input`] with line and column for anything that is not a bucket number, and for missing
-    /// numbers.
+    /// all squares, beginning with the first rank (a1, b1 …).
     pub fn parse(text: &str, path: &Path, pieces: KingPieces) -> Result<Self> {
         let mut squares: Vec<u8> = Vec::new();
         for (number, line) in (1..).zip(text.lines()) {
@@ -140,10 +127,6 @@ impl KingBuckets {
     }
 
     /// Checks buckets that were read from a file.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for a number of squares other than 64, for bucket numbers that are skipped, and for
-    /// mirrored buckets that differ from their mirror image.
     pub fn validate(&self) -> Result<()> {
         let usage = |reason: String| Err(Error::Usage(format!("king buckets: {reason}")));
         if self.squares.len() != SQUARES || self.squares.iter().any(|&b| usize::from(b) >= SQUARES) {
@@ -159,27 +142,23 @@ impl KingBuckets {
         Ok(())
     }
 
-    /// Returns the number of buckets.
     pub fn count(&self) -> usize {
         usize::from(self.squares.iter().copied().max().unwrap_or(0)) + 1
     }
 
-    /// Returns the bucket of each square, a1, b1 … h8, as the king's side sees it.
+    /// The bucket of each square, a1, b1 … h8, as the king's side sees it.
     pub fn squares(&self) -> &[u8] {
         &self.squares
     }
 
-    /// Returns the pieces whose tables depend on kings.
     pub fn pieces(&self) -> KingPieces {
         self.pieces
     }
 
-    /// Returns true if a king on files e to h mirrors the board.
     pub fn mirrored(&self) -> bool {
         self.mirrored
     }
 
-    /// Returns the number of sets of six tables for each bucket: own pieces, and the opponent's.
     fn sides(&self) -> usize {
         match self.pieces {
             KingPieces::Own => 1,
@@ -187,8 +166,8 @@ impl KingBuckets {
         }
     }
 
-    /// Returns the features: tables `knight_k3` of pieces whose own king is in bucket 3, with features such
-    /// as `knight_k3_f5`, and tables `enemy_knight_k3` of its opponent's.
+    /// The features: tables `knight_k3` of pieces whose own king is in bucket 3, with features such as
+    /// `knight_k3_f5`, and tables `enemy_knight_k3` of its opponent's.
     pub(crate) fn features(&self) -> Vec<Feature> {
         let mut features = Vec::with_capacity(self.count() * self.sides() * TABLES);
         for bucket in 0..self.count() {
@@ -204,13 +183,13 @@ impl KingBuckets {
         features
     }
 
-    /// Returns the piece of a feature (0 is the pawn), its side (0 is the king's own) and its square.
+    /// The piece of a feature (0 is the pawn), its side (0 is the king's own) and its square.
     fn piece(&self, id: usize) -> (usize, usize, usize) {
         (id / SQUARES % 6, id / TABLES % self.sides(), id % SQUARES)
     }
 
-    /// Returns true if a feature can occur: pawns do not stand on the first and last rank, nor does a king
-    /// stand outside of its bucket.
+    /// True if a feature can occur: pawns do not stand on the first and last rank, nor does a king stand
+    /// outside of its bucket.
     pub(crate) fn is_possible(&self, id: usize) -> bool {
         let bucket = id / (self.sides() * TABLES);
         match self.piece(id) {
@@ -222,9 +201,9 @@ impl KingBuckets {
         }
     }
 
-    /// Returns the value of a feature in a position's score if pieces (0 is the pawn) have the given values on squares
-    /// as their own side sees them: those of the opponent's are negative. If both sides see a piece, each counts half
-    /// of it. On a mirrored board, files have the mean value of both.
+    /// The value of a feature in a position's score if pieces (0 is the pawn) have the given values on squares
+    /// as their own side sees them: those of the opponent's are negative. If both sides see a piece, each
+    /// counts half of it.
     pub(crate) fn worth(&self, id: usize, value: impl Fn(usize, usize) -> f64) -> f64 {
         let (role, side, square) = self.piece(id);
         let value = |square| match self.mirrored {
@@ -257,7 +236,6 @@ impl KingBuckets {
     }
 }
 
-/// Returns all squares from those of files a to d.
 fn mirror(half: &[u8]) -> Vec<u8> {
     half.chunks(4).flat_map(|rank| rank.iter().chain(rank.iter().rev())).copied().collect()
 }

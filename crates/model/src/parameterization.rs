@@ -1,7 +1,4 @@
 //! Parameterization: the tuned vector is z, the evaluation's parameters are θ = θ₀ + B z.
-//!
-//! B is sparse and small, so it is applied on the CPU; gradients are transformed by Bᵀ and Gauss–Newton
-//! matrices by Bᵀ H B. The identity costs only a copy.
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -11,20 +8,15 @@ use gputexel_io::{Error, Result, counted};
 /// Number of members whose θ are computed together.
 const BLOCK: usize = 8;
 
-/// One coordinate of z.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Coordinate {
-    /// Unique name.
     pub name: String,
-    /// Starting value.
     pub start: f64,
-    /// Lower bound, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min: Option<f64>,
     /// Upper bound, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max: Option<f64>,
-    /// True if it is a whole number.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub integer: bool,
 }
@@ -32,7 +24,6 @@ pub struct Coordinate {
 /// θ = θ₀ + B z with the names, bounds and integrality of z.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Parameterization {
-    /// Name of the basis, for display.
     pub name: String,
     /// θ at z = 0: mg of every feature, then eg.
     pub base: Vec<f64>,
@@ -40,7 +31,6 @@ pub struct Parameterization {
     pub coordinates: Vec<Coordinate>,
     /// Columns of B: (index of θ, factor), ascending, one list per coordinate.
     pub columns: Vec<Vec<(u32, f64)>>,
-    /// z at the start, if B is the identity.
     pub(crate) start: Vec<f64>,
 }
 
@@ -57,10 +47,6 @@ impl Parameterization {
     }
 
     /// Creates a parameterization with the given coordinates.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] when lengths do not match, names repeat, an index is beyond θ, a number is not
-    /// finite, or a coordinate moves nothing.
     pub fn try_new(
         name: &str,
         base: Vec<f64>,
@@ -75,9 +61,6 @@ impl Parameterization {
     }
 
     /// Checks a parameterization that was read from a file.
-    ///
-    /// # Errors
-    /// As [`try_new`](Self::try_new).
     pub fn validate(&self) -> Result<()> {
         let usage = |text: String| Err(Error::Usage(format!("basis '{}': {text}", self.name)));
         if self.coordinates.len() != self.columns.len() {
@@ -112,10 +95,6 @@ impl Parameterization {
         Ok(())
     }
 
-    /// Replaces the start.
-    ///
-    /// # Panics
-    /// If the dimension of `z` is different.
     pub fn with_start(mut self, z: &[f64]) -> Self {
         assert_eq!(z.len(), self.dimension());
         match self.is_identity() {
@@ -125,7 +104,7 @@ impl Parameterization {
         self
     }
 
-    /// Returns true if z is θ itself.
+    /// True if z is θ itself.
     pub fn is_identity(&self) -> bool {
         self.coordinates.is_empty()
     }
@@ -139,14 +118,12 @@ impl Parameterization {
         self
     }
 
-    /// Removes the bounds.
     pub fn without_bounds(mut self) -> Self {
         self.coordinates.iter_mut().for_each(|c| (c.min, c.max) = (None, None));
         self
     }
 
-    /// Restricts all coordinates to whole numbers; they start at the nearest whole number within their
-    /// bounds.
+    /// Restricts all coordinates to whole numbers; they start at the nearest whole number within their bounds.
     pub fn whole(mut self) -> Self {
         for Coordinate { start, min, max, integer, .. } in &mut self.coordinates {
             let low = min.map_or(f64::NEG_INFINITY, f64::ceil);
@@ -156,17 +133,15 @@ impl Parameterization {
         self
     }
 
-    /// Returns the length of z.
     pub fn dimension(&self) -> usize {
         if self.is_identity() { self.start.len() } else { self.coordinates.len() }
     }
 
-    /// Returns the length of θ.
+    /// The length of θ.
     pub fn parameters(&self) -> usize {
         self.base.len()
     }
 
-    /// Returns z at the start.
     pub fn start(&self) -> Vec<f64> {
         match self.is_identity() {
             true => self.start.clone(),
@@ -200,7 +175,7 @@ impl Parameterization {
         theta
     }
 
-    /// Returns the rows of B: (coordinate, factor), one list per parameter.
+    /// The rows of B: (coordinate, factor), one list per parameter.
     pub fn rows(&self) -> Vec<Vec<(u32, f64)>> {
         if self.is_identity() {
             return (0..self.parameters() as u32).map(|i| vec![(i, 1.0)]).collect();

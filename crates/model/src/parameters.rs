@@ -37,7 +37,6 @@ type CommandParts = [&'static str; 2];
 pub struct ParameterRecord {
     /// The feature's name, see [`Feature`](super::Feature).
     pub name: String,
-    /// The feature's table.
     #[serde(default)]
     pub group: String,
     /// Middlegame value, centipawns.
@@ -58,9 +57,7 @@ pub struct ParameterRecord {
 /// A property of each of a feature's two parameters, if available.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BothPhases<T> {
-    /// Of the middlegame value.
     pub mg: Option<T>,
-    /// Of the endgame value.
     pub eg: Option<T>,
 }
 
@@ -86,7 +83,6 @@ pub struct UncertaintyRecord {
     pub curvature: String,
     /// Number of directions that change no score.
     pub undetermined: u64,
-    /// Number of bootstrap resamples.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resamples: Option<u64>,
     /// Resamples that had not converged.
@@ -100,12 +96,10 @@ pub struct UncertaintyRecord {
 /// Two tuned coordinates that the data hardly distinguish.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CorrelationRecord {
-    /// First coordinate.
     pub a: String,
-    /// Second coordinate.
     pub b: String,
-    /// Correlation of their estimates, −1 to 1, from the inverse of the curvature: near −1, the data
-    /// determine their sum (of effects) far better than either.
+    /// Correlation of their estimates, −1 to 1, from the inverse of the curvature: near −1, the data determine
+    /// their sum (of effects) far better than either.
     pub r: f64,
 }
 
@@ -113,24 +107,17 @@ pub struct CorrelationRecord {
 /// runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Provenance {
-    /// Program and version.
     pub program: String,
-    /// Dataset checksums, in the order given.
     #[serde(default)]
     pub datasets: Vec<String>,
-    /// Positions tuned on.
     #[serde(default)]
     pub positions: u64,
-    /// Optimizer and its settings.
     #[serde(default)]
     pub optimizer: String,
-    /// Loss function.
     #[serde(default)]
     pub loss_kind: String,
-    /// Description of the prior.
     #[serde(default)]
     pub prior: String,
-    /// Seed of all random numbers.
     #[serde(default)]
     pub seed: u64,
     /// Mean loss over the training positions before tuning.
@@ -142,53 +129,41 @@ pub struct Provenance {
     /// Mean loss over the held-out positions after tuning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss_held_out: Option<f64>,
-    /// Rounding of the values, if they were rounded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rounding: Option<RoundingRecord>,
-    /// Changes of the values afterwards (scaled, rounded), if any. Losses are from before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changed: Option<String>,
-    /// Effect of single steps of the values on the loss, if that was checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub single_steps: Option<SingleStepsRecord>,
 }
 
-/// The effect of rounding. Losses are exact and include regularization.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RoundingRecord {
     /// `naive` or `local`.
     pub method: String,
-    /// Training loss before rounding.
     pub loss_real: f64,
     /// Training loss if every value had been rounded to the nearest whole number.
     pub loss_naive: f64,
-    /// Training loss of the rounded values.
     pub loss: f64,
 }
 
-/// The effect of changing single parameters by ±1.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SingleStepsRecord {
     /// Steps within bounds that change the loss of any position.
     pub count: usize,
     /// Steps that would improve the exact training loss.
     pub improving: usize,
-    /// Smallest increase of the loss among the others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub smallest_increase: Option<f64>,
 }
 
-/// The contents of `params.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ParameterFile {
     format: String,
     version: u32,
-    /// Name of the feature set.
     pub feature_set: String,
-    /// Buckets of king squares, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub king_buckets: Option<KingBuckets>,
-    /// Phase convention of the values.
     pub phase: PhaseSettings,
     /// Scale constant K, base-10 form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -196,22 +171,16 @@ pub struct ParameterFile {
     /// Computation of standard errors, if there are any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uncertainty: Option<UncertaintyRecord>,
-    /// Values in id order.
     pub parameters: Vec<ParameterRecord>,
-    /// The program of the evaluation, if it is not linear.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<Program>,
-    /// Origin of the values.
     #[serde(default)]
     pub provenance: Provenance,
 }
 
 impl ParameterFile {
-    /// Returns true for each of the middlegame and the endgame value of a parameter that is not used in any
+    /// True for each of the middlegame and the endgame value of a parameter that is not used in any
     /// computation: it is 0, and no accumulator of the parameter uses it.
-    ///
-    /// # Panics
-    /// If there is no such parameter.
     pub fn unread(&self, id: usize) -> [bool; 2] {
         let record = &self.parameters[id];
         match self.program.as_ref().and_then(|program| program.reads(id as u16)) {
@@ -221,10 +190,6 @@ impl ParameterFile {
     }
 
     /// Names the values of θ (mg of every feature, then eg of every feature).
-    ///
-    /// # Panics
-    /// If the length of `theta` is not twice the number of features, or that of `occurrences` not the number
-    /// of features.
     pub fn new(set: &FeatureSet, theta: &[f64], occurrences: Option<&[u64]>, k: Option<f64>) -> Self {
         let count = set.features.len();
         assert_eq!(theta.len(), 2 * count);
@@ -277,17 +242,12 @@ impl ParameterFile {
         }
     }
 
-    /// Returns the feature set of the parameters, if this program computes it and the file describes it
-    /// completely.
     pub fn computed_set(&self) -> Option<FeatureSet> {
         let buckets = self.king_buckets.as_ref().filter(|buckets| buckets.validate().is_ok());
         FeatureSet::computed(&self.feature_set, buckets, self.phase.clone())
     }
 
-    /// Returns the file that a path refers to: itself, or the result in a run's folder.
-    ///
-    /// # Errors
-    /// [`Error::Input`] for a folder without a result, naming the missing part.
+    /// The file that a path refers to: itself, or the result in a run's folder.
     pub fn locate(path: &Path) -> Result<PathBuf> {
         if !path.is_dir() {
             return Ok(path.to_path_buf());
@@ -309,10 +269,6 @@ impl ParameterFile {
     }
 
     /// Reads and checks a parameter file, or the one in a run's folder.
-    ///
-    /// # Errors
-    /// As [`locate`](Self::locate); [`Error::Io`] when it cannot be read, [`Error::Input`] with the line when
-    /// it is not a parameter file or contains a non-finite value.
     pub fn read(path: &Path) -> Result<Self> {
         let path = &*Self::locate(path)?;
         let text =
@@ -328,9 +284,6 @@ impl ParameterFile {
     }
 
     /// Reads and checks the text of a parameter file; `path` is for messages.
-    ///
-    /// # Errors
-    /// [`Error::Input`] with the line when it is not a parameter file or contains a non-finite value.
     pub fn parse(text: &str, path: &Path) -> Result<Self> {
         let file: Self =
             serde_json::from_str(text).map_err(|error| Error::json(path, "a parameter file", &error))?;
@@ -367,11 +320,7 @@ impl ParameterFile {
         text
     }
 
-    /// Returns θ in the id order of `set`, matched by name.
-    ///
-    /// # Errors
-    /// [`Error::Input`] when a feature is missing, unknown or listed twice, or when the phase conventions
-    /// differ.
+    /// θ in the id order of `set`, matched by name.
     pub fn theta(&self, set: &FeatureSet, path: &Path) -> Result<Vec<f64>> {
         let count = set.features.len();
         if self.feature_set != set.name() {

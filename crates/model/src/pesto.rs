@@ -1,7 +1,4 @@
 //! The piece-square tables of PeSTO, by Ronald Friederich, with the values of the pieces.
-//!
-//! Hundreds of engines play with these numbers, as published on the Chess Programming Wiki. A new engine can have
-//! them for nothing, so tables are good when they win games against these.
 
 /// Values in centipawns by phase (middlegame, endgame), piece (pawn to king) and square, from a8 to h1.
 #[rustfmt::skip]
@@ -132,12 +129,12 @@ const TABLES: [[[i16; 64]; 6]; 2] = [
     ],
 ];
 
-/// Returns the value of a piece (0 is the pawn, 5 the king) on a square (0 is a1) in a phase (0 is the middlegame).
+/// The value of a piece (0 is the pawn, 5 the king) on a square (0 is a1) in a phase (0 is the middlegame).
 pub(super) fn value(phase: usize, role: usize, square: usize) -> f64 {
     f64::from(TABLES[phase][role][square ^ 56])
 }
 
-/// Returns the mean value of a piece over the squares that it can stand on; 0 for kings.
+/// The mean value of a piece over the squares that it can stand on; 0 for kings.
 pub(super) fn mean(phase: usize, role: usize) -> f64 {
     let squares = if role == 0 { 8..56 } else { 0..64 };
     let count = squares.len() as f64;

@@ -1,6 +1,4 @@
 //! Places of imported parameters: the lines and boards that they form.
-//!
-//! Owns the consistency of places, and the division of groups with several boards.
 
 use std::collections::{HashMap, HashSet};
 
@@ -60,8 +58,8 @@ pub(crate) fn check(features: &[Feature], parameters: &[ImportedParameter]) -> R
     Ok(())
 }
 
-/// Returns the parts of groups, with their names, ids and arrangements, in the order of their first features:
-/// each board, and the features on none.
+/// The parts of groups, with their names, ids and arrangements, in the order of their first features: each
+/// board, and the features on none.
 pub(crate) fn pieces(
     groups: Vec<(&str, Vec<u32>)>,
     parameters: &[ImportedParameter],
@@ -117,7 +115,6 @@ pub(crate) fn pieces(
     all
 }
 
-/// Returns an unused name: the given one, or followed by the first number that makes it unique.
 fn unused(taken: &mut HashSet<String>, name: String) -> String {
     let mut candidate = name.clone();
     let mut number = 2;

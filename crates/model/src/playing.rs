@@ -13,8 +13,8 @@ use gputexel_chess::PhaseSettings;
 use gputexel_chess::evaluation::{Evaluation, MAX_EVALUATION_CP};
 use gputexel_io::{Advice, Error, Result};
 
-/// Units per centipawn in tables: fine enough that a full board rounds to the same score as with real
-/// numbers, except for ties, and coarse enough that sums fit in 32 bits.
+/// Units per centipawn in tables: fine enough that a full board rounds to the same score as with real numbers,
+/// except for ties, and coarse enough that sums fit in 32 bits.
 const UNITS: f64 = 256.0;
 
 /// Sums over the pieces, White − Black.
@@ -38,7 +38,6 @@ pub struct TableEvaluation {
     /// By color, role and square; Black's values are negative.
     entries: Box<[[[SquareValue; 64]; 6]; 2]>,
     terms: Terms,
-    /// Phase units by role.
     phase: [i32; 6],
     max_phase: i32,
     /// 1 / (maximal phase · [`UNITS`]).
@@ -47,13 +46,6 @@ pub struct TableEvaluation {
 
 impl TableEvaluation {
     /// Creates the evaluation from θ (mg of every feature, then eg of every feature, centipawns).
-    ///
-    /// # Errors
-    /// [`Error::Usage`] when a value is beyond [`MAX_EVALUATION_CP`], and for imported features, which only
-    /// the engine that computed them can use for play.
-    ///
-    /// # Panics
-    /// If the length of `theta` is not twice the number of features.
     pub fn try_new(set: &FeatureSet, theta: &[f64]) -> Result<Self> {
         let count = set.features.len();
         assert_eq!(theta.len(), 2 * count);
@@ -89,8 +81,8 @@ impl TableEvaluation {
         Ok(Self { entries, terms, phase, max_phase: i32::from(max), scale: 1.0 / (f64::from(max) * UNITS) })
     }
 
-    /// Returns (mg · phase + eg · (maximum − phase)) / maximum, rounded half away from zero, from the side to
-    /// move's view.
+    /// (mg · phase + eg · (maximum − phase)) / maximum, rounded half away from zero, from the side to move's
+    /// view.
     #[inline]
     fn blend_stm(&self, state: &TableSums, terms: Tapered, turn: Color) -> i32 {
         let phase = state.phase.min(self.max_phase);
@@ -108,7 +100,6 @@ impl TableEvaluation {
         if turn.is_white() { score } else { -score }
     }
 
-    /// Returns the score, with a cache of pawn structures if there is one.
     #[inline]
     fn score(&self, state: &TableSums, position: &Chess, cache: Option<&mut PawnCache>) -> i32 {
         let (board, turn) = (position.board(), position.turn());
@@ -152,7 +143,6 @@ impl TableEvaluation {
     }
 }
 
-/// Returns the sum of the features that depend on the squares of kings.
 fn king_total(buckets: &KingBuckets, values: &[Tapered], board: &Board) -> Tapered {
     let (mut mg, mut eg) = (0, 0);
     for (side, sign) in [(Color::White, 1), (Color::Black, -1)] {
@@ -164,11 +154,8 @@ fn king_total(buckets: &KingBuckets, values: &[Tapered], board: &Board) -> Taper
     Tapered::new(mg, eg)
 }
 
-/// Returns the parameters θ that `text` refers to, with their feature set: a parameter file, or piece values
-/// as in [`Prior`] (`material`, `material:100,300,320,500,900`).
-///
-/// # Errors
-/// As [`ParameterFile::read`], and errors of parsing a [`Prior`].
+/// The parameters θ that `text` refers to, with their feature set: a parameter file, or piece values as in
+/// [`Prior`] (`material`, `material:100,300,320,500,900`).
 pub fn named_parameters(text: &str) -> Result<(FeatureSet, Vec<f64>)> {
     let prior = Prior::from_str(text)?;
     let set = match &prior {
@@ -264,7 +251,6 @@ mod tests {
     use rand_xoshiro::Xoshiro256PlusPlus;
     use shakmaty::CastlingMode;
 
-    /// Plays a random game from `fen`; calls `visit` with the positions before and after every move.
     fn random_game(fen: &str, seed: u64, mut visit: impl FnMut(&Chess, Move, &Chess)) {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let (setup, _) = gputexel_chess::fen::parse_fen(fen.as_bytes()).unwrap();

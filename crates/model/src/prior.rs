@@ -8,16 +8,12 @@ use shakmaty::Square;
 use super::{Feature, FeatureSet, ParameterFile, Provenance, ROLE_NAMES, pesto};
 use gputexel_io::{Error, Result};
 
-/// Origin of the starting values.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Prior {
     /// Piece values in centipawns (pawn to queen), the same in both phases and on every square.
     Material([f64; 5]),
-    /// The tables of PeSTO.
     Pesto,
-    /// All zero.
     Zero,
-    /// The values in the schema of an imported feature set.
     Schema,
     /// A parameter file of the same feature set.
     File(PathBuf),
@@ -30,12 +26,11 @@ impl Default for Prior {
 }
 
 impl Prior {
-    /// Returns the default prior of a feature set.
     pub fn default_for(set: &FeatureSet) -> Self {
         if set.imported.is_some() { Self::Schema } else { Self::default() }
     }
 
-    /// Returns true if a text gives piece values by a keyword, correctly written or not, rather than a file.
+    /// True if a text gives piece values by a keyword, correctly written or not, rather than a file.
     pub fn is_word(text: &str) -> bool {
         ["zero", "schema", "material", "pesto"].contains(&text) || text.starts_with("material:")
     }
@@ -86,13 +81,9 @@ impl std::fmt::Display for Prior {
 }
 
 impl Prior {
-    /// Returns θ₀: mg of every feature, then eg of every feature; kings are worth 0. The sums of [`full`](super::full),
-    /// which would have no slopes at 0, start from values of their own, unless a parameter file of that
-    /// feature set has others. Files of `classical` also work for `full`.
-    ///
-    /// # Errors
-    /// As [`ParameterFile::read`] and [`ParameterFile::theta`]; [`Error::Usage`] for the schema of a feature
-    /// set that has none, and for piece values of one without pieces.
+    /// θ₀: mg of every feature, then eg of every feature; kings are worth 0. The sums of
+    /// [`full`](super::full), which would have no slopes at 0, start from values of their own, unless a
+    /// parameter file of that feature set has others.
     pub fn theta(&self, set: &FeatureSet) -> Result<Vec<f64>> {
         let count = set.features.len();
         let mut theta = match self {
@@ -139,8 +130,8 @@ impl Prior {
     }
 }
 
-/// Returns a value for every feature: `on(role, square)` for those of piece-square tables, `alone(role)` for those that
-/// count pieces. Other features, also those named after a piece, have 0.
+/// A value for every feature: `on(role, square)` for those of piece-square tables, `alone(role)` for those
+/// that count pieces.
 fn pieces(set: &FeatureSet, on: impl Fn(usize, usize) -> f64, alone: impl Fn(usize) -> f64) -> Vec<f64> {
     if let Some(buckets) = &set.king_buckets {
         return (0..set.features.len()).map(|id| buckets.worth(id, &on)).collect();
@@ -158,12 +149,6 @@ fn pieces(set: &FeatureSet, on: impl Fn(usize, usize) -> f64, alone: impl Fn(usi
 }
 
 impl Prior {
-    /// Returns these values as a parameter file with the parameters of another one, which is called `name` in
-    /// messages.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for nonzero values if the parameters are those of a schema; otherwise as
-    /// [`Self::theta`].
     pub fn file_like(&self, other: &ParameterFile, name: &str) -> Result<ParameterFile> {
         if let Some(set) = other.computed_set() {
             other.phase.validate()?;

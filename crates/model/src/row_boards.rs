@@ -10,7 +10,6 @@ const TEMPO: &str = "tempo";
 /// Number of ids of the piece-square tables, which come first.
 const PIECES: u16 = 6 * 64;
 
-/// Reads boards back from rows.
 #[derive(Clone, Copy, Debug)]
 pub struct RowBoards {
     tempo: Option<u16>,
@@ -23,7 +22,7 @@ impl RowBoards {
         set.kind.spec().has_boards().then(|| Self { tempo: tempo() })
     }
 
-    /// Returns the board of a row with White's ids and Black's.
+    /// The board of a row with White's ids and Black's.
     pub fn board(&self, plus: &[u16], minus: &[u16]) -> Board {
         let mut board = Board::empty();
         for (ids, color, flip) in [(plus, Color::White, 0), (minus, Color::Black, 56)] {
@@ -35,7 +34,7 @@ impl RowBoards {
         board
     }
 
-    /// Returns the side to move, if the row has it.
+    /// The side to move, if the row has it.
     pub fn turn(&self, plus: &[u16], minus: &[u16]) -> Option<Color> {
         let tempo = self.tempo?;
         match (plus.contains(&tempo), minus.contains(&tempo)) {
@@ -45,8 +44,8 @@ impl RowBoards {
         }
     }
 
-    /// Returns the position of a row as a FEN without castling rights. If the row does not have the side to move, it is
-    /// White, or Black if White could take the king.
+    /// The position of a row as a FEN without castling rights. If the row does not have the side to move, it
+    /// is White, or Black if White could take the king.
     pub fn fen(&self, plus: &[u16], minus: &[u16]) -> String {
         let board = self.board(plus, minus);
         let setup = |turn: Color| Setup { board: board.clone(), turn, ..Setup::empty() };

@@ -1,13 +1,10 @@
 //! Piece-square tables: the order in which squares are written, halves of symmetric tables, tables for both
 //! colors, and the piece value contained in a table.
-//!
-//! Owns the mapping from index to square. The format of numbers is left to others.
 
 use std::str::FromStr;
 
 use gputexel_io::{Error, Result};
 
-/// The colors for which tables are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Colors {
     /// One table for both: Black's squares are flipped (`square ^ 56`) before the lookup.
@@ -19,26 +16,20 @@ pub enum Colors {
     Negated,
 }
 
-/// The order of a table's squares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SquareOrder {
-    /// Ranks run from 8 to 1.
     pub ranks_down: bool,
-    /// Files run from h to a.
     pub files_down: bool,
     /// Squares per rank: 8, or 4 for tables with mirrored halves.
     pub files: usize,
-    /// The colors that have tables.
     pub colors: Colors,
 }
 
-/// An entry of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SquareCell {
     /// The squares (a1 is 0, h8 is 63, from the piece's own side) whose mean it is: one, or two that mirror
     /// each other.
     pub squares: Vec<usize>,
-    /// True if the value is negated.
     pub negative: bool,
 }
 
@@ -51,7 +42,6 @@ impl Default for SquareOrder {
 impl FromStr for SquareOrder {
     type Err = Error;
 
-    /// Parses the order by its first square: a1, h1, a8 or h8.
     fn from_str(text: &str) -> Result<Self> {
         let (ranks_down, files_down) = match text {
             "a1" => (false, false),
@@ -69,7 +59,6 @@ impl FromStr for SquareOrder {
 }
 
 impl SquareOrder {
-    /// Returns the first square.
     pub fn first(&self) -> &'static str {
         match (self.ranks_down, self.files_down) {
             (false, false) => "a1",
@@ -79,7 +68,7 @@ impl SquareOrder {
         }
     }
 
-    /// Returns the number of entries per color.
+    /// The number of entries per color.
     pub fn entries(&self) -> usize {
         8 * self.files
     }
@@ -87,20 +76,20 @@ impl SquareOrder {
     /// The four orders of all squares, identified by their first square.
     pub const ORIENTATIONS: [&'static str; 4] = ["a1", "h1", "a8", "h8"];
 
-    /// Returns the square at each index of a full table; the last is opposite to the first.
+    /// The square at each index of a full table; the last is opposite to the first.
     pub fn squares(&self) -> [usize; 64] {
         let ranks = if self.ranks_down { 56 } else { 0 };
         let files = if self.files_down { 7 } else { 0 };
         std::array::from_fn(|index| index ^ ranks ^ files)
     }
 
-    /// Returns the entries of a piece in order: White's, then Black's if both colors have their own.
+    /// The entries of a piece in order: White's, then Black's if both colors have their own.
     pub fn cells(&self) -> Vec<SquareCell> {
         self.cells_of(&self.squares())
     }
 
-    /// Returns the cells as [`cells`](Self::cells), with full tables in any order of squares, half tables
-    /// rank by rank.
+    /// The cells as [`cells`](Self::cells), with full tables in any order of squares, half tables rank by
+    /// rank.
     pub fn cells_of(&self, squares: &[usize; 64]) -> Vec<SquareCell> {
         let mut cells = Vec::with_capacity(2 * self.entries());
         for row in squares.chunks(8) {

@@ -1,13 +1,10 @@
 //! Structure of a feature set: the features on a board, those in lines, and the groups.
-//!
-//! Owns the relation of neighbors. Its use is left to [penalties](super::penalties).
 
 use std::collections::HashMap;
 
 use crate::feature::Arrangement;
 use crate::{FeatureSet, Phases, places};
 
-/// The structure of a feature set.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Structure {
     /// Groups, boards and lines, in the order of their first features.
@@ -24,14 +21,12 @@ pub struct Part {
     pub features: Vec<(u32, [bool; 2])>,
     /// Features with one value for both phases, in the order of their ids.
     pub untapered: Vec<u32>,
-    /// Arrangement of the features.
     pub layout: Arrangement,
 }
 
 impl Structure {
-    /// Makes features that no position has keep their start, unless their neighbors on a board determine
-    /// them: squares of which half of the squares around occur, on a rank of which any square occurs. So gaps
-    /// are filled, but squares that a piece cannot reach are not, such as the last rank for pawns.
+    /// Makes features that no position has keep their start, unless their neighbors on a board determine them:
+    /// squares of which half of the squares around occur, on a rank of which any square occurs.
     ///
     /// `occurrences` are numbers of positions by feature.
     #[must_use]
@@ -46,7 +41,6 @@ impl Structure {
     }
 }
 
-/// Returns true if a square has neighbors that determine it.
 fn is_surrounded(layout: &Arrangement, id: u32, occurs: &impl Fn(u32) -> bool) -> bool {
     let Arrangement::Board(squares) = layout else { return false };
     let Some(own) = squares.iter().position(|&other| other == Some(id)) else { return false };
@@ -76,8 +70,8 @@ impl FeatureSet {
         Structure { parts: parts.collect() }
     }
 
-    /// Divides the features into tables as they are declared: boards, and lists of neighbors in a group with names that only
-    /// differ in what follows the last underscore. Features that are in no list are alone.
+    /// Divides the features into tables as they are declared: boards, and lists of neighbors in a group with
+    /// names that only differ in what follows the last underscore.
     pub fn tables(&self) -> Vec<Part> {
         let stem = |id: u32| self.features[id as usize].name.rsplit_once('_').map(|(stem, _)| stem);
         let mut out = Vec::new();

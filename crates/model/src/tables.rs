@@ -1,14 +1,10 @@
-//! Features as tables: the groups of features, the tables with one value per square, and the value of a piece
-//! according to its table.
-//!
-//! Owns the mapping from groups of features to tables, for everything that writes and reads tables. Their
-//! text format is left to others.
+//! Features as tables: the groups of features, the tables with one value per square, and the value of a
+//! piece according to its table.
 
 use std::collections::HashMap;
 
 use super::{Feature, ROLE_NAMES, SquareOrder};
 
-/// The features of one group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FeatureTable {
     /// Name of the group; for a feature without a group, its own name.
@@ -21,40 +17,36 @@ pub struct FeatureTable {
 }
 
 impl FeatureTable {
-    /// Returns true if there is one feature for each square.
     pub fn is_squares(&self) -> bool {
         self.prefix.is_some()
     }
 
-    /// Returns, for a piece-square table, the squares in the order of its features, which for imported ones
-    /// is that of the schema; `None` for other tables.
+    /// Returns, for a piece-square table, the squares in the order of its features, which for imported ones is
+    /// that of the schema; `None` for other tables.
     pub fn listed(&self) -> Option<[usize; 64]> {
         let mut squares: [usize; 64] = std::array::from_fn(|square| square);
         self.is_squares().then(|| squares.sort_by_key(|&square| self.ids[square]))?;
         Some(squares)
     }
 
-    /// Returns the order of [`listed`](Self::listed), if it is determined by its first square.
     pub fn listed_order(&self) -> Option<SquareOrder> {
         let listed = self.listed()?;
         let orders = SquareOrder::ORIENTATIONS.into_iter().filter_map(|first| first.parse().ok());
         orders.into_iter().find(|order: &SquareOrder| order.squares() == listed)
     }
 
-    /// Returns the piece whose piece-square table this is: 0 for the pawn, 5 for the king.
+    /// The piece whose piece-square table this is: 0 for the pawn, 5 for the king.
     pub fn role(&self) -> Option<usize> {
         let is = |role: &str| self.name.eq_ignore_ascii_case(role);
         self.is_squares().then(|| ROLE_NAMES.iter().position(|role| is(role)))?
     }
 
-    /// Returns the features whose mean is the piece's value: all squares, for pawns only those where they can
-    /// stand.
+    /// The features whose mean is the piece's value: all squares, for pawns only those where they can stand.
     pub fn piece_ids(&self) -> &[usize] {
         if self.role() == Some(0) { &self.ids[8..56] } else { &self.ids }
     }
 }
 
-/// All features of a set, grouped into tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FeatureTables(pub Vec<FeatureTable>);
 
@@ -79,7 +71,7 @@ impl FeatureTables {
         Self(tables)
     }
 
-    /// Returns the piece-square tables of pawn, knight, bishop, rook, queen and king, if all of them exist.
+    /// The piece-square tables of pawn, knight, bishop, rook, queen and king, if all of them exist.
     pub fn pieces(&self) -> Option<[usize; 6]> {
         let mut places = [None; 6];
         for (place, table) in self.0.iter().enumerate() {
@@ -91,7 +83,6 @@ impl FeatureTables {
     }
 }
 
-/// Returns the common prefix of names that end in all squares, and their ids in the order of the squares.
 fn squares(features: &[Feature], ids: &[usize]) -> Option<(String, Vec<usize>)> {
     if ids.len() != 64 {
         return None;

@@ -5,17 +5,14 @@ use serde::Serialize;
 /// The values of a feature before and after, centipawns: middlegame and endgame.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ValueChange {
-    /// The feature's name.
     pub name: String,
-    /// Before.
     pub from: [f64; 2],
-    /// After.
     pub to: [f64; 2],
 }
 
 impl ValueChange {
-    /// Returns the changes of the features `which`, by id, between two vectors θ: middlegame values of all
-    /// features, then their endgame values.
+    /// The changes of the features `which`, by id, between two vectors θ: middlegame values of all features,
+    /// then their endgame values.
     pub fn of(
         set: &crate::FeatureSet,
         which: impl Iterator<Item = usize>,
@@ -33,7 +30,6 @@ impl ValueChange {
             .collect()
     }
 
-    /// Returns true if any of its values has changed.
     pub fn is_change(&self) -> bool {
         self.from != self.to
     }

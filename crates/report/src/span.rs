@@ -68,11 +68,6 @@ impl Span {
         if share.is_nan() { 0.0 } else { share.clamp(-BEYOND, BEYOND) }
     }
 
-    /// Returns the number at such a position.
-    pub fn at(&self, share: f64) -> f64 {
-        self.low * (1.0 - share) + self.high * share
-    }
-
     /// Returns the digits after the decimal point that distinguish four ticks.
     pub fn digits(&self) -> usize {
         (1.0 - (0.5 * self.half()).log10()).floor().clamp(0.0, 9.0) as usize

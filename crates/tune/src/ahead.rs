@@ -1,5 +1,5 @@
-//! Steps that an evaluator takes on its own, ahead of the loop, which processes them one by one later. Parameters stay
-//! on the device until they are needed.
+//! Steps that an evaluator takes on its own, ahead of the loop, which processes them one by one later.
+//! Parameters stay on the device until they are needed.
 
 use std::collections::VecDeque;
 use std::time::Instant;
@@ -12,10 +12,12 @@ use gputexel_optim::{Optimizer, OptimizerState};
 /// Maximum number of steps to request at a time.
 const MOST: u64 = 32;
 
-/// Seconds that the requested steps should take: far longer than a round trip, and hardly noticed when a run ends.
+/// Seconds that the requested steps should take: far longer than a round trip, and hardly noticed when a run
+/// ends.
 const WANTED: f64 = 0.05;
 
-/// Steps that were taken but not yet reported to the optimizer, and the state that the device has taken over from it.
+/// Steps that were taken but not yet reported to the optimizer, and the state that the device has taken over
+/// from it.
 #[derive(Debug, Default)]
 pub(super) struct Ahead {
     steps: VecDeque<AdamStep>,
@@ -27,11 +29,9 @@ pub(super) struct Ahead {
     declined: bool,
     /// The optimizer when its parameters were last known; `None` if it has them.
     known: Option<OptimizerState>,
-    /// Steps reported since.
     reported: u64,
 }
 
-/// The next step of a run.
 pub(super) enum Next {
     /// The device took it.
     Step(AdamStep),
@@ -57,12 +57,12 @@ impl Ahead {
         Self { declined: true, ..Self::default() }
     }
 
-    /// Returns the seconds of work on steps that the loop has not processed yet.
+    /// The seconds of work on steps that the loop has not processed yet.
     pub(super) fn seconds(&self) -> f64 {
         self.seconds * self.steps.len() as f64
     }
 
-    /// Returns the next step, whose losses include regularization. `population` creates the population of some θ,
+    /// The next step, whose losses include regularization. `population` creates the population of some θ,
     /// `left` is the number of steps until the end of the run.
     pub(super) fn next(
         &mut self,
@@ -117,7 +117,7 @@ impl Ahead {
         Ok(Settled::Best(best))
     }
 
-    /// Returns the optimizer to the last known state; returns the number of steps that have to be evaluated once more.
+    /// The optimizer to the last known state; returns the number of steps that have to be evaluated once more.
     pub(super) fn recover(&mut self, optimizer: &mut dyn Optimizer) -> Result<u64> {
         let lost = std::mem::replace(self, Self::none());
         if let Some(known) = lost.known {
@@ -127,7 +127,7 @@ impl Ahead {
     }
 }
 
-/// Returns the state from which the evaluator takes steps.
+/// The state from which the evaluator takes steps.
 fn start(
     optimizer: &dyn Optimizer,
     population: &dyn Fn(Vec<f64>) -> Population,

@@ -1,9 +1,4 @@
 //! Compensation: whether material that is missing was given up for something.
-//!
-//! In quiet positions of good games, a side that is a piece down usually has something for it. Results then say that a
-//! piece is worth little, and values tuned on them lose games, because the positions that a search evaluates are mostly
-//! those in which somebody has just blundered. The results of sides that are ahead show which kind of positions a
-//! dataset has.
 
 use std::path::PathBuf;
 
@@ -13,16 +8,15 @@ use gputexel_dataset::{Dataset, objective};
 use gputexel_io::{Advice, Error, Result};
 use gputexel_model::Prior;
 
-/// Advantage of a side that counts as ahead, centipawns of the default prior: two to four and a half pawns, about a
-/// minor piece.
+/// Advantage of a side that counts as ahead, centipawns of the default prior: two to four and a half pawns,
+/// about a minor piece.
 const AHEAD_CP: std::ops::RangeInclusive<f64> = 200.0..=450.0;
 
-/// Mean result below which the advantage seems compensated. Measured in the middlegame: 0.59 to 0.70 in games of people
-/// and of the best engines, 0.82 in self-play at few nodes, 0.81 to 0.86 in positions that searches evaluate.
+/// Mean result below which the advantage seems compensated.
 const COMPENSATED: f64 = 0.75;
 
-/// By how much more the same advantage must bring in the endgame, where little can compensate for it: 0.14 to 0.25 in
-/// games of people and of the best engines, 0 to 0.1 in self-play and where results are only noisier.
+/// By how much more the same advantage must bring in the endgame, where little can compensate for it: 0.14 to
+/// 0.25 in games of people and of the best engines, 0 to 0.1 in self-play and where results are only noisier.
 const MORE_IN_ENDGAMES: f64 = 0.12;
 
 /// Smallest number of positions for a conclusion.
@@ -34,15 +28,14 @@ const LOOKED_AT: usize = 500_000;
 /// Results of sides that are about a minor piece ahead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Ahead {
-    /// Number of positions, of those that were looked at.
     pub positions: u64,
     /// Mean result of the side that is ahead; 0 without positions.
     pub mean_result: f64,
 }
 
 impl Ahead {
-    /// Returns the results in the half of the phases with more pieces, and in the other; `None` if the default prior of
-    /// the features has no values of pieces, or the engine has no phases.
+    /// The results in the half of the phases with more pieces, and in the other; `None` if the default prior
+    /// of the features has no values of pieces, or the engine has no phases.
     pub fn of(data: &Dataset) -> Option<[Self; 2]> {
         let set = &data.metadata().feature_set;
         let theta = Prior::default_for(set).theta(set).ok().filter(|_| set.has_phases())?;
@@ -64,7 +57,7 @@ impl Ahead {
     }
 }
 
-/// Returns what is wrong with positions with these results of sides that are ahead, in the middlegame and the endgame,
+/// What is wrong with positions with these results of sides that are ahead, in the middlegame and the endgame,
 /// if advantages are often compensated in the middlegame.
 pub fn compensation([middlegame, endgame]: &[Ahead; 2]) -> Option<String> {
     let known = middlegame.positions >= FEW && endgame.positions >= FEW;

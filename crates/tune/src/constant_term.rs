@@ -1,8 +1,5 @@
-//! Constant terms: whether a gain is mostly that of a term that every position has, as a bonus for the side to move.
-//!
-//! Scores of a search, and results of quiet positions, favor the side to move more than the static evaluations that an
-//! engine compares with each other. So such a term takes what it can get, and the gain says little about the other
-//! parameters (docs/gallery.md has an engine for which that was most of it).
+//! Constant terms: whether a gain is mostly that of a term that every position has, as a bonus for the side
+//! to move.
 
 use serde::Serialize;
 
@@ -14,13 +11,11 @@ use gputexel_model::{Feature, ValueChange};
 
 /// Share of the positions that must have a constant term, with the same size.
 const NEARLY_ALL: f64 = 0.95;
-/// Relative difference of sizes that count as the same. Coefficients of a few whole numbers, as engines answer with, are
-/// not exact, and some engines scale their scores down where few pawns are left.
+/// Relative difference of sizes that count as the same.
 const SAME: f32 = 0.4;
 /// Share of the gain from which on it is worth a warning.
 const MUCH: f64 = 0.4;
 
-/// A constant term and its part of a gain.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ConstantTerm {
     /// Its values: one feature, or one for each phase.
@@ -30,8 +25,9 @@ pub struct ConstantTerm {
 }
 
 impl ConstantTerm {
-    /// Returns the constant term with the largest part of the gain on held-out positions, or else on those of training,
-    /// if that is large. `occurrences` are those of the features, `scores` those of the two vectors θ.
+    /// The constant term with the largest part of the gain on held-out positions, or else on those of
+    /// training, if that is large. `occurrences` are those of the features, `scores` those of the two vectors
+    /// θ.
     pub(crate) fn of(
         data: &Dataset,
         split: &Split,
@@ -91,7 +87,7 @@ impl ConstantTerm {
     }
 }
 
-/// Returns a feature, with that of the other phase if it is one of a pair of names that end in `_mg` and `_eg`.
+/// A feature, with that of the other phase if it is one of a pair of names that end in `_mg` and `_eg`.
 fn with_other_phase(features: &[Feature], id: usize) -> Vec<usize> {
     let find = |name: String| features.iter().position(|feature| feature.name == name);
     let name = &features[id].name;
@@ -103,7 +99,7 @@ fn with_other_phase(features: &[Feature], id: usize) -> Vec<usize> {
     other.unwrap_or_else(|| vec![id])
 }
 
-/// Returns true if the coefficients of a term add up to the same size in nearly all positions.
+/// True if the coefficients of a term add up to the same size in nearly all positions.
 fn is_constant(data: &Dataset, term: &[usize]) -> bool {
     let mut size = None;
     let mut others = 0;
@@ -129,8 +125,8 @@ mod tests {
 
     const OBJECTIVE: Objective = Objective { k: 0.8, loss: gputexel_dataset::objective::LossKind::Squared };
 
-    /// Creates 400 positions with a bonus for the side to move in two phases, a count that all have, too, and a term of
-    /// half of them. Results depend on the bonus and that term.
+    /// Creates 400 positions with a bonus for the side to move in two phases, a count that all have, too, and
+    /// a term of half of them.
     fn data(folder: &std::path::Path) -> Dataset {
         let names = ["tempo_mg", "count", "half", "tempo_eg"]
             .map(|name| Feature { name: name.into(), group: "g".into() });

@@ -1,8 +1,5 @@
 //! Diagnostics of a result beyond its loss: whether its predictions are calibrated, where they are off
 //! (residuals by phase and by number of pieces), and whether K fits.
-//!
-//! One pass over the dataset, all in f64. Standard errors are clustered by game, because the positions of a
-//! game share its result.
 
 use rayon::prelude::*;
 
@@ -18,7 +15,6 @@ const SCALE_POSITIONS: usize = 1 << 18;
 /// Number of points of the curve, and the largest factor on K to either side.
 const SCALE_POINTS: i32 = 25;
 const SCALE_REACH: f64 = 2.5;
-/// Maximum number of bins by prediction.
 const BINS: usize = 10;
 /// Minimum number of positions per bin.
 const FEWEST: usize = 20;
@@ -27,7 +23,7 @@ const CLASSES: usize = 1 << 12;
 /// Minimum number of positions that are added up sequentially.
 const PIECE: usize = 1 << 15;
 
-/// Returns opening, middlegame and endgame as ranges of phase units, each a third of the maximum.
+/// Opening, middlegame and endgame as ranges of phase units, each a third of the maximum.
 pub(crate) fn bands(max: u16) -> [(u16, u16); 3] {
     let (low, high) = (max / 3, (u32::from(max) * 2 / 3) as u16);
     [(high.saturating_add(1).min(max), max), (low.saturating_add(1).min(high), high), (0, low)]
@@ -69,9 +65,6 @@ fn deciles(predictions: &[f64], which: &[u32], into: &mut [u8]) {
 }
 
 /// Computes diagnostics of a result on all positions of a split, in comparison with the prior.
-///
-/// # Panics
-/// If there is not a score for each position.
 pub fn diagnose(data: &Dataset, split: &Split, objective: Objective, scores: &RunScores) -> Diagnostics {
     let (prior_scores, scores) = (&scores.prior, &scores.result);
     let x_per_cp = x_per_cp(objective.k);
@@ -105,8 +98,8 @@ pub fn diagnose(data: &Dataset, split: &Split, objective: Objective, scores: &Ru
     Diagnostics { sets, scale, phase_max: data.phase_max() }
 }
 
-/// Computes the mean loss of the second parameters minus that of the first over all positions, and its standard error,
-/// treating games as independent.
+/// Computes the mean loss of the second parameters minus that of the first over all positions, and its
+/// standard error, treating games as independent.
 pub fn paired_difference(
     data: &Dataset,
     (first, first_theta): (Objective, &[f64]),
@@ -123,8 +116,8 @@ pub fn paired_difference(
     clustered_mean(data, differences)
 }
 
-/// Computes the mean of a value of positions, which are in the order of their games, and its standard error, treating
-/// games as independent.
+/// Computes the mean of a value of positions, which are in the order of their games, and its standard error,
+/// treating games as independent.
 pub(crate) fn clustered_mean(data: &Dataset, values: impl Iterator<Item = (u32, f64)>) -> (f64, f64) {
     let mut sums = Clustered::default();
     for (n, value) in values {

@@ -4,8 +4,9 @@
 //! Owns regularization, mini-batch order, stopping, checkpoints and metrics. The caller chooses the backend and decides
 //! what to do with the result.
 
+#![allow(missing_docs, reason = "internal crate; the library's front door is documented")]
+
 mod ahead;
-pub mod check;
 mod checkpoint;
 mod clustered;
 mod compensation;
@@ -38,10 +39,10 @@ pub mod sweep_run;
 mod training;
 mod uncertainty;
 mod values;
-pub mod wdl;
 mod worst;
 
 pub use checkpoint::{Checkpoint, Progress};
+pub use compensation::{Ahead, compensation, explained_compensation};
 pub use config::{Limits, RunConfig, space_of};
 pub use diagnostics::{diagnose, paired_difference};
 pub use driver::{Event, Outcome, Tuning};
@@ -58,17 +59,13 @@ pub use polish::{Polish, polish};
 pub use program_diagnostics::{
     MIN_ACTIVE_SHARE, TermActivity, diagnose_program, term_activity, undetermined_products,
 };
-pub use records::{
-    CoordinateRecord, CoordinateUncertainty, CoordinatesFile, EpochRecord, MetricsLine, read_metrics,
-};
+pub use records::{CoordinateRecord, CoordinateUncertainty, CoordinatesFile, EpochRecord, read_metrics};
 pub use regularization::{REGULARIZATION_SCALE_CP, Regularization};
 pub use rounding::{Rounded, Rounding, round, round_naively, round_successively};
 pub use rounding_outcome::{
     RoundedSummary, RoundingOutcome, RoundingSummary, SurveySummary, gauss_newton_matrix, round_outcome,
 };
-pub use run_record::{
-    BlendRecord, RequiesceRecord, RoundRecord, RunRecord, StrengthOrder, UncertaintyRequest, Undecided,
-};
+pub use run_record::{BlendRecord, RunRecord, StrengthOrder, UncertaintyRequest, Undecided};
 pub use run_scores::RunScores;
 pub use scale::{K_RANGE, ScaleFit, fit_scale};
 pub use scale_curve::{MinimumAt, ScaleCurve, scale_curve};

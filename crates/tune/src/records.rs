@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{ErrorStatus, RoundRecord};
+use super::ErrorStatus;
 use gputexel_io::{Error, Lines, Result, SETTINGS_BYTES, read_whole_text};
 use gputexel_model::{Interval, Parameterization};
 use gputexel_optim::StepDetails;
@@ -29,19 +29,6 @@ pub struct EpochRecord {
     pub details: Option<StepDetails>,
 }
 
-/// A line of `metrics.jsonl`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum MetricsLine {
-    /// An epoch.
-    Epoch(EpochRecord),
-    /// A round in which positions were resolved and tuned again.
-    Round {
-        /// Its results.
-        requiesce: RoundRecord,
-    },
-}
-
 fn null_as_nan<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<f64, D::Error> {
     Ok(Option::<f64>::deserialize(deserializer)?.unwrap_or(f64::NAN))
 }
@@ -51,7 +38,7 @@ fn null_as_nan<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Resul
 ///
 /// # Errors
 /// [`Error::Io`] when it cannot be read, [`Error::Input`] for a line that is not of this format.
-pub fn read_metrics(path: &Path) -> Result<Vec<MetricsLine>> {
+pub fn read_metrics(path: &Path) -> Result<Vec<EpochRecord>> {
     let mut lines = match Lines::open(path) {
         Ok(lines) => lines,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -171,7 +158,7 @@ mod tests {
         );
         std::fs::write(&path, format!("{plain}\n{swarm}\n{{\"epoch\":3,\"lo")).unwrap();
         let lines = read_metrics(&path).unwrap();
-        let [MetricsLine::Epoch(one), MetricsLine::Epoch(two)] = &lines[..] else { panic!("{lines:?}") };
+        let [one, two] = &lines[..] else { panic!("{lines:?}") };
         assert_eq!(serde_json::to_string(one).unwrap(), plain);
         assert_eq!(serde_json::to_string(two).unwrap(), swarm);
         let Some(StepDetails::Swarms(SwarmDetails { swarm_worst, .. })) = &two.details else { panic!() };

@@ -70,9 +70,6 @@ pub struct RunRecord {
     /// What the run found out, once it has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conclusion: Option<Conclusion>,
-    /// The rounds that follow, in which positions are resolved again, if any.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub requiesce: Option<RequiesceRecord>,
 }
 
 /// Origin of the search scores in the targets of a run; their share and scale constant are in [`RunConfig::blend`].
@@ -87,50 +84,6 @@ pub struct BlendRecord {
     /// Choice of the share, if it was chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub choice: Option<BlendChoice>,
-}
-
-/// Rounds in which positions are resolved with the tuned parameters, which are then tuned further.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct RequiesceRecord {
-    /// Number of rounds requested.
-    pub rounds: u32,
-    /// The name of the search that resolves positions.
-    pub from: String,
-    /// Completed rounds.
-    pub done: Vec<RoundRecord>,
-}
-
-/// One round of a [`RequiesceRecord`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct RoundRecord {
-    /// Its number, from 1.
-    pub round: u32,
-    /// Number of positions in its dataset.
-    pub positions: u64,
-    /// Number of positions whose leaf differs from that of the previous round.
-    pub changed: u64,
-    /// `changed` as a fraction of the positions.
-    pub changed_share: f64,
-    /// Number of positions that were not kept in the previous round.
-    pub entered: u64,
-    /// Number of positions of the previous round that are no longer kept.
-    pub left: u64,
-    /// Exact training loss, on this round's positions, of the parameters they were resolved with.
-    pub loss_before: Option<f64>,
-    /// Exact training loss of the round's result.
-    pub loss: Option<f64>,
-    /// Exact held-out loss of the parameters the positions were resolved with.
-    pub held_out_before: Option<f64>,
-    /// Exact held-out loss of the round's result.
-    pub held_out: Option<f64>,
-    /// Root mean square change of all parameters, centipawns.
-    pub moved_rms_cp: f64,
-    /// Largest change of any parameter, centipawns.
-    pub moved_max_cp: f64,
-    /// Epochs of the round's run.
-    pub epochs: u64,
-    /// Duration of the round in seconds, including the extraction.
-    pub seconds: f64,
 }
 
 impl RunRecord {
@@ -149,7 +102,6 @@ impl RunRecord {
             scale: None,
             blend: None,
             conclusion: None,
-            requiesce: None,
         }
     }
 }

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use gputexel_dataset::objective::{self, LossKind};
 use gputexel_dataset::{Dataset, Folds, Layout, Split};
+use gputexel_diagnose::info::Info;
 use gputexel_eval::cpu::CpuEvaluator;
 use gputexel_eval::{Evaluator as _, Population, Request};
-use gputexel_tune::check::info::Info;
 use safetensors::Dtype;
 use safetensors::tensor::TensorView;
 use serde_json::Value;

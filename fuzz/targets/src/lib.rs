@@ -85,7 +85,6 @@ const TARGETS: &[(&str, fn(&[u8]))] = &[
     ("trace_import", extractions::trace_import),
     ("uci_engine", lines::uci_engine),
     ("uci_gui", lines::uci_gui),
-    ("wdl_constants", models::wdl_constants),
     ("words", lines::words),
 ];
 

@@ -10,7 +10,6 @@ use gputexel_model::{
     Basis, BasisFile, FeatureKind, FeatureSet, KingBuckets, KingPieces, ParameterFile, Prior, parse_penalties,
 };
 use gputexel_source::tables::{Language, tables};
-use gputexel_tune::wdl::{Constants, ConstantsFormat};
 
 use crate::bundle;
 
@@ -101,15 +100,5 @@ pub(crate) fn program(data: &[u8]) {
     {
         assert!(set.columns() >= set.features.len());
         let _ = set.imported_prior();
-    }
-}
-
-/// Constants of a WDL model, which survive a round trip.
-pub(crate) fn wdl_constants(data: &[u8]) {
-    let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
-    file.write_all(data).expect("room for a temporary file");
-    let Ok(constants) = Constants::read(file.path()) else { return };
-    for format in ConstantsFormat::ALL {
-        assert!(constants.text(format).ends_with('\n'));
     }
 }

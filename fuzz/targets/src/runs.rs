@@ -11,9 +11,7 @@ use gputexel_tune::run::comparison::{Contenders, Differences, Side, SortBy};
 use gputexel_tune::run::{InHand, PriorStrength, Reopened, run_report};
 use gputexel_tune::sweep::recorded_runs;
 use gputexel_tune::sweep_run::{is_sweep, sweep_report};
-use gputexel_tune::{
-    Checkpoint, CoordinatesFile, MetricsLine, OptimizerConfig, Progress, RunRecord, read_metrics,
-};
+use gputexel_tune::{Checkpoint, CoordinatesFile, OptimizerConfig, Progress, RunRecord, read_metrics};
 use serde_json::Value;
 
 use crate::bundle;
@@ -83,15 +81,8 @@ pub(crate) fn metrics(data: &[u8]) {
     let path = folder.path().join("metrics.jsonl");
     std::fs::write(&path, data).expect("room for a temporary file");
     let Ok(lines) = read_metrics(&path) else { return };
-    let text: String = lines
-        .iter()
-        .map(|line| match line {
-            MetricsLine::Epoch(epoch) => serde_json::to_string(epoch).expect("plain data serializes") + "\n",
-            round @ MetricsLine::Round { .. } => {
-                serde_json::to_string(round).expect("plain data serializes") + "\n"
-            }
-        })
-        .collect();
+    let text: String =
+        lines.iter().map(|line| serde_json::to_string(line).expect("plain data serializes") + "\n").collect();
     std::fs::write(&path, &text).expect("room for a temporary file");
     assert_eq!(read_metrics(&path).expect("what is written can be read").len(), lines.len());
 }

@@ -20,7 +20,7 @@ use super::super::lines::LineTimer;
 use super::super::live::LivePage;
 use super::super::output::print_text;
 use super::super::reading_progress::Reading;
-use super::super::table::{counted, duration, grouped, percent};
+use super::super::table::{counted, duration, grouped};
 use super::blend::blend_lines;
 use super::strength::{scale_line, starts_line, strength_lines};
 
@@ -171,30 +171,6 @@ impl<'a> Observer<'a> {
                 }
             }
             RunEvent::Resumable { folder } => self.resumable = Some(folder.to_path_buf()),
-            RunEvent::RoundStarted { round, rounds, positions, changes } if talks => {
-                let mut text = format!(
-                    "\nround {round} of {rounds}: {} of {} resolved differently ({})",
-                    grouped(changes.changed),
-                    counted(positions, "position"),
-                    percent(changes.changed, positions)
-                );
-                if changes.entered + changes.left > 0 {
-                    let (entered, left) = (grouped(changes.entered), grouped(changes.left));
-                    text += &format!(", new {entered}, no longer kept {left}");
-                }
-                print_text(&(text + "\n"))?;
-            }
-            RunEvent::RoundEnded(done) if talks => {
-                let number = |loss: Option<f64>| loss.map_or("none".to_string(), |loss| format!("{loss:.8}"));
-                print_text(&format!(
-                    "round {}     loss {} -> {}, parameters moved by {:.1} cp (RMS), at most {:.1}\n",
-                    done.round,
-                    number(done.loss_before),
-                    number(done.loss),
-                    done.moved_rms_cp,
-                    done.moved_max_cp
-                ))?;
-            }
             _ => {}
         }
         Ok(())

@@ -3,7 +3,6 @@
 mod flags;
 mod output;
 mod program;
-mod requiesce;
 mod summary;
 mod swarms;
 mod uncertainty;
@@ -26,7 +25,6 @@ use super::scale::ScaleArgs;
 use super::subcommand::{Subcommand, short_help};
 use flags::NewRunArgs;
 pub use flags::ObjectiveArgs;
-use requiesce::RequiesceArgs;
 use uncertainty::UncertaintyArgs;
 
 /// Flags of commands that tune: inputs, folders, parameters to tune, and display.
@@ -41,7 +39,7 @@ pub struct RunArgs {
     /// Write into a folder that is not empty
     #[arg(long, conflicts_with = "resume")]
     force: bool,
-    /// Resume an interrupted run with bit-identical results; one with --requiesce is refused
+    /// Resume an interrupted run with bit-identical results
     #[arg(long, value_name = "DIR", conflicts_with_all = ["NewRun", "ObjectiveArgs", "Scale", "Tuned"])]
     resume: Option<PathBuf>,
     #[command(flatten)]
@@ -136,8 +134,6 @@ pub struct TuneArgs {
     #[command(flatten)]
     fresh: NewRunArgs,
     #[command(flatten)]
-    requiesce: RequiesceArgs,
-    #[command(flatten)]
     uncertainty: UncertaintyArgs,
 }
 
@@ -160,7 +156,6 @@ impl Subcommand for TuneArgs {
 fn start(args: &TuneArgs) -> Result<TunerSettings<'_>> {
     let (run, objective, fresh) = (&args.run, &args.objective, &args.fresh);
     let loss = objective.loss()?;
-    args.requiesce.check(&run.inputs)?;
     let holdout = objective.holdout.unwrap_or(0.0);
     Split::check_share(holdout)?;
     if fresh.patience.is_some() && holdout == 0.0 {
@@ -183,7 +178,6 @@ fn start(args: &TuneArgs) -> Result<TunerSettings<'_>> {
         starts: fresh.starts,
         ablate: fresh.ablate,
         refuse_compensation: !fresh.allow_compensation,
-        rounds: args.requiesce.settings()?,
         ..objective.settings()?
     })
 }

@@ -2,7 +2,6 @@
 
 mod import;
 mod patch;
-mod wdl;
 
 mod general {
     mod bad_input;
@@ -44,7 +43,6 @@ mod extract {
     mod positions;
     mod refusals;
     mod resume;
-    mod rounds;
     mod scores;
     mod selection;
     mod training_text;

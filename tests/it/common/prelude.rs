@@ -25,7 +25,7 @@ pub use gputexel::evaluator::gpu::{
 pub use gputexel::evaluator::{
     AdamMember, AdamStart, Evaluations, Evaluator, FallbackEvaluator, Population, Request,
 };
-pub use gputexel::extraction::{ExtractSettings, Hooks, extract_with_leaves};
+pub use gputexel::extraction::{ExtractSettings, Hooks, extract};
 pub use gputexel::matches::client::{EngineCommand, UciPlayer};
 pub use gputexel::matches::openings::Opening;
 pub use gputexel::matches::statistics::SprtState;
@@ -49,7 +49,6 @@ pub use gputexel::tuning::{
     Checkpoint, Curvature, Event, ExactProblem, Fit, OptimizerConfig, Outcome, Regularization, RunConfig,
     RunScores, SingleSteps, StopReason, Stopping, Tuning, exact_loss, exact_scores, fit_scale,
 };
-pub use gputexel::wdl::{Variable, WdlModel};
 pub use gputexel::{Backend, Error, StopFlag};
 pub use rand::{RngExt, SeedableRng};
 pub use rand_xoshiro::Xoshiro256PlusPlus;

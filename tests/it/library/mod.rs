@@ -14,7 +14,6 @@ mod spsa;
 mod spsa_runs;
 mod statistics;
 mod structure;
-mod wdl;
 
 mod chess {
     mod engine;

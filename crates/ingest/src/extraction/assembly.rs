@@ -5,13 +5,13 @@
 
 use std::path::{Path, PathBuf};
 
+use super::ExtractSettings;
 use super::bookkeeping::Bookkeeping;
 use super::encode::{Encoded, EncodedLabel};
 use super::judging::{Fate, Judge, sample_of};
 use super::report::{Report, Results};
 use super::sources::Detected;
 use super::weights::PhaseWeights;
-use super::{ExtractSettings, Leaf};
 use crate::game_numbers::GameNumbers;
 use crate::reading::{Chunk, Sink, check_room};
 use gputexel_chess::selection::{LeftOut, Reason, Unit};
@@ -27,7 +27,6 @@ pub struct Assembly<'a> {
     judge: Judge,
     /// Number of rows written when each source ended.
     source_ends: Vec<usize>,
-    leaves: Option<&'a mut Vec<Leaf>>,
     /// True if any source has games, so that every position needs a game number.
     numbered: bool,
     games: GameNumbers,
@@ -47,7 +46,6 @@ impl<'a> Assembly<'a> {
         inputs: &[PathBuf],
         detected: &[Detected],
         settings: &'a ExtractSettings,
-        leaves: Option<&'a mut Vec<Leaf>>,
     ) -> Result<Self> {
         Ok(Self {
             writer,
@@ -56,7 +54,6 @@ impl<'a> Assembly<'a> {
             results: Results::default(),
             judge: Judge::new(&settings.selection),
             source_ends: vec![0; inputs.len()],
-            leaves,
             numbered: detected.iter().any(Detected::has_games),
             games: GameNumbers::default(),
         })
@@ -74,9 +71,6 @@ impl<'a> Assembly<'a> {
             let game = self.number(label, by_chunk);
             self.results.add(label.result);
             written.resolved += u64::from(label.leaf_key != label.key);
-            if let Some(leaves) = &mut self.leaves {
-                leaves.push(Leaf { key: label.key, leaf: label.leaf_key });
-            }
             let score_cp = Some(label.score_cp).filter(|score| !score.is_nan());
             let labels = PositionLabels { result: label.result, score_cp, weight: 1.0, game };
             self.writer.push_row(row, labels)?;
@@ -135,10 +129,6 @@ impl<'a> Assembly<'a> {
             report.left_out.add_many(Reason::Sample, (end - start) as u64 - kept);
             report.record.positions = kept;
             start = end;
-        }
-        if let Some(leaves) = &mut self.leaves {
-            let mut flags = keep.iter();
-            leaves.retain(|_| flags.next().is_some_and(|keep| *keep));
         }
         Ok(())
     }

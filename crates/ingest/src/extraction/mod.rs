@@ -14,9 +14,7 @@ mod judging;
 mod piece_letters;
 mod plausibility;
 mod reader;
-mod reextraction;
 mod report;
-mod scored;
 mod shards;
 mod sources;
 mod stored_chunk;
@@ -43,9 +41,7 @@ use gputexel_dataset::{DatasetWriter, Metadata};
 use gputexel_io::{Error, Result};
 use gputexel_model::{FeatureKind, FeatureSet, TableEvaluation};
 
-pub use reextraction::{Leaf, LeafChanges};
 pub use report::{FunnelStep, Report, Results, SourceReport, Unread};
-pub use scored::{ScoredPosition, visit_scored};
 #[doc(hidden)]
 pub use shards::unfinished;
 pub use shards::{ShardsReport, extract_shards};
@@ -174,33 +170,6 @@ pub fn extract(
     hooks: &mut Hooks<'_>,
 ) -> Result<Report> {
     settings.validate(inputs, output)?;
-    run(inputs, settings, output, hooks, None)
-}
-
-/// Extracts as [`extract`]. Also returns, for each row in order, the original position and the one its
-/// features are taken from, which takes 16 bytes of memory per row.
-///
-/// # Errors
-/// As [`extract`].
-pub fn extract_with_leaves(
-    inputs: &[PathBuf],
-    settings: &ExtractSettings,
-    output: &Path,
-    hooks: &mut Hooks<'_>,
-) -> Result<(Report, Vec<Leaf>)> {
-    settings.validate(inputs, output)?;
-    let mut leaves = Vec::new();
-    let report = run(inputs, settings, output, hooks, Some(&mut leaves))?;
-    Ok((report, leaves))
-}
-
-fn run(
-    inputs: &[PathBuf],
-    settings: &ExtractSettings,
-    output: &Path,
-    hooks: &mut Hooks<'_>,
-    leaves: Option<&mut Vec<Leaf>>,
-) -> Result<Report> {
     let start = Instant::now();
     let evaluation = evaluation_of(settings)?;
     // Before anything is read: an unwritable path should not cost an hour.
@@ -208,7 +177,7 @@ fn run(
     let bytes_read = Arc::new(AtomicU64::new(0));
     let (sources, detected) = detect_inputs(inputs, settings, &bytes_read)?;
     let detected: Arc<[Detected]> = detected.into();
-    let mut assembly = Assembly::try_new(writer, inputs, &detected, settings, leaves)?;
+    let mut assembly = Assembly::try_new(writer, inputs, &detected, settings)?;
     let reader = Reader::new(Arc::clone(&detected), settings, evaluation, false);
     let feature_set = settings.feature_set.clone();
     let worker = move |queue: &Queue<Encoded>| {

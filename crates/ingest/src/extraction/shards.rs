@@ -212,7 +212,7 @@ impl Run<'_> {
         let bytes_read = Arc::new(AtomicU64::new(0));
         let (mut sources, detected) = detect_inputs(inputs, settings, &bytes_read)?;
         let detected: Arc<[Detected]> = detected.into();
-        let mut assembly = Assembly::try_new(writer, inputs, &detected, settings, None)?;
+        let mut assembly = Assembly::try_new(writer, inputs, &detected, settings)?;
         keeper.replay_unchanged(&mut sources, &mut assembly, hooks)?;
         let stamps: Vec<_> = sources.iter().map(|source| source.stamp).collect();
         let reader = Reader::new(detected, settings, evaluation, false);

@@ -1,8 +1,5 @@
 //! Labels of positions: the results of their games, or search scores.
 
-use std::collections::BTreeMap;
-use std::str::FromStr;
-
 use gputexel_chess::sample::Batch;
 use gputexel_chess::selection::Reason;
 use gputexel_dataset::expected_score;
@@ -21,10 +18,6 @@ pub enum Target {
         k: f64,
     },
 }
-
-/// Name under which datasets record a target that is not the result.
-const TARGET: &str = "target";
-const TARGET_K: &str = "target_k";
 
 impl Target {
     /// Default K: the base-10 form with 400 centipawns per decade.
@@ -71,17 +64,9 @@ impl Target {
     /// Adds itself to a dataset's record of its selection.
     pub(super) fn record(self, settings: &mut Vec<(String, String)>) {
         if let Self::Score { k } = self {
-            settings.push((TARGET.to_string(), "score".to_string()));
-            settings.push((TARGET_K.to_string(), k.to_string()));
+            settings.push(("target".to_string(), "score".to_string()));
+            settings.push(("target_k".to_string(), k.to_string()));
         }
-    }
-
-    /// Takes itself out of a dataset's record.
-    pub(super) fn take(settings: &mut BTreeMap<String, String>) -> Result<Self> {
-        let (name, k) = (settings.remove(TARGET), settings.remove(TARGET_K));
-        let k = k.map(|k| f64::from_str(&k)).transpose();
-        let k = k.map_err(|_| Error::Usage(format!("{TARGET_K}: not a number")))?;
-        name.map_or(Ok(Self::Result), |name| Self::new(&name, k))
     }
 }
 
@@ -90,14 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn targets_are_recorded_and_found_again() {
-        for target in [Target::Result, Target::Score { k: 1.0 }, Target::Score { k: 0.123_456_789 }] {
-            let mut settings = vec![("seed".to_string(), "7".to_string())];
-            target.record(&mut settings);
-            let mut settings = settings.into_iter().collect();
-            assert_eq!(Target::take(&mut settings).unwrap(), target);
-            assert_eq!(settings.len(), 1);
-        }
+    fn refuses_other_targets() {
         assert_eq!(Target::new("score", None).unwrap(), Target::Score { k: 1.0 });
         for (name, k) in
             [("score", Some(0.0)), ("score", Some(f64::NAN)), ("result", Some(1.0)), ("wdl", None)]

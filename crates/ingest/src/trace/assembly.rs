@@ -7,19 +7,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use half::f16;
-use xxhash_rust::xxh3::Xxh3;
 
 use super::audit::Audit;
 use super::compiled_schema::{Column, CompiledSchema};
 use super::line::{Batch, PositionFacts};
 use super::report::{ImportReport, SourceReport};
 use super::{Answers, Comparison, ImportSettings, MAX_SCALES};
-use crate::extraction::{Leaf, Results, rates};
+use crate::extraction::{Results, rates};
 use crate::game_numbers::GameNumbers;
 use crate::reading::{Chunk, Contents, Sink, check_room, too_many_bad_lines};
 use gputexel_chess::sample::{Agreement, Verdict};
 use gputexel_chess::scale::ResultTally;
-use gputexel_dataset::{DatasetWriter, ImportedPosition, SourceRecord};
+use gputexel_dataset::{DatasetWriter, SourceRecord};
 use gputexel_io::{Advice, Error, Result};
 use gputexel_model::program::{self, TermActivity};
 
@@ -112,16 +111,10 @@ impl<'a> Assembly<'a> {
     /// Writes the positions of a chunk.
     fn write(&mut self, path: &str, batch: &Batch) -> Result<()> {
         let schema = &self.settings.schema;
-        let source = self.source as u64;
-        let mut lines = batch.lines();
         let mut boards = batch.boards.iter();
         batch.for_each(|mut position, game| {
-            let line = lines.next().unwrap_or_default();
             if let Some(board) = boards.next() {
                 self.audit.add(&position, board.as_ref());
-            }
-            if let Some(leaves) = self.answers.as_mut().and_then(|answers| answers.leaves.as_deref_mut()) {
-                leaves.push(Leaf { key: source << 40 | line, leaf: hash_of(&position) });
             }
             if *self.numbered.get_or_insert(game.is_some()) || game.is_some() {
                 if self.numbered == Some(false) {
@@ -326,15 +319,6 @@ impl Sink for Assembly<'_> {
         }
         Ok(())
     }
-}
-
-/// Returns a hash of the input of a position's score, without untuned values.
-fn hash_of(position: &ImportedPosition<'_>) -> u64 {
-    let mut hash = Xxh3::new();
-    hash.update(&[position.phase.to_le_bytes(), position.scale.to_le_bytes()].concat());
-    position.ids.iter().for_each(|id| hash.update(&id.to_le_bytes()));
-    position.coefficients.iter().for_each(|coefficient| hash.update(&coefficient.to_le_bytes()));
-    hash.digest()
 }
 
 /// Returns the warnings of terms that are switched off nearly everywhere.

@@ -30,7 +30,6 @@ const QUOTED: usize = 24;
 /// Properties of a position that are kept in addition to its row.
 #[derive(Clone, Copy, Debug)]
 struct Label {
-    line: u64,
     entries: u32,
     phase: u16,
     scale: u16,
@@ -440,7 +439,6 @@ impl Reader<'_> {
         let read = if wanted { parse_fen(comment).ok() } else { None };
         let setup = setup.or_else(|| read.map(|(setup, _)| setup));
         let label = Label {
-            line: number,
             entries: entries as u32,
             phase,
             scale,
@@ -551,11 +549,6 @@ impl Batch {
     /// Returns the number of usable positions.
     pub fn positions(&self) -> usize {
         self.labels.len()
-    }
-
-    /// Returns the line numbers of the positions.
-    pub(super) fn lines(&self) -> impl Iterator<Item = u64> {
-        self.labels.iter().map(|label| label.line)
     }
 
     /// Returns what lines say of the positions.

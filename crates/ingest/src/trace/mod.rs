@@ -28,7 +28,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use self::assembly::Assembly;
-use crate::extraction::Leaf;
 use crate::reading::{Hooks, Queue, Source, check_reading, read_all};
 use gputexel_chess::formats::Format;
 use gputexel_dataset::{DatasetWriter, Metadata, TracingRecord};
@@ -124,7 +123,7 @@ pub fn import_probed(
     hooks: &mut Hooks<'_>,
     record: ProbingRecord,
 ) -> Result<ImportReport> {
-    let answers = Answers { positions, record: Record::Probing(record), leaves: None };
+    let answers = Answers { positions, record: Record::Probing(record) };
     run(traces, settings, output, hooks, Some(answers))
 }
 
@@ -143,8 +142,6 @@ pub(crate) struct Answers<'a> {
     pub positions: &'a [PathBuf],
     /// Record for the dataset.
     pub record: Record,
-    /// Receives a leaf for each row: the line of its position, and its features.
-    pub leaves: Option<&'a mut Vec<Leaf>>,
 }
 
 /// Imports as [`import`] traces printed for the positions of `answers`.

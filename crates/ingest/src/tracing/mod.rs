@@ -1,7 +1,6 @@
 //! Positions traced by a command of the engine that computes their features.
 //!
-//! Owns the command, the communication with its process, and the repetition of a traced dataset with other
-//! values. The lines of a trace are parsed by [`trace`](crate::trace). `docs/import.md` describes the
+//! Owns the command, the communication with its process. The lines of a trace are parsed by [`trace`](crate::trace). `docs/import.md` describes the
 //! requirements on a command.
 
 mod command;
@@ -18,12 +17,11 @@ use std::time::Instant;
 pub use command::{DEFAULT_DEADLINE, PARAMETERS_WORD, TraceCommand};
 
 use crate::conversion::{ConversionSettings, convert};
-use crate::extraction::Leaf;
 use crate::reading::{Hooks, Progress};
 use crate::trace::{Answers, CompiledSchema, ImportReport, ImportSettings, Record, Schema, import_answers};
 use dialogue::Question;
 use gputexel_chess::formats::Format;
-use gputexel_dataset::{Metadata, TracingRecord};
+use gputexel_dataset::TracingRecord;
 use gputexel_io::input::Input;
 use gputexel_io::{Error, Result, grouped, staging_folder};
 use gputexel_model::FeatureSet;
@@ -35,8 +33,6 @@ pub struct TracingSettings {
     pub command: TraceCommand,
     /// Settings for importing its traces.
     pub import: ImportSettings,
-    /// Values that the command is given, mg of every feature, then eg; those of the schema if `None`.
-    pub parameters: Option<Vec<f64>>,
     schema: String,
 }
 
@@ -44,7 +40,7 @@ impl TracingSettings {
     /// Returns the default settings for a command and the schema of its traces.
     pub fn try_new(command: TraceCommand, schema: &Schema) -> Result<Self> {
         let import = ImportSettings::new(CompiledSchema::try_new(schema)?);
-        Ok(Self { command, import, parameters: None, schema: schema.to_json() })
+        Ok(Self { command, import, schema: schema.to_json() })
     }
 
     /// Returns the default settings for a command and the schema of its traces in a file.
@@ -53,30 +49,6 @@ impl TracingSettings {
             Error::Usage(reason) => Error::input(path, reason),
             other => other,
         })
-    }
-
-    /// Returns the positions that the dataset at `path` was traced from, and settings that trace them again
-    /// by `command`.
-    ///
-    /// Positions are searched for at their recorded paths, then next to the dataset.
-    ///
-    /// # Errors
-    /// [`Error::Input`] when the dataset was not traced by a command, or its positions are standard input or missing.
-    pub fn of_dataset(
-        path: &Path,
-        metadata: &Metadata,
-        command: TraceCommand,
-    ) -> Result<(Vec<PathBuf>, Self)> {
-        let Some(record) = &metadata.tracing else {
-            let reason = "does not name the positions that were traced; import them by a command";
-            return Err(Error::input(path, reason));
-        };
-        let inputs = metadata.sources_beside(path).map_err(|reason| Error::input(path, reason))?;
-        let mut settings = Self::try_new(command, &Schema::parse(&record.schema, path)?)?;
-        settings.import.max_bad_share = 1.0;
-        settings.import.trust_results = true;
-        settings.import.force = true;
-        Ok((inputs, settings))
     }
 }
 
@@ -94,29 +66,6 @@ pub fn import_traced(
     output: &Path,
     hooks: &mut Hooks<'_>,
 ) -> Result<ImportReport> {
-    run(inputs, settings, output, hooks, None)
-}
-
-/// Imports as [`import_traced`]. Also returns, for each row in order, the position and a hash of its
-/// features, which takes 16 bytes of memory per row.
-pub fn import_traced_with_leaves(
-    inputs: &[PathBuf],
-    settings: &TracingSettings,
-    output: &Path,
-    hooks: &mut Hooks<'_>,
-) -> Result<(ImportReport, Vec<Leaf>)> {
-    let mut leaves = Vec::new();
-    let report = run(inputs, settings, output, hooks, Some(&mut leaves))?;
-    Ok((report, leaves))
-}
-
-fn run(
-    inputs: &[PathBuf],
-    settings: &TracingSettings,
-    output: &Path,
-    hooks: &mut Hooks<'_>,
-    leaves: Option<&mut Vec<Leaf>>,
-) -> Result<ImportReport> {
     let start = Instant::now();
     settings.import.validate(inputs, output)?;
     if !settings.import.force && output.exists() {
@@ -130,7 +79,7 @@ fn run(
     let folder = folder.map_err(|e| Error::io(&beside, e))?;
     let set = settings.import.schema.feature_set();
     let parameters = folder.path().join("parameters.txt");
-    let values = settings.parameters.clone().or_else(|| set.imported_prior()).unwrap_or_default();
+    let values = set.imported_prior().unwrap_or_default();
     std::fs::write(&parameters, values_text(set, &values)).map_err(|e| Error::io(&parameters, e))?;
     let (mut traces, mut warnings) = (Vec::new(), vec![Vec::new(); inputs.len()]);
     let mut answered = 0;
@@ -177,7 +126,7 @@ fn run(
         traces.push(trace);
     }
     let record = TracingRecord { command: settings.command.to_string(), schema: settings.schema.clone() };
-    let answers = Answers { positions: inputs, record: Record::Tracing(record), leaves };
+    let answers = Answers { positions: inputs, record: Record::Tracing(record) };
     let mut report = import_answers(&traces, &settings.import, output, hooks, answers)?;
     for (source, warnings) in report.sources.iter_mut().zip(warnings) {
         source.warnings.splice(0..0, warnings);

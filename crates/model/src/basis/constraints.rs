@@ -1,9 +1,4 @@
 //! Constraints on parameters by name: signs, and lines of values in order.
-//!
-//! Owns the meaning of a constraint and its conversion to bounds of coordinates, which are all that
-//! optimizers see. A sign bounds the coordinate of its parameter. An order changes coordinates: of a line,
-//! one value stays, its anchor, and the others become steps from neighbor to neighbor, which are at least 0.
-//! Values that are not tuned divide a line and bound their neighbors.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,24 +10,19 @@ use gputexel_io::{Error, Result};
 /// Longest line that can be in order: coordinates of a longer one would move too much.
 const LONGEST_LINE: usize = 1000;
 
-/// Kind of a constraint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConstraintKind {
     /// Along a line, no value is below the one before it.
     Increasing,
     /// Along a line, no value is above the one before it.
     Decreasing,
-    /// No value is below 0.
     Positive,
-    /// No value is above 0.
     Negative,
 }
 
 impl ConstraintKind {
-    /// All kinds.
     pub const ALL: [Self; 4] = [Self::Increasing, Self::Decreasing, Self::Positive, Self::Negative];
 
-    /// Returns its name, also that of the setting.
     pub fn name(self) -> &'static str {
         match self {
             Self::Increasing => "increasing",
@@ -42,7 +32,6 @@ impl ConstraintKind {
         }
     }
 
-    /// Returns the kind that contradicts it.
     fn opposite(self) -> Self {
         match self {
             Self::Increasing => Self::Decreasing,
@@ -57,14 +46,11 @@ impl ConstraintKind {
     }
 }
 
-/// Constraint on the parameters of a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Constraint {
-    /// Kind of the constraint.
     pub kind: ConstraintKind,
     /// A table (`knight_mobility`) or a feature (`bishop_pair`), in one phase if followed by `.mg` or `.eg`.
-    /// Orders need tables, and apply to each of their lines. Where lines cross, as ranks and files of pawn
-    /// shelters do, only those of the first direction count.
+    /// Orders need tables, and apply to each of their lines.
     pub name: String,
 }
 
@@ -77,12 +63,6 @@ impl Constraint {
 impl Parameterization {
     /// Constrains the parameterization, with the same starting values. `prior` has the values of all
     /// parameters from which the start was computed, for messages.
-    ///
-    /// # Errors
-    /// [`Error::Setting`], named after the kind of constraint, for names that are unknown, have no lines, or
-    /// of which nothing is tuned; for constraints that contradict each other, the start, or the bounds of the
-    /// coordinates; for parameters that do not have coordinates of their own; and for lines that are too
-    /// long. [`Error::Usage`] for another feature set than that of the basis.
     pub fn constrained(self, set: &FeatureSet, prior: &[f64], constraints: &[Constraint]) -> Result<Self> {
         if constraints.is_empty() {
             return Ok(self);
@@ -124,7 +104,6 @@ impl Parameterization {
         basis.validate().map(|()| basis)
     }
 
-    /// Gives every parameter a coordinate, if it is the identity.
     fn with_coordinates(self, set: &FeatureSet) -> Self {
         if !self.is_identity() {
             return self;
@@ -142,7 +121,6 @@ impl Parameterization {
     }
 }
 
-/// A side from which a value is bounded.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Side {
     Below,
@@ -160,7 +138,6 @@ struct Work<'a> {
     rows: Vec<Vec<(u32, f64)>>,
     /// Columns of the coordinates, before orders change them.
     columns: Vec<Vec<(u32, f64)>>,
-    /// Coordinates of the lines that are in order, each line in the order of its values.
     lines: Vec<Vec<usize>>,
     line_of: HashMap<usize, usize>,
 }
@@ -188,8 +165,8 @@ impl<'a> Work<'a> {
         format!("the {word} of {}", self.name(index))
     }
 
-    /// Returns the parameters that a constraint refers to: one list for a sign, and one per line for an
-    /// order, in the order in which values never fall.
+    /// The parameters that a constraint refers to: one list for a sign, and one per line for an order, in the
+    /// order in which values never fall.
     fn meant(&self, constraint: &Constraint) -> Result<Vec<Vec<u32>>> {
         let names = ParameterNames::new(self.set);
         let set = self.set.name();
@@ -217,7 +194,6 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Explains why values have no order.
     fn without_lines(&self, name: &str) -> String {
         let set = self.set.name();
         let all: Vec<u32> = (0..self.start.len() as u32).collect();
@@ -242,7 +218,6 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Rejects opposite constraints on the same parameters.
     fn check_contradictions(&self, constraints: &[Constraint], meant: &[Vec<Vec<u32>>]) -> Result<()> {
         for (at, (constraint, lists)) in constraints.iter().zip(meant).enumerate() {
             for (other, others) in constraints.iter().zip(meant).take(at) {
@@ -259,7 +234,6 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    /// Bounds a parameter by bounding its coordinate, if it has one.
     fn bound(&mut self, constraint: &Constraint, index: u32, side: Side, limit: f64) -> Result<()> {
         let (name, value) = (self.name(index), self.start[index as usize]);
         let outside = if side == Side::Below { value < limit } else { value > limit };
@@ -293,7 +267,6 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    /// Explains why a parameter cannot be constrained.
     fn not_own(&self, index: u32, why: &str) -> String {
         format!("{} has no coordinate of its own: basis '{}' {why}", self.name(index), self.basis.name)
     }
@@ -329,7 +302,6 @@ impl<'a> Work<'a> {
         Ok(parts.filter(|part| part.len() > 1).map(<[u32]>::to_vec).collect())
     }
 
-    /// Replaces the coordinates of a line so that its values never fall.
     fn order(&mut self, constraint: &Constraint, line: &[u32]) -> Result<()> {
         if line.len() > LONGEST_LINE {
             let (first, size) = (self.name(line[0]), line.len());
@@ -396,8 +368,7 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    /// Returns the coordinate that changes a parameter and nothing else, except the same parameter in the
-    /// other phase.
+    /// The coordinate that changes a parameter and nothing else, except the same parameter in the other phase.
     fn own_coordinate(&self, constraint: &Constraint, index: u32) -> Result<usize> {
         let refuse = |why: String| Err(constraint.error(self.not_own(index, &why)));
         let row = &self.rows[index as usize];
@@ -418,8 +389,8 @@ impl<'a> Work<'a> {
         Ok(at as usize)
     }
 
-    /// Returns the place in a line of the value that keeps its coordinate: the only one whose bounds do not
-    /// follow from the order, or the first.
+    /// The place in a line of the value that keeps its coordinate: the only one whose bounds do not follow
+    /// from the order, or the first.
     fn anchor(&self, constraint: &Constraint, line: &[u32], own: &[usize]) -> Result<usize> {
         let bounds: Vec<(f64, f64)> = line
             .iter()
@@ -458,12 +429,10 @@ impl<'a> Work<'a> {
     }
 }
 
-/// Returns the bounds of a coordinate, infinite if it has none.
 fn interval(coordinate: &Coordinate) -> (f64, f64) {
     (coordinate.min.unwrap_or(f64::NEG_INFINITY), coordinate.max.unwrap_or(f64::INFINITY))
 }
 
-/// Returns the lines whose parameters are all among `some`, in each phase.
 fn lines_among(set: &FeatureSet, some: &[u32]) -> Vec<Vec<u32>> {
     let some: HashSet<u32> = some.iter().copied().collect();
     let structure = set.structure();
@@ -480,7 +449,6 @@ fn lines_among(set: &FeatureSet, some: &[u32]) -> Vec<Vec<u32>> {
     all
 }
 
-/// Returns the lines before the first one that crosses an earlier one.
 fn first_direction(lines: &[Vec<u32>]) -> &[Vec<u32>] {
     let mut known = HashSet::new();
     let crosses = |line: &Vec<u32>| !line.iter().all(|&id| known.insert(id));

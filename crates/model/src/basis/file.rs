@@ -12,7 +12,7 @@ use gputexel_io::{Error, Result};
 const FORMAT: &str = "gputexel-basis";
 const VERSION: u32 = 1;
 
-/// A map from names to values, in the order of the file. Duplicate names are rejected.
+/// A map from names to values, in the order of the file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Named<T>(pub Vec<(String, T)>);
 
@@ -56,26 +56,20 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Named<T> {
     }
 }
 
-/// A number, or the prior's value.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "expected a number or \"prior\"")]
 pub enum Value {
-    /// An explicit number.
     Number(f64),
-    /// The prior's value.
     Prior(PriorWord),
 }
 
-/// The word "prior".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PriorWord {
-    /// Taken from the prior.
     Prior,
 }
 
 impl Value {
-    /// The prior's value.
     pub const PRIOR: Self = Self::Prior(PriorWord::Prior);
 }
 
@@ -89,19 +83,14 @@ impl Default for Value {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "expected \"zero\", \"prior\", or an object of values by name")]
 pub enum Base {
-    /// One word for all parameters.
     Word(BaseWord),
-    /// Values by name, assigned in order; parameters that are not named are 0.
     Values(Named<Value>),
 }
 
-/// A base given by one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BaseWord {
-    /// All 0: coordinates are absolute values.
     Zero,
-    /// The prior: coordinates are differences from it.
     Prior,
 }
 
@@ -111,42 +100,32 @@ impl Default for Base {
     }
 }
 
-/// One coordinate of z.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CoordinateRecord {
-    /// Unique name.
     pub name: String,
     /// Starting value. With `prior`, the value that brings the parameters moved by this coordinate closest to
     /// the prior (least squares, other coordinates at 0), rounded if only whole numbers are allowed, and
     /// clamped to the bounds.
     #[serde(default)]
     pub start: Value,
-    /// Lower bound, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min: Option<f64>,
     /// Upper bound, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max: Option<f64>,
-    /// True if only whole numbers are allowed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub integer: bool,
-    /// Change of each parameter per unit of the coordinate. Factors of overlapping names add up.
+    /// Change of each parameter per unit of the coordinate.
     pub moves: Named<f64>,
 }
 
-/// Basis as written in its file, with parameters referred to by name.
-///
-/// Names are those of features (`knight_f3`), tables (`knight`) or `*`, optionally followed by `.mg` or `.eg`
-/// for one phase.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BasisFile {
     format: String,
     version: u32,
-    /// Name, for display.
     pub name: String,
-    /// Feature set whose parameters are named, if it is to be checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feature_set: Option<String>,
     /// θ where every coordinate is 0.
@@ -156,7 +135,6 @@ pub struct BasisFile {
     /// start.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub freeze: Vec<String>,
-    /// Tuned coordinates.
     pub coordinates: Vec<CoordinateRecord>,
 }
 
@@ -175,9 +153,6 @@ impl BasisFile {
     }
 
     /// Parses the text of a basis file; the names in it are checked when it is resolved.
-    ///
-    /// # Errors
-    /// [`Error::Input`] with the line when it is not a basis.
     pub fn parse(text: &str, path: &Path) -> Result<Self> {
         let file: Self = serde_json::from_str(text).map_err(|error| Error::json(path, "a basis", &error))?;
         if file.format != FORMAT {

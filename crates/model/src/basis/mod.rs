@@ -1,10 +1,4 @@
 //! Bases: the tuned combinations of parameters, either built in or read from files.
-//!
-//! Owns the parameter names used in such files, the file format, the built-in bases, and the conversion of
-//! both to a [`Parameterization`] over a feature set and a prior. How z is used is decided elsewhere.
-//!
-//! A basis is primarily a file: the built-in ones are expressed in the same terms, so any of them can be
-//! printed, edited and read again.
 
 mod constraints;
 mod file;
@@ -23,19 +17,16 @@ use self::names::ParameterNames;
 use super::{Coordinate, FeatureSet, Parameterization};
 use gputexel_io::{Error, Result};
 
-/// A basis as specified on the command line.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Basis {
     /// A built-in one, such as `madchess` or `mirrored+tied`.
     Named(NamedBasis),
-    /// A file, see [`BasisFile`].
     File(PathBuf),
 }
 
 impl FromStr for Basis {
     type Err = std::convert::Infallible;
 
-    /// Parses a built-in name; anything else is a file.
     fn from_str(text: &str) -> std::result::Result<Self, Self::Err> {
         Ok(NamedBasis::find(text).map_or_else(|| Self::File(PathBuf::from(text)), Self::Named))
     }
@@ -51,15 +42,10 @@ impl std::fmt::Display for Basis {
 }
 
 impl Basis {
-    /// Returns the names of the built-in bases.
     pub fn names() -> impl Iterator<Item = &'static str> {
         NamedBasis::ALL.iter().map(|(name, _)| *name)
     }
 
-    /// Returns the basis in its file format.
-    ///
-    /// # Errors
-    /// Errors of reading and parsing a file; [`Error::Usage`] if a built-in basis does not fit the features.
     pub fn file(&self, set: &FeatureSet) -> Result<BasisFile> {
         match self {
             Self::Named(named) => named.file(set),
@@ -67,12 +53,6 @@ impl Basis {
         }
     }
 
-    /// Returns the basis over a feature set and a prior, with additional names frozen.
-    ///
-    /// # Errors
-    /// As [`file`](Self::file); [`Error::Input`] with the file, and the line if known, for unknown names,
-    /// empty intervals, starts out of bounds, and non-finite numbers; [`Error::Usage`] for unknown names in
-    /// `freeze`.
     pub fn resolve(&self, set: &FeatureSet, prior: &[f64], freeze: &[String]) -> Result<Parameterization> {
         let (file, text) = match self {
             Self::Named(named) => (named.file(set)?, None),
@@ -107,12 +87,10 @@ fn read(path: &Path) -> Result<String> {
     })
 }
 
-/// Fault of a basis, and the string in its file where it is.
 #[derive(Clone, Debug, PartialEq)]
 struct Fault {
     at: Option<String>,
     reason: String,
-    /// True if the fault is in the additional names to freeze, which are not in the file.
     of_freeze: bool,
 }
 
@@ -121,7 +99,6 @@ impl Fault {
         Self { at: at.map(str::to_string), reason, of_freeze: false }
     }
 
-    /// Returns the first line of `text` that contains the string.
     fn line(&self, text: &str) -> Option<u64> {
         let quoted = serde_json::to_string(self.at.as_ref()?).ok()?;
         text.lines().position(|line| line.contains(&quoted)).map(|n| n as u64 + 1)
@@ -241,7 +218,6 @@ impl BasisFile {
 }
 
 impl CoordinateRecord {
-    /// Returns the coordinate with its starting value, checked.
     fn coordinate(
         &self,
         column: &[(u32, f64)],
@@ -287,7 +263,6 @@ mod tests {
         FeatureSet::new(FeatureKind::Pst, PhaseSettings::default())
     }
 
-    /// Resolves the text of a file over the prior 1, 2, 3 ….
     fn resolve(text: &str) -> Result<Parameterization> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("b.json");

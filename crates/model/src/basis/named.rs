@@ -4,7 +4,6 @@ use super::{Base, BasisFile, CoordinateRecord, Named, Value};
 use crate::{FeatureKind, FeatureSet, ROLE_NAMES};
 use gputexel_io::{Error, Result};
 
-/// A built-in basis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NamedBasis {
     /// The parameters themselves, some of which may share coordinates.
@@ -14,14 +13,8 @@ pub enum NamedBasis {
         /// Middlegame and endgame values share coordinates.
         tied: bool,
     },
-    /// MadChess's material and location parameters of 2025: 57, all whole numbers. Four terms of the square
-    /// for each piece and phase, and piece values; the middlegame pawn is 100 and sets the scale. Bounds are
-    /// MadChess's. Passed pawns, mobility, king safety and the like are absent, because they depend on more
-    /// than single pieces or are not linear in their parameters.
+    /// MadChess's material and location parameters of 2025: 57, all whole numbers.
     MadChess,
-    /// MadChess's parameters of 2018: 43 of the 47. The other four score passed pawns, which piece-square
-    /// features cannot express. Piece values are fixed at 100, 300, 300, 500 and 975; constants are added to
-    /// them. Rooks use the centrality of their file.
     MadChess2018,
     /// The basis defined by the schema of an imported feature set.
     Schema,
@@ -103,7 +96,6 @@ impl std::fmt::Display for NamedBasis {
     }
 }
 
-/// Creates one coordinate for each parameter, or for each set of parameters that share a value.
 fn values(set: &FeatureSet, mirrored: bool, tied: bool) -> Vec<CoordinateRecord> {
     let name = |id: usize| set.features[id].name.as_str();
     // Piece-square tables come first. Ids of a piece run a1, b1 … h8, so bits 0 to 2 are the file.
@@ -128,7 +120,7 @@ fn values(set: &FeatureSet, mirrored: bool, tied: bool) -> Vec<CoordinateRecord>
         .collect()
 }
 
-/// Returns the name of a pair: `knight_de4` for `knight_d4` and `knight_e4`.
+/// The name of a pair: `knight_de4` for `knight_d4` and `knight_e4`.
 fn pair_name(left: &str, right: &str) -> String {
     let file = right.chars().rev().nth(1).expect("names end in a square");
     let (stem, rank) = left.split_at(left.len() - 1);
@@ -175,7 +167,6 @@ fn madchess() -> Vec<CoordinateRecord> {
     all
 }
 
-/// Piece values of 2018, which were not tuned.
 const FIXED_2018: [(&str, f64); 5] =
     [("pawn", 100.0), ("knight", 300.0), ("bishop", 300.0), ("rook", 500.0), ("queen", 975.0)];
 
@@ -219,28 +210,27 @@ fn madchess_2018() -> Vec<CoordinateRecord> {
 // + (3 − distance to the center files) · file centrality + (3 − distance to a corner) · corner, with Chebyshev
 // distances and ranks from 0 to 7 as seen from the piece's own side.
 
-/// Returns the rank of a square (a1 is 0, h8 is 63), 0 to 7.
 fn rank(square: usize) -> i32 {
     square as i32 / 8
 }
 
-/// Returns 3 − distance to the nearest of d4, e4, d5 and e5: 0 on the rim, 3 in the center.
+/// 3 − distance to the nearest of d4, e4, d5 and e5: 0 on the rim, 3 in the center.
 fn square_centrality(square: usize) -> i32 {
     file_centrality(square).min(3 - from_middle(rank(square)))
 }
 
-/// Returns 3 − distance to the d and e files: 0 on the a and h files.
+/// 3 − distance to the d and e files: 0 on the a and h files.
 fn file_centrality(square: usize) -> i32 {
     3 - from_middle(square as i32 % 8)
 }
 
-/// Returns 3 − distance to the nearest corner: 3 in a corner, 0 in the center.
+/// 3 − distance to the nearest corner: 3 in a corner, 0 in the center.
 fn corner(square: usize) -> i32 {
     let to_edge = |line: i32| line.min(7 - line);
     3 - to_edge(square as i32 % 8).max(to_edge(rank(square)))
 }
 
-/// Returns the distance of a file or rank to the nearer of the two middle ones.
+/// The distance of a file or rank to the nearer of the two middle ones.
 fn from_middle(line: i32) -> i32 {
     (3 - line).abs().min((4 - line).abs())
 }
@@ -260,7 +250,7 @@ mod tests {
         name.parse::<Basis>().unwrap().resolve(&pst(), prior, &freeze).unwrap()
     }
 
-    /// Returns θ after setting some coordinates.
+    /// θ after setting some coordinates.
     fn set(basis: &Parameterization, values: &[(&str, f64)]) -> Vec<f64> {
         let mut z = basis.start();
         for (name, value) in values {
@@ -274,7 +264,6 @@ mod tests {
         at + if phase == "eg" { 384 } else { 0 }
     }
 
-    /// Returns values that differ on every square.
     fn uneven() -> Vec<f64> {
         (0..768).map(|i| f64::from(i) - 100.0).collect()
     }

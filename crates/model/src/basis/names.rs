@@ -18,8 +18,9 @@ impl<'a> ParameterNames<'a> {
         Self { features, groups: set.grouped().into_iter().collect(), count: set.features.len() as u32 }
     }
 
-    /// Returns the indices of θ that a name refers to, ascending: a feature, a table, or the features whose names match a
-    /// pattern, in one phase if followed by `.mg` or `.eg`, otherwise in both. `None` if there are none.
+    /// The indices of θ that a name refers to, ascending: a feature, a table, or the features whose names
+    /// match a pattern, in one phase if followed by `.mg` or `.eg`, otherwise in both. `None` if there are
+    /// none.
     pub(super) fn find(&self, name: &str) -> Option<Vec<u32>> {
         let (stem, phases) = match (name.strip_suffix(".mg"), name.strip_suffix(".eg")) {
             (Some(stem), _) => (stem, 0..1),
@@ -34,7 +35,6 @@ impl<'a> ParameterNames<'a> {
         Some(phases.flat_map(|phase| ids.iter().map(move |id| phase * self.count + id)).collect())
     }
 
-    /// Returns the features whose names match a pattern with `*` or `?`, ascending.
     fn matching(&self, pattern: &str) -> Option<Vec<u32>> {
         if !pattern.contains(['*', '?']) {
             return None;
@@ -45,7 +45,6 @@ impl<'a> ParameterNames<'a> {
         (!ids.is_empty()).then_some(ids)
     }
 
-    /// Returns a suggestion for an unknown name, from these names and `others`, as the end of a message.
     pub(super) fn near(&self, name: &str, others: impl IntoIterator<Item = String>) -> String {
         let ending = [".mg", ".eg"].into_iter().find(|ending| name.ends_with(ending)).unwrap_or_default();
         let known = self.features.keys().chain(self.groups.keys()).map(|known| format!("{known}{ending}"));

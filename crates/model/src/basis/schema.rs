@@ -6,7 +6,6 @@ use crate::imported::Phases;
 use gputexel_io::{Error, Result};
 
 impl FeatureSet {
-    /// Returns the basis of the parameters that an imported schema declares as tuned.
     pub(crate) fn schema_basis(&self) -> Result<BasisFile> {
         let Some(imported) = &self.imported else {
             return Err(Error::Usage(format!(

@@ -13,29 +13,24 @@ pub struct Span {
 }
 
 impl Span {
-    /// Returns the `len` features that follow this range.
     pub(crate) const fn then(self, len: usize) -> Self {
         Self { first: self.first + self.len, len }
     }
 
-    /// Returns the first `len` features after those of this feature set.
     pub(crate) const fn after_classical(len: usize) -> Self {
         Self { first: COUNT, len }
     }
 
-    /// Returns the id of the first feature.
     pub(crate) const fn first(self) -> usize {
         self.first
     }
 
-    /// Returns the id of one of the features.
     #[inline]
     pub const fn id(self, index: usize) -> usize {
         debug_assert!(index < self.len);
         self.first + index
     }
 
-    /// Returns the id of one of the features; the last one for any index beyond.
     #[inline]
     pub const fn id_or_last(self, index: usize) -> usize {
         self.id(if index < self.len { index } else { self.len - 1 })
@@ -75,7 +70,6 @@ pub const BISHOP_THREAT: Span = KNIGHT_THREAT.then(10);
 pub const ROOK_THREAT: Span = BISHOP_THREAT.then(10);
 pub const QUEEN_THREAT: Span = ROOK_THREAT.then(10);
 pub const KING_THREAT: Span = QUEEN_THREAT.then(5);
-/// Number of features.
 pub const COUNT: usize = KING_THREAT.then(0).first;
 
 /// Features that are defined together.
@@ -91,24 +85,19 @@ pub struct Group {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Labels {
-    /// A piece-square table.
     Squares,
     /// Numbers from a first one on: mobility 0, 1, ….
     From(usize),
-    /// Ranks from a first one on, seen from the own side.
     Ranks(usize),
     /// Files from the edge to the center; both halves of the board are equal.
     Files,
-    /// Two tables of distances, each from 0 on.
     Distances,
     /// Four tables by the distance of a file from the edge; in each, no pawn and then the ranks from the
     /// second on.
     Shelter,
     /// Kinds of attacked pieces: first defended, then undefended ones.
     Victims,
-    /// Suffixes of the group's name.
     Endings(&'static [&'static str]),
-    /// Whole names.
     Names(&'static [&'static str]),
 }
 
@@ -120,7 +109,6 @@ const fn squares(role: usize, about: &'static str) -> Group {
     group(ROLE_NAMES[role], Span { first: 64 * role, len: 64 }, Labels::Squares, about)
 }
 
-/// All groups, in the order of their features.
 pub static GROUPS: &[Group] = &[
     squares(0, "A pawn on a square."),
     squares(1, "A knight on a square."),
@@ -262,19 +250,17 @@ pub static GROUPS: &[Group] = &[
 ];
 
 impl Group {
-    /// Returns the id of its first feature.
     #[cfg(test)]
     pub(crate) fn first(&self) -> usize {
         self.span.first
     }
 
-    /// Returns the number of features.
     pub fn features(&self) -> usize {
         self.span.len
     }
 
-    /// Returns the neighbors among its features, whose ids begin at `first`. Shelters are ordered by rank and
-    /// by the distance of the file from the edge; distances of kings by distance and by the pawn's rank.
+    /// The neighbors among its features, whose ids begin at `first`. Shelters are ordered by rank and by the
+    /// distance of the file from the edge; distances of kings by distance and by the pawn's rank.
     pub(crate) fn arrangement(&self, first: u32) -> Arrangement {
         let line = |from: usize, step: usize, len: usize| -> Vec<u32> {
             (0..len).map(|i| first + (from + i * step) as u32).collect()
@@ -301,7 +287,6 @@ impl Group {
         Arrangement::Lines(lines)
     }
 
-    /// Returns the name of one of its features.
     fn feature_name(&self, index: usize) -> String {
         let name = self.name;
         match self.labels {

@@ -37,7 +37,6 @@ impl KingAttack {
         Self { zone: near | down(near), total: 0 }
     }
 
-    /// Adds the attacks of a piece.
     #[inline]
     pub fn add(&mut self, attacks: u64, attacker: KingAttacker) {
         if attacks & self.zone != 0 {
@@ -45,21 +44,20 @@ impl KingAttack {
         }
     }
 
-    /// Returns the sum of the units of the pieces that attack the zone.
     fn units(&self) -> usize {
         (self.total & 0xff) as usize
     }
 
-    /// Returns the number of pieces of a kind, knight 0 to queen 3, that attack the zone.
+    /// The number of pieces of a kind, knight 0 to queen 3, that attack the zone.
     #[inline]
     pub fn attackers(&self, kind: usize) -> usize {
         (self.total >> (8 * (kind + 1)) & 0xff) as usize
     }
 }
 
-/// Returns for each of three files at the own king the index of the rearmost own pawn and that of the
-/// rearmost enemy pawn in tables of 28: seven entries for each distance of a file from the edge, the first of
-/// them for no pawn.
+/// For each of three files at the own king the index of the rearmost own pawn and that of the rearmost enemy
+/// pawn in tables of 28: seven entries for each distance of a file from the edge, the first of them for no
+/// pawn.
 #[inline]
 pub fn shelter_files(view: &View) -> [[usize; 2]; 3] {
     let king = view.own.king_square();
@@ -92,11 +90,6 @@ pub fn shelter(view: &View, out: &mut impl Collector) {
 }
 
 /// Adds the attack on the enemy king: safe checks, and attack units.
-///
-/// A piece that attacks the zone around the king counts 2 (knight, bishop), 3 (rook) or 4 (queen). Each kind
-/// of piece with a safe check counts 3. Each square next to the king that is attacked, even if only by pawns
-/// or the own king, and defended by the king alone, counts 1. Unless a piece attacks the zone, there is no
-/// attack.
 #[inline(always)]
 pub fn attack(
     view: &View,

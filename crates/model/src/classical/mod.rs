@@ -1,10 +1,5 @@
 //! The feature set `classical`: the usual terms of a hand-written evaluation, all of them linear in their
 //! parameters.
-//!
-//! Owns the definition and the names of the features. One function finds them, both for datasets and for
-//! playing, so that the tuned evaluation is the one that plays. Each side has its own view of the board
-//! (`view`) in which its pawns move up, so that every term is written once. Values, tuning and search are
-//! left to others.
 
 pub(crate) mod bits;
 pub(crate) mod catalog;
@@ -24,12 +19,11 @@ pub use playing::PawnCache;
 pub(super) use playing::{Tapered, Values};
 use view::{AttackMap, View};
 
-/// Returns the definition of the features of a group, for one side; `None` for unknown groups.
+/// The definition of the features of a group, for one side; `None` for unknown groups.
 pub(crate) fn definition(group: &str) -> Option<&'static str> {
     GROUPS.iter().find(|known| known.name == group).map(|known| known.about)
 }
 
-/// Returns the arrangement of the features of a group.
 pub(crate) fn arrangement(group: &str, ids: &[u32]) -> Arrangement {
     let known = GROUPS.iter().find(|known| known.name == group).zip(ids.first());
     known.map_or(Arrangement::None, |(group, &first)| group.arrangement(first))
@@ -37,7 +31,6 @@ pub(crate) fn arrangement(group: &str, ids: &[u32]) -> Arrangement {
 
 /// Receives the features of a side, by id.
 pub(super) trait Collector {
-    /// Adds one occurrence of a feature.
     fn add(&mut self, id: usize);
 }
 
@@ -55,7 +48,6 @@ pub(super) struct Passed {
     pub black: u64,
 }
 
-/// Adds the pawn structure of both sides: all features that depend on pawns alone.
 pub(super) fn pawn_structure<C: Collector>(board: &Board, white: &mut C, black: &mut C) -> Passed {
     let pawns = |color| (board.pawns() & board.by_color(color)).0 & bits::PAWN_RANKS;
     let (own, their) = (pawns(Color::White), pawns(Color::Black));
@@ -65,18 +57,13 @@ pub(super) fn pawn_structure<C: Collector>(board: &Board, white: &mut C, black: 
     }
 }
 
-/// Intermediate results for the terms of a side.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Side<'a> {
     /// The board as the side sees it.
     pub view: &'a View,
-    /// Squares that it attacks.
     pub own: &'a AttackMap,
-    /// Squares that the other side attacks.
     pub their: &'a AttackMap,
-    /// Its attack on the enemy king.
     pub king_attack: &'a KingAttack,
-    /// Its passed pawns.
     pub passed: u64,
 }
 

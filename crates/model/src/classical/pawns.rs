@@ -27,7 +27,6 @@ pub fn structure(own: u64, their: u64, out: &mut impl Collector) -> u64 {
     own & !fill_down(down(their) | their_attacks) & !doubled
 }
 
-/// Adds a feature for each pawn by its rank; `first` is the lowest possible rank.
 fn by_rank(span: Span, first: usize, pawns: u64, out: &mut impl Collector) {
     for square in squares(pawns) {
         out.add(span.id(square / 8 - first));
@@ -55,20 +54,17 @@ pub fn passed(view: &View, their_attack_map: &AttackMap, pawns: u64, out: &mut i
     }
 }
 
-/// Returns the number of own pawns on squares of the same color as `square`.
 pub fn on_color(view: &View, square: usize) -> usize {
     let light = super::bits::LIGHT;
     let color = if light >> square & 1 == 1 { light } else { !light };
     count(view.own.pawns & color)
 }
 
-/// Returns the squares on the fourth to sixth rank that own pawns defend and that no enemy pawn can ever
-/// attack.
+/// The squares on the fourth to sixth rank that own pawns defend and that no enemy pawn can ever attack.
 pub fn outposts(view: &View) -> u64 {
     view.pawn_attacks & !fill_down(view.their_pawn_attacks) & (rank(3) | rank(4) | rank(5))
 }
 
-/// Returns true for own pawns on a file, and true for enemy pawns.
 pub fn on_file(view: &View, index: usize) -> (bool, bool) {
     (view.own.pawns & file(index) != 0, view.their.pawns & file(index) != 0)
 }

@@ -10,13 +10,12 @@ use super::king::{KingAttack, KingAttacker};
 use super::pawns::{on_color, on_file, outposts};
 use super::view::{AttackMap, View, bishop_attacks, king_attacks, knight_attacks, rook_attacks};
 
-/// Returns the squares that count for mobility: not attacked by enemy pawns and not occupied by own pawns or
-/// the own king.
+/// The squares that count for mobility: not attacked by enemy pawns and not occupied by own pawns or the own
+/// king.
 fn mobility_area(view: &View) -> u64 {
     !(view.their_pawn_attacks | view.own.pawns | view.own.king)
 }
 
-/// Adds the features of the pieces. Returns the squares they attack, and their attack on the enemy king.
 pub fn pieces<C: Collector>(view: &View, passed: u64, out: &mut C) -> (AttackMap, KingAttack) {
     let king = king_attacks(view.own.king_square());
     let mut attack_map = AttackMap { pawn: view.pawn_attacks, king, ..AttackMap::default() };

@@ -22,14 +22,14 @@ impl Tapered {
         self.0 += other.0;
     }
 
-    /// Returns the middlegame half.
+    /// The middlegame half.
     #[inline]
     pub fn mg(self) -> i32 {
         // A negative lower half has borrowed from the upper half.
         ((self.0 + 0x8000_0000) >> 32) as i32
     }
 
-    /// Returns the endgame half.
+    /// The endgame half.
     #[inline]
     pub fn eg(self) -> i32 {
         self.0 as i32
@@ -49,11 +49,9 @@ impl Collector for Sum<'_> {
     }
 }
 
-/// A value for every feature.
 #[derive(Clone, Debug)]
 pub struct Values(Box<[Tapered; COUNT]>);
 
-/// The stored value of a pawn structure.
 #[derive(Clone, Copy, Debug, Default)]
 struct Structure {
     white: u64,
@@ -62,18 +60,13 @@ struct Structure {
     passed: Passed,
 }
 
-/// A cache of pawn structures with their values: few moves change the structure.
 #[derive(Clone, Debug, Default)]
 pub struct PawnCache(Vec<Structure>);
 
-/// Number of structures in a cache.
 const STRUCTURES: usize = 1 << 13;
 
 impl Values {
     /// Creates the values from one value per feature, by id.
-    ///
-    /// # Panics
-    /// If the number of values is not the number of features.
     pub fn new(values: Vec<Tapered>) -> Self {
         Self(values.into_boxed_slice().try_into().expect("one value a feature"))
     }
@@ -94,8 +87,8 @@ impl Values {
         }
     }
 
-    /// Returns the sum over all features except pieces on squares, White − Black. A cache of pawn structures must belong
-    /// to these values; `further` receives the intermediate results.
+    /// The sum over all features except pieces on squares, White − Black. A cache of pawn structures must
+    /// belong to these values; `further` receives the intermediate results.
     #[inline]
     pub fn total(
         &self,

@@ -7,13 +7,12 @@ use super::catalog::{
 };
 use super::view::{AttackMap, SidePieces, View};
 
-/// Returns the kind of a piece: pawn 0, knight 1, bishop 2, rook 3, queen 4.
+/// The kind of a piece: pawn 0, knight 1, bishop 2, rook 3, queen 4.
 fn kind(side: &SidePieces, square: usize) -> usize {
     let on = |set: u64| (set >> square & 1) as usize;
     on(side.knights) + 2 * on(side.bishops) + 3 * on(side.rooks) + 4 * on(side.queens)
 }
 
-/// Adds the threats of a side.
 #[inline(always)]
 pub fn threats(view: &View, own: &AttackMap, their: &AttackMap, out: &mut impl Collector) {
     let side = &view.their;

@@ -4,7 +4,6 @@ use shakmaty::{Bitboard, Board, Color, Square, attacks};
 
 use super::bits::{PAWN_RANKS, beside, down, up};
 
-/// The pieces of one side.
 #[derive(Clone, Copy, Debug)]
 pub struct SidePieces {
     pub pawns: u64,
@@ -34,7 +33,7 @@ impl SidePieces {
         }
     }
 
-    /// Returns the king's square; a1 on boards without a king, which do not occur in games.
+    /// The king's square; a1 on boards without a king, which do not occur in games.
     pub fn king_square(&self) -> usize {
         (self.king.trailing_zeros() & 63) as usize
     }
@@ -46,9 +45,7 @@ pub struct View {
     pub own: SidePieces,
     pub their: SidePieces,
     pub occupied: u64,
-    /// Squares that own pawns attack.
     pub pawn_attacks: u64,
-    /// Squares that enemy pawns attack.
     pub their_pawn_attacks: u64,
 }
 
@@ -76,20 +73,18 @@ pub struct AttackMap {
     pub rook: u64,
     pub queen: u64,
     pub king: u64,
-    /// Attacked by anything.
     pub all: u64,
     /// Attacked by at least two pieces, each pawn counting separately.
     pub twice: u64,
 }
 
 impl AttackMap {
-    /// Adds the attacks of one more piece.
     pub fn add(&mut self, attacks: u64) {
         self.twice |= self.all & attacks;
         self.all |= attacks;
     }
 
-    /// Returns the same from the other side's view.
+    /// The same from the other side's view.
     pub fn flipped(&self) -> Self {
         Self {
             pawn: self.pawn.swap_bytes(),

@@ -4,7 +4,6 @@
 use crate::classical::COUNT as CLASSICAL;
 use crate::classical::catalog::{Group, Labels, Span, group};
 
-/// The pieces in the order of tables by kind.
 const KINDS: Labels = Labels::Endings(&["knight", "bishop", "rook", "queen"]);
 
 // Danger of a king.
@@ -28,7 +27,6 @@ pub const PAWNLESS: Span = FLANK_DEFENSES.then(1);
 pub const KING_RANK: Span = PAWNLESS.then(4);
 pub const SHIELD: Span = KING_RANK.then(28);
 pub const STORM: Span = SHIELD.then(28);
-/// The features of a king's danger.
 pub const DANGER: std::ops::Range<usize> = ALWAYS.first()..STORM.then(0).first();
 
 // Complexity of a position.
@@ -39,7 +37,6 @@ pub const OUTFLANKING: Span = PASSED.then(9);
 pub const INFILTRATION: Span = OUTFLANKING.then(1);
 pub const KINGS: Span = INFILTRATION.then(1);
 pub const PIECES: Span = KINGS.then(9);
-/// The features of complexity.
 pub const COMPLEXITY: std::ops::Range<usize> = PAWNS.first()..PIECES.then(0).first();
 
 // Factor of the stronger side.
@@ -51,15 +48,12 @@ pub const FACTOR_BISHOPS: Span = FACTOR_ENDING.then(4);
 pub const FACTOR_ROOKS: Span = FACTOR_BISHOPS.then(4);
 pub const FACTOR_PASSED: Span = FACTOR_ROOKS.then(4);
 pub const FACTOR_FLANK: Span = FACTOR_PASSED.then(2);
-/// The features of the factor.
 pub const FACTOR: std::ops::Range<usize> = FACTOR_PAWNS.first()..FACTOR_FLANK.then(0).first();
 
 /// Number of features, including those of `classical`.
 pub const COUNT: usize = FACTOR.end;
-/// Number of features after those of `classical`.
 pub const FURTHER: usize = COUNT - CLASSICAL;
 
-/// All groups, in the order of their features.
 pub static GROUPS: &[Group] = &[
     group(
         "danger",

@@ -4,10 +4,8 @@ use super::catalog::{BOTH_FLANKS, INFILTRATION, KINGS, OUTFLANKING, PASSED, PAWN
 use crate::classical::bits::{FILE_A, count};
 use crate::classical::{Collector, Side};
 
-/// The files a to d.
 const QUEENSIDE: u64 = FILE_A | FILE_A << 1 | FILE_A << 2 | FILE_A << 3;
 
-/// Returns true for pawns on the files a to d, and true for pawns on e to h.
 pub fn flanks(pawns: u64) -> [bool; 2] {
     [pawns & QUEENSIDE != 0, pawns & !QUEENSIDE != 0]
 }

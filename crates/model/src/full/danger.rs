@@ -10,16 +10,13 @@ use crate::classical::king::shelter_files;
 use crate::classical::view::{View, bishop_attacks, knight_attacks, rook_attacks};
 use crate::classical::{Collector, Side};
 
-/// Four files.
 const FOUR: u64 = FILE_A | FILE_A << 1 | FILE_A << 2 | FILE_A << 3;
 
 /// The files of a king's flank, by the file of the king.
 const FLANKS: [u64; 8] = [FOUR, FOUR, FOUR, FOUR << 2, FOUR << 2, FOUR << 4, FOUR << 4, FOUR << 4];
 
-/// Ranks four to eight.
 const CAMP: u64 = !(rank(0) | rank(1) | rank(2));
 
-/// Adds the danger of the enemy king of `side`; `defender` is the board from the enemy's own side.
 #[inline]
 pub fn danger(side: &Side<'_>, defender: &View, to_move: bool, out: &mut impl Collector) {
     let Side { view, own, their, king_attack, .. } = *side;

@@ -33,12 +33,10 @@ impl Counts {
         self.knights + self.bishops
     }
 
-    /// Returns the value in pawns.
     fn worth(self) -> usize {
         3 * self.minors() + 5 * self.rooks + 9 * self.queens
     }
 
-    /// Returns true if these are the numbers of knights, bishops, rooks and queens.
     fn is(self, pieces: [usize; 4]) -> bool {
         [self.knights, self.bishops, self.rooks, self.queens] == pieces
     }
@@ -73,7 +71,6 @@ impl Ending {
     }
 }
 
-/// Adds the features of a side.
 #[inline]
 pub fn factor(side: &Side<'_>, out: &mut impl Collector) {
     let view = side.view;

@@ -1,9 +1,4 @@
 //! The feature set `full`: all of `classical`, and three sums that act on its values in other ways.
-//!
-//! The danger of each king counts by its square, complexity moves both values toward 0 or away from it, and a
-//! factor is the share of an endgame advantage that remains with the material. Owns the definition of their
-//! features, the program that uses them and the starting values. Like those of `classical`, the features are
-//! found by one function for datasets and for playing.
 
 mod catalog;
 mod complexity;
@@ -23,13 +18,9 @@ pub(crate) use start::fill as fill_start;
 
 /// Divisor of the square of danger, centipawns.
 const DANGER_DIVISOR: f64 = 720.0;
-/// The sum that represents a factor of 1.
 const FACTOR_ONE: f64 = 64.0;
-/// The largest sum of a factor that counts. Limits of 1.5, 2 and 3 times the value of 1 left less and less
-/// loss on held-out positions: the endgame values of one material are not to the scale of another's.
 const FACTOR_MAX: f64 = 192.0;
 
-/// Returns the program on the sums.
 pub(crate) fn program() -> Program {
     let accumulator = |name: &str, sides: bool, features: std::ops::Range<usize>| Accumulator {
         name: name.to_string(),
@@ -70,10 +61,9 @@ pub(crate) fn program() -> Program {
 /// Number of sums of the program, apart from the linear part.
 const SUMS: usize = 5;
 
-/// Receives the features of one sum after the other.
 trait SumCollector: Collector {
-    /// Begins a sum, to which the following features belong: 0 and 1 are the dangers of White's and of
-    /// Black's king, 2 is complexity, 3 and 4 are the factors of White and of Black.
+    /// Begins a sum, to which the following features belong: 0 and 1 are the dangers of White's and of Black's
+    /// king, 2 is complexity, 3 and 4 are the factors of White and of Black.
     fn begin(&mut self, sum: usize);
 }
 
@@ -106,7 +96,6 @@ const COLUMNS: [(std::ops::Range<usize>, usize); SUMS] = {
     ]
 };
 
-/// Lists the columns of the sums.
 struct Columns<'a> {
     columns: &'a mut Vec<u16>,
     /// First column of the sum minus its first feature.
@@ -127,8 +116,8 @@ impl SumCollector for Columns<'_> {
     }
 }
 
-/// Appends the features of a position except pieces on squares: those of the linear part to `plus` for White and to
-/// `minus` for Black, the columns of all sums to `plus`.
+/// Appends the features of a position except pieces on squares: those of the linear part to `plus` for White
+/// and to `minus` for Black, the columns of all sums to `plus`.
 pub(crate) fn compute(board: &Board, turn: Color, plus: &mut Vec<u16>, minus: &mut Vec<u16>) {
     let passed = classical::pawn_structure(board, plus, minus);
     classical::terms(board, turn, passed, plus, minus, |sides, plus| {
@@ -136,7 +125,6 @@ pub(crate) fn compute(board: &Board, turn: Color, plus: &mut Vec<u16>, minus: &m
     });
 }
 
-/// Returns true for each of the middlegame and the endgame value of a feature that is used.
 pub(crate) fn used(feature: usize) -> [bool; 2] {
     [feature < FACTOR.start, true]
 }

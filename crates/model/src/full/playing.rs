@@ -15,7 +15,6 @@ pub struct FurtherValues {
     program: CompiledProgram,
 }
 
-/// Sums of values, and a bit for each that has any.
 #[derive(Clone, Copy, Debug)]
 pub struct Sums {
     totals: [Tapered; SUMS],
@@ -23,7 +22,6 @@ pub struct Sums {
     present: u32,
 }
 
-/// Adds up the values of the features of each sum.
 struct SumUp<'a> {
     values: &'a [Tapered; FURTHER],
     sum: usize,
@@ -47,9 +45,6 @@ impl SumCollector for SumUp<'_> {
 
 impl FurtherValues {
     /// Creates the values from those of the features after `classical`.
-    ///
-    /// # Panics
-    /// If the number of values is not the number of features.
     pub fn new(values: Vec<Tapered>) -> Self {
         Self {
             values: values.into_boxed_slice().try_into().expect("one value per feature"),
@@ -57,7 +52,6 @@ impl FurtherValues {
         }
     }
 
-    /// Returns the sums of a position.
     #[inline]
     pub fn sums(&self, sides: &[Side<'_>; 2], turn: Color) -> Sums {
         let sums_of = Sums { totals: [Tapered::default(); SUMS], present: 1 };
@@ -66,8 +60,8 @@ impl FurtherValues {
         out.sums
     }
 
-    /// Returns the score, centipawns, White's view. `linear` has the middlegame and the endgame value of the
-    /// linear part; a centipawn is 1 / `unit` of the sums.
+    /// The score, centipawns, White's view. `linear` has the middlegame and the endgame value of the linear
+    /// part; a centipawn is 1 / `unit` of the sums.
     pub fn score(&self, linear: [f64; 2], sums: &Sums, unit: f64, taper: Taper) -> f64 {
         let mut values = [[0.0; 2]; 1 + SUMS];
         values[0] = linear;

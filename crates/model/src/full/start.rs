@@ -1,7 +1,4 @@
 //! Starting values of about the size that engines have.
-//!
-//! Danger has to be above 0 in sharp positions and below 0 in quiet ones, since its square has no slope
-//! below 0. Sums of the factor are at their limit of 1 except for certain material.
 
 use super::FACTOR_ONE;
 use super::catalog::{
@@ -16,7 +13,7 @@ use crate::classical::catalog::Span;
 /// Share of the endgame value of danger in its middlegame value; it is squared.
 const ENDGAME_DANGER: f64 = 0.4;
 
-/// Returns the starting values of all features after those of `classical`, middlegame and endgame.
+/// The starting values of all features after those of `classical`, middlegame and endgame.
 pub fn start() -> Vec<[f64; 2]> {
     let mut values = vec![0.0; COUNT];
     let mut set = |span: Span, from: usize, own: &[f64]| {

@@ -10,7 +10,6 @@ use super::PenaltyKind;
 pub enum Form {
     /// Parameters in no particular order.
     Set(Vec<u32>),
-    /// Parameters in order, each line separately.
     Lines(Vec<Vec<u32>>),
     /// The 64 squares, a1, b1 … h8; `None` for a square without a parameter.
     Board(Vec<Option<u32>>),
@@ -21,7 +20,6 @@ pub enum Form {
 /// A weighted square: weight · (Σ factor · δ)². Weights may be negative; the sum over a penalty is not.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Term {
-    /// Its weight.
     pub weight: f64,
     /// Indices of θ and their factors.
     pub factors: Vec<(u32, f64)>,
@@ -31,7 +29,7 @@ fn term(weight: f64, factors: &[(u32, f64)]) -> Term {
     Term { weight, factors: factors.to_vec() }
 }
 
-/// Returns the terms of Σ (x − mean)² = Σ x² − (Σ x)² / n.
+/// The terms of Σ (x − mean)² = Σ x² − (Σ x)² / n.
 fn deviations(values: &[Vec<(u32, f64)>]) -> Vec<Term> {
     let mut terms: Vec<Term> = values.iter().map(|value| term(1.0, value)).collect();
     let sum: Vec<(u32, f64)> = values.iter().flatten().copied().collect();
@@ -40,7 +38,7 @@ fn deviations(values: &[Vec<(u32, f64)>]) -> Vec<Term> {
 }
 
 impl Form {
-    /// Returns the squares that a penalty of a kind consists of; none if the kind does not apply.
+    /// The squares that a penalty of a kind consists of; none if the kind does not apply.
     pub fn terms(&self, kind: PenaltyKind) -> Vec<Term> {
         match (kind, self) {
             (PenaltyKind::Ridge, Self::Set(set)) => set.iter().map(|&i| term(1.0, &[(i, 1.0)])).collect(),
@@ -76,8 +74,8 @@ impl Form {
         }
     }
 
-    /// Returns true if all indices are below a limit, each occurs once in a line or elsewhere, and boards
-    /// have 64 squares.
+    /// True if all indices are below a limit, each occurs once in a line or elsewhere, and boards have 64
+    /// squares.
     pub(super) fn fits(&self, parameters: usize) -> bool {
         fn distinct(parameters: usize, mut indices: impl Iterator<Item = u32>) -> bool {
             let mut seen = std::collections::HashSet::new();
@@ -98,7 +96,6 @@ fn bend(a: u32, b: u32, c: u32) -> Term {
     term(1.0, &[(a, 1.0), (b, -2.0), (c, 1.0)])
 }
 
-/// Returns the square at a distance in files and ranks, if it is on the board and has a parameter.
 fn at(squares: &[Option<u32>], square: usize, files: i32, ranks: i32) -> Option<u32> {
     let (file, rank) = ((square % 8) as i32 + files, (square / 8) as i32 + ranks);
     let on_board = (0..8).contains(&file) && (0..8).contains(&rank);
@@ -118,8 +115,7 @@ fn smooth_board(squares: &[Option<u32>]) -> Vec<Term> {
     terms
 }
 
-/// Returns second differences along ranks and files, and the mixed ones, which count twice as in a thin
-/// plate.
+/// Second differences along ranks and files, and the mixed ones, which count twice as in a thin plate.
 fn bend_board(squares: &[Option<u32>]) -> Vec<Term> {
     let mut terms = Vec::new();
     for square in 0..64 {
@@ -137,8 +133,8 @@ fn bend_board(squares: &[Option<u32>]) -> Vec<Term> {
     terms
 }
 
-/// Returns Σ of all 2 × 2 interactions of two ranks and two files, per 64 squares: for a complete board, the
-/// sum of squares of what remains after subtracting the means of rank and file.
+/// Σ of all 2 × 2 interactions of two ranks and two files, per 64 squares: for a complete board, the sum of
+/// squares of what remains after subtracting the means of rank and file.
 fn additive_board(squares: &[Option<u32>]) -> Vec<Term> {
     let mut terms = Vec::new();
     for low in 0..8 {

@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Quantity that a penalty keeps small.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PenaltyKind {
@@ -20,8 +19,8 @@ pub enum PenaltyKind {
     Bend,
     /// Differences between mirrored squares: files a to d with h to e.
     Mirror,
-    /// The interaction of rank and file: a board that is a sum of one value for each rank and one for each file
-    /// is free.
+    /// The interaction of rank and file: a board that is a sum of one value for each rank and one for each
+    /// file is free.
     Additive,
     /// Differences between the middlegame and the endgame value, relative to their mean in the group: the two
     /// are alike in shape.
@@ -29,7 +28,6 @@ pub enum PenaltyKind {
 }
 
 impl PenaltyKind {
-    /// All kinds.
     pub const ALL: [Self; 8] = [
         Self::Ridge,
         Self::Level,
@@ -41,7 +39,7 @@ impl PenaltyKind {
         Self::Phases,
     ];
 
-    /// Returns its name on the command line and in files.
+    /// Its name on the command line and in files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Ridge => "ridge",
@@ -55,19 +53,17 @@ impl PenaltyKind {
         }
     }
 
-    /// Returns the kind of that name.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// Returns all names, for messages.
     pub fn names() -> String {
         let names = Self::ALL.map(Self::name);
         let [start @ .., last] = &names;
         format!("{} or {last}", start.join(", "))
     }
 
-    /// Returns its requirement on a group, as a noun phrase after "is".
+    /// Its requirement on a group, as a noun phrase after "is".
     pub fn needs(self) -> &'static str {
         match self {
             Self::Ridge => "a group",

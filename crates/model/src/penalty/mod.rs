@@ -1,7 +1,4 @@
 //! Penalties: quadratic forms in the distance δ = θ − θ₀ from the prior that are 0 at the prior.
-//!
-//! Owns their kinds, the parameters that each of them ties together, and their matrices. Which parameters
-//! are neighbors follows from the [structure](crate::Structure) of a feature set; weights are chosen elsewhere.
 
 mod form;
 mod kind;
@@ -25,27 +22,24 @@ pub const PENALTY_SCALE_CP: f64 = 100.0;
 /// A weighted penalty on some parameters: weight · Σ (terms)² / (100 cp)².
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Penalty {
-    /// Kind of the penalty.
     pub kind: PenaltyKind,
     /// Group of features and the phase, `knight.mg`; for [`PenaltyKind::Phases`] the group alone.
     pub of: String,
     /// The parameters, by their indices in θ.
     pub form: Form,
-    /// Its weight: finite and not negative.
     pub weight: f64,
-    /// Changes of the evaluation, centipawns, when a parameter changes by 1: distances are multiplied by them. By index
-    /// in θ, ascending; parameters that are not listed count as they are.
+    /// Changes of the evaluation, centipawns, when a parameter changes by 1: distances are multiplied by them.
+    /// By index in θ, ascending; parameters that are not listed count as they are.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub effects: Vec<(u32, f64)>,
 }
 
 impl Penalty {
-    /// Returns its name: kind and group, `smooth:knight.mg`.
+    /// Its name: kind and group, `smooth:knight.mg`.
     pub fn name(&self) -> String {
         format!("{}:{}", self.kind, self.of)
     }
 
-    /// Returns the squares it consists of.
     pub fn terms(&self) -> Vec<Term> {
         let mut terms = self.form.terms(self.kind);
         for (index, factor) in terms.iter_mut().flat_map(|term| &mut term.factors) {
@@ -56,15 +50,12 @@ impl Penalty {
         terms
     }
 
-    /// Returns its matrix M without the weight: the penalty is weight · δᵀ M δ, with δ in centipawns.
+    /// Its matrix M without the weight: the penalty is weight · δᵀ M δ, with δ in centipawns.
     pub fn matrix(&self, parameters: usize) -> SparseSymmetric {
         SparseSymmetric::of_terms(parameters, &self.terms(), 1.0 / (PENALTY_SCALE_CP * PENALTY_SCALE_CP))
     }
 
     /// Checks the weight, and that the indices are below the number of parameters.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] that names the penalty.
     pub fn validate(&self, parameters: usize) -> Result<()> {
         if !(self.weight.is_finite() && self.weight >= 0.0) {
             let reason = format!("the weight {} is not 0 or a positive number", self.weight);
@@ -82,8 +73,6 @@ impl Penalty {
     }
 }
 
-/// Returns the penalties of a kind that a feature set has, each with the weight 0: one for each group and
-/// phase.
 pub fn penalties(set: &FeatureSet, kind: PenaltyKind) -> Vec<Penalty> {
     penalties_of(&set.structure(), set.features.len() as u32, kind)
 }
@@ -105,9 +94,8 @@ fn penalties_of(structure: &Structure, count: u32, kind: PenaltyKind) -> Vec<Pen
     all
 }
 
-/// Returns penalties without the values that [no position supports](Structure::supported_by), which would
-/// otherwise move with the others. Penalties that then tie nothing together are left out. `occurrences` are
-/// numbers of positions by feature.
+/// Penalties without the values that [no position supports](Structure::supported_by), which would otherwise
+/// move with the others.
 pub fn supported_penalties(set: &FeatureSet, all: Vec<Penalty>, occurrences: &[u64]) -> Vec<Penalty> {
     let (structure, count) = (set.structure().supported_by(occurrences), set.features.len() as u32);
     let kinds = PenaltyKind::ALL.into_iter().filter(|kind| all.iter().any(|penalty| penalty.kind == *kind));
@@ -123,12 +111,7 @@ pub fn supported_penalties(set: &FeatureSet, all: Vec<Penalty>, occurrences: &[u
         .collect()
 }
 
-/// Parses weighted penalties: `smooth=3e-4,mirror=1e-3,mean:knight.mg=0`. A kind alone stands for all of its
-/// penalties; later entries replace earlier ones. Penalties without weight are left out.
-///
-/// # Errors
-/// [`Error::Usage`] for invalid syntax, unknown kinds and groups, and weights that are negative or not
-/// finite.
+/// Parses weighted penalties: `smooth=3e-4,mirror=1e-3,mean:knight.mg=0`.
 pub fn parse_penalties(set: &FeatureSet, text: &str) -> Result<Vec<Penalty>> {
     let mut all: Vec<Penalty> = Vec::new();
     for entry in text.split(',') {
@@ -172,12 +155,10 @@ pub fn parse_penalties(set: &FeatureSet, text: &str) -> Result<Vec<Penalty>> {
 }
 
 impl Penalty {
-    /// Returns the group of its parameters, without the phase.
     pub fn group(&self) -> &str {
         self.of.strip_suffix(".mg").or_else(|| self.of.strip_suffix(".eg")).unwrap_or(&self.of)
     }
 
-    /// Returns true if a name refers to it: the name of the group, or of the group and phase.
     fn is_of(&self, name: &str) -> bool {
         self.of == name || self.group() == name
     }

@@ -14,8 +14,8 @@ impl Part {
         found.is_ok_and(|at| self.features[at].1[phase])
     }
 
-    /// Returns the parameters that a penalty of a kind ties together in the phase whose values begin at
-    /// `offset`; `None` if there are none.
+    /// The parameters that a penalty of a kind ties together in the phase whose values begin at `offset`;
+    /// `None` if there are none.
     pub(super) fn form(&self, kind: PenaltyKind, offset: u32, count: u32) -> Option<Form> {
         let phase = usize::from(offset > 0);
         let tuned = |&(id, tuned): &(u32, [bool; 2])| tuned[phase].then_some(id + offset);

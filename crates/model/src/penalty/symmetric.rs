@@ -49,33 +49,27 @@ impl SparseSymmetric {
         Self { starts, columns, values }
     }
 
-    /// Returns the number of rows.
     pub fn size(&self) -> usize {
         self.starts.len() - 1
     }
 
-    /// Returns all entries: row, column and value.
     pub fn entries(&self) -> impl Iterator<Item = (u32, u32, f64)> + '_ {
         (0..self.size()).flat_map(|i| self.row(i).map(move |(&j, &value)| (i as u32, j, value)))
     }
 
-    /// Returns the entries of a row: column, ascending, and value.
     pub fn row(&self, i: usize) -> impl Iterator<Item = (&u32, &f64)> {
         let range = self.starts[i]..self.starts[i + 1];
         self.columns[range.clone()].iter().zip(&self.values[range])
     }
 
-    /// Returns the product with a vector.
     pub fn times(&self, x: &[f64]) -> Vec<f64> {
         (0..self.size()).map(|i| self.row(i).map(|(&j, value)| value * x[j as usize]).sum()).collect()
     }
 
-    /// Returns xᵀ M y.
     pub fn form(&self, x: &[f64], y: &[f64]) -> f64 {
         self.entries().map(|(i, j, value)| x[i as usize] * value * y[j as usize]).sum()
     }
 
-    /// Returns an entry.
     pub fn entry(&self, i: usize, j: usize) -> f64 {
         self.row(i).find(|(column, _)| **column as usize == j).map_or(0.0, |(_, value)| *value)
     }

@@ -8,25 +8,19 @@ use super::{Operator, Phase, Program, Term};
 /// Share of positions below which a term that can be off is called dead.
 pub const MIN_ACTIVE_SHARE: f64 = 0.01;
 
-/// Number of positions in which a term is on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TermActivity {
-    /// The accumulator of its sum.
     pub accumulator: String,
-    /// Its operator.
     pub operator: &'static str,
-    /// The value that it is added to.
     pub target: Phase,
     /// True if it can be off although its sum is there: a `relu`, or `over`.
     pub can_be_off: bool,
     /// Number of positions in which it is on for either side.
     pub active: u64,
-    /// Number of positions counted.
     pub positions: u64,
 }
 
 impl TermActivity {
-    /// Creates the activity of a term without positions.
     pub fn new(program: &Program, term: &Term) -> Self {
         Self {
             accumulator: program.accumulators[term.input.accumulator].name.clone(),
@@ -50,12 +44,11 @@ impl TermActivity {
         self.active += other.active;
     }
 
-    /// Returns the share of positions in which it is on; 0 without positions.
     pub fn share(&self) -> f64 {
         self.active as f64 / self.positions.max(1) as f64
     }
 
-    /// Returns true if it is off in nearly all positions, see [`MIN_ACTIVE_SHARE`].
+    /// True if it is off in nearly all positions, see [`MIN_ACTIVE_SHARE`].
     pub fn is_dead(&self) -> bool {
         self.can_be_off && self.positions > 0 && self.share() < MIN_ACTIVE_SHARE
     }
@@ -74,7 +67,6 @@ pub fn dead_terms<'a>(terms: impl IntoIterator<Item = &'a TermActivity>, when: &
     groups.iter().map(|group| dead_group(group, when)).collect()
 }
 
-/// Returns the clause for the dead terms of an accumulator, of which there is at least one.
 fn dead_group(group: &[&TermActivity], when: &str) -> String {
     let TermActivity { accumulator, operator, target, positions, .. } = group[0];
     let (names, is, its) = match group {
@@ -102,7 +94,6 @@ fn dead_group(group: &[&TermActivity], when: &str) -> String {
     )
 }
 
-/// Formats a list as `a, b and c`.
 fn listed(parts: impl Iterator<Item = String>) -> String {
     let parts: Vec<String> = parts.collect();
     match parts.split_last() {
@@ -111,12 +102,11 @@ fn listed(parts: impl Iterator<Item = String>) -> String {
     }
 }
 
-/// Returns the name of a term in messages: `the relu2 of 'danger' in mg`.
+/// The name of a term in messages: `the relu2 of 'danger' in mg`.
 pub(super) fn called(accumulator: &str, operator: &str, target: Phase) -> String {
     format!("the {} of '{accumulator}' in {}", shown(operator), target.name())
 }
 
-/// Returns the name of an operator; schemas need not name the identity.
 fn shown(operator: &str) -> &str {
     if operator == Operator::Identity.name() { "term" } else { operator }
 }

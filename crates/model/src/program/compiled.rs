@@ -7,14 +7,12 @@ use gputexel_io::Result;
 
 /// Largest number of sums of a program, the linear part included.
 pub const MAX_SLOTS: usize = 24;
-/// The slot of the linear part.
 pub const LINEAR: usize = 0;
 
 /// A program for a number of features, and the meaning of the *columns* that rows refer to.
 ///
 /// Column f below the number of features is feature f in the linear part. After them, each accumulator has a
-/// column for every entry of each of its sums (White's first), in the order of accumulators. The columns of a
-/// sum, called a *slot*, are consecutive, so a sorted row has the entries of a slot next to each other.
+/// column for every entry of each of its sums (White's first), in the order of accumulators.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompiledProgram {
     program: Program,
@@ -22,15 +20,10 @@ pub struct CompiledProgram {
     /// First column of each slot, and the number of columns.
     starts: Vec<u32>,
     feature_of: Vec<u16>,
-    /// The first slot of each accumulator.
     slot_of: Vec<usize>,
 }
 
 impl CompiledProgram {
-    /// Creates a program for an evaluation of `features` features.
-    ///
-    /// # Errors
-    /// As [`Program::validate`].
     pub fn try_new(program: Program, features: usize) -> Result<Self> {
         program.validate(features)?;
         let mut compiled = Self {
@@ -50,72 +43,61 @@ impl CompiledProgram {
         Ok(compiled)
     }
 
-    /// Returns the program.
     pub fn program(&self) -> &Program {
         &self.program
     }
 
-    /// Returns the program, for changes that keep its accumulators and add nothing.
     pub(super) fn program_mut(&mut self) -> &mut Program {
         &mut self.program
     }
 
-    /// Returns the number of features F.
     #[inline]
     pub fn features(&self) -> usize {
         self.features
     }
 
-    /// Returns the number of columns.
     #[inline]
     pub fn columns(&self) -> usize {
         self.feature_of.len()
     }
 
-    /// Returns the number of slots: sums of columns.
     #[inline]
     pub fn slots(&self) -> usize {
         self.starts.len() - 1
     }
 
-    /// Returns the columns of a slot.
     #[inline]
     pub fn slot_columns(&self, slot: usize) -> Range<usize> {
         self.starts[slot] as usize..self.starts[slot + 1] as usize
     }
 
-    /// Returns the first column of each slot, and the number of columns.
     #[inline]
     pub fn slot_starts(&self) -> &[u32] {
         &self.starts
     }
 
-    /// Returns the slot of a column.
     #[inline]
     pub fn slot_of_column(&self, column: usize) -> usize {
         self.starts.partition_point(|&start| start as usize <= column) - 1
     }
 
-    /// Returns the feature of each column.
     #[inline]
     pub fn features_of_columns(&self) -> &[u16] {
         &self.feature_of
     }
 
-    /// Returns the slot of an input for White (0) or Black (1), and the index of its value.
+    /// The slot of an input for White (0) or Black (1), and the index of its value.
     #[inline]
     pub fn slot(&self, input: Input, side: usize) -> (usize, usize) {
         let both = usize::from(self.program.accumulators[input.accumulator].sides);
         (self.slot_of[input.accumulator] + side * both, input.phase as usize)
     }
 
-    /// Returns the slots of an accumulator: White's and Black's, or one for both.
     pub fn slots_of(&self, accumulator: usize) -> Range<usize> {
         let first = self.slot_of[accumulator];
         first..first + self.program.accumulators[accumulator].slots()
     }
 
-    /// Returns the name of a slot for messages.
     pub fn slot_name(&self, slot: usize) -> String {
         let found = (0..self.slot_of.len()).find(|&a| self.slots_of(a).contains(&slot));
         found.map_or_else(
@@ -131,9 +113,7 @@ impl CompiledProgram {
         )
     }
 
-    /// Adds the entries of a row, columns and coefficients, to the sums of its slots. Returns a bit for each
-    /// slot of which it has entries. `value_of` gives (mg, eg) of a column. Coefficients of 0 do not count as
-    /// entries.
+    /// Adds the entries of a row, columns and coefficients, to the sums of its slots.
     pub fn sum_up(
         &self,
         row: impl Iterator<Item = (u16, f64)>,
@@ -152,13 +132,12 @@ impl CompiledProgram {
         present
     }
 
-    /// Returns θ (2 F values) as a table of (mg, eg) by column.
+    /// θ (2 F values) as a table of (mg, eg) by column.
     pub fn column_values(&self, theta: &[f64]) -> Vec<[f64; 2]> {
         let (mg, eg) = theta.split_at(self.features);
         self.feature_of.iter().map(|&f| [mg[usize::from(f)], eg[usize::from(f)]]).collect()
     }
 
-    /// Adds slopes by column to those by parameter (2 F values).
     pub fn add_to_parameters(&self, columns: &[[f64; 2]], parameters: &mut [f64]) {
         let (mg, eg) = parameters.split_at_mut(self.features);
         for (&feature, [a, b]) in self.feature_of.iter().zip(columns) {

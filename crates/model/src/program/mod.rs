@@ -1,18 +1,10 @@
-//! The program of an evaluation: the computation of a score from sums of parameters.
+//! The program of an evaluation: the computation of a score from sums of parameters, a fixed pipeline given as data:
 //!
-//! A linear evaluation is a sum of features. Strong ones process further sums, called *accumulators*,
-//! nonlinearly: king danger is squared, complexity and a scale factor act on the endgame. All of them have
-//! one form, a fixed pipeline, which is represented as data here:
-//!
-//! 1. accumulators, sums of parameters × coefficients like the linear part, for each side or for both
-//!    together;
+//! 1. accumulators, sums of parameters × coefficients like the linear part, for each side or for both together;
 //! 2. terms: functions of accumulators that are added to the middlegame or the endgame value;
 //! 3. adjustments, which move a value toward or away from 0 and never across it;
 //! 4. a factor on the endgame value or on the whole score, chosen by the stronger side;
 //! 5. the taper, and the constant part of the position.
-//!
-//! This module owns the data and its rules. `value` computes scores, and their slopes by the sums; evaluators
-//! sum rows, compute losses, and convert slopes by sums to slopes by parameters.
 
 mod activity;
 mod compiled;
@@ -36,57 +28,41 @@ pub use scaling::ValueKind;
 pub use trial::trial_program;
 pub use value::Taper;
 
-/// Largest number of terms of a program.
 pub const MAX_TERMS: usize = 64;
-/// Largest number of adjustments of a program.
 pub const MAX_ADJUSTMENTS: usize = 4;
-/// Largest number of alternatives of a factor.
 pub const MAX_ALTERNATIVES: usize = 4;
 
-/// The middlegame or the endgame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Phase {
-    /// The middlegame.
     Mg,
-    /// The endgame.
     Eg,
 }
 
 impl Phase {
-    /// Returns its name in files.
     pub fn name(self) -> &'static str {
         ["mg", "eg"][self as usize]
     }
 }
 
 /// A sum of parameters × coefficients.
-///
-/// Like every feature, it has two values: the sum of the middlegame values of its parameters and that of
-/// their endgame values. If a position's row has no entry of it, everything computed from it is left out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Accumulator {
-    /// Its name.
     pub name: String,
     /// True if each side has a sum of its own. Terms take White's minus Black's; a factor takes that of the
     /// stronger side.
     pub sides: bool,
-    /// The feature of each of its entries. A feature may occur in several accumulators and in the linear part.
     pub features: Vec<u16>,
 }
 
-/// One of the two values of an accumulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// Index of the accumulator.
     pub accumulator: usize,
-    /// Value that is used.
     pub phase: Phase,
 }
 
-/// A function of one number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Operator {
@@ -105,7 +81,6 @@ pub enum Operator {
 }
 
 impl Operator {
-    /// Returns its name in files.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Identity => "identity",
@@ -117,7 +92,6 @@ impl Operator {
         }
     }
 
-    /// Returns true if the divisor of a term divides its argument; else it divides its value.
     pub fn divides_argument(&self) -> bool {
         matches!(self, Self::Sigmoid | Self::Table(_))
     }
@@ -128,7 +102,6 @@ impl Operator {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Term {
-    /// The value that it is added to.
     pub target: Phase,
     /// x.
     pub input: Input,
@@ -139,12 +112,10 @@ pub struct Term {
     pub times: Option<Input>,
     /// Constant factor; −1 if the side's own sum counts against it.
     pub scale: f64,
-    /// Constant that is added to x.
     pub shift: f64,
     /// The term is 0 unless x is above this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over: Option<f64>,
-    /// Divisor.
     pub divide: f64,
 }
 
@@ -152,7 +123,6 @@ pub struct Term {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Adjustment {
-    /// The value.
     pub target: Phase,
     /// C, the same for both sides.
     pub by: Input,
@@ -161,7 +131,6 @@ pub struct Adjustment {
     pub at_most: Option<f64>,
 }
 
-/// Value that a factor multiplies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FactorTarget {
@@ -175,41 +144,28 @@ pub enum FactorTarget {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Factor {
-    /// Value that it multiplies.
     pub target: FactorTarget,
-    /// S₁ and its alternatives, of which the smallest counts; those without entries are skipped. Sums of
-    /// sides are those of the stronger one.
+    /// S₁ and its alternatives, of which the smallest counts; those without entries are skipped. Sums of sides
+    /// are those of the stronger one.
     pub by: Vec<Input>,
-    /// Smallest value.
     pub min: f64,
-    /// Largest value.
     pub max: f64,
-    /// The value that represents a factor of 1.
     pub one: f64,
 }
 
-/// The program of an evaluation; see the module.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Program {
-    /// The sums.
     pub accumulators: Vec<Accumulator>,
-    /// Terms, which are added.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub terms: Vec<Term>,
-    /// Adjustments, in this order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub adjustments: Vec<Adjustment>,
-    /// The factor, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub factor: Option<Factor>,
 }
 
 impl Program {
-    /// Checks the program of an evaluation with `features` features.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] that names the accumulator or the part.
     pub fn validate(&self, features: usize) -> Result<()> {
         self.check(features).map_err(Error::Usage)
     }
@@ -303,8 +259,6 @@ impl Program {
         Ok(())
     }
 
-    /// Returns the name of a term in messages, whose accumulator exists, with a number if it would be
-    /// ambiguous.
     fn term_name(&self, index: usize) -> String {
         let called = |term: &Term| {
             let name = &self.accumulators.get(term.input.accumulator)?.name;
@@ -352,21 +306,18 @@ impl Program {
         Ok(())
     }
 
-    /// Returns the accumulator of an input; `place` names the input in messages.
     fn input(&self, input: Input, place: impl Fn() -> String) -> std::result::Result<&Accumulator, String> {
         let known = self.accumulators.get(input.accumulator);
         known.ok_or_else(|| format!("{}: there is no accumulator {}", place(), input.accumulator))
     }
 
-    /// Returns all values of accumulators that are used.
     pub fn inputs(&self) -> impl Iterator<Item = Input> + '_ {
         let terms = self.terms.iter().flat_map(|term| [Some(term.input), term.times].into_iter().flatten());
         let adjustments = self.adjustments.iter().map(|adjustment| adjustment.by);
         terms.chain(adjustments).chain(self.factor.iter().flat_map(|factor| factor.by.iter().copied()))
     }
 
-    /// Returns true for each value of a feature that accumulators use; `None` for a feature that is in none
-    /// of them.
+    /// True for each value of a feature that accumulators use; `None` for a feature that is in none of them.
     pub fn reads(&self, feature: u16) -> Option<[bool; 2]> {
         let has: Vec<bool> =
             self.accumulators.iter().map(|accumulator| accumulator.features.contains(&feature)).collect();
@@ -379,19 +330,18 @@ impl Program {
         })
     }
 
-    /// Returns the number of sums: the linear part, and one or two for each accumulator.
+    /// The number of sums: the linear part, and one or two for each accumulator.
     pub fn slots(&self) -> usize {
         1 + self.accumulators.iter().map(Accumulator::slots).sum::<usize>()
     }
 }
 
 impl Accumulator {
-    /// Returns the number of sums: one, or one for each side.
+    /// The number of sums: one, or one for each side.
     pub fn slots(&self) -> usize {
         1 + usize::from(self.sides)
     }
 
-    /// Returns the number of columns: one for each entry of each sum.
     pub fn columns(&self) -> usize {
         self.slots() * self.features.len()
     }

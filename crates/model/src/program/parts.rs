@@ -3,23 +3,16 @@
 use super::value::limited;
 use super::{CompiledProgram, Input, Operator, Taper, Term};
 
-/// A part of a program, by its index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Part {
-    /// A term.
     Term(usize),
-    /// An adjustment.
     Adjustment(usize),
-    /// The factor.
     Factor,
 }
 
-/// Effect of a term in a position for one side.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TermEffect {
-    /// Its sum x, without the shift.
     pub sum: f64,
-    /// The sum y that it is multiplied by, if there is one.
     pub times: Option<f64>,
     /// Its contribution for this side, before Black's is subtracted from White's: centipawns.
     pub value: f64,
@@ -27,55 +20,49 @@ pub struct TermEffect {
     pub active: bool,
 }
 
-/// Effect of an adjustment in a position.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AdjustmentEffect {
-    /// C, or min(C + k, 0).
     pub amount: f64,
-    /// The value that it changes, as it was before.
     pub before: f64,
-    /// True if the value would change its sign, so that the result is 0. False if it was 0 before.
+    /// True if the value would change its sign, so that the result is 0.
     pub cut: bool,
 }
 
-/// Effect of a factor in a position.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FactorEffect {
     /// The side whose sum counts: 0 for White, 1 for Black; 0 if there is one for both.
     pub side: usize,
     /// The smallest of the sums, before it is limited; `None` if the position has none, and the factor is 1.
     pub sum: Option<f64>,
-    /// The factor, 1 if nothing changes.
     pub factor: f64,
 }
 
 impl Term {
-    /// Returns true if the term has an effect at a sum: above `over`, and above 0 with its shift if the
-    /// operator is a `relu`.
+    /// True if the term has an effect at a sum: above `over`, and above 0 with its shift if the operator is a
+    /// `relu`.
     pub fn active(&self, sum: f64) -> bool {
         let rectifies = self.rectifies();
         self.over.is_none_or(|over| sum > over) && (!rectifies || sum + self.shift > 0.0)
     }
 
-    /// Returns true if there are sums for which the term has no effect.
+    /// True if there are sums for which the term has no effect.
     pub fn can_be_off(&self) -> bool {
         self.over.is_some() || self.rectifies()
     }
 
-    /// Returns the sum above which the term has an effect; −∞ if it always has.
+    /// The sum above which the term has an effect; −∞ if it always has.
     pub fn threshold(&self) -> f64 {
         let over = self.over.unwrap_or(f64::NEG_INFINITY);
         if self.rectifies() { over.max(-self.shift) } else { over }
     }
 
-    /// Returns true if the operator is 0 for all numbers below 0.
     fn rectifies(&self) -> bool {
         matches!(self.operator, Operator::Relu | Operator::Relu2)
     }
 }
 
 impl CompiledProgram {
-    /// Returns all parts, in the order in which they are computed and [described](super::Program::formulas).
+    /// All parts, in the order in which they are computed and [described](super::Program::formulas).
     pub fn parts(&self) -> Vec<Part> {
         let program = self.program();
         let terms = (0..program.terms.len()).map(Part::Term);
@@ -83,10 +70,6 @@ impl CompiledProgram {
         terms.chain(adjustments).chain(program.factor.iter().map(|_| Part::Factor)).collect()
     }
 
-    /// Returns the values that a part is computed from.
-    ///
-    /// # Panics
-    /// If there is no such part.
     pub fn inputs_of(&self, part: Part) -> Vec<Input> {
         let program = self.program();
         match part {
@@ -99,7 +82,7 @@ impl CompiledProgram {
         }
     }
 
-    /// Returns the program without some of its parts, for the same columns; unused sums are kept.
+    /// The program without some of its parts, for the same columns; unused sums are kept.
     #[must_use]
     pub fn without(&self, parts: &[Part]) -> Self {
         let mut rest = self.clone();
@@ -118,8 +101,8 @@ impl CompiledProgram {
         rest
     }
 
-    /// Returns the effects of a term: for White and for Black, or once if its sum is that of both. `None` for
-    /// a side that has no entries of its inputs.
+    /// The effects of a term: for White and for Black, or once if its sum is that of both. `None` for a side
+    /// that has no entries of its inputs.
     pub fn term_effects(&self, term: &Term, sums: &[[f64; 2]], present: u32) -> [Option<TermEffect>; 2] {
         let mut effects = [None; 2];
         for (x, y, sign) in self.sides(term, present) {
@@ -131,7 +114,7 @@ impl CompiledProgram {
         effects
     }
 
-    /// Returns the effect of each adjustment; `None` for those whose sum has no entries.
+    /// The effect of each adjustment; `None` for those whose sum has no entries.
     pub fn adjustment_effects(
         &self,
         sums: &[[f64; 2]],
@@ -151,7 +134,6 @@ impl CompiledProgram {
         adjustments.map(effect).collect()
     }
 
-    /// Returns the effect of the factor, if there is one.
     pub fn factor_effect(&self, sums: &[[f64; 2]], present: u32, taper: Taper) -> Option<FactorEffect> {
         let factor = self.program().factor.as_ref()?;
         let forward = self.forward(sums, present, taper);

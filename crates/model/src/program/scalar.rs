@@ -7,46 +7,38 @@ use std::ops::{Add, Mul, Neg, Sub};
 pub trait Scalar:
     Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Neg<Output = Self>
 {
-    /// The result of a comparison.
     type Mask: Copy;
 
-    /// Returns a constant.
     fn constant(value: f64) -> Self;
 
-    /// Compares: true where this is above the other.
     fn above(self, other: Self) -> Self::Mask;
 
-    /// Returns `yes` where the mask holds, else `no`.
     fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
 
-    /// Returns 1 / (1 + e^−x).
+    /// 1 / (1 + e^−x).
     fn sigmoid(self) -> Self;
 
-    /// Returns 0.
     #[inline(always)]
     fn zero() -> Self {
         Self::constant(0.0)
     }
 
-    /// Returns 1.
     #[inline(always)]
     fn one() -> Self {
         Self::constant(1.0)
     }
 
-    /// Returns the larger one.
     #[inline(always)]
     fn larger(self, other: Self) -> Self {
         Self::select(self.above(other), self, other)
     }
 
-    /// Returns the smaller one.
     #[inline(always)]
     fn smaller(self, other: Self) -> Self {
         Self::select(self.above(other), other, self)
     }
 
-    /// Returns −1, 0 or 1.
+    /// −1, 0 or 1.
     #[inline(always)]
     fn sign(self) -> Self {
         let zero = Self::zero();
@@ -54,7 +46,7 @@ pub trait Scalar:
         Self::select(self.above(zero), Self::one(), negative)
     }
 
-    /// Returns |x|.
+    /// |x|.
     #[inline(always)]
     fn magnitude(self) -> Self {
         self.larger(-self)
@@ -88,9 +80,7 @@ impl Scalar for f64 {
 /// A number with its derivative along one direction (forward mode), for curvatures: the derivative of a slope.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Dual {
-    /// The number.
     pub value: f64,
-    /// Its derivative.
     pub slope: f64,
 }
 

@@ -13,16 +13,13 @@ use crate::{ImportedParameter, Phases};
 /// Status of a value of a feature while others are tuned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueKind {
-    /// It is tuned; identical values have the same number.
     Tuned(usize),
-    /// It stays 0 with any factor.
     Zero,
     /// It stays another number, or is also used elsewhere.
     Fixed,
 }
 
 impl ValueKind {
-    /// Returns the kind of a value of feature `feature`; `parameter` is its author's declaration.
     pub fn of(parameter: &ImportedParameter, feature: u16, phase: Phase) -> Self {
         let number = 2 * usize::from(feature);
         match (parameter.moves(phase as usize), parameter.prior[phase as usize] == 0.0) {
@@ -35,7 +32,7 @@ impl ValueKind {
 }
 
 impl Term {
-    /// Returns the degree of the function: with c > 0, f(c x) = cᵈ f(x). `None` if it has none.
+    /// The degree of the function: with c > 0, f(c x) = cᵈ f(x). `None` if it has none.
     fn degree(&self) -> Option<f64> {
         let passes_through_0 = self.shift == 0.0 && self.over.is_none_or(|over| over == 0.0);
         match self.operator {
@@ -48,8 +45,6 @@ impl Term {
 }
 
 impl Program {
-    /// Returns a warning for each product with an undetermined scale, as a clause; `kind` gives the kind of
-    /// the values of features.
     pub fn undetermined_products(&self, kind: impl Fn(u16, Phase) -> ValueKind) -> Vec<String> {
         if self.terms.iter().all(|term| term.times.is_none()) {
             return Vec::new();
@@ -74,7 +69,6 @@ impl Program {
         warnings
     }
 
-    /// Returns true for each input that can be multiplied by any number if others are, too, by [`place`].
     fn free_inputs(&self, kind: impl Fn(u16, Phase) -> ValueKind) -> Vec<bool> {
         let count = 2 * self.accumulators.len();
         let mut class: Vec<usize> = (0..count).collect();
@@ -124,12 +118,10 @@ impl Program {
     }
 }
 
-/// Returns the place of an input among all values of accumulators.
 fn place(input: Input) -> usize {
     2 * input.accumulator + input.phase as usize
 }
 
-/// Returns true for each unknown of a homogeneous linear system that can be nonzero.
 fn unknowns_that_are_free(mut rows: Vec<Vec<f64>>, count: usize) -> Vec<bool> {
     let mut pivots: Vec<usize> = Vec::new();
     for column in 0..count {

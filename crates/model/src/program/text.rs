@@ -4,9 +4,6 @@ use super::{Adjustment, Factor, FactorTarget, Input, Operator, Phase, Program, T
 
 impl Program {
     /// Describes the computation, a line for each step; `mg`, `eg` and `score` are what the steps change.
-    ///
-    /// # Panics
-    /// If the program is not [valid](Self::validate).
     pub fn formulas(&self) -> Vec<String> {
         let terms = self.terms.iter().map(|term| self.term_formula(term));
         let adjustments = self.adjustments.iter().map(|Adjustment { target, by, at_most }| {
@@ -71,7 +68,6 @@ impl Program {
     }
 }
 
-/// Formats a constant after a sum.
 fn shifted(shift: f64) -> String {
     match shift {
         0.0 => String::new(),

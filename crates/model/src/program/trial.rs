@@ -4,7 +4,7 @@ use super::{Accumulator, Adjustment, Factor, FactorTarget, Input, Operator, Phas
 
 /// Creates a program with king danger through a square, a line and a product, room through a sigmoid,
 /// complexity, and a factor on the endgame; danger, factor and room are sums of each side. `features` are
-/// those of danger, complexity, factor and room. For tests, and for the check of devices.
+/// those of danger, complexity, factor and room.
 pub fn trial_program(features: [&[u16]; 4]) -> Program {
     use Phase::{Eg, Mg};
     let [danger, complexity, factor, room] = features;

@@ -1,9 +1,7 @@
 //! Scores of a program, and their slopes by the sums that they are computed from.
 //!
-//! The slopes are those of reverse differentiation, derived once for the fixed pipeline and written
-//! generically. At kinks they take one side: a `relu` has no slope at 0, and a factor has its full slope at
-//! its limits, so that it can leave them. Jumps (a gate, an adjustment where the value changes sign) have
-//! none.
+//! At kinks, slopes take one side: a `relu` has no slope at 0, and a factor has its full slope at its limits, so that it
+//! can leave them. Jumps (a gate, an adjustment where the value changes sign) have none.
 
 use super::{
     Adjustment, CompiledProgram, Factor, FactorTarget, Input, LINEAR, MAX_ADJUSTMENTS, Operator, Scalar, Term,
@@ -12,7 +10,6 @@ use super::{
 /// Shares of the middlegame and the endgame value in a score.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Taper {
-    /// Share of the middlegame value.
     pub mg: f64,
     /// Share of the endgame value, with the position's own endgame scale factor.
     pub eg: f64,
@@ -20,9 +17,7 @@ pub struct Taper {
 
 /// Results of the forward pass for the backward pass.
 pub(super) struct Forward<T> {
-    /// The value that each adjustment changed, as it was before.
     pub(super) before: [T; MAX_ADJUSTMENTS],
-    /// The factor.
     pub(super) factor: T,
     /// Number whose sign determines the stronger side for the factor.
     pub(super) strength: T,
@@ -30,18 +25,13 @@ pub(super) struct Forward<T> {
 }
 
 impl CompiledProgram {
-    /// Returns the score without the position's constant part: centipawns, White's view. `sums` has the
-    /// middlegame and the endgame value of each slot, `present` a bit for each slot of which the row has
-    /// entries.
+    /// The score without the position's constant part: centipawns, White's view. `sums` has the middlegame and
+    /// the endgame value of each slot, `present` a bit for each slot of which the row has entries.
     #[inline(always)]
     pub fn score<T: Scalar>(&self, sums: &[[T; 2]], present: u32, taper: Taper) -> T {
         self.forward(sums, present, taper).score
     }
 
-    /// Returns the score, and in `slopes` its derivatives by the sums.
-    ///
-    /// # Panics
-    /// If there are fewer `slopes` than slots.
     #[inline(always)]
     pub fn score_and_slopes<T: Scalar>(
         &self,
@@ -130,7 +120,6 @@ impl CompiledProgram {
         }
     }
 
-    /// Returns the sides of a term that contribute, with the slots of x and y and the sign of the side.
     #[inline(always)]
     pub(super) fn sides(&self, term: &Term, present: u32) -> impl Iterator<Item = (Slot, Option<Slot>, f64)> {
         let sides = self.slots_of(term.input.accumulator).len();
@@ -178,7 +167,6 @@ impl CompiledProgram {
         }
     }
 
-    /// Returns the factor, given the number whose sign determines the stronger side.
     #[inline(always)]
     fn factor<T: Scalar>(&self, sums: &[[T; 2]], present: u32, strength: T) -> T {
         let factor = self.program().factor.as_ref().expect("asked for");
@@ -192,7 +180,6 @@ impl CompiledProgram {
         T::select(T::zero().above(strength), of(1), of(0))
     }
 
-    /// Returns the smallest of the alternatives that a side has.
     #[inline(always)]
     pub(super) fn smallest<T: Scalar>(
         &self,
@@ -212,7 +199,6 @@ impl CompiledProgram {
         least
     }
 
-    /// Adds the slopes of a factor, whose own slope is `outer`, to those of its alternatives.
     #[inline(always)]
     fn factor_slopes<T: Scalar>(
         &self,
@@ -248,7 +234,7 @@ impl CompiledProgram {
         }
     }
 
-    /// Returns the distance of the nearest sum from a kink or jump, in centipawns of that sum.
+    /// The distance of the nearest sum from a kink or jump, in centipawns of that sum.
     pub fn nearest_kink(&self, sums: &[[f64; 2]], present: u32, taper: Taper) -> Option<f64> {
         let forward = self.forward(sums, present, taper);
         let mut distances = Vec::new();
@@ -289,16 +275,14 @@ impl CompiledProgram {
         distances.into_iter().min_by(f64::total_cmp)
     }
 
-    /// Returns the side whose sum is the factor: 0 for White, 1 for Black; 0 if there is one sum for both.
+    /// The side whose sum is the factor: 0 for White, 1 for Black; 0 if there is one sum for both.
     pub(super) fn stronger_side(&self, factor: &Factor, strength: f64) -> usize {
         usize::from(self.slots_of(factor.by[0].accumulator).len() == 2 && strength < 0.0)
     }
 }
 
-/// A slot and the index of its value.
 pub(super) type Slot = (usize, usize);
 
-/// Returns C or min(C + k, 0), with its slope by C.
 #[inline(always)]
 pub(super) fn limited<T: Scalar>(sum: T, at_most: Option<f64>) -> (T, T) {
     match at_most {
@@ -312,7 +296,6 @@ pub(super) fn limited<T: Scalar>(sum: T, at_most: Option<f64>) -> (T, T) {
 }
 
 impl Term {
-    /// Returns the function of x, without y, and its slope.
     #[inline(always)]
     pub fn function<T: Scalar>(&self, sum: T) -> (T, T) {
         let mut x = sum + T::constant(self.shift);
@@ -355,7 +338,7 @@ impl Term {
     }
 }
 
-/// Returns the piecewise linear function of the knots, and its slope times `inner`.
+/// The piecewise linear function of the knots, and its slope times `inner`.
 #[inline(always)]
 fn table<T: Scalar>(knots: &[[f64; 2]], x: T, inner: f64) -> (T, T) {
     let [first, .., last] = knots else { unreachable!("a table has two knots or more") };

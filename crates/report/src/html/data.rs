@@ -49,8 +49,6 @@ pub struct RunReport {
     pub diagnostics_note: String,
     /// The sweep, if this is one.
     pub sweep: Option<SweepReport>,
-    /// Rounds of refreshed positions.
-    pub rounds: Option<Table>,
     /// The configuration: name and value.
     pub configuration: Vec<(String, String)>,
     /// Inputs with checksums.

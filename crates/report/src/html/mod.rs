@@ -48,7 +48,7 @@ pub use heading::{Heading, Stage, remaining_seconds};
 pub use listing::{ListedRun, RunList, notice};
 pub use matches::{MatchReport, Standing};
 pub use number::{bytes, grouped};
-pub use page::{Page, Part, Picture};
+pub use page::{Page, Part};
 pub use spsa::{SpsaReport, ValuePath};
 
 use crate::Conclusion;
@@ -94,7 +94,6 @@ const SECTIONS: &[(&str, &str, MakeSection)] = &[
     ("parameters", "Parameters", parameters::of_run),
     ("loss", "Loss", course::losses_of_run),
     ("swarms", "Swarms", course::swarms),
-    ("rounds", "Rounds", |report| Ok(report.rounds.as_ref().map(table))),
     ("strength", "Strength of the prior", strength::of_run),
     ("program", "Nonlinear terms", program::of_run),
     ("calibration", "Calibration", positions::calibration_of_run),

@@ -1,18 +1,9 @@
-//! A page of given pictures and tables, in the frame of all pages.
+//! A page of given tables, in the frame of all pages.
 
-use maud::{Markup, PreEscaped, html};
+use maud::html;
 
 use super::data::Table;
 use super::{document, facts, table};
-
-/// A given picture, dark on white.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Picture {
-    /// An SVG document, inserted unescaped: never pass one from an untrusted source.
-    pub svg: String,
-    /// Caption.
-    pub caption: String,
-}
 
 /// A part of a page.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -21,14 +12,8 @@ pub struct Part {
     pub id: &'static str,
     /// Its title.
     pub name: &'static str,
-    /// Note at its beginning.
-    pub note: String,
-    /// Its pictures.
-    pub pictures: Vec<Picture>,
     /// Its tables.
     pub tables: Vec<Table>,
-    /// Preformatted text such as source code; may be empty.
-    pub code: String,
 }
 
 /// A page.
@@ -50,33 +35,15 @@ impl Page {
         let body = html! {
             header { h1 { (self.title) } p.status { (self.about) } (facts(&self.facts)) }
             nav aria-label="Sections" { @for part in &self.parts { a href={ "#" (part.id) } { (part.name) } } }
-            @for part in &self.parts { (part.markup()) }
+            @for part in &self.parts {
+                section id=(part.id) {
+                    h2 { (part.name) }
+                    @for found in &part.tables { (table(found)) }
+                }
+            }
         };
         document(&self.title, &body, None)
     }
-}
-
-impl Part {
-    fn markup(&self) -> Markup {
-        html! {
-            section id=(self.id) {
-                h2 { (self.name) }
-                @if !self.pictures.is_empty() {
-                    div.figures { @for Picture { svg, caption } in &self.pictures {
-                        figure.paper role="img" aria-label=(caption) { (PreEscaped(without_prolog(svg))) figcaption { (caption) } }
-                    } }
-                }
-                @for found in &self.tables { (table(found)) }
-                @if !self.note.is_empty() { p.note { (self.note) } }
-                @if !self.code.is_empty() { pre { (self.code) } }
-            }
-        }
-    }
-}
-
-/// Returns a picture without the XML prolog.
-fn without_prolog(document: &str) -> &str {
-    document.find("<svg").map_or(document, |at| &document[at..])
 }
 
 #[cfg(test)]
@@ -84,21 +51,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_are_framed_and_texts_escaped() {
-        let part = Part {
-            id: "one",
-            name: "One",
-            note: "<b>".to_string(),
-            pictures: vec![Picture { svg: "<?xml?><svg></svg>".to_string(), caption: "<i>".to_string() }],
-            code: "<u>".to_string(),
-            ..Part::default()
-        };
-        let text = Page { title: "<s>".to_string(), parts: vec![part], ..Page::default() }.to_html();
-        for evil in ["<b>", "<i>", "<u>", "<s>", "<?xml"] {
-            assert!(!text.contains(evil), "{evil}");
-        }
-        assert!(
-            text.contains("href=\"#one\"") && text.contains("id=\"one\"") && text.contains("<svg></svg>")
-        );
+    fn texts_are_escaped() {
+        let part = Part { id: "one", name: "<b>", ..Part::default() };
+        let page =
+            Page { title: "<s>".to_string(), about: "<i>".to_string(), parts: vec![part], ..Page::default() };
+        let text = page.to_html();
+        assert!(["<b>", "<i>", "<s>"].iter().all(|evil| !text.contains(evil)), "{text}");
+        assert!(text.contains("href=\"#one\"") && text.contains("id=\"one\""));
     }
 }

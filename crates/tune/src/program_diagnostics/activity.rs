@@ -8,15 +8,11 @@ use gputexel_dataset::Dataset;
 use gputexel_dataset::objective;
 use gputexel_model::program::{TermActivity, TermEffect};
 
-/// Returns true if a term has an effect for either side.
 pub(super) fn is_on(effects: [Option<TermEffect>; 2]) -> bool {
     effects.iter().flatten().any(|effect| effect.active)
 }
 
 /// Counts how often each term has an effect under θ; empty if the evaluation has no program.
-///
-/// # Panics
-/// If the length of θ is not twice the number of features.
 pub fn term_activity(data: &Dataset, theta: &[f64]) -> Vec<TermActivity> {
     let Some(program) = data.program() else { return Vec::new() };
     let which = at_most((0..data.len() as u32).collect(), MOST_POSITIONS);

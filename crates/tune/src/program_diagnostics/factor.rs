@@ -7,7 +7,6 @@ use gputexel_dataset::Dataset;
 use gputexel_model::program::CompiledProgram;
 use gputexel_report::{FactorDiagnostics, FactorGroup};
 
-/// Maximum number of combinations of parameters that are listed.
 const COMBINATIONS: usize = 20;
 
 #[derive(Clone, Copy, Default)]
@@ -27,7 +26,6 @@ impl Total {
     }
 }
 
-/// Diagnoses the factor at the positions `which`, if there is one.
 pub(super) fn diagnose(
     data: &Dataset,
     program: &CompiledProgram,

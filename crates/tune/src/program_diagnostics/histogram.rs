@@ -2,12 +2,11 @@
 
 use gputexel_report::Histogram;
 
-/// Number of intervals.
 const BINS: usize = 40;
-/// Share of the numbers that may be beyond either end: a few extreme ones would squeeze all others into one interval.
+/// Share of the numbers that may be beyond either end: a few extreme ones would squeeze all others into one
+/// interval.
 const BEYOND: f64 = 0.001;
 
-/// Computes a histogram of pairs of numbers. The range fits both distributions.
 pub(super) fn of_pairs(values: &[[f64; 2]]) -> Histogram {
     let mut low = f64::INFINITY;
     let mut high = f64::NEG_INFINITY;

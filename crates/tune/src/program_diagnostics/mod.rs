@@ -1,8 +1,5 @@
-//! Diagnostics of nonlinear evaluations: the distribution of their sums, the effects of terms, adjustments and factor,
-//! and the worth of each part.
-//!
-//! All in f64, on at most [`MOST_POSITIONS`] positions, which count equally regardless of their weights; only the worth
-//! of parts is a loss, and so weighted. Everything is computed for the prior and for the result.
+//! Diagnostics of nonlinear evaluations: the distribution of their sums, the effects of terms, adjustments
+//! and factor, and the worth of each part.
 
 mod activity;
 mod factor;
@@ -42,11 +39,8 @@ fn observe(data: &Dataset, program: &CompiledProgram, thetas: [&[f64]; 2], n: us
     Observed { sums: [before, after], present, taper: objective::taper(data, n) }
 }
 
-/// Computes the effects of the program of an evaluation under a result θ and under the prior; `None` if there is no
-/// program or no position.
-///
-/// # Panics
-/// If the length of θ or the prior is not twice the number of features.
+/// Computes the effects of the program of an evaluation under a result θ and under the prior; `None` if there
+/// is no program or no position.
 pub fn diagnose_program(
     data: &Dataset,
     split: &Split,

@@ -6,11 +6,8 @@ use crate::scale_ratio::at_most;
 use gputexel_dataset::Dataset;
 use gputexel_model::program::ValueKind;
 
-/// Returns warnings about products of two accumulators whose scale nothing determines in a run, as clauses: one can
+/// Warnings about products of two accumulators whose scale nothing determines in a run, as clauses: one can
 /// grow while the other shrinks. Empty if the evaluation has no products.
-///
-/// # Panics
-/// If the run has a different feature set.
 pub fn undetermined_products(data: &Dataset, config: &RunConfig) -> Vec<String> {
     let Some(program) = data.program() else { return Vec::new() };
     if program.program().terms.iter().all(|term| term.times.is_none()) {
@@ -32,7 +29,7 @@ pub fn undetermined_products(data: &Dataset, config: &RunConfig) -> Vec<String> 
     })
 }
 
-/// Returns the kind of each value of θ; values that a coordinate moves together are one.
+/// The kind of each value of θ; values that a coordinate moves together are one.
 fn value_kinds(config: &RunConfig) -> Vec<ValueKind> {
     let prior = &config.prior_theta;
     let Some(basis) = config.named_basis() else { return (0..prior.len()).map(ValueKind::Tuned).collect() };

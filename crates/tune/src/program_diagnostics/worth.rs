@@ -10,7 +10,6 @@ use gputexel_dataset::{Dataset, Split};
 use gputexel_model::program::{CompiledProgram, Part};
 use gputexel_report::{PartWorth, Worth};
 
-/// Returns a readable name of a part.
 pub(crate) fn name(program: &CompiledProgram, part: Part) -> String {
     let inputs = program.inputs_of(part);
     let program = program.program();
@@ -34,7 +33,7 @@ pub(crate) fn name(program: &CompiledProgram, part: Part) -> String {
     }
 }
 
-/// Returns sets of parts that are left out together: each part, those of an accumulator, all.
+/// Sets of parts that are left out together: each part, those of an accumulator, all.
 fn groups(program: &CompiledProgram) -> Vec<(String, Vec<Part>)> {
     let parts = program.parts();
     let mut groups: Vec<(String, Vec<Part>)> =
@@ -59,7 +58,8 @@ fn groups(program: &CompiledProgram) -> Vec<(String, Vec<Part>)> {
     groups
 }
 
-/// Computes the worth of the parts of a program on held-out positions, or if there are none, on training positions.
+/// Computes the worth of the parts of a program on held-out positions, or if there are none, on training
+/// positions.
 pub(super) fn of_parts(
     data: &Dataset,
     program: &CompiledProgram,

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use crate::{BlendRecord, EpochRecord, RoundRecord, RunConfig, ScaleRecord, StartsRecord, Strength};
+use crate::{BlendRecord, EpochRecord, RunConfig, ScaleRecord, StartsRecord, Strength};
 use gputexel_dataset::{Dataset, Split};
 use gputexel_eval::Fallback;
-use gputexel_ingest::extraction::{LeafChanges, Progress, Report};
+use gputexel_ingest::extraction::{Progress, Report};
 use gputexel_io::{Result, RunFolder};
 use gputexel_model::FeatureSet;
 
@@ -46,7 +46,7 @@ pub enum RunEvent<'a> {
     },
     /// The choice is made.
     Decided,
-    /// The optimizer is about to take its first step; reported again in each round.
+    /// The optimizer is about to take its first step.
     Started(Start<'a>),
     /// An epoch is done, and recorded if there is a folder.
     Epoch {
@@ -75,19 +75,6 @@ pub enum RunEvent<'a> {
         /// The folder.
         folder: &'a Path,
     },
-    /// Positions were resolved again, and the next round begins.
-    RoundStarted {
-        /// Its number, from 1.
-        round: u32,
-        /// Total number of rounds.
-        rounds: u32,
-        /// Number of positions.
-        positions: u64,
-        /// Differences of its positions from those of the previous round.
-        changes: &'a LeafChanges,
-    },
-    /// A round has ended.
-    RoundEnded(&'a RoundRecord),
 }
 
 /// Choice made before a run begins or after it.

@@ -1,7 +1,7 @@
 //! Whole tuning runs: from positions and settings to parameters and their files.
 //!
 //! [`Tuner`] executes a run; [`Tuned`] is its result. This crate connects the others: it owns the default of
-//! every setting, folders from which runs are resumed, rounds in which positions are resolved again, errors of the
+//! every setting, folders from which runs are resumed, errors of the
 //! parameters, and the files of results.
 
 mod basis;
@@ -14,9 +14,7 @@ mod joint_scale;
 mod memory;
 mod page;
 mod pieces;
-mod remaking;
 mod reopen;
-mod requiesce;
 mod resume;
 mod session;
 mod settings;
@@ -33,7 +31,6 @@ pub use event::{Deciding, RunEvent, RunObserver, Start};
 pub use inputs::{are_datasets, begins_as_dataset, datasets_of, default_features, extract};
 pub use page::{InHand, Positions, run_report};
 pub use pieces::PieceWorth;
-pub use remaking::{MAX_ROUNDS, RoundSettings};
 pub use reopen::Reopened;
 pub use resume::Finished;
 pub use settings::{ChooseOptimizer, MakeOptimizer, OptimizerChoice, RunOutput, TunerSettings};

@@ -81,15 +81,6 @@ impl Unfinished {
         let record: RunRecord = folder.record(Kind::Run)?;
         let config = &record.config;
         config.validate().map_err(|e| Error::input(folder.file("run.json"), e.to_string()))?;
-        // Values without the rounds would differ from those requested.
-        if let Some(rounds) = record.requiesce.as_ref().filter(|all| all.done.len() < all.rounds as usize) {
-            let (round, all) = (rounds.done.len() + 1, rounds.rounds);
-            let reason = format!(
-                "stopped before the end of round {round} of {all}; runs with rounds that resolve positions again are not \
-                 resumed: start a new one"
-            );
-            return Err(Error::input(folder.path(), reason));
-        }
         let checkpoint = Checkpoint::read_from(&folder)?;
         // A run killed before its result was stored, or while its uncertainty was estimated, still has its
         // state.

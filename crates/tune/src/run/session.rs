@@ -182,7 +182,6 @@ impl Session<'_, '_> {
             errors: None,
             ablation: None,
             failure: None,
-            rounds: Vec::new(),
             epochs,
             folder: self.folder.map(|folder| folder.path().to_path_buf()),
             checkpoint,

@@ -12,7 +12,6 @@ use gputexel_optim::{CustomMethod, Optimizer, Space};
 
 use crate::run::basis::BasisSettings;
 use crate::run::blend::BlendSettings;
-use crate::run::remaking::RoundSettings;
 use crate::run::strength::PriorStrength;
 
 /// Default weight λ if there are too many parameters to choose one.
@@ -57,9 +56,6 @@ pub struct TunerSettings<'a> {
     pub starts: Option<usize>,
     /// True to estimate the worth of each group of features on held-out positions.
     pub ablate: bool,
-    /// Rounds in which positions are resolved again and tuned again. They need a dataset that names its sources, and a
-    /// folder.
-    pub rounds: Option<RoundSettings>,
     /// The number of [sections](gputexel_dataset::Layout::sections) of files; a dataset in memory has [its
     /// own](gputexel_dataset::Dataset::with_sections).
     pub sections: Option<usize>,
@@ -96,7 +92,6 @@ impl Default for TunerSettings<'_> {
             limits: Limits::default(),
             starts: None,
             ablate: false,
-            rounds: None,
             sections: None,
             datasets: Vec::new(),
             output: RunOutput::Memory,
@@ -146,15 +141,11 @@ impl TunerSettings<'_> {
     pub(crate) fn validate(&self) -> Result<()> {
         Split::check_share(self.holdout)?;
         self.blend.validate()?;
-        self.rounds.as_ref().map_or(Ok(()), RoundSettings::validate)?;
         if let Some(count) = self.starts.filter(|count| !(1..=MOST_STARTS).contains(count)) {
             let reason = format!("must be at least 1 and at most {MOST_STARTS}");
             return Err(Error::Setting { setting: "starts", value: Some(count.to_string()), reason });
         }
         let in_memory = self.output == RunOutput::Memory;
-        if self.rounds.is_some() && in_memory {
-            return Err(Error::Usage("rounds need a folder to write to".to_string()));
-        }
         if let OptimizerChoice::Custom(name, _) = &self.optimizer {
             return match in_memory {
                 false => Err(Error::Usage(format!(

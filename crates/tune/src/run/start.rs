@@ -21,7 +21,6 @@ use crate::run::blend::{self, OpenBlend};
 use crate::run::event::{RunEvent, RunObserver};
 use crate::run::inputs::{default_extraction, extract_to, temporary_folder};
 use crate::run::memory::check_swarms;
-use crate::run::requiesce::{First, Means, Rounds};
 use crate::run::session::Session;
 use crate::run::settings::{OptimizerChoice, RunOutput, TunerSettings};
 use crate::run::strength::{Decision, PriorStrength};
@@ -254,9 +253,8 @@ impl Beginning<'_, '_> {
             blend: blend.map(|blend| blend.record),
             ..RunRecord::new(&settings.command_line, config)
         };
-        // Rounds and methods of a program cannot be resumed.
-        let resumable =
-            folder.filter(|_| settings.rounds.is_none() && custom.is_none() && !positions.paths().is_empty());
+        // Methods of a program cannot be resumed.
+        let resumable = folder.filter(|_| custom.is_none() && !positions.paths().is_empty());
         if let Some(folder) = resumable {
             folder.write_first_record(Kind::Run, &record)?;
             observe(RunEvent::Opened { folder, features: &data.metadata().feature_set })?;
@@ -278,18 +276,6 @@ impl Beginning<'_, '_> {
         }
         fitted_loss = fitted_loss.filter(|_| record.config.k == fitted_k);
         let activity = Some(activity);
-        let overwrite = settings.overwrite;
-        if let (Some(settings), Some(folder)) = (settings.rounds, folder) {
-            let Some(path) = positions.paths().first() else {
-                return Err(Error::Usage("rounds need the file of a dataset".to_string()));
-            };
-            let rounds = Rounds::prepare(settings, path, data, folder, stop)?;
-            record.requiesce = Some(rounds.record());
-            folder.write_record(Kind::Run, &record)?;
-            let means =
-                Means { folder, backend, cancel: stop, overwrite, checkpoint_every, display, observe };
-            return rounds.run(means, First { record, data, split: &split, activity, fitted_loss });
-        }
         folder.map_or(Ok(()), |folder| folder.write_record(Kind::Run, &record))?;
         let (record, split) = (&record, &split);
         Session {

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use crate::constant_term::ConstantTerm;
 use crate::{
-    Ablation, BlendRecord, Curvature, ErrorStatus, Polish, ProgramDiagnostics, RoundRecord, RoundingSummary,
-    StopReason, Strength, TermDiagnostics, Worth,
+    Ablation, BlendRecord, Curvature, ErrorStatus, Polish, ProgramDiagnostics, RoundingSummary, StopReason,
+    Strength, TermDiagnostics, Worth,
 };
 use gputexel_io::median;
 use gputexel_model::ValueChange;
@@ -154,9 +154,6 @@ pub struct TuneDetails<'a> {
     /// The nonlinear parts of the evaluation, if there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub program: Option<ProgramSummary<'a>>,
-    /// Rounds of resolving positions again.
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    pub rounds: &'a [RoundRecord],
 }
 
 /// Details of the result of a run of `pso`.
@@ -312,7 +309,6 @@ impl<'a> TuneDetails<'a> {
             strength: tuned.record.strength.as_ref(),
             ablation: tuned.ablation.as_ref(),
             program: tuned.program.as_ref().map(ProgramSummary::new),
-            rounds: &tuned.rounds,
         }
     }
 }

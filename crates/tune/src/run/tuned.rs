@@ -10,7 +10,7 @@ use crate::run::conclusion::conclude;
 use crate::run::{InHand, run_report};
 use crate::{
     Ablation, Checkpoint, CoordinatesFile, EpochRecord, HeldOutGain, Outcome, Polish, ProgramDiagnostics,
-    RoundRecord, RoundingOutcome, RunConfig, RunParts, RunRecord, exact_loss,
+    RoundingOutcome, RunConfig, RunParts, RunRecord, exact_loss,
 };
 use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::Objective;
@@ -51,7 +51,7 @@ pub const FAR_CP: f64 = 1000.0;
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Tuned {
-    /// Record of the run; after rounds, that of the last one.
+    /// Record of the run.
     pub record: RunRecord,
     /// The features of the parameters.
     pub features: FeatureSet,
@@ -108,8 +108,6 @@ pub struct Tuned {
     pub score_ratio: Option<f64>,
     /// Error of the estimate of the uncertainty, if it failed.
     pub failure: Option<Error>,
-    /// Rounds of resolving positions again.
-    pub rounds: Vec<RoundRecord>,
     /// The epochs of a run without a folder; otherwise they are in `metrics.jsonl`.
     pub epochs: Vec<EpochRecord>,
     /// The folder of the run, if it has one.

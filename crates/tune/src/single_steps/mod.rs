@@ -1,11 +1,7 @@
 //! The effect of single steps of integer coordinates on the exact loss.
 //!
-//! A step of one coordinate changes only the scores of positions with its features, so an inverted index (feature →
-//! positions) gives the exact loss change of every single step in one pass over the entries. This proves that a point
-//! is a minimum on the integer grid, or leads to one. Everything is f64, in phase units, so that integer parameters
-//! give exact scores regardless of the number of steps. Knows neither optimizers nor devices; the caller decides where
-//! the search starts, see [`Rounding`](super::Rounding). For an evaluation with a program, `sums` keeps the sums from
-//! which it computes scores.
+//! An inverted index (feature → positions) gives the loss change of every step in one pass over the entries. Everything
+//! is f64, in phase units, so that integer parameters give exact scores regardless of the number of steps.
 
 mod index;
 mod sums;
@@ -42,9 +38,7 @@ const BLOCK: usize = 1 << 11;
 /// function of z.
 #[derive(Clone, Debug)]
 pub struct ExactProblem<'a> {
-    /// The positions.
     pub layout: &'a Layout,
-    /// Range of the layout's parts that count.
     pub parts: Range<usize>,
     /// Scale constant and loss function.
     pub objective: Objective,
@@ -54,21 +48,18 @@ pub struct ExactProblem<'a> {
     pub space: &'a Space,
     /// θ₀ of the regularization.
     pub prior: &'a [f64],
-    /// Regularization weight λ.
     pub l2: f64,
-    /// Additional penalties.
     pub penalties: &'a [Penalty],
 }
 
 impl ExactProblem<'_> {
-    /// Returns the regularization that is added to the loss of the positions.
     pub fn regularization(&self) -> Regularization {
         Regularization::new(self.prior, self.penalties)
     }
 }
 
-/// Effect of a coordinate on the score of a position with one of its features: coefficient · (mg · middlegame units +
-/// eg · endgame units) phase units.
+/// Effect of a coordinate on the score of a position with one of its features: coefficient · (mg · middlegame
+/// units + eg · endgame units) phase units.
 #[derive(Clone, Copy, Debug)]
 struct Pull {
     feature: usize,
@@ -97,15 +88,12 @@ pub struct SingleSteps<'a> {
     pulls: Vec<Vec<Pull>>,
     /// True if stepping the coordinate changes anything.
     alive: Vec<bool>,
-    /// Phase units of each position.
     units: Vec<Units>,
     targets: Vec<f64>,
-    /// Empty if all are 1.
     weights: Vec<f64>,
     weight: f64,
     z: Vec<f64>,
     theta: Vec<f64>,
-    /// Scores in phase units.
     scores: Vec<f64>,
     /// w · ℓ of each position.
     losses: Vec<f64>,
@@ -118,11 +106,10 @@ pub struct SingleSteps<'a> {
 enum Effects<'a> {
     /// Scores, by the same amount in every position with the same entry.
     Scores(Index),
-    /// Sums, from which a program computes scores.
     Sums(Box<ProgramSums<'a>>),
 }
 
-/// Returns the result for each of some blocks, in order; threads may share the work.
+/// The result for each of some blocks, in order; threads may share the work.
 fn by_block<T: Send>(blocks: usize, shared: bool, of_block: impl Fn(usize) -> T + Sync + Send) -> Vec<T> {
     match shared {
         true => (0..blocks).into_par_iter().map(of_block).collect(),
@@ -130,7 +117,6 @@ fn by_block<T: Send>(blocks: usize, shared: bool, of_block: impl Fn(usize) -> T 
     }
 }
 
-/// Returns the features changed by each coordinate.
 fn pulls_of(parameterization: &Parameterization, features: usize) -> Vec<Vec<Pull>> {
     let of_theta = |index: usize, factor: f64| match index < features {
         true => Pull { feature: index, mg: factor, eg: 0.0 },
@@ -157,9 +143,6 @@ fn pulls_of(parameterization: &Parameterization, features: usize) -> Vec<Vec<Pul
 
 impl<'a> SingleSteps<'a> {
     /// Sets up the problem at the point `z`, which need not be integer.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] if lengths do not match, a number is not finite, or no position has any weight.
     pub fn try_new(problem: &ExactProblem<'a>, z: &[f64]) -> Result<Self> {
         let problem = problem.clone();
         let (layout, basis) = (problem.layout, problem.parameterization);
@@ -221,11 +204,6 @@ impl<'a> SingleSteps<'a> {
         Ok(steps)
     }
 
-    /// Moves to another point.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] when it contains a non-finite number, [`Error::Numeric`] when the loss there is not
-    /// finite.
     pub fn move_to(&mut self, z: &[f64]) -> Result<()> {
         if z.len() != self.problem.space.dimension() || z.iter().any(|value| !value.is_finite()) {
             return Err(Error::Usage("the starting point is not finite".to_string()));
@@ -244,7 +222,7 @@ impl<'a> SingleSteps<'a> {
         }
     }
 
-    /// Returns the scores of all positions under the current θ, in phase units.
+    /// The scores of all positions under the current θ, in phase units.
     fn scores_of_theta(&mut self) -> Vec<f64> {
         let layout = self.problem.layout;
         if let Effects::Sums(sums) = &mut self.effects {
@@ -285,18 +263,16 @@ impl<'a> SingleSteps<'a> {
         scores
     }
 
-    /// Returns the current point.
     pub fn z(&self) -> &[f64] {
         &self.z
     }
 
-    /// Returns the exact loss at the current point, including regularization.
+    /// The exact loss at the current point, including regularization.
     pub fn loss(&self) -> f64 {
         let chunks: Vec<f64> = self.losses.par_chunks(CHUNK).map(|chunk| chunk.iter().sum()).collect();
         chunks.iter().sum::<f64>() / self.weight + self.regularization.value(&self.theta, self.problem.l2)
     }
 
-    /// Returns the number of steps taken so far.
     pub fn taken(&self) -> u64 {
         self.taken
     }
@@ -309,7 +285,6 @@ impl<'a> SingleSteps<'a> {
         self.weights.get(position).map_or(value, |weight| weight * value)
     }
 
-    /// Returns the number of blocks of positions, which [`each_score`](Self::each_score) visits one by one.
     fn blocks(&self) -> usize {
         match &self.effects {
             Effects::Scores(index) => index.blocks().len(),
@@ -317,14 +292,13 @@ impl<'a> SingleSteps<'a> {
         }
     }
 
-    /// Returns true if threads should share one step of a coordinate: for fewer scores they wait longer than they work.
+    /// True if threads should share one step of a coordinate: for fewer scores they wait longer than they
+    /// work.
     fn is_shared(&self, coordinate: usize) -> bool {
         const WORTH_SHARING: u64 = 1 << 17;
         self.scores_of(coordinate) >= WORTH_SHARING
     }
 
-    /// Calls `call` for every position of a block whose score may change with the step, with its new score in phase
-    /// units, in ascending order. Memory is kept below its limit on the way.
     fn each_score(&self, block: usize, coordinate: usize, by: f64, mut call: impl FnMut(usize, f64)) {
         keep_limit();
         match &self.effects {
@@ -339,8 +313,6 @@ impl<'a> SingleSteps<'a> {
         }
     }
 
-    /// Calls `call` for every position of a block whose score changes with the step, with the change in phase units,
-    /// in ascending order.
     fn each_change(&self, of: &index::Block, coordinate: usize, by: f64, mut call: impl FnMut(usize, f64)) {
         let change = |pull: &Pull, entry: Entry| {
             by * f64::from(entry.coefficient) * self.units[entry.position].blend(pull.mg, pull.eg)
@@ -378,7 +350,6 @@ impl<'a> SingleSteps<'a> {
         sums.iter().sum::<f64>() / self.weight + self.regularization_change(coordinate, by)
     }
 
-    /// Computes the change of the sum of losses of a block by a step.
     fn change_in(&self, block: usize, coordinate: usize, by: f64) -> f64 {
         let mut sum = 0.0;
         self.each_score(block, coordinate, by, |n, score| sum += self.value(n, score) - self.losses[n]);
@@ -395,13 +366,11 @@ impl<'a> SingleSteps<'a> {
         self.regularization.change(&self.theta, &step, self.problem.l2)
     }
 
-    /// Returns true if a step stays within the bounds.
     fn is_allowed(&self, coordinate: usize, by: f64) -> bool {
         let space = self.problem.space;
         (space.lower[coordinate]..=space.upper[coordinate]).contains(&(self.z[coordinate] + by))
     }
 
-    /// Takes a step.
     pub fn take(&mut self, coordinate: usize, by: f64) {
         let (blocks, shared) = (self.blocks(), self.is_shared(coordinate));
         let changed: Vec<(usize, f64)> = match &mut self.effects {

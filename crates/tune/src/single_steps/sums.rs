@@ -1,4 +1,5 @@
-//! Single steps of evaluations with a program: a step changes sums, from which the program computes new scores.
+//! Single steps of evaluations with a program: a step changes sums, from which the program computes new
+//! scores.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,14 +23,12 @@ struct Entry {
 /// The sums of every position, and the entries of every feature.
 pub(super) struct ProgramSums<'a> {
     program: &'a CompiledProgram,
-    /// Start of each feature's entries, by position.
     starts: Vec<usize>,
     entries: Vec<Entry>,
     tapers: Vec<Taper>,
     /// A bit for each slot that a position has entries of.
     present: Vec<u32>,
     offsets: Vec<f64>,
-    /// Slots of all positions.
     sums: Vec<[f64; 2]>,
 }
 
@@ -100,31 +99,26 @@ impl<'a> ProgramSums<'a> {
         self.offsets[position] + value
     }
 
-    /// Returns the number of entries of a feature.
     pub fn count(&self, feature: usize) -> usize {
         self.starts[feature + 1] - self.starts[feature]
     }
 
-    /// Returns the number of blocks of positions.
     pub fn blocks(&self) -> usize {
         self.tapers.len().div_ceil(CHUNK)
     }
 
-    /// Returns the positions of a block.
     fn block(&self, block: usize) -> Range<usize> {
         block * CHUNK..((block + 1) * CHUNK).min(self.tapers.len())
     }
 
-    /// Returns the entries of a feature in some positions.
     fn entries_in(&self, feature: usize, positions: &Range<usize>) -> &[Entry] {
         let list = &self.entries[self.starts[feature]..self.starts[feature + 1]];
         let before = |end: usize| list.partition_point(|entry| (entry.position as usize) < end);
         &list[before(positions.start)..before(positions.end)]
     }
 
-    /// Returns the slope along each coordinate, and half the Gauss–Newton curvature, of a sum over positions; `outer`
-    /// gives its slope by the score of a position, per centipawn, and half its curvature. The coordinates are given by
-    /// their effects. `None` when cancelled.
+    /// The slope along each coordinate, and half the Gauss–Newton curvature, of a sum over positions; `outer`
+    /// gives its slope by the score of a position, per centipawn, and half its curvature.
     pub fn forecasts(
         &self,
         coordinates: &[&[Pull]],
@@ -174,8 +168,8 @@ impl<'a> ProgramSums<'a> {
         })
     }
 
-    /// Calls `call` for every position of a block that has one of the features, ascending, with its score after the
-    /// step, and its new sums, to keep them.
+    /// Calls `call` for every position of a block that has one of the features, ascending, with its score
+    /// after the step, and its new sums, to keep them.
     pub fn each_change(
         &self,
         block: usize,
@@ -204,7 +198,6 @@ impl<'a> ProgramSums<'a> {
         }
     }
 
-    /// Replaces the sums of a position.
     pub fn keep(&mut self, position: usize, sums: &[[f64; 2]]) {
         self.sums[position * self.program.slots()..][..sums.len()].copy_from_slice(sums);
     }

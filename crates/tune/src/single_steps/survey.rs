@@ -18,12 +18,9 @@ const GROUP: usize = 64;
 /// What a descent does, for its progress.
 const STEPS: &str = "whole numbers by single steps";
 
-/// A step of one coordinate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
-    /// Its index in z.
     pub coordinate: usize,
-    /// The increment, a whole number.
     pub by: f64,
     /// Exact change of the loss, including regularization.
     pub change: f64,
@@ -34,7 +31,8 @@ pub struct Step {
 pub struct Survey {
     /// Steps by ±1 that stay within the bounds, have an effect, and were tried.
     pub steps: usize,
-    /// Other such steps, which raise the loss by its slopes, and were not tried because all would take too long.
+    /// Other such steps, which raise the loss by its slopes, and were not tried because all would take too
+    /// long.
     pub untried: usize,
     /// Steps that lower the loss by more than a [`TIE`], best first.
     pub improving: Vec<Step>,
@@ -53,8 +51,6 @@ pub struct Watch<'a> {
 }
 
 impl Watch<'_> {
-    /// # Errors
-    /// [`Error::Interrupted`] when cancelled.
     pub fn check(&self) -> Result<()> {
         match self.cancel.load(Ordering::Relaxed) {
             true => Err(interrupted()),
@@ -63,14 +59,11 @@ impl Watch<'_> {
     }
 }
 
-/// The error of cancelled steps after optimization.
 pub(crate) fn interrupted() -> Error {
     Error::Interrupted("while rounding".to_string())
 }
 
-/// Steps in the order in which they are tried.
 struct Order {
-    /// Coordinates and increments.
     steps: Vec<(usize, f64)>,
     /// Number of steps, from the first, that have to be tried.
     required: usize,
@@ -78,18 +71,13 @@ struct Order {
 }
 
 impl SingleSteps<'_> {
-    /// Computes the exact loss changes of single steps of integer coordinates: of all, unless a program would take too
-    /// long for that.
-    ///
-    /// # Errors
-    /// [`Error::Interrupted`] when cancelled; those of the observer.
+    /// Computes the exact loss changes of single steps of integer coordinates: of all, unless a program would
+    /// take too long for that.
     pub fn survey(&self, watch: &mut Watch<'_>) -> Result<Survey> {
         let mut left = self.max_scores;
         self.survey_within(&mut left, None, watch)
     }
 
-    /// As [`survey`](Self::survey), with the number of scores that may still be computed. A survey for a numbered pass
-    /// of a descent ends once it has found steps that improve.
     pub(super) fn survey_within(
         &self,
         left: &mut u64,
@@ -154,8 +142,6 @@ impl SingleSteps<'_> {
         Ok(Survey { steps: tried.len(), untried, improving, smallest_increase: smallest, without_effect })
     }
 
-    /// Returns all steps by ±1 that are allowed and have an effect. With a program, those come first that promise most
-    /// by slopes and curvatures of the loss, and only those that promise to lower it have to be tried.
     fn order(&self, watch: &Watch<'_>) -> Result<Order> {
         let whole = (0..self.z.len()).filter(|&coordinate| self.problem.space.integer[coordinate]);
         let (coordinates, dead): (Vec<usize>, Vec<usize>) = whole.partition(|&i| self.alive[i]);
@@ -188,7 +174,7 @@ impl SingleSteps<'_> {
         Ok(Order { steps, required: required.map_or(0, |last| last + 1), without_effect })
     }
 
-    /// Returns the number of scores that a step of a coordinate changes, at most.
+    /// The number of scores that a step of a coordinate changes, at most.
     pub(super) fn scores_of(&self, coordinate: usize) -> u64 {
         match &self.effects {
             Effects::Scores(_) => 1,
@@ -198,13 +184,8 @@ impl SingleSteps<'_> {
         }
     }
 
-    /// Takes improving steps, best first, rechecking each at the point where it is taken, until no single
-    /// step improves the loss; returns the survey that proves this. An improving step is repeated at double
-    /// length, and doubled again, as long as that improves too: parameters constrained by few positions have
-    /// far to go.
-    ///
-    /// # Errors
-    /// As [`survey`](Self::survey).
+    /// Takes improving steps, best first, rechecking each at the point where it is taken, until no single step
+    /// improves the loss; returns the survey that proves this.
     pub fn descend(&mut self, watch: &mut Watch<'_>) -> Result<Survey> {
         let mut left = self.max_scores;
         let mut pass = 0;

@@ -37,16 +37,13 @@ pub struct Spread {
     pub high: f64,
 }
 
-/// The results of [`bootstrap`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bootstrap {
-    /// Members requested.
     pub members: usize,
     /// Number of members that the spreads are computed from: those that drew any position.
     pub used: usize,
     /// Members among them that had not converged when the evaluation limit was reached.
     pub unfinished: usize,
-    /// Number of population evaluations.
     pub evaluations: usize,
     /// Spread of z; `None` if the sandwich has no standard error.
     pub z: Vec<Option<Spread>>,
@@ -55,16 +52,11 @@ pub struct Bootstrap {
     pub theta: Vec<Option<Spread>>,
 }
 
-/// Returns the seeds of the members, all different.
 pub fn resample_seeds(seed: u64, members: usize) -> Vec<u32> {
     let first = xxh3_64_with_seed(b"bootstrap", seed) as u32;
     (0..members as u32).map(|member| first.wrapping_add(member)).collect()
 }
 
-/// Checks a number of members for vectors of `dimension` values.
-///
-/// # Errors
-/// [`Error::Usage`] when there are fewer than 2 or they do not fit in memory.
 pub fn check_members(members: usize, dimension: usize) -> Result<()> {
     let most = (RESULT_BYTES / (8 * dimension.max(1))).min(u32::MAX as usize);
     match members {
@@ -76,28 +68,15 @@ pub fn check_members(members: usize, dimension: usize) -> Result<()> {
     }
 }
 
-/// Progress reported by a bootstrap.
 #[derive(Debug)]
 pub enum BootstrapEvent {
     /// A round of evaluations is done.
-    Progress {
-        /// Resamples that have converged.
-        done: usize,
-        /// Evaluations so far.
-        evaluations: usize,
-    },
+    Progress { done: usize, evaluations: usize },
     /// The evaluator failed and the bootstrap continues with another.
     Replaced(Fallback),
 }
 
 /// Minimizes `members` resamples of the fit's games, starting at the fit's z.
-///
-/// Members are processed in portions, so that memory does not grow with their number, except for their
-/// optima.
-///
-/// # Errors
-/// [`Error::Usage`] from [`check_members`] or when the fit is inconsistent, [`Error::Interrupted`] when `cancel` is
-/// set, and errors of the evaluator.
 pub fn bootstrap(
     fit: &Fit<'_>,
     sandwich: &Sandwich,

@@ -13,18 +13,14 @@ const ROWS: usize = 64;
 const PANEL: usize = 32;
 /// Number of eigenvectors that are computed together.
 const STRIPE: usize = 32;
-/// Maximum number of QL steps for an eigenvalue.
 const STEPS: usize = 60;
 
-/// An eigendecomposition.
 pub(super) struct Eigen {
     /// Eigenvalues, in no particular order.
     pub values: Vec<f64>,
     /// Row k holds, after the diagonal, the vector u of the reflection I − u uᵀ / `halves[k]`.
     reflections: Vec<f64>,
-    /// uᵀ u / 2 of each reflection; 0 for none.
     halves: Vec<f64>,
-    /// Cosine and sine of each rotation.
     rotations: Vec<(f64, f64)>,
     /// Row after the first rotation of each QL step and number of its rotations, which go upward.
     steps: Vec<(usize, usize)>,
@@ -144,7 +140,6 @@ impl Eigen {
         Some(())
     }
 
-    /// Returns orthonormal eigenvectors of the values at these indices, one after another.
     pub(super) fn vectors(&self, places: &[usize]) -> Vec<f64> {
         let stripes: Vec<Vec<f64>> = places.par_chunks(STRIPE).map(|places| self.stripe(places)).collect();
         stripes.concat()

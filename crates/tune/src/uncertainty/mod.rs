@@ -1,8 +1,4 @@
 //! The uncertainty of tuned parameters: sandwich standard errors and the bootstrap.
-//!
-//! Both take a [`Fit`], the end point of a run and its data, and give results for every coordinate of z and every
-//! parameter of θ. Positions of one game share its result, so clusters are games, or single positions if the input had
-//! no games.
 
 mod bootstrap;
 mod eigen;
@@ -26,16 +22,13 @@ pub use sandwich::{Curvature, ErrorStatus, Sandwich, sandwich};
 /// standard error to be reported: with fewer, the standard error itself is uncertain by more than a third.
 pub const MIN_CLUSTERS: u64 = 10;
 
-/// Largest standard error that is reported, in centipawns. Beyond it the parameter is practically unknown:
-/// away from a minimum, positions whose expected score is 0 or 1 to all digits have no curvature, and
-/// standard errors grow to meaningless numbers.
+/// Largest standard error that is reported, in centipawns.
 pub const MAX_ERROR_CP: f64 = 10_000.0;
 
 /// Maximum number of parameters (2 F) for which standard errors are computed: beyond it, the matrices take
 /// gigabytes and their decomposition hours.
 pub const MAX_PARAMETERS: usize = 16_384;
 
-/// Returns the maximum memory in bytes that [`sandwich()`] takes for this number of parameters (2 F) and positions.
 pub fn bytes_needed(parameters: usize, positions: usize) -> u64 {
     // Up to seven matrices at a time, if the curvature is singular and there are bounds; a record, and an
     // index in the order of games, for each position.
@@ -43,7 +36,7 @@ pub fn bytes_needed(parameters: usize, positions: usize) -> u64 {
     7 * matrix + 40 * positions as u64
 }
 
-/// Returns true if a standard error in centipawns is meaningful.
+/// True if a standard error in centipawns is meaningful.
 fn is_determined(error: f64) -> bool {
     error <= MAX_ERROR_CP // false for NaN
 }
@@ -51,35 +44,24 @@ fn is_determined(error: f64) -> bool {
 /// The end point of a run, and its data.
 #[derive(Clone, Debug)]
 pub struct Fit<'a> {
-    /// The positions.
     pub layout: &'a Layout,
-    /// The parts of the layout that it was trained on.
     pub parts: Range<usize>,
-    /// The parameterization that was tuned.
     pub parameterization: &'a Parameterization,
-    /// The final z.
     pub z: &'a [f64],
     /// θ₀ toward which regularization pulls, 2 F values.
     pub prior: &'a [f64],
-    /// Regularization weight λ.
     pub l2: f64,
-    /// Additional penalties.
     pub penalties: &'a [Penalty],
     /// Loss and K; K is treated as known.
     pub objective: Objective,
 }
 
 impl Fit<'_> {
-    /// Returns the regularization that is added to the loss of the positions.
     pub fn regularization(&self) -> Regularization {
         Regularization::new(self.prior, self.penalties)
     }
 
     /// Checks lengths, and that the loss has the curvature needed for standard errors.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] when lengths do not match, when z is not finite, or for a loss without curvature (|p
-    /// − y|^q with q < 2).
     pub fn validate(&self) -> Result<()> {
         let usage = |text: String| Err(Error::Usage(text));
         if !self.objective.loss.is_smooth() {
@@ -102,7 +84,7 @@ impl Fit<'_> {
     }
 }
 
-/// Returns the coordinates that affect each θ, as a list of (coordinate, factor) per θ.
+/// The coordinates that affect each θ, as a list of (coordinate, factor) per θ.
 fn rows_of(parameterization: &Parameterization) -> Vec<Vec<(usize, f64)>> {
     let moved = |row: Vec<(u32, f64)>| {
         let moved = row.into_iter().filter(|&(_, factor)| factor != 0.0);

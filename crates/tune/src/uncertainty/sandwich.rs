@@ -30,49 +30,40 @@ use gputexel_optim::linalg::{View, dot, multiply};
 /// A matrix larger than this is not kept in case it is needed later.
 const SPARE_BYTES: usize = 1 << 26;
 
-/// Status of the standard error of a coordinate of z.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ErrorStatus {
-    /// It has a standard error.
     Estimated,
     /// No position has an entry that it moves.
     Unsupported,
-    /// Positions have entries that it moves, but no score changes with it: a factor is at its limit, a `relu` below 0,
-    /// or the value is not used.
+    /// Positions have entries that it moves, but no score changes with it: a factor is at its limit, a `relu`
+    /// below 0, or the value is not used.
     Ineffective,
     /// Fewer than [`MIN_CLUSTERS`] games depend on it.
     Rare,
-    /// It is held at a bound.
     AtBound,
     /// Its standard error is NaN, or so large that the coordinate is unknown (see
     /// [`MAX_ERROR_CP`](super::MAX_ERROR_CP)).
     NotDetermined,
 }
 
-/// The matrix used as the curvature A of the objective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Curvature {
-    /// The second derivatives themselves.
     SecondDerivatives,
     /// The Gauss–Newton matrix, because the second derivatives have a direction of negative curvature: the
     /// point is not a minimum.
     GaussNewton,
 }
 
-/// The results of [`sandwich`].
 #[derive(Clone, Debug)]
 pub struct Sandwich {
     /// Number of clusters G: games, or positions if the input had no games.
     pub clusters: usize,
-    /// True if clusters are games.
     pub by_game: bool,
-    /// The matrix used for A.
     pub curvature: Curvature,
     /// Number of clusters that affect each coordinate of z.
     pub support: Vec<u64>,
-    /// Status of the standard error of each coordinate.
     pub standing: Vec<ErrorStatus>,
     /// Number of directions without effect on any position, such as a constant added to all king squares.
     pub undetermined: usize,
@@ -81,8 +72,8 @@ pub struct Sandwich {
     /// Standard errors of θ; `None` if no estimated coordinate affects it, if one of them is rare, or if the
     /// standard error is above [`MAX_ERROR_CP`](super::MAX_ERROR_CP).
     pub theta: Vec<Option<f64>>,
-    /// Share of the information about each z that comes from the regularization and not from the games: the diagonal of
-    /// A⁻¹ P, where P is its part of A; `None` for coordinates without a standard error.
+    /// Share of the information about each z that comes from the regularization and not from the games: the
+    /// diagonal of A⁻¹ P, where P is its part of A; `None` for coordinates without a standard error.
     pub prior_share: Vec<Option<f64>>,
     /// Number of θ without a standard error only because it would be above that limit.
     pub not_determined: usize,
@@ -97,10 +88,6 @@ pub struct Sandwich {
 }
 
 /// Computes standard errors at the end of a run.
-///
-/// # Errors
-/// [`Error::Usage`] when the fit is inconsistent (see [`Fit::validate`]) or has fewer than 10 clusters;
-/// [`Error::Numeric`] when sums are not finite.
 pub fn sandwich(fit: &Fit<'_>) -> Result<Sandwich> {
     fit.validate()?;
     let mut sums = sums_of(fit);
@@ -227,7 +214,7 @@ pub fn sandwich(fit: &Fit<'_>) -> Result<Sandwich> {
 }
 
 impl Sandwich {
-    /// Returns the pairs of coordinates with standard errors whose estimates are correlated most by the inverse of the
+    /// The pairs of coordinates with standard errors whose estimates are correlated most by the inverse of the
     /// curvature, at most `most`, the strongest first: their indices in z and the correlation.
     pub fn correlations(&self, most: usize) -> Vec<(usize, usize, f64)> {
         let size = self.standing.len();
@@ -258,7 +245,6 @@ impl Sandwich {
     }
 }
 
-/// Computes the diagonal of A⁻¹ P for the curvature P of the regularization.
 fn prior_share(fit: &Fit<'_>, regularization: &Regularization, inverse: &[f64]) -> Vec<f64> {
     let size = fit.parameterization.dimension();
     if fit.l2 == 0.0 && !regularization.has_penalties() {
@@ -273,7 +259,7 @@ fn prior_share(fit: &Fit<'_>, regularization: &Regularization, inverse: &[f64]) 
     rows.map(|(inverse, curvature)| inverse.iter().zip(curvature).map(|(a, p)| a * p).sum()).collect()
 }
 
-/// Returns the number of clusters that affect each z; if a coordinate affects several θ, that of the best supported
+/// The number of clusters that affect each z; if a coordinate affects several θ, that of the best supported
 /// one.
 fn support(fit: &Fit<'_>, sums: &Sums) -> Vec<u64> {
     let mut support = vec![0; fit.parameterization.dimension()];
@@ -285,7 +271,6 @@ fn support(fit: &Fit<'_>, sums: &Sums) -> Vec<u64> {
     support
 }
 
-/// Returns true for each z that moves an entry of any position.
 fn occurring(fit: &Fit<'_>) -> Vec<bool> {
     let layout = fit.layout;
     let features = layout.features();
@@ -337,7 +322,6 @@ fn centred_products(sums: &mut Sums) -> Vec<f64> {
 
 /// V = A⁻¹ M A⁻¹, of which only few entries are needed.
 struct Covariance<'a> {
-    /// A⁻¹ M.
     half: Vec<f64>,
     inverse: &'a [f64],
     size: usize,
@@ -360,7 +344,6 @@ impl<'a> Covariance<'a> {
     }
 }
 
-/// Computes the sums of a fit, by the kind of its evaluation.
 fn sums_of(fit: &Fit<'_>) -> Sums {
     match fit.layout.program() {
         None => sums(fit),

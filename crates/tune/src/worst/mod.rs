@@ -15,23 +15,20 @@ use gputexel_model::RowBoards;
 use gputexel_report::{WorstPosition, WorstPositions};
 use terms::Contributions;
 
-/// Number of positions that are shown.
 const SHOWN: usize = 12;
 /// Number of positions shown for each side of a comparison.
 const DISAGREEMENTS: usize = 6;
 /// Of the positions judged, one in so many is among the worst that are looked at together.
 const SHARE: usize = 50;
-/// Maximum number of the worst that are looked at together.
 const MAX_WORST: usize = 2000;
-/// Maximum number of positions that the worst are compared with.
 const COMPARED: usize = 1 << 15;
 /// Positions considered for each that is wanted, since several may be of one game.
 const PER_GAME: usize = 16;
 /// Number of positions whose values are known at a time.
 const PIECE: usize = 1 << 20;
 
-/// Returns the positions with the largest errors of a result, one per game: of those held out, or of the training
-/// positions if none are. `None` if there are none. `scores` has the score of every position of the dataset.
+/// The positions with the largest errors of a result, one per game: of those held out, or of the training
+/// positions if none are. `None` if there are none.
 pub fn worst_positions(
     data: &Dataset,
     split: &Split,
@@ -67,8 +64,8 @@ pub fn worst_positions(
     })
 }
 
-/// Returns the positions where the first of two objectives and parameter vectors predicts better than the second by
-/// most, then those where the second does, one per game. Terms are those of the second minus those of the first.
+/// The positions where the first of two objectives and parameter vectors predicts better than the second by
+/// most, then those where the second does, one per game.
 pub fn disagreements(data: &Dataset, sides: [(Objective, &[f64]); 2]) -> [Vec<WorstPosition>; 2] {
     let which: Vec<u32> = (0..data.len() as u32).collect();
     let scores = sides.map(|(_, theta)| all_scores(data, theta));
@@ -91,7 +88,6 @@ pub fn disagreements(data: &Dataset, sides: [(Objective, &[f64]); 2]) -> [Vec<Wo
     })
 }
 
-/// Returns what is known of a position regardless of parameters.
 fn labeled(data: &Dataset, n: usize, fen: Option<String>) -> WorstPosition {
     WorstPosition {
         fen,
@@ -102,7 +98,7 @@ fn labeled(data: &Dataset, n: usize, fen: Option<String>) -> WorstPosition {
     }
 }
 
-/// Returns the `count` positions with the largest finite values, largest first, at most one of each game.
+/// The `count` positions with the largest finite values, largest first, at most one of each game.
 fn largest(data: &Dataset, which: &[u32], count: usize, value: impl Fn(u32) -> f64 + Sync) -> Vec<u32> {
     let order = |a: &(f64, u32), b: &(f64, u32)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
     let considered = PER_GAME * count;
@@ -121,7 +117,7 @@ fn largest(data: &Dataset, which: &[u32], count: usize, value: impl Fn(u32) -> f
     kept.into_iter().map(|(_, n)| n).collect()
 }
 
-/// Returns the first `count` positions, each board once, with their FENs if rows have the boards.
+/// The first `count` positions, each board once, with their FENs if rows have the boards.
 fn distinct(data: &Dataset, which: &[u32], count: usize) -> Vec<(usize, Option<String>)> {
     let boards = RowBoards::new(&data.metadata().feature_set);
     let mut seen = HashSet::new();

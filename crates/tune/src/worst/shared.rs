@@ -8,20 +8,19 @@ use gputexel_dataset::Dataset;
 use gputexel_model::RowBoards;
 use gputexel_report::SharedTrait;
 
-/// Standard errors by which a share among the worst must exceed that among all for a term to be listed: thousands are
-/// compared.
+/// Standard errors by which a share among the worst must exceed that among all for a term to be listed:
+/// thousands are compared.
 const ERRORS: f64 = 4.0;
 /// Number of the worst positions that must have a term for it to be listed.
 const SEEN: u32 = 5;
-/// Maximum number of terms.
 const TERMS: usize = 8;
-/// Classes by difference of material: their least difference, in pawns of 1, pieces of 3, rooks of 5, queens of 9.
+/// Classes by difference of material: their least difference, in pawns of 1, pieces of 3, rooks of 5, queens
+/// of 9.
 const BALANCES: [(u32, &str); 4] =
     [(0, "level"), (1, "1 or 2 pawns apart"), (3, "about a piece apart"), (5, "a rook or more apart")];
 /// Kinds of endings, after the classes by balance.
 const ENDINGS: [&str; 4] = ["pawn endings", "rook endings", "bishops of opposite colors", "without queens"];
 
-/// Number of positions with each property.
 struct Counts {
     positions: usize,
     with: Vec<u32>,
@@ -76,8 +75,8 @@ impl Compared {
     }
 }
 
-/// Returns phases and balances of material, then the kinds of endings and the terms that are over-represented among the
-/// worst positions in comparison with all. Of the worst, no two may be of one game.
+/// Phases and balances of material, then the kinds of endings and the terms that are over-represented among
+/// the worst positions in comparison with all.
 pub(super) fn traits(data: &Dataset, worst: &[u32], all: &[u32]) -> Vec<SharedTrait> {
     let sets = [worst, all];
     let bands = bands(data.phase_max());
@@ -104,7 +103,7 @@ pub(super) fn traits(data: &Dataset, worst: &[u32], all: &[u32]) -> Vec<SharedTr
     traits
 }
 
-/// Returns the over-represented terms: single features, and groups of several.
+/// The over-represented terms: single features, and groups of several.
 fn terms(data: &Dataset, sets: [&[u32]; 2]) -> Vec<SharedTrait> {
     let set = &data.metadata().feature_set;
     let features = set.features.len();

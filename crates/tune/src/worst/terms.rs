@@ -9,9 +9,7 @@ use gputexel_model::program::CompiledProgram;
 pub(super) struct Contributions<'a> {
     data: &'a Dataset,
     groups: Vec<&'a str>,
-    /// Group of each feature.
     group_of: Vec<usize>,
-    /// Names of the parts of the program, each with the program without it.
     parts: Vec<(String, CompiledProgram)>,
 }
 
@@ -25,20 +23,19 @@ impl<'a> Contributions<'a> {
         Self { data, groups: set.group_names(), group_of: set.group_indices(), parts }
     }
 
-    /// Returns the contributions to the score of position `n`, centipawns, White's view, the largest first; without those
-    /// that are 0. Those of a part of a program are what the score would lose without it.
+    /// The contributions to the score of position `n`, centipawns, White's view, the largest first; without
+    /// those that are 0.
     pub(super) fn of(&self, theta: &[f64], n: usize) -> Vec<(String, f64)> {
         sorted(self.all(theta, n))
     }
 
-    /// Returns the changes of contributions from the first θ to the second, as [`of`](Self::of).
+    /// The changes of contributions from the first θ to the second, as [`of`](Self::of).
     pub(super) fn changes(&self, thetas: [&[f64]; 2], n: usize) -> Vec<(String, f64)> {
         let [before, after] = thetas.map(|theta| self.all(theta, n));
         let both = before.into_iter().zip(after);
         sorted(both.map(|(before, (name, after))| (name, after - before.1)).collect())
     }
 
-    /// Returns all contributions in a fixed order.
     fn all(&self, theta: &[f64], n: usize) -> Vec<(String, f64)> {
         let data = self.data;
         let (mg, eg) = theta.split_at(data.feature_count());
@@ -65,7 +62,6 @@ impl<'a> Contributions<'a> {
     }
 }
 
-/// Sorts contributions, the largest first, without those that are 0.
 fn sorted(mut found: Vec<(String, f64)>) -> Vec<(String, f64)> {
     found.retain(|(_, value)| value.is_finite() && value.abs() >= 0.05);
     found.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));

@@ -5,7 +5,6 @@ use gputexel_dataset::{DatasetWriter, Metadata, PositionLabels};
 use gputexel_model::{FeatureKind, FeatureRow, FeatureSet, Prior};
 use shakmaty::fen::Fen;
 
-/// Returns a dataset of positions with their games and results.
 fn dataset(kind: FeatureKind, positions: &[(&str, u32, f32)]) -> Dataset {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("d.bin");

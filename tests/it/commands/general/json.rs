@@ -47,8 +47,6 @@ const LINES: &[&[&str]] = &[
     &["improve", "r", "--pairs", "4", "--test-games", "4", "--nodes", "20", "-o", "better"],
     &["features"],
     &["basis", "mirrored"],
-    &["wdl", "scored.pgn", "--degree", "0", "--target", "78"],
-    &["wdl", "scored.pgn", "--degree", "0", "--target", "78", "--to", "cpp"],
     &["devices"],
     &["bench", "--seconds", "0.01", "--device", "cpu"],
     &["completions", "bash"],
@@ -74,11 +72,10 @@ const LINES: &[&[&str]] = &[
 ];
 
 /// Commands that write a file to standard output.
-const FILES: [&[&str]; 8] = [
+const FILES: [&[&str]; 7] = [
     &["export", "r", "--to", "c"],
     &["export", "r", "--to", "json"],
     &["basis", "mirrored"],
-    &["wdl", "scored.pgn", "--degree", "0", "--target", "78", "--to", "cpp"],
     &["completions", "bash"],
     &["man"],
     &["spsa", "convert", "new.toml", "--to", "toml"],
@@ -97,16 +94,6 @@ fn bench() -> Bench {
     std::fs::create_dir(bench.path("source")).unwrap();
     let zeros = ["0"; 64].join(", ");
     bench.write("source/t.c", format!("int mg[64] = {{{zeros}}}; // gputexel: knight.mg\nint x = 5;\n"));
-    let mut scored = String::new();
-    for i in 0..300 {
-        let (score, result) =
-            [(-2.5, "0-1"), (0.1, "1/2-1/2"), (2.0, "1-0"), (1.0, "1/2-1/2"), (0.9, "1-0")][i % 5];
-        scored += &format!(
-            "[Result \"{result}\"]\n\n1. e4 {{{score:+.2}/8 0.1s}} e5 {{{:+.2}/8 0.1s}} {result}\n\n",
-            -score
-        );
-    }
-    bench.write("scored.pgn", scored);
     bench
 }
 

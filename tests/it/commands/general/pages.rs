@@ -24,8 +24,7 @@ const ELSEWHERE: [(&str, &str); 29] = [
     ("--device 0=3,cpu=1", "tests/it/gpu has one adapter"),
     ("gputexel serve", "report::serve, as it never ends"),
     ("gputexel uci", "tests/it/engines: it waits for commands"),
-    ("--requiesce 2", "extract::rounds, whose engine reads {params}"),
-    ("'engine trace {params}'", "extract::rounds, whose engine reads {params}"),
+    ("'engine trace {params}'", "import::tracing"),
     ("gputexel verify after.svm", "general::road, with a patched engine"),
     ("gputexel patch apply engine.tune src", "patch::exported"),
     ("--open", "general::book, with a browser that is none"),
@@ -73,7 +72,6 @@ gputexel -q export runs/first -o psqt.hpp
 gputexel -q basis madchess -o mine.json
 for part in 1 2; do gputexel -q sweep d.bin --grid l2=0:1e-3:26 --grid seed=1,2 --epochs 2 --part $part/2 --out parts/$part; done
 gputexel -q match runs/first material --nodes 30 --games 2 --out runs/match
-gputexel -q wdl games.pgn --out wdl
 printf "Name,Curr,Start,Min,Max,C,C_end,R,R_end\nRazor,312.4,300,100,500,22.1,20,0.0027,0.002\n" > digest.csv
 "#;
 
@@ -115,7 +113,6 @@ fn shortened(line: &str) -> String {
             (r"--bootstrap 200", "--bootstrap 20"),
             (r"--live=8080", "--live"),
             (r"^gputexel pso d.bin", "gputexel pso d.bin --iterations 3"),
-            (r"^gputexel wdl games.pgn(.zst)?", "gputexel wdl data/sample.pgn.zst"),
             (r"^(gputexel rescore .*)--nodes 30", "${1}--nodes 400"),
             (r"^(gputexel selfplay .*)--games 8", "${1}--games 100"),
             (r"^(gputexel selfplay .*)--openings", "${1}--games 20 --openings"),

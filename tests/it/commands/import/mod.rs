@@ -9,7 +9,6 @@ mod structure;
 mod traces;
 #[cfg(unix)]
 mod tracing;
-mod two_mistakes;
 mod verify;
 
 use crate::common::prelude::*;

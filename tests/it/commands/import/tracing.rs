@@ -1,4 +1,4 @@
-//! `gputexel import --trace-command` and rounds that trace again, with an engine compiled here.
+//! `gputexel import --trace-command` with an engine compiled here.
 
 use super::{HEAD, refuse};
 use crate::common::prelude::*;
@@ -42,11 +42,11 @@ fn import(bench: &Bench, input: &str, command: &str, output: &str) -> Value {
     bench.told(["import", input, "--trace-command", command, "--schema", "s.json", "-o", output])
 }
 
-/// Returns the engine's output for the positions of a file, with values from another, and their search scores.
-fn traced(bench: &Bench, positions: &str, values: &[&str]) -> String {
+/// Returns the engine's output for the positions of a file, and their search scores.
+fn traced(bench: &Bench, positions: &str) -> String {
     let stdin = std::fs::File::open(bench.path(positions)).unwrap();
     let mut call = std::process::Command::new(bench.path("tracer"));
-    let output = call.current_dir(bench.folder.path()).arg("ok").args(values).stdin(stdin).output().unwrap();
+    let output = call.current_dir(bench.folder.path()).arg("ok").stdin(stdin).output().unwrap();
     let positions = bench.text(positions);
     let scores = positions.lines().map(|line| line.split(' ').nth(8));
     let with_score = |(line, score): (&str, Option<&str>)| match (line.split_once(' '), score) {
@@ -60,7 +60,7 @@ fn traced(bench: &Bench, positions: &str, values: &[&str]) -> String {
 #[ignore = "full"]
 fn a_command_gives_the_dataset_of_its_trace() {
     let Some(bench) = bench() else { return };
-    bench.write("t.svm", traced(&bench, "p.fens", &[]));
+    bench.write("t.svm", traced(&bench, "p.fens"));
     bench.told("import t.svm --schema s.json -o wanted.bin");
     let wanted = tensors(&bench.path("wanted.bin"));
     assert!(bench.text("t.svm").matches(" score:").count() > 1000);
@@ -98,68 +98,6 @@ fn a_command_gives_the_dataset_of_its_trace() {
 
 fn wanted_count(bench: &Bench) -> u64 {
     bench.bytes("p.fens").iter().filter(|byte| **byte == b'\n').count() as u64
-}
-
-#[test]
-#[ignore = "full"]
-fn rounds_trace_with_the_tuned_values() {
-    let Some(bench) = bench() else { return };
-    let command = command(&bench, "ok {params}");
-    import(&bench, "p.fens", &command, "d.bin");
-    let rounds = ["--requiesce", "2", "--trace-command", &command, "--l2", "1e-6"];
-    let report = bench.tune(("d.bin --out r", &rounds));
-    let done = report["rounds"].list();
-    assert_eq!(done.len(), 2, "{report}");
-    assert_eq!(bench.json("r/run.json")["requiesce"]["from"], "the trace command");
-    // A bishop was worth nothing, and is captured once it is worth something.
-    assert!(done[0]["changed"].u64() > 10, "{report}");
-    assert!(done[1]["changed"].as_u64() < done[0]["changed"].as_u64(), "{report}");
-    // The positions of a round are those of the engine with the values found by the previous round.
-    bench.tune("d.bin --out plain --l2 1e-6");
-    for (before, after) in [("plain", "r/round-1"), ("r/round-1", "r/round-2")] {
-        let parameters = bench.json(&format!("{before}/params.json"));
-        let line = |p: &Value| format!("{} {} {}\n", p["mg"], p["eg"], p["name"].str());
-        let lines: String = parameters["parameters"].list().iter().map(line).collect();
-        bench.write("values.txt", lines);
-        bench.write("t.svm", traced(&bench, "p.fens", &["values.txt"]));
-        bench.told("import t.svm --schema s.json -o wanted.bin --force");
-        let got = tensors(&bench.path(&format!("{after}/dataset.bin")));
-        assert!(got == tensors(&bench.path("wanted.bin")), "{after}");
-    }
-    assert!(bench.names("r").iter().all(|name| !name.starts_with('.')));
-}
-
-#[test]
-#[ignore = "full"]
-fn rounds_without_a_command_that_can_trace_again_are_refused() {
-    let Some(bench) = bench() else { return };
-    let known = command(&bench, "ok {params}");
-    import(&bench, "p.fens", &known, "d.bin");
-    let tune = |data: &str, more: &[&str], code: i32| {
-        let common = ["tune", data, "--l2=0", "--backend", "cpu", "--k", "1", "--out", "none", "--quiet"];
-        bench.fails((&common, more), code)
-    };
-    assert_has(&tune("d.bin", &["--requiesce", "1"], 1), ["tracer ok {params}'", "--trace-command COMMAND"]);
-    let deaf = command(&bench, "ok");
-    let deaf = tune("d.bin", &["--requiesce", "1", "--trace-command", &deaf], 2);
-    assert!(deaf.contains("without {params} it is not told the tuned values"), "{deaf}");
-    assert!(tune("d.bin", &["--trace-command", &known], 2).contains("needs --requiesce"));
-    // The engine has changed, and so have its traces.
-    let other = format!("{known} unused");
-    let leaves_out = command(&bench, "leave-out {params}");
-    let changed = tune("d.bin", &["--requiesce", "1", "--trace-command", &leaves_out], 1);
-    assert!(changed.contains("does not trace its positions (p.fens) as they are in it"), "{changed}");
-    bench.tune(["d.bin", "--out", "same", "--requiesce", "1", "--trace-command", &other]);
-    // A trace from a file names no positions; extracted positions have no engine.
-    bench.write("t.svm", traced(&bench, "p.fens", &[]));
-    bench.told("import t.svm --schema s.json -o t.bin");
-    let once = ["--requiesce", "1", "--trace-command", &known];
-    assert!(tune("t.bin", &once, 1).contains("does not name the positions that were traced"));
-    assert!(tune("t.bin", &once[..2], 1).contains("only the engine that printed them computes"));
-    bench.told(["extract", SAMPLE, "-o", "x.bin", "--share", "0.01"]);
-    assert!(tune("x.bin", &once, 1).contains("was extracted"));
-    std::fs::remove_file(bench.path("p.fens")).unwrap();
-    assert!(tune("d.bin", &once, 1).contains("its source 'p.fens' is not there"));
 }
 
 #[test]

@@ -64,9 +64,8 @@ fn distinguishes_engines_with_the_tuned_values() {
     // An engine may have fractions of a centipawn.
     let (code, found, _) = verify(&bench, &traced(&made, &tuned), "--tolerance 1");
     assert_eq!((code, &found["whole"]), (0, &false.into()), "{found}");
-    let (code, found, err) = verify(&bench, &traced(&made, &priors()), "");
+    let (code, found, _) = verify(&bench, &traced(&made, &priors()), "");
     assert_eq!((code, &found["verdict"]), (1, &"start".into()));
-    assert!(err.contains("still evaluates with the values from before"), "{err}");
     // Errors concern the same evaluations.
     let (engine, start) = (found["errors"]["engine"].f64(), found["errors"]["start"].f64());
     assert!((engine - start).abs() < 1e-3 && engine != found["errors"]["tuned"].f64());
@@ -88,7 +87,7 @@ fn names_tables_and_values_that_were_not_written() {
     assert!(names == ["group 1"] || names.iter().all(|name| name.starts_with("p ")), "{err} {names:?}");
     let mut value = tuned.clone();
     value[7] += 9.0;
-    let (code, found, err) = verify(&bench, &traced(&made, &value), "");
+    let (code, found, _) = verify(&bench, &traced(&made, &value), "");
     assert_eq!((code, &found["explained"]), (1, &true.into()));
     let suspects = found["suspects"].list();
     assert_eq!((suspects.len(), &suspects[0]["name"]), (1, &"p 7.mg".into()), "{found}");
@@ -96,7 +95,6 @@ fn names_tables_and_values_that_were_not_written() {
         (suspects[0]["found_cp"].as_f64(), suspects[0]["tuned_cp"].as_f64()),
         (Some(value[7]), Some(tuned[7]))
     );
-    assert!(err.contains(&format!("p 7.mg seems to be {}, not {}", value[7], tuned[7])), "{err}");
     // An evaluation that is not a sum of parameters is not explained.
     let squares: Vec<f64> = made.iter().map(|one| one.score(&tuned)).collect();
     let mut odd = String::new();
@@ -131,10 +129,9 @@ fn detects_changed_traces() {
     // A phase computed from tuned values.
     let mut phased = made.clone();
     phased.iter_mut().for_each(|one| one.phase = if one.phase > 12 { one.phase - 2 } else { one.phase });
-    let (code, found, err) = verify(&bench, &traced(&phased, &tuned), before);
+    let (code, found, _) = verify(&bench, &traced(&phased, &tuned), before);
     assert_eq!((code, &found["verdict"]), (1, &"other-rows".into()), "{found}");
     assert_eq!(found["rows"]["only_phase"], found["rows"]["changed"], "{found}");
-    assert!(err.contains("the engine's phase is no longer that of before"), "{err}");
     // Only in the trace: this does not show which values the engine uses.
     let whole = traced(&made, &tuned);
     let evaluations = whole.lines().map(|line| line.split_once(&format!(" {EVAL}:")).unwrap().1);
@@ -246,11 +243,10 @@ fn names_changed_values_absent_from_the_trace() {
         let (shown, used) = (one.score(&tuned).trunc(), one.score(&tuned).trunc() + tuned[7]);
         let _ = writeln!(trace, "{}", line.replace(&format!(" {EVAL}:{shown}"), &format!(" {EVAL}:{used}")));
     }
-    let (code, found, err) = verify(&bench, &trace, "");
+    let (code, found, _) = verify(&bench, &trace, "");
     let unseen = found["unseen"].list();
     assert_eq!((code, unseen.len(), &unseen[0]["name"]), (1, 1, &"p 7".into()), "{found}");
     assert_eq!(unseen[0]["from"], serde_json::json!([priors()[7], priors()[7 + PARAMETERS]]));
-    assert!(err.contains("the trace never shows these changed values of the run: p 7 (mg 70 -> "), "{err}");
     // Also reported if everything else is right.
     let (code, found, _) = verify(&bench, &traced(&made, &tuned), "");
     assert_eq!((code, found["unseen"].list().len()), (0, 1), "{found}");

@@ -18,28 +18,6 @@ fn colors(pixels: &[[u8; 3]]) -> usize {
     coarse.collect::<std::collections::HashSet<_>>().len()
 }
 
-/// Returns games of one move with scores, and results at the corresponding rates.
-fn scored_games(count: usize) -> String {
-    let mut text = String::new();
-    for i in 0..count {
-        let score = (i * 37 % 700) as i32 - 350;
-        let luck = (i * 7919 % 1000) as f64 / 1000.0;
-        let chance = 1.0 / (1.0 + (-f64::from(score) / 120.0).exp());
-        let result = match luck {
-            luck if luck < 0.7 * chance => "1-0",
-            luck if luck < 0.7 * chance + 0.3 => "1/2-1/2",
-            _ => "0-1",
-        };
-        let moves = format!(
-            "1. e4 {{{:+.2}/8 0.1s}} e5 {{{:+.2}/8 0.1s}} {result}",
-            f64::from(score) / 100.0,
-            -f64::from(score) / 100.0
-        );
-        text += &format!("[Event \"x\"]\n[Result \"{result}\"]\n\n{moves}\n\n");
-    }
-    text
-}
-
 /// Returns the list of runs as it is served, without its scripts.
 fn served(bench: &Bench) -> String {
     let mut child = bench.spawn("--json serve .");
@@ -80,9 +58,6 @@ fn reports_are_legible_and_self_contained() {
     bench.done("-q spsa run run.toml --out g --verify 20");
     let page = bench.text("g/report.html");
     assert!(page.contains("Gain: result against start"), "{page}");
-    let scored = scored_games(800);
-    bench.write("games.pgn", scored);
-    bench.done("-q wdl games.pgn --degree 0 --target 78 --out w");
     let list = served(&bench);
     bench.write("list.html", list);
     let names = [
@@ -93,7 +68,6 @@ fn reports_are_legible_and_self_contained() {
         "s/report.html",
         "m/report.html",
         "g/report.html",
-        "w/report.html",
         "list.html",
     ];
     let pages: Vec<(&str, u32)> =

@@ -2,7 +2,6 @@
 //! without the program's own readers or rules.
 
 use crate::common::prelude::*;
-use gputexel::chess::sample::position_key;
 use gputexel::chess::selection::{Preset, Resolve};
 use gputexel::extraction::Progress;
 use shakmaty::Move;
@@ -97,24 +96,29 @@ fn kept(games: &[Plain], preset: Preset) -> Vec<(usize, usize)> {
     list
 }
 
-/// Extracts the first games of a file; returns the dataset, and the keys of the positions of its rows.
-fn extract(path: &Path, count: usize, selection: Selection, kind: FeatureKind) -> (Dataset, Vec<u64>) {
+/// Extracts the first games of a file.
+fn extract_first(path: &Path, count: usize, selection: Selection) -> Dataset {
     let folder = tempfile::tempdir().unwrap();
     let mut text = Vec::new();
     zstd::Decoder::new(std::fs::File::open(path).unwrap()).unwrap().read_to_end(&mut text).unwrap();
     let end = memchr::memmem::find_iter(&text, b"[Event \"").nth(count).unwrap_or(text.len());
     let input = folder.path().join("g.pgn");
     std::fs::write(&input, &text[..end]).unwrap();
-    let mut settings = ExtractSettings::new(FeatureSet::new(kind, PhaseSettings::default()));
+    let mut settings = ExtractSettings::new(FeatureSet::new(FeatureKind::Pst, PhaseSettings::default()));
     settings.selection = selection;
     settings.threads = 2;
     let output = folder.path().join("d.bin");
     let cancel = AtomicBool::new(false);
     let mut hooks = Hooks { cancel: &cancel, progress: &mut |_: Progress| {} };
-    let (_, leaves) = extract_with_leaves(&[input], &settings, &output, &mut hooks).unwrap();
-    let data = dataset::read(&output).unwrap();
-    assert_eq!(data.len(), leaves.len());
-    (data, leaves.into_iter().map(|leaf| leaf.leaf).collect())
+    extract(&[input], &settings, &output, &mut hooks).unwrap();
+    dataset::read(&output).unwrap()
+}
+
+/// True if a row has the pieces of a position.
+fn is_of(data: &Dataset, row: usize, position: &Chess) -> bool {
+    let mut features = FeatureRow::default();
+    data.metadata().feature_set.compute(position.board(), position.turn(), &mut features);
+    data.row(row).ids_by_sign() == (&features.plus[..], &features.minus[..])
 }
 
 #[test]
@@ -127,7 +131,7 @@ fn presets_match_the_study() {
         for preset in Preset::ALL {
             let wanted = kept(&games, preset);
             let selection = Selection { resolve: Resolve::None, ..preset.selection() };
-            let (data, keys) = extract(&path, count, selection, FeatureKind::Material);
+            let data = extract_first(&path, count, selection);
             assert_eq!(data.len(), wanted.len(), "{name} {}", preset.name());
             let (mut last, mut next) = (None, 0);
             for (row, &(game, ply)) in wanted.iter().enumerate() {
@@ -135,10 +139,9 @@ fn presets_match_the_study() {
                     last = Some(game);
                     next += 1;
                 }
-                let key = position_key(&games[game].positions[ply]);
                 assert_eq!(
-                    (keys[row], data.game(row), data.results()[row]),
-                    (key, next - 1, games[game].result),
+                    (is_of(&data, row, &games[game].positions[ply]), data.game(row), data.results()[row]),
+                    (true, next - 1, games[game].result),
                     "{name} {}: row {row}, game {game}, ply {ply}",
                     preset.name()
                 );
@@ -212,12 +215,12 @@ fn resolved_rows_have_the_material_of_the_best_line() {
         let wanted = kept(&games, Preset::Unique);
         for resolve in [Resolve::Depth1, Resolve::Quiescence] {
             let selection = Selection { resolve, ..Preset::Unique.selection() };
-            let (data, leaves) = extract(&path, count, selection, FeatureKind::Pst);
+            let data = extract_first(&path, count, selection);
             assert_eq!(data.len(), wanted.len());
             let (mut compared, mut replaced) = (0, 0);
             for (row, &(game, ply)) in wanted.iter().enumerate() {
                 let position = &games[game].positions[ply];
-                replaced += usize::from(leaves[row] != position_key(position));
+                replaced += usize::from(!is_of(&data, row, position));
                 let found = score(position, resolve).filter(|score| score.abs() < 50_000);
                 let Some(score) = found else { continue };
                 compared += 1;
@@ -227,7 +230,7 @@ fn resolved_rows_have_the_material_of_the_best_line() {
                 let white = white as f32;
                 assert_eq!(of_row, white, "{name} {resolve:?}: game {game}, ply {ply}");
                 if resolve == Resolve::Depth1 {
-                    assert_ne!(leaves[row], position_key(position), "depth 1 moves at least once");
+                    assert!(!is_of(&data, row, position), "depth 1 moves at least once");
                 }
             }
             eprintln!("{name}, {resolve:?}: {compared} of {} compared, {replaced} replaced", wanted.len());

@@ -356,33 +356,18 @@ fn names_of_parts_are_unique() {
 fn places_that_contradict_each_other_are_refused() {
     let square = |board: &str, square| Some(Place::Square(board.to_string(), square));
     let cases = [
-        (
-            vec![one("a", "g", line("l")), one("b", "h", line("l"))],
-            "parameter 'b': its group is 'h', but line 'l' begins in group 'g'",
-        ),
-        (
-            vec![one("a", "g", line("l")), one("b", "g", None)],
-            "parameter 'a': it is the only one in line 'l', which says nothing",
-        ),
-        (
-            vec![one("a", "g", square("b", 28)), one("c", "g", square("b", 28))],
-            "parameter 'c': square e4 of board 'b' in group 'g' is taken already",
-        ),
-        (vec![one("a", "g", square("b", 64))], "parameter 'a': board 'b' has the squares 0 to 63, not 64"),
-        (
-            vec![one("a", "g", line("")), one("b", "g", line(""))],
-            "parameter 'a': of its line or board, the name \"\" is empty",
-        ),
-        (
-            vec![one("a", "g", square("x,y", 1))],
-            "parameter 'a': of its line or board, the name \"x,y\" has a comma, which separates names in lists",
-        ),
+        (vec![one("a", "g", line("l")), one("b", "h", line("l"))], "'b'"),
+        (vec![one("a", "g", line("l")), one("b", "g", None)], "'a'"),
+        (vec![one("a", "g", square("b", 28)), one("c", "g", square("b", 28))], "square e4"),
+        (vec![one("a", "g", square("b", 64))], "not 64"),
+        (vec![one("a", "g", line("")), one("b", "g", line(""))], "is empty"),
+        (vec![one("a", "g", square("x,y", 1))], "\"x,y\" has a comma"),
     ];
-    for (parameters, expected) in cases {
+    for (parameters, named) in cases {
         let (features, parameters) = parameters.into_iter().unzip();
         let imported = Imported::new(1, parameters);
-        let told = FeatureSet::try_imported(features, PhaseSettings::default(), imported).unwrap_err();
-        assert_eq!(told.to_string(), expected);
+        let error = FeatureSet::try_imported(features, PhaseSettings::default(), imported).unwrap_err();
+        assert_has(&error.to_string(), named);
     }
     // The same square of two boards, and of boards with the same name in two groups.
     let two =
@@ -424,43 +409,23 @@ fn weights_are_parsed_and_later_ones_replace_earlier_ones() {
         named(&[("smooth:king/king_open.eg", 1.0)])
     );
 
-    let weight = |text: &str| format!("the weight '{text}' is not 0 or a positive number");
-    let form = "expected KIND=WEIGHT or KIND:GROUP=WEIGHT".to_string();
-    let kinds = "expected the kind ridge, level, mean, smooth, bend, mirror, additive or phases".to_string();
-    for (text, entry, reason) in [
-        ("smooth=-1", "smooth=-1", weight("-1")),
-        ("mirror=1,smooth=nan", "smooth=nan", weight("nan")),
-        ("smooth=inf", "smooth=inf", weight("inf")),
-        ("smooth=", "smooth=", weight("")),
-        ("smooth=1e999", "smooth=1e999", weight("1e999")),
-        ("smooth", "smooth", form.clone()),
-        ("", "", form.clone()),
-        ("smooth=1,", "", form),
-        ("rough=1", "rough=1", kinds.clone()),
-        ("Smooth=1", "Smooth=1", kinds.clone()),
-        ("=1", "=1", kinds),
+    for (text, named) in [
+        ("smooth=-1", "'smooth=-1'"),
+        ("mirror=1,smooth=nan", "'smooth=nan'"),
+        ("smooth=", "'smooth='"),
+        ("smooth=1e999", "'smooth=1e999'"),
+        ("smooth", "expected KIND=WEIGHT"),
+        ("smooth=1,", "expected KIND=WEIGHT"),
+        ("rough=1", "ridge, level, mean, smooth, bend, mirror, additive or phases"),
+        ("smooth:kingt=1", "pawn, knight"),
+        ("mirror:knight_mobility=1", "pawn, knight, bishop"),
+        ("smooth:=1", "no group"),
+        ("mean:tempo=1", "no group"),
     ] {
-        let told = parse_penalties(&classical, text).unwrap_err().to_string();
-        assert_eq!(told, format!("penalty '{entry}': {reason}"));
-    }
-    for (text, reason) in [
-        ("smooth:kingt=1", "no group of this name is a board or a line; those that are: pawn, knight"),
-        (
-            "mirror:knight_mobility=1",
-            "no group of this name is a board; those that are: pawn, knight, bishop",
-        ),
-        ("smooth:tempo=1", "no group of this name is a board or a line"),
-        ("smooth:=1", "no group of this name is a board or a line"),
-        ("mean:tempo=1", "no group of this name is a group of several features"),
-    ] {
-        let told = parse_penalties(&classical, text).unwrap_err().to_string();
-        assert!(told.starts_with(&format!("penalty '{text}': {reason}")), "{told}");
+        assert_has(&parse_penalties(&classical, text).unwrap_err().to_string(), named);
     }
     let material = computed(FeatureKind::Material);
-    assert_eq!(
-        parse_penalties(&material, "additive=1").unwrap_err().to_string(),
-        "penalty 'additive=1': feature set 'material' has nothing that is a board"
-    );
+    assert_has(&parse_penalties(&material, "additive=1").unwrap_err().to_string(), "'material'");
 }
 
 #[test]
@@ -469,10 +434,8 @@ fn penalties_that_do_not_fit_are_refused() {
     let valid = parse_penalties(&pst, "mirror:knight.mg=1").unwrap().remove(0);
     valid.validate(768).unwrap();
     for weight in [-1.0, f64::NAN, f64::INFINITY] {
-        let told = Penalty { weight, ..valid.clone() }.validate(768).unwrap_err().to_string();
-        let expected =
-            format!("penalty 'mirror:knight.mg': the weight {weight} is not 0 or a positive number");
-        assert_eq!(told, expected);
+        let error = Penalty { weight, ..valid.clone() }.validate(768).unwrap_err();
+        assert_has(&error.to_string(), "'mirror:knight.mg'");
     }
     assert!(valid.validate(127).is_err());
     let forms = [
@@ -495,42 +458,23 @@ fn penalties_that_do_not_fit_are_refused() {
 fn absent_values_are_tied_only_within_boards() {
     let set = computed(FeatureKind::Pst);
     let id = |name: &str| set.features.iter().position(|feature| feature.name == name).unwrap() as u32;
-    let never = [
-        "knight_d4", // a gap
-        "knight_a8", // a corner with three neighbors
-        "rook_a8",
-        "rook_b8",
-        "rook_c8",
-        "rook_d8",
-        "rook_e8",
-        "rook_f8",
-        "rook_g8",
-        "rook_h8", // no rank to lean on
-        "queen_c3",
-        "queen_d3",
-        "queen_e3",
-        "queen_c4",
-        "queen_d4",
-        "queen_e4",
-        "queen_c5",
-        "queen_d5",
-        "queen_e5",
-    ];
+    let rook: Vec<String> = "abcdefgh".chars().map(|file| format!("rook_{file}8")).collect();
+    let queen: Vec<String> =
+        "cde".chars().flat_map(|file| (3..6).map(move |rank| format!("queen_{file}{rank}"))).collect();
+    // A gap, a corner with three neighbors, a rank without any to lean on, a hole of three by three squares.
+    let gaps = ["knight_d4", "knight_a8"].map(str::to_string);
+    let never: Vec<&str> = gaps.iter().chain(&rook).chain(&queen).map(String::as_str).collect();
     let mut occurrences = vec![7; set.features.len()];
     never.iter().for_each(|name| occurrences[id(name) as usize] = 0);
     let parts = set.structure().supported_by(&occurrences).parts;
     let mut supported: Vec<bool> = occurrences.iter().map(|&count| count > 0).collect();
     let features = parts.iter().flat_map(|part| &part.features);
     features.for_each(|&(id, tuned)| supported[id as usize] |= tuned.contains(&true));
-    let kept: Vec<&str> = never.into_iter().filter(|name| !supported[id(name) as usize]).collect();
-    // Around a hole of three by three squares, corners have five of eight neighbors, edges three.
+    let kept: Vec<&str> = never.iter().copied().filter(|name| !supported[id(name) as usize]).collect();
+    // Around a hole, corners have five of eight neighbors, edges three.
     let hole = ["queen_d3", "queen_c4", "queen_d4", "queen_e4", "queen_d5"];
-    let rook = &never[2..10];
-    let mut expected = [rook, &hole].concat();
-    expected.sort_unstable();
-    let mut sorted = kept.clone();
-    sorted.sort_unstable();
-    assert_eq!(sorted, expected);
+    let expected: BTreeSet<&str> = rook.iter().map(String::as_str).chain(hole).collect();
+    assert_eq!(kept.into_iter().collect::<BTreeSet<_>>(), expected);
     let (full, size) = all(&set);
     let tied = supported_penalties(&set, full.clone(), &occurrences);
     assert_eq!(tied.len(), full.len(), "every group has values that occur");

@@ -61,18 +61,13 @@ pub enum Positions {
 }
 
 impl Positions {
-    /// Reads the files that the record names, or the `given` ones instead. For a run with rounds, these are the
-    /// positions of the last one.
+    /// Reads the files that the record names, or the `given` ones instead.
     ///
     /// # Errors
     /// [`Error::Input`] when given files have other positions, or a file is damaged; [`Error::Io`].
-    pub fn read(folder: &RunFolder, record: &RunRecord, given: &[PathBuf]) -> Result<Self> {
+    pub fn read(record: &RunRecord, given: &[PathBuf]) -> Result<Self> {
         let config = &record.config;
-        let round = record.requiesce.as_ref().and_then(|rounds| rounds.done.last()).map(|last| last.round);
-        let named: Vec<PathBuf> = match round {
-            Some(round) => vec![folder.file(&format!("round-{round}")).join("dataset.bin")],
-            None => config.datasets.iter().map(PathBuf::from).collect(),
-        };
+        let named: Vec<PathBuf> = config.datasets.iter().map(PathBuf::from).collect();
         let paths = if given.is_empty() { &named } else { given };
         if paths.is_empty() {
             return Ok(Self::Unnamed);
@@ -83,7 +78,7 @@ impl Positions {
             return Ok(Self::Missing(missing.clone()));
         }
         let mut data = dataset::read_many(paths)?;
-        if round.is_none() && data.checksum() != config.checksum {
+        if data.checksum() != config.checksum {
             return match given.is_empty() {
                 true => Ok(Self::Changed(paths[0].clone())),
                 false => Err(Error::input(&paths[0], "is not the dataset of the run")),

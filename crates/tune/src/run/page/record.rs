@@ -130,9 +130,6 @@ pub fn inputs(config: &RunConfig, data: Option<&Dataset>) -> Table {
         rows.push(vec![path.clone(), "dataset".to_string(), format!("xxh3 {checksum}")]);
     }
     if let Some(data) = data {
-        if data.checksum() != config.checksum {
-            rows.push(strings(["the last round's", "dataset", &format!("xxh3 {}", data.checksum())]));
-        }
         for source in &data.metadata().sources {
             let positions =
                 format!("{} positions of {} records", grouped(source.positions), grouped(source.records));
@@ -140,41 +137,4 @@ pub fn inputs(config: &RunConfig, data: Option<&Dataset>) -> Table {
         }
     }
     Table { caption: "Inputs".to_string(), header: strings(["file", "format", "contents"]), rows }
-}
-
-/// Returns the rounds of refreshed positions.
-pub fn rounds(record: &RunRecord) -> Option<Table> {
-    let rounds = record.requiesce.as_ref().filter(|rounds| !rounds.done.is_empty())?;
-    let number = |loss: Option<f64>| loss.map_or("–".to_string(), |loss| format!("{loss:.8}"));
-    let row = |round: &crate::RoundRecord| {
-        vec![
-            round.round.to_string(),
-            grouped(round.positions),
-            format!("{:.1} %", 100.0 * round.changed_share),
-            number(round.loss_before),
-            number(round.loss),
-            number(round.held_out),
-            format!("{:.1}", round.moved_rms_cp),
-            format!("{:.1} s", round.seconds),
-        ]
-    };
-    Some(Table {
-        caption: format!(
-            "Positions resolved again by {}, {} of {} rounds",
-            rounds.from,
-            rounds.done.len(),
-            rounds.rounds
-        ),
-        header: strings([
-            "round",
-            "positions",
-            "changed",
-            "loss before",
-            "loss",
-            "held out",
-            "moved, cp (rms)",
-            "time",
-        ]),
-        rows: rounds.done.iter().map(row).collect(),
-    })
 }

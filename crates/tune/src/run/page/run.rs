@@ -118,7 +118,6 @@ pub fn run_report(folder: &RunFolder, known: &InHand<'_>) -> Result<RunReport> {
         diagnostics,
         worst,
         program,
-        rounds: record::rounds(record),
         configuration: record::configuration(record, file),
         inputs: Some(record::inputs(config, known.positions.map(|(data, _)| data))),
         record: readable(record),

@@ -36,7 +36,6 @@ pub(super) fn steps(folder: &RunFolder, may_be_torn: bool) -> Result<Vec<Step>> 
     let mut thinned = Thinned::default();
     while let Some(text) = lines.next_line()? {
         match serde_json::from_slice::<Line>(text.bytes) {
-            // Other lines are about rounds.
             Ok(line) => line.epoch.into_iter().for_each(|number| thinned.add(number, &line)),
             Err(_) if may_be_torn => {}
             Err(error) => return Err(Error::line(&path, text.number, format!("not a step: {error}"))),

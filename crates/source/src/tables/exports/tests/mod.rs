@@ -411,21 +411,6 @@ fn normalization_keeps_what_k_makes_of_values() {
     let options = ExportOptions { target, rounding: Rounding::All, normalization: None, header: true };
     let error = export(&large, &options).unwrap_err().to_string();
     assert!(error.contains("pawn_mg") && error.contains("too large for a range"), "{error}");
-    // A score that wins half of the games, whatever a pawn is worth.
-    let options = |units| {
-        let request = ExportRequest {
-            normalize: Some("wdl".to_string()),
-            pawn_units: units,
-            ..ExportRequest::default()
-        };
-        request.options(Format::Json)
-    };
-    let exported = export(&file, &options(Some(125.0)).unwrap()).unwrap();
-    let scaled = read_back(&exported.text, Format::Json, None).file;
-    assert_eq!((exported.factor, scaled.k, scaled.parameters[0].eg), (Some(0.8), Some(1.0), 96.0));
-    assert!(options(None).unwrap_err().to_string().contains("needs the constants"));
-    let alone = ExportRequest { pawn_units: Some(125.0), ..ExportRequest::default() };
-    assert!(alone.options(Format::Json).unwrap_err().to_string().contains("only used with"));
     for text in ["pawn.eg", "pawn.eg=x", "pawn.eg=0", "pawn.eg=inf", "="] {
         assert!(text.parse::<Normalization>().is_err(), "{text}");
     }

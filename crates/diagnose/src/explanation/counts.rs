@@ -1,0 +1,53 @@
+//! Terms that the trace does not count as the engine does: differences are whole multiples of the parameter.
+
+use gputexel_io::Result;
+
+use super::{Guess, Row, Rows};
+
+const MAX_COUNT: f64 = 16.0;
+/// Smallest value, centipawns: of smaller ones, nearly any difference is a multiple.
+const MIN_CP: f64 = 8.0;
+
+pub(super) fn guesses(rows: &Rows<'_>) -> Result<Vec<Guess>> {
+    let occurrences = rows.data.occurrences();
+    let features = rows.set.features.len();
+    // Parameters of accumulators need not have a place in the linear part.
+    let in_sums = |id: usize| {
+        let mut sums = rows.set.program.iter().flat_map(|program| &program.accumulators);
+        sums.any(|sum| sum.features.contains(&(id as u16)))
+    };
+    let mut out = Vec::new();
+    for (id, feature) in rows.set.features.iter().enumerate().filter(|(id, _)| !in_sums(*id)) {
+        if rows.theta[id].abs().max(rows.theta[id + features].abs()) < MIN_CP {
+            continue;
+        }
+        let text = match occurrences[id] {
+            0 => format!("'{}' is evaluated, but not traced: it occurs in no position", feature.name),
+            _ => format!(
+                "'{}' is not counted in the trace as in the engine: differences are whole multiples of it",
+                feature.name
+            ),
+        };
+        let nearest = |row: &Row| nearest(rows, row, id as u16);
+        let first: Vec<&Row> = rows.differing().take(100).collect();
+        let agreeing = first.iter().filter(|row| rows.agrees(nearest(row), row.printed)).count();
+        if 20 * agreeing >= 19 * first.len() {
+            out.push(rows.free(text, nearest));
+        }
+    }
+    Ok(out)
+}
+
+/// The score nearest to the printed one that a row has with another whole count of a feature.
+fn nearest(rows: &Rows<'_>, row: &Row, id: u16) -> f64 {
+    let scored = |count: f64| rows.reference.score_of_row(&row.row, &[(id, count)]).0;
+    let unit = scored(1.0) - row.score;
+    if rows.agrees(row.score, row.printed) || unit == 0.0 {
+        return row.score;
+    }
+    // Evaluations are rounded, so a neighbor may fit as well.
+    let about = (row.difference() / unit).round().clamp(-MAX_COUNT, MAX_COUNT);
+    let scores = [about, about - 1.0, about + 1.0].map(scored);
+    let nearer = |a: &f64, b: &f64| (a - row.printed).abs().total_cmp(&(b - row.printed).abs());
+    scores.into_iter().min_by(nearer).unwrap_or(row.score)
+}

@@ -1,0 +1,330 @@
+//! Verifies that an engine evaluates with tuned values, by a trace that it printed after they were written
+//! back.
+
+mod pursuit;
+mod rows;
+mod suspects;
+
+use std::path::PathBuf;
+
+use gputexel_chess::selection::Selection;
+use gputexel_dataset::objective::expected_score;
+use gputexel_dataset::{self as dataset, Dataset};
+use gputexel_ingest::extraction::{ExtractSettings, Hooks, extract};
+use gputexel_ingest::trace::{
+    CompiledSchema, ImportSettings, Outlier, PositionFacts, Reference, SourceReport, import,
+};
+use gputexel_ingest::tracing::{PARAMETERS_WORD, TraceCommand, TracingSettings, import_traced};
+use gputexel_io::{Error, Result};
+use gputexel_model::{FeatureSet, ParameterFile, ValueChange};
+use serde::Serialize;
+
+use super::check_tolerance;
+use super::compared::Compared;
+use super::explanation::{self, Explanation};
+
+pub use super::order::SuspectedOrder;
+pub use rows::ChangedRows;
+pub use suspects::Suspect;
+
+/// The engine's previous values, as far as they are known.
+#[derive(Clone, Debug)]
+pub enum StartValues {
+    File(PathBuf),
+    /// θ in the order of the feature set.
+    Theta(Vec<f64>),
+    Schema,
+}
+
+#[derive(Clone, Debug)]
+pub enum EvaluationKind {
+    Traces(PathBuf),
+    /// Output of a command for positions.
+    Traced {
+        schema: PathBuf,
+        /// The command. It must not be given values: those of the engine are to be verified.
+        command: TraceCommand,
+    },
+    Datasets,
+    Positions,
+}
+
+#[derive(Clone, Debug)]
+pub struct VerificationRequest {
+    /// The engine's output with the tuned values.
+    pub inputs: Vec<PathBuf>,
+    pub kind: EvaluationKind,
+    /// The tuned values: a parameter file, or the folder of a run.
+    pub params: PathBuf,
+    pub start: StartValues,
+    /// Dataset of the same positions from before, whose rows should not have changed.
+    pub before: Vec<PathBuf>,
+    /// Difference of evaluations that is attributed to rounding, centipawns.
+    pub tolerance_cp: f64,
+    /// Maximum fraction of unusable lines in a trace; above it, the import ends with an error.
+    pub max_bad_share: f64,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "verdict")]
+pub enum Verdict {
+    Tuned,
+    Start,
+    /// The tuned and the previous values give the same evaluations, so that nothing can be concluded.
+    Indistinguishable,
+    /// The engine traces different coefficients than before: positions or features have changed.
+    OtherRows,
+    Other {
+        /// Possible explanations, best first.
+        suspects: Vec<Suspect>,
+        /// True if all evaluations agree with them.
+        explained: bool,
+    },
+}
+
+/// Mean squared errors of expected scores against results, with the run's K.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct PredictionErrors {
+    pub engine: f64,
+    pub tuned: f64,
+    /// Of the evaluations with the previous values, if they are known.
+    pub start: Option<f64>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Verification {
+    #[serde(flatten)]
+    pub verdict: Verdict,
+    pub compared: u64,
+    /// Positions whose evaluation differs from that of the tuned values by more than the tolerance.
+    pub differing: u64,
+    /// Further positions that differ near a kink or jump of a nonlinear evaluation, where rounding may be the
+    /// cause.
+    pub near_kinks: u64,
+    /// Positions whose evaluation differs from that of the previous values, if these are known.
+    pub differing_from_start: Option<u64>,
+    /// True if values are considered rounded to whole numbers, as they are in most sources.
+    pub whole: bool,
+    /// Mean absolute difference from the tuned values, centipawns.
+    pub mean_size_cp: f64,
+    /// The largest differences from the tuned values.
+    pub worst: Vec<Outlier>,
+    /// Changes in the rows since before; `None` if there is nothing to compare with.
+    pub rows: Option<ChangedRows>,
+    /// Values changed by the run that occur in no position of the trace, so that it is unknown which ones the
+    /// engine uses.
+    pub unseen: Vec<ValueChange>,
+    /// The change that would explain the differences, where other values do not; `None` if it was not looked
+    /// for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub explanation: Option<Explanation>,
+    /// How well evaluations predict results; `None` without K.
+    pub errors: Option<PredictionErrors>,
+    /// The traces in order; `None` for datasets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sources: Option<Vec<SourceReport>>,
+}
+
+impl VerificationRequest {
+    /// Reads the inputs and compares the evaluations in them with those of the tuned values; traces are
+    /// imported into a temporary dataset, with progress and cancellation through `hooks`.
+    pub fn run(&self, hooks: &mut Hooks<'_>) -> Result<Verification> {
+        check_tolerance(self.tolerance_cp)?;
+        let file = ParameterFile::read(&self.params)?;
+        let Read { data, printed, sources, set, tuned, worst, facts } = self.read(&file, hooks)?;
+        if !printed.iter().any(|value| !value.is_nan()) {
+            let text = match self.kind {
+                EvaluationKind::Positions => {
+                    "has no evaluations to compare with: lines must be 'FEN | EVALUATION | RESULT', from White's view"
+                }
+                _ => {
+                    "has no evaluations to compare with: the engine must print its own, and the schema name their column \
+                     'eval'"
+                }
+            };
+            return Err(Error::input(&self.inputs[0], text));
+        }
+        let compared =
+            Compared { data: &data, printed: &printed, set: &set, tolerance_cp: self.tolerance_cp };
+        let start = match &self.start {
+            StartValues::File(path) => Some(ParameterFile::read(path)?.theta(&set, path)?),
+            StartValues::Theta(theta) => Some(theta.clone()),
+            StartValues::Schema => set.imported_prior(),
+        };
+        let start = start.filter(|start| start.len() == tuned.len());
+        let rows = match &self.before[..] {
+            [] => None,
+            before => Some(ChangedRows::new(&dataset::read_many(before)?, &data)),
+        };
+        let mut out = compared.verify(&tuned, start.as_deref())?;
+        // They were compared with rounded values while being read, and have line numbers.
+        if out.whole && sources.is_some() {
+            out.worst = worst;
+        }
+        // If so many rows have changed, they explain the differences, or hide other causes.
+        let changed = rows.as_ref().and_then(|rows| rows.changed).unwrap_or(0);
+        if changed > 0 && changed >= out.differing / 2 {
+            out.verdict = Verdict::OtherRows;
+        }
+        if let Verdict::Other { explained: false, .. } = out.verdict {
+            let values = if out.whole { rounded(&tuned) } else { tuned.clone() };
+            out.explanation = explanation::explain(&compared, &values, &facts)?;
+        }
+        let unseen = data.occurrences().into_iter().enumerate().filter(|(_, count)| *count == 0);
+        out.unseen =
+            ValueChange::of(&set, unseen.map(|(id, _)| id), start.as_deref().unwrap_or(&tuned), &tuned);
+        out.unseen.retain(|value| start.is_none() || value.is_change());
+        let k = file.k.filter(|k| k.is_finite());
+        out.errors = k.map(|k| compared.prediction_errors(&tuned, start.as_deref(), k)).transpose()?;
+        Ok(Verification { rows, sources, ..out })
+    }
+
+    fn read(&self, file: &ParameterFile, hooks: &mut Hooks<'_>) -> Result<Read> {
+        let schema = match &self.kind {
+            EvaluationKind::Traces(schema) | EvaluationKind::Traced { schema, .. } => schema,
+            EvaluationKind::Datasets => return self.read_datasets(file),
+            EvaluationKind::Positions => return self.read_positions(file, hooks),
+        };
+        let mut settings = ImportSettings::new(CompiledSchema::read(schema)?);
+        settings.max_bad_share = self.max_bad_share;
+        let set = settings.schema.feature_set().clone();
+        // Before reading the trace, which may take long.
+        let tuned = file.theta(&set, &self.params)?;
+        settings.reference = Some(Reference::try_new(&set, rounded(&tuned), self.tolerance_cp)?);
+        let folder = tempfile::tempdir().map_err(|e| Error::io(std::env::temp_dir(), e))?;
+        let path = folder.path().join("trace.bin");
+        let report = match &self.kind {
+            EvaluationKind::Traced { command, .. } => {
+                if command.takes_parameters() {
+                    let text = format!(
+                        "trace command '{command}': has {PARAMETERS_WORD}, but the values in the engine's source are to be \
+                         verified"
+                    );
+                    return Err(Error::Usage(text));
+                }
+                let mut tracing = TracingSettings::read(command.clone(), schema)?;
+                tracing.import = settings;
+                import_traced(&self.inputs, &tracing, &path, hooks)?
+            }
+            _ => import(&self.inputs, &settings, &path, hooks)?,
+        };
+        let data = dataset::read(&path)?;
+        let printed = data.static_evaluations().to_vec();
+        let (worst, facts) = (report.comparison.worst, report.facts);
+        Ok(Read { data, printed, sources: Some(report.sources), set, tuned, worst, facts })
+    }
+
+    fn read_datasets(&self, file: &ParameterFile) -> Result<Read> {
+        let data = dataset::read_many(&self.inputs)?;
+        let set = data.metadata().feature_set.clone();
+        let tuned = file.theta(&set, &self.params)?;
+        let printed = data.static_evaluations().to_vec();
+        Ok(Read { data, printed, sources: None, set, tuned, worst: Vec::new(), facts: Vec::new() })
+    }
+
+    fn read_positions(&self, file: &ParameterFile, hooks: &mut Hooks<'_>) -> Result<Read> {
+        let set = file.computed_set().ok_or_else(|| {
+            let text = "its features are the engine's own: the engine must trace them, and --schema say what they mean";
+            Error::input(&self.params, text)
+        })?;
+        let tuned = file.theta(&set, &self.params)?;
+        let selection = Selection { keep_ends: true, ..Selection::everything() };
+        let max_bad_share = self.max_bad_share;
+        let settings = ExtractSettings { selection, max_bad_share, ..ExtractSettings::new(set.clone()) };
+        let folder = tempfile::tempdir().map_err(|e| Error::io(std::env::temp_dir(), e))?;
+        let path = folder.path().join("positions.bin");
+        extract(&self.inputs, &settings, &path, hooks)?;
+        let data = dataset::read(&path)?;
+        let printed = data.search_scores().to_vec();
+        Ok(Read { data, printed, sources: None, set, tuned, worst: Vec::new(), facts: Vec::new() })
+    }
+}
+
+struct Read {
+    data: Dataset,
+    /// The engine's evaluations, NaN where there is none.
+    printed: Vec<f32>,
+    sources: Option<Vec<SourceReport>>,
+    set: FeatureSet,
+    /// The tuned values, θ in the order of the feature set.
+    tuned: Vec<f64>,
+    /// The largest differences from them, rounded, with the lines of traces.
+    worst: Vec<Outlier>,
+    facts: Vec<PositionFacts>,
+}
+
+fn rounded(theta: &[f64]) -> Vec<f64> {
+    theta.iter().map(|value| value.round()).collect()
+}
+
+impl Compared<'_> {
+    fn verify(&self, tuned: &[f64], start: Option<&[f64]>) -> Result<Verification> {
+        let rounded = rounded(tuned);
+        let (exact, whole) = (self.with(tuned)?, self.with(&rounded)?);
+        let is_whole = whole.differing <= exact.differing;
+        let (values, found) = if is_whole { (&rounded[..], whole) } else { (tuned, exact) };
+        let old = start.map(|start| self.with(start)).transpose()?;
+        let differing_from_start = old.as_ref().map(|old| old.differing);
+        let verdict = match (found.differing, differing_from_start) {
+            (0, Some(0)) => Verdict::Indistinguishable,
+            (0, _) => Verdict::Tuned,
+            (_, Some(0)) => Verdict::Start,
+            _ => self.guess(values, start)?,
+        };
+        Ok(Verification {
+            verdict,
+            compared: found.compared,
+            differing: found.differing,
+            near_kinks: found.near_kinks,
+            differing_from_start,
+            whole: is_whole,
+            mean_size_cp: found.sum_absolute / found.compared.max(1) as f64,
+            worst: found.worst,
+            rows: None,
+            unseen: Vec::new(),
+            explanation: None,
+            errors: None,
+            sources: None,
+        })
+    }
+
+    fn guess(&self, tuned: &[f64], start: Option<&[f64]>) -> Result<Verdict> {
+        let mut best: Option<(u64, Vec<Suspect>)> = None;
+        // A few single values are the simplest explanation, then tables, then both.
+        for tables in [false, true] {
+            let (mut values, mut suspects) =
+                if tables { suspects::tables(self, tuned, start)? } else { (tuned.to_vec(), Vec::new()) };
+            let most = if tables { pursuit::MOST } else { pursuit::FEW };
+            suspects.extend(pursuit::values(self, &mut values, tuned, start, most)?);
+            let left = self.with(&values)?.differing;
+            if best.as_ref().is_none_or(|(fewest, _)| left < *fewest) {
+                best = Some((left, suspects));
+            }
+            if left == 0 {
+                break;
+            }
+        }
+        let (left, suspects) = best.unwrap_or_default();
+        Ok(Verdict::Other { explained: left == 0 && !suspects.is_empty(), suspects })
+    }
+
+    fn prediction_errors(&self, tuned: &[f64], start: Option<&[f64]>, k: f64) -> Result<PredictionErrors> {
+        let Self { data, printed, set, .. } = *self;
+        let known: Vec<usize> = (0..data.len()).filter(|&n| !printed[n].is_nan()).collect();
+        let mean = |score: &dyn Fn(usize) -> f64| {
+            let weight = |n: usize| f64::from(data.weights().get(n).copied().unwrap_or(1.0));
+            let error =
+                |&n: &usize| weight(n) * (expected_score(k, score(n)) - f64::from(data.results()[n])).powi(2);
+            known.iter().map(error).sum::<f64>() / known.iter().map(|&n| weight(n)).sum::<f64>()
+        };
+        let of = |theta: &[f64]| -> Result<f64> {
+            let reference = Reference::try_new(set, theta.to_vec(), 0.0)?;
+            Ok(mean(&|n| reference.score_of(data, n).0))
+        };
+        Ok(PredictionErrors {
+            engine: mean(&|n| f64::from(printed[n])),
+            tuned: of(tuned)?,
+            start: start.map(of).transpose()?,
+        })
+    }
+}
