@@ -141,14 +141,6 @@ impl<'c> Collector<'c> {
         self.batch.complain(offset, what);
     }
 
-    /// Counts a game that ends early: `plies` were added, and the rest is lost.
-    pub fn cut_short(&mut self, reason: Reason, offset: u64, lost: u64, what: impl FnOnce() -> String) {
-        self.batch.left_out.add(reason);
-        self.batch.plies += lost;
-        self.batch.plies_lost += lost;
-        self.batch.complain(offset, what);
-    }
-
     /// Records bytes that cannot be parsed at all.
     pub fn damage(&mut self, offset: u64, bytes: u64, what: impl Into<String>) {
         self.batch.damage.push(Damage { offset, bytes, what: what.into() });

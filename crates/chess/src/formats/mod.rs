@@ -9,16 +9,11 @@
 mod binpack;
 mod bulletformat;
 mod collector;
-mod json;
-mod legality;
 mod lichess;
-mod marlinformat;
 mod packed;
 mod plain;
-mod records;
 mod spec;
 mod texts;
-mod viriformat;
 
 use std::str::FromStr;
 
@@ -27,12 +22,11 @@ use shakmaty::{CastlingMode, Chess, Color, Position};
 
 use self::binpack::BinpackWriter;
 use self::collector::Collector;
-use self::records::RECORD_BYTES;
 use self::spec::{FormatSpec, last_line_end};
 use crate::fen::{FenError, legal_position, parse_fen};
 use crate::sample::{Batch, Origin};
 use crate::selection::{Criteria, Reason};
-use gputexel_io::{Advice, Error, Result, unknown_name};
+use gputexel_io::{Error, Result, unknown_name};
 
 macro_rules! formats {
     ($($(#[$doc:meta])* $format:ident: $spec:expr,)*) => {
@@ -62,10 +56,6 @@ formats! {
     Binpack: binpack::FORMAT,
     /// Records of 32 bytes, seen from the side to move.
     Bulletformat: bulletformat::FORMAT,
-    /// Records of 32 bytes, White's view, whole positions.
-    Marlinformat: marlinformat::FORMAT,
-    /// Games: a marlinformat head and moves with scores.
-    Viriformat: viriformat::FORMAT,
     /// Stockfish's text of six lines per position.
     Plain: plain::FORMAT,
     /// Evaluations of Lichess, JSON, one position per line, without results.
@@ -192,34 +182,15 @@ impl Format {
     /// they have none of these formats.
     ///
     /// # Errors
-    /// [`Error::Input`] for a format that is recognized but cannot be read: of the other byte order, or that
-    /// fits two formats.
+    /// [`Error::Input`] for bulletformat of the other byte order.
     pub fn detect(name: &str, head: &[u8], complete: bool) -> Result<Option<Self>> {
-        let fits = |certain: bool| {
-            Self::training_data().filter(move |format| {
-                let data = format.spec().training;
-                data.is_some_and(|data| data.is_certain == certain && (data.detect)(head, complete))
-            })
-        };
-        if let Some(format) = fits(true).next() {
-            return Ok(Some(format));
-        }
-        let mut fitting: Vec<Self> = fits(false).collect();
-        // A short game may pass for a single record, except for its length.
-        if fitting.len() > 1 && complete && !head.len().is_multiple_of(RECORD_BYTES) {
-            fitting.retain(|format| format.has_moves());
-        }
-        match fitting[..] {
-            [format] => Ok(Some(format)),
-            [] if bulletformat::is_swapped(head) => Err(Error::input(
+        let fits = |format: &Self| format.spec().training.is_some_and(|data| (data.detect)(head, complete));
+        match Self::training_data().find(fits) {
+            None if bulletformat::is_swapped(head) => Err(Error::input(
                 name,
                 "looks like bulletformat with the high bytes first; only low bytes first can be read",
             )),
-            [] => Ok(None),
-            [one, other, ..] => {
-                Err(Error::input(name, format!("may be {} as well as {}", one.name(), other.name()))
-                    .advise(Advice::default().setting("format", one.name()).text(" names the format")))
-            }
+            found => Ok(found),
         }
     }
 }
@@ -263,7 +234,6 @@ losses! {
     moves "positions lost the move played",
     sides "positions with Black to move are now seen with White to move",
     rounded "scores were rounded to whole centipawns",
-    invented_moves "positions have no known move and got some legal one, which the format demands",
     null_moves "positions have no known move and got the null move",
     default_scores "positions have no score and got the one given for them",
     without_move "last positions of games left out: no move was played in them",
@@ -288,8 +258,6 @@ pub struct Writer {
     /// Counts of losses.
     pub losses: Losses,
     binpack: BinpackWriter,
-    /// The last position of the game being written and its result.
-    game: Option<(Origin, f32)>,
     /// Number of the game of the positions, if the format has one.
     game_number: u32,
     weight: Option<f32>,
@@ -305,7 +273,6 @@ impl Writer {
             default_score_cp,
             losses: Losses::default(),
             binpack: BinpackWriter::default(),
-            game: None,
             game_number: 0,
             weight: None,
             line: String::new(),
@@ -365,9 +332,6 @@ impl Writer {
     /// Ends games and blocks that are begun.
     pub fn flush(&mut self, out: &mut Vec<u8>) {
         self.binpack.flush(out);
-        if self.game.take().is_some() {
-            out.extend_from_slice(&viriformat::END);
-        }
     }
 
     /// Appends a text that is written by `write`, which cannot fail.

@@ -1,5 +1,5 @@
 //! Sixteen-byte boards: one bit for each occupied square and four bits for each piece, in the order of the
-//! squares from a1 to h8, the low half of a byte first. All four formats have them; they differ in the
+//! squares from a1 to h8, the low half of a byte first. Bulletformat and binpack have them; they differ in the
 //! meaning of the sixteen codes and in the byte order of the occupancy.
 
 use shakmaty::{Bitboard, Board, ByColor, ByRole};

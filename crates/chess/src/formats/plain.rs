@@ -31,7 +31,7 @@ pub(crate) const FORMAT: FormatSpec = FormatSpec {
     records: ["chain of moves", "chains of moves"],
     has_moves: true,
     split_point: Some(split_point),
-    training: Some(TrainingData { read, detect: |head, _| detect(head), is_certain: true }),
+    training: Some(TrainingData { read, detect: |head, _| detect(head) }),
     output: Some(Output { has_missing_scores: true, ..Output::new(push) }),
     ..FormatSpec::TEXT
 };

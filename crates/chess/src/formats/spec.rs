@@ -39,8 +39,6 @@ pub(crate) struct TrainingData {
     pub read: fn(&[u8], u64, Criteria<'_>) -> Batch,
     /// Returns true if an input begins with some bytes, or consists of them, and may have the format.
     pub detect: fn(&[u8], bool) -> bool,
-    /// True if only this format begins like that.
-    pub is_certain: bool,
 }
 
 /// Writer of a format.

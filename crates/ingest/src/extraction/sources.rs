@@ -70,7 +70,6 @@ impl Detected {
         };
         let kind = match settings.format {
             Some(format) if format.is_training_data() => {
-                // Nearly any bytes are valid marlinformat if the user says so.
                 return match Format::detect(name, head, complete) {
                     Ok(Some(other)) if other != format => {
                         Err(Error::input(path, format!("is {}, not {}", other.name(), format.name())))

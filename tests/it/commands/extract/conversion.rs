@@ -19,7 +19,7 @@ fn conversion_does_not_change_the_dataset() {
     let count = report["positions"].u64();
     assert!(count > 2000, "{report}");
     // With moves, every rule of the selection applies as it does to games, and folds are still by game.
-    for name in ["a.binpack", "a.vf", "a.plain"] {
+    for name in ["a.binpack", "a.plain"] {
         let told = bench.told(["convert", "games.pgn", "-o", name]);
         assert_eq!(told["losses"]["rights"], 0, "{told}");
         let (report, data) = bench.extract((&[name, "--require-score"], QUIET));
@@ -33,7 +33,7 @@ fn conversion_does_not_change_the_dataset() {
     }
     // The other formats contain the positions that were selected when they were written.
     let (_, wanted) = bench.extract("games.pgn --require-score");
-    for name in ["a.marlin", "a.txt", "a.epd", "a.bf"] {
+    for name in ["a.txt", "a.epd", "a.bf"] {
         let told = bench.told([
             "convert",
             "games.pgn",
@@ -58,8 +58,8 @@ fn conversion_does_not_change_the_dataset() {
             assert_eq!(data.results(), wanted.results(), "{name}");
         }
         // Formats without counters and moves, and back to one that has both.
-        bench.told(["convert", name, "-o", "back.vf", "--force"]);
-        let (report, data) = bench.extract("back.vf --duplicates keep");
+        bench.told(["convert", name, "-o", "back.plain", "--force"]);
+        let (report, data) = bench.extract("back.plain --duplicates keep");
         assert_eq!(data.len(), wanted.len(), "{name}: {report}");
     }
 }
@@ -88,7 +88,7 @@ fn reports_lost_data() {
 fn refuses_or_skips_damage() {
     let bench = Bench::new();
     games(&bench, 20);
-    for name in ["a.binpack", "a.vf", "a.bf", "a.marlin"] {
+    for name in ["a.binpack", "a.bf"] {
         bench.told(["convert", "games.pgn", "-o", name]);
         let bytes = bench.bytes(name);
         bench.write("cut", &bytes[..bytes.len() - 5]);
@@ -98,7 +98,7 @@ fn refuses_or_skips_damage() {
         assert_eq!(report["sources"][0]["damages"], 1, "{report}");
         bench.refuse("cut --format pgn", 1);
     }
-    bench.refuse_with("a.bf --format marlinformat", 1, "a.bf: is bulletformat, not marlinformat");
+    bench.refuse_with("a.bf --format binpack", 1, "a.bf: is bulletformat, not binpack");
     // The bytes of numbers in reverse order.
     let mut swapped = bench.bytes("a.bf");
     for record in swapped.chunks_exact_mut(32) {
@@ -122,20 +122,20 @@ fn tunes_training_data_directly() {
     let bench = Bench::new();
     games(&bench, 60);
     // Network trainers name such files `.bin`, as datasets are named.
-    bench.told("convert games.pgn -o train.bin --to vf");
+    bench.told("convert games.pgn -o train.bin --to binpack");
     let whole = bench.tune("train.bin --out whole");
     assert!(whole["loss"].as_f64() < whole["loss_before"].as_f64(), "{whole}");
     let bytes = bench.bytes("train.bin");
-    bench.write("cut.vf", &bytes[..bytes.len() - 7]);
+    bench.write("cut.binpack", &bytes[..bytes.len() - 7]);
     let tune = |args: &[&'static str]| Bench::tuning("cpu", args);
-    bench.fails_with(tune(&["cut.vf", "--out", "cut"]), 1, ["damaged at byte", "--skip-damaged"]);
+    bench.fails_with(tune(&["cut.binpack", "--out", "cut"]), 1, ["damaged at byte", "--skip-damaged"]);
     assert!(!bench.path("cut").exists());
-    let (_, err) = bench.done(tune(&["cut.vf", "--skip-damaged", "--out", "cut"]));
-    assert!(err.contains("warning: cut.vf: damaged at 1 place"), "{err}");
+    let (_, err) = bench.done(tune(&["cut.binpack", "--skip-damaged", "--out", "cut"]));
+    assert!(err.contains("warning: cut.binpack: damaged at 1 place"), "{err}");
     let scored = bench.tune("train.bin --target score --out scored");
     assert_ne!(scored["loss"], whole["loss"]);
-    bench.fails_with(tune(&["whole/dataset.bin", "--format", "viriformat"]), 2, "these are datasets");
-    bench.fails_with(tune(&["train.bin", "--format", "bulletformat"]), 1, "is viriformat, not bulletformat");
+    bench.fails_with(tune(&["whole/dataset.bin", "--format", "plain"]), 2, "these are datasets");
+    bench.fails_with(tune(&["train.bin", "--format", "bulletformat"]), 1, "is binpack, not bulletformat");
 }
 
 /// Parses `GAME RESULT FEN [centipawns]` to game, result, FEN, score.

@@ -30,7 +30,7 @@ pub(crate) const FORMAT: FormatSpec = FormatSpec {
     is_text: false,
     max_record_bytes: 2 * MAX_BLOCK_BYTES,
     split_point: Some(split_point),
-    training: Some(TrainingData { read, detect: |head, _| head.starts_with(MAGIC), is_certain: true }),
+    training: Some(TrainingData { read, detect: |head, _| head.starts_with(MAGIC) }),
     output: Some(Output {
         has_missing_scores: true,
         ..Output::new(|writer, origin, result, out| {

@@ -3,10 +3,9 @@
 //!
 //! The numbers ignore legality, with one exception: an en passant capture is counted only if it is legal.
 
-use shakmaty::{Bitboard, Chess, Move, Position, Role, Square};
+use shakmaty::{Bitboard, Chess, EnPassantMode, Move, Position, Rank, Role, Square, attacks};
 
 use super::bits::{BitReader, BitWriter, bits_for};
-use crate::formats::legality::{is_last_step, is_legal_within_reach, reach};
 
 /// Roles of promotions in the order of their numbers.
 pub(super) const PROMOTIONS: [Role; 4] = [Role::Knight, Role::Bishop, Role::Rook, Role::Queen];
@@ -85,6 +84,39 @@ fn nth(squares: Bitboard, number: u32) -> Option<Square> {
 
 fn rank_of(squares: Bitboard, square: Square) -> u32 {
     (squares.0 & ((1 << u32::from(square)) - 1)).count_ones()
+}
+
+/// Returns the squares to which a piece can go, ignoring checks and castling.
+fn reach(position: &Chess, from: Square, role: Role) -> Bitboard {
+    let board = position.board();
+    let turn = position.turn();
+    if role != Role::Pawn {
+        return attacks::attacks(from, role.of(turn), board.occupied()) & !board.by_color(turn);
+    }
+    let en_passant = position.ep_square(EnPassantMode::Legal).map_or(Bitboard::EMPTY, Bitboard::from);
+    let captures = attacks::pawn_attacks(turn, from) & (board.by_color(!turn) | en_passant);
+    let step = turn.fold_wb(8, -8);
+    let once = Bitboard::from(from).shift(step) & !board.occupied();
+    let start = turn.fold_wb(Rank::Second, Rank::Seventh);
+    let twice = if from.rank() == start { once.shift(step) & !board.occupied() } else { Bitboard::EMPTY };
+    captures | once | twice
+}
+
+/// Returns true if a pawn's next step promotes it.
+fn is_last_step(position: &Chess, from: Square) -> bool {
+    from.rank() == position.turn().fold_wb(Rank::Seventh, Rank::Second)
+}
+
+/// Returns true if a move to a square within [`reach`], or castling, is legal. Only pieces on a line with
+/// their king may be pinned, and only these pay for move generation.
+fn is_legal_within_reach(position: &Chess, m: Move) -> bool {
+    let simple = matches!(m, Move::Normal { role, .. } if role != Role::King);
+    let free = m
+        .from()
+        .zip(position.board().king_of(position.turn()))
+        .is_some_and(|(from, king)| !attacks::queen_attacks(king, Bitboard::EMPTY).contains(from));
+    let takes_king = matches!(m, Move::Normal { capture: Some(Role::King), .. });
+    if simple && free && !takes_king && !position.is_check() { true } else { position.is_legal(m) }
 }
 
 #[cfg(test)]

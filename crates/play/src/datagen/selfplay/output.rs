@@ -26,12 +26,8 @@ pub enum GameFormat {
     Pgn,
     /// Stockfish's binpack: every position that the engine searched, with its move and score.
     Binpack,
-    /// Viriformat: whole games from the end of the opening, with moves and scores.
-    Viriformat,
     /// Bulletformat: the positions that [`is_quiet`] keeps.
     Bulletformat,
-    /// Marlinformat: the same positions.
-    Marlinformat,
 }
 
 impl GameFormat {
@@ -40,9 +36,7 @@ impl GameFormat {
         match self {
             Self::Pgn => "games.pgn",
             Self::Binpack => "games.binpack",
-            Self::Viriformat => "games.vf",
             Self::Bulletformat => "games.bf",
-            Self::Marlinformat => "games.marlin",
         }
     }
 
@@ -53,14 +47,12 @@ impl GameFormat {
         match self {
             Self::Pgn => Box::new(PgnGames(labels.clone())),
             Self::Binpack => positions(Format::Binpack, false),
-            Self::Viriformat => positions(Format::Viriformat, false),
             Self::Bulletformat => positions(Format::Bulletformat, true),
-            Self::Marlinformat => positions(Format::Marlinformat, true),
         }
     }
 }
 
-gputexel_io::names!(GameFormat setting "format": Pgn "pgn", Binpack "binpack", Viriformat "viriformat", Bulletformat "bulletformat", Marlinformat "marlinformat");
+gputexel_io::names!(GameFormat setting "format": Pgn "pgn", Binpack "binpack", Bulletformat "bulletformat");
 
 /// Turns games into the bytes of a file, one after the other in the order of their numbers.
 trait GameWriter {
