@@ -11,7 +11,6 @@ use gputexel::{Error, dataset};
 use serde_json::json;
 
 use super::context::Context;
-use super::memory::MemoryArgs;
 use super::output::print_result;
 use super::reading_progress::with_progress;
 use super::subcommand::{Subcommand, short_help};
@@ -83,8 +82,6 @@ pub struct ImportArgs {
     threads: Option<usize>,
     #[command(flatten)]
     tracing: TraceCommandArgs,
-    #[command(flatten)]
-    memory: MemoryArgs,
 }
 
 impl ImportArgs {
@@ -138,8 +135,6 @@ pub struct TraceArgs {
     /// Replace existing files
     #[arg(long)]
     force: bool,
-    #[command(flatten)]
-    memory: MemoryArgs,
 }
 
 impl Subcommand for ImportArgs {
@@ -175,10 +170,6 @@ impl Subcommand for ImportArgs {
         object["origins"] = json!(origins);
         print_result(context, &object, || lines(&origins) + &describe(&report))
     }
-
-    fn memory(&self) -> Option<&MemoryArgs> {
-        Some(&self.memory)
-    }
 }
 
 impl Subcommand for TraceArgs {
@@ -191,10 +182,6 @@ impl Subcommand for TraceArgs {
             let count = counted(data.len() as u64, "position");
             format!("{}: {count}, schema {}\n", self.output.display(), self.schema.display())
         })
-    }
-
-    fn memory(&self) -> Option<&MemoryArgs> {
-        Some(&self.memory)
     }
 }
 

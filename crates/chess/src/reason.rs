@@ -5,8 +5,6 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
-
 /// Unit that a reason leaves out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Unit {
@@ -23,7 +21,7 @@ pub enum Unit {
 macro_rules! reasons {
     ($($name:ident $unit:ident $label:literal;)*) => {
         /// Reason why something was left out.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         #[repr(u8)]
         pub enum Reason { $(#[doc = $label] $name,)* }
 
@@ -174,28 +172,13 @@ impl Reason {
     }
 }
 
-/// Counts by reason. Only nonzero counts are serialized.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(into = "BTreeMap<Reason, u64>", from = "BTreeMap<Reason, u64>")]
+/// Counts by reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOut([u64; Reason::ALL.len()]);
 
 impl Default for LeftOut {
     fn default() -> Self {
         Self([0; Reason::ALL.len()])
-    }
-}
-
-impl From<LeftOut> for BTreeMap<Reason, u64> {
-    fn from(counts: LeftOut) -> Self {
-        counts.iter().collect()
-    }
-}
-
-impl From<BTreeMap<Reason, u64>> for LeftOut {
-    fn from(counts: BTreeMap<Reason, u64>) -> Self {
-        let mut all = Self::default();
-        counts.into_iter().for_each(|(reason, count)| all.add_many(reason, count));
-        all
     }
 }
 

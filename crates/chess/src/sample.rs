@@ -1,7 +1,6 @@
 //! Output of the readers: positions with their labels, batch by batch, and the agreement of labels with the
 //! material on the board.
 
-use serde::{Deserialize, Serialize};
 use shakmaty::{Board, Chess, Color, EnPassantMode, Move, Position, Square};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -45,7 +44,7 @@ pub struct Origin {
 }
 
 /// Bytes of a binary input that cannot be parsed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
     /// Offset in the input.
     pub offset: u64,
@@ -56,7 +55,7 @@ pub struct Damage {
 }
 
 /// Unread text next to positions: the number of occurrences, and the first, with its line.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unread {
     /// Number of occurrences.
     pub count: u64,
@@ -72,14 +71,12 @@ impl Unread {
     }
 }
 
-/// Output of one chunk of an input. Serialized without its positions.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+/// Output of one chunk of an input.
+#[derive(Clone, Debug, Default)]
 pub struct Batch {
     /// Kept positions in input order.
-    #[serde(skip)]
     pub samples: Vec<Sample>,
     /// Origins of the samples, if requested.
-    #[serde(skip)]
     pub origins: Vec<Origin>,
     /// Games (PGN) or lines (text, without blank lines and comments) read.
     pub records: u64,
@@ -104,17 +101,15 @@ pub struct Batch {
     /// Results of labeled text as they are written.
     pub tally: ResultTally,
     /// Text that looks like a score and was not understood.
-    #[serde(default)]
     pub unread_scores: Unread,
     /// Parts of labeled text other than positions, results and scores.
-    #[serde(default)]
     pub unread_text: Unread,
     /// Parts of a binary input that cannot be parsed.
     pub damage: Vec<Damage>,
 }
 
 /// Game that was left out, wholly or from some move on.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SkippedGame {
     /// Number of the game within its batch, from 0.
     pub game: u64,
@@ -135,31 +130,6 @@ impl Batch {
 
     /// Number of faulty games recorded for a batch in any case, and when too many are rejected.
     pub const NAMED_FAULTS: usize = 3;
-
-    /// Returns true if its counts are possible for a chunk of an input, so that those of many chunks can be
-    /// added. Batches stored by others may hold anything.
-    pub fn is_plausible(&self) -> bool {
-        const MOST: u64 = 1 << 40;
-        let Agreement { white_to_move, white_to_move_agree, black_to_move, black_to_move_agree } =
-            self.agreement;
-        let scores = self.score_agreement;
-        let unread = [self.unread_scores.count, self.unread_text.count];
-        let counts = [self.records, self.positions_read, self.plies, self.plies_lost];
-        let agreements = [white_to_move, white_to_move_agree, black_to_move, black_to_move_agree];
-        let of_scores = [
-            scores.white_to_move,
-            scores.white_to_move_agree,
-            scores.black_to_move,
-            scores.black_to_move_agree,
-        ];
-        let damages = self.damage.iter().map(|damage| damage.bytes);
-        let games = self.skipped.iter().map(|skipped| skipped.game);
-        let left_out = self.left_out.iter().map(|(_, count)| count);
-        let all = counts.into_iter().chain(unread).chain(agreements).chain(of_scores);
-        let all = all.chain(damages).chain(games).chain(left_out).chain(self.comments.counts());
-        let mut all = all.chain(self.tally.counts());
-        all.all(|count| count <= MOST)
-    }
 
     /// Adds a position that belongs to no game, and its origin if requested.
     pub fn push_single(&mut self, sample: Sample, origin: Option<Origin>) {

@@ -7,8 +7,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
-
 use gputexel_io::{Advice, Error, Result};
 
 /// Meaning of words for results.
@@ -152,12 +150,11 @@ const MIN_WITHOUT_DRAW: u64 = 1000;
 const MIN_CLASS: u64 = 100;
 
 /// Results of a text as they are written, counted over all of it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResultTally {
     /// Number of lines by [`Sign`], and the first of each.
     signs: [(u64, u64); 6],
     /// Numbers that are on no usual scale: below -1, or above 100.
-    #[serde(default)]
     beyond: u64,
     /// Numbers that mean a loss or a win.
     extreme: u64,
@@ -235,13 +232,6 @@ impl ResultTally {
         let (count, agree) = &mut self.classes[usize::from(result > 0.5)];
         *count += 1;
         *agree += u64::from(agrees);
-    }
-
-    pub(super) fn counts(&self) -> impl Iterator<Item = u64> {
-        let single =
-            [self.beyond, self.extreme, self.between, self.above, self.below, self.game_draws, self.games];
-        let signs = self.signs.into_iter().map(|(count, _)| count);
-        signs.chain(self.classes.into_iter().flat_map(|(count, agree)| [count, agree])).chain(single)
     }
 
     /// Adds the tally of the lines that follow.

@@ -1,6 +1,5 @@
 //! Coefficients of rows in memory, in the same precision as on disk.
 
-use gputexel_io::paging::portions;
 use half::f16;
 
 /// Coefficients parallel to the feature ids of a dataset.
@@ -28,8 +27,8 @@ impl Coefficients {
     pub(crate) fn is_finite(&self) -> bool {
         match self {
             Self::Unit => true,
-            Self::Half(values) => portions(values).flatten().all(|value| value.is_finite()),
-            Self::Single(values) => portions(values).flatten().all(|value| value.is_finite()),
+            Self::Half(values) => values.iter().all(|value| value.is_finite()),
+            Self::Single(values) => values.iter().all(|value| value.is_finite()),
         }
     }
 

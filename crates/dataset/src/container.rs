@@ -11,7 +11,6 @@ use super::coefficients::Coefficients;
 use super::shards::shards;
 use super::stored::{ChecksumState, Stored};
 use super::{Dataset, Metadata};
-use gputexel_io::paging::portions;
 use gputexel_io::{Error, Result};
 use gputexel_model::program::{CompiledProgram, Program};
 
@@ -122,7 +121,7 @@ pub fn read(path: &Path) -> Result<Dataset> {
     let mut row_starts = Vec::with_capacity(positions + 1);
     row_starts.push(0u64);
     let mut total = 0u64;
-    for length in portions(&row_lengths).flatten() {
+    for length in &row_lengths {
         total += u64::from(*length);
         row_starts.push(total);
     }
@@ -283,37 +282,31 @@ fn validate(dataset: &Dataset, path: &Path) -> Result<()> {
     let broken = |what: &str| Err(Error::input(path, format!("broken: {what}")));
     let columns = dataset.column_count();
     // Maxima rather than `any`, because they are vectorized.
-    if portions(&dataset.ids).any(|ids| ids.iter().max().is_some_and(|&id| usize::from(id) >= columns)) {
+    if dataset.ids.iter().max().is_some_and(|&id| usize::from(id) >= columns) {
         return broken("a feature id is out of range");
     }
     let most = dataset.phase_max();
-    if portions(&dataset.phases).any(|phases| phases.iter().max().is_some_and(|&phase| phase > most)) {
+    if dataset.phases.iter().max().is_some_and(|&phase| phase > most) {
         return broken("a phase is above the maximum");
     }
-    if portions(&dataset.results).flatten().any(|result| !(0.0..=1.0).contains(result)) {
+    if dataset.results.iter().any(|result| !(0.0..=1.0).contains(result)) {
         return broken("a result is outside 0 to 1");
     }
-    if portions(&dataset.weights).flatten().any(|weight| !(weight.is_finite() && *weight > 0.0)) {
+    if dataset.weights.iter().any(|weight| !(weight.is_finite() && *weight > 0.0)) {
         return broken("a weight is not a positive number");
     }
-    if portions(&dataset.offsets).flatten().any(|offset| !offset.is_finite())
-        || !dataset.coefficients.is_finite()
-    {
+    if dataset.offsets.iter().any(|offset| !offset.is_finite()) || !dataset.coefficients.is_finite() {
         return broken("an offset or coefficient is not a number");
     }
-    if portions(&dataset.evaluations).flatten().any(|value| value.is_infinite()) {
+    if dataset.evaluations.iter().any(|value| value.is_infinite()) {
         return broken("a static evaluation is infinite");
     }
     let units = u32::from(dataset.phase_max());
-    if portions(&dataset.scales).flatten().any(|&scale| units * u32::from(scale) > u32::from(u16::MAX)) {
+    if dataset.scales.iter().any(|&scale| units * u32::from(scale) > u32::from(u16::MAX)) {
         return broken("an endgame scale factor is too large");
     }
     let lengths = dataset.row_starts.windows(2).map(|pair| pair[1] - pair[0]);
-    if portions(&dataset.white_counts)
-        .flatten()
-        .zip(lengths)
-        .any(|(&white, length)| u64::from(white) > length)
-    {
+    if dataset.white_counts.iter().zip(lengths).any(|(&white, length)| u64::from(white) > length) {
         return broken("a White count is above the row's length");
     }
     Ok(())

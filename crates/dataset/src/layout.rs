@@ -248,7 +248,6 @@ impl Layout {
         let first = self.buckets.partition_point(|bucket| bucket.positions.end <= positions.start);
         self.buckets[first..].iter().take_while(move |bucket| bucket.positions.start < positions.end).map(
             move |bucket| {
-                gputexel_io::paging::keep_limit();
                 let start = bucket.positions.start.max(positions.start);
                 (bucket, start..bucket.positions.end.min(positions.end))
             },

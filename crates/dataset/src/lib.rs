@@ -27,7 +27,7 @@ pub use layout::{Bucket, Layout, MOST_SECTIONS, Part, Shape};
 pub use loss::expected_score;
 pub use metadata::{Metadata, ProbedParameter, ProbingRecord, SourceRecord, TracingRecord};
 pub use resample::{POISSON_TAILS, game_hash, poisson_weight};
-pub use shards::{UNFINISHED, check_shards, remove_shards, shards};
+pub use shards::shards;
 pub use split::Split;
 pub use stored::ChecksumState;
 pub use transpose::{Block, Blocks, JOINED, PIECE, Run, Transpose};

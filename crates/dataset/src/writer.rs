@@ -2,7 +2,6 @@
 //! the number of positions and a killed run leaves nothing under the final name.
 
 mod column;
-mod division;
 
 use std::collections::HashMap;
 use std::fs::File;

@@ -10,9 +10,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
-use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
 
 use gputexel_chess::formats::Format;
@@ -49,10 +48,6 @@ pub(crate) struct Source {
     pub format: Format,
     /// File size, unless it is a pipe.
     pub bytes: Option<u64>,
-    /// State of the file before it was read, unless it is a pipe.
-    pub stamp: Option<Stamp>,
-    /// Set if its stored content is known, so that it is not read again.
-    pub is_known: bool,
     /// Pipes stay open after detection, because they cannot be read twice. Files are opened again: there may
     /// be more than can be open at a time.
     opened: Option<Input>,
@@ -73,30 +68,13 @@ impl Source {
             path: path.to_path_buf(),
             format,
             opened: if file.is_some() { None } else { Some(input) },
-            stamp: file.as_ref().and_then(Stamp::of),
-            is_known: false,
             bytes: file.map(|m| m.len()),
         })
     }
 }
 
-/// File state that shows whether a file has changed, as in `make`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Stamp {
-    bytes: u64,
-    /// Modification time, seconds and nanoseconds since 1970.
-    modified: (u64, u32),
-}
-
-impl Stamp {
-    fn of(file: &std::fs::Metadata) -> Option<Self> {
-        let modified = file.modified().ok()?.duration_since(SystemTime::UNIX_EPOCH).ok()?;
-        Some(Self { bytes: file.len(), modified: (modified.as_secs(), modified.subsec_nanos()) })
-    }
-}
-
 /// Properties of an input known after it has been read.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Ending {
     /// Warnings about data that were ignored: after compressed data, in archives.
     pub warnings: Vec<String>,
@@ -106,8 +84,6 @@ pub(crate) struct Ending {
 
 #[derive(Debug, Default)]
 pub(crate) struct Chunk {
-    /// Its number among all that are read, from 0.
-    pub number: usize,
     /// Index of its source.
     pub source: usize,
     /// The file that it belongs to, if the source is an archive.
@@ -184,8 +160,6 @@ pub(crate) fn read_all<S: Sink>(
     sink: &mut S,
     hooks: &mut Hooks<'_>,
 ) -> Result<()> {
-    let known = sources.iter().filter(|source| source.is_known);
-    bytes_read.fetch_add(known.filter_map(|source| source.bytes).sum(), Ordering::Relaxed);
     let bytes_total = sources.iter().map(|source| source.bytes).sum::<Option<u64>>();
     let progress = |sink: &S| Progress {
         bytes_read: bytes_read.load(Ordering::Relaxed),
@@ -263,12 +237,12 @@ fn read_chunks(
 ) {
     let mut index = 0;
     let several = sources.len() > 1;
-    for (source_index, source) in sources.iter_mut().enumerate().filter(|(_, source)| !source.is_known) {
+    for (source_index, source) in sources.iter_mut().enumerate() {
         let opened = source.opened.take();
         let opened = opened.map_or_else(|| Input::open(&source.path, Arc::clone(bytes_read)), Ok);
         let read = opened.and_then(|mut input| {
             split_into_chunks(&mut input, source.format, several, buffers, |chunk| {
-                let chunk = Chunk { number: index as usize, source: source_index, ..chunk };
+                let chunk = Chunk { source: source_index, ..chunk };
                 index += 1;
                 chunks.send((index - 1, Ok(chunk))).is_ok()
             })
@@ -340,7 +314,7 @@ fn split_into_chunks(
             content: hashed.then(|| (size_read, hash.digest())),
         });
         let member = input.member().cloned();
-        if !send(Chunk { number: 0, source: 0, member, first_line, offset, ending, bytes }) {
+        if !send(Chunk { source: 0, member, first_line, offset, ending, bytes }) {
             return Ok(false);
         }
         match filled {

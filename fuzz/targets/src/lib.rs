@@ -52,7 +52,6 @@ const TARGETS: &[(&str, fn(&[u8]))] = &[
     ("evaluator_program", evaluators::program),
     ("exposed", sources::exposed),
     ("extraction", extractions::extraction),
-    ("extraction_journal", journals::extraction_journal),
     ("fen", games::fen),
     ("http", http::http),
     ("journal", journals::journal),

@@ -15,7 +15,6 @@ mod general {
     mod devices;
     mod json;
     mod limits;
-    mod memory;
     mod outputs;
     mod pages;
     #[cfg(unix)]
@@ -43,7 +42,6 @@ mod extract {
     mod king_buckets;
     mod positions;
     mod refusals;
-    mod resume;
     mod rounds;
     mod scores;
     mod selection;

@@ -5,7 +5,6 @@
 //! later. Of successive scores of half a pawn or more, 96 to 100 % have one sign in White's view, in games of
 //! engines and of humans. If only one side has scores, material decides, as it does for labeled positions.
 
-use serde::{Deserialize, Serialize};
 use shakmaty::{Chess, Color, Position as _};
 
 use super::{ScoreForm, Spelling, WrittenScore};
@@ -159,7 +158,7 @@ pub struct DetectedScores {
 }
 
 /// Statistics of the scores in the comments of some games, read by one convention.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CommentTally {
     /// Comments on moves.
     pub comments: u64,
@@ -251,11 +250,6 @@ impl CommentTally {
         self.evals.merge(&other.evals);
     }
 
-    pub(crate) fn counts(&self) -> impl Iterator<Item = u64> {
-        let own = [self.comments, self.decimal_evals, self.whole_evals, self.whole_before_depth, self.bare];
-        own.into_iter().chain(self.engine.counts()).chain(self.evals.counts())
-    }
-
     fn of(&self, form: ScoreForm) -> &ScoreTally {
         if form == ScoreForm::Engine { &self.engine } else { &self.evals }
     }
@@ -268,7 +262,7 @@ impl CommentTally {
 }
 
 /// Consistency of the scores of one form, as White's view.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ScoreTally {
     /// Scores of half a pawn or more that favor the same side as that of the move before.
     pub steady: u64,
@@ -302,14 +296,6 @@ impl ScoreTally {
         self.small += other.small;
         self.large += other.large;
         self.fitting += other.fitting;
-    }
-
-    fn counts(&self) -> impl Iterator<Item = u64> {
-        let Agreement { white_to_move, white_to_move_agree, black_to_move, black_to_move_agree } =
-            self.material;
-        let material = [white_to_move, white_to_move_agree, black_to_move, black_to_move_agree];
-        let own = [self.steady, self.changing, self.small, self.large, self.fitting];
-        own.into_iter().chain(material)
     }
 
     /// Returns the number of scores that are far from the value of the material, and in which direction, if

@@ -186,8 +186,7 @@ impl Layout {
     pub(super) fn check(self) -> Result<Self> {
         let broken = |what: &str| Err(Error::Usage(format!("the dataset is broken: {what}")));
         // A maximum rather than `any`, because it is vectorized.
-        let stray = |ids: &[u16]| ids.iter().max().is_some_and(|&id| usize::from(id) >= self.columns);
-        if gputexel_io::paging::portions(&self.ids).any(stray) {
+        if self.ids.iter().max().is_some_and(|&id| usize::from(id) >= self.columns) {
             return broken("a feature id is out of range");
         }
         let (positions, entries) = (self.positions(), self.ids.len());

@@ -15,7 +15,7 @@ use super::{ExtractSettings, Leaf};
 use crate::game_numbers::GameNumbers;
 use crate::reading::{Chunk, Sink, check_room};
 use gputexel_chess::selection::{LeftOut, Reason, Unit};
-use gputexel_dataset::{DatasetWriter, PositionLabels, SourceRecord};
+use gputexel_dataset::{DatasetWriter, PositionLabels};
 use gputexel_io::Result;
 
 /// Steps that run in input order.
@@ -144,26 +144,7 @@ impl<'a> Assembly<'a> {
     }
 
     /// Writes the dataset to the place for which the writer was created.
-    pub fn finish(self, output: &Path) -> Result<Report> {
-        let write = |writer: DatasetWriter, records, selection| {
-            writer.finish(records, selection).map(|_| vec![output.to_path_buf()])
-        };
-        self.finish_with(output, write).map(|(report, _)| report)
-    }
-
-    /// Writes the dataset as shards of at most `size` positions; see [`DatasetWriter::finish_shards`]. Also
-    /// returns their number.
-    pub fn finish_shards(self, folder: &Path, size: usize) -> Result<(Report, usize)> {
-        self.finish_with(folder, |writer, records, selection| {
-            writer.finish_shards(folder, size, &records, &selection)
-        })
-    }
-
-    fn finish_with(
-        mut self,
-        output: &Path,
-        write: impl FnOnce(DatasetWriter, Vec<SourceRecord>, Vec<(String, String)>) -> Result<Vec<PathBuf>>,
-    ) -> Result<(Report, usize)> {
+    pub fn finish(mut self, output: &Path) -> Result<Report> {
         self.revise()?;
         self.books.conclude();
         if self.writer.is_empty() {
@@ -173,19 +154,18 @@ impl<'a> Assembly<'a> {
         let mut selection = self.settings.selection.settings();
         self.settings.target.record(&mut selection);
         let (positions, games) = (self.writer.len() as u64, self.writer.games());
-        let files = write(self.writer, records, selection.clone())?;
-        let report = Report {
+        self.writer.finish(records, selection.clone())?;
+        Ok(Report {
             output: output.display().to_string(),
             positions,
             games,
             results: self.results,
-            output_bytes: files.iter().map(|file| std::fs::metadata(file).map_or(0, |file| file.len())).sum(),
+            output_bytes: std::fs::metadata(output).map_or(0, |file| file.len()),
             bytes_read: 0,
             seconds: 0.0,
             selection: selection.into_iter().collect(),
             sources: self.books.finish()?,
-        };
-        Ok((report, files.len()))
+        })
     }
 }
 

@@ -8,7 +8,6 @@
 
 mod assembly;
 mod bookkeeping;
-mod chunk_journal;
 mod encode;
 mod judging;
 mod piece_letters;
@@ -17,9 +16,7 @@ mod reader;
 mod reextraction;
 mod report;
 mod scored;
-mod shards;
 mod sources;
-mod stored_chunk;
 mod target;
 mod weights;
 
@@ -46,9 +43,6 @@ use gputexel_model::{FeatureKind, FeatureSet, TableEvaluation};
 pub use reextraction::{Leaf, LeafChanges};
 pub use report::{FunnelStep, Report, Results, SourceReport, Unread};
 pub use scored::{ScoredPosition, visit_scored};
-#[doc(hidden)]
-pub use shards::unfinished;
-pub use shards::{ShardsReport, extract_shards};
 pub use target::Target;
 
 pub use crate::reading::{Hooks, Progress};

@@ -47,16 +47,6 @@ impl Reader {
 
     /// Runs the work of one thread: `finish` turns the batch of each chunk into its result.
     pub fn serve<T>(&self, queue: &Queue<T>, finish: impl Fn(&Detected, Batch) -> T) {
-        self.serve_unless(queue, |_| None, |chunk, batch| finish(&self.detected[chunk.source], batch));
-    }
-
-    /// Runs as [`serve`](Self::serve), but does not read chunks whose result is `known`.
-    pub fn serve_unless<T>(
-        &self,
-        queue: &Queue<T>,
-        known: impl Fn(&Chunk) -> Option<T>,
-        finish: impl Fn(&Chunk, Batch) -> T,
-    ) {
         let search = self
             .evaluation
             .as_ref()
@@ -69,8 +59,8 @@ impl Reader {
             scores: ScoreConvention::default(),
         };
         queue.process(|chunk| {
-            let read = || read_chunk(&self.detected[chunk.source], chunk, criteria, self.target);
-            known(chunk).unwrap_or_else(|| finish(chunk, read()))
+            let detected = &self.detected[chunk.source];
+            finish(detected, read_chunk(detected, chunk, criteria, self.target))
         });
     }
 }
