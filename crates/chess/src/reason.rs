@@ -1,20 +1,12 @@
 //! Reasons why something was left out, and counts of them.
-//!
-//! Owns the names that reports and datasets use, and their order, which is the order in which the rules
-//! apply.
 
 use std::collections::BTreeMap;
 
-/// Unit that a reason leaves out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Unit {
-    /// One position.
     Position,
-    /// A whole game.
     Game,
-    /// The rest of a game; its earlier positions are kept.
     GameRest,
-    /// A line of text, or a record of a binary format.
     Line,
 }
 
@@ -29,17 +21,14 @@ macro_rules! reasons {
             /// Every reason, in the order of reports.
             pub const ALL: &[Self] = &[$(Self::$name,)*];
 
-            /// Returns the reason with a name.
             pub fn of_label(label: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|reason| reason.label() == label)
             }
 
-            /// Returns its name in reports and datasets.
             pub fn label(self) -> &'static str {
                 match self { $(Self::$name => $label,)* }
             }
 
-            /// Returns the unit that it leaves out.
             pub fn unit(self) -> Unit {
                 match self { $(Self::$name => Unit::$unit,)* }
             }
@@ -152,7 +141,6 @@ impl Reason {
         (unit, self as u8)
     }
 
-    /// Returns its description for one game.
     pub fn about_one(self) -> &'static str {
         match self {
             Self::NoResult => "no result",
@@ -172,7 +160,6 @@ impl Reason {
     }
 }
 
-/// Counts by reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOut([u64; Reason::ALL.len()]);
 
@@ -183,29 +170,24 @@ impl Default for LeftOut {
 }
 
 impl LeftOut {
-    /// Counts one more.
     pub fn add(&mut self, reason: Reason) {
         self.0[reason as usize] += 1;
     }
 
-    /// Counts several more.
     pub fn add_many(&mut self, reason: Reason, count: u64) {
         self.0[reason as usize] += count;
     }
 
-    /// Adds all counts of another.
     pub fn merge(&mut self, other: &Self) {
         for (mine, theirs) in self.0.iter_mut().zip(other.0) {
             *mine += theirs;
         }
     }
 
-    /// Returns the number of times a reason applied.
     pub fn count(&self, reason: Reason) -> u64 {
         self.0[reason as usize]
     }
 
-    /// Returns the sum over the reasons that leave out one unit.
     pub fn sum(&self, unit: Unit) -> u64 {
         self.iter().filter(|(reason, _)| reason.unit() == unit).map(|(_, count)| count).sum()
     }
@@ -215,7 +197,6 @@ impl LeftOut {
         Reason::ALL.iter().map(|&reason| (reason, self.count(reason))).filter(|(_, count)| *count > 0)
     }
 
-    /// Returns the counts by label, as a dataset records them.
     pub fn by_label(&self) -> BTreeMap<String, u64> {
         self.iter().map(|(reason, count)| (reason.label().to_string(), count)).collect()
     }

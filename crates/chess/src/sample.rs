@@ -10,19 +10,16 @@ use super::comments::CommentTally;
 use super::reason::{LeftOut, Reason};
 use super::scale::ResultTally;
 
-/// Labeled position that passed the rules of selection.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
     /// The pieces, after resolving if positions are resolved.
     pub board: Board,
-    /// Side to move, likewise.
     pub turn: Color,
     /// Hash of board, side to move, castling rights and en passant square.
     pub key: u64,
     /// The same hash for the position that the features are taken from: another one if positions are
     /// resolved.
     pub leaf_key: u64,
-    /// Result, White's view, 0 to 1.
     pub result: f32,
     /// Search score, centipawns, White's view; NaN where unknown.
     pub score_cp: f32,
@@ -35,9 +32,7 @@ pub struct Sample {
 /// The whole position of a sample, which a conversion also needs.
 #[derive(Clone, Debug)]
 pub struct Origin {
-    /// The position.
     pub position: Chess,
-    /// Move played in it, if known.
     pub next: Option<Move>,
     /// Search score, centipawns, White's view; NaN where unknown.
     pub score_cp: f32,
@@ -46,43 +41,33 @@ pub struct Origin {
 /// Bytes of a binary input that cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
-    /// Offset in the input.
     pub offset: u64,
     /// Number of bytes; 0 if the input ends too early.
     pub bytes: u64,
-    /// Description of the fault.
     pub what: String,
 }
 
 /// Unread text next to positions: the number of occurrences, and the first, with its line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unread {
-    /// Number of occurrences.
     pub count: u64,
-    /// Line number and text of the first one.
     pub first: Option<(u64, String)>,
 }
 
 impl Unread {
-    /// Counts one more.
     pub fn add(&mut self, line: u64, text: impl FnOnce() -> String) {
         self.count += 1;
         self.first.get_or_insert_with(|| (line, text()));
     }
 }
 
-/// Output of one chunk of an input.
 #[derive(Clone, Debug, Default)]
 pub struct Batch {
-    /// Kept positions in input order.
     pub samples: Vec<Sample>,
-    /// Origins of the samples, if requested.
     pub origins: Vec<Origin>,
     /// Games (PGN) or lines (text, without blank lines and comments) read.
     pub records: u64,
-    /// Positions read, kept or not.
     pub positions_read: u64,
-    /// Counts of what was left out.
     pub left_out: LeftOut,
     /// The first few complaints: line and reason.
     pub complaints: Vec<(u64, String)>,
@@ -92,19 +77,13 @@ pub struct Batch {
     pub plies: u64,
     /// Number of plies that cannot be played.
     pub plies_lost: u64,
-    /// Agreement of labels with material.
     pub agreement: Agreement,
-    /// Agreement of the scores of labeled text with material.
     pub score_agreement: Agreement,
-    /// Statistics of the scores in the comments of games.
     pub comments: CommentTally,
-    /// Results of labeled text as they are written.
     pub tally: ResultTally,
-    /// Text that looks like a score and was not understood.
     pub unread_scores: Unread,
     /// Parts of labeled text other than positions, results and scores.
     pub unread_text: Unread,
-    /// Parts of a binary input that cannot be parsed.
     pub damage: Vec<Damage>,
 }
 
@@ -113,11 +92,8 @@ pub struct Batch {
 pub struct SkippedGame {
     /// Number of the game within its batch, from 0.
     pub game: u64,
-    /// The line at fault, or the first line of the game.
     pub line: u64,
-    /// Reason.
     pub reason: Reason,
-    /// Message for the user.
     pub what: String,
 }
 
@@ -138,24 +114,6 @@ impl Batch {
         self.origins.extend(origin);
     }
 
-    /// Adds a position without castling rights and en passant square that belongs to no game.
-    pub fn push_bare(&mut self, board: &Board, turn: Color, result: f32, score_cp: f32) {
-        self.hold_against_material(board, turn, result, score_cp);
-        let key = board_key(board, turn, 0, None);
-        let board = board.clone();
-        self.samples.push(Sample {
-            board,
-            turn,
-            key,
-            leaf_key: key,
-            result,
-            score_cp,
-            move_number: 1,
-            game: None,
-        });
-    }
-
-    /// Compares result and score of a labeled position with the material on its board.
     fn hold_against_material(&mut self, board: &Board, turn: Color, result: f32, score_cp: f32) {
         let decisive = is_decisive(result);
         let scored = score_cp.abs() >= TELLING_SCORE_CP;

@@ -1,7 +1,4 @@
 //! Labeled positions, one per line: walks the lines of a chunk.
-//!
-//! Owns blank lines, comments, line ends and columns. Syntaxes of results are in `labels`; the syntax of a
-//! file and its point of view are detected in `detection`.
 
 use std::borrow::Cow;
 
@@ -20,37 +17,26 @@ use super::sample::{Batch, Origin, Sample};
 use super::scale::{ResultScale, ResultTally};
 use super::selection::{Criteria, Reason};
 
-/// Separators of columns.
 pub(super) const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
 
 /// Longest line that is parsed, in bytes; labeled positions have about a hundred.
 pub const MAX_LINE_BYTES: usize = 1 << 16;
 
-/// Columns of a text with a header line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Columns {
-    /// Line of the header, from 1.
     pub header_line: u64,
-    /// Separator.
     pub delimiter: u8,
-    /// Index of the position's column.
     pub fen: usize,
-    /// Columns of results and scores, if any.
     pub places: Places,
-    /// True if the title of results means percent.
     pub percent: bool,
     /// True if the title of scores means centipawns.
     pub centipawns: bool,
-    /// Index of the column of game numbers, if there is one.
     pub game: Option<usize>,
-    /// Unread columns, by their titles.
     pub unread: Remainder,
 }
 
-/// Format of a labeled text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TextFormat {
-    /// Syntax of results.
     pub syntax: LabelSyntax,
     /// The columns, for [`LabelSyntax::Csv`].
     pub columns: Option<Columns>,
@@ -58,11 +44,8 @@ pub struct TextFormat {
     pub places: Places,
     /// True if scores are pawns where the syntax leaves that open, else centipawns.
     pub pawns: bool,
-    /// Numbers that stand for a loss and a win.
     pub scale: ResultScale,
-    /// Point of view of results that are numbers.
     pub point_of_view: PointOfView,
-    /// Point of view of scores.
     pub score_view: PointOfView,
 }
 
@@ -91,7 +74,6 @@ impl TextFormat {
     }
 }
 
-/// Reads the lines of a chunk; `first_line` is the number of its first line, from 1.
 pub fn read_text<'c>(
     chunk: &[u8],
     first_line: u64,
@@ -246,7 +228,6 @@ fn read_line(
     Ok((sample, origin))
 }
 
-/// Part of a line that cannot be parsed.
 enum Fault {
     Position(FenError),
     Label(LabelError),
@@ -313,7 +294,6 @@ fn in_centipawns(score: f32) -> f32 {
     if score.abs() == MAX_SCORE_CP { score } else { pawns_to_cp(score) }
 }
 
-/// Returns the unread text next to the position on a line.
 fn unread_text(line: &[u8], format: &TextFormat) -> String {
     const SHOWN: usize = 60;
     let beside = match &format.columns {
@@ -328,7 +308,6 @@ fn unread_text(line: &[u8], format: &TextFormat) -> String {
     text.chars().take(SHOWN).collect::<String>().escape_debug().to_string().replace("\\\"", "\"")
 }
 
-/// Returns the text of the position and the label of a line with columns.
 pub(super) fn read_columns(
     line: &[u8],
     columns: &Columns,
@@ -352,7 +331,6 @@ pub(super) fn read_columns(
     Ok((field(columns.fen).unwrap_or_default().to_vec(), label))
 }
 
-/// Splits a line into fields; quotes may enclose a separator.
 pub(super) fn split_columns(line: &[u8], delimiter: u8) -> Vec<Vec<u8>> {
     let mut reader =
         csv::ReaderBuilder::new().has_headers(false).flexible(true).delimiter(delimiter).from_reader(line);

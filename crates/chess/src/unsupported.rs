@@ -7,7 +7,6 @@ use gputexel_io::input::is_container;
 /// Number of bytes in which texts have no zero.
 const BINARY_BYTES: usize = 4096;
 
-/// Number of characters that are printed of unreadable text.
 const SHOWN: usize = 40;
 
 /// Returns true if a text is JSON: its first line is an object, or the beginning of a list of objects.

@@ -2,14 +2,10 @@
 
 use half::f16;
 
-/// Coefficients parallel to the feature ids of a dataset.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Coefficients {
-    /// Every coefficient is ±1; the sign follows from the rows' counts.
     Unit,
-    /// All are exact in half precision.
     Half(Vec<f16>),
-    /// At least one is not.
     Single(Vec<f32>),
 }
 
@@ -32,7 +28,6 @@ impl Coefficients {
         }
     }
 
-    /// Appends coefficients of the same feature set, in the wider of the two types.
     #[inline]
     pub(crate) fn append(&mut self, other: Self) {
         match (&mut *self, other) {
@@ -60,11 +55,8 @@ impl Coefficients {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum RowCoefficients<'a> {
-    /// All ±1.
     Unit,
-    /// In half precision.
     Half(&'a [f16]),
-    /// In single precision.
     Single(&'a [f32]),
 }
 

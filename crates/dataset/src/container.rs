@@ -14,7 +14,6 @@ use super::{Dataset, Metadata};
 use gputexel_io::{Error, Result};
 use gputexel_model::program::{CompiledProgram, Program};
 
-/// Tensor names. All are one-dimensional.
 pub(super) mod names {
     /// u16, entries of each row.
     pub const ROW_LENGTHS: &str = "row_lengths";
@@ -42,7 +41,6 @@ pub(super) mod names {
     /// u32, game numbers, [`NO_GAME`](super::NO_GAME) for none; absent when the input had no games.
     pub const GAMES: &str = "games";
 
-    /// All tensor names.
     pub const ALL: [&str; 12] = [
         ROW_LENGTHS,
         WHITE_COUNTS,
@@ -59,28 +57,19 @@ pub(super) mod names {
     ];
 }
 
-/// Game number of a position without a game, in datasets that have games.
 const NO_GAME: u32 = u32::MAX;
 
-/// Name, type and size of a stored tensor.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct TensorInfo {
-    /// Tensor name.
     pub name: String,
-    /// Element type, such as `U16`.
     pub dtype: String,
-    /// Number of elements.
     pub elements: usize,
     /// Size in bytes.
     pub bytes: usize,
-    /// Result of the checksum comparison.
     pub checksum: ChecksumState,
 }
 
 /// Reads the metadata and the state of every tensor, even if checksums are wrong.
-///
-/// # Errors
-/// As [`read`], except that a wrong checksum is reported in the list.
 pub fn tensors(path: &Path) -> Result<(Metadata, Vec<TensorInfo>)> {
     let mut file = Stored::open(path)?;
     let mut list = Vec::new();

@@ -26,7 +26,6 @@ pub fn shards<P: AsRef<Path>>(paths: &[P]) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Returns the datasets in a folder, by name.
 fn datasets_in(folder: &Path) -> Result<Vec<PathBuf>> {
     let io = |e| Error::io(folder, e);
     let entries = std::fs::read_dir(folder).map_err(io)?.map(|entry| entry.map(|entry| entry.path()));

@@ -20,40 +20,31 @@ use gputexel_io::{AtomicFile, staging_folder};
 use gputexel_io::{Error, Result};
 use gputexel_model::FeatureRow;
 
-/// Properties of a position other than its features.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PositionLabels {
-    /// Result, White's view, 0 to 1.
     pub result: f32,
     /// Search score, centipawns, White's view.
     pub score_cp: Option<f32>,
-    /// Weight in the loss.
     pub weight: f32,
-    /// Game number, consecutive from 0, if the input has games.
     pub game: Option<u32>,
 }
 
-/// The features of a position as the dataset stores them.
 #[derive(Clone, Copy, Debug)]
 pub struct StoredRow<'a> {
     /// Ids; if all coefficients are ±1, those with +1 (White's) come first.
     pub ids: &'a [u16],
-    /// Number of ids with coefficient +1; all of them if there are `coefficients`.
     pub white_entries: u16,
     /// Coefficients of `ids`, or empty if all are ±1.
     pub coefficients: &'a [f16],
-    /// Phase units.
     pub phase: u16,
 }
 
 /// A position whose features were computed elsewhere.
 #[derive(Clone, Copy, Debug)]
 pub struct ImportedPosition<'a> {
-    /// Ids, ascending.
     pub ids: &'a [u16],
     /// Coefficients of `ids`.
     pub coefficients: &'a [f32],
-    /// Phase units.
     pub phase: u16,
     /// Endgame scale factor, in the feature set's units.
     pub scale: u16,
@@ -61,18 +52,15 @@ pub struct ImportedPosition<'a> {
     pub offset_cp: f32,
     /// The engine's static evaluation, centipawns, White's view.
     pub evaluation_cp: Option<f32>,
-    /// The other properties.
     pub labels: PositionLabels,
 }
 
 /// The properties of a row besides its features, in [`DatasetWriter::visit`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RowLabels {
-    /// Phase units.
     pub phase: u16,
     /// Result, White's view, 0 to 1.
     pub result: f32,
-    /// Weight in the loss.
     pub weight: f32,
     /// Game number; `u32::MAX` for none.
     pub game: u32,
@@ -145,12 +133,10 @@ impl DatasetWriter {
         })
     }
 
-    /// Returns the number of positions so far.
     pub fn len(&self) -> usize {
         self.phases.len()
     }
 
-    /// Returns true if there are no positions yet.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -173,9 +159,6 @@ impl DatasetWriter {
     }
 
     /// Appends one position whose features are already in the stored format.
-    ///
-    /// # Errors
-    /// As [`push`](Self::push).
     pub fn push_row(&mut self, row: StoredRow<'_>, labels: PositionLabels) -> Result<()> {
         self.note(labels);
         self.try_push_row(row, labels).map_err(|e| Error::io(&self.path, e))
@@ -183,9 +166,6 @@ impl DatasetWriter {
 
     /// Appends one position of an imported feature set. Coefficients are stored in half precision until the
     /// first one that it would change; from then on all are stored in single precision.
-    ///
-    /// # Errors
-    /// As [`push`](Self::push).
     pub fn push_imported(&mut self, position: &ImportedPosition<'_>) -> Result<()> {
         let ImportedPosition { ids, coefficients, phase, scale, labels, .. } = *position;
         let fits = self.is_imported() && coefficients.len() == ids.len();
@@ -204,7 +184,6 @@ impl DatasetWriter {
         self.try_push_imported(position).map_err(|e| Error::io(&self.path, e))
     }
 
-    /// Returns true if coefficients are stored in single precision.
     pub fn has_single_precision(&self) -> bool {
         self.coefficients.dtype() == Dtype::F32
     }
@@ -275,7 +254,6 @@ impl DatasetWriter {
         self.push_labels(position.phase, labels)
     }
 
-    /// Converts the coefficients so far to single precision.
     fn widen(&mut self) -> std::io::Result<()> {
         let mut wide =
             Column::try_new(names::COEFFICIENTS, Dtype::F32, &self.folder).map_err(std::io::Error::other)?;
@@ -431,7 +409,6 @@ impl DatasetWriter {
         Ok(())
     }
 
-    /// Returns the number of games so far.
     pub fn games(&self) -> u64 {
         self.metadata.games
     }

@@ -1,9 +1,5 @@
 //! Reads inputs with several threads, in order: one thread decompresses and splits them into chunks of whole
-//! records, several process chunks, and the caller's own takes the results in the order of the chunks. The
-//! results do not depend on the number of threads.
-//!
-//! No thread borrows from the caller, so that an interrupted read can leave behind a reader waiting for a
-//! pipe. A fixed number of buffers is reused, which bounds the memory.
+//! records, several process chunks, and the caller's own takes the results in the order of the chunks.
 
 use std::collections::{BTreeMap, HashMap, HashSet, hash_map};
 use std::path::{Path, PathBuf};
@@ -19,17 +15,14 @@ use gputexel_dataset::{DatasetWriter, SourceRecord};
 use gputexel_io::input::{Filled, Input, MAX_LINE_BYTES, endless_line};
 use gputexel_io::{Error, Result};
 
-/// Interval between progress reports, and between checks for cancellation.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Progress of an extraction or an import.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Progress {
     /// Bytes of the inputs read, compressed if they are.
     pub bytes_read: u64,
     /// Bytes of all inputs, unless one of them is a pipe.
     pub bytes_total: Option<u64>,
-    /// Positions kept so far.
     pub positions: u64,
 }
 
@@ -41,7 +34,6 @@ pub struct Hooks<'a> {
     pub progress: &'a mut dyn FnMut(Progress),
 }
 
-/// Input to read.
 #[derive(Debug)]
 pub(crate) struct Source {
     pub path: PathBuf,
@@ -73,7 +65,6 @@ impl Source {
     }
 }
 
-/// Properties of an input known after it has been read.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ending {
     /// Warnings about data that were ignored: after compressed data, in archives.
@@ -84,7 +75,6 @@ pub(crate) struct Ending {
 
 #[derive(Debug, Default)]
 pub(crate) struct Chunk {
-    /// Index of its source.
     pub source: usize,
     /// The file that it belongs to, if the source is an archive.
     pub member: Option<Arc<str>>,
@@ -92,23 +82,18 @@ pub(crate) struct Chunk {
     pub first_line: u64,
     /// Offset in the decompressed input, bytes.
     pub offset: u64,
-    /// Set if the source ends with this chunk.
     pub ending: Option<Ending>,
     pub bytes: Vec<u8>,
 }
 
-/// The result of a chunk, and its buffer for reuse.
 struct Finished<T> {
     chunk: Chunk,
     result: T,
 }
 
-/// Receives the results of chunks in order.
 pub(crate) trait Sink {
-    /// Result of processing a chunk.
     type Batch: Send + 'static;
 
-    /// Returns the number of positions so far.
     fn positions(&self) -> u64;
 
     fn add(&mut self, chunk: &Chunk, batch: Self::Batch) -> Result<()>;
@@ -118,7 +103,6 @@ type Waiting = (u64, Result<Chunk>);
 
 type Numbered<T> = (u64, std::thread::Result<Result<Finished<T>>>);
 
-/// A worker's end of the channels.
 pub(crate) struct Queue<T> {
     chunks: Arc<Mutex<Receiver<Waiting>>>,
     finished: Sender<Numbered<T>>,
@@ -150,8 +134,6 @@ impl<T> Queue<T> {
 
 /// Reads all sources and passes the processed chunks to `sink`; `worker` is called once by each of `threads`
 /// threads.
-///
-/// Errors of reading and of the sink; [`Error::Interrupted`] after `hooks.cancel`.
 pub(crate) fn read_all<S: Sink>(
     sources: Vec<Source>,
     bytes_read: &Arc<AtomicU64>,
@@ -199,7 +181,6 @@ pub(crate) fn read_all<S: Sink>(
     if hooks.cancel.load(Ordering::Relaxed) { interrupted() } else { Ok(()) }
 }
 
-/// Starts the threads; returns the channels for returned buffers and for results.
 fn spawn<T: Send + 'static>(
     sources: Vec<Source>,
     bytes_read: &Arc<AtomicU64>,
@@ -227,8 +208,7 @@ fn spawn<T: Send + 'static>(
     (buffer_sender, finished)
 }
 
-/// Reads all sources and sends their chunks, numbered in order; an error comes last. Each chunk takes one of
-/// the empty buffers from `buffers`, which bounds the memory. Ends early when the other side has hung up.
+/// Reads all sources and sends their chunks, numbered in order; an error comes last.
 fn read_chunks(
     mut sources: Vec<Source>,
     bytes_read: &Arc<AtomicU64>,
@@ -259,7 +239,6 @@ fn read_chunks(
     }
 }
 
-/// Splits one input into chunks of whole records. Returns true if the receiver still exists.
 fn split_into_chunks(
     input: &mut Input,
     format: Format,
@@ -328,9 +307,6 @@ fn split_into_chunks(
 
 /// Checks the settings common to extractions and imports: inputs, an output that is not one of them, the
 /// share of bad lines, threads.
-///
-/// # Errors
-/// [`Error::Usage`].
 pub(crate) fn check_reading(
     inputs: &[PathBuf],
     output: &Path,
@@ -364,7 +340,6 @@ pub(crate) fn check_reading(
     Ok(())
 }
 
-/// Contents of the inputs that have been read.
 #[derive(Debug, Default)]
 pub(crate) struct Contents(HashMap<(u64, u64), String>);
 
@@ -386,7 +361,6 @@ impl Contents {
     }
 }
 
-/// Rejects more positions than a dataset can hold.
 pub(crate) fn check_room(writer: &DatasetWriter) -> Result<()> {
     if writer.len() > u32::MAX as usize - 1 {
         return Err(Error::Usage("more positions than one dataset can hold; write several".to_string()));

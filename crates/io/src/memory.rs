@@ -2,8 +2,7 @@
 
 use sysinfo::System;
 
-/// Returns the free memory in bytes, according to the system and the limits of a container; `None` if the system does
-/// not report it.
+/// Returns the free memory in bytes, according to the system and the limits of a container.
 pub fn available() -> Option<u64> {
     let mut system = System::new().ok()?;
     system.refresh_memory();
@@ -22,7 +21,6 @@ fn allowed() -> u64 {
     limit.saturating_sub(taken)
 }
 
-/// Other systems have no such limit, or no way to query the rest of it.
 #[cfg(not(target_os = "linux"))]
 fn allowed() -> u64 {
     u64::MAX

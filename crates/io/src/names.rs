@@ -17,7 +17,6 @@ macro_rules! names {
             /// All values.
             pub const ALL: [Self; [$($name),*].len()] = [$(Self::$value),*];
 
-            /// Returns its name on command lines and in files.
             pub fn name(self) -> &'static str {
                 match self { $(Self::$value => $name),* }
             }
@@ -40,12 +39,10 @@ macro_rules! names {
     };
 }
 
-/// Returns the error for a value of a setting that is none of `names`.
 pub fn unknown_value(setting: &'static str, value: &str, names: impl IntoIterator<Item: ToString>) -> Error {
     Error::setting(setting, value, format!("must be {}", any_of(names)))
 }
 
-/// Returns the error for a name that is none of `names`.
 pub fn unknown_name(what: &str, name: &str, names: impl IntoIterator<Item: ToString>) -> Error {
     Error::Usage(format!("{what} '{name}': expected {}", any_of(names)))
 }

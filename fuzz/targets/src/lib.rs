@@ -68,7 +68,6 @@ const TARGETS: &[(&str, fn(&[u8]))] = &[
     ("patch", sources::patch),
     ("patch_init", sources::patch_init),
     ("pgn", games::pgn),
-    ("pgn_letters", games::pgn_letters),
     ("program", models::program),
     ("rescore_journal", datagen::rescore_journal),
     ("run_folder", runs::run_folder),

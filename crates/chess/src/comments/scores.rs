@@ -1,22 +1,14 @@
-//! Search scores in the comments of games.
+//! Scores in the comments of games, in three forms:
 //!
-//! Three forms are known:
+//! - match programs: pawns or whole centipawns before a depth, `+0.35/12 2.0s`, `27/10 123ms` (c-chess-cli),
+//!   `+0.35 12/20 5 40000` (OpenBench), or pawns alone; of the position before the move, the mover's view: of
+//!   258,261 positions of decided self-play games with such a score beyond three pawns, 99.6 % go to the better
+//!   side when it is read so;
+//! - `[%eval 0.35]`, `[%eval 0.35,18]` (Lichess), `[%eval 35,18]` in whole centipawns (ChessBase, Fritz), and
+//!   ChessBase's `[%evp 0,40,...]` for all plies at once: of the position after the move, White's view;
+//! - TCEC's and CCC's `wv=0.35`: of the position after the move.
 //!
-//! - the engine form of match programs: pawns or whole centipawns before a depth, `+0.35/12 2.0s`,
-//!   `27/10 123ms` (c-chess-cli), `+0.35 12/20 5 40000` (OpenBench: depth, selective depth, milliseconds,
-//!   nodes), or pawns alone, `+0.35` (its compact form);
-//! - `[%eval 0.35]` (Lichess), `[%eval 0.35,18]` with a depth, and `[%eval 35,18]` in whole centipawns
-//!   (ChessBase, Fritz, ChessGUI); ChessBase's `[%evp 0,40,...]` is the same for all plies at once;
-//! - TCEC's and CCC's `wv=0.35`.
-//!
-//! The engine form belongs to the position that was searched, before the move; the others belong to the
-//! position after it. The point of view of the engine form was decided from data: CCC games carry it together
-//! with `wv=`, and for Black's moves the two have opposite signs. Of 258,261 positions of decided self-play
-//! games whose score in that form is beyond three pawns, 99.6 % go to the better side when it is read as the
-//! mover's. So it is the mover's, and `[%eval]` White's, unless a file shows otherwise ([`ScoreConvention`]).
-//!
-//! Mates become ±30,000 centipawns, the bound of all scores: a sigmoid makes 1 or 0 of them, and a filter by
-//! size recognizes them.
+//! Mates become ±30,000 centipawns, the bound of all scores.
 
 use std::sync::LazyLock;
 
@@ -26,14 +18,10 @@ use super::convention::ScoreConvention;
 use super::{ScoreForm, Spelling, WrittenScore};
 use crate::labels::{parse_cp, parse_pawns};
 
-/// Score in a comment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CommentScore {
-    /// Nothing.
     Missing,
-    /// Something that looks like a score, but has no known form.
     Unread,
-    /// A score.
     Found(WrittenScore),
 }
 
@@ -85,7 +73,6 @@ fn spelling(number: &[u8]) -> Option<Spelling> {
     }
 }
 
-/// Reads the engine form, which is at the beginning of a comment.
 fn engine_score(comment: &[u8], convention: &ScoreConvention) -> CommentScore {
     let mut text = comment.trim_ascii_start();
     if text.first().is_none_or(|b| !is_score_byte(*b) && *b != b'(') {
@@ -144,7 +131,6 @@ fn engine_score(comment: &[u8], convention: &ScoreConvention) -> CommentScore {
     }
 }
 
-/// Returns the text after the leading digits, if there are any.
 fn after_digits(text: &[u8]) -> Option<&[u8]> {
     let end = text.iter().position(|b| !b.is_ascii_digit()).unwrap_or(text.len());
     (end > 0).then(|| &text[end..])
@@ -158,8 +144,7 @@ fn is_time(text: &[u8]) -> bool {
 }
 
 /// Returns the scores of all positions of a game, which ChessBase writes before its first move, with their
-/// first ply. `[%evp 0,2,14,14,-25]` has the first ply, the last, and whole centipawns in White's view for
-/// each of them.
+/// first ply.
 pub fn evaluation_profile(comment: &[u8]) -> Option<(usize, Vec<f32>)> {
     let at = PROFILE.find(comment)? + PROFILE.needle().len();
     let text = &comment[at..];
@@ -172,7 +157,6 @@ pub fn evaluation_profile(comment: &[u8]) -> Option<(usize, Vec<f32>)> {
     (last.checked_sub(first)?.checked_add(1)? == scores.len()).then_some((first, scores))
 }
 
-/// Returns true if a comment has such a list, readable or not.
 pub fn has_profile(comment: &[u8]) -> bool {
     PROFILE.find(comment).is_some()
 }

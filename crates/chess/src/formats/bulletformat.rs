@@ -34,23 +34,18 @@ pub(crate) const FORMAT: FormatSpec = FormatSpec {
 
 const RECORD_BYTES: usize = 32;
 
-/// Number of records that are looked at to detect the format.
 const DETECTED_RECORDS: usize = 1024;
 
-/// Share of the records looked at that may be damaged.
 const DAMAGED: f64 = 0.05;
 
-/// Bit of a code that marks the other side's pieces.
 const OTHER_SIDE: usize = 3;
 
-/// Contents of a record. White is to move.
 struct Record {
-    board: Board,
+    position: Chess,
     score_cp: f32,
     result: f32,
 }
 
-/// Reason why a record cannot be used.
 enum RecordError {
     Board(&'static str),
     Illegal(FenError),
@@ -77,22 +72,13 @@ impl RecordError {
 
 /// Reads the records of a chunk whose first byte is at `offset` of the input.
 fn read(chunk: &[u8], offset: u64, criteria: Criteria<'_>) -> Batch {
-    let is_bare = criteria.is_bare();
     let mut out = Collector::new(criteria);
     out.expect(chunk.len() / RECORD_BYTES);
     let (records, rest) = chunk.as_chunks::<RECORD_BYTES>();
     for (number, record) in (offset / RECORD_BYTES as u64..).zip(records) {
-        let added = read_record(record).and_then(|Record { board, score_cp, result }| {
-            if is_bare {
-                return out
-                    .bare(&board, Color::White, score_cp, result, number)
-                    .map_err(RecordError::Illegal);
-            }
-            out.position(&position(board)?, score_cp, result, number);
-            Ok(())
-        });
-        if let Err(error) = added {
-            out.refuse(error.reason(), number * RECORD_BYTES as u64, || error.text());
+        match read_record(record) {
+            Ok(Record { position, score_cp, result }) => out.position(&position, score_cp, result, number),
+            Err(error) => out.refuse(error.reason(), number * RECORD_BYTES as u64, || error.text()),
         }
     }
     if !rest.is_empty() {
@@ -113,9 +99,8 @@ fn detect(head: &[u8]) -> bool {
 }
 
 fn looks_right(record: &[u8; RECORD_BYTES]) -> bool {
-    let read = read_record(record).and_then(|Record { board, .. }| position(board));
-    match read {
-        Ok(position) => kings_agree(record, &position),
+    match read_record(record) {
+        Ok(Record { position, .. }) => kings_agree(record, &position),
         Err(error) => matches!(error, RecordError::Illegal(_)) && record[26] < 3,
     }
 }
@@ -130,7 +115,6 @@ pub(crate) fn is_swapped(head: &[u8]) -> bool {
     detect(&bytes)
 }
 
-/// Reads a record without checking the legality of its position.
 fn read_record(record: &[u8; RECORD_BYTES]) -> Result<Record, RecordError> {
     let (head, tail) = record.split_at(8);
     let occupied = u64::from_le_bytes(head.try_into().unwrap_or_default());
@@ -148,11 +132,12 @@ fn read_record(record: &[u8; RECORD_BYTES]) -> Result<Record, RecordError> {
         byte => return Err(RecordError::Result(byte)),
     };
     let score = i16::from_le_bytes([record[24], record[25]]);
-    let board =
-        board([pawn, knight, bishop, rook, queen, king], own).ok_or(RecordError::Board("not a board"))?;
-    Ok(Record { board, score_cp: white_score(score, Color::White), result })
+    let roles = [pawn, knight, bishop, rook, queen, king];
+    let position = position(board(roles, own).ok_or(RecordError::Board("not a board"))?)?;
+    Ok(Record { position, score_cp: white_score(score, Color::White), result })
 }
 
+/// Returns the position of a board with White to move, castling rights and en passant captures unknown.
 fn position(board: Board) -> Result<Chess, RecordError> {
     let setup = Setup {
         board,
@@ -168,7 +153,6 @@ fn position(board: Board) -> Result<Chess, RecordError> {
     legal_position(setup, CastlingMode::Standard).map_err(RecordError::Illegal)
 }
 
-/// Returns true if the squares of the kings agree with the record: a check that identifies the format.
 fn kings_agree(record: &[u8; RECORD_BYTES], position: &Chess) -> bool {
     let board = position.board();
     let square = |color, flip| board.king_of(color).map(|king| u8::from(king) ^ flip);

@@ -1,10 +1,5 @@
 //! Evaluations as Lichess publishes them (<https://database.lichess.org/#evals>): JSON, one position per
 //! line.
-//!
-//! A line has a position of four fields (`fen`) and evaluations (`evals`) of different depths, each with one
-//! or several variations (`pvs`). The first variation of the deepest evaluation counts; of equally deep ones that
-//! with the most nodes (`knodes`). Scores are White's view, centipawns (`cp`) or moves to mate (`mate`). There
-//! are no results.
 
 use std::borrow::Cow;
 
@@ -46,7 +41,6 @@ struct Evaluation {
     pvs: First,
 }
 
-/// The first of several variations.
 #[derive(Default)]
 struct First(Option<Variation>);
 
@@ -85,7 +79,6 @@ impl Evaluation {
 }
 
 impl Line<'_> {
-    /// Returns the score of the deepest evaluation.
     fn score_cp(&self, position: &Chess) -> f32 {
         let mut deepest: Option<&Evaluation> = None;
         for one in self.evals.iter().flatten() {

@@ -1,10 +1,4 @@
 //! Training data: positions with scores and results as trainers of networks store them, most of it binary.
-//!
-//! A new format needs a file with its `FormatSpec` and a line in the table.
-//!
-//! Readers work on chunks of decompressed bytes, like those of texts, and know neither files nor threads.
-//! [`Format::detect`] detects formats by their content, [`Format::read`] makes samples of a chunk, [`Writer`]
-//! writes them. All numbers that are read are White's view, in whatever view a format stores them.
 
 mod binpack;
 mod bulletformat;
@@ -30,7 +24,6 @@ use gputexel_io::{Error, Result, unknown_name};
 
 macro_rules! formats {
     ($($(#[$doc:meta])* $format:ident: $spec:expr,)*) => {
-        /// Format of games, labeled positions and training data.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Format {
             $($(#[$doc])* $format,)*
@@ -50,22 +43,17 @@ macro_rules! formats {
 }
 
 formats! {
-    /// Games in portable game notation.
     Pgn: texts::PGN,
-    /// Stockfish's blocks of chains of moves.
     Binpack: binpack::FORMAT,
     /// Records of 32 bytes, seen from the side to move.
     Bulletformat: bulletformat::FORMAT,
-    /// Stockfish's text of six lines per position.
     Plain: plain::FORMAT,
-    /// Evaluations of Lichess, JSON, one position per line, without results.
     Lichess: lichess::FORMAT,
     /// Labeled positions, one per line; written as `FEN | centipawns | result`, White's view.
     Text: texts::TEXT,
     /// EPD with `c9 "pawns|result";`, White's view, and the counters as `hmvc` and `fmvn`.
     Epd: texts::EPD,
-    /// `GAME RESULT FEN [centipawns]`, White's view: input for engines that print their own trace. If
-    /// positions have weights, every line ends with score, `-` if it is unknown, and weight.
+    /// `GAME RESULT FEN [centipawns]`, White's view: input for engines that print their own trace.
     Games: texts::GAMES,
 }
 
@@ -75,20 +63,15 @@ impl Format {
         Self::ALL.into_iter().filter(|format| format.spec().split_point.is_some())
     }
 
-    /// Returns the formats of [training data](Self::is_training_data).
     pub fn training_data() -> impl Iterator<Item = Self> {
         Self::inputs().filter(|format| format.is_training_data())
     }
 
-    /// Returns the formats that are written.
     pub fn outputs() -> impl Iterator<Item = Self> {
         Self::ALL.into_iter().filter(|format| format.spec().output.is_some())
     }
 
     /// Returns the format of outputs with a name, or an ending of files.
-    ///
-    /// # Errors
-    /// [`Error::Usage`].
     pub fn output(name: &str) -> Result<Self> {
         let named = Self::outputs().find(|format| format.name() == name);
         named
@@ -102,7 +85,6 @@ impl Format {
         Self::outputs().find(|format| format.spec().endings.contains(&&extension[..]))
     }
 
-    /// Returns its name on command lines and in datasets.
     pub fn name(self) -> &'static str {
         self.spec().name
     }
@@ -120,7 +102,6 @@ impl Format {
         self.spec().endings.first().copied().unwrap_or(self.name())
     }
 
-    /// Returns the name of one of its records, or of several.
     pub fn record_name(self, count: u64) -> &'static str {
         self.spec().records[usize::from(count != 1)]
     }
@@ -146,7 +127,6 @@ impl Format {
         self.spec().training.is_some()
     }
 
-    /// Returns true if it records which positions are of one game, and their weights.
     pub fn has_games_and_weights(self) -> bool {
         self.spec().output.is_some_and(|output| output.has_games_and_weights)
     }
@@ -166,9 +146,8 @@ impl Format {
         self.spec().split_point.unwrap_or(last_line_end)(buffer)
     }
 
-    /// Reads a chunk of whole records of training data that begins at `offset` of the input: a byte from 0, in
-    /// text a line from 1. Offsets take the place of line numbers. For games, `game` of a sample counts those
-    /// of the chunk from 0. Other data are damage.
+    /// Reads a chunk of whole records of training data that begins at `offset` of the input: a byte from 0,
+    /// in text a line from 1.
     pub fn read<'c>(self, chunk: &[u8], offset: u64, criteria: impl Into<Criteria<'c>>) -> Batch {
         let Some(training) = self.spec().training else {
             let mut out = Collector::new(criteria.into());
@@ -178,8 +157,7 @@ impl Format {
         (training.read)(chunk, offset, criteria.into())
     }
 
-    /// Detects the format of training data that begin with `head`, and are no longer if `complete`; `None` if
-    /// they have none of these formats.
+    /// Detects the format of training data that begin with `head`, and are no longer if `complete`.
     ///
     /// # Errors
     /// [`Error::Input`] for bulletformat of the other byte order.
@@ -195,7 +173,6 @@ impl Format {
     }
 }
 
-/// Parses the name of a format of inputs.
 impl FromStr for Format {
     type Err = Error;
 
@@ -215,7 +192,6 @@ macro_rules! losses {
         }
 
         impl Losses {
-            /// Adds the counts of other positions.
             pub fn merge(&mut self, other: &Self) {
                 $(self.$name += other.$name;)*
             }
@@ -244,7 +220,6 @@ losses! {
 }
 
 impl Losses {
-    /// Returns the number of positions left out.
     pub fn left_out(&self) -> u64 {
         self.without_move + self.without_score + self.without_result + self.inexpressible
     }
@@ -253,12 +228,9 @@ impl Losses {
 /// Writer of positions in order.
 pub struct Writer {
     format: Format,
-    /// Score of positions without one.
     default_score_cp: Option<f32>,
-    /// Counts of losses.
     pub losses: Losses,
     binpack: BinpackWriter,
-    /// Number of the game of the positions, if the format has one.
     game_number: u32,
     weight: Option<f32>,
     line: String,
@@ -329,7 +301,6 @@ impl Writer {
         true
     }
 
-    /// Ends games and blocks that are begun.
     pub fn flush(&mut self, out: &mut Vec<u8>) {
         self.binpack.flush(out);
     }
@@ -358,7 +329,6 @@ fn stored_score(score_cp: f32, turn: Color) -> i16 {
     turn.fold_wb(white, white.saturating_neg())
 }
 
-/// Parses a position with nothing after it.
 fn position(fen: &[u8]) -> std::result::Result<Chess, FenError> {
     let fen = fen.trim_ascii();
     let (setup, used) = parse_fen(fen)?;
@@ -368,7 +338,6 @@ fn position(fen: &[u8]) -> std::result::Result<Chess, FenError> {
     legal_position(setup, CastlingMode::Chess960)
 }
 
-/// Returns the reason under which an unusable position is counted.
 fn refusal(error: FenError) -> Reason {
     match error {
         FenError::Kings | FenError::Pawns | FenError::OppositeCheck => Reason::IllegalRecord,

@@ -42,7 +42,6 @@ const LONG_GAME_BYTES: usize = 2 << 20;
 /// Number of bytes before the end of a record in which its ply is searched for.
 const RECORD_BYTES: usize = 256;
 
-/// Fields of a record while it is read.
 #[derive(Debug, Default)]
 struct Fields {
     line: u64,
@@ -53,7 +52,6 @@ struct Fields {
     ply: Option<u32>,
     /// Result of the side to move: 1, 0 or -1.
     result: Option<i8>,
-    /// Fields that were present.
     seen: u8,
 }
 
@@ -65,7 +63,6 @@ struct Record {
     result: f32,
 }
 
-/// Reason why a record cannot be used, with the line where that shows.
 struct Refusal(u64, Reason, String);
 
 impl Fields {
@@ -122,7 +119,6 @@ impl Fields {
         Ok(())
     }
 
-    /// Returns the record, at its `e`.
     fn finish(self) -> Result<Record, Refusal> {
         let lacks =
             |field| Refusal(self.line, Reason::UnreadableRecord, format!("the record has no {field}"));
@@ -142,12 +138,10 @@ impl Fields {
     }
 }
 
-/// Game that records form.
 #[derive(Default)]
 struct Game {
     plies: Vec<Ply>,
     result: f32,
-    /// Ply and position that the next record must have to continue it.
     expected: Option<(u32, Chess)>,
 }
 
@@ -232,7 +226,6 @@ fn read(chunk: &[u8], first_line: u64, criteria: Criteria<'_>) -> Batch {
     out.finish()
 }
 
-/// Appends a record.
 fn push(writer: &mut Writer, origin: &Origin, result: f32, out: &mut Vec<u8>) -> bool {
     let position = &origin.position;
     let turn = position.turn();
@@ -248,7 +241,6 @@ fn push(writer: &mut Writer, origin: &Origin, result: f32, out: &mut Vec<u8>) ->
     })
 }
 
-/// Returns true if castling moves must be written with the rook's square.
 fn is_chess960(position: &Chess) -> bool {
     position.castles().castling_rights().into_iter().any(|rook| {
         let king = position.board().king_of(Color::from_white(rook.rank() == Rank::First));
@@ -262,7 +254,7 @@ fn refuse(Refusal(line, reason, what): Refusal, game: &mut Game, out: &mut Colle
 }
 
 /// Returns the end of a game in a buffer that begins with a record: after the last record that the next whole
-/// one cannot continue, by their plies. Without one, the last end of a record, if the buffer is long.
+/// one cannot continue, by their plies.
 fn split_point(buffer: &[u8]) -> Option<usize> {
     // The end of the record after the current one.
     let mut next_end = None;
@@ -290,7 +282,6 @@ fn split_point(buffer: &[u8]) -> Option<usize> {
     last.filter(|_| buffer.len() >= LONG_GAME_BYTES)
 }
 
-/// Returns the ply of the record that a text ends with.
 fn last_ply(text: &[u8]) -> Option<u32> {
     let start = memchr::memmem::rfind(text, b"\nply ")? + 5;
     let line = text[start..].split(|byte| *byte == b'\n').next()?;
@@ -310,10 +301,8 @@ mod tests {
         "fen 4k3/8/8/8/8/8/4P3/4K3 w - - 0 30\nmove 0000\nscore 1\nply 58\nresult 0\ne\n",
     ];
 
-    /// Result, score and game of a sample.
     type Seen = (f32, Option<f32>, u64);
 
-    /// Returns the properties of each sample, and complaints.
     fn all(text: &str) -> (Vec<Seen>, Vec<(u64, String)>) {
         let batch = read(text.as_bytes(), 1, (&Selection::everything()).into());
         let samples = batch.samples.iter().map(|sample| {

@@ -1,6 +1,4 @@
 //! State of a game while it is replayed.
-//!
-//! Owns results, variants, FEN tags, and the positions that are collected for the selection.
 
 use shakmaty::{CastlingMode, Chess, FromSetup, Move, Position, PositionErrorKinds};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -12,12 +10,10 @@ use crate::comments::{
 use crate::fen::{legal_position, parse_fen};
 use crate::selection::{Criteria, Ply, Reason, draw};
 
-/// Result of the result tag.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum TagResult {
     Missing,
     Known(f32),
-    /// Two tags of one game name different results.
     Contradictory,
 }
 
@@ -46,7 +42,6 @@ pub struct Game {
     profile: Option<(usize, Vec<f32>)>,
 }
 
-/// Reason why a game ended early.
 pub struct Stop {
     pub reason: Reason,
     /// Offset in the chunk and message; `None` if the tags are at fault.
@@ -61,7 +56,6 @@ pub enum Variant {
 }
 
 impl Variant {
-    /// Parses a Variant tag by its letters and digits.
     fn parse(value: &[u8]) -> Self {
         let name: String = value
             .iter()
@@ -99,19 +93,16 @@ impl Game {
         }
     }
 
-    /// Returns true if a tag belongs to another game.
     pub fn ends_at_tags(&self) -> bool {
         !self.plies.is_empty() || self.terminated
     }
 
-    /// Returns the number of moves played.
     pub fn moves(&self) -> usize {
         self.plies.len().saturating_sub(1)
     }
 
     /// Returns true if a tag belongs to another game although this one has no moves yet, since headers
-    /// without moves are games, too. A blank line within a header does not end it. A repeated tag after a
-    /// blank line does, and so does the first tag if others came between.
+    /// without moves are games, too.
     pub fn ends_at_tag(&self, tag: Option<KnownTag>, after_blank_line: bool) -> bool {
         let (Some(tag), Some(first)) = (tag, self.first_tag) else { return false };
         let again = self.known_tags & tag.bit() != 0;
@@ -183,7 +174,6 @@ impl Game {
         }
     }
 
-    /// Plays a legal move.
     pub fn play(&mut self, next: Move, criteria: &Criteria<'_>) {
         let Some(ply) = self.plies.last_mut() else { return };
         ply.next = Some(next);
@@ -245,7 +235,6 @@ impl Game {
         }
     }
 
-    /// Returns the positions with their scores.
     pub fn scored_plies(&self) -> Vec<ScoredPly<'_>> {
         let scored = |ply: &'_ Ply| (ply.score_cp, ply.score_form);
         let plies = self.plies.iter().map(|ply| (&ply.position, scored(ply)));

@@ -1,7 +1,4 @@
 //! Conversion between a selection and its record in a dataset.
-//!
-//! Rules that are switched off are not recorded, so a rule that a later version adds means nothing for older
-//! datasets.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -27,7 +24,6 @@ macro_rules! rules {
 }
 
 impl Selection {
-    /// Returns the settings by name, as a dataset records them.
     pub fn settings(&self) -> Vec<(String, String)> {
         let off = Self::everything();
         let mut list = Vec::new();

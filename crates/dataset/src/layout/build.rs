@@ -8,11 +8,8 @@ use super::sections::{SectionPlan, Sections};
 use super::{Bucket, Layout, Part, Shape};
 use gputexel_io::{Error, Result};
 
-/// Number of positions that are filled in together.
 const FILLED: usize = 1 << 13;
 
-/// Sort key of positions: the part and the stretch, phase and endgame scale factor, then the entries with
-/// either sign.
 type Key = (u32, u32, u16, u16);
 
 impl Layout {
@@ -162,10 +159,8 @@ impl Layout {
     }
 }
 
-/// Number of phases that are collected before duplicates are removed.
 const COLLECTED: usize = 1 << 16;
 
-/// Number of positions after which phases are counted.
 const CHECKED: usize = 1 << 18;
 
 /// Returns the positions sorted by their keys, and by number if these are equal.

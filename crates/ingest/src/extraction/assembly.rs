@@ -1,7 +1,5 @@
 //! Steps that run in input order: duplicates, results, game numbers, and, once all positions are known,
 //! sampling and weights.
-//!
-//! Memory: that of [`Judge`]; 1 byte per position for a sample. Everything else is spooled by the writer.
 
 use std::path::{Path, PathBuf};
 
@@ -25,7 +23,6 @@ pub struct Assembly<'a> {
     books: Bookkeeping<'a>,
     results: Results,
     judge: Judge,
-    /// Number of rows written when each source ended.
     source_ends: Vec<usize>,
     leaves: Option<&'a mut Vec<Leaf>>,
     /// True if any source has games, so that every position needs a game number.
@@ -33,11 +30,9 @@ pub struct Assembly<'a> {
     games: GameNumbers,
 }
 
-/// Counts of the positions of a chunk after selection.
 #[derive(Default)]
 struct Written {
     left_out: LeftOut,
-    /// Number of positions whose features come from another position.
     resolved: u64,
 }
 
@@ -86,7 +81,6 @@ impl<'a> Assembly<'a> {
         Ok(written)
     }
 
-    /// Returns the game number of a kept position.
     fn number(&mut self, label: &EncodedLabel, by_chunk: bool) -> Option<u32> {
         if !self.numbered {
             return None;
@@ -98,7 +92,6 @@ impl<'a> Assembly<'a> {
         })
     }
 
-    /// Applies averaging, sampling and weighting, which need all positions.
     fn revise(&mut self) -> Result<()> {
         let rules = &self.settings.selection;
         let repeats = self.judge.take_repeats();

@@ -12,18 +12,13 @@ use gputexel_io::{Error, Result};
 /// The original position of a dataset's row, and the one its features are taken from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Leaf {
-    /// Key of the original position.
     pub key: u64,
-    /// Key of the position it was resolved to.
     pub leaf: u64,
 }
 
-/// Differences between two extractions of the same sources.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LeafChanges {
-    /// Rows of the later one whose position was already present, but with a different leaf.
     pub changed: u64,
-    /// Rows of the later one whose position was not present before.
     pub entered: u64,
     /// Rows of the earlier one whose position is no longer present.
     pub left: u64,
@@ -108,11 +103,6 @@ impl ExtractSettings {
             }
         }
         let games: Vec<_> = metadata.sources.iter().filter(|source| source.format == "pgn").collect();
-        if let Some((first, rest)) = games.split_first()
-            && rest.iter().all(|source| source.piece_letters == first.piece_letters)
-        {
-            settings.piece_letters = first.piece_letters.as_deref().map(str::parse).transpose()?;
-        }
         if let Some((first, rest)) = games.split_first()
             && texts.is_empty()
             && rest.iter().all(|source| source.score_point_of_view == first.score_point_of_view)

@@ -13,7 +13,6 @@ use gputexel_chess::sample::{Batch, Sample};
 use gputexel_chess::selection::LeftOut;
 use gputexel_io::{Error, Result};
 
-/// Position with a search score.
 #[derive(Clone, Copy, Debug)]
 pub struct ScoredPosition<'a> {
     /// Board, side to move, number of the move, result and score (White's view).
@@ -22,13 +21,12 @@ pub struct ScoredPosition<'a> {
     pub same_game: bool,
 }
 
-/// Reads games or labeled positions and visits those that the selection keeps and that have a search score, in
-/// the order of the inputs and their positions. Rules that compare positions of different games (duplicates,
-/// samples of everything, phase weights) and searches are not applied. Returns a report on every input.
+/// Reads games or labeled positions and visits those that the selection keeps and that have a search score,
+/// in the order of the inputs and their positions.
 ///
 /// # Errors
-/// [`Error::Usage`] for settings that contradict each other or are not applied here; [`Error::Input`] when an input
-/// cannot be used or no position has a score; [`Error::Interrupted`] after `cancel`.
+/// [`Error::Usage`] for settings that contradict each other or are not applied here; [`Error::Input`] when an
+/// input cannot be used or no position has a score; [`Error::Interrupted`] after `cancel`.
 pub fn visit_scored(
     inputs: &[PathBuf],
     settings: &ExtractSettings,
@@ -57,7 +55,6 @@ pub fn visit_scored(
     }
 }
 
-/// Passes positions on in order.
 struct Visits<'a> {
     books: Bookkeeping<'a>,
     visit: &'a mut dyn FnMut(ScoredPosition<'_>),

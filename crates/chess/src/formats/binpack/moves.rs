@@ -7,7 +7,6 @@ use shakmaty::{Bitboard, Chess, EnPassantMode, Move, Position, Rank, Role, Squar
 
 use super::bits::{BitReader, BitWriter, bits_for};
 
-/// Roles of promotions in the order of their numbers.
 pub(super) const PROMOTIONS: [Role; 4] = [Role::Knight, Role::Bishop, Role::Rook, Role::Queen];
 
 /// Reads the move of the side to move; `None` if the numbers are not a legal move or the bits end.
@@ -47,7 +46,6 @@ pub(super) fn read_move(position: &Chess, bits: &mut BitReader<'_>) -> Option<Mo
     is_legal_within_reach(position, m).then_some(m)
 }
 
-/// Appends a legal move.
 pub(super) fn write_move(position: &Chess, m: Move, bits: &mut BitWriter) {
     let own = position.board().by_color(position.turn());
     let (Some(from), role) = (m.from(), m.role()) else { return };
@@ -73,7 +71,6 @@ fn normal(position: &Chess, role: Role, from: Square, to: Square) -> Move {
     Move::Normal { role, from, capture: position.board().role_at(to), to, promotion: None }
 }
 
-/// Returns the rooks with which the side to move may still castle.
 fn castling_rooks(position: &Chess) -> Bitboard {
     position.castles().castling_rights() & Bitboard::from_rank(position.turn().backrank())
 }
@@ -86,7 +83,6 @@ fn rank_of(squares: Bitboard, square: Square) -> u32 {
     (squares.0 & ((1 << u32::from(square)) - 1)).count_ones()
 }
 
-/// Returns the squares to which a piece can go, ignoring checks and castling.
 fn reach(position: &Chess, from: Square, role: Role) -> Bitboard {
     let board = position.board();
     let turn = position.turn();
@@ -102,13 +98,11 @@ fn reach(position: &Chess, from: Square, role: Role) -> Bitboard {
     captures | once | twice
 }
 
-/// Returns true if a pawn's next step promotes it.
 fn is_last_step(position: &Chess, from: Square) -> bool {
     from.rank() == position.turn().fold_wb(Rank::Seventh, Rank::Second)
 }
 
-/// Returns true if a move to a square within [`reach`], or castling, is legal. Only pieces on a line with
-/// their king may be pinned, and only these pay for move generation.
+/// Returns true if a move to a square within [`reach`], or castling, is legal.
 fn is_legal_within_reach(position: &Chess, m: Move) -> bool {
     let simple = matches!(m, Move::Normal { role, .. } if role != Role::King);
     let free = m
@@ -125,7 +119,6 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Every legal move of positions on random walks, including castling, promotions and en passant.
         #[test]
         fn every_legal_move_comes_back(choices in proptest::collection::vec(any::<u16>(), 0..120)) {
             let mut position = Chess::default();
