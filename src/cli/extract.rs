@@ -37,7 +37,7 @@ pub struct ExtractArgs {
     #[arg(short, long, value_name = "FILE", value_parser = super::target::file(), required_unless_present = "positions")]
     output: Option<PathBuf>,
     /// Write the positions instead of a dataset: lines 'GAME RESULT FEN [centipawns]', results and scores from
-    /// White's point of view, or a format of `gputexel convert` by its extension (.epd, .plain, .txt, .binpack ...)
+    /// White's point of view, or a format of `gputexel convert` by its extension (.epd, .txt, .binpack ...)
     #[arg(long, value_name = "FILE", value_parser = super::target::file(), conflicts_with_all = [
         "output", "model", "king_buckets", "king_pieces", "phase",
     ])]

@@ -202,7 +202,8 @@ fn decide(
     let (view, evidence, warning) = match (asked, told_view(counts)) {
         (Some(asked), Some(found)) if asked != found => {
             let (asked_name, found) = (asked.name(), found.name());
-            let warning = format!("point of view {asked_name} was requested, but the {noun} look like {found}");
+            let warning =
+                format!("point of view {asked_name} was requested, but the {noun} look like {found}");
             (asked, format!("requested; {counted}"), Some(warning))
         }
         (Some(asked), _) => (asked, "requested".to_string(), None),

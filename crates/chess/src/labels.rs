@@ -1,11 +1,8 @@
 //! Syntaxes of results next to positions, as authors of tuners write them.
 
-use std::str::FromStr;
-
 use super::epd::{is_no_score, operations};
 pub use super::scale::{Outcome, Word};
 use super::scale::{ResultScale, parse_number};
-use gputexel_io::{Error, Result, unknown_name};
 
 /// Syntax of the result after a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,48 +31,31 @@ pub enum LabelSyntax {
     Csv,
 }
 
+// If lines fit several syntaxes, the earlier one is taken.
+gputexel_io::names!(
+    LabelSyntax "label syntax": Opcode "c9", OpcodeScore "c9-score", Ce "ce", CeScore "ce-score", Brackets "brackets",
+    Semicolon "semicolon", ScoreResult "score-result", Pipe "pipe", Texelutil "texelutil", Bare "bare", Games "games",
+    Fields "fields", Csv "csv"
+);
+
 impl LabelSyntax {
-    /// All syntaxes; if lines fit several, the earlier one is taken.
-    pub const ALL: [Self; 13] = [
-        Self::Opcode,
-        Self::OpcodeScore,
-        Self::Ce,
-        Self::CeScore,
-        Self::Brackets,
-        Self::Semicolon,
-        Self::ScoreResult,
-        Self::Pipe,
-        Self::Texelutil,
-        Self::Bare,
-        Self::Games,
-        Self::Fields,
-        Self::Csv,
-    ];
-
-    fn described(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Opcode => ("c9", "c9 \"1-0\";"),
-            Self::OpcodeScore => ("c9-score", "c9 \"0.33|1-0\";"),
-            Self::Ce => ("ce", "ce 0.5"),
-            Self::CeScore => ("ce-score", "ce 35"),
-            Self::Brackets => ("brackets", "[1.0]"),
-            Self::Semicolon => ("semicolon", "; [0.5]"),
-            Self::ScoreResult => ("score-result", "| 35 | 1.0"),
-            Self::Pipe => ("pipe", "|1-0"),
-            Self::Texelutil => ("texelutil", ": 1 : 35 : 30 : 17"),
-            Self::Bare => ("bare", "1-0"),
-            Self::Games => ("games", "17 1 FEN 35"),
-            Self::Fields => ("fields", ";35;0.5"),
-            Self::Csv => ("csv", "columns fen,result"),
-        }
-    }
-
-    pub fn name(self) -> &'static str {
-        self.described().0
-    }
-
+    /// Returns an example of the text next to the position.
     pub fn example(self) -> &'static str {
-        self.described().1
+        match self {
+            Self::Opcode => "c9 \"1-0\";",
+            Self::OpcodeScore => "c9 \"0.33|1-0\";",
+            Self::Ce => "ce 0.5",
+            Self::CeScore => "ce 35",
+            Self::Brackets => "[1.0]",
+            Self::Semicolon => "; [0.5]",
+            Self::ScoreResult => "| 35 | 1.0",
+            Self::Pipe => "|1-0",
+            Self::Texelutil => ": 1 : 35 : 30 : 17",
+            Self::Bare => "1-0",
+            Self::Games => "17 1 FEN 35",
+            Self::Fields => ";35;0.5",
+            Self::Csv => "columns fen,result",
+        }
     }
 
     pub fn position_start(self, line: &[u8]) -> usize {
@@ -86,15 +66,6 @@ impl LabelSyntax {
             at += line[at..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
         }
         at
-    }
-}
-
-impl FromStr for LabelSyntax {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        let named = Self::ALL.into_iter().find(|syntax| syntax.name() == text);
-        named.ok_or_else(|| unknown_name("label syntax", text, Self::ALL.map(Self::name)))
     }
 }
 

@@ -154,8 +154,13 @@ impl DatasetWriter {
             };
         let ids = [&row.plus[..], &row.minus];
         self.check(fits, ids, row.coefficients.iter().all(|c| c.is_finite()), row.phase, labels)?;
-        self.note(labels);
-        self.try_push(row, labels).map_err(|e| Error::io(&self.path, e))
+        let row = StoredRow {
+            ids: &ids.concat(),
+            white_entries: row.plus.len() as u16,
+            coefficients: &row.coefficients,
+            phase: row.phase,
+        };
+        self.push_row(row, labels)
     }
 
     /// Appends one position whose features are already in the stored format.
@@ -263,19 +268,6 @@ impl DatasetWriter {
         }
         self.coefficients = wide;
         Ok(())
-    }
-
-    fn try_push(&mut self, row: &FeatureRow, labels: PositionLabels) -> std::io::Result<()> {
-        let length = (row.plus.len() + row.minus.len()) as u16;
-        self.row_lengths.push(&length.to_le_bytes(), 1)?;
-        self.ids.push(le_bytes(&row.plus), row.plus.len())?;
-        if self.unit_rows {
-            self.white_counts.push(&(row.plus.len() as u16).to_le_bytes(), 1)?;
-            self.ids.push(le_bytes(&row.minus), row.minus.len())?;
-        } else {
-            self.coefficients.push(le_bytes(&row.coefficients), row.coefficients.len())?;
-        }
-        self.push_labels(row.phase, labels)
     }
 
     fn try_push_row(&mut self, row: StoredRow<'_>, labels: PositionLabels) -> std::io::Result<()> {

@@ -17,6 +17,7 @@ macro_rules! names {
             /// All values.
             pub const ALL: [Self; [$($name),*].len()] = [$(Self::$value),*];
 
+            /// Returns its name on command lines and in files.
             pub fn name(self) -> &'static str {
                 match self { $(Self::$value => $name),* }
             }

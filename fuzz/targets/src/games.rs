@@ -6,9 +6,7 @@ use gputexel_chess::PhaseSettings;
 use gputexel_chess::detection::{TextOptions, detect_kind, detect_text, unsupported_format};
 use gputexel_chess::fen::{is_stalemate, legal_position, parse_board, parse_fen};
 use gputexel_chess::labels::{LabelSyntax, MAX_SCORE_CP, Outcome, parse_label};
-use gputexel_chess::pgn::{
-    CommentScore, ScoreConvention, comment_score, evaluation_profile, last_game_start, read_pgn,
-};
+use gputexel_chess::pgn::{CommentScore, ScoreConvention, comment_score, last_game_start, read_pgn};
 use gputexel_chess::quiescence::Quiescence;
 use gputexel_chess::sample::{Batch, position_key};
 use gputexel_chess::scale::ResultScale;
@@ -67,9 +65,6 @@ pub(crate) fn pgn(data: &[u8]) {
                 .iter()
                 .all(|sample| sample.score_cp.is_nan() || sample.score_cp.abs() <= MAX_SCORE_CP)
         );
-    }
-    if let Some((_, scores)) = evaluation_profile(data) {
-        assert!(scores.iter().all(|score| score.abs() <= MAX_SCORE_CP));
     }
 }
 

@@ -332,7 +332,7 @@ fn engines_are_started_for_positions_and_their_silence_is_no_label() {
         "--max-unscored",
         "1000",
     ];
-    for output in ["out.txt", "out.plain"] {
+    for output in ["out.txt", "out.binpack"] {
         let error = bench.fails((&args, &["-o", output, "--concurrency", "1000"]), 1);
         assert!(!bench.path(output).exists(), "{error}");
         assert!(error.contains("100") && error.contains("score"), "{error}");

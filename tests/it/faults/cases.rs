@@ -164,10 +164,10 @@ cases! {
         name: "convert",
         prepare: |bench| {
             games(bench);
-            before(bench, "convert games.pgn -o p.plain --skip-plies=12");
+            before(bench, "convert games.pgn -o p.binpack --skip-plies=12");
         },
-        start: "-q convert games.pgn -o p.plain --threads=1 --force",
-        results: &["p.plain"],
+        start: "-q convert games.pgn -o p.binpack --threads=1 --force",
+        results: &["p.binpack"],
     }
     rescore {
         name: "rescore",

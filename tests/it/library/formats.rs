@@ -144,26 +144,6 @@ fn written_files_round_trip() {
     }
 }
 
-#[test]
-fn plain_text_round_trips() {
-    for gaps in [false, true] {
-        let games = games(5, 60, gaps);
-        let bytes = write(Format::Plain, &games);
-        assert_eq!(Format::detect("x", &bytes, true).unwrap(), Some(Format::Plain));
-        let whole = everything(Format::Plain, &bytes);
-        same(&whole, &games);
-        assert_eq!(whole.records, everything(Format::Binpack, &write(Format::Binpack, &games)).records);
-        // Chunks contain whole games.
-        let end = Format::Plain.split_point(&bytes).unwrap();
-        let (first, second) = bytes.split_at(end);
-        let [first, second] = [first, second].map(|part| everything(Format::Plain, part));
-        assert!(!second.samples.is_empty());
-        assert_eq!([lines(&first), lines(&second)].concat(), lines(&whole));
-        let games_of = |batch: &Batch| batch.samples.iter().map(|s| s.game).max().flatten().unwrap_or(0);
-        assert_eq!(games_of(&first) + games_of(&second), games_of(&whole));
-    }
-}
-
 /// If positions are left out, chains end, but games continue.
 #[test]
 fn gaps_do_not_end_games() {

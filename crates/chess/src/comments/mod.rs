@@ -5,8 +5,8 @@ mod scores;
 
 pub(crate) use convention::ScoredPly;
 pub use convention::{CommentTally, DetectedScores, ScoreConvention, ScoreTally};
-pub use scores::{CommentScore, comment_score, evaluation_profile};
-pub(crate) use scores::{has_profile, is_book};
+pub(crate) use scores::is_book;
+pub use scores::{CommentScore, comment_score};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScoreForm {

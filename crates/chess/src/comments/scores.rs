@@ -4,8 +4,8 @@
 //!   `+0.35 12/20 5 40000` (OpenBench), or pawns alone; of the position before the move, the mover's view: of
 //!   258,261 positions of decided self-play games with such a score beyond three pawns, 99.6 % go to the better
 //!   side when it is read so;
-//! - `[%eval 0.35]`, `[%eval 0.35,18]` (Lichess), `[%eval 35,18]` in whole centipawns (ChessBase, Fritz), and
-//!   ChessBase's `[%evp 0,40,...]` for all plies at once: of the position after the move, White's view;
+//! - `[%eval 0.35]`, `[%eval 0.35,18]` (Lichess), `[%eval 35,18]` in whole centipawns (ChessBase, Fritz): of the
+//!   position after the move, White's view;
 //! - TCEC's and CCC's `wv=0.35`: of the position after the move.
 //!
 //! Mates become ±30,000 centipawns, the bound of all scores.
@@ -27,7 +27,6 @@ pub enum CommentScore {
 
 static WHITE_VALUE: LazyLock<Finder> = LazyLock::new(|| Finder::new("wv="));
 static EVAL: LazyLock<Finder> = LazyLock::new(|| Finder::new("[%eval"));
-static PROFILE: LazyLock<Finder> = LazyLock::new(|| Finder::new("[%evp"));
 
 /// Reads the score of a comment. Of several, the engine form counts, since it determines the position that
 /// was searched, then `wv=`.
@@ -143,24 +142,6 @@ fn is_time(text: &[u8]) -> bool {
     text.is_empty() || (end > 0 && matches!(&text[end..], b"s" | b"ms"))
 }
 
-/// Returns the scores of all positions of a game, which ChessBase writes before its first move, with their
-/// first ply.
-pub fn evaluation_profile(comment: &[u8]) -> Option<(usize, Vec<f32>)> {
-    let at = PROFILE.find(comment)? + PROFILE.needle().len();
-    let text = &comment[at..];
-    let end = memchr::memchr(b']', text)?;
-    let mut numbers = text[..end].split(|b| *b == b',').map(<[u8]>::trim_ascii);
-    let mut ply = || std::str::from_utf8(numbers.next()?).ok()?.parse::<usize>().ok();
-    let (first, last) = ply().zip(ply())?;
-    let whole = |text: &[u8]| parse_cp(text).filter(|_| spelling(text) == Some(Spelling::Whole));
-    let scores = numbers.map(whole).collect::<Option<Vec<f32>>>()?;
-    (last.checked_sub(first)?.checked_add(1)? == scores.len()).then_some((first, scores))
-}
-
-pub fn has_profile(comment: &[u8]) -> bool {
-    PROFILE.find(comment).is_some()
-}
-
 /// Returns true if a comment marks its move as one of an opening book: `book`, alone or among other remarks
 /// between commas.
 pub fn is_book(comment: &[u8]) -> bool {
@@ -172,7 +153,6 @@ pub fn is_book(comment: &[u8]) -> bool {
 mod tests {
     use super::*;
     use CommentScore::{Missing, Unread};
-    use proptest::prelude::*;
 
     fn score(text: &str) -> CommentScore {
         comment_score(text.as_bytes(), &ScoreConvention::default())
@@ -304,39 +284,12 @@ mod tests {
     }
 
     #[test]
-    fn profiles_have_a_score_for_every_ply() {
-        let profile = |text: &str| evaluation_profile(text.as_bytes());
-        assert_eq!(profile("[%evp 0,2,14,-25,\n30] text"), Some((0, vec![14.0, -25.0, 30.0])));
-        assert_eq!(profile("[%evp 9,9,7]"), Some((9, vec![7.0])));
-        assert!(!has_profile(b"[%eval 9,9]"));
-        for text in [
-            "[%evp 9,181,-95,-86]",
-            "[%evp",
-            "[%evp 0]",
-            "[%evp 2,1]",
-            "[%evp 0,0,0.5]",
-            "[%evp 0,0,x]",
-            "[%evp 0,99999999999999999999,1]",
-        ] {
-            assert!(has_profile(text.as_bytes()) && profile(text).is_none(), "{text}");
-        }
-    }
-
-    #[test]
     fn books_are_named() {
         for text in ["book", " Book ", "(book)", "0.00/0 0s, book", "book, mb=+0+0", " d=1; BOOK"] {
             assert!(is_book(text.as_bytes()), "{text}");
         }
         for text in ["", "out of book", "OwnBook=false", "bookish", "a book draw", "boo"] {
             assert!(!is_book(text.as_bytes()), "{text}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..60)) {
-            let _ = comment_score(&bytes, &ScoreConvention::default());
-            let _ = evaluation_profile(&bytes);
         }
     }
 }

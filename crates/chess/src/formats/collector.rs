@@ -21,7 +21,7 @@ struct Place {
 }
 
 /// Largest number of plies that may be missing between two parts of a game.
-pub(crate) const MOST_MISSING: u32 = 32;
+const MOST_MISSING: u32 = 32;
 
 impl Place {
     fn new(position: &Chess, result: f32) -> Self {

@@ -6,15 +6,15 @@ use std::borrow::Cow;
 use serde::de::{IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
+use crate::fen::{FenError, legal_position, parse_fen};
 use crate::labels::MAX_SCORE_CP;
 use crate::sample::Batch;
 use crate::selection::{Criteria, Reason};
 use crate::text::significant_lines;
-use shakmaty::{Chess, Position};
+use shakmaty::{CastlingMode, Chess, Position};
 
 use crate::formats::collector::Collector;
 use crate::formats::spec::{FormatSpec, TrainingData, last_line_end};
-use crate::formats::{position, refusal};
 
 pub(crate) const FORMAT: FormatSpec = FormatSpec {
     name: "lichess",
@@ -143,6 +143,22 @@ fn read(chunk: &[u8], first_line: u64, criteria: Criteria<'_>) -> Batch {
         }
     }
     out.finish()
+}
+
+fn position(fen: &[u8]) -> Result<Chess, FenError> {
+    let fen = fen.trim_ascii();
+    let (setup, used) = parse_fen(fen)?;
+    if used < fen.len() {
+        return Err(FenError::Board);
+    }
+    legal_position(setup, CastlingMode::Chess960)
+}
+
+fn refusal(error: FenError) -> Reason {
+    match error {
+        FenError::Kings | FenError::Pawns | FenError::OppositeCheck => Reason::IllegalRecord,
+        _ => Reason::BadRecord,
+    }
 }
 
 #[cfg(test)]

@@ -5,21 +5,19 @@ mod bulletformat;
 mod collector;
 mod lichess;
 mod packed;
-mod plain;
 mod spec;
 mod texts;
 
 use std::str::FromStr;
 
 use serde::Serialize;
-use shakmaty::{CastlingMode, Chess, Color, Position};
+use shakmaty::{Color, Position};
 
 use self::binpack::BinpackWriter;
 use self::collector::Collector;
 use self::spec::{FormatSpec, last_line_end};
-use crate::fen::{FenError, legal_position, parse_fen};
 use crate::sample::{Batch, Origin};
-use crate::selection::{Criteria, Reason};
+use crate::selection::Criteria;
 use gputexel_io::{Error, Result, unknown_name};
 
 macro_rules! formats {
@@ -47,7 +45,6 @@ formats! {
     Binpack: binpack::FORMAT,
     /// Records of 32 bytes, seen from the side to move.
     Bulletformat: bulletformat::FORMAT,
-    Plain: plain::FORMAT,
     Lichess: lichess::FORMAT,
     /// Labeled positions, one per line; written as `FEN | centipawns | result`, White's view.
     Text: texts::TEXT,
@@ -327,20 +324,4 @@ fn white_score(score: i16, turn: Color) -> f32 {
 fn stored_score(score_cp: f32, turn: Color) -> i16 {
     let white = score_cp.round() as i16;
     turn.fold_wb(white, white.saturating_neg())
-}
-
-fn position(fen: &[u8]) -> std::result::Result<Chess, FenError> {
-    let fen = fen.trim_ascii();
-    let (setup, used) = parse_fen(fen)?;
-    if used < fen.len() {
-        return Err(FenError::Board);
-    }
-    legal_position(setup, CastlingMode::Chess960)
-}
-
-fn refusal(error: FenError) -> Reason {
-    match error {
-        FenError::Kings | FenError::Pawns | FenError::OppositeCheck => Reason::IllegalRecord,
-        _ => Reason::BadRecord,
-    }
 }

@@ -4,9 +4,7 @@ use shakmaty::{CastlingMode, Chess, FromSetup, Move, Position, PositionErrorKind
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::tags::{GameTags, KnownTag};
-use crate::comments::{
-    CommentScore, CommentTally, ScoreForm, ScoredPly, comment_score, evaluation_profile, has_profile, is_book,
-};
+use crate::comments::{CommentScore, CommentTally, ScoreForm, ScoredPly, comment_score, is_book};
 use crate::fen::{legal_position, parse_fen};
 use crate::selection::{Criteria, Ply, Reason, draw};
 
@@ -38,8 +36,8 @@ pub struct Game {
     pub identity: u64,
     /// True if comments have scores whose view does not follow from the name.
     pub has_scores: bool,
-    /// The first ply of the scores in a comment before the first move, and the scores.
-    profile: Option<(usize, Vec<f32>)>,
+    /// From a comment before the first move, centipawns, White's view.
+    opening_score: Option<f32>,
 }
 
 pub struct Stop {
@@ -89,7 +87,7 @@ impl Game {
             lost: 0,
             identity: 0,
             has_scores: false,
-            profile: None,
+            opening_score: None,
         }
     }
 
@@ -219,19 +217,15 @@ impl Game {
         false
     }
 
-    /// Reads a comment before the first move, which may have the scores of all positions.
+    /// Reads a comment before the first move, which may have the score of the first position.
     fn opening_comment(&mut self, text: &[u8], criteria: &Criteria<'_>) -> bool {
-        if let Some(profile) = evaluation_profile(text) {
-            self.profile = Some(profile);
-            return false;
-        }
         match comment_score(text, &criteria.scores) {
             CommentScore::Found(found) if criteria.scores.is_for_white(found.form) => {
-                self.profile.get_or_insert((0, vec![found.cp]));
+                self.opening_score.get_or_insert(found.cp);
                 false
             }
             CommentScore::Found(_) | CommentScore::Unread => true,
-            CommentScore::Missing => has_profile(text),
+            CommentScore::Missing => false,
         }
     }
 
@@ -241,13 +235,12 @@ impl Game {
         plies.map(|(position, (score_cp, score_form))| ScoredPly { position, score_cp, score_form }).collect()
     }
 
-    /// Sets the score of positions without one from the evaluation profile.
-    pub fn apply_profile(&mut self) {
-        let Some((first, scores)) = self.profile.take() else { return };
-        for (ply, score) in self.plies.iter_mut().skip(first).zip(scores) {
-            if ply.score_cp.is_nan() {
-                (ply.score_cp, ply.score_form) = (score, Some(ScoreForm::White));
-            }
+    /// Sets the score of the first position from the comment before it.
+    pub fn apply_opening_score(&mut self) {
+        if let (Some(score), Some(first)) = (self.opening_score, self.plies.first_mut())
+            && first.score_cp.is_nan()
+        {
+            (first.score_cp, first.score_form) = (score, Some(ScoreForm::White));
         }
     }
 }

@@ -12,7 +12,7 @@ mod text_cursor;
 
 pub use crate::comments::{
     CommentScore, CommentTally, DetectedScores, ScoreConvention, ScoreForm, ScoreTally, Spelling,
-    WrittenScore, comment_score, evaluation_profile,
+    WrittenScore, comment_score,
 };
 pub use replay::read_pgn;
 pub use split::{is_tag_pair, last_game_start};

@@ -296,7 +296,7 @@ impl<'a> Replay<'a> {
                 game.plies.pop();
             }
             let first_sample = self.batch.samples.len();
-            game.apply_profile();
+            game.apply_opening_score();
             if game.has_scores {
                 self.batch.comments.add_game(&game.scored_plies());
             }

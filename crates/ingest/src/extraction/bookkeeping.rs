@@ -12,7 +12,7 @@ use gputexel_chess::formats::Format;
 use gputexel_chess::pgn::CommentTally;
 use gputexel_chess::sample::{Agreement, Batch, Damage, Verdict};
 use gputexel_chess::scale::{ResultScale, ResultTally};
-use gputexel_chess::selection::{LeftOut, Reason, Unit};
+use gputexel_chess::selection::{LeftOut, Unit};
 use gputexel_dataset::SourceRecord;
 use gputexel_io::input::place;
 use gputexel_io::{Advice, AtomicFile, Error, Result};
