@@ -1,9 +1,5 @@
 //! Process setup that must happen before anything else runs.
 
-/// Puts large arrays into files if memory is limited.
-#[global_allocator]
-static ALLOCATOR: gputexel_io::paging::PagingAllocator = gputexel_io::paging::PagingAllocator;
-
 /// Sets up the process; must be called first.
 pub fn prepare() {
     return_large_blocks();

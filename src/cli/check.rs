@@ -13,7 +13,6 @@ use gputexel::run::are_datasets;
 use gputexel::trace::Outlier;
 
 use super::context::Context;
-use super::memory::MemoryArgs;
 use super::output::print_result;
 use super::reading_progress::with_progress;
 use super::subcommand::Subcommand;
@@ -55,8 +54,6 @@ pub struct CheckArgs {
     /// Stop if more than this share of a trace's lines is unusable
     #[arg(long, value_name = "SHARE", default_value_t = 0.1)]
     max_bad_share: f64,
-    #[command(flatten)]
-    memory: MemoryArgs,
 }
 
 impl Subcommand for CheckArgs {
@@ -80,10 +77,6 @@ impl Subcommand for CheckArgs {
             [] => Ok(()),
             faults => Err(Error::input(&self.inputs[0], faults.join("; ")).into()),
         }
-    }
-
-    fn memory(&self) -> Option<&MemoryArgs> {
-        Some(&self.memory)
     }
 }
 

@@ -6,7 +6,6 @@ use gputexel::Error;
 use gputexel::tuning::{FileLoss, ScaleOrigin};
 
 use super::context::Context;
-use super::memory::MemoryArgs;
 use super::output::print_result;
 use super::scale::{ScaleArgs, scale_forms};
 use super::subcommand::Subcommand;
@@ -24,8 +23,6 @@ pub struct EvalArgs {
     loss: Option<String>,
     #[command(flatten)]
     scale: ScaleArgs,
-    #[command(flatten)]
-    memory: MemoryArgs,
 }
 
 impl Subcommand for EvalArgs {
@@ -49,9 +46,5 @@ impl Subcommand for EvalArgs {
                 scale_forms(*k),
             )
         })
-    }
-
-    fn memory(&self) -> Option<&MemoryArgs> {
-        Some(&self.memory)
     }
 }

@@ -6,14 +6,13 @@ use std::path::{Path, PathBuf};
 use gputexel::chess::PhaseSettings;
 use gputexel::chess::selection::Selection;
 use gputexel::conversion::{ConversionSettings, convert};
-use gputexel::extraction::{ExtractSettings, Report, extract, extract_shards};
+use gputexel::extraction::{ExtractSettings, Report, extract};
 use gputexel::formats::Format;
 use gputexel::model::FeatureKind;
 
 use super::context::Context;
 use super::convert::describe as describe_conversion;
 use super::king_flags::KingArgs;
-use super::memory::MemoryArgs;
 use super::output::print_result;
 use super::reading::{ReadingArgs, describe_source, speed};
 use super::reading_progress::with_progress;
@@ -24,7 +23,7 @@ use super::table::{bytes, counted, result_table};
 #[derive(Debug, clap::Args)]
 #[command(
     mut_args(short_help(&[
-        "output", "positions", "resume", "model", "format", "target", "preset", "resolve", "share",
+        "output", "positions", "model", "format", "target", "preset", "resolve", "share",
         "per-game", "threads",
     ])),
     after_help = EXAMPLES,
@@ -34,23 +33,16 @@ pub struct ExtractArgs {
     /// Games, labeled positions or training data; - reads standard input
     #[arg(required = true, value_name = "INPUT")]
     inputs: Vec<PathBuf>,
-    /// Dataset to write; with --shard-size, the folder of its shards
+    /// Dataset to write
     #[arg(short, long, value_name = "FILE", value_parser = super::target::file(), required_unless_present = "positions")]
     output: Option<PathBuf>,
     /// Write the positions instead of a dataset: lines 'GAME RESULT FEN [centipawns]', results and scores from
-    /// White's point of view, or a format of `gputexel convert` by its extension (.epd, .plain, .txt, .binpack ...)
+    /// White's point of view, or a format of `gputexel convert` by its extension (.epd, .txt, .binpack ...)
     #[arg(long, value_name = "FILE", value_parser = super::target::file(), conflicts_with_all = [
-        "output", "shard_size", "resume", "model", "king_buckets", "king_pieces", "phase",
+        "output", "model", "king_buckets", "king_pieces", "phase",
     ])]
     positions: Option<PathBuf>,
-    /// Write shards of at most N positions, keeping games whole, into the folder of --output: 0001.bin and so on
-    #[arg(long, value_name = "N")]
-    shard_size: Option<usize>,
-    /// Resume an interrupted extraction into a folder, given the same inputs and flags, with byte-identical results;
-    /// starts one if there is none
-    #[arg(long, requires = "shard_size", conflicts_with = "force")]
-    resume: bool,
-    /// Replace the output if it exists; with --shard-size, restart an interrupted extraction
+    /// Replace the output if it exists
     #[arg(long)]
     force: bool,
     #[arg(
@@ -68,8 +60,6 @@ pub struct ExtractArgs {
     phase: String,
     #[command(flatten)]
     reading: ReadingArgs,
-    #[command(flatten)]
-    memory: MemoryArgs,
 }
 
 /// Formats, syntaxes of results, and examples.
@@ -137,32 +127,8 @@ impl Subcommand for ExtractArgs {
         let settings = self.settings()?;
         // Required unless positions are written.
         let output = self.output.as_deref().unwrap_or(Path::new(""));
-        let Some(size) = self.shard_size else {
-            let report = with_progress(context, |hooks| extract(&self.inputs, &settings, output, hooks))?;
-            return print_result(context, &report, || describe(&report));
-        };
-        let (inputs, folder) = (&self.inputs, output);
-        let done = with_progress(context, |hooks| {
-            extract_shards(inputs, &settings, folder, size, self.resume, hooks)
-        })?;
-        if let Some(byte) = done.damaged_at {
-            let folder = folder.display();
-            note!(
-                "gputexel: warning: what {folder} kept was damaged at byte {byte}; the rest was read again"
-            );
-        }
-        print_result(context, &done, || {
-            let mut text = describe(&done.report);
-            let _ = writeln!(text, "{} in the folder", counted(done.shards as u64, "shard"));
-            if let Some(positions) = done.resumed_positions {
-                let _ = writeln!(text, "resumed: {} had been read before", counted(positions, "position"));
-            }
-            text
-        })
-    }
-
-    fn memory(&self) -> Option<&MemoryArgs> {
-        Some(&self.memory)
+        let report = with_progress(context, |hooks| extract(&self.inputs, &settings, output, hooks))?;
+        print_result(context, &report, || describe(&report))
     }
 }
 

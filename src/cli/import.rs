@@ -11,7 +11,6 @@ use gputexel::{Error, dataset};
 use serde_json::json;
 
 use super::context::Context;
-use super::memory::MemoryArgs;
 use super::output::print_result;
 use super::reading_progress::with_progress;
 use super::subcommand::{Subcommand, short_help};
@@ -82,8 +81,6 @@ pub struct ImportArgs {
     threads: Option<usize>,
     #[command(flatten)]
     tracing: TraceCommandArgs,
-    #[command(flatten)]
-    memory: MemoryArgs,
 }
 
 impl ImportArgs {
@@ -137,8 +134,6 @@ pub struct TraceArgs {
     /// Replace existing files
     #[arg(long)]
     force: bool,
-    #[command(flatten)]
-    memory: MemoryArgs,
 }
 
 impl Subcommand for ImportArgs {
@@ -174,10 +169,6 @@ impl Subcommand for ImportArgs {
         object["origins"] = json!(origins);
         print_result(context, &object, || lines(&origins) + &describe(&report))
     }
-
-    fn memory(&self) -> Option<&MemoryArgs> {
-        Some(&self.memory)
-    }
 }
 
 impl Subcommand for TraceArgs {
@@ -190,10 +181,6 @@ impl Subcommand for TraceArgs {
             let count = counted(data.len() as u64, "position");
             format!("{}: {count}, schema {}\n", self.output.display(), self.schema.display())
         })
-    }
-
-    fn memory(&self) -> Option<&MemoryArgs> {
-        Some(&self.memory)
     }
 }
 

@@ -28,7 +28,6 @@ mod learn;
 mod lines;
 mod live;
 mod matches;
-mod memory;
 mod patch;
 mod probe;
 mod pso;
@@ -240,23 +239,12 @@ pub fn main() -> ExitCode {
         });
     });
     output::set_quiet(cli.quiet);
-    let context = Context {
-        json: cli.json,
-        quiet: cli.quiet,
-        command_line: typed.join(" "),
-        cancel: &CANCEL,
-        program: PROGRAM,
-    };
-    if let Some(memory) = command.memory()
-        && let Err(error) = memory.begin()
-    {
-        return fail(error.into());
-    }
+    let context =
+        Context { json: cli.json, quiet: cli.quiet, command_line: typed.join(" "), cancel: &CANCEL, program: PROGRAM };
     let result = command.run(&context);
     while AT_ONCE.load(Ordering::SeqCst) {
         // The command ended because its engines are gone; the handler ends the program.
         std::thread::park();
     }
-    memory::print_use(&context);
     result.map_or_else(fail, |()| ExitCode::SUCCESS)
 }

@@ -8,7 +8,6 @@ use gputexel::{Error, Result};
 #[cfg(feature = "mpi")]
 use super::backend::BackendArgs;
 use super::context::Context;
-use super::memory::MemoryArgs;
 use super::subcommand::{Subcommand, short_help};
 use super::tune::{ObjectiveArgs, RunArgs};
 
@@ -133,10 +132,6 @@ impl Subcommand for PsoArgs {
     fn run(&self, context: &Context) -> anyhow::Result<()> {
         crate::process::keep_large_blocks();
         self.run.carry_out(context, true, || start(self), |before, _| Ok(before))
-    }
-
-    fn memory(&self) -> Option<&MemoryArgs> {
-        Some(&self.run.memory)
     }
 
     #[cfg(feature = "mpi")]

@@ -41,8 +41,5 @@ fn open() -> Result<Backend> {
     let wrong = || Error::Usage("the command line is wrong".to_string());
     let cli = Cli::try_parse().map_err(|_| wrong())?;
     let command = cli.command.as_subcommand();
-    if let Some(memory) = command.memory() {
-        memory.begin()?;
-    }
     command.backend().ok_or_else(wrong)?.open()
 }

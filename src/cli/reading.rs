@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use gputexel::chess::labels::LabelSyntax;
-use gputexel::chess::pgn::PieceLetters;
 use gputexel::chess::sample::Verdict;
 use gputexel::chess::scale::ResultScale;
 use gputexel::chess::selection::{Selection, Unit};
@@ -41,10 +40,6 @@ pub struct ReadingArgs {
     /// K of --target score [default: 1]
     #[arg(long, value_name = "K")]
     target_k: Option<f64>,
-    /// Letters of king, queen, rook, bishop and knight in games: a language, such as de or fr, or the letters
-    /// themselves, such as KDTLS [default: en, or detected if the games cannot be read in English]
-    #[arg(long, value_name = "LETTERS", help_heading = "Games")]
-    piece_letters: Option<String>,
     /// Stop, and write nothing, if more than this share of an input is unusable: of its lines,
     /// or of its games, or of their plies
     #[arg(long, value_name = "SHARE", default_value_t = 0.1)]
@@ -87,7 +82,6 @@ impl ReadingArgs {
         settings.skip_damaged = self.skip_damaged;
         settings.list_skipped.clone_from(&self.list_skipped);
         settings.labels = self.labels.as_deref().map(str::parse::<LabelSyntax>).transpose()?;
-        settings.piece_letters = self.piece_letters.as_deref().map(str::parse::<PieceLetters>).transpose()?;
         settings.results = self.results.as_deref().map(str::parse).transpose()?;
         settings.point_of_view = parse_view(&self.pov)?;
         settings.score_view = parse_view(&self.score_pov)?;
@@ -168,10 +162,6 @@ pub fn describe_source(text: &mut String, source: &SourceReport) {
     let score_view = record.score_point_of_view.as_ref().or(record.point_of_view.as_ref());
     if let (Some(evidence), Some(view)) = (&source.score_evidence, score_view) {
         let _ = writeln!(text, "  point of view of scores {}: {evidence}", in_words(view));
-    }
-    if let Some(letters) = record.piece_letters.as_ref().and_then(|name| name.parse::<PieceLetters>().ok()) {
-        let evidence = source.evidence.as_ref().map_or_else(String::new, |evidence| format!(": {evidence}"));
-        let _ = writeln!(text, "  piece letters: {}{evidence}", letters.describe());
     }
     if let Some(rate) = source.agreement.rate() {
         let verdict = match source.verdict {

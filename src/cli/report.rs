@@ -14,7 +14,6 @@ use serde_json::json;
 
 use super::context::Context;
 use super::live::of_run;
-use super::memory::MemoryArgs;
 use super::output::{print_result, print_text, write_stdout};
 use super::spsa::run::page;
 use super::subcommand::Subcommand;
@@ -43,8 +42,6 @@ pub struct ReportArgs {
     /// Show the report in the browser
     #[arg(long)]
     open: bool,
-    #[command(flatten)]
-    memory: MemoryArgs,
 }
 
 impl Subcommand for ReportArgs {
@@ -108,10 +105,6 @@ impl Subcommand for ReportArgs {
             note => format!("note        {note}\n"),
         };
         Ok(print_text(&format!("{note}written     {}\n", target.display()))?)
-    }
-
-    fn memory(&self) -> Option<&MemoryArgs> {
-        Some(&self.memory)
     }
 }
 

@@ -3,7 +3,6 @@
 #[cfg(feature = "mpi")]
 use super::backend::BackendArgs;
 use super::context::Context;
-use super::memory::MemoryArgs;
 
 /// A subcommand. The implementing type holds its flags, with examples at the end of its help (`after_help`).
 pub trait Subcommand {
@@ -12,11 +11,6 @@ pub trait Subcommand {
     /// # Errors
     /// The reason why it could not finish, or a negative finding as its result.
     fn run(&self, context: &Context) -> anyhow::Result<()>;
-
-    /// Returns the flags that limit memory, for subcommands that read positions.
-    fn memory(&self) -> Option<&MemoryArgs> {
-        None
-    }
 
     /// Returns the flags that choose the backend, for subcommands whose work several processes can share.
     #[cfg(feature = "mpi")]

@@ -6,7 +6,6 @@ use shakmaty::{Bitboard, Board, Color};
 /// Smallest absolute score whose sign is compared with material, centipawns.
 pub(crate) const TELLING_SCORE_CP: f32 = 50.0;
 
-/// Returns true if a result favors a side.
 pub(super) fn is_decisive(result: f32) -> bool {
     (result - 0.5).abs() >= 0.1
 }
@@ -23,36 +22,25 @@ pub fn material_balance(board: &Board) -> i32 {
 
 /// Decisive results of positions with at least two pawns of imbalance, and how many of them went to the side
 /// with more material, by side to move.
-///
-/// In real data three in four do or more. Only lines with Black to move distinguish the points of view: read
-/// from the wrong side, they agree in one of four.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Agreement {
-    /// White to move: positions that count.
     pub white_to_move: u64,
-    /// White to move: results that went to the side with more material.
     pub white_to_move_agree: u64,
-    /// Black to move: positions that count.
     pub black_to_move: u64,
     /// Black to move: results that went to the side with more material.
     pub black_to_move_agree: u64,
 }
 
-/// Number of positions below which no fault is clear.
 const MIN_CLEAR: u64 = 100;
 
 /// Share of results that go with material below which they clearly run against it.
 const AGAINST: f64 = 1.0 / 3.0;
 
-/// Verdict on the final labels compared with material.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// Results go with material for both sides to move.
     Agree,
-    /// Too few decisive, imbalanced positions, or no clear tendency.
     CannotTell,
-    /// Results contradict material for both sides to move and are reversed.
     Reversed,
     /// Results go against material for one side to move only: they were read from the wrong
     /// point of view.
@@ -68,8 +56,8 @@ impl Agreement {
         is_decisive(result) && self.add_balance(material_balance(board), turn, result > 0.5).is_some()
     }
 
-    /// Counts one position with its material balance and the side that its result or score favors, if
-    /// the board is imbalanced. Returns true if they agree.
+    /// Counts one position with its material balance and the side that its result or score favors, if the
+    /// board is imbalanced.
     pub(crate) fn add_balance(&mut self, balance: i32, turn: Color, favors_white: bool) -> Option<bool> {
         if balance.abs() < 2 {
             return None;
@@ -85,7 +73,6 @@ impl Agreement {
         Some(agrees)
     }
 
-    /// Adds all counts of another.
     pub fn merge(&mut self, other: &Self) {
         self.white_to_move += other.white_to_move;
         self.white_to_move_agree += other.white_to_move_agree;
@@ -93,7 +80,6 @@ impl Agreement {
         self.black_to_move_agree += other.black_to_move_agree;
     }
 
-    /// Returns the number of positions that count.
     pub fn positions(&self) -> u64 {
         self.white_to_move + self.black_to_move
     }
@@ -173,10 +159,6 @@ pub(super) fn tendency(agree: u64, total: u64) -> i32 {
 }
 
 /// Returns the point of view that the counts support, if any, of numbers read as White's.
-///
-/// Lines with Black to move differ between the readings. They decide when at least ten of them are three
-/// standard deviations from a fair coin. If lines with White to move contradict material, the meaning of the
-/// numbers is wrong, and no point of view fixes it.
 pub(super) fn told_view(counts: &Agreement) -> Option<PointOfView> {
     let white = tendency(counts.white_to_move_agree, counts.white_to_move);
     match (white, tendency(counts.black_to_move_agree, counts.black_to_move)) {
@@ -187,13 +169,10 @@ pub(super) fn told_view(counts: &Agreement) -> Option<PointOfView> {
     }
 }
 
-/// Point of view of a number that is an expected score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PointOfView {
-    /// White's.
     White,
-    /// The side to move's.
     Stm,
 }
 

@@ -1,8 +1,5 @@
 //! Detects the contents of an input from its beginning: games or labeled positions, how results are written,
 //! and the point of view of numbers.
-//!
-//! Owns the guesses and the words in which they are reported. Everything here looks at a few thousand lines
-//! that the caller has buffered, so it works for pipes, too.
 
 use std::path::Path;
 
@@ -23,54 +20,39 @@ use gputexel_io::{Advice, Error, Result};
 
 pub use super::evidence::DETECTION_LINES;
 
-/// Kind of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum InputKind {
-    /// Games in portable game notation.
     Pgn,
-    /// Labeled positions, one per line.
     Text,
 }
 
 pub use super::unsupported::unsupported_format;
 
-/// Options of the user for labeled texts; the rest is detected.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TextOptions {
-    /// Syntax of results.
     pub syntax: Option<LabelSyntax>,
-    /// Numbers that stand for a loss and a win.
     pub scale: Option<ResultScale>,
-    /// Point of view of results.
     pub point_of_view: Option<PointOfView>,
-    /// Point of view of scores.
     pub score_view: Option<PointOfView>,
-    /// True if scores are needed, and results are not.
     pub wants_scores: bool,
 }
 
-/// Result of the detection for a labeled text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Detection {
-    /// Format by which to read it.
     pub format: TextFormat,
     /// Detected fields and units, as text, if any.
     pub layout: Option<String>,
     /// Evidence for the point of view of results, as text.
     pub evidence: String,
-    /// Evidence for that of scores, if the first lines have any.
     pub score_evidence: Option<String>,
     /// True if the first lines have game numbers.
     pub has_games: bool,
-    /// Warning for the user about results, if any.
     pub warning: Option<String>,
-    /// Warning for the user about scores, if any.
     pub score_warning: Option<String>,
 }
 
-/// Distinguishes games from labeled positions: by content, and by name where the content is not clear. `name`
-/// is in lower case, without the extensions of compressed files.
+/// Distinguishes games from labeled positions: by content, and by name where the content is not clear.
 pub fn detect_kind(name: &str, head: &[u8]) -> InputKind {
     let lines = || significant_lines(head, 1).map(|(_, line)| line).filter(|line| line[0] != b'%');
     if let Some(first) = lines().next() {
@@ -201,7 +183,6 @@ fn layout(format: &TextFormat, any_score: bool) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
-/// Returns the weight of a line's vote for the syntax in which it was parsed.
 fn vote(label: std::result::Result<Label, LabelError>) -> u32 {
     match label {
         Ok(_) => 1000,
@@ -215,7 +196,6 @@ fn scores_instead() -> Advice {
     Advice::default().setting("target", "score").text(" takes the scores instead")
 }
 
-/// Returns the syntax that most lines follow, and the meaning of the fields.
 fn detect_syntax(name: &str, head: &[u8], asked: TextOptions) -> Result<(LabelSyntax, Places)> {
     let mut votes = [0u32; LabelSyntax::ALL.len()];
     let mut first_position = None;

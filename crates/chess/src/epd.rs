@@ -1,7 +1,4 @@
 //! Operations after the position of an EPD line: a name and its value, up to a semicolon.
-//!
-//! Names and meanings are those of the standard
-//! (<https://www.chessprogramming.org/Extended_Position_Description>).
 
 use std::num::NonZeroU32;
 
@@ -9,7 +6,6 @@ use shakmaty::Setup;
 
 use super::fen::{FenError, parse_fen};
 
-/// Returns the operations after a position with their values; quotes may enclose semicolons.
 pub(super) fn operations(mut rest: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     std::iter::from_fn(move || {
         while !rest.is_empty() {
@@ -42,7 +38,6 @@ pub fn parse_epd(text: &[u8]) -> Result<(Setup, usize), FenError> {
     Ok((setup, used))
 }
 
-/// Sets the counters from the operations after a position.
 pub(super) fn take_counters(setup: &mut Setup, rest: &[u8]) -> Result<(), FenError> {
     let number = |value: &[u8]| {
         let digits = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
@@ -59,8 +54,6 @@ pub(super) fn take_counters(setup: &mut Setup, rest: &[u8]) -> Result<(), FenErr
     Ok(())
 }
 
-/// Returns true if an operation of the standard holds something other than a score or a result, numbers
-/// included.
 pub(super) fn is_no_score(name: &[u8]) -> bool {
     matches!(
         name,

@@ -1,7 +1,4 @@
 //! Interface between searches and static evaluations: a state that follows the moves, and a score.
-//!
-//! Searches (quiescence here, the engine elsewhere) know no parameters;
-//! models implement this trait.
 
 use shakmaty::{Chess, Color, Move};
 
@@ -13,14 +10,10 @@ pub const MAX_EVALUATION_CP: i32 = 30_000;
 
 /// A static evaluation that is kept up to date move by move.
 pub trait Evaluation {
-    /// Data carried from position to position, such as sums over the pieces.
     type State: Copy;
 
-    /// Cache of a search for positions that it has evaluated, such as pawn structures. It belongs to one
-    /// evaluation and changes no score.
     type Cache: Default + Send;
 
-    /// Computes the state of a position from scratch.
     fn state(&self, position: &Chess) -> Self::State;
 
     /// Returns the state after `turn` has played the legal move `m`.
@@ -30,12 +23,10 @@ pub trait Evaluation {
     /// `state` belongs to `position`.
     fn score_stm(&self, state: &Self::State, position: &Chess) -> i32;
 
-    /// Returns the same score if the state alone decides it, so that the position need not be known. `turn`
-    /// is the side to move.
+    /// Returns the same score if the state alone decides it, so that the position need not be known.
     fn score_of_state_stm(&self, _state: &Self::State, _turn: Color) -> Option<i32> {
         None
     }
 
-    /// Returns the same score, found faster with the cache.
     fn score_cached_stm(&self, state: &Self::State, position: &Chess, cache: &mut Self::Cache) -> i32;
 }

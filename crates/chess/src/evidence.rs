@@ -1,7 +1,5 @@
 //! Evidence in the first lines of a labeled text about its numbers: the scale of results, the unit of scores,
 //! and their points of view.
-//!
-//! Owns the words in which that is reported.
 
 use shakmaty::{CastlingMode, Position, Setup};
 
@@ -12,11 +10,9 @@ use super::labels::{Label, LabelError, LabelSyntax, MAX_SCORE_CP, Outcome, Word}
 use super::scale::ResultScale;
 use super::text::{PointOfView, TextFormat, parse_labeled, read_columns, significant_lines};
 
-/// Number of lines that are looked at.
 pub const DETECTION_LINES: usize = 4000;
 
-/// Returns the scale of a text whose first results are words for the winner: `w` means White if Black has a
-/// letter of its own and no word means lost. Otherwise the scale of numbers, on which words have no meaning.
+/// Returns the scale of a text whose first results are words for the winner.
 pub(super) fn words_scale(head: &[u8], format: &TextFormat) -> ResultScale {
     let (mut winner, mut other) = (false, false);
     for (number, line) in significant_lines(head, 1).take(DETECTION_LINES) {
@@ -40,18 +36,15 @@ pub(super) fn words_scale(head: &[u8], format: &TextFormat) -> ResultScale {
 /// Statistics of the first lines when their numbers are read as White's view.
 #[derive(Default)]
 pub(super) struct Reading {
-    /// Agreement of numbers with material.
     pub numbers: Agreement,
     scores: Agreement,
     pub any_score: bool,
     pub any_number: bool,
-    /// The highest expected score.
     pub highest: f32,
     any_game_result: bool,
     pub any_game_number: bool,
 }
 
-/// Returns the positions and labels of the first lines that have both.
 fn labeled<'a>(head: &'a [u8], format: &'a TextFormat) -> impl Iterator<Item = (Setup, Label)> + 'a {
     let header_line = format.columns.as_ref().map(|columns| columns.header_line);
     let lines = significant_lines(head, 1).take(DETECTION_LINES);
@@ -72,7 +65,6 @@ fn labeled<'a>(head: &'a [u8], format: &'a TextFormat) -> impl Iterator<Item = (
 /// Centipawns; the median of all scores lies above this in any usual file, and below it if they are pawns.
 const MIDDLE_SCORE: f32 = 20.0;
 
-/// Number of lines that are looked at for the unit of scores.
 const UNIT_LINES: usize = 1000;
 
 /// Median score per pawn of imbalance below which scores are pawns.
@@ -142,14 +134,12 @@ pub(super) fn as_white(head: &[u8], format: &TextFormat) -> Reading {
     reading
 }
 
-/// A point of view, why it was chosen, and perhaps a warning.
 pub(super) struct Judged {
     pub view: PointOfView,
     pub evidence: String,
     pub warning: Option<String>,
 }
 
-/// Describes the counts with Black to move.
 fn counted(counts: &Agreement, what: &str) -> String {
     let percent = |agree: u64| 100.0 * agree as f64 / counts.black_to_move.max(1) as f64;
     format!(
@@ -161,7 +151,6 @@ fn counted(counts: &Agreement, what: &str) -> String {
     )
 }
 
-/// Explains why a default is taken.
 fn untold(counts: &Agreement, default: &str, what: &str) -> String {
     if counts.verdict() == Verdict::Reversed {
         format!("{default}, {what} contradict material for both sides to move")
@@ -172,7 +161,6 @@ fn untold(counts: &Agreement, default: &str, what: &str) -> String {
     }
 }
 
-/// Decides on the point of view of results.
 pub(super) fn judge(reading: &Reading, syntax: LabelSyntax, asked: Option<PointOfView>) -> Judged {
     const WHAT: &str = "decisive, imbalanced results";
     let default = match syntax {
@@ -190,31 +178,37 @@ pub(super) fn judge(reading: &Reading, syntax: LabelSyntax, asked: Option<PointO
         let evidence = "game results are always White's view".to_string();
         return Judged { view: asked.unwrap_or(PointOfView::White), evidence, warning };
     }
-    let numbers = &reading.numbers;
-    let counted = counted(numbers, WHAT);
-    let (view, evidence, warning) = match (asked, told_view(numbers)) {
-        (Some(asked), Some(found)) if asked != found => (
-            asked,
-            format!("requested; {counted}"),
-            Some(format!(
-                "point of view {} was requested, but the results look like {}",
-                asked.name(),
-                found.name()
-            )),
-        ),
+    let mut judged = decide(&reading.numbers, asked, (default, "default"), WHAT, "results");
+    if asked.is_none() && judged.view != default {
+        judged.warning = Some(format!(
+            "syntax {} usually has the point of view {}, but these results clearly have {}",
+            syntax.name(),
+            default.name(),
+            judged.view.name()
+        ));
+    }
+    judged
+}
+
+/// Decides by a request, by agreement with material, or by default.
+fn decide(
+    counts: &Agreement,
+    asked: Option<PointOfView>,
+    (default, whose): (PointOfView, &str),
+    what: &str,
+    noun: &str,
+) -> Judged {
+    let counted = counted(counts, what);
+    let (view, evidence, warning) = match (asked, told_view(counts)) {
+        (Some(asked), Some(found)) if asked != found => {
+            let (asked_name, found) = (asked.name(), found.name());
+            let warning =
+                format!("point of view {asked_name} was requested, but the {noun} look like {found}");
+            (asked, format!("requested; {counted}"), Some(warning))
+        }
         (Some(asked), _) => (asked, "requested".to_string(), None),
-        (None, Some(found)) if found != default => (
-            found,
-            counted,
-            Some(format!(
-                "syntax {} usually has the point of view {}, but these results clearly have {}",
-                syntax.name(),
-                default.name(),
-                found.name()
-            )),
-        ),
         (None, Some(found)) => (found, counted, None),
-        (None, None) => (default, untold(numbers, "default", WHAT), None),
+        (None, None) => (default, untold(counts, whose, what), None),
     };
     Judged { view, evidence, warning }
 }
@@ -234,21 +228,5 @@ pub(super) fn judge_scores(
         _ if reading.any_number || reading.any_game_result => (results, "that of the results"),
         _ => (PointOfView::White, "default"),
     };
-    let scores = &reading.scores;
-    let counted = counted(scores, WHAT);
-    let (view, evidence, warning) = match (asked, told_view(scores)) {
-        (Some(asked), Some(found)) if asked != found => (
-            asked,
-            format!("requested; {counted}"),
-            Some(format!(
-                "point of view {} was requested, but the scores look like {}",
-                asked.name(),
-                found.name()
-            )),
-        ),
-        (Some(asked), _) => (asked, "requested".to_string(), None),
-        (None, Some(found)) => (found, counted, None),
-        (None, None) => (default, untold(scores, whose, WHAT), None),
-    };
-    Judged { view, evidence, warning }
+    decide(&reading.scores, asked, (default, whose), WHAT, "scores")
 }

@@ -1,9 +1,4 @@
 //! Reading positions written as FEN or EPD, fast.
-//!
-//! Owns the parser of the four to six fields and the rules for legal positions. Knows nothing of labels or
-//! files. Labeled data comes by the hundred million lines, so the board is parsed straight into bitboards
-//! (about three times as fast as piece by piece). Tests compare it with shakmaty's own parser, and shakmaty
-//! decides on legality.
 
 use std::num::NonZeroU32;
 
@@ -12,24 +7,17 @@ use shakmaty::{
     PositionErrorKinds, Setup, Square,
 };
 
-/// Reason why a text is not a usable position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FenError {
-    /// The piece placement does not fill a board.
     Board,
     /// The side to move is neither `w` nor `b`.
     Turn,
-    /// Castling rights that cannot be parsed.
     Castling,
-    /// An en passant square that cannot be parsed.
     EnPassant,
-    /// A king is missing or there are several of a color.
     Kings,
     /// A pawn stands on the first or last rank.
     Pawns,
-    /// The side that is not to move is in check.
     OppositeCheck,
-    /// A counter in an operation that cannot be parsed.
     Counters,
 }
 
@@ -49,7 +37,6 @@ impl FenError {
     }
 }
 
-/// Meaning of a byte of a piece placement.
 #[derive(Clone, Copy)]
 struct Symbol {
     /// 0–11 a piece (role, +6 for Black), 12 none, 255 not part of a placement.
@@ -122,11 +109,7 @@ pub fn parse_board(text: &[u8]) -> Result<(Board, usize), FenError> {
     Ok((board, used))
 }
 
-/// Parses a FEN (six fields) or the position of an EPD (four) at the start of `text`. Returns it with the
-/// number of bytes it took.
-///
-/// Fields may be separated by several blanks. The move counters are taken only if both are there, so that a
-/// label that begins with a digit is left for the caller.
+/// Parses a FEN (six fields) or the position of an EPD (four) at the start of `text`.
 ///
 /// # Errors
 /// The field that cannot be parsed. [`legal_position`] checks legality.
@@ -193,7 +176,6 @@ fn field(text: &[u8], at: usize) -> (&[u8], usize) {
     (&text[start..start + length], start + length)
 }
 
-/// Parses a whole number that is a field of its own: followed by a blank, a separator or the end.
 fn counter(text: &[u8], at: usize) -> Option<(u32, usize)> {
     let start = skip_blanks(text, at);
     if start == at {
@@ -283,7 +265,7 @@ pub fn is_stalemate(position: &Chess) -> bool {
 
 /// Returns true if a piece of the side to move, known not to be in check, that is not on a line with its king
 /// can move.
-pub(crate) fn has_free_move(board: &Board, turn: Color) -> bool {
+fn has_free_move(board: &Board, turn: Color) -> bool {
     let own = board.by_color(turn);
     let Some(king) = board.king_of(turn) else { return false };
     let free = own & !shakmaty::attacks::queen_attacks(king, Bitboard::EMPTY);

@@ -1,7 +1,4 @@
 //! Fields after a position, of which one is the result and perhaps another one the score.
-//!
-//! Owns the splitting of a line into fields and their assignment. Results come first, since they have few
-//! values. One line is often ambiguous; the first lines of a file together are not.
 
 use super::labels::{Label, LabelError, Parsed, Remainder, parse_cp, parse_outcome};
 use super::scale::Outcome;
@@ -10,9 +7,7 @@ use super::scale::ResultScale;
 /// Positions of result and score among the fields after a position, from 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Places {
-    /// The result, if positions have any.
     pub result: Option<usize>,
-    /// The score, if they have any.
     pub score: Option<usize>,
 }
 
@@ -49,7 +44,6 @@ fn is_separator(byte: u8) -> bool {
         || matches!(byte, b'|' | b';' | b',' | b':' | b'[' | b']' | b'(' | b')' | b'{' | b'}' | b'"' | b'\'')
 }
 
-/// Parses the text after a position as fields.
 pub(super) fn parse_fields(places: Places, rest: &[u8], scale: ResultScale) -> Parsed<Label> {
     let mut outcome = if places.result.is_none() { Ok(Outcome::Missing) } else { Err(LabelError::Missing) };
     let (mut score_cp, mut unread) = (f32::NAN, Remainder::Nothing);
@@ -70,19 +64,15 @@ pub(super) fn parse_fields(places: Places, rest: &[u8], scale: ResultScale) -> P
     outcome.map(|outcome| Label { score_cp, unread, ..Label::of(outcome) })
 }
 
-/// Statistics of one field over the first lines of a file.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Column {
     values: u32,
-    /// Values that are exactly a loss, a draw or a win, or words for them.
     results: u32,
     on_scale: u32,
-    /// Values on that scale, and numbers that other usual scales have.
     on_some_scale: u32,
     /// Values written as hardly any score is: `1-0`, `1/2`, `0.5`, words.
     telling: u32,
     scores: u32,
-    /// Scores with a sign, and mates.
     signed: u32,
     /// Scores outside 0 to 1, or without decimals.
     beyond: u32,
@@ -122,7 +112,6 @@ impl Column {
         (1..=3).rev().zip(kinds).find(|(_, count)| self.are_most(*count)).map_or(0, |(rank, _)| rank)
     }
 
-    /// Returns true if it has values, and they are not results.
     pub fn has_no_results(&self) -> bool {
         self.values > 0 && self.rank() == 0
     }
@@ -141,7 +130,6 @@ impl Column {
 /// Survey of the fields after the first positions of a file.
 #[derive(Default)]
 pub(super) struct Survey {
-    /// Lines with anything but operations after the position.
     lines: u32,
     columns: Vec<Column>,
     /// Values of the operation `ce`.
@@ -150,12 +138,9 @@ pub(super) struct Survey {
 
 const MAX_FIELDS: usize = 16;
 
-/// Result of a survey.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Found {
-    /// Assignment of the fields.
     Places(Places),
-    /// Several fields may be the result, or, where scores are needed, the score.
     Ambiguous(String),
 }
 
@@ -174,17 +159,14 @@ impl Survey {
         }
     }
 
-    /// Returns the largest number of fields.
     pub fn width(&self) -> usize {
         self.columns.len()
     }
 
-    /// Returns the number of lines that were looked at.
     pub fn lines(&self) -> u32 {
         self.lines
     }
 
-    /// Returns true if the numbers of a field have signs, which results do not have.
     pub fn is_signed(&self, field: usize) -> bool {
         self.columns.get(field).is_some_and(|column| column.signed > 0)
     }

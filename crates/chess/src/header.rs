@@ -3,13 +3,10 @@
 use super::labels::Remainder;
 use super::text::{Columns, DELIMITERS, Places, split_columns};
 
-/// Titles of columns of positions.
 const POSITIONS: &[&str] = &["fen", "epd", "position", "board"];
 
-/// Titles of columns of results.
 const RESULTS: &[&str] = &["result", "wdl", "outcome", "label", "target", "game_result", "white_result"];
 
-/// Titles of columns of results in percent.
 const PERCENT: &[&str] = &[
     "result_percent",
     "result%",
@@ -31,10 +28,8 @@ const SCORES: &[&str] = &["cp", "score_cp", "centipawns", "score", "eval", "eval
 /// Number of titles that mean centipawns.
 const CENTIPAWNS: usize = 3;
 
-/// Titles of columns of game numbers.
 const GAMES: &[&str] = &["game", "game_id", "game_number"];
 
-/// Returns the titles of a header line, in lower case.
 fn titles(line: &[u8], delimiter: u8) -> Vec<String> {
     // "Win %" is "win%", "Result percent" is "result_percent".
     let title = |title: &Vec<u8>| {
@@ -44,8 +39,6 @@ fn titles(line: &[u8], delimiter: u8) -> Vec<String> {
     split_columns(line, delimiter).iter().map(title).collect()
 }
 
-/// Reads a header line: a column for the position, one for the result, perhaps one for a score. If
-/// `wants_scores`, one for a score is enough.
 pub(super) fn find_columns(line: &[u8], header_line: u64, wants_scores: bool) -> Option<Columns> {
     DELIMITERS.into_iter().find_map(|delimiter| {
         let titles = titles(line, delimiter);

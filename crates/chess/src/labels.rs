@@ -1,14 +1,8 @@
 //! Syntaxes of results next to positions, as authors of tuners write them.
-//!
-//! Owns one parser per syntax, each strict, so that a file's syntax can be detected from its first lines. The
-//! syntax of a file is decided in `detection`; lines are walked in `text`.
-
-use std::str::FromStr;
 
 use super::epd::{is_no_score, operations};
 pub use super::scale::{Outcome, Word};
 use super::scale::{ResultScale, parse_number};
-use gputexel_io::{Error, Result, unknown_name};
 
 /// Syntax of the result after a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,75 +15,49 @@ pub enum LabelSyntax {
     Ce,
     /// `ce 35`: centipawns, the side to move's unless shown otherwise, and no result.
     CeScore,
-    /// `[1.0]`, `[1-0]`.
     Brackets,
-    /// `; [0.5]`, `;1-0`, `;1.0`.
     Semicolon,
     /// `| 35 | 1.0`: centipawns and result.
     ScoreResult,
-    /// `|1-0`.
     Pipe,
     /// `: 1 : 35 : 30 : 17 : 3`: result, search score, quiescence score, game, move.
     Texelutil,
-    /// `1-0`, `0.5`: only the result.
     Bare,
     /// `17 1 FEN 35`: game and result before the position, and perhaps centipawns after it, as this program
     /// writes positions for engines to trace.
     Games,
     /// `; 35 ; 0.5`, `[0.5] 35` and the like: fields, of which at most one is the result, and one the score.
     Fields,
-    /// Columns with a header line.
     Csv,
 }
 
-impl LabelSyntax {
-    /// All syntaxes; if lines fit several, the earlier one is taken.
-    pub const ALL: [Self; 13] = [
-        Self::Opcode,
-        Self::OpcodeScore,
-        Self::Ce,
-        Self::CeScore,
-        Self::Brackets,
-        Self::Semicolon,
-        Self::ScoreResult,
-        Self::Pipe,
-        Self::Texelutil,
-        Self::Bare,
-        Self::Games,
-        Self::Fields,
-        Self::Csv,
-    ];
+// If lines fit several syntaxes, the earlier one is taken.
+gputexel_io::names!(
+    LabelSyntax "label syntax": Opcode "c9", OpcodeScore "c9-score", Ce "ce", CeScore "ce-score", Brackets "brackets",
+    Semicolon "semicolon", ScoreResult "score-result", Pipe "pipe", Texelutil "texelutil", Bare "bare", Games "games",
+    Fields "fields", Csv "csv"
+);
 
-    /// Returns its name on command lines and in datasets, and an example of the text next to the position.
-    fn described(self) -> (&'static str, &'static str) {
+impl LabelSyntax {
+    /// Returns an example of the text next to the position.
+    pub fn example(self) -> &'static str {
         match self {
-            Self::Opcode => ("c9", "c9 \"1-0\";"),
-            Self::OpcodeScore => ("c9-score", "c9 \"0.33|1-0\";"),
-            Self::Ce => ("ce", "ce 0.5"),
-            Self::CeScore => ("ce-score", "ce 35"),
-            Self::Brackets => ("brackets", "[1.0]"),
-            Self::Semicolon => ("semicolon", "; [0.5]"),
-            Self::ScoreResult => ("score-result", "| 35 | 1.0"),
-            Self::Pipe => ("pipe", "|1-0"),
-            Self::Texelutil => ("texelutil", ": 1 : 35 : 30 : 17"),
-            Self::Bare => ("bare", "1-0"),
-            Self::Games => ("games", "17 1 FEN 35"),
-            Self::Fields => ("fields", ";35;0.5"),
-            Self::Csv => ("csv", "columns fen,result"),
+            Self::Opcode => "c9 \"1-0\";",
+            Self::OpcodeScore => "c9 \"0.33|1-0\";",
+            Self::Ce => "ce 0.5",
+            Self::CeScore => "ce 35",
+            Self::Brackets => "[1.0]",
+            Self::Semicolon => "; [0.5]",
+            Self::ScoreResult => "| 35 | 1.0",
+            Self::Pipe => "|1-0",
+            Self::Texelutil => ": 1 : 35 : 30 : 17",
+            Self::Bare => "1-0",
+            Self::Games => "17 1 FEN 35",
+            Self::Fields => ";35;0.5",
+            Self::Csv => "columns fen,result",
         }
     }
 
-    /// Returns its name on command lines and in datasets.
-    pub fn name(self) -> &'static str {
-        self.described().0
-    }
-
-    /// Returns an example of the text next to the position.
-    pub fn example(self) -> &'static str {
-        self.described().1
-    }
-
-    /// Returns the offset of the position in a line.
     pub fn position_start(self, line: &[u8]) -> usize {
         let Self::Games = self else { return 0 };
         let mut at = 0;
@@ -101,32 +69,19 @@ impl LabelSyntax {
     }
 }
 
-impl FromStr for LabelSyntax {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        let named = Self::ALL.into_iter().find(|syntax| syntax.name() == text);
-        named.ok_or_else(|| unknown_name("label syntax", text, Self::ALL.map(Self::name)))
-    }
-}
-
 /// Parsed text after a position.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Label {
-    /// The result.
     pub outcome: Outcome,
     /// Centipawns in the file's point of view, NaN without a score.
     pub score_cp: f32,
-    /// Game number, if the syntax has one.
     pub game: Option<u64>,
-    /// Unread rest of the line.
     pub unread: Remainder,
     /// True if the operations `hmvc` or `fmvn` are part of it.
     pub has_counters: bool,
 }
 
 impl Label {
-    /// Returns a label with a result and nothing else.
     pub(super) fn of(outcome: Outcome) -> Self {
         Self { outcome, score_cp: f32::NAN, game: None, unread: Remainder::Nothing, has_counters: false }
     }
@@ -135,17 +90,13 @@ impl Label {
 /// Parts of a line besides position and label that are not read; the higher one counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Remainder {
-    /// Nothing.
     #[default]
     Nothing,
-    /// Text that is not a score.
     Text,
-    /// Text that looks like a score.
     Score,
 }
 
 impl Remainder {
-    /// Classifies a text that was not understood.
     pub(super) fn of(text: &[u8]) -> Self {
         if text.is_empty() {
             return Self::Nothing;
@@ -168,18 +119,13 @@ fn looks_like_score(word: &[u8]) -> bool {
     !word.iter().any(|byte| matches!(byte, b'e' | b'E')) && parse_cp(&word[..end]).is_some()
 }
 
-/// Reason why there is no usable label.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LabelError {
-    /// Nothing of the syntax's shape follows the position.
     Missing,
-    /// This number, which is not on the scale of results.
     OutOfRange(f32),
-    /// A word for a result that has no meaning on the scale: authors do not agree on such words.
     Word(Word),
     /// `*`: the game had no result.
     Unknown,
-    /// A weight follows, and would be lost.
     Weight,
 }
 
@@ -305,7 +251,6 @@ fn parse_operations(syntax: LabelSyntax, rest: &[u8], scale: ResultScale) -> Par
     error.map_or(Ok(label), Err)
 }
 
-/// Parses the result, and perhaps the score, of an operation.
 fn parse_operand(syntax: LabelSyntax, value: &[u8], scale: ResultScale) -> Parsed<(Outcome, f32)> {
     if syntax != LabelSyntax::OpcodeScore {
         return Ok((parse_outcome(value, scale)?, f32::NAN));
@@ -329,8 +274,7 @@ fn bracketed(text: &[u8], scale: ResultScale) -> Parsed<Label> {
     Ok(Label { unread: Remainder::of(&inner[end + 1..]), ..Label::of(outcome) })
 }
 
-/// Parses a game result, or a number or word on the scale, with or without quotes. If a loss is the higher
-/// number, game results are reversed, too.
+/// Parses a game result, or a number or word on the scale, with or without quotes.
 ///
 /// # Errors
 /// See [`LabelError`].

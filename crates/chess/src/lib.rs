@@ -1,12 +1,9 @@
 //! Chess input: the game phase, the readers of games and labeled positions, and the rules that select
 //! positions.
-//!
-//! Readers work on chunks of decompressed text and know neither files nor threads nor features. [`detection`]
-//! detects the contents of a text, [`pgn`] and [`text`] turn chunks into samples, [`selection`] decides which
-//! positions are left out and why. [`quiescence`] searches captures under any [`evaluation`].
+
+#![allow(missing_docs, reason = "internal crate; the library's front door is documented")]
 
 mod agreement;
-mod bare;
 mod comments;
 pub mod detection;
 pub mod epd;

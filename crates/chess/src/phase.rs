@@ -6,21 +6,14 @@ use shakmaty::{Board, ByRole, Role};
 use gputexel_io::{Error, Result};
 
 /// Phase units per piece and their maximum, which corresponds to φ = 1 (all pieces on the board).
-///
-/// The phase is a convention of the engine whose parameters are tuned. The usual count has 24 units (knight,
-/// bishop 1; rook 2; queen 4); MadChess counts 128 (5, 5, 11, 22).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PhaseSettings {
     /// Units of one pawn (0 in every known engine).
     #[serde(default)]
     pub pawn: u16,
-    /// Units of one knight.
     pub knight: u16,
-    /// Units of one bishop.
     pub bishop: u16,
-    /// Units of one rook.
     pub rook: u16,
-    /// Units of one queen.
     pub queen: u16,
     /// Units that correspond to φ = 1; more are clamped to it.
     pub max: u16,

@@ -1,29 +1,19 @@
 //! Reasons why something was left out, and counts of them.
-//!
-//! Owns the names that reports and datasets use, and their order, which is the order in which the rules
-//! apply.
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
-
-/// Unit that a reason leaves out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Unit {
-    /// One position.
     Position,
-    /// A whole game.
     Game,
-    /// The rest of a game; its earlier positions are kept.
     GameRest,
-    /// A line of text, or a record of a binary format.
     Line,
 }
 
 macro_rules! reasons {
     ($($name:ident $unit:ident $label:literal;)*) => {
         /// Reason why something was left out.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         #[repr(u8)]
         pub enum Reason { $(#[doc = $label] $name,)* }
 
@@ -31,17 +21,14 @@ macro_rules! reasons {
             /// Every reason, in the order of reports.
             pub const ALL: &[Self] = &[$(Self::$name,)*];
 
-            /// Returns the reason with a name.
             pub fn of_label(label: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|reason| reason.label() == label)
             }
 
-            /// Returns its name in reports and datasets.
             pub fn label(self) -> &'static str {
                 match self { $(Self::$name => $label,)* }
             }
 
-            /// Returns the unit that it leaves out.
             pub fn unit(self) -> Unit {
                 match self { $(Self::$name => Unit::$unit,)* }
             }
@@ -154,7 +141,6 @@ impl Reason {
         (unit, self as u8)
     }
 
-    /// Returns its description for one game.
     pub fn about_one(self) -> &'static str {
         match self {
             Self::NoResult => "no result",
@@ -174,9 +160,7 @@ impl Reason {
     }
 }
 
-/// Counts by reason. Only nonzero counts are serialized.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(into = "BTreeMap<Reason, u64>", from = "BTreeMap<Reason, u64>")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOut([u64; Reason::ALL.len()]);
 
 impl Default for LeftOut {
@@ -185,44 +169,25 @@ impl Default for LeftOut {
     }
 }
 
-impl From<LeftOut> for BTreeMap<Reason, u64> {
-    fn from(counts: LeftOut) -> Self {
-        counts.iter().collect()
-    }
-}
-
-impl From<BTreeMap<Reason, u64>> for LeftOut {
-    fn from(counts: BTreeMap<Reason, u64>) -> Self {
-        let mut all = Self::default();
-        counts.into_iter().for_each(|(reason, count)| all.add_many(reason, count));
-        all
-    }
-}
-
 impl LeftOut {
-    /// Counts one more.
     pub fn add(&mut self, reason: Reason) {
         self.0[reason as usize] += 1;
     }
 
-    /// Counts several more.
     pub fn add_many(&mut self, reason: Reason, count: u64) {
         self.0[reason as usize] += count;
     }
 
-    /// Adds all counts of another.
     pub fn merge(&mut self, other: &Self) {
         for (mine, theirs) in self.0.iter_mut().zip(other.0) {
             *mine += theirs;
         }
     }
 
-    /// Returns the number of times a reason applied.
     pub fn count(&self, reason: Reason) -> u64 {
         self.0[reason as usize]
     }
 
-    /// Returns the sum over the reasons that leave out one unit.
     pub fn sum(&self, unit: Unit) -> u64 {
         self.iter().filter(|(reason, _)| reason.unit() == unit).map(|(_, count)| count).sum()
     }
@@ -232,7 +197,6 @@ impl LeftOut {
         Reason::ALL.iter().map(|&reason| (reason, self.count(reason))).filter(|(_, count)| *count > 0)
     }
 
-    /// Returns the counts by label, as a dataset records them.
     pub fn by_label(&self) -> BTreeMap<String, u64> {
         self.iter().map(|(reason, count)| (reason.label().to_string(), count)).collect()
     }

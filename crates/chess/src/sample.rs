@@ -1,7 +1,6 @@
 //! Output of the readers: positions with their labels, batch by batch, and the agreement of labels with the
 //! material on the board.
 
-use serde::{Deserialize, Serialize};
 use shakmaty::{Board, Chess, Color, EnPassantMode, Move, Position, Square};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -11,19 +10,16 @@ use super::comments::CommentTally;
 use super::reason::{LeftOut, Reason};
 use super::scale::ResultTally;
 
-/// Labeled position that passed the rules of selection.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
     /// The pieces, after resolving if positions are resolved.
     pub board: Board,
-    /// Side to move, likewise.
     pub turn: Color,
     /// Hash of board, side to move, castling rights and en passant square.
     pub key: u64,
     /// The same hash for the position that the features are taken from: another one if positions are
     /// resolved.
     pub leaf_key: u64,
-    /// Result, White's view, 0 to 1.
     pub result: f32,
     /// Search score, centipawns, White's view; NaN where unknown.
     pub score_cp: f32,
@@ -36,56 +32,42 @@ pub struct Sample {
 /// The whole position of a sample, which a conversion also needs.
 #[derive(Clone, Debug)]
 pub struct Origin {
-    /// The position.
     pub position: Chess,
-    /// Move played in it, if known.
     pub next: Option<Move>,
     /// Search score, centipawns, White's view; NaN where unknown.
     pub score_cp: f32,
 }
 
 /// Bytes of a binary input that cannot be parsed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
-    /// Offset in the input.
     pub offset: u64,
     /// Number of bytes; 0 if the input ends too early.
     pub bytes: u64,
-    /// Description of the fault.
     pub what: String,
 }
 
 /// Unread text next to positions: the number of occurrences, and the first, with its line.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unread {
-    /// Number of occurrences.
     pub count: u64,
-    /// Line number and text of the first one.
     pub first: Option<(u64, String)>,
 }
 
 impl Unread {
-    /// Counts one more.
     pub fn add(&mut self, line: u64, text: impl FnOnce() -> String) {
         self.count += 1;
         self.first.get_or_insert_with(|| (line, text()));
     }
 }
 
-/// Output of one chunk of an input. Serialized without its positions.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub struct Batch {
-    /// Kept positions in input order.
-    #[serde(skip)]
     pub samples: Vec<Sample>,
-    /// Origins of the samples, if requested.
-    #[serde(skip)]
     pub origins: Vec<Origin>,
     /// Games (PGN) or lines (text, without blank lines and comments) read.
     pub records: u64,
-    /// Positions read, kept or not.
     pub positions_read: u64,
-    /// Counts of what was left out.
     pub left_out: LeftOut,
     /// The first few complaints: line and reason.
     pub complaints: Vec<(u64, String)>,
@@ -95,34 +77,23 @@ pub struct Batch {
     pub plies: u64,
     /// Number of plies that cannot be played.
     pub plies_lost: u64,
-    /// Agreement of labels with material.
     pub agreement: Agreement,
-    /// Agreement of the scores of labeled text with material.
     pub score_agreement: Agreement,
-    /// Statistics of the scores in the comments of games.
     pub comments: CommentTally,
-    /// Results of labeled text as they are written.
     pub tally: ResultTally,
-    /// Text that looks like a score and was not understood.
-    #[serde(default)]
     pub unread_scores: Unread,
     /// Parts of labeled text other than positions, results and scores.
-    #[serde(default)]
     pub unread_text: Unread,
-    /// Parts of a binary input that cannot be parsed.
     pub damage: Vec<Damage>,
 }
 
 /// Game that was left out, wholly or from some move on.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SkippedGame {
     /// Number of the game within its batch, from 0.
     pub game: u64,
-    /// The line at fault, or the first line of the game.
     pub line: u64,
-    /// Reason.
     pub reason: Reason,
-    /// Message for the user.
     pub what: String,
 }
 
@@ -136,31 +107,6 @@ impl Batch {
     /// Number of faulty games recorded for a batch in any case, and when too many are rejected.
     pub const NAMED_FAULTS: usize = 3;
 
-    /// Returns true if its counts are possible for a chunk of an input, so that those of many chunks can be
-    /// added. Batches stored by others may hold anything.
-    pub fn is_plausible(&self) -> bool {
-        const MOST: u64 = 1 << 40;
-        let Agreement { white_to_move, white_to_move_agree, black_to_move, black_to_move_agree } =
-            self.agreement;
-        let scores = self.score_agreement;
-        let unread = [self.unread_scores.count, self.unread_text.count];
-        let counts = [self.records, self.positions_read, self.plies, self.plies_lost];
-        let agreements = [white_to_move, white_to_move_agree, black_to_move, black_to_move_agree];
-        let of_scores = [
-            scores.white_to_move,
-            scores.white_to_move_agree,
-            scores.black_to_move,
-            scores.black_to_move_agree,
-        ];
-        let damages = self.damage.iter().map(|damage| damage.bytes);
-        let games = self.skipped.iter().map(|skipped| skipped.game);
-        let left_out = self.left_out.iter().map(|(_, count)| count);
-        let all = counts.into_iter().chain(unread).chain(agreements).chain(of_scores);
-        let all = all.chain(damages).chain(games).chain(left_out).chain(self.comments.counts());
-        let mut all = all.chain(self.tally.counts());
-        all.all(|count| count <= MOST)
-    }
-
     /// Adds a position that belongs to no game, and its origin if requested.
     pub fn push_single(&mut self, sample: Sample, origin: Option<Origin>) {
         self.hold_against_material(&sample.board, sample.turn, sample.result, sample.score_cp);
@@ -168,24 +114,6 @@ impl Batch {
         self.origins.extend(origin);
     }
 
-    /// Adds a position without castling rights and en passant square that belongs to no game.
-    pub fn push_bare(&mut self, board: &Board, turn: Color, result: f32, score_cp: f32) {
-        self.hold_against_material(board, turn, result, score_cp);
-        let key = board_key(board, turn, 0, None);
-        let board = board.clone();
-        self.samples.push(Sample {
-            board,
-            turn,
-            key,
-            leaf_key: key,
-            result,
-            score_cp,
-            move_number: 1,
-            game: None,
-        });
-    }
-
-    /// Compares result and score of a labeled position with the material on its board.
     fn hold_against_material(&mut self, board: &Board, turn: Color, result: f32, score_cp: f32) {
         let decisive = is_decisive(result);
         let scored = score_cp.abs() >= TELLING_SCORE_CP;

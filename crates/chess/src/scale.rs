@@ -1,22 +1,13 @@
 //! Scales of results, and signs that a file uses another scale than it is read with.
-//!
-//! Owns the scales of results and the tally that is kept over a whole file. A rare class of results, such as
-//! the losses of a strong engine written as −1, may first occur far beyond the lines that are used for
-//! detection. It would be dropped as a handful of broken lines while everything else is misread.
 
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
-
 use gputexel_io::{Advice, Error, Result};
 
-/// Meaning of words for results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Words {
-    /// Words are not results.
     None,
-    /// The winner: `w`, `d` and `b`.
     Winner,
     /// The outcome for the point of view: `w`, `d` and `l`.
     Ending,
@@ -38,7 +29,6 @@ impl Default for ResultScale {
 }
 
 impl ResultScale {
-    /// From 0 to 100.
     pub const PERCENT: Self = Self { loss: 0.0, win: 100.0, words: Words::None };
 
     /// `w`, `d` and `b`: the winner.
@@ -47,7 +37,6 @@ impl ResultScale {
     /// `w`, `d` and `l`: the outcome for the point of view.
     pub const ENDING: Self = Self { loss: 0.0, win: 1.0, words: Words::Ending };
 
-    /// Returns true if results are words.
     pub fn is_words(self) -> bool {
         self.words != Words::None
     }
@@ -86,7 +75,6 @@ impl ResultScale {
         self.win < self.loss
     }
 
-    /// Returns its bounds, lower first.
     fn bounds(self) -> (f32, f32) {
         if self.is_reversed() { (self.win, self.loss) } else { (self.loss, self.win) }
     }
@@ -128,11 +116,8 @@ impl FromStr for ResultScale {
 /// Value that is not a result from 0 to 1 but may be one on another scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sign {
-    /// Exactly −1.
     MinusOne,
-    /// Exactly 2.
     Two,
-    /// Exactly 50 or 100.
     Percent,
     /// Between −1 and 0.
     Negative,
@@ -145,24 +130,19 @@ enum Sign {
 /// Number of values between −1 and 0 below which they are taken for typos rather than another scale.
 const MIN_NEGATIVE: u64 = 10;
 
-/// Number of results without a draw below which that is not suspicious.
 const MIN_WITHOUT_DRAW: u64 = 1000;
 
-/// Number of decisive, imbalanced results of a class below which it is not compared with the other class.
 const MIN_CLASS: u64 = 100;
 
 /// Results of a text as they are written, counted over all of it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResultTally {
     /// Number of lines by [`Sign`], and the first of each.
     signs: [(u64, u64); 6],
     /// Numbers that are on no usual scale: below -1, or above 100.
-    #[serde(default)]
     beyond: u64,
-    /// Numbers that mean a loss or a win.
     extreme: u64,
     between: u64,
-    /// Numbers above a draw, and below.
     above: u64,
     below: u64,
     /// `1/2-1/2` and the like.
@@ -179,9 +159,7 @@ pub struct ResultTally {
 pub struct ScaleMismatch {
     /// The first line that shows it, if a single line does.
     pub line: Option<u64>,
-    /// Description of the anomaly.
     pub reason: String,
-    /// Settings that fit the file.
     pub advice: Advice,
 }
 
@@ -195,13 +173,11 @@ impl ResultTally {
         self.below += u64::from(value < 0.5);
     }
 
-    /// Counts a result such as `1-0`.
     pub(super) fn game(&mut self, value: f32) {
         self.games += 1;
         self.game_draws += u64::from(value == 0.5);
     }
 
-    /// Counts a number that is not on the scale.
     pub fn out_of_range(&mut self, number: f32, line: u64) {
         let sign = match number {
             -1.0 => Sign::MinusOne,
@@ -217,7 +193,6 @@ impl ResultTally {
         self.sign(sign, line);
     }
 
-    /// Counts a word where a result should be.
     pub(super) fn word(&mut self, line: u64) {
         self.sign(Sign::Word, line);
     }
@@ -230,21 +205,12 @@ impl ResultTally {
         *count += 1;
     }
 
-    /// Counts a decisive result of an imbalanced position.
     pub(super) fn decisive(&mut self, result: f32, agrees: bool) {
         let (count, agree) = &mut self.classes[usize::from(result > 0.5)];
         *count += 1;
         *agree += u64::from(agrees);
     }
 
-    pub(super) fn counts(&self) -> impl Iterator<Item = u64> {
-        let single =
-            [self.beyond, self.extreme, self.between, self.above, self.below, self.game_draws, self.games];
-        let signs = self.signs.into_iter().map(|(count, _)| count);
-        signs.chain(self.classes.into_iter().flat_map(|(count, agree)| [count, agree])).chain(single)
-    }
-
-    /// Adds the tally of the lines that follow.
     pub fn merge(&mut self, later: &Self) {
         for (mine, theirs) in self.signs.iter_mut().zip(later.signs) {
             if mine.0 == 0 {
@@ -278,7 +244,6 @@ impl ResultTally {
         self.numbers() == 0
     }
 
-    /// Returns the number of numbers that were read.
     fn numbers(&self) -> u64 {
         self.extreme + self.between
     }
@@ -435,7 +400,6 @@ impl ResultTally {
         })
     }
 
-    /// Returns the warnings for results that were read on `scale`.
     pub fn warnings(&self, scale: ResultScale, asked: bool) -> Vec<String> {
         let mut warnings = Vec::new();
         let (low, high) = scale.bounds();
@@ -470,7 +434,6 @@ impl ResultTally {
     }
 }
 
-/// Parses a finite decimal number.
 pub fn parse_number(text: &[u8]) -> Option<f32> {
     let text = text.trim_ascii();
     // Words such as `inf` and `nan` are numbers to the standard library.
@@ -487,18 +450,13 @@ pub enum Outcome {
     Game(f32),
     /// A number, as the expected score from 0 to 1.
     Number(f32),
-    /// No result: positions are labeled with scores alone.
     Missing,
 }
 
-/// A word or letter for a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Word {
-    /// `w`: White, or a win.
     W,
-    /// `white`.
     White,
-    /// `b` or `black`.
     Black,
     /// `win` or `won`.
     Win,
@@ -509,7 +467,6 @@ pub enum Word {
 }
 
 impl Word {
-    /// All words, in lower case.
     const ALL: [(&'static str, Self); 13] = [
         ("w", Self::W),
         ("d", Self::Draw),
@@ -526,7 +483,6 @@ impl Word {
         ("lost", Self::Loss),
     ];
 
-    /// Parses a word, ignoring case.
     pub(super) fn of(text: &[u8]) -> Option<Self> {
         let found = Self::ALL.iter().find(|(word, _)| text.eq_ignore_ascii_case(word.as_bytes()));
         found.map(|(_, word)| *word)

@@ -1,7 +1,4 @@
 //! Labeled positions, one per line: walks the lines of a chunk.
-//!
-//! Owns blank lines, comments, line ends and columns. Syntaxes of results are in `labels`; the syntax of a
-//! file and its point of view are detected in `detection`.
 
 use std::borrow::Cow;
 
@@ -20,37 +17,26 @@ use super::sample::{Batch, Origin, Sample};
 use super::scale::{ResultScale, ResultTally};
 use super::selection::{Criteria, Reason};
 
-/// Separators of columns.
 pub(super) const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
 
 /// Longest line that is parsed, in bytes; labeled positions have about a hundred.
 pub const MAX_LINE_BYTES: usize = 1 << 16;
 
-/// Columns of a text with a header line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Columns {
-    /// Line of the header, from 1.
     pub header_line: u64,
-    /// Separator.
     pub delimiter: u8,
-    /// Index of the position's column.
     pub fen: usize,
-    /// Columns of results and scores, if any.
     pub places: Places,
-    /// True if the title of results means percent.
     pub percent: bool,
     /// True if the title of scores means centipawns.
     pub centipawns: bool,
-    /// Index of the column of game numbers, if there is one.
     pub game: Option<usize>,
-    /// Unread columns, by their titles.
     pub unread: Remainder,
 }
 
-/// Format of a labeled text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TextFormat {
-    /// Syntax of results.
     pub syntax: LabelSyntax,
     /// The columns, for [`LabelSyntax::Csv`].
     pub columns: Option<Columns>,
@@ -58,11 +44,8 @@ pub struct TextFormat {
     pub places: Places,
     /// True if scores are pawns where the syntax leaves that open, else centipawns.
     pub pawns: bool,
-    /// Numbers that stand for a loss and a win.
     pub scale: ResultScale,
-    /// Point of view of results that are numbers.
     pub point_of_view: PointOfView,
-    /// Point of view of scores.
     pub score_view: PointOfView,
 }
 
@@ -91,7 +74,6 @@ impl TextFormat {
     }
 }
 
-/// Reads the lines of a chunk; `first_line` is the number of its first line, from 1.
 pub fn read_text<'c>(
     chunk: &[u8],
     first_line: u64,
@@ -172,25 +154,25 @@ impl From<FenError> for Refusal {
 
 impl Refusal {
     fn of_label(error: LabelError, scale: ResultScale) -> Self {
-        let (reason, text) = match error {
-            LabelError::Missing => (Reason::NoLabel, "no result after the position".into()),
+        let reason = match error {
+            LabelError::Missing => Reason::NoLabel,
+            LabelError::Unknown => Reason::UnknownResult,
+            _ => Reason::BadLabel,
+        };
+        let text = match error {
+            LabelError::Missing => "no result after the position".into(),
             LabelError::OutOfRange(number) if scale == ResultScale::default() => {
-                (Reason::BadLabel, format!("the result {number} is not from 0 to 1").into())
+                format!("the result {number} is not from 0 to 1").into()
             }
             LabelError::OutOfRange(number) => {
-                (Reason::BadLabel, format!("the result {number} is not on the scale {scale}").into())
+                format!("the result {number} is not on the scale {scale}").into()
             }
-            LabelError::Word(_) if scale.is_words() => (
-                Reason::BadLabel,
-                format!("the result is a word that the scale {scale} does not have").into(),
-            ),
-            LabelError::Word(_) => {
-                (Reason::BadLabel, "the result is a word, neither a number nor 1-0 and its like".into())
+            LabelError::Word(_) if scale.is_words() => {
+                format!("the result is a word that the scale {scale} does not have").into()
             }
-            LabelError::Unknown => (Reason::UnknownResult, "the result is unknown (*)".into()),
-            LabelError::Weight => {
-                (Reason::BadLabel, "a weight follows the score, and weights cannot be taken over".into())
-            }
+            LabelError::Word(_) => "the result is a word, neither a number nor 1-0 and its like".into(),
+            LabelError::Unknown => "the result is unknown (*)".into(),
+            LabelError::Weight => "a weight follows the score, and weights cannot be taken over".into(),
         };
         Self { reason, text: Some(text) }
     }
@@ -207,16 +189,13 @@ fn read_line(
         return Err(Refusal { reason: Reason::LongLine, text: Some("the line is too long".into()) });
     }
     let tally: &mut ResultTally = &mut batch.tally;
-    let (position, label) = read_position(line, format).map_err(|fault| match fault {
-        Fault::Position(error) => Refusal::from(error),
-        Fault::Label(error) => {
-            match error {
-                LabelError::OutOfRange(result) => tally.out_of_range(result, number),
-                LabelError::Word(_) => tally.word(number),
-                LabelError::Missing | LabelError::Unknown | LabelError::Weight => {}
-            }
-            Refusal::of_label(error, format.scale)
+    let (position, label) = read_position(line, format)?.map_err(|error| {
+        match error {
+            LabelError::OutOfRange(result) => tally.out_of_range(result, number),
+            LabelError::Word(_) => tally.word(number),
+            LabelError::Missing | LabelError::Unknown | LabelError::Weight => {}
         }
+        Refusal::of_label(error, format.scale)
     })?;
     match label.outcome {
         Outcome::Number(value) => tally.number(value),
@@ -246,37 +225,17 @@ fn read_line(
     Ok((sample, origin))
 }
 
-/// Part of a line that cannot be parsed.
-enum Fault {
-    Position(FenError),
-    Label(LabelError),
-}
-
-impl From<FenError> for Fault {
-    fn from(error: FenError) -> Self {
-        Self::Position(error)
-    }
-}
-
-impl From<LabelError> for Fault {
-    fn from(error: LabelError) -> Self {
-        Self::Label(error)
-    }
-}
-
-fn read_position(line: &[u8], format: &TextFormat) -> Result<(Chess, Label), Fault> {
-    match &format.columns {
-        None => {
-            let (setup, label) = parse_labeled(format, line)?;
-            let position = legal_position(setup, CastlingMode::Chess960)?;
-            Ok((position, label?))
-        }
-        Some(columns) => {
-            let (fen, label) = read_columns(line, columns, format)?;
-            let (setup, _) = parse_epd(&fen)?;
-            Ok((legal_position(setup, CastlingMode::Chess960)?, label))
-        }
-    }
+/// Errors of the label are inside.
+fn read_position(line: &[u8], format: &TextFormat) -> Result<Result<(Chess, Label), LabelError>, FenError> {
+    let (setup, label) = match &format.columns {
+        None => parse_labeled(format, line)?,
+        Some(columns) => match read_columns(line, columns, format) {
+            Ok((fen, label)) => (parse_epd(&fen)?.0, Ok(label)),
+            Err(error) => return Ok(Err(error)),
+        },
+    };
+    let position = legal_position(setup, CastlingMode::Chess960)?;
+    Ok(label.map(|label| (position, label)))
 }
 
 /// Parses the position and the label of a line without columns.
@@ -313,7 +272,6 @@ fn in_centipawns(score: f32) -> f32 {
     if score.abs() == MAX_SCORE_CP { score } else { pawns_to_cp(score) }
 }
 
-/// Returns the unread text next to the position on a line.
 fn unread_text(line: &[u8], format: &TextFormat) -> String {
     const SHOWN: usize = 60;
     let beside = match &format.columns {
@@ -328,7 +286,6 @@ fn unread_text(line: &[u8], format: &TextFormat) -> String {
     text.chars().take(SHOWN).collect::<String>().escape_debug().to_string().replace("\\\"", "\"")
 }
 
-/// Returns the text of the position and the label of a line with columns.
 pub(super) fn read_columns(
     line: &[u8],
     columns: &Columns,
@@ -352,7 +309,6 @@ pub(super) fn read_columns(
     Ok((field(columns.fen).unwrap_or_default().to_vec(), label))
 }
 
-/// Splits a line into fields; quotes may enclose a separator.
 pub(super) fn split_columns(line: &[u8], delimiter: u8) -> Vec<Vec<u8>> {
     let mut reader =
         csv::ReaderBuilder::new().has_headers(false).flexible(true).delimiter(delimiter).from_reader(line);
@@ -367,7 +323,6 @@ pub(super) fn split_columns(line: &[u8], delimiter: u8) -> Vec<Vec<u8>> {
 mod tests {
     use super::super::selection::Selection;
     use super::*;
-    use proptest::prelude::*;
 
     const KINGS: &str = "4k3/8/8/8/8/8/4P3/4K3";
 
@@ -437,26 +392,5 @@ mod tests {
         let read: Vec<_> = batch.samples.iter().map(|s| (s.result, s.score_cp)).collect();
         assert_eq!(read, [(0.5, 12.0), (1.0, -5.0)]);
         assert_eq!(batch.left_out.count(Reason::NoLabel), 1);
-    }
-
-    proptest! {
-        #[test]
-        fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
-            for syntax in LabelSyntax::ALL {
-                let _ = read_text(&bytes, 1, &format(syntax, PointOfView::Stm), &Selection::default());
-            }
-        }
-
-        #[test]
-        fn nearly_right_lines_do_not_panic(
-            lines in proptest::collection::vec("[pnbrqkPNBRQK1-8/]{10,40} [wb]? [KQkq-]{0,4} [a-h3-6-]{0,2} [0-9 ]{0,5}[\\[;|:c9\" ]{0,4}[01.5*/-]{0,5}[\\]\"; ]{0,3}", 0..8),
-        ) {
-            let text = lines.join("\n");
-            for syntax in LabelSyntax::ALL {
-                let batch = read_text(text.as_bytes(), 1, &format(syntax, PointOfView::White), &Selection::default());
-                let lines_out = batch.left_out.sum(super::super::selection::Unit::Line);
-                prop_assert_eq!(batch.positions_read + lines_out, batch.records);
-            }
-        }
     }
 }

@@ -7,7 +7,6 @@ use gputexel_io::input::is_container;
 /// Number of bytes in which texts have no zero.
 const BINARY_BYTES: usize = 4096;
 
-/// Number of characters that are printed of unreadable text.
 const SHOWN: usize = 40;
 
 /// Returns true if a text is JSON: its first line is an object, or the beginning of a list of objects.
@@ -40,8 +39,7 @@ pub fn unsupported_format(head: &[u8]) -> Option<String> {
     let (_, first) = significant_lines(head, 1).next()?;
     if is_plain(first) {
         return Some(
-            "is in Stockfish's plain format (lines fen, move, score, ply, result and e), no position a line"
-                .to_string(),
+            "is in Stockfish's plain format, which is not read; its tools convert it to binpack".to_string(),
         );
     }
     if is_json(first) {

@@ -1,8 +1,4 @@
 //! Targets that blend results of games with search scores.
-//!
-//! A result shows who won, and is noisy for a single position; a search score is precise and has the faults
-//! of the evaluation it came from. The target (1 − B) y + B σ(k s) takes a share of each, as trainers of
-//! networks do (there the share of the result is usually called lambda or WDL).
 
 use serde::{Deserialize, Serialize};
 
@@ -10,10 +6,8 @@ use super::Dataset;
 use crate::loss::{GivenScale, expected_score};
 use gputexel_io::{Error, Result};
 
-/// Mixture of results and search scores in targets.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Blend {
-    /// Share B of the search score, 0 to 1.
     pub share: f64,
     /// Scale constant of search scores, base-10 form.
     pub k: f64,
@@ -48,8 +42,7 @@ impl Blend {
 
 impl Dataset {
     /// Replaces results by targets: [`results`](Self::results), rows and layouts created from now on have the
-    /// targets. An earlier blend is replaced, not blended again. Positions without a search score keep the
-    /// result alone.
+    /// targets.
     ///
     /// # Errors
     /// As [`Blend::validate`]; [`Error::Setting`] when no position has a search score. The dataset is then
@@ -81,7 +74,6 @@ impl Dataset {
         2 * self.scored_positions() >= self.len() as u64 && 2 * results >= self.len()
     }
 
-    /// Returns the number of positions with a search score.
     pub fn scored_positions(&self) -> u64 {
         self.scores.iter().filter(|score| !score.is_nan()).count() as u64
     }

@@ -1,16 +1,11 @@
 //! Coefficients of rows in memory, in the same precision as on disk.
 
-use gputexel_io::paging::portions;
 use half::f16;
 
-/// Coefficients parallel to the feature ids of a dataset.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Coefficients {
-    /// Every coefficient is ±1; the sign follows from the rows' counts.
     Unit,
-    /// All are exact in half precision.
     Half(Vec<f16>),
-    /// At least one is not.
     Single(Vec<f32>),
 }
 
@@ -28,12 +23,11 @@ impl Coefficients {
     pub(crate) fn is_finite(&self) -> bool {
         match self {
             Self::Unit => true,
-            Self::Half(values) => portions(values).flatten().all(|value| value.is_finite()),
-            Self::Single(values) => portions(values).flatten().all(|value| value.is_finite()),
+            Self::Half(values) => values.iter().all(|value| value.is_finite()),
+            Self::Single(values) => values.iter().all(|value| value.is_finite()),
         }
     }
 
-    /// Appends coefficients of the same feature set, in the wider of the two types.
     #[inline]
     pub(crate) fn append(&mut self, other: Self) {
         match (&mut *self, other) {
@@ -61,11 +55,8 @@ impl Coefficients {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum RowCoefficients<'a> {
-    /// All ±1.
     Unit,
-    /// In half precision.
     Half(&'a [f16]),
-    /// In single precision.
     Single(&'a [f32]),
 }
 

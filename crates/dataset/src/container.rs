@@ -11,11 +11,9 @@ use super::coefficients::Coefficients;
 use super::shards::shards;
 use super::stored::{ChecksumState, Stored};
 use super::{Dataset, Metadata};
-use gputexel_io::paging::portions;
 use gputexel_io::{Error, Result};
 use gputexel_model::program::{CompiledProgram, Program};
 
-/// Tensor names. All are one-dimensional.
 pub(super) mod names {
     /// u16, entries of each row.
     pub const ROW_LENGTHS: &str = "row_lengths";
@@ -43,7 +41,6 @@ pub(super) mod names {
     /// u32, game numbers, [`NO_GAME`](super::NO_GAME) for none; absent when the input had no games.
     pub const GAMES: &str = "games";
 
-    /// All tensor names.
     pub const ALL: [&str; 12] = [
         ROW_LENGTHS,
         WHITE_COUNTS,
@@ -60,28 +57,19 @@ pub(super) mod names {
     ];
 }
 
-/// Game number of a position without a game, in datasets that have games.
 const NO_GAME: u32 = u32::MAX;
 
-/// Name, type and size of a stored tensor.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct TensorInfo {
-    /// Tensor name.
     pub name: String,
-    /// Element type, such as `U16`.
     pub dtype: String,
-    /// Number of elements.
     pub elements: usize,
     /// Size in bytes.
     pub bytes: usize,
-    /// Result of the checksum comparison.
     pub checksum: ChecksumState,
 }
 
 /// Reads the metadata and the state of every tensor, even if checksums are wrong.
-///
-/// # Errors
-/// As [`read`], except that a wrong checksum is reported in the list.
 pub fn tensors(path: &Path) -> Result<(Metadata, Vec<TensorInfo>)> {
     let mut file = Stored::open(path)?;
     let mut list = Vec::new();
@@ -122,7 +110,7 @@ pub fn read(path: &Path) -> Result<Dataset> {
     let mut row_starts = Vec::with_capacity(positions + 1);
     row_starts.push(0u64);
     let mut total = 0u64;
-    for length in portions(&row_lengths).flatten() {
+    for length in &row_lengths {
         total += u64::from(*length);
         row_starts.push(total);
     }
@@ -283,37 +271,31 @@ fn validate(dataset: &Dataset, path: &Path) -> Result<()> {
     let broken = |what: &str| Err(Error::input(path, format!("broken: {what}")));
     let columns = dataset.column_count();
     // Maxima rather than `any`, because they are vectorized.
-    if portions(&dataset.ids).any(|ids| ids.iter().max().is_some_and(|&id| usize::from(id) >= columns)) {
+    if dataset.ids.iter().max().is_some_and(|&id| usize::from(id) >= columns) {
         return broken("a feature id is out of range");
     }
     let most = dataset.phase_max();
-    if portions(&dataset.phases).any(|phases| phases.iter().max().is_some_and(|&phase| phase > most)) {
+    if dataset.phases.iter().max().is_some_and(|&phase| phase > most) {
         return broken("a phase is above the maximum");
     }
-    if portions(&dataset.results).flatten().any(|result| !(0.0..=1.0).contains(result)) {
+    if dataset.results.iter().any(|result| !(0.0..=1.0).contains(result)) {
         return broken("a result is outside 0 to 1");
     }
-    if portions(&dataset.weights).flatten().any(|weight| !(weight.is_finite() && *weight > 0.0)) {
+    if dataset.weights.iter().any(|weight| !(weight.is_finite() && *weight > 0.0)) {
         return broken("a weight is not a positive number");
     }
-    if portions(&dataset.offsets).flatten().any(|offset| !offset.is_finite())
-        || !dataset.coefficients.is_finite()
-    {
+    if dataset.offsets.iter().any(|offset| !offset.is_finite()) || !dataset.coefficients.is_finite() {
         return broken("an offset or coefficient is not a number");
     }
-    if portions(&dataset.evaluations).flatten().any(|value| value.is_infinite()) {
+    if dataset.evaluations.iter().any(|value| value.is_infinite()) {
         return broken("a static evaluation is infinite");
     }
     let units = u32::from(dataset.phase_max());
-    if portions(&dataset.scales).flatten().any(|&scale| units * u32::from(scale) > u32::from(u16::MAX)) {
+    if dataset.scales.iter().any(|&scale| units * u32::from(scale) > u32::from(u16::MAX)) {
         return broken("an endgame scale factor is too large");
     }
     let lengths = dataset.row_starts.windows(2).map(|pair| pair[1] - pair[0]);
-    if portions(&dataset.white_counts)
-        .flatten()
-        .zip(lengths)
-        .any(|(&white, length)| u64::from(white) > length)
-    {
+    if dataset.white_counts.iter().zip(lengths).any(|(&white, length)| u64::from(white) > length) {
         return broken("a White count is above the row's length");
     }
     Ok(())

@@ -18,8 +18,7 @@ pub struct Folds {
 
 impl Folds {
     /// Distributes the games over `count` folds: in an order that depends only on the seed and the game's
-    /// number, each goes to the fold with the fewest positions. So the sizes of two folds differ at most by
-    /// the number of positions of the longest game.
+    /// number, each goes to the fold with the fewest positions.
     ///
     /// # Errors
     /// [`Error::Usage`] when there are fewer than two folds, or more folds than games.
@@ -57,7 +56,6 @@ impl Folds {
         Ok(Self { of, count })
     }
 
-    /// Returns the number of folds.
     pub fn count(&self) -> usize {
         self.count
     }

@@ -1,10 +1,4 @@
 //! Order in which evaluators traverse a dataset.
-//!
-//! Positions are sorted by part (training batch, held-out set), then by taper (phase and endgame scale
-//! factor), then by the shape of their rows. Inside a bucket of one taper, one interpolated table serves
-//! every position; inside a shape, all rows have the same length, so inner loops are not mispredicted.
-//! Entries of a feature that both sides have cancel and are dropped: on real piece-square rows, a quarter of
-//! all entries.
 
 mod build;
 mod canonical;
@@ -23,38 +17,28 @@ use gputexel_io::{Error, Result};
 use gputexel_model::program::CompiledProgram;
 use serde::{Deserialize, Serialize};
 
-/// A training batch or the held-out set.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Part {
-    /// Its positions, in layout order.
     pub positions: Range<usize>,
-    /// Its buckets.
     pub buckets: Range<usize>,
-    /// Sum of the weights of its positions.
     pub weight: f64,
 }
 
-/// Positions of one part with the same taper.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bucket {
-    /// The part it belongs to.
     pub part: usize,
     /// Weight of the middlegame value: the phase units, times the value that represents a scale factor of 1.
     pub mg_units: u16,
     /// Weight of the endgame value: the maximum − the phase units, times the scale factor.
     pub eg_units: u16,
-    /// Its positions, in layout order.
     pub positions: Range<usize>,
-    /// Its shapes.
     pub shapes: Range<usize>,
 }
 
 /// Positions of one bucket whose rows have the same counts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Shape {
-    /// Its positions, in layout order.
     pub positions: Range<usize>,
-    /// Number of entries with coefficient +1, first in each row; all entries of coefficient rows.
     pub plus: usize,
     /// Number of entries with coefficient −1.
     pub minus: usize,
@@ -63,7 +47,6 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Returns the number of entries per row.
     #[inline]
     pub fn row_length(&self) -> usize {
         self.plus + self.minus
@@ -134,7 +117,6 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Creates a layout without parts and positions, to be filled in.
     fn empty(features: usize, columns: usize, program: Option<Arc<CompiledProgram>>, phase_max: u16) -> Self {
         Self {
             features,
@@ -181,13 +163,11 @@ impl Layout {
         Ok(self)
     }
 
-    /// Returns the game of a position, for resampling.
     #[inline]
     pub fn game(&self, position: usize) -> u32 {
         self.games.get(position).copied().unwrap_or(self.rows[position])
     }
 
-    /// Returns the number of positions.
     #[inline]
     pub fn positions(&self) -> usize {
         self.rows.len()
@@ -200,8 +180,7 @@ impl Layout {
     }
 
     /// Writes the entries of one row as (id, coefficient) with ascending, distinct ids. The row is `range` of
-    /// the entry arrays, and its first `plus` entries have coefficient +1. Features that occur with both
-    /// signs have already cancelled in the layout; repeated ids are merged here.
+    /// the entry arrays, and its first `plus` entries have coefficient +1.
     #[inline]
     pub fn merge_row<C>(&self, range: Range<usize>, plus: usize, out: &mut Vec<(u32, C)>)
     where
@@ -248,14 +227,12 @@ impl Layout {
         let first = self.buckets.partition_point(|bucket| bucket.positions.end <= positions.start);
         self.buckets[first..].iter().take_while(move |bucket| bucket.positions.start < positions.end).map(
             move |bucket| {
-                gputexel_io::paging::keep_limit();
                 let start = bucket.positions.start.max(positions.start);
                 (bucket, start..bucket.positions.end.min(positions.end))
             },
         )
     }
 
-    /// Returns the shapes that overlap a range of positions, each clipped to the range.
     #[inline]
     pub fn shapes_in(&self, positions: Range<usize>) -> impl Iterator<Item = Shape> + '_ {
         let first = self.shapes.partition_point(|shape| shape.positions.end <= positions.start);

@@ -1,8 +1,6 @@
 //! The dataset: positions as sparse rows, on disk and in memory.
-//!
-//! Owns the container format (`container`, `writer`), its metadata, splits by game (`split`, `folds`), and
-//! the order in which evaluators traverse it (`layout`, `transpose`). Knows nothing of chess rules,
-//! parameters or devices.
+
+#![allow(missing_docs, reason = "internal crate; the library's front door is documented")]
 
 mod blend;
 mod coefficients;
@@ -27,7 +25,7 @@ pub use layout::{Bucket, Layout, MOST_SECTIONS, Part, Shape};
 pub use loss::expected_score;
 pub use metadata::{Metadata, ProbedParameter, ProbingRecord, SourceRecord, TracingRecord};
 pub use resample::{POISSON_TAILS, game_hash, poisson_weight};
-pub use shards::{UNFINISHED, check_shards, remove_shards, shards};
+pub use shards::shards;
 pub use split::Split;
 pub use stored::ChecksumState;
 pub use transpose::{Block, Blocks, JOINED, PIECE, Run, Transpose};
@@ -45,42 +43,9 @@ use gputexel_model::program::CompiledProgram;
 ///
 /// Invariants, checked on reading: ids are below the number of columns, phases at most the maximum, results
 /// in 0..=1, weights finite and positive, coefficients and offsets finite. They cannot be violated
-/// afterwards, because the columns, and the metadata that describe them, are read-only:
-///
-/// ```
-/// fn features(data: &gputexel_dataset::Dataset) -> usize {
-///     data.metadata().feature_set.features.len()
-/// }
-/// ```
-///
-/// ```compile_fail,E0616
-/// fn shrink(data: &mut gputexel_dataset::Dataset) {
-///     data.metadata.feature_set.features.truncate(1);
-/// }
-/// ```
-///
-/// ```compile_fail,E0596
-/// fn shrink(data: &mut gputexel_dataset::Dataset) {
-///     data.metadata().feature_set.features.truncate(1);
-/// }
-/// ```
-///
-/// ```compile_fail,E0616
-/// fn stray(data: &mut gputexel_dataset::Dataset) {
-///     data.ids[0] = u16::MAX;
-/// }
-/// ```
-///
-/// ```compile_fail,E0451
-/// use gputexel_dataset::{Dataset, Metadata};
-///
-/// fn replace(data: Dataset, metadata: Metadata) -> Dataset {
-///     Dataset { metadata, ..data }
-/// }
-/// ```
+/// afterwards, because the columns, and the metadata that describe them, are read-only.
 #[derive(Clone, Debug)]
 pub struct Dataset {
-    /// The meaning of the columns and their origin.
     metadata: Metadata,
     program: Option<Arc<CompiledProgram>>,
     /// Checksum of the container, hexadecimal; those of several files are joined by `+`.
@@ -99,7 +64,6 @@ pub struct Dataset {
     pub(crate) results: Vec<f32>,
     /// Results that were replaced by a blend; empty without one.
     pub(crate) unblended: Vec<f32>,
-    /// Empty when all weights are 1.
     pub(crate) weights: Vec<f32>,
     /// Empty when all offsets are 0.
     pub(crate) offsets: Vec<f32>,
@@ -120,11 +84,9 @@ pub struct RowView<'a> {
     ids: &'a [u16],
     coefficients: RowCoefficients<'a>,
     plus: usize,
-    /// Phase units.
     pub phase: u16,
     /// Result, White's view, 0 to 1.
     pub result: f32,
-    /// Weight in the loss.
     pub weight: f32,
     /// Constant part of the score, centipawns.
     pub offset: f32,
@@ -154,7 +116,6 @@ impl<'a> RowView<'a> {
 }
 
 impl Dataset {
-    /// Returns the meaning of the columns and their origin.
     pub fn metadata(&self) -> &Metadata {
         &self.metadata
     }
@@ -178,18 +139,15 @@ impl Dataset {
         Ok(self)
     }
 
-    /// Returns the number of sections that was [requested](Self::with_sections).
     pub fn sections(&self) -> Option<usize> {
         self.sections
     }
 
-    /// Returns the number of positions.
     #[inline]
     pub fn len(&self) -> usize {
         self.phases.len()
     }
 
-    /// Returns true if there are no positions.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.phases.is_empty()
@@ -215,7 +173,6 @@ impl Dataset {
         }
     }
 
-    /// Returns the number of features F; there are 2 F parameters.
     #[inline]
     pub fn feature_count(&self) -> usize {
         self.metadata.feature_set.features.len()
@@ -228,7 +185,6 @@ impl Dataset {
         self.program.as_ref().map_or(self.feature_count(), |program| program.columns())
     }
 
-    /// Returns the feature that a column of a row belongs to.
     #[inline]
     pub fn feature_of(&self, column: u16) -> u16 {
         match &self.program {
@@ -261,7 +217,6 @@ impl Dataset {
         !self.games.is_empty()
     }
 
-    /// Returns true if any weight differs from 1.
     pub fn has_weights(&self) -> bool {
         !self.weights.is_empty()
     }
@@ -299,7 +254,6 @@ impl Dataset {
         }
     }
 
-    /// Returns the value of endgame scale factors that represents 1.
     #[inline]
     pub fn endgame_scale_one(&self) -> u16 {
         self.metadata.feature_set.imported.as_ref().map_or(1, |imported| imported.scale_one)
@@ -329,7 +283,6 @@ impl Dataset {
         &self.phases
     }
 
-    /// Returns the game number of a position; its own index if the input had no games.
     #[inline]
     pub fn game(&self, n: usize) -> u32 {
         self.games.get(n).copied().unwrap_or(n as u32)

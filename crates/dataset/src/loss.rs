@@ -4,14 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use gputexel_io::{Error, Result};
 
-/// Loss ℓ(p, y), the cost of a prediction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LossKind {
-    /// (p − y)².
     #[default]
     Squared,
-    /// −y ln p − (1 − y) ln(1 − p).
     CrossEntropy,
     /// |p − y|^q with q ≥ 1.
     Power(f64),
@@ -66,7 +63,6 @@ impl LossKind {
         }
     }
 
-    /// Returns dℓ/dx; dp/dx = p (1 − p).
     #[inline]
     pub fn slope(self, x: f64, y: f64) -> f64 {
         let (p, dp) = (sigmoid(x), sigmoid(x) * sigmoid(-x));
@@ -97,7 +93,7 @@ impl LossKind {
     }
 
     /// Returns d²ℓ/dx², which may be negative: [`curvature`](Self::curvature) plus the term it omits, ℓ'(p) ·
-    /// d²p/dx². Not finite where |p − y|^q with q < 2 has no second derivative.
+    /// d²p/dx².
     #[inline]
     pub fn second_derivative(self, x: f64, y: f64) -> f64 {
         let (p, dp) = (sigmoid(x), sigmoid(x) * sigmoid(-x));
@@ -115,7 +111,6 @@ impl LossKind {
     }
 }
 
-/// Returns 1 / (1 + e^−x).
 #[inline]
 pub fn sigmoid(x: f64) -> f64 {
     1.0 / (1.0 + (-x).exp())

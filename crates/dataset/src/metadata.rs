@@ -6,56 +6,41 @@ use serde::{Deserialize, Serialize};
 
 use gputexel_model::FeatureSet;
 
-/// Origin of a contiguous range of positions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SourceRecord {
     /// The file as given on the command line; `-` for standard input.
     pub path: String,
     /// Its format, such as `pgn` or `text`.
     pub format: String,
-    /// For labeled text: the syntax that was detected or specified.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub labels: Option<String>,
     /// For labeled text: `white` or `stm`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub point_of_view: Option<String>,
-    /// For games: the letters of king, queen, rook, bishop and knight, if they are not the English ones.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub piece_letters: Option<String>,
     /// For labeled text: the numbers for a loss and a win, if not `0..1`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub results: Option<String>,
-    /// For labeled text: the point of view of scores, if it differs from that of results. For games: that of scores in
-    /// comments, if it was specified or is not the usual one.
+    /// For labeled text: the point of view of scores, if it differs from that of results.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score_point_of_view: Option<String>,
-    /// An earlier input with the same content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub same_as: Option<String>,
-    /// Number of games (PGN) or lines (text) read.
     pub records: u64,
-    /// Number of positions kept.
     pub positions: u64,
-    /// Number of records or positions left out, by reason.
     #[serde(default)]
     pub left_out: BTreeMap<String, u64>,
 }
 
-/// Tracing of imported positions by a command.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TracingRecord {
-    /// The command as given.
     pub command: String,
-    /// The schema of its traces, JSON.
     pub schema: String,
 }
 
 /// A parameter that was set in an engine, to measure its effect on evaluations.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProbedParameter {
-    /// The engine's name for it.
     pub name: String,
-    /// Its value in the engine.
     pub start: f64,
     /// Smallest value that may be set.
     pub min: f64,
@@ -63,9 +48,7 @@ pub struct ProbedParameter {
     pub max: f64,
     /// True if only whole numbers may be set.
     pub integer: bool,
-    /// The change by which its effect was measured.
     pub step: f64,
-    /// True if evaluations change in proportion to it.
     pub linear: bool,
 }
 
@@ -113,21 +96,14 @@ impl ProbingRecord {
 /// The JSON metadata of a dataset, schema version 1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Metadata {
-    /// Schema version of tensors and metadata.
     pub schema: u32,
-    /// Program and version that wrote the file.
     pub program: String,
-    /// Meaning of the ids.
     pub feature_set: FeatureSet,
-    /// Number of positions.
     pub positions: u64,
-    /// Number of games; 0 if the input had none.
     pub games: u64,
     /// Inputs in the order of their positions.
     pub sources: Vec<SourceRecord>,
-    /// Selection settings by name.
     pub selection: BTreeMap<String, String>,
-    /// Command that traced the positions, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tracing: Option<TracingRecord>,
     /// The engine that was asked for evaluations, if coefficients were measured so.
@@ -142,7 +118,6 @@ impl Metadata {
     /// The schema version that this version of the program writes and reads.
     pub const SCHEMA: u32 = 1;
 
-    /// Creates the metadata of a dataset to be written.
     pub fn new(feature_set: FeatureSet) -> Self {
         Self {
             schema: Self::SCHEMA,

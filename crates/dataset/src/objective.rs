@@ -1,11 +1,5 @@
 //! The mathematics of the tuning problem in f64, without threads or tricks: the reference that every
 //! evaluator is tested against, and the source of reported losses.
-//!
-//! Score of position n (White's view, centipawns): s = b + Σ c_f · (φ · mg_f + (1 − φ) · ρ · eg_f), where the
-//! endgame scale factor ρ is 1 unless the dataset has such factors; expected score p = 1 / (1 + 10^(−K · s /
-//! 400)); loss L = Σ w · ℓ(p, y) / Σ w. See Österlund, "Texel's tuning method" (2014). If the dataset has a
-//! program, it computes s from sums of the same form, see [`gputexel_model::program`]; the Gauss–Newton
-//! matrix then has the derivatives of s in place of x.
 
 pub use crate::loss::*;
 
@@ -14,12 +8,10 @@ use serde::{Deserialize, Serialize};
 use crate::Dataset;
 use gputexel_model::program::{CompiledProgram, Taper};
 
-/// The function to minimize, apart from the parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Objective {
     /// Scale constant, base-10 form.
     pub k: f64,
-    /// Loss function.
     pub loss: LossKind,
 }
 
@@ -86,10 +78,8 @@ pub fn score_and_slopes(dataset: &Dataset, theta: &[f64], n: usize, slopes: &mut
     f64::from(row.offset) + value
 }
 
-/// Mean loss and gradient over a set of positions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reference {
-    /// Mean loss.
     pub loss: f64,
     /// dL/dθ, per centipawn; length twice the number of features.
     pub gradient: Vec<f64>,

@@ -1,11 +1,7 @@
 //! Poisson resampling: the number of times a game counts in a bootstrap.
-//!
-//! Drawing N games with replacement gives each a binomial count that is Poisson(1) in the limit; independent
-//! Poisson counts need no pass over the games and can be computed on the fly from a hash (Hanley and
-//! MacGibbon, "Creating non-parametric bootstrap samples using Poisson frequencies", 2006).
 
 /// 2³² · P(count > i) for a Poisson(1) count, rounded to nearest: a hash below the i-th value means a count
-/// above i. P(count > 8) is 1e-6 and the last that matters.
+/// above i.
 pub const POISSON_TAILS: [u32; 9] =
     [2_714_937_127, 1_134_906_959, 344_891_874, 81_553_513, 15_718_922, 2_552_004, 357_518, 44_020, 4_833];
 

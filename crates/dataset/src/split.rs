@@ -74,7 +74,6 @@ impl Split {
         self.batches + usize::from(self.held_out > 0)
     }
 
-    /// Returns the number of training batches.
     pub fn batches(&self) -> usize {
         self.batches
     }
@@ -85,7 +84,6 @@ impl Split {
         self.parts[n] as usize
     }
 
-    /// Returns the index of the held-out part, if there is one.
     pub fn held_out_part(&self) -> Option<usize> {
         (self.held_out > 0).then_some(self.batches)
     }

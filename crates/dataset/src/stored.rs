@@ -1,7 +1,4 @@
 //! The file of a dataset: its header, and its tensors read into owned memory.
-//!
-//! Nothing is memory-mapped: another process may truncate or change the file at any time. Data are verified
-//! against their checksum as they are read, so that the data in use are the verified ones.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -14,18 +11,13 @@ use xxhash_rust::xxh3::Xxh3;
 use super::Metadata;
 use gputexel_io::{Error, Result, is_compressed};
 
-/// Key of our JSON in the container's metadata.
 pub(super) const METADATA_KEY: &str = "gputexel";
 
-/// Result of a checksum comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ChecksumState {
-    /// The stored xxh3 matches.
     Ok,
-    /// The stored xxh3 does not match.
     Wrong,
-    /// No checksum is stored.
     Missing,
 }
 
@@ -34,19 +26,16 @@ const HEADER_BYTES: u64 = 100_000_000;
 /// Number of bytes that are read at a time and then hashed while in the cache.
 const PIECE: usize = 1 << 18;
 
-/// An open dataset file.
 pub(super) struct Stored<'a> {
     path: &'a Path,
     file: File,
     header: Header,
-    /// Offset of the tensors.
     start: u64,
     /// Its metadata; only the schema version has been verified.
     pub metadata: Metadata,
 }
 
 impl<'a> Stored<'a> {
-    /// Opens a file and reads its header.
     pub fn open(path: &'a Path) -> Result<Self> {
         let io = |e| Error::io(path, e);
         let mut file = File::open(path).map_err(io)?;
@@ -99,7 +88,6 @@ impl<'a> Stored<'a> {
         self.header.info(name).expect("a tensor of this file")
     }
 
-    /// Returns the type of a tensor, if it exists.
     pub fn dtype(&self, name: &str) -> Option<Dtype> {
         self.header.info(name).map(|info| info.dtype)
     }
@@ -118,7 +106,6 @@ impl<'a> Stored<'a> {
         Ok(self.state(name, &hash))
     }
 
-    /// Reads the elements of a tensor.
     pub fn required<T: bytemuck::Pod>(
         &mut self,
         name: &str,
@@ -192,7 +179,6 @@ impl<'a> Stored<'a> {
     }
 }
 
-/// Parses our metadata in a header.
 fn metadata(header: &Header, path: &Path) -> Result<Metadata> {
     let json = header
         .metadata()

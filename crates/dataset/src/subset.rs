@@ -4,10 +4,6 @@ use half::f16;
 
 use super::Dataset;
 use super::coefficients::Coefficients;
-use gputexel_io::paging::keep_limit;
-
-/// Number of positions between checks of memory: if they are far apart, each loads some hundred kilobytes.
-const BETWEEN_LOOKS: usize = 32;
 
 impl Dataset {
     /// Returns the positions `chosen`, in this order, as a dataset in memory. It has no sources, and the
@@ -42,10 +38,7 @@ impl Dataset {
             evaluations: Vec::new(),
             games: Vec::new(),
         };
-        for (i, &n) in chosen.iter().enumerate() {
-            if i % BETWEEN_LOOKS == 0 {
-                keep_limit();
-            }
+        for &n in chosen {
             let range = self.row_starts[n] as usize..self.row_starts[n + 1] as usize;
             subset.ids.extend_from_slice(&self.ids[range.clone()]);
             subset.row_starts.push(subset.ids.len() as u64);

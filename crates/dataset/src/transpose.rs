@@ -1,7 +1,4 @@
 //! The transposed dataset: for each block of positions and each feature, the positions that have it.
-//!
-//! It allows gradients to be gathered instead of scattered: residuals of a block stay in fast memory, a
-//! feature's sum stays in a register, and no two threads write to the same place.
 
 use std::ops::Range;
 
@@ -9,23 +6,17 @@ use rayon::prelude::*;
 
 use super::Layout;
 
-/// Consecutive positions of one bucket.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Block {
-    /// The bucket that contains it.
     pub bucket: usize,
     /// Its positions, in layout order.
     pub positions: Range<usize>,
-    /// Its runs; of a transpose, ascending by feature.
     pub runs: Range<usize>,
-    /// Start of its first run's entries; runs follow without gaps.
     pub first_entry: usize,
 }
 
-/// The positions of a block that have one feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// The feature.
     pub feature: u16,
     /// Number of entries with coefficient +1, which come first; all entries of coefficient rows.
     pub plus: u16,
@@ -33,14 +24,11 @@ pub struct Run {
     pub minus: u16,
 }
 
-/// The entries of a layout, arranged block by block.
 #[derive(Clone, Debug)]
 pub struct Blocks<R, E, C> {
     /// Blocks in layout order; no block crosses a bucket boundary.
     pub blocks: Vec<Block>,
-    /// Runs of all blocks.
     pub runs: Vec<R>,
-    /// Entries of all runs.
     pub entries: Vec<E>,
     /// Parallel to `entries`; empty when every coefficient is ±1.
     pub coefficients: Vec<C>,
@@ -114,7 +102,6 @@ impl Transpose {
     }
 }
 
-/// Counting sort of one block's entries by feature and sign.
 #[derive(Default)]
 struct CountingSort {
     /// Per feature and sign: first the count, then the next free slot.

@@ -2,7 +2,6 @@
 //! the number of positions and a killed run leaves nothing under the final name.
 
 mod column;
-mod division;
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -21,40 +20,31 @@ use gputexel_io::{AtomicFile, staging_folder};
 use gputexel_io::{Error, Result};
 use gputexel_model::FeatureRow;
 
-/// Properties of a position other than its features.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PositionLabels {
-    /// Result, White's view, 0 to 1.
     pub result: f32,
     /// Search score, centipawns, White's view.
     pub score_cp: Option<f32>,
-    /// Weight in the loss.
     pub weight: f32,
-    /// Game number, consecutive from 0, if the input has games.
     pub game: Option<u32>,
 }
 
-/// The features of a position as the dataset stores them.
 #[derive(Clone, Copy, Debug)]
 pub struct StoredRow<'a> {
     /// Ids; if all coefficients are ±1, those with +1 (White's) come first.
     pub ids: &'a [u16],
-    /// Number of ids with coefficient +1; all of them if there are `coefficients`.
     pub white_entries: u16,
     /// Coefficients of `ids`, or empty if all are ±1.
     pub coefficients: &'a [f16],
-    /// Phase units.
     pub phase: u16,
 }
 
 /// A position whose features were computed elsewhere.
 #[derive(Clone, Copy, Debug)]
 pub struct ImportedPosition<'a> {
-    /// Ids, ascending.
     pub ids: &'a [u16],
     /// Coefficients of `ids`.
     pub coefficients: &'a [f32],
-    /// Phase units.
     pub phase: u16,
     /// Endgame scale factor, in the feature set's units.
     pub scale: u16,
@@ -62,18 +52,15 @@ pub struct ImportedPosition<'a> {
     pub offset_cp: f32,
     /// The engine's static evaluation, centipawns, White's view.
     pub evaluation_cp: Option<f32>,
-    /// The other properties.
     pub labels: PositionLabels,
 }
 
 /// The properties of a row besides its features, in [`DatasetWriter::visit`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RowLabels {
-    /// Phase units.
     pub phase: u16,
     /// Result, White's view, 0 to 1.
     pub result: f32,
-    /// Weight in the loss.
     pub weight: f32,
     /// Game number; `u32::MAX` for none.
     pub game: u32,
@@ -146,12 +133,10 @@ impl DatasetWriter {
         })
     }
 
-    /// Returns the number of positions so far.
     pub fn len(&self) -> usize {
         self.phases.len()
     }
 
-    /// Returns true if there are no positions yet.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -169,14 +154,16 @@ impl DatasetWriter {
             };
         let ids = [&row.plus[..], &row.minus];
         self.check(fits, ids, row.coefficients.iter().all(|c| c.is_finite()), row.phase, labels)?;
-        self.note(labels);
-        self.try_push(row, labels).map_err(|e| Error::io(&self.path, e))
+        let row = StoredRow {
+            ids: &ids.concat(),
+            white_entries: row.plus.len() as u16,
+            coefficients: &row.coefficients,
+            phase: row.phase,
+        };
+        self.push_row(row, labels)
     }
 
     /// Appends one position whose features are already in the stored format.
-    ///
-    /// # Errors
-    /// As [`push`](Self::push).
     pub fn push_row(&mut self, row: StoredRow<'_>, labels: PositionLabels) -> Result<()> {
         self.note(labels);
         self.try_push_row(row, labels).map_err(|e| Error::io(&self.path, e))
@@ -184,9 +171,6 @@ impl DatasetWriter {
 
     /// Appends one position of an imported feature set. Coefficients are stored in half precision until the
     /// first one that it would change; from then on all are stored in single precision.
-    ///
-    /// # Errors
-    /// As [`push`](Self::push).
     pub fn push_imported(&mut self, position: &ImportedPosition<'_>) -> Result<()> {
         let ImportedPosition { ids, coefficients, phase, scale, labels, .. } = *position;
         let fits = self.is_imported() && coefficients.len() == ids.len();
@@ -205,7 +189,6 @@ impl DatasetWriter {
         self.try_push_imported(position).map_err(|e| Error::io(&self.path, e))
     }
 
-    /// Returns true if coefficients are stored in single precision.
     pub fn has_single_precision(&self) -> bool {
         self.coefficients.dtype() == Dtype::F32
     }
@@ -276,7 +259,6 @@ impl DatasetWriter {
         self.push_labels(position.phase, labels)
     }
 
-    /// Converts the coefficients so far to single precision.
     fn widen(&mut self) -> std::io::Result<()> {
         let mut wide =
             Column::try_new(names::COEFFICIENTS, Dtype::F32, &self.folder).map_err(std::io::Error::other)?;
@@ -286,19 +268,6 @@ impl DatasetWriter {
         }
         self.coefficients = wide;
         Ok(())
-    }
-
-    fn try_push(&mut self, row: &FeatureRow, labels: PositionLabels) -> std::io::Result<()> {
-        let length = (row.plus.len() + row.minus.len()) as u16;
-        self.row_lengths.push(&length.to_le_bytes(), 1)?;
-        self.ids.push(le_bytes(&row.plus), row.plus.len())?;
-        if self.unit_rows {
-            self.white_counts.push(&(row.plus.len() as u16).to_le_bytes(), 1)?;
-            self.ids.push(le_bytes(&row.minus), row.minus.len())?;
-        } else {
-            self.coefficients.push(le_bytes(&row.coefficients), row.coefficients.len())?;
-        }
-        self.push_labels(row.phase, labels)
     }
 
     fn try_push_row(&mut self, row: StoredRow<'_>, labels: PositionLabels) -> std::io::Result<()> {
@@ -432,7 +401,6 @@ impl DatasetWriter {
         Ok(())
     }
 
-    /// Returns the number of games so far.
     pub fn games(&self) -> u64 {
         self.metadata.games
     }

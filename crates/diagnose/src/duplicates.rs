@@ -5,7 +5,6 @@ use serde::Serialize;
 use xxhash_rust::xxh3::Xxh3;
 
 use gputexel_dataset::Dataset;
-use gputexel_io::paging::{keep_limit, portions};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Duplicates {
@@ -38,7 +37,6 @@ struct Bucket {
 
 impl Bucket {
     fn deliver(&mut self, rows: &mut [HashedRow]) {
-        keep_limit();
         let end = self.next + self.waiting.len();
         rows[self.next..end].copy_from_slice(&self.waiting);
         self.waiting.clear();
@@ -85,7 +83,7 @@ fn by_bucket(data: &Dataset, hashes: &[u64]) -> (Vec<HashedRow>, Vec<usize>) {
     let count = data.len().div_ceil(BUCKET_ROWS).next_power_of_two().min(MAX_BUCKETS);
     let bucket_of = |hash: u64| ((u128::from(hash) * count as u128) >> 64) as usize;
     let mut ends = vec![0; count];
-    portions(hashes).flatten().for_each(|&hash| ends[bucket_of(hash)] += 1);
+    hashes.iter().for_each(|&hash| ends[bucket_of(hash)] += 1);
     let mut next = 0;
     let mut buckets = Vec::with_capacity(count);
     for end in &mut ends {

@@ -9,7 +9,6 @@ pub(crate) struct GameNumbers {
     /// Index of the current input, whose games are `known` by key.
     source: usize,
     known: HashMap<u64, u32>,
-    /// The game of the previous position in the same chunk.
     previous: Option<(u64, u32)>,
 }
 
@@ -23,7 +22,6 @@ impl GameNumbers {
         self.previous = None;
     }
 
-    /// Returns the number of a position that counts as a game of its own.
     pub fn single(&mut self) -> u32 {
         self.previous = None;
         self.fresh()

@@ -1,18 +1,13 @@
 //! Reads inputs with several threads, in order: one thread decompresses and splits them into chunks of whole
-//! records, several process chunks, and the caller's own takes the results in the order of the chunks. The
-//! results do not depend on the number of threads.
-//!
-//! No thread borrows from the caller, so that an interrupted read can leave behind a reader waiting for a
-//! pipe. A fixed number of buffers is reused, which bounds the memory.
+//! records, several process chunks, and the caller's own takes the results in the order of the chunks.
 
 use std::collections::{BTreeMap, HashMap, HashSet, hash_map};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
-use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
 
 use gputexel_chess::formats::Format;
@@ -20,17 +15,14 @@ use gputexel_dataset::{DatasetWriter, SourceRecord};
 use gputexel_io::input::{Filled, Input, MAX_LINE_BYTES, endless_line};
 use gputexel_io::{Error, Result};
 
-/// Interval between progress reports, and between checks for cancellation.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Progress of an extraction or an import.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Progress {
     /// Bytes of the inputs read, compressed if they are.
     pub bytes_read: u64,
     /// Bytes of all inputs, unless one of them is a pipe.
     pub bytes_total: Option<u64>,
-    /// Positions kept so far.
     pub positions: u64,
 }
 
@@ -42,17 +34,12 @@ pub struct Hooks<'a> {
     pub progress: &'a mut dyn FnMut(Progress),
 }
 
-/// Input to read.
 #[derive(Debug)]
 pub(crate) struct Source {
     pub path: PathBuf,
     pub format: Format,
     /// File size, unless it is a pipe.
     pub bytes: Option<u64>,
-    /// State of the file before it was read, unless it is a pipe.
-    pub stamp: Option<Stamp>,
-    /// Set if its stored content is known, so that it is not read again.
-    pub is_known: bool,
     /// Pipes stay open after detection, because they cannot be read twice. Files are opened again: there may
     /// be more than can be open at a time.
     opened: Option<Input>,
@@ -73,30 +60,12 @@ impl Source {
             path: path.to_path_buf(),
             format,
             opened: if file.is_some() { None } else { Some(input) },
-            stamp: file.as_ref().and_then(Stamp::of),
-            is_known: false,
             bytes: file.map(|m| m.len()),
         })
     }
 }
 
-/// File state that shows whether a file has changed, as in `make`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Stamp {
-    bytes: u64,
-    /// Modification time, seconds and nanoseconds since 1970.
-    modified: (u64, u32),
-}
-
-impl Stamp {
-    fn of(file: &std::fs::Metadata) -> Option<Self> {
-        let modified = file.modified().ok()?.duration_since(SystemTime::UNIX_EPOCH).ok()?;
-        Some(Self { bytes: file.len(), modified: (modified.as_secs(), modified.subsec_nanos()) })
-    }
-}
-
-/// Properties of an input known after it has been read.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Ending {
     /// Warnings about data that were ignored: after compressed data, in archives.
     pub warnings: Vec<String>,
@@ -106,9 +75,6 @@ pub(crate) struct Ending {
 
 #[derive(Debug, Default)]
 pub(crate) struct Chunk {
-    /// Its number among all that are read, from 0.
-    pub number: usize,
-    /// Index of its source.
     pub source: usize,
     /// The file that it belongs to, if the source is an archive.
     pub member: Option<Arc<str>>,
@@ -116,23 +82,18 @@ pub(crate) struct Chunk {
     pub first_line: u64,
     /// Offset in the decompressed input, bytes.
     pub offset: u64,
-    /// Set if the source ends with this chunk.
     pub ending: Option<Ending>,
     pub bytes: Vec<u8>,
 }
 
-/// The result of a chunk, and its buffer for reuse.
 struct Finished<T> {
     chunk: Chunk,
     result: T,
 }
 
-/// Receives the results of chunks in order.
 pub(crate) trait Sink {
-    /// Result of processing a chunk.
     type Batch: Send + 'static;
 
-    /// Returns the number of positions so far.
     fn positions(&self) -> u64;
 
     fn add(&mut self, chunk: &Chunk, batch: Self::Batch) -> Result<()>;
@@ -142,7 +103,6 @@ type Waiting = (u64, Result<Chunk>);
 
 type Numbered<T> = (u64, std::thread::Result<Result<Finished<T>>>);
 
-/// A worker's end of the channels.
 pub(crate) struct Queue<T> {
     chunks: Arc<Mutex<Receiver<Waiting>>>,
     finished: Sender<Numbered<T>>,
@@ -174,8 +134,6 @@ impl<T> Queue<T> {
 
 /// Reads all sources and passes the processed chunks to `sink`; `worker` is called once by each of `threads`
 /// threads.
-///
-/// Errors of reading and of the sink; [`Error::Interrupted`] after `hooks.cancel`.
 pub(crate) fn read_all<S: Sink>(
     sources: Vec<Source>,
     bytes_read: &Arc<AtomicU64>,
@@ -184,8 +142,6 @@ pub(crate) fn read_all<S: Sink>(
     sink: &mut S,
     hooks: &mut Hooks<'_>,
 ) -> Result<()> {
-    let known = sources.iter().filter(|source| source.is_known);
-    bytes_read.fetch_add(known.filter_map(|source| source.bytes).sum(), Ordering::Relaxed);
     let bytes_total = sources.iter().map(|source| source.bytes).sum::<Option<u64>>();
     let progress = |sink: &S| Progress {
         bytes_read: bytes_read.load(Ordering::Relaxed),
@@ -225,7 +181,6 @@ pub(crate) fn read_all<S: Sink>(
     if hooks.cancel.load(Ordering::Relaxed) { interrupted() } else { Ok(()) }
 }
 
-/// Starts the threads; returns the channels for returned buffers and for results.
 fn spawn<T: Send + 'static>(
     sources: Vec<Source>,
     bytes_read: &Arc<AtomicU64>,
@@ -253,8 +208,7 @@ fn spawn<T: Send + 'static>(
     (buffer_sender, finished)
 }
 
-/// Reads all sources and sends their chunks, numbered in order; an error comes last. Each chunk takes one of
-/// the empty buffers from `buffers`, which bounds the memory. Ends early when the other side has hung up.
+/// Reads all sources and sends their chunks, numbered in order; an error comes last.
 fn read_chunks(
     mut sources: Vec<Source>,
     bytes_read: &Arc<AtomicU64>,
@@ -263,12 +217,12 @@ fn read_chunks(
 ) {
     let mut index = 0;
     let several = sources.len() > 1;
-    for (source_index, source) in sources.iter_mut().enumerate().filter(|(_, source)| !source.is_known) {
+    for (source_index, source) in sources.iter_mut().enumerate() {
         let opened = source.opened.take();
         let opened = opened.map_or_else(|| Input::open(&source.path, Arc::clone(bytes_read)), Ok);
         let read = opened.and_then(|mut input| {
             split_into_chunks(&mut input, source.format, several, buffers, |chunk| {
-                let chunk = Chunk { number: index as usize, source: source_index, ..chunk };
+                let chunk = Chunk { source: source_index, ..chunk };
                 index += 1;
                 chunks.send((index - 1, Ok(chunk))).is_ok()
             })
@@ -285,7 +239,6 @@ fn read_chunks(
     }
 }
 
-/// Splits one input into chunks of whole records. Returns true if the receiver still exists.
 fn split_into_chunks(
     input: &mut Input,
     format: Format,
@@ -340,7 +293,7 @@ fn split_into_chunks(
             content: hashed.then(|| (size_read, hash.digest())),
         });
         let member = input.member().cloned();
-        if !send(Chunk { number: 0, source: 0, member, first_line, offset, ending, bytes }) {
+        if !send(Chunk { source: 0, member, first_line, offset, ending, bytes }) {
             return Ok(false);
         }
         match filled {
@@ -354,9 +307,6 @@ fn split_into_chunks(
 
 /// Checks the settings common to extractions and imports: inputs, an output that is not one of them, the
 /// share of bad lines, threads.
-///
-/// # Errors
-/// [`Error::Usage`].
 pub(crate) fn check_reading(
     inputs: &[PathBuf],
     output: &Path,
@@ -390,7 +340,6 @@ pub(crate) fn check_reading(
     Ok(())
 }
 
-/// Contents of the inputs that have been read.
 #[derive(Debug, Default)]
 pub(crate) struct Contents(HashMap<(u64, u64), String>);
 
@@ -412,7 +361,6 @@ impl Contents {
     }
 }
 
-/// Rejects more positions than a dataset can hold.
 pub(crate) fn check_room(writer: &DatasetWriter) -> Result<()> {
     if writer.len() > u32::MAX as usize - 1 {
         return Err(Error::Usage("more positions than one dataset can hold; write several".to_string()));

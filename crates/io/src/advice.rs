@@ -1,9 +1,8 @@
-//! Hints on how to fix an error, separate from its text: each program writes settings in its own way, a command line as
-//! flags.
+//! Hints on how to fix an error, separate from its text: each program writes settings in its own way, a
+//! command line as flags.
 
 use std::fmt::{Display, Formatter};
 
-/// A part of an [`Advice`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Part {
     Text(String),
@@ -30,12 +29,10 @@ impl Advice {
         Self { joint: Some(joint), parts: Vec::new() }
     }
 
-    /// Returns the characters between the error and the advice.
     pub fn joint(&self) -> &'static str {
         self.joint.unwrap_or("; ")
     }
 
-    /// Appends text.
     #[must_use]
     pub fn text(mut self, text: impl Into<String>) -> Self {
         self.parts.push(Part::Text(text.into()));
@@ -49,7 +46,6 @@ impl Advice {
         self
     }
 
-    /// Appends another.
     #[must_use]
     pub fn join(mut self, other: Self) -> Self {
         self.parts.extend(other.parts);

@@ -21,7 +21,6 @@ fn is_same(one: &Metadata, other: &Metadata) -> bool {
     (one.dev(), one.ino()) == (other.dev(), other.ino())
 }
 
-/// On other systems, open files cannot be replaced.
 #[cfg(not(unix))]
 fn is_same(_one: &Metadata, _other: &Metadata) -> bool {
     true
@@ -32,15 +31,10 @@ fn is_same(_one: &Metadata, _other: &Metadata) -> bool {
 pub struct AppendFile {
     path: PathBuf,
     file: File,
-    /// False for devices and pipes, which cannot be lost.
     is_file: bool,
 }
 
 impl AppendFile {
-    /// Opens a file to append to it; creates it if it does not exist.
-    ///
-    /// # Errors
-    /// [`Error::Io`].
     pub fn open(path: &Path) -> Result<Self> {
         let open = || OpenOptions::new().create(true).append(true).open(path);
         open().and_then(|file| Self::of(path, file)).map_err(|e| Error::io(path, e))

@@ -1,17 +1,10 @@
 //! Archives: selects the files to read, and reports the others.
-//!
-//! All games of an archive are one input. Files of other kinds next to games (logs, settings) are left out with a note.
-//! Positions are only read if they are the only file, because files of positions may differ in columns and points of
-//! view.
 
 use std::io::Read;
 
-/// Error of an archive's directory or of one of its files.
 #[derive(Debug)]
 pub(super) enum Fault {
-    /// Damaged, truncated, or rejected by the system.
     Read(std::io::Error),
-    /// Valid, but not readable as it is.
     Refused(String),
 }
 
@@ -21,20 +14,15 @@ impl From<std::io::Error> for Fault {
     }
 }
 
-/// One file of an archive.
 pub(super) struct Member {
-    /// Its path within the archive.
     pub name: String,
     /// Its bytes, compressed if they are.
     pub content: Box<dyn Read + Send>,
 }
 
-/// An archive whose members are read in order.
 pub(super) trait Archive: Send {
-    /// Advances to the next file to read; the previous one need not have been read to its end.
     fn next(&mut self) -> Result<Option<Member>, Fault>;
 
-    /// Returns notes on files left out so far, and other remarks.
     fn notes(&self) -> Vec<String>;
 }
 
@@ -43,9 +31,7 @@ pub(super) trait Archive: Send {
 enum Kind {
     Games,
     Positions,
-    /// Added by the authors of archives next to games.
     Other,
-    /// Added by operating systems; not worth a note.
     Hidden,
 }
 
@@ -78,18 +64,14 @@ fn kind(name: &str) -> Kind {
     }
 }
 
-/// Selects the files of an archive to read.
 #[derive(Debug, Default)]
 pub(super) struct Choice {
-    /// The first file that was read, and true if it holds games.
     first: Option<(String, bool)>,
-    /// The first files that were left out, and their number.
     left_out: (Vec<String>, u64),
     links: u64,
 }
 
 impl Choice {
-    /// Maximum number of files listed by name.
     const NAMED: usize = 3;
 
     /// Returns true if the file of this name is read; `alone` is true if it is known to be the only one.
@@ -120,7 +102,6 @@ impl Choice {
         Ok(true)
     }
 
-    /// Counts a link, which repeats the content of another file.
     pub fn link(&mut self) {
         self.links += 1;
     }
@@ -140,7 +121,6 @@ impl Choice {
         }
     }
 
-    /// Returns notes on files that were left out.
     pub fn notes(&self) -> Vec<String> {
         let (names, count) = &self.left_out;
         let others = (*count > 0).then(|| {

@@ -1,7 +1,4 @@
 //! Atomic writes: a file is written completely or not at all.
-//!
-//! A replaced file passes its permission bits on; a new one has those that the umask leaves. It is a new file anyway:
-//! other hard links to the old one, its owner, and its access control lists are not kept.
 
 use std::ffi::OsStr;
 use std::fs::{File, TryLockError};
@@ -16,8 +13,7 @@ use crate::error::{Error, Result};
 /// Maximum number of times that a new file may be removed by another process's cleanup.
 const TRIES: usize = 100;
 
-/// Writes `contents` to a temporary file next to `path`, syncs it, and renames it into place. A device or pipe, such as
-/// `/dev/null` or `/dev/stdout`, is written to directly.
+/// Writes `contents` to a temporary file next to `path`, syncs it, and renames it into place.
 ///
 /// # Errors
 /// [`Error::Io`]; the previous file at `path` is then unchanged.
@@ -39,9 +35,6 @@ pub struct AtomicFile {
 
 impl AtomicFile {
     /// Creates a temporary file next to `path`; for a device or pipe, in the folder for temporary files.
-    ///
-    /// # Errors
-    /// Errors of creating a file.
     pub fn beside(path: &Path) -> std::io::Result<Self> {
         let mut builder = tempfile::Builder::new();
         builder.prefix(TEMPORARY_PREFIX);
@@ -70,12 +63,10 @@ impl AtomicFile {
         Ok(Self { path: path.to_path_buf(), file })
     }
 
-    /// Returns the file for reading.
     pub fn as_file(&self) -> &File {
         self.file.as_file()
     }
 
-    /// Returns the file for writing.
     pub fn as_file_mut(&mut self) -> &mut File {
         self.file.as_file_mut()
     }
@@ -135,8 +126,8 @@ fn is_device(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
 }
 
-/// Returns the permissions of a new file for `path`, before the umask: those of the existing file, or read and write
-/// for all. `None` restricts it to its owner.
+/// Returns the permissions of a new file for `path`, before the umask: those of the existing file, or read
+/// and write for all.
 #[cfg(unix)]
 fn permissions_at_birth(path: &Path) -> Option<std::fs::Permissions> {
     use std::os::unix::fs::PermissionsExt as _;
@@ -148,7 +139,6 @@ fn permissions_at_birth(path: &Path) -> Option<std::fs::Permissions> {
     Some(std::fs::Permissions::from_mode(mode))
 }
 
-/// On other systems, files inherit the rights of their folder.
 #[cfg(not(unix))]
 fn permissions_at_birth(_path: &Path) -> Option<std::fs::Permissions> {
     None
@@ -181,7 +171,6 @@ mod tests {
         assert_eq!(names, [".gputexel-alive", ".gputexel-folder", ".other-dead", "file"]);
     }
 
-    /// Many threads write at the same time while others clean up.
     #[test]
     fn clearing_up_takes_nothing_from_the_living() {
         let folder = tempfile::tempdir().unwrap();
@@ -224,10 +213,8 @@ mod tests {
     }
 }
 
-/// Prefix of the names of unfinished files.
 const TEMPORARY_PREFIX: &str = ".gputexel-";
 
-/// Returns true if a name is that of an unfinished file.
 pub(crate) fn is_temporary(name: &OsStr) -> bool {
     name.to_string_lossy().starts_with(TEMPORARY_PREFIX)
 }

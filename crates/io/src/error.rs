@@ -11,90 +11,44 @@ use crate::messages::{escaped, printable};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The operating system failed to read or write a file: fix the path, rights or disk.
     #[error("{}: {}", place(path), printable(&source.to_string()))]
-    Io {
-        /// The file or folder that was read or written.
-        path: PathBuf,
-        /// The system error.
-        source: std::io::Error,
-    },
-    /// An input file has unusable contents: fix the file.
+    Io { path: PathBuf, source: std::io::Error },
     #[error("{}{}: {}", place(path), line.map(|n| format!(":{n}")).unwrap_or_default(), printable(reason))]
-    Input {
-        /// The file.
-        path: PathBuf,
-        /// The 1-based line, if the file has lines.
-        line: Option<u64>,
-        /// Reason why it cannot be used.
-        reason: String,
-    },
+    Input { path: PathBuf, line: Option<u64>, reason: String },
     /// The request contradicts itself or the data: call again with a valid one. Exit code 2.
     #[error("{}", printable(.0))]
     Usage(String),
-    /// A setting has an invalid value: call again with another. Exit code 2.
     #[error("{}{}: {}", printable(setting), value.iter().map(|v| format!(" {}", printable(v))).collect::<String>(), printable(reason))]
     Setting {
         /// Name of the setting, words joined by hyphens: `draw-plies`.
         setting: &'static str,
-        /// Its value, if it can be shown.
         value: Option<String>,
-        /// Reason why the value is invalid.
         reason: String,
     },
-    /// The output exists, and replacing it was not allowed. Exit code 2.
     #[error("{}: exists", place(.0))]
     Exists(PathBuf),
     /// A folder is being written by another process, and has one writer at a time: wait, or write elsewhere.
     #[error("{}: is being written by {}", place(folder), writer(*process))]
-    Busy {
-        /// The folder.
-        folder: PathBuf,
-        /// The id of the writing process, if known.
-        process: Option<u32>,
-    },
-    /// An error with a hint on how to fix it, mostly by other settings.
+    Busy { folder: PathBuf, process: Option<u32> },
     #[error("{error}{}{}", advice.joint(), printable(&advice.to_string()))]
-    Advised {
-        /// The error itself.
-        error: Box<Error>,
-        /// The hint.
-        advice: Advice,
-    },
-    /// A GPU is missing, lost, or too small, or rejected a shader.
+    Advised { error: Box<Error>, advice: Advice },
     #[error("GPU: {}", printable(.0))]
     Gpu(String),
-    /// A result is not finite, or a linear system could not be solved.
     #[error("{}", printable(.0))]
     Numeric(String),
-    /// Another program that plays as an engine fails: fix its command.
     #[error("{}: {}", printable(engine), printable(reason))]
-    Engine {
-        /// The command line that starts it.
-        engine: String,
-        /// The failure.
-        reason: String,
-    },
-    /// Another process of the same run failed, on its own machine.
+    Engine { engine: String, reason: String },
     #[error("rank {rank}: {}", printable(reason))]
-    Rank {
-        /// Its number.
-        rank: usize,
-        /// The failure in that process.
-        reason: String,
-    },
-    /// The work was stopped before its end, by a signal or by the program. Results worth keeping are in its folder, if
-    /// it has one.
+    Rank { rank: usize, reason: String },
+    /// The work was stopped before its end, by a signal or by the program.
     #[error("interrupted: {}", printable(.0))]
     Interrupted(String),
 }
 
-/// Returns the absolute path, so that the reader can find it.
 fn place(path: &Path) -> String {
     escaped(&path.display().to_string()).into_owned()
 }
 
-/// Describes the writer of a busy folder.
 fn writer(process: Option<u32>) -> String {
     match process {
         Some(process) if process == std::process::id() => "this process already".to_string(),
@@ -103,7 +57,6 @@ fn writer(process: Option<u32>) -> String {
     }
 }
 
-/// Shorthand for results of this library.
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
@@ -112,7 +65,6 @@ impl Error {
         Self::Io { path: path.as_ref().to_path_buf(), source }
     }
 
-    /// Returns an error about a file as a whole.
     pub fn input(path: impl AsRef<Path>, reason: impl Into<String>) -> Self {
         Self::Input { path: path.as_ref().to_path_buf(), line: None, reason: reason.into() }
     }
@@ -132,18 +84,15 @@ impl Error {
         Self::line(path, line.max(1) as u64, format!("not {what}: {reason}{column}"))
     }
 
-    /// Returns an error about a setting with an invalid value.
     pub fn setting(setting: &'static str, value: impl ToString, reason: impl Into<String>) -> Self {
         Self::Setting { setting, value: Some(value.to_string()), reason: reason.into() }
     }
 
-    /// Returns the same error with a hint.
     #[must_use]
     pub fn advise(self, advice: impl Into<Advice>) -> Self {
         Self::Advised { error: Box::new(self), advice: advice.into() }
     }
 
-    /// Returns the hint of the error, if there is one.
     pub fn advice(&self) -> Option<&Advice> {
         match self {
             Self::Advised { advice, .. } => Some(advice),
@@ -151,7 +100,6 @@ impl Error {
         }
     }
 
-    /// Returns the error without its hint.
     #[must_use]
     pub fn without_advice(self) -> Self {
         match self {

@@ -1,8 +1,4 @@
 //! Lock of a folder that is being written, for one process at a time.
-//!
-//! The lock is on a file in the folder, so that the system releases it when the process ends, even by a crash. The file
-//! contains the id of the process, and the files that it made before there was a record of the run; a process that ends
-//! normally deletes it. Readers need no lock: every file is complete at any time.
 
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -15,7 +11,6 @@ use crate::atomic::{clear_temporaries, is_temporary};
 use crate::error::{Error, Result};
 use crate::reading::read_limited;
 
-/// Name of the file with the lock.
 pub const LOCK: &str = ".gputexel.lock";
 
 /// Maximum size of a lock file, bytes: it lists the first files of a run.
@@ -37,7 +32,6 @@ struct Held {
     folder: PathBuf,
     path: PathBuf,
     state: Mutex<State>,
-    /// Reason why the file could not be locked, if so.
     unlocked: Option<String>,
 }
 
@@ -46,7 +40,6 @@ struct State {
     file: File,
     /// Size of the file, bytes.
     length: usize,
-    /// Names of files that were made before the record.
     made: Vec<String>,
 }
 
@@ -102,12 +95,10 @@ impl FolderLock {
         matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
     }
 
-    /// Returns the folder.
     pub fn folder(&self) -> &Path {
         &self.0.folder
     }
 
-    /// Returns the warning for file systems without locks.
     pub fn warning(&self) -> Option<String> {
         let why = self.0.unlocked.as_ref()?;
         let folder = self.0.folder.display();
@@ -123,16 +114,12 @@ impl FolderLock {
         if is_open_at(&self.0.path, &state.file) { Ok(()) } else { Err(self.gone()) }
     }
 
-    /// Returns the error for a folder that was removed or replaced.
     pub fn gone(&self) -> Error {
         Error::lost(&self.0.folder)
     }
 
-    /// Records files of the folder that are about to be made before the record of a run: if the process is killed
-    /// before there is a record, they are not worth keeping. Replaces the previous list.
-    ///
-    /// # Errors
-    /// [`Error::Io`].
+    /// Records files of the folder that are about to be made before the record of a run: if the process is
+    /// killed before there is a record, they are not worth keeping.
     pub fn making(&self, names: &[&str]) -> Result<()> {
         self.0.state().made = names.iter().map(|name| (*name).to_string()).collect();
         self.write()
@@ -143,7 +130,6 @@ impl FolderLock {
         self.0.state().made.clone()
     }
 
-    /// Removes the file early, so that the folder can be removed.
     pub fn remove_file(&self) {
         self.0.remove_file();
     }
@@ -169,8 +155,6 @@ impl Held {
         self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    /// While it is locked, no other process can take the file as its own: they check that it still exists. Except on
-    /// Unix, names of open files stay in use.
     fn remove_file(&self) {
         if cfg!(unix) && is_open_at(&self.path, &self.state().file) {
             let _ = std::fs::remove_file(&self.path);
@@ -184,7 +168,6 @@ impl Drop for Held {
     }
 }
 
-/// Returns the error for a lock held by another process.
 fn busy(folder: &Path, file: &mut File) -> Error {
     // If locks keep others from reading, the holder is unknown.
     let process = read_limited(file, LOCK_BYTES).ok().and_then(|text| {
@@ -195,7 +178,6 @@ fn busy(folder: &Path, file: &mut File) -> Error {
     Error::Busy { folder: folder.to_path_buf(), process }
 }
 
-/// Returns the names in the text of a lock.
 fn made(text: &str) -> Vec<String> {
     let plain = |name: &&str| Path::new(name).components().count() == 1 && !name.starts_with('.');
     text.lines().filter_map(|line| line.strip_prefix("made ")).filter(plain).map(str::to_string).collect()
@@ -224,7 +206,6 @@ pub fn holds_leftovers_only(folder: &Path) -> Result<bool> {
     Ok(true)
 }
 
-/// Returns the error for a folder without the expected record, such as "match".
 pub fn no_record(folder: &Path, name: &str, what: &str) -> Error {
     let left = std::fs::read_dir(folder).is_ok_and(|mut entries| {
         entries.any(|entry| entry.is_ok_and(|entry| is_leftover(&entry.file_name())))

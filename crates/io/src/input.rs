@@ -1,8 +1,5 @@
-//! Opens inputs: files or standard input, plain, compressed, or archives of games, as a stream of decompressed bytes
-//! with access to its beginning.
-//!
-//! Compression and archives are detected by the first bytes, never by the name. Only the beginning is kept in memory.
-//! Data after the last compressed stream are ignored, like in gzip, with a warning.
+//! Opens inputs: files or standard input, plain, compressed, or archives of games, as a stream of
+//! decompressed bytes with access to its beginning.
 
 use std::fs::File;
 use std::io::Read;
@@ -33,7 +30,6 @@ pub fn is_container(head: &[u8]) -> bool {
     head.len() >= CONTAINER_BYTES && head[8] == b'{' && head[4..8] == [0; 4]
 }
 
-/// An opened input.
 pub struct Input {
     name: String,
     head: Vec<u8>,
@@ -42,7 +38,6 @@ pub struct Input {
     complete: bool,
     rest: Box<dyn Read + Send>,
     archive: Option<Box<dyn Archive>>,
-    /// The current file of the archive.
     member: Option<Arc<str>>,
     /// True if the next bytes are those of the archive's next file.
     between: bool,
@@ -59,11 +54,8 @@ pub struct Input {
 /// Result of [`Input::fill_member`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Filled {
-    /// The buffer is full; there may be more.
     Full,
-    /// A file of an archive has ended; there may be another.
     MemberEnd,
-    /// The input has ended.
     End,
 }
 
@@ -79,9 +71,7 @@ impl std::fmt::Debug for Input {
 /// Counts the bytes read, before decompression.
 struct Counted<R> {
     inner: R,
-    /// Total over all inputs, for the caller.
     count: Arc<AtomicU64>,
-    /// Count of this input.
     own: Arc<AtomicU64>,
 }
 
@@ -95,12 +85,12 @@ impl<R: Read> Read for Counted<R> {
 }
 
 impl Input {
-    /// Opens a path, or standard input for `-`, and decompresses its beginning; for an archive, that of its first file.
-    /// Compressed bytes are counted in `count` as they are read.
+    /// Opens a path, or standard input for `-`, and decompresses its beginning; for an archive, that of its
+    /// first file.
     ///
     /// # Errors
-    /// [`Error::Io`] when it cannot be read; [`Error::Input`] for folders, unsupported compression formats, archives of
-    /// anything but games, and damaged streams.
+    /// [`Error::Io`] when it cannot be read; [`Error::Input`] for folders, unsupported compression formats,
+    /// archives of anything but games, and damaged streams.
     pub fn open(path: &Path, count: Arc<AtomicU64>) -> Result<Self> {
         let name = path.display().to_string();
         let raw_bytes = Arc::new(AtomicU64::new(0));
@@ -157,7 +147,6 @@ impl Input {
         Ok(input)
     }
 
-    /// Advances to the archive's next file; returns true if there is one.
     fn next_member(&mut self) -> Result<bool> {
         self.gather_notes();
         self.between = false;
@@ -203,9 +192,6 @@ impl Input {
     }
 
     /// Rejects anything but text: a dataset, or data with many zeros at the beginning.
-    ///
-    /// # Errors
-    /// [`Error::Input`].
     pub fn require_text(&self) -> Result<()> {
         if is_container(&self.head) {
             return Err(Error::input(&self.name, "is a dataset already, not games or positions"));
@@ -218,7 +204,6 @@ impl Input {
         Ok(())
     }
 
-    /// Returns the name as given.
     pub fn name(&self) -> &str {
         &self.name
     }

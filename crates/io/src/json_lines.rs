@@ -1,10 +1,7 @@
 //! Readable JSON: long lists of numbers, with many on each line.
 
-/// Maximum length of a line of numbers, characters.
 const WIDTH: usize = 120;
 
-/// Puts the numbers of each list on as few lines as necessary, in JSON written with a line for each. The meaning of the
-/// text stays the same: strings contain no line breaks.
 pub(crate) fn wrap_numbers(pretty: &str) -> String {
     let is_number = |line: &str| {
         let number = line.trim_start().trim_end_matches(',');

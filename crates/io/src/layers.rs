@@ -1,5 +1,5 @@
-//! Wrapping of an input: compression in any number of layers, and one archive, detected by their first bytes, never by
-//! names.
+//! Wrapping of an input: compression in any number of layers, and one archive, detected by their first bytes,
+//! never by names.
 
 use std::fs::File;
 use std::io::{BufReader, Cursor, Read};
@@ -13,16 +13,13 @@ use super::streams::{Noted, Streams};
 use super::tar::{BLOCK, Tar, is_header};
 use super::zip::Zip;
 
-/// Maximum number of layers of compression: a stream may decompress to itself.
 const MAX_LAYERS: usize = 4;
 
-/// Content below the compression.
 pub(super) enum Layer {
     Stream(Box<dyn Read + Send>),
     Archive(Box<dyn Archive>),
 }
 
-/// Notes on data after compressed data.
 pub(super) type Notes = Vec<Noted>;
 
 /// Returns the name of an unsupported format that begins with these bytes.

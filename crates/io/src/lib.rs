@@ -1,8 +1,6 @@
 //! Files and the error type of all crates of gputexel.
-//!
-//! Files are written completely or not at all ([`write_atomically`]), folders of runs have one writer ([`folder_lock`],
-//! [`run_folder`]), events of a run are appended to its log ([`RunLog`]), whose incomplete last line is ignored, and
-//! inputs are streams of decompressed bytes ([`input`]).
+
+#![allow(missing_docs, reason = "internal crate; the library's front door is documented")]
 
 mod advice;
 mod appending;
@@ -15,10 +13,10 @@ mod json_lines;
 mod layers;
 mod lines;
 mod median;
+pub mod memory;
 mod messages;
 mod names;
 mod new_folders;
-pub mod paging;
 pub mod params;
 mod paths;
 mod patterns;

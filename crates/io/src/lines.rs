@@ -1,4 +1,5 @@
-//! Files that grow line by line, read line by line. Lines without an end are not read into memory beyond a limit.
+//! Files that grow line by line, read line by line. Lines without an end are not read into memory beyond a
+//! limit.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _, Take};
@@ -10,20 +11,16 @@ use crate::reading::{RECORD_BYTES, open_whole};
 /// Maximum size of a line of a journal or of metrics, including its end, bytes.
 pub const LINE_BYTES: u64 = 64 << 20;
 
-/// A line without its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Text<'a> {
-    /// Its number, from 1.
     pub number: u64,
     /// Offset of its first byte in the file.
     pub offset: u64,
-    /// Its contents.
     pub bytes: &'a [u8],
     /// True if it has an end; the last line of a file has none while it is being written, or if that was interrupted.
     pub ended: bool,
 }
 
-/// The lines of a file, one at a time.
 #[derive(Debug)]
 pub struct Lines {
     path: PathBuf,
@@ -35,7 +32,6 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Opens a file.
     pub fn open(path: &Path) -> std::io::Result<Self> {
         Self::limited(path, LINE_BYTES)
     }
@@ -71,10 +67,6 @@ fn too_long(limit: u64) -> String {
     format!("the line is longer than the {} MiB that are read of one", limit >> 20)
 }
 
-/// Rejects a line, including its end, that could not be read again.
-///
-/// # Errors
-/// [`Error::Input`].
 pub(crate) fn check_length(path: &Path, line: &[u8]) -> Result<()> {
     match line.len() as u64 > LINE_BYTES {
         true => Err(Error::input(path, too_long(LINE_BYTES))),

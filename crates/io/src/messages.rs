@@ -1,7 +1,4 @@
 //! Quotes foreign text in messages: from files, engines, command lines.
-//!
-//! Such text may be of any length and contain characters that move the cursor, color the terminal or reverse the
-//! writing direction. A message stays one readable line.
 
 use std::borrow::Cow;
 
@@ -12,10 +9,8 @@ const MAX_SHOWN: usize = 60;
 /// files may be.
 const MAX_WORD: usize = 120;
 
-/// The same for words that look like paths.
 const MAX_PATH: usize = 4096;
 
-/// Maximum number of characters of a message.
 const MAX_MESSAGE: usize = 8000;
 
 /// Returns true if a character controls a terminal instead of being shown.
@@ -104,9 +99,9 @@ pub(crate) fn shortened(text: &str, most: usize) -> String {
     out
 }
 
-/// Returns a whole message, safe for one line of a terminal whatever text it quotes: terminal control characters are
-/// escaped, numbers of many digits get an exponent, and quotes and words longer than any name are cut, as is the
-/// message itself at its maximum length. Paths are kept whole.
+/// Returns a whole message, safe for one line of a terminal whatever text it quotes: terminal control
+/// characters are escaped, numbers of many digits get an exponent, and quotes and words longer than any name
+/// are cut, as is the message itself at its maximum length.
 pub fn printable(message: &str) -> Cow<'_, str> {
     if message.len() <= MAX_WORD && !message.contains(is_active) {
         return Cow::Borrowed(message);
@@ -138,7 +133,6 @@ fn is_path(text: &str) -> bool {
     text.contains(['/', '\\'])
 }
 
-/// Cuts quoted text that is longer than any name.
 fn cut_quotes(message: &str) -> String {
     let mut out = String::with_capacity(message.len());
     let mut rest = message;

@@ -40,12 +40,10 @@ macro_rules! names {
     };
 }
 
-/// Returns the error for a value of a setting that is none of `names`.
 pub fn unknown_value(setting: &'static str, value: &str, names: impl IntoIterator<Item: ToString>) -> Error {
     Error::setting(setting, value, format!("must be {}", any_of(names)))
 }
 
-/// Returns the error for a name that is none of `names`.
 pub fn unknown_name(what: &str, name: &str, names: impl IntoIterator<Item: ToString>) -> Error {
     Error::Usage(format!("{what} '{name}': expected {}", any_of(names)))
 }

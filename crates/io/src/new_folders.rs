@@ -22,19 +22,16 @@ impl NewFolders {
         Ok(new)
     }
 
-    /// Returns a path and those above it that do not exist yet.
     pub(crate) fn missing(path: &Path) -> Self {
         let named = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
         Self(path.ancestors().take_while(named).map(Path::to_path_buf).collect())
     }
 
-    /// Returns the same with a folder in the lowest of them.
     pub(crate) fn with(mut self, path: &Path) -> Self {
         self.0.insert(0, path.to_path_buf());
         self
     }
 
-    /// Returns true if all of them existed.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -1,8 +1,4 @@
 //! The `.params` files of YaneuraOu's `tune.py`.
-//!
-//! Lines are `name, type, v, min, max, step, delta`, then ` //comment`, and `[[NOT USED]]` if no context has the
-//! parameter any longer. Owns lossless reading and writing; tuners decide the meaning of the numbers (step is SPSA's
-//! c_end, delta its r_end).
 
 use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::Path;
@@ -12,16 +8,12 @@ use crate::{Error, Result, shown};
 /// Mark of unused parameters, anywhere in a line.
 pub const NOT_USED: &str = "[[NOT USED]]";
 
-/// The columns that every line has.
 pub const COLUMNS: [&str; 7] = ["name", "type", "v", "min", "max", "step", "delta"];
 
-/// The type of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ParamKind {
-    /// Written to the source as whole numbers.
     Int,
-    /// Written to the source as fractions.
     Float,
 }
 
@@ -46,10 +38,8 @@ impl std::str::FromStr for ParamKind {
     }
 }
 
-/// A number and its text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Number {
-    /// Its value, finite.
     pub value: f64,
     text: Option<String>,
 }
@@ -76,12 +66,10 @@ impl Number {
         value.is_finite().then(|| Self { value, text: Some(text.trim().to_string()) })
     }
 
-    /// Returns its text in messages.
     fn shown(&self) -> String {
         shown(&self.to_string())
     }
 
-    /// Forgets its text.
     fn forget(&mut self) {
         self.text = None;
     }
@@ -113,34 +101,27 @@ pub fn plain(value: f64) -> String {
     if text.contains('.') { text } else { text + ".0" }
 }
 
-/// A parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParamEntry {
-    /// Its name in the source and as an option.
     pub name: String,
-    /// Type of its value.
     pub kind: ParamKind,
-    /// Its value, changed by tuning.
     pub v: Number,
     /// Smallest value.
     pub min: Number,
     /// Largest value.
     pub max: Number,
-    /// The perturbation at the end of tuning.
     pub step: Number,
-    /// The gain at the end of tuning.
     pub delta: Number,
     /// Columns past the seventh.
     pub more: Vec<String>,
     /// Text after `//`, with its blanks.
     pub comment: Option<String>,
-    /// True if no context uses it any longer.
     pub not_used: bool,
 }
 
 impl ParamEntry {
-    /// Returns a parameter with the range that `tune.py` gives a number of the source: between 0 and its double; 0 to 1
-    /// for 0. The step is a twentieth of it and at least 1, the delta 0.002.
+    /// Returns a parameter with the range that `tune.py` gives a number of the source: between 0 and its
+    /// double; 0 to 1 for 0.
     pub fn from_source(name: impl Into<String>, kind: ParamKind, value: f64) -> Self {
         let (min, max) = match value {
             v if v > 0.0 => (Number::ZERO, Number::new(2.0 * v)),
@@ -179,7 +160,6 @@ impl ParamEntry {
         [&self.v, &self.min, &self.max, &self.step, &self.delta]
     }
 
-    /// Returns the line, without its end.
     fn line(&self) -> String {
         let mut line = format!("{}, {}", self.name, self.kind);
         for number in self.numbers() {
@@ -198,7 +178,6 @@ impl ParamEntry {
     }
 }
 
-/// A line of a file.
 #[derive(Clone, Debug, PartialEq)]
 enum Line {
     /// Blank or only a comment; kept unchanged.
@@ -206,7 +185,6 @@ enum Line {
     Entry(Box<ParamEntry>),
 }
 
-/// A `.params` file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ParamsFile {
     lines: Vec<Line>,
@@ -279,17 +257,14 @@ impl ParamsFile {
         })
     }
 
-    /// Returns a parameter by name.
     pub fn get(&self, name: &str) -> Option<&ParamEntry> {
         self.entries().find(|entry| entry.name == name)
     }
 
-    /// Returns a parameter by name, for changes.
     pub fn get_mut(&mut self, name: &str) -> Option<&mut ParamEntry> {
         self.entries_mut().find(|entry| entry.name == name)
     }
 
-    /// Appends a parameter.
     pub fn push(&mut self, entry: ParamEntry) {
         self.lines.push(Line::Entry(Box::new(entry)));
     }

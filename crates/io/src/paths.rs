@@ -13,7 +13,6 @@ pub fn absolute(path: impl AsRef<Path>) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
 }
 
-/// Returns the folder of a file, which need not exist.
 pub(crate) fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -21,7 +20,6 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// Returns the path without links, also of a file that does not exist yet.
 pub fn without_links(path: &Path) -> PathBuf {
     let made = || Some(folder_of(path).canonicalize().ok()?.join(path.file_name()?));
     path.canonicalize().ok().or_else(made).unwrap_or_else(|| path.to_path_buf())

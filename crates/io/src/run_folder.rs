@@ -18,29 +18,22 @@ use crate::new_folders::NewFolders;
 use crate::paths::is_one;
 use crate::reading::{SETTINGS_BYTES, read_whole_text};
 
-/// The positions that a run extracts itself.
 pub const DATASET: &str = "dataset.bin";
 
-/// Kind of a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// `tune` and `pso`.
     Run,
-    /// `sweep`.
     Sweep,
     /// `match`, and `spsa verify`.
     Match,
-    /// `spsa run`.
     Spsa,
     /// `selfplay`.
     SelfPlay,
-    /// `rescore`, until it is finished.
     Rescore,
     /// `probe`, until it is finished.
     Probe,
-    /// `learn`.
     Learn,
-    /// `improve`.
     Improve,
     /// Parameters and tables only.
     Parameters,
@@ -59,7 +52,6 @@ impl Kind {
         Self::Improve,
     ];
 
-    /// Returns the file that is required for resuming.
     pub const fn record(self) -> Option<&'static str> {
         match self {
             Self::Run => Some("run.json"),
@@ -75,7 +67,6 @@ impl Kind {
         }
     }
 
-    /// Returns its name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Run => "run",
@@ -101,7 +92,6 @@ pub const SO_FAR: &str = "so-far.json";
 /// See [`SO_FAR`].
 pub const SO_FAR_TABLES: [&str; 3] = ["so-far.h", "so-far.hpp", "so-far.rs"];
 
-/// The parent of folders named by date.
 const RUNS: &str = "runs";
 
 /// The epochs of a run, one JSON object per line.
@@ -110,7 +100,6 @@ pub const METRICS: &str = "metrics.jsonl";
 /// Worth of each group of features, in the folder of a run.
 pub const ABLATION: &str = "ablation.json";
 
-/// The HTML report of a run.
 pub const REPORT: &str = "report.html";
 
 /// A picture of the result for posts, beside the report.
@@ -122,8 +111,6 @@ pub fn parameters_at(path: &Path) -> PathBuf {
     if path.is_dir() { path.join(PARAMETERS) } else { path.to_path_buf() }
 }
 
-/// Files of an earlier run that must not be mistaken for those of this one. Without its record, a run cannot be
-/// resumed, so that is removed first.
 const RESULTS: [&str; 14] = [
     "checkpoint.safetensors",
     SO_FAR,
@@ -141,25 +128,20 @@ const RESULTS: [&str; 14] = [
     "log.csv",
 ];
 
-/// The same for tables as source code; a folder of such a name is not one of them.
 const TABLES: [&str; 3] = ["tables.h", "tables.hpp", "tables.rs"];
 
-/// The folder of a run.
 pub struct RunFolder {
     path: PathBuf,
-    /// Folders that this process made for it: they can be removed if there was no result.
     fresh: NewFolders,
-    /// Held by writers that belong to the run.
     lock: Option<FolderLock>,
 }
 
 impl RunFolder {
-    /// Makes the folder, or with `None` a dated one under `runs`, and locks it. Remains of a process that was killed
-    /// before it had a record of its run are ignored.
+    /// Makes the folder, or with `None` a dated one under `runs`, and locks it.
     ///
     /// # Errors
-    /// [`Error::Usage`] when it exists and is not empty, unless `overwrite` is set, and when it holds a run of another
-    /// kind; [`Error::Busy`] when it is being written; [`Error::Io`].
+    /// [`Error::Usage`] when it exists and is not empty, unless `overwrite` is set, and when it holds a run
+    /// of another kind; [`Error::Busy`] when it is being written; [`Error::Io`].
     pub fn create(path: Option<&Path>, kind: Kind, overwrite: bool) -> Result<Self> {
         let (path, fresh) = match path {
             Some(path) => (path.to_path_buf(), NewFolders::missing(path)),
@@ -252,11 +234,7 @@ impl RunFolder {
         self.lock.as_ref().map_or(Ok(()), FolderLock::check)
     }
 
-    /// Writes a file if the folder still exists, and reports if it was removed in the meantime. A file that was written
-    /// to another folder of the same name is removed again.
-    ///
-    /// # Errors
-    /// As [`check`](Self::check) and `write`.
+    /// Writes a file if the folder still exists, and reports if it was removed in the meantime.
     pub fn guarded(&self, path: &Path, write: impl FnOnce() -> Result<()>) -> Result<()> {
         self.check()?;
         let written = write();
@@ -277,17 +255,10 @@ impl RunFolder {
     }
 
     /// Records files made before the record, see [`FolderLock::making`].
-    ///
-    /// # Errors
-    /// [`Error::Io`].
     pub fn making(&self, names: &[&str]) -> Result<()> {
         self.lock.as_ref().map_or(Ok(()), |lock| lock.making(names))
     }
 
-    /// Removes a file if it exists.
-    ///
-    /// # Errors
-    /// [`Error::Io`].
     pub fn remove(&self, name: &str) -> Result<()> {
         match std::fs::remove_file(self.file(name)) {
             Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::io(self.file(name), error)),
@@ -295,17 +266,14 @@ impl RunFolder {
         }
     }
 
-    /// Returns the folder.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Returns the path of a file in the folder.
     pub fn file(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
 
-    /// Returns the path of the state of the run.
     pub fn checkpoint(&self) -> PathBuf {
         self.file("checkpoint.safetensors")
     }
@@ -321,9 +289,6 @@ impl RunFolder {
 
     /// Writes the record of a run, which marks its beginning.
     ///
-    /// # Errors
-    /// As [`write`](Self::write).
-    ///
     /// # Panics
     /// For [`Kind::Parameters`], which has no record.
     pub fn write_record<T: Serialize>(&self, kind: Kind, record: &T) -> Result<()> {
@@ -331,11 +296,8 @@ impl RunFolder {
         self.making(&[])
     }
 
-    /// Writes the record of a run whose settings may still turn out to be wrong: it can be resumed, but its files are
-    /// not worth keeping.
-    ///
-    /// # Errors
-    /// As [`write`](Self::write).
+    /// Writes the record of a run whose settings may still turn out to be wrong: it can be resumed, but its
+    /// files are not worth keeping.
     ///
     /// # Panics
     /// As [`write_record`](Self::write_record).
@@ -432,10 +394,6 @@ pub fn check_contents(path: &Path, kind: Kind, overwrite: bool) -> Result<()> {
     }
 }
 
-/// Rejects overwriting a folder whose earlier results are inputs of the new run.
-///
-/// # Errors
-/// [`Error::Usage`].
 pub fn check_inputs(folder: &Path, kind: Kind, inputs: &[&Path]) -> Result<()> {
     let removed: Vec<PathBuf> =
         kind.record().into_iter().chain(RESULTS).map(|name| folder.join(name)).collect();

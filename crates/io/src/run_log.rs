@@ -1,8 +1,5 @@
-//! Logs of runs: a header in the first line, then one line per event, in JSON, so that an interrupted run can be
-//! resumed.
-//!
-//! The first line is written completely or not at all, an incomplete last line is ignored, and only the process that
-//! holds the lock of the folder writes. The meaning of the lines is up to the callers.
+//! Logs of runs: a header in the first line, then one line per event, in JSON, so that an interrupted run can
+//! be resumed.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom};
@@ -17,27 +14,23 @@ use crate::error::{Error, Result};
 use crate::folder_lock::{FolderLock, no_record};
 use crate::lines::{Lines, check_length};
 
-/// File of a log, and its name in messages.
 #[derive(Clone, Copy, Debug)]
 pub struct LogFile {
-    /// Its name in the folder of the run.
     pub name: &'static str,
-    /// The kind of run, such as "match".
     pub what: &'static str,
 }
 
 impl LogFile {
-    /// Returns the path of the file in a folder.
     pub fn path(self, folder: &Path) -> PathBuf {
         folder.join(self.name)
     }
 
-    /// Reads a log, which may be in use and larger than the memory: calls `check` with the header before anything else
-    /// is read, then `each` with one entry at a time. Returns the header.
+    /// Reads a log, which may be in use and larger than the memory: calls `check` with the header before
+    /// anything else is read, then `each` with one entry at a time.
     ///
     /// # Errors
-    /// [`Error::Io`], or [`Error::Input`] when it is not a log, or is damaged other than by an incomplete last line;
-    /// errors of `check` and `each`.
+    /// [`Error::Io`], or [`Error::Input`] when it is not a log, or is damaged other than by an incomplete
+    /// last line; errors of `check` and `each`.
     pub fn read<H: DeserializeOwned, E: DeserializeOwned>(
         self,
         folder: &Path,
@@ -83,7 +76,6 @@ impl LogFile {
         }
     }
 
-    /// Returns the error for a log that cannot be opened.
     fn missing(self, folder: &Path, error: std::io::Error) -> Error {
         match error.kind() {
             std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => {
@@ -94,10 +86,8 @@ impl LogFile {
     }
 }
 
-/// Position of an entry in its log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogLine {
-    /// Its number, from 2.
     pub number: u64,
     /// Offset of its first byte.
     pub offset: u64,
@@ -120,7 +110,6 @@ pub fn read_at<E: DeserializeOwned>(file: &mut File, path: &Path, line: LogLine)
 #[derive(Debug)]
 pub struct RunLog<E> {
     file: AppendFile,
-    /// Held as long as the log is open.
     lock: FolderLock,
     entries: PhantomData<fn(E)>,
 }

@@ -19,17 +19,14 @@ enum Owner {
 }
 
 impl StopFlag {
-    /// Creates a flag of its own, not set.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Returns true if it is set.
     pub fn is_set(&self) -> bool {
         self.load(Ordering::Relaxed)
     }
 
-    /// Sets it.
     pub fn set(&self) {
         self.store(true, Ordering::Relaxed);
     }

@@ -1,5 +1,5 @@
-//! Compressed data in one or several streams, and the data after them: parallel compressors and `cat` write many
-//! streams (gzip calls them members); disks and archives pad files with other bytes.
+//! Compressed data in one or several streams, and the data after them: parallel compressors and `cat` write
+//! many streams (gzip calls them members); disks and archives pad files with other bytes.
 
 use std::io::{BufRead, BufReader, Read};
 use std::marker::PhantomData;
@@ -69,7 +69,6 @@ pub(super) trait Decoder<R>: Read {
     const NAME: &'static str;
     /// First bytes of a stream.
     const MAGIC: [u8; 2];
-    /// True if zeros may follow a stream, a multiple of four of them.
     const PADDED: bool = false;
 
     fn new(source: Source<R>) -> Self;
@@ -120,7 +119,6 @@ impl<R: Read> Decoder<R> for XzReader<Source<R>> {
 /// Data after the last stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Garbage {
-    /// The format of the streams.
     pub format: &'static str,
     /// End of the streams, bytes from their beginning.
     pub at: u64,
@@ -144,7 +142,6 @@ impl<R: Read, D: Decoder<R>> Streams<R, D> {
         Self { decoder, garbage, source: PhantomData }
     }
 
-    /// Returns the decoder of the next stream, if there is one.
     fn next(&self, mut source: Source<R>) -> std::io::Result<Option<D>> {
         let end = source.taken;
         let mut next = source.peek()?;

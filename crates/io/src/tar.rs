@@ -1,7 +1,4 @@
 //! Tar archives, read sequentially, so that pipes and compressed archives work.
-//!
-//! The headers of each member are parsed by the crate `tar`. A member is an independent reader that does not borrow the
-//! archive, so the archive's bytes are shared.
 
 use std::io::{Error, ErrorKind, Read};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -34,7 +31,6 @@ struct Stream {
     padding: u64,
 }
 
-/// Reads headers.
 impl Read for Stream {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         loop {
@@ -65,7 +61,6 @@ impl Stream {
         Ok(count)
     }
 
-    /// Skips the rest of the member and its padding.
     fn skip(&mut self) -> std::io::Result<()> {
         self.left = self.left.saturating_add(self.padding);
         self.padding = 0;
@@ -102,7 +97,6 @@ struct Headers {
 pub(super) struct Tar {
     stream: Arc<Mutex<Stream>>,
     choice: Choice,
-    /// Remarks on the end of the archive.
     ending: Option<String>,
 }
 
@@ -112,7 +106,6 @@ impl Tar {
         Self { stream: Arc::new(Mutex::new(stream)), choice: Choice::default(), ending: None }
     }
 
-    /// Returns the next headers, after blocks of zeros if there are some.
     fn headers(&mut self) -> std::io::Result<Option<Headers>> {
         let mut stream = lock(&self.stream);
         stream.skip()?;
@@ -143,7 +136,6 @@ impl Tar {
         }
     }
 
-    /// Returns the next regular file with its name.
     fn file(&mut self) -> Result<Option<String>, Fault> {
         while let Some(Headers { name, kind, size, sparse }) = self.headers()? {
             if sparse {

@@ -35,11 +35,8 @@ pub fn check_target(path: Option<&Path>, may_exist: bool) -> Result<()> {
     }
 }
 
-/// Rejects outputs that are also inputs or equal to each other, which are protected even if overwriting is allowed. The
-/// folder of a run stands for the parameters in it.
-///
-/// # Errors
-/// [`Error::Usage`].
+/// Rejects outputs that are also inputs or equal to each other, which are protected even if overwriting is
+/// allowed.
 pub fn check_apart(outputs: &[Option<&Path>], inputs: &[&Path]) -> Result<()> {
     // Devices such as /dev/null may be written twice.
     let is_file = |path: &&Path| !path.exists() || path.is_file();
@@ -57,11 +54,8 @@ pub fn check_apart(outputs: &[Option<&Path>], inputs: &[&Path]) -> Result<()> {
     Ok(())
 }
 
-/// Rejects outputs that cannot be written or may not be replaced, then those that are inputs or equal: all checks that
-/// are possible before anything is read.
-///
-/// # Errors
-/// As [`check_target`] and [`check_apart`].
+/// Rejects outputs that cannot be written or may not be replaced, then those that are inputs or equal: all
+/// checks that are possible before anything is read.
 pub fn check_outputs<P: AsRef<Path>>(
     outputs: &[Option<&Path>],
     inputs: impl IntoIterator<Item = P>,

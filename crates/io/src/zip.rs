@@ -1,6 +1,4 @@
 //! Zip archives in files, stored or deflated.
-//!
-//! The directory at the end of the file lists the contents; each file's checksum and size are verified.
 
 use std::fs::File;
 use std::io::{BufReader, Error, ErrorKind, Read, Seek as _, SeekFrom};
@@ -17,7 +15,6 @@ pub(super) struct Zip<C> {
     file: File,
     /// Wraps the bytes of a member as they are read from the file.
     counted: C,
-    /// Index of the next file.
     next: usize,
     alone: bool,
     choice: Choice,
@@ -39,7 +36,6 @@ fn unreadable(what: &str, error: ZipError) -> Fault {
 }
 
 impl<C> Zip<C> {
-    /// Reads the directory of a file.
     pub fn open(file: File, counted: C) -> Result<Self, Fault> {
         let archive = ZipArchive::new(file.try_clone()?)
             .map_err(|e| unreadable("the zip archive has no directory at its end, or a damaged one", e))?;
@@ -52,7 +48,6 @@ impl<C> Zip<C> {
         Ok(Self { archive, file, counted, next: 0, alone, choice: Choice::default() })
     }
 
-    /// Opens the file at an index of the directory.
     fn member(&mut self, index: usize, name: String) -> Result<Member, Fault>
     where
         C: Fn(File) -> Box<dyn Read + Send>,
@@ -104,7 +99,6 @@ impl<C: Fn(File) -> Box<dyn Read + Send> + Send> Archive for Zip<C> {
     }
 }
 
-/// Verifies size and checksum at the end.
 struct Checked {
     inner: Box<dyn Read + Send>,
     sum: Crc,

@@ -9,7 +9,7 @@ const HASH_MIB: std::ops::RangeInclusive<u32> = 1..=65_536;
 /// # Errors
 /// [`Error::Setting`], named `hash`.
 pub fn check_tables(mib: impl IntoIterator<Item = usize>, times: u64) -> Result<()> {
-    check_room(mib, times, gputexel_io::paging::available())
+    check_room(mib, times, gputexel_io::memory::available())
 }
 
 fn check_room(mib: impl IntoIterator<Item = usize>, times: u64, free: Option<u64>) -> Result<()> {

@@ -49,7 +49,10 @@ pub(crate) fn selfplay_folder(data: &[u8]) {
 }
 
 fn conversion() -> ConversionSettings {
-    ConversionSettings { reading: lenient(FeatureKind::Pst), ..ConversionSettings::everything(Format::Plain) }
+    ConversionSettings {
+        reading: lenient(FeatureKind::Pst),
+        ..ConversionSettings::everything(Format::Binpack)
+    }
 }
 
 /// Rescores the input; `seen` may inspect the folder of the journal meanwhile.
@@ -62,14 +65,14 @@ fn rescored(folder: &Path, seen: &mut (dyn FnMut() + Send)) -> gputexel_io::Resu
         ..EngineOptions::new(Side::new("material"))
     };
     let options = RescoreOptions { engine: Some(engine), resume: true, ..RescoreOptions::default() };
-    let output = folder.join("out.plain");
+    let output = folder.join("out.binpack");
     rescore(&[input], &conversion(), &output, &options, &StopFlag::new(), &mut |_| seen()).map(|_| ())
 }
 
 /// Journal of a rescoring that has scored its first positions.
 pub(crate) static RESCORING: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let journal = folder.path().join("out.plain.rescore/rescore.jsonl");
+    let journal = folder.path().join("out.binpack.rescore/rescore.jsonl");
     let mut kept = Vec::new();
     rescored(folder.path(), &mut || {
         if kept.is_empty() {
@@ -83,12 +86,12 @@ pub(crate) static RESCORING: LazyLock<Vec<u8>> = LazyLock::new(|| {
 /// Any lines after the header of a rescoring: resuming it ends in an output or an error.
 pub(crate) fn rescore_journal(data: &[u8]) {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let journal = folder.path().join("out.plain.rescore");
+    let journal = folder.path().join("out.binpack.rescore");
     std::fs::create_dir(&journal).expect("a new folder");
     let header = RESCORING.split_inclusive(|&byte| byte == b'\n').next().unwrap_or_default();
     std::fs::write(journal.join("rescore.jsonl"), [header, data].concat())
         .expect("room for a temporary file");
     if rescored(folder.path(), &mut || ()).is_ok() {
-        assert!(folder.path().join("out.plain").is_file() && !journal.exists());
+        assert!(folder.path().join("out.binpack").is_file() && !journal.exists());
     }
 }

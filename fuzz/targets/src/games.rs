@@ -6,10 +6,7 @@ use gputexel_chess::PhaseSettings;
 use gputexel_chess::detection::{TextOptions, detect_kind, detect_text, unsupported_format};
 use gputexel_chess::fen::{is_stalemate, legal_position, parse_board, parse_fen};
 use gputexel_chess::labels::{LabelSyntax, MAX_SCORE_CP, Outcome, parse_label};
-use gputexel_chess::pgn::{
-    CommentScore, PieceLetters, ScoreConvention, comment_score, evaluation_profile, last_game_start,
-    read_pgn, read_pgn_with_letters,
-};
+use gputexel_chess::pgn::{CommentScore, ScoreConvention, comment_score, last_game_start, read_pgn};
 use gputexel_chess::quiescence::Quiescence;
 use gputexel_chess::sample::{Batch, position_key};
 use gputexel_chess::scale::ResultScale;
@@ -68,21 +65,6 @@ pub(crate) fn pgn(data: &[u8]) {
                 .iter()
                 .all(|sample| sample.score_cp.is_nan() || sample.score_cp.abs() <= MAX_SCORE_CP)
         );
-    }
-    if let Some((_, scores)) = evaluation_profile(data) {
-        assert!(scores.iter().all(|score| score.abs() <= MAX_SCORE_CP));
-    }
-}
-
-/// Games with piece letters of other languages.
-pub(crate) fn pgn_letters(data: &[u8]) {
-    let Some((&first, games)) = data.split_first() else { return };
-    let all: Vec<PieceLetters> = PieceLetters::non_english().collect();
-    let letters = &all[usize::from(first) % all.len()];
-    check_games(&read_pgn_with_letters(games, 1, &Selection::everything(), Some(letters)));
-    if let Ok(own) = String::from_utf8_lossy(data).parse::<PieceLetters>() {
-        assert_eq!(own.name().parse::<PieceLetters>().map(|again| again.name()).ok(), Some(own.name()));
-        check_games(&read_pgn_with_letters(games, 1, &Selection::everything(), Some(&own)));
     }
 }
 

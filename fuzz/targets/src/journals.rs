@@ -1,17 +1,12 @@
-//! Journals, line by line: of matches, of SPSA runs, and of anything; and the file of an unfinished extraction.
+//! Journals, line by line: of matches, of SPSA runs, and of anything.
 
 use std::path::{Path, PathBuf};
 
-use gputexel_ingest::extraction::{ExtractSettings, extract_shards, unfinished};
 use gputexel_io::folder_lock::FolderLock;
 use gputexel_io::{LogFile, LogLine, RunLog, read_at};
-use gputexel_model::FeatureKind;
 use gputexel_play::MatchRecord;
 use gputexel_spsa::run::{self, RunState, RunSummary, Verified};
 use serde_json::Value;
-
-use crate::bundle;
-use crate::extractions::{hooked, lenient};
 
 /// Any lines: lines read in sequence can be read by position as well, and writing continues after them.
 pub(crate) fn journal(data: &[u8]) {
@@ -95,29 +90,4 @@ pub(crate) fn input_at(folder: &Path) -> PathBuf {
     let modified = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_700_000_000);
     file.set_modified(modified).expect("a file has a time");
     input
-}
-
-pub(crate) fn extraction_settings() -> ExtractSettings {
-    lenient(FeatureKind::Pst)
-}
-
-/// Any records of an unfinished extraction, under matching checksums: JSON and, in the next part, rows. Resuming it
-/// ends in a folder of shards that can be read, or in an error.
-pub(crate) fn extraction_journal(data: &[u8]) {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let (input, output) = (input_at(folder.path()), folder.path().join("shards"));
-    let settings = extraction_settings();
-    std::fs::create_dir(&output).expect("a new folder");
-    let parts = bundle::parts(data);
-    let records = parts.chunks(2).map(|pair| {
-        let (json, rows) = (pair[0].1, pair.get(1).map_or(&[][..], |rows| rows.1));
-        [&(json.len() as u32).to_le_bytes()[..], json, rows].concat()
-    });
-    let records: Vec<Vec<u8>> = records.collect();
-    let file = output.join(gputexel_dataset::UNFINISHED);
-    unfinished(std::slice::from_ref(&input), &settings, &file, &records).expect("room for a temporary file");
-    let went_on = hooked(|hooks| extract_shards(&[input], &settings, &output, 2, true, hooks));
-    if went_on.is_ok() {
-        gputexel_dataset::read_many(&[output]).expect("what was written can be read");
-    }
 }

@@ -8,7 +8,7 @@ use gputexel_dataset::{Dataset, Layout};
 use gputexel_eval::gpu::BackendChoice;
 use gputexel_eval::{Backend, Evaluations};
 use gputexel_ingest::conversion::{ConversionSettings, convert};
-use gputexel_ingest::extraction::{ExtractSettings, extract, extract_shards};
+use gputexel_ingest::extraction::{ExtractSettings, extract};
 use gputexel_io::StopFlag;
 use gputexel_model::{FeatureKind, ParameterFile, Prior};
 use gputexel_play::{Match, MatchOptions, TimeControl};
@@ -92,7 +92,6 @@ pub fn seeds() -> Vec<Seed> {
     for config in runs::optimizers() {
         add("checkpoint_sealed", config.spec().name, optimizer_state(&config));
     }
-    add("extraction_journal", "one-chunk", unfinished(folder));
 
     let played = folder.join("match");
     let mut options = MatchOptions::new("material", "zero");
@@ -262,39 +261,4 @@ fn optimizer_state(config: &gputexel_tune::OptimizerConfig) -> Vec<u8> {
     let mut parts: Vec<(&str, &[u8])> = vec![("progress", &progress), ("scalars", &scalars)];
     parts.extend(vectors.iter().map(|(name, bytes)| (name.as_str(), &bytes[..])));
     bundle::join(&parts)
-}
-
-/// Returns the record left by an extraction of its first input, which was stopped by the second.
-fn unfinished(folder: &Path) -> Vec<u8> {
-    let (input, damaged, output) =
-        (journals::input_at(folder), folder.join("damaged.gz"), folder.join("shards"));
-    // Two megabytes in stored blocks, after which the file ends too early.
-    let block = journals::INPUT.repeat(500).into_bytes();
-    let length = block.len() as u16;
-    let mut bytes = vec![31, 139, 8, 0, 0, 0, 0, 0, 0, 3];
-    for _ in 0..32 {
-        bytes.push(0);
-        bytes.extend(length.to_le_bytes().into_iter().chain((!length).to_le_bytes()));
-        bytes.extend_from_slice(&block);
-    }
-    std::fs::write(&damaged, bytes).expect("room for a temporary file");
-    let settings = journals::extraction_settings();
-    let refused = hooked(|hooks| extract_shards(&[input, damaged], &settings, &output, 2, false, hooks));
-    assert!(refused.is_err());
-    let mut rest = &read(&output.join(gputexel_dataset::UNFINISHED))[..];
-    let mut parts: Vec<(&str, Vec<u8>)> = Vec::new();
-    // The first record describes the extraction; the next is the first input.
-    for _ in 0..2 {
-        let (prefix, more) = rest.split_first_chunk::<16>().expect("two records");
-        let length = u64::from_le_bytes(prefix[..8].try_into().expect("8 bytes"));
-        let (record, more) = more.split_at(length as usize);
-        rest = more;
-        if let Some((length, record)) = record.split_first_chunk::<4>().filter(|_| record[0] != b'{') {
-            let (json, rows) = record.split_at(u32::from_le_bytes(*length) as usize);
-            parts.extend([("chunk", json.to_vec()), ("rows", rows.to_vec())]);
-        }
-    }
-    assert!(!parts.is_empty());
-    let borrowed: Vec<(&str, &[u8])> = parts.iter().map(|(name, bytes)| (*name, &bytes[..])).collect();
-    bundle::join(&borrowed)
 }

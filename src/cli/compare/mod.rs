@@ -9,7 +9,6 @@ use gputexel::io::{check_outputs, write_atomically};
 use gputexel::run::comparison::{Contenders, Differences, Losses, Side, SortBy};
 
 use super::context::Context;
-use super::memory::MemoryArgs;
 use super::scale::ScaleArgs;
 use super::subcommand::Subcommand;
 
@@ -56,8 +55,6 @@ pub struct CompareArgs {
     /// Show only the board of this table
     #[arg(long, value_name = "TABLE", conflicts_with = "more")]
     board: Option<String>,
-    #[command(flatten)]
-    memory: MemoryArgs,
 }
 
 /// [`SortBy`] as a flag.
@@ -111,9 +108,5 @@ impl Subcommand for CompareArgs {
             write_atomically(path, found.page(self.top).to_html().as_bytes())?;
         }
         output::print(context, &found, self.top, self.board.as_deref(), self.html.as_deref())
-    }
-
-    fn memory(&self) -> Option<&MemoryArgs> {
-        Some(&self.memory)
     }
 }

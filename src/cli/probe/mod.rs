@@ -23,7 +23,6 @@ use serde_json::json;
 
 use super::context::Context;
 use super::lines::LineTimer;
-use super::memory::MemoryArgs;
 use super::output::print_result;
 use super::reading::{ReadingArgs, describe_source, parse_view};
 use super::subcommand::{Subcommand, short_help};
@@ -114,8 +113,6 @@ pub struct ProbeArgs {
     rounds: RoundArgs,
     #[command(flatten)]
     reading: ReadingArgs,
-    #[command(flatten)]
-    memory: MemoryArgs,
 }
 
 impl ProbeArgs {
@@ -183,10 +180,6 @@ impl Subcommand for ProbeArgs {
         print_result(context, &object, || {
             describe(&report, self.rounds.rounds.is_some()) + &rounds::describe(&rounds)
         })
-    }
-
-    fn memory(&self) -> Option<&MemoryArgs> {
-        Some(&self.memory)
     }
 }
 

@@ -45,9 +45,9 @@ pub struct SelfPlayArgs {
     max_failures: Option<u64>,
     #[command(flatten)]
     files: FolderFlags,
-    /// Output formats, separated by commas: pgn (scores in comments), binpack and viriformat (every position
-    /// searched, with its move and score), bulletformat and marlinformat (positions that are not in check and whose
-    /// move is neither a capture nor a promotion) [default: pgn]
+    /// Output formats, separated by commas: pgn (scores in comments), binpack (every position searched, with its
+    /// move and score), bulletformat (positions that are not in check and whose move is neither a capture nor a
+    /// promotion) [default: pgn]
     #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Games")]
     format: Vec<String>,
     /// Resume an interrupted run; --games extends it, --format writes other files

@@ -13,7 +13,6 @@ use super::backend::BackendArgs;
 use super::basis::BasisArgs;
 use super::context::Context;
 use super::live::LiveArgs;
-use super::memory::MemoryArgs;
 use super::scale::ScaleArgs;
 use super::subcommand::{Subcommand, short_help};
 
@@ -83,8 +82,6 @@ pub struct SweepArgs {
     watch: LiveArgs,
     #[command(flatten)]
     backend: BackendArgs,
-    #[command(flatten)]
-    memory: MemoryArgs,
 }
 
 /// Flags that determine what a sweep computes; a resumed one has them in its folder.
@@ -167,10 +164,6 @@ impl Subcommand for SweepArgs {
         };
         watch.end();
         result
-    }
-
-    fn memory(&self) -> Option<&MemoryArgs> {
-        Some(&self.memory)
     }
 
     #[cfg(feature = "mpi")]

@@ -19,7 +19,6 @@ use super::backend::BackendArgs;
 use super::basis::BasisArgs;
 use super::context::Context;
 use super::live::LiveArgs;
-use super::memory::MemoryArgs;
 use super::runs;
 use super::scale::ScaleArgs;
 use super::subcommand::{Subcommand, short_help};
@@ -57,8 +56,6 @@ pub struct RunArgs {
     watch: LiveArgs,
     #[command(flatten)]
     pub backend: BackendArgs,
-    #[command(flatten)]
-    pub memory: MemoryArgs,
 }
 
 impl RunArgs {
@@ -141,10 +138,6 @@ impl Subcommand for TuneArgs {
     fn run(&self, context: &Context) -> anyhow::Result<()> {
         let uncertainty = |before, loss| self.uncertainty.request(before, loss);
         self.run.carry_out(context, self.verbose || self.fresh.is_swarm(), || start(self), uncertainty)
-    }
-
-    fn memory(&self) -> Option<&MemoryArgs> {
-        Some(&self.run.memory)
     }
 
     #[cfg(feature = "mpi")]

@@ -17,7 +17,6 @@ use gputexel::{Error, Result};
 
 use super::check::{self, outliers};
 use super::context::Context;
-use super::memory::MemoryArgs;
 use super::output::print_result;
 use super::reading_progress::with_progress;
 use super::subcommand::{Subcommand, short_help};
@@ -78,8 +77,6 @@ pub struct VerifyArgs {
     tracing: TraceCommandArgs,
     #[command(flatten)]
     engine: EngineArgs,
-    #[command(flatten)]
-    memory: MemoryArgs,
 }
 
 impl Subcommand for VerifyArgs {
@@ -98,10 +95,6 @@ impl Subcommand for VerifyArgs {
             return Err(Error::Usage(format!("{flag} {reason}, and that of --params was not")).into());
         }
         self.compare(context)
-    }
-
-    fn memory(&self) -> Option<&MemoryArgs> {
-        Some(&self.memory)
     }
 }
 

@@ -14,7 +14,6 @@ mod general {
     mod devices;
     mod json;
     mod limits;
-    mod memory;
     mod outputs;
     mod pages;
     #[cfg(unix)]
@@ -42,7 +41,6 @@ mod extract {
     mod king_buckets;
     mod positions;
     mod refusals;
-    mod resume;
     mod scores;
     mod selection;
     mod training_text;

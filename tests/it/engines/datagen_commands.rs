@@ -12,14 +12,14 @@ fn selfplay(bench: &Bench, args: impl Words) -> Value {
 #[ignore = "full"]
 fn games_are_the_same_for_any_concurrency_and_all_formats_agree() {
     let bench = Bench::new();
-    let all = "pgn,binpack,viriformat,bulletformat,marlinformat";
+    let all = "pgn,binpack,bulletformat";
     let report = selfplay(&bench, ["--games", "6", "-o", "two", "--concurrency", "2", "--format", all]);
     let count = |key: &str| report[key].u64();
     assert_eq!((count("games"), count("white_wins") + count("draws") + count("black_wins")), (6, 6));
     assert_eq!((&report["stop"], count("spoiled"), count("without_score")), (&"all-played".into(), 0, 0));
     let share = report["search_share"].f64();
     assert!(share > 0.0 && share <= 1.0, "{share}");
-    let files = ["games.bf", "games.binpack", "games.marlin", "games.pgn", "games.vf", "selfplay.jsonl"];
+    let files = ["games.bf", "games.binpack", "games.pgn", "selfplay.jsonl"];
     assert_eq!(bench.names("two"), files);
     selfplay(&bench, "--games 6 -o one --concurrency 1");
     assert_eq!(bench.text("one/games.pgn"), bench.text("two/games.pgn"));
@@ -40,16 +40,12 @@ fn games_are_the_same_for_any_concurrency_and_all_formats_agree() {
     let of_games = positions("two/games.pgn");
     assert_eq!(of_games.len() as u64, count("positions"));
     assert_eq!(positions("two/games.binpack"), of_games);
-    assert_eq!(positions("two/games.vf"), of_games);
-    let quiet = positions("two/games.marlin");
-    let known: HashSet<&String> = of_games.iter().collect();
-    assert!(!quiet.is_empty() && quiet.len() < of_games.len());
-    assert!(quiet.iter().all(|line| known.contains(line)));
     // As many as the default selection keeps of the games' searched positions.
     let args = "convert two/games.pgn -o out.txt --force --keep-checks=false --keep-captures=false";
     bench.report(args);
-    assert_eq!(bench.text("out.txt").lines().map(str::to_string).collect::<Vec<_>>(), quiet);
-    assert_eq!(bench.bytes("two/games.bf").len(), 32 * quiet.len());
+    let quiet = bench.text("out.txt").lines().count();
+    assert!(quiet > 0 && quiet < of_games.len());
+    assert_eq!(bench.bytes("two/games.bf").len(), 32 * quiet);
 }
 
 #[test]
@@ -333,7 +329,7 @@ fn engines_are_started_for_positions_and_their_silence_is_no_label() {
         "--max-unscored",
         "1000",
     ];
-    for output in ["out.txt", "out.plain"] {
+    for output in ["out.txt", "out.binpack"] {
         let error = bench.fails((&args, &["-o", output, "--concurrency", "1000"]), 1);
         assert!(!bench.path(output).exists(), "{error}");
         assert!(error.contains("100") && error.contains("score"), "{error}");

@@ -149,15 +149,6 @@ cases! {
         start: "-q extract games.pgn -o d.bin --list-skipped=l.txt --threads=1 --force",
         results: &["d.bin", "l.txt"],
     }
-    extract_to_shards {
-        name: "extract into shards",
-        prepare: games,
-        start: "-q extract games.pgn -o d --duplicates=keep --shard-size=500 --threads=1",
-        resume: Some("-q extract games.pgn -o d --duplicates=keep --shard-size=500 --threads=1 --resume"),
-        results: &["d/0001.bin", "d/0002.bin"],
-        clears: true,
-        leaves: &["d/unfinished.extract"],
-    }
     import {
         name: "import",
         prepare: |bench| {
@@ -173,10 +164,10 @@ cases! {
         name: "convert",
         prepare: |bench| {
             games(bench);
-            before(bench, "convert games.pgn -o p.plain --skip-plies=12");
+            before(bench, "convert games.pgn -o p.binpack --skip-plies=12");
         },
-        start: "-q convert games.pgn -o p.plain --threads=1 --force",
-        results: &["p.plain"],
+        start: "-q convert games.pgn -o p.binpack --threads=1 --force",
+        results: &["p.binpack"],
     }
     rescore {
         name: "rescore",

@@ -101,9 +101,7 @@ fn write(format: Format, games: &[Vec<(Origin, f32)>]) -> Vec<u8> {
     bytes
 }
 
-const WHOLE: [Format; 3] = [Format::Binpack, Format::Marlinformat, Format::Viriformat];
-
-fn same(batch: &Batch, games: &[Vec<(Origin, f32)>], moves: bool) {
+fn same(batch: &Batch, games: &[Vec<(Origin, f32)>]) {
     assert!(batch.damage.is_empty(), "{:?}", batch.damage);
     let expected: Vec<_> = games.iter().flatten().collect();
     assert_eq!(batch.samples.len(), expected.len());
@@ -112,7 +110,7 @@ fn same(batch: &Batch, games: &[Vec<(Origin, f32)>], moves: bool) {
         assert_eq!(read.position.halfmoves(), written.position.halfmoves());
         assert_eq!(read.position.fullmoves(), written.position.fullmoves());
         assert_eq!((read.score_cp, sample.result), (written.score_cp, *result));
-        assert_eq!(read.next, written.next.filter(|_| moves));
+        assert_eq!(read.next, written.next);
     }
 }
 
@@ -120,12 +118,10 @@ fn same(batch: &Batch, games: &[Vec<(Origin, f32)>], moves: bool) {
 fn written_files_round_trip() {
     for gaps in [false, true] {
         let games = games(7, 60, gaps);
-        for format in WHOLE {
-            let bytes = write(format, &games);
-            assert_eq!(Format::detect("x", &bytes, true).unwrap(), Some(format), "{format:?}");
-            assert_eq!(format.split_point(&bytes), Some(bytes.len()));
-            same(&everything(format, &bytes), &games, format.has_moves());
-        }
+        let bytes = write(Format::Binpack, &games);
+        assert_eq!(Format::detect("x", &bytes, true).unwrap(), Some(Format::Binpack));
+        assert_eq!(Format::Binpack.split_point(&bytes), Some(bytes.len()));
+        same(&everything(Format::Binpack, &bytes), &games);
         let bytes = write(Format::Bulletformat, &games);
         assert_eq!(Format::detect("x", &bytes, true).unwrap(), Some(Format::Bulletformat));
         let batch = everything(Format::Bulletformat, &bytes);
@@ -145,26 +141,6 @@ fn written_files_round_trip() {
             };
             assert_eq!((read.score_cp, sample.result), (score, result));
         }
-    }
-}
-
-#[test]
-fn plain_text_round_trips() {
-    for gaps in [false, true] {
-        let games = games(5, 60, gaps);
-        let bytes = write(Format::Plain, &games);
-        assert_eq!(Format::detect("x", &bytes, true).unwrap(), Some(Format::Plain));
-        let whole = everything(Format::Plain, &bytes);
-        same(&whole, &games, true);
-        assert_eq!(whole.records, everything(Format::Binpack, &write(Format::Binpack, &games)).records);
-        // Chunks contain whole games.
-        let end = Format::Plain.split_point(&bytes).unwrap();
-        let (first, second) = bytes.split_at(end);
-        let [first, second] = [first, second].map(|part| everything(Format::Plain, part));
-        assert!(!second.samples.is_empty());
-        assert_eq!([lines(&first), lines(&second)].concat(), lines(&whole));
-        let games_of = |batch: &Batch| batch.samples.iter().map(|s| s.game).max().flatten().unwrap_or(0);
-        assert_eq!(games_of(&first) + games_of(&second), games_of(&whole));
     }
 }
 
@@ -191,8 +167,7 @@ fn gaps_do_not_end_games() {
 #[test]
 fn truncated_files_yield_their_beginning_and_an_error() {
     let games = games(3, 3, false);
-    let all = WHOLE.into_iter().chain([Format::Bulletformat]);
-    for format in all {
+    for format in [Format::Binpack, Format::Bulletformat] {
         let bytes = write(format, &games);
         let whole = everything(format, &bytes);
         let whole_lines = lines(&whole);
@@ -211,7 +186,6 @@ fn truncated_files_yield_their_beginning_and_an_error() {
         }
         let between = match format {
             Format::Binpack => 0,
-            Format::Viriformat => 2,
             _ => bytes.len() / 32 - 1,
         };
         assert_eq!(ends_between_records, between, "{format:?}");
@@ -225,8 +199,7 @@ proptest! {
         hits in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8),
     ) {
         let games = games(seed, 4, false);
-        let all = WHOLE.into_iter().chain([Format::Bulletformat]);
-        for format in all {
+        for format in [Format::Binpack, Format::Bulletformat] {
             let mut bytes = write(format, &games);
             for (at, value) in &hits {
                 let at = at.index(bytes.len());

@@ -85,10 +85,10 @@ fn reports_rank_failures_in_one_line() {
     let (code, err) = run(&launcher, folder, 3, &["tune", "none.bin"]);
     assert_ne!(code, 0);
     assert_eq!(err.matches("none.bin: No such file").count(), 1, "{err}");
-    // Only rank 1 lacks its own scratch folder.
+    // Only rank 1 has a wrong command line.
     let arguments = ["tune", "d.bin", "--backend", "cpu", "--sections", "4", "--quiet", "--out", "r"];
     let mut command = ranks(&launcher, folder, 1);
-    let other = ["--memory", "512M", "--scratch", "/nonexistent"];
+    let other = ["--backend", "none"];
     let Output { status, stderr, .. } = command
         .args(arguments)
         .args([":", "-n", "1", env!("CARGO_BIN_EXE_gputexel-mpi")])
@@ -97,7 +97,7 @@ fn reports_rank_failures_in_one_line() {
         .output()
         .unwrap();
     assert!(!status.success());
-    assert_has(&String::from_utf8_lossy(&stderr), "gputexel: rank 1: --scratch /nonexistent: ");
+    assert_has(&String::from_utf8_lossy(&stderr), "rank 1: the command line is wrong");
     assert!(!bench.path("r").join("params.json").exists());
 }
 

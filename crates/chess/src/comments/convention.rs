@@ -1,11 +1,6 @@
-//! Conventions by which a file writes scores in comments: units and points of view, as far as its games show
-//! them.
-//!
-//! Scores of successive moves reveal their point of view: a side that is better usually still is a move
-//! later. Of successive scores of half a pawn or more, 96 to 100 % have one sign in White's view, in games of
-//! engines and of humans. If only one side has scores, material decides, as it does for labeled positions.
+//! Detects how a file writes the scores in comments. Of successive scores of half a pawn or more, 96 to 100 %
+//! have one sign in White's view; if only one side has scores, material decides.
 
-use serde::{Deserialize, Serialize};
 use shakmaty::{Chess, Color, Position as _};
 
 use super::{ScoreForm, Spelling, WrittenScore};
@@ -16,7 +11,6 @@ use crate::labels::MAX_SCORE_CP;
 /// A spelling that at least one in so many scores has is not an exception.
 const MIXED: u64 = 20;
 
-/// Convention by which the scores in the comments of a file are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScoreConvention {
     /// Point of view of the engine form: White's, or that of the side that moves.
@@ -32,7 +26,6 @@ pub struct ScoreConvention {
 }
 
 impl Default for ScoreConvention {
-    /// Returns the convention of most files, under which everything that may be a score is one.
     fn default() -> Self {
         Self {
             engine_view: PointOfView::Stm,
@@ -45,7 +38,6 @@ impl Default for ScoreConvention {
 }
 
 impl ScoreConvention {
-    /// Returns the point of view of a form.
     fn view(&self, form: ScoreForm) -> PointOfView {
         match form {
             ScoreForm::Engine => self.engine_view,
@@ -136,7 +128,6 @@ impl ScoreConvention {
     }
 }
 
-/// A position of a game with the score that a comment gives it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ScoredPly<'g> {
     pub position: &'g Chess,
@@ -145,23 +136,18 @@ pub(crate) struct ScoredPly<'g> {
     pub score_form: Option<ScoreForm>,
 }
 
-/// Result of the detection for the scores of a file.
 #[derive(Clone, Debug, Default)]
 pub struct DetectedScores {
-    /// Convention by which to read them.
     pub convention: ScoreConvention,
     /// Their point of view, if it was requested or is not the usual one.
     pub view: Option<PointOfView>,
-    /// Evidence for the choice, as text.
     pub evidence: Option<String>,
-    /// Warning for the user, if any.
     pub warning: Option<String>,
 }
 
 /// Statistics of the scores in the comments of some games, read by one convention.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CommentTally {
-    /// Comments on moves.
     pub comments: u64,
     /// Scores in `[%eval]` with and without a decimal point.
     decimal_evals: u64,
@@ -175,7 +161,6 @@ pub struct CommentTally {
 }
 
 impl CommentTally {
-    /// Counts a comment with this score, if any.
     pub fn add(&mut self, score: Option<&WrittenScore>) {
         self.comments += 1;
         let Some(score) = score else { return };
@@ -188,7 +173,6 @@ impl CommentTally {
         self.bare += u64::from(score.alone && score.cp != 0.0);
     }
 
-    /// Compares the scores of a game with each other and with material.
     pub(crate) fn add_game(&mut self, plies: &[ScoredPly<'_>]) {
         self.add_size(plies);
         let mut last = None;
@@ -221,7 +205,6 @@ impl CommentTally {
         }
     }
 
-    /// Compares the size of a late score with that of the material.
     fn add_size(&mut self, plies: &[ScoredPly<'_>]) {
         let scored = plies.iter().rev().filter(|ply| ply.score_cp.abs() < MAX_SCORE_CP);
         let of_forms =
@@ -240,7 +223,6 @@ impl CommentTally {
         }
     }
 
-    /// Adds all counts of another.
     pub fn merge(&mut self, other: &Self) {
         self.comments += other.comments;
         self.decimal_evals += other.decimal_evals;
@@ -249,11 +231,6 @@ impl CommentTally {
         self.bare += other.bare;
         self.engine.merge(&other.engine);
         self.evals.merge(&other.evals);
-    }
-
-    pub(crate) fn counts(&self) -> impl Iterator<Item = u64> {
-        let own = [self.comments, self.decimal_evals, self.whole_evals, self.whole_before_depth, self.bare];
-        own.into_iter().chain(self.engine.counts()).chain(self.evals.counts())
     }
 
     fn of(&self, form: ScoreForm) -> &ScoreTally {
@@ -268,11 +245,10 @@ impl CommentTally {
 }
 
 /// Consistency of the scores of one form, as White's view.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ScoreTally {
     /// Scores of half a pawn or more that favor the same side as that of the move before.
     pub steady: u64,
-    /// Those that favor the other side.
     pub changing: u64,
     /// Agreement with material, by the side that moves or has moved.
     pub material: Agreement,
@@ -287,7 +263,6 @@ pub struct ScoreTally {
 /// ahead.
 const LATE_PLIES: usize = 16;
 
-/// Number of games that are enough to doubt a unit.
 const FEW_GAMES: u64 = 30;
 
 /// Number of pairs of successive scores that are enough to determine their point of view: if one in ten
@@ -304,14 +279,6 @@ impl ScoreTally {
         self.fitting += other.fitting;
     }
 
-    fn counts(&self) -> impl Iterator<Item = u64> {
-        let Agreement { white_to_move, white_to_move_agree, black_to_move, black_to_move_agree } =
-            self.material;
-        let material = [white_to_move, white_to_move_agree, black_to_move, black_to_move_agree];
-        let own = [self.steady, self.changing, self.small, self.large, self.fitting];
-        own.into_iter().chain(material)
-    }
-
     /// Returns the number of scores that are far from the value of the material, and in which direction, if
     /// most are.
     fn off_scale(&self) -> Option<(u64, &'static str)> {
@@ -320,7 +287,6 @@ impl ScoreTally {
         sizes.into_iter().find(|(part, _)| games >= FEW_GAMES && 3 * part > 2 * games)
     }
 
-    /// Returns the warning about scores that seem to have another unit.
     pub fn unit_warning(&self) -> Option<String> {
         let (part, how) = self.off_scale()?;
         let games = self.small + self.large + self.fitting;
@@ -330,7 +296,6 @@ impl ScoreTally {
         ))
     }
 
-    /// Returns the number of pairs of scores of successive moves.
     pub fn pairs(&self) -> u64 {
         self.steady + self.changing
     }

@@ -5,37 +5,30 @@ mod scores;
 
 pub(crate) use convention::ScoredPly;
 pub use convention::{CommentTally, DetectedScores, ScoreConvention, ScoreTally};
-pub use scores::{CommentScore, comment_score, evaluation_profile};
-pub(crate) use scores::{has_profile, is_book};
+pub(crate) use scores::is_book;
+pub use scores::{CommentScore, comment_score};
 
-/// Form of a score, which determines its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScoreForm {
     /// `+0.35/12` and similar: of the position before the move.
     Engine,
-    /// `[%eval 0.35]`: of the position after the move.
     Eval,
     /// `wv=0.35`: of the position after the move, White's view by its name.
     White,
 }
 
-/// Spelling of the number of a score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spelling {
-    /// With a decimal point: pawns.
     Decimal,
     /// Without one: centipawns, unless the file shows otherwise.
     Whole,
-    /// A mate.
     Mate,
 }
 
-/// A score as it is written.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WrittenScore {
     /// Centipawns, in the view that the file takes.
     pub cp: f32,
-    /// Form, which determines the position.
     pub form: ScoreForm,
     /// Spelling, which determines the unit.
     pub spelling: Spelling,

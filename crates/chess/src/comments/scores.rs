@@ -1,22 +1,14 @@
-//! Search scores in the comments of games.
+//! Scores in the comments of games, in three forms:
 //!
-//! Three forms are known:
+//! - match programs: pawns or whole centipawns before a depth, `+0.35/12 2.0s`, `27/10 123ms` (c-chess-cli),
+//!   `+0.35 12/20 5 40000` (OpenBench), or pawns alone; of the position before the move, the mover's view: of
+//!   258,261 positions of decided self-play games with such a score beyond three pawns, 99.6 % go to the better
+//!   side when it is read so;
+//! - `[%eval 0.35]`, `[%eval 0.35,18]` (Lichess), `[%eval 35,18]` in whole centipawns (ChessBase, Fritz): of the
+//!   position after the move, White's view;
+//! - TCEC's and CCC's `wv=0.35`: of the position after the move.
 //!
-//! - the engine form of match programs: pawns or whole centipawns before a depth, `+0.35/12 2.0s`,
-//!   `27/10 123ms` (c-chess-cli), `+0.35 12/20 5 40000` (OpenBench: depth, selective depth, milliseconds,
-//!   nodes), or pawns alone, `+0.35` (its compact form);
-//! - `[%eval 0.35]` (Lichess), `[%eval 0.35,18]` with a depth, and `[%eval 35,18]` in whole centipawns
-//!   (ChessBase, Fritz, ChessGUI); ChessBase's `[%evp 0,40,...]` is the same for all plies at once;
-//! - TCEC's and CCC's `wv=0.35`.
-//!
-//! The engine form belongs to the position that was searched, before the move; the others belong to the
-//! position after it. The point of view of the engine form was decided from data: CCC games carry it together
-//! with `wv=`, and for Black's moves the two have opposite signs. Of 258,261 positions of decided self-play
-//! games whose score in that form is beyond three pawns, 99.6 % go to the better side when it is read as the
-//! mover's. So it is the mover's, and `[%eval]` White's, unless a file shows otherwise ([`ScoreConvention`]).
-//!
-//! Mates become ±30,000 centipawns, the bound of all scores: a sigmoid makes 1 or 0 of them, and a filter by
-//! size recognizes them.
+//! Mates become ±30,000 centipawns, the bound of all scores.
 
 use std::sync::LazyLock;
 
@@ -26,20 +18,15 @@ use super::convention::ScoreConvention;
 use super::{ScoreForm, Spelling, WrittenScore};
 use crate::labels::{parse_cp, parse_pawns};
 
-/// Score in a comment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CommentScore {
-    /// Nothing.
     Missing,
-    /// Something that looks like a score, but has no known form.
     Unread,
-    /// A score.
     Found(WrittenScore),
 }
 
 static WHITE_VALUE: LazyLock<Finder> = LazyLock::new(|| Finder::new("wv="));
 static EVAL: LazyLock<Finder> = LazyLock::new(|| Finder::new("[%eval"));
-static PROFILE: LazyLock<Finder> = LazyLock::new(|| Finder::new("[%evp"));
 
 /// Reads the score of a comment. Of several, the engine form counts, since it determines the position that
 /// was searched, then `wv=`.
@@ -85,7 +72,6 @@ fn spelling(number: &[u8]) -> Option<Spelling> {
     }
 }
 
-/// Reads the engine form, which is at the beginning of a comment.
 fn engine_score(comment: &[u8], convention: &ScoreConvention) -> CommentScore {
     let mut text = comment.trim_ascii_start();
     if text.first().is_none_or(|b| !is_score_byte(*b) && *b != b'(') {
@@ -144,7 +130,6 @@ fn engine_score(comment: &[u8], convention: &ScoreConvention) -> CommentScore {
     }
 }
 
-/// Returns the text after the leading digits, if there are any.
 fn after_digits(text: &[u8]) -> Option<&[u8]> {
     let end = text.iter().position(|b| !b.is_ascii_digit()).unwrap_or(text.len());
     (end > 0).then(|| &text[end..])
@@ -155,26 +140,6 @@ fn is_time(text: &[u8]) -> bool {
     let text = text.trim_ascii();
     let end = text.iter().position(|b| !(b.is_ascii_digit() || *b == b'.')).unwrap_or(text.len());
     text.is_empty() || (end > 0 && matches!(&text[end..], b"s" | b"ms"))
-}
-
-/// Returns the scores of all positions of a game, which ChessBase writes before its first move, with their
-/// first ply. `[%evp 0,2,14,14,-25]` has the first ply, the last, and whole centipawns in White's view for
-/// each of them.
-pub fn evaluation_profile(comment: &[u8]) -> Option<(usize, Vec<f32>)> {
-    let at = PROFILE.find(comment)? + PROFILE.needle().len();
-    let text = &comment[at..];
-    let end = memchr::memchr(b']', text)?;
-    let mut numbers = text[..end].split(|b| *b == b',').map(<[u8]>::trim_ascii);
-    let mut ply = || std::str::from_utf8(numbers.next()?).ok()?.parse::<usize>().ok();
-    let (first, last) = ply().zip(ply())?;
-    let whole = |text: &[u8]| parse_cp(text).filter(|_| spelling(text) == Some(Spelling::Whole));
-    let scores = numbers.map(whole).collect::<Option<Vec<f32>>>()?;
-    (last.checked_sub(first)?.checked_add(1)? == scores.len()).then_some((first, scores))
-}
-
-/// Returns true if a comment has such a list, readable or not.
-pub fn has_profile(comment: &[u8]) -> bool {
-    PROFILE.find(comment).is_some()
 }
 
 /// Returns true if a comment marks its move as one of an opening book: `book`, alone or among other remarks
@@ -188,7 +153,6 @@ pub fn is_book(comment: &[u8]) -> bool {
 mod tests {
     use super::*;
     use CommentScore::{Missing, Unread};
-    use proptest::prelude::*;
 
     fn score(text: &str) -> CommentScore {
         comment_score(text.as_bytes(), &ScoreConvention::default())
@@ -320,39 +284,12 @@ mod tests {
     }
 
     #[test]
-    fn profiles_have_a_score_for_every_ply() {
-        let profile = |text: &str| evaluation_profile(text.as_bytes());
-        assert_eq!(profile("[%evp 0,2,14,-25,\n30] text"), Some((0, vec![14.0, -25.0, 30.0])));
-        assert_eq!(profile("[%evp 9,9,7]"), Some((9, vec![7.0])));
-        assert!(!has_profile(b"[%eval 9,9]"));
-        for text in [
-            "[%evp 9,181,-95,-86]",
-            "[%evp",
-            "[%evp 0]",
-            "[%evp 2,1]",
-            "[%evp 0,0,0.5]",
-            "[%evp 0,0,x]",
-            "[%evp 0,99999999999999999999,1]",
-        ] {
-            assert!(has_profile(text.as_bytes()) && profile(text).is_none(), "{text}");
-        }
-    }
-
-    #[test]
     fn books_are_named() {
         for text in ["book", " Book ", "(book)", "0.00/0 0s, book", "book, mb=+0+0", " d=1; BOOK"] {
             assert!(is_book(text.as_bytes()), "{text}");
         }
         for text in ["", "out of book", "OwnBook=false", "bookish", "a book draw", "boo"] {
             assert!(!is_book(text.as_bytes()), "{text}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..60)) {
-            let _ = comment_score(&bytes, &ScoreConvention::default());
-            let _ = evaluation_profile(&bytes);
         }
     }
 }

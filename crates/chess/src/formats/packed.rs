@@ -1,5 +1,5 @@
 //! Sixteen-byte boards: one bit for each occupied square and four bits for each piece, in the order of the
-//! squares from a1 to h8, the low half of a byte first. All four formats have them; they differ in the
+//! squares from a1 to h8, the low half of a byte first. Bulletformat and binpack have them; they differ in the
 //! meaning of the sixteen codes and in the byte order of the occupancy.
 
 use shakmaty::{Bitboard, Board, ByColor, ByRole};
@@ -7,7 +7,6 @@ use shakmaty::{Bitboard, Board, ByColor, ByRole};
 /// Number of bytes of the codes.
 pub(crate) const CODE_BYTES: usize = 16;
 
-/// Largest number of pieces that have a code.
 pub(crate) const MAX_PIECES: u32 = 32;
 
 /// The squares of each code, as four bit planes: a square's code has bit `k` if plane `k` has the square.
@@ -59,14 +58,12 @@ impl Planes {
         ]
     }
 
-    /// Returns the squares that have a code.
     pub fn of(&self, code: u8) -> u64 {
         self.planes.iter().enumerate().fold(self.occupied, |squares, (bit, plane)| {
             squares & if code >> bit & 1 == 1 { *plane } else { !plane }
         })
     }
 
-    /// Returns the squares whose code has a bit.
     #[inline]
     pub fn with_bit(&self, bit: usize) -> u64 {
         self.planes[bit]
@@ -81,16 +78,11 @@ pub(crate) fn board(roles: [u64; 6], white: u64) -> Option<Board> {
     Board::try_from_bitboards(ByRole { pawn, knight, bishop, rook, queen, king }, colors).ok()
 }
 
-/// Returns the bitboards of a board's roles, pawn to king.
 pub(crate) fn roles(board: &Board) -> [u64; 6] {
     [board.pawns(), board.knights(), board.bishops(), board.rooks(), board.queens(), board.kings()]
         .map(|squares| squares.0)
 }
 
-/// Collects the codes of the occupied squares, given as the squares of each code.
-///
-/// Squares with several codes get the union of their bits, squares without one code 0. `None` if there are
-/// more than 32 pieces.
 pub(crate) fn codes(occupied: u64, planes: [u64; 4]) -> Option<[u8; CODE_BYTES]> {
     if occupied.count_ones() > MAX_PIECES {
         return None;

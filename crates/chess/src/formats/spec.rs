@@ -6,17 +6,12 @@ use crate::selection::Criteria;
 
 #[derive(Clone, Copy)]
 pub(crate) struct FormatSpec {
-    /// Name on command lines and in datasets.
     pub name: &'static str,
-    /// Contents of a line, for help.
     pub form: &'static str,
     /// Endings of files that are written, the usual one first.
     pub endings: &'static [&'static str],
-    /// Names of one and of several records.
     pub records: [&'static str; 2],
-    /// True if positions come in games with their moves.
     pub has_moves: bool,
-    /// True for text, in which places are lines.
     pub is_text: bool,
     /// True if positions have results; otherwise these are NaN.
     pub has_results: bool,
@@ -27,7 +22,6 @@ pub(crate) struct FormatSpec {
     pub max_record_bytes: usize,
     /// Returns the end of the last whole record in a buffer; `None` in a format that is only written.
     pub split_point: Option<fn(&[u8]) -> Option<usize>>,
-    /// Reader, if the format leaves nothing open.
     pub training: Option<TrainingData>,
     /// Writer, unless the format is only read.
     pub output: Option<Output>,
@@ -39,27 +33,20 @@ pub(crate) struct TrainingData {
     pub read: fn(&[u8], u64, Criteria<'_>) -> Batch,
     /// Returns true if an input begins with some bytes, or consists of them, and may have the format.
     pub detect: fn(&[u8], bool) -> bool,
-    /// True if only this format begins like that.
-    pub is_certain: bool,
 }
 
-/// Writer of a format.
 #[derive(Clone, Copy)]
 pub(crate) struct Output {
     /// Appends a position with its result; returns false if the format cannot express it.
     pub push: fn(&mut Writer, &Origin, f32, &mut Vec<u8>) -> bool,
-    /// True if positions may have no score.
     pub has_missing_scores: bool,
-    /// True if results may be any number from 0 to 1.
     pub has_fractions: bool,
     /// True if it has move numbers and plies without progress.
     pub has_clocks: bool,
-    /// True if it has game numbers and weights.
     pub has_games_and_weights: bool,
 }
 
 impl FormatSpec {
-    /// Text of lines that is neither read nor written.
     pub const TEXT: Self = Self {
         name: "",
         form: "",

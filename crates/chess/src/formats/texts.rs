@@ -9,7 +9,6 @@ use crate::sample::Origin;
 use shakmaty::fen::{Epd, Fen};
 use shakmaty::{EnPassantMode, Position};
 
-/// Games in portable game notation, which must be detected before they are read.
 pub(crate) const PGN: FormatSpec = FormatSpec {
     name: "pgn",
     endings: &["pgn"],

@@ -1,23 +1,17 @@
 //! State of a game while it is replayed.
-//!
-//! Owns results, variants, FEN tags, and the positions that are collected for the selection.
 
 use shakmaty::{CastlingMode, Chess, FromSetup, Move, Position, PositionErrorKinds};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::tags::{GameTags, KnownTag};
-use crate::comments::{
-    CommentScore, CommentTally, ScoreForm, ScoredPly, comment_score, evaluation_profile, has_profile, is_book,
-};
+use crate::comments::{CommentScore, CommentTally, ScoreForm, ScoredPly, comment_score, is_book};
 use crate::fen::{legal_position, parse_fen};
 use crate::selection::{Criteria, Ply, Reason, draw};
 
-/// Result of the result tag.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum TagResult {
     Missing,
     Known(f32),
-    /// Two tags of one game name different results.
     Contradictory,
 }
 
@@ -42,11 +36,10 @@ pub struct Game {
     pub identity: u64,
     /// True if comments have scores whose view does not follow from the name.
     pub has_scores: bool,
-    /// The first ply of the scores in a comment before the first move, and the scores.
-    profile: Option<(usize, Vec<f32>)>,
+    /// From a comment before the first move, centipawns, White's view.
+    opening_score: Option<f32>,
 }
 
-/// Reason why a game ended early.
 pub struct Stop {
     pub reason: Reason,
     /// Offset in the chunk and message; `None` if the tags are at fault.
@@ -61,7 +54,6 @@ pub enum Variant {
 }
 
 impl Variant {
-    /// Parses a Variant tag by its letters and digits.
     fn parse(value: &[u8]) -> Self {
         let name: String = value
             .iter()
@@ -95,23 +87,20 @@ impl Game {
             lost: 0,
             identity: 0,
             has_scores: false,
-            profile: None,
+            opening_score: None,
         }
     }
 
-    /// Returns true if a tag belongs to another game.
     pub fn ends_at_tags(&self) -> bool {
         !self.plies.is_empty() || self.terminated
     }
 
-    /// Returns the number of moves played.
     pub fn moves(&self) -> usize {
         self.plies.len().saturating_sub(1)
     }
 
     /// Returns true if a tag belongs to another game although this one has no moves yet, since headers
-    /// without moves are games, too. A blank line within a header does not end it. A repeated tag after a
-    /// blank line does, and so does the first tag if others came between.
+    /// without moves are games, too.
     pub fn ends_at_tag(&self, tag: Option<KnownTag>, after_blank_line: bool) -> bool {
         let (Some(tag), Some(first)) = (tag, self.first_tag) else { return false };
         let again = self.known_tags & tag.bit() != 0;
@@ -183,7 +172,6 @@ impl Game {
         }
     }
 
-    /// Plays a legal move.
     pub fn play(&mut self, next: Move, criteria: &Criteria<'_>) {
         let Some(ply) = self.plies.last_mut() else { return };
         ply.next = Some(next);
@@ -229,36 +217,30 @@ impl Game {
         false
     }
 
-    /// Reads a comment before the first move, which may have the scores of all positions.
+    /// Reads a comment before the first move, which may have the score of the first position.
     fn opening_comment(&mut self, text: &[u8], criteria: &Criteria<'_>) -> bool {
-        if let Some(profile) = evaluation_profile(text) {
-            self.profile = Some(profile);
-            return false;
-        }
         match comment_score(text, &criteria.scores) {
             CommentScore::Found(found) if criteria.scores.is_for_white(found.form) => {
-                self.profile.get_or_insert((0, vec![found.cp]));
+                self.opening_score.get_or_insert(found.cp);
                 false
             }
             CommentScore::Found(_) | CommentScore::Unread => true,
-            CommentScore::Missing => has_profile(text),
+            CommentScore::Missing => false,
         }
     }
 
-    /// Returns the positions with their scores.
     pub fn scored_plies(&self) -> Vec<ScoredPly<'_>> {
         let scored = |ply: &'_ Ply| (ply.score_cp, ply.score_form);
         let plies = self.plies.iter().map(|ply| (&ply.position, scored(ply)));
         plies.map(|(position, (score_cp, score_form))| ScoredPly { position, score_cp, score_form }).collect()
     }
 
-    /// Sets the score of positions without one from the evaluation profile.
-    pub fn apply_profile(&mut self) {
-        let Some((first, scores)) = self.profile.take() else { return };
-        for (ply, score) in self.plies.iter_mut().skip(first).zip(scores) {
-            if ply.score_cp.is_nan() {
-                (ply.score_cp, ply.score_form) = (score, Some(ScoreForm::White));
-            }
+    /// Sets the score of the first position from the comment before it.
+    pub fn apply_opening_score(&mut self) {
+        if let (Some(score), Some(first)) = (self.opening_score, self.plies.first_mut())
+            && first.score_cp.is_nan()
+        {
+            (first.score_cp, first.score_form) = (score, Some(ScoreForm::White));
         }
     }
 }

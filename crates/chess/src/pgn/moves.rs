@@ -5,7 +5,6 @@ use shakmaty::uci::UciMove;
 use shakmaty::{Chess, Move};
 
 use super::lenient_moves::{MoveError, castling_side, find_lenient};
-use super::piece_letters::{ENGLISH, PieceLetters};
 
 /// Returns true if a word is the whole spelling of a move as the parser read it.
 pub fn spells(word: &[u8], read: &SanPlus) -> bool {
@@ -18,24 +17,21 @@ pub fn spells(word: &[u8], read: &SanPlus) -> bool {
     }
 }
 
-/// Finds the legal move that a word means. `san` is the word as read by the parser, if it could; `rest` is
-/// the text after it. If pieces have other letters than in English, `san` is meaningless.
+/// Finds the legal move that a word means. `san` is the word as read by the parser, if it could.
 pub fn find_move<'r>(
     position: &Chess,
     word: &[u8],
     san: Option<San>,
     rest: impl FnOnce() -> &'r [u8],
-    letters: Option<&PieceLetters>,
 ) -> Result<Move, MoveError> {
-    if letters.is_none()
-        && let Some(san) = san.or_else(|| San::from_ascii(word).ok())
+    if let Some(san) = san.or_else(|| San::from_ascii(word).ok())
         && let Ok(found) = san.to_move(position)
     {
         return Ok(found);
     }
     match find_coordinates(position, word) {
         Some(found) => Ok(found),
-        None => find_lenient(position, word, rest(), letters.unwrap_or(&ENGLISH)),
+        None => find_lenient(position, word, rest()),
     }
 }
 
@@ -51,7 +47,7 @@ mod tests {
 
     #[test]
     fn moves_are_read_in_many_spellings() {
-        let find_move = |position: &Chess, word: &[u8]| find_move(position, word, None, || b"", None);
+        let find_move = |position: &Chess, word: &[u8]| find_move(position, word, None, || b"");
         let position = |fen: &str| {
             let (setup, _) = parse_fen(fen.as_bytes()).unwrap();
             legal_position(setup, CastlingMode::Standard).unwrap()

@@ -1,8 +1,4 @@
 //! Replays the moves of games as the parser reads them.
-//!
-//! A game that cannot be used, or whose moves stop making sense, is counted by reason; positions before the
-//! first bad move are kept. A [`TextCursor`] follows the parser to see what it skips, since a word that it
-//! cannot read may still be a move.
 
 use std::ops::ControlFlow;
 
@@ -12,7 +8,6 @@ use shakmaty::san::{San, SanPlus};
 use super::game::{Game, Stop, TagResult};
 use super::lenient_moves::{MoveError, castling_side};
 use super::moves::{find_move, spells};
-use super::piece_letters::PieceLetters;
 use super::split::{follows_blank_line, is_tag_pair, stretch_ends, tag_name};
 use super::tags::KnownTag;
 use super::text_cursor::{TextCursor, Token, is_null_move, is_remark, named_result};
@@ -26,20 +21,9 @@ const LONGEST: usize = 4096;
 ///
 /// Positions carry the number of their game in the chunk.
 pub fn read_pgn<'c>(chunk: &'c [u8], first_line: u64, criteria: impl Into<Criteria<'c>>) -> Batch {
-    read_pgn_with_letters(chunk, first_line, criteria, None)
-}
-
-/// Reads as [`read_pgn`], for games in which pieces have other letters than in English.
-pub fn read_pgn_with_letters<'c>(
-    chunk: &'c [u8],
-    first_line: u64,
-    criteria: impl Into<Criteria<'c>>,
-    letters: Option<&'c PieceLetters>,
-) -> Batch {
     let mut player = Replay {
         batch: Batch::default(),
         criteria: criteria.into(),
-        letters: letters.filter(|letters| !letters.is_english()),
         chunk,
         cursor: TextCursor::new(chunk, 0),
         line: (0, first_line),
@@ -62,41 +46,28 @@ pub fn read_pgn_with_letters<'c>(
 pub(super) struct Replay<'a> {
     batch: Batch,
     pub(super) criteria: Criteria<'a>,
-    /// Letters of the pieces, if not English.
-    letters: Option<&'a PieceLetters>,
     pub(super) chunk: &'a [u8],
-    /// Where the parser is.
     pub(super) cursor: TextCursor<'a>,
-    /// An offset and its line number, to count lines from.
     line: (usize, u64),
     game: Option<Game>,
-    /// Memory of the last game's positions.
     spare: Vec<Ply>,
-    /// True if the parser is reading tags.
     in_tags: bool,
-    /// Offset of the text of the current comment.
     comment: Option<usize>,
-    /// Number of open variations, and the offset of the outermost.
     variations: u32,
     variation: usize,
 }
 
-/// Reason why the parser returns control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ParserExit {
-    /// It considers the game ended.
     GameEnded,
-    /// It misread something and has to restart at the cursor.
     Resync,
 }
 
-/// Event of the parser, to be located with the cursor.
 #[derive(Clone, Copy, Debug)]
 enum Expected<'s> {
     Move(&'s SanPlus),
     Result,
     Sign(u8),
-    /// The end of what the parser takes for a game.
     Pause,
 }
 
@@ -134,7 +105,6 @@ impl<'a> Replay<'a> {
         self.close_variations();
     }
 
-    /// Skips what the parser left at the end.
     fn pass_rest(&mut self, end: usize) -> ParserExit {
         self.cursor.skip_to_tags();
         while self.cursor.offset() < end {
@@ -146,7 +116,7 @@ impl<'a> Replay<'a> {
     }
 
     /// Advances the cursor to the event of the parser, and handles every word before it, which the parser
-    /// could not read. Returns the expected word, now passed, and its offset.
+    /// could not read.
     fn pass_to(&mut self, expected: Expected<'_>) -> ControlFlow<ParserExit, Option<(usize, &'a [u8])>> {
         loop {
             let piece = self.cursor.peek();
@@ -183,7 +153,6 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Handles a word that the parser could not read.
     fn skipped(&mut self, word: &[u8], offset: usize) {
         if self.variations > 0 {
             return;
@@ -230,7 +199,6 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Finds the brace of the current comment.
     fn open_comment(&mut self) -> ControlFlow<ParserExit> {
         if self.comment.is_none() {
             self.pass_to(Expected::Sign(b'{'))?;
@@ -240,7 +208,7 @@ impl<'a> Replay<'a> {
     }
 
     fn play(&mut self, text: &[u8], san: Option<San>, offset: usize) {
-        let (criteria, letters, chunk) = (self.criteria, self.letters, self.chunk);
+        let (criteria, chunk) = (self.criteria, self.chunk);
         let game = self.game_at(offset, |game| game.terminated);
         game.begin(&criteria);
         if game.stopped.is_some() {
@@ -253,7 +221,7 @@ impl<'a> Replay<'a> {
             return;
         }
         let rest = || chunk.get(offset + text.len()..).unwrap_or_default();
-        match find_move(&ply.position, text, san, rest, letters) {
+        match find_move(&ply.position, text, san, rest) {
             Ok(next) => game.play(next, &criteria),
             Err(fault) => {
                 game.lost += 1;
@@ -267,14 +235,12 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Counts a comment that looks like a score.
     fn unread_score(&mut self, text: &[u8], offset: usize) {
         // Lines are counted only for the one that is printed.
         let line = if self.batch.unread_scores.first.is_none() { self.line_of(offset) } else { 0 };
         self.batch.unread_scores.add(line, || shown(text.trim_ascii()));
     }
 
-    /// Gives up on the rest of the game, once.
     fn stop(&mut self, reason: Reason, offset: usize, what: &str) {
         let Some(game) = self.game.as_mut().filter(|game| game.stopped.is_none()) else { return };
         game.stopped = Some(Stop { reason, place: Some((offset, what.to_string())) });
@@ -295,7 +261,6 @@ impl<'a> Replay<'a> {
         line
     }
 
-    /// Ends the game: keeps its samples if it has a result.
     fn finish(&mut self) {
         let Some(mut game) = self.game.take() else { return };
         game.begin(&self.criteria);
@@ -331,7 +296,7 @@ impl<'a> Replay<'a> {
                 game.plies.pop();
             }
             let first_sample = self.batch.samples.len();
-            game.apply_profile();
+            game.apply_opening_score();
             if game.has_scores {
                 self.batch.comments.add_game(&game.scored_plies());
             }
@@ -351,7 +316,6 @@ impl<'a> Replay<'a> {
         self.spare = game.plies;
     }
 
-    /// Counts a game that is left out, wholly or from some move on, and records it.
     fn skip(&mut self, game: &Game, reason: Reason) {
         self.batch.left_out.add(reason);
         if matches!(reason, Reason::BadFen | Reason::BadCastling)
@@ -448,7 +412,6 @@ impl Visitor for Replay<'_> {
         if nested { ControlFlow::Break(ParserExit::Resync) } else { ControlFlow::Continue(()) }
     }
 
-    /// Variations are read, not skipped: the parser's skipping ends at a blank line.
     fn begin_variation(&mut self, (): &mut ()) -> ControlFlow<ParserExit, Skip> {
         self.pass_to(Expected::Sign(b'('))?;
         if self.variations == 0 {
@@ -472,7 +435,6 @@ impl Visitor for Replay<'_> {
     }
 }
 
-/// Formats a word for messages.
 fn shown(word: &[u8]) -> String {
     gputexel_io::shown(&String::from_utf8_lossy(word))
 }
@@ -534,7 +496,6 @@ impl Replay<'_> {
     }
 }
 
-/// Returns a value without the quotes of other kinds around it.
 fn unquoted(value: &[u8]) -> &[u8] {
     const QUOTES: [&str; 7] = ["'", "`", "\u{201c}", "\u{201d}", "\u{201e}", "\u{2018}", "\u{2019}"];
     let mut value = value.trim_ascii();

@@ -1,9 +1,7 @@
 //! Beginnings of games in a text, judged from tag pairs alone.
-//!
-//! Files are split into chunks at these places, and within a chunk no comment extends beyond one.
 
 /// Returns the ends of stretches of `text` that begin, except the first, with an Event tag, the first of a
-/// game's tags. Such a line within a comment means that the comment was never closed.
+/// game's tags.
 pub fn stretch_ends(text: &[u8]) -> impl Iterator<Item = usize> {
     memchr::memmem::find_iter(text, b"\n[Event \"").map(|at| at + 1).chain([text.len()])
 }
@@ -39,7 +37,6 @@ pub fn last_game_start(text: &[u8]) -> Option<usize> {
     None
 }
 
-/// Returns true if a text ends with at least one blank line.
 pub fn follows_blank_line(text: &[u8]) -> bool {
     let space = text.iter().rev().take_while(|b| b.is_ascii_whitespace());
     space.filter(|b| **b == b'\n').take(2).count() == 2

@@ -22,7 +22,6 @@ macro_rules! known_tags {
                 None
             }
 
-            /// Returns its bit in a set of tags.
             pub fn bit(self) -> u32 {
                 1 << self as u32
             }
@@ -36,7 +35,6 @@ known_tags! {
     BlackElo b"BlackElo", TimeControl b"TimeControl", Termination b"Termination"
 }
 
-/// Tags that rules refer to.
 #[derive(Clone, Debug, Default)]
 pub struct GameTags {
     white_elo: Option<u32>,
@@ -56,7 +54,6 @@ impl GameTags {
         }
     }
 
-    /// Returns the rule that leaves a game with these tags out.
     pub fn judge(&self, rules: &Selection) -> Option<Reason> {
         if rules.min_elo.is_some() || rules.max_elo.is_some() {
             let (Some(white), Some(black)) = (self.white_elo, self.black_elo) else {
@@ -78,15 +75,12 @@ impl GameTags {
     }
 }
 
-/// Parses a rating; provisional ones carry a question mark.
 fn parse_elo(value: &[u8]) -> Option<u32> {
     let text = std::str::from_utf8(value).ok()?.trim().trim_end_matches('?').trim_end();
     text.parse().ok().filter(|elo| (1..10_000).contains(elo))
 }
 
-/// Returns the seconds that a player has for 40 moves, by the standard's forms of the tag: `300`, `300+3`,
-/// `40/9000`, `40/7200:3600`, `*180` (a sandclock). Of several periods the first counts. Returns `None` for
-/// games without a limit, or with an unknown one.
+/// Returns the seconds that a player has for 40 moves, by the standard's forms of the tag.
 fn time_for_40_moves_s(value: &[u8]) -> Option<f64> {
     let text = std::str::from_utf8(value).ok()?.trim();
     let period = text.split([':', ',', ' ']).next()?.trim_start_matches('*');

@@ -1,27 +1,17 @@
 //! Follows `pgn-reader` through the text that it reads.
-//!
-//! `pgn-reader` silently skips what it cannot read, and does not report its position in the text. This cursor
-//! walks the same text in parallel: before each event that the parser reports, it returns the words that the
-//! parser skipped. So no move can go missing unnoticed, and everything has a line number. The definitions of
-//! a word, a sign and the end of a movetext must match the parser, which does all the parsing.
 
 use memchr::{memchr, memchr3};
 
 use super::split::tag_name;
 
-/// Next token in a movetext.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Token<'a> {
-    /// A word that should be a move or a result, without its move number.
     Word(&'a [u8]),
-    /// An opening brace or a parenthesis.
     Sign(u8),
-    /// A blank line or one that begins with a bracket: the parser considers the game ended.
     Pause,
     End,
 }
 
-/// Position in the text.
 #[derive(Clone, Debug)]
 pub struct TextCursor<'a> {
     text: &'a [u8],
@@ -29,7 +19,6 @@ pub struct TextCursor<'a> {
 }
 
 impl<'a> TextCursor<'a> {
-    /// Creates a cursor at `at` of `text`.
     pub fn new(text: &'a [u8], at: usize) -> Self {
         Self { text, at: at.min(text.len()) }
     }
@@ -157,15 +146,12 @@ impl<'a> TextCursor<'a> {
         }
     }
 
-    /// Moves to the next line.
     pub fn next_line(&mut self) {
         self.skip_line();
         self.advance(1);
     }
 
-    /// Moves to the end of a comment in which others were opened, from the first closing brace. By
-    /// the standard, braces do not nest. If one was opened inside and the next brace closes again, the writer
-    /// nested them anyway.
+    /// Moves to the end of a comment in which others were opened, from the first closing brace.
     pub fn close_nested(&mut self, opened: usize) {
         for _ in 0..opened {
             let rest = self.rest();
@@ -213,7 +199,6 @@ fn digits(text: &[u8]) -> usize {
     text.iter().take_while(|b| b.is_ascii_digit()).count()
 }
 
-/// Returns the length of a move number that a word begins with. Zeros may be castling or a null move.
 fn move_number(word: &[u8]) -> usize {
     let ellipsis = "\u{2026}".as_bytes();
     if !word[0].is_ascii_digit() || word.starts_with(b"0000") || matches!(word, b"00" | b"000") {
@@ -253,7 +238,6 @@ pub fn named_result(word: &[u8]) -> Option<Option<f32>> {
     })
 }
 
-/// Returns true if a word is a null move.
 pub fn is_null_move(word: &[u8]) -> bool {
     matches!(word, b"--" | b"Z0" | b"@@@@" | b"0000" | b"null" | b"pass")
         || word == "\u{2013}\u{2013}".as_bytes()

@@ -1,30 +1,14 @@
-//! Score of a position once nothing can be captured any more: an exact alpha-beta search of captures and
-//! promotions, on which the filter and the resolving of positions build.
+//! Quiescence search: the score of a position, and the quiet position that it comes from.
 //!
-//! Owns the definition of the score and of the line that leads to it. Evaluations come through
-//! [`Evaluation`]; [`selection`] decides which positions are kept given the scores. The search of the engine
-//! is separate.
+//! The score, from the view of the side to move, is in check the best of all legal moves (with none,
+//! −([`MATE_CP`] − plies from the root)), otherwise the better of the static evaluation (*standing pat*) and
+//! the best of all captures and promotions. Stalemate, repetition, the 50 moves and insufficient material are
+//! ignored. Nothing is pruned that could change the score.
 //!
-//! # Definition
-//!
-//! The score of a position, from the view of the side to move, is
-//!
-//! - in check, the best of all legal moves; with none, −([`MATE_CP`] − plies from the root);
-//! - otherwise the better of the static evaluation (*standing pat*) and the best of all captures
-//!   and promotions, those to rooks, bishops and knights and captures en passant included.
-//!
-//! Stalemate, repetition, the 50 moves and insufficient material are ignored: a side that is not in check may
-//! always stand pat. Nothing is pruned that could change the score.
-//!
-//! # Order
-//!
-//! If moves are worth the same, the line follows the first of them in a fixed order, and standing pat comes
-//! before every move. Moves are ordered by the material that they win at once (captured piece, and new piece
-//! less pawn; pawn 1, knight and bishop 3, rook 5, queen 9), most first; then by the moving piece, from pawn
-//! to king; then by the square from, the square to, and the new piece from queen to knight. The same position
-//! therefore always leads to the same leaf, whatever was searched before.
-//!
-//! [`selection`]: super::selection
+//! Of equal moves the line follows the first, and standing pat comes before every move. Moves are ordered by
+//! the material that they win at once (captured piece, and new piece less pawn; pawn 1, knight and bishop 3,
+//! rook 5, queen 9), most first; then by the moving piece, from pawn to king; then by the squares from and to,
+//! and the new piece from queen to knight. So the same position always leads to the same leaf.
 
 mod moves;
 
@@ -41,7 +25,6 @@ pub const DEFAULT_NODE_LIMIT: u64 = 1_000_000;
 /// endless checks that answer checks could go on.
 const MAX_PLY: usize = 160;
 
-/// Bound beyond every score.
 const INFINITE_CP: i32 = MATE_CP + 1;
 
 /// Error of a search that was given up: it needs more nodes than allowed, or lines of more than 160 plies.
@@ -49,12 +32,9 @@ const INFINITE_CP: i32 = MATE_CP + 1;
 #[error("too many captures to search")]
 pub struct NodeLimit;
 
-/// End of a principal variation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineEnd {
-    /// The side to move stands pat: its static evaluation is the score.
     Quiet,
-    /// The side to move is mated.
     Mate,
     /// The position to be resolved is stalemate; only detected if all moves are tried.
     Stalemate,
@@ -63,39 +43,30 @@ pub enum LineEnd {
 /// Position at the end of a principal variation, with its score and moves.
 #[derive(Clone, Debug)]
 pub struct Resolved {
-    /// The position at the end of the line.
     pub position: Chess,
-    /// Score of the line from the view of the side to move where it begins. If it ends
-    /// [quietly](LineEnd::Quiet), this is the static evaluation of `position` as that side sees it.
+    /// Score of the line from the view of the side to move where it begins.
     pub score_stm: i32,
     /// The line, from the position that was resolved to `position`; empty if they are the same.
     pub moves: Vec<Move>,
-    /// Kind of end.
     pub end: LineEnd,
 }
 
-/// A quiescence search under one evaluation, with its buffers.
 #[derive(Debug)]
 pub struct Quiescence<'a, E: Evaluation> {
     evaluation: &'a E,
     node_limit: u64,
-    /// Nodes of the current search.
     nodes: u64,
     /// Moves still to be tried, those of a node after those of the node before.
     moves: Vec<Ranked>,
-    /// Best line from each ply on.
     lines: Vec<Vec<Move>>,
-    /// The moves of the root.
     children: Vec<Child<E::State>>,
     cache: E::Cache,
 }
 
-/// Move at the root and the state after it.
 #[derive(Clone, Debug)]
 struct Child<S> {
     m: Move,
     state: S,
-    /// Static evaluation from the view of the side that moved.
     score: i32,
     /// Sort key, smallest first.
     order: (i32, u32),
@@ -151,9 +122,6 @@ impl<'a, E: Evaluation> Quiescence<'a, E> {
     /// Returns true if the quiescence score is within `margin_cp` of the static evaluation; a negative margin
     /// counts as 0.
     ///
-    /// Out of check, the score is never below the static evaluation, and one question is enough: does some
-    /// move gain more than the margin? In check, evasions may lose as well as gain.
-    ///
     /// # Errors
     /// [`NodeLimit`] where the search is given up.
     pub fn is_quiet(&mut self, position: &Chess, margin_cp: i32) -> Result<bool, NodeLimit> {
@@ -180,7 +148,7 @@ impl<'a, E: Evaluation> Quiescence<'a, E> {
     }
 
     /// Returns the position at the end of the principal variation of a search at depth 1: all legal moves are
-    /// tried, and their positions take the quiescence score. There is no standing pat before the first move.
+    /// tried, and their positions take the quiescence score.
     ///
     /// First moves are ordered by the static evaluation after them, less what may be lost on their target
     /// square (most first, then as all others).
@@ -247,7 +215,6 @@ impl<'a, E: Evaluation> Quiescence<'a, E> {
         self.moves.clear();
     }
 
-    /// Returns the end of the line of the root.
     fn resolved(&self, root: &Chess, score_stm: i32) -> Resolved {
         let moves = self.lines[0].clone();
         let mut position = root.clone();

@@ -46,7 +46,6 @@ pub fn next(moves: &mut [Ranked]) -> Move {
     moves[0].m
 }
 
-/// Pushes all legal moves of a position in check.
 pub fn push_evasions(position: &Chess, moves: &mut Vec<Ranked>) {
     moves.extend(position.legal_moves().into_iter().map(|m| Ranked { rank: rank(m), m }));
 }
@@ -127,7 +126,6 @@ pub fn push_tactical(position: &Chess, moves: &mut Vec<Ranked>) {
     }
 }
 
-/// Returns the pieces that stand alone between the king and an enemy slider.
 fn blockers(board: &Board, them: Bitboard, king: Square) -> Bitboard {
     let snipers = (attacks::rook_attacks(king, Bitboard::EMPTY) & board.rooks_and_queens())
         | (attacks::bishop_attacks(king, Bitboard::EMPTY) & board.bishops_and_queens());
@@ -141,7 +139,6 @@ fn blockers(board: &Board, them: Bitboard, king: Square) -> Bitboard {
     blockers
 }
 
-/// Returns true if a legal move gives check.
 pub fn gives_check(position: &Chess, m: Move) -> bool {
     let (board, turn) = (position.board(), position.turn());
     let (Move::Normal { role, from, to, promotion, .. }, Some(king)) = (m, board.king_of(!turn)) else {
@@ -197,7 +194,6 @@ pub fn hanging_cp(position: &Chess, m: Move) -> i32 {
 mod tests {
     use super::*;
 
-    /// Computes both by definition, on the board after the move.
     fn directly(next: &Chess, m: Move) -> (bool, i32) {
         let (board, to) = (next.board(), m.to());
         let role = m.promotion().unwrap_or(m.role());

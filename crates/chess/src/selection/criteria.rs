@@ -1,18 +1,12 @@
 //! Applies the rules that a position and its game decide.
-//!
-//! Readers collect a game before its positions are judged, since the rules about checks, captures and samples
-//! look ahead. Random draws depend on the seed, the game's own content and the ply alone, so that neither
-//! threads nor chunks nor other games matter.
 
 use std::cell::RefCell;
 
-use shakmaty::{Board, Chess, Color, Move, Position};
+use shakmaty::{Board, Chess, Move, Position};
 
 use super::{Reason, Resolve, Selection};
-use crate::bare;
 use crate::comments::{ScoreConvention, ScoreForm};
 use crate::evaluation::Evaluation;
-use crate::fen::FenError;
 use crate::labels::MAX_SCORE_CP;
 use crate::quiescence::{NodeLimit, Quiescence};
 use crate::sample::{Batch, Origin, Sample, game_ply, position_key};
@@ -21,42 +15,31 @@ use crate::sample::{Batch, Origin, Sample, game_ply, position_key};
 /// 17,697.
 pub const MAX_PLIES: usize = 20_000;
 
-/// Position of a game, not judged yet.
 #[derive(Clone, Debug)]
 pub struct Ply {
-    /// The position.
     pub position: Chess,
     /// The move played in it, unless it is the last.
     pub next: Option<Move>,
     /// Search score, centipawns, White's view; NaN where unknown.
     pub score_cp: f32,
-    /// How it was written, if in a comment.
     pub score_form: Option<ScoreForm>,
-    /// True if the move played came from a book.
     pub book: bool,
-    /// The rule about checks and captures that leaves it out, if such rules look ahead.
     event: Option<Reason>,
 }
 
 impl Ply {
-    /// Creates a ply from a position alone.
     pub fn new(position: Chess) -> Self {
         Self { position, next: None, score_cp: f32::NAN, score_form: None, book: false, event: None }
     }
 }
 
-/// Selection ready to be applied.
 #[derive(Clone, Copy)]
 pub struct Criteria<'a> {
-    /// The rules.
     pub selection: &'a Selection,
     /// Needed if [`Selection::searches`].
     pub search: Option<&'a dyn PositionSearch>,
-    /// Number of skipped games that are recorded for a batch.
     pub named_games: usize,
-    /// True if the whole positions of samples are kept.
     pub origins: bool,
-    /// Convention for scores in the comments of games.
     pub scores: ScoreConvention,
 }
 
@@ -89,7 +72,6 @@ impl Criteria<'_> {
     }
 
     /// Judges the positions of a game, appends those that are kept to `batch` and counts the others there.
-    /// `identity` distinguishes the game from others, in any file or place.
     pub fn judge_game(&self, plies: &mut [Ply], identity: u64, batch: &mut Batch) {
         let rules = self.selection;
         let ahead = rules.before_checks.max(rules.before_captures).max(rules.before_mates) > 0;
@@ -121,7 +103,6 @@ impl Criteria<'_> {
         }
     }
 
-    /// Appends the samples of a position of a game.
     fn keep(&self, ply: &Ply, batch: &mut Batch) {
         match self.sample(&ply.position, ply.next, ply.score_cp) {
             Ok((sample, origin)) => {
@@ -160,38 +141,6 @@ impl Criteria<'_> {
         self.sample(position, None, score_cp)
     }
 
-    /// Returns true if [`judge_bare`](Self::judge_bare) is enough: nothing is searched and no origin is
-    /// requested.
-    pub fn is_bare(&self) -> bool {
-        self.search.is_none() && !self.origins
-    }
-
-    /// Judges as [`judge_line`](Self::judge_line) a position without castling rights and en passant square,
-    /// which its board alone decides on: several times as fast. `None` keeps it; [`Batch::push_bare`] then
-    /// adds it.
-    ///
-    /// # Errors
-    /// Positions that are not legal.
-    pub fn judge_bare(
-        &self,
-        board: &Board,
-        turn: Color,
-        score_cp: f32,
-        number: u64,
-    ) -> Result<Option<Reason>, FenError> {
-        let in_check = bare::check_legal(board, turn)?;
-        let rules = self.selection;
-        if in_check && !rules.keep_checks {
-            return Ok(Some(Reason::InCheck));
-        }
-        if !rules.keep_ends && bare::has_no_move(board, turn, in_check) {
-            return Ok(Some(Reason::GameOver));
-        }
-        let reason = self.judge_pieces(board, score_cp);
-        Ok(reason.or_else(|| (!self.shared(number, 0)).then_some(Reason::Share)))
-    }
-
-    /// Applies the rules about a position's place in its game.
     fn judge_ply(&self, ply: &Ply, ahead: bool) -> Option<Reason> {
         let rules = self.selection;
         let position = &ply.position;
@@ -218,7 +167,6 @@ impl Criteria<'_> {
         event.or_else(|| (rules.no_book && ply.book).then_some(Reason::BookMove))
     }
 
-    /// Applies the rules about a position from any source.
     fn judge_anywhere(&self, position: &Chess, score_cp: f32) -> Option<Reason> {
         let rules = self.selection;
         if let Some(reason) = self.judge_pieces(position.board(), score_cp) {
@@ -234,7 +182,6 @@ impl Criteria<'_> {
         }
     }
 
-    /// Applies the rules about numbers of pieces and scores.
     fn judge_pieces(&self, board: &Board, score_cp: f32) -> Option<Reason> {
         let rules = self.selection;
         let pieces = board.occupied().count() as u32;
@@ -259,7 +206,6 @@ impl Criteria<'_> {
         None
     }
 
-    /// Finds the events within reach of each position.
     fn look_ahead(&self, plies: &mut [Ply]) {
         let mut until = Until { check: NEVER, mate: NEVER, capture: NEVER };
         for ply in plies.iter_mut().rev() {
@@ -289,20 +235,17 @@ impl Criteria<'_> {
         None
     }
 
-    /// Returns true if a move counts as a capture that leaves positions out.
     fn is_capture(&self, next: Option<Move>) -> bool {
         let rules = self.selection;
         !rules.keep_captures
             && next.is_some_and(|m| m.is_capture() || (m.is_promotion() && !rules.keep_promotions))
     }
 
-    /// Returns true if a position belongs to the share that is kept.
     fn shared(&self, identity: u64, index: u64) -> bool {
         let share = self.selection.share;
         share >= 1.0 || unit_interval(draw(self.selection.seed, identity, 2 * index)) < share
     }
 
-    /// Returns the sample of a position, or of the one that it is resolved to, which has no known move.
     fn sample(
         &self,
         position: &Chess,
@@ -325,7 +268,6 @@ impl Criteria<'_> {
     }
 }
 
-/// Creates a sample whose result is not known yet.
 fn sample_of(position: &Chess, key: u64, leaf_key: u64, score_cp: f32) -> Sample {
     Sample {
         board: position.board().clone(),
@@ -364,7 +306,6 @@ pub fn unit_interval(bits: u64) -> f64 {
 /// thousand, and made-up ones could take hours.
 pub const NODE_LIMIT: u64 = 100_000;
 
-/// Searches of positions for a selection.
 pub trait PositionSearch {
     /// Returns true if the quiescence score is within `margin_cp` of the static one.
     ///

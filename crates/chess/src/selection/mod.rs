@@ -1,15 +1,9 @@
-//! Selection of positions, and counts of all that are left out.
+//! Rules that select positions.
 //!
-//! Owns the rules (`criteria` applies those that a position and its game decide, `search` those that need
-//! quiescence), the presets of zurichess's study (`preset`), their record in datasets (`settings`) and the
-//! names of the reasons (`reason`). The readers pass games and positions in. Duplicates, drawn games, samples
-//! of everything and weights are judged by the extraction, which alone sees all inputs.
-//!
-//! The rules apply in the order of [`Reason::ALL`], and a position counts for the first that leaves it out:
-//! first those of the position and its place in the game, then quiescence, then the samples by position and
-//! by game, then duplicates, then the result of the game. So the first of several equal positions stands for
-//! all of them even if its game was drawn and draws are left out: `nodraw` keeps exactly what `unique` keeps
-//! of decided games.
+//! They apply in the order of [`Reason::ALL`], and a position counts for the first that leaves it out: those of
+//! the position and its place in the game, then quiescence, the samples by position and by game, duplicates,
+//! the result of the game. So the first of several equal positions stands for all of them even if its game was
+//! drawn and draws are left out: `nodraw` keeps exactly what `unique` keeps of decided games.
 
 mod criteria;
 mod preset;
@@ -21,45 +15,35 @@ pub use preset::Preset;
 
 use gputexel_io::{Error, Result};
 
-/// Treatment of positions that occur more than once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Duplicates {
-    /// Each is kept.
     Keep,
-    /// The first is kept.
     #[default]
     Drop,
     /// The first is kept, with the mean result of all and their number as its weight.
     Average,
 }
 
-/// Treatment of games with moves that cannot be played.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Illegal {
     /// The positions before the first such move are kept.
     #[default]
     KeepBefore,
-    /// The whole game is left out.
     Drop,
 }
 
 /// Ends of games that are accepted, by their Termination tags.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Termination {
-    /// All.
     #[default]
     Any,
-    /// Ends on the board or by adjudication: no time forfeits, crashes, or abandoned games.
     Normal,
 }
 
-/// Replacement of a position.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Resolve {
-    /// Nothing.
     #[default]
     None,
-    /// The end of the principal variation of a quiescence search.
     Quiescence,
     /// The end of the principal variation of a search of depth 1 with quiescence.
     Depth1,
@@ -71,79 +55,60 @@ pub enum Resolve {
 /// samples by game) do not apply to labeled positions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Selection {
-    /// Preset that the rules started from.
     pub preset: Option<Preset>,
     /// Leave out positions of games before this ply of the game (counted by the position's own move counter,
     /// so the moves of an opening before a FEN tag count).
     pub skip_plies: u32,
-    /// Leave out positions of games after this ply, counted likewise.
     pub max_ply: Option<u32>,
     /// Keep positions of mate and stalemate, which are never evaluated.
     pub keep_ends: bool,
     /// Keep positions in which the side to move is in check, and those before.
     pub keep_checks: bool,
-    /// Number of positions of a game before one in check that are left out with it.
     pub before_checks: u32,
     /// Number of positions before a mate that are left out with it, even if checks are kept.
     pub before_mates: u32,
-    /// Keep positions of games whose next move is a capture or promotion.
     pub keep_captures: bool,
-    /// Keep positions of games whose next move is a promotion that captures nothing.
     pub keep_promotions: bool,
     /// Number of positions of a game before a capture or promotion that are left out with it.
     pub before_captures: u32,
     /// Leave out positions whose move came from a book, by its comment.
     pub no_book: bool,
-    /// Smallest number of pieces other than pawns, kings counted.
     pub min_non_pawns: u32,
     /// Smallest number of pieces, kings counted; 7 leaves out the positions of six-men tablebases.
     pub min_pieces: u32,
-    /// Largest number of pieces, kings counted.
     pub max_pieces: u32,
     /// Largest size of the recorded search score, centipawns; positions without one are kept.
     pub max_score_cp: Option<u32>,
-    /// Leave out positions whose recorded search score announces a mate, or is as large as one.
     pub no_mates: bool,
-    /// Leave out positions without a recorded search score.
     pub require_score: bool,
     /// Largest difference, centipawns, between the static evaluation and the quiescence score.
     pub quiescence_margin_cp: Option<u32>,
-    /// Replacement of positions. All rules judge the position of the game.
     pub resolve: Resolve,
     /// The evaluation of quiescence: a parameter file or piece values.
     pub params: String,
-    /// Probability with which each position is kept.
     pub share: f64,
     /// Number of positions drawn from those of each game that all other rules of a position keep.
     pub per_game: Option<u32>,
-    /// Seed of all random draws.
     pub seed: u64,
     /// Treatment of positions that occur more than once, in any of the inputs.
     pub duplicates: Duplicates,
-    /// Leave out drawn games.
     pub no_draws: bool,
     /// Number of positions drawn from all that are left in the end.
     pub sample: Option<u64>,
     /// Number of equal intervals of the phase, each of which gets the same total weight.
     pub balance_phases: Option<u32>,
-    /// Smallest Elo of both players.
     pub min_elo: Option<u32>,
-    /// Largest Elo of both players.
     pub max_elo: Option<u32>,
     /// Smallest time, seconds, that a player has for 40 moves.
     pub min_time_s: Option<u32>,
     /// Largest time, seconds, that a player has for 40 moves.
     pub max_time_s: Option<u32>,
-    /// Ends of games that are accepted.
     pub termination: Termination,
-    /// Treatment of games with moves that cannot be played.
     pub illegal: Illegal,
 }
 
-/// Default evaluation of quiescence.
 const DEFAULT_PARAMS: &str = "material";
 
-/// Pieces on the initial board.
 const ALL_PIECES: u32 = 32;
 
 /// Largest number of positions before an event that can be left out with it.
@@ -192,12 +157,10 @@ impl Selection {
         }
     }
 
-    /// Returns true if positions have to be searched.
     pub fn searches(&self) -> bool {
         self.quiescence_margin_cp.is_some() || self.resolve != Resolve::None
     }
 
-    /// Returns true if anything is drawn at random.
     pub fn draws(&self) -> bool {
         self.share < 1.0 || self.per_game.is_some() || self.sample.is_some()
     }

@@ -1,15 +1,9 @@
 //! The presets of zurichess's study of January 2016 (zurichess wiki), by the study's names.
-//!
-//! All look at every position of a game, leave out those in check or mated with the five before, and replace
-//! the others by the end of the principal variation of a search of depth 1 with quiescence. The study drew
-//! 2,000,000 positions at random, which is `--sample` here and not part of a preset.
 
 use super::{Duplicates, Resolve, Selection};
 
-/// Preset of the study.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preset {
-    /// The study's default: leaves out checks and mates.
     Capt,
     /// `capt`, and leaves out captures.
     Quiet,
@@ -27,7 +21,6 @@ pub enum Preset {
 const BEFORE: u32 = 5;
 
 impl Preset {
-    /// Returns its rules.
     pub fn selection(self) -> Selection {
         let capt = Selection {
             preset: Some(self),

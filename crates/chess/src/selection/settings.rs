@@ -8,7 +8,6 @@ gputexel_io::names!(Termination "termination": Any "any", Normal "normal");
 gputexel_io::names!(Resolve "resolve": None "none", Quiescence "quiescence", Depth1 "depth1");
 
 impl Selection {
-    /// Returns the settings by name, as a dataset records them.
     pub fn settings(&self) -> Vec<(String, String)> {
         let off = Self::everything();
         let mut list = Vec::new();

@@ -6,14 +6,10 @@ use super::super::Dataset;
 use super::canonical::{CHUNK, CanonicalRows};
 use super::sections::{SectionPlan, Sections};
 use super::{Bucket, Layout, Part, Shape};
-use gputexel_io::paging::portions;
 use gputexel_io::{Error, Result};
 
-/// Number of positions that are filled in together.
 const FILLED: usize = 1 << 13;
 
-/// Sort key of positions: the part and the stretch, phase and endgame scale factor, then the entries with
-/// either sign.
 type Key = (u32, u32, u16, u16);
 
 impl Layout {
@@ -163,8 +159,9 @@ impl Layout {
     }
 }
 
-/// Number of phases that are collected before duplicates are removed.
 const COLLECTED: usize = 1 << 16;
+
+const CHECKED: usize = 1 << 18;
 
 /// Returns the positions sorted by their keys, and by number if these are equal.
 fn sorted(keys: &[Key]) -> Vec<u32> {
@@ -172,7 +169,7 @@ fn sorted(keys: &[Key]) -> Vec<u32> {
     let mut last = None;
     let mut outer: Vec<(u32, u32)> = Vec::new();
     let mut full = COLLECTED;
-    for keys in portions(keys) {
+    for keys in keys.chunks(CHECKED) {
         for &(part, taper, plus, minus) in keys {
             (most_plus, most_minus) = (most_plus.max(plus), most_minus.max(minus));
             // Neighbors often have the same phase.
@@ -205,13 +202,13 @@ fn sorted(keys: &[Key]) -> Vec<u32> {
         (known.1 * plus + usize::from(of_plus)) * minus + usize::from(of_minus)
     };
     let mut next = vec![0u32; slots];
-    portions(keys).for_each(|keys| keys.iter().for_each(|key| next[slot(key)] += 1));
+    keys.iter().for_each(|key| next[slot(key)] += 1);
     let mut start = 0;
     for next in &mut next {
         (*next, start) = (start, start + *next);
     }
     let mut order = vec![0; keys.len()];
-    for (n, key) in portions(keys).flatten().enumerate() {
+    for (n, key) in keys.iter().enumerate() {
         let next = &mut next[slot(key)];
         order[*next as usize] = n as u32;
         *next += 1;

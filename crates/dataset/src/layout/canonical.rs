@@ -4,14 +4,11 @@ use rayon::prelude::*;
 
 use super::super::Dataset;
 
-/// Number of positions per chunk.
 pub(super) const CHUNK: usize = 1 << 14;
-/// Length up to which lists of ids are sorted by their ranks.
 const SHORT: usize = 16;
 
 /// Canonical rows of a dataset. Each begins where the dataset's own does; the unused rest of that length is
-/// left empty. A single allocation for all of them returns to the system when it is freed, which many small
-/// ones may not.
+/// left empty.
 pub(super) struct CanonicalRows<'a> {
     dataset: &'a Dataset,
     ids: Vec<u16>,
@@ -21,7 +18,6 @@ pub(super) struct CanonicalRows<'a> {
     lengths: Vec<(u16, u16)>,
 }
 
-/// The rows of consecutive positions, while they are written.
 struct Chunk<'a> {
     first: usize,
     ids: &'a mut [u16],
@@ -30,7 +26,6 @@ struct Chunk<'a> {
 }
 
 impl<'a> CanonicalRows<'a> {
-    /// Creates the canonical rows of a dataset.
     pub fn new(dataset: &'a Dataset) -> Self {
         let entries = dataset.ids.len();
         let has_coefficients = !dataset.unit_rows();
@@ -55,7 +50,6 @@ impl<'a> CanonicalRows<'a> {
         Self { dataset, ids, coefficients, lengths }
     }
 
-    /// Returns true if rows have coefficients.
     pub fn has_coefficients(&self) -> bool {
         !self.dataset.unit_rows()
     }
@@ -140,8 +134,7 @@ fn sort_into(list: &[u16], out: &mut Vec<u16>) {
     out.extend_from_slice(&sorted[..list.len()]);
 }
 
-/// Writes the multiset differences a − b and b − a of two sorted lists, and returns their lengths. There must
-/// be room for all of `a` and all of `b`.
+/// Writes the multiset differences a − b and b − a of two sorted lists, and returns their lengths.
 #[inline(always)]
 fn differences(a: &[u16], b: &[u16], of_a: &mut [u16], of_b: &mut [u16]) -> (usize, usize) {
     let (mut i, mut j, mut kept_a, mut kept_b) = (0, 0, 0, 0);

@@ -5,7 +5,6 @@ use gputexel_io::{Error, Result};
 use gputexel_model::program::CompiledProgram;
 
 impl Layout {
-    /// Returns the number of features F.
     #[inline]
     pub fn features(&self) -> usize {
         self.features
@@ -37,21 +36,18 @@ impl Layout {
         &self.parts
     }
 
-    /// Returns the buckets in order.
     #[inline]
     pub fn buckets(&self) -> &[Bucket] {
         &self.buckets
     }
 
-    /// Returns the shapes in order.
     #[inline]
     pub fn shapes(&self) -> &[Shape] {
         &self.shapes
     }
 
     /// Returns the ids of columns, each below [`columns`](Self::columns), rows concatenated, ascending within
-    /// each sign. A row without coefficients repeats an id as often as its coefficient says, with one sign;
-    /// other rows contain each id once.
+    /// each sign.
     #[inline]
     pub fn ids(&self) -> &[u16] {
         &self.ids
@@ -81,7 +77,6 @@ impl Layout {
         &self.offsets
     }
 
-    /// Returns the row of the dataset for each position of the layout.
     #[inline]
     pub fn rows(&self) -> &[u32] {
         &self.rows
@@ -94,7 +89,7 @@ impl Layout {
     }
 
     /// Returns the expected scores from search, White's view, with which targets may be blended; equal to the
-    /// target if there is no search score. Empty unless set.
+    /// target if there is no search score.
     #[inline]
     pub fn search(&self) -> &[f32] {
         &self.search
@@ -186,8 +181,7 @@ impl Layout {
     pub(super) fn check(self) -> Result<Self> {
         let broken = |what: &str| Err(Error::Usage(format!("the dataset is broken: {what}")));
         // A maximum rather than `any`, because it is vectorized.
-        let stray = |ids: &[u16]| ids.iter().max().is_some_and(|&id| usize::from(id) >= self.columns);
-        if gputexel_io::paging::portions(&self.ids).any(stray) {
+        if self.ids.iter().max().is_some_and(|&id| usize::from(id) >= self.columns) {
             return broken("a feature id is out of range");
         }
         let (positions, entries) = (self.positions(), self.ids.len());
@@ -254,7 +248,6 @@ mod tests {
         .expect("made as checked")
     }
 
-    /// All inconsistencies of a layout, each with its message.
     #[test]
     fn broken_layouts_are_refused() {
         type Break = fn(&mut Layout);

@@ -1,6 +1,5 @@
 //! Sections: fixed runs of consecutive positions of a dataset, whose sums are computed separately and then
-//! added in a fixed order. A section gives the same sums on any thread, device or machine, so the total does
-//! not depend on where each was computed.
+//! added in a fixed order.
 
 use std::ops::Range;
 
@@ -17,10 +16,8 @@ const ENOUGH: usize = 64;
 /// Largest number of sections that can be requested.
 pub const MOST_SECTIONS: usize = 4096;
 
-/// Division of the positions of a dataset into sections, and of these into stretches.
 pub(super) struct SectionPlan {
     positions: usize,
-    /// Number of positions of a section; the last one may have fewer.
     size: usize,
 }
 
@@ -42,12 +39,10 @@ impl SectionPlan {
         self.size.div_ceil(STRETCH)
     }
 
-    /// Returns the number of stretches.
     pub fn stretches(&self) -> usize {
         self.sections() * self.stretches_of_section()
     }
 
-    /// Returns the rows of a stretch of the dataset.
     pub fn stretch(&self, stretch: usize) -> Range<usize> {
         let of = self.stretches_of_section();
         let end = ((stretch / of + 1) * self.size).min(self.positions);
@@ -56,12 +51,9 @@ impl SectionPlan {
     }
 }
 
-/// Location of the sections of a layout.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Sections {
-    /// Indices of the sections that the layout has.
     pub(super) present: Range<usize>,
-    /// Number of all sections.
     pub(super) all: usize,
     /// Start of each section in each part, part by part, and the end of the last one.
     pub(super) starts: Vec<usize>,
@@ -93,14 +85,12 @@ impl Sections {
         }
     }
 
-    /// Returns true if they match the number of parts and positions.
     pub fn fit(&self, parts: usize, positions: usize) -> bool {
         self.starts.len() == parts * self.present.len() + 1
             && self.starts.is_sorted()
             && self.starts.last() == Some(&positions)
     }
 
-    /// Creates one part that is one section.
     #[cfg(test)]
     pub fn whole(positions: usize) -> Self {
         Self { present: 0..1, all: 1, starts: vec![0, positions] }
@@ -166,7 +156,6 @@ impl Layout {
         out.check()
     }
 
-    /// Appends the buckets of a cell of another layout.
     fn append(&mut self, from: &Self, cell: Range<usize>) {
         if cell.is_empty() {
             return;

@@ -1,4 +1,5 @@
-//! Layouts as bytes, for a process that computes part of the sums. Not a file format: both ends are the same program.
+//! Layouts as bytes, for a process that computes part of the sums. Not a file format: both ends are the same
+//! program.
 
 use std::sync::Arc;
 
@@ -7,7 +8,6 @@ use gputexel_io::{Error, Result};
 use gputexel_model::program::{CompiledProgram, Program};
 
 impl Layout {
-    /// Returns the layout as bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
         let program = self.program.as_ref().map(|program| program.program());
         let program = serde_json::to_string(&program).expect("programs are plain data");
@@ -55,7 +55,6 @@ impl Layout {
         layout.check()
     }
 
-    /// Checks that parts, buckets, shapes and sections follow each other without gaps.
     fn check_order(&self) -> Result<()> {
         let positions = self.positions();
         let (mut position, mut bucket, mut shape) = (0, 0, 0);

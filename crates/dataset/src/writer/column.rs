@@ -10,12 +10,10 @@ use xxhash_rust::xxh3::Xxh3;
 
 use gputexel_io::{Error, Result};
 
-/// One tensor being written.
 pub(super) struct Column {
     name: &'static str,
     dtype: Dtype,
     elements: usize,
-    /// True if it carries information.
     pub(super) needed: bool,
     /// Bytes not hashed or written yet: values come two or four bytes at a time, and both hashing and writing
     /// are several times as fast in bulk.
@@ -55,7 +53,6 @@ impl Column {
         Ok(())
     }
 
-    /// Reads what was written, from the start. Nothing can be pushed afterwards.
     pub(super) fn reader(&mut self) -> std::io::Result<BufReader<File>> {
         self.flush()?;
         let mut file = self.file.try_clone()?;
@@ -95,12 +92,10 @@ impl Column {
         self.name
     }
 
-    /// Returns the type of its elements.
     pub(super) fn dtype(&self) -> Dtype {
         self.dtype
     }
 
-    /// Returns the number of elements.
     pub(super) fn len(&self) -> usize {
         self.elements
     }

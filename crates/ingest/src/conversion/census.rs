@@ -1,6 +1,4 @@
 //! First reading of the inputs, for rules that need all positions at once: samples of all, averages, weights.
-//!
-//! Memory: that of judging duplicates, and 2 bytes per position.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,19 +13,16 @@ use gputexel_chess::sample::{Batch, Sample};
 use gputexel_chess::selection::{LeftOut, Selection, Unit};
 use gputexel_io::{Error, Result};
 
-/// Returns true if a selection needs all positions at once.
 pub(super) fn is_needed(rules: &Selection) -> bool {
     rules.sample.is_some() || rules.relabels()
 }
 
-/// Final label of a written position.
 pub(super) struct Label {
     pub is_drawn: bool,
     pub result: f32,
     pub weight: f32,
 }
 
-/// Results of reading all positions.
 pub(super) struct Census {
     /// Rows that are in the sample; `None` without one.
     sample: Option<Vec<bool>>,
@@ -96,7 +91,6 @@ impl Census {
         self.sample.as_ref().is_none_or(|sample| sample.get(row as usize).is_some_and(|is_drawn| *is_drawn))
     }
 
-    /// Returns the number of times the position of a row occurs.
     fn occurrences(&self, row: u64) -> f32 {
         self.repeats.mean(row as u32, 0.0).map_or(1.0, |(_, count)| count)
     }
@@ -113,24 +107,20 @@ impl Census {
     }
 }
 
-/// Properties of a sample that are counted.
 struct Entry {
     key: u64,
     result: f32,
     phase: u16,
 }
 
-/// A chunk without its positions.
 struct Entries {
     entries: Vec<Entry>,
     rest: Batch,
 }
 
-/// Steps that run in input order.
 struct Count<'a> {
     books: Bookkeeping<'a>,
     judge: Judge,
-    /// Phases of the positions kept.
     rows: Vec<u16>,
 }
 

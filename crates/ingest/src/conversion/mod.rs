@@ -1,8 +1,5 @@
-//! Converts positions between formats: any input of an extraction to any format of [`gputexel_chess::formats`].
-//!
-//! Chunks are read and written by several threads; the output depends only on the inputs and settings.
-//! Duplicates are handled, if requested, by the one thread that sees all chunks in order. Rules that need all
-//! positions at once make the inputs be read twice.
+//! Converts positions between formats: any input of an extraction to any format of
+//! [`gputexel_chess::formats`].
 
 mod census;
 
@@ -27,14 +24,11 @@ use gputexel_chess::sample::{Batch, Origin, Sample};
 use gputexel_chess::selection::{Duplicates, LeftOut, Reason, Resolve, Selection};
 use gputexel_io::{AtomicFile, Error, Result};
 
-/// Settings of a conversion.
 #[derive(Clone, Debug)]
 pub struct ConversionSettings {
     /// Settings for reading inputs and selecting positions. Features are not needed, apart from the phase;
-    /// [`Self::everything`] keeps all positions. Samples of everything, averages and weights make the inputs
-    /// be read twice.
+    /// [`Self::everything`] keeps all positions.
     pub reading: ExtractSettings,
-    /// Format to write.
     pub format: Format,
     /// Score of positions that have none, centipawns, White's view, if the format demands one; if `None`,
     /// such positions are left out.
@@ -42,7 +36,6 @@ pub struct ConversionSettings {
 }
 
 impl ConversionSettings {
-    /// Returns settings that keep every position.
     pub fn everything(format: Format) -> Self {
         let selection = Selection { keep_ends: true, ..Selection::everything() };
         let reading = ExtractSettings { selection, ..ExtractSettings::default() };
@@ -69,19 +62,14 @@ impl ConversionSettings {
     }
 }
 
-/// Result of a conversion.
 #[derive(Clone, Debug, Serialize)]
 pub struct ConversionReport {
-    /// File that was written.
     pub output: String,
-    /// Its format.
     pub format: &'static str,
-    /// Number of positions written.
     pub positions: u64,
     /// True if some positions are of games; only known of formats that store them.
     #[serde(skip)]
     pub has_games: bool,
-    /// Counts of what the format could not express.
     pub losses: Losses,
     /// Its size in bytes.
     pub output_bytes: u64,
@@ -93,10 +81,8 @@ pub struct ConversionReport {
     pub sources: Vec<SourceReport>,
 }
 
-/// Changes labels during a conversion.
 pub trait Relabel {
     /// Changes scores (of the origins) and results (of the samples) of positions, in the order of the inputs.
-    /// Dropped duplicates are not included.
     ///
     /// # Errors
     /// Anything that stops the conversion; nothing is written then.
@@ -194,7 +180,6 @@ pub fn convert_with<'a>(
     assembly.finish(settings.format, bytes_read.load(Ordering::Relaxed), start)
 }
 
-/// Settings for writing positions.
 #[derive(Clone, Copy)]
 struct Plan {
     format: Format,
@@ -224,14 +209,12 @@ impl Plan {
     }
 }
 
-/// Values written in addition to a position, its score and its result, if the format stores them.
 #[derive(Clone, Copy, Default)]
 struct LineLabel {
     game: u32,
     weight: Option<f32>,
 }
 
-/// Encoded positions of a chunk.
 #[derive(Default)]
 struct Encoded {
     bytes: Vec<u8>,
@@ -243,26 +226,21 @@ struct Encoded {
 struct Converted {
     encoded: Option<Encoded>,
     in_games: bool,
-    /// True if games are numbered within the chunk, where their positions are adjacent.
     by_chunk: bool,
     /// Number of positions that were replaced by the one they resolve to, before duplicates are dropped.
     resolved: u64,
-    /// The batch, without its samples once they are encoded.
     rest: Batch,
 }
 
-/// Steps that run in input order.
 struct Assembly<'a> {
     settings: &'a ExtractSettings,
     books: Bookkeeping<'a>,
     file: AtomicFile,
     output: &'a Path,
     judge: Judge,
-    /// Results of the first reading, if one was needed.
     census: Option<Census>,
     /// Index of the next position that is not a duplicate, counted from 0 over all inputs.
     row: u64,
-    /// Numbers of games so far, if they are written.
     games: Option<GameNumbers>,
     has_games: bool,
     plan: Plan,
@@ -304,8 +282,6 @@ impl Sink for Assembly<'_> {
 }
 
 impl Assembly<'_> {
-    /// Keeps the positions of a batch that are written, with their final results. Returns the other values
-    /// that are written.
     fn select(
         &mut self,
         batch: &mut Batch,

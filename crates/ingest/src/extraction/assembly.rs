@@ -1,7 +1,5 @@
 //! Steps that run in input order: duplicates, results, game numbers, and, once all positions are known,
 //! sampling and weights.
-//!
-//! Memory: that of [`Judge`]; 1 byte per position for a sample. Everything else is spooled by the writer.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +13,7 @@ use super::weights::PhaseWeights;
 use crate::game_numbers::GameNumbers;
 use crate::reading::{Chunk, Sink, check_room};
 use gputexel_chess::selection::{LeftOut, Reason, Unit};
-use gputexel_dataset::{DatasetWriter, PositionLabels, SourceRecord};
+use gputexel_dataset::{DatasetWriter, PositionLabels};
 use gputexel_io::Result;
 
 /// Steps that run in input order.
@@ -25,18 +23,15 @@ pub struct Assembly<'a> {
     books: Bookkeeping<'a>,
     results: Results,
     judge: Judge,
-    /// Number of rows written when each source ended.
     source_ends: Vec<usize>,
     /// True if any source has games, so that every position needs a game number.
     numbered: bool,
     games: GameNumbers,
 }
 
-/// Counts of the positions of a chunk after selection.
 #[derive(Default)]
 struct Written {
     left_out: LeftOut,
-    /// Number of positions whose features come from another position.
     resolved: u64,
 }
 
@@ -80,7 +75,6 @@ impl<'a> Assembly<'a> {
         Ok(written)
     }
 
-    /// Returns the game number of a kept position.
     fn number(&mut self, label: &EncodedLabel, by_chunk: bool) -> Option<u32> {
         if !self.numbered {
             return None;
@@ -92,7 +86,6 @@ impl<'a> Assembly<'a> {
         })
     }
 
-    /// Applies averaging, sampling and weighting, which need all positions.
     fn revise(&mut self) -> Result<()> {
         let rules = &self.settings.selection;
         let repeats = self.judge.take_repeats();
@@ -134,26 +127,7 @@ impl<'a> Assembly<'a> {
     }
 
     /// Writes the dataset to the place for which the writer was created.
-    pub fn finish(self, output: &Path) -> Result<Report> {
-        let write = |writer: DatasetWriter, records, selection| {
-            writer.finish(records, selection).map(|_| vec![output.to_path_buf()])
-        };
-        self.finish_with(output, write).map(|(report, _)| report)
-    }
-
-    /// Writes the dataset as shards of at most `size` positions; see [`DatasetWriter::finish_shards`]. Also
-    /// returns their number.
-    pub fn finish_shards(self, folder: &Path, size: usize) -> Result<(Report, usize)> {
-        self.finish_with(folder, |writer, records, selection| {
-            writer.finish_shards(folder, size, &records, &selection)
-        })
-    }
-
-    fn finish_with(
-        mut self,
-        output: &Path,
-        write: impl FnOnce(DatasetWriter, Vec<SourceRecord>, Vec<(String, String)>) -> Result<Vec<PathBuf>>,
-    ) -> Result<(Report, usize)> {
+    pub fn finish(mut self, output: &Path) -> Result<Report> {
         self.revise()?;
         self.books.conclude();
         if self.writer.is_empty() {
@@ -163,19 +137,18 @@ impl<'a> Assembly<'a> {
         let mut selection = self.settings.selection.settings();
         self.settings.target.record(&mut selection);
         let (positions, games) = (self.writer.len() as u64, self.writer.games());
-        let files = write(self.writer, records, selection.clone())?;
-        let report = Report {
+        self.writer.finish(records, selection.clone())?;
+        Ok(Report {
             output: output.display().to_string(),
             positions,
             games,
             results: self.results,
-            output_bytes: files.iter().map(|file| std::fs::metadata(file).map_or(0, |file| file.len())).sum(),
+            output_bytes: std::fs::metadata(output).map_or(0, |file| file.len()),
             bytes_read: 0,
             seconds: 0.0,
             selection: selection.into_iter().collect(),
             sources: self.books.finish()?,
-        };
-        Ok((report, files.len()))
+        })
     }
 }
 

@@ -12,7 +12,7 @@ use gputexel_chess::formats::Format;
 use gputexel_chess::pgn::CommentTally;
 use gputexel_chess::sample::{Agreement, Batch, Damage, Verdict};
 use gputexel_chess::scale::{ResultScale, ResultTally};
-use gputexel_chess::selection::{LeftOut, Reason, Unit};
+use gputexel_chess::selection::{LeftOut, Unit};
 use gputexel_dataset::SourceRecord;
 use gputexel_io::input::place;
 use gputexel_io::{Advice, AtomicFile, Error, Result};
@@ -20,7 +20,6 @@ use gputexel_io::{Advice, AtomicFile, Error, Result};
 /// Number of lines or games before the share of bad ones is first checked.
 const RECORDS_BEFORE_JUDGING: u64 = 1000;
 
-/// The reports on all inputs.
 pub struct Bookkeeping<'a> {
     settings: &'a ExtractSettings,
     pub reports: Vec<SourceReport>,
@@ -129,7 +128,6 @@ impl<'a> Bookkeeping<'a> {
         Ok(())
     }
 
-    /// Completes the reports.
     pub fn conclude(&mut self) {
         for report in &mut self.reports {
             report.verdict = report.agreement.verdict();
@@ -153,7 +151,6 @@ impl<'a> Bookkeeping<'a> {
         }
     }
 
-    /// Returns the error for inputs without any kept position.
     pub fn nothing_kept(&self) -> Error {
         let mut left_out = LeftOut::default();
         self.reports.iter().for_each(|report| left_out.merge(&report.left_out));
@@ -170,10 +167,6 @@ impl<'a> Bookkeeping<'a> {
         Error::input(path, format!("no position was kept; left out: {reasons}{unread}"))
     }
 
-    /// Writes the list of skipped games and returns the reports.
-    ///
-    /// # Errors
-    /// [`Error::Io`].
     pub fn finish(self) -> Result<Vec<SourceReport>> {
         if let Some(list) = self.skipped {
             list.finish()?;
@@ -192,17 +185,15 @@ fn damaged(report: &SourceReport, damage: &Damage) -> Error {
     Error::input(&report.record.path, reason).advise(skipping)
 }
 
-/// Rules about games that need tags and comments of PGN.
 const PGN_RULES: [&str; 6] = ["no_book", "min_elo", "max_elo", "min_time_s", "max_time_s", "termination"];
 
 fn empty_report(path: &Path, detected: &Detected, game_rules: &[&str], captures: bool) -> SourceReport {
-    let (games, detection) = match detected {
-        Detected::Games(games) => (Some(games), None),
+    let (scores, detection) = match detected {
+        Detected::Games(scores) => (Some(&**scores), None),
         Detected::Positions(detection) => (None, Some(detection)),
         Detected::Training(_) => (None, None),
     };
-    let detected_letters = games.and_then(|games| games.letters.as_ref());
-    let scores = games.map(|games| games.scores.clone()).unwrap_or_default();
+    let scores = scores.cloned().unwrap_or_default();
     let format = detection.map(|detection| &detection.format);
     let mut warnings: Vec<String> =
         detection.iter().flat_map(|one| [one.warning.clone(), one.score_warning.clone()]).flatten().collect();
@@ -232,7 +223,6 @@ fn empty_report(path: &Path, detected: &Detected, game_rules: &[&str], captures:
             point_of_view: format
                 .filter(|format| format.has_results())
                 .map(|format| format.point_of_view.name().to_string()),
-            piece_letters: detected_letters.filter(|l| !l.letters.is_english()).map(|l| l.letters.name()),
             results: format
                 .map(|format| format.scale)
                 .filter(|s| *s != ResultScale::default())
@@ -248,10 +238,7 @@ fn empty_report(path: &Path, detected: &Detected, game_rules: &[&str], captures:
         positions_read: 0,
         resolved: 0,
         layout: detection.and_then(|detection| detection.layout.clone()),
-        evidence: match detection {
-            Some(detection) => Some(detection.evidence.clone()),
-            None => detected_letters.and_then(|detected_letters| detected_letters.evidence.clone()),
-        },
+        evidence: detection.map(|detection| detection.evidence.clone()),
         score_evidence: detection.and_then(|detection| detection.score_evidence.clone()).or(scores.evidence),
         comments: CommentTally::default(),
         convention: scores.convention,
@@ -294,15 +281,7 @@ fn too_bad(report: &SourceReport, settings: &ExtractSettings) -> Error {
 fn too_many_faults(report: &SourceReport, losses: &str, settings: &ExtractSettings) -> Error {
     let limit = 100.0 * settings.max_bad_share;
     let named = report.faults.join("; ");
-    let refusal =
-        Error::input(&report.record.path, format!("{losses}; the limit is {limit:.1} %; the first: {named}"));
-    match settings.piece_letters {
-        None if report.left_out.count(Reason::UnreadableMove) > 0 => {
-            let letters = Advice::default().setting("piece-letters", "");
-            refusal.advise(letters.text(" names the pieces of other languages"))
-        }
-        _ => refusal,
-    }
+    Error::input(&report.record.path, format!("{losses}; the limit is {limit:.1} %; the first: {named}"))
 }
 
 /// File that only appears once it is complete.

@@ -20,18 +20,15 @@ pub struct EncodedLabel {
     pub(super) white_entries: u16,
 }
 
-/// Positions and counts of one chunk.
 #[derive(Debug, Default)]
 pub struct Encoded {
     pub(super) labels: Vec<EncodedLabel>,
     pub(super) ids: Vec<u16>,
     pub(super) coefficients: Vec<f16>,
-    /// The rest of the batch, without the encoded samples.
     pub rest: Batch,
 }
 
 impl Encoded {
-    /// Computes the features of every sample.
     pub fn new(mut batch: Batch, set: &FeatureSet) -> Self {
         let mut row = FeatureRow::default();
         let samples = std::mem::take(&mut batch.samples);
@@ -62,7 +59,6 @@ impl Encoded {
         encoded
     }
 
-    /// Returns the number of positions.
     pub fn len(&self) -> usize {
         self.labels.len()
     }

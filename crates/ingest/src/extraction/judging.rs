@@ -1,7 +1,4 @@
 //! Duplicates and drawn games across inputs, in input order, and the sample of all positions.
-//!
-//! Memory: about 8 bytes per distinct position if duplicates are dropped, 16 if they are averaged, plus 12 for each
-//! that occurs again.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -9,13 +6,11 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use gputexel_chess::selection::{Duplicates, Reason, Selection, draw};
 
-/// Decision on a position that passed the rules of its game.
 pub(crate) enum Fate {
     Kept,
     LeftOut(Reason),
 }
 
-/// Later occurrences of positions, by row.
 #[derive(Default)]
 pub(crate) struct Repeats(HashMap<u32, (f32, u32)>);
 
@@ -33,13 +28,10 @@ impl Repeats {
     }
 }
 
-/// Decides on positions in input order.
 pub(crate) struct Judge {
     duplicates: Duplicates,
     no_draws: bool,
-    /// Positions seen so far, if duplicates are dropped.
     seen: KeySet,
-    /// Rows of positions, if duplicates are averaged.
     rows: KeyMap<u32>,
     repeats: Repeats,
     kept: u32,
@@ -105,10 +97,8 @@ pub(crate) fn sample_of(total: u64, wanted: u64, seed: u64) -> Vec<bool> {
     rows.collect()
 }
 
-/// Separates the random numbers for the sample of all positions from those for samples of games.
 const SAMPLE: u64 = 0x5a4d_504c;
 
-/// Hasher for keys that are hashes already.
 #[derive(Default)]
 struct KeyHasher(u64);
 

@@ -1,23 +1,14 @@
 //! Extracts datasets from games and labeled positions: combines the readers of `chess`, the features of
 //! `model` and the container of `dataset`.
-//!
-//! Owns duplicates across inputs, samples of all positions, weights, game numbers, the evaluation used to
-//! resolve positions, the tolerated share of bad lines and games, and the report. The bytes written depend
-//! only on inputs and settings, never on the number of threads. Memory holds a few chunks of decompressed
-//! text, and about eight bytes per kept position unless duplicates are kept.
 
 mod assembly;
 mod bookkeeping;
-mod chunk_journal;
 mod encode;
 mod judging;
-mod piece_letters;
 mod plausibility;
 mod reader;
 mod report;
-mod shards;
 mod sources;
-mod stored_chunk;
 mod target;
 mod weights;
 
@@ -33,7 +24,6 @@ use gputexel_chess::PhaseSettings;
 use gputexel_chess::detection::TextOptions;
 use gputexel_chess::formats::Format;
 use gputexel_chess::labels::LabelSyntax;
-use gputexel_chess::pgn::PieceLetters;
 use gputexel_chess::scale::ResultScale;
 use gputexel_chess::selection::Selection;
 use gputexel_chess::text::PointOfView;
@@ -42,9 +32,6 @@ use gputexel_io::{Error, Result};
 use gputexel_model::{FeatureKind, FeatureSet, TableEvaluation};
 
 pub use report::{FunnelStep, Report, Results, SourceReport, Unread};
-#[doc(hidden)]
-pub use shards::unfinished;
-pub use shards::{ShardsReport, extract_shards};
 pub use target::Target;
 
 pub use crate::reading::{Hooks, Progress};
@@ -58,12 +45,9 @@ pub(crate) use reader::{Reader, evaluation_of};
 pub(crate) use sources::{Detected, detect_inputs};
 pub(crate) use weights::PhaseWeights;
 
-/// Settings of an extraction.
 #[derive(Clone, Debug)]
 pub struct ExtractSettings {
-    /// Features of each position.
     pub feature_set: FeatureSet,
-    /// Selection of positions.
     pub selection: Selection,
     /// Format of all inputs; detected if `None`.
     pub format: Option<Format>,
@@ -71,32 +55,25 @@ pub struct ExtractSettings {
     pub skip_damaged: bool,
     /// Syntax of results in labeled text; detected if `None`.
     pub labels: Option<LabelSyntax>,
-    /// Numbers for a loss and a win in labeled text; 0 and 1 if `None`. A file that evidently uses others is
-    /// then rejected.
+    /// Numbers for a loss and a win in labeled text; 0 and 1 if `None`.
     pub results: Option<ResultScale>,
     /// Point of view of numeric results; detected if `None`.
     pub point_of_view: Option<PointOfView>,
-    /// Piece letters used in games; if `None`, English or detected.
-    pub piece_letters: Option<PieceLetters>,
     /// Point of view of scores in labeled text; detected if `None`.
     pub score_view: Option<PointOfView>,
-    /// Source of the result of a position.
     pub target: Target,
     /// Maximum share of bad lines in a text, or of faulty games or plies in a file; above it, nothing is
     /// written.
     pub max_bad_share: f64,
-    /// Worker threads, in addition to the one that decompresses.
     pub threads: usize,
     /// The evaluation for searches; if `None`, the one named by the selection.
     pub evaluation: Option<TableEvaluation>,
     /// Path of a list of all games that were left out or cut short.
     pub list_skipped: Option<PathBuf>,
-    /// Replace an existing output.
     pub force: bool,
 }
 
 impl ExtractSettings {
-    /// Returns the default settings for a feature set.
     pub fn new(feature_set: FeatureSet) -> Self {
         Self {
             feature_set,
@@ -106,7 +83,6 @@ impl ExtractSettings {
             labels: None,
             results: None,
             point_of_view: None,
-            piece_letters: None,
             score_view: None,
             target: Target::Result,
             max_bad_share: 0.1,
@@ -117,7 +93,6 @@ impl ExtractSettings {
         }
     }
 
-    /// Returns the user's settings for labeled texts alone.
     fn asked(&self) -> TextOptions {
         TextOptions {
             syntax: self.labels,
@@ -151,7 +126,6 @@ impl ExtractSettings {
 }
 
 impl Default for ExtractSettings {
-    /// Returns the default settings for piece-square tables and the standard phase.
     fn default() -> Self {
         Self::new(FeatureSet::new(FeatureKind::Pst, PhaseSettings::default()))
     }

@@ -11,7 +11,6 @@ use gputexel_io::{Advice, Error};
 /// Number of decisive, imbalanced positions after which labels are judged before the end of the file.
 const JUDGED_EARLY: u64 = 20_000;
 
-/// Returns true if the labels read so far can be judged.
 pub(super) fn can_judge(report: &SourceReport, last: bool) -> bool {
     last || report.agreement.positions() >= JUDGED_EARLY
 }
@@ -62,11 +61,10 @@ pub(super) fn scale_mismatch(report: &SourceReport, settings: &ExtractSettings) 
     Some(refusal.advise(found.advice))
 }
 
-/// Number of scores of successive moves that are enough to reject a file.
 const CLEAR_PAIRS: u64 = 100;
 
 /// Explains why the scores in comments should not be accepted as read, unless the user has specified their
-/// view; `last` at the end of the file.
+/// view.
 pub(super) fn implausible_comments(
     report: &SourceReport,
     settings: &ExtractSettings,
@@ -111,7 +109,6 @@ fn record_view(report: &SourceReport) -> Option<&String> {
     report.record.point_of_view.as_ref()
 }
 
-/// Describes the shares by side to move.
 pub(crate) fn rates(counts: &Agreement, what: &str) -> String {
     let percent = |agree: u64, total: u64| format!("{:.0} %", 100.0 * agree as f64 / total.max(1) as f64);
     format!(

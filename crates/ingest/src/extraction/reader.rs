@@ -7,7 +7,7 @@ use super::ExtractSettings;
 use super::sources::Detected;
 use super::target::Target;
 use crate::reading::{Chunk, Queue};
-use gputexel_chess::pgn::{ScoreConvention, read_pgn_with_letters};
+use gputexel_chess::pgn::{ScoreConvention, read_pgn};
 use gputexel_chess::quiescence::Quiescence;
 use gputexel_chess::sample::Batch;
 use gputexel_chess::selection::{Criteria, NODE_LIMIT, PositionSearch, Selection};
@@ -15,9 +15,7 @@ use gputexel_chess::text::read_text;
 use gputexel_io::Result;
 use gputexel_model::{TableEvaluation, named_parameters};
 
-/// State shared by the threads.
 pub(crate) struct Reader {
-    /// Detected properties of each source.
     detected: Arc<[Detected]>,
     selection: Selection,
     evaluation: Option<TableEvaluation>,
@@ -47,16 +45,6 @@ impl Reader {
 
     /// Runs the work of one thread: `finish` turns the batch of each chunk into its result.
     pub fn serve<T>(&self, queue: &Queue<T>, finish: impl Fn(&Detected, Batch) -> T) {
-        self.serve_unless(queue, |_| None, |chunk, batch| finish(&self.detected[chunk.source], batch));
-    }
-
-    /// Runs as [`serve`](Self::serve), but does not read chunks whose result is `known`.
-    pub fn serve_unless<T>(
-        &self,
-        queue: &Queue<T>,
-        known: impl Fn(&Chunk) -> Option<T>,
-        finish: impl Fn(&Chunk, Batch) -> T,
-    ) {
         let search = self
             .evaluation
             .as_ref()
@@ -69,8 +57,8 @@ impl Reader {
             scores: ScoreConvention::default(),
         };
         queue.process(|chunk| {
-            let read = || read_chunk(&self.detected[chunk.source], chunk, criteria, self.target);
-            known(chunk).unwrap_or_else(|| finish(chunk, read()))
+            let detected = &self.detected[chunk.source];
+            finish(detected, read_chunk(detected, chunk, criteria, self.target))
         });
     }
 }
@@ -80,10 +68,9 @@ fn read_chunk(detected: &Detected, chunk: &Chunk, criteria: Criteria<'_>, target
         Detected::Positions(detection) => {
             read_text(&chunk.bytes, chunk.first_line, &detection.format, criteria)
         }
-        Detected::Games(games) => {
-            let letters = games.letters.as_ref().map(|detected_letters| &detected_letters.letters);
-            let criteria = Criteria { scores: games.scores.convention, ..criteria };
-            read_pgn_with_letters(&chunk.bytes, chunk.first_line, criteria, letters)
+        Detected::Games(scores) => {
+            let criteria = Criteria { scores: scores.convention, ..criteria };
+            read_pgn(&chunk.bytes, chunk.first_line, criteria)
         }
         Detected::Training(format) => {
             let place = if format.is_text() { chunk.first_line } else { chunk.offset };

@@ -12,21 +12,16 @@ use gputexel_chess::selection::{LeftOut, Unit};
 use gputexel_dataset::SourceRecord;
 use gputexel_io::counted;
 
-/// Results of kept positions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Results {
-    /// White won.
     pub white: u64,
-    /// Drawn.
     pub draws: u64,
-    /// Black won.
     pub black: u64,
     /// Anything else, such as 0.6.
     pub other: u64,
 }
 
 impl Results {
-    /// Counts a result.
     pub fn add(&mut self, result: f32) {
         match result {
             1.0 => self.white += 1,
@@ -40,18 +35,14 @@ impl Results {
 /// Positions that one rule removed from those left by earlier rules.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FunnelStep {
-    /// Description of the rule.
     pub rule: &'static str,
-    /// Positions that it removed.
     pub removed: u64,
-    /// Positions left after it.
     pub left: u64,
     /// Positions left as a percentage of the positions read.
     pub left_percent: f64,
 }
 
 impl FunnelStep {
-    /// Returns the rules that removed anything, in order.
     pub(super) fn all(read: u64, left_out: &LeftOut) -> Vec<Self> {
         let mut left = read;
         let positions = left_out.iter().filter(|(reason, _)| reason.unit() == Unit::Position);
@@ -69,10 +60,8 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// Unread text of an input.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Unread {
-    /// Number of records that have it.
     pub count: u64,
     /// First of them, `file:line: text`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -93,13 +82,10 @@ impl Unread {
     }
 }
 
-/// Report on one input.
 #[derive(Clone, Debug, Serialize)]
 pub struct SourceReport {
-    /// Record of the input in the dataset.
     #[serde(flatten)]
     pub record: SourceRecord,
-    /// Format of the input.
     #[serde(skip)]
     pub format: Format,
     /// Positions read, kept or not, except those of games that were left out.
@@ -109,36 +95,25 @@ pub struct SourceReport {
     /// Meaning of the fields after the position, and the unit of scores, if detected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub layout: Option<String>,
-    /// Evidence for the point of view of results.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub evidence: Option<String>,
-    /// Evidence for the point of view of scores, if there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score_evidence: Option<String>,
-    /// Agreement of results with material.
     pub agreement: Agreement,
-    /// Agreement of the scores of labeled text with material.
     pub score_agreement: Agreement,
-    /// Verdict on the agreement of results with material.
     pub verdict: Verdict,
-    /// Warnings for the user.
     pub warnings: Vec<String>,
-    /// The first complaints, `file:line: reason`.
     pub complaints: Vec<String>,
     /// The first games that were left out or cut short, `file: game N (line N): reason`.
     pub skipped_games: Vec<String>,
-    /// Number of further skipped games.
     pub skipped_games_unnamed: u64,
-    /// Text that looks like a score and was not understood.
     #[serde(skip_serializing_if = "Unread::is_nothing")]
     pub unread_scores: Unread,
-    /// Parts of lines other than positions, results and scores.
     #[serde(skip_serializing_if = "Unread::is_nothing")]
     pub unread_text: Unread,
     /// First parts of a binary input that could not be parsed, `byte N: reason`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub damage: Vec<String>,
-    /// Number of such parts.
     #[serde(skip_serializing_if = "is_zero")]
     pub damages: u64,
     /// Number of bytes in them, as far as they exist.
@@ -146,33 +121,25 @@ pub struct SourceReport {
     pub bytes_lost: u64,
     /// Positions that each rule removed, in the order in which they apply.
     pub funnel: Vec<FunnelStep>,
-    /// Number of bad lines.
     pub bad_lines: u64,
-    /// Usable games with a fault, left out entirely or from some move on.
     pub bad_games: u64,
-    /// Plies of all usable games, played or not.
     pub plies: u64,
     /// Plies that could not be played.
     pub plies_lost: u64,
     /// The first games with faults, as in `skipped_games`.
     #[serde(skip)]
     pub faults: Vec<String>,
-    /// Counts by reason; the record has them by name.
     #[serde(skip)]
     pub left_out: LeftOut,
-    /// Statistics of the scores in the comments of games.
     #[serde(skip)]
     pub(super) comments: CommentTally,
-    /// Convention by which these are read.
     #[serde(skip)]
     pub(super) convention: ScoreConvention,
-    /// The values of results in labeled text.
     #[serde(skip)]
     pub(super) tally: ResultTally,
 }
 
 impl SourceReport {
-    /// Returns the warning if results contradict material.
     pub(super) fn agreement_warning(&self) -> Option<String> {
         let a = &self.agreement;
         let percent = |agree: u64, total: u64| format!("{:.0} %", 100.0 * agree as f64 / total.max(1) as f64);
@@ -205,7 +172,6 @@ impl SourceReport {
         }
     }
 
-    /// Returns the warning about scores that were not understood.
     pub(super) fn unread_scores_warning(&self) -> Option<String> {
         let first = self.unread_scores.first.as_ref()?;
         let have = if self.unread_scores.count == 1 { "has" } else { "have" };
@@ -219,7 +185,6 @@ impl SourceReport {
         counted(self.unread_scores.count, noun)
     }
 
-    /// Returns the warning about parts that could not be parsed.
     pub(super) fn damage_warning(&self) -> Option<String> {
         let first = self.damage.first()?;
         let places = if self.damages == 1 { "place" } else { "places" };
@@ -229,7 +194,6 @@ impl SourceReport {
         ))
     }
 
-    /// Returns the warning about scores whose size does not match material.
     pub(super) fn unit_warning(&self) -> Option<String> {
         self.comments.by_form(&self.convention).iter().find_map(|(tally, _)| tally.unit_warning())
     }
@@ -262,22 +226,16 @@ impl SourceReport {
         })
     }
 
-    /// Returns the counts of what was left out, by name, for one unit.
     pub fn left_out_of(&self, unit: Unit) -> impl Iterator<Item = (&'static str, u64)> {
         self.left_out.iter().filter(move |(reason, _)| reason.unit() == unit).map(|(r, n)| (r.label(), n))
     }
 }
 
-/// Result of an extraction.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
-    /// The dataset that was written.
     pub output: String,
-    /// Number of positions.
     pub positions: u64,
-    /// Number of games; 0 if the inputs have none.
     pub games: u64,
-    /// Results of the positions.
     pub results: Results,
     /// Its size in bytes.
     pub output_bytes: u64,
@@ -285,7 +243,6 @@ pub struct Report {
     pub bytes_read: u64,
     /// Wall time, seconds.
     pub seconds: f64,
-    /// The settings of the selection, as recorded in the dataset.
     pub selection: BTreeMap<String, String>,
     /// The inputs in order.
     pub sources: Vec<SourceReport>,

@@ -4,54 +4,35 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use super::piece_letters::{DetectedLetters, detect_letters, first_games};
 use super::{ExtractSettings, Target};
 use crate::reading;
 use gputexel_chess::detection::{
     Detection, InputKind, TextOptions, detect_kind, detect_text, unsupported_format,
 };
 use gputexel_chess::formats::Format;
-use gputexel_chess::pgn::{DetectedScores, ScoreConvention, read_pgn_with_letters};
+use gputexel_chess::pgn::{DetectedScores, ScoreConvention, last_game_start, read_pgn};
 use gputexel_chess::selection::Selection;
-use gputexel_chess::text::PointOfView;
 use gputexel_io::input::{Input, is_container};
 use gputexel_io::{Advice, Error, Result};
 
-/// Type of an input.
 #[derive(Debug)]
 pub enum Detected {
-    /// Games.
-    Games(Box<GameConventions>),
-    /// Labeled positions.
+    Games(Box<DetectedScores>),
     Positions(Box<Detection>),
-    /// Training data.
     Training(Format),
-}
-
-/// Notation of games.
-#[derive(Debug)]
-pub struct GameConventions {
-    /// Piece letters, if not the English ones.
-    pub letters: Option<DetectedLetters>,
-    /// Convention of the scores in comments.
-    pub scores: DetectedScores,
 }
 
 /// Number of bytes of games that are read to detect how they write scores.
 const SCORE_BYTES: usize = 1 << 16;
 
-impl GameConventions {
-    fn new(
-        head: &[u8],
-        complete: bool,
-        letters: Option<DetectedLetters>,
-        asked: Option<PointOfView>,
-    ) -> Self {
-        let games = first_games(head, SCORE_BYTES, complete);
-        let own_letters = letters.as_ref().map(|detected| &detected.letters);
-        let batch = read_pgn_with_letters(games, 1, &Selection::everything(), own_letters);
-        Self { scores: ScoreConvention::detect(&batch.comments, asked), letters }
+/// Returns the complete games from the beginning of a text, or the beginning of the first one.
+fn first_games(head: &[u8], complete: bool) -> &[u8] {
+    if complete && head.len() <= SCORE_BYTES {
+        return head;
     }
+    let start = &head[..SCORE_BYTES.min(head.len())];
+    let end = last_game_start(start).or_else(|| start.iter().rposition(u8::is_ascii_whitespace));
+    &start[..end.unwrap_or(start.len())]
 }
 
 impl Detected {
@@ -70,7 +51,6 @@ impl Detected {
         };
         let kind = match settings.format {
             Some(format) if format.is_training_data() => {
-                // Nearly any bytes are valid marlinformat if the user says so.
                 return match Format::detect(name, head, complete) {
                     Ok(Some(other)) if other != format => {
                         Err(Error::input(path, format!("is {}, not {}", other.name(), format.name())))
@@ -96,12 +76,8 @@ impl Detected {
                 return Err(Error::input(path, "is empty: it contains no games"));
             }
             InputKind::Pgn => {
-                let letters = match &settings.piece_letters {
-                    Some(letters) => Some(DetectedLetters { letters: letters.clone(), evidence: None }),
-                    None => detect_letters(path, head, complete)?,
-                };
-                let games = GameConventions::new(head, complete, letters, settings.score_view);
-                Self::Games(Box::new(games))
+                let games = read_pgn(first_games(head, complete), 1, &Selection::everything());
+                Self::Games(Box::new(ScoreConvention::detect(&games.comments, settings.score_view)))
             }
             InputKind::Text => {
                 let wants_scores = settings.target != Target::Result;
@@ -111,7 +87,6 @@ impl Detected {
         })
     }
 
-    /// Returns its format.
     pub fn format(&self) -> Format {
         match self {
             Self::Games(_) => Format::Pgn,
@@ -120,12 +95,10 @@ impl Detected {
         }
     }
 
-    /// Returns true if it contains games in PGN.
     pub fn is_pgn(&self) -> bool {
         self.format() == Format::Pgn
     }
 
-    /// Returns true if its positions belong to games.
     pub fn has_games(&self) -> bool {
         match self {
             Self::Positions(detection) => detection.has_games,
@@ -165,11 +138,6 @@ pub fn detect_inputs(
         return Err(Error::Usage(
             "label syntax, scale of results and points of view only apply to labeled positions in text, of which there are none"
                 .to_string(),
-        ));
-    }
-    if settings.piece_letters.is_some() && !any_games {
-        return Err(Error::Usage(
-            "piece letters only apply to games in PGN, of which there are none".to_string(),
         ));
     }
     Ok((sources, detected))

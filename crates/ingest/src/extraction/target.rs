@@ -8,15 +8,11 @@ use gputexel_io::{Error, Result};
 /// Source of the result of a position in the dataset.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Target {
-    /// The result of its game.
     #[default]
     Result,
-    /// The expected score 1 / (1 + 10^(−K s / 400)) of its search score s in centipawns, White's view: Texel's
-    /// sigmoid. Positions without a score are left out.
-    Score {
-        /// The scale constant K.
-        k: f64,
-    },
+    /// The expected score 1 / (1 + 10^(−K s / 400)) of its search score s in centipawns, White's view:
+    /// Texel's sigmoid.
+    Score { k: f64 },
 }
 
 impl Target {
@@ -47,7 +43,6 @@ impl Target {
         }
     }
 
-    /// Relabels the samples of a batch.
     pub(super) fn apply(self, batch: &mut Batch) {
         let Self::Score { k } = self else { return };
         let before = batch.samples.len();
@@ -61,7 +56,6 @@ impl Target {
         batch.left_out.add_many(Reason::NoScore, (before - batch.samples.len()) as u64);
     }
 
-    /// Adds itself to a dataset's record of its selection.
     pub(super) fn record(self, settings: &mut Vec<(String, String)>) {
         if let Self::Score { k } = self {
             settings.push(("target".to_string(), "score".to_string()));

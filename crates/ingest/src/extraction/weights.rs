@@ -19,7 +19,6 @@ impl PhaseWeights {
         usize::from(phase.min(self.max_phase)) * count / (usize::from(self.max_phase) + 1)
     }
 
-    /// Counts a row.
     pub fn count(&mut self, phase: u16, weight: f32) {
         let interval = self.interval(phase);
         self.sums[interval] += f64::from(weight);

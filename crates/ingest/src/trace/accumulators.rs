@@ -1,6 +1,4 @@
 //! Declarations of a schema about a nonlinear evaluation, as written in its file.
-//!
-//! Owns only the format; `pipeline_plan` and `compiled_schema` check whether it makes sense.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -14,7 +12,6 @@ use gputexel_model::program::{FactorTarget, Phase};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AccumulatorRecord {
-    /// Its name.
     pub name: String,
     /// The first index of its coefficients, if there is one sum for both sides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -28,13 +25,10 @@ pub struct AccumulatorRecord {
     /// Values of its sum; if absent, those that are used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phases: Option<Phases>,
-    /// Terms that are added to the middlegame value.
     #[serde(default, skip_serializing_if = "OneOrMany::is_empty")]
     pub mg: OneOrMany<TermRecord>,
-    /// Terms that are added to the endgame value.
     #[serde(default, skip_serializing_if = "OneOrMany::is_empty")]
     pub eg: OneOrMany<TermRecord>,
-    /// Its parameters.
     pub parameters: Vec<AccumulatorEntry>,
 }
 
@@ -48,11 +42,9 @@ pub struct SideIndices {
     pub black: u32,
 }
 
-/// The function of a term.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OperatorRecord {
-    /// x.
     #[default]
     Identity,
     /// max(0, x).
@@ -63,7 +55,6 @@ pub enum OperatorRecord {
     Square,
     /// 1 / (1 + e^−x).
     Sigmoid,
-    /// Straight lines between knots.
     Table,
 }
 
@@ -71,19 +62,16 @@ pub enum OperatorRecord {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TermRecord {
-    /// The function.
     #[serde(default)]
     pub op: OperatorRecord,
     /// Divisor: of the function's argument for `sigmoid` and `table`, else of its value.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub divide: f64,
-    /// Constant that is added to the sum.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub shift: f64,
     /// The term is 0 unless the sum is above this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over: Option<f64>,
-    /// Constant factor.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub scale: f64,
     /// The accumulator that it is multiplied by, with `.mg` or `.eg` for one of its values.
@@ -97,22 +85,17 @@ pub struct TermRecord {
     pub value: Option<Phase>,
 }
 
-/// Adjustment of a value by an accumulator.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AdjustmentRecord {
-    /// The value.
     pub target: Phase,
-    /// The function.
     pub op: AdjustmentOperator,
-    /// The accumulator, with `.mg` or `.eg` for one of its values.
     pub by: String,
     /// With a constant k, min(C + k, 0) takes the place of the accumulator's C.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_most: Option<f64>,
 }
 
-/// The function of an adjustment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AdjustmentOperator {
@@ -120,13 +103,11 @@ pub enum AdjustmentOperator {
     Bounded,
 }
 
-/// Factor computed from accumulators.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FactorRecord {
     /// Value that it multiplies.
     pub target: FactorTarget,
-    /// The accumulators, of which the smallest counts, with `.mg` or `.eg` for one of their values.
     pub by: OneOrMany<String>,
     /// Smallest value.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -134,18 +115,14 @@ pub struct FactorRecord {
     /// Largest value; if absent, there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max: Option<f64>,
-    /// The value that represents a factor of 1.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub one: f64,
 }
 
-/// Parameter of an accumulator.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum AccumulatorEntry {
-    /// One that is declared elsewhere.
     Use(SharedParameter),
-    /// One of its own, or a table of them.
     Own(Box<SchemaParameter>),
 }
 
@@ -153,7 +130,6 @@ pub enum AccumulatorEntry {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SharedParameter {
-    /// Its name, or that of a table, for all of its parameters.
     #[serde(rename = "use")]
     pub name: String,
     /// Offset of its coefficient from the accumulator's index, or the first offset of a table.

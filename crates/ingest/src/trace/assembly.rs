@@ -1,7 +1,5 @@
 //! Steps of an import that run in input order: game numbers, the share of bad lines, and the check of the
 //! file's first index against the schema.
-//!
-//! Memory: a map from games of a trace to their numbers, a few dozen bytes per game.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -24,16 +22,13 @@ use gputexel_model::program::{self, TermActivity};
 
 /// Number of lines before the share of bad ones is first checked.
 const LINES_BEFORE_JUDGING: u64 = 1000;
-/// With fewer lines, the absence of draws is no evidence about the scale of results.
 const LINES_BEFORE_MARKS: u64 = 20;
-/// Maximum number of complaints shown.
 const COMPLAINTS: usize = 5;
 
 pub(super) struct Assembly<'a> {
     writer: DatasetWriter,
     settings: &'a ImportSettings,
     reports: Vec<SourceReport>,
-    /// Set if a command traced the positions.
     answers: Option<Answers<'a>>,
     results: Results,
     entries: u64,
@@ -48,20 +43,13 @@ pub(super) struct Assembly<'a> {
     /// For the current source: the largest index, and true if index 0 occurred.
     largest_index: Option<u32>,
     zero: bool,
-    /// For the current source: true for each column that occurred.
     columns_seen: [bool; Column::COUNT],
-    /// For the current source: its results.
     tally: ResultTally,
-    /// For the current source: agreement of results with material.
     agreement: Agreement,
-    /// For the current source: the number of positions in which each term is switched on.
     active: Vec<u64>,
-    /// For the current source: what its rows say against the schema.
     audit: Audit,
-    /// Of all positions, if evaluations are compared.
     facts: Vec<PositionFacts>,
     contents: Contents,
-    /// For the current source: the first unusable line of each kind.
     first_bad: BTreeMap<String, String>,
 }
 
@@ -108,7 +96,6 @@ impl<'a> Assembly<'a> {
         }
     }
 
-    /// Writes the positions of a chunk.
     fn write(&mut self, path: &str, batch: &Batch) -> Result<()> {
         let schema = &self.settings.schema;
         let mut boards = batch.boards.iter();
@@ -321,7 +308,6 @@ impl Sink for Assembly<'_> {
     }
 }
 
-/// Returns the warnings of terms that are switched off nearly everywhere.
 fn dead_terms(schema: &CompiledSchema, active: &[u64], positions: u64) -> Vec<String> {
     let Some((program, _)) = &schema.program else { return Vec::new() };
     let program = program.program();
@@ -332,7 +318,6 @@ fn dead_terms(schema: &CompiledSchema, active: &[u64], positions: u64) -> Vec<St
     program::dead_terms(&activity, "under the priors")
 }
 
-/// Explains why results are not accepted as they are.
 fn results_mismatch(counts: &Agreement, verdict: Verdict) -> String {
     let what = match verdict {
         Verdict::Reversed => "as if Black's wins were 1",

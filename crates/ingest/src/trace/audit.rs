@@ -1,7 +1,5 @@
-//! Mistakes of a trace that show without an evaluation of the engine: terms of one color with the wrong sign, boards
-//! that begin in another corner, and a phase that runs the wrong way or does not reach its end.
-//!
-//! Owns the tallies of a sample of rows and the warnings that follow from them. What cannot be told is not mentioned.
+//! Mistakes of a trace that show without an evaluation of the engine: terms of one color with the wrong sign,
+//! boards that begin in another corner, and a phase that runs the wrong way or does not reach its end.
 
 use shakmaty::{Board, Color, Role};
 
@@ -22,12 +20,9 @@ const MOST: f64 = 0.8;
 /// Share of rows that must agree with an order of squares, and that may agree with the declared one nevertheless.
 const AGREE: f64 = 0.98;
 const DISAGREE: f64 = 0.5;
-/// Pieces with which a board is nearly full.
 const FULL: usize = 28;
-/// Fraction of the middlegame phase that a nearly full board must reach.
 const LATE: f64 = 0.6;
 
-/// Tallies of a sample of rows.
 #[derive(Debug, Default)]
 pub(super) struct Audit {
     rows: u64,
@@ -55,7 +50,6 @@ impl Audit {
         }
     }
 
-    /// Adds a row, with its board if it has one.
     pub(super) fn add(&mut self, position: &ImportedPosition<'_>, board: Option<&Board>) {
         if self.rows >= ROWS {
             return;
@@ -79,7 +73,6 @@ impl Audit {
         }
     }
 
-    /// Describes the mistakes in a line each.
     pub(super) fn warnings(&self, schema: &CompiledSchema) -> Vec<String> {
         let mut out = self.sign_warnings(schema);
         out.extend(self.tables.iter().filter_map(Table::warning));
@@ -133,25 +126,19 @@ impl Audit {
     }
 }
 
-/// A board of the schema, compared with the pieces on the boards of positions.
 #[derive(Debug)]
 struct Table {
     name: String,
-    /// Square of each feature.
     squares: Vec<Option<u8>>,
-    /// The declared first square.
     corner: u8,
-    /// Rows with the table.
     rows: u64,
     /// Rows that agree, by role, by what is done to squares, and by whether Black's are mirrored, as they should be.
     agree: [[[u64; 2]; 4]; 6],
 }
 
-/// Exchanges of squares: none, of files, of ranks, of both.
 const EXCHANGES: [u8; 4] = [0, 7, 56, 63];
 
 impl Table {
-    /// Creates a table for a board whose ranks and files are all there.
     fn try_new(name: String, board: &[Option<u32>], features: usize) -> Option<Self> {
         let mut squares = vec![None; features];
         for (square, id) in board.iter().enumerate() {
@@ -230,11 +217,9 @@ impl Table {
     }
 }
 
-/// Phases against the numbers of pieces.
 #[derive(Debug)]
 struct PhaseTally {
     max: u16,
-    /// Number of boards that are nearly full, and the largest phase on them.
     full: (u64, u16),
     /// Sums for the slope of the phase by the number of pieces: count, pieces, phases, pieces², phases², both.
     sums: [f64; 6],

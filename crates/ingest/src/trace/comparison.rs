@@ -17,12 +17,10 @@ const KINK_CP: f64 = 3.0;
 /// Maximum number of bytes of a comment that are kept.
 const COMMENT_BYTES: usize = 120;
 
-/// Parameters used for a comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reference {
     theta: Vec<f64>,
     features: usize,
-    /// Program of the evaluation, if it has one, and the values of its columns.
     program: Option<(CompiledProgram, Vec<[f64; 2]>)>,
     division: Division,
     /// Largest difference that still counts as equal, centipawns.
@@ -47,7 +45,6 @@ impl Reference {
         Ok(Self { theta, features, program, division, tolerance_cp })
     }
 
-    /// Replaces the division of the engine.
     #[must_use]
     pub fn with_division(self, division: Division) -> Self {
         Self { division, ..self }
@@ -125,9 +122,7 @@ impl Reference {
 /// Everything that the score of a position is computed from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReferenceRow {
-    /// Columns and coefficients.
     pub entries: Vec<(u16, f64)>,
-    /// Phase and endgame scale factor.
     pub shares: Shares,
     /// Constant part of the score, centipawns.
     pub offset_cp: f64,
@@ -138,10 +133,8 @@ fn is_near_kink(program: &CompiledProgram, sums: &[[f64; 2]], present: u32, tape
     program.nearest_kink(sums, present, taper).is_some_and(|distance| distance <= KINK_CP)
 }
 
-/// Sums for a correlation coefficient (Pearson's).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Correlation {
-    /// Number of pairs.
     pub count: u64,
     x: f64,
     y: f64,
@@ -151,7 +144,6 @@ pub struct Correlation {
 }
 
 impl Correlation {
-    /// Adds a pair.
     pub fn add(&mut self, x: f64, y: f64) {
         self.count += 1;
         self.x += x;
@@ -161,7 +153,6 @@ impl Correlation {
         self.xy += x * y;
     }
 
-    /// Adds all pairs of another.
     pub fn merge(&mut self, other: &Self) {
         self.count += other.count;
         self.x += other.x;
@@ -185,19 +176,16 @@ pub fn bounded(score_cp: f64) -> f64 {
     score_cp.clamp(-1000.0, 1000.0)
 }
 
-/// A position whose evaluations differ.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Outlier {
     /// Line of the trace, from 1, or position of a dataset, from 0.
     pub at: u64,
-    /// Index of its trace.
     #[serde(skip)]
     pub source: usize,
     /// Printed by the engine, centipawns, White's view.
     pub printed_cp: f64,
     /// Σ coefficient · parameter plus the constant offset, centipawns, White's view.
     pub computed_cp: f64,
-    /// The comment of the line: a FEN.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub comment: String,
 }
@@ -212,22 +200,17 @@ impl Outlier {
 /// Evaluations of positions compared with those printed by the engine, and with results.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Comparison {
-    /// Positions with a printed evaluation.
     pub compared: u64,
-    /// Number that differ by more than the tolerance, except near kinks.
     pub differing: u64,
     /// Number that differ by more than the tolerance near a kink or jump of the evaluation, where rounding
     /// may be the cause.
     pub near_kinks: u64,
     /// Largest absolute difference of those, centipawns.
     pub largest_near_kink: f64,
-    /// Sum of the differences, computed − printed.
     pub sum: f64,
-    /// Sum of absolute differences.
     pub sum_absolute: f64,
     /// The largest differences, largest first.
     pub worst: Vec<Outlier>,
-    /// Printed and computed evaluations.
     pub evaluations: Correlation,
     /// Computed evaluations and results: White to move, Black to move, unknown.
     pub results: [Correlation; 3],

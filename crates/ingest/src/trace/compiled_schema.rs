@@ -14,35 +14,25 @@ use gputexel_model::program::{Accumulator, CompiledProgram, Factor, Program, Val
 use gputexel_model::{Feature, FeatureSet, Imported, ImportedParameter, MAX_FEATURES, Phases, Place};
 use shakmaty::Color;
 
-/// Maximum index.
 const MAX_INDEX: u32 = 1_000_000;
 
-/// Values of a feature that an index belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Half {
-    /// Both values, with one coefficient.
     Both,
-    /// The middlegame value.
     Mg,
-    /// The endgame value.
     Eg,
 }
 
-/// Role of an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Action {
-    /// The index is not declared.
     None,
-    /// The index is ignored.
     Ignore,
-    /// The index is a property of the position.
     Column(Column),
     /// The index is the coefficient of a column, see [`CompiledProgram`]: of a feature, unless accumulators
     /// have it.
     Feature(u16, Half),
 }
 
-/// Property of a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Column {
     Phase,
@@ -63,37 +53,29 @@ impl Column {
     }
 }
 
-/// Schema compiled for reading traces.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompiledSchema {
     pub(super) base: u32,
-    /// By index.
     pub(super) actions: Vec<Action>,
     pub(super) declared: usize,
     pub(super) dense: bool,
     pub(super) results: Results,
     pub(super) phase: PhaseSource,
-    /// Factor from the value of the scale column to units.
     pub(super) scale_factor: f64,
     pub(super) requires_fen: bool,
     pub(super) requires_qid: bool,
-    /// Columns that every line must contain.
     pub(super) required: Vec<(Column, u32)>,
     /// Numbers that must be reversed when Black is to move: result, coefficients, offset, score, evaluation.
     pub(super) turned: [bool; 5],
     /// True if ids may be out of order or repeated, so that rows must be sorted and merged.
     pub(super) merges: bool,
-    /// True if all numbers are kept from the side to move's view.
     pub(super) relative: bool,
-    /// Program, and the starting values of each column.
     pub(super) program: Option<(CompiledProgram, Vec<[f64; 2]>)>,
     feature_set: FeatureSet,
-    /// Number of features in the linear part; parameters of accumulators alone follow them.
     linear: usize,
 }
 
 impl CompiledSchema {
-    /// Returns true if traces have a column for search scores.
     pub(crate) fn has_score_column(&self) -> bool {
         self.actions.contains(&Action::Column(Column::Score))
     }
@@ -104,10 +86,6 @@ impl CompiledSchema {
         if reversed { -score } else { score }
     }
 
-    /// Reads a schema file and checks it.
-    ///
-    /// # Errors
-    /// As [`Schema::read`] and [`new`](Self::try_new), with the file.
     pub fn read(path: &Path) -> Result<Self> {
         Self::try_new(&Schema::read(path)?).map_err(|error| match error {
             Error::Usage(reason) => Error::input(path, reason),
@@ -190,12 +168,10 @@ impl CompiledSchema {
         })
     }
 
-    /// Returns the feature set of a dataset imported with this schema.
     pub fn feature_set(&self) -> &FeatureSet {
         &self.feature_set
     }
 
-    /// Returns the warnings of products whose scale is not determined.
     pub(super) fn undetermined_products(&self) -> Vec<String> {
         let (Some((program, _)), Some(imported)) = (&self.program, &self.feature_set.imported) else {
             return Vec::new();
@@ -215,12 +191,10 @@ impl CompiledSchema {
         &features[usize::from(feature)].name
     }
 
-    /// Returns the largest index that the schema declares.
     pub(super) fn last_index(&self) -> u32 {
         self.actions.len() as u32 - 1
     }
 
-    /// Returns true if index 0 is declared.
     pub(super) fn uses_zero(&self) -> bool {
         self.actions[0] != Action::None
     }
@@ -234,9 +208,7 @@ struct Builder {
     features: Vec<Feature>,
     parameters: Vec<ImportedParameter>,
     required: Vec<(Column, u32)>,
-    /// Parameters of each entry of the schema.
     tables: Vec<(String, Range<usize>)>,
-    /// Name in messages of each column after those of the features.
     entries: Vec<String>,
 }
 
@@ -315,7 +287,6 @@ impl Builder {
         Ok(())
     }
 
-    /// Adds the parameters of an entry, and returns their ids.
     fn parameter(&mut self, record: &SchemaParameter) -> Result<Range<usize>> {
         let name = record.name.as_str();
         let usage = |text: &str| Err(Error::Usage(format!("parameter '{name}': {text}")));

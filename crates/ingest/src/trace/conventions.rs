@@ -5,20 +5,19 @@ use super::schema::{Comment, PhaseRecord, PhaseWord, Schema, View, Views};
 use gputexel_chess::PhaseSettings;
 use gputexel_io::{Error, Result, shown_number};
 
-/// Steps of endgame scale factors given as ratios.
 const RATIO_STEPS: u16 = 128;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum PhaseSource {
-    /// There is no phase.
     Untapered,
-    /// Counted from the FEN.
     Fen,
     /// (value − endgame) · factor is the phase in units.
-    Column { endgame: f64, factor: f64 },
+    Column {
+        endgame: f64,
+        factor: f64,
+    },
 }
 
-/// Determines the source of the phase and its units.
 pub(super) fn phase_of(schema: &Schema) -> Result<(PhaseSource, PhaseSettings)> {
     let usage = |text: &str| Err(Error::Usage(text.to_string()));
     let has_column = schema.columns.phase.is_some();

@@ -11,9 +11,7 @@ use gputexel_dataset::Dataset;
 use gputexel_io::{AtomicFile, Error, Result, write_atomically};
 use gputexel_model::{Division, Phases, Place, Prior};
 
-/// Writes the positions of a dataset as lines of a trace, and returns the matching schema. Indices start at
-/// 1, as in SVMlight: phase, then endgame scale, offset, weight, search score and static evaluation, if the
-/// dataset has them, then the features.
+/// Writes the positions of a dataset as lines of a trace, and returns the matching schema.
 ///
 /// # Errors
 /// [`Error::Io`] for `path` when writing to `out` fails.
@@ -23,8 +21,7 @@ pub fn export(dataset: &Dataset, out: &mut dyn Write, path: &Path) -> Result<Sch
     Ok(schema)
 }
 
-/// Writes the positions of a dataset as a trace to one file and its schema to another. Existing files are
-/// replaced, the trace last, once it is complete.
+/// Writes the positions of a dataset as a trace to one file and its schema to another.
 ///
 /// # Errors
 /// [`Error::Io`] for files that cannot be written.
@@ -37,7 +34,6 @@ pub fn export_files(dataset: &Dataset, trace: &Path, schema: &Path) -> Result<()
     file.finish().map_err(io)
 }
 
-/// Returns the schema, and the index of the first feature.
 fn schema_of(dataset: &Dataset) -> Result<(Schema, u32)> {
     let set = &dataset.metadata().feature_set;
     let theta = Prior::default_for(set).theta(set)?;

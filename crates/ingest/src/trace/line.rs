@@ -1,7 +1,4 @@
 //! Lines of a trace: `result qid:N score:CP index:value … # comment`.
-//!
-//! Owns the reader of a chunk of lines and its messages. Knows nothing of files, threads or the use of
-//! positions.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +24,6 @@ const COMPLAINTS: usize = 5;
 /// Maximum number of bytes of a word that are quoted.
 const QUOTED: usize = 24;
 
-/// Properties of a position that are kept in addition to its row.
 #[derive(Clone, Copy, Debug)]
 struct Label {
     entries: u32,
@@ -42,12 +38,9 @@ struct Label {
     facts: PositionFacts,
 }
 
-/// Facts about the position of a line, beside its row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PositionFacts {
-    /// Side to move, if known.
     pub turn: Option<Color>,
-    /// Number of pieces on the board, if the line has a FEN.
     pub pieces: Option<u8>,
 }
 
@@ -59,28 +52,20 @@ pub struct Batch {
     coefficients: Vec<f32>,
     /// Number of lines read, except blank ones and comments.
     pub records: u64,
-    /// Number of unusable lines, by reason.
     pub bad: BTreeMap<&'static str, u64>,
-    /// The first unusable lines: number and reason.
     pub complaints: Vec<(u64, String)>,
-    /// The first unusable line for each reason.
     pub first_bad: BTreeMap<&'static str, (u64, String)>,
-    /// The largest index that occurred, used or not.
     pub largest_index: Option<u32>,
     /// The first line with index 0, if any.
     pub zero_at: Option<u64>,
     /// Agreement of results with material, as far as lines contain the position: for some lines of each
     /// chunk, or for all if the position is needed anyway.
     pub(super) agreement: Agreement,
-    /// The values of results, if they are read as 0 to 1.
     pub(super) tally: ResultTally,
-    /// True for each column that occurred, by index.
     pub(super) columns_seen: [bool; Column::COUNT],
     /// Comparison of computed evaluations with those printed by the engine, if requested.
     pub comparison: Comparison,
-    /// For each term of the program, the number of positions in which it is switched on.
     pub(super) active: Vec<u64>,
-    /// Boards of the first positions, as far as lines contain them.
     pub(super) boards: Vec<Option<Board>>,
 }
 
@@ -88,21 +73,17 @@ pub struct Batch {
 /// needed: enough to determine their point of view, and few enough to cost nothing.
 const SAMPLED: usize = 500;
 
-/// Reason why a line cannot be used: the category that is counted, and the message.
 struct Fault(&'static str, String);
 
 fn fault<T>(kind: &'static str, text: String) -> Result<T, Fault> {
     Err(Fault(kind, text))
 }
 
-/// Quotes a word of a line for a message, shortened and without non-text characters.
 fn quoted(word: &[u8]) -> String {
     let shown = String::from_utf8_lossy(&word[..word.len().min(QUOTED)]).escape_debug().to_string();
     if word.len() > QUOTED { format!("'{shown}…'") } else { format!("'{shown}'") }
 }
 
-/// Reads the lines of a chunk, whose first line has the number `first_line`, counted from 1. With a
-/// reference, evaluations are compared, too.
 pub fn read_lines(
     chunk: &[u8],
     first_line: u64,
@@ -152,15 +133,11 @@ pub fn read_lines(
 struct Reader<'a> {
     schema: &'a CompiledSchema,
     reference: Option<&'a Reference>,
-    /// Entries to be sorted and merged.
     pending: Vec<(u16, Half, f64)>,
     values: [Option<f64>; Column::COUNT],
-    /// The score given by a word.
     score: Option<f64>,
     sums: RowSums,
-    /// The largest index so far.
     largest: Option<u32>,
-    /// True if the line has index 0.
     zero: bool,
 }
 
@@ -291,7 +268,6 @@ impl Reader<'_> {
         }
     }
 
-    /// Sorts the entries by feature and adds up those of each feature.
     fn merge(&mut self, batch: &mut Batch) -> Result<(), Fault> {
         self.pending.sort_by_key(|&(id, _, _)| id);
         for own in self.pending.chunk_by(|a, b| a.0 == b.0) {
@@ -474,7 +450,6 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Rejects a line whose sums are too large under the priors, and counts the terms that they switch on.
     fn check_sums(&mut self, shares: Shares, first_entry: usize, batch: &mut Batch) -> Result<(), Fault> {
         let Some((program, values)) = &self.schema.program else { return Ok(()) };
         let row = batch.ids[first_entry..].iter().zip(&batch.coefficients[first_entry..]);
@@ -546,17 +521,14 @@ fn reverse(schema: &CompiledSchema, batch: &mut Batch, first_entry: usize) {
 }
 
 impl Batch {
-    /// Returns the number of usable positions.
     pub fn positions(&self) -> usize {
         self.labels.len()
     }
 
-    /// Returns what lines say of the positions.
     pub(super) fn facts(&self) -> impl Iterator<Item = PositionFacts> {
         self.labels.iter().map(|label| label.facts)
     }
 
-    /// Returns the number of unusable lines.
     pub fn bad_lines(&self) -> u64 {
         self.bad.values().sum()
     }

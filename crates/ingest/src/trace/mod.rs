@@ -1,8 +1,5 @@
 //! Traces: positions as sparse rows of features computed by another program, in the SVMlight text format, and
 //! the schema that defines their indices.
-//!
-//! Owns the schema file, the reader of lines, and the import and export of traces. Only the engine that
-//! printed a trace knows what its features mean. `docs/import.md` describes both formats in full.
 
 mod accumulators;
 mod assembly;
@@ -57,25 +54,20 @@ pub use gputexel_model::Division;
 /// table.
 pub const MAX_SCALES: usize = 64;
 
-/// Settings of an import.
 #[derive(Clone, Debug)]
 pub struct ImportSettings {
-    /// The meaning of indices.
     pub schema: Arc<CompiledSchema>,
     /// Maximum share of bad lines in an input; above it, nothing is written.
     pub max_bad_share: f64,
-    /// Worker threads, in addition to the one that decompresses.
     pub threads: usize,
     /// Accept results as they are, even if they contradict material.
     pub trust_results: bool,
-    /// Replace an existing output.
     pub force: bool,
     /// Parameters for comparing computed evaluations with those printed by the engine.
     pub reference: Option<Reference>,
 }
 
 impl ImportSettings {
-    /// Returns the default settings for a schema.
     pub fn new(schema: CompiledSchema) -> Self {
         Self {
             schema: Arc::new(schema),
@@ -111,11 +103,8 @@ pub fn import(
     run(inputs, settings, output, hooks, None)
 }
 
-/// Imports as [`import`] traces that were measured on the positions of `positions`, which the dataset names as its
-/// sources, one for each trace.
-///
-/// # Errors
-/// As [`import`].
+/// Imports as [`import`] traces that were measured on the positions of `positions`, which the dataset names
+/// as its sources, one for each trace.
 pub fn import_probed(
     (traces, positions): (&[PathBuf], &[PathBuf]),
     settings: &ImportSettings,
@@ -127,20 +116,14 @@ pub fn import_probed(
     run(traces, settings, output, hooks, Some(answers))
 }
 
-/// How traces were made.
 #[derive(Clone)]
 pub(crate) enum Record {
-    /// By a command that prints them.
     Tracing(TracingRecord),
-    /// By asking for evaluations.
     Probing(ProbingRecord),
 }
 
-/// Origin of traces that were made for positions, in place of traces that a user names.
 pub(crate) struct Answers<'a> {
-    /// Positions of each trace, which the dataset names as its sources.
     pub positions: &'a [PathBuf],
-    /// Record for the dataset.
     pub record: Record,
 }
 

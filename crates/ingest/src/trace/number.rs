@@ -7,9 +7,6 @@ const EXACT: [f64; 23] = [
 ];
 
 /// Parses a finite number; `None` for anything else.
-///
-/// Numbers with up to 15 digits and an exact power of ten need only one rounded operation; longer ones are
-/// left to the standard library.
 pub(super) fn parse_number(text: &[u8]) -> Option<f64> {
     let (negative, digits) = match text {
         [b'-', rest @ ..] => (true, rest),

@@ -1,7 +1,4 @@
 //! Program that a schema describes: names become indices, and values are chosen.
-//!
-//! Owns what terms, adjustments and the factor declare by themselves. The parameters of accumulators are not
-//! known here; `CompiledProgram` checks the whole.
 
 use super::accumulators::{
     AccumulatorEntry, AccumulatorRecord, AdjustmentOperator, AdjustmentRecord, FactorRecord, OneOrMany,
@@ -14,17 +11,13 @@ use gputexel_model::program::{
 };
 use gputexel_model::{Feature, Phases};
 
-/// The maximum of a factor without one.
 const NO_MAXIMUM: f64 = 1e9;
 
-/// Computations of a schema with its accumulators.
 pub(super) struct Plan {
     pub(super) terms: Vec<Term>,
     pub(super) adjustments: Vec<Adjustment>,
     pub(super) factor: Option<Factor>,
-    /// Default values that the parameters of each accumulator have.
     pub(super) phases: Vec<Phases>,
-    /// True if the factor has no limits.
     pub(super) unlimited: bool,
 }
 
@@ -196,7 +189,6 @@ pub(super) fn starts(record: &AccumulatorRecord) -> Result<Vec<u32>> {
     Err(usage(&format!("accumulator '{}'", record.name), text))
 }
 
-/// Returns the name of an entry of a list of the schema, with its number if there are several.
 fn numbered(list: &str, index: usize, count: usize) -> String {
     match count {
         0 | 1 => list.to_string(),

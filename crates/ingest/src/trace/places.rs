@@ -1,6 +1,4 @@
 //! Places that a schema gives to parameters: in a line, or on the squares of a board.
-//!
-//! Owns the declarations of a single entry of a schema; their consistency is checked with the feature set.
 
 use super::parameters::{LineRecord, SchemaParameter};
 use gputexel_io::{Error, Result, counted};
@@ -45,10 +43,8 @@ pub(super) fn places_of(record: &SchemaParameter, table: bool, count: usize) -> 
     }
 }
 
-/// Board that is an entry of a schema.
 pub(super) struct Table<'a> {
     pub(super) name: &'a str,
-    /// Corner on which it begins.
     pub(super) first: &'static str,
     pub(super) count: usize,
 }

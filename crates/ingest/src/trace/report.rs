@@ -5,17 +5,13 @@ use serde::Serialize;
 use crate::extraction::Results;
 use gputexel_dataset::SourceRecord;
 
-/// Report on one trace.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct SourceReport {
-    /// Record of the trace in the dataset.
     #[serde(flatten)]
     pub record: SourceRecord,
-    /// Number of unusable lines.
     pub bad_lines: u64,
     /// The first unusable lines, `file:line: reason`.
     pub complaints: Vec<String>,
-    /// Warnings for the user.
     pub warnings: Vec<String>,
 }
 
@@ -26,27 +22,19 @@ impl SourceReport {
     }
 }
 
-/// Result of an import.
 #[derive(Clone, Debug, Serialize)]
 pub struct ImportReport {
-    /// The dataset that was written.
     pub output: String,
-    /// Number of positions.
     pub positions: u64,
     /// Number of games; 0 if the traces have none.
     pub games: u64,
-    /// Number of features.
     pub features: usize,
-    /// Number of nonzero coefficients.
     pub entries: u64,
-    /// `f16`, or `f32` if half precision would change a coefficient.
     pub coefficients: &'static str,
     /// The first coefficient that half precision would change, `file`, feature and value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_inexact: Option<String>,
-    /// Number of distinct endgame scale factors.
     pub scales: usize,
-    /// Results of the positions.
     pub results: Results,
     /// True if results are from the view of the side to move, which the trace does not record.
     pub relative: bool,
@@ -60,7 +48,6 @@ pub struct ImportReport {
     pub seconds: f64,
     /// The traces in order.
     pub sources: Vec<SourceReport>,
-    /// Comparison of evaluations, if requested.
     #[serde(skip)]
     pub comparison: super::Comparison,
     /// If evaluations were compared, what lines say of each position beside its row.

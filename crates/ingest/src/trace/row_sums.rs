@@ -6,12 +6,9 @@ use gputexel_model::program::{CompiledProgram, LINEAR};
 /// square.
 const MAX_SUM: f64 = 1e9;
 
-/// Sums of a row under some parameters.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct RowSums {
-    /// The middlegame and the endgame value of each slot.
     pub(super) sums: Vec<[f64; 2]>,
-    /// A bit for each slot of which the row has entries.
     pub(super) present: u32,
 }
 
@@ -28,7 +25,6 @@ impl RowSums {
         self.present = program.sum_up(row, |column| values[column], &mut self.sums);
     }
 
-    /// Returns a slot whose sum is too large to compute with, and that sum.
     pub(super) fn excess(&self) -> Option<(usize, f64)> {
         let mut all = self.sums.iter().enumerate().flat_map(|(slot, pair)| pair.map(|sum| (slot, sum)));
         all.find(|(_, sum)| sum.is_nan() || sum.abs() > MAX_SUM)
@@ -47,7 +43,6 @@ impl RowSums {
     }
 }
 
-/// Returns true if a score can be computed with.
 pub(super) fn is_usable(score: f64) -> bool {
     score.abs() <= MAX_SUM
 }

@@ -1,6 +1,4 @@
 //! The JSON file that defines the indices of a trace.
-//!
-//! Owns only the format; `compiled_schema` checks whether a schema makes sense.
 
 use std::fs::File;
 use std::io::Read;
@@ -30,7 +28,6 @@ pub(super) fn refuse_schema(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The schema of a trace, as written in its file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Schema {
@@ -38,13 +35,11 @@ pub struct Schema {
     version: u32,
     /// The smallest index that the trace may use: 0 or 1. All indices below are counted in the same way.
     pub index_base: u32,
-    /// True if every line must contain every index that the schema declares.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub dense: bool,
     /// The meaning of the first number of a line.
     #[serde(default)]
     pub results: Results,
-    /// The point of view of numbers.
     #[serde(default)]
     pub point_of_view: Views,
     /// The content after `#`.
@@ -56,25 +51,20 @@ pub struct Schema {
     /// The meaning of endgame scale factors; if absent, they are ratios.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale: Option<ScaleRecord>,
-    /// Indices whose values are not coefficients.
     #[serde(default)]
     pub columns: Columns,
-    /// Indices that are ignored.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ignore: Vec<u32>,
     /// The parameters, in the order of reports; may be left out where markers of sources have them.
     #[serde(default)]
     pub parameters: Vec<SchemaParameter>,
-    /// Accumulators: sums that are used nonlinearly.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub accumulators: Vec<AccumulatorRecord>,
     /// Adjustments by accumulators, in this order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub adjust: Vec<AdjustmentRecord>,
-    /// Factor computed from accumulators.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub factor: Option<FactorRecord>,
-    /// Division of the engine.
     #[serde(default, skip_serializing_if = "Division::is_exact")]
     pub division: Division,
 }
@@ -82,7 +72,6 @@ pub struct Schema {
 /// The meaning of the first number of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Results {
-    /// 1 for a win, 0.5 for a draw, 0 for a loss, or anything in between.
     #[default]
     #[serde(rename = "0..1")]
     ZeroToOne,
@@ -91,41 +80,30 @@ pub enum Results {
     MinusOneToOne,
 }
 
-/// The point of view of a number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum View {
-    /// White's.
     #[default]
     White,
-    /// The side to move's.
     Stm,
 }
 
-/// The point of view of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(
     untagged,
     expecting = "expected \"white\", \"stm\", or an object of them by result, coefficients, offset, score and eval"
 )]
 pub enum Views {
-    /// The same for all numbers.
     All(View),
-    /// Separately for each kind of number.
     Each {
-        /// Results.
         #[serde(default)]
         result: View,
-        /// Coefficients.
         #[serde(default)]
         coefficients: View,
-        /// Constant offsets.
         #[serde(default)]
         offset: View,
-        /// Search scores.
         #[serde(default)]
         score: View,
-        /// Static evaluations.
         #[serde(default)]
         eval: View,
     },
@@ -141,14 +119,11 @@ impl Default for Views {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Comment {
-    /// Anything, which is printed in messages about the line.
     #[default]
     Any,
-    /// A FEN, on every line.
     Fen,
 }
 
-/// Source of the phase.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(
     untagged,
@@ -162,11 +137,8 @@ pub enum PhaseRecord {
         /// Units of knight, bishop, rook and queen, and the maximum, such as `1,1,2,4/24`.
         fen: String,
     },
-    /// Given by a column.
     Column {
-        /// The value of a pure middlegame position.
         middlegame: f64,
-        /// The value of a pure endgame position.
         endgame: f64,
         /// Number of steps between the two; if absent, their difference.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -174,15 +146,12 @@ pub enum PhaseRecord {
     },
 }
 
-/// The word "fen".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PhaseWord {
-    /// Counted from the FEN.
     Fen,
 }
 
-/// The meaning of endgame scale factors.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScaleRecord {
@@ -197,37 +166,29 @@ pub struct ScaleRecord {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "expected an index or \"qid\"")]
 pub enum GameColumn {
-    /// A column.
     Index(u32),
     /// `qid:N` on every line.
     Qid(QidWord),
 }
 
-/// The word "qid".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum QidWord {
-    /// SVMlight's own key.
     Qid,
 }
 
-/// Indices whose values are not coefficients.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Columns {
-    /// The phase, on every line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<u32>,
     /// A constant part of the evaluation, centipawns; 0 if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offset: Option<u32>,
-    /// The endgame scale factor, on every line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale: Option<u32>,
-    /// The weight of the position, on every line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weight: Option<u32>,
-    /// The number of the game, on every line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub game: Option<GameColumn>,
     /// The score of a search, centipawns; unknown if absent.

@@ -12,25 +12,18 @@ use gputexel_chess::text::significant_lines;
 use gputexel_io::input::{Input, MAX_LINE_BYTES, endless_line};
 use gputexel_io::{Error, Result};
 
-/// Maximum number of indices for which a schema is written.
 const MOST: u32 = 65_000;
 
-/// Properties of a trace's lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Survey {
-    /// Number of lines.
     pub lines: u64,
-    /// Number of lines without a readable result.
     pub bad_lines: u64,
-    /// True if every line contains every index.
     pub dense: bool,
     /// Smallest and largest index.
     pub indices: Option<(u32, u32)>,
     /// True if any result is below 0.
     pub negative: bool,
-    /// Number of lines with a game.
     pub games: u64,
-    /// Number of lines with a FEN.
     pub positions: u64,
 }
 
@@ -94,7 +87,6 @@ impl Survey {
         u32::from(self.indices.is_none_or(|(smallest, _)| smallest > 0))
     }
 
-    /// Examines a line. Returns its number of entries.
     fn line(&mut self, line: &[u8]) -> Option<usize> {
         let (data, comment) = match memchr::memchr(b'#', line) {
             Some(at) => (&line[..at], line[at + 1..].trim_ascii()),

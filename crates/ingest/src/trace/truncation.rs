@@ -1,8 +1,4 @@
 //! Score of a program as an engine with integer arithmetic computes it.
-//!
-//! Every division truncates toward 0, as in C: that of a term for each side, that of the factor, and last
-//! that of the taper. Sums, products and constants are whole numbers if the parameters are; f64 represents
-//! them exactly.
 
 use super::row_sums::RowSums;
 use gputexel_model::program::{CompiledProgram, Factor, FactorTarget, LINEAR, Operator, Term};
@@ -14,7 +10,6 @@ pub struct Shares {
     pub phase: u16,
     /// Phase units of φ = 1.
     pub max: u16,
-    /// Endgame scale factor.
     pub scale: u16,
     /// Endgame scale factor that represents 1.
     pub one: u16,

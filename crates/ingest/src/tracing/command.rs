@@ -7,7 +7,6 @@ use std::time::Duration;
 use gputexel_io::processes::split_command;
 use gputexel_io::{Error, Result};
 
-/// Placeholder for the file of parameter values in a command.
 pub const PARAMETERS_WORD: &str = "{params}";
 
 /// Default time without activity after which a command counts as hung.
@@ -27,11 +26,11 @@ pub struct TraceCommand {
 
 impl TraceCommand {
     /// Parses a command line with the quotes of a POSIX shell, such as `'my engine' trace {params}`. No shell
-    /// runs it. `deadline` is the time, in seconds, for which the command may neither read nor write.
+    /// runs it.
     ///
     /// # Errors
-    /// [`Error::Usage`] when a quote is not closed or no program is named; [`Error::Setting`] for a deadline that is
-    /// not positive.
+    /// [`Error::Usage`] when a quote is not closed or no program is named; [`Error::Setting`] for a deadline
+    /// that is not positive.
     pub fn try_new(text: &str, deadline: f64) -> Result<Self> {
         let usage = |reason: &str| Error::Usage(format!("trace command '{text}': {reason}"));
         let mut words = split_command(text).map_err(|reason| usage(&reason))?.into_iter();
@@ -69,7 +68,6 @@ impl TraceCommand {
     }
 }
 
-/// Formats the command as it was given.
 impl fmt::Display for TraceCommand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)

@@ -1,8 +1,4 @@
 //! Communication with a tracing command: it is sent positions and prints a line for each.
-//!
-//! There is a thread at each end of its pipes, so that the caller is not blocked by a command that prints
-//! only at the end, or one that does not read. The process is killed with everything that it has started once
-//! the communication ends in any way.
 
 use std::io::{Read, Write};
 use std::path::Path;
@@ -19,33 +15,24 @@ use gputexel_io::input::{Input, MAX_LINE_BYTES};
 use gputexel_io::processes::{Call, Contained, KILL_TIMEOUT, LastLine, start};
 use gputexel_io::{Advice, Error, Result, grouped, shown};
 
-/// Interval of the checks that the command is alive, and for cancellation.
 const PULSE: Duration = Duration::from_millis(100);
 
 /// Number of bytes that are read at a time.
 const BLOCK_BYTES: usize = 1 << 16;
 
-/// Largest number of unprocessed blocks; a command that writes more has to wait.
 const BLOCKS_AHEAD: usize = 16;
 
-/// Number of lines that show if a command prints traces at all.
 const TELLING_ANSWERS: u64 = 100;
 
-/// Time in which the last error output of a command may arrive.
 const LAST_WORDS_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Input of the communication.
 pub(super) struct Question<'a> {
     pub command: &'a TraceCommand,
-    /// File of parameter values.
     pub parameters: &'a Path,
-    /// Name of the positions in messages.
     pub name: &'a Path,
-    /// Schema of the traces.
     pub schema: &'a CompiledSchema,
 }
 
-/// Process that is killed when it is dropped.
 struct Process(Arc<dyn Contained>);
 
 impl Drop for Process {
@@ -56,7 +43,7 @@ impl Drop for Process {
 }
 
 /// Runs the command on all positions of an input, and writes its output to `answers`, a line for each
-/// position in their order. `tell` is called several times a second with the number of lines.
+/// position in their order.
 ///
 /// # Errors
 /// [`Error::Input`] when the command cannot be started, fails, hangs, or does not print one line for each
@@ -123,7 +110,6 @@ fn interrupted() -> Error {
 }
 
 impl Question<'_> {
-    /// Returns the error for a failure of the command.
     fn fails(&self, what: &str) -> Error {
         Error::input(self.name, format!("the trace command '{}' {what}", self.command))
     }
@@ -146,7 +132,6 @@ fn read_blocks(mut stdout: impl Read, blocks: &SyncSender<Vec<u8>>) {
     }
 }
 
-/// Activity of a command.
 struct Life {
     deadline: Duration,
     taken: Arc<AtomicU64>,
@@ -155,7 +140,6 @@ struct Life {
 }
 
 impl Life {
-    /// Returns true if it has neither read nor written for too long.
     fn is_over(&mut self) -> bool {
         let taken = self.taken.load(Ordering::Relaxed);
         if taken != self.known {
@@ -166,17 +150,12 @@ impl Life {
     }
 }
 
-/// Writer of the command's output.
 struct Listener<'a, W> {
     question: &'a Question<'a>,
-    /// True if traces have no column for search scores.
     adds_scores: bool,
-    /// The positions that were sent.
     asked: Receiver<Sent>,
     answers: &'a mut W,
-    /// Received part of the next line.
     line: Vec<u8>,
-    /// First lines, until they were checked.
     first: Vec<u8>,
     count: u64,
 }
@@ -207,7 +186,6 @@ impl<W: Write> Listener<'_, W> {
         Ok(())
     }
 
-    /// Writes the line as the trace of the next position.
     fn answer(&mut self) -> Result<()> {
         let line = std::mem::take(&mut self.line);
         if line.trim_ascii().is_empty() {
@@ -288,7 +266,6 @@ fn game_in(line: &[u8]) -> Option<u64> {
     std::str::from_utf8(word).ok()?.parse().ok()
 }
 
-/// Formats the last error output of a process as a remark.
 fn remark(process: &Process, last_line: &LastLine) -> String {
     let until = Instant::now() + LAST_WORDS_TIMEOUT;
     process.0.kill();
@@ -316,7 +293,6 @@ fn hung(question: &Question<'_>, process: &Process, last_line: &LastLine, answer
         )
 }
 
-/// State of a command that has closed its output.
 struct Ending<'a> {
     question: &'a Question<'a>,
     process: Process,
@@ -326,7 +302,6 @@ struct Ending<'a> {
 }
 
 impl Ending<'_> {
-    /// Waits until it has ended and all positions are known, and compares their numbers.
     fn check(self, cancel: &AtomicBool) -> Result<()> {
         let Self { question, process, last_line, feeder, answered } = self;
         let until = Instant::now() + question.command.deadline();

@@ -1,7 +1,4 @@
 //! Positions traced by a command of the engine that computes their features.
-//!
-//! Owns the command, the communication with its process. The lines of a trace are parsed by [`trace`](crate::trace). `docs/import.md` describes the
-//! requirements on a command.
 
 mod command;
 mod dialogue;
@@ -26,12 +23,9 @@ use gputexel_io::input::Input;
 use gputexel_io::{Error, Result, grouped, staging_folder};
 use gputexel_model::FeatureSet;
 
-/// Settings for tracing and importing positions.
 #[derive(Clone, Debug)]
 pub struct TracingSettings {
-    /// Command that traces.
     pub command: TraceCommand,
-    /// Settings for importing its traces.
     pub import: ImportSettings,
     schema: String,
 }

@@ -13,7 +13,6 @@ use shakmaty::Color;
 /// Number of bytes that are read at a time.
 const BLOCK_BYTES: usize = 1 << 16;
 
-/// A position that was sent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Sent {
     pub game: u64,
@@ -22,7 +21,6 @@ pub(super) struct Sent {
     pub score: Option<f64>,
 }
 
-/// Parses a line, if it is one of a position.
 fn position_of(line: &[u8]) -> Option<Sent> {
     let mut words = line.split(|byte| byte.is_ascii_whitespace()).filter(|word| !word.is_empty());
     let mut text = || words.next().and_then(|word| std::str::from_utf8(word).ok());
@@ -42,16 +40,13 @@ fn is_blank(line: &[u8]) -> bool {
     line.trim_ascii().is_empty()
 }
 
-/// Returns true if an input consists of such lines already.
 pub(super) fn are_lines(path: &Path) -> Result<bool> {
     let input = Input::open(path, Arc::default())?;
     let mut lines = input.head().split(|byte| *byte == b'\n');
     Ok(lines.find(|line| !is_blank(line)).is_some_and(|line| position_of(line).is_some()))
 }
 
-/// Information for the reader of the output about the positions.
 pub(super) struct Told {
-    /// Each position, before it is written.
     pub positions: Sender<Sent>,
     /// Number of bytes of positions that the command has read, which show that it is alive.
     pub taken: Arc<AtomicU64>,

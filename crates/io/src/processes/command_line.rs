@@ -1,10 +1,8 @@
 //! Command lines as users write them.
 
-/// Words with which a shell joins or redirects commands.
 const OPERATORS: [&str; 7] = ["|", "||", "&&", ";", ">", ">>", "<"];
 
-/// Splits a command line into program and arguments, with the quotes of a POSIX shell. Operators of a
-/// shell that are words of their own are rejected, because no shell runs the command.
+/// Splits a command line into program and arguments, with the quotes of a POSIX shell.
 ///
 /// # Errors
 /// The reason why the text is not a command line.

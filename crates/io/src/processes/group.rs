@@ -1,7 +1,4 @@
 //! Engines as leaders of process groups.
-//!
-//! A group can be killed as a whole, and Ctrl-C at the terminal does not reach it, so that games can end in an orderly
-//! way. Children that have left the group cannot be reached.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -17,7 +14,6 @@ struct Group(Mutex<State>);
 
 struct State {
     leader: Child,
-    /// Set once the leader was waited for: its id may then belong to another process.
     status: Option<ExitStatus>,
 }
 
@@ -40,7 +36,6 @@ fn spawn(mut call: Command) -> io::Result<Child> {
     lasting::spawn(call)
 }
 
-/// Makes the process die when the thread that starts it ends.
 #[cfg(target_os = "linux")]
 pub(super) fn die_with_parent(call: &mut Command) {
     use rustix::process::{getpid, getppid, set_parent_process_death_signal};
@@ -103,7 +98,6 @@ impl Group {
 }
 
 impl Contained for Group {
-    /// Does not reap the leader, which would free its id.
     fn has_exited(&self) -> bool {
         let state = self.state();
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;

@@ -1,7 +1,4 @@
 //! Engines in job objects of Windows.
-//!
-//! The system ends a job with all processes in it when its last handle is closed, which happens in any case when this
-//! process ends. Children started before the program is assigned to its job stay outside.
 
 use std::io;
 use std::os::windows::io::AsRawHandle;

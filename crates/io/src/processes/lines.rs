@@ -9,7 +9,6 @@ use crate::messages::{shortened, shown};
 
 /// Longer lines are cut; the longest lines of real engines are some KiB.
 pub const MAX_LINE_BYTES: usize = 64 * 1024;
-/// Characters of the last line that are shown: a path and a reason.
 const MAX_LAST_LINE: usize = 200;
 
 /// The last line that a process wrote to standard error, read by a separate thread.
@@ -20,7 +19,6 @@ pub struct LastLine {
 }
 
 impl LastLine {
-    /// Starts reading.
     pub fn of(stderr: impl Read + Send + 'static) -> io::Result<Self> {
         let text = Arc::new(Mutex::new(String::new()));
         let last = Arc::clone(&text);
@@ -29,7 +27,6 @@ impl LastLine {
         Ok(Self { text, reader })
     }
 
-    /// Returns true if there will be no further line.
     pub fn is_final(&self) -> bool {
         self.reader.is_finished()
     }

@@ -1,14 +1,4 @@
 //! Processes that can be ended together with all their children.
-//!
-//! Owns starting an engine or another command, killing what it leaves behind, the list of all running ones, so that
-//! they can be ended at once, splitting command lines, and reading lines from their pipes. Knows nothing of protocols.
-//!
-//! | system | engine is killed with | engine survives us |
-//! |---|---|---|
-//! | Linux, [supervised](supervise_engines) | all its descendants | never |
-//! | Linux | its process group | only what it started itself |
-//! | other Unix | its process group | if it ignores the end of its input |
-//! | Windows | its job object | never |
 
 mod command_line;
 #[cfg(unix)]
@@ -41,27 +31,19 @@ pub const KILL_TIMEOUT: Duration = Duration::from_secs(2);
 pub struct Call<'a> {
     /// The program: a path, or a name that is looked up in `PATH`.
     pub program: &'a Path,
-    /// Its arguments.
     pub arguments: &'a [String],
-    /// Time that the system may take to start it.
     pub start_deadline: Duration,
 }
 
-/// A process with all its children.
 pub trait Contained: Send + Sync {
-    /// Returns true if the process itself has ended. Its children may still run.
     fn has_exited(&self) -> bool;
 
-    /// Returns its exit status, if known.
     fn status(&self) -> Option<ExitStatus>;
 
-    /// Kills everything, without waiting for it.
     fn kill(&self);
 
-    /// Returns true if everything that was killed is gone, zombies included.
     fn is_gone(&self) -> bool;
 
-    /// Waits until it is gone; returns true if it is.
     fn wait(&self, until: Instant) -> bool {
         let mut pause = Duration::from_micros(200);
         while !self.is_gone() {
@@ -75,14 +57,10 @@ pub trait Contained: Send + Sync {
     }
 }
 
-/// The ends of an engine's pipes.
 #[derive(Debug)]
 pub struct Pipes {
-    /// Its standard input.
     pub stdin: ChildStdin,
-    /// Its standard output.
     pub stdout: ChildStdout,
-    /// Its standard error.
     pub stderr: ChildStderr,
 }
 
@@ -97,7 +75,6 @@ impl Pipes {
 }
 
 struct Running {
-    /// True if nothing may be started any more.
     closed: bool,
     all: Vec<Weak<dyn Contained>>,
 }
@@ -147,13 +124,12 @@ fn start_contained(call: &Call<'_>, _: &AtomicBool) -> io::Result<(Arc<dyn Conta
     job::start(call)
 }
 
-/// Configures pipes for a program.
 fn piped(command: &mut Command) -> &mut Command {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped())
 }
 
-/// Kills all engines started by this process, with all their children, and prevents further starts: for a program that
-/// has to end at once. Takes at most two seconds.
+/// Kills all engines started by this process, with all their children, and prevents further starts: for a
+/// program that has to end at once.
 pub fn kill_all_engines() {
     let all: Vec<Arc<dyn Contained>> = {
         let mut running = running();
@@ -169,13 +145,8 @@ pub fn kill_all_engines() {
 
 /// Lets this program itself supervise engines; call it first in `main`.
 ///
-/// On Linux, every engine is then started by another instance of this program, which only waits: once the first
-/// instance has ended, for any reason, or is done with the engine, the other kills the engine and all its descendants,
-/// including those in separate sessions. The pipes of the engine are not touched by this. In that instance this
-/// function does not return.
-///
-/// Without it, or without `/proc`, engines are killed when their parent dies, but their children are not. On other
-/// systems it does nothing.
+/// Without it, or without `/proc`, engines are killed when their parent dies, but their children are not. On
+/// other systems it does nothing.
 pub fn supervise_engines() {
     #[cfg(target_os = "linux")]
     supervisor::serve_if_asked();

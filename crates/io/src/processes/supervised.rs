@@ -17,20 +17,16 @@ use super::Call;
 use super::supervisor::{FLAG, MESSAGE_BYTES, Message, PROCESS_NAME};
 use super::{Contained, KILL_TIMEOUT, Pipes, piped};
 
-/// Interval at which a pending start checks for cancellation.
 const PULSE: Duration = Duration::from_millis(100);
 
 struct Supervised {
-    /// Connection to the supervisor. Closing it tells the supervisor to kill the engine.
     socket: UnixStream,
     state: Mutex<State>,
 }
 
 struct State {
     supervisor: Child,
-    /// True if the supervisor was waited for.
     gone: bool,
-    /// True if the engine has ended.
     exited: bool,
     status: Option<ExitStatus>,
 }
@@ -76,7 +72,6 @@ impl Supervised {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for the message that the engine's program runs.
     fn first_message(&self, until: Instant, stop: &AtomicBool) -> io::Result<()> {
         self.socket.set_read_timeout(Some(PULSE))?;
         let message = loop {

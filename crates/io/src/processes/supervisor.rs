@@ -1,8 +1,4 @@
 //! The other instance of this program, which is the parent of the engine.
-//!
-//! It exists because only a process that adopts orphans can find all descendants of an engine. It holds none of the
-//! engine's pipes. A socket connects it with the first instance: it sends [`Message`]s, and it kills the engine when
-//! the socket is closed, whatever happened to the other side.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -35,21 +31,15 @@ const OWN_PROGRAM: &str = "/proc/self/exe";
 /// Stack size of a thread that only waits.
 const STACK_BYTES: usize = 128 << 10;
 
-/// Time that killed children may take to be reaped.
 const REAP_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// True if this program has declared that it can be the other instance.
 static SERVES: AtomicBool = AtomicBool::new(false);
 
-/// True if there is no child left.
 static CHILDLESS: AtomicBool = AtomicBool::new(false);
 
-/// Message to the first instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Message {
-    /// The engine runs.
     Started,
-    /// It cannot be started: the error number.
     Failed(i32),
     /// It has ended: its status as returned by `wait`.
     Exited(i32),
@@ -77,13 +67,11 @@ impl Message {
     }
 }
 
-/// Returns the program to start as the other instance, if there is one.
 pub(super) fn program() -> Option<&'static Path> {
     let path = Path::new(OWN_PROGRAM);
     (SERVES.load(Ordering::Relaxed) && path.exists()).then_some(path)
 }
 
-/// Becomes the other instance if requested by the command line.
 pub(super) fn serve_if_asked() {
     let mut arguments = std::env::args_os().skip(1);
     if arguments.next().is_none_or(|first| first != FLAG) {
@@ -169,7 +157,6 @@ fn wait_for_end(mut socket: UnixStream) {
     }
 }
 
-/// Kills all descendants, and ends the process.
 fn end() {
     let mut pause = Duration::from_millis(1);
     // Processes started meanwhile are found in the next round.
@@ -185,7 +172,6 @@ fn end() {
     std::process::exit(0);
 }
 
-/// Kills the live descendants of this process; returns true if there were any.
 fn kill_descendants() -> bool {
     let processes = processes();
     let mut found = false;
@@ -201,7 +187,6 @@ fn kill_descendants() -> bool {
     found
 }
 
-/// An entry of the system's process list.
 #[derive(Debug, PartialEq, Eq)]
 struct Process {
     id: i32,

@@ -1,6 +1,6 @@
 //! Checks whether a request fits in this machine's memory.
 
-use gputexel_io::paging::available;
+use gputexel_io::memory::available;
 use gputexel_io::{Error, Result};
 use gputexel_optim::ParticleSwarmSettings;
 use gputexel_report::{bytes, grouped};

@@ -19,7 +19,6 @@ pub use self::survey::{Step, Survey, Watch};
 use super::Regularization;
 use gputexel_dataset::Layout;
 use gputexel_dataset::objective::{Objective, x_per_cp};
-use gputexel_io::paging::keep_limit;
 use gputexel_io::{Error, Result};
 use gputexel_model::{Parameterization, Penalty};
 use gputexel_optim::Space;
@@ -300,7 +299,6 @@ impl<'a> SingleSteps<'a> {
     }
 
     fn each_score(&self, block: usize, coordinate: usize, by: f64, mut call: impl FnMut(usize, f64)) {
-        keep_limit();
         match &self.effects {
             Effects::Scores(index) => {
                 let block = &index.blocks()[block];

@@ -9,7 +9,6 @@ use rayon::prelude::*;
 use super::index::entries;
 use super::{CHUNK, Pull};
 use gputexel_dataset::Layout;
-use gputexel_io::paging::keep_limit;
 use gputexel_model::program::{CompiledProgram, MAX_SLOTS, Taper};
 
 /// An entry of a feature: position, sum and coefficient.
@@ -127,7 +126,6 @@ impl<'a> ProgramSums<'a> {
     ) -> Option<Vec<[f64; 2]>> {
         let slots = self.program.slots();
         let of_block = |block: usize| {
-            keep_limit();
             let positions = self.block(block);
             let mut slopes = vec![[0.0; 2]; positions.len() * slots];
             let mut outers = Vec::with_capacity(positions.len());

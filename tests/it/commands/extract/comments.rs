@@ -174,31 +174,6 @@ fn reports_unknown_score_syntax() {
 }
 
 #[test]
-fn evaluation_profiles_have_the_scores_of_all_positions() {
-    let bench = Bench::new();
-    let moves = "{[%evp 0,3,14,\n20,-25,30]} 1. e4 e5 {[%eval 0.22]} 2. f4";
-    bench.write("g.pgn", pgn("", moves, "1-0"));
-    assert_eq!(scores(&bench, "g.pgn").0, [14, 20, 22, 30]);
-    bench.write("g.pgn", pgn("", &moves.replace("evp 0,3", "evp 1,4"), "1-0"));
-    assert_eq!(scores(&bench, "g.pgn").0, [14, 22, -25]);
-    bench.write("g.pgn", pgn("", &moves.replace("evp 0,3", "evp 0,9"), "1-0"));
-    let (found, told) = scores(&bench, "g.pgn");
-    assert_eq!(found, [22]);
-    assert_has(&told, "1 comment has what looks like a score and was not understood; the first: g.pgn:");
-}
-
-#[test]
-fn uses_the_score_of_the_searched_position() {
-    let bench = Bench::new();
-    let moves = "1. e4 {+0.39/72 4s, wv=0.39} e5 {-0.28/25 8s, wv=0.28} 2. Nf3 {d=9, wv=0.31}";
-    bench.write("g.pgn", pgn("", moves, "1-0"));
-    let (_, data) = bench.extract("g.pgn --skip-plies 0");
-    let scores = data.search_scores();
-    assert_eq!((scores[0], scores[1], scores[3]), (39.0, 28.0, 31.0));
-    assert!(scores[2].is_nan());
-}
-
-#[test]
 fn uses_the_unit_of_most_games() {
     let bench = Bench::new();
     let whole = pgn("", "1. e4 {[%eval 31,18]} e5 {[%eval 28,17]} 2. Nf3 {[%eval 35,19]}", "1-0");

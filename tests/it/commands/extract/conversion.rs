@@ -19,21 +19,15 @@ fn conversion_does_not_change_the_dataset() {
     let count = report["positions"].u64();
     assert!(count > 2000, "{report}");
     // With moves, every rule of the selection applies as it does to games, and folds are still by game.
-    for name in ["a.binpack", "a.vf", "a.plain"] {
-        let told = bench.told(["convert", "games.pgn", "-o", name]);
-        assert_eq!(told["losses"]["rights"], 0, "{told}");
-        let (report, data) = bench.extract((&[name, "--require-score"], QUIET));
-        assert_eq!(
-            (report["positions"].as_u64(), report["games"].as_u64()),
-            (Some(count), Some(60)),
-            "{name}"
-        );
-        assert_eq!(data.results(), direct.results(), "{name}");
-        assert_eq!(data.search_scores(), direct.search_scores(), "{name}");
-    }
+    let told = bench.told(["convert", "games.pgn", "-o", "a.binpack"]);
+    assert_eq!(told["losses"]["rights"], 0, "{told}");
+    let (report, data) = bench.extract(("a.binpack --require-score", QUIET));
+    assert_eq!((report["positions"].as_u64(), report["games"].as_u64()), (Some(count), Some(60)));
+    assert_eq!(data.results(), direct.results());
+    assert_eq!(data.search_scores(), direct.search_scores());
     // The other formats contain the positions that were selected when they were written.
     let (_, wanted) = bench.extract("games.pgn --require-score");
-    for name in ["a.marlin", "a.txt", "a.epd", "a.bf"] {
+    for name in ["a.txt", "a.epd", "a.bf"] {
         let told = bench.told([
             "convert",
             "games.pgn",
@@ -58,8 +52,8 @@ fn conversion_does_not_change_the_dataset() {
             assert_eq!(data.results(), wanted.results(), "{name}");
         }
         // Formats without counters and moves, and back to one that has both.
-        bench.told(["convert", name, "-o", "back.vf", "--force"]);
-        let (report, data) = bench.extract("back.vf --duplicates keep");
+        bench.told(["convert", name, "-o", "back.binpack", "--force"]);
+        let (report, data) = bench.extract("back.binpack --duplicates keep");
         assert_eq!(data.len(), wanted.len(), "{name}: {report}");
     }
 }
@@ -88,7 +82,7 @@ fn reports_lost_data() {
 fn refuses_or_skips_damage() {
     let bench = Bench::new();
     games(&bench, 20);
-    for name in ["a.binpack", "a.vf", "a.bf", "a.marlin"] {
+    for name in ["a.binpack", "a.bf"] {
         bench.told(["convert", "games.pgn", "-o", name]);
         let bytes = bench.bytes(name);
         bench.write("cut", &bytes[..bytes.len() - 5]);
@@ -98,7 +92,7 @@ fn refuses_or_skips_damage() {
         assert_eq!(report["sources"][0]["damages"], 1, "{report}");
         bench.refuse("cut --format pgn", 1);
     }
-    bench.refuse_with("a.bf --format marlinformat", 1, "a.bf: is bulletformat, not marlinformat");
+    bench.refuse_with("a.bf --format binpack", 1, "a.bf: is bulletformat, not binpack");
     // The bytes of numbers in reverse order.
     let mut swapped = bench.bytes("a.bf");
     for record in swapped.chunks_exact_mut(32) {
@@ -122,20 +116,20 @@ fn tunes_training_data_directly() {
     let bench = Bench::new();
     games(&bench, 60);
     // Network trainers name such files `.bin`, as datasets are named.
-    bench.told("convert games.pgn -o train.bin --to vf");
+    bench.told("convert games.pgn -o train.bin --to binpack");
     let whole = bench.tune("train.bin --out whole");
     assert!(whole["loss"].as_f64() < whole["loss_before"].as_f64(), "{whole}");
     let bytes = bench.bytes("train.bin");
-    bench.write("cut.vf", &bytes[..bytes.len() - 7]);
+    bench.write("cut.binpack", &bytes[..bytes.len() - 7]);
     let tune = |args: &[&'static str]| Bench::tuning("cpu", args);
-    bench.fails_with(tune(&["cut.vf", "--out", "cut"]), 1, ["damaged at byte", "--skip-damaged"]);
+    bench.fails_with(tune(&["cut.binpack", "--out", "cut"]), 1, ["damaged at byte", "--skip-damaged"]);
     assert!(!bench.path("cut").exists());
-    let (_, err) = bench.done(tune(&["cut.vf", "--skip-damaged", "--out", "cut"]));
-    assert!(err.contains("warning: cut.vf: damaged at 1 place"), "{err}");
+    let (_, err) = bench.done(tune(&["cut.binpack", "--skip-damaged", "--out", "cut"]));
+    assert!(err.contains("warning: cut.binpack: damaged at 1 place"), "{err}");
     let scored = bench.tune("train.bin --target score --out scored");
     assert_ne!(scored["loss"], whole["loss"]);
-    bench.fails_with(tune(&["whole/dataset.bin", "--format", "viriformat"]), 2, "these are datasets");
-    bench.fails_with(tune(&["train.bin", "--format", "bulletformat"]), 1, "is viriformat, not bulletformat");
+    bench.fails_with(tune(&["whole/dataset.bin", "--format", "lichess"]), 2, "these are datasets");
+    bench.fails_with(tune(&["train.bin", "--format", "bulletformat"]), 1, "is binpack, not bulletformat");
 }
 
 /// Parses `GAME RESULT FEN [centipawns]` to game, result, FEN, score.
@@ -183,72 +177,6 @@ fn writes_the_positions_of_the_dataset() {
 
 #[test]
 #[ignore = "full"]
-fn positions_and_datasets_agree_for_all_rules() {
-    let bench = Bench::new();
-    // Two inputs with many positions in common.
-    games(&bench, 60);
-    let first = bench.text("games.pgn");
-    games(&bench, 90);
-    let all = bench.text("games.pgn");
-    let half = first.match_indices("[Event ").nth(30).unwrap().0;
-    bench.write("more.pgn", &all[half..]);
-    bench.write("games.pgn", &first);
-    let rules: [&[&str]; 6] = [
-        &["--sample", "500"],
-        &["--sample", "400", "--seed", "7", "--keep-duplicates", "--threads", "3"],
-        &["--duplicates", "average"],
-        &["--balance-phases=4", "--resolve", "quiescence"],
-        &["--balance-phases=8", "--duplicates", "average", "--sample", "600", "--no-draws"],
-        &["--sample", "100000"],
-    ];
-    for rules in rules {
-        let inputs = "games.pgn more.pgn";
-        let (report, data) = bench.extract((inputs, rules));
-        let told = bench.told(("extract", (inputs, ("--positions p.fens --force", rules))));
-        assert_eq!(told["positions"], report["positions"], "{rules:?}");
-        for source in 0..2 {
-            let (told, report) = (&told["sources"][source], &report["sources"][source]);
-            assert_eq!(told["funnel"], report["funnel"], "{rules:?}");
-            assert_eq!(told["positions"], report["positions"], "{rules:?}");
-        }
-        let text = bench.text("p.fens");
-        let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split(' ').collect()).collect();
-        assert_eq!(lines.len(), data.len(), "{rules:?}");
-        let is_weighted = rules.iter().any(|rule| *rule == "average" || rule.starts_with("--balance-phases"));
-        let mut weights = Vec::new();
-        for (n, words) in lines.iter().enumerate() {
-            assert!(!is_weighted || words.len() == 10, "{words:?}");
-            let number = |at: usize| words.get(at).map(|word| word.parse::<f32>().unwrap());
-            assert_eq!(
-                (number(0), number(1)),
-                (Some(data.game(n) as f32), Some(data.results()[n])),
-                "{rules:?} {n}"
-            );
-            weights.push(number(9).unwrap_or(1.0));
-            let score = words.get(8).filter(|word| **word != "-").map(|word| word.parse::<f32>().unwrap());
-            let wanted = data.search_scores().get(n).copied().filter(|score| !score.is_nan());
-            assert_eq!(score, wanted, "{rules:?} {n}");
-        }
-        let wanted: Vec<f32> = match data.weights() {
-            [] => vec![1.0; data.len()],
-            weights => weights.to_vec(),
-        };
-        assert_eq!(weights, wanted, "{rules:?}");
-        assert_eq!(weights.iter().any(|weight| *weight != 1.0), is_weighted, "{rules:?}");
-        let plain: String =
-            lines.iter().map(|words| format!("{} [{}]\n", words[2..8].join(" "), words[1])).collect();
-        bench.write("again.txt", plain);
-        let keep = "again.txt --pov white --keep-duplicates --keep-checks";
-        let (_, again) = bench.extract(keep);
-        let rows = |data: &gputexel::Dataset| -> Vec<Vec<(u16, f32)>> {
-            (0..data.len()).map(|n| data.row(n).entries().collect()).collect()
-        };
-        assert!(rows(&again) == rows(&data), "{rules:?}");
-    }
-}
-
-#[test]
-#[ignore = "full"]
 fn chooses_the_format_by_extension() {
     let bench = Bench::new();
     games(&bench, 20);
@@ -257,13 +185,13 @@ fn chooses_the_format_by_extension() {
     // Resolved positions are not linked by moves, and none is taken for the end of its game.
     let resolved = "extract games.pgn --resolve quiescence --require-score --positions";
     let count = bench.told((resolved, "r.fens"))["positions"].clone();
-    let told = bench.told((resolved, "r.plain"));
+    let told = bench.told((resolved, "r.binpack"));
     assert_eq!((&told["positions"], &told["losses"]["without_move"]), (&count, &0.into()), "{told}");
     let refuse = |args: &str, code| bench.fails(("extract games.pgn", args), code);
     assert_has(&refuse("--positions p.epd", 2), "p.epd");
     let error = refuse("--positions q.epd --duplicates average", 2);
     assert!(error.contains("gives positions weights, for which epd has no place; .fens has"), "{error}");
-    refuse("--positions q.plain --balance-phases=4", 2);
+    refuse("--positions q.binpack --balance-phases=4", 2);
     bench.fails_with("extract - --positions q.fens --sample 100", 2, "standard input cannot be read twice");
     refuse("--positions q.fens -o q.bin", 2);
     refuse("--positions q.fens --model material", 2);

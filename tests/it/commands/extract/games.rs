@@ -1,8 +1,6 @@
 //! `gputexel extract` on games, through the real binary.
 
 use crate::common::prelude::*;
-use shakmaty::san::San;
-use shakmaty::{CastlingSide, Move};
 
 #[test]
 fn games_are_played_and_filtered() {
@@ -458,70 +456,6 @@ fn games_in_other_spellings_are_the_same_games() {
         let (report, _) = bench.extract(everything(&["g.pgn"]));
         assert!(tensors(&bench.path("out.bin")) == wanted, "{name}: {}", report["sources"][0]);
     }
-}
-
-#[test]
-fn pieces_are_named_in_many_languages() {
-    let bench = Bench::new();
-    let games = sample_games(20);
-    bench.write("en.pgn", written(&games, |position, next| San::from_move(position, next).to_string()));
-    bench.extract(everything(&["en.pgn"]));
-    let wanted = tensors(&bench.path("out.bin"));
-    for (language, names, letters) in [
-        ("de", ["K", "D", "T", "L", "S"], "KDTLS"),
-        ("fr", ["R", "D", "T", "F", "C"], "RDTFC"),
-        ("es", ["R", "D", "T", "A", "C"], "RDTAC"),
-        ("nl", ["K", "D", "T", "L", "P"], "KDTLP"),
-        ("ru", ["Кр", "Ф", "Л", "С", "К"], "Кр,Ф,Л,С,К"),
-        ("pl", ["K", "H", "W", "G", "S"], "KHWGS"),
-        ("pt", ["R", "D", "T", "B", "C"], "RDTBC"),
-        ("cs", ["K", "D", "V", "S", "J"], "KDVSJ"),
-        ("hu", ["K", "V", "B", "F", "H"], "KVBFH"),
-        ("fi", ["K", "D", "T", "L", "R"], "KDTLR"),
-    ] {
-        let local = |text: String| -> String {
-            let of = |c| "KQRBN".chars().position(|letter| letter == c).map(|at| names[at].to_string());
-            text.chars().map(|c| of(c).unwrap_or_else(|| c.to_string())).collect()
-        };
-        let spell = |position: &Chess, next| local(San::from_move(position, next).to_string());
-        bench.write("g.pgn", written(&games, spell));
-        for args in
-            [&["g.pgn"][..], &["g.pgn", "--piece-letters", language], &["g.pgn", "--piece-letters", letters]]
-        {
-            let (report, data) = bench.extract(everything(args));
-            let source = &report["sources"][0];
-            assert!(tensors(&bench.path("out.bin")) == wanted, "{args:?} {source}");
-            assert_eq!(source["piece_letters"], letters, "{language}");
-            assert_eq!(data.metadata().sources[0].piece_letters.as_deref(), Some(letters));
-        }
-        let (out, _) = bench.done("extract g.pgn -o x.bin --force");
-        assert_has(&out, ["20 of the first 20", &format!("piece letters: {letters}")]);
-        // If other letters are requested, they are not detected.
-        bench.refuse_with("g.pgn --piece-letters en", 1, "20 of 20 games (100.0 %) are faulty");
-    }
-    // English letters read in another language are just as bad.
-    bench.refuse_with("en.pgn --piece-letters ru", 1, "20 of 20 games");
-    // A king in French, a knight in Finnish.
-    bench.write("g.pgn", pgn("", "1. e4 e5 2. Re2", "1-0"));
-    bench.refuse_with("g.pgn", 1, "illegal move 'Re2'");
-    bench.write("g.pgn", pgn("", "1. e4 e5 2. Re2 De7", "1-0"));
-    bench.refuse_with("g.pgn", 1, ["choose with --piece-letters: RDTFC (fr)", "KDTLR (fi)"]);
-    let (report, _) = bench.extract(everything(&["g.pgn", "--piece-letters", "fi"]));
-    assert_eq!(report["sources"][0]["piece_letters"], "KDTLR");
-    // A first game longer than the part that is examined first.
-    let comment = format!("{{{}}}", "so ".repeat(20_000));
-    bench.write("g.pgn", pgn("", &format!("1. e4 {comment} e5 2. Sf3 Sc6 3. Lb5 De7"), "1-0"));
-    let (report, _) = bench.extract(everything(&["g.pgn"]));
-    assert_eq!(report["sources"][0]["piece_letters"], "KDTLS");
-    // Letters that belong to no language.
-    bench.write("g.pgn", pgn("", "1. e4 e5 2. Zf3 Zc6 3. Yb5", "1-0"));
-    bench.refuse_with("g.pgn", 1, ["unreadable move 'Zf3'", "--piece-letters"]);
-    bench.extract(everything(&["g.pgn", "--piece-letters", "KXWYZ"]));
-    for letters in ["", "KDTL", "KDTLL", "xx", "kdtls"] {
-        bench.refuse_with(["g.pgn", "--piece-letters", letters], 2, "piece letters");
-    }
-    bench.write("p.epd", "8/8/4k3/8/8/3QK3/8/8 w - - c9 \"1-0\";\n".repeat(30));
-    bench.refuse_with("p.epd --piece-letters de", 2, "piece letters only apply to games");
 }
 
 #[test]

@@ -180,10 +180,10 @@ fn counts_unreadable_scores() {
 fn counters_of_epd_are_read_and_written() {
     let bench = Bench::new();
     bench.write("x.epd", "8/8/8/8/3k4/8/8/K6R w - - hmvc 95; fmvn 90; c9 \"1/2-1/2\";\n");
-    bench.told("convert x.epd -o x.plain");
-    let text = bench.text("x.plain");
-    assert!(text.starts_with("fen 8/8/8/8/3k4/8/8/K6R w - - 95 90\n"), "{text}");
-    let told = bench.told("convert x.plain -o again.epd");
+    bench.told("convert x.epd -o x.fens");
+    let text = bench.text("x.fens");
+    assert!(text == "0 0.5 8/8/8/8/3k4/8/8/K6R w - - 95 90\n", "{text}");
+    let told = bench.told("convert x.fens -o again.epd");
     assert_eq!((bench.bytes("again.epd"), &told["losses"]["clocks"]), (bench.bytes("x.epd"), &0.into()));
     bench.write("bad.epd", "8/8/8/8/3k4/8/8/K6R w - - hmvc many; c9 \"1/2-1/2\";\n");
     let why = "bad.epd:1: the operation hmvc or fmvn has no whole number that a FEN could have";

@@ -1,55 +1,6 @@
-//! `gputexel extract` on training data in text: Stockfish's plain format and evaluations of Lichess.
+//! `gputexel extract` on training data in text: evaluations of Lichess.
 
 use crate::common::prelude::*;
-
-/// Returns games of two plies as plain text, each with its result for White.
-fn plain(games: usize) -> String {
-    let mut text = String::new();
-    for (board, _, result) in positions(games) {
-        // The king steps from its second rank to the first.
-        let ranks: Vec<&str> = board.split('/').collect();
-        let file = ranks[6].find('K').map_or(0, |at| ranks[6][..at].parse().unwrap_or(0));
-        let file = char::from(b'a' + file);
-        let moved = [&ranks[..6], &["8", ranks[6]]].concat().join("/");
-        let white = (2.0 * result - 1.0) as i32;
-        text +=
-            &format!("fen {board} w - - 0 20\nmove {file}2{file}1\nscore 12\nply 38\nresult {white}\ne\n");
-        text += &format!("fen {moved} b - - 1 20\nmove 0000\nscore -15\nply 39\nresult {}\ne\n", -white);
-    }
-    text
-}
-
-#[test]
-fn plain_text_is_read_as_games() {
-    let bench = Bench::new();
-    let games = 400;
-    let text = plain(games);
-    bench.write("x.plain", &text);
-    let all = "--keep-checks --keep-captures --skip-plies 0 --keep-duplicates";
-    let (report, data) = bench.extract(("x.plain", all));
-    let source = &report["sources"][0];
-    assert_eq!((&source["format"], &source["verdict"]), (&"plain".into(), &"agree".into()), "{source}");
-    assert_eq!((report["games"].as_u64(), data.len()), (Some(games as u64), 2 * games));
-    assert!(data.search_scores().iter().all(|score| [12.0, 15.0].contains(score)));
-    let wanted = tensors(&bench.path("out.bin"));
-    // Through standard input, compressed and as a member of an archive, with any number of threads.
-    let packed = zstd::encode_all(text.as_bytes(), 1).unwrap();
-    bench.extract_from(("- --threads 3", all), packed);
-    assert_eq!(tensors(&bench.path("out.bin")), wanted);
-    // Chunks end between games wherever their bytes fall.
-    bench.write("long.plain", text.repeat(15));
-    let (report, _) = bench.extract(("long.plain", all));
-    assert_eq!(report["games"].as_u64(), Some(15 * games as u64));
-    // If truncated, one record is left out and reported.
-    bench.write("cut.plain", &text[..text.len() - 2]);
-    let (report, data) = bench.extract(("cut.plain", all));
-    let last = text.matches('\n').count() - 5;
-    let told = format!("cut.plain:{last}: the last record does not end with e");
-    assert!(report["sources"][0]["complaints"][0].str().starts_with(&told), "{report}");
-    assert_eq!(data.len(), 2 * games - 1);
-    bench.write("bad.plain", text.replace("score 12", "score twelve"));
-    bench.refuse_with("bad.plain", 1, "the score 'twelve' cannot be read");
-}
 
 fn evaluations(count: usize) -> String {
     let line = |(i, (board, turn, result)): (usize, (String, &str, f32))| {

@@ -40,8 +40,7 @@ fn results_do_not_depend_on_thread_count() {
     // Outputs are named @NAME, and go to two folders.
     let commands = [
         ("extract games.pgn -o @g.bin", 1),
-        ("extract games.pgn -o @shards --shard-size 500 --keep-duplicates", 2),
-        ("convert games.pgn -o @g.plain", 1),
+        ("convert games.pgn -o @g.binpack", 1),
         ("tune d.bin --l2 1e-4 --round local --backend cpu --out @r", 4),
         ("tune games.pgn --k 0.8 --l2 1e-4 --backend cpu --out @t", 5),
         ("pso d.bin --iterations 5 --backend cpu --out @p", 5),

@@ -42,7 +42,7 @@ const LINES: &[&[&str]] = &[
     &["import-params", "t.h", "-o", "back.json"],
     &["match", "r", "material", "--nodes", "20", "--games", "4", "--out", "m"],
     &["selfplay", "--nodes", "20", "--games", "2", "-o", "s.pgn"],
-    &["rescore", "p.fens", "--engine", "material", "--nodes", "20", "-o", "s.plain"],
+    &["rescore", "p.fens", "--engine", "material", "--nodes", "20", "-o", "s.binpack"],
     &["learn", "--games", "12", "--label-nodes", "10", "--match-games", "2", "--hours", "1e-6", "-o", "l"],
     &["improve", "r", "--pairs", "4", "--test-games", "4", "--nodes", "20", "-o", "better"],
     &["features"],

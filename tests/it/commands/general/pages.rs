@@ -108,7 +108,6 @@ fn shortened(line: &str) -> String {
             (r"--time 5\+0.05", "--time 0.1+0.01"),
             (r"--depth 3", "--depth 1"),
             (r"--verify 2000", "--verify 4"),
-            (r"--shard-size \d+", "--shard-size 2000"),
             (r"--epochs 1000", "--epochs 10"),
             (r"--bootstrap 200", "--bootstrap 20"),
             (r"--live=8080", "--live"),

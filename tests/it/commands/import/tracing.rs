@@ -74,12 +74,12 @@ fn a_command_gives_the_dataset_of_its_trace() {
     let (_, text, _) = bench.run("info a.bin");
     assert!(text.contains(&format!("  traced by {}", command(&bench, "ok"))), "{text}");
     // Positions in other formats are passed in the same lines.
-    bench.told(["convert", SAMPLE, "-o", "all.plain", "--share", "0.02"]);
-    bench.told("convert all.plain -o all.fens");
+    bench.told(["convert", SAMPLE, "-o", "all.binpack", "--share", "0.02"]);
+    bench.told("convert all.binpack -o all.fens");
     import(&bench, "all.fens", &command(&bench, "ok"), "d.bin");
-    let report = import(&bench, "all.plain", &command(&bench, "ok"), "e.bin");
+    let report = import(&bench, "all.binpack", &command(&bench, "ok"), "e.bin");
     assert!(tensors(&bench.path("d.bin")) == tensors(&bench.path("e.bin")));
-    assert_eq!(report["sources"][0]["path"], "all.plain");
+    assert_eq!(report["sources"][0]["path"], "all.binpack");
     let lines = bench.text("all.fens");
     let fens: Vec<String> = lines
         .lines()

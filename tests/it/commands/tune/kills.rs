@@ -17,7 +17,7 @@ struct Killed {
 }
 
 /// In the order of `GPUTEXEL_KILLS`, a list such as 26,10,12,8,24,16; a single number is the total.
-const KILLED: [&str; 10] = [
+const KILLED: [&str; 9] = [
     "adam ~ 6 ~ tune games.pgn --l2=0 --k=0.8 --optimizer=adam --epochs=40 --checkpoint-every=0 --backend=cpu --threads=1 --out=r ~ tune --backend=cpu --resume=r ~ r/metrics.jsonl ~ r/params.json r/tables.h r/tables.rs r/dataset.bin",
     "gauss-newton ~ 4 ~ tune m.bin --optimizer=gauss-newton --bootstrap=8 --round=local --l2=1e-3 --epochs=6 --checkpoint-every=0 --backend=cpu --out=r ~ tune --backend=cpu --resume=r ~ r/metrics.jsonl ~ r/params.json r/tables.hpp",
     "grid ~ 6 ~ sweep d.bin --grid=l2=0,1e-4 --folds=2 --epochs=8 --checkpoint-every=0 --backend=cpu --best=best --csv=all.csv --out=r ~ sweep --backend=cpu --resume=r ~ r/checkpoint.safetensors ~ r/runs.csv all.csv best/params.json best/tables.h",
@@ -26,7 +26,6 @@ const KILLED: [&str; 10] = [
     "match ~ 6 ~ -q match material zero --nodes=20 --games=24 --concurrency=2 --out=r ~ -q match --resume=r ~ r/match.jsonl ~ r/match.jsonl",
     "gn-lbfgs ~ 4 ~ tune m.bin --optimizer=gn-lbfgs --l2=1e-3 --epochs=20 --checkpoint-every=0 --backend=cpu --out=r ~ tune --backend=cpu --resume=r ~ r/metrics.jsonl ~ r/params.json r/tables.hpp",
     "selfplay ~ 4 ~ selfplay --nodes=20 --games=24 --max-plies=60 --format=pgn,binpack --out=r ~ selfplay --resume=r ~ r/selfplay.jsonl ~ r/games.pgn r/games.binpack",
-    "extract ~ 4 ~ extract games.pgn -o=r --duplicates=keep --resolve=quiescence --shard-size=500 ~ extract games.pgn -o=r --duplicates=keep --resolve=quiescence --shard-size=500 --resume ~ r/unfinished.extract ~ r/0001.bin r/0002.bin",
     "rescore ~ 4 ~ rescore in.epd -o=r.txt --engine=material --nodes=200 --duplicates=keep ~ rescore in.epd -o=r.txt --engine=material --nodes=200 --duplicates=keep --resume ~ r.txt.rescore/rescore.jsonl ~ r.txt",
 ];
 
@@ -251,12 +250,6 @@ fn killed_selfplay_resumes() {
 
 #[test]
 #[ignore = "full"]
-fn killed_extractions_resume() {
-    kill_and_resume(8);
-}
-
-#[test]
-#[ignore = "full"]
 fn killed_rescoring_resumes() {
-    kill_and_resume(9);
+    kill_and_resume(8);
 }

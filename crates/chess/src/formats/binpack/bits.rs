@@ -4,11 +4,9 @@
 #[derive(Clone, Debug)]
 pub(super) struct BitReader<'a> {
     bytes: &'a [u8],
-    /// Number of bits taken.
     at: usize,
 }
 
-/// Number of data bits of a block of a variable-length number; one more bit shows if another block follows.
 const BLOCK_BITS: u32 = 4;
 
 impl<'a> BitReader<'a> {
@@ -84,7 +82,6 @@ impl BitWriter {
         self.used = (self.used + count) % 8;
     }
 
-    /// Appends a number in blocks.
     pub fn push_variable(&mut self, value: u16) {
         let mut rest = u32::from(value);
         loop {

@@ -30,7 +30,7 @@ pub(crate) const FORMAT: FormatSpec = FormatSpec {
     is_text: false,
     max_record_bytes: 2 * MAX_BLOCK_BYTES,
     split_point: Some(split_point),
-    training: Some(TrainingData { read, detect: |head, _| head.starts_with(MAGIC), is_certain: true }),
+    training: Some(TrainingData { read, detect: |head, _| head.starts_with(MAGIC) }),
     output: Some(Output {
         has_missing_scores: true,
         ..Output::new(|writer, origin, result, out| {
@@ -48,7 +48,6 @@ const MAGIC: &[u8; 4] = b"BINP";
 /// Number of bytes of a block before its chains.
 const HEADER_BYTES: usize = 8;
 
-/// Largest size of a block; Stockfish's reader has the same bound.
 const MAX_BLOCK_BYTES: usize = 100 << 20;
 
 /// Returns the number of bytes of a block's chains from its header; `None` for an invalid header.
@@ -58,8 +57,7 @@ fn block_bytes(header: &[u8]) -> Option<usize> {
     (size <= MAX_BLOCK_BYTES).then_some(size)
 }
 
-/// Returns the end of the last whole block in a buffer that begins with a block; `None` if not even the first
-/// is whole.
+/// Returns the end of the last whole block in a buffer that begins with a block.
 fn split_point(buffer: &[u8]) -> Option<usize> {
     let mut end = 0;
     while let Some(size) = buffer.get(end..end + HEADER_BYTES).and_then(block_bytes) {
@@ -77,7 +75,6 @@ fn split_point(buffer: &[u8]) -> Option<usize> {
     }
 }
 
-/// Returns the offset of the next possible header.
 fn next_block(bytes: &[u8]) -> Option<usize> {
     bytes.windows(HEADER_BYTES).position(|header| block_bytes(header).is_some())
 }
@@ -128,16 +125,12 @@ fn read(chunk: &[u8], offset: u64, criteria: Criteria<'_>) -> Batch {
     reader.out.finish()
 }
 
-/// Reader of chains, which joins those that belong to one game.
 struct Reader<'c> {
     out: Collector<'c>,
-    /// The positions of the game so far.
     plies: Vec<Ply>,
     /// Its result, White's view, −1 to 1.
     result: i16,
-    /// The position and ply that the next chain begins with if it continues the game.
     next_ply: Option<(Chess, u16)>,
-    /// True if the block being read is truncated.
     cut_short: bool,
 }
 
@@ -195,7 +188,6 @@ impl Reader<'_> {
         }
     }
 
-    /// Begins a chain: continues the game or ends it.
     fn begin(&mut self, stem: &Stem) {
         let turn = stem.position.turn();
         let result = turn.fold_wb(stem.result, -stem.result);

@@ -3,12 +3,10 @@
 //!
 //! The numbers ignore legality, with one exception: an en passant capture is counted only if it is legal.
 
-use shakmaty::{Bitboard, Chess, Move, Position, Role, Square};
+use shakmaty::{Bitboard, Chess, EnPassantMode, Move, Position, Rank, Role, Square, attacks};
 
 use super::bits::{BitReader, BitWriter, bits_for};
-use crate::formats::legality::{is_last_step, is_legal_within_reach, reach};
 
-/// Roles of promotions in the order of their numbers.
 pub(super) const PROMOTIONS: [Role; 4] = [Role::Knight, Role::Bishop, Role::Rook, Role::Queen];
 
 /// Reads the move of the side to move; `None` if the numbers are not a legal move or the bits end.
@@ -48,7 +46,6 @@ pub(super) fn read_move(position: &Chess, bits: &mut BitReader<'_>) -> Option<Mo
     is_legal_within_reach(position, m).then_some(m)
 }
 
-/// Appends a legal move.
 pub(super) fn write_move(position: &Chess, m: Move, bits: &mut BitWriter) {
     let own = position.board().by_color(position.turn());
     let (Some(from), role) = (m.from(), m.role()) else { return };
@@ -74,7 +71,6 @@ fn normal(position: &Chess, role: Role, from: Square, to: Square) -> Move {
     Move::Normal { role, from, capture: position.board().role_at(to), to, promotion: None }
 }
 
-/// Returns the rooks with which the side to move may still castle.
 fn castling_rooks(position: &Chess) -> Bitboard {
     position.castles().castling_rights() & Bitboard::from_rank(position.turn().backrank())
 }
@@ -87,13 +83,42 @@ fn rank_of(squares: Bitboard, square: Square) -> u32 {
     (squares.0 & ((1 << u32::from(square)) - 1)).count_ones()
 }
 
+fn reach(position: &Chess, from: Square, role: Role) -> Bitboard {
+    let board = position.board();
+    let turn = position.turn();
+    if role != Role::Pawn {
+        return attacks::attacks(from, role.of(turn), board.occupied()) & !board.by_color(turn);
+    }
+    let en_passant = position.ep_square(EnPassantMode::Legal).map_or(Bitboard::EMPTY, Bitboard::from);
+    let captures = attacks::pawn_attacks(turn, from) & (board.by_color(!turn) | en_passant);
+    let step = turn.fold_wb(8, -8);
+    let once = Bitboard::from(from).shift(step) & !board.occupied();
+    let start = turn.fold_wb(Rank::Second, Rank::Seventh);
+    let twice = if from.rank() == start { once.shift(step) & !board.occupied() } else { Bitboard::EMPTY };
+    captures | once | twice
+}
+
+fn is_last_step(position: &Chess, from: Square) -> bool {
+    from.rank() == position.turn().fold_wb(Rank::Seventh, Rank::Second)
+}
+
+/// Returns true if a move to a square within [`reach`], or castling, is legal.
+fn is_legal_within_reach(position: &Chess, m: Move) -> bool {
+    let simple = matches!(m, Move::Normal { role, .. } if role != Role::King);
+    let free = m
+        .from()
+        .zip(position.board().king_of(position.turn()))
+        .is_some_and(|(from, king)| !attacks::queen_attacks(king, Bitboard::EMPTY).contains(from));
+    let takes_king = matches!(m, Move::Normal { capture: Some(Role::King), .. });
+    if simple && free && !takes_king && !position.is_check() { true } else { position.is_legal(m) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
 
     proptest! {
-        /// Every legal move of positions on random walks, including castling, promotions and en passant.
         #[test]
         fn every_legal_move_comes_back(choices in proptest::collection::vec(any::<u16>(), 0..120)) {
             let mut position = Chess::default();

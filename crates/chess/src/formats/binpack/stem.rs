@@ -13,7 +13,6 @@ use crate::formats::packed::{CODE_BYTES, Planes, board, codes, roles};
 /// Number of bytes of a stem.
 pub(super) const STEM_BYTES: usize = 32;
 
-/// A pawn that has just made a double step and may be captured en passant.
 const DOUBLE_STEP: u8 = 12;
 /// A white rook with which White may castle.
 const WHITE_CASTLING_ROOK: u8 = 13;
@@ -21,16 +20,13 @@ const WHITE_CASTLING_ROOK: u8 = 13;
 const BLACK_CASTLING_ROOK: u8 = 14;
 const BLACK_KING_TO_MOVE: u8 = 15;
 
-/// Largest ply that can be stored.
 pub(super) const MAX_PLY: u64 = (1 << 14) - 1;
 
-/// A position with the move played in it.
 #[derive(Clone, Debug)]
 pub(super) struct Stem {
     pub position: Chess,
     /// `None` for the null move.
     pub next: Option<Move>,
-    /// Score as stored, the side to move's view.
     pub score: i16,
     /// 1, 0 or −1, the side to move's view.
     pub result: i16,
@@ -38,13 +34,9 @@ pub(super) struct Stem {
     pub ply: u16,
 }
 
-/// Reason why a stem cannot be used.
 pub(super) enum StemError {
-    /// The position is invalid or not legal.
     Position(&'static str),
-    /// The move is not legal.
     Move,
-    /// The result is not one of three.
     Result,
 }
 
@@ -157,7 +149,6 @@ fn write_codes(position: &Chess) -> Option<[u8; CODE_BYTES]> {
     codes(board.occupied().0, planes)
 }
 
-/// Kinds of moves, by their two highest bits.
 mod kind {
     pub const NORMAL: u16 = 0;
     pub const PROMOTION: u16 = 1;

@@ -15,9 +15,7 @@ const BLOCK_BYTES: usize = 1 << 20;
 /// result, continue its chain.
 #[derive(Default)]
 pub struct BinpackWriter {
-    /// The chains of the block so far.
     block: Vec<u8>,
-    /// The entry that was written last.
     last: Option<Stem>,
     /// Plies of the chain after its stem, and their moves and scores.
     count: u16,
@@ -64,7 +62,6 @@ impl BinpackWriter {
         true
     }
 
-    /// Ends the chain and the block.
     pub fn flush(&mut self, out: &mut Vec<u8>) {
         self.end_chain();
         if !self.block.is_empty() {

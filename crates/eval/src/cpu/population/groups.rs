@@ -6,8 +6,7 @@
 
 use std::ops::Range;
 
-use gputexel_dataset::{Block, Blocks, Layout, PIECE};
-use gputexel_io::paging::keep_limit;
+use gputexel_dataset::{Block, Blocks, Layout};
 
 /// Number of positions in a group.
 pub(super) const GROUP: usize = 4;
@@ -63,14 +62,9 @@ impl Groups {
         &self.all.blocks
     }
 
-    /// Returns some of the blocks, with their numbers. Keeps memory below its limit on the way.
+    /// Returns some of the blocks, with their numbers.
     pub(super) fn blocks_in(&self, numbers: Range<usize>) -> impl Iterator<Item = (usize, &Block)> {
-        numbers.map(|number| {
-            if number.is_multiple_of(PIECE) {
-                keep_limit();
-            }
-            (number, &self.all.blocks[number])
-        })
+        numbers.map(|number| (number, &self.all.blocks[number]))
     }
 
     /// Returns the runs of a block with their entries: all of a group, those that are added first, then the next group;

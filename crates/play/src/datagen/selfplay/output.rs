@@ -25,11 +25,8 @@ pub enum GameFormat {
     Pgn,
     /// Stockfish's: every position that the engine searched, with its move and score.
     Binpack,
-    /// Whole games from the end of the opening, with moves and scores.
-    Viriformat,
-    /// The positions that [`is_quiet`] keeps.
+    /// Bulletformat: the positions that [`is_quiet`] keeps.
     Bulletformat,
-    Marlinformat,
 }
 
 impl GameFormat {
@@ -37,9 +34,7 @@ impl GameFormat {
         match self {
             Self::Pgn => "games.pgn",
             Self::Binpack => "games.binpack",
-            Self::Viriformat => "games.vf",
             Self::Bulletformat => "games.bf",
-            Self::Marlinformat => "games.marlin",
         }
     }
 
@@ -50,14 +45,12 @@ impl GameFormat {
         match self {
             Self::Pgn => Box::new(PgnGames(labels.clone())),
             Self::Binpack => positions(Format::Binpack, false),
-            Self::Viriformat => positions(Format::Viriformat, false),
             Self::Bulletformat => positions(Format::Bulletformat, true),
-            Self::Marlinformat => positions(Format::Marlinformat, true),
         }
     }
 }
 
-gputexel_io::names!(GameFormat setting "format": Pgn "pgn", Binpack "binpack", Viriformat "viriformat", Bulletformat "bulletformat", Marlinformat "marlinformat");
+gputexel_io::names!(GameFormat setting "format": Pgn "pgn", Binpack "binpack", Bulletformat "bulletformat");
 
 /// Games come in the order of their numbers.
 trait GameWriter {
