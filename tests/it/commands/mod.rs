@@ -52,7 +52,6 @@ mod extract {
 
 mod report {
     mod compare;
-    mod live;
     mod matches;
     mod pictures;
     mod program;

@@ -5,47 +5,33 @@ use maud::{Markup, PreEscaped, html};
 use super::data::Table;
 use super::{document, facts, table};
 
-/// A given picture, dark on white.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Picture {
     /// An SVG document, inserted unescaped: never pass one from an untrusted source.
     pub svg: String,
-    /// Caption.
     pub caption: String,
 }
 
-/// A part of a page.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Part {
-    /// Its id in links: letters only.
     pub id: &'static str,
-    /// Its title.
     pub name: &'static str,
-    /// Note at its beginning.
     pub note: String,
-    /// Its pictures.
     pub pictures: Vec<Picture>,
-    /// Its tables.
     pub tables: Vec<Table>,
     /// Preformatted text such as source code; may be empty.
     pub code: String,
 }
 
-/// A page.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Page {
-    /// Its title.
     pub title: String,
-    /// Introduction, a sentence or two.
     pub about: String,
-    /// Headline figures: name and value.
     pub facts: Vec<(String, String)>,
-    /// Its parts.
     pub parts: Vec<Part>,
 }
 
 impl Page {
-    /// Returns the page, one self-contained HTML document.
     pub fn to_html(&self) -> String {
         let body = html! {
             header { h1 { (self.title) } p.status { (self.about) } (facts(&self.facts)) }
@@ -74,7 +60,6 @@ impl Part {
     }
 }
 
-/// Returns a picture without the XML prolog.
 fn without_prolog(document: &str) -> &str {
     document.find("<svg").map_or(document, |at| &document[at..])
 }
