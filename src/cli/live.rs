@@ -29,19 +29,14 @@ pub struct LiveArgs {
     live: Option<u16>,
 }
 
-/// A report that may be served during a run.
 pub struct LivePage(Option<LiveReport>);
 
 impl LiveArgs {
-    /// Returns true if the growing report is to be served, which requires a folder.
     pub fn is_asked_for(&self) -> bool {
         self.live.is_some()
     }
 
     /// Binds the port, so that a run does not start if its port is taken.
-    ///
-    /// # Errors
-    /// [`Error::Setting`](gputexel::Error::Setting) when it is not available.
     pub fn open(&self) -> Result<LivePage> {
         Ok(LivePage(self.live.map(LiveReport::bind).transpose()?))
     }
@@ -68,8 +63,6 @@ impl LivePage {
         Ok(())
     }
 
-    /// Serves the folder of a run from now on; prints the address the first time.
-    ///
     /// # Errors
     /// When the server cannot start or standard output cannot be written.
     pub fn follow(&self, context: &Context, folder: &RunFolder, features: &FeatureSet) -> Result<()> {
@@ -88,8 +81,6 @@ impl LivePage {
     }
 }
 
-/// Creates the current report of a folder of `tune`, `pso` or `sweep`; `in_hand` may supply further data.
-///
 /// # Errors
 /// If there is no run in the folder yet, or a file is damaged.
 pub fn of_run(path: &Path, in_hand: &InHand<'_>) -> Result<Report> {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use gputexel::io::run_folder::{CARD, Kind, REPORT, RunFolder};
+use gputexel::io::run_folder::{Kind, REPORT, RunFolder};
 use gputexel::io::{check_apart, check_target, write_atomically};
 use gputexel::matches::{is_match, match_report};
 use gputexel::report::{Report, RunReport};
@@ -60,9 +60,6 @@ impl Subcommand for ReportArgs {
         let folder = RunFolder::view(path);
         if is_match(path) {
             let report = match_report(path)?;
-            if self.output.is_none() {
-                write_atomically(&path.join(CARD), &report.card())?;
-            }
             return plain(self, context, "match", report.head.final_, &report.to_html(None)?);
         }
         if page::is_run(path) {
@@ -87,9 +84,6 @@ impl Subcommand for ReportArgs {
         let target = self.output.clone().unwrap_or_else(|| path.join(REPORT));
         let html = report.to_html(None)?;
         write(&target, &html, self.open)?;
-        if self.output.is_none() && !is_sweep(path) {
-            write_atomically(&path.join(CARD), &report.card())?;
-        }
         if context.json {
             let object = json!({
                 "report": target, "bytes": html.len(), "final": report.final_,
@@ -108,8 +102,6 @@ impl Subcommand for ReportArgs {
     }
 }
 
-/// Creates the report of a folder of any kind from its contents alone.
-///
 /// # Errors
 /// A folder that does not belong to a run, files that cannot be read or are damaged.
 pub fn of_folder(path: &Path) -> Result<Report> {
@@ -123,7 +115,6 @@ pub fn of_folder(path: &Path) -> Result<Report> {
     of_run(path, &InHand { note, ..InHand::default() })
 }
 
-/// Writes a report that needs nothing but its folder.
 fn plain(args: &ReportArgs, context: &Context, what: &str, is_final: bool, html: &str) -> anyhow::Result<()> {
     if let Some(dataset) = args.dataset.first() {
         let text = format!("--dataset {}: the report of a {what} needs no positions", dataset.display());
@@ -135,7 +126,6 @@ fn plain(args: &ReportArgs, context: &Context, what: &str, is_final: bool, html:
     print_result(context, &object, || format!("written     {}\n", target.display()))
 }
 
-/// Writes a report, and opens it if requested.
 fn write(target: &Path, html: &str, open: bool) -> Result<()> {
     write_atomically(target, html.as_bytes())?;
     if open {
@@ -147,7 +137,6 @@ fn write(target: &Path, html: &str, open: bool) -> Result<()> {
     Ok(())
 }
 
-/// Creates the report of a run from the given positions, or else those that it names.
 fn again(folder: &RunFolder, record: &RunRecord, given: &[PathBuf]) -> Result<RunReport> {
     const NEED: &str = "Calibration and residuals need the positions, but";
     const HINT: &str = "give the file with --dataset.";
@@ -166,8 +155,6 @@ fn again(folder: &RunFolder, record: &RunRecord, given: &[PathBuf]) -> Result<Ru
     run_report(folder, &InHand { note: &note, ..in_hand })
 }
 
-/// Writes the report of a finished run into its folder, from the positions that it names.
-///
 /// # Errors
 /// Positions that cannot be read, files that cannot be written.
 pub fn leave_again(folder: &RunFolder, record: &RunRecord) -> Result<()> {

@@ -14,7 +14,6 @@ use super::output::print_result;
 use super::report;
 use super::subcommand::Subcommand;
 
-/// Interval at which Ctrl-C is checked.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Flags of `serve`.
@@ -38,10 +37,8 @@ pub struct ServeArgs {
     open: bool,
 }
 
-/// Number of rows in the list of largest changes of a comparison.
 const TOP: usize = 20;
 
-/// Returns the page of a comparison of two runs.
 fn comparison(a: &Path, b: &Path) -> Result<String> {
     let differences = Differences::try_new(Side::read_both([a, b])?, SortBy::default())?;
     Ok(differences.page(TOP).to_html())

@@ -102,16 +102,15 @@ pub const ABLATION: &str = "ablation.json";
 
 pub const REPORT: &str = "report.html";
 
-/// A picture of the result for posts, beside the report.
-pub const CARD: &str = "card.png";
-
 /// Returns the file of parameters that a path stands for, whether or not it exists: the folder of a run stands for its
 /// parameters.
 pub fn parameters_at(path: &Path) -> PathBuf {
     if path.is_dir() { path.join(PARAMETERS) } else { path.to_path_buf() }
 }
 
-const RESULTS: [&str; 14] = [
+/// Files of an earlier run that must not be mistaken for those of this one. Without its record, a run cannot be resumed,
+/// so that is removed first.
+const RESULTS: [&str; 13] = [
     "checkpoint.safetensors",
     SO_FAR,
     SO_FAR_TABLES[0],
@@ -122,7 +121,6 @@ const RESULTS: [&str; 14] = [
     "z.json",
     ABLATION,
     REPORT,
-    CARD,
     "runs.csv",
     "sweep.svg",
     "log.csv",

@@ -10,7 +10,6 @@ use gputexel_io::Result;
 /// Percentiles of a distribution over time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BandPanel {
-    /// Title of the panel.
     pub title: String,
     /// Horizontal positions, ascending, with the values at 5, 25, 50, 75 and 95 %.
     pub points: Vec<(f64, [f64; 5])>,
@@ -19,21 +18,14 @@ pub struct BandPanel {
 /// Panels side by side, on the same scales.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bands {
-    /// Title of the picture.
     pub title: String,
-    /// Name of the horizontal axes.
     pub x_name: String,
-    /// Name of the vertical axes.
     pub y_name: String,
-    /// The panels, row by row.
     pub panels: Vec<BandPanel>,
 }
 
 impl Bands {
-    /// Returns the bands as an SVG document: 5 to 95 % light, the quartiles dark, the median a line.
-    ///
-    /// # Errors
-    /// [`Error::Numeric`](gputexel_io::Error::Numeric) when there is nothing to draw.
+    /// Bands as an SVG document: 5 to 95 % light, the quartiles dark, the median a line.
     pub fn to_svg(&self) -> Result<String> {
         let columns = (1..).find(|c| c * c >= self.panels.len()).unwrap_or(1).max(1);
         let rows = self.panels.len().div_ceil(columns).max(1);

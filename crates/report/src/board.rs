@@ -3,7 +3,6 @@
 use super::html::{CLEAR, Parameter, Shape, groups};
 use gputexel_model::{Arrangement, FeatureSet, FeatureTables};
 
-/// Columns between two boards.
 const GAP: usize = 4;
 
 /// A table with a feature for each square, a1 first; squares may be missing.
@@ -12,8 +11,6 @@ struct Squares {
     places: Vec<Option<usize>>,
 }
 
-/// Returns the tables of squares. The names of features give the squares, as everywhere. If they give none, the schema
-/// does.
 fn tables(set: &FeatureSet) -> Vec<Squares> {
     let named = FeatureTables::new(&set.features).0.into_iter().filter(|table| table.is_squares());
     let mut all: Vec<Squares> = named
@@ -30,7 +27,7 @@ fn tables(set: &FeatureSet) -> Vec<Squares> {
     all
 }
 
-/// Returns the table of a piece: that of its name, or the first whose name contains it, such as `knight_squares` or
+/// Table of a piece: that of its name, or the first whose name contains it, such as `knight_squares` or
 /// `knight_k0`.
 fn table_of(set: &FeatureSet, piece: &str) -> Option<Squares> {
     let mut all = tables(set);
@@ -39,7 +36,7 @@ fn table_of(set: &FeatureSet, piece: &str) -> Option<Squares> {
     Some(all.swap_remove(at))
 }
 
-/// Returns the middlegame and endgame tables of a piece, eighth rank first; `None` if there is no table of its squares.
+/// Middlegame and endgame tables of a piece, eighth rank first; `None` if there is no table of its squares.
 /// They stand side by side if `columns` characters have room for both, else one below the other.
 pub fn board(set: &FeatureSet, theta: &[f64], piece: &str, columns: usize) -> Option<String> {
     let Squares { name, places } = table_of(set, piece)?;
@@ -56,16 +53,14 @@ pub fn board(set: &FeatureSet, theta: &[f64], piece: &str, columns: usize) -> Op
 pub struct Known<'a> {
     /// Values, centipawns.
     pub theta: &'a [f64],
-    /// Number of positions that have each feature.
     pub occurrences: &'a [u64],
     /// Standard errors of the values, centipawns, if they are known.
     pub errors: Option<&'a [Option<f64>]>,
 }
 
-/// Deviations of the squares of a table from its mean.
 struct Form {
     mean: f64,
-    /// By square, with its standard error; `None` for squares that no position has.
+    /// `None` for squares that no position has.
     deviations: Vec<Option<(f64, Option<f64>)>>,
 }
 
@@ -83,7 +78,7 @@ impl Form {
         Self { mean, deviations }
     }
 
-    /// Returns how much it stands out: the mean square of the deviations in standard errors or, if there are none, their
+    /// How much it stands out: the mean square of the deviations in standard errors or, if there are none, their
     /// sum of squares weighted by how often the squares occur.
     fn clarity(&self, known: &Known<'_>, places: &[Option<usize>]) -> f64 {
         let squares =
@@ -100,10 +95,10 @@ impl Form {
     }
 }
 
-/// Returns the piece's table, or without a piece the one whose shape stands out most from its errors, as deviations
-/// from the mean of the table: both phases side by side if `columns` have room for both, else the one that stands out
-/// more. `paint` gets the deviation of a square as a share of the largest, 0 for one that is within two standard errors,
-/// and the text.
+/// Piece's table, or without a piece the one whose shape stands out most from its errors, as deviations from
+/// the mean of the table: both phases side by side if `columns` have room for both, else the one that stands
+/// out more. `paint` gets the deviation of a square as a share of the largest, 0 for one that is within two
+/// standard errors, and the text.
 pub fn shape_board(
     set: &FeatureSet,
     known: &Known<'_>,
@@ -156,8 +151,8 @@ pub fn shape_board(
     Some(drawn(&only, columns, |_, square| cell(phase, square), |_, square, text| tone(phase, square, text)))
 }
 
-/// Returns the changes of all tables of squares against their reference, middlegame and endgame arranged as by
-/// [`board`], in whole centipawns; of one table if it is named. Tables without a change are left out.
+/// Changes of all tables of squares against their reference, middlegame and endgame arranged as by [`board`],
+/// in whole centipawns; of one table if it is named.
 pub fn change_boards(parameters: &[Parameter], only: Option<&str>, columns: usize) -> String {
     let mut text = String::new();
     for group in groups(parameters).iter().filter(|group| only.is_none_or(|only| only == group.name)) {
@@ -181,18 +176,15 @@ pub fn change_boards(parameters: &[Parameter], only: Option<&str>, columns: usiz
     text
 }
 
-/// Returns the squares of both phases.
 fn every_square() -> impl Iterator<Item = (usize, usize)> {
     (0..2).flat_map(|phase| (0..64).map(move |square| (phase, square)))
 }
 
-/// Returns the number of columns of a square, from its texts.
 fn width(boards: usize, cell: &impl Fn(usize, usize) -> String) -> usize {
     let squares = (0..boards).flat_map(|board| (0..64).map(move |square| (board, square)));
     squares.map(|(board, square)| cell(board, square).len()).max().unwrap_or(1).max(3)
 }
 
-/// Returns the number of columns of a board: a rank's number and its squares.
 fn half(width: usize) -> usize {
     1 + 8 * (width + 1)
 }

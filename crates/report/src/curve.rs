@@ -11,11 +11,8 @@ use gputexel_io::Result;
 /// Layout of numbers on the horizontal axis of a [`Curve`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spacing {
-    /// By their value.
     Linear,
-    /// By their logarithm; all are positive.
     Logarithmic,
-    /// At equal distances, each labeled with its number.
     Equal,
 }
 
@@ -23,8 +20,8 @@ pub enum Spacing {
 const WIDE: f64 = 20.0;
 
 impl Spacing {
-    /// Returns the spacing that keeps numbers apart, given in ascending order: logarithmic if they are positive over
-    /// several magnitudes, linear if they are spread evenly enough, else equal.
+    /// Spacing that keeps numbers apart, given in ascending order: logarithmic if they are positive over several
+    /// magnitudes, linear if they are spread evenly enough, else equal.
     pub fn fitting(numbers: &[f64]) -> Self {
         let (Some(&low), Some(&high)) = (numbers.first(), numbers.last()) else { return Self::Linear };
         let logarithmic = low > 0.0 && high / low >= WIDE;
@@ -39,27 +36,20 @@ impl Spacing {
     }
 }
 
-/// A curve with a marked point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
-    /// Title.
     pub title: String,
-    /// Name of the horizontal axis.
     pub x_name: String,
-    /// Name of the vertical axis.
     pub y_name: String,
-    /// Points, x ascending.
     pub points: Vec<(f64, f64)>,
     /// Half the height of each point's error bar; empty if there is none.
     pub errors: Vec<f64>,
     /// The marked point, printed under the title; with [`Spacing::Equal`] one of the points.
     pub mark: (f64, f64),
-    /// Layout of x.
     pub spacing: Spacing,
 }
 
 impl Curve {
-    /// Returns the position of a number on the horizontal axis.
     fn x(&self, value: f64) -> f64 {
         match self.spacing {
             Spacing::Linear => value,
@@ -68,19 +58,16 @@ impl Curve {
         }
     }
 
-    /// Returns the horizontal axis over a range.
     fn horizontal(&self, span: Span) -> Horizontal {
         let numbers = self.points.iter().map(|point| point.0).collect();
         Horizontal { span, spacing: self.spacing, numbers }
     }
 
-    /// Returns the points whose value is a number, on the axis.
     fn drawn(&self) -> Vec<(f64, f64)> {
         let finite = self.points.iter().filter(|(_, y)| y.is_finite());
         finite.map(|&(x, y)| (self.x(x), y)).collect()
     }
 
-    /// Returns the ranges of x and y.
     fn spans(&self) -> (Span, Span) {
         let drawn = self.drawn();
         let mark = (self.x(self.mark.0), self.mark.1);
@@ -89,10 +76,6 @@ impl Curve {
         (Span::over(all.clone().map(|p| p.0), 0.0), Span::over(all.map(|p| p.1).chain(with_errors), 0.0))
     }
 
-    /// Returns the curve as an SVG document.
-    ///
-    /// # Errors
-    /// [`Error::Numeric`](gputexel_io::Error::Numeric) when there is nothing to draw.
     pub fn to_svg(&self) -> Result<String> {
         let (across, up) = self.spans();
         let across = match self.spacing {
@@ -134,17 +117,15 @@ impl Curve {
     }
 }
 
-/// The horizontal axis, labeled at round numbers, also if it is logarithmic, and at the points if these are equally far
-/// apart.
+/// The horizontal axis, labeled at round numbers, also if it is logarithmic, and at the points if these are
+/// equally far apart.
 #[derive(Clone)]
 struct Horizontal {
     span: Span,
     spacing: Spacing,
-    /// Numbers of the points, for equal spacing.
     numbers: Vec<f64>,
 }
 
-/// Maximum number of labels of an axis.
 const TEXTS: usize = 16;
 
 impl Ranged for Horizontal {

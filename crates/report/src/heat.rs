@@ -10,28 +10,20 @@ use gputexel_io::Result;
 /// A table of values shown as colors, low ones dark.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HeatMap {
-    /// Title.
     pub title: String,
-    /// Name of the horizontal axis.
     pub x_name: String,
-    /// Name of the vertical axis.
     pub y_name: String,
-    /// Labels of the columns.
     pub columns: Vec<String>,
-    /// Labels of the rows, the lowest first.
     pub rows: Vec<String>,
-    /// Values by row and column; NaN if there is none.
     pub values: Vec<f64>,
 }
 
-/// Number of cells up to which each shows its value.
 const LABELED: usize = 240;
-/// Maximum number of labels of an axis.
 const TEXTS: usize = 24;
 
 impl HeatMap {
-    /// Returns 0 for the lowest value, ½ for the median, and toward 1 for the highest, so that outliers do not use up
-    /// the colors.
+    /// 0 for the lowest value, ½ for the median, and toward 1 for the highest, so that outliers do not use up the
+    /// colors.
     fn shares(&self) -> Vec<f64> {
         let mut finite: Vec<f64> = self.values.iter().copied().filter(|v| v.is_finite()).collect();
         finite.sort_by(f64::total_cmp);
@@ -42,10 +34,7 @@ impl HeatMap {
         self.values.iter().map(|value| above(*value) / (above(*value) + middle)).collect()
     }
 
-    /// Returns the map as an SVG document; the lowest value is framed.
-    ///
-    /// # Errors
-    /// [`Error::Numeric`](gputexel_io::Error::Numeric) when it cannot be drawn.
+    /// Map as an SVG document; the lowest value is framed.
     pub fn to_svg(&self) -> Result<String> {
         let columns = self.columns.len();
         let shares = self.shares();
@@ -120,7 +109,6 @@ impl ValueFormatter<f64> for Texts {
     }
 }
 
-/// Returns a color from dark blue over green to light yellow.
 fn color(share: f64) -> RGBColor {
     const STOPS: [[f64; 3]; 4] =
         [[28.0, 36.0, 104.0], [32.0, 122.0, 140.0], [122.0, 198.0, 110.0], [250.0, 240.0, 170.0]];

@@ -1,6 +1,6 @@
 //! Renders results of runs: boards for the terminal, pictures (SVG) and pages (HTML).
-//!
-//! Only renders data; all decisions are made elsewhere.
+
+#![allow(missing_docs, reason = "internal crate; the library's front door is documented")]
 
 mod bands;
 mod board;
@@ -12,7 +12,6 @@ mod html;
 pub mod live;
 mod number_text;
 mod paths;
-mod picture;
 mod readable;
 mod report;
 mod span;

@@ -1,11 +1,9 @@
 //! Formats numbers for pictures.
 
-/// Formats a number with the given decimals, or in few digits if it has very many.
 pub(super) fn fixed(value: f64, decimals: usize) -> String {
     if value.abs() < 1e12 { format!("{value:.decimals$}") } else { short(value) }
 }
 
-/// Formats a number in few digits, for labels of axes.
 pub(super) fn short(value: f64) -> String {
     let magnitude = value.abs();
     if value == 0.0 {
@@ -20,13 +18,12 @@ pub(super) fn short(value: f64) -> String {
     }
 }
 
-/// Formats a number in seven digits, without trailing zeros.
 pub(super) fn precise(value: f64) -> String {
     let digits = (6 - value.abs().max(1e-12).log10().floor() as i32).clamp(0, 12) as usize;
     trimmed(&fixed(value, digits))
 }
 
-/// Returns a decimal without trailing zeros, and 0 without a sign.
+/// Decimal without trailing zeros, and 0 without a sign.
 pub(super) fn trimmed(text: &str) -> String {
     let is_decimal = text.contains('.') && !text.contains('e');
     let text = if is_decimal { text.trim_end_matches('0').trim_end_matches('.') } else { text };

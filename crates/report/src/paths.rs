@@ -7,7 +7,7 @@ use super::span::Span;
 use super::svg::{Size, draw};
 use gputexel_io::Result;
 
-/// Number of parameters that get a color and a line of the legend: those that moved farthest. The others are gray.
+/// Number of parameters that get a color and a line of the legend: those that moved farthest.
 const NAMED: usize = 24;
 
 /// Colors that everyone can see on white; once all are used, lines are dashed, then dotted.
@@ -25,10 +25,8 @@ const COLORS: [RGBColor; 8] = [
 /// Lengths of dashes and of the gaps between them, pixels, by the number of times the colors are used up.
 const DASHES: [[i32; 2]; 3] = [[1, 0], [9, 5], [2, 4]];
 
-/// Path of a parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Path {
-    /// Its name.
     pub name: String,
     /// Unit of the vertical axis: the perturbation c at the end.
     pub unit: f64,
@@ -47,25 +45,18 @@ impl Path {
     }
 }
 
-/// Paths of parameters, each as its change from the start in units of its perturbation. All fit into one picture, and
-/// changes are large relative to the perturbations.
+/// Paths of parameters, each as its change from the start in units of its perturbation. All fit into one
+/// picture, and changes are large relative to the perturbations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Paths {
-    /// Title.
     pub title: String,
-    /// Name of the horizontal axis.
     pub x_name: String,
     /// End of the axis, though the paths may not have reached it yet.
     pub x_end: f64,
-    /// The parameters.
     pub paths: Vec<Path>,
 }
 
 impl Paths {
-    /// Returns the picture as an SVG document.
-    ///
-    /// # Errors
-    /// [`Error::Numeric`](gputexel_io::Error::Numeric) when it cannot be drawn.
     pub fn to_svg(&self) -> Result<String> {
         let all = || self.paths.iter().flat_map(Path::scaled).map(|point| point.1);
         let up = Span::over(all().chain([0.0]), 0.005).with_room(0.05, 0.05);

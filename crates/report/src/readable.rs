@@ -6,7 +6,7 @@ use serde_json::Value;
 /// Length above which only the length of a list of numbers is shown.
 const LONG: usize = 24;
 
-/// Returns a record as indented JSON, with long lists of numbers replaced by their length.
+/// Record as indented JSON, with long lists of numbers replaced by their length.
 pub fn readable<T: Serialize>(record: &T) -> String {
     fn shorten(value: &mut Value) {
         match value {

@@ -4,14 +4,10 @@ use gputexel_io::Result;
 
 use crate::html::{Live, MatchReport, RunReport, SpsaReport, Stage};
 
-/// Report of a folder of any kind.
 #[derive(Clone, Debug)]
 pub enum Report {
-    /// Of `tune`, `pso` and `sweep`.
     Run(Box<RunReport>),
-    /// Of a match.
     Match(Box<MatchReport>),
-    /// Of an SPSA run.
     Spsa(Box<SpsaReport>),
 }
 
@@ -25,7 +21,6 @@ impl Report {
         }
     }
 
-    /// Returns the stage.
     pub fn stage(&self) -> Stage {
         match self {
             Self::Run(report) => report.stage(),
@@ -34,7 +29,6 @@ impl Report {
         }
     }
 
-    /// Returns the progress in figures.
     pub fn status(&self) -> &str {
         match self {
             Self::Run(report) => &report.status,
@@ -43,7 +37,7 @@ impl Report {
         }
     }
 
-    /// Returns the headline figures: name and value.
+    /// Headline figures: name and value.
     pub fn facts(&self) -> &[(String, String)] {
         match self {
             Self::Run(report) => &report.facts,
@@ -52,7 +46,7 @@ impl Report {
         }
     }
 
-    /// Returns the names of its data, without folders; empty if there is none.
+    /// Names of its data, without folders; empty if there is none.
     pub fn data(&self) -> String {
         let Self::Run(report) = self else { return String::new() };
         let rows = report.inputs.iter().flat_map(|inputs| &inputs.rows).filter_map(|row| row.first());
@@ -64,7 +58,7 @@ impl Report {
         }
     }
 
-    /// Returns its error on held-out positions: the change against the prior if it is judged, else the loss; empty if
+    /// Its error on held-out positions: the change against the prior if it is judged, else the loss; empty if
     /// unknown.
     pub fn held_out(&self) -> String {
         let judged = match self {
@@ -78,20 +72,16 @@ impl Report {
         judged.filter(|text| *text != "unknown").or_else(loss).unwrap_or_default().to_string()
     }
 
-    /// Returns its Elo; empty if no games were played.
+    /// Its Elo; empty if no games were played.
     pub fn elo(&self) -> String {
         self.fact(|name| name.contains("Elo")).unwrap_or_default().to_string()
     }
 
-    /// Returns the first headline figure with a matching name.
     fn fact(&self, wanted: impl Fn(&str) -> bool) -> Option<&str> {
         self.facts().iter().find(|fact| wanted(&fact.0)).map(|fact| fact.1.as_str())
     }
 
-    /// Returns the page, one self-contained HTML document; with `live`, one that refreshes itself.
-    ///
-    /// # Errors
-    /// [`Error::Numeric`](gputexel_io::Error::Numeric) when a picture cannot be drawn.
+    /// Page, one self-contained HTML document; with `live`, one that refreshes itself.
     pub fn to_html(&self, live: Option<&Live>) -> Result<String> {
         match self {
             Self::Run(report) => report.to_html(live),

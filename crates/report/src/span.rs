@@ -1,5 +1,4 @@
-//! Ranges of axes. Numbers may come from arbitrary files. Whatever they are, a range has two different finite ends, a
-//! bounded number of ticks, and a pixel for each number.
+//! Ranges of axes. Numbers may come from arbitrary files.
 
 use std::ops::Range;
 
@@ -7,14 +6,14 @@ use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, Value
 
 use super::number_text::short;
 
-/// Minimum width of a range as a share of its larger end. Below, neighboring ticks would be the same number.
+/// Minimum width of a range as a share of its larger end.
 const RESOLUTION: f64 = 1e-9;
 /// Minimum width of a range around 0.
 const LEAST: f64 = 1e-18;
 /// Maximum distance by which a line may leave the picture, in widths of it.
 const BEYOND: f64 = 100.0;
 
-/// Range of numbers along an axis. Its width may overflow an `f64`; half of it never does.
+/// Its width may overflow an `f64`; half of it never does.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Span {
     low: f64,
@@ -22,8 +21,8 @@ pub struct Span {
 }
 
 impl Span {
-    /// Returns the range over the finite numbers of `values`. If they are closer to each other than `least`, it extends
-    /// by `least` to both sides; over no numbers it is 0 to 1.
+    /// If they are closer to each other than `least`, it extends by `least` to both sides; over no numbers it is
+    /// 0 to 1.
     pub fn over(values: impl IntoIterator<Item = f64>, least: f64) -> Self {
         let finite = values.into_iter().filter(|value| value.is_finite());
         let (low, high) = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
@@ -32,12 +31,10 @@ impl Span {
         if high - low >= least { Self { low, high } } else { Self::bounded(low - least, high + least) }
     }
 
-    /// Returns the range between two numbers.
     pub fn between(one: f64, other: f64) -> Self {
         Self::over([one, other], LEAST)
     }
 
-    /// Adds room below and above, in shares of the width.
     #[must_use]
     pub fn with_room(self, below: f64, above: f64) -> Self {
         let half = self.half();
@@ -48,12 +45,10 @@ impl Span {
         Self { low: low.max(f64::MIN), high: high.min(f64::MAX) }
     }
 
-    /// Returns the lower end.
     pub fn low(&self) -> f64 {
         self.low
     }
 
-    /// Returns the upper end.
     pub fn high(&self) -> f64 {
         self.high
     }
@@ -62,18 +57,18 @@ impl Span {
         0.5 * self.high - 0.5 * self.low
     }
 
-    /// Returns the position of a number from 0 at the lower end to 1 at the upper one; 0 for NaN.
+    /// Position of a number from 0 at the lower end to 1 at the upper one; 0 for NaN.
     pub fn share(&self, value: f64) -> f64 {
         let share = (0.5 * value - 0.5 * self.low) / self.half();
         if share.is_nan() { 0.0 } else { share.clamp(-BEYOND, BEYOND) }
     }
 
-    /// Returns the digits after the decimal point that distinguish four ticks.
+    /// Digits after the decimal point that distinguish four ticks.
     pub fn digits(&self) -> usize {
         (1.0 - (0.5 * self.half()).log10()).floor().clamp(0.0, 9.0) as usize
     }
 
-    /// Returns round numbers, at most `most`, in steps of 1, 2 or 5 times a power of ten of at least `least`.
+    /// Round numbers, at most `most`, in steps of 1, 2 or 5 times a power of ten of at least `least`.
     pub fn ticks(&self, most: usize, least: f64) -> Vec<f64> {
         let finest = (self.half() / most.max(1) as f64).max(0.5 * least).log10() + 2f64.log10();
         let finest = finest.floor() as i32;
@@ -94,7 +89,7 @@ impl Span {
         Vec::new()
     }
 
-    /// Returns the positions of round numbers if the range is one of decadic logarithms.
+    /// Positions of round numbers if the range is one of decadic logarithms.
     pub fn logarithmic_ticks(&self, most: usize) -> Vec<f64> {
         let decades = self.low.floor() as i32..=self.high.ceil() as i32;
         let count = decades.clone().count();
@@ -136,7 +131,6 @@ mod tests {
 
     use super::*;
 
-    /// Any bits, with more of the values that tend to break things.
     fn number() -> impl Strategy<Value = f64> {
         let nasty = [
             0.0,

@@ -6,19 +6,15 @@ use plotters::prelude::*;
 
 use gputexel_io::{Error, Result};
 
-/// Size of a document, pixels.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Size {
     pub width: u32,
     pub height: u32,
 }
 
-/// Drawing area.
 pub(super) type Sheet<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-/// Error of drawing.
 pub(super) type DrawingError<'a> = DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>;
 
-/// Returns a document with what `paint` draws on white.
 pub(super) fn draw<F>(size: Size, paint: F) -> Result<String>
 where
     F: for<'a> FnOnce(&Sheet<'a>) -> std::result::Result<(), DrawingError<'a>>,
@@ -29,7 +25,6 @@ where
     })
 }
 
-/// Returns a document with what `paint` draws on a transparent background, for pages with a color of their own.
 pub(super) fn draw_clear<F>(size: Size, paint: F) -> Result<String>
 where
     F: for<'a> FnOnce(&Sheet<'a>) -> std::result::Result<(), DrawingError<'a>>,

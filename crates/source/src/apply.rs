@@ -1,8 +1,4 @@
 //! `apply`: writes the values of the `.params` file into the sources.
-//!
-//! Sources may be as they were before `tune`; then numbers replace numbers. Or they are as `tune` left them (not with
-//! `compat`: the original does not recognize them); then numbers replace names, and declarations, options and `#add`s
-//! are removed.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -13,6 +9,7 @@ use regex::Regex;
 use super::Options;
 use super::blocks::{Setting, TuneFile};
 use super::characters::{is_word, line_end, line_start, next_line};
+use super::compat;
 use super::languages::Language;
 use super::layout::{apart, remove_lines, replace_part};
 use super::lexer::{Kind, lex};
@@ -25,37 +22,33 @@ use gputexel_io::params::{ParamEntry, ParamKind, ParamsFile};
 use gputexel_io::shown;
 use gputexel_io::{Error, Result};
 
-/// Declaration written by `tune`: the name, and the number.
 static DECLARATION: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^\s*(?:int|float)\s+(\w+)\s*=\s*([-+.\deE]+)\s*;\s*(?://.*)?$").expect("fixed")
 });
 
-/// Option written by `tune`: the name.
 static OPTION: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^\s*TUNE\s*\(\s*SetRange\s*\([^()]*\)\s*,\s*(\w+)\s*,\s*SetDefaultRange\s*\)\s*;\s*$")
         .expect("fixed")
 });
 
-/// Plans `apply FILE.tune SOURCE_DIR`.
-///
 /// # Errors
-/// [`Error::Io`]; [`Error::Input`] with file and line of anything unusable: a context without a match, a parameter that
-/// the `.params` file lacks.
+/// [`Error::Io`]; [`Error::Input`] with file and line of anything unusable: a context without a match, a
+/// parameter that the `.params` file lacks.
 pub fn plan_apply(tune: &Path, folder: &Path, options: &Options) -> Result<PatchPlan> {
     plan_apply_from(&params_path(tune)?, tune, folder, options)
 }
 
 /// Plans as [`plan_apply`], with the values of another `.params` file, such as the result of an SPSA run.
-///
-/// # Errors
-/// As [`plan_apply`].
 pub fn plan_apply_from(
     params_path: &Path,
     tune: &Path,
     folder: &Path,
     options: &Options,
 ) -> Result<PatchPlan> {
-    let tune = TuneFile::read(tune, options.compat, !options.compat)?;
+    if options.compat {
+        return compat::plan_apply(params_path, tune, folder, options);
+    }
+    let tune = TuneFile::read(tune)?;
     let mut sources = Sources::open(folder, options)?;
     let placed = place(&tune, &mut sources, options)?;
     let (params, bytes) = read_params(params_path)?;
@@ -78,26 +71,24 @@ pub fn plan_apply_from(
     const LARGEST: f64 = 9_223_372_036_854_775_807.0;
     if let Some(entry) =
         used.iter().find(|entry| entry.kind == ParamKind::Int && entry.v.value.abs() > LARGEST)
-        && !options.compat
     {
         let reason =
             format!("{} = {} is too large for an integer", shown(&entry.name), shown(&entry.v.to_string()));
         return Err(Error::input(params_path, reason));
     }
     let mut states: Vec<State> = placed.iter().map(|p| p.state(&sources.files[p.file])).collect();
-    uncover(&placed, &mut states, &sources, options);
+    uncover(&placed, &mut states, &sources);
     refuse_others(&placed, &states, &sources, &tune.path, |p, state| match state {
-        State::Ready(_) => true,
-        State::Done(_) => !options.compat,
+        State::Ready(_) | State::Done(_) => true,
         State::Missing | State::Several(_) => p.block.name.is_empty(),
     })?;
 
     let mut planned: Vec<Option<PlannedBlock>> = placed.iter().map(|_| None).collect();
-    let work = |p| BlockApply { tune: &tune, p, params: &params, options };
+    let work = |p| BlockApply { tune: &tune, p, params: &params };
     // Later insertions lie on top, and may have split those of a plain patch before them.
     for (i, (p, state)) in placed.iter().zip(&states).enumerate().rev() {
         let source = &mut sources.files[p.file];
-        let done = if p.block.name.is_empty() && !options.compat {
+        let done = if p.block.name.is_empty() {
             matches!(p.state(&source.as_now()), State::Done(_)) || matches!(state, State::Done(_))
         } else {
             matches!(state, State::Done(_))
@@ -127,12 +118,10 @@ pub fn plan_apply_from(
     Ok(plan)
 }
 
-/// State of the work on one block.
 struct BlockApply<'a> {
     tune: &'a TuneFile,
     p: &'a Placed<'a>,
     params: &'a ParamsFile,
-    options: &'a Options,
 }
 
 impl BlockApply<'_> {
@@ -144,9 +133,8 @@ impl BlockApply<'_> {
         self.p.block.error(&self.tune.path, line, reason)
     }
 
-    /// Replaces the numbers of a context by values, or the context by a plain patch.
     fn apply(&self, source: &mut Source, state: &State) -> Result<PlannedBlock> {
-        let Self { p, options, .. } = self;
+        let p = self.p;
         let found = p.pattern.find_all(&source.text, &source.frequencies);
         let found = p.only(found, state, source, &self.tune.path)?;
         let at = match state {
@@ -154,32 +142,18 @@ impl BlockApply<'_> {
             _ => None,
         };
         if p.block.name.is_empty() {
-            let body = match p.block.adds.first() {
-                Some(add) if options.compat && add.marker.is_some() => {
-                    let reason = "its first #add must be the one without a marker".to_string();
-                    return Err(self.error(add.line, reason));
-                }
-                _ => p.block.replacement().map(|add| add.body.text.clone()),
-            };
+            let body = p.block.replacement().map(|add| &add.body.text);
             let planned = p.planned(source, at, if body.is_some() { "patched" } else { "kept" });
-            match body {
-                Some(body) if options.compat => source.text.replace_range(found.range, &body),
-                Some(body) => {
-                    replace_part(&mut source.text, found.range, &body, source.newline);
-                }
-                None if options.compat => {
-                    source.text.replace_range(found.range, &p.context.filled(str::to_string));
-                }
-                None => {}
+            if let Some(body) = body {
+                replace_part(&mut source.text, found.range, body, source.newline);
             }
             return Ok(planned);
         }
         let mut planned = p.planned(source, at, "applied");
         let texts: Vec<String> =
             found.marks.iter().map(|mark| source.text[mark.clone()].to_string()).collect();
-        let value = |name: &str, text: Option<&String>| {
-            value_text(self.entry(name), text.map(String::as_str), false, options)
-        };
+        let value =
+            |name: &str, text: Option<&String>| value_text(self.entry(name), text.map(String::as_str), false);
         let names: Vec<&str> = p.context.names().collect();
         planned.values = names
             .iter()
@@ -190,10 +164,6 @@ impl BlockApply<'_> {
                 value: value(name, texts.get(i)),
             })
             .collect();
-        if options.compat {
-            source.text.replace_range(found.range, &p.context.filled(|name| value(name, None)));
-            return Ok(planned);
-        }
         for ((mark, name), text) in found.marks.into_iter().zip(names).zip(&texts).rev() {
             let new = value(name, Some(text));
             if new != *text {
@@ -204,7 +174,6 @@ impl BlockApply<'_> {
         Ok(planned)
     }
 
-    /// Removes the insertions of `tune`, using the current values.
     fn restore(&self, source: &mut Source, state: &State) -> Result<PlannedBlock> {
         let p = self.p;
         let plain = p.block.name.is_empty();
@@ -246,7 +215,7 @@ impl BlockApply<'_> {
         let now = now.remove(0);
         let value = |name: &str| {
             let text = declared.get(name).map(String::as_str);
-            value_text(self.entry(name), text, false, self.options)
+            value_text(self.entry(name), text, false)
         };
         planned.values = names
             .iter()
@@ -264,7 +233,6 @@ impl BlockApply<'_> {
         Ok(planned)
     }
 
-    /// Removes the line that declares or offers a parameter; returns its number.
     fn take_line(
         &self,
         source: &mut Source,
@@ -293,7 +261,6 @@ impl BlockApply<'_> {
     }
 }
 
-/// Returns the lines that declare or offer a parameter: their beginnings, and their numbers.
 fn lines_about(text: &str, name: &str, expression: &Regex) -> Vec<(usize, String)> {
     let mut lines: Vec<(usize, String)> = Vec::new();
     for at in memchr::memmem::find_iter(text.as_bytes(), name.as_bytes()) {
@@ -330,8 +297,8 @@ impl Placed<'_> {
         }
     }
 
-    /// Removes the insertions of `tune` and `apply` for a block, as far as they are present: lines under markers, and
-    /// the body of a patch, which is replaced by its context.
+    /// Removes the insertions of `tune` and `apply` for a block, as far as they are present: lines under markers,
+    /// and the body of a patch, which is replaced by its context.
     pub fn take_off(&self, source: &mut Source) {
         self.take_lines_off(source);
         if let (true, Some(tuned)) = (self.block.name.is_empty(), &self.tuned)
@@ -343,7 +310,6 @@ impl Placed<'_> {
     }
 }
 
-/// Returns the lines written by `tune` for a tuned block that are missing or changed.
 pub(super) fn lost_lines(p: &Placed<'_>, source: &Source) -> Vec<String> {
     let settings = &p.block.settings;
     let written =
@@ -363,7 +329,6 @@ pub(super) fn lost_lines(p: &Placed<'_>, source: &Source) -> Vec<String> {
     lost
 }
 
-/// Rejects sources that would still use names without a declaration.
 fn refuse_leftovers(p: &Placed<'_>, source: &Source, tune: &TuneFile) -> Result<()> {
     let names: Vec<&str> = p.context.names().collect();
     let text = &source.text;

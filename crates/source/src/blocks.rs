@@ -1,8 +1,4 @@
 //! Parses `.tune` files into blocks.
-//!
-//! A line that begins with `#` opens a block; the lines up to the next one are its body. This module owns the syntax.
-//! `names` decides the names of numbers in bodies, `pattern` their positions in the sources. The facts of the format
-//! are those of YaneuraOu's `tune.py`.
 
 use std::path::{Path, PathBuf};
 
@@ -15,14 +11,12 @@ use gputexel_io::{Error, Result};
 /// Maximum size of a body, bytes: the worst-case cost of a search is its length times that of the source.
 const LONGEST: usize = 65_536;
 
-/// A value given by `#set`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Setting {
     pub value: String,
     pub line: u64,
 }
 
-/// Settings made by `#set` before a block was closed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Settings {
     pub file: Option<Setting>,
@@ -30,16 +24,12 @@ pub(super) struct Settings {
     pub options: Option<Setting>,
 }
 
-/// Lines of text, and their origin.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Body {
-    /// The lines with their ends, which are all `\n`.
     pub text: String,
-    /// The line of the first of them.
     pub line: u64,
 }
 
-/// An `#add`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Add {
     pub line: u64,
@@ -48,7 +38,6 @@ pub(super) struct Add {
     pub body: Body,
 }
 
-/// A `#context` with its `#add`s.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Block {
     pub line: u64,
@@ -60,12 +49,10 @@ pub(super) struct Block {
 }
 
 impl Block {
-    /// Returns the `#add` that replaces the context.
     pub fn replacement(&self) -> Option<&Add> {
         self.adds.iter().find(|add| add.marker.is_none())
     }
 
-    /// Returns its name in messages.
     pub fn title(&self) -> String {
         if self.name.is_empty() {
             "unnamed context".to_string()
@@ -74,13 +61,11 @@ impl Block {
         }
     }
 
-    /// Returns an error about the block in a line of its file.
     pub fn error(&self, tune: &Path, line: u64, reason: impl std::fmt::Display) -> Error {
         Error::line(tune, line, format!("{}: {reason}", self.title()))
     }
 }
 
-/// A `#param`: an existing option of the engine.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Declared {
     pub line: u64,
@@ -88,11 +73,9 @@ pub(super) struct Declared {
     pub kind: ParamKind,
     /// v, min, max, step, delta.
     pub numbers: [Number; 5],
-    /// Text after `//` on the line.
     pub note: Option<String>,
 }
 
-/// A `.tune` file.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct TuneFile {
     pub path: PathBuf,
@@ -100,7 +83,6 @@ pub(super) struct TuneFile {
     pub declared: Vec<Declared>,
 }
 
-/// A header and the lines below it.
 #[derive(Default)]
 struct Section {
     line: u64,
@@ -111,58 +93,53 @@ struct Section {
 }
 
 impl TuneFile {
-    /// Reads a file. With `compat`, odd lines are interpreted as by `tune.py`; otherwise they are errors. `declared`
-    /// tells whether `#param` lines matter.
-    pub fn read(path: &Path, compat: bool, declared: bool) -> Result<Self> {
-        let text = read_text(path)?;
-        Self::parse(&text, path, compat, declared)
+    pub fn read(path: &Path) -> Result<Self> {
+        Self::parse(&read_text(path)?, path)
     }
 
-    pub fn parse(text: &str, path: &Path, compat: bool, declared: bool) -> Result<Self> {
-        let text = if compat { text } else { text.strip_prefix('\u{feff}').unwrap_or(text) };
-        let text = with_newlines(text);
-        let sections = if compat { sections_as_original(&text) } else { sections(&text, path)? };
+    pub fn parse(text: &str, path: &Path) -> Result<Self> {
+        let text = with_newlines(text.strip_prefix('\u{feff}').unwrap_or(text));
         let mut file = Self { path: path.to_path_buf(), blocks: Vec::new(), declared: Vec::new() };
         let mut settings = Settings::default();
-        // A context that is still open, and adds that wait for one.
         let mut open: Option<Block> = None;
-        let mut waiting: Vec<Add> = Vec::new();
-        for section in sections {
+        for section in sections(&text, path)? {
             let Section { line, kind, words, note, body } = section;
-            if kind.starts_with("set") {
+            if kind == "set" {
                 file.close(&mut open, &settings);
-                set(&mut settings, &words, line, path, compat)?;
-            } else if kind.starts_with("context") {
+                set(&mut settings, &words, line, path)?;
+            } else if kind == "context" {
                 file.close(&mut open, &settings);
-                if !compat && words.len() > 1 {
+                if words.len() > 1 {
                     return Err(Error::line(path, line, "a context has one name; put notes after //"));
                 }
                 let name = words.first().cloned().unwrap_or_default();
-                if !compat && !is_name(&name) {
+                if !is_name(&name) {
                     let reason = format!("'{}' cannot be the beginning of a parameter's name", shown(&name));
                     return Err(Error::line(path, line, reason));
                 }
-                let adds = std::mem::take(&mut waiting);
-                open = Some(Block { line, name, settings: Settings::default(), context: body, adds });
-            } else if kind.starts_with("add") {
+                open = Some(Block {
+                    line,
+                    name,
+                    settings: Settings::default(),
+                    context: body,
+                    adds: Vec::new(),
+                });
+            } else if kind == "add" {
                 let add = Add { line, marker: words.first().cloned(), body };
                 match &mut open {
                     Some(block) => block.adds.push(add),
-                    None if compat => waiting.push(add),
                     None => return Err(Error::line(path, line, "#add without a #context before it")),
                 }
-            } else if kind == "param" && declared {
+            } else {
                 file.declared.push(param(&words, note, line, path)?);
             }
         }
         file.close(&mut open, &settings);
-        if !compat {
-            file.check()?;
-        }
+        file.check()?;
         Ok(file)
     }
 
-    fn close(&mut self, open: &mut Option<Block>, settings: &Settings) {
+    pub fn close(&mut self, open: &mut Option<Block>, settings: &Settings) {
         if let Some(mut block) = open.take() {
             block.settings = settings.clone();
             self.blocks.push(block);
@@ -199,13 +176,12 @@ impl TuneFile {
     }
 }
 
-/// Returns true if parameters may begin with the name; "" is a plain patch.
 pub(super) fn is_name(name: &str) -> bool {
     !name.starts_with(|c: char| c.is_ascii_digit())
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-fn words(header: &str) -> Vec<String> {
+pub(super) fn words(header: &str) -> Vec<String> {
     header.split(is_space).filter(|word| !word.is_empty()).map(str::to_string).collect()
 }
 
@@ -290,48 +266,14 @@ fn preprocessor(path: &Path, line: u64, content: &str) -> Error {
     )
 }
 
-/// Parses headers as `tune.py`: those without a word end a block, and the text after them opens the body of the next.
-/// Their words are kept for a header that has none.
-fn sections_as_original(text: &str) -> Vec<Section> {
-    let mut sections = Vec::new();
-    let mut current = Section::default();
-    for (line, content) in (1u64..).zip(text.split_inclusive('\n')) {
-        let Some(header) = content.strip_prefix('#') else {
-            current.body.text.push_str(content);
-            current.body.line = if current.body.line == 0 { line } else { current.body.line };
-            continue;
-        };
-        if !current.kind.is_empty() {
-            sections.push(std::mem::take(&mut current));
-        }
-        let header = header.split_once("//").map_or(header, |(before, _)| before);
-        let mut words = words(header);
-        if header.is_empty() || header.starts_with(is_space) {
-            words.insert(0, String::new());
-        }
-        if words.is_empty() {
-            continue;
-        }
-        current.kind = words.remove(0);
-        current.line = line;
-        if !words.is_empty() {
-            current.words = words;
-        }
-    }
-    if !current.kind.is_empty() {
-        sections.push(current);
-    }
-    sections
-}
-
-fn set(settings: &mut Settings, words: &[String], line: u64, path: &Path, compat: bool) -> Result<()> {
+fn set(settings: &mut Settings, words: &[String], line: u64, path: &Path) -> Result<()> {
     // Without a value, a marker is no longer set.
     match words {
-        [key] if key == "declaration" && !compat => {
+        [key] if key == "declaration" => {
             settings.declaration = None;
             return Ok(());
         }
-        [key] if key == "options" && !compat => {
+        [key] if key == "options" => {
             settings.options = None;
             return Ok(());
         }
@@ -344,13 +286,12 @@ fn set(settings: &mut Settings, words: &[String], line: u64, path: &Path, compat
         "file" => &mut settings.file,
         "declaration" => &mut settings.declaration,
         "options" => &mut settings.options,
-        _ if compat => return Ok(()),
         _ => {
             let reason = format!("#set {}: expected file, declaration or options", shown(key));
             return Err(Error::line(path, line, reason));
         }
     };
-    if !compat && !rest.is_empty() {
+    if !rest.is_empty() {
         let reason = format!(
             "#set {key}: '{}' follows the value; values must not contain spaces",
             shown(&rest.join(" "))
@@ -361,7 +302,7 @@ fn set(settings: &mut Settings, words: &[String], line: u64, path: &Path, compat
     Ok(())
 }
 
-fn param(words: &[String], note: Option<String>, line: u64, path: &Path) -> Result<Declared> {
+pub(super) fn param(words: &[String], note: Option<String>, line: u64, path: &Path) -> Result<Declared> {
     let [name, kind, numbers @ ..] = words else {
         return Err(Error::line(
             path,
@@ -395,14 +336,14 @@ fn param(words: &[String], note: Option<String>, line: u64, path: &Path) -> Resu
 mod tests {
     use super::*;
 
-    fn parse(text: &str, compat: bool) -> Result<TuneFile> {
-        TuneFile::parse(text, Path::new("t.tune"), compat, true)
+    fn parse(text: &str) -> Result<TuneFile> {
+        TuneFile::parse(text, Path::new("t.tune"))
     }
 
     #[test]
     fn blocks_keep_the_settings_of_their_time() {
         let text = "\u{feff}#set file a.cpp // first\r\n#context fa // note\r\nA = 1@;\r\n#add\r\nA = @;\r\n#add %%M%%\r\nint x;\r\n# remark\r\n\r\n#set file b.cpp\r\n#set declaration %%D%%\r\n#context fb\r\nB = 2@;";
-        let file = parse(text, false).unwrap();
+        let file = parse(text).unwrap();
         let [a, b] = &file.blocks[..] else { panic!("{file:?}") };
         assert_eq!((a.name.as_str(), a.context.text.as_str(), a.context.line), ("fa", "A = 1@;\n", 3));
         assert_eq!(a.settings.file.as_ref().unwrap().value, "a.cpp");
@@ -415,16 +356,6 @@ mod tests {
             ("b.cpp", "B = 2@;")
         );
         assert_eq!(b.settings.declaration, Some(Setting { value: "%%D%%".into(), line: 11 }));
-    }
-
-    #[test]
-    fn the_original_glues_lines_to_the_next_block() {
-        let text = "#set file a.cpp\n#context x\nA\n# old name\nB\n#context\nC\n#include \"x\"\nD\n#add\nE\n";
-        let file = parse(text, true).unwrap();
-        let seen: Vec<_> = file.blocks.iter().map(|b| (b.name.as_str(), b.context.text.as_str())).collect();
-        assert_eq!(seen, [("x", "A\n"), ("old", "B\nC\n")]);
-        assert_eq!(file.blocks[1].adds[0].body.text, "E\n");
-        assert!(parse(text, false).is_err());
     }
 
     #[test]
@@ -450,9 +381,7 @@ mod tests {
             ("#param X int 1 0 z 1 0.1\n", Some(1), "max: 'z'"),
             ("#param X int 1 3 2 1 0.1\n", Some(1), "min is above max"),
         ] {
-            let Err(Error::Input { line: at, reason: said, .. }) = parse(text, false) else {
-                panic!("{text:?}")
-            };
+            let Err(Error::Input { line: at, reason: said, .. }) = parse(text) else { panic!("{text:?}") };
             assert!(said.contains(reason), "{text:?}: {said}");
             assert_eq!(at, line, "{text:?}");
         }

@@ -1,32 +1,25 @@
 //! Definitions of blanks, digits, words and lines.
-//!
-//! Blanks and digits are those of Python's `\s` and `\d`, which are wider than ASCII: sources with comments in Japanese
-//! contain ideographic spaces, and contexts written against `tune.py` match them.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// Digits outside ASCII; the class needs Unicode tables.
 static DIGIT: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"^\d$").expect("a fixed pattern"));
 
-/// Python's `str.isspace`: Unicode's White_Space and the four separators of ASCII.
 pub(super) fn is_space(c: char) -> bool {
     c.is_whitespace() || ('\x1c'..='\x1f').contains(&c)
 }
 
-/// Returns true for characters of identifiers and numbers.
 pub(super) fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// Returns true for Unicode's decimal digits (Nd).
 pub(super) fn is_digit(c: char) -> bool {
     c.is_ascii_digit() || (!c.is_ascii() && c.is_numeric() && DIGIT.is_match(c.encode_utf8(&mut [0; 4])))
 }
 
-/// Returns the value of a decimal digit. Unicode keeps every run of ten in order; runs begin at a multiple of 16 or 6
-/// beyond one, except for the five mathematical ones, which follow each other.
+/// Unicode keeps every run of ten in order; runs begin at a multiple of 16 or 6 beyond one, except for the
+/// five mathematical ones, which follow each other.
 fn digit_value(c: char) -> u32 {
     let code = c as u32;
     if let Some(value) = c.to_digit(10) {
@@ -40,45 +33,39 @@ fn digit_value(c: char) -> u32 {
     if from_zero { low } else { low.saturating_sub(6) }
 }
 
-/// Returns the number with ASCII digits.
 pub(super) fn ascii_number(text: &str) -> String {
     let ascii = |c: char| if is_digit(c) { char::from_digit(digit_value(c), 10).unwrap_or(c) } else { c };
     text.chars().map(ascii).collect()
 }
 
-/// Returns the value of `-?\d+(\.\d+)?`. Digits beyond the precision of f64 are rounded; numbers of 309 or more digits
-/// may be infinite.
+/// Digits beyond the precision of f64 are rounded; numbers of 309 or more digits may be infinite.
 pub(super) fn number_value(text: &str) -> f64 {
     ascii_number(text).parse().unwrap_or(f64::NAN)
 }
 
-/// Returns true if the text after it would be the fraction of a number or a member: not in `0..64`.
+/// True if the text after it would be the fraction of a number or a member: not in `0..64`.
 pub(super) fn ends_with_point(text: &str) -> bool {
     text.ends_with('.') && (!text.ends_with("..") || text.ends_with("..."))
 }
 
-/// Returns the 1-based line of a position.
+/// 1-based line of a position.
 pub(super) fn line_of(text: &str, offset: usize) -> u64 {
     1 + memchr::memchr_iter(b'\n', &text.as_bytes()[..offset]).count() as u64
 }
 
-/// Returns the beginning of the line of a position.
 pub(super) fn line_start(text: &str, offset: usize) -> usize {
     text[..offset].rfind('\n').map_or(0, |at| at + 1)
 }
 
-/// Returns the end of the line of a position, before its line end.
 pub(super) fn line_end(text: &str, offset: usize) -> usize {
     let end = memchr::memchr(b'\n', &text.as_bytes()[offset..]).map_or(text.len(), |at| offset + at);
     if end > offset && text.as_bytes()[end - 1] == b'\r' && end < text.len() { end - 1 } else { end }
 }
 
-/// Returns the beginning of the line after that of a position, or the end of the text.
 pub(super) fn next_line(text: &str, offset: usize) -> usize {
     memchr::memchr(b'\n', &text.as_bytes()[offset..]).map_or(text.len(), |at| offset + at + 1)
 }
 
-/// Returns the blanks at the beginning of the line of a position, up to that position.
 pub(super) fn indentation(text: &str, offset: usize) -> &str {
     let line = &text[line_start(text, offset)..offset];
     // A byte order mark stands before the first column, not in it.
@@ -86,19 +73,16 @@ pub(super) fn indentation(text: &str, offset: usize) -> &str {
     &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
 }
 
-/// Returns the text with every kind of line end as `\n`.
 pub(super) fn with_newlines(text: &str) -> String {
     if text.contains('\r') { text.replace("\r\n", "\n").replace('\r', "\n") } else { text.to_string() }
 }
 
-/// Returns the most frequent line end of a text.
 pub(super) fn newline_of(text: &str) -> &'static str {
     let all = memchr::memchr_iter(b'\n', text.as_bytes()).count();
     let windows = memchr::memmem::find_iter(text.as_bytes(), b"\r\n").count();
     if windows * 2 > all { "\r\n" } else { "\n" }
 }
 
-/// Returns the body without blank lines before and after it, and without a final line end.
 pub(super) fn without_blank_edges(body: &str) -> &str {
     let body = body.trim_end_matches(is_space);
     let first = body.len() - body.trim_start_matches(is_space).len();

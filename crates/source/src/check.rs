@@ -7,7 +7,7 @@ use super::Options;
 use super::apply::lost_lines;
 use super::blocks::{Block, Setting, TuneFile};
 use super::constants::Code;
-use super::nearest::{Near, NearIndex};
+use super::nearest::{Near, nearest};
 use super::order::{History, uncover, verify_reversible};
 use super::plan::{params_path, read_params};
 use super::sources::{Source, Sources};
@@ -18,36 +18,27 @@ use super::warnings::{encodings, of_block, undeclared};
 use gputexel_io::params::ParamsFile;
 use gputexel_io::{Advice, Error, Result};
 
-/// State of a block in its source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BlockState {
-    /// It matches in one place, as written.
     Ready,
     /// Processed by `tune`, or for a plain patch by `apply`.
     Done,
-    /// It matches nowhere.
     Missing,
-    /// It matches in several places.
     Several,
-    /// Its source cannot be read.
     Unreadable,
 }
 
-/// Result of checking a block.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct BlockCheck {
     /// The name of its context; empty for a plain patch.
     pub name: String,
-    /// The line of its `#context`.
     pub line: u64,
     /// Its source; empty without `#set file`.
     pub file: PathBuf,
-    /// Its state in the source.
     pub state: BlockState,
     /// The lines of the source where it matches, at most 20.
     pub source_lines: Vec<u64>,
-    /// The parameters, with their numbers or names in the source.
     pub values: Vec<(String, String)>,
     /// The place most similar to the context, if that is missing.
     pub near: Option<Near>,
@@ -59,20 +50,18 @@ pub struct BlockCheck {
 }
 
 impl BlockCheck {
-    /// Returns true if `tune` or `apply` can use the block.
+    /// True if `tune` or `apply` can use the block.
     pub fn is_fine(&self) -> bool {
         matches!(self.state, BlockState::Ready | BlockState::Done) && self.problems.is_empty()
     }
 }
 
-/// Result of checking a `.tune` file.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct CheckReport {
-    /// Its blocks, in order.
     pub blocks: Vec<BlockCheck>,
     /// The `.params` file.
     pub params: PathBuf,
-    /// Number of its parameters; `None` if there is no such file.
+    /// `None` if there is no such file.
     pub params_count: Option<usize>,
     /// Parameters of contexts that the `.params` file lacks, if there is one.
     pub params_missing: Vec<String>,
@@ -83,25 +72,21 @@ pub struct CheckReport {
 }
 
 impl CheckReport {
-    /// Returns the number of unusable blocks, plus 1 for an unusable `.params` file.
+    /// Number of unusable blocks, plus 1 for an unusable `.params` file.
     pub fn failures(&self) -> usize {
         let blocks = self.blocks.iter().filter(|block| !block.is_fine()).count();
         blocks + usize::from(self.params_problem.is_some())
     }
 }
 
-/// Looks for every block in its source.
-///
 /// # Errors
-/// A `.tune` file that cannot be read, an invalid folder, or one left half written by an interrupted command. Faults of
-/// single blocks are in the report.
+/// A `.tune` file that cannot be read, an invalid folder, or one left half written by an interrupted command.
+/// Faults of single blocks are in the report.
 pub fn check(tune: &Path, folder: &Path, options: &Options) -> Result<CheckReport> {
     check_complete(folder)?;
     let params = params_path(tune)?;
-    let tune = TuneFile::read(tune, options.compat, true)?;
-    if !options.compat {
-        check_names(&tune)?;
-    }
+    let tune = TuneFile::read(tune)?;
+    check_names(&tune)?;
     let mut sources = Sources::open(folder, options)?;
     let mut warnings = Vec::new();
     let blocks = check_blocks(&tune, &mut sources, options, &mut warnings);
@@ -129,8 +114,7 @@ pub fn check(tune: &Path, folder: &Path, options: &Options) -> Result<CheckRepor
     })
 }
 
-/// Patches in memory, in order, as `tune` would, except for blocks that are already done. An obstacle for one block is
-/// reported for it, and the next block is tried.
+/// Patches in memory, in order, as `tune` would, except for blocks that are already done.
 fn check_blocks(
     tune: &TuneFile,
     sources: &mut Sources,
@@ -161,7 +145,7 @@ fn check_blocks(
     }
     let (indices, placed): (Vec<usize>, Vec<Placed<'_>>) = placed.into_iter().unzip();
     let mut states: Vec<State> = placed.iter().map(|p| p.state(&sources.files[p.file])).collect();
-    uncover(&placed, &mut states, sources, options);
+    uncover(&placed, &mut states, sources);
     warnings.extend(encodings(&placed, sources, tune));
     let codes: Vec<OnceCell<Code>> = sources.files.iter().map(|_| OnceCell::new()).collect();
     for (p, state) in placed.iter().zip(&states) {
@@ -169,9 +153,7 @@ fn check_blocks(
     }
     // Insertions of `tune` into some blocks must not affect others.
     for (p, _) in placed.iter().zip(&states).rev().filter(|(_, state)| matches!(state, State::Done(_))) {
-        if !options.compat {
-            p.take_lines_off(&mut sources.files[p.file]);
-        }
+        p.take_lines_off(&mut sources.files[p.file]);
     }
     // Declarations contain the ranges of parameters; their values do not matter here.
     let mut params = ParamsFile::default();
@@ -182,32 +164,28 @@ fn check_blocks(
         let plain = p.block.name.is_empty();
         let tried = matches!(state, State::Ready(_)) || (plain && !matches!(state, State::Done(_)));
         let mut edit = |source: &mut Source| {
-            add_parameters(p, state, source, &mut params, tune, options)?;
+            add_parameters(p, state, source, &mut params, tune)?;
             let history = &mut histories[p.file];
-            BlockEdit { tune, p, params: &params, options, history }.run(source, state)
+            BlockEdit { tune, p, params: &params, history }.run(source, state)
         };
         let mut markers = Vec::new();
-        check_markers(p.block, source, tune, options, &mut markers);
+        check_markers(p.block, source, tune, &mut markers);
         trials.push((tried.then(|| edit(source)), markers));
     }
-    let mut places: Vec<Option<NearIndex<'_>>> = sources.files.iter().map(|_| None).collect();
     for (((p, state), (trial, markers)), index) in placed.iter().zip(&states).zip(trials).zip(indices) {
         let source = &sources.files[p.file];
         let check = &mut checks[index];
-        let near = &mut places[p.file];
         let covered = matches!(trial, Some(Ok(_))) && !matches!(state, State::Ready(_));
         if covered {
             (check.file, check.state) = (source.shown.clone(), BlockState::Ready);
         } else {
-            describe(check, p, state, source, near);
+            describe(check, p, state, source);
         }
         let mut said = markers;
         match trial {
             Some(Ok(_)) => {
                 said.clear();
-                if !options.compat
-                    && let Err(error) = verify_reversible(p, state, source, &tune.path)
-                {
+                if let Err(error) = verify_reversible(p, state, source, &tune.path) {
                     said.push(error.to_string());
                 }
             }
@@ -220,21 +198,14 @@ fn check_blocks(
             _ => {}
         }
         check.problems.extend(said);
-        if matches!(state, State::Done(_)) && !options.compat {
+        if matches!(state, State::Done(_)) {
             check.problems.extend(lost_lines(p, source));
         }
     }
     checks
 }
 
-/// Returns the positions of a block, and the closest match if it is missing.
-fn describe<'s>(
-    check: &mut BlockCheck,
-    p: &Placed<'_>,
-    state: &State,
-    source: &'s Source,
-    near: &mut Option<NearIndex<'s>>,
-) {
+fn describe(check: &mut BlockCheck, p: &Placed<'_>, state: &State, source: &Source) {
     check.file = source.shown.clone();
     let lines = |starts: &[usize]| starts.iter().take(20).map(|at| source.line(*at)).collect();
     match state {
@@ -255,8 +226,7 @@ fn describe<'s>(
         }
         State::Missing => {
             // The output of `tune` is similar to the context, with names for numbers.
-            let index = near.get_or_insert_with(|| NearIndex::of(&source.before));
-            let near = [&p.context, &p.context.named()].map(|template| index.nearest(template));
+            let near = [&p.context, &p.context.named()].map(|template| nearest(&source.before, template));
             check.near =
                 near.into_iter().flatten().reduce(|a, b| if b.likeness > a.likeness { b } else { a });
             check.state = BlockState::Missing;
@@ -264,14 +234,7 @@ fn describe<'s>(
     }
 }
 
-/// Reports markers that are missing or in several lines, one line each.
-fn check_markers(
-    block: &Block,
-    source: &Source,
-    tune: &TuneFile,
-    options: &Options,
-    problems: &mut Vec<String>,
-) {
+fn check_markers(block: &Block, source: &Source, tune: &TuneFile, problems: &mut Vec<String>) {
     let settings =
         [("#set declaration", &block.settings.declaration), ("#set options", &block.settings.options)];
     let set = settings.into_iter().filter_map(|(what, setting)| Some((what, setting.clone()?)));
@@ -280,7 +243,7 @@ fn check_markers(
         .iter()
         .filter_map(|add| Some(("#add", Setting { value: add.marker.clone()?, line: add.line })));
     for (what, marker) in set.chain(adds) {
-        if let Err(Error::Input { reason, .. }) = marker_line(source, &marker, what, tune, options) {
+        if let Err(Error::Input { reason, .. }) = marker_line(source, &marker, what, tune) {
             problems.push(reason);
         }
     }

@@ -1,7 +1,4 @@
 //! Numbers of a source that cannot become variables: sizes and indices of arrays, and compile-time constants.
-//!
-//! Reads tokens, not grammar: brackets, and the words that begin a constant, up to its end. A number left out by
-//! mistake costs an `@` by hand; one kept by mistake, a compiler error.
 
 use std::ops::Range;
 
@@ -13,7 +10,6 @@ use super::lexer::{Kind, Token, lex};
 pub(super) enum Bound {
     /// It must be known at compile time, in this.
     Constant(&'static str),
-    /// The size of an array or bit-field, or an index.
     Size,
 }
 
@@ -26,14 +22,11 @@ impl std::fmt::Display for Bound {
     }
 }
 
-/// A source as tokens, with the numbers that cannot be replaced.
 pub(super) struct Code {
     tokens: Vec<Token>,
-    /// Beginnings of tokens that are bound, in order.
     bound: Vec<(usize, Bound)>,
 }
 
-/// Returns true for words before `[` that are not arrays.
 fn is_keyword(word: &str) -> bool {
     matches!(
         word,
@@ -104,34 +97,24 @@ impl Code {
         Self { tokens, bound }
     }
 
-    /// Returns the numbers that begin within a part of the text.
     pub fn numbers(&self, part: Range<usize>) -> impl Iterator<Item = &Token> {
         let first = self.tokens.partition_point(|token| token.start < part.start);
         let tokens = self.tokens[first..].iter().take_while(move |token| token.start < part.end);
         tokens.filter(|token| token.kind == Kind::Number)
     }
 
-    /// Returns the comments and strings that overlap a part of the text.
-    pub fn prose(&self, part: Range<usize>) -> impl Iterator<Item = &Token> {
-        let is_prose = |token: &&Token| matches!(token.kind, Kind::Comment | Kind::Text);
-        let end = self.tokens.partition_point(|token| token.start < part.end);
-        self.tokens[..end].iter().filter(is_prose).filter(move |token| token.end > part.start)
-    }
-
-    /// Returns the token that contains a part of the text.
     pub fn around(&self, part: &Range<usize>) -> Option<&Token> {
         let behind = self.tokens.partition_point(|token| token.start <= part.start);
         self.tokens[..behind].last().filter(|token| token.end >= part.end)
     }
 
-    /// Returns the reason why the number at a position must stay one, or a name must stay constant.
+    /// Reason why the number at a position must stay one, or a name must stay constant.
     pub fn bound(&self, start: usize) -> Option<Bound> {
         let at = self.bound.binary_search_by_key(&start, |(at, _)| *at).ok()?;
         Some(self.bound[at].1)
     }
 }
 
-/// Returns the end of the line of a position; with `continued`, including lines continued by backslashes.
 fn logical_line_end(text: &str, mut at: usize, continued: bool) -> usize {
     loop {
         let end = memchr::memchr(b'\n', &text.as_bytes()[at..]).map_or(text.len(), |n| at + n);
@@ -143,7 +126,6 @@ fn logical_line_end(text: &str, mut at: usize, continued: bool) -> usize {
     }
 }
 
-/// Reader of one run of tokens.
 struct Reader<'a> {
     text: &'a str,
     tokens: &'a [Token],
@@ -151,7 +133,6 @@ struct Reader<'a> {
     bound: &'a mut [Option<Bound>],
 }
 
-/// Tokens without comments, and the ends and beginnings of brackets.
 struct Stream<'a> {
     reader: &'a Reader<'a>,
     indices: &'a [usize],
@@ -186,18 +167,17 @@ impl Stream<'_> {
         i > 0 && self.is(i - 1, mark)
     }
 
-    /// Returns true if there is no blank between a token and the one before it.
     fn adjoins(&self, i: usize) -> bool {
         i > 0 && self.token(i - 1).map(|token| token.end) == self.token(i).map(|token| token.start)
     }
 
-    /// Returns the end of the group that an opening bracket begins; the last token, if it is not closed.
+    /// End of the group that an opening bracket begins; the last token, if it is not closed.
     fn close(&self, i: usize) -> usize {
         self.pairs[i].unwrap_or(self.indices.len().saturating_sub(1)).max(i)
     }
 
-    /// Returns the first token from `i` on for which `stop` holds, outside of brackets that open after `i`; else the
-    /// one that closes the surrounding bracket, or the last.
+    /// First token from `i` on for which `stop` holds, outside of brackets that open after `i`; else the one that
+    /// closes the surrounding bracket, or the last.
     fn until(&self, mut i: usize, stop: impl Fn(usize) -> bool) -> usize {
         while i < self.indices.len() {
             if stop(i) || self.is_any(i, b")]}") {
@@ -209,7 +189,6 @@ impl Stream<'_> {
         self.indices.len().saturating_sub(1)
     }
 
-    /// Returns the end of a constant declaration: `;`, or the body of a function.
     fn declaration_end(&self, i: usize) -> usize {
         let mut at = i + 1;
         loop {
@@ -226,7 +205,6 @@ impl Stream<'_> {
         }
     }
 
-    /// Returns the `>` that ends the list of template arguments opened by `<` at `i`.
     fn angle_close(&self, i: usize) -> Option<usize> {
         let mut depth = 0;
         let mut at = i;
@@ -250,7 +228,6 @@ impl Stream<'_> {
         None
     }
 
-    /// Returns the range of the pattern of an arm whose `=>` is at `arrow`: it ends there or at `if`.
     fn pattern(&self, arrow: usize, opens: &[Option<usize>]) -> Range<usize> {
         let (mut start, mut end) = (arrow, arrow);
         while start > 0 {
@@ -273,7 +250,6 @@ impl Stream<'_> {
         start..end
     }
 
-    /// Returns true if `:` at `i` begins the width of a bit-field.
     fn is_bit_field(&self, i: usize) -> bool {
         let ends = self.is_any(i + 2, b";,=");
         if self.kind(i + 1) != Some(Kind::Number) || !ends {
@@ -328,7 +304,6 @@ impl Reader<'_> {
     }
 }
 
-/// Returns the tokens that a token makes constant, and why.
 fn constant(s: &Stream<'_>, i: usize, opens: &[Option<usize>]) -> Option<(Range<usize>, Bound)> {
     let language = s.reader.language;
     let (c, csharp) = (language.is_c, language == Language::CSHARP);
@@ -403,12 +378,10 @@ fn constant(s: &Stream<'_>, i: usize, opens: &[Option<usize>]) -> Option<(Range<
     }
 }
 
-/// Returns the limit of the search for an end that may be missing.
 fn indices_end(s: &Stream<'_>, i: usize) -> usize {
     s.indices.len().min(i + 1000)
 }
 
-/// Returns sizes and indices within `[` at `i`; other contents of brackets are values.
 fn brackets(s: &Stream<'_>, i: usize, language: Language) -> Option<(Range<usize>, Bound)> {
     let close = s.close(i);
     let all = Some((i..close + 1, Bound::Size));

@@ -7,7 +7,7 @@ use super::plan::{ParamsSummary, PlannedBlock};
 use super::undo::Undone;
 use gputexel_io::{counted, shown};
 
-/// One line without its end: `search.cpp:10: fm: tuned, fm_1 = 100, fm_2 = 30 (was 25)`.
+/// `search.cpp:10: fm: tuned, fm_1 = 100, fm_2 = 30 (was 25)`.
 impl Display for PlannedBlock {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         let line = self.source_line.map(|line| format!(":{line}")).unwrap_or_default();
@@ -22,7 +22,7 @@ impl Display for PlannedBlock {
     }
 }
 
-/// One line without its end: `x.params: 3 parameters used, 1 new`.
+/// `x.params: 3 parameters used, 1 new`.
 impl Display for ParamsSummary {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         write!(f, "{}: {} used", self.path.display(), counted(self.used as u64, "parameter"))?;

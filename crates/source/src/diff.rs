@@ -5,10 +5,9 @@ use std::ops::Range;
 
 use imara_diff::{Algorithm, Diff, Hunk, InternedInput};
 
-/// Number of lines shown around a change.
 const CONTEXT: u32 = 3;
 
-/// Returns a unified diff of two texts named `old` and `new`; empty if they are equal.
+/// Unified diff of two texts named `old` and `new`; empty if they are equal.
 pub(super) fn unified(before: &str, after: &str, old: &str, new: &str) -> String {
     let lines = |text| str::split_inclusive(text, '\n').collect::<Vec<&str>>();
     let (a, b) = (lines(before), lines(after));
@@ -58,16 +57,6 @@ fn put(text: &mut String, sign: char, lines: &[&str], range: Range<u32>) {
     }
 }
 
-/// Returns the share of characters common to two texts, in order, from 0 to 1.
-pub(super) fn likeness(one: &str, other: &str) -> f32 {
-    let mut input = InternedInput::default();
-    input.update_before(one.chars());
-    input.update_after(other.chars());
-    let (before, after) = (input.before.len(), input.after.len());
-    let common = before - Diff::compute(Algorithm::Myers, &input).count_removals() as usize;
-    if before + after == 0 { 1.0 } else { 2.0 * common as f32 / (before + after) as f32 }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -88,11 +77,5 @@ mod tests {
             unified("", "a", "/dev/null", "b"),
             "--- /dev/null\n+++ b\n@@ -0,0 +1 @@\n+a\n\\ No newline at end of file\n"
         );
-    }
-
-    #[test]
-    fn likeness_counts_characters_in_order() {
-        assert_eq!((likeness("", ""), likeness("abc", "abc"), likeness("abc", "xyz")), (1.0, 1.0, 0.0));
-        assert_eq!(likeness("abcd", "abxd"), 0.75);
     }
 }

@@ -10,12 +10,9 @@ use super::tune::plan_tune;
 use gputexel_io::Result;
 use serde_json::json;
 
-/// The two ways to edit sources.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EditCommand {
-    /// Replace the marked numbers by names.
     Tune,
-    /// Replace numbers or names by values.
     Apply {
         /// The file with the values; the `.params` file next to the `.tune` file by default.
         params: Option<PathBuf>,
@@ -23,7 +20,6 @@ pub enum EditCommand {
 }
 
 impl EditCommand {
-    /// Returns the name in backup folders and messages.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Tune => "tune",
@@ -32,37 +28,28 @@ impl EditCommand {
     }
 }
 
-/// Request to [`edit`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EditRequest {
-    /// The command.
     pub command: EditCommand,
-    /// The `.tune` file.
     pub tune: PathBuf,
-    /// The folder with the sources.
     pub sources: PathBuf,
-    /// The interpretation of files.
     pub options: Options,
-    /// Destination of the old files.
     pub backup: Backup,
-    /// True to plan only, without changing a file.
     pub dry_run: bool,
 }
 
-/// Outcome of [`edit`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct EditReport {
-    /// The plan.
     pub plan: PatchPlan,
-    /// The files written; `None` for a dry run.
+    /// `None` for a dry run.
     pub written: Option<Written>,
     /// Description of an interrupted command that was rolled back or finished first.
     pub recovered: Option<String>,
 }
 
 impl EditReport {
-    /// Returns the report as the JSON object that `patch tune --json` and `patch apply --json` print: with a diff for a
-    /// dry run, else with what was written.
+    /// Report as the JSON object that `patch tune --json` and `patch apply --json` print: with a diff for a dry
+    /// run, else with what was written.
     pub fn to_json(&self, command: &EditCommand) -> serde_json::Value {
         let Self { plan, written, recovered } = self;
         let file = |change: &Change| json!({ "path": change.shown, "new": change.before.is_none(), "params": change.params });
@@ -86,12 +73,12 @@ impl EditReport {
     }
 }
 
-/// Makes the plan of `tune` or `apply` and, unless it is a dry run, writes it. Calls `warn` for likely mistakes and
-/// losses of files, one line each, as soon as they are known, even if the call fails later.
+/// Makes the plan of `tune` or `apply` and, unless it is a dry run, writes it. Calls `warn` for likely
+/// mistakes and losses of files, one line each, as soon as they are known, even if the call fails later.
 ///
 /// # Errors
-/// Errors of [`recover`](crate::recover()), [`plan_tune`] or [`plan_apply`], and [`write`](crate::write()); for a
-/// dry run, [`Error::Input`](gputexel_io::Error::Input) where a command was interrupted.
+/// Errors of [`recover`](crate::recover()), [`plan_tune`] or [`plan_apply`], and [`write`](crate::write());
+/// for a dry run, [`Error::Input`](gputexel_io::Error::Input) where a command was interrupted.
 pub fn edit(request: &EditRequest, warn: &mut dyn FnMut(&str)) -> Result<EditReport> {
     let EditRequest { command, tune, sources, options, backup, .. } = request;
     // Half-written sources must not be read.

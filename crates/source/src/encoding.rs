@@ -1,18 +1,12 @@
 //! Decodes sources to text, and encodes them back to the same bytes.
-//!
-//! UTF-8 is the rule. Older engines have comments in Shift-JIS or in the code page of Western Windows, and their files
-//! do not declare it. The encoding is a guess, but a harmless one: every byte is a letter or a part of one, and is
-//! written back unchanged. Only the matching of comments depends on the guess.
 
 use std::borrow::Cow;
 use std::path::Path;
 
 use encoding_rs::{SHIFT_JIS, WINDOWS_1252};
 
-use super::utf8;
 use gputexel_io::{Error, Result};
 
-/// Encoding of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
     /// UTF-8, with or without a byte order mark.
@@ -22,7 +16,6 @@ pub enum Encoding {
         /// True if the high byte of a unit comes first.
         big_endian: bool,
     },
-    /// Encoding of older Japanese engines.
     ShiftJis,
     /// Latin-1, with the letters of Windows in place of control codes.
     Windows1252,
@@ -42,10 +35,6 @@ impl std::fmt::Display for Encoding {
 /// Stands for a pair of Shift-JIS whose letter also has another pair: a plane that Unicode leaves free.
 const PAIRS: u32 = 0x10_0000;
 
-/// Returns the text of a source, and its encoding.
-///
-/// # Errors
-/// [`Error::Input`] for invalid UTF-16.
 pub fn decode<'a>(bytes: &'a [u8], path: &Path) -> Result<(Cow<'a, str>, Encoding)> {
     if let Ok(text) = std::str::from_utf8(bytes) {
         return Ok((Cow::Borrowed(text), Encoding::Utf8));
@@ -60,19 +49,6 @@ pub fn decode<'a>(bytes: &'a [u8], path: &Path) -> Result<(Cow<'a, str>, Encodin
     })
 }
 
-/// Decodes as [`decode`], with only UTF-8 if `tune.py` is followed.
-pub(super) fn decode_source<'a>(
-    bytes: &'a [u8],
-    path: &Path,
-    compat: bool,
-) -> Result<(Cow<'a, str>, Encoding)> {
-    if compat { Ok((Cow::Borrowed(utf8(bytes, path)?), Encoding::Utf8)) } else { decode(bytes, path) }
-}
-
-/// Returns the bytes of a text; for a text of [`decode`], the original ones.
-///
-/// # Errors
-/// [`Error::Input`] with a letter that the encoding lacks.
 pub fn encode(text: String, encoding: Encoding, path: &Path) -> Result<Vec<u8>> {
     let lacks = |c: char| Error::input(path, format!("is in {encoding}, which has no '{c}'"));
     match encoding {
@@ -131,8 +107,8 @@ fn from_utf16(bytes: &[u8], big_endian: bool, path: &Path) -> Result<String> {
     Ok(text)
 }
 
-/// Returns the text if it is Japanese. Most bytes of Latin-1 also begin a pair in Shift-JIS, but one of them stands
-/// among ASCII letters, while those of Japanese stand together.
+/// Most bytes of Latin-1 also begin a pair in Shift-JIS, but one of them stands among ASCII letters, while
+/// those of Japanese stand together.
 fn from_shift_jis(bytes: &[u8]) -> Option<String> {
     let mut text = String::with_capacity(bytes.len() * 3 / 2);
     let (mut together, mut pairs) = (0usize, 0usize);
@@ -184,7 +160,6 @@ mod tests {
         Some(encoding)
     }
 
-    /// Parts of sources, some of them ambiguous between encodings.
     fn bytes() -> impl Strategy<Value = Vec<u8>> {
         let part = prop_oneof![
             proptest::collection::vec(any::<u8>(), 1..4),

@@ -9,22 +9,16 @@ use gputexel_io::{Error, Result};
 /// Maximum size of a file that is read, bytes: sources with embedded networks have some megabytes.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// Contents and attributes of a file.
 #[derive(Debug)]
 pub(super) struct Found {
     pub bytes: Vec<u8>,
     /// Mode, owner and group, passed on to a file that replaces it.
     pub metadata: Metadata,
-    /// True if nobody may write to it.
     pub read_only: bool,
-    /// Number of other names: hard links.
     pub other_names: u64,
 }
 
-/// Returns the paths of files, links resolved, with the names that the user gave; each file once.
-///
-/// # Errors
-/// [`Error::Io`]; [`Error::Input`] for folders.
+/// Paths of files, links resolved, with the names that the user gave; each file once.
 pub(super) fn distinct_files(files: &[PathBuf]) -> Result<Vec<(PathBuf, &PathBuf)>> {
     let mut found: Vec<(PathBuf, &PathBuf)> = Vec::new();
     for shown in files {
@@ -39,8 +33,6 @@ pub(super) fn distinct_files(files: &[PathBuf]) -> Result<Vec<(PathBuf, &PathBuf
     Ok(found)
 }
 
-/// Returns the bytes of a file; follows links.
-///
 /// # Errors
 /// [`Error::Io`]; [`Error::Input`] for anything but a regular file, and for huge files.
 pub(super) fn read_file(path: &Path) -> Result<Vec<u8>> {
@@ -60,7 +52,7 @@ pub(super) fn read_file(path: &Path) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Returns a file with the attributes to pass on to its replacement; `None` if it does not exist.
+/// `None` if it does not exist.
 pub(super) fn find(path: &Path) -> Result<Option<Found>> {
     let metadata = match std::fs::metadata(path) {
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
@@ -93,13 +85,12 @@ fn other_names(_metadata: &Metadata) -> u64 {
     0
 }
 
-/// Returns the name of a new file until it replaces the old one.
 pub(super) fn staged(path: &Path) -> PathBuf {
     path.with_file_name(format!(".{}.gputexel-new", path.file_name().unwrap_or_default().to_string_lossy()))
 }
 
-/// Writes and syncs a file, replacing any of that name, with mode, owner and group of another file or, by default,
-/// those of any new file. Returns false if owner or group could not be set.
+/// Writes and syncs a file, replacing any of that name, with mode, owner and group of another file or, by
+/// default, those of any new file.
 pub(super) fn write_new(path: &Path, bytes: &[u8], like: Option<&Metadata>) -> Result<bool> {
     remove(path)?;
     let write = || -> std::io::Result<bool> {
@@ -118,7 +109,6 @@ pub(super) fn write_new(path: &Path, bytes: &[u8], like: Option<&Metadata>) -> R
     write().map_err(|e| Error::io(path, e))
 }
 
-/// Gives a file the owner, group and mode of another. Returns false if owner or group could not be set.
 fn pass_on(from: &Metadata, to: &File) -> std::io::Result<bool> {
     #[cfg(unix)]
     let kept = {
@@ -133,12 +123,10 @@ fn pass_on(from: &Metadata, to: &File) -> std::io::Result<bool> {
     Ok(kept)
 }
 
-/// Renames a file, replacing any of that name.
 pub(super) fn rename(from: &Path, to: &Path) -> Result<()> {
     std::fs::rename(from, to).map_err(|e| Error::io(to, e))
 }
 
-/// Removes a file or a link if it exists.
 pub(super) fn remove(path: &Path) -> Result<()> {
     match std::fs::remove_file(path) {
         Err(e) if e.kind() != ErrorKind::NotFound => Err(Error::io(path, e)),
@@ -146,7 +134,6 @@ pub(super) fn remove(path: &Path) -> Result<()> {
     }
 }
 
-/// Removes a folder and its contents if it exists.
 pub(super) fn remove_folder(path: &Path) -> Result<()> {
     match std::fs::remove_dir_all(path) {
         Err(e) if e.kind() != ErrorKind::NotFound => Err(Error::io(path, e)),
@@ -154,7 +141,6 @@ pub(super) fn remove_folder(path: &Path) -> Result<()> {
     }
 }
 
-/// Makes the names in a folder durable; only Unix can sync folders.
 pub(super) fn sync_folder(folder: &Path) -> Result<()> {
     if cfg!(unix) {
         File::open(folder).and_then(|folder| folder.sync_all()).map_err(|e| Error::io(folder, e))?;

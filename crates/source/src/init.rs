@@ -1,20 +1,15 @@
 //! Drafts a `.tune` block from lines of a source, with its numbers marked.
-//!
-//! Digits in comments, strings and identifiers are ignored, as are numbers that could not become variables; if nothing
-//! else is left, the reason is reported. Numbers that the format cannot mark (hexadecimal, with exponents or suffixes)
-//! are listed. Lines are added below until the block matches in one place only.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use super::blocks::is_name;
 use super::characters::is_word;
-use super::constants::{Bound, Code};
+use super::constants::Code;
 use super::encoding::decode;
 use super::languages::Language;
-use super::lexer::Kind;
 use super::names::{Segment, Template};
-use super::pattern::{Frequencies, Pattern, Rule};
+use super::pattern::{Frequencies, Pattern};
 use super::remedy::Remedy;
 use gputexel_io::{Error, Result, counted, shown};
 use serde::Serialize;
@@ -22,29 +17,22 @@ use serde::Serialize;
 /// Maximum number of lines added to make a block match in one place.
 const MAX_ADDED: u64 = 20;
 
-/// Options of a block.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DraftOptions {
     /// The folder that `tune` and `apply` will be given; by default that of the source.
     pub folder: Option<PathBuf>,
-    /// The name of the context; by default one from the source.
     pub name: Option<String>,
-    /// The marker for declarations.
     pub declaration: Option<String>,
-    /// The marker for options.
     pub options: Option<String>,
-    /// Names already in use.
     pub taken: Vec<String>,
 }
 
 /// Lines of a source, read from `search.cpp:10` or `search.cpp:10-14`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceLines {
-    /// The source.
     pub source: PathBuf,
     /// The first line, from 1.
     pub first: u64,
-    /// The last line.
     pub last: u64,
 }
 
@@ -60,55 +48,39 @@ impl FromStr for SourceLines {
     }
 }
 
-/// A drafted block.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Draft {
-    /// Its text.
     #[serde(rename = "block")]
     pub text: String,
-    /// The name of its context.
     pub name: String,
-    /// Its parameters and their numbers.
     pub values: Vec<(String, String)>,
-    /// The first line that it covers.
     pub first: u64,
-    /// The last line that it covers.
     pub last: u64,
-    /// Numbers that could not be marked.
     pub left: Vec<String>,
-    /// Markers that are not yet in exactly one line of the source.
     pub markers_missing: Vec<String>,
 }
 
-/// Request to [`init`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InitRequest {
-    /// The source.
     pub source: PathBuf,
     /// First and last line of the source for the block, from 1.
     pub lines: (u64, u64),
-    /// Options of the block. Names used in the file that it is added to need not be given.
+    /// Names used in the file that it is added to need not be given.
     pub options: DraftOptions,
-    /// Destination.
     pub output: DraftOutput,
 }
 
-/// Destination of a block.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum DraftOutput {
-    /// Return it only.
     #[default]
     None,
     /// A file that must not exist yet.
     Create(PathBuf),
-    /// The end of a file.
     Append(PathBuf),
-    /// A file, replacing its contents.
     Replace(PathBuf),
 }
 
 impl DraftOutput {
-    /// Returns the file, if any.
     pub fn path(&self) -> Option<&Path> {
         match self {
             Self::None => None,
@@ -117,20 +89,19 @@ impl DraftOutput {
     }
 }
 
-/// Result of [`init`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InitReport {
-    /// The block.
     pub draft: Draft,
-    /// True if one marker tells where parameters are declared, and one where they are offered as options, in the block
-    /// itself or in an earlier one of the file.
+    /// True if one marker tells where parameters are declared, and one where they are offered as options, in the
+    /// block itself or in an earlier one of the file.
     pub has_markers: bool,
 }
 
 /// Makes a block as [`draft`] and writes it to a file.
 ///
 /// # Errors
-/// Errors of [`draft`]; [`Error::Usage`] for a file that already exists or is the source file itself; [`Error::Io`].
+/// Errors of [`draft`]; [`Error::Usage`] for a file that already exists or is the source file itself;
+/// [`Error::Io`].
 pub fn init(request: &InitRequest) -> Result<InitReport> {
     let InitRequest { source, lines: (first, last), options, output } = request;
     let existing = match output {
@@ -174,8 +145,8 @@ pub fn init(request: &InitRequest) -> Result<InitReport> {
 /// Makes a block of lines `first` to `last` (from 1) of a source.
 ///
 /// # Errors
-/// [`Error::Io`]; [`Error::Input`] for lines that do not exist, contain no number that can be marked, or are not unique
-/// even with the following lines.
+/// [`Error::Io`]; [`Error::Input`] for lines that do not exist, contain no number that can be marked, or are
+/// not unique even with the following lines.
 pub fn draft(source: &Path, first: u64, last: u64, options: &DraftOptions) -> Result<Draft> {
     let bytes = super::files::read_file(source)?;
     let (text, _) = decode(&bytes, source)?;
@@ -205,9 +176,9 @@ pub fn draft(source: &Path, first: u64, last: u64, options: &DraftOptions) -> Re
         push_line(&mut body, &marked);
     }
     if !body.contains('@') {
-        let lines = &lines[first as usize - 1..last as usize];
-        let reason = format!("no number that can be marked{}", why_none(text, lines, &code, &left));
-        return Err(Error::line(source, first, reason));
+        let which =
+            if left.is_empty() { String::new() } else { format!(" ({} cannot be)", shown(&left.join(", "))) };
+        return Err(Error::line(source, first, format!("no number that can be marked{which}")));
     }
     if lines[first as usize - 1..last as usize].iter().any(|line| line.contains('@')) {
         return Err(Error::line(source, first, "holds an @, which marks numbers in the format"));
@@ -216,8 +187,8 @@ pub fn draft(source: &Path, first: u64, last: u64, options: &DraftOptions) -> Re
     let mut end = last;
     let template = loop {
         let parsed =
-            Template::parse(&body, &name, false).map_err(|(_, reason)| Error::line(source, first, reason))?;
-        let found = Pattern::new(&parsed, Rule::Words, false).find_all(text, &frequencies);
+            Template::parse(&body, &name).map_err(|(_, reason)| Error::line(source, first, reason))?;
+        let found = Pattern::new(&parsed, false).find_all(text, &frequencies);
         match found.len() {
             1 => break parsed,
             0 => return Err(Error::line(source, first, "the block would not match its own lines")),
@@ -263,7 +234,6 @@ fn push_line(body: &mut String, line: &str) {
     body.push('\n');
 }
 
-/// Returns the source's path below the folder, with slashes.
 fn relative(source: &Path, folder: Option<&Path>) -> Result<String> {
     let path = source.canonicalize().map_err(|e| Error::io(source, e))?;
     let folder =
@@ -279,7 +249,7 @@ fn relative(source: &Path, folder: Option<&Path>) -> Result<String> {
     Ok(name)
 }
 
-/// Returns the assigned variable, the name of a `#define`, or the file's name and the line.
+/// Assigned variable, the name of a `#define`, or the file's name and the line.
 fn suggested(lines: &[&str], source: &Path, first: u64, taken: &[String]) -> String {
     let line = lines.join(" ");
     let last_word = |text: &str| {
@@ -310,7 +280,6 @@ fn suggested(lines: &[&str], source: &Path, first: u64, taken: &[String]) -> Str
     std::iter::once(word.clone()).chain(numbered).find(free).expect("numbers do not end")
 }
 
-/// Returns a line of a text with its numbers marked, and the numbers that the format cannot mark.
 fn marked(text: &str, line: &str, code: &Code) -> (String, Vec<String>) {
     let start = line.as_ptr() as usize - text.as_ptr() as usize;
     let (mut body, mut left) = (String::new(), Vec::new());
@@ -335,47 +304,6 @@ fn marked(text: &str, line: &str, code: &Code) -> (String, Vec<String>) {
     (body, left)
 }
 
-/// Returns why no number in some lines can be marked, as the end of a message.
-fn why_none(text: &str, lines: &[&str], code: &Code, left: &[String]) -> String {
-    let Some((first, last)) = lines.first().zip(lines.last()) else { return String::new() };
-    let offset = |line: &str| line.as_ptr() as usize - text.as_ptr() as usize;
-    let part = offset(first)..offset(last) + last.len();
-    let mut reasons: Vec<String> = Vec::new();
-    let mut is_constant = false;
-    for token in code.numbers(part.clone()) {
-        let number = shown(&text[token.start..token.end]);
-        match code.bound(token.start) {
-            Some(bound) => {
-                is_constant |= matches!(bound, Bound::Constant(_));
-                reasons.push(format!("{number} {bound}"));
-            }
-            None if is_member(&text[..token.start]) => reasons.push(format!("{number} is a part of a tuple")),
-            None => {}
-        }
-    }
-    if reasons.is_empty() && left.is_empty() {
-        for token in code.prose(part.clone()) {
-            let inside = &text[token.start.max(part.start)..token.end.min(part.end)];
-            let what = if token.kind == Kind::Comment { "a comment" } else { "a string" };
-            let number = inside.split(|c: char| !is_word(c)).find(|word| word.parse::<u64>().is_ok());
-            reasons.extend(number.map(|number| format!("{} is in {what}", shown(number))));
-        }
-    }
-    let mut why =
-        if left.is_empty() { String::new() } else { format!(" ({} cannot be)", shown(&left.join(", "))) };
-    if let Some(first) = reasons.first() {
-        why += &format!(": {first}");
-    }
-    if reasons.len() > 1 {
-        why += &format!(" (and {} more)", reasons.len() - 1);
-    }
-    if is_constant {
-        why += "; a block for 'apply' alone can mark it, with an @ added by hand";
-    }
-    why
-}
-
-/// Returns true if a member of a tuple follows: `t.0`, and not the end of a range.
 fn is_member(before: &str) -> bool {
     before.strip_suffix('.').is_some_and(|rest| rest.ends_with(|c| is_word(c) || c == ')' || c == ']'))
 }

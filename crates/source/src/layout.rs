@@ -14,7 +14,6 @@ pub(super) struct Edit {
     pub added: usize,
 }
 
-/// Returns a body with the indentation of its destination, except for the first line, which the source indents.
 pub(super) fn indented(body: &str, indent: &str, newline: &str) -> String {
     let body = without_blank_edges(body);
     let base = &body[..body.len() - body.trim_start_matches([' ', '\t']).len()];
@@ -38,7 +37,7 @@ pub(super) fn indented(body: &str, indent: &str, newline: &str) -> String {
     text
 }
 
-/// Replaces a part of a text by a body. With an empty body, lines that contain nothing else are removed.
+/// With an empty body, lines that contain nothing else are removed.
 pub(super) fn replace_part(text: &mut String, range: Range<usize>, body: &str, newline: &str) -> Edit {
     let new = indented(body, indentation(text, range.start), newline);
     if new.is_empty() {
@@ -58,14 +57,13 @@ pub(super) fn replace_part(text: &mut String, range: Range<usize>, body: &str, n
     edit
 }
 
-/// Returns the lines of a part with their ends, if they contain nothing else.
 pub(super) fn whole_lines(text: &str, range: &Range<usize>) -> Option<Range<usize>> {
     let lines = line_start(text, range.start)..next_line(text, range.end);
     let around = [&text[lines.start..range.start], &text[range.end..lines.end]];
     around.iter().all(|part| part.trim_matches(is_space).is_empty()).then_some(lines)
 }
 
-/// Removes whole lines. If they were the last and without an end, the line before has none either.
+/// If they were the last and without an end, the line before has none either.
 pub(super) fn remove_lines(text: &mut String, lines: Range<usize>) {
     let mut start = lines.start;
     if lines.end == text.len() && !text.ends_with('\n') {
@@ -76,8 +74,7 @@ pub(super) fn remove_lines(text: &mut String, lines: Range<usize>) {
     text.replace_range(start..lines.end, "");
 }
 
-/// Returns the text for a number or name, separated from its surroundings if they would join: `return-3` with a name,
-/// `d-x` with -3.
+/// `return-3` with a name, `d-x` with -3.
 pub(super) fn apart(text: &str, range: &Range<usize>, new: &str) -> String {
     let before = text[..range.start].chars().next_back();
     let after = text[range.end..].chars().next();

@@ -1,55 +1,42 @@
 //! Meaning of `@`: numbers to find, and the names that replace them.
-//!
-//! In the body of a context, `100@` is a number that becomes the parameter PREFIX_1, PREFIX_2, … and `100@mul` is
-//! PREFIX_mul. In the body of an `#add`, `@` stands for the name alone. The count restarts there, so that the same
-//! names follow in the same order.
 
 use super::blocks::{Block, Body};
 use super::characters::{ends_with_point, is_digit, is_space, is_word};
 use gputexel_io::Result;
 use gputexel_io::shown;
 
-/// A part of a body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Segment {
-    /// Literal text.
     Text(String),
-    /// A marked number: its text and its parameter.
     Number { text: String, name: String },
-    /// A mark without a number: the parameter.
     Name(String),
 }
 
-/// A parsed body.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Template {
     pub segments: Vec<Segment>,
 }
 
-/// Meaning of a minus before a number.
 enum Minus {
-    /// It belongs to the number.
     Sign,
-    /// It subtracts.
     Operator,
     /// `(a)-1`: a cast or a difference.
     Unclear,
 }
 
 impl Template {
-    /// Parses a body. With `compat`, a minus before a number always belongs to it, any digits are a number, and names
-    /// after marks contain no underscores; otherwise, `d-25@` subtracts 25.
+    /// `d-25@` subtracts 25.
     ///
     /// # Errors
-    /// Without `compat`: something other than a number is marked, or a minus is ambiguous. The reason comes with the
-    /// position in the body.
-    pub fn parse(body: &str, prefix: &str, compat: bool) -> std::result::Result<Self, (usize, String)> {
+    /// Something other than a number is marked, or a minus is ambiguous: the position in the body, and the
+    /// reason.
+    pub fn parse(body: &str, prefix: &str) -> std::result::Result<Self, (usize, String)> {
         let mut template = Self::default();
         let mut unnamed = 0;
         let mut rest = 0;
         while let Some(at) = memchr::memchr(b'@', &body.as_bytes()[rest..]).map(|at| rest + at) {
             let suffix_end = body[at + 1..]
-                .find(|c: char| !(c.is_ascii_alphanumeric() || (c == '_' && !compat)))
+                .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
                 .map_or(body.len(), |length| at + 1 + length);
             let mut suffix = body[at + 1..suffix_end].to_string();
             if suffix.is_empty() {
@@ -58,14 +45,12 @@ impl Template {
             }
             let name = format!("{prefix}_{suffix}");
             match number_before(body, rest, at) {
-                Some(mut start) => {
-                    if !compat {
-                        start = checked_start(body, start, at)?;
-                        if let Some(end) = fraction_behind(&body[at + 1..]) {
-                            let whole = shown(&body[start..at]);
-                            let part = shown(&body[at + 1..at + 1 + end]);
-                            return Err((start, format!("'{whole}@{part}': marked is a part of a number")));
-                        }
+                Some(start) => {
+                    let start = checked_start(body, start, at)?;
+                    if let Some(end) = fraction_behind(&body[at + 1..]) {
+                        let whole = shown(&body[start..at]);
+                        let part = shown(&body[at + 1..at + 1 + end]);
+                        return Err((start, format!("'{whole}@{part}': marked is a part of a number")));
                     }
                     template.push_text(&body[rest..start]);
                     let text = body[start..at].to_string();
@@ -83,8 +68,8 @@ impl Template {
     }
 
     /// Parses as [`parse`](Self::parse), with the line for messages.
-    pub fn of(body: &Body, block: &Block, path: &std::path::Path, compat: bool) -> Result<Self> {
-        Self::parse(&body.text, &block.name, compat).map_err(|(at, reason)| {
+    pub fn of(body: &Body, block: &Block, path: &std::path::Path) -> Result<Self> {
+        Self::parse(&body.text, &block.name).map_err(|(at, reason)| {
             let line = body.line + super::characters::line_of(&body.text, at) - 1;
             block.error(path, line, reason)
         })
@@ -96,7 +81,6 @@ impl Template {
         }
     }
 
-    /// Returns the parameters, in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.segments.iter().filter_map(|segment| match segment {
             Segment::Number { name, .. } | Segment::Name(name) => Some(name.as_str()),
@@ -104,12 +88,10 @@ impl Template {
         })
     }
 
-    /// Returns true if some mark has no number.
     pub fn has_bare_names(&self) -> bool {
         self.segments.iter().any(|segment| matches!(segment, Segment::Name(_)))
     }
 
-    /// Returns the text with every parameter replaced.
     pub fn filled(&self, mut fill: impl FnMut(&str) -> String) -> String {
         let mut text = String::new();
         for segment in &self.segments {
@@ -121,7 +103,7 @@ impl Template {
         text
     }
 
-    /// Returns the same with names in place of numbers, as it looks once tuned.
+    /// Same with names in place of numbers, as it looks once tuned.
     pub fn named(&self) -> Self {
         let mut segments: Vec<Segment> = Vec::with_capacity(self.segments.len());
         for segment in &self.segments {
@@ -142,8 +124,7 @@ impl Template {
     }
 }
 
-/// Returns the beginning of a `-?\d+(\.\d+)?` that ends at `end`, looking no further back than `from`.
-fn number_before(text: &str, from: usize, end: usize) -> Option<usize> {
+pub(super) fn number_before(text: &str, from: usize, end: usize) -> Option<usize> {
     let digits = |end: usize| {
         let part = &text[from..end];
         let start = from + part.trim_end_matches(is_digit).len();
@@ -161,7 +142,6 @@ fn number_before(text: &str, from: usize, end: usize) -> Option<usize> {
     Some(start)
 }
 
-/// Checks that a marked number is one of the source, and keeps a minus that belongs to it.
 fn checked_start(body: &str, start: usize, at: usize) -> std::result::Result<usize, (usize, String)> {
     let number = &body[start..at];
     let before = body[..start].chars().next_back();
@@ -196,8 +176,7 @@ fn checked_start(body: &str, start: usize, at: usize) -> std::result::Result<usi
     Ok(start)
 }
 
-/// Returns the length of text that would change the number before it: `.5`, `.f`, a point alone. Not `..64` and
-/// `.max(2)`.
+/// `.5`, `.f`, a point alone. Not `..64` and `.max(2)`.
 fn fraction_behind(text: &str) -> Option<usize> {
     let rest = text.strip_prefix('.')?;
     let word = &rest[..rest.find(|c| !is_word(c)).unwrap_or(rest.len())];
@@ -209,7 +188,6 @@ fn fraction_behind(text: &str) -> Option<usize> {
     (is_suffix && !rest.starts_with('.')).then_some(1 + word.len())
 }
 
-/// Returns true for words after which a minus is a sign.
 fn precedes_sign(word: &str) -> bool {
     matches!(
         word,
@@ -260,7 +238,7 @@ fn minus(before: &str) -> Minus {
     }
 }
 
-/// Returns true if the word is the name in `#define NAME -1`.
+/// True if the word is the name in `#define NAME -1`.
 fn preprocessed(text: &str, word: &str) -> bool {
     let before = text[..text.len() - word.len()].trim_end();
     before.strip_suffix("define").is_some_and(|hash| hash.trim_end().ends_with('#'))
@@ -270,8 +248,8 @@ fn preprocessed(text: &str, word: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn shown(body: &str, compat: bool) -> String {
-        let template = Template::parse(body, "p", compat).unwrap();
+    fn shown(body: &str) -> String {
+        let template = Template::parse(body, "p").unwrap();
         template
             .segments
             .iter()
@@ -285,14 +263,12 @@ mod tests {
 
     #[test]
     fn numbers_are_named_in_order() {
-        assert_eq!(shown("a 100@ * 2@mul - 0.5@ @", true), "a <100:p_1> * <2:p_mul> - <0.5:p_2> <p_3>");
-        assert_eq!(shown("1.2.3@", true), "1.<2.3:p_1>");
-        assert_eq!(shown("x = {@,@};", false), "x = {<p_1>,<p_2>};");
+        assert_eq!(shown("a 100@ * 2@mul - 0.5@ @"), "a <100:p_1> * <2:p_mul> - <0.5:p_2> <p_3>");
+        assert_eq!(shown("x = {@,@};"), "x = {<p_1>,<p_2>};");
     }
 
     #[test]
     fn a_minus_subtracts_or_belongs_to_the_number() {
-        assert_eq!(shown("d-25@", true), "d<-25:p_1>");
         for (body, expected) in [
             ("d-25@", "d-<25:p_1>"),
             ("d -25@", "d -<25:p_1>"),
@@ -306,16 +282,16 @@ mod tests {
             ("#define X -25@", "#define X <-25:p_1>"),
             ("x*-25@", "x*<-25:p_1>"),
         ] {
-            assert_eq!(shown(body, false), expected, "{body}");
+            assert_eq!(shown(body), expected, "{body}");
         }
-        let unclear = Template::parse("(a)-25@", "p", false).unwrap_err();
+        let unclear = Template::parse("(a)-25@", "p").unwrap_err();
         assert!(unclear.1.contains("put a space"), "{unclear:?}");
     }
 
     #[test]
     fn parts_of_words_are_refused() {
         for body in ["x1@", "0x10@", "1e5@", ".5@", "1.2.3@"] {
-            let error = Template::parse(body, "p", false).unwrap_err().1;
+            let error = Template::parse(body, "p").unwrap_err().1;
             assert!(error.contains(body) && error.contains("part of a word"), "{error}");
         }
     }

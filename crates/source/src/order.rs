@@ -1,13 +1,8 @@
 //! Blocks in sequence: their positions in a source, and which of them overlap.
-//!
-//! `apply` finds a tuned context by the text that `tune` has left. So no block may change text in the context of
-//! another, and contexts may share lines only if no block changes those. Patches without a name may build on each
-//! other, since all of them stay. If one covers another, the upper is removed in a copy to see the lower.
 
 use std::ops::Range;
 use std::path::Path;
 
-use super::Options;
 use super::blocks::Block;
 use super::characters::line_of;
 use super::layout::Edit;
@@ -17,21 +12,17 @@ use super::state::{Placed, State};
 use gputexel_io::shown;
 use gputexel_io::{Error, Result};
 
-/// Position of a visited block.
 #[derive(Debug)]
 struct Visit {
     line: u64,
     title: String,
     named: bool,
-    /// The context, in the text with the changes so far.
     range: Range<usize>,
-    /// Changed or inserted text, in the same text.
     changed: Vec<Range<usize>>,
     /// Positions of these changes in the original text; empty ranges if lines were inserted.
     were: Vec<Range<usize>>,
 }
 
-/// Changes to a source, in order.
 #[derive(Debug, Default)]
 pub(super) struct History {
     edits: Vec<Edit>,
@@ -43,7 +34,6 @@ fn meet(a: &Range<usize>, b: &Range<usize>) -> bool {
 }
 
 impl History {
-    /// Returns the position in the original text; within a replacement, that of the whole replacement.
     fn origin(&self, mut at: usize) -> usize {
         for edit in self.edits.iter().rev() {
             if at >= edit.at + edit.added {
@@ -77,7 +67,6 @@ impl History {
         }
     }
 
-    /// Adds a block whose context was found.
     pub fn visit(&mut self, block: &Block, range: Range<usize>) {
         self.visits.push(Visit {
             line: block.line,
@@ -121,7 +110,7 @@ impl History {
         Ok(())
     }
 
-    /// Returns an error if a context of the original text is missing because of an earlier block.
+    /// Error if a context of the original text is missing because of an earlier block.
     pub fn blame(&self, block: &Block, before: &Range<usize>, source: &Source, tune: &Path) -> Option<Error> {
         let inside = |were: &Range<usize>| {
             meet(were, before) || (were.is_empty() && before.start < were.start && were.start < before.end)
@@ -154,7 +143,6 @@ impl History {
     }
 }
 
-/// Returns the difference between two texts, as one replacement.
 fn difference(before: &str, after: &str) -> Edit {
     let (a, b) = (before.as_bytes(), after.as_bytes());
     let at = a.iter().zip(b).take_while(|(a, b)| a == b).count();
@@ -162,14 +150,14 @@ fn difference(before: &str, after: &str) -> Edit {
     Edit { at, removed: a.len() - at - end, added: b.len() - at - end }
 }
 
-/// Reveals patches covered by others: removes the insertions of `tune` and `apply`, from the last to the first, in
-/// copies of the sources, and corrects the states of the revealed patches.
-pub(super) fn uncover(placed: &[Placed<'_>], states: &mut [State], sources: &Sources, options: &Options) {
+/// Reveals patches covered by others: removes the insertions of `tune` and `apply`, from the last to the
+/// first, in copies of the sources, and corrects the states of the revealed patches.
+pub(super) fn uncover(placed: &[Placed<'_>], states: &mut [State], sources: &Sources) {
     // A patch whose body contains its context could be applied a second time if another covers it.
     let covered = |p: &Placed<'_>, state: &State| {
         p.block.name.is_empty() && p.replacement().is_some() && !matches!(state, State::Done(_))
     };
-    for (file, source) in sources.files.iter().enumerate().filter(|_| !options.compat) {
+    for (file, source) in sources.files.iter().enumerate() {
         let here = |p: &Placed<'_>| p.file == file;
         let lost = placed.iter().zip(states.iter()).any(|(p, state)| here(p) && covered(p, state));
         let done =
@@ -196,7 +184,6 @@ pub(super) fn uncover(placed: &[Placed<'_>], states: &mut [State], sources: &Sou
     }
 }
 
-/// Rejects a tuned source in which a context would not be found again.
 pub(super) fn verify_reversible(p: &Placed<'_>, state: &State, source: &Source, tune: &Path) -> Result<()> {
     let (State::Ready(_), false) = (state, p.block.name.is_empty()) else { return Ok(()) };
     let pattern = p.tuned.as_ref().unwrap_or(&p.pattern);

@@ -1,11 +1,4 @@
 //! Finding a body in a source, regardless of whitespace.
-//!
-//! `tune.py` turns a body into a regular expression with `\s*` between all its characters, so that `int m` also finds
-//! `intm`, and `a = 1` the end of `alpha = 1`. [`Rule::Loose`] finds the same. [`Rule::Words`] keeps words whole:
-//! blanks between two words are required, none may be within one, and a match neither begins nor ends within a word or
-//! number.
-//!
-//! The rarest character of the body in the source gives the few positions to check.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -13,21 +6,9 @@ use std::ops::Range;
 use super::characters::{ends_with_point, is_digit, is_space, is_word, number_value};
 use super::names::{Segment, Template};
 
-/// Allowed text between two characters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Rule {
-    /// Any blanks anywhere, as in the original.
-    Loose,
-    /// Words stay words.
-    Words,
-}
-
-/// Required text between an item and the one before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Gap {
-    /// Blanks or nothing.
     Any,
-    /// Blanks.
     Some,
     None,
 }
@@ -35,28 +16,21 @@ enum Gap {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Item {
     Char(char),
-    /// A number; with a text, exactly this one.
     Number(Option<String>),
-    /// A parameter's name.
     Word(String),
 }
 
-/// A compiled body.
 #[derive(Clone, Debug)]
 pub(super) struct Pattern {
     items: Vec<(Gap, Item)>,
-    rule: Rule,
 }
 
-/// Position of a match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Found {
     pub range: Range<usize>,
-    /// The numbers or names, in order.
     pub marks: Vec<Range<usize>>,
 }
 
-/// Number of occurrences of each byte in a source.
 #[derive(Clone, Debug)]
 pub(super) struct Frequencies(Box<[u32; 256]>);
 
@@ -71,21 +45,15 @@ impl Frequencies {
 }
 
 impl Pattern {
-    /// Creates a pattern. Numbers match any number, or with `strict` only the one in the template.
-    pub fn new(template: &Template, rule: Rule, strict: bool) -> Self {
+    pub fn new(template: &Template, strict: bool) -> Self {
         let mut items: Vec<(Gap, Item)> = Vec::new();
         let mut spaced = false;
         // True if the last item ends with a letter, digit or underscore.
         let mut word = false;
-        let gap = |spaced: bool, word: bool, begins: bool| match rule {
-            Rule::Words if word && begins => {
-                if spaced {
-                    Gap::Some
-                } else {
-                    Gap::None
-                }
-            }
-            _ => Gap::Any,
+        let gap = |spaced: bool, word: bool, begins: bool| match (word && begins, spaced) {
+            (true, true) => Gap::Some,
+            (true, false) => Gap::None,
+            (false, _) => Gap::Any,
         };
         for segment in &template.segments {
             match segment {
@@ -116,20 +84,18 @@ impl Pattern {
                 items[i].0 = Gap::Any;
             }
         }
-        Self { items, rule }
+        Self { items }
     }
 
-    /// Returns true if there is nothing to look for.
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
 
-    /// Returns true if both search for the same.
     pub fn looks_like(&self, other: &Self) -> bool {
         self.items == other.items
     }
 
-    /// Returns all matches, from left to right, that do not overlap.
+    /// All matches, from left to right, that do not overlap.
     pub fn find_all(&self, text: &str, frequencies: &Frequencies) -> Vec<Found> {
         let mut found: Vec<Found> = Vec::new();
         if self.items.is_empty() {
@@ -160,9 +126,9 @@ impl Pattern {
         found
     }
 
-    /// Returns the item that leads to candidates, with its bytes, among those with a simple way back to the start: only characters and
-    /// names before it, or one number and then those. It is the longest text that is known to have no blanks, as in
-    /// words that stay words; else the rarest byte.
+    /// Item that leads to candidates, with its bytes, among those with a simple way back to the start: only
+    /// characters and names before it, or one number and then those. It is the longest text that is known to have
+    /// no blanks, as in words that stay words; else the rarest byte.
     fn anchor(&self, frequencies: &Frequencies) -> Option<(usize, Vec<u8>)> {
         let number = usize::from(matches!(self.items[0].1, Item::Number(_)));
         let run =
@@ -195,7 +161,7 @@ impl Pattern {
         rarest.map(|(index, byte)| (index, vec![byte]))
     }
 
-    /// Returns the beginning of a match whose item `index` is at `at`, if it begins after another that ends at `free`.
+    /// Beginning of a match whose item `index` is at `at`, if it begins after another that ends at `free`.
     fn start_before(&self, text: &str, index: usize, mut at: usize, free: usize) -> Option<usize> {
         for i in (0..index).rev() {
             let before = &text[..at];
@@ -230,7 +196,7 @@ impl Pattern {
     }
 
     fn match_at(&self, text: &str, start: usize) -> Option<Found> {
-        if self.rule == Rule::Words && self.begins_with_word() && ends_with_word(&text[..start]) {
+        if self.begins_with_word() && ends_with_word(&text[..start]) {
             return None;
         }
         let mut search = Search { pattern: self, text, marks: Vec::new(), failed: HashSet::new() };
@@ -255,7 +221,6 @@ fn begins_with_word(text: &str) -> bool {
     text.chars().next().is_some_and(is_word)
 }
 
-/// An attempt at one position.
 struct Search<'a> {
     pattern: &'a Pattern,
     text: &'a str,
@@ -265,7 +230,6 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Matches from an item on; returns the end.
     fn advance(&mut self, mut index: usize, mut at: usize) -> Option<usize> {
         let items = &self.pattern.items;
         while let Some((gap, item)) = items.get(index) {
@@ -299,7 +263,7 @@ impl Search<'_> {
             Some(Item::Word(_)) => true,
             _ => false, // numbers look for themselves
         };
-        let splits_word = word && self.pattern.rule == Rule::Words && begins_with_word(&self.text[at..]);
+        let splits_word = word && begins_with_word(&self.text[at..]);
         (!splits_word).then_some(at)
     }
 
@@ -312,7 +276,7 @@ impl Search<'_> {
         for end in number_ends(&self.text[at..]).into_iter().map(|length| at + length) {
             let text = &self.text[at..end];
             let wanted = expected.is_none_or(|expected| expected == text);
-            if !wanted || (self.pattern.rule == Rule::Words && !self.stands_alone(at, end)) {
+            if !wanted || !self.stands_alone(at, end) {
                 continue;
             }
             self.marks.truncate(kept);
@@ -325,7 +289,6 @@ impl Search<'_> {
         None
     }
 
-    /// Returns true if a number is not part of a word or of a longer number.
     fn stands_alone(&self, start: usize, end: usize) -> bool {
         let before = self.text[..start].chars().next_back();
         let signed = self.text[start..].starts_with('-');
@@ -341,8 +304,7 @@ impl Search<'_> {
     }
 }
 
-/// Returns the lengths of all prefixes of a text that are a number, longest first.
-fn number_ends(text: &str) -> Vec<usize> {
+pub(super) fn number_ends(text: &str) -> Vec<usize> {
     let sign = usize::from(text.starts_with('-'));
     let run = |from: usize| {
         let digits = text[from..].char_indices().take_while(|(_, c)| is_digit(*c));
@@ -359,7 +321,6 @@ fn number_ends(text: &str) -> Vec<usize> {
     ends
 }
 
-/// Returns the values of found numbers.
 pub(super) fn values(text: &str, found: &Found) -> Vec<f64> {
     found.marks.iter().map(|mark| number_value(&text[mark.clone()])).collect()
 }

@@ -9,12 +9,9 @@ use super::sources::Sources;
 use gputexel_io::params::ParamsFile;
 use gputexel_io::{Error, Result};
 
-/// A file to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// Its path, links resolved.
     pub path: PathBuf,
-    /// The path as the user gave it.
     pub shown: PathBuf,
     /// Its bytes now; `None` if there is no such file.
     pub before: Option<Vec<u8>>,
@@ -24,62 +21,46 @@ pub struct Change {
     pub params: bool,
 }
 
-/// A parameter of a block.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct PlannedValue {
-    /// The parameter.
     pub name: String,
     /// The number or name in the source now; empty if only an `#add` has it.
     pub before: String,
-    /// The new number, or for `tune` the value of its declaration.
     pub value: String,
 }
 
-/// Change of a block.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct PlannedBlock {
     /// The name of its context; empty for a plain patch.
     pub name: String,
-    /// The line of its `#context`.
     pub line: u64,
-    /// Its source.
     pub file: PathBuf,
-    /// The line of its position in the source now; `None` if an earlier block inserts it.
+    /// `None` if an earlier block inserts it.
     pub source_line: Option<u64>,
-    /// The action: `tuned`, `applied`, `restored` (from the tuned state), `patched` or `kept`.
+    /// `tuned`, `applied`, `restored` (from the tuned state), `patched` or `kept`.
     pub action: &'static str,
-    /// Its parameters.
     pub values: Vec<PlannedValue>,
 }
 
 /// Numbers of parameters in a `.params` file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct ParamsSummary {
-    /// The file.
     pub path: PathBuf,
-    /// Parameters in use.
     pub used: usize,
-    /// Parameters that did not exist before.
     pub new: usize,
-    /// Unused ones.
     pub not_used: usize,
 }
 
-/// Planned changes of a command.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PatchPlan {
-    /// The files that differ.
     pub changes: Vec<Change>,
-    /// The blocks, in order.
     pub blocks: Vec<PlannedBlock>,
-    /// The parameters, if the command writes them.
     pub params: Option<ParamsSummary>,
-    /// Likely mistakes, one line each.
     pub warnings: Vec<String>,
 }
 
 impl PatchPlan {
-    /// Returns a unified diff of all files, with headers for `patch -p1` and `git apply`.
+    /// Unified diff of all files, with headers for `patch -p1` and `git apply`.
     pub fn diff(&self) -> String {
         let mut text = String::new();
         for change in &self.changes {
@@ -110,12 +91,12 @@ impl PatchPlan {
     }
 }
 
-/// Returns the text of a file for a diff, which is UTF-8 whatever the encoding of the file.
+/// Text of a file for a diff, which is UTF-8 whatever the encoding of the file.
 fn shown_text(bytes: &[u8]) -> Cow<'_, str> {
     decode(bytes, Path::new("")).map_or_else(|_| String::from_utf8_lossy(bytes), |(text, _)| text)
 }
 
-/// Returns the `.params` file next to a `.tune` file.
+/// `.params` file next to a `.tune` file.
 ///
 /// # Errors
 /// [`Error::Usage`] if the `.tune` file has that name itself.
@@ -128,7 +109,7 @@ pub fn params_path(tune: &Path) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Returns a `.params` file and its bytes; empty if it does not exist.
+/// `.params` file and its bytes; empty if it does not exist.
 pub(super) fn read_params(path: &Path) -> Result<(ParamsFile, Option<Vec<u8>>)> {
     match super::files::read_file(path) {
         Ok(bytes) => Ok((ParamsFile::parse(super::utf8(&bytes, path)?, path)?, Some(bytes))),

@@ -1,8 +1,4 @@
 //! Records of the replacements made by commands, in the user's folder for program state.
-//!
-//! Each tree has a folder there, named by the tree's name and the hash of its path. Each replacement has one in that,
-//! `NNNN-COMMAND`, with `record.json` and, unless they go to a backup folder, the copies of the old files. Nothing of
-//! it lies in the tree, so that a downloaded tree brings no records.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -16,32 +12,22 @@ use gputexel_io::{Error, Result, write_atomically};
 
 const RECORD: &str = "record.json";
 
-/// Progress of a replacement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Progress {
-    /// Some files may be new, others old.
     Writing,
-    /// All are new.
     Done,
-    /// Some may be old again.
     Undoing,
-    /// All are old again.
     Undone,
 }
 
-/// A file of a replacement.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct FileRecord {
-    /// Its path, links resolved.
     pub path: PathBuf,
-    /// The path as the user gave it.
     pub shown: PathBuf,
-    /// The name of the copy of the old file; `None` if there was no file.
+    /// `None` if there was no file.
     pub copy: Option<String>,
-    /// The checksum of the old file.
     pub before: Option<String>,
-    /// The checksum of the new file.
     pub after: String,
     pub params: bool,
 }
@@ -49,28 +35,23 @@ pub(super) struct FileRecord {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Record {
     pub command: String,
-    /// The source folder, links resolved.
     pub sources: PathBuf,
     pub progress: Progress,
-    /// The folder with the copies, if it is not that of the record.
-    pub copies: Option<PathBuf>,
     pub files: Vec<FileRecord>,
 }
 
-/// A replacement: its record and the folder that holds it.
 #[derive(Clone, Debug)]
 pub(super) struct Replacement {
     pub folder: PathBuf,
     pub record: Record,
 }
 
-/// Returns the checksum that identifies files and trees, in hexadecimal.
 pub(super) fn checksum(bytes: &[u8]) -> String {
     format!("{:032x}", xxh3_128(bytes))
 }
 
 impl Replacement {
-    /// Returns the replacement in a folder; `None` if there is no record yet.
+    /// `None` if there is no record yet.
     fn read(folder: &Path) -> Result<Option<Self>> {
         let path = folder.join(RECORD);
         let bytes = match std::fs::read(&path) {
@@ -82,7 +63,6 @@ impl Replacement {
         Ok(Some(Self { folder: folder.to_path_buf(), record }))
     }
 
-    /// Writes the record with the new progress.
     pub fn save(&mut self, progress: Progress) -> Result<()> {
         let path = self.folder.join(RECORD);
         self.record.progress = progress;
@@ -92,40 +72,23 @@ impl Replacement {
         sync_folder(&self.folder)
     }
 
-    /// Returns the folder with the copies of the old files.
-    pub fn copies(&self) -> &Path {
-        self.record.copies.as_deref().unwrap_or(&self.folder)
-    }
-
-    /// Returns its number and command.
-    pub fn name(&self) -> String {
-        self.folder.file_name().unwrap_or_default().to_string_lossy().into_owned()
-    }
-
     pub fn is_unfinished(&self) -> bool {
         matches!(self.record.progress, Progress::Writing | Progress::Undoing)
     }
 
-    /// Removes the copies and the record.
     pub fn remove(&self) -> Result<()> {
-        remove_folder(self.copies())?;
         remove_folder(&self.folder)
     }
 }
 
-/// The records of a tree, locked by one process at a time.
 #[derive(Debug)]
 pub(super) struct Records {
-    /// The source folder, links resolved.
     pub sources: PathBuf,
-    /// The folder with the folders of replacements.
     pub folder: PathBuf,
     lock: FolderLock,
 }
 
 impl Records {
-    /// Locks the records of a source folder.
-    ///
     /// # Errors
     /// [`Error::Io`]; [`Error::Input`] if another process holds the lock, or no records can be kept.
     pub fn open(sources: &Path) -> Result<Self> {
@@ -149,7 +112,7 @@ impl Records {
         Ok(Self { sources, folder, lock })
     }
 
-    /// Returns all replacements, oldest first. Removes those that were killed before their record was written.
+    /// Removes those that were killed before their record was written.
     pub fn all(&self) -> Result<Vec<Replacement>> {
         let mut all = Vec::new();
         for (_, folder) in numbered(&self.folder)? {
@@ -163,7 +126,6 @@ impl Records {
 }
 
 impl Drop for Records {
-    /// Removes the folder of a tree without records.
     fn drop(&mut self) {
         self.lock.remove_file();
         let _ = std::fs::remove_dir(&self.folder);
@@ -179,29 +141,30 @@ fn make_private(folder: &Path) -> std::io::Result<()> {
     builder.create(folder)
 }
 
-/// Returns the folder with those of all trees.
 fn root() -> Result<PathBuf> {
     let state = dirs::state_dir().or_else(dirs::data_local_dir);
     let needed = || Error::input("gputexel/patch", "copies of old files need a home folder; set HOME");
     Ok(state.ok_or_else(needed)?.join("gputexel/patch"))
 }
 
-/// Returns the name of a source folder, links resolved, among those of others.
-pub(super) fn tree_name(sources: &Path) -> String {
+fn tree_name(sources: &Path) -> String {
     let name = sources.file_name().unwrap_or_default().to_string_lossy();
     let name: String = name.chars().take(40).collect();
     format!("{name}-{}", &checksum(sources.as_os_str().as_encoded_bytes())[..16])
 }
 
-/// Returns the folder with the records of a source folder, links resolved; it may not exist.
 pub(super) fn tree_folder(sources: &Path) -> Result<PathBuf> {
     Ok(root()?.join(tree_name(sources)))
 }
 
-/// Returns the folders in a folder whose names begin with a number, by number; none if it does not exist.
 pub(super) fn numbered(folder: &Path) -> Result<Vec<(u32, PathBuf)>> {
     let mut found = Vec::new();
-    for path in entries(folder)? {
+    let entries = match std::fs::read_dir(folder) {
+        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(found),
+        entries => entries.map_err(|e| Error::io(folder, e))?,
+    };
+    for entry in entries {
+        let path = entry.map_err(|e| Error::io(folder, e))?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let number = name.split_once('-').and_then(|(number, _)| number.parse().ok());
         found.extend(number.filter(|_| path.is_dir()).map(|number| (number, path.clone())));
@@ -210,15 +173,6 @@ pub(super) fn numbered(folder: &Path) -> Result<Vec<(u32, PathBuf)>> {
     Ok(found)
 }
 
-fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
-    let entries = match std::fs::read_dir(folder) {
-        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(Vec::new()),
-        entries => entries.map_err(|e| Error::io(folder, e))?,
-    };
-    entries.map(|entry| Ok(entry.map_err(|e| Error::io(folder, e))?.path())).collect()
-}
-
-/// Returns true if a command was interrupted in a source folder, links resolved; changes nothing.
 pub(super) fn is_interrupted(sources: &Path) -> Result<bool> {
     for (_, folder) in numbered(&tree_folder(sources)?)? {
         if Replacement::read(&folder)?.is_some_and(|replacement| replacement.is_unfinished()) {
@@ -226,18 +180,4 @@ pub(super) fn is_interrupted(sources: &Path) -> Result<bool> {
         }
     }
     Ok(false)
-}
-
-/// Returns the replacement of any tree whose record or copies are in a folder, links resolved.
-pub(super) fn find_by_folder(place: &Path) -> Result<Option<Replacement>> {
-    for tree in entries(&root()?)? {
-        for (_, folder) in numbered(&tree)? {
-            let is_there = |path: &Path| path.canonicalize().is_ok_and(|path| path == place);
-            let found = Replacement::read(&folder)?;
-            if let Some(found) = found.filter(|found| is_there(&found.folder) || is_there(found.copies())) {
-                return Ok(Some(found));
-            }
-        }
-    }
-    Ok(None)
 }

@@ -5,34 +5,26 @@ use gputexel_io::Advice;
 /// Remedy for an error of this crate, see [`Error::advise`](gputexel_io::Error::advise).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remedy {
-    /// [`Options::hidden`](crate::Options): the source is hidden.
     AllowHidden,
-    /// `force` of [`undo`](crate::undo()): a later replacement is not undone.
-    UndoLaterFirst,
-    /// `force` of [`undo`](crate::undo()): the file was changed since.
     UndoChanged,
     /// [`DraftOutput::Append`](crate::DraftOutput) or [`DraftOutput::Replace`](crate::DraftOutput): the file
     /// exists.
     AppendOrReplace,
-    /// Trust in the markers: `trust` of [`TablesOptions`](crate::tables::sources::TablesOptions) and of
+    /// `trust` of [`TablesOptions`](crate::tables::sources::TablesOptions) and of
     /// [`ArrayCheck`](crate::tables::ArrayCheck).
     Trust,
-    /// Values that the sources hold now, passed to [`KnownValues::find`](crate::tables::sources::KnownValues::find), or
-    /// trust in the markers.
+    /// Values that the sources hold now, passed to
+    /// [`KnownValues::find`](crate::tables::sources::KnownValues::find), or trust in the markers.
     GiveStart,
-    /// The names that markers may have: [`TableValues::names`](crate::tables::sources::TableValues::names).
+    /// [`TableValues::names`](crate::tables::sources::TableValues::names).
     ListNames,
     /// [`Like::File`](crate::tables::Like), which supplies values that an export lacks.
     LendValues,
-    /// [`Like::File`](crate::tables::Like), which has the names.
     Like,
-    /// Another [`Like`](crate::tables::Like), or none.
     OtherLike,
     /// Another [`NameStyle`](crate::tables::NameStyle).
     OtherStyle,
-    /// [`NameStyle::Snake`](crate::tables::NameStyle).
     SnakeStyle,
-    /// Tuning with a basis whose tables are symmetric.
     MirroredBasis,
     /// Tuning with a basis whose values are the same in both phases.
     TiedBasis,
@@ -43,7 +35,6 @@ impl From<Remedy> for Advice {
         let advice = Self::default();
         match remedy {
             Remedy::AllowHidden => advice.setting("hidden", "").text(" allows that"),
-            Remedy::UndoLaterFirst => Self::behind(", or use ").setting("force", ""),
             Remedy::UndoChanged => advice.setting("force", "").text(" puts it back all the same"),
             Remedy::AppendOrReplace => {
                 advice.setting("append", "").text(" adds to it, ").setting("force", "").text(" overwrites it")

@@ -1,50 +1,41 @@
 //! The sources below a folder, as texts in memory.
-//!
-//! Owns the decision which files may be touched (none outside the folder, hidden or read-only) and the original text;
-//! writes nothing.
 
 use std::path::{Component, Path, PathBuf};
 
 use super::Options;
 use super::blocks::Setting;
-use super::characters::{line_of, line_start, newline_of, next_line, with_newlines};
-use super::encoding::{Encoding, decode_source};
+use super::characters::{line_of, line_start, newline_of, next_line};
+use super::encoding::{Encoding, decode};
 use super::files::read_file;
 use super::pattern::Frequencies;
 use super::remedy::Remedy;
 use gputexel_io::{Error, Result};
 
-/// A source and its changes.
 #[derive(Clone, Debug)]
 pub(super) struct Source {
-    /// Its path, links resolved.
     pub path: PathBuf,
     /// The path in messages: the folder as given, and the file below it.
     pub shown: PathBuf,
-    /// The encoding of the file.
     pub encoding: Encoding,
-    /// The file as it is.
     pub bytes: Vec<u8>,
-    /// Its text; with `compat`, with `\n` for every line end.
     pub before: String,
-    /// The text with the changes so far.
     pub text: String,
     pub newline: &'static str,
     pub frequencies: Frequencies,
 }
 
 impl Source {
-    /// Returns the line of a position in the original text, for messages.
+    /// Line of a position in the original text, for messages.
     pub fn line(&self, offset: usize) -> u64 {
         line_of(&self.before, offset)
     }
 
-    /// Returns the source as if the changes so far were in its file.
+    /// Source as if the changes so far were in its file.
     pub fn as_now(&self) -> Self {
         Self { before: self.text.clone(), ..self.clone() }
     }
 
-    /// Returns the beginnings of the lines that contain a text, in the text with the changes so far.
+    /// Beginnings of the lines that contain a text, in the text with the changes so far.
     pub fn lines_with(&self, marker: &str) -> Vec<usize> {
         let mut lines: Vec<usize> = memchr::memmem::find_iter(self.text.as_bytes(), marker.as_bytes())
             .map(|at| line_start(&self.text, at))
@@ -53,7 +44,6 @@ impl Source {
         lines
     }
 
-    /// Inserts text, which ends with a line end, below the line that begins at `line`.
     pub fn insert_below(&mut self, line: usize, text: &str) {
         let at = next_line(&self.text, line);
         if at == self.text.len() && !self.text.ends_with('\n') {
@@ -65,29 +55,24 @@ impl Source {
     }
 }
 
-/// The folder.
 #[derive(Debug)]
 pub(super) struct Sources {
-    /// Links resolved.
     root: PathBuf,
     shown: PathBuf,
-    compat: bool,
     hidden: bool,
     pub files: Vec<Source>,
 }
 
 impl Sources {
-    /// Opens a folder.
     pub fn open(folder: &Path, options: &Options) -> Result<Self> {
         let root = folder.canonicalize().map_err(|e| Error::io(folder, e))?;
         if !root.is_dir() {
             return Err(Error::input(folder, "is a file; expected the folder with the sources"));
         }
-        let Options { compat, hidden, .. } = *options;
-        Ok(Self { root, shown: folder.to_path_buf(), compat, hidden, files: Vec::new() })
+        Ok(Self { root, shown: folder.to_path_buf(), hidden: options.hidden, files: Vec::new() })
     }
 
-    /// Returns the index of the file that a `#set file` names; reads it once. `tune` is for messages.
+    /// Index of the file that a `#set file` names; reads it once.
     ///
     /// # Errors
     /// A path that leads outside, or one that is missing, not a file, or not text.
@@ -124,31 +109,25 @@ impl Sources {
             return Err(at(format!("{}: is a folder; expected a source", shown.display())));
         }
         let bytes = read_source(&path, &shown)?;
-        let (text, encoding) = decode_source(&bytes, &shown, self.compat)?;
-        let before = if self.compat { with_newlines(&text) } else { text.to_string() };
-        let newline = if self.compat { "\n" } else { newline_of(&text) };
-        let frequencies = Frequencies::of(&before);
-        let text = before.clone();
+        let (text, encoding) = decode(&bytes, &shown)?;
+        let text = text.into_owned();
+        let (before, newline, frequencies) = (text.clone(), newline_of(&text), Frequencies::of(&text));
         self.files.push(Source { path, shown, encoding, bytes, before, text, newline, frequencies });
         Ok(self.files.len() - 1)
     }
 }
 
-/// Returns true if any name of a path begins with a dot.
 fn is_hidden(relative: &Path) -> bool {
     let mut names = relative.components().filter(|part| matches!(part, Component::Normal(_)));
     names.any(|name| name.as_os_str().as_encoded_bytes().starts_with(b"."))
 }
 
-/// Reads the file at `path`, named `shown` in errors.
-///
 /// # Errors
 /// [`Error::Io`]; [`Error::Input`] for anything but a regular file, and above 64 MiB.
 pub fn read_source(path: &Path, shown: &Path) -> Result<Vec<u8>> {
     read_file(path).map_err(|e| as_shown(e, shown))
 }
 
-/// Returns an error about a file with the path given by the user.
 fn as_shown(error: Error, shown: &Path) -> Error {
     match error {
         Error::Io { source, .. } => Error::io(shown, source),

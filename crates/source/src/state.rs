@@ -1,7 +1,4 @@
 //! Positions of the blocks of a `.tune` file in the current sources.
-//!
-//! A context is found as written, or as left by `tune` (names instead of numbers, or the body of its `#add`). Owns the
-//! search and the messages about faults; changes nothing.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -9,60 +6,41 @@ use std::path::Path;
 use super::Options;
 use super::blocks::{Add, Block, TuneFile};
 use super::layout::{remove_lines, whole_lines};
-use super::names::{Segment, Template};
-use super::nearest::NearIndex;
-use super::pattern::{Found, Pattern, Rule};
+use super::names::Template;
+use super::nearest::nearest;
+use super::pattern::{Found, Pattern};
 use super::plan::PlannedBlock;
 use super::sources::{Source, Sources};
 use gputexel_io::shown;
 use gputexel_io::{Error, Result};
 
-/// A block with its parsed bodies.
 pub(super) struct Placed<'a> {
     pub block: &'a Block,
-    /// Index of its source.
     pub file: usize,
     pub context: Template,
-    /// In the order of the block's `#add`s.
     pub adds: Vec<Template>,
     pub pattern: Pattern,
-    /// Its text once the block is tuned, if that differs.
     pub tuned: Option<Pattern>,
-    rule: Rule,
 }
 
-/// State of a block in its source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// As written.
     Ready(Found),
     /// As left by `tune`, or for a plain patch by `apply`.
     Done(Found),
-    /// Nowhere.
     Missing,
-    /// In several places that begin here.
     Several(Vec<usize>),
 }
 
-impl Options {
-    pub(super) fn rule(&self) -> Rule {
-        if self.compat { Rule::Loose } else { Rule::Words }
-    }
-}
-
-/// Reads the sources of all blocks, and parses their bodies.
 pub(super) fn place<'a>(
     tune: &'a TuneFile,
     sources: &mut Sources,
     options: &Options,
 ) -> Result<Vec<Placed<'a>>> {
-    if !options.compat {
-        check_names(tune)?;
-    }
+    check_names(tune)?;
     tune.blocks.iter().map(|block| place_block(block, tune, sources, options)).collect()
 }
 
-/// Reads the source of a block and parses its bodies.
 pub(super) fn place_block<'a>(
     block: &'a Block,
     tune: &TuneFile,
@@ -75,28 +53,17 @@ pub(super) fn place_block<'a>(
         .as_ref()
         .ok_or_else(|| block.error(&tune.path, block.line, "no #set file says which source it is in"))?;
     let file = sources.file(setting, &tune.path)?;
-    let context = Template::of(&block.context, block, &tune.path, options.compat)?;
-    let adds = block.adds.iter().map(|add| Template::of(&add.body, block, &tune.path, options.compat));
+    let context = Template::of(&block.context, block, &tune.path)?;
+    let adds = block.adds.iter().map(|add| Template::of(&add.body, block, &tune.path));
     let adds = adds.collect::<Result<Vec<Template>>>()?;
-    let searched = if options.compat { with_bare_marks(&context) } else { context.clone() };
-    let pattern = Pattern::new(&searched, options.rule(), options.strict_numbers);
+    let pattern = Pattern::new(&context, options.strict_numbers);
     let after = block.adds.iter().position(|add| add.marker.is_none());
     let after = after.map_or_else(|| context.named(), |i| adds[i].named());
-    let tuned = Pattern::new(&after, options.rule(), false);
+    let tuned = Pattern::new(&after, false);
     let tuned = (!tuned.is_empty() && !tuned.looks_like(&pattern)).then_some(tuned);
-    Ok(Placed { block, file, context, adds, pattern, tuned, rule: options.rule() })
+    Ok(Placed { block, file, context, adds, pattern, tuned })
 }
 
-/// In a context, the original takes a mark without a number literally.
-fn with_bare_marks(context: &Template) -> Template {
-    let segments = context.segments.iter().map(|segment| match segment {
-        Segment::Name(_) => Segment::Text("@".to_string()),
-        other => other.clone(),
-    });
-    Template { segments: segments.collect() }
-}
-
-/// Rejects parameters that would share a name, and names without a number.
 pub(super) fn check_names(tune: &TuneFile) -> Result<()> {
     let mut lines: HashMap<String, u64> = HashMap::new();
     let mut take = |name: &str, line: u64| match lines.insert(name.to_string(), line) {
@@ -114,7 +81,7 @@ pub(super) fn check_names(tune: &TuneFile) -> Result<()> {
         take(&declared.name, declared.line)?;
     }
     for block in &tune.blocks {
-        let context = Template::of(&block.context, block, &tune.path, false)?;
+        let context = Template::of(&block.context, block, &tune.path)?;
         let at = |line, reason: String| Err(block.error(&tune.path, line, reason));
         if context.has_bare_names() {
             return at(block.line, "an @ has no number before it".to_string());
@@ -126,7 +93,7 @@ pub(super) fn check_names(tune: &TuneFile) -> Result<()> {
             take(name, block.line)?;
         }
         for add in &block.adds {
-            let template = Template::of(&add.body, block, &tune.path, false)?;
+            let template = Template::of(&add.body, block, &tune.path)?;
             for name in template.names() {
                 if !context.names().any(|known| known == name) {
                     return at(add.line, format!("{} is not a parameter of this context", shown(name)));
@@ -138,7 +105,6 @@ pub(super) fn check_names(tune: &TuneFile) -> Result<()> {
 }
 
 impl Placed<'_> {
-    /// Returns the state of the block in its source on disk.
     pub fn state(&self, source: &Source) -> State {
         // Lines that a plain patch has inserted under a marker may lie within its replacement.
         if self.block.name.is_empty() && self.replacement().is_some() && self.under_markers().next().is_some()
@@ -170,7 +136,7 @@ impl Placed<'_> {
 
     /// Removes the lines that an `#add` has inserted under its marker; returns false if they are not present.
     pub fn take_out(&self, source: &mut Source, marker: &str, body: &Template) -> bool {
-        let pattern = Pattern::new(&body.named(), self.rule, false);
+        let pattern = Pattern::new(&body.named(), false);
         if pattern.is_empty() {
             return true;
         }
@@ -186,19 +152,16 @@ impl Placed<'_> {
         lines.is_some()
     }
 
-    /// Returns the `#add`s under markers, with their bodies.
     pub fn under_markers(&self) -> impl DoubleEndedIterator<Item = (&Add, &str, &Template)> {
         let adds = self.block.adds.iter().zip(&self.adds);
         adds.filter_map(|(add, template)| Some((add, add.marker.as_deref()?, template)))
     }
 
-    /// Returns the body of the `#add` that replaces the context, if any.
     pub fn replacement(&self) -> Option<&Template> {
         let index = self.block.adds.iter().position(|add| add.marker.is_none())?;
         Some(&self.adds[index])
     }
 
-    /// Returns the one match in the current text.
     pub fn only(&self, mut found: Vec<Found>, state: &State, source: &Source, tune: &Path) -> Result<Found> {
         // Plain patches are searched in the current text.
         let state = match (found.len(), state) {
@@ -210,7 +173,6 @@ impl Placed<'_> {
         Err(self.refusal(&state, &source.as_now(), tune))
     }
 
-    /// Returns the plan of the block, without values.
     pub fn planned(&self, source: &Source, at: Option<usize>, action: &'static str) -> PlannedBlock {
         PlannedBlock {
             name: self.block.name.clone(),
@@ -222,7 +184,6 @@ impl Placed<'_> {
         }
     }
 
-    /// Returns the error of a block that cannot be used in its state.
     pub fn refusal(&self, state: &State, source: &Source, tune: &Path) -> Error {
         let name = source.shown.display();
         let reason = match state {
@@ -244,7 +205,7 @@ impl Placed<'_> {
                     lines.join(", ")
                 )
             }
-            State::Missing => match NearIndex::of(&source.before).nearest(&self.context) {
+            State::Missing => match nearest(&source.before, &self.context) {
                 Some(near) => format!(
                     "no match in {name}; line {} is closest: '{}' for '{}'",
                     near.line, near.source, near.context
@@ -256,7 +217,6 @@ impl Placed<'_> {
     }
 }
 
-/// Rejects blocks that are not fine: the error of the first, with the number of others.
 pub(super) fn refuse_others(
     placed: &[Placed<'_>],
     states: &[State],

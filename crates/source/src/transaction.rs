@@ -1,9 +1,4 @@
 //! Replacing many files, all or none.
-//!
-//! First the record is written and the old files are copied. Then every new file is written next to the old one, which
-//! reveals a full disk or missing rights. Only then are they renamed into place, one by one. An error in between
-//! restores the old files. After an interruption, [`recover`] restores them from the record; every command does that
-//! first.
 
 use std::path::{Path, PathBuf};
 
@@ -11,55 +6,42 @@ use super::files::{Found, find, find_unlinked, remove, rename, staged, sync_fold
 use super::plan::{Change, PatchPlan};
 use super::records::{
     FileRecord, Progress, Record, Records, Replacement, checksum, is_interrupted, numbered, tree_folder,
-    tree_name,
 };
-use gputexel_io::{Error, NewFolders, Result};
+use gputexel_io::{Error, Result};
 
-/// Location of the old files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Backup {
-    /// In the user's folder for program state.
     #[default]
     State,
-    /// In a folder of its own.
-    In(PathBuf),
-    /// Nowhere, once all is written.
     No,
 }
 
-/// Step of a write; see [`write_observed`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteStep<'a> {
     /// The file is about to be written next to the old one.
     Stage(&'a Path),
-    /// The file is about to be renamed into place.
     Replace(&'a Path),
     /// All files are in place; the record is not updated yet.
     Finish,
 }
 
-/// Outcome of a write.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Written {
-    /// The folder with the old files; `None` if there is no backup, or nothing to write.
+    /// `None` if there is no backup, or nothing to write.
     pub backup: Option<PathBuf>,
     /// Losses of the files by being replaced: other names, owners; one line each.
     pub warnings: Vec<String>,
 }
 
-/// Writes the files of a plan, all or none.
-///
 /// # Errors
-/// [`Error::Io`], or [`Error::Input`] for a file that is read-only or was changed since it was read. All files then
-/// stay as they were.
+/// [`Error::Io`], or [`Error::Input`] for a file that is read-only or was changed since it was read. All
+/// files then stay as they were.
 pub fn write(plan: &PatchPlan, sources: &Path, command: &str, backup: &Backup) -> Result<Written> {
     write_observed(plan, sources, command, backup, &mut |_| Ok(()))
 }
 
-/// Does the same as [`write()`] and calls an observer before each step: its error stops the work and reverts it.
-///
-/// # Errors
-/// Errors of [`write()`] and of the observer.
+/// Does the same as [`write()`] and calls an observer before each step: its error stops the work and reverts
+/// it.
 pub fn write_observed(
     plan: &PatchPlan,
     sources: &Path,
@@ -76,23 +58,13 @@ pub fn write_observed(
         return Err(Error::input(sources, format!("{recovered}; run again")));
     }
     let old: Vec<Option<Found>> = plan.changes.iter().map(find_unchanged).collect::<Result<_>>()?;
-    let (root, made) = match backup {
-        Backup::In(folder) => {
-            let root = folder.join(tree_name(&records.sources));
-            let made = NewFolders::make(&root)?;
-            (Some(root.canonicalize().map_err(|e| Error::io(&root, e))?), made)
-        }
-        Backup::State | Backup::No => (None, NewFolders::default()),
-    };
-    let replacement = next_replacement(&records, root.as_deref(), plan, command);
-    let replacement = replacement.inspect_err(|_| made.remove_empty())?;
+    let replacement = next_replacement(&records, plan, command)?;
     let mut work = Replacing { plan, old, replacement, observe };
     let warnings = match work.run() {
         Ok(warnings) => warnings,
         Err(error) => {
             roll_back(&work.replacement)?;
             work.replacement.remove()?;
-            made.remove_empty();
             return Err(error);
         }
     };
@@ -100,21 +72,12 @@ pub fn write_observed(
         work.replacement.remove()?;
         return Ok(Written { backup: None, warnings });
     }
-    Ok(Written { backup: Some(work.replacement.copies().to_path_buf()), warnings })
+    Ok(Written { backup: Some(work.replacement.folder), warnings })
 }
 
-/// Returns the replacement for a plan, not yet on disk; copies go below `root` if it is given.
-fn next_replacement(
-    records: &Records,
-    root: Option<&Path>,
-    plan: &PatchPlan,
-    command: &str,
-) -> Result<Replacement> {
-    let mut last = 0;
-    for folder in std::iter::once(records.folder.as_path()).chain(root) {
-        last = last.max(numbered(folder)?.last().map_or(0, |(number, _)| *number));
-    }
-    let full = || Error::input(root.unwrap_or(&records.folder), "has no number left for the old files");
+fn next_replacement(records: &Records, plan: &PatchPlan, command: &str) -> Result<Replacement> {
+    let last = numbered(&records.folder)?.last().map_or(0, |(number, _)| *number);
+    let full = || Error::input(&records.folder, "has no number left for the old files");
     let name = format!("{:04}-{command}", last.checked_add(1).ok_or_else(full)?);
     let file = |(i, change): (usize, &Change)| FileRecord {
         path: change.path.clone(),
@@ -131,13 +94,12 @@ fn next_replacement(
         command: command.to_string(),
         sources: records.sources.clone(),
         progress: Progress::Writing,
-        copies: root.map(|root| root.join(&name)),
         files: plan.changes.iter().enumerate().map(file).collect(),
     };
     Ok(Replacement { folder: records.folder.join(name), record })
 }
 
-/// Returns a file to be replaced, as it is now; `None` if it does not exist.
+/// `None` if it does not exist.
 fn find_unchanged(change: &Change) -> Result<Option<Found>> {
     let mut found = find_unlinked(&change.path)?;
     if found.as_ref().map(|found| &found.bytes) != change.before.as_ref() {
@@ -152,7 +114,6 @@ fn find_unchanged(change: &Change) -> Result<Option<Found>> {
     Ok(found)
 }
 
-/// Replacement of the files of a plan.
 struct Replacing<'a> {
     plan: &'a PatchPlan,
     /// In the order of the plan's changes; without bytes, which the plan holds.
@@ -162,7 +123,6 @@ struct Replacing<'a> {
 }
 
 impl Replacing<'_> {
-    /// Runs all steps; returns the losses of the files.
     fn run(&mut self) -> Result<Vec<String>> {
         self.keep_copies()?;
         let warnings = self.stage()?;
@@ -177,24 +137,20 @@ impl Replacing<'_> {
         Ok(warnings)
     }
 
-    /// Writes the record, then the copies.
     fn keep_copies(&mut self) -> Result<()> {
         let Self { plan, old, replacement, .. } = self;
-        let make = |folder: &Path| std::fs::create_dir(folder).map_err(|e| Error::io(folder, e));
-        make(&replacement.folder)?;
+        std::fs::create_dir(&replacement.folder).map_err(|e| Error::io(&replacement.folder, e))?;
         replacement.save(Progress::Writing)?;
-        replacement.record.copies.as_deref().map_or(Ok(()), make)?;
-        let copies = replacement.copies();
+        let copies = &replacement.folder;
         for ((file, change), old) in replacement.record.files.iter().zip(&plan.changes).zip(old) {
             if let (Some(copy), Some(before), Some(old)) = (&file.copy, &change.before, old) {
                 write_new(&copies.join(copy), before, Some(&old.metadata))?;
             }
         }
         sync_folder(copies)?;
-        sync_folders([replacement.folder.as_path(), copies].into_iter())
+        sync_folders(std::iter::once(copies.as_path()))
     }
 
-    /// Writes the new files next to the old ones; returns the losses of these.
     fn stage(&mut self) -> Result<Vec<String>> {
         let mut warnings = Vec::new();
         for (change, old) in self.plan.changes.iter().zip(&self.old) {
@@ -223,7 +179,6 @@ impl Replacing<'_> {
     }
 }
 
-/// Makes the names of files durable.
 fn sync_folders<'a>(paths: impl Iterator<Item = &'a Path>) -> Result<()> {
     let mut folders: Vec<&Path> = paths.filter_map(Path::parent).collect();
     folders.sort();
@@ -231,7 +186,6 @@ fn sync_folders<'a>(paths: impl Iterator<Item = &'a Path>) -> Result<()> {
     folders.into_iter().try_for_each(sync_folder)
 }
 
-/// State of a file that was to be replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FileState {
     Old,
@@ -249,7 +203,6 @@ pub(super) fn file_state(file: &FileRecord) -> Result<FileState> {
     })
 }
 
-/// A file about to be restored.
 pub(super) struct Restoration<'a> {
     path: &'a Path,
     /// True if the old file was written next to it; else there was none.
@@ -257,11 +210,10 @@ pub(super) struct Restoration<'a> {
 }
 
 impl<'a> Restoration<'a> {
-    /// Writes the old file next to the new one.
     fn stage(replacement: &Replacement, file: &'a FileRecord) -> Result<Self> {
         let path = file.path.as_path();
         let Some(copy) = &file.copy else { return Ok(Self { path, staged: false }) };
-        let copy = replacement.copies().join(copy);
+        let copy = replacement.folder.join(copy);
         let missing = || Error::io(&copy, std::io::Error::from(std::io::ErrorKind::NotFound));
         let old = find(&copy)?.ok_or_else(missing)?;
         if Some(checksum(&old.bytes)) != file.before {
@@ -285,7 +237,6 @@ impl<'a> Restoration<'a> {
         if self.staged { rename(&staged(self.path), self.path) } else { remove(self.path) }
     }
 
-    /// Removes the written file.
     fn give_up(&self) {
         if self.staged {
             let _ = remove(&staged(self.path));
@@ -293,8 +244,8 @@ impl<'a> Restoration<'a> {
     }
 }
 
-/// Writes the missing old files of a replacement next to the new ones, which reveals a full disk or missing rights.
-/// After an error, no file has changed.
+/// Writes the missing old files of a replacement next to the new ones, which reveals a full disk or missing
+/// rights.
 pub(super) fn stage_old(replacement: &Replacement) -> Result<Vec<Restoration<'_>>> {
     let mut staged: Vec<Restoration<'_>> = Vec::new();
     for file in &replacement.record.files {
@@ -314,7 +265,6 @@ pub(super) fn stage_old(replacement: &Replacement) -> Result<Vec<Restoration<'_>
     Ok(staged)
 }
 
-/// Restores old files. If one fails, the others stay as they are; also returns the number restored.
 pub(super) fn replace_all(staged: &[Restoration<'_>]) -> (usize, Result<()>) {
     for (i, restoration) in staged.iter().enumerate() {
         if let Err(error) = restoration.replace() {
@@ -325,7 +275,6 @@ pub(super) fn replace_all(staged: &[Restoration<'_>]) -> (usize, Result<()>) {
     (staged.len(), sync_folders(staged.iter().map(|restoration| restoration.path)))
 }
 
-/// Restores all new files.
 fn roll_back(replacement: &Replacement) -> Result<()> {
     let files = &replacement.record.files;
     files.iter().for_each(|file| drop(remove(&staged(&file.path))));
@@ -333,7 +282,7 @@ fn roll_back(replacement: &Replacement) -> Result<()> {
         if file_state(file)? == FileState::Changed {
             let reason = format!(
                 "was changed after an interruption; its old text is in {}; put it right and delete {}",
-                replacement.copies().join(file.copy.as_deref().unwrap_or_default()).display(),
+                replacement.folder.join(file.copy.as_deref().unwrap_or_default()).display(),
                 replacement.folder.display()
             );
             return Err(Error::input(&file.path, reason));
@@ -342,15 +291,13 @@ fn roll_back(replacement: &Replacement) -> Result<()> {
     replace_all(&stage_old(replacement)?).1
 }
 
-/// Returns true if an interrupted command has left a source folder half written.
-///
-/// # Errors
-/// [`Error::Io`]; [`Error::Input`] for records that cannot be read.
+/// True if an interrupted command has left a source folder half written.
 pub fn interrupted(sources: &Path) -> Result<bool> {
     is_interrupted(&sources.canonicalize().map_err(|e| Error::io(sources, e))?)
 }
 
-/// Rejects a source folder that an interrupted command has left half written, for commands that write nothing.
+/// Rejects a source folder that an interrupted command has left half written, for commands that write
+/// nothing.
 pub(super) fn check_complete(sources: &Path) -> Result<()> {
     if interrupted(sources)? {
         let reason = "a 'gputexel patch' command was interrupted here; run 'gputexel patch undo' first";
@@ -362,8 +309,8 @@ pub(super) fn check_complete(sources: &Path) -> Result<()> {
 /// Reverts an interrupted command in a source folder; returns its description.
 ///
 /// # Errors
-/// [`Error::Io`]; [`Error::Input`] for records that cannot be read, and for a file that was changed since, which is
-/// left alone.
+/// [`Error::Io`]; [`Error::Input`] for records that cannot be read, and for a file that was changed since,
+/// which is left alone.
 pub fn recover(sources: &Path) -> Result<Option<String>> {
     let sources = sources.canonicalize().map_err(|e| Error::io(sources, e))?;
     if !tree_folder(&sources)?.is_dir() {

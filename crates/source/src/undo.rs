@@ -3,17 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use super::files::{Found, find_unlinked, sync_folder, write_new};
-use super::records::{FileRecord, Progress, Records, Replacement, find_by_folder, tree_folder};
+use super::records::{FileRecord, Progress, Records, Replacement, tree_folder};
 use super::remedy::Remedy;
 use super::transaction::{FileState, file_state, recover_at, replace_all, stage_old};
 use gputexel_io::{Error, Result};
 
-/// Outcome of [`undo`].
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Undone {
-    /// The command that was undone.
     pub command: String,
-    /// The restored files, as named by the user then.
     pub files: Vec<PathBuf>,
     /// Files that did not exist before, and were removed.
     pub removed: Vec<PathBuf>,
@@ -22,54 +19,28 @@ pub struct Undone {
     /// Files that were changed since and restored anyway, as named by the user then, with copies of their last
     /// contents.
     pub changed: Vec<(PathBuf, PathBuf)>,
-    /// True if the command had been interrupted.
     pub interrupted: bool,
 }
 
-/// Restores the files as they were before the last command that is not undone.
-///
-/// `place` is the source folder, or the folder with the old files of one command; `backup` restricts the commands to
-/// those with old files in that backup folder. With `force`, sources that were changed since are restored, too; their
-/// contents are kept with the old files.
+/// Restores the files of a source folder as they were before the last command that is not undone. With
+/// `force`, sources that were changed since are restored, too; their contents are kept with the old files.
 ///
 /// # Errors
 /// [`Error::Input`] if there is nothing to undo, or a source was changed since.
-pub fn undo(place: &Path, backup: Option<&Path>, force: bool) -> Result<Undone> {
-    if !place.is_dir() {
-        let e = std::io::Error::from(std::io::ErrorKind::NotADirectory);
-        return Err(std::fs::metadata(place).map_or_else(|e| Error::io(place, e), |_| Error::io(place, e)));
-    }
-    let nothing = || Error::input(place, "there is nothing to undo");
-    let here = place.canonicalize().map_err(|e| Error::io(place, e))?;
+pub fn undo(sources: &Path, force: bool) -> Result<Undone> {
+    let here = sources.canonicalize().map_err(|e| Error::io(sources, e))?;
+    let nothing = || Error::input(sources, "there is nothing to undo");
     if !tree_folder(&here)?.is_dir() {
-        let asked = find_by_folder(&here)?.filter(|_| backup.is_none()).ok_or_else(nothing)?;
-        let records = Records::open(&asked.record.sources)?;
-        if let Some(undone) = recovered(&records)? {
-            return Ok(undone);
-        }
-        // Its folder may have another name.
-        let mut all = records.all()?;
-        let at = all.iter().position(|other| other.name() == asked.name()).ok_or_else(nothing)?;
-        let later = all[at + 1..].iter().rev().find(|later| later.record.progress == Progress::Done);
-        if let Some(later) = later.filter(|_| !force) {
-            let reason = format!("{} came later; undo it first", later.name());
-            return Err(Error::input(place, reason).advise(Remedy::UndoLaterFirst));
-        }
-        return undo_one(all.swap_remove(at), force);
+        return Err(nothing());
     }
     let records = Records::open(&here)?;
     if let Some(undone) = recovered(&records)? {
         return Ok(undone);
     }
-    let root = backup.map(|backup| backup.canonicalize().map_err(|_| nothing())).transpose()?;
-    let is_asked = |replacement: &Replacement| {
-        let in_root = root.as_ref().is_none_or(|root| replacement.copies().starts_with(root));
-        replacement.record.progress == Progress::Done && in_root
-    };
-    undo_one(records.all()?.into_iter().rfind(is_asked).ok_or_else(nothing)?, force)
+    let is_done = |replacement: &Replacement| replacement.record.progress == Progress::Done;
+    undo_last(records.all()?.into_iter().rfind(is_done).ok_or_else(nothing)?, force)
 }
 
-/// Reverts an interrupted command, which counts as undoing it.
 fn recovered(records: &Records) -> Result<Option<Undone>> {
     let Some(replacement) = records.all()?.into_iter().find(Replacement::is_unfinished) else {
         return Ok(None);
@@ -81,7 +52,6 @@ fn recovered(records: &Records) -> Result<Option<Undone>> {
     Ok(Some(Undone { command, files, removed, kept, changed, interrupted: true }))
 }
 
-/// Splits files, as named by the user: those that existed before, and those that did not.
 fn split_by_existence(files: &[FileRecord]) -> (Vec<PathBuf>, Vec<PathBuf>) {
     let (old, new): (Vec<&FileRecord>, Vec<&FileRecord>) =
         files.iter().partition(|file| file.before.is_some());
@@ -89,11 +59,8 @@ fn split_by_existence(files: &[FileRecord]) -> (Vec<PathBuf>, Vec<PathBuf>) {
     (shown(old), shown(new))
 }
 
-fn undo_one(mut replacement: Replacement, force: bool) -> Result<Undone> {
+fn undo_last(mut replacement: Replacement, force: bool) -> Result<Undone> {
     let command = replacement.record.command.clone();
-    if replacement.record.progress == Progress::Undone {
-        return Err(Error::input(&replacement.folder, "is undone already"));
-    }
     let (mut undone, mut kept, mut changed) = (Vec::new(), Vec::new(), Vec::new());
     let mut remaining = Vec::new();
     for file in &replacement.record.files {
@@ -149,7 +116,7 @@ fn undo_one(mut replacement: Replacement, force: bool) -> Result<Undone> {
 fn keep(replacement: &Replacement, file: &FileRecord, found: &Found) -> Result<PathBuf> {
     let below = file.path.parent().and_then(|folder| folder.strip_prefix(&replacement.record.sources).ok());
     // Two names outside of the tree may be equal.
-    let folder = replacement.copies().join("changed").join(below.unwrap_or(Path::new("outside")));
+    let folder = replacement.folder.join("changed").join(below.unwrap_or(Path::new("outside")));
     std::fs::create_dir_all(&folder).map_err(|e| Error::io(&folder, e))?;
     // Not an extension that a build could take for a source.
     let name = format!("{}.changed", file.path.file_name().unwrap_or_default().to_string_lossy());

@@ -15,8 +15,8 @@ use super::sources::{Source, Sources};
 use super::state::{Placed, State};
 use gputexel_io::shown;
 
-/// Reports contexts with undeclared parameters: no marker is set, and they have no `#add MARKER` that might declare
-/// them.
+/// Reports contexts with undeclared parameters: no marker is set, and they have no `#add MARKER` that might
+/// declare them.
 pub(super) fn undeclared(tune: &TuneFile) -> Option<String> {
     let declares = |block: &&Block| {
         block.settings.declaration.is_some() || block.adds.iter().any(|add| add.marker.is_some())
@@ -44,7 +44,6 @@ pub(super) fn encodings(placed: &[Placed<'_>], sources: &Sources, tune: &TuneFil
     said.collect()
 }
 
-/// Returns likely mistakes in a block to be tuned; `code` is filled with its source when needed.
 pub(super) fn of_block(
     p: &Placed<'_>,
     state: &State,

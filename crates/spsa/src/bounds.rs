@@ -1,36 +1,11 @@
 //! Play near a bound, where there is no room for a perturbation on both sides.
-//!
-//! A pair that plays θ + u and θ + v, u < v, of a strength that is −κ (x − θ*)² tells, but for noise of
-//! variance τ², y = 2 κ · 2 d (θ* − θ − o) with d = (v − u) / 2 and o = (u + v) / 2, the offset of its
-//! middle. Elsewhere o is 0. Near a bound it can be 0 only for a small d, and a pair of large d is drawn to where
-//! its *middle* is best. Of a room r to the nearer bound and a reach c, the perturbation or, where the bounds are closer
-//! together than twice that, half their distance:
-//!
-//! - r ≥ c / 2: both sides move by r, d = r, o = 0.
-//! - r < c / 2: one of two pairs, between the bound, the point a reach away from it and that two reaches away. They
-//!   have d = c / 2 and o₁ = c / 2 − r, o₂ = 3 c / 2 − r. The second is played with the probability
-//!   q = (c − 2 r) / (4 (c − r)) and counts with the opposite sign: (1 − q) o₁ = q o₂, so that what curvature adds cancels.
-//!
-//! Both have E[w y] = 2 κ · 2 A (θ* − θ), w = ±1, with A = r and A = c² / (4 (c − r)): no bias at any θ, whatever κ and
-//! θ* are. No other choice of pairs within the same interval has a larger A: for any λ, A is at most half the range of
-//! x − λ x² over the interval, and at λ = 1 / (2 (c − r)) this is it. On the bound A is c / 4.
-//!
-//! SPSA's step is R c √(c / A) w δ y. Of what it is elsewhere, its mean is then √(A / c), at least 1/2, and its
-//! variance c / A, at most 4. (Steps of R A would be right for a posterior, but SPSA has none: with a mean of (A / c)²,
-//! at worst 1/16, runs stall. Steps of R c² / A would keep the mean, at 16 times the variance.) The Bayesian
-//! methods take A for d and θ for the middle; their posterior makes of that what it is worth.
-//!
-//! Which of the two pairs is played follows from iteration and parameter by a sequence of low discrepancy, not from
-//! random numbers: signs are those of a run that is near no bound.
 
 use serde::{Deserialize, Serialize};
 
 /// Meaning of a pair near a bound for a parameter, where it is not that of its two values.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NearBound {
-    /// The parameter.
     pub i: usize,
-    /// The value that the pair is about.
     pub middle: f64,
     /// Half the way from the minus to the plus side as it counts for the methods that have a model: ±A.
     pub half: f64,
@@ -38,12 +13,9 @@ pub struct NearBound {
     pub step: f64,
 }
 
-/// Values that a parameter plays.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Placement {
-    /// Both sides move by `c`. Near a bound there is a `reach`, the perturbation as it would be elsewhere.
     Around { c: f64, reach: Option<f64> },
-    /// Two of three points.
     Points(Points),
 }
 
@@ -52,18 +24,15 @@ pub(crate) enum Placement {
 pub(crate) struct Points {
     pub upper: f64,
     pub lower: f64,
-    /// ±A.
     pub half: f64,
     /// ±c √(c / A).
     pub step: f64,
 }
 
-/// A range of values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Range {
     pub min: f64,
     pub max: f64,
-    /// Least and largest whole number, where only whole ones are played.
     pub whole: Option<(f64, f64)>,
 }
 
@@ -73,8 +42,8 @@ pub(crate) fn step_length(reach: f64, half: f64) -> f64 {
     if half >= reach { half } else { reach * (reach / half).sqrt() }
 }
 
-/// Number from 0 to 1 that chooses which of two pairs an iteration, from 1, plays of a parameter. (Fractions of multiples of the golden
-/// section, shifted from parameter to parameter by those of the plastic number.)
+/// Number from 0 to 1 that chooses which of two pairs an iteration, from 1, plays of a parameter. (Fractions
+/// of multiples of the golden section, shifted from parameter to parameter by those of the plastic number.)
 #[inline(always)]
 pub(crate) fn turn(k: u64, i: usize) -> f64 {
     let whole = (k as u32).wrapping_mul(0x9E37_79B9).wrapping_add((i as u32).wrapping_mul(0xC13F_A9A9));
@@ -82,7 +51,6 @@ pub(crate) fn turn(k: u64, i: usize) -> f64 {
 }
 
 impl Range {
-    /// The room around a value of the range.
     #[inline(always)]
     pub fn room(&self, theta: f64) -> f64 {
         (theta - self.min).min(self.max - theta)
@@ -102,7 +70,7 @@ impl Range {
         self.points(theta, reach, turn).map_or(around, Placement::Points)
     }
 
-    /// Two of the three points at the nearer bound; `None` where whole numbers leave only two.
+    /// `None` where whole numbers leave only two.
     fn points(&self, theta: f64, reach: f64, turn: f64) -> Option<Points> {
         let (min, max) = self.whole.unwrap_or((self.min, self.max));
         let below = theta - self.min <= self.max - theta;

@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Update rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MethodKind {
@@ -10,14 +9,13 @@ pub enum MethodKind {
     Spsa,
     /// Bayesian SPSA, each parameter by itself (Ivec and Vojnovic, arXiv:2205.15602).
     Bspsas,
-    /// Bayesian SPSA with the full covariance.
     Bspsa,
     /// SPSA whose gain and perturbation stay what they are, as fishtest's autoselect has it.
     Constant,
 }
 
 impl MethodKind {
-    /// Returns true if it keeps a posterior, from `s` and `sigma`; the others need `r_end`.
+    /// True if it keeps a posterior, from `s` and `sigma`; the others need `r_end`.
     pub fn is_bayesian(self) -> bool {
         matches!(self, Self::Bspsas | Self::Bspsa)
     }

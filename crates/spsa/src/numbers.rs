@@ -1,6 +1,6 @@
 //! Numbers for people.
 
-/// A number in about four digits: `123.5`, `0.002070`, `3.20e-9`.
+/// `123.5`, `0.002070`, `3.20e-9`.
 pub fn four_digits(value: f64) -> String {
     let magnitude = value.abs();
     if value == 0.0 {
@@ -13,7 +13,7 @@ pub fn four_digits(value: f64) -> String {
     }
 }
 
-/// A number in four digits without zeros at its end: `0.6`, `200`.
+/// A number in four digits without zeros at its end:
 pub fn shortest_digits(value: f64) -> String {
     if value == 0.0 {
         return "0".to_string();

@@ -7,13 +7,12 @@ use gputexel_io::{Error, Result};
 
 /// Sequences of c and R as shares of their values at the last iteration.
 ///
-/// With c = c_end N^γ, a = r_end c_end² (A + N)^α, c_k = c / k^γ and a_k = a / (A + k)^α, k from 1
-/// to N in pairs of games (`spsa.pl`; Spall counts k from 0), perturbation and gain are
+/// With c = c_end N^γ, a = r_end c_end² (A + N)^α, c_k = c / k^γ and a_k = a / (A + k)^α, k from 1 to N in
+/// pairs of games (`spsa.pl`; Spall counts k from 0), perturbation and gain are
 ///
 /// c_k = c_end (N / k)^γ and R_k = a_k / c_k² = r_end ((A + N) / (A + k))^α (k / N)^{2γ}.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Schedule {
-    /// N: iterations, which are pairs of games.
     pub iterations: u64,
     /// A: iterations over which gains are held back at the start; at least 0.
     pub stability: f64,
@@ -30,9 +29,6 @@ impl Schedule {
     }
 
     /// Refuses N = 0, and what is negative or not finite.
-    ///
-    /// # Errors
-    /// [`Error::Usage`].
     pub fn validate(&self) -> Result<()> {
         positive("iterations", self.iterations as f64)?;
         for (name, value) in [("A", self.stability), ("alpha", self.alpha), ("gamma", self.gamma)] {

@@ -15,11 +15,10 @@ use gputexel_io::{Error, Result};
 pub enum Noise {
     /// τ itself.
     Tau(f64),
-    /// The share of draws D, which stays what it is.
     DrawRate(f64),
     /// Measured from the pairs played so far, with a first guess of the draw rate that counts like
-    /// [`Noise::GUESS_PAIRS`] pairs. Openings of unequal difficulty correlate the two games of a
-    /// pair; the variance of pairs has that in it, which the draw rate has not.
+    /// [`Noise::GUESS_PAIRS`] pairs. Openings of unequal difficulty correlate the two games of a pair; the
+    /// variance of pairs has that in it, which the draw rate has not.
     Measured(f64),
 }
 
@@ -43,9 +42,6 @@ impl Noise {
     pub const GUESS_PAIRS: f64 = 50.0;
 
     /// Refuses τ that is not positive and draw rates outside 0 to 1.
-    ///
-    /// # Errors
-    /// [`Error::Usage`].
     pub fn validate(self) -> Result<()> {
         match self {
             Self::Tau(tau) => positive("tau", tau),
@@ -70,9 +66,6 @@ impl Noise {
 }
 
 /// Refuses a share of draws outside 0 to 1; where all games are drawn nothing can be learnt.
-///
-/// # Errors
-/// [`Error::Usage`].
 pub fn check_draw_rate(rate: f64) -> Result<()> {
     if (0.0..1.0).contains(&rate) {
         Ok(())
@@ -84,17 +77,15 @@ pub fn check_draw_rate(rate: f64) -> Result<()> {
 /// Settings of a run: the method, its schedule, and how values are played.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
-    /// The update rule.
     pub method: MethodKind,
-    /// Gains over the iterations; of the Bayesian methods only c's part is used, of `constant` only
-    /// the number of iterations.
+    /// Gains over the iterations; of the Bayesian methods only c's part is used, of `constant` only the number of
+    /// iterations.
     pub schedule: Schedule,
     /// τ² of the Bayesian methods.
     pub noise: Noise,
-    /// How whole numbers are rounded.
     pub rounding: Rounding,
-    /// Update with the perturbation that was meant, as the ancestors do, and not with what clamping
-    /// and rounding left of it.
+    /// Update with the perturbation that was meant, as the ancestors do, and not with what clamping and rounding
+    /// left of it.
     pub as_published: bool,
 }
 
@@ -110,10 +101,6 @@ impl Settings {
         }
     }
 
-    /// Refuses what cannot be run.
-    ///
-    /// # Errors
-    /// [`Error::Usage`].
     pub fn validate(&self) -> Result<()> {
         self.schedule.validate()?;
         self.noise.validate()

@@ -8,7 +8,6 @@ use toml::Value;
 use crate::variables::Variable;
 use gputexel_io::Error;
 
-/// An error of the parser in one line.
 pub(crate) fn toml_error(text: &str, path: &Path, error: &toml::de::Error) -> Error {
     let line = error.span().map_or(1, |span| line_at(text, span.start));
     let reason: Vec<&str> = error.message().lines().map(str::trim).filter(|line| !line.is_empty()).collect();
@@ -20,28 +19,23 @@ pub(crate) fn line_at(text: &str, byte: usize) -> u64 {
     1 + text.bytes().take(byte).filter(|byte| *byte == b'\n').count() as u64
 }
 
-/// A text of TOML, in quotes.
 pub(crate) fn quoted(text: &str) -> String {
     Value::String(text.to_string()).to_string()
 }
 
-/// A line of a comment, whatever the text: TOML refuses documents with control characters, even there.
 pub(crate) fn comment(text: &str) -> String {
     format!("#{}\n", text.replace(char::is_control, " "))
 }
 
-/// A number that is read back as the same: whole ones without a point.
 pub(crate) fn number(value: f64) -> String {
     if value.fract() == 0.0 && value.abs() < 1e15 { format!("{value}") } else { format!("{value:?}") }
 }
 
-/// A key of TOML, in quotes where it needs them.
 pub(crate) fn key(name: &str) -> String {
     let bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if !name.is_empty() && name.chars().all(bare) { name.to_string() } else { quoted(name) }
 }
 
-/// A parameter as a table `[[parameter]]` of TOML.
 pub fn parameter_table(variable: &Variable) -> String {
     let Variable { name, start, min, max, integer, c_end, r_end, s, sigma, simul_elo } = variable;
     let mut out = format!("[[parameter]]\nname = {}\n", quoted(name));

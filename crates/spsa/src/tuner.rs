@@ -30,7 +30,6 @@ pub struct Perturbation {
 }
 
 impl Perturbation {
-    /// Room for a perturbation of `n` parameters.
     pub(crate) fn with_capacity(n: usize) -> Self {
         let values = || Vec::with_capacity(n);
         Self { k: 0, plus: values(), minus: values(), delta: Vec::with_capacity(n), near: Vec::new() }
@@ -46,12 +45,12 @@ impl Perturbation {
 
 /// A run of one method, asked for perturbations and told scores.
 ///
-/// Several perturbations may be out at a time; scores may come back in any order. Each moves the
-/// values as they are then, with the gains of its own iteration, which is what `spsa.pl` does with
-/// several threads; for the Bayesian methods this is the exact update of the current posterior.
+/// Several perturbations may be out at a time; scores may come back in any order. Each moves the values as
+/// they are then, with the gains of its own iteration, which is what `spsa.pl` does with several threads; for
+/// the Bayesian methods this is the exact update of the current posterior.
 ///
-/// The state is serializable, and a run restored from it continues bit for bit; perturbations that
-/// were out stay out until they are told or [taken back](Self::take_back).
+/// The state is serializable, and a run restored from it continues bit for bit; perturbations that were out
+/// stay out until they are told or [taken back](Self::take_back).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tuner {
     settings: Settings,
@@ -60,20 +59,16 @@ pub struct Tuner {
     theta: Vec<f64>,
     /// Iterations that were given out at least once.
     asked: u64,
-    /// Iterations given out and not yet told.
     pending: BTreeSet<u64>,
     /// Iterations taken back, to be given out again.
     returned: BTreeSet<u64>,
-    /// Pairs told, by their score in half points.
     pairs: [u64; 5],
 }
 
 impl Tuner {
-    /// A run at its start.
-    ///
     /// # Errors
-    /// [`Error::Usage`] for settings or variables that cannot be tuned, and settings of the method
-    /// that a variable lacks.
+    /// [`Error::Usage`] for settings or variables that cannot be tuned, and settings of the method that a
+    /// variable lacks.
     pub fn try_new(settings: Settings, variables: Vec<Variable>) -> Result<Self> {
         settings.validate()?;
         validate(&variables)?;
@@ -83,10 +78,6 @@ impl Tuner {
         Ok(Self { settings, variables, method, theta, asked: 0, pending, returned, pairs: [0; 5] })
     }
 
-    /// A run from its serialized state (JSON).
-    ///
-    /// # Errors
-    /// [`Error::Usage`] when it is none, or contradicts itself.
     pub fn restore(json: &str) -> Result<Self> {
         let refuse = |why: &str| Err(Error::Usage(format!("state of an SPSA run: {why}")));
         let tuner: Self = match serde_json::from_str(json) {
@@ -119,15 +110,13 @@ impl Tuner {
         Ok(tuner)
     }
 
-    /// The iteration that [`ask`](Self::ask) would give out.
     pub fn next_iteration(&self) -> Option<u64> {
         let next = (self.asked < self.iterations()).then_some(self.asked + 1);
         self.returned.first().copied().or(next)
     }
 
-    /// The next perturbation; `None` once all N are out or told. Draws one 32-bit number a
-    /// parameter for its sign, whose top bit set means +, and with stochastic rounding numbers for
-    /// whole-number parameters after it.
+    /// `None` once all N are out or told. Draws one 32-bit number a parameter for its sign, whose top bit set
+    /// means +, and with stochastic rounding numbers for whole-number parameters after it.
     pub fn ask(&mut self, rng: &mut (impl Rng + ?Sized)) -> Option<Perturbation> {
         let k = self.next_iteration()?;
         let mut perturbation = Perturbation::with_capacity(self.variables.len());
@@ -135,8 +124,8 @@ impl Tuner {
         Some(perturbation)
     }
 
-    /// Overwrites a perturbation with the next one, whose iteration `k` is [`next_iteration`](Self::next_iteration)
-    /// and has these `factors`. Draws as [`ask`](Self::ask) does.
+    /// Overwrites a perturbation with the next one, whose iteration `k` is
+    /// [`next_iteration`](Self::next_iteration) and has these `factors`.
     pub(crate) fn ask_into(
         &mut self,
         perturbation: &mut Perturbation,
@@ -181,11 +170,11 @@ impl Tuner {
         }
     }
 
-    /// Learns from a pair of games: `half_points` is what the plus side scored in it, 0 to 4.
+    /// `half_points` is what the plus side scored in it, 0 to 4.
     ///
     /// # Errors
-    /// [`Error::Usage`] for a perturbation that is not out, or not of this run, and for other
-    /// scores; nothing is changed then.
+    /// [`Error::Usage`] for a perturbation that is not out, or not of this run, and for other scores; nothing is
+    /// changed then.
     pub fn tell(&mut self, perturbation: &Perturbation, half_points: u8) -> Result<()> {
         self.check(perturbation)?;
         if half_points > 4 {
@@ -195,8 +184,7 @@ impl Tuner {
         Ok(())
     }
 
-    /// Learns from the pair of a perturbation that is out, whose iteration has these `factors`; `half_points` is at
-    /// most 4.
+    /// `half_points` is at most 4.
     pub(crate) fn learn(
         &mut self,
         perturbation: &Perturbation,
@@ -218,16 +206,12 @@ impl Tuner {
         self.pending.remove(k);
     }
 
-    /// Shares of the gains at the end that iteration `k` has.
     pub(crate) fn factors(&self, k: u64) -> Factors {
         self.method.rule().factors(k)
     }
 
-    /// Takes a perturbation back whose games came to nothing (a crash): its iteration will be asked
-    /// for again, with new signs.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for a perturbation that is not out.
+    /// Takes a perturbation back whose games came to nothing (a crash): its iteration will be asked for again,
+    /// with new signs.
     pub fn take_back(&mut self, perturbation: &Perturbation) -> Result<()> {
         self.check(perturbation)?;
         self.pending.remove(&perturbation.k);
@@ -240,13 +224,12 @@ impl Tuner {
         self.returned.append(&mut self.pending);
     }
 
-    /// Learns from a pair of games that an earlier process was told, which gave it out: its
-    /// iteration need not be out. Telling all pairs in the same order restores the values bit for
-    /// bit; iterations that were skipped are asked for again.
+    /// Learns from a pair of games that an earlier process was told, which gave it out: its iteration need not be
+    /// out. Telling all pairs in the same order restores the values bit for bit; iterations that were skipped are
+    /// asked for again.
     ///
     /// # Errors
-    /// Errors of [`tell`](Self::tell); [`Error::Usage`] for an iteration that was told before, or is
-    /// beyond N.
+    /// Errors of [`tell`](Self::tell); [`Error::Usage`] for an iteration that was told before, or is beyond N.
     pub fn replay(&mut self, perturbation: &Perturbation, half_points: u8) -> Result<()> {
         let k = perturbation.k;
         if k == 0 || k > self.iterations() {
@@ -263,12 +246,12 @@ impl Tuner {
         self.tell(perturbation, half_points)
     }
 
-    /// Goes on with another number of iterations, and A with it. Gains and perturbations are from
-    /// now on those of a run of that length, at the iteration that this run has reached.
+    /// Gains and perturbations are from now on those of a run of that length, at the iteration that this run has
+    /// reached.
     ///
     /// # Errors
-    /// [`Error::Usage`] when fewer are wanted than were given out, or the schedule makes no sense;
-    /// nothing is changed then.
+    /// [`Error::Usage`] when fewer are wanted than were given out, or the schedule makes no sense; nothing is
+    /// changed then.
     pub fn replan(&mut self, iterations: u64, stability: f64) -> Result<()> {
         if iterations < self.asked {
             let asked = self.asked;
@@ -307,32 +290,26 @@ impl Tuner {
         Ok(())
     }
 
-    /// Settings of the run.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// What is tuned.
     pub fn variables(&self) -> &[Variable] {
         &self.variables
     }
 
-    /// The update rule.
     pub fn method(&self) -> MethodKind {
         self.settings.method
     }
 
-    /// N.
     pub fn iterations(&self) -> u64 {
         self.settings.schedule.iterations
     }
 
-    /// Current values, as fractions.
     pub fn values(&self) -> &[f64] {
         &self.theta
     }
 
-    /// Current values as an engine would get them.
     pub fn rounded_values(&self) -> Vec<f64> {
         self.variables.iter().zip(&self.theta).map(|(v, theta)| v.rounded(*theta)).collect()
     }
@@ -342,23 +319,21 @@ impl Tuner {
         &self.pairs
     }
 
-    /// Number of pairs told.
     pub fn completed_pairs(&self) -> u64 {
         self.pairs.iter().sum()
     }
 
-    /// Perturbations that are out.
     pub fn pending(&self) -> usize {
         self.pending.len()
     }
 
-    /// Returns true if all N pairs were told.
+    /// True if all N pairs were told.
     pub fn is_finished(&self) -> bool {
         self.completed_pairs() == self.iterations()
     }
 
-    /// c_k of variable `i` at the newest iteration, as far as there is room for it around its
-    /// value, before rounding. (Of pairs of three points, A, which is what they are worth.)
+    /// c_k of variable `i` at the newest iteration, as far as there is room for it around its value, before
+    /// rounding. (Of pairs of three points, A, which is what they are worth.)
     pub fn c_now(&self, i: usize) -> f64 {
         let rule = self.method.rule();
         let c = rule.c_end()[i] * rule.factors(self.asked.max(1)).c;
@@ -378,8 +353,8 @@ impl Tuner {
         rule.r_end().map(|r_end| r_end[i] * rule.factors(self.asked.max(1)).r)
     }
 
-    /// The variables that went farthest from their starts in units of their perturbations, the farthest first, at most
-    /// so many.
+    /// The variables that went farthest from their starts in units of their perturbations, the farthest first, at
+    /// most so many.
     pub fn farthest(&self, most: usize) -> Vec<usize> {
         let (values, variables) = (self.values(), self.variables());
         let far = |i: usize| ((values[i] - variables[i].start) / variables[i].c_end).abs();
@@ -389,9 +364,8 @@ impl Tuner {
         order
     }
 
-    /// A standard error of each value. Bayesian methods: the posterior's standard deviation. The
-    /// others: how far the noise of the games alone would have carried the value by now, which is
-    /// what a change must exceed to mean something.
+    /// Bayesian methods: the posterior's standard deviation. The others: how far the noise of the games alone
+    /// would have carried the value by now, which is what a change must exceed to mean something.
     pub fn standard_errors(&self) -> Vec<f64> {
         (0..self.variables.len()).map(|i| self.method.rule().deviation(i)).collect()
     }

@@ -14,7 +14,6 @@ mod evaluators;
 mod extractions;
 mod files;
 mod games;
-mod http;
 mod journals;
 mod lines;
 mod models;
@@ -50,7 +49,6 @@ const TARGETS: &[(&str, fn(&[u8]))] = &[
     ("exposed", sources::exposed),
     ("extraction", extractions::extraction),
     ("fen", games::fen),
-    ("http", http::http),
     ("journal", journals::journal),
     ("king_buckets", models::king_buckets),
     ("labels", games::labels),
@@ -71,7 +69,6 @@ const TARGETS: &[(&str, fn(&[u8]))] = &[
     ("schema", extractions::schema),
     ("selfplay_folder", datagen::selfplay_folder),
     ("spsa_config", spsa::config),
-    ("spsa_digest", spsa::digest),
     ("spsa_folder", journals::spsa_folder),
     ("spsa_list", spsa::list),
     ("spsa_state", spsa::state),

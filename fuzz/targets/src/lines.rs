@@ -156,7 +156,6 @@ pub(crate) fn words(data: &[u8]) {
         gputexel_model::Basis,
         gputexel_model::SquareOrder,
         gputexel_tune::run::BlendShare,
-        gputexel_spsa::grid::GridAxis,
         gputexel_spsa::planner::Guess,
         gputexel_optim::Schedule,
         gputexel_source::tables::Rounding,

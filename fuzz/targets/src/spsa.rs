@@ -4,8 +4,7 @@ use std::path::Path;
 
 use gputexel_spsa::config::{Conf, RunConfig};
 use gputexel_spsa::lists::{
-    Digest, FillingPlan, ListFormat, ListOptions, convert, parse_list, parse_variables, read_values,
-    write_list,
+    FillingPlan, ListFormat, ListOptions, convert, parse_list, parse_variables, read_values, write_list,
 };
 use gputexel_spsa::{Tuner, variables};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -88,19 +87,6 @@ pub(crate) fn config(data: &[u8]) {
             }
             Err(_) => {}
         }
-    }
-}
-
-/// An OpenBench digest of a tune.
-pub(crate) fn digest(data: &[u8]) {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let path = folder.path().join("digest.csv");
-    std::fs::write(&path, data).expect("room for a temporary file");
-    let Ok(digest) = Digest::read(&path) else { return };
-    assert!(!digest.parameters.is_empty());
-    assert!(digest.progress().is_none_or(|share| !share.is_nan()));
-    for entry in &digest.parameters {
-        let _ = (entry.change_in_c(), entry.near_bound());
     }
 }
 

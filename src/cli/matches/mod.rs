@@ -4,7 +4,7 @@ mod output;
 
 use std::path::PathBuf;
 
-use gputexel::io::run_folder::{CARD, REPORT};
+use gputexel::io::run_folder::REPORT;
 use gputexel::io::write_atomically;
 use gputexel::matches::{Changes, Match, MatchOptions, MatchSettings, Side, Stop, match_report};
 use gputexel::report::Report;
@@ -165,7 +165,6 @@ fn play(context: &Context, page: &LivePage, prepared: Match) -> anyhow::Result<(
             let report = folder.join(REPORT);
             let page = match_report(folder)?;
             write_atomically(&report, page.to_html(None)?.as_bytes())?;
-            write_atomically(&folder.join(CARD), &page.card())?;
             Some(report)
         }
     };

@@ -16,8 +16,6 @@ pub struct CheckArgs {
     input: InputArgs,
 }
 
-/// Runs `check`.
-///
 /// # Errors
 /// Input that cannot be read; unusable blocks, after all are reported.
 pub fn run(args: &CheckArgs, context: &Context) -> anyhow::Result<()> {

@@ -49,8 +49,6 @@ fn marker(text: &str) -> Result<String, String> {
     Ok(text.to_string())
 }
 
-/// Runs `init`.
-///
 /// # Errors
 /// Invalid places, lines without numbers, files that already exist.
 pub fn run(args: &InitArgs, context: &Context) -> anyhow::Result<()> {

@@ -20,8 +20,6 @@ pub struct ListArgs {
     sources: Vec<PathBuf>,
 }
 
-/// Runs `list`.
-///
 /// # Errors
 /// Files that cannot be read, markers and arrays that do not match.
 pub fn run(args: &ListArgs, context: &Context) -> anyhow::Result<()> {
@@ -65,7 +63,6 @@ fn row(marker: &ListedMarker) -> Vec<String> {
     vec![place, marker.marker.clone(), what, phases.to_string(), values(marker), bounds]
 }
 
-/// Formats up to six values, of more the range; a piece may have none.
 fn values(marker: &ListedMarker) -> String {
     let pair = |values: &[f64]| match values {
         [] => "-".to_string(),

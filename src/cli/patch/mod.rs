@@ -60,9 +60,6 @@ struct InputArgs {
     /// Folder with the sources
     #[arg(value_name = "SOURCE_DIR")]
     sources: PathBuf,
-    /// Reproduce the output of tune.py, byte for byte
-    #[arg(long, value_name = "PROGRAM")]
-    compat: Option<Compat>,
     /// Require marked numbers to equal those of the source
     #[arg(long)]
     strict_numbers: bool,
@@ -73,11 +70,7 @@ struct InputArgs {
 
 impl InputArgs {
     fn options(&self) -> Options {
-        Options {
-            compat: self.compat == Some(Compat::TunePy),
-            strict_numbers: self.strict_numbers,
-            hidden: self.hidden,
-        }
+        Options { compat: false, strict_numbers: self.strict_numbers, hidden: self.hidden }
     }
 }
 
@@ -86,6 +79,9 @@ impl InputArgs {
 struct EditArgs {
     #[command(flatten)]
     input: InputArgs,
+    /// Reproduce the output of tune.py, byte for byte
+    #[arg(long, value_name = "PROGRAM", conflicts_with = "strict_numbers")]
+    compat: Option<Compat>,
     /// Print a unified diff and write nothing
     #[arg(long, short = 'n')]
     dry_run: bool,
@@ -107,30 +103,18 @@ struct ApplyArgs {
 
 #[derive(Debug, clap::Args)]
 struct BackupArgs {
-    /// Keep backups in this folder, which several trees may share [default: gputexel/patch in the
-    /// user's folder for the state of programs]
-    #[arg(long, value_name = "DIR", conflicts_with = "no_backup", value_parser = super::target::file())]
-    backup: Option<PathBuf>,
-    /// Keep no backups
+    /// Keep no backups, from which 'patch undo' restores sources
     #[arg(long)]
     no_backup: bool,
 }
 
 impl BackupArgs {
     fn backup(&self) -> Backup {
-        match &self.backup {
-            _ if self.no_backup => Backup::No,
-            Some(folder) => Backup::In(folder.clone()),
-            None => Backup::State,
-        }
+        if self.no_backup { Backup::No } else { Backup::State }
     }
 
-    /// Hint at the command that restores the old files of `sources`.
     fn how_to_undo(&self, written: &Written, sources: &Path) -> String {
         match &written.backup {
-            Some(folder) if self.backup.is_some() => {
-                format!("backups in {}; 'gputexel patch undo {0}' restores them\n", folder.display())
-            }
             Some(_) => format!("'gputexel patch undo {}' restores the old files\n", sources.display()),
             None => String::new(),
         }
@@ -141,12 +125,9 @@ impl BackupArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  gputexel patch undo src")]
 struct UndoArgs {
-    /// Folder with the sources, or the folder with the backups of one change
-    #[arg(value_name = "DIR")]
-    place: PathBuf,
-    /// Undo the last change with backups in this folder [default: the last change]
-    #[arg(long, value_name = "DIR", value_parser = super::target::file())]
-    backup: Option<PathBuf>,
+    /// Folder with the sources
+    #[arg(value_name = "SOURCE_DIR")]
+    sources: PathBuf,
     /// Also restore files that were changed since; the changed files are kept with the backups
     #[arg(long)]
     force: bool,
@@ -171,11 +152,11 @@ impl Subcommand for PatchArgs {
 }
 
 fn edit(args: &EditArgs, command: EditCommand, context: &Context) -> anyhow::Result<()> {
-    let EditArgs { input, backup, dry_run } = args;
+    let EditArgs { input, compat, backup, dry_run } = args;
     let request = EditRequest {
         tune: input.tune.clone(),
         sources: input.sources.clone(),
-        options: input.options(),
+        options: Options { compat: *compat == Some(Compat::TunePy), ..input.options() },
         backup: backup.backup(),
         dry_run: *dry_run,
         command,
@@ -207,6 +188,6 @@ fn warn(warning: &str, context: &Context) {
 }
 
 fn undo(args: &UndoArgs, context: &Context) -> anyhow::Result<()> {
-    let undone = patch::undo(&args.place, args.backup.as_deref(), args.force)?;
+    let undone = patch::undo(&args.sources, args.force)?;
     print_result(context, &undone, || undone.describe())
 }

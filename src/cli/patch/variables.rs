@@ -48,8 +48,6 @@ struct WriteArgs {
     backup: BackupArgs,
 }
 
-/// Runs `expose`.
-///
 /// # Errors
 /// Sources that cannot be read or written, markers that do not match, and names that must stay constant.
 pub fn expose(args: &ExposeArgs, context: &Context) -> anyhow::Result<()> {
@@ -62,8 +60,6 @@ pub fn expose(args: &ExposeArgs, context: &Context) -> anyhow::Result<()> {
     finish(&plan, "expose", &args.write, context, &end)
 }
 
-/// Runs `restore`.
-///
 /// # Errors
 /// Sources that are not exposed, and values that cannot be written.
 pub fn restore(args: &RestoreArgs, context: &Context) -> anyhow::Result<()> {

@@ -47,7 +47,6 @@ pub struct ConvertArgs {
     force: bool,
 }
 
-/// The formats, notes on them, and examples.
 fn after_help() -> String {
     let formats: String =
         ListFormat::ALL.map(|format| format!("  {:15}  {}\n", format.name(), format.form())).concat();
@@ -66,8 +65,6 @@ the same is written back: spsa.json next to the file of -o, without -o as a note
 all parameters, the geometric mean where they differ. cutechess.json, which names engine and book, is not \
 written.";
 
-/// Runs `spsa convert`.
-///
 /// # Errors
 /// Bad usage, lists that cannot be read, settings that the new format cannot express.
 pub fn run(args: &ConvertArgs, context: &Context) -> anyhow::Result<()> {
@@ -135,7 +132,6 @@ pub fn run(args: &ConvertArgs, context: &Context) -> anyhow::Result<()> {
     Ok(remark(&notes, context)?)
 }
 
-/// Names the flags that plan missing settings.
 fn name_flags(error: ConversionError) -> Error {
     match error {
         ConversionError::Other(error) => error,
@@ -147,10 +143,6 @@ fn name_flags(error: ConversionError) -> Error {
     }
 }
 
-/// Prints notes to standard error, as standard output may be the file.
-///
-/// # Errors
-/// [`Error::Io`].
 pub fn remark(notes: &[String], context: &Context) -> Result<()> {
     if context.quiet {
         return Ok(());

@@ -74,8 +74,6 @@ pub struct InitArgs {
     force: bool,
 }
 
-/// Runs `spsa init`.
-///
 /// # Errors
 /// Bad usage, engines that do not start or have no such option, parameter files that cannot be read.
 pub fn run(args: &InitArgs, context: &Context) -> anyhow::Result<()> {

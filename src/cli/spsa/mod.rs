@@ -1,6 +1,5 @@
 //! `gputexel spsa`: tuning by games.
 
-mod cells;
 mod convert;
 mod init;
 mod output;
@@ -20,7 +19,7 @@ pub struct SpsaArgs {
 
 #[derive(Debug, clap::Subcommand)]
 enum SpsaCommand {
-    /// Simulate how much methods and settings gain on an engine of known strength
+    /// Simulate how much methods gain on an engine of known strength
     Simulate(Box<simulate::SimulateArgs>),
     /// Plan settings for a number of games, and show the expected gain
     Plan(Box<plan::PlanArgs>),

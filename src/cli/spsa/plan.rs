@@ -69,7 +69,6 @@ pub struct PlanArgs {
     seed: u64,
 }
 
-/// Equal settings of more parameters than this are not listed one by one.
 const LISTED: usize = 4;
 
 impl PlanArgs {
@@ -121,8 +120,6 @@ impl PlanArgs {
     }
 }
 
-/// Runs `spsa plan`.
-///
 /// # Errors
 /// Bad usage, lists that cannot be read.
 pub fn run(args: &PlanArgs, context: &Context) -> anyhow::Result<()> {

@@ -1,20 +1,19 @@
-//! `gputexel spsa simulate`: simulates what methods and settings gain.
+//! `gputexel spsa simulate`: the table of the BSPSA paper, and simulations that a configuration of a script
+//! describes.
 
 use std::path::PathBuf;
-use std::time::Instant;
 
 use gputexel::Error;
 use gputexel::io::{check_target, write_atomically};
 use gputexel::report::{BandPanel, Bands};
-use gputexel::spsa::grid::{GridCell, SimulatedCell};
-use gputexel::spsa::simulator::{PaperCell, Summary, paper_cells, simulate};
+use gputexel::spsa::config::{Conf, Simulation};
+use gputexel::spsa::simulator::{Outcome, PaperCell, Scenario, Summary, paper_cells, simulate};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::super::backend::set_threads;
 use super::super::context::Context;
 use super::super::table::counted;
-use super::cells::ScenarioArgs;
-use super::output::print;
+use super::output::{SimulatedCell, print};
 
 /// Maximum number of repeats; their values are kept at 200 points in time.
 const MAX_REPEATS: usize = 100_000;
@@ -23,15 +22,16 @@ const MAX_REPEATS: usize = 100_000;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Strength is quadratic in every parameter, the draw rate is fixed, and an iteration is a \
-pair of games. Without --variables, all parameters are identical. Gains are in Elo from start to end.\n\n\
+pair of games. Gains are in Elo from start to end. 'spsa plan' simulates settings for parameters of yours.\n\n\
 Examples:\n  \
-gputexel spsa simulate --method spsa,bspsa --parameters 8 --elo 20 -N 10000 --grid c-end=x0.5,x1,x2")]
+gputexel spsa simulate --paper --repeats 50")]
 pub struct SimulateArgs {
-    #[command(flatten)]
-    scenario: ScenarioArgs,
     /// Reproduce the table of the BSPSA paper (arXiv:2205.15602), next to the paper's figures
     #[arg(long)]
     paper: bool,
+    /// Configuration of spsa.pl or bspsa.pl (Simulate = 1)
+    #[arg(long, value_name = "FILE", required_unless_present = "paper", conflicts_with = "paper")]
+    conf: Option<PathBuf>,
     /// Runs per setting
     #[arg(long, value_name = "N", default_value_t = 400)]
     repeats: usize,
@@ -49,64 +49,51 @@ pub struct SimulateArgs {
     force: bool,
 }
 
-/// Maximum number of panels in a picture.
-const MAX_PANELS: usize = 100;
+impl SimulateArgs {
+    fn scenarios(&self) -> gputexel::Result<Vec<(Scenario, Option<PaperCell>)>> {
+        let Some(path) = &self.conf else {
+            let cells = paper_cells().into_iter();
+            return Ok(cells.map(|cell| (cell.scenario(self.repeats, self.seed), Some(cell))).collect());
+        };
+        match Conf::open(path)? {
+            Conf::Simulation(Simulation { settings, variables, draw_rate, .. }) => {
+                let (repeats, seed, optimum) = (self.repeats, self.seed, vec![0.0; variables.len()]);
+                Ok(vec![(Scenario { settings, variables, optimum, draw_rate, repeats, seed }, None)])
+            }
+            Conf::Games(_) => Err(Error::input(path, "asks for games: 'gputexel spsa run' plays them")),
+        }
+    }
+}
 
-/// Runs `spsa simulate`.
-///
 /// # Errors
 /// Bad usage, files that cannot be read or written.
 pub fn run(args: &SimulateArgs, context: &Context) -> anyhow::Result<()> {
-    if args.repeats == 0 {
-        return Err(Error::Usage("--repeats 0: must be a positive number".to_string()).into());
-    }
-    if args.repeats > MAX_REPEATS {
-        return Err(Error::Usage(format!("--repeats {}: at most {MAX_REPEATS}", args.repeats)).into());
-    }
-    if args.paper && args.scenario != ScenarioArgs::default() {
-        let why = "--paper: cannot be combined with flags for the simulation and its settings";
-        return Err(Error::Usage(why.to_string()).into());
+    if !(1..=MAX_REPEATS).contains(&args.repeats) {
+        return Err(Error::Usage(format!("--repeats {}: expected 1 to {MAX_REPEATS}", args.repeats)).into());
     }
     check_target(args.svg.as_deref(), args.force)?;
-    let (cells, paper): (Vec<GridCell>, Vec<Option<PaperCell>>) = if args.paper {
-        let cell = |paper: PaperCell| {
-            let scenario = paper.scenario(args.repeats, args.seed);
-            (GridCell { scenario, place: Vec::new() }, Some(paper))
-        };
-        paper_cells().into_iter().map(cell).unzip()
-    } else {
-        args.scenario.cells(args.repeats, args.seed)?.into_iter().map(|cell| (cell, None)).unzip()
-    };
-    if args.svg.is_some() && cells.len() > MAX_PANELS {
-        let count = cells.len();
-        return Err(Error::Usage(format!("--svg: {count} runs are more than {MAX_PANELS} panels")).into());
-    }
+    let scenarios = args.scenarios()?;
     set_threads(args.threads)?;
-    let mut finished = Vec::with_capacity(cells.len());
+    let mut finished = Vec::with_capacity(scenarios.len());
     let mut panels = Vec::new();
-    for (i, (cell, paper)) in cells.into_iter().zip(paper).enumerate() {
-        let bar = bar(context, cell.scenario.settings.schedule.iterations, title(&cell));
-        let started = Instant::now();
-        let outcome = simulate(&cell.scenario, &context.cancel.into(), &mut |done| bar.set_position(done));
+    for (scenario, paper) in scenarios {
+        let bar = bar(context, scenario.settings.schedule.iterations, title(&scenario));
+        let started = std::time::Instant::now();
+        let outcome = simulate(&scenario, &context.cancel.into(), &mut |done| bar.set_position(done));
         bar.finish_and_clear();
         let outcome = match outcome {
             // Print the finished results.
-            Err(error @ Error::Interrupted(_)) if i > 0 => {
-                print(context, args.paper, &finished)?;
+            Err(error @ Error::Interrupted(_)) if !finished.is_empty() => {
+                print(context, &finished)?;
                 return Err(error.into());
             }
             outcome => outcome?,
         };
-        if args.svg.is_some() {
-            let five = |gains: &[f64]| {
-                let s = Summary::new(gains);
-                [s.p5, s.p25, s.median, s.p75, s.p95]
-            };
-            let trajectory = outcome.trajectory.iter();
-            let points = trajectory.map(|(k, gains)| (*k as f64, five(gains))).collect();
-            panels.push(BandPanel { title: title(&cell), points });
-        }
-        finished.push(SimulatedCell::new(cell, &outcome, paper, started.elapsed().as_secs_f64()));
+        panels.push(panel(title(&scenario), &outcome));
+        let summary = Summary::new(&outcome.gains);
+        let (rms_error, deviation) = (outcome.rms_error, outcome.deviation);
+        let seconds = started.elapsed().as_secs_f64();
+        finished.push(SimulatedCell { scenario, summary, rms_error, deviation, paper, seconds });
     }
     if let Some(path) = &args.svg {
         let bands = Bands {
@@ -117,19 +104,24 @@ pub fn run(args: &SimulateArgs, context: &Context) -> anyhow::Result<()> {
         };
         write_atomically(path, bands.to_svg()?.as_bytes())?;
     }
-    Ok(print(context, args.paper, &finished)?)
+    Ok(print(context, &finished)?)
 }
 
-fn title(cell: &GridCell) -> String {
-    let n = cell.scenario.variables.len();
-    let mut text = format!("{}, {}", cell.scenario.settings.method, counted(n as u64, "parameter"));
-    for (name, value) in &cell.place {
-        text += &format!(", {name} {value}");
+fn panel(title: String, outcome: &Outcome) -> BandPanel {
+    let five = |gains: &[f64]| {
+        let s = Summary::new(gains);
+        [s.p5, s.p25, s.median, s.p75, s.p95]
+    };
+    BandPanel {
+        title,
+        points: outcome.trajectory.iter().map(|(k, gains)| (*k as f64, five(gains))).collect(),
     }
-    text
 }
 
-/// Creates a progress bar for the pairs of a simulation.
+fn title(scenario: &Scenario) -> String {
+    format!("{}, {}", scenario.settings.method, counted(scenario.variables.len() as u64, "parameter"))
+}
+
 pub fn bar(context: &Context, pairs: u64, title: String) -> ProgressBar {
     if !context.shows_progress() {
         return ProgressBar::hidden();

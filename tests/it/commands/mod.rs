@@ -48,7 +48,6 @@ mod extract {
 
 mod report {
     mod compare;
-    mod live;
     mod matches;
     mod pictures;
     mod program;

@@ -178,16 +178,6 @@ impl Bench {
         std::fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
     }
 
-    /// Returns the lines of text that the card of a run or match describes itself by.
-    pub fn card(&self, folder: &str) -> String {
-        let file = self.bytes(&format!("{folder}/card.png"));
-        // 1200 by 630 pixels, three colors of eight bits.
-        assert!(file.starts_with(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x04\xb0\0\0\x02\x76\x08\x02"));
-        let text = String::from_utf8_lossy(&file);
-        let described = text.split("Description\0\0\0\0\0").nth(1).expect("a description");
-        described.split("\ngputexel").next().unwrap().to_string()
-    }
-
     pub fn text(&self, name: &str) -> String {
         String::from_utf8(self.bytes(name)).unwrap()
     }

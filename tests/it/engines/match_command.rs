@@ -21,7 +21,7 @@ fn material_beats_zero_and_extract_reads_the_games() {
     assert!(report["engines"][1]["nodes_per_second"].u64() > 0);
     let ends: u64 = report["ends"].as_object().unwrap().values().map(|n| n.u64()).sum();
     assert_eq!(ends, 8);
-    assert_eq!(bench.names("m"), ["card.png", "games.pgn", "match.jsonl", "report.html"]);
+    assert_eq!(bench.names("m"), ["games.pgn", "match.jsonl", "report.html"]);
     // The same games for any concurrency; other games under another seed.
     let alone =
         [&["material", "zero", "--games", "8", "--out", "n", "--concurrency", "1"], &QUICK[..]].concat();

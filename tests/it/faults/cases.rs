@@ -209,13 +209,6 @@ cases! {
         results: &["source/a/s.cpp", "source/b/s.cpp", "x.params"],
         undo: Some("patch undo source -q"),
     }
-    patch_tune_with_a_backup_elsewhere {
-        name: "patch tune --backup",
-        prepare: sources,
-        start: "patch tune x.tune source --backup=kept/here -q",
-        results: &["source/a/s.cpp", "source/b/s.cpp", "x.params"],
-        scraps: &["kept/"],
-    }
     patch_apply_without_a_backup {
         name: "patch apply",
         prepare: |bench| {

@@ -249,10 +249,8 @@ impl<'c> Trial<'c> {
                     return self.check_left(event).and_then(|()| self.again(event));
                 }
                 let is_spared = event.ran.err.starts_with("gputexel: warning: no report: ");
-                // The card is written before the report that it belongs to.
                 let report = self.case.spare.filter(|_| is_spared).map(str::to_string);
-                let card = report.as_ref().map(|report| report.replace("report.html", "card.png"));
-                return self.check_new_but(&report.into_iter().chain(card).collect::<Vec<_>>());
+                return self.check_new_but(&report.into_iter().collect::<Vec<_>>());
             }
             End::Code(1) if !killed => {
                 let err = &event.ran.err;

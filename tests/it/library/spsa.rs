@@ -144,8 +144,7 @@ fn parameters_near_a_bound_are_unbiased() {
     let run = |method: MethodKind, simul_elo: f64| {
         let settings = Settings::new(method, 2000, 0.1);
         let (variables, optimum) = (vec![variable(simul_elo)], vec![25.0]);
-        let scenario =
-            Scenario { settings, variables, optimum, draw_rate: 0.1, repeats: 96, seed: 1, concurrency: 1 };
+        let scenario = Scenario { settings, variables, optimum, draw_rate: 0.1, repeats: 96, seed: 1 };
         simulate(&scenario, &StopFlag::new(), &mut |_| {}).unwrap()
     };
     for method in [MethodKind::Spsa, MethodKind::Bspsas, MethodKind::Bspsa] {
@@ -175,7 +174,7 @@ fn near_zero(method: MethodKind, c_end: f64, start: f64, optimum: f64) -> Scenar
     };
     let settings = Settings::new(method, 10_000, 0.6);
     let (variables, optimum) = (vec![variable], vec![optimum]);
-    Scenario { settings, variables, optimum, draw_rate: 0.6, repeats: 256, seed: 1, concurrency: 1 }
+    Scenario { settings, variables, optimum, draw_rate: 0.6, repeats: 256, seed: 1 }
 }
 
 #[test]

@@ -8,10 +8,9 @@ use super::number::{centipawns, grouped, signed, whole};
 use gputexel_io::Result;
 use gputexel_model::ROLE_NAMES;
 
-/// Maximum number of rows of a page. Of more, those that changed most are shown.
 const ROWS: usize = 3000;
 
-/// Returns a bar from zero, on a scale from `-full` to `full`, or from 0 if no value is below.
+/// Bar from zero, on a scale from `-full` to `full`, or from 0 if no value is below.
 pub(super) fn bar(value: f64, full: f64, below: bool) -> Markup {
     let share = if full > 0.0 { (value / full).clamp(-1.0, 1.0) } else { 0.0 };
     let (zero, scale) = if below { (50.0, 50.0) } else { (0.0, 100.0) };
@@ -21,14 +20,12 @@ pub(super) fn bar(value: f64, full: f64, below: bool) -> Markup {
     html! { span.bar aria-hidden="true" { span class=(kind) style={ "left:" (format!("{left:.1}")) "%;width:" (format!("{width:.1}")) "%" } {} } }
 }
 
-/// Returns a scale for bars: the largest size, and true if anything is below zero.
 fn scale(values: impl Iterator<Item = f64>) -> (f64, bool) {
     values
         .filter(|value| value.is_finite())
         .fold((0.0, false), |(full, below), value| (f64::max(full, value.abs()), below || value < 0.0))
 }
 
-/// The name of a piece or table, its values, and those of the reference.
 pub(super) type Material = (String, [f64; 2], Option<[f64; 2]>);
 
 fn change(value: f64, reference: Option<f64>) -> Markup {
@@ -39,7 +36,6 @@ fn plus_minus(error: Option<f64>) -> Markup {
     html! { @if let Some(error) = error { span.soft { " ±" (format!("{error:.1}")) } } }
 }
 
-/// Returns lists of the parameters that are on no board.
 pub(super) fn lists(parameters: &[Parameter], groups: &[Group<'_>], reference: &str) -> Markup {
     let listed = |group: &Group<'_>| match &group.shape {
         Shape::List(ids) => ids.clone(),
@@ -96,7 +92,7 @@ pub(super) fn lists(parameters: &[Parameter], groups: &[Group<'_>], reference: &
     }
 }
 
-/// Returns the name of the value that changed most, with its change; `None` if none did.
+/// `None` if none did.
 fn farthest(parameters: &[Parameter], ids: &[usize]) -> Option<(String, f64)> {
     let of = |&id: &usize| {
         let Parameter { name, values, reference, .. } = &parameters[id];
@@ -108,7 +104,7 @@ fn farthest(parameters: &[Parameter], ids: &[usize]) -> Option<(String, f64)> {
     Some((format!("{}.{}", most.0, most.1), most.2))
 }
 
-/// Returns the values of pieces: means of their tables over the positions, or parameters called material.
+/// Values of pieces: means of their tables over the positions, or parameters called material.
 pub(super) fn material_of(parameters: &[Parameter], groups: &[Group<'_>]) -> Vec<Material> {
     let mut rows = Vec::new();
     for group in groups {
@@ -145,7 +141,7 @@ pub(super) fn material_of(parameters: &[Parameter], groups: &[Group<'_>]) -> Vec
     rows
 }
 
-/// Returns material as bars; empty if there is none.
+/// Material as bars; empty if there is none.
 pub(super) fn material(parameters: &[Parameter], groups: &[Group<'_>], reference: &str) -> Markup {
     let rows = material_of(parameters, groups);
     let (full, below) = scale(rows.iter().flat_map(|row| row.1));
@@ -168,12 +164,10 @@ pub(super) fn material(parameters: &[Parameter], groups: &[Group<'_>], reference
     }
 }
 
-/// Returns the section of coordinates, if there are any.
 pub(super) fn coordinates_of_run(report: &RunReport) -> Result<Option<Markup>> {
     Ok((!report.coordinates.is_empty()).then(|| coordinates(&report.coordinates)))
 }
 
-/// Returns the coordinates of a basis with their bounds.
 fn coordinates(coordinates: &[CoordinateValue]) -> Markup {
     let shown = &coordinates[..coordinates.len().min(ROWS)];
     let (full, below) = scale(shown.iter().map(|c| c.value));

@@ -8,19 +8,15 @@ use super::{POLICY, framed};
 const HOST: &str = include_str!("bench.js");
 const PAGE: &str = include_str!("bench_page.js");
 
-/// The page.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BenchPage {
     /// Input of its scripts as JSON: kernels, positions, and results to compare with.
     pub data: String,
-    /// Numbers of members that are measured.
     pub members: Vec<usize>,
-    /// Number of positions.
     pub positions: usize,
 }
 
 impl BenchPage {
-    /// Returns the page, one self-contained HTML document.
     pub fn to_html(&self) -> String {
         // Nothing in the data may look like the end of their element.
         let data = self.data.replace('<', "\\u003c");

@@ -7,19 +7,17 @@ use maud::{Markup, html};
 use super::data::Parameter;
 use super::groups::{Group, Shape, untapered};
 use super::number::{centipawns, count, grouped, signed, whole};
-use super::palette::{self, level_class};
+use super::palette::level_class;
 use super::pieces;
 
 /// Centipawns that deserve a color of their own when boards are compared.
 const LEAST_SCALE: f64 = 1.0;
 /// The largest value that is printed when boards are compared. More digits do not fit into a square.
 const WRITTEN: f64 = 9999.0;
-/// Number of boards that are shown at once; others are folded.
 const SHOWN: usize = 6;
 /// Standard errors by which a value must differ from its reference not to be called noise.
 const NOISE: f64 = 2.0;
 
-/// Views of a board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum View {
     Value,
@@ -34,7 +32,6 @@ impl View {
     const ALL: [Self; 6] =
         [Self::Value, Self::Change, Self::Reference, Self::Shape, Self::Error, Self::Support];
 
-    /// Returns its name in ids and classes.
     fn key(self) -> &'static str {
         match self {
             Self::Value => "value",
@@ -47,7 +44,6 @@ impl View {
     }
 }
 
-/// Returns the views that have something to show, with their names on the page.
 pub(super) fn views(parameters: &[Parameter], value: &str, reference: &str) -> Vec<(View, String)> {
     let any = |has: fn(&Parameter) -> bool| parameters.iter().any(has);
     let mut views = vec![(View::Value, value.to_string())];
@@ -65,7 +61,6 @@ pub(super) fn views(parameters: &[Parameter], value: &str, reference: &str) -> V
     views
 }
 
-/// Returns the rules of the switches: which boards are shown, and which labels stand out.
 pub(super) fn rules() -> String {
     let mut text = String::new();
     for view in View::ALL.map(View::key) {
@@ -81,8 +76,6 @@ pub(super) fn rules() -> String {
     text + &labels.join(",") + "{background:var(--link);border-color:var(--link);color:var(--card)}\n"
 }
 
-/// Returns the switches between views, and between the phases if there are two. They apply to boards that follow them as
-/// siblings.
 fn switches(views: &[(View, String)], tapered: bool) -> Markup {
     html! {
         @for (i, (view, _)) in views.iter().enumerate() {
@@ -99,7 +92,6 @@ fn switches(views: &[(View, String)], tapered: bool) -> Markup {
     }
 }
 
-/// Returns a quantile of the numbers.
 fn quantile(mut values: Vec<f64>, share: f64) -> f64 {
     values.retain(|value| value.is_finite());
     values.sort_unstable_by(f64::total_cmp);
@@ -109,16 +101,12 @@ fn quantile(mut values: Vec<f64>, share: f64) -> f64 {
     }
 }
 
-/// Numbers of one board and their coloring.
 struct Shown<'a> {
     parameters: &'a [Parameter],
     places: &'a [Option<usize>; 64],
     view: View,
-    /// Value without color.
     middle: [f64; 2],
-    /// Distance with the strongest color.
     full: f64,
-    /// Limit printed for values beyond it.
     limit: f64,
 }
 
@@ -144,7 +132,6 @@ impl<'a> Shown<'a> {
         shown
     }
 
-    /// Returns values and references in the same colors.
     fn alike(parameters: &'a [Parameter], places: &'a [Option<usize>; 64]) -> [Self; 2] {
         let [mut values, mut references] =
             [View::Value, View::Reference].map(|view| Self::new(parameters, places, view));
@@ -168,7 +155,6 @@ impl<'a> Shown<'a> {
         }
     }
 
-    /// Returns the value that the color is based on.
     fn size(&self, number: f64, phase: usize) -> f64 {
         match self.view {
             View::Support => (number + 1.0).log10(),
@@ -202,14 +188,12 @@ impl<'a> Shown<'a> {
         }
     }
 
-    /// Returns true if a value does not differ significantly from its reference.
     fn is_noise(&self, id: usize, phase: usize) -> bool {
         let Parameter { values, reference, errors, .. } = &self.parameters[id];
         let known = reference.map(|reference| values[phase] - reference[phase]).zip(errors[phase]);
         known.is_some_and(|(change, error)| change.abs() < NOISE * error)
     }
 
-    /// Returns everything that is known of a value, for those who point at it.
     fn hint(&self, id: usize, phase: usize) -> String {
         let Parameter { name, values, reference, errors, support, .. } = &self.parameters[id];
         let mut text = format!("{name}: {}", centipawns(values[phase]));
@@ -225,7 +209,6 @@ impl<'a> Shown<'a> {
         text
     }
 
-    /// Returns the table with a caption, and with hints if requested.
     fn table(&self, caption: &Markup, phase: usize, has_hints: bool) -> Markup {
         let cell = |square: usize| -> Markup {
             let Some(id) = self.places[square] else { return html! { td.x {} } };
@@ -257,7 +240,6 @@ impl<'a> Shown<'a> {
         }
     }
 
-    /// Returns the table with its name, and with its colors in words.
     fn explained(&self, name: &str, phase: usize, phase_name: &str) -> Markup {
         let caption = html! {
             (name) @if !phase_name.is_empty() { ", " (phase_name) } span.soft { (self.colors(phase)) }
@@ -266,8 +248,8 @@ impl<'a> Shown<'a> {
     }
 }
 
-/// Returns boards of values next to boards of their references, headed by two names. Both use the colors of the values,
-/// because references may be anything. Each table is folded.
+/// Boards of values next to boards of their references, headed by two names. Both use the colors of the
+/// values, because references may be anything.
 pub(super) fn side_by_side(parameters: &[Parameter], groups: &[Group<'_>], names: [&str; 2]) -> Markup {
     let boards = groups.iter().filter_map(|group| match &group.shape {
         Shape::Board(places) => Some((group.name, places)),
@@ -291,14 +273,12 @@ pub(super) fn side_by_side(parameters: &[Parameter], groups: &[Group<'_>], names
     }
 }
 
-/// The boards of a page: those that are shown at once, and the others.
 pub(super) struct Boards<'a> {
     parameters: &'a [Parameter],
     shown: Vec<Board<'a>>,
     folded: Vec<Board<'a>>,
 }
 
-/// A board: its name and the parameters of its squares.
 type Board<'a> = (&'a str, &'a [Option<usize>; 64]);
 
 impl<'a> Boards<'a> {
@@ -320,40 +300,14 @@ impl<'a> Boards<'a> {
         Self { parameters, shown, folded }
     }
 
-    /// Returns true if there are none.
     pub(super) fn is_empty(&self) -> bool {
         self.shown.is_empty()
-    }
-
-    /// Returns the board that changed most, or most significantly if there are errors: what it shows, and text and color
-    /// of its squares from a8 to h1; `None` without boards.
-    pub(super) fn most_changed(&self) -> Option<(String, Vec<Option<(String, [u8; 3])>>)> {
-        let moved = |(_, places): Board<'a>, phase: usize| -> f64 {
-            let of = |&id: &usize| {
-                let Parameter { values, reference, errors, .. } = &self.parameters[id];
-                let change = reference.map_or(0.0, |reference| values[phase] - reference[phase]);
-                let ratio = change / errors[phase].filter(|error| *error > 0.0).unwrap_or(1.0);
-                if ratio.is_finite() { ratio * ratio } else { 0.0 }
-            };
-            places.iter().flatten().map(of).sum()
-        };
-        let all = self.shown.iter().flat_map(|board| [(*board, 0), (*board, 1)]);
-        let (board, phase) = all.max_by(|a, b| moved(a.0, a.1).total_cmp(&moved(b.0, b.1)))?;
-        let phase_name = if self.is_single(board) { "" } else { [", middlegame", ", endgame"][phase] };
-        let shown = Shown::new(self.parameters, board.1, View::Value);
-        let cell = |square: usize| {
-            let number = shown.number(board.1[square]?, phase)?;
-            Some((shown.text(number, phase), palette::fill(shown.size(number, phase), shown.full)))
-        };
-        let squares = (0..8).rev().flat_map(|rank| (0..8).map(move |file| 8 * rank + file));
-        Some((format!("{}{phase_name}: tuned values", board.0), squares.map(cell).collect()))
     }
 
     fn is_single(&self, (_, places): Board<'a>) -> bool {
         untapered(self.parameters, places.iter().flatten().copied())
     }
 
-    /// Returns the boards that are shown with switches between views and phases.
     pub(super) fn switched(&self, views: &[(View, String)]) -> Markup {
         let tapered = !self.shown.iter().all(|board| self.is_single(*board));
         let caption = |name: &str, phase_name: &str| {
@@ -383,7 +337,6 @@ impl<'a> Boards<'a> {
         }
     }
 
-    /// Returns the other boards, each folded, with their values and changes.
     pub(super) fn folded(&self) -> Markup {
         html! { @for board in &self.folded {
             @let views: Vec<View> = match board.1.iter().flatten().any(|&id| self.parameters[id].reference.is_some()) {

@@ -9,10 +9,8 @@ use super::number::centipawns;
 use super::table;
 use gputexel_io::Result;
 
-/// Number of rows that are not folded.
 const ROWS: usize = 12;
 
-/// Returns the section if parameters have changed.
 pub(super) fn of_run(report: &RunReport) -> Result<Option<Markup>> {
     let Some(mut largest) = largest(&report.parameters, &report.reference) else { return Ok(None) };
     let further = largest.rows.split_off(largest.rows.len().min(ROWS));
@@ -31,8 +29,7 @@ pub(super) fn of_run(report: &RunReport) -> Result<Option<Markup>> {
     }))
 }
 
-/// Returns the largest change of each table against the reference, the largest first; `None` if nothing has a reference
-/// or nothing changed.
+/// `None` if nothing has a reference or nothing changed.
 fn largest(parameters: &[Parameter], reference: &str) -> Option<Table> {
     let mut changes: Vec<(f64, &Parameter, usize)> = Vec::new();
     for parameter in parameters {

@@ -8,7 +8,6 @@ use super::groups::groups;
 use super::{bars, document, facts, names, pieces, table, worst};
 
 impl Comparison {
-    /// Returns the page, one self-contained HTML document.
     pub fn to_html(&self) -> String {
         let title = format!("{} and {}", self.names[0], self.names[1]);
         document(&title, &self.body(&title), None)

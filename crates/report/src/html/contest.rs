@@ -9,49 +9,31 @@ use super::document;
 use super::plot::{Axis, Plot, Series, Style};
 use gputexel_io::Result;
 
-/// Number of curves that can be distinguished.
 const CURVES: usize = 4;
 
-/// A result among others.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Entrant {
-    /// Name.
     pub name: String,
-    /// Its steps, if they are known.
     pub steps: Vec<Step>,
 }
 
-/// A column of figures.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ContestColumn {
-    /// Name of the figure.
     pub name: String,
-    /// Numbers to sort by, one per entrant.
     pub values: Vec<Option<f64>>,
-    /// The same numbers as texts.
     pub texts: Vec<String>,
 }
 
-/// Results side by side.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Contest {
-    /// Title of the page.
     pub title: String,
-    /// Data that the losses were computed on.
     pub about: String,
-    /// Note at the top of the page.
     pub note: String,
-    /// The results.
     pub entrants: Vec<Entrant>,
-    /// Figures of the entrants.
     pub columns: Vec<ContestColumn>,
 }
 
 impl Contest {
-    /// Returns the page, one self-contained HTML document.
-    ///
-    /// # Errors
-    /// [`Error::Numeric`](gputexel_io::Error::Numeric) when a picture cannot be drawn.
     pub fn to_html(&self) -> Result<String> {
         let curves = self.curves()?;
         let body = html! {
@@ -66,7 +48,6 @@ impl Contest {
         Ok(document(&self.title, &body, None))
     }
 
-    /// Returns the ranks of the entrants by a column, the smallest number first.
     fn ranks(&self, column: &ContestColumn) -> Vec<usize> {
         let of = |i: usize| column.values.get(i).copied().flatten().unwrap_or(f64::INFINITY);
         let mut order: Vec<usize> = (0..self.entrants.len()).collect();
@@ -76,13 +57,11 @@ impl Contest {
         ranks
     }
 
-    /// Returns the column that the table is sorted by at first.
     fn first(&self) -> Option<usize> {
         let names = ["loss on the dataset", "held-out loss", "training loss"];
         names.into_iter().find_map(|name| self.columns.iter().position(|column| column.name == name))
     }
 
-    /// Returns the table whose order is chosen by buttons, without a script.
     fn table(&self) -> Markup {
         let ranks: Vec<Vec<usize>> = self.columns.iter().map(|column| self.ranks(column)).collect();
         let first = self.first().map_or(0, |column| column + 1);
@@ -122,7 +101,7 @@ impl Contest {
         }
     }
 
-    /// Returns the curves of the best entrants, over steps and over time; `None` without at least two.
+    /// `None` without at least two.
     fn curves(&self) -> Result<Option<Markup>> {
         let ranks = self.first().map(|column| self.ranks(&self.columns[column]));
         let mut order: Vec<usize> =

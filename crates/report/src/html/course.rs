@@ -13,16 +13,11 @@ fn line(name: &str, points: Vec<(f64, f64)>) -> Series {
     Series { name: name.to_string(), points, errors: Vec::new(), style: Style::Line }
 }
 
-/// Marks the points of a series that has only a few.
 fn with_points(series: Series) -> Series {
     let style = if series.points.len() <= 30 { Style::Both } else { Style::Line };
     Series { style, ..series }
 }
 
-/// Returns the section of losses. Only a sweep without steps lacks it.
-///
-/// # Errors
-/// When a picture cannot be drawn.
 pub(super) fn losses_of_run(report: &RunReport) -> Result<Option<Markup>> {
     if report.steps.is_empty() && report.sweep.is_some() {
         return Ok(None);
@@ -40,12 +35,10 @@ pub(super) fn losses_of_run(report: &RunReport) -> Result<Option<Markup>> {
     }))
 }
 
-/// Returns the values of steps that have one.
 fn at(steps: &[Step], x: fn(&Step) -> f64, y: fn(&Step) -> Option<f64>) -> Vec<(f64, f64)> {
     steps.iter().filter_map(|step| y(step).map(|y| (x(step), y))).collect()
 }
 
-/// Returns the lowest value of all steps, with the number of its step.
 fn lowest(steps: &[Step], y: fn(&Step) -> Option<f64>) -> Option<(u64, f64)> {
     let known = steps.iter().filter_map(|step| y(step).map(|y| (step.number, y)));
     known.min_by(|a, b| a.1.total_cmp(&b.1))
@@ -63,8 +56,7 @@ fn number(step: &Step) -> f64 {
     step.number as f64
 }
 
-/// Returns training and held-out loss by a property of steps. If the losses of the prior are known, it begins with the
-/// prior, and both are in percent of its losses.
+/// If the losses of the prior are known, it begins with the prior, and both are in percent of its losses.
 fn both(report: &RunReport, x: fn(&Step) -> f64) -> Vec<Series> {
     let prior = priors(report);
     let of = |name: &str, y: fn(&Step) -> Option<f64>, set: usize| {
@@ -82,7 +74,6 @@ fn both(report: &RunReport, x: fn(&Step) -> f64) -> Vec<Series> {
     series
 }
 
-/// Returns the training and the held-out loss of the prior, as far as the steps have them.
 fn priors(report: &RunReport) -> Option<[f64; 2]> {
     let of = |held_out: bool| {
         let sets = report.diagnostics.iter().flat_map(|all| &all.sets);
@@ -93,15 +84,10 @@ fn priors(report: &RunReport) -> Option<[f64; 2]> {
     Some([of(false)?, if has_held_out { of(true)? } else { f64::NAN }])
 }
 
-/// Returns the name of the axis of [`both`].
 fn unit(report: &RunReport) -> &'static str {
     if priors(report).is_some() { "% of the prior's loss" } else { "loss" }
 }
 
-/// Returns losses over steps.
-///
-/// # Errors
-/// When a picture cannot be drawn.
 pub(super) fn losses(report: &RunReport) -> Result<Markup> {
     let steps = &report.steps;
     if steps.is_empty() {
@@ -138,10 +124,7 @@ fn in_words(report: &RunReport) -> String {
     )
 }
 
-/// Returns losses over time, their distance to the lowest on a logarithmic scale, and gradients, all folded.
-///
-/// # Errors
-/// When a picture cannot be drawn.
+/// Losses over time, their distance to the lowest on a logarithmic scale, and gradients, all folded.
 fn further(report: &RunReport) -> Result<Markup> {
     let steps = &report.steps;
     if steps.is_empty() {
@@ -197,10 +180,7 @@ fn further(report: &RunReport) -> Result<Markup> {
     })
 }
 
-/// Returns results of swarms; `None` if there are none.
-///
-/// # Errors
-/// When a picture cannot be drawn.
+/// Results of swarms; `None` if there are none.
 pub(super) fn swarms(report: &RunReport) -> Result<Option<Markup>> {
     let flown: Vec<(f64, f64, &super::data::Swarms)> = report
         .steps

@@ -10,7 +10,6 @@ use super::{bars, facts, pieces};
 use crate::{Conclusion, Judgement};
 
 impl Judgement {
-    /// Returns its class and its name.
     fn names(self) -> (&'static str, &'static str) {
         match self {
             Self::Better => ("verdict better", "better"),
@@ -22,7 +21,6 @@ impl Judgement {
     }
 }
 
-/// Returns the first screen: before there is a verdict, the headline figures.
 pub(super) fn screen(report: &RunReport) -> Markup {
     let groups = groups(&report.parameters);
     let boards = Boards::new(&report.parameters, &groups);
@@ -53,9 +51,9 @@ fn verdict_box(Conclusion { verdict, next, .. }: &Conclusion) -> Markup {
     }
 }
 
-/// Returns the worth of pawns to queens: the piece, and its name with the values and those of the reference; empty if no
+/// Worth of pawns to queens: the piece, and its name with the values and those of the reference; empty if no
 /// table or count is of them.
-pub(super) fn pieces_worth(report: &RunReport, groups: &[Group<'_>]) -> Vec<(usize, bars::Material)> {
+fn pieces_worth(report: &RunReport, groups: &[Group<'_>]) -> Vec<(usize, bars::Material)> {
     let all = bars::material_of(&report.parameters, groups);
     let of = |role: usize| all.iter().find(|row| pieces::role_of(&row.0) == Some(role)).cloned();
     (0..5).filter_map(|role| Some((role, of(role)?))).collect()

@@ -4,28 +4,22 @@ use std::collections::HashMap;
 
 use super::data::Parameter;
 
-/// Layout of the features of a group.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Shape {
     /// One feature per square, a1 to h8; squares may be missing.
     Board(Box<[Option<usize>; 64]>),
-    /// Anything else, in order.
     List(Vec<usize>),
 }
 
-/// A group, or a part of it that has one layout.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Group<'a> {
-    /// Its name.
     pub name: &'a str,
-    /// Its layout.
     pub shape: Shape,
 }
 
-/// Minimum number of squares for a board.
 const MIN_SQUARES: usize = 16;
 
-/// Returns the square that a name ends with, as in `knight_f3` or `passed[f3]`: a1 is 0, h8 is 63.
+/// Square that a name ends with, as in `knight_f3` or `passed[f3]`: a1 is 0, h8 is 63.
 fn square(name: &str) -> Option<usize> {
     let name = name.trim_end_matches([']', ')', '}']);
     let bytes = name.as_bytes();
@@ -38,8 +32,7 @@ fn square(name: &str) -> Option<usize> {
     inside.then(|| usize::from(8 * (rank - b'1') + (file - b'a')))
 }
 
-/// Returns the groups in the order in which they first appear. Features whose names end with squares make a board if
-/// there are enough of them, each once. The rest of a group is a list.
+/// Features whose names end with squares make a board if there are enough of them, each once.
 pub(crate) fn groups(parameters: &[Parameter]) -> Vec<Group<'_>> {
     let mut order: Vec<(&str, Vec<usize>)> = Vec::new();
     let mut places: HashMap<&str, usize> = HashMap::new();
@@ -73,7 +66,6 @@ pub(crate) fn groups(parameters: &[Parameter]) -> Vec<Group<'_>> {
     groups
 }
 
-/// Returns true if the features have one value for all phases.
 pub(super) fn untapered(parameters: &[Parameter], mut ids: impl Iterator<Item = usize>) -> bool {
     ids.all(|id| {
         let Parameter { values, reference, .. } = &parameters[id];

@@ -6,8 +6,7 @@ use super::data::{SweepReport, SweepSetting};
 use super::table;
 use crate::Table;
 
-/// Returns the shares of the variance of the loss that means over one axis explain: first-order indices of Sobol
-/// (1993).
+/// Shares of the variance of the loss that means over one axis explain: first-order indices of Sobol (1993).
 fn main_effects(sweep: &SweepReport, varied: &[usize], settings: &[&SweepSetting]) -> Option<Vec<f64>> {
     let losses: Vec<f64> = settings.iter().map(|setting| setting.held_out.0).collect();
     let count = losses.len() as f64;
@@ -28,7 +27,7 @@ fn main_effects(sweep: &SweepReport, varied: &[usize], settings: &[&SweepSetting
     Some(varied.iter().map(effect).collect())
 }
 
-/// Returns the importance of each setting; empty if only one is varied or too few settings are known.
+/// Importance of each setting; empty if only one is varied or too few settings are known.
 pub(super) fn importance(sweep: &SweepReport, varied: &[usize]) -> Markup {
     let all: Vec<&SweepSetting> = sweep.settings.iter().filter(|s| s.held_out.0.is_finite()).collect();
     let Some(of_all) = main_effects(sweep, varied, &all).filter(|_| varied.len() > 1) else {

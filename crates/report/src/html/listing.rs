@@ -5,44 +5,34 @@ use maud::{Markup, html};
 use super::heading::Stage;
 use super::{Live, document, facts};
 
-/// A run in the list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListedRun {
-    /// Path of its page, escaped for a link.
     pub link: String,
-    /// Name of its folder.
     pub name: String,
-    /// Its kind: `run`, `sweep`, `match`, `SPSA run`.
+    /// `run`, `sweep`, `match`, `SPSA run`.
     pub kind: &'static str,
-    /// Its stage; `None` if its folder is damaged.
+    /// `None` if its folder is damaged.
     pub stage: Option<Stage>,
-    /// Progress in figures, or the fault of the folder.
     pub status: String,
     /// Names of its data; may be empty, as the following.
     pub data: String,
-    /// Its error on held-out positions.
     pub held_out: String,
-    /// Its Elo.
     pub elo: String,
-    /// True if it has parameters that can be compared with others.
     pub is_comparable: bool,
     /// Time of the last write to it, such as `3 min ago`.
     pub changed: String,
 }
 
-/// The runs of a folder.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunList {
-    /// Title of the page.
     pub title: String,
-    /// The runs, most recently written first.
     pub runs: Vec<ListedRun>,
     /// Note on runs left out, or the reason why there are none.
     pub note: String,
 }
 
 impl RunList {
-    /// Returns the page, one self-contained HTML document; with `live`, one that refreshes itself.
+    /// Page, one self-contained HTML document; with `live`, one that refreshes itself.
     pub fn to_html(&self, live: Option<&Live>) -> String {
         document(&self.title, &self.body(), live)
     }
@@ -80,7 +70,6 @@ impl RunList {
     }
 }
 
-/// Returns the row of a run, with a box to tick if there is anything to compare it with.
 fn row(run: &ListedRun, index: usize, compares: bool) -> Markup {
     html! {
         tr {
@@ -103,7 +92,7 @@ fn row(run: &ListedRun, index: usize, compares: bool) -> Markup {
     }
 }
 
-/// Returns a page with the reason why there is nothing to show.
+/// Page with the reason why there is nothing to show.
 pub fn notice(title: &str, text: &str, live: Option<&Live>) -> String {
     let body = html! { header { h1 { (title) } } section { p { (text) } } };
     document(title, &body, live)

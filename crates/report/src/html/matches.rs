@@ -10,15 +10,12 @@ use super::plot::{Axis, Plot, Series, Style};
 use super::{Live, document, table};
 use gputexel_io::Result;
 
-/// Width of intervals that are drawn, in those of the last one.
 const WIDEST: f64 = 4.0;
 
 /// Score of a match after some of its games.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Standing {
-    /// Games that count.
     pub games: u64,
-    /// Elo difference from the view of A.
     pub elo: f64,
     /// The ends of its 95 % interval.
     pub interval: [f64; 2],
@@ -29,35 +26,24 @@ pub struct Standing {
 /// Contents of the page of a match; all results are from the view of A.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MatchReport {
-    /// Beginning of the page.
     pub head: Heading,
-    /// History of the score, ascending by games.
     pub course: Vec<Standing>,
     /// Log-likelihood ratios at which the test ends.
     pub bounds: Option<[f64; 2]>,
-    /// Names of the engines, A and B.
     pub names: [String; 2],
-    /// Games that A has won, drawn and lost.
     pub games: [u64; 3],
     /// Pairs of games by A's half points, 0 to 4.
     pub pairs: [u64; 5],
-    /// Results of openings, if there were any games.
     pub openings: Option<Table>,
     /// Pairs in which one engine won both games.
     pub one_sided: Option<Table>,
-    /// Endings of games.
     pub ends: Option<Table>,
-    /// Statistics of the engines.
     pub engines: Option<Table>,
-    /// Configuration: name and value.
     pub configuration: Vec<(String, String)>,
 }
 
 impl MatchReport {
-    /// Returns the page, one self-contained HTML document; with `live`, one that refreshes itself.
-    ///
-    /// # Errors
-    /// [`Error::Numeric`](gputexel_io::Error::Numeric) when a picture cannot be drawn.
+    /// Page, one self-contained HTML document; with `live`, one that refreshes itself.
     pub fn to_html(&self, live: Option<&Live>) -> Result<String> {
         let mut sections: Vec<Section> = Vec::new();
         if self.course.len() > 1 {
@@ -85,7 +71,6 @@ impl MatchReport {
         Ok(document(&self.head.title, &self.head.above(&self.bars(), &sections), live))
     }
 
-    /// Returns the results as a bar and, below it, how far the sequential test is.
     fn bars(&self) -> Markup {
         let names = ["won", "drawn", "lost"];
         let parts = self.games.iter().zip(names).filter(|(games, _)| **games > 0);
@@ -150,15 +135,14 @@ impl MatchReport {
     }
 }
 
-/// Returns a figure of standings where it is known.
 fn series(course: &[Standing], name: &str, of: impl Fn(&Standing) -> Option<f64>) -> Series {
     let points = course.iter().filter_map(|at| Some((at.games as f64, of(at)?)));
     let points = points.filter(|point| point.1.is_finite()).collect();
     Series { name: name.to_string(), points, errors: Vec::new(), style: Style::Line }
 }
 
-/// Returns Elo with its interval over games. There must be at least one standing. The first games, whose intervals would
-/// make everything later look alike, are left out.
+/// There must be at least one standing. The first games, whose intervals would make everything later look
+/// alike, are left out.
 pub(super) fn elo_course(title: &str, description: &str, course: &[Standing]) -> Plot {
     let half = |at: &Standing| (at.interval[1] - at.interval[0]) / 2.0;
     let widest = WIDEST * course.last().map(half).filter(|half| half.is_finite()).unwrap_or(f64::INFINITY);

@@ -1,15 +1,9 @@
 //! Report of a run as one HTML document: no script, no external requests, light and dark, legible on a phone and
 //! without color.
-//!
-//! Owns the page, its pictures and its style. The content is a [`RunReport`] that callers fill. [`SECTIONS`] lists the
-//! sections of the page of a run; each has a file that makes it.
-//! All texts are escaped by `maud`. The page that a live view serves also has a small script that refetches it, and the
-//! page that measures its reader's graphics card ([`BenchPage`]) is one.
 
 mod bars;
 mod bench;
 mod boards;
-mod card;
 mod changes;
 mod comparison;
 mod contest;
@@ -68,21 +62,19 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src dat
 pub struct Live {
     /// Nonce of the server for this page, without which no script runs.
     pub nonce: String,
-    /// Seconds between refreshes.
     pub every: u32,
 }
 
 impl Live {
-    /// The policy of a page without a script.
     pub const PLAIN: &str = POLICY;
 
-    /// Returns the policy that the server sends with the page: its own script, and requests to itself.
+    /// Policy that the server sends with the page: its own script, and requests to itself.
     pub fn policy(&self) -> String {
         format!("{POLICY}; script-src 'nonce-{}'; connect-src 'self'", self.nonce)
     }
 }
 
-/// Makes a section of the page of a run; `None` if the run has no data for it.
+/// `None` if the run has no data for it.
 type MakeSection = fn(&RunReport) -> Result<Option<Markup>>;
 
 /// Sections of the page of a run in their order: id for links, title, and maker.
@@ -103,7 +95,6 @@ const SECTIONS: &[(&str, &str, MakeSection)] = &[
     ("configuration", "Configuration", |report| Ok(Some(report.record_of_the_run()))),
 ];
 
-/// Returns the whole document with a body.
 fn document(title: &str, body: &Markup, live: Option<&Live>) -> String {
     let script = live.map(|live| {
         html! {
@@ -115,7 +106,6 @@ fn document(title: &str, body: &Markup, live: Option<&Live>) -> String {
     framed(title, live.is_none().then_some(POLICY), body, script.as_ref())
 }
 
-/// Returns a document with a policy of its own, and with scripts.
 fn framed(title: &str, policy: Option<&str>, body: &Markup, scripts: Option<&Markup>) -> String {
     let page = html! {
         (DOCTYPE)
@@ -139,18 +129,15 @@ fn framed(title: &str, policy: Option<&str>, body: &Markup, scripts: Option<&Mar
     page.into_string()
 }
 
-/// Returns the headline figures.
 fn facts(facts: &[(String, String)]) -> Markup {
     html! { dl.facts { @for (name, value) in facts { div { dt { (name) } dd { (value) } } } } }
 }
 
-/// Returns a list of names.
 fn names(names: &[String]) -> Markup {
     const SHOWN: usize = 500;
     html! { p.names { (names[..names.len().min(SHOWN)].join(", ")) @if names.len() > SHOWN { " and " (names.len() - SHOWN) " more" } } }
 }
 
-/// Returns a table of texts.
 fn table(table: &Table) -> Markup {
     html! {
         div.scroll { table {
@@ -164,10 +151,7 @@ fn table(table: &Table) -> Markup {
 }
 
 impl RunReport {
-    /// Returns the page, one self-contained HTML document; with `live`, one that refreshes itself.
-    ///
-    /// # Errors
-    /// [`Error::Numeric`](gputexel_io::Error::Numeric) when a picture cannot be drawn.
+    /// Page, one self-contained HTML document; with `live`, one that refreshes itself.
     pub fn to_html(&self, live: Option<&Live>) -> Result<String> {
         Ok(document(&self.title, &self.body()?, live))
     }
@@ -189,12 +173,10 @@ impl RunReport {
         Ok(html! { (pieces::symbols()) (heading.above(&first::screen(self), &sections)) })
     }
 
-    /// Returns the stage.
     pub fn stage(&self) -> Stage {
         Stage::of(self.final_, self.running)
     }
 
-    /// Returns the outlook of an unfinished run.
     fn prospect(&self) -> String {
         match (self.final_, self.running, self.remaining_seconds) {
             (true, ..) | (false, true, None) => String::new(),
@@ -216,7 +198,7 @@ impl RunReport {
 mod tests {
     use super::*;
 
-    /// Returns a run of 500 features whose names are meant to break the page.
+    /// Run of 500 features whose names are meant to break the page.
     fn report() -> RunReport {
         let evil = "</style><script>x</script>\"'&";
         let parameter = |i: usize| Parameter {

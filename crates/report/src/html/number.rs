@@ -8,7 +8,6 @@ pub(super) fn signed(value: f64) -> String {
     if value.round() == 0.0 { "0".to_string() } else { format!("{value:+.0}") }
 }
 
-/// Formats a count in at most four characters.
 pub(super) fn count(number: u64) -> String {
     match number {
         0..1_000 => number.to_string(),
@@ -20,12 +19,11 @@ pub(super) fn count(number: u64) -> String {
     }
 }
 
-/// Formats up to eight decimals; a dash for values that are not finite.
 pub(super) fn precise(value: f64) -> String {
     if value.is_finite() { trimmed(&fixed(value, 8)) } else { "–".to_string() }
 }
 
-/// Returns an ordinal: `second`, `third`, then `4th`, `21st`.
+/// `second`, `third`, then `4th`, `21st`.
 pub(super) fn ordinal(number: usize) -> String {
     let ending = match (number % 100, number % 10) {
         (11..=13, _) => "th",
@@ -65,7 +63,7 @@ pub fn bytes(count: u64) -> String {
     }
 }
 
-/// Formats a duration: `12 s`, `3 min 5 s`, `2 h 10 min`.
+/// `12 s`, `3 min 5 s`, `2 h 10 min`.
 pub(super) fn duration(seconds: f64) -> String {
     let whole = seconds.max(0.0).ceil() as u64;
     match whole {

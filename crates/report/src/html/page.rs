@@ -5,32 +5,22 @@ use maud::html;
 use super::data::Table;
 use super::{document, facts, table};
 
-/// A part of a page.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Part {
-    /// Its id in links: letters only.
     pub id: &'static str,
-    /// Its title.
     pub name: &'static str,
-    /// Its tables.
     pub tables: Vec<Table>,
 }
 
-/// A page.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Page {
-    /// Its title.
     pub title: String,
-    /// Introduction, a sentence or two.
     pub about: String,
-    /// Headline figures: name and value.
     pub facts: Vec<(String, String)>,
-    /// Its parts.
     pub parts: Vec<Part>,
 }
 
 impl Page {
-    /// Returns the page, one self-contained HTML document.
     pub fn to_html(&self) -> String {
         let body = html! {
             header { h1 { (self.title) } p.status { (self.about) } (facts(&self.facts)) }

@@ -1,20 +1,15 @@
 //! Colors, for light and dark. Cells of boards have one of a few levels as their class, so that one document serves
-//! both themes. Text is legible on every level, which a test checks.
+//! both themes.
 
 use std::fmt::Write as _; // to strings, which cannot fail
 
 use plotters::style::RGBColor;
 
-/// Levels to either side of the middle.
 pub(super) const LEVELS: i32 = 7;
 
-/// Texts and axes of pictures.
 pub(super) const INK: RGBColor = RGBColor(0x1c, 0x20, 0x26);
-/// Background elements.
 pub(super) const SOFT: RGBColor = RGBColor(0x57, 0x60, 0x6a);
-/// Grid lines.
 pub(super) const GRID: RGBColor = RGBColor(0xd4, 0xd9, 0xdf);
-/// Lines and points.
 pub(super) const SERIES: [RGBColor; 4] = [
     RGBColor(0x0b, 0x62, 0xc4),
     RGBColor(0xb3, 0x47, 0x00),
@@ -22,7 +17,6 @@ pub(super) const SERIES: [RGBColor; 4] = [
     RGBColor(0x0f, 0x76, 0x62),
 ];
 
-/// Text and axes in the dark theme.
 const DARK_INK: RGBColor = RGBColor(0xe6, 0xe9, 0xed);
 const DARK_SOFT: RGBColor = RGBColor(0x9a, 0xa4, 0xb0);
 const DARK_GRID: RGBColor = RGBColor(0x36, 0x3d, 0x46);
@@ -48,21 +42,12 @@ fn mix(from: RGBColor, to: RGBColor, share: f64) -> RGBColor {
     RGBColor(part(from.0, to.0), part(from.1, to.1), part(from.2, to.2))
 }
 
-/// Returns the background of a level.
 fn level_color(level: i32, dark: bool) -> RGBColor {
     let (card, ends) = if dark { (DARK_CARD, DARK_ENDS) } else { (CARD, ENDS) };
     let end = ends[usize::from(level < 0)];
     mix(card, end, f64::from(level.abs()) / f64::from(LEVELS))
 }
 
-/// Returns the background of a value in the light theme, as [`level_class`].
-pub(super) fn fill(value: f64, full: f64) -> [u8; 3] {
-    let share = if value.is_finite() && full > 0.0 { (value / full).clamp(-1.0, 1.0) } else { 0.0 };
-    let RGBColor(red, green, blue) = level_color((share * f64::from(LEVELS)).round() as i32, false);
-    [red, green, blue]
-}
-
-/// Returns the class of a value by its size, relative to `full` for the strongest color, and by its sign.
 pub(super) fn level_class(value: f64, full: f64) -> &'static str {
     const UP: [&str; 8] = ["z", "p1", "p2", "p3", "p4", "p5", "p6", "p7"];
     const DOWN: [&str; 8] = ["z", "n1", "n2", "n3", "n4", "n5", "n6", "n7"];
@@ -73,7 +58,6 @@ pub(super) fn level_class(value: f64, full: f64) -> &'static str {
     if value < 0.0 { DOWN[level] } else { UP[level] }
 }
 
-/// Returns the rules for both themes: levels, and the colors of pictures, which are drawn for the light one.
 pub(super) fn rules() -> String {
     let mut text = String::new();
     let theme = |text: &mut String, dark: bool| {
@@ -106,7 +90,7 @@ pub(super) fn rules() -> String {
 mod tests {
     use super::*;
 
-    /// Returns the contrast ratio of WCAG 2.
+    /// Contrast ratio of WCAG 2.
     fn contrast(a: RGBColor, b: RGBColor) -> f64 {
         let linear = |c: u8| {
             let c = f64::from(c) / 255.0;

@@ -8,7 +8,6 @@ use super::data::RunReport;
 use super::groups::groups;
 use gputexel_io::Result;
 
-/// Returns the section, if there are such parameters.
 pub(super) fn of_run(report: &RunReport) -> Result<Option<Markup>> {
     let RunReport { parameters, reference, .. } = report;
     if parameters.is_empty() {

@@ -4,7 +4,7 @@ use gputexel_model::ROLE_NAMES;
 use maud::{Markup, html};
 
 /// Shapes of pawn to king on 45 × 45, drawn for this program.
-pub(super) const SHAPES: [&str; 6] = [
+const SHAPES: [&str; 6] = [
     "M22.5 8a6 6 0 0 1 3.7 10.7l3.6 2.3-1 2h-3.3c.6 4.5 2.3 7.5 5 10v5h-16v-5c2.7-2.5 4.4-5.5 5-10h-3.3l-1-2 3.6-2.3A6 6 0 0 1 22.5 8z",
     "M22 7l3 4c8 2 11 10 10 27H14c0-8 8-9 7-16-3 0-5 2-7 4l-4-3c1-5 4-9 8-11z",
     "M22.5 5a2.7 2.7 0 0 1 1.7 4.8c5 3.5 8 9 4.8 14.2l-2.5 3h2.5l2 6h3v5H11v-5h3l2-6h2.5l-2.5-3c-3.2-5.2-.2-10.7 4.8-14.2A2.7 2.7 0 0 1 22.5 5z",
@@ -13,16 +13,15 @@ pub(super) const SHAPES: [&str; 6] = [
     "M21 4h3v3h3v3h-3v3c8-2 15 4 11 12l-3 6v7H13v-7l-3-6C6 17 13 11 21 13v-3h-3V7h3z",
 ];
 
-/// Letters of pawn to king in FENs.
 const LETTERS: [char; 6] = ['p', 'n', 'b', 'r', 'q', 'k'];
 
-/// Returns the piece that a name such as `pawn`, `mg_knight_table` or `KingSquares` tells of, 0 to 5.
+/// Piece that a name such as `pawn`, `mg_knight_table` or `KingSquares` tells of, 0 to 5.
 pub(super) fn role_of(name: &str) -> Option<usize> {
     let name = name.to_lowercase();
     ROLE_NAMES.iter().position(|role| name.contains(role))
 }
 
-/// Returns the definitions of all shapes, to be placed once in a page before they are used.
+/// Definitions of all shapes, to be placed once in a page before they are used.
 pub(super) fn symbols() -> Markup {
     let dark = (0..64).filter(|square| (square % 8 + square / 8) % 2 == 1);
     let dark: String = dark.map(|square| format!("M{} {}h1v1h-1z", square % 8, square / 8)).collect();
@@ -36,12 +35,12 @@ pub(super) fn symbols() -> Markup {
     }
 }
 
-/// Returns a small picture of a piece, 0 to 5, for decoration.
+/// Small picture of a piece, 0 to 5, for decoration.
 pub(super) fn icon(role: usize) -> Markup {
     html! { svg.icon viewBox="0 0 45 45" aria-hidden="true" { use href={ "#piece-" (LETTERS[role]) } {} } }
 }
 
-/// Returns the pieces of a FEN with their columns and rows from the upper left; `None` if it is not one.
+/// `None` if it is not one.
 fn placed(fen: &str) -> Option<Vec<(char, usize, usize)>> {
     let mut pieces = Vec::new();
     let rows: Vec<&str> = fen.split(' ').next()?.split('/').collect();
@@ -67,7 +66,7 @@ fn placed(fen: &str) -> Option<Vec<(char, usize, usize)>> {
     Some(pieces)
 }
 
-/// Returns a diagram of a FEN, White below, whose `id` is unique in the page; empty if it is not a FEN.
+/// Diagram of a FEN, White below, whose `id` is unique in the page; empty if it is not a FEN.
 pub(super) fn diagram(fen: &str, id: &str) -> Markup {
     let Some(pieces) = placed(fen) else { return html! {} };
     html! {
@@ -82,7 +81,7 @@ pub(super) fn diagram(fen: &str, id: &str) -> Markup {
     }
 }
 
-/// Returns the address at which lichess analyzes a FEN; `None` if it has characters that FENs do not have.
+/// `None` if it has characters that FENs do not have.
 pub(super) fn analysis(fen: &str) -> Option<String> {
     let is_known = |c: char| c.is_ascii_alphanumeric() || "/- ".contains(c);
     let is_fen = placed(fen).is_some() && fen.chars().all(is_known);

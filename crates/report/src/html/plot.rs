@@ -1,5 +1,5 @@
-//! Pictures of the page: lines and points on two axes, drawn by `plotters`, with a title and a description for screen
-//! readers. They are small, so that their texts are legible on a phone.
+//! Pictures of the page: lines and points on two axes, drawn by `plotters`, with a title and a description for
+//! screen readers. They are small, so that their texts are legible on a phone.
 
 use maud::{Markup, PreEscaped, html};
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, ValueFormatter};
@@ -12,12 +12,9 @@ use super::number::{ordinal, precise};
 use super::palette::{GRID, INK, SERIES, SOFT};
 use gputexel_io::Result;
 
-/// Style of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Style {
-    /// A line.
     Line,
-    /// Points with error bars.
     Points,
     /// A line through points with error bars.
     Both,
@@ -25,27 +22,19 @@ pub(super) enum Style {
     Band,
 }
 
-/// A series of points.
 #[derive(Clone, Debug)]
 pub(super) struct Series {
-    /// Name.
     pub name: String,
-    /// Points, x ascending if there is a line.
     pub points: Vec<(f64, f64)>,
     /// Half the heights of error bars or of a band; may be empty.
     pub errors: Vec<f64>,
-    /// Its style.
     pub style: Style,
 }
 
-/// An axis.
 #[derive(Clone, Debug)]
 pub(super) struct Axis {
-    /// Name of its quantity.
     pub name: String,
-    /// True for a logarithmic axis.
     pub logarithmic: bool,
-    /// True if only whole numbers are meaningful.
     pub whole: bool,
     /// Labels of the positions 0, 1, …, for values that are not numbers or not spread evenly.
     pub texts: Vec<String>,
@@ -68,7 +57,6 @@ impl Axis {
         Self { texts, ..Self::whole(name) }
     }
 
-    /// Returns the label of a value.
     fn value_text(&self, value: f64) -> String {
         match self.texts.is_empty() {
             true => short(value),
@@ -82,40 +70,27 @@ impl Axis {
     }
 }
 
-/// A picture.
 #[derive(Clone, Debug)]
 pub(super) struct Plot {
-    /// Title.
     pub title: String,
-    /// Description as text.
     pub description: String,
-    /// The horizontal axis.
     pub x: Axis,
-    /// The vertical axis.
     pub y: Axis,
-    /// Series, at most four.
     pub series: Vec<Series>,
-    /// A vertical line and its label.
     pub mark: Option<(f64, String)>,
-    /// A thin line for comparison, such as a diagonal.
     pub guide: Vec<(f64, f64)>,
 }
 
-/// Maximum number of points of a line. Of more, the lowest and highest of each stretch are kept.
+/// Of more, the lowest and highest of each stretch are kept.
 const POINTS: usize = 600;
-/// Number of points of a series that have a tooltip.
 const HINTS: usize = 40;
-/// Maximum number of rows of the table of a picture.
 const ROWS: usize = 40;
-/// Opacity of bands.
 const BAND: f64 = 0.25;
 pub(super) const WIDTH: u32 = 420;
 pub(super) const HEIGHT: u32 = 270;
-/// Maximum number of labels of an axis.
 pub(super) const LABELS: usize = 6;
 const FONT: i32 = 15; // plotters draws texts a quarter smaller than it says
 
-/// Thins points without changing the shape of the line.
 fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     if points.len() <= POINTS {
         return points;
@@ -133,7 +108,6 @@ fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     kept
 }
 
-/// An axis as drawn, labeled at round numbers.
 #[derive(Clone)]
 pub(super) struct Drawn {
     axis: Axis,
@@ -156,7 +130,6 @@ impl Drawn {
         if ticks.len() >= 2 { ticks } else { plain(0.0) }
     }
 
-    /// Returns the number of characters of the longest label.
     pub(super) fn text_width(&self, most: usize) -> usize {
         self.ticks(most).iter().map(|tick| self.text(*tick).len()).max().unwrap_or(1)
     }
@@ -196,40 +169,25 @@ impl ValueFormatter<f64> for Drawn {
     }
 }
 
-/// Tooltip of a position in a picture.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Hint {
-    /// Position, pixels of the picture.
     at: (i32, i32),
     text: String,
 }
 
-/// Frame of a chart.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame {
-    /// Width of the labels to the left, characters.
     pub texts: usize,
-    /// Maximum number of labels to the left.
     pub labels: usize,
-    /// The color of the first series.
     pub first: usize,
-    /// True if the horizontal axis has labels.
     pub below: bool,
 }
 
 impl Plot {
-    /// Returns the picture with its legend and its numbers as a table, `id` being unique in the page.
-    ///
-    /// # Errors
-    /// [`Error::Numeric`](gputexel_io::Error::Numeric) when it cannot be drawn.
     pub(super) fn figure(&self, id: &str) -> Result<Markup> {
         self.figure_from(id, 0)
     }
 
-    /// Returns the same, with colors starting at index `first`.
-    ///
-    /// # Errors
-    /// [`Error::Numeric`](gputexel_io::Error::Numeric) when it cannot be drawn.
     pub(super) fn figure_from(&self, id: &str, first: usize) -> Result<Markup> {
         let picture = self.svg(id, first)?;
         Ok(html! {
@@ -248,7 +206,6 @@ impl Plot {
         })
     }
 
-    /// Returns the numbers as a table, folded under a name.
     pub(super) fn numbers(&self, name: &str) -> Markup {
         let longest = self.series.iter().map(|series| series.points.len()).max().unwrap_or(0);
         let stride = longest.div_ceil(ROWS).max(1);
@@ -288,14 +245,12 @@ impl Plot {
         }
     }
 
-    /// Returns the horizontal axis over everything drawn.
     pub(super) fn across(&self) -> Drawn {
         let points = self.series.iter().flat_map(|series| &series.points);
         let mark = self.mark.iter().map(|mark| mark.0);
         Drawn::over(&self.x, points.map(|p| p.0).chain(self.guide.iter().map(|p| p.0)).chain(mark), true)
     }
 
-    /// Returns the vertical axis over everything drawn.
     pub(super) fn up(&self) -> Drawn {
         let points = self.series.iter().flat_map(|series| &series.points).map(|p| p.1);
         let errors = self.series.iter().flat_map(|series| {
@@ -313,7 +268,6 @@ impl Plot {
         Ok(named(&document, id, &self.title, &self.description, &hints))
     }
 
-    /// Draws on a sheet or a part of one.
     pub(super) fn draw<'a>(
         &self,
         root: &Sheet<'a>,
@@ -393,7 +347,6 @@ impl Plot {
     }
 }
 
-/// Returns a document of `plotters` as part of the page, with a title and a description.
 pub(super) fn named(document: &str, id: &str, title: &str, description: &str, hints: &[Hint]) -> Markup {
     let (head, body) = document.split_once('>').unwrap_or((document, ""));
     let view = head.split("viewBox=\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap_or("0 0 1 1");
@@ -410,12 +363,10 @@ pub(super) fn named(document: &str, id: &str, title: &str, description: &str, hi
     }
 }
 
-/// Returns the color of a series. A band belongs to the series before it.
 fn color(i: usize, style: Style) -> RGBColor {
     SERIES[i.saturating_sub(usize::from(style == Style::Band)) % SERIES.len()]
 }
 
-/// Returns a sample of a series for the legend.
 pub(super) fn swatch(i: usize, style: Style) -> Markup {
     let color = color(i, style);
     let color = format!("#{:02X}{:02X}{:02X}", color.0, color.1, color.2);

@@ -8,10 +8,8 @@ use super::plot::{Axis, Plot, Series, Style};
 use crate::{Calibration, Diagnostics, Residual, SetDiagnostics};
 use gputexel_io::Result;
 
-/// A value and its standard error.
 type Estimate = fn(&Residual) -> (f64, f64);
 
-/// Residuals of a set, grouped.
 type Grouped = fn(&SetDiagnostics) -> &Vec<Residual>;
 
 const BANDS: [(&str, &str); 4] =
@@ -21,10 +19,6 @@ fn set_name(set: &SetDiagnostics) -> &'static str {
     if set.held_out { "held out" } else { "training" }
 }
 
-/// Returns the section of calibration; without positions, a note with the reason.
-///
-/// # Errors
-/// When a picture cannot be drawn.
 pub(super) fn calibration_of_run(report: &RunReport) -> Result<Option<Markup>> {
     let note = &report.diagnostics_note;
     match &report.diagnostics {
@@ -35,10 +29,6 @@ pub(super) fn calibration_of_run(report: &RunReport) -> Result<Option<Markup>> {
     }
 }
 
-/// Returns the section of residuals, if there are positions.
-///
-/// # Errors
-/// When a picture cannot be drawn.
 pub(super) fn residuals_of_run(report: &RunReport) -> Result<Option<Markup>> {
     let Some(diagnostics) = &report.diagnostics else { return Ok(None) };
     Ok(Some(html! {
@@ -47,18 +37,10 @@ pub(super) fn residuals_of_run(report: &RunReport) -> Result<Option<Markup>> {
     }))
 }
 
-/// Returns the section of K, if there are positions.
-///
-/// # Errors
-/// When a picture cannot be drawn.
 pub(super) fn scale_of_run(report: &RunReport) -> Result<Option<Markup>> {
     report.diagnostics.as_ref().map(scale).transpose()
 }
 
-/// Returns predicted against actual scores.
-///
-/// # Errors
-/// When a picture cannot be drawn.
 fn calibration(diagnostics: &Diagnostics) -> Result<Markup> {
     let mut figures = Vec::new();
     for (band, (key, name)) in BANDS.iter().enumerate() {
@@ -107,10 +89,6 @@ fn calibration(diagnostics: &Diagnostics) -> Result<Markup> {
     })
 }
 
-/// Returns residuals by phase and by number of pieces.
-///
-/// # Errors
-/// When a picture cannot be drawn.
 fn residuals(diagnostics: &Diagnostics) -> Result<Markup> {
     let boldness: Estimate = |r| (r.boldness, r.boldness_error);
     let mean: Estimate = |r| (r.mean, r.error);
@@ -177,10 +155,6 @@ fn residuals(diagnostics: &Diagnostics) -> Result<Markup> {
     })
 }
 
-/// Returns the loss around K.
-///
-/// # Errors
-/// When a picture cannot be drawn.
 fn scale(diagnostics: &Diagnostics) -> Result<Markup> {
     let scale = &diagnostics.scale;
     let lowest = |of: fn(&(f64, f64, f64)) -> f64| {
@@ -214,7 +188,6 @@ fn scale(diagnostics: &Diagnostics) -> Result<Markup> {
     })
 }
 
-/// Returns the losses of the sets as a table.
 pub(super) fn losses(diagnostics: &Diagnostics) -> Markup {
     html! {
         div.scroll { table {

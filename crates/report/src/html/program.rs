@@ -1,5 +1,5 @@
-//! Nonlinear parts of an evaluation: the worth of each, response curves over the distributions of their sums, and the
-//! factor by the features of positions.
+//! Nonlinear parts of an evaluation: the worth of each, response curves over the distributions of their sums, and
+//! the factor by the features of positions.
 
 use maud::{Markup, html};
 
@@ -17,18 +17,10 @@ use gputexel_io::Result;
 /// Number of groups of a factor's parameters that are not folded.
 const OPEN: usize = 24;
 
-/// Returns the section if the evaluation is not linear.
-///
-/// # Errors
-/// When a picture cannot be drawn.
 pub(super) fn of_run(report: &RunReport) -> Result<Option<Markup>> {
     report.program.as_ref().map(|program| section(program, &report.reference)).transpose()
 }
 
-/// Returns the section; `reference` names the values that the result is compared with.
-///
-/// # Errors
-/// When a picture cannot be drawn.
 fn section(program: &ProgramDiagnostics, reference: &str) -> Result<Markup> {
     let responses = responses(program, reference)?;
     let adjustments = program.adjustments.iter().enumerate();
@@ -80,7 +72,6 @@ fn worth(worth: &Worth) -> Markup {
     }
 }
 
-/// Formats a share in percent.
 fn percent(share: f64) -> String {
     match share {
         share if !share.is_finite() => "–".to_string(),
@@ -89,7 +80,6 @@ fn percent(share: f64) -> String {
     }
 }
 
-/// Formats two numbers, of which the second is that of the result.
 fn change(pair: [f64; 2], text: impl Fn(f64) -> String) -> Markup {
     let [before, after] = pair.map(text);
     html! { (before) @if before != after { " → " (after) } }
@@ -117,7 +107,6 @@ fn terms(terms: &[TermDiagnostics]) -> Markup {
     }
 }
 
-/// Returns the shares of a histogram at the middles of its intervals, in percent.
 fn distribution(histogram: &Histogram, reference: &str, axis: &str, of: &str) -> Plot {
     let middles = || histogram.edges.windows(2).map(|pair| f64::midpoint(pair[0], pair[1]));
     let series = |name: &str, shares: &[f64]| Series {
@@ -272,8 +261,7 @@ fn factor_part(factor: &FactorDiagnostics, reference: &str) -> Result<Markup> {
     })
 }
 
-/// Returns the length in bytes of the common prefix of all names, up to and including a separator such as an
-/// underscore.
+/// Length in bytes of the common prefix of all names, up to and including a separator such as an underscore.
 fn common_prefix(groups: &[FactorGroup]) -> usize {
     let names: Vec<&str> = groups.iter().flat_map(|group| &group.names).map(String::as_str).collect();
     let (Some(first), true) = (names.first(), names.len() > 1) else { return 0 };

@@ -11,15 +11,11 @@ use super::plot::{Axis, Plot, Series, Style};
 use super::{Live, Standing, document, table};
 use gputexel_io::Result;
 
-/// Maximum number of paths drawn.
 const DRAWN: usize = 24;
 
-/// Path of a parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ValuePath {
-    /// Its name.
     pub name: String,
-    /// Smallest and largest value allowed.
     pub bounds: [f64; 2],
     /// Estimated error of the value now (one standard deviation), if the method has one.
     pub error: Option<f64>,
@@ -27,28 +23,20 @@ pub struct ValuePath {
     pub points: Vec<(f64, f64)>,
 }
 
-/// Contents of the page of an SPSA run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SpsaReport {
-    /// Beginning of the page.
     pub head: Heading,
-    /// Total number of pairs of games.
     pub pairs: f64,
-    /// Paths of the parameters, those first that went farthest.
     pub paths: Vec<ValuePath>,
     /// Score of the side with the added perturbation against the other, ascending by games.
     pub sides: Vec<Standing>,
     /// Score of the current values against the start, ascending by games, if it was played.
     pub gain: Vec<Standing>,
-    /// All parameters.
     pub parameters: Option<Table>,
-    /// Configuration: name and value.
     pub configuration: Vec<(String, String)>,
 }
 
 impl ValuePath {
-    /// # Errors
-    /// When it cannot be drawn.
     fn figure(&self, id: &str, pairs: f64) -> Result<Markup> {
         let start = self.points.first().map_or(0.0, |point| point.1);
         let last = self.points.len().saturating_sub(1);
@@ -90,10 +78,7 @@ impl ValuePath {
 }
 
 impl SpsaReport {
-    /// Returns the page, one self-contained HTML document; with `live`, one that refreshes itself.
-    ///
-    /// # Errors
-    /// [`Error::Numeric`](gputexel_io::Error::Numeric) when a picture cannot be drawn.
+    /// Page, one self-contained HTML document; with `live`, one that refreshes itself.
     pub fn to_html(&self, live: Option<&Live>) -> Result<String> {
         let figures = self.paths.iter().take(DRAWN).enumerate();
         let figures = figures.map(|(i, path)| path.figure(&format!("path-{i}"), self.pairs));
@@ -115,7 +100,6 @@ impl SpsaReport {
         Ok(document(&self.head.title, &self.head.over(&sections), live))
     }
 
-    /// Returns all parameters in percent of their ranges: start, value and error.
     fn ranges(&self) -> Markup {
         let row = |path: &ValuePath| {
             let [min, max] = path.bounds;
@@ -150,7 +134,7 @@ impl SpsaReport {
         }
     }
 
-    /// Returns the results of games for the run as a whole; `None` before there are enough of them.
+    /// `None` before there are enough of them.
     fn progress(&self) -> Result<Option<Markup>> {
         let mut figures = Vec::new();
         if self.gain.len() > 1 {

@@ -6,18 +6,11 @@ use super::super::svg::{Size, draw_clear};
 use super::plot::{Drawn, Frame, HEIGHT, LABELS, Plot, Style, WIDTH, named, swatch};
 use gputexel_io::Result;
 
-/// Height of the lower chart, pixels.
 const LOWER: u32 = 150;
-/// Maximum number of labels of its vertical axis.
 const LOWER_LABELS: usize = 3;
 /// Color of a distribution's first series, so that the curves above have different ones.
 pub(super) const LOWER_COLOR: usize = 2;
 
-/// Returns the figure with an `id` that is unique in the page. The upper chart gives title, description and horizontal
-/// axis.
-///
-/// # Errors
-/// [`Error::Numeric`](gputexel_io::Error::Numeric) when it cannot be drawn.
 pub(super) fn figure(upper: &Plot, lower: &Plot, id: &str) -> Result<Markup> {
     let points = |plot: &Plot| plot.series.iter().flat_map(|s| s.points.clone()).map(|p| p.0).collect();
     let (above, under): (Vec<f64>, Vec<f64>) = (points(upper), points(lower));

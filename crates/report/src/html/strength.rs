@@ -11,18 +11,10 @@ use gputexel_io::Result;
 /// Maximum distance of the prior's loss from the curve to be drawn, as a share of the curve's height.
 const IN_RANGE: f64 = 1.0;
 
-/// Returns the section if the strength of the prior is known.
-///
-/// # Errors
-/// When a picture cannot be drawn.
 pub(super) fn of_run(report: &RunReport) -> Result<Option<Markup>> {
     report.strength.as_ref().map(|strength| section(strength, &report.parameters)).transpose()
 }
 
-/// Returns the section; `parameters` is the result, in the order of the values without penalties.
-///
-/// # Errors
-/// When a picture cannot be drawn.
 fn section(strength: &StrengthReport, parameters: &[Parameter]) -> Result<Markup> {
     let curve = curve(strength).map(|plot| plot.figure("strength-curve")).transpose()?;
     Ok(html! {
@@ -68,7 +60,7 @@ fn penalties(strength: &StrengthReport) -> Markup {
     }
 }
 
-/// Returns the held-out loss by factor on all weights; `None` without at least two points.
+/// `None` without at least two points.
 fn curve(strength: &StrengthReport) -> Option<Plot> {
     let points: Vec<(f64, f64)> =
         strength.curve.iter().copied().filter(|(x, y)| *x > 0.0 && x.is_finite() && y.is_finite()).collect();
@@ -109,7 +101,6 @@ fn curve(strength: &StrengthReport) -> Option<Plot> {
     })
 }
 
-/// Returns boards with and without penalties.
 fn unpenalized(strength: &StrengthReport, parameters: &[Parameter]) -> Markup {
     let both = parameters.iter().zip(&strength.unpenalized);
     let compared: Vec<Parameter> =
@@ -159,7 +150,7 @@ mod tests {
         }
     }
 
-    /// Returns 64 knights and two parameters that are not on a board.
+    /// 64 knights and two parameters that are not on a board.
     fn knights() -> Vec<Parameter> {
         let knight = |i: usize| Parameter {
             name: format!("{EVIL}_{}{}", (b'a' + (i % 8) as u8) as char, i / 8 + 1),

@@ -8,12 +8,10 @@ use super::plot::{Axis, Plot, Series, Style};
 use gputexel_io::{Result, median};
 use gputexel_model::ValueChange;
 
-/// Maximum number of points of the picture.
 const POINTS: usize = 800;
-/// Maximum number of names listed.
 const NAMES: usize = 300;
 
-/// Returns lowest and highest support of the rows: 0, then by decades.
+/// Lowest and highest support of the rows: 0, then by decades.
 fn decades(most: u64) -> Vec<(u64, u64)> {
     let mut rows = vec![(0, 0)];
     let mut low = 1;
@@ -28,27 +26,20 @@ fn decades(most: u64) -> Vec<(u64, u64)> {
     rows
 }
 
-/// Returns the text of a feature that never occurs, with its new values if they changed anyway.
+/// Text of a feature that never occurs, with its new values if they changed anyway.
 fn moved(parameter: &Parameter) -> String {
     let Parameter { name, values, reference, .. } = parameter;
     let change = ValueChange { name: name.clone(), from: reference.unwrap_or(*values), to: *values };
     if change.is_change() { change.to_string() } else { change.name }
 }
 
-/// Returns the section if the support of features is known.
-///
-/// # Errors
-/// When a picture cannot be drawn.
 pub(super) fn of_run(report: &RunReport) -> Result<Option<Markup>> {
     let RunReport { parameters, rare, reference, .. } = report;
     let is_known = parameters.iter().any(|parameter| parameter.support.is_some());
     is_known.then(|| section(parameters, *rare, reference)).transpose()
 }
 
-/// Returns errors against support, or changes if there are no errors, and the rare features by name.
-///
-/// # Errors
-/// When a picture cannot be drawn.
+/// Errors against support, or changes if there are no errors, and the rare features by name.
 fn section(parameters: &[Parameter], rare: u64, reference: &str) -> Result<Markup> {
     let known: Vec<(&Parameter, u64)> =
         parameters.iter().filter_map(|parameter| parameter.support.map(|n| (parameter, n))).collect();

@@ -9,12 +9,10 @@ use super::palette::level_class;
 use super::plot::{Axis, Plot, Series, Style};
 use gputexel_io::Result;
 
-/// Maximum number of rows of the ranking.
 const ROWS: usize = 200;
 /// Maximum number of columns or rows of the table of two settings.
 const CELLS: usize = 40;
 
-/// Returns the best setting for each value of an axis.
 fn best_of(sweep: &SweepReport, axis: usize) -> Vec<Option<&SweepSetting>> {
     let mut best: Vec<Option<&SweepSetting>> = vec![None; sweep.axes[axis].labels.len()];
     // Settings are ranked: the first is the best.
@@ -26,18 +24,10 @@ fn best_of(sweep: &SweepReport, axis: usize) -> Vec<Option<&SweepSetting>> {
     best
 }
 
-/// Returns the section if the run is a sweep.
-///
-/// # Errors
-/// When a picture cannot be drawn.
 pub(super) fn of_run(report: &RunReport) -> Result<Option<Markup>> {
     report.sweep.as_ref().map(section).transpose()
 }
 
-/// Returns the pictures and tables of a sweep.
-///
-/// # Errors
-/// When a picture cannot be drawn.
 fn section(sweep: &SweepReport) -> Result<Markup> {
     let varied: Vec<usize> =
         (0..sweep.axes.len()).filter(|&axis| sweep.axes[axis].labels.len() > 1).collect();
@@ -107,7 +97,6 @@ fn section(sweep: &SweepReport) -> Result<Markup> {
     })
 }
 
-/// Returns the table of two settings.
 fn grid(sweep: &SweepReport, x: usize, y: usize, others: bool) -> Markup {
     let (columns, rows) = (&sweep.axes[x], &sweep.axes[y]);
     if columns.labels.len() > CELLS || rows.labels.len() > CELLS {
@@ -140,7 +129,6 @@ fn grid(sweep: &SweepReport, x: usize, y: usize, others: bool) -> Markup {
     }
 }
 
-/// Returns the ranking.
 fn ranking(sweep: &SweepReport) -> Markup {
     html! {
         @if !sweep.settings.is_empty() {

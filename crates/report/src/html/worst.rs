@@ -12,7 +12,6 @@ const TERMS: usize = 4;
 /// Standard errors from which a difference is set in bold.
 const SIGNIFICANT: f64 = 2.0;
 
-/// Returns the section, if there are positions.
 pub(super) fn of_run(report: &RunReport) -> Result<Option<Markup>> {
     Ok(report.worst.as_ref().map(section))
 }
@@ -37,7 +36,6 @@ fn section(worst: &WorstPositions) -> Markup {
     }
 }
 
-/// Returns a table of properties, or a note that there are none.
 fn shared(caption: &str, worst: &WorstPositions, wanted: impl Fn(&SharedTrait) -> bool) -> Markup {
     let rows: Vec<&SharedTrait> = worst.shared.iter().filter(|shared| wanted(shared)).collect();
     let percent = |share: f64| format!("{:.1} %", 100.0 * share);
@@ -58,7 +56,7 @@ fn shared(caption: &str, worst: &WorstPositions, wanted: impl Fn(&SharedTrait) -
     }
 }
 
-/// Returns positions as diagrams; `id` makes those of their parts unique in the page.
+/// Positions as diagrams;
 pub(super) fn cases(positions: &[WorstPosition], id: &str) -> Markup {
     html! {
         div.cases { @for (index, position) in positions.iter().enumerate() { (case(position, &format!("{id}-{index}"))) } }
@@ -88,7 +86,6 @@ fn case(position: &WorstPosition, id: &str) -> Markup {
     }
 }
 
-/// Formats an expected result.
 fn percent(share: f64) -> String {
     format!("{:.0} %", 100.0 * share)
 }

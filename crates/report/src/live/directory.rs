@@ -1,7 +1,4 @@
 //! The runs under a folder: finds, lists and shows them in their current state.
-//!
-//! Links are never followed, neither to folders nor to files of a run, so that nothing from elsewhere is shown, even if
-//! others have filled the folder. Pipes and devices are not opened either, since they might block.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -15,28 +12,21 @@ use gputexel_io::run_folder::{Kind, PARAMETERS, REPORT};
 use gputexel_io::{Error, Result, escaped};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, percent_encode};
 
-use crate::live::http::{self, Bound, Found, Server};
+use crate::live::http::{Bound, Content, Server};
 
-/// Maximum depth of runs.
 const DEPTH: usize = 8;
 /// Maximum number of folders and files examined for one list.
 const ENTRIES: usize = 100_000;
-/// Maximum number of runs in the list.
 const RUNS: usize = 500;
 /// Maximum size of a report that is shown from its file, bytes.
 const REPORT_BYTES: u64 = 64 << 20;
 /// Maximum size of a file that is read as a whole, bytes.
 const WHOLE_BYTES: u64 = 1 << 30;
-/// Prefix of the path of a run.
 const PREFIX: &str = "/run/";
-/// Path of comparisons, which a query names the runs of.
 const COMPARE: &str = "/compare";
-/// Characters that links do not escape.
 const KEPT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
-/// Kinds of folders that have reports.
 const KINDS: [Kind; 4] = [Kind::Run, Kind::Sweep, Kind::Match, Kind::Spsa];
 
-/// Makes the report of a folder from its contents.
 pub type ReadReport = Box<dyn Fn(&Path) -> Result<Report> + Send + Sync>;
 
 /// Makes the page of a comparison of two folders of runs.
@@ -61,14 +51,15 @@ struct Runs {
     known: Mutex<HashMap<PathBuf, Known>>,
 }
 
-/// A server of the reports of all runs under a folder. It ends when this is dropped.
+/// A server of the reports of all runs under a folder.
 pub struct RunDirectory {
     address: String,
     _server: Server,
 }
 
 impl RunDirectory {
-    /// Serves the list of runs under `root`, their reports, and comparisons of two of them, on a port of 127.0.0.1; 0 for any free one.
+    /// Serves the list of runs under `root`, their reports, and comparisons of two of them, on a port of
+    /// 127.0.0.1; 0 for any free one.
     ///
     /// # Errors
     /// [`Error::Input`] if `root` is not a folder or the port is not available; [`Error::Io`].
@@ -78,35 +69,24 @@ impl RunDirectory {
             return Err(Error::input(root, "is not a folder"));
         }
         std::fs::read_dir(root).map_err(|e| Error::io(root, e))?;
-        let bound = Bound::take(port)?;
+        let bound = Bound::new(port)?;
         let address = bound.address()?;
         let runs = Arc::new(Runs { root: root.to_path_buf(), read, compare, known: Mutex::default() });
         let server = bound.serve(Box::new(move |path, live| runs.at(path, live)))?;
         Ok(Self { address, _server: server })
     }
 
-    /// Returns the address for a browser.
     pub fn address(&self) -> &str {
         &self.address
     }
 }
 
-/// Returns the response of a [`RunDirectory`] on a port to the bytes of a client, without opening the port: for
-/// fuzzing.
-#[doc(hidden)]
-pub fn answer_to(bytes: &[u8], root: &Path, port: u16, read: ReadReport) -> Vec<u8> {
-    let compare = Box::new(|_: &Path, _: &Path| Err(Error::Usage("nothing is compared".to_string())));
-    let runs = Runs { root: root.to_path_buf(), read, compare, known: Mutex::default() };
-    http::answer_to(bytes, port, Box::new(move |path, live| runs.at(path, live)))
-}
-
-/// Returns the kind of a folder that has a report.
 fn kind(folder: &Path) -> Option<Kind> {
     let has = |name: &str| std::fs::symlink_metadata(folder.join(name)).is_ok_and(|about| about.is_file());
     KINDS.into_iter().find(|kind| kind.record().is_some_and(has))
 }
 
-/// Returns the name of a file from its bytes in a link, which allow all names.
+/// Name of a file from its bytes in a link, which allow all names.
 #[cfg(unix)]
 fn name_of(bytes: Vec<u8>) -> Option<OsString> {
     Some(std::os::unix::ffi::OsStringExt::from_vec(bytes))
@@ -117,8 +97,8 @@ fn name_of(bytes: Vec<u8>) -> Option<OsString> {
     String::from_utf8(bytes).ok().map(OsString::from)
 }
 
-/// Rejects a folder with files that would have to be read whole for its report and are too large for that: a client
-/// that lists runs has not requested any of them in particular.
+/// Rejects a folder with files that would have to be read whole for its report and are too large for that: a
+/// client that lists runs has not requested any of them in particular.
 fn check_sizes(folder: &Path) -> Result<()> {
     let entries = std::fs::read_dir(folder).map_err(|e| Error::io(folder, e))?.flatten().take(ENTRIES);
     let is_whole =
@@ -134,32 +114,30 @@ fn check_sizes(folder: &Path) -> Result<()> {
     }
 }
 
-/// Returns true if a folder is that of a run with parameters, which are not a link to others.
 fn is_comparable(folder: &Path) -> bool {
     let has_parameters =
         std::fs::symlink_metadata(folder.join(PARAMETERS)).is_ok_and(|about| about.is_file());
     has_parameters && kind(folder) == Some(Kind::Run)
 }
 
-/// Returns true if a path leads to a folder itself, not to a link to one.
 fn is_folder(path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_ok_and(|about| about.is_dir())
 }
 
 impl Runs {
-    fn at(&self, path: &str, live: &Live) -> Result<Found> {
+    fn at(&self, path: &str, live: &Live) -> Result<Content> {
         let (path, query) = path.split_once('?').unwrap_or((path, ""));
         if path == "/" {
-            return Ok(Found::Page(self.list().to_html(Some(live))));
+            return Ok(Content::Page(self.list().to_html(Some(live))));
         }
         if path == COMPARE {
-            return Ok(Found::Plain(self.comparison(query).into_bytes()));
+            return Ok(Content::Plain(self.comparison(query).into_bytes()));
         }
         let Some(folder) = path.strip_prefix(PREFIX).and_then(|rest| self.folder(rest)) else {
-            return Ok(Found::Missing);
+            return Ok(Content::Missing);
         };
         if kind(&folder).is_none() {
-            return Ok(Found::Missing);
+            return Ok(Content::Missing);
         }
         let mut report = self.read_own(&folder)?;
         report.set_running(FolderLock::is_held(&folder));
@@ -167,12 +145,12 @@ impl Runs {
         if report.stage() == Stage::Finished
             && let Some(page) = report_file(&folder)
         {
-            return Ok(Found::Plain(page));
+            return Ok(Content::Plain(page));
         }
-        report.to_html(Some(live)).map(Found::Page)
+        report.to_html(Some(live)).map(Content::Page)
     }
 
-    /// Returns the page of a comparison of the two runs that the query of a form names, or of the reason why there is none.
+    /// Page of a comparison of the two runs that the query of a form names, or of the reason why there is none.
     fn comparison(&self, query: &str) -> String {
         let values = query.split('&').filter_map(|pair| pair.strip_prefix("run="));
         let folders: Vec<Option<PathBuf>> = values
@@ -193,13 +171,12 @@ impl Runs {
         page.unwrap_or_else(|error| notice("There is no comparison", &error.to_string(), None))
     }
 
-    /// Returns the report of a folder if its files are not too large.
     fn read_own(&self, folder: &Path) -> Result<Report> {
         check_sizes(folder)?;
         (self.read)(folder)
     }
 
-    /// Returns the folder named by the rest of a path; `None` if it leads out of the root or through a link.
+    /// `None` if it leads out of the root or through a link.
     fn folder(&self, rest: &str) -> Option<PathBuf> {
         let mut folder = self.root.clone();
         for part in rest.split('/').filter(|part| !part.is_empty()) {
@@ -303,7 +280,6 @@ impl Runs {
         }
     }
 
-    /// Returns the list entry of a folder, a previous one if nothing in it has changed.
     fn known(&self, folder: &Path) -> Known {
         let running = FolderLock::is_held(folder);
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
@@ -343,7 +319,6 @@ impl Runs {
     }
 }
 
-/// Returns the report written by a run, if it is a file small enough to show.
 fn report_file(folder: &Path) -> Option<Vec<u8>> {
     let path = folder.join(REPORT);
     let about = std::fs::symlink_metadata(&path).ok()?;
@@ -354,7 +329,6 @@ fn report_file(folder: &Path) -> Option<Vec<u8>> {
     gputexel_io::read_limited(&mut file, REPORT_BYTES).ok()
 }
 
-/// Formats the time since `at`.
 fn ago(at: Option<SystemTime>, now: SystemTime) -> String {
     let Some(seconds) = at.and_then(|at| now.duration_since(at).ok()).map(|passed| passed.as_secs()) else {
         return "just now".to_string();
@@ -425,13 +399,13 @@ mod tests {
         assert_eq!(links, ["/run/a/", "/run/b%20%26%20%3Cc%3E/deep/", "/run/bad/"]);
         let bad = list.runs.iter().find(|run| run.name == "bad").unwrap();
         assert!(bad.stage.is_none() && bad.status.contains("is <damaged>"), "{bad:?}");
-        assert_eq!(runs.at("/run/a/", &live()).unwrap(), Found::Plain(b"<p>whole".to_vec()));
-        let Found::Page(page) = runs.at("/run/b%20%26%20%3Cc%3E/deep/", &live()).unwrap() else { panic!() };
+        assert_eq!(runs.at("/run/a/", &live()).unwrap(), Content::Plain(b"<p>whole".to_vec()));
+        let Content::Page(page) = runs.at("/run/b%20%26%20%3Cc%3E/deep/", &live()).unwrap() else { panic!() };
         assert!(page.contains("half-way") && page.contains("nonce=\"n\""), "{page}");
         assert!(runs.at("/run/bad", &live()).is_err());
         // Comparisons are of two runs of the list that have parameters of their own.
         let compare = |query: &str| {
-            let Found::Plain(page) = runs.at(&format!("/compare?{query}"), &live()).unwrap() else {
+            let Content::Plain(page) = runs.at(&format!("/compare?{query}"), &live()).unwrap() else {
                 panic!()
             };
             String::from_utf8(page).unwrap()
@@ -467,7 +441,7 @@ mod tests {
             "*",
             "",
         ] {
-            assert_eq!(runs.at(path, &live()).unwrap(), Found::Missing, "{path}");
+            assert_eq!(runs.at(path, &live()).unwrap(), Content::Missing, "{path}");
         }
     }
 

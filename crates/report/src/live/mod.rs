@@ -1,8 +1,4 @@
 //! Reports of runs in progress, served to browsers on this machine.
-//!
-//! [`LiveReport`] binds a port before a run begins, shows the run as soon as there is something to show, and waits at
-//! the end until an open page has shown the final state. [`RunDirectory`] shows all runs under a folder, whichever
-//! process runs them. Nothing here affects the computation.
 
 mod directory;
 mod http;
@@ -12,12 +8,9 @@ use std::sync::{Arc, Mutex};
 use crate::{Live, Report};
 use gputexel_io::{Error, Result};
 
-#[doc(hidden)]
-pub use directory::answer_to;
 pub use directory::{CompareRuns, ReadReport, RunDirectory};
-use http::{Bound, Found, Server};
+use http::{Bound, Content, Server};
 
-/// Makes the current report.
 type MakeReport = Arc<dyn Fn() -> Result<Report> + Send + Sync>;
 
 /// A page on 127.0.0.1 that shows the growing report of a run. The server ends when this is dropped.
@@ -38,18 +31,12 @@ pub struct LiveReport {
 
 impl LiveReport {
     /// Binds a port of 127.0.0.1, so that a run does not begin if its port is in use; 0 for any free one.
-    ///
-    /// # Errors
-    /// [`Error::Setting`] if it is not available.
     pub fn bind(port: u16) -> Result<Self> {
-        let bound = Bound::take(port)?;
+        let bound = Bound::new(port)?;
         Ok(Self { bound: Mutex::new(Some(bound)), server: Mutex::new(None), subject: Arc::default() })
     }
 
-    /// Shows the output of `report` from now on. The first call also starts the server and returns its address.
-    ///
-    /// # Errors
-    /// [`Error::Io`] if the server cannot start.
+    /// The first call also starts the server and returns its address.
     pub fn show(
         &self,
         report: impl Fn() -> Result<Report> + Send + Sync + 'static,
@@ -62,7 +49,7 @@ impl LiveReport {
         let subject = Arc::clone(&self.subject);
         let server = bound.serve(Box::new(move |path, live| {
             if path.split('?').next() != Some("/") {
-                return Ok(Found::Missing);
+                return Ok(Content::Missing);
             }
             let make = subject.lock().ok().and_then(|subject| subject.clone());
             make.map_or_else(|| Err(Error::Usage("the run begins".into())), |make| page(&make, live))
@@ -82,9 +69,9 @@ impl LiveReport {
     }
 }
 
-fn page(make: &MakeReport, live: &Live) -> Result<Found> {
+fn page(make: &MakeReport, live: &Live) -> Result<Content> {
     let mut report = make()?;
     // The run itself serves the page.
     report.set_running(true);
-    report.to_html(Some(live)).map(Found::Page)
+    report.to_html(Some(live)).map(Content::Page)
 }

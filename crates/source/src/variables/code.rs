@@ -4,34 +4,24 @@ use crate::constants::{Bound, Code};
 use crate::languages::Language;
 use crate::lexer::{Kind, Token, lex};
 
-/// Surroundings of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scope {
-    /// Outside of functions, in a namespace or a module.
     File,
-    /// In the body of a function.
     Function,
-    /// In a class, or an implementation.
     Class,
-    /// In an enumeration.
     Enum,
 }
 
-/// Place of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub scope: Scope,
-    /// The first token of its statement.
     pub statement: usize,
-    /// The `#` of its preprocessor line.
     pub directive: Option<usize>,
-    /// Number of blocks around it that are namespaces or modules.
     pub modules: usize,
     /// True within brackets of any kind that belong to the statement.
     pub inside: bool,
 }
 
-/// A source as tokens without comments.
 pub(super) struct Scan<'a> {
     pub text: &'a str,
     pub tokens: Vec<Token>,
@@ -56,7 +46,6 @@ impl<'a> Scan<'a> {
         scan
     }
 
-    /// Returns the text of a token.
     pub fn word(&self, at: usize) -> &'a str {
         self.tokens.get(at).map_or("", |token| &self.text[token.start..token.end])
     }
@@ -69,17 +58,17 @@ impl<'a> Scan<'a> {
         self.tokens.get(at).is_some_and(|token| token.kind == Kind::Word)
     }
 
-    /// Returns the token that begins at a byte, or the first after it.
+    /// Token that begins at a byte, or the first after it.
     pub fn at(&self, byte: usize) -> usize {
         self.tokens.partition_point(|token| token.start < byte)
     }
 
-    /// Returns the reason why a token must be constant.
+    /// Reason why a token must be constant.
     pub fn bound(&self, at: usize) -> Option<Bound> {
         self.code.bound(self.tokens[at].start)
     }
 
-    /// Returns the last token of the statement that begins with a token: its `;`, else the last of all.
+    /// Last token of the statement that begins with a token: its `;`, else the last of all.
     pub fn end(&self, statement: usize) -> usize {
         let own =
             |at: &usize| self.places[*at].directive.is_some() || self.places[*at].statement == statement;
@@ -87,7 +76,6 @@ impl<'a> Scan<'a> {
         (statement..self.tokens.len()).take_while(own).filter(is_code).last().unwrap_or(statement)
     }
 
-    /// Returns the first `=` of a statement outside of brackets.
     pub fn equals(&self, statement: usize) -> Option<usize> {
         let mut own = statement..=self.end(statement);
         own.find(|&at| self.is(at, b'=') && !self.places[at].inside && self.places[at].directive.is_none())
@@ -140,7 +128,6 @@ impl<'a> Scan<'a> {
         places
     }
 
-    /// Returns what a brace opens, after the tokens of its statement.
     fn block(&self, statement: usize, at: usize, scope: Scope, inside: bool) -> Frame {
         let words = || (statement..at).map(|i| self.word(i));
         let has = |word: &str| words().any(|own| own == word);

@@ -9,31 +9,25 @@ use crate::constants::Bound;
 use crate::languages::Language;
 use crate::tables::sources::MarkedNumber;
 
-/// A source, its byte and the reason of an error.
 pub(super) type Wrong = (usize, usize, String);
 
-/// A source with its marked numbers.
 pub(super) struct Piece<'a> {
     pub text: &'a str,
     pub language: Language,
     /// True for C, whose tables outside of functions are filled before `main`.
     pub fills: bool,
     pub numbers: &'a [MarkedNumber],
-    /// Way to the folder of the header or module.
     pub up: String,
 }
 
-/// A name that is no constant any longer.
 #[derive(Default)]
 struct Name {
-    /// Source and token of each declaration.
     places: Vec<(usize, usize)>,
     macro_: bool,
 }
 
 type Edits = Vec<(Range<usize>, String)>;
 
-/// Returns the new texts of all sources; `index` is the place of a parameter in the list.
 pub(super) fn expose(pieces: &[Piece<'_>], index: &dyn Fn(&str) -> usize) -> Result<Vec<String>, Wrong> {
     let scans: Vec<Scan<'_>> = pieces.iter().map(|piece| Scan::of(piece.text, piece.language)).collect();
     let mut edits: Vec<Edits> = Vec::new();
@@ -65,7 +59,6 @@ pub(super) fn expose(pieces: &[Piece<'_>], index: &dyn Fn(&str) -> usize) -> Res
     Ok(texts)
 }
 
-/// Returns the text that makes values known in a source.
 fn reading(piece: &Piece<'_>, scan: &Scan<'_>, edits: &Edits) -> (Range<usize>, String) {
     let up = &piece.up;
     if piece.language == Language::RUST {
@@ -99,7 +92,6 @@ fn reading(piece: &Piece<'_>, scan: &Scan<'_>, edits: &Edits) -> (Range<usize>, 
     (at..at, tags::inserted(&format!("#include \"{up}{}\"\n", loader::HEADER)))
 }
 
-/// Work on one source.
 struct FileWork<'a> {
     piece: &'a Piece<'a>,
     scan: &'a Scan<'a>,
@@ -109,7 +101,7 @@ struct FileWork<'a> {
 type Found = (Edits, BTreeSet<usize>, Vec<(String, usize, bool)>);
 
 impl FileWork<'_> {
-    /// Returns the edits, the statements that declare variables now, and the names that are variables now.
+    /// Edits, the statements that declare variables now, and the names that are variables now.
     fn edits(&self) -> Result<Found, (usize, String)> {
         let (piece, scan) = (self.piece, self.scan);
         let rust = piece.language == Language::RUST;
@@ -146,7 +138,6 @@ impl FileWork<'_> {
         Ok((edits, statements.into_keys().collect(), declared))
     }
 
-    /// Checks that a number can be a variable.
     fn check(&self, own: &MarkedNumber, place: Place, number: usize) -> Result<(), (usize, String)> {
         let rust = self.piece.language == Language::RUST;
         let wrong = |reason: String| Err((own.range.start, format!("'{}' {reason}", own.name)));
@@ -166,7 +157,6 @@ impl FileWork<'_> {
         }
     }
 
-    /// Returns true if a statement declares something that changes with its numbers.
     fn is_declaration(&self, place: Place) -> bool {
         let head = |word: &str| {
             let end = self.scan.equals(place.statement).unwrap_or(self.scan.end(place.statement));
@@ -178,13 +168,11 @@ impl FileWork<'_> {
         }
     }
 
-    /// Returns the text that stands for a number.
     fn value(&self, own: &MarkedNumber) -> String {
         tags::replaced(&self.piece.text[own.range.clone()], &self.bare(own, "i32"))
     }
 
-    /// Returns the expression of a number; its type in Rust is `kind` unless it has a suffix, or inferred if there is
-    /// none.
+    /// Expression of a number; its type in Rust is `kind` unless it has a suffix, or inferred if there is none.
     fn bare(&self, own: &MarkedNumber, kind: &str) -> String {
         let sign = if own.negative { "-" } else { "" };
         if self.piece.language == Language::RUST {
@@ -204,13 +192,11 @@ impl FileWork<'_> {
         }
     }
 
-    /// Returns the token of the name that a statement declares, before its `=`.
     fn name_token(&self, statement: usize, equals: usize) -> Option<usize> {
         let bracket = (statement..equals).find(|&at| self.scan.is(at, b'[') && !self.scan.places[at].inside);
         (statement..bracket.unwrap_or(equals)).rev().find(|&at| self.scan.is_name(at))
     }
 
-    /// Finds name and end of a declaration in C or C++.
     fn declaration(&self, statement: usize) -> Result<(usize, usize, usize), String> {
         let scan = self.scan;
         let end = scan.end(statement);
@@ -229,7 +215,6 @@ impl FileWork<'_> {
         Ok((name, equals, end))
     }
 
-    /// Makes a declaration of C++, or one in a function of C, one that is computed.
     fn dynamic(
         &self,
         statement: usize,
@@ -254,7 +239,6 @@ impl FileWork<'_> {
         Ok((scan.word(name).to_string(), name, false))
     }
 
-    /// Has a declaration of C filled before `main`, by a copy of it in a function.
     fn filled(
         &self,
         statement: usize,
@@ -346,8 +330,8 @@ impl FileWork<'_> {
     }
 }
 
-/// Checks that no name that is a variable now is used where a constant is needed; in Rust, adds what uses need, and
-/// in other languages, takes 'const' out of their 'extern' declarations.
+/// Checks that no name that is a variable now is used where a constant is needed; in Rust, adds what uses
+/// need, and in other languages, takes 'const' out of their 'extern' declarations.
 fn check_uses(
     pieces: &[Piece<'_>],
     scans: &[Scan<'_>],
@@ -397,7 +381,6 @@ fn check_uses(
     Ok(())
 }
 
-/// Takes 'const' out of tokens.
 fn without_const<'s>(
     scan: &'s Scan<'_>,
     tokens: Range<usize>,
@@ -408,7 +391,6 @@ fn without_const<'s>(
     })
 }
 
-/// Dereferences a name of Rust, with the path in front of it.
 fn dereferenced(scan: &Scan<'_>, at: usize) -> Edits {
     let mut first = at;
     while first >= 3 && scan.is(first - 1, b':') && scan.is(first - 2, b':') && scan.is_name(first - 3) {
@@ -418,14 +400,13 @@ fn dereferenced(scan: &Scan<'_>, at: usize) -> Edits {
     vec![(start..start, tags::inserted("(*")), (end..end, tags::inserted(")"))]
 }
 
-/// Returns true if a statement only names things of other modules.
 fn place_in_use(scan: &Scan<'_>, statement: usize) -> bool {
     (statement..statement + 6)
         .take_while(|&at| at < scan.tokens.len() && !scan.is(at, b';'))
         .any(|at| scan.word(at) == "use")
 }
 
-/// Returns true if a token is one of the names, but neither its declaration nor a member of something else.
+/// True if a token is one of the names, but neither its declaration nor a member of something else.
 fn is_use(scan: &Scan<'_>, file: usize, at: usize, names: &BTreeMap<String, Name>) -> bool {
     let Some(name) = names.get(scan.word(at)).filter(|_| scan.is_name(at)) else { return false };
     let member =
@@ -470,7 +451,6 @@ fn check_use(
     }
 }
 
-/// Returns true if a name stands in brackets that give a size, not an index.
 fn is_size(piece: &Piece<'_>, scan: &Scan<'_>, at: usize) -> bool {
     let mut open = at;
     let mut depth = 0;

@@ -5,19 +5,17 @@ use std::path::Path;
 
 use super::{Parameter, VARIABLE};
 
-/// Name of the header for C and C++.
 pub(super) const HEADER: &str = "gputexel_values.h";
 
-/// Name of the module for Rust.
 pub(super) const MODULE: &str = "gputexel_values.rs";
 
-/// Returns the way from a source to the files in a folder above it: empty, or `../` some times.
+/// Way from a source to the files in a folder above it: empty, or `../` some times.
 pub(super) fn path_up(folder: &Path, source: &Path) -> String {
     let below = source.strip_prefix(folder).map_or(1, |path| path.components().count());
     "../".repeat(below.saturating_sub(1))
 }
 
-/// Returns the header: a structure of all values, a reader of the file, and a macro for each use of a value.
+/// Header: a structure of all values, a reader of the file, and a macro for each use of a value.
 pub(super) fn header(parameters: &[Parameter]) -> String {
     let (mut fields, mut starts, mut rows) = (String::new(), String::new(), String::new());
     for own in parameters {
@@ -120,7 +118,6 @@ GPUTEXEL_FILLS(gputexel_reads_values) { gputexel_read(); }
 #endif
 "#;
 
-/// Returns the module.
 pub(super) fn module(parameters: &[Parameter]) -> String {
     let mut rows = String::new();
     for Parameter { name, value, whole, .. } in parameters {
@@ -149,9 +146,8 @@ static VALUES: LazyLock<Vec<f64>> = LazyLock::new(|| match std::env::var_os("@VA
     }),
 });
 
-/// A type of numbers.
 pub trait Value {
-    /// Converts a value; `None` if it does not fit.
+    /// `None` if it does not fit.
     fn of(value: f64) -> Option<Self>
     where
         Self: Sized;
@@ -173,7 +169,7 @@ macro_rules! values {
 }
 values!(i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize; f32, f64);
 
-/// Returns a value by its place in the list, times 1 or −1.
+/// Value by its place in the list, times 1 or −1.
 #[inline]
 pub fn get<T: Value>(at: usize, sign: f64) -> T {
     T::of(VALUES[at] * sign).unwrap_or_else(|| {

@@ -1,9 +1,4 @@
 //! Marked numbers as variables that an engine reads from a file at its start, and constants again.
-//!
-//! [`plan_expose`] replaces the numbers beside markers by names, makes the declarations around them variables, and adds
-//! a header (C, C++) or a module (Rust) that reads the file named by the environment variable [`VARIABLE`].
-//! [`plan_restore`] takes all of that back and writes tuned values. Whatever is inserted carries a tag, so that the text
-//! from before follows from the text alone; each new text is checked for that before anything is written.
 
 mod code;
 mod declarations;
@@ -24,49 +19,35 @@ use declarations::{Piece, expose};
 use gputexel_io::params::{self, ParamEntry, ParamKind, ParamsFile};
 use gputexel_io::{Error, Result, did_you_mean};
 
-/// Environment variable that names the file of values.
 pub const VARIABLE: &str = "GPUTEXEL_VALUES";
 
 /// Name of the parameter list, beside the sources.
 const PARAMS: &str = "gputexel_values.params";
 
-/// A source that was exposed or restored.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct ExposedFile {
-    /// The source, as named by the user.
     pub file: PathBuf,
-    /// Numbers that were replaced.
     pub numbers: usize,
-    /// Those that have other values than before.
     pub changed: usize,
 }
 
-/// Planned changes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ExposePlan {
     /// The files that differ, to be [written](crate::write()).
     pub plan: PatchPlan,
-    /// The sources.
     pub files: Vec<ExposedFile>,
-    /// Number of parameters.
     pub parameters: usize,
     /// The innermost folder that holds all sources, links resolved.
     pub folder: PathBuf,
-    /// The list of parameters that was written, or has the values.
     pub params: PathBuf,
 }
 
 impl ExposePlan {
-    /// Writes the files, all or none.
-    ///
-    /// # Errors
-    /// Errors of [`write`](fn@crate::write).
     pub fn write(&self, command: &str, backup: &Backup) -> Result<Written> {
         write(&self.plan, &self.folder, command, backup)
     }
 }
 
-/// A source as read.
 struct Loaded {
     path: PathBuf,
     shown: PathBuf,
@@ -82,7 +63,6 @@ impl Loaded {
     }
 }
 
-/// A parameter of the file of values.
 #[derive(Clone, Debug, PartialEq)]
 struct Parameter {
     name: String,
@@ -169,11 +149,12 @@ pub fn plan_expose(files: &[PathBuf]) -> Result<ExposePlan> {
     Ok(plan)
 }
 
-/// Plans to make exposed numbers constants again, with the values of a `.params` file or a parameter file if given.
+/// Plans to make exposed numbers constants again, with the values of a `.params` file or a parameter file if
+/// given.
 ///
 /// # Errors
-/// [`Error::Io`]; [`Error::Input`] for sources that are not exposed, names without a marker, and values that cannot be
-/// written.
+/// [`Error::Io`]; [`Error::Input`] for sources that are not exposed, names without a marker, and values that
+/// cannot be written.
 pub fn plan_restore(files: &[PathBuf], values: Option<&Path>) -> Result<ExposePlan> {
     let (sources, folder) = load(files)?;
     let values = values.map(|path| Ok::<_, Error>((path, read_values(path)?))).transpose()?;
@@ -217,9 +198,8 @@ pub fn plan_restore(files: &[PathBuf], values: Option<&Path>) -> Result<ExposePl
     Ok(plan)
 }
 
-/// Reads sources once each; returns the innermost folder of all, too.
-/// Keeps the columns of a table, whose numbers are aligned by spaces: a shorter number gets spaces in front of it, a
-/// longer one takes the place of some.
+/// Keeps the columns of a table, whose numbers are aligned by spaces: a shorter number gets spaces in front
+/// of it, a longer one takes the place of some.
 fn in_columns(text: &str, range: Range<usize>, new: String) -> (Range<usize>, String) {
     let before = &text[text[..range.start].rfind('\n').map_or(0, |end| end + 1)..range.start];
     let line = text[range.start - before.len()..].lines().next().unwrap_or_default().trim_start();
@@ -279,7 +259,6 @@ fn push(plan: &mut ExposePlan, source: &Loaded, after: &str, numbers: usize, cha
     Ok(())
 }
 
-/// Adds a file that gputexel writes; one that is there already is replaced.
 fn new_file(plan: &mut PatchPlan, folder: &Path, name: &str, text: String) -> Result<()> {
     let path = folder.join(name);
     let before = match std::fs::read(&path) {
@@ -294,7 +273,7 @@ fn new_file(plan: &mut PatchPlan, folder: &Path, name: &str, text: String) -> Re
     Ok(())
 }
 
-/// Returns the list of parameters, with ranges by size unless the markers have bounds.
+/// List of parameters, with ranges by size unless the markers have bounds.
 fn list_of(parameters: &[Parameter]) -> String {
     let mut file = ParamsFile::default();
     for own in parameters {
@@ -333,7 +312,6 @@ fn read_values(path: &Path) -> Result<HashMap<String, f64>> {
     Ok(values)
 }
 
-/// Returns true for a source in C++: by its ending, or, for a header, by its words.
 fn is_cpp(source: &Loaded) -> bool {
     if !source.language.is_c || source.language != Language::C {
         return source.language.is_c;
@@ -346,7 +324,6 @@ fn is_cpp(source: &Loaded) -> bool {
         })
 }
 
-/// Checks that a literal can become an `int`, a `double` or a `float`.
 fn check_literal(own: &MarkedNumber, language: Language) -> std::result::Result<(), String> {
     let suffix = own.number.suffix();
     let whole = own.number.is_integer();
@@ -361,7 +338,6 @@ fn check_literal(own: &MarkedNumber, language: Language) -> std::result::Result<
     }
 }
 
-/// Returns a name of letters, digits and underscores.
 fn identifier(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
 }

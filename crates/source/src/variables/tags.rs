@@ -1,31 +1,24 @@
 //! Tags of inserted text, by which it is taken out again.
-//!
-//! `/*gputexel<*/ … /*gputexel>*/` is inserted text. `/*gputexel=OLD*/` is text that stood there before.
 
 use std::ops::Range;
 
-/// Beginning and end of inserted text.
 const OPEN: &str = "/*gputexel<*/";
 const CLOSE: &str = "/*gputexel>*/";
 const OLD: &str = "/*gputexel=";
 const END: &str = "*/";
 
-/// Returns true if a text has tags.
 pub(super) fn is_tagged(text: &str) -> bool {
     text.contains(OPEN) || text.contains(OLD)
 }
 
-/// Returns text as inserted.
 pub(super) fn inserted(text: &str) -> String {
     format!("{OPEN}{text}{CLOSE}")
 }
 
-/// Returns a comment that stands for the text that was there before.
 pub(super) fn replaced(old: &str, new: &str) -> String {
     format!("{}{OLD}{old}{END}", if new.is_empty() { String::new() } else { inserted(new) })
 }
 
-/// Returns the text without insertions, with everything that they replaced.
 pub(super) fn without(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

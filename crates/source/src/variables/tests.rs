@@ -1,6 +1,5 @@
 use super::*;
 
-/// Exposes sources of these names; returns their texts, or the error with its file and line.
 fn exposed(files: &[(&str, &str)]) -> std::result::Result<Vec<String>, String> {
     let folder = Folder::new();
     let paths: Vec<PathBuf> = files.iter().map(|(name, text)| folder.file(name, text)).collect();
@@ -16,7 +15,6 @@ fn exposed(files: &[(&str, &str)]) -> std::result::Result<Vec<String>, String> {
     Ok(paths.iter().map(text).collect())
 }
 
-/// A folder for a test.
 struct Folder(PathBuf);
 
 impl Folder {

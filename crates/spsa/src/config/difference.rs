@@ -5,8 +5,8 @@ use serde_json::{Map, Value};
 use super::RunConfig;
 
 impl RunConfig {
-    /// The first thing in which a configuration differs from that of a journal, so that a run would,
-    /// in words. How many pairs are played at a time may change.
+    /// The first thing in which a configuration differs from that of a journal, so that a run would, in words.
+    /// How many pairs are played at a time may change.
     pub fn difference(&self, journal: &Self) -> Option<String> {
         let value = |config: &Self| {
             let mut config = config.clone();

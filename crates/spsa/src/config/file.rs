@@ -8,8 +8,6 @@ use super::RunConfig;
 use crate::toml_text::{line_at, toml_error};
 use gputexel_io::{Error, Result};
 
-/// The text of a file, without a byte order mark.
-///
 /// # Errors
 /// [`Error::Io`]; [`Error::Input`] naming the first line that is not UTF-8.
 pub(super) fn read_text(path: &Path) -> Result<String> {
@@ -19,17 +17,10 @@ pub(super) fn read_text(path: &Path) -> Result<String> {
 
 impl RunConfig {
     /// Reads and validates a TOML file; relative paths in it begin at its folder.
-    ///
-    /// # Errors
-    /// [`Error::Io`]; [`Error::Input`] naming the line.
     pub fn read(path: &Path) -> Result<Self> {
         Self::parse(&read_text(path)?, path)
     }
 
-    /// As [`Self::read`], from memory; `path` is for messages and relative paths.
-    ///
-    /// # Errors
-    /// [`Error::Input`] naming the line.
     pub fn parse(text: &str, path: &Path) -> Result<Self> {
         let mut config: Self = toml::from_str(text).map_err(|error| toml_error(text, path, &error))?;
         config.flaw().map_or(Ok(()), |flaw| {
@@ -41,8 +32,8 @@ impl RunConfig {
     }
 }
 
-/// The line of the value at a place, such as `run`, `alpha` or `parameter`, `0`, `c_end`; of the
-/// closest thing around it where it is missing.
+/// The line of the value at a place, such as `run`, `alpha` or `parameter`, `0`, `c_end`; of the closest
+/// thing around it where it is missing.
 pub(super) fn line_of(text: &str, place: &[&str]) -> u64 {
     let Ok(document) = DeTable::parse(text) else { return 1 };
     let mut byte = 0;

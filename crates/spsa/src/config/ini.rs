@@ -1,8 +1,4 @@
 //! The configurations of `spsa.pl` (zamar) and `bspsa.pl` (Ivec and Vojnovic), as they are.
-//!
-//! Which script's it is is said by `Tau`, which `bspsa.pl` has in place of `A` and `Alpha`. What is
-//! done otherwise: keys that the scripts would ignore are refused, the update uses what was really
-//! played, paths begin at the folder of the file, `GameLog` becomes PGN.
 
 use std::path::Path;
 
@@ -33,22 +29,18 @@ const ENGINE: [&str; 11] = [
     "MaxDepth",
 ];
 
-/// A `key = value` with its line.
 struct IniEntry<'a> {
     key: &'static str,
     value: &'a str,
     line: u64,
 }
 
-/// All entries of a file.
 struct Ini<'a> {
     path: &'a Path,
     entries: Vec<IniEntry<'a>>,
 }
 
 impl<'a> Ini<'a> {
-    /// As the scripts' Config::Tiny reads it: `#` and `;` begin comments on lines of their own, ` ; `
-    /// behind values.
     fn read(text: &'a str, path: &'a Path) -> Result<Self> {
         let mut entries: Vec<IniEntry<'a>> = Vec::new();
         let mut section: Option<(&'static str, &[&'static str])> = None;
@@ -109,7 +101,6 @@ impl<'a> Ini<'a> {
         }
     }
 
-    /// A number that is not negative.
     fn number(&self, section: &str, key: &str) -> Result<f64> {
         let entry = self.required(section, key)?;
         match entry.value.parse::<f64>() {
@@ -118,7 +109,6 @@ impl<'a> Ini<'a> {
         }
     }
 
-    /// A whole number from `least` on.
     fn whole(&self, section: &str, key: &str, least: u64) -> Result<u64> {
         let number = self.number(section, key)?;
         if number.fract() == 0.0 && number >= least as f64 && number <= 1e15 {
@@ -137,8 +127,6 @@ impl<'a> Ini<'a> {
     }
 }
 
-/// Reads a configuration and the list of variables that it names; `path` is for messages and
-/// relative paths.
 pub(super) fn parse(text: &str, path: &Path) -> Result<Conf> {
     let ini = Ini::read(text, path)?;
     let folder = path.parent().unwrap_or(Path::new(""));
@@ -258,7 +246,6 @@ fn limit(ini: &Ini<'_>) -> Result<String> {
     Ok(text)
 }
 
-/// Returns true if a command line has something outside of quotes that only a shell understands.
 fn uses_shell(command: &str) -> bool {
     let mut quote = None;
     let mut escaped = false;

@@ -1,7 +1,4 @@
 //! The configuration of a run of games, in one file: method, engines, games and parameters.
-//!
-//! Owns the TOML file that `gputexel spsa run` reads and `gputexel spsa init` writes, and what it
-//! means; and the configurations of `spsa.pl` and `bspsa.pl`, which are turned into it.
 
 mod difference;
 mod file;
@@ -25,35 +22,27 @@ use gputexel_play::{DrawRule, WinRule};
 pub use crate::toml_text::parameter_table;
 pub(crate) use paths::existing_games;
 
-/// A configuration: games, or a simulation.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Conf {
-    /// Games.
     Games(Box<RunConfig>),
-    /// A simulation: `Simulate = 1` of `spsa.pl` and `bspsa.pl`.
+    /// `Simulate = 1` of `spsa.pl` and `bspsa.pl`.
     Simulation(Simulation),
 }
 
-/// A simulation by the rules of the scripts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Simulation {
-    /// Settings of the tuner.
     pub settings: Settings,
     /// The parameters that are tuned; optima are at 0.
     pub variables: Vec<Variable>,
-    /// The share of draws: none with `spsa.pl`, whose simulated games are won or lost; 1 - tau² / 2
-    /// with `bspsa.pl`, which is what its tau says of them.
+    /// The share of draws: none with `spsa.pl`, whose simulated games are won or lost; 1 - tau² / 2 with
+    /// `bspsa.pl`, which is what its tau says of them.
     pub draw_rate: f64,
-    /// Where the script would log values.
     pub log: PathBuf,
 }
 
 impl Conf {
-    /// Reads a configuration: TOML, or the INI of `spsa.pl` and `bspsa.pl`. Endings tell them apart
-    /// (`.toml`; `.conf`, `.ini`); with any other, sections `[Main]` or `[Engine]` make it an INI.
-    ///
-    /// # Errors
-    /// [`Error::Io`]; [`Error::Input`] naming the line where there is one.
+    /// TOML, or the INI of `spsa.pl` and `bspsa.pl`. Endings tell them apart (`.toml`; `.conf`, `.ini`); with any
+    /// other, sections `[Main]` or `[Engine]` make it an INI.
     pub fn open(path: &Path) -> Result<Self> {
         let text = file::read_text(path)?;
         let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
@@ -70,41 +59,31 @@ impl Conf {
     }
 }
 
-/// Everything that decides what a run of games does. Paths are absolute or relative to the current
-/// folder once the file is read.
+/// Everything that decides what a run of games does. Paths are absolute or relative to the current folder
+/// once the file is read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunConfig {
-    /// Method and budget.
     pub run: RunSection,
-    /// The engine that is tuned.
     pub engine: EngineSection,
-    /// The engine that plays the minus side; the same where it is missing. It has to have the same
-    /// parameters.
+    /// The engine that plays the minus side; the same where it is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opponent: Option<EngineSection>,
-    /// Rules of the games.
     pub games: GamesSection,
-    /// The parameters that are tuned.
     #[serde(rename = "parameter")]
     pub parameters: Vec<Variable>,
 }
 
-/// Method and budget.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunSection {
-    /// The update rule.
     pub method: MethodKind,
-    /// N, pairs of games.
     pub iterations: u64,
     /// A, iterations that hold SPSA's gain back; N / 10 where it is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub a: Option<f64>,
-    /// Exponent of the gain.
     #[serde(default = "default_alpha")]
     pub alpha: f64,
-    /// Exponent of the perturbation.
     #[serde(default = "default_gamma")]
     pub gamma: f64,
     /// τ of the Bayesian methods; measured on the way where it is missing.
@@ -113,13 +92,11 @@ pub struct RunSection {
     /// First guess of the share of draws, for a τ that is measured; 0.5 where it is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub draw_rate: Option<f64>,
-    /// How whole numbers are rounded.
     #[serde(default)]
     pub rounding: Rounding,
     /// Update with the perturbation that was meant, as the ancestors do.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub as_published: bool,
-    /// Seed of signs, rounding and openings.
     #[serde(default = "default_seed")]
     pub seed: u64,
 }
@@ -128,7 +105,6 @@ pub struct RunSection {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EngineSection {
-    /// A command line; quotes as in a shell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
     /// Parameters of the built-in engine: a file, or `material[:P,N,B,R,Q]`.
@@ -137,7 +113,6 @@ pub struct EngineSection {
     /// File of [`Directions`](crate::run::Directions), whose factors the parameters of the run then are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directions: Option<PathBuf>,
-    /// Name in reports; the engine's own where it is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// MiB of the built-in engine's transposition table; 1 where it is missing.
@@ -146,22 +121,16 @@ pub struct EngineSection {
     /// Seconds to become ready; 10 where it is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_deadline: Option<f64>,
-    /// UCI options besides the tuned ones.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub options: BTreeMap<String, OptionValue>,
 }
 
-/// The value of a UCI option, quoted or not.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum OptionValue {
-    /// `true`, `false`
     Flag(bool),
-    /// A whole number.
     Whole(i64),
-    /// A number.
     Number(f64),
-    /// Anything.
     Text(String),
 }
 
@@ -176,7 +145,6 @@ impl std::fmt::Display for OptionValue {
     }
 }
 
-/// Rules of the games.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GamesSection {
@@ -197,21 +165,17 @@ pub struct GamesSection {
     /// Plies of each game of a PGN book; 16 where it is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub book_plies: Option<u32>,
-    /// Draws by score; none where it is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub draw: Option<DrawRule>,
-    /// Wins by score; none where it is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub win: Option<WinRule>,
     /// Plies after which a game is a draw; no limit where it is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_plies: Option<u32>,
-    /// Pairs that failing engines may spoil in a row before the run is given up; 20 where it is
-    /// missing.
+    /// Pairs that failing engines may spoil in a row before the run is given up; 20 where it is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_failures: Option<u64>,
-    /// Where games are written as PGN; `$THREAD` stands for the number of the game's thread. They
-    /// are not kept where it is missing.
+    /// `$THREAD` stands for the number of the game's thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pgn: Option<PathBuf>,
     /// A second place for the log of values, besides the one in the folder of the run.
@@ -233,9 +197,6 @@ fn default_seed() -> u64 {
 
 impl RunConfig {
     /// Reads the configuration of games, of any kind that [`Conf::open`] knows.
-    ///
-    /// # Errors
-    /// As [`Conf::open`], and [`Error::Input`] for a simulation.
     pub fn open(path: &Path) -> Result<Self> {
         match Conf::open(path)? {
             Conf::Games(config) => Ok(*config),
@@ -245,14 +206,12 @@ impl RunConfig {
         }
     }
 
-    /// Settings of the tuner.
     pub fn settings(&self) -> Settings {
         self.run.settings()
     }
 }
 
 impl RunSection {
-    /// Settings of the tuner.
     pub fn settings(&self) -> Settings {
         let &Self { method, iterations, a, alpha, gamma, tau, draw_rate, rounding, as_published, .. } = self;
         let usual = Schedule::new(iterations);

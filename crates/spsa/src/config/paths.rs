@@ -9,7 +9,6 @@ use gputexel_play::absolute_command;
 use gputexel_play::client::EngineCommand;
 
 impl RunConfig {
-    /// Makes paths relative to the current folder out of those relative to the folder of `file`.
     pub(super) fn resolve_paths(&mut self, file: &Path) -> Result<()> {
         let folder = file.parent().unwrap_or(Path::new(""));
         for engine in std::iter::once(&mut self.engine).chain(&mut self.opponent) {
@@ -55,7 +54,6 @@ impl RunConfig {
     }
 }
 
-/// The files that `$THREAD` in a path may stand for, as far as they exist.
 pub(crate) fn existing_games(pgn: &Path) -> Vec<PathBuf> {
     let text = pgn.to_string_lossy();
     let numbers = if text.contains("$THREAD") { 1..=4096 } else { 1..=1 };
@@ -83,8 +81,7 @@ fn resolve_engine(engine: &mut EngineSection, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A command line whose program begins at `folder`, unless it is absolute or to be looked for in
-/// `PATH`.
+/// A command line whose program begins at `folder`, unless it is absolute or to be looked for in `PATH`.
 pub(super) fn resolve_command(text: &str, folder: &Path) -> Result<String> {
     let mut command: EngineCommand = text.parse()?;
     if folder.as_os_str().is_empty() || command.program.components().count() < 2 {

@@ -207,7 +207,6 @@ fn bad_configurations_are_refused_by_line() {
     );
 }
 
-/// A folder with zamar's configuration of games and its list.
 struct Ini(tempfile::TempDir);
 
 const MAIN: &str = "# games\n[Main]\nSimulate = 0\nVariables = v.var\nLog = out/v.log\nGameLog = g_$THREAD.pgn\n\

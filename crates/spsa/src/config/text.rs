@@ -9,8 +9,7 @@ use super::{EngineSection, GamesSection, OptionValue, RunConfig, RunSection};
 use crate::Rounding;
 use crate::toml_text::{key, number, parameter_table, quoted};
 
-/// Appends `key = value  # comment`, or, for a value that is missing, the same as a comment with an
-/// example.
+/// Appends `key = value # comment`, or, for a value that is missing, the same as a comment with an example.
 struct Writer(String);
 
 impl Writer {

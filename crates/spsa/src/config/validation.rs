@@ -8,36 +8,27 @@ use gputexel_io::{Error, Result};
 use gputexel_play::TimeControl;
 use gputexel_play::client::EngineCommand;
 
-/// Something that cannot be, and where: keys from the outside in.
 #[derive(Debug)]
 pub(super) struct Flaw {
     pub place: Vec<String>,
     pub reason: String,
 }
 
-/// Finds nothing wrong, or says what is.
 type Check = std::result::Result<(), Flaw>;
 
-/// Longest deadline: a day.
 const MAX_SECONDS: f64 = 86_400.0;
-/// Most pairs at a time.
 const MAX_CONCURRENCY: usize = 4096;
 
 fn flaw(place: &[&str], reason: impl Into<String>) -> Check {
     Err(Flaw { place: place.iter().map(|key| (*key).to_string()).collect(), reason: reason.into() })
 }
 
-/// Turns what a check of the library says into a flaw at a place.
 fn at<T>(place: &[&str], result: Result<T>) -> Check {
     result.map_or_else(|error| flaw(place, error.to_string()), |_| Ok(()))
 }
 
 impl RunConfig {
-    /// Refuses what cannot be run. Whether files are there, engines start and have the parameters
-    /// is found out by running.
-    ///
-    /// # Errors
-    /// [`Error::Usage`].
+    /// Whether files are there, engines start and have the parameters is found out by running.
     pub fn validate(&self) -> Result<()> {
         self.flaw().map_or(Ok(()), |flaw| Err(Error::Usage(flaw.reason)))
     }

@@ -13,9 +13,7 @@ use crate::planner::{Advice, Guess, too_few};
 const R_END: f64 = 0.002;
 /// Where the best value is taken to be, as a share of the range.
 const DISTANCE: f64 = 0.1;
-/// Perturbation at the end, as a share of the range.
 const C_END: f64 = 0.05;
-/// Elo that sigma is planned for where nothing is said of it.
 const USUAL_ELO: f64 = 2.0;
 /// Bounds about a value of the built-in engine, centipawns.
 const REACH_CP: f64 = 300.0;
@@ -65,34 +63,28 @@ const NOT_TUNED: [&str; 38] = [
 ];
 /// Beginnings of words that have nothing to do with it, as names run together.
 const NOT_TUNED_BEGINNINGS: [&str; 4] = ["syzygy", "uci_", "gaviota", "hash"];
-/// Whole names that have nothing to do with it.
 const NOT_TUNED_NAMES: [&str; 6] =
     ["search time", "search depth", "max depth", "maxdepth", "movetime", "nodes"];
 
-/// The games that settings are planned for.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
-    /// Pairs of games.
     pub pairs: u64,
     /// Share of the games that will be drawn, 0 to 1.
     pub draw_rate: f64,
-    /// Elo that each parameter may gain; `None` takes usual settings instead of planned ones.
+    /// `None` takes usual settings instead of planned ones.
     pub elo: Option<f64>,
 }
 
-/// What may be tuned.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Candidates {
-    /// Parameters to tune.
     pub tuned: Vec<Variable>,
     /// Parameters that could be tuned and are not, each with a sentence that says why.
     pub left_out: Vec<(Variable, String)>,
-    /// What is worth knowing, a sentence each.
     pub notes: Vec<String>,
 }
 
-/// The spin options of a UCI engine: those named, or all that are worth tuning. `set` are the options
-/// that the user sets, from which tuning starts.
+/// The spin options of a UCI engine: those named, or all that are worth tuning. `set` are the options that
+/// the user sets, from which tuning starts.
 ///
 /// # Errors
 /// [`Error::Setting`], named `tune`, for names that are no spin options, and when nothing is left;
@@ -191,7 +183,6 @@ fn why_not(option: &EngineOption) -> String {
     }
 }
 
-/// Returns true if an option is about resources, strength limits or the like.
 fn is_chore(name: &str) -> bool {
     let lower = name.to_lowercase();
     let mut words = lower.split(|c: char| !c.is_alphanumeric() && c != '_');
@@ -200,8 +191,8 @@ fn is_chore(name: &str) -> bool {
         || words.any(|word| NOT_TUNED.contains(&word))
 }
 
-/// The option's bounds; where they are too wide to mean anything, 0 to twice the value within them,
-/// as `tune.py` has it.
+/// The option's bounds; where they are too wide to mean anything, 0 to twice the value within them, as
+/// `tune.py` has it.
 fn bounds(option: &EngineOption, start: i64, min: i64, max: i64, notes: &mut Vec<String>) -> (f64, f64) {
     let (low, high) = (min as f64, max as f64);
     if high - low <= WIDE {
@@ -214,12 +205,12 @@ fn bounds(option: &EngineOption, start: i64, min: i64, max: i64, notes: &mut Vec
     narrow
 }
 
-/// The parameters of a list, for an engine that reads their values from a file: those named, or all. `set` are values
-/// from which tuning starts in place of the list's.
+/// The parameters of a list, for an engine that reads their values from a file: those named, or all. `set`
+/// are values from which tuning starts in place of the list's.
 ///
 /// # Errors
-/// [`Error::Setting`], named `tune`, for names that the list does not have; [`Error::Usage`] for a parameter without
-/// bounds, and values that are no numbers.
+/// [`Error::Setting`], named `tune`, for names that the list does not have; [`Error::Usage`] for a parameter
+/// without bounds, and values that are no numbers.
 pub fn listed_candidates(
     list: &[ListEntry],
     set: &[Setting],
@@ -247,11 +238,8 @@ pub fn listed_candidates(
     Ok(found)
 }
 
-/// Values of the built-in engine: those named, or pieces. `params` is a parameter file, or piece values
-/// such as `material`.
-///
-/// # Errors
-/// Errors of [`named_parameters`] and [`ParameterGroups::try_new`].
+/// Values of the built-in engine: those named, or pieces. `params` is a parameter file, or piece values such
+/// as `material`.
 pub fn parameter_candidates(params: &str, names: &[String], budget: Budget) -> Result<Candidates> {
     let (set, theta) = named_parameters(params)?;
     let pieces: Vec<String> = ROLE_NAMES[..5].iter().map(|role| (*role).to_string()).collect();
@@ -284,8 +272,7 @@ pub fn parameter_candidates(params: &str, names: &[String], budget: Budget) -> R
     Ok(found)
 }
 
-/// A parameter with settings: those that the planner advises for the Elo that was given, or the usual
-/// ones.
+/// A parameter with settings: those that the planner advises for the Elo that was given, or the usual ones.
 fn variable(
     name: &str,
     start: f64,
@@ -322,7 +309,6 @@ fn variable(
     Ok(variable)
 }
 
-/// A positive number in four digits.
 fn rounded(value: f64) -> f64 {
     format!("{value:.3e}").parse().unwrap_or(value)
 }

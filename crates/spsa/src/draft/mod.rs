@@ -19,17 +19,14 @@ use crate::toml_text::comment;
 use crate::variables::positive;
 use crate::{MethodKind, Rounding, Schedule, Variable, check_draw_rate};
 
-/// What is to be tuned, and how.
 #[derive(Clone, Debug)]
 pub struct DraftOptions {
-    /// Names of parameters to tune; of a UCI engine all that are worth tuning where there are none,
-    /// of the built-in engine its pieces.
+    /// Names of parameters to tune; of a UCI engine all that are worth tuning where there are none, of the
+    /// built-in engine its pieces.
     pub tune: Vec<String>,
     /// List of the parameters of an engine that reads their values from a file.
     pub list: Option<PathBuf>,
-    /// UCI options to set; of one that is tuned, the start.
     pub options: Vec<Setting>,
-    /// The update rule.
     pub method: MethodKind,
     /// Games, two in each pair: at least 2.
     pub games: u64,
@@ -37,16 +34,12 @@ pub struct DraftOptions {
     pub draw_rate: f64,
     /// Elo that each parameter may gain, to plan settings by; usual settings where there is none.
     pub elo: Option<f64>,
-    /// What engines may spend.
     pub limit: TimeControl,
-    /// Openings; random, balanced ones where there is none.
     pub book: Option<PathBuf>,
     /// Pairs at a time; as many as there are cores where there is none.
     pub concurrency: Option<usize>,
     /// Seconds for a UCI engine to become ready; 10 where there is none.
     pub start_deadline: Option<f64>,
-    /// The file that the configuration will be written to. In another folder than the current one its
-    /// paths have to be absolute.
     pub output: Option<PathBuf>,
     /// Ends all waiting for the engine once it is set.
     pub stop: StopFlag,
@@ -77,14 +70,11 @@ impl Default for DraftOptions {
     }
 }
 
-/// A configuration to begin with.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Draft {
-    /// What `spsa run` would read.
     pub config: RunConfig,
     /// Parameters that could be tuned and are not, each with a sentence that says why.
     pub left_out: Vec<(Variable, String)>,
-    /// What is worth knowing, a sentence each.
     pub notes: Vec<String>,
 }
 
@@ -92,8 +82,8 @@ impl Draft {
     /// The configuration of a UCI engine, which is started to learn its options, or to try the values of a list.
     ///
     /// # Errors
-    /// [`Error::Setting`] for options that make no sense or that the engine does not have, and a list that is missing,
-    /// or of no use; [`Error::Engine`] when it cannot be started; errors of reading the list.
+    /// [`Error::Setting`] for options that make no sense or that the engine does not have, and a list that is
+    /// missing, or of no use; [`Error::Engine`] when it cannot be started; errors of reading the list.
     pub fn of_engine(command: &str, options: &DraftOptions) -> Result<Self> {
         let budget = options.budget()?;
         let mut engine: EngineCommand = command.parse()?;
@@ -169,9 +159,6 @@ impl Draft {
     }
 
     /// The configuration of the built-in engine with a parameter file, or piece values such as `material`.
-    ///
-    /// # Errors
-    /// [`Error::Setting`] for options that make no sense; those of [`parameter_candidates`].
     pub fn of_parameters(params: &str, options: &DraftOptions) -> Result<Self> {
         let found = parameter_candidates(params, &options.tune, options.budget()?)?;
         let params = match Prior::is_word(params) {
@@ -236,8 +223,8 @@ impl DraftOptions {
         Ok(Draft { config, left_out, notes })
     }
 
-    /// A path as it is to be written in the file: as it is typed where that is in the current folder,
-    /// else absolute.
+    /// A path as it is to be written in the file: as it is typed where that is in the current folder, else
+    /// absolute.
     fn place(&self, path: &Path) -> PathBuf {
         let folder = self.output.as_deref().and_then(Path::parent);
         if folder.is_none_or(|folder| folder.as_os_str().is_empty()) {
@@ -247,7 +234,6 @@ impl DraftOptions {
     }
 }
 
-/// Numbers and flags without quotes.
 fn option_value(text: &str) -> OptionValue {
     match (text, text.parse::<i64>()) {
         ("true", _) => OptionValue::Flag(true),

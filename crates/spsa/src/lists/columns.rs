@@ -6,7 +6,6 @@ use super::ListEntry;
 use gputexel_io::shown;
 use gputexel_io::{Error, Result};
 
-/// A parameter with its line.
 pub(super) type Numbered = (u64, ListEntry);
 
 /// Lines that are not blank, numbered from 1, as trimmed columns.
@@ -15,13 +14,10 @@ pub(super) fn rows(text: &str) -> impl Iterator<Item = (u64, Vec<&str>)> {
     lines.map(|(number, line)| (number, columns(line)))
 }
 
-/// The columns of a line, which are parted by tabs where there is no comma: tables that come from a page.
 pub(super) fn columns(line: &str) -> Vec<&str> {
-    let mark = if line.contains(',') { ',' } else { '\t' };
-    line.trim().split(mark).map(str::trim).collect()
+    line.trim().split(',').map(str::trim).collect()
 }
 
-/// A finite number; what is wrong otherwise.
 pub(super) fn number(name: &str, column: &str, text: &str) -> std::result::Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if value.is_finite() => Ok(value),
@@ -29,7 +25,6 @@ pub(super) fn number(name: &str, column: &str, text: &str) -> std::result::Resul
     }
 }
 
-/// Reads rows that all have the columns `names`.
 pub(super) fn read(
     text: &str,
     path: &Path,
@@ -47,7 +42,6 @@ pub(super) fn read(
     rows(text).map(one).collect()
 }
 
-/// `int` or `float`, as OpenBench and YaneuraOu have it.
 pub(super) fn is_integer(name: &str, text: &str) -> std::result::Result<bool, String> {
     match text {
         "int" => Ok(true),
@@ -56,7 +50,6 @@ pub(super) fn is_integer(name: &str, text: &str) -> std::result::Result<bool, St
     }
 }
 
-/// Refuses names that would fall apart.
 pub(super) fn check_names(entries: &[ListEntry]) -> Result<()> {
     match entries.iter().find(|entry| entry.name.contains(',')) {
         Some(entry) => Err(Error::Usage(format!("{}: a name in this list cannot have a comma", entry.name))),
@@ -64,7 +57,6 @@ pub(super) fn check_names(entries: &[ListEntry]) -> Result<()> {
     }
 }
 
-/// Refuses names whose blanks at an end would be lost.
 pub(super) fn check_ends(entries: &[ListEntry]) -> Result<()> {
     match entries.iter().find(|entry| entry.name.trim() != entry.name) {
         Some(entry) => {
@@ -75,15 +67,6 @@ pub(super) fn check_ends(entries: &[ListEntry]) -> Result<()> {
     }
 }
 
-/// Returns true if a row names columns, other than one of a parameter that is called `Name` or `Param`: no other column of
-/// such a row is a number.
-pub(super) fn is_header(row: &[&str]) -> bool {
-    row.len() > 1
-        && ["name", "param"].iter().any(|title| row[0].eq_ignore_ascii_case(title))
-        && row[1..].iter().all(|column| column.parse::<f64>().is_err() && !column.is_empty())
-}
-
-/// The value of a setting that was found to be there.
 pub(super) fn given(value: Option<f64>) -> f64 {
     value.expect("lists are written once nothing that they need is missing")
 }

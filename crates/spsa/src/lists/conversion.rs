@@ -6,45 +6,28 @@ use super::filling::{FillingError, FillingPlan, fill};
 use super::{List, ListFormat, ListOptions, Setting, Written, missing, read_values, write_list};
 use gputexel_io::Error;
 
-/// A list in another format.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Converted {
-    /// What is in it, with the settings that were planned.
     pub list: List,
-    /// It in the new format.
     pub text: String,
     /// weather-factory's second file, see [`Written::gains`].
     pub gains: Option<String>,
-    /// What was lost or planned, a sentence each.
     pub notes: Vec<String>,
 }
 
-/// Why a list cannot be converted.
 #[derive(Debug, thiserror::Error)]
 pub enum ConversionError {
     /// The new format needs a setting that the list does not have.
     #[error("{parameter}: format {format} requires {}, which the input lacks", setting.name())]
-    Missing {
-        /// The parameter that lacks it.
-        parameter: String,
-        /// The new format.
-        format: ListFormat,
-        /// What is missing.
-        setting: Setting,
-    },
-    /// A setting that is missing cannot be planned.
+    Missing { parameter: String, format: ListFormat, setting: Setting },
     #[error(transparent)]
     Filling(FillingError),
-    /// Everything else.
     #[error(transparent)]
     Other(#[from] Error),
 }
 
-/// Turns a list into another format: parameters start from the values in the file `values`, if there is
-/// one, and with a `plan` settings are planned that the new format needs and the list does not have.
-///
-/// # Errors
-/// [`ConversionError`]; among the others are those of [`read_values`] and [`write_list`].
+/// Turns a list into another format: parameters start from the values in the file `values`, if there is one,
+/// and with a `plan` settings are planned that the new format needs and the list does not have.
 pub fn convert(
     mut list: List,
     format: ListFormat,

@@ -2,12 +2,10 @@
 
 use std::path::Path;
 
-use super::columns::{columns, is_header, rows};
-use super::{ListFormat, Spec, fishtest, foreign};
+use super::columns::{columns, rows};
+use super::{ListFormat, Spec};
 use gputexel_io::{Error, Result};
 
-/// The format of a text that is not blank, by the ending of its file and what it holds. Adds a note
-/// where another would fit as well.
 pub(super) fn detect(text: &str, path: &Path, notes: &mut Vec<String>) -> Result<ListFormat> {
     let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
     let find = |fits: &dyn Fn(&Spec) -> bool| ListFormat::ALL.into_iter().find(|format| fits(format.spec()));
@@ -15,7 +13,7 @@ pub(super) fn detect(text: &str, path: &Path, notes: &mut Vec<String>) -> Result
         return Ok(format);
     }
     if ending.as_deref() == Some("json") || text.trim_start().starts_with('{') {
-        return Ok(if fishtest::is_test(text) { ListFormat::Fishtest } else { ListFormat::WeatherFactory });
+        return Ok(ListFormat::WeatherFactory);
     }
     if let Some(format) = find(&|spec| spec.fits.is_some_and(|fits| fits(text))) {
         return Ok(format);
@@ -33,14 +31,8 @@ pub(super) fn detect(text: &str, path: &Path, notes: &mut Vec<String>) -> Result
         );
         return Ok(ListFormat::OpenBench);
     }
-    if is_header(&first) {
-        return Ok(ListFormat::Values);
-    }
     if let Some(format) = find(&|spec| spec.columns == Some(count)) {
         return Ok(format);
-    }
-    if let Some(what) = foreign::of_text(text) {
-        return Err(Error::input(path, what));
     }
     let columns = if count == 1 { "column" } else { "columns" };
     let reason = format!(

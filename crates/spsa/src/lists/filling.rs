@@ -11,34 +11,25 @@ const C_END_OF_RANGE: f64 = 1.0 / 20.0;
 /// c_end in guessed distances: (19) of arXiv:2205.15602.
 const C_END_OF_DISTANCE: f64 = 2.2;
 
-/// What settings are planned for.
 #[derive(Clone, Copy, Debug)]
 pub struct FillingPlan {
-    /// Pairs of games.
     pub pairs: u64,
-    /// Share of the games that is drawn.
     pub draw_rate: f64,
-    /// Elo that each parameter may gain; `None` takes what its `simul_elo` says.
+    /// `None` takes what its `simul_elo` says.
     pub elo: Option<f64>,
 }
 
-/// Why a list cannot be filled.
 #[derive(Debug, thiserror::Error)]
 pub enum FillingError {
     /// Neither the plan nor the list says what Elo per parameter may gain.
     #[error("{parameter}: what Elo it may gain is not known")]
-    UnknownElo {
-        /// The parameter.
-        parameter: String,
-    },
-    /// Everything else.
+    UnknownElo { parameter: String },
     #[error(transparent)]
     Other(#[from] Error),
 }
 
-/// Gives parameters the settings that `format` needs and they lack: c_end = a 20th of the range, the
-/// best value being at a distance of s, or of c_end / 2.2; `r_end` by [`gain`], `s` and `sigma` by
-/// [`Advice`]. Returns a note of what was filled in.
+/// Gives parameters the settings that `format` needs and they lack: c_end = a 20th of the range, the best
+/// value being at a distance of s, or of c_end / 2.2; `r_end` by [`gain`], `s` and `sigma` by [`Advice`].
 ///
 /// # Errors
 /// [`FillingError::UnknownElo`] for parameters without Elo; [`Error::Usage`] for parameters without bounds,

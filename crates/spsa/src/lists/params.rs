@@ -1,6 +1,4 @@
 //! The `.params` files of YaneuraOu's `tune.py` as lists; [`gputexel_io::params`] reads and writes their text.
-//!
-//! `step` is c_end and `delta` r_end. What is marked as not used is left out.
 
 use std::path::Path;
 

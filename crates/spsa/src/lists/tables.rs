@@ -11,7 +11,6 @@ use super::{ListEntry, Setting};
 use crate::toml_text::{comment, line_at, parameter_table, toml_error};
 use gputexel_io::Result;
 
-/// What is read of a document; a configuration has other sections besides.
 #[derive(Deserialize)]
 struct Document {
     parameter: Vec<Spanned<Table>>,
@@ -45,7 +44,6 @@ pub(super) static SPEC: Spec = Spec {
     write: |entries, _| write(entries),
 };
 
-/// Returns true if a text has a line that nothing else has, other than one of a parameter that is called like that.
 fn fits(text: &str) -> bool {
     let is_table = |line: &str| {
         let content = line.split_once('#').map_or(line, |(content, _)| content).trim_end();

@@ -22,7 +22,6 @@ pub(super) static SPEC: Spec = Spec {
     write: |entries, _| write(entries),
 };
 
-/// Returns true if a text begins like such a line.
 fn fits(text: &str) -> bool {
     let mut words = text.split_whitespace();
     ["setoption", "name"].iter().all(|word| words.next().is_some_and(|w| w.eq_ignore_ascii_case(word)))
@@ -55,7 +54,6 @@ fn parse(text: &str, path: &Path) -> Result<Vec<Numbered>> {
     Ok(entries)
 }
 
-/// What is left of a line behind so many words.
 fn behind_words(line: &str, count: usize) -> &str {
     (0..count).fold(line, |rest, _| {
         let rest = rest.trim_start();
@@ -63,7 +61,6 @@ fn behind_words(line: &str, count: usize) -> &str {
     })
 }
 
-/// Whole numbers are rounded as they are for engines.
 fn write(entries: &[ListEntry]) -> Result<String> {
     check_ends(entries)?;
     let mut text = String::new();

@@ -4,66 +4,28 @@ use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::Path;
 
 use super::Spec;
-use super::columns::{Numbered, check_names, is_header, number, rows};
+use super::columns::{Numbered, check_names, number, read, rows};
 use super::{ListEntry, ListOptions, parse_list, text_of};
 use gputexel_io::{Error, Result};
 
 pub(super) static SPEC: Spec = Spec {
     name: "values",
-    form: "name, value; reads columns under a header, too, such as OpenBench's digest",
+    form: "name, value",
     ending: None,
     columns: Some(2),
     fits: None,
     needs: &[],
     takes: &[],
     has_fractions: true,
-    parse: |text, reading| parse(text, reading.path, &mut reading.notes),
+    parse: |text, reading| parse(text, reading.path),
     write: |entries, _| write(entries),
 };
 
-/// Headers of columns of values, the best first: OpenBench's digest has `Curr` and `Start`, fishtest's page `theta` or `value`.
-const VALUES: [&str; 5] = ["value", "theta", "curr", "current", "start"];
-
-/// `name, value` lines, or columns under a header with `name` and one of [`VALUES`]. A parameter may be
-/// called `Name` as well. Bounds and settings are taken from columns that are called by them.
-fn parse(text: &str, path: &Path, notes: &mut Vec<String>) -> Result<Vec<Numbered>> {
-    let mut rows = rows(text).peekable();
-    let mut places = (0, 1, 2);
-    let mut settings = [None; 5];
-    if let Some((line, header)) = rows.next_if(|(_, row)| is_header(row)) {
-        let find = |name: &str| header.iter().position(|column| column.eq_ignore_ascii_case(name));
-        let Some(value) = VALUES.iter().find_map(|name| find(name)) else {
-            return Err(Error::line(path, line, "has no column 'value'"));
-        };
-        places = (0, value, header.len());
-        settings = ["min", "max", "c_end", "r_end", "start"].map(find);
-        if settings[..2].iter().all(Option::is_some) {
-            notes.push("types are not in it: taken for int where start and bounds are whole and c_end is not below 0.5".to_string());
-        }
-    }
-    let (name, value, count) = places;
-    let one = |(line, row): (u64, Vec<&str>)| {
-        if row.len() != count {
-            let reason = format!("{} columns; expected {count}, with a name and a value", row.len());
-            return Err(Error::line(path, line, reason));
-        }
-        let wrong = |why: String| Error::line(path, line, why);
-        let start = number(row[name], "value", row[value]).map_err(wrong)?;
-        let setting = |at: Option<usize>, what: &str| {
-            at.map(|at| number(row[name], what, row[at])).transpose().map_err(wrong)
-        };
-        let [min, max, c_end, r_end, first] = settings;
-        let (min, max, first) = (setting(min, "min")?, setting(max, "max")?, setting(first, "start")?);
-        let (c_end, r_end) = (setting(c_end, "c_end")?, setting(r_end, "r_end")?);
-        // A value on its way is no whole number, whatever the parameter is.
-        let known = min.and(max).and(first).is_some();
-        let told = [min, max, first];
-        let told = if known { &told[..] } else { &[Some(start)] };
-        let integer =
-            told.iter().flatten().all(|value| value.fract() == 0.0) && c_end.is_none_or(|c| c >= 0.5);
-        Ok((line, ListEntry { integer, min, max, c_end, r_end, ..ListEntry::new(row[name], start) }))
-    };
-    rows.map(one).collect()
+fn parse(text: &str, path: &Path) -> Result<Vec<Numbered>> {
+    read(text, path, &["name", "value"], |columns| {
+        let start = number(columns[0], "value", columns[1])?;
+        Ok(ListEntry { integer: start.fract() == 0.0, ..ListEntry::new(columns[0], start) })
+    })
 }
 
 fn write(entries: &[ListEntry]) -> Result<String> {
@@ -75,13 +37,13 @@ fn write(entries: &[ListEntry]) -> Result<String> {
     Ok(text)
 }
 
-/// Takes the values in a file for the starts of parameters: any list, or a log as `spsa.pl` writes
-/// it (`iteration,value,value,...` in the order of the parameters), whose latest iteration counts.
-/// Returns the names of parameters that the file has no value for; they keep theirs.
+/// Takes the values in a file for the starts of parameters: any list, or a log as `spsa.pl` writes it
+/// (`iteration,value,value,...` in the order of the parameters), whose latest iteration counts. Names of
+/// parameters that the file has no value for; they keep theirs.
 ///
 /// # Errors
-/// [`Error::Io`]; [`Error::Input`] for what is no list, for names that are no parameters, and for
-/// values out of bounds.
+/// [`Error::Io`]; [`Error::Input`] for what is no list, for names that are no parameters, and for values out
+/// of bounds.
 pub fn read_values(path: &Path, entries: &mut [ListEntry]) -> Result<Vec<String>> {
     let bytes = gputexel_io::read_whole(path, gputexel_io::SETTINGS_BYTES).map_err(|e| Error::io(path, e))?;
     let text = text_of(&bytes, path)?;
@@ -111,8 +73,7 @@ pub fn read_values(path: &Path, entries: &mut [ListEntry]) -> Result<Vec<String>
     Ok(unnamed)
 }
 
-/// The values of the latest iteration in a log of `count` parameters, with their line; `None` for
-/// what is no log.
+/// `None` for what is no log.
 fn last_of_log(text: &str, path: &Path, count: usize) -> Result<Option<(u64, Vec<f64>)>> {
     let mut last: Option<(f64, u64, Vec<f64>)> = None;
     for (line, row) in rows(text) {

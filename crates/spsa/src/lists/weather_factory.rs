@@ -1,19 +1,14 @@
-//! weather-factory's `config.json`, with the gains of its `spsa.json`, and its `state.json`, which has both.
-//!
-//! Its t counts games: sides are moved by step c_t with c_t = c / t^γ, and values by
-//! (W − L) a_t step / c_t with a_t = a / (A + t)^α. After T games that is, in our terms,
-//!
-//! c_end = step c_T and r_end = a_T / c_T².
+//! weather-factory's `config.json`, with the gains of its `spsa.json`.
 
 use std::fmt;
 use std::path::Path;
 
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::columns::Numbered;
-use super::{ListEntry, ListOptions, Setting, foreign};
+use super::{ListEntry, ListOptions, Setting};
 use super::{Reading, Spec};
 use crate::numbers::four_digits;
 use crate::toml_text::line_at;
@@ -22,7 +17,7 @@ use gputexel_io::{Error, Result};
 
 pub(super) static SPEC: Spec = Spec {
     name: "weather-factory",
-    form: r#"config.json: {"name": {"value", "min_value", "max_value", "step"}}, or state.json"#,
+    form: r#"config.json: {"name": {"value", "min_value", "max_value", "step"}}"#,
     ending: None,
     columns: None,
     fits: None,
@@ -36,39 +31,15 @@ pub(super) static SPEC: Spec = Spec {
     },
 };
 
-/// A parameter; the other names are those of Optuna-Game-Parameter-Tuner and its like.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, expecting = "an object of value, min_value, max_value and step")]
 struct Item {
-    #[serde(alias = "default")]
-    value: f64,
-    #[serde(alias = "min")]
-    min_value: f64,
-    #[serde(alias = "max")]
-    max_value: f64,
-    step: f64,
-}
-
-/// Its `tuner/state.json`: where a run is.
-#[derive(Deserialize)]
-struct State {
-    /// Games so far.
-    t: u64,
-    spsa_params: Gains,
-    uci_params: Vec<Named>,
-}
-
-/// A parameter of a state.
-#[derive(Deserialize)]
-struct Named {
-    name: String,
     value: f64,
     min_value: f64,
     max_value: f64,
     step: f64,
 }
 
-/// Parameters in their order, names that come twice included.
 struct Items(Vec<(String, Item)>);
 
 impl<'de> Deserialize<'de> for Items {
@@ -111,48 +82,16 @@ impl Default for Gains {
     }
 }
 
-pub(super) fn json_error(path: &Path, error: &serde_json::Error) -> Error {
+fn json_error(path: &Path, error: &serde_json::Error) -> Error {
     let text = error.to_string();
     let reason = text.rsplit_once(" at line ").map_or(text.as_str(), |(reason, _)| reason);
-    let reason = foreign::of_other_type(reason).unwrap_or_else(|| reason.to_string());
     Error::line(path, error.line().max(1) as u64, reason)
-}
-
-/// Options in order, and the gains that a state has.
-type OptionsAndGains = (Vec<(String, Item)>, Option<Gains>);
-
-/// Parameters in the order of the text, and the gains if they are among them.
-fn read(text: &str, path: &Path, notes: &mut Vec<String>) -> Result<OptionsAndGains> {
-    let wrong = |error: &serde_json::Error| json_error(path, error);
-    let whole: Value = serde_json::from_str(text).map_err(|error| wrong(&error))?;
-    let Some(object) = whole.as_object() else {
-        return Err(Error::input(
-            path,
-            "is JSON, but no object of parameters, as weather-factory's config.json is",
-        ));
-    };
-    if let Some(what) = foreign::of_json(object) {
-        return Err(Error::input(path, what));
-    }
-    if !object.contains_key("uci_params") {
-        let Items(items) = serde_json::from_str(text).map_err(|error| wrong(&error))?;
-        return Ok((items, None));
-    }
-    let State { t, spsa_params, uci_params } = serde_json::from_str(text).map_err(|error| wrong(&error))?;
-    notes.push(format!("read as weather-factory's state.json: values are those after {t} games"));
-    let item = |Named { name, value, min_value, max_value, step }: Named| {
-        (name, Item { value, min_value, max_value, step })
-    };
-    Ok((uci_params.into_iter().map(item).collect(), Some(spsa_params)))
 }
 
 fn parse(text: &str, reading: &mut Reading<'_>) -> Result<Vec<Numbered>> {
     let Reading { path, options, gains, notes } = reading;
-    let (items, own_gains) = read(text, path, notes)?;
-    let gains = match (own_gains, gains) {
-        (Some(own), _) => Some(own.checked(path)?),
-        (None, beside) => beside.map(read_gains).transpose()?,
-    };
+    let Items(items) = serde_json::from_str(text).map_err(|error| json_error(path, &error))?;
+    let gains = gains.map(read_gains).transpose()?;
     let (factor, r_end) = match (gains, options.games) {
         (Some(gains), Some(games)) => {
             let games = games as f64;
@@ -210,7 +149,6 @@ impl Gains {
     }
 }
 
-/// Its `config.json`. Steps are c_end.
 fn write(entries: &[ListEntry]) -> String {
     let mut object = serde_json::Map::new();
     for entry in entries {
@@ -225,8 +163,7 @@ fn write(entries: &[ListEntry]) -> String {
     format!("{:#}\n", serde_json::Value::Object(object))
 }
 
-/// The `spsa.json` whose c has fallen to 1, and its a to r_end, after the number of games. It has one gain for all: of
-/// several the geometric mean.
+/// The `spsa.json` whose c has fallen to 1, and its a to r_end, after the number of games.
 fn write_gains(entries: &[ListEntry], options: ListOptions, notes: &mut Vec<String>) -> Option<String> {
     let known: Vec<f64> = entries.iter().filter_map(|entry| entry.r_end).collect();
     let (Some(games), false) = (options.games, known.is_empty()) else {
@@ -253,7 +190,6 @@ fn write_gains(entries: &[ListEntry], options: ListOptions, notes: &mut Vec<Stri
     Some(format!("{spsa:#}\n"))
 }
 
-/// Whole numbers without a point, as people write them.
 fn number(value: f64) -> serde_json::Value {
     if value.fract() == 0.0 && value.abs() < 1e15 { json!(value as i64) } else { json!(value) }
 }

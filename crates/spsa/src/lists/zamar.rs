@@ -35,7 +35,6 @@ pub(super) static BSPSA: Spec = Spec {
     write: |entries, writing| write(entries, Columns::Bspsa, &mut writing.notes),
 };
 
-/// The two lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Columns {
     /// `name,start,min,max,c_end,r_end,simul_elo`
@@ -53,20 +52,13 @@ impl Columns {
     }
 }
 
-/// Reads a list of variables without a header; the number of columns says which list it is.
-/// Parameters are whole numbers to engines, as both programs send nothing else.
-///
-/// # Errors
-/// [`Error::Io`]; [`Error::Input`] naming the line.
+/// Reads a list of variables without a header; the number of columns says which list it is. Parameters are
+/// whole numbers to engines, as both programs send nothing else.
 pub fn read_variables(path: &Path) -> Result<(Columns, Vec<Variable>)> {
     let text = gputexel_io::read_whole(path, gputexel_io::SETTINGS_BYTES).map_err(|e| Error::io(path, e))?;
     parse_variables(&text, path)
 }
 
-/// As [`read_variables`], from memory; `path` is for messages.
-///
-/// # Errors
-/// [`Error::Input`] naming the line.
 pub fn parse_variables(text: &[u8], path: &Path) -> Result<(Columns, Vec<Variable>)> {
     let text = text_of(text, path)?;
     let (columns, entries) = entries(text, path, None)?;
@@ -85,7 +77,6 @@ fn parse(text: &str, path: &Path, columns: Columns) -> Result<Vec<Numbered>> {
     Ok(entries(text, path, Some(columns))?.1)
 }
 
-/// The rows of a list with the columns that are asked for, or with those of its first row.
 fn entries(text: &str, path: &Path, asked: Option<Columns>) -> Result<(Columns, Vec<Numbered>)> {
     let mut found: Option<(Columns, u64)> = None;
     let mut entries = Vec::new();

@@ -1,12 +1,4 @@
 //! BSPSA: Bayesian SPSA with the covariance of all parameters, exactly.
-//!
-//! Equations (13) to (16) of arXiv:2205.15602 add a aᵀ / τ² to the inverse covariance and solve a
-//! linear system for the step. The matrix inversion lemma gives the same in O(n²), without a solve:
-//!
-//! g = C a, θ ← θ + g e / (τ² + aᵀ g), C ← C − g gᵀ / (τ² + aᵀ g),
-//!
-//! with slopes a and innovation e as in [`Observation::linearized`]. (`bspsa.pl` updates θ inside
-//! its elimination and so leaves the back substitution out, which does not show in its results.)
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +7,6 @@ use super::super::variables::Variable;
 use super::{Factors, MethodKind, Observation, Rule, Scratch, required};
 use gputexel_io::Result;
 
-/// See the module.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Bspsa {
     schedule: Schedule,
@@ -46,8 +37,8 @@ fn dot(x: &[f64], y: &[f64]) -> f64 {
     x.iter().zip(y).map(|(x, y)| x * y).sum()
 }
 
-/// Product of a square matrix, row by row, with `a`. Four rows at a time keep a processor busy that would wait for the
-/// sum of one, each of which is added up in its own order.
+/// Four rows at a time keep a processor busy that would wait for the sum of one, each of which is added up in
+/// its own order.
 fn multiply(matrix: &[f64], a: &[f64], product: &mut Vec<f64>) {
     let n = a.len();
     product.clear();

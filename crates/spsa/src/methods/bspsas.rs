@@ -1,13 +1,4 @@
 //! BSPSAS: Bayesian SPSA with a posterior of each parameter by itself.
-//!
-//! Equations (9) and (10) of arXiv:2205.15602 with a_i = 2 δ_i c_i / σ_i², in which they read
-//!
-//! θ_i ← θ_i + s_i² a_i e / (a_i² s_i² + τ²) and s_i² ← s_i² τ² / (a_i² s_i² + τ²).
-//!
-//! As published e is the score y. With what was really played, a_i and the innovation e are those
-//! of [`Observation::linearized`], which is the same where nothing is clamped or rounded. The
-//! cross terms of the branch `bspsa_simple` are left out: they depend on the origin of the
-//! coordinates and cost strength far from it.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +7,6 @@ use super::super::variables::Variable;
 use super::{Factors, MethodKind, Observation, Rule, Scratch, required};
 use gputexel_io::Result;
 
-/// See the module.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Bspsas {
     schedule: Schedule,

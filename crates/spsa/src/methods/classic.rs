@@ -1,11 +1,4 @@
 //! SPSA as `spsa.pl` runs it, and its constant-gain form's common part.
-//!
-//! θ_i ← θ_i + R_k d_i y, where d_i is half the way from the minus to the plus side. As published
-//! d_i = c_k δ_i, whatever clamping and rounding made of it; then
-//! R_k c_k y / δ_i = a_k y / (c_k δ_i) is Spall's step.
-//!
-//! With what was really played, the gain R_k stays and d shrinks: the step is the one of a linear
-//! regression of y on d, whose stationary variance R τ² / (2 κ) does not depend on d at all.
 
 use serde::{Deserialize, Serialize};
 
@@ -33,9 +26,9 @@ impl Walk {
         self.noise[i] += step * step;
     }
 
-    /// How far noise alone would have carried the variable: the standard deviation of a sum of
-    /// independent steps as large as those taken. Where games pull a value to its optimum they
-    /// undo part of the noise, so this errs on the large side.
+    /// How far noise alone would have carried the variable: the standard deviation of a sum of independent steps
+    /// as large as those taken. Where games pull a value to its optimum they undo part of the noise, so this errs
+    /// on the large side.
     pub fn deviation(&self, i: usize) -> f64 {
         self.noise[i].sqrt()
     }
@@ -45,7 +38,6 @@ impl Walk {
     }
 }
 
-/// See the module.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Classic {
     schedule: Schedule,

@@ -1,8 +1,4 @@
 //! SPSA with constant gains: fishtest's autoselect form, A = α = γ = 0.
-//!
-//! θ_i ← θ_i + r d_i y. Gains do not depend on the number of games, so that a run may be stopped or
-//! prolonged at will; what is left in the end is the noise r (1 − D) / (4 h) C of each value around
-//! its optimum, see the [`planner`](crate::planner).
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +8,6 @@ use super::classic::Walk;
 use super::{Factors, MethodKind, Observation, Rule, Scratch, required};
 use gputexel_io::Result;
 
-/// See the module.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Constant {
     c: Vec<f64>,

@@ -1,7 +1,4 @@
 //! The update rules: one file each, behind one small trait.
-//!
-//! A rule knows how far to move the two sides apart and what the score of a pair says about the
-//! values; asking, telling, clamping and rounding are the [`Tuner`](super::Tuner)'s.
 
 mod bspsa;
 mod bspsas;
@@ -22,16 +19,13 @@ use bspsas::Bspsas;
 use classic::Classic;
 use constant::Constant;
 
-/// Shares of the perturbation and the gain at the end that an iteration has.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Factors {
-    /// c_k / c_end.
     pub c: f64,
     /// R_k / r_end; 1 for the rules without a gain.
     pub r: f64,
 }
 
-/// Memory of updates, to be used again.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scratch {
     slopes: Vec<f64>,
@@ -40,19 +34,13 @@ pub(super) struct Scratch {
 
 /// A pair of games and the values that were played, from which a rule learns.
 pub(super) struct Observation<'a> {
-    /// Of the iteration of the perturbation.
     pub factors: Factors,
-    /// Values of the side whose score is told.
     pub plus: &'a [f64],
-    /// Values of the other side.
     pub minus: &'a [f64],
-    /// Signs that were drawn.
     pub delta: &'a [i8],
-    /// Parameters near a bound, in their order.
     pub near: &'a [NearBound],
     /// Score of the pair, −2 to 2.
     pub y: f64,
-    /// τ².
     pub variance: f64,
     /// Updates with the perturbation that was meant instead of the one that was played.
     pub as_published: bool,
@@ -70,13 +58,12 @@ impl Observation<'_> {
         })
     }
 
-    /// The Bayesian model's view of the pair: the slopes a_i of the expected score and the
-    /// innovation, which is the score less what was expected of it at `theta`.
+    /// The Bayesian model's view of the pair: the slopes a_i of the expected score and the innovation, which is
+    /// the score less what was expected of it at `theta`.
     ///
-    /// The strength of an engine is modeled as the density of N(θ_opt, σ²), which gives
-    /// y ~ N(Σ a_i (θ_opt,i − m_i), τ²) with a_i = (plus_i − minus_i) / σ_i² around the middle m_i
-    /// of the two sides. Where nothing is clamped or rounded, m is the θ of the asking. Of pairs near a bound, half the
-    /// way and m are those of [`NearBound`].
+    /// The strength of an engine is modeled as the density of N(θ_opt, σ²), which gives y ~ N(Σ a_i (θ_opt,i −
+    /// m_i), τ²) with a_i = (plus_i − minus_i) / σ_i² around the middle m_i of the two sides. Where nothing is
+    /// clamped or rounded, m is the θ of the asking.
     fn linearized(&self, theta: &[f64], c_end: &[f64], sigma: &[f64], slopes: &mut Vec<f64>) -> f64 {
         slopes.clear();
         let slope = |half: f64, sigma: f64| 2.0 * half / (sigma * sigma);
@@ -98,42 +85,33 @@ impl Observation<'_> {
         self.y - expected
     }
 
-    /// Half the way from minus to plus as it was played.
     fn half(&self, i: usize) -> f64 {
         (self.plus[i] - self.minus[i]) / 2.0
     }
 
-    /// The same as it was meant.
     fn meant(&self, i: usize, c_end: &f64) -> f64 {
         f64::from(self.delta[i]) * (c_end * self.factors.c)
     }
 }
 
-/// An update rule.
 pub(super) trait Rule {
     /// How far each side is moved from the middle at the last iteration, by parameter.
     fn c_end(&self) -> &[f64];
 
-    /// Gains at the last iteration, for the rules that have them.
     fn r_end(&self) -> Option<&[f64]>;
 
-    /// Shares of both at iteration `k`.
     fn factors(&self, k: u64) -> Factors;
 
-    /// Moves `theta` by what was seen.
     fn update(&mut self, theta: &mut [f64], seen: &Observation<'_>, scratch: &mut Scratch);
 
     /// Follows another schedule from now on; rules without one have nothing to do.
     fn set_schedule(&mut self, schedule: Schedule);
 
-    /// A standard deviation of the value's error.
     fn deviation(&self, i: usize) -> f64;
 
-    /// How many variables it was made for.
     fn len(&self) -> usize;
 }
 
-/// A rule with its state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Method {
@@ -181,7 +159,6 @@ impl Method {
     }
 }
 
-/// A setting of every variable, or whose is missing.
 fn required(
     variables: &[Variable],
     name: &str,

@@ -1,9 +1,4 @@
 //! Settings that suit a number of games, and how many games per parameter needs.
-//!
-//! Everything follows from two guesses about each parameter: how far its best value may be, and how
-//! much Elo is lost there. Three sources are given side by side: formulas of this project, checked
-//! by simulated sweeps; what the authors of BSPSA used (arXiv:2205.15602 and their spreadsheet); and
-//! fishtest's autoselect (constant gains, from vdbergh's analysis).
 
 mod run_plan;
 mod summary;
@@ -29,29 +24,20 @@ const C_END: f64 = 2.2;
 /// Largest share of the range between bounds that a perturbation should end with.
 const MAX_SHARE_OF_RANGE: f64 = 0.25;
 
-/// What is guessed of a parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Guess {
-    /// Its name.
     pub name: String,
-    /// Its value now.
     pub start: f64,
-    /// Smallest value.
     pub min: f64,
-    /// Largest value.
     pub max: f64,
-    /// True if engines are given whole numbers.
     pub integer: bool,
-    /// How far the best value may be from the start.
     pub distance: f64,
-    /// Elo to be gained by going there.
     pub elo: f64,
 }
 
 impl FromStr for Guess {
     type Err = Error;
 
-    /// `NAME,START,MIN,MAX,DISTANCE,ELO`.
     fn from_str(text: &str) -> Result<Self> {
         let mut fields = text.split(',').map(str::trim);
         let name = fields.next().unwrap_or_default().to_string();
@@ -68,8 +54,8 @@ impl FromStr for Guess {
 }
 
 impl Guess {
-    /// What a list says of a parameter, where nothing else is guessed: its best value is `c_end` / 2.2 away,
-    /// and its Elo that of the curve with its `simul_elo`.
+    /// What a list says of a parameter, where nothing else is guessed: its best value is `c_end` / 2.2 away, and
+    /// its Elo that of the curve with its `simul_elo`.
     ///
     /// # Errors
     /// [`Error::Usage`] where there is no Elo, neither given nor listed.
@@ -84,18 +70,12 @@ impl Guess {
     }
 
     /// Refuses distances and Elos that are not positive.
-    ///
-    /// # Errors
-    /// [`Error::Usage`].
     pub fn validate(&self) -> Result<()> {
         positive(&format!("{}: distance", self.name), self.distance)?;
         positive(&format!("{}: Elo", self.name), self.elo)
     }
 
     /// A place for the optimum: the guessed distance above the start, or below it.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] when both are outside the bounds.
     pub fn optimum(&self) -> Result<f64> {
         let places = [self.start + self.distance, self.start - self.distance];
         places.into_iter().find(|place| (self.min..=self.max).contains(place)).ok_or_else(|| {
@@ -105,29 +85,24 @@ impl Guess {
     }
 }
 
-/// Settings for a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Advice {
-    /// Perturbation at the last iteration: 2.2 distances, at most a quarter of the range between
-    /// the bounds, and at least ½ of whole numbers.
+    /// Perturbation at the last iteration: 2.2 distances, at most a quarter of the range between the bounds, and
+    /// at least ½ of whole numbers.
     pub c_end: f64,
-    /// SPSA's gain at the last iteration, by this project's formula; `None` where there are too few
-    /// games for this parameter. See [`gain`].
+    /// SPSA's gain at the last iteration, by this project's formula; `None` where there are too few games for
+    /// this parameter.
     pub r_end: Option<f64>,
-    /// The same by [`authors_gain`].
     pub authors_r_end: Option<f64>,
-    /// Width of what is believed of the optimum: the distance.
     pub s: f64,
-    /// Width of the curve of strength: 9.9 d / √e, from the authors' spreadsheet. (The curvature of
-    /// the Elo parabola alone would give 9.32.)
+    /// Width of the curve of strength: 9.9 d / √e, from the authors' spreadsheet. (The curvature of the Elo
+    /// parabola alone would give 9.32.)
     pub sigma: f64,
     /// Pairs of games below which this parameter drowns in noise.
     pub least_pairs: f64,
 }
 
 impl Advice {
-    /// For a parameter and a number of pairs of games.
-    ///
     /// # Errors
     /// [`Error::Usage`] for guesses and draw rates that make no sense.
     pub fn new(guess: &Guess, pairs: u64, draw_rate: f64) -> Result<Self> {
@@ -172,7 +147,6 @@ pub fn elo_of_curve(s: f64, sigma: f64) -> f64 {
     (CURVE * s / sigma).powi(2)
 }
 
-/// b of [`gain`]'s formula for c = `ratio` · distance.
 fn rate(ratio: f64) -> f64 {
     ratio * ratio * std::f64::consts::LN_10 / 100.0
 }
@@ -181,18 +155,18 @@ fn rate(ratio: f64) -> f64 {
 ///
 /// b = m² ln 10 / 100, v = 2 (1 − D), x = ln(4 b² e² N / (m² v)) / (2 b), R_end = 0.65 x / (e N),
 ///
-/// for α = 0.602, γ = 0.101, A = N/10. Without the factor 0.65 it is the gain at which what is left
-/// of the start equals the noise; sweeps over 18 settings (e 0.03 to 8, N 20,000 to 200,000, D 0.4
-/// and 0.82) were best at 0.6 to 0.7 of that, within 8 % of the best loss everywhere. `None` where
-/// the logarithm is not positive: too few games.
+/// for α = 0.602, γ = 0.101, A = N/10. Without the factor 0.65 it is the gain at which what is left of the
+/// start equals the noise; sweeps over 18 settings (e 0.03 to 8, N 20,000 to 200,000, D 0.4 and 0.82) were
+/// best at 0.6 to 0.7 of that, within 8 % of the best loss everywhere. `None` where the logarithm is not
+/// positive: too few games.
 pub fn gain(pairs: f64, elo: f64, ratio: f64, draw_rate: f64) -> Option<f64> {
     let (b, v) = (rate(ratio), 2.0 * (1.0 - draw_rate));
     let log = (4.0 * b * b * elo * elo * pairs / (ratio * ratio * v)).ln();
     (log > 0.0).then(|| 0.65 * log / (2.0 * b) / (elo * pairs))
 }
 
-/// A fit to the four `r_end` in the spreadsheet of BSPSA's authors:
-/// R = (3.17 ln(e² N) − 11.1) / (e N). It knows neither draw rates nor other c_end than 2.2 d.
+/// A fit to the four `r_end` in the spreadsheet of BSPSA's authors: R = (3.17 ln(e² N) − 11.1) / (e N). It
+/// knows neither draw rates nor other c_end than 2.2 d.
 pub fn authors_gain(pairs: f64, elo: f64) -> Option<f64> {
     let factor = 3.17 * (elo * elo * pairs).ln() - 11.1;
     (factor > 0.0).then(|| factor / (elo * pairs))
@@ -207,23 +181,17 @@ pub fn least_pairs(elo: f64, draw_rate: f64) -> f64 {
 /// Settings by fishtest's autoselect, constant over the run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Autoselect {
-    /// Perturbations: a sixth of each range.
     pub c: Vec<f64>,
-    /// Gain of all.
     pub r: f64,
-    /// Games after which the start is forgotten.
     pub games: f64,
 }
 
-/// Fishtest's autoselect for parameters with these bounds: constant gains that leave less than
-/// `precision` Elo of noise with a probability of 95 %, where leaving the middle of its range for a
-/// bound costs a parameter `elo` (fishtest: ½ and 2).
+/// Fishtest's autoselect for parameters with these bounds: constant gains that leave less than `precision`
+/// Elo of noise with a probability of 95 %, where leaving the middle of its range for a bound costs a
+/// parameter `elo` (fishtest: ½ and 2).
 ///
-/// c = (max − min) / 6, r = 8 precision / (C χ²₉₅(n) (1 − D)),
-/// games = 3 max C / (2 r c² |H|) with H = −2 elo / ((max − min) / 2)² and C = 800 / ln 10.
-///
-/// # Errors
-/// [`Error::Usage`] for numbers that are not positive.
+/// c = (max − min) / 6, r = 8 precision / (C χ²₉₅(n) (1 − D)), games = 3 max C / (2 r c² |H|) with H = −2 elo
+/// / ((max − min) / 2)² and C = 800 / ln 10.
 pub fn autoselect(bounds: &[(f64, f64)], precision: f64, elo: f64, draw_rate: f64) -> Result<Autoselect> {
     positive("precision", precision)?;
     positive("Elo", elo)?;
@@ -271,8 +239,8 @@ pub fn chi_squared_95(n: usize) -> f64 {
     (low + high) / 2.0
 }
 
-/// What is simulated to say what a plan would gain: the best values lie at the guessed distances,
-/// parameters are tuned with what [`Advice`] or, for the constant method, [`autoselect`] says.
+/// What is simulated to say what a plan would gain: the best values lie at the guessed distances, parameters
+/// are tuned with what [`Advice`] or, for the constant method, [`autoselect`] says.
 ///
 /// # Errors
 /// [`Error::Usage`] for guesses that make no sense, and for SPSA with too few games.
@@ -300,12 +268,11 @@ pub fn scenario(
         }
     }
     let optimum = guesses.iter().map(Guess::optimum).collect::<Result<Vec<f64>>>()?;
-    let scenario = Scenario { settings, variables, optimum, draw_rate, repeats, seed, concurrency: 1 };
+    let scenario = Scenario { settings, variables, optimum, draw_rate, repeats, seed };
     scenario.validate()?;
     Ok(scenario)
 }
 
-/// The error that there are too few games for a parameter.
 pub fn too_few(guess: &Guess, advice: &Advice, pairs: u64) -> Error {
     // Four digits are as much as a guess has.
     let elo = format!("{:.4}", guess.elo);

@@ -12,46 +12,32 @@ const MAX_PARAMETERS: usize = 1024;
 /// Updates of a parameter that the simulation of a plan may take, unless runs are asked for: half a minute of
 /// computing time.
 const UPDATES: f64 = 2e9;
-/// Entries of a covariance that take as long to update as a parameter.
 const ENTRIES_PER_UPDATE: f64 = 16.0;
 
-/// Options of a plan.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PlanOptions {
     /// Games, two in each pair: at least 2.
     pub games: u64,
     /// Share of the games that will be drawn, 0 to 1.
     pub draw_rate: f64,
-    /// Simulated runs, 1 to 100,000; 200, or fewer where games and parameters are many, where there is
-    /// none.
+    /// Simulated runs, 1 to 100,000; 200, or fewer where games and parameters are many, where there is none.
     pub repeats: Option<usize>,
-    /// Seed of the simulation.
     pub seed: u64,
 }
 
 /// Settings for a number of games, and what they gain in simulated runs.
 #[derive(Clone, Debug)]
 pub struct RunPlan {
-    /// Games, two in each pair.
     pub games: u64,
-    /// Seed of the simulation.
     pub seed: u64,
-    /// Pairs of games.
     pub pairs: u64,
-    /// Share of the games that will be drawn.
     pub draw_rate: f64,
-    /// Guesses for each parameter.
     pub guesses: Vec<Guess>,
-    /// Settings of each parameter.
     pub advice: Vec<Advice>,
-    /// Constant gains.
     pub autoselect: Autoselect,
-    /// Simulated runs of each method.
     pub repeats: usize,
-    /// Gains of the simulated runs. Methods that cannot be run with so few games, or would take too long
-    /// to simulate, are left out.
+    /// Methods that cannot be run with so few games, or would take too long to simulate, are left out.
     pub expected: Vec<(MethodKind, Summary)>,
-    /// Warnings about the settings, one sentence each.
     pub warnings: Vec<String>,
 }
 
@@ -59,11 +45,11 @@ impl RunPlan {
     /// Parameters up to which `bspsa` is simulated beside `bspsas`: its time grows with their square.
     pub const MAX_COVARIANCES: usize = 16;
 
-    /// Plans and simulates; `progress` sees the method that is simulated and its iterations that are done.
+    /// `progress` sees the method that is simulated and its iterations that are done.
     ///
     /// # Errors
-    /// [`Error::Setting`] and [`Error::Usage`] for what cannot be planned, [`Error::Interrupted`] once
-    /// `stop` is set.
+    /// [`Error::Setting`] and [`Error::Usage`] for what cannot be planned, [`Error::Interrupted`] once `stop` is
+    /// set.
     pub fn new(
         guesses: Vec<Guess>,
         options: PlanOptions,
@@ -115,7 +101,6 @@ impl RunPlan {
         (2.0 * (1.0 - self.draw_rate)).sqrt()
     }
 
-    /// Elo that all parameters together may gain.
     pub fn available_elo(&self) -> f64 {
         self.guesses.iter().map(|g| g.elo).sum()
     }
@@ -123,9 +108,6 @@ impl RunPlan {
 
 impl Guess {
     /// So many equal parameters `x1`, `x2`, ... with bounds ten distances away.
-    ///
-    /// # Errors
-    /// [`Error::Setting`] for none, or for more than 1,024.
     pub fn equal(count: usize, distance: f64, elo: f64) -> Result<Vec<Self>> {
         if count == 0 || count > MAX_PARAMETERS {
             return Err(Error::setting("parameters", count, format!("expected 1 to {MAX_PARAMETERS}")));
@@ -143,7 +125,6 @@ impl Guess {
     }
 }
 
-/// Which settings are not what they should be.
 fn advice_warnings(guesses: &[Guess], advice: &[Advice], pairs: u64) -> Vec<String> {
     let mut warnings = Vec::new();
     for (guess, advice) in guesses.iter().zip(advice) {
@@ -161,7 +142,6 @@ fn advice_warnings(guesses: &[Guess], advice: &[Advice], pairs: u64) -> Vec<Stri
     warnings
 }
 
-/// Which parameters start too near to a bound.
 fn room_warnings(guesses: &[Guess]) -> Vec<String> {
     let room = |guess: &Guess| (guess.start - guess.min).min(guess.max - guess.start);
     let cramped = guesses.iter().filter(|guess| room(guess) < 0.99 * guess.distance);
@@ -177,7 +157,6 @@ fn room_warnings(guesses: &[Guess]) -> Vec<String> {
         .collect()
 }
 
-/// Which methods the budget is too small for.
 fn budget_warnings(expected: &[(MethodKind, Summary)], available: f64) -> Vec<String> {
     let those = |test: &dyn Fn(&Summary) -> bool| {
         let some = expected.iter().filter(|(_, summary)| test(summary));

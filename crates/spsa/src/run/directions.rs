@@ -1,7 +1,4 @@
 //! Directions: a few numbers that move many parameters of an engine, each along a step of its own.
-//!
-//! A loss gives good directions, and games honest lengths: with the step from a start to tuned values cut into groups,
-//! games decide how far each group goes.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,7 +8,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::Variable;
 
-/// Format of the file.
 const FORMAT: &str = "gputexel-directions";
 
 /// A start and steps from it: values are start + Σ factor · step, over the directions.
@@ -19,28 +15,22 @@ const FORMAT: &str = "gputexel-directions";
 #[serde(deny_unknown_fields)]
 pub struct Directions {
     format: String,
-    /// Names of the parameters: UCI options, values that a program reads, or parameters of the built-in engine in the
-    /// order of its features, the middlegame before the endgame. One that is both has the same steps twice.
+    /// UCI options, values that a program reads, or parameters of the built-in engine in the order of its
+    /// features, the middlegame before the endgame.
     pub parameters: Vec<String>,
-    /// Values from which steps begin.
     pub start: Vec<f64>,
-    /// True if engines are given whole numbers.
     pub integer: bool,
-    /// Parameters that may have fractions all the same.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fractions: Vec<String>,
     /// Least and greatest value of each parameter, where an engine has such.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bounds: Option<Vec<[f64; 2]>>,
-    /// The directions.
     pub directions: Vec<Direction>,
 }
 
-/// A step of some parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Direction {
-    /// Name of the variable whose value is the factor.
     pub name: String,
     /// Change of each parameter at a factor of 1.
     pub step: Vec<f64>,
@@ -48,9 +38,6 @@ pub struct Direction {
 
 impl Directions {
     /// Creates directions; all vectors have one value for each parameter.
-    ///
-    /// # Errors
-    /// As [`read`](Self::read).
     pub fn try_new(
         parameters: Vec<String>,
         start: Vec<f64>,
@@ -64,19 +51,15 @@ impl Directions {
     }
 
     /// Keeps values within bounds, which include the start.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] unless there is a pair for each parameter.
     pub fn bounded(self, bounds: Vec<[f64; 2]>) -> Result<Self> {
         let new = Self { bounds: Some(bounds), ..self };
         new.check().map_err(Error::Usage)?;
         Ok(new)
     }
 
-    /// Reads a file of directions, JSON.
-    ///
     /// # Errors
-    /// [`Error::Io`]; [`Error::Input`] for another format, vectors of different lengths and values that are not finite.
+    /// [`Error::Io`]; [`Error::Input`] for another format, vectors of different lengths and values that are not
+    /// finite.
     pub fn read(path: &Path) -> Result<Self> {
         let bytes = read_whole(path, SETTINGS_BYTES).map_err(|e| Error::io(path, e))?;
         let read: Self = serde_json::from_slice(&bytes).map_err(|e| Error::input(path, e.to_string()))?;
@@ -114,9 +97,6 @@ impl Directions {
     }
 
     /// Refuses variables other than the directions, in the same order.
-    ///
-    /// # Errors
-    /// [`Error::Usage`].
     pub fn check_variables(&self, variables: &[Variable]) -> Result<()> {
         let names = || self.directions.iter().map(|one| one.name.as_str());
         if names().eq(variables.iter().map(|variable| variable.name.as_str())) {
@@ -126,7 +106,6 @@ impl Directions {
         Err(Error::Usage(format!("parameters must be the directions, in their order: {}", names.join(", "))))
     }
 
-    /// Returns the values of the parameters for a factor of each direction.
     pub fn values(&self, factors: &[f64]) -> Vec<f64> {
         let mut values = self.start.clone();
         for (direction, factor) in self.directions.iter().zip(factors) {
@@ -143,21 +122,19 @@ impl Directions {
         values
     }
 
-    /// Returns the parameters, each of them once, with the values for these factors.
     pub fn settings(&self, factors: &[f64]) -> Vec<(String, f64)> {
         let mut seen = BTreeSet::new();
         let all = self.parameters.iter().zip(self.values(factors));
         all.filter(|(name, _)| seen.insert(*name)).map(|(name, value)| (name.clone(), value)).collect()
     }
 
-    /// Returns the file's text.
     pub fn to_json(&self) -> String {
         serde_json::json!(self).to_string() + "\n"
     }
 }
 
-/// Rounds to a whole number. Of two that are equally far away, it is the one nearer to the start: most steps between whole
-/// numbers are small, so half of one would often be all of it where values grow, and nothing where they fall.
+/// Of two that are equally far away, it is the one nearer to the start: most steps between whole numbers are
+/// small, so half of one would often be all of it where values grow, and nothing where they fall.
 fn rounded(value: f64, start: f64) -> f64 {
     match value.fract().abs() == 0.5 {
         true if value > start => value.floor(),

@@ -1,8 +1,4 @@
 //! The journal of a run: what is played, pair by pair, so that a killed run can go on.
-//!
-//! `spsa.jsonl` holds the configuration in its first line and then a line for everything that
-//! happened, in the order in which it counted. Values, log and pictures follow from it alone. One
-//! process at a time writes it.
 
 use std::path::Path;
 
@@ -14,21 +10,16 @@ use gputexel_io::folder_lock::FolderLock;
 use gputexel_io::{LogFile, Result, RunLog, check_replaceable};
 use gputexel_play::{End, RunHead};
 
-/// The journal's name in its folder.
 pub const JOURNAL: &str = "spsa.jsonl";
 
 const FORMAT: &str = "gputexel-spsa";
 
-/// Event of the games of a run, in PGN.
 pub(super) const EVENT: &str = "gputexel spsa";
 
-/// First line of files of such games.
 const FIRST_TAG: &str = "[Event \"gputexel spsa\"]";
 
-/// The first line of a journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Header {
-    /// Its start.
     #[serde(flatten)]
     pub head: RunHead,
     /// Names of the two sides' engines; the plus side's first.
@@ -37,12 +28,10 @@ pub struct Header {
     pub checksums: [Option<String>; 2],
     /// xxh3 of the decompressed book, where there is one.
     pub book: Option<String>,
-    /// The configuration of the run.
     pub config: RunConfig,
 }
 
 impl Header {
-    /// Creates the header of a run that begins today.
     pub fn new(command_line: &str, config: RunConfig) -> Self {
         Self {
             head: RunHead::new(FORMAT, command_line),
@@ -67,7 +56,7 @@ impl Header {
     }
 }
 
-/// Returns true if a file begins as a log of values, of which nothing but numbers and commas is written.
+/// True if a file begins as a log of values, of which nothing but numbers and commas is written.
 fn is_log(head: &[u8]) -> bool {
     let first = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let first = std::str::from_utf8(first).unwrap_or("?");
@@ -79,16 +68,12 @@ fn is_log(head: &[u8]) -> bool {
 pub struct GameNote {
     /// Half points of the plus side: 0, 1 or 2.
     pub half_points: u8,
-    /// Reason for its end.
     pub end: End,
-    /// Plies, those of the opening included.
     pub plies: u32,
 }
 
-/// A pair that counts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlayedPair {
-    /// The values that were played.
     #[serde(flatten)]
     pub perturbation: Perturbation,
     /// The plus side has White in the first game, Black in the second.
@@ -102,45 +87,32 @@ impl PlayedPair {
     }
 }
 
-/// Something that happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RunEvent {
-    /// A pair was played and counts.
     Pair(PlayedPair),
     /// A pair was spoiled by an engine that failed; it is played again with other values.
     Spoiled {
-        /// Its iteration.
         k: u64,
         /// Side that failed: 0 for the plus side, 1 for the minus side.
         side: u8,
-        /// Description of the failure.
         why: String,
     },
-    /// The run goes on with another number of iterations.
     Replan {
-        /// N.
         iterations: u64,
-        /// A.
         stability: f64,
     },
 }
 
-/// Events of a run, each with the number of its line.
 pub type Events = Vec<(u64, RunEvent)>;
 
 const LOG: LogFile = LogFile { name: JOURNAL, what: "run of SPSA" };
 
-/// Begins a journal in a folder that is locked, replacing one that is there.
-///
-/// # Errors
-/// `Error::Io`.
 pub(super) fn create(lock: &FolderLock, header: &Header) -> Result<RunLog<RunEvent>> {
     RunLog::create(lock, LOG, header)
 }
 
-/// Opens a journal to continue it. A last line that was cut off is removed: what it describes did not
-/// count yet.
+/// A last line that was cut off is removed: what it describes did not count yet.
 ///
 /// # Errors
 /// As [`read`]; `Error::Io` when it cannot be written.
@@ -157,8 +129,8 @@ pub(super) fn open(lock: &FolderLock) -> Result<(RunLog<RunEvent>, Header, Event
 /// Reads a journal, which may be in use: its header, and what happened with the number of its line.
 ///
 /// # Errors
-/// `Error::Io`, or `Error::Input` when it is none, is of another version, or is damaged
-/// elsewhere than in a last line that was cut off.
+/// `Error::Io`, or `Error::Input` when it is none, is of another version, or is damaged elsewhere than in a
+/// last line that was cut off.
 pub fn read(folder: &Path) -> Result<(Header, Events)> {
     let mut events = Events::new();
     let check = |header: &Header| header.head.check(FORMAT, &LOG.path(folder));

@@ -15,17 +15,12 @@ use gputexel_io::{AppendFile, Error, Result, RunFolder, RunLog, StopFlag, write_
 use gputexel_play::scheduler::{NextStep, Players, Schedule, Unready, Venue, play_pairs};
 use gputexel_play::{GameRecord, Stop, check_tables, pair_pgn};
 
-/// File name of the log in the folder.
 const LOG: &str = "log.csv";
 
 /// Spoiled pairs in a row after which a run is given up, unless the configuration has another number.
 const MAX_FAILURES: u64 = 20;
 
-/// Plays the missing pairs, and stores them if there are `files`. `watch` is called with the state about twenty times per
-/// second.
-///
-/// # Errors
-/// Engines that cannot be started, [`Error::Io`].
+/// `watch` is called with the state about twenty times per second.
 pub(super) fn play(
     (setup, header): (&Setup, &Header),
     state: &mut RunState,
@@ -67,26 +62,21 @@ pub(super) fn play(
     })
 }
 
-/// Asks the tuner for pairs and tells it their scores.
 struct RunSchedule<'a> {
     setup: &'a Setup,
     header: &'a Header,
-    /// Names of the sides in games.
     names: &'a [String; 2],
     state: &'a mut RunState,
     files: Option<&'a mut Files>,
-    /// Pairs discarded since the last that was not.
     in_a_row: u64,
     /// Number of times that each iteration in progress was discarded, as `(k, times)`.
     attempts: Vec<(u64, u64)>,
-    /// Reason for giving up.
     failures: Option<String>,
 }
 
 impl Schedule<2> for RunSchedule<'_> {
     type Pair = Perturbation;
 
-    /// Returns the next pair, with the signs that the seed gives its iteration.
     fn next(&mut self) -> Option<Perturbation> {
         let k = self.state.tuner.next_iteration()?;
         let attempt = self.attempts.iter().find(|(discarded, _)| *discarded == k).map_or(0, |(_, n)| *n);
@@ -131,7 +121,6 @@ impl Schedule<2> for RunSchedule<'_> {
 }
 
 impl RunSchedule<'_> {
-    /// Appends the games of pair k to the file of the thread that played it.
     fn write_games(&self, path: &Path, thread: usize, k: u64, record: &[GameRecord; 2]) -> Result<()> {
         let path = PathBuf::from(path.to_string_lossy().replace("$THREAD", &thread.to_string()));
         let text = pair_pgn(record, k, self.names, &self.setup.rules, [EVENT, &self.header.head.date]);
@@ -141,7 +130,6 @@ impl RunSchedule<'_> {
         written.map_err(|e| Error::io(&path, e))
     }
 
-    /// Notes that an engine failed in a pair, which will be played again; returns true if the run goes on.
     fn discard_pair(&mut self, pair: &Perturbation, side: usize, why: String) -> Result<bool> {
         self.state.tuner.take_back(pair)?;
         self.in_a_row += 1;
@@ -158,7 +146,6 @@ impl RunSchedule<'_> {
         Ok(!given_up)
     }
 
-    /// Stores an event, counts it, and logs the values, in this order.
     fn happened(&mut self, event: &RunEvent) -> Result<()> {
         self.files.as_mut().map_or(Ok(()), |files| files.journal.append(event))?;
         self.state.add(event)?;
@@ -166,7 +153,6 @@ impl RunSchedule<'_> {
     }
 }
 
-/// Returns the side that failed in a pair, and its failure. Losing on time is no failure: the values may be its cause.
 fn failure(record: &[GameRecord; 2]) -> Option<(usize, String)> {
     record.iter().zip([Color::White, Color::Black]).find_map(|(game, plus)| {
         let failed = game.end.is_failure();
@@ -175,7 +161,6 @@ fn failure(record: &[GameRecord; 2]) -> Option<(usize, String)> {
     })
 }
 
-/// Files of a run in progress: the journal, and the logs of values.
 pub(super) struct Files {
     pub folder: RunFolder,
     pub journal: RunLog<RunEvent>,
@@ -183,7 +168,6 @@ pub(super) struct Files {
 }
 
 impl Files {
-    /// Logs the values after an event.
     fn log(&mut self, event: &RunEvent, state: &RunState) -> Result<()> {
         let RunEvent::Pair(pair) = event else { return Ok(()) };
         let line = log_line(pair.perturbation.k, state);
@@ -191,7 +175,6 @@ impl Files {
     }
 }
 
-/// Opens the logs with `known` lines in them: one in the folder, one where the configuration wants it.
 pub(super) fn open_logs(folder: &RunFolder, header: &Header, known: &str) -> Result<Vec<AppendFile>> {
     let other = header.config.games.log.as_deref();
     let paths = [Some(folder.file(LOG)), other.map(Path::to_path_buf)].into_iter().flatten();
@@ -200,7 +183,6 @@ pub(super) fn open_logs(folder: &RunFolder, header: &Header, known: &str) -> Res
     paths.map(open).collect()
 }
 
-/// Returns `k,value,value,...`, the columns of `spsa.pl`.
 pub(super) fn log_line(k: u64, state: &RunState) -> String {
     let mut line = k.to_string();
     for value in state.tuner.values() {

@@ -20,12 +20,9 @@ use gputexel_play::client::{Setting, values_text};
 const LISTS: [(&str, ListFormat); 2] =
     [("values.openbench", ListFormat::OpenBench), ("values.params", ListFormat::Params)];
 
-/// Writes the values into a folder: `values.csv`, `values.uci` (for an engine that reads a file of values,
-/// `values.txt`), `values.openbench`, `values.params`, and for the built-in engine its parameters. A list whose format
-/// asks for settings that the run does not have (SPSA's gain, after a Bayesian run) is left out.
-///
-/// # Errors
-/// [`gputexel_io::Error::Io`].
+/// `values.csv`, `values.uci` (for an engine that reads a file of values, `values.txt`), `values.openbench`,
+/// `values.params`, and for the built-in engine its parameters. A list whose format asks for settings that
+/// the run does not have (SPSA's gain, after a Bayesian run) is left out.
 pub fn write_values(folder: &Path, state: &RunState, engine: &TunedEngine) -> gputexel_io::Result<()> {
     write_atomically(&folder.join("values.csv"), values_csv(state).as_bytes())?;
     let rounded = state.tuner.rounded_values();
@@ -57,7 +54,6 @@ pub fn write_values(folder: &Path, state: &RunState, engine: &TunedEngine) -> gp
     Ok(())
 }
 
-/// Returns the name of the error of a value: that of a Bayesian posterior, or that of noise alone.
 fn error_name(state: &RunState) -> &'static str {
     if state.tuner.method().is_bayesian() { "posterior_s" } else { "noise_s" }
 }
@@ -85,23 +81,16 @@ fn values_csv(state: &RunState) -> String {
     text
 }
 
-/// A reason to doubt a value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ValueWarning {
-    /// It is at one of its bounds.
     AtBound {
-        /// The parameter.
         name: String,
-        /// The bound.
         bound: f64,
     },
     /// It moved farther than the prior of a Bayesian method allows for.
     BeyondPrior {
-        /// The parameter.
         name: String,
-        /// The width of what was believed.
         s: f64,
-        /// Distance from the start, in units of s.
         moved: f64,
     },
 }
@@ -123,7 +112,6 @@ impl fmt::Display for ValueWarning {
 }
 
 impl RunState {
-    /// Reasons to doubt values.
     pub fn warnings(&self) -> Vec<ValueWarning> {
         let tuner = &self.tuner;
         let rounded = tuner.rounded_values();
@@ -145,48 +133,35 @@ impl RunState {
 /// State of a run, printed as JSON by `--json`.
 #[derive(Clone, Debug, Serialize)]
 pub struct RunSummary<'a> {
-    /// The folder of the run.
     pub folder: &'a Path,
     /// Names of the engines, the plus side's first.
     pub engines: &'a [String; 2],
     /// Limit of the engines, such as `nodes=5000`.
     pub limit: &'a str,
-    /// The update rule.
     pub method: MethodKind,
-    /// N.
     pub iterations: u64,
-    /// Pairs that count by now.
     #[serde(rename = "pairs_told")]
     pub completed_pairs: u64,
-    /// Games that count.
     pub games: u64,
     /// Pairs by the plus side's half points.
     pub pairs: [u64; 5],
-    /// Share of drawn games.
     pub draw_rate: f64,
-    /// Elo of the plus side against the minus side.
     pub plus_elo: f64,
     /// Half the width of its 95 % interval.
     pub plus_elo_error95: f64,
-    /// Games by their end, in words.
     #[serde(serialize_with = "as_map")]
     pub ends: Vec<(&'static str, u64)>,
     /// τ as known by now.
     pub tau: f64,
-    /// Reasons to doubt values.
     pub warnings: Vec<String>,
-    /// Pairs that failing engines spoiled, by side.
     pub spoiled: [u64; 2],
-    /// The last failure in words.
     pub last_failure: Option<&'a str>,
     /// Changes of the number of iterations: after how many pairs, and what N was then.
     pub replans: &'a [(u64, u64)],
-    /// The parameters.
     pub parameters: Vec<ParameterSummary<'a>>,
     /// Reason for the end of the process that played; none for a run that was only read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop: Option<&'static str>,
-    /// Seconds that the process played.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,
 }
@@ -195,26 +170,16 @@ fn as_map<S: Serializer>(ends: &[(&'static str, u64)], serializer: S) -> Result<
     serializer.collect_map(ends.iter().copied())
 }
 
-/// State of a parameter.
 #[derive(Clone, Debug, Serialize)]
 pub struct ParameterSummary<'a> {
-    /// Its name.
     pub name: &'a str,
-    /// Its value, as a fraction.
     pub value: f64,
-    /// Its value as engines get it.
     pub rounded: f64,
-    /// Its start.
     pub start: f64,
-    /// Smallest value.
     pub min: f64,
-    /// Largest value.
     pub max: f64,
-    /// Perturbation at the last iteration.
     pub c_end: f64,
-    /// Perturbation now.
     pub c_now: f64,
-    /// Gain now; nothing for the Bayesian methods.
     pub r_now: Option<f64>,
     /// Standard deviation that a Bayesian method believes in.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -222,7 +187,6 @@ pub struct ParameterSummary<'a> {
     /// Standard deviation that the noise of the games alone would have caused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub noise_s: Option<f64>,
-    /// Elo of the side that played the larger value.
     pub larger_value_elo: f64,
     /// Half the width of its 95 % interval.
     pub larger_value_error95: f64,

@@ -35,12 +35,12 @@ pub struct SpsaRun {
 }
 
 impl SpsaRun {
-    /// Checks everything, and opens engines and openings. Once `stop` is set, the run ends; what is finished is kept. The
-    /// paths of a configuration begin at the current folder; see [`RunConfig::make_absolute`].
+    /// Checks everything, and opens engines and openings. Once `stop` is set, the run ends; what is finished is
+    /// kept. The paths of a configuration begin at the current folder; see [`RunConfig::make_absolute`].
     ///
     /// # Errors
-    /// [`Error::Usage`] for invalid configurations, and engines that lack a parameter; errors of reading parameters and
-    /// books and of starting engines.
+    /// [`Error::Usage`] for invalid configurations, and engines that lack a parameter; errors of reading
+    /// parameters and books and of starting engines.
     pub fn new(config: RunConfig, command_line: &str, stop: impl Into<StopFlag>) -> Result<Self> {
         config.validate()?;
         let stop = stop.into();
@@ -50,12 +50,14 @@ impl SpsaRun {
         Ok(Self { header, setup, state, stop, files: None })
     }
 
-    /// Opens the folder of a run that was interrupted, or is to go on with another number of pairs; `concurrency` pairs
-    /// at a time, or as many as the configuration says. Engines and openings must be those that the run began with.
+    /// Opens the folder of a run that was interrupted, or is to go on with another number of pairs; `concurrency`
+    /// pairs at a time, or as many as the configuration says. Engines and openings must be those that the run
+    /// began with.
     ///
     /// # Errors
-    /// [`Error::Input`] when it is not the folder of a run, its journal is damaged, a file that it writes holds something
-    /// else, or files have changed; [`Error::Busy`] when it is being written; errors of [`new`](Self::new).
+    /// [`Error::Input`] when it is not the folder of a run, its journal is damaged, a file that it writes holds
+    /// something else, or files have changed; [`Error::Busy`] when it is being written; errors of
+    /// [`new`](Self::new).
     pub fn resume(
         folder: impl AsRef<Path>,
         concurrency: Option<usize>,
@@ -74,17 +76,14 @@ impl SpsaRun {
         Ok(Self { header, setup, state, stop, files: Some(Files { folder, journal, logs }) })
     }
 
-    /// Returns the configuration, as stored in the journal.
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// Returns the state of the run.
     pub fn state(&self) -> &RunState {
         &self.state
     }
 
-    /// Games in parallel, and warnings to show before the first one.
     pub fn seating(&self) -> &Seating {
         &self.setup.seating
     }
@@ -110,7 +109,6 @@ impl SpsaRun {
         Ok(())
     }
 
-    /// Writes the files that a folder has before the first pair.
     fn begin(&self, folder: &RunFolder) -> Result<(RunLog<RunEvent>, Vec<AppendFile>)> {
         let journal = journal::create(folder.lock()?, &self.header)?;
         let logs = open_logs(folder, &self.header, "")?;
@@ -121,13 +119,11 @@ impl SpsaRun {
         Ok((journal, logs))
     }
 
-    /// Returns the folder in which the run is kept.
     pub fn folder(&self) -> Option<&RunFolder> {
         self.files.as_ref().map(|files| &files.folder)
     }
 
-    /// Changes the number of iterations for good: the gains become those of a run of that length. A
-    /// keeps its share of it.
+    /// Changes the number of iterations for good: the gains become those of a run of that length.
     ///
     /// # Errors
     /// [`Error::Usage`] when fewer are wanted than were played; [`Error::Io`].
@@ -141,13 +137,12 @@ impl SpsaRun {
         self.state.add(&event)
     }
 
-    /// Returns the rules of the games.
     pub fn rules(&self) -> &Rules {
         &self.setup.rules
     }
 
-    /// Plays the missing pairs, and then writes the values in several forms into the folder, also
-    /// when an error ended the run. `watch` is called with the state about twenty times per second.
+    /// Plays the missing pairs, and then writes the values in several forms into the folder, also when an error
+    /// ended the run. `watch` is called with the state about twenty times per second.
     ///
     /// # Errors
     /// Engines that cannot be started, files that cannot be written, a folder that was removed or replaced
@@ -165,9 +160,6 @@ impl SpsaRun {
     }
 
     /// Sees to it that the folder is still there, and still that of this run.
-    ///
-    /// # Errors
-    /// [`Error::Input`] when it was removed, moved or replaced.
     pub fn check_folder(&self) -> Result<()> {
         self.files.as_ref().map_or(Ok(()), |files| files.journal.check())
     }

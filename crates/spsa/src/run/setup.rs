@@ -10,7 +10,6 @@ use gputexel_play::{Adjudication, Rules, Seating, TimeControl, check_checksum, d
 use super::{Header, TunedEngine};
 use crate::config::RunConfig;
 
-/// Engines that were tried, and openings that were read.
 pub(super) struct Setup {
     plus: TunedEngine,
     minus: Option<TunedEngine>,
@@ -70,13 +69,12 @@ impl Setup {
         Ok(Self { plus, minus, openings, rules, seating })
     }
 
-    /// Returns the engines of the plus side and the minus side.
+    /// Engines of the plus side and the minus side.
     pub fn engines(&self) -> [&TunedEngine; 2] {
         [&self.plus, self.minus.as_ref().unwrap_or(&self.plus)]
     }
 }
 
-/// Returns the rules of games.
 fn rules(config: &RunConfig) -> Result<Rules> {
     let games = &config.games;
     let limit: TimeControl = games.limit.parse()?;

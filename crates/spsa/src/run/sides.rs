@@ -31,12 +31,9 @@ enum Kind {
     Uci { command: Box<EngineCommand>, along: Option<Directions>, stop: StopFlag },
 }
 
-/// Meaning of the variables of the built-in engine.
 #[derive(Clone)]
 enum Values {
-    /// Means of groups of parameters.
     Groups(ParameterGroups),
-    /// Factors of directions.
     Along(Directions),
 }
 
@@ -65,12 +62,12 @@ impl Tables {
 }
 
 impl TunedEngine {
-    /// Makes sure that an engine can be started and has all variables within its own bounds.
-    /// `stop` ends searches, and all waiting for engines that are other programs.
+    /// Makes sure that an engine can be started and has all variables within its own bounds. `stop` ends
+    /// searches, and all waiting for engines that are other programs.
     ///
     /// # Errors
-    /// Errors of starting engines and of reading parameters; [`Error::Usage`] naming the engine and
-    /// the parameter that it does not have, or not like that.
+    /// Errors of starting engines and of reading parameters; [`Error::Usage`] naming the engine and the parameter
+    /// that it does not have, or not like that.
     pub fn open(section: &EngineSection, variables: &[Variable], stop: impl Into<StopFlag>) -> Result<Self> {
         let stop = stop.into();
         match (&section.command, &section.params) {
@@ -162,7 +159,6 @@ impl TunedEngine {
         Ok(Self { name, checksum, chess960: true, kind: Kind::BuiltIn(Box::new(tables)) })
     }
 
-    /// MiB of the transposition table of each player in this process, if there is one.
     pub fn table_mib(&self) -> Option<usize> {
         match &self.kind {
             Kind::BuiltIn(tables) => Some(tables.hash_mib),
@@ -170,7 +166,6 @@ impl TunedEngine {
         }
     }
 
-    /// Its name in reports.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -180,23 +175,21 @@ impl TunedEngine {
         self.checksum.as_deref()
     }
 
-    /// Returns true if it plays Chess960.
+    /// True if it plays Chess960.
     pub fn plays_chess960(&self) -> bool {
         self.chess960
     }
 
-    /// Returns true for a program that reads its values from a file.
     pub fn reads_values(&self) -> bool {
         matches!(&self.kind, Kind::Uci { command, .. } if command.reads_values())
     }
 
-    /// The whole evaluation with these values; `None` for engines that are other programs.
+    /// `None` for engines that are other programs.
     pub fn parameter_file(&self, values: &[f64]) -> Option<ParameterFile> {
         let Kind::BuiltIn(tables) = &self.kind else { return None };
         Some(ParameterFile::new(&tables.set, &tables.values.theta(values), None, None))
     }
 
-    /// These values as options of the engine. A variable of the built-in engine may be several.
     pub fn options(&self, variables: &[Variable], values: &[f64]) -> Vec<(String, f64)> {
         let tables = match &self.kind {
             Kind::Uci { along, .. } => return settings(along.as_ref(), variables, values),
@@ -210,10 +203,6 @@ impl TunedEngine {
         groups.indices().iter().flatten().map(|&i| (tables.set.parameter_name(i), theta[i])).collect()
     }
 
-    /// A player with these values.
-    ///
-    /// # Errors
-    /// Errors of starting engines and of [`TunedPlayer::set_values`].
     pub fn player(&self, name: &str, variables: &[Variable], values: &[f64]) -> Result<TunedPlayer> {
         Ok(match &self.kind {
             Kind::BuiltIn(tables) => {
@@ -236,7 +225,6 @@ fn checksum(bytes: &[u8]) -> String {
     format!("{:016x}", xxh3_64(bytes))
 }
 
-/// Returns true if an engine's option can take every value of a variable.
 fn check_option(player: &UciPlayer, variable: &Variable) -> std::result::Result<(), String> {
     let option = player.options().iter().find(|option| option.name.eq_ignore_ascii_case(&variable.name));
     let Some(option) = option else { return Err("the engine has no such option".to_string()) };
@@ -267,7 +255,6 @@ pub(super) fn tuned_setting((name, value): (String, f64)) -> Setting {
     Setting { name, value: format!("{}", value + 0.0) }
 }
 
-/// Returns a command with values of the variables, as options or in the file that it reads.
 fn with_values(
     command: &EngineCommand,
     along: Option<&Directions>,
@@ -283,7 +270,6 @@ fn with_values(
     command
 }
 
-/// Returns the options of a UCI engine for values of the variables.
 fn settings(along: Option<&Directions>, variables: &[Variable], values: &[f64]) -> Vec<(String, f64)> {
     match along {
         Some(directions) => directions.settings(values),
@@ -291,17 +277,12 @@ fn settings(along: Option<&Directions>, variables: &[Variable], values: &[f64]) 
     }
 }
 
-/// Reads the directions of an engine, if it has any.
-///
-/// # Errors
-/// Errors of [`Directions::read`] and [`Directions::check_variables`].
 fn open_directions(section: &EngineSection, variables: &[Variable]) -> Result<Option<Directions>> {
     let directions = section.directions.as_deref().map(Directions::read).transpose()?;
     directions.as_ref().map_or(Ok(()), |directions| directions.check_variables(variables))?;
     Ok(directions)
 }
 
-/// Returns each option that directions move, with the range of values that it may get.
 fn option_ranges(directions: &Directions, variables: &[Variable]) -> Vec<Variable> {
     let option = |(i, name): (usize, &String)| {
         let (mut min, mut max) = (directions.start[i], directions.start[i]);
@@ -322,20 +303,8 @@ fn option_ranges(directions: &Directions, variables: &[Variable]) -> Vec<Variabl
 
 /// A player whose values can be changed between games.
 pub enum TunedPlayer {
-    /// In this process.
-    BuiltIn {
-        /// The engine.
-        player: Box<BuiltinPlayer>,
-        /// Components of its evaluation.
-        tables: Box<Tables>,
-    },
-    /// Another program.
-    Uci {
-        /// The engine.
-        player: Box<UciPlayer>,
-        /// Directions of which the values are factors, if any.
-        along: Option<Directions>,
-    },
+    BuiltIn { player: Box<BuiltinPlayer>, tables: Box<Tables> },
+    Uci { player: Box<UciPlayer>, along: Option<Directions> },
 }
 
 impl TunedPlayer {
@@ -358,7 +327,6 @@ impl TunedPlayer {
         Ok(())
     }
 
-    /// Returns the player by itself, with its values for good.
     pub fn into_player(self) -> Box<dyn Player> {
         match self {
             Self::BuiltIn { player, .. } => player,

@@ -13,38 +13,25 @@ use gputexel_play::statistics::{Estimate, Pentanomial};
 /// Points of the path that are kept; when there are twice as many, every other one goes.
 const PATH: usize = 1024;
 
-/// The state of a run, which is a function of its journal alone.
 #[derive(Clone, Debug)]
 pub struct RunState {
-    /// The method and its values.
     pub tuner: Tuner,
-    /// Pairs by the plus side's points.
     pub pairs: Pentanomial,
-    /// For each parameter, pairs by the points of the side that played the larger value. Pairs in
-    /// which both played the same are left out.
+    /// For each parameter, pairs by the points of the side that played the larger value. Pairs in which both
+    /// played the same are left out.
     pub larger: Vec<Pentanomial>,
-    /// Games by their end.
     pub ends: BTreeMap<End, u64>,
-    /// Games drawn.
     pub draws: u64,
-    /// Plies of all games.
     pub plies: u64,
-    /// Pairs spoiled by failing engines, by side.
     pub spoiled: [u64; 2],
-    /// The last failure in words.
     pub last_failure: Option<String>,
     /// Changes of the number of iterations: after how many pairs, and what N was then.
     pub replans: Vec<(u64, u64)>,
-    /// Pairs completed and the values then, from the start on.
     pub path: Vec<(u64, Vec<f64>)>,
     stride: u64,
 }
 
 impl RunState {
-    /// A run at its start.
-    ///
-    /// # Errors
-    /// Errors of [`Tuner::try_new`].
     pub fn try_new(config: &RunConfig) -> Result<Self> {
         let tuner = Tuner::try_new(config.settings(), config.parameters.clone())?;
         let start = tuner.values().to_vec();
@@ -63,7 +50,7 @@ impl RunState {
         })
     }
 
-    /// A run as its journal tells it; `visit` sees the state after every pair.
+    /// `visit` sees the state after every pair.
     ///
     /// # Errors
     /// Errors of [`try_new`](Self::try_new), [`Error::Input`] naming the line that cannot be.
@@ -106,7 +93,6 @@ impl RunState {
         Ok(())
     }
 
-    /// Everything but the tuner, which knows already.
     fn note(&mut self, entry: &RunEvent) {
         match entry {
             RunEvent::Pair(pair) => self.count(pair),
@@ -145,7 +131,6 @@ impl RunState {
         }
     }
 
-    /// The path with the values of now at its end.
     pub fn path_to_now(&self) -> Vec<(u64, Vec<f64>)> {
         let mut path = self.path.clone();
         if path.last().is_some_and(|(pairs, _)| *pairs != self.tuner.completed_pairs()) {
@@ -154,18 +139,16 @@ impl RunState {
         path
     }
 
-    /// Games that count.
     pub fn games(&self) -> u64 {
         self.pairs.games()
     }
 
-    /// Share of drawn games.
     pub fn draw_rate(&self) -> f64 {
         self.draws as f64 / self.games().max(1) as f64
     }
 
-    /// Elo of the side that played the larger value of a parameter against the other, over the
-    /// whole run: which way strength rises, near the values that were played.
+    /// Elo of the side that played the larger value of a parameter against the other, over the whole run: which
+    /// way strength rises, near the values that were played.
     pub fn slope(&self, i: usize) -> Estimate {
         self.larger[i].elo()
     }

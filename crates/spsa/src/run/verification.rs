@@ -18,13 +18,11 @@ use serde::{Deserialize, Serialize};
 use super::setup::Setup;
 use super::{Header, RunState, read};
 
-/// The match's folder in that of the run.
 const FOLDER: &str = "verify";
 
 /// Difference between the seed of the match and that of the run, so that its openings are others.
 const OTHER_OPENINGS: u64 = 0x7665_7269_6679;
 
-/// Settings of a verification.
 #[derive(Clone, Debug)]
 pub struct VerifyOptions {
     /// Games: an even number above 0.
@@ -35,7 +33,6 @@ pub struct VerifyOptions {
     pub sprt: Option<Sprt>,
     /// Number of games that may end by engine failures; a tenth of the games by default.
     pub max_failures: Option<u64>,
-    /// Replace the match of other values.
     pub replace: bool,
 }
 
@@ -45,21 +42,17 @@ impl Default for VerifyOptions {
     }
 }
 
-/// Configuration of the match, as its folder keeps it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct VerifyConfig {
     format: String,
-    /// Names of the parameters.
     names: Vec<String>,
-    /// Result of the run.
     tuned: Vec<f64>,
-    /// Start of the run, or of its directions.
     start: Vec<f64>,
 }
 
-/// A match of a run's values, rounded, against its start: with the engine, limits, rules and book of the
-/// run, from other openings or in another order. It is in `verify`, a folder in that of the run; one that
-/// was interrupted is resumed.
+/// A match of a run's values, rounded, against its start: with the engine, limits, rules and book of the run,
+/// from other openings or in another order. It is in `verify`, a folder in that of the run; one that was
+/// interrupted is resumed.
 pub struct Verification {
     header: Header,
     state: RunState,
@@ -73,17 +66,13 @@ pub struct Verification {
 /// Games of a run's values against its start that have been played.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verified {
-    /// The values that played, rounded, by parameter.
     pub tuned: Vec<f64>,
     /// Half points of the tuned side, 0 to 4, pair by pair, as far as no pair is missing.
     pub half_points: Vec<usize>,
 }
 
 impl Verified {
-    /// Reads the match in the folder of a run; `None` where none was begun.
-    ///
-    /// # Errors
-    /// [`Error::Input`] for a journal that is damaged, [`Error::Io`].
+    /// `None` where none was begun.
     pub fn read(folder: &Path) -> Result<Option<Self>> {
         let folder = folder.join(FOLDER);
         if !folder.join(journal::JOURNAL).exists() {
@@ -100,12 +89,12 @@ impl Verified {
 }
 
 impl Verification {
-    /// Reads a run, which may be under way, and opens its engines and openings. Once `stop` is set, the match ends; what
-    /// is finished is kept.
+    /// Reads a run, which may be under way, and opens its engines and openings. Once `stop` is set, the match
+    /// ends; what is finished is kept.
     ///
     /// # Errors
-    /// [`Error::Setting`] for numbers of games that make no sense; runs that cannot be read, engines that
-    /// cannot be used.
+    /// [`Error::Setting`] for numbers of games that make no sense; runs that cannot be read, engines that cannot
+    /// be used.
     pub fn open(folder: impl AsRef<Path>, options: VerifyOptions, stop: impl Into<StopFlag>) -> Result<Self> {
         let (folder, stop) = (folder.as_ref(), stop.into());
         check_games("games", options.games)?;
@@ -124,12 +113,11 @@ impl Verification {
         Ok(Self { header, state, setup, config, options, stop, folder: folder.join(FOLDER) })
     }
 
-    /// Returns the state of the run.
     pub fn state(&self) -> &RunState {
         &self.state
     }
 
-    /// Returns true if the values, rounded, differ from those of the start at all.
+    /// True if the values, rounded, differ from those of the start at all.
     pub fn has_changes(&self) -> bool {
         self.config.tuned != self.config.start
     }
@@ -139,30 +127,23 @@ impl Verification {
         &self.setup.seating
     }
 
-    /// Returns the folder of the match.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Returns the file of the games.
     pub fn pgn(&self) -> PathBuf {
         self.folder.join("games.pgn")
     }
 
-    /// Returns the rules of the games.
     pub fn rules(&self) -> &Rules {
         &self.setup.rules
     }
 
-    /// Makes the folder of the match.
-    ///
-    /// # Errors
-    /// [`Error::Io`].
     pub fn create_folder(&self) -> Result<()> {
         std::fs::create_dir_all(&self.folder).map_err(|e| Error::io(&self.folder, e))
     }
 
-    /// Plays the missing games; `observe` is called with the tally after each pair that counts. A is the tuned side.
+    /// `observe` is called with the tally after each pair that counts.
     ///
     /// # Errors
     /// [`Error::Advised`] for a match of other values, unless [`VerifyOptions::replace`] is set; engines that
@@ -203,7 +184,6 @@ impl Verification {
         result
     }
 
-    /// Other openings than those of the run: of generated ones others, of a book's another order.
     fn openings(&self) -> Openings {
         let seed = self.header.config.run.seed ^ OTHER_OPENINGS;
         match self.setup.openings.book() {

@@ -2,9 +2,10 @@
 
 use rayon::prelude::*;
 
-use super::repeat::{Chunk, Repeat};
+use super::repeat::Repeat;
 use super::{Outcome, Scenario};
 use crate::Tuner;
+use crate::methods::Factors;
 use gputexel_io::{Error, Result, StopFlag};
 
 /// Points of a trajectory, unless there are fewer iterations.
@@ -12,7 +13,6 @@ const POINTS: u64 = 200;
 /// Iterations whose factors are computed at a time, at most.
 const CHUNK: u64 = 50_000;
 
-/// Runs all to the end. `progress` is told the iterations done.
 pub(super) fn run(scenario: &Scenario, stop: &StopFlag, progress: &mut dyn FnMut(u64)) -> Result<Outcome> {
     let tuner = Tuner::try_new(scenario.settings.clone(), scenario.variables.clone())?;
     let mut repeats: Vec<Repeat<'_>> =
@@ -27,10 +27,8 @@ pub(super) fn run(scenario: &Scenario, stop: &StopFlag, progress: &mut dyn FnMut
     for point in 1..=points {
         let until = (u128::from(n) * u128::from(point) / u128::from(points)) as u64;
         let first = done + 1;
-        let last = until.saturating_add(scenario.concurrency as u64 - 1).min(n);
-        let factors = (first..=last).map(|k| tuner.factors(k)).collect();
-        let chunk = Chunk { pairs: until - done, first, factors };
-        repeats.par_iter_mut().for_each(|repeat| repeat.advance(&chunk));
+        let factors: Vec<Factors> = (first..=until).map(|k| tuner.factors(k)).collect();
+        repeats.par_iter_mut().for_each(|repeat| repeat.advance(&factors));
         done = until;
         trajectory.push((done, gains(&repeats)));
         progress(done);

@@ -1,9 +1,4 @@
 //! The model of strength and of games.
-//!
-//! Strength is quadratic: Elo(x) = −Σ e_i ((x_i − o_i) / 100)². A share D of all games is drawn
-//! whatever the difference in strength; with the expected score p = 1 / (1 + 10^(−Δ/400)) a game is
-//! won with probability p − D/2, kept within 0 and 1 − D. With D = 0.82 this reproduces the table
-//! of arXiv:2205.15602.
 
 /// 2^x of a number between −1000 and 1000, to 1e-15, with the same bits on every system.
 #[inline(always)]
@@ -23,7 +18,6 @@ fn exp2(x: f64) -> f64 {
     sum * scale
 }
 
-/// Probability that the side with `lead` Elo more wins a game.
 #[inline(always)]
 pub(super) fn win_probability(lead: f64, draw_rate: f64) -> f64 {
     const LOG2_10: f64 = std::f64::consts::LOG2_10 / 400.0;

@@ -1,8 +1,4 @@
 //! Gains of a method on an engine whose strength is known.
-//!
-//! Strength is a parabola in every parameter, games are drawn at a fixed rate, and a run of the tuner is repeated
-//! many times. Repeats advance together on all threads; each has its own generator, so that results depend on the
-//! seed alone. Owns the model, the statistics and the settings of the paper's table; shows nothing.
 
 mod driver;
 mod games;
@@ -21,20 +17,13 @@ pub use statistics::{Summary, percentile};
 /// A run on an engine whose strength is known, and its repeats.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
-    /// The run.
     pub settings: Settings,
-    /// Its variables; `simul_elo` is the Elo lost at a distance of 100 from the optimum.
+    /// `simul_elo` is the Elo lost at a distance of 100 from the optimum.
     pub variables: Vec<Variable>,
-    /// Best value of each parameter.
     pub optimum: Vec<f64>,
-    /// Share of all games that is drawn.
     pub draw_rate: f64,
-    /// Runs.
     pub repeats: usize,
-    /// Seed of everything random.
     pub seed: u64,
-    /// Pairs of games in flight at a time.
-    pub concurrency: usize,
 }
 
 impl Scenario {
@@ -44,22 +33,16 @@ impl Scenario {
         -self.variables.iter().zip(values).zip(&self.optimum).map(one).sum::<f64>()
     }
 
-    /// Elo of the start: what there is to be gained, negative.
     pub fn start_elo(&self) -> f64 {
         let start: Vec<f64> = self.variables.iter().map(|v| v.start).collect();
         self.elo(&start)
     }
 
-    /// Refuses what cannot be simulated.
-    ///
-    /// # Errors
-    /// [`Error::Usage`].
     pub fn validate(&self) -> Result<()> {
         self.settings.validate()?;
         validate(&self.variables)?;
         check_draw_rate(self.draw_rate)?;
         positive("repeats", self.repeats as f64)?;
-        positive("concurrency", self.concurrency as f64)?;
         if self.optimum.len() != self.variables.len() || self.optimum.iter().any(|o| !o.is_finite()) {
             return Err(Error::Usage("every parameter needs an optimum that is a number".to_string()));
         }
@@ -71,27 +54,21 @@ impl Scenario {
     }
 }
 
-/// Result of the repeats.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// Elo gained from start to end, a repeat.
     pub gains: Vec<f64>,
     /// The same after some numbers of iterations, the first of which is 0.
     pub trajectory: Vec<(u64, Vec<f64>)>,
-    /// Final values, `[repeat][parameter]`, as fractions.
     pub values: Vec<Vec<f64>>,
-    /// Root of the mean square distance of final values from the optimum, over repeats and
-    /// parameters.
+    /// Root of the mean square distance of final values from the optimum, over repeats and parameters.
     pub rms_error: f64,
-    /// The same by the posterior; `None` for methods without one.
+    /// `None` for methods without one.
     pub deviation: Option<f64>,
 }
 
-/// Simulates all repeats on all threads; `progress` is told the iterations done.
-///
 /// # Errors
-/// [`Error::Usage`] for scenarios that cannot be simulated, [`Error::Interrupted`] once `stop` is
-/// set, [`Error::Numeric`] when values leave the finite numbers.
+/// [`Error::Usage`] for scenarios that cannot be simulated, [`Error::Interrupted`] once `stop` is set,
+/// [`Error::Numeric`] when values leave the finite numbers.
 pub fn simulate(scenario: &Scenario, stop: &StopFlag, progress: &mut dyn FnMut(u64)) -> Result<Outcome> {
     scenario.validate()?;
     driver::run(scenario, stop, progress)
@@ -126,7 +103,6 @@ mod tests {
             draw_rate: 0.6,
             repeats: 5,
             seed: 3,
-            concurrency: 1,
         }
     }
 
@@ -134,14 +110,10 @@ mod tests {
     fn plainly(scenario: &Scenario, repeat: u64) -> Vec<f64> {
         let mut tuner = Tuner::try_new(scenario.settings.clone(), scenario.variables.clone()).unwrap();
         let mut random = random::SignRandom::new(scenario.seed, repeat);
-        let mut playing = std::collections::VecDeque::new();
         while !tuner.is_finished() {
-            while playing.len() < scenario.concurrency {
-                random.start_iteration();
-                let Some(perturbation) = tuner.ask(&mut random) else { break };
-                playing.push_back((perturbation, random.word()));
-            }
-            let (perturbation, bits) = playing.pop_front().unwrap();
+            random.start_iteration();
+            let perturbation = tuner.ask(&mut random).unwrap();
+            let bits = random.word();
             let lead = scenario.elo(&perturbation.plus) - scenario.elo(&perturbation.minus);
             let y = games::pair(bits, lead, scenario.draw_rate);
             tuner.tell(&perturbation, (y + 2.0) as u8).unwrap();
@@ -155,7 +127,7 @@ mod tests {
             let usual = mixed(method);
             let mut published = usual.clone();
             published.settings.as_published = true;
-            let mut whole = Scenario { concurrency: 3, ..usual.clone() };
+            let mut whole = usual.clone();
             whole.variables.iter_mut().for_each(|v| v.integer = true);
             whole.settings.noise = Noise::Measured(0.5);
             for scenario in [usual, published, whole] {
@@ -179,7 +151,6 @@ mod tests {
         let good = mixed(MethodKind::Spsa);
         assert!(run(&Scenario { repeats: 0, ..good.clone() }).is_err());
         assert!(run(&Scenario { draw_rate: f64::NAN, ..good.clone() }).is_err());
-        assert!(run(&Scenario { concurrency: 0, ..good.clone() }).is_err());
         assert!(run(&Scenario { optimum: vec![0.0], ..good.clone() }).is_err());
         let mut lacking = good.clone();
         lacking.variables[3].r_end = None;

@@ -3,28 +3,22 @@
 use super::Scenario;
 use crate::{MethodKind, Noise, Schedule, Settings, Variable};
 
-/// A cell of the table: Elo gained over 50 runs.
+/// Elo gained over 50 runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PaperCell {
-    /// The method.
     pub method: MethodKind,
-    /// Number of parameters.
     pub parameters: usize,
-    /// The paper's mean.
     pub mean: f64,
-    /// The paper's standard deviation.
     pub sd: f64,
-    /// SPSA's gain.
     pub r_end: f64,
     /// BSPSA's width of the curve of strength.
     pub sigma: f64,
 }
 
-/// Runs behind each cell.
 const RUNS: f64 = 50.0;
 
-/// All twelve cells. Of each size: number of parameters, `r_end` and σ from the authors'
-/// spreadsheet, and what the paper says of the three methods.
+/// Of each size: number of parameters, `r_end` and σ from the authors' spreadsheet, and what the paper says
+/// of the three methods.
 pub fn paper_cells() -> Vec<PaperCell> {
     let methods = [MethodKind::Spsa, MethodKind::Bspsas, MethodKind::Bspsa];
     let sizes = [
@@ -41,8 +35,8 @@ pub fn paper_cells() -> Vec<PaperCell> {
 }
 
 impl PaperCell {
-    /// The run of this cell: 200,000 pairs, 82 % of all games drawn, every parameter 100 away from
-    /// its optimum at 0, a total of 2 Elo to gain.
+    /// The run of this cell: 200,000 pairs, 82 % of all games drawn, every parameter 100 away from its optimum at
+    /// 0, a total of 2 Elo to gain.
     pub fn scenario(&self, repeats: usize, seed: u64) -> Scenario {
         let n = self.parameters;
         let variable = |i: usize| Variable {
@@ -61,15 +55,7 @@ impl PaperCell {
         let settings =
             Settings { schedule, noise: Noise::Tau(0.6), ..Settings::new(self.method, 200_000, 0.82) };
         let variables = (0..n).map(variable).collect();
-        Scenario {
-            settings,
-            variables,
-            optimum: vec![0.0; n],
-            draw_rate: 0.82,
-            repeats,
-            seed,
-            concurrency: 1,
-        }
+        Scenario { settings, variables, optimum: vec![0.0; n], draw_rate: 0.82, repeats, seed }
     }
 
     /// How far a mean is from the paper's, in standard errors of both together.

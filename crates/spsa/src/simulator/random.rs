@@ -12,7 +12,6 @@ fn mix(mut z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// State of the generator of one repeat, whatever else is simulated beside it.
 fn state(seed: u64, repeat: u64) -> [u64; 4] {
     const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
     let mut z = mix(seed ^ mix(repeat.wrapping_add(GAMMA)));
@@ -22,8 +21,8 @@ fn state(seed: u64, repeat: u64) -> [u64; 4] {
     })
 }
 
-/// The generator of one repeat as a [`Tuner`](crate::Tuner) takes it: 32-bit numbers are
-/// signs, 64 of which come from one word, lowest bit first, a bit not set meaning +.
+/// The generator of one repeat as a [`Tuner`](crate::Tuner) takes it: 32-bit numbers are signs, 64 of which
+/// come from one word, lowest bit first, a bit not set meaning +.
 #[derive(Clone, Debug)]
 pub(super) struct SignRandom {
     words: Xoshiro256PlusPlus,
@@ -32,7 +31,6 @@ pub(super) struct SignRandom {
 }
 
 impl SignRandom {
-    /// The generator of a repeat.
     pub fn new(seed: u64, repeat: u64) -> Self {
         let mut bytes = [0; 32];
         for (to, word) in bytes.chunks_exact_mut(8).zip(state(seed, repeat)) {

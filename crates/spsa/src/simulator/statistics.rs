@@ -5,28 +5,21 @@ use serde::Serialize;
 /// What many runs gained, Elo.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Summary {
-    /// Runs.
     pub repeats: usize,
-    /// Their mean.
     pub mean: f64,
     /// Their standard deviation (n − 1); 0 for a single run.
     pub sd: f64,
-    /// Standard error of the mean.
     pub standard_error: f64,
     /// The value that 5 % of the runs stay below.
     pub p5: f64,
-    /// The lower quartile.
     pub p25: f64,
-    /// The median.
     pub median: f64,
-    /// The upper quartile.
     pub p75: f64,
     /// The value that 95 % of the runs stay below.
     pub p95: f64,
 }
 
 impl Summary {
-    /// Of at least one finite number.
     pub fn new(values: &[f64]) -> Self {
         let mut sorted = values.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -49,8 +42,7 @@ impl Summary {
     }
 }
 
-/// The value that `share` of some ascending numbers stay below, between two of them by linear
-/// interpolation; NaN of none.
+/// The value that `share` of some ascending numbers stay below, between two of them by linear interpolation;
 pub fn percentile(sorted: &[f64], share: f64) -> f64 {
     let Some(last) = sorted.len().checked_sub(1) else { return f64::NAN };
     let place = share.clamp(0.0, 1.0) * last as f64;

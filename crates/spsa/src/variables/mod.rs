@@ -1,6 +1,4 @@
 //! What is tuned: a named number within bounds, and the values that the two sides play with.
-//!
-//! Owns validation, clamping and rounding. How far values are moved is the methods' business.
 
 use rand::{Rng, RngExt};
 use serde::{Deserialize, Serialize};
@@ -14,26 +12,21 @@ use gputexel_io::{Error, Result};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Variable {
-    /// The engine's name for it.
     pub name: String,
-    /// The value to start from, within the bounds.
     pub start: f64,
-    /// Smallest value that may be played.
     pub min: f64,
-    /// Largest value that may be played.
     pub max: f64,
-    /// True if engines are given whole numbers, as they are where nothing is said. The tuned value
-    /// itself stays a fraction.
+    /// True if engines are given whole numbers, as they are where nothing is said. The tuned value itself stays a
+    /// fraction.
     #[serde(default = "yes")]
     pub integer: bool,
     /// Half the distance of the two sides at the last iteration, in units of the parameter.
     pub c_end: f64,
     /// SPSA's gain a/c² at the last iteration; zamar's `r_end`.
     pub r_end: Option<f64>,
-    /// Standard deviation of what is believed of the optimum before the first game, around the
-    /// start; BSPSA's `s`.
+    /// Standard deviation of what is believed of the optimum before the first game, around the start;
     pub s: Option<f64>,
-    /// Width of the curve of strength around its optimum; BSPSA's `sigma`.
+    /// Width of the curve of strength around its optimum;
     pub sigma: Option<f64>,
     /// Elo lost at a distance of 100 from the optimum, for simulations; 0 where unknown.
     #[serde(default)]
@@ -58,11 +51,8 @@ pub enum Rounding {
 gputexel_io::names!(Rounding "rounding": Away "away", Stochastic "stochastic");
 
 impl Variable {
-    /// Refuses what cannot be tuned: empty or unordered bounds, a start outside them, numbers that
-    /// are not finite, a `c_end` that is not positive or too small to tell two sides apart.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] naming the parameter.
+    /// Refuses what cannot be tuned: empty or unordered bounds, a start outside them, numbers that are not
+    /// finite, a `c_end` that is not positive or too small to tell two sides apart.
     pub fn validate(&self) -> Result<()> {
         let refuse = |why: String| Err(Error::Usage(format!("{}: {why}", self.name)));
         let Self { start, min, max, .. } = *self;
@@ -97,7 +87,6 @@ impl Variable {
         Ok(())
     }
 
-    /// A value moved into the bounds.
     pub fn clamp(&self, value: f64) -> f64 {
         value.clamp(self.min, self.max)
     }
@@ -111,19 +100,17 @@ impl Variable {
         value.round().clamp(low, high)
     }
 
-    /// Smallest and largest whole number within the bounds.
     fn whole_bounds(&self) -> (f64, f64) {
         (self.min.ceil(), self.max.floor())
     }
 
-    /// Its range.
     pub(super) fn range(&self) -> Range {
         Range { min: self.min, max: self.max, whole: self.integer.then(|| self.whole_bounds()) }
     }
 
-    /// The values played by the two sides around `theta`, `shift` (not 0) up and down, after
-    /// clamping and rounding. They are never equal, unless `as_published`: where rounding would
-    /// make them so, they are the whole numbers around `theta`.
+    /// The values played by the two sides around `theta`, `shift` (not 0) up and down, after clamping and
+    /// rounding. They are never equal, unless `as_published`: where rounding would make them so, they are the
+    /// whole numbers around `theta`.
     pub(super) fn sides(
         &self,
         theta: f64,
@@ -160,10 +147,6 @@ impl Variable {
     }
 }
 
-/// Refuses a setting that is not a positive number.
-///
-/// # Errors
-/// [`Error::Usage`] with the setting's name.
 pub fn positive(name: &str, value: f64) -> Result<()> {
     if value.is_finite() && value > 0.0 {
         Ok(())
@@ -173,9 +156,6 @@ pub fn positive(name: &str, value: f64) -> Result<()> {
 }
 
 /// Refuses an empty list, a name twice, and variables that cannot be tuned.
-///
-/// # Errors
-/// [`Error::Usage`].
 pub fn validate(variables: &[Variable]) -> Result<()> {
     if variables.is_empty() {
         return Err(Error::Usage("there is no parameter to tune".to_string()));

@@ -15,7 +15,7 @@ use crate::{
 use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::Objective;
 use gputexel_io::run_folder::{
-    ABLATION, CARD, Kind, METRICS, PARAMETERS, REPORT, SO_FAR, SO_FAR_TABLES, append_line,
+    ABLATION, Kind, METRICS, PARAMETERS, REPORT, SO_FAR, SO_FAR_TABLES, append_line,
 };
 use gputexel_io::{Error, RECORD_BYTES, Result, RunFolder, read_whole};
 use gputexel_model::{FeatureSet, ParameterFile, Provenance, ValueChange};
@@ -326,7 +326,7 @@ impl Tuned {
     /// Writes and returns parameters, and writes tables; the run may still be continued from its state.
     pub(crate) fn write_files(&self, folder: &RunFolder) -> Result<ParameterFile> {
         // Files of an interruption do not belong to the result, and a report would look finished.
-        for name in SO_FAR_TABLES.into_iter().chain([SO_FAR, REPORT, CARD]) {
+        for name in SO_FAR_TABLES.into_iter().chain([SO_FAR, REPORT]) {
             folder.remove(name)?;
         }
         let file = self.parameter_file();
@@ -387,13 +387,10 @@ pub(crate) fn leave_report(
     }
 }
 
-/// Writes a report and its card into the folder of the run.
+/// Writes a report into the folder of the run.
 ///
 /// # Errors
 /// [`Error::Io`]; [`Error::Numeric`] when a picture cannot be drawn.
 pub fn write_report(folder: &RunFolder, report: &RunReport) -> Result<()> {
-    let (page, card) = rayon::join(|| report.to_html(None), || report.card());
-    let page = page?;
-    folder.write(CARD, card)?;
-    folder.write(REPORT, page)
+    folder.write(REPORT, report.to_html(None)?)
 }

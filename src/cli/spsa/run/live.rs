@@ -11,29 +11,24 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use super::super::super::context::Context;
 use super::super::super::table::{aligned, counted, duration, grouped};
 
-/// Time between plain lines, and between tables on a terminal.
 const LINES_EVERY: Duration = Duration::from_secs(10);
 const TABLES_EVERY: Duration = Duration::from_millis(500);
 
 /// Maximum number of parameters shown during a run: those that moved farthest.
 const ROWS: usize = 24;
 
-/// Maximum number of values in a plain line.
 const VALUES: usize = 8;
 
-/// Table on the terminal, or plain lines without one.
 pub struct Live {
     bar: ProgressBar,
     lines: bool,
     shown: Option<Instant>,
     begin: Instant,
-    /// Number of pairs played by an earlier process.
     known: u64,
     heading: String,
 }
 
 impl Live {
-    /// Starts the display.
     pub fn new(context: &Context, header: &Header, state: &RunState) -> Self {
         let bar = match context.shows_progress() {
             true => ProgressBar::new(state.tuner.iterations()),
@@ -52,7 +47,6 @@ impl Live {
         Self { bar, lines, shown: None, begin: Instant::now(), known, heading }
     }
 
-    /// Shows the current state of the run, if an update is due.
     pub fn show(&mut self, state: &RunState) {
         let every = if self.lines { LINES_EVERY } else { TABLES_EVERY };
         if self.shown.get_or_insert(self.begin).elapsed() < every || !self.lines && self.bar.is_hidden() {
@@ -90,7 +84,6 @@ impl Live {
     }
 }
 
-/// Describes the engine and the method.
 pub fn heading(header: &Header, state: &RunState) -> String {
     let [plus, minus] = &header.engines;
     let engines = if plus == minus { plus.clone() } else { format!("{plus} against {minus}") };
@@ -102,7 +95,6 @@ pub fn heading(header: &Header, state: &RunState) -> String {
     )
 }
 
-/// Summarizes the results of the games.
 pub fn games(state: &RunState) -> String {
     let mut text = format!(
         "{:.1} % drawn, plus against minus {}",
@@ -120,7 +112,6 @@ pub fn games(state: &RunState) -> String {
     text
 }
 
-/// Formats Elo with its error.
 pub fn elo(estimate: &Estimate, pairs: u64) -> String {
     match pairs {
         0 => "unknown".to_string(),
@@ -129,7 +120,6 @@ pub fn elo(estimate: &Estimate, pairs: u64) -> String {
     }
 }
 
-/// Header and rows of at most `most` parameters: those that moved farthest, in their order.
 pub fn parameter_rows(state: &RunState, most: usize) -> Vec<Vec<String>> {
     let tuner = &state.tuner;
     let bayesian = tuner.method().is_bayesian();

@@ -1,6 +1,5 @@
 //! `gputexel spsa run`: tunes by playing games.
 
-mod digest;
 mod live;
 mod outputs;
 pub mod page;
@@ -101,8 +100,6 @@ pub struct RunArgs {
     verify: Option<u64>,
 }
 
-/// Runs `spsa run`.
-///
 /// # Errors
 /// Bad usage, configurations and engines that cannot be used, files that cannot be read or written,
 /// [`Error::Interrupted`].
@@ -214,8 +211,8 @@ fn replan(run: &mut SpsaRun, iterations: u64, context: &Context) -> Result<()> {
     Ok(())
 }
 
-/// Plays to the end. Returns the folder and the JSON object that is still to be printed; if the run is verified, the
-/// object contains the match.
+/// Folder and the JSON object that is still to be printed; if the run is verified, the object contains the
+/// match.
 fn play_on(
     args: &RunArgs,
     mut run: SpsaRun,

@@ -11,21 +11,12 @@ use gputexel::spsa::run::{Header, RunState};
 use super::super::super::table::{aligned, counted, grouped, percent};
 use super::live::{games, heading, parameter_rows};
 
-/// Name of the picture in the folder.
 const PICTURE: &str = "paths.svg";
 
-/// Draws the paths of the parameters to a file in the folder.
-///
-/// # Errors
-/// [`gputexel::Error::Io`].
 pub fn write_picture(folder: &Path, state: &RunState) -> Result<()> {
     write_atomically(&folder.join(PICTURE), picture(state)?.as_bytes())
 }
 
-/// Draws the path of every parameter from its start, in units of its perturbation.
-///
-/// # Errors
-/// When it cannot be drawn.
 pub fn picture(state: &RunState) -> Result<String> {
     let tuner = &state.tuner;
     let path = state.path_to_now();
@@ -44,7 +35,6 @@ pub fn picture(state: &RunState) -> Result<String> {
     paths.to_svg()
 }
 
-/// Formats the state of the run as text.
 pub fn table(folder: &Path, header: &Header, state: &RunState, seconds: f64) -> String {
     let tuner = &state.tuner;
     let (completed, all) = (tuner.completed_pairs(), tuner.iterations());

@@ -12,15 +12,10 @@ use gputexel::spsa::run::{Header, RunEvent, RunState, Verified, read};
 use super::super::super::table::{grouped, percent};
 use super::live::{elo, heading, parameter_rows};
 
-/// Returns true if a folder belongs to an SPSA run.
 pub fn is_run(folder: &Path) -> bool {
     folder.join("spsa.jsonl").exists()
 }
 
-/// Creates the report of a run from its folder; the run may be in progress.
-///
-/// # Errors
-/// Journals that cannot be read.
 pub fn of_folder(folder: &Path) -> Result<SpsaReport> {
     let (header, events) = read(folder)?;
     let state = RunState::replay(folder, &header, &events, |_, _| Ok(()))?;
@@ -34,10 +29,6 @@ pub fn of_folder(folder: &Path) -> Result<SpsaReport> {
     Ok(page(folder, &header, &state, sides, gain))
 }
 
-/// Writes the report into the folder of a run.
-///
-/// # Errors
-/// [`gputexel::Error::Io`], and pictures that cannot be drawn.
 pub fn write_page(folder: &Path) -> Result<()> {
     write_atomically(&folder.join(REPORT), of_folder(folder)?.to_html(None)?.as_bytes())
 }

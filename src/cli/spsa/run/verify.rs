@@ -36,7 +36,6 @@ pub struct VerifyArgs {
     force: bool,
 }
 
-/// Runs `spsa verify`.
 pub fn verify(args: &VerifyArgs, context: &Context) -> anyhow::Result<()> {
     let mut report = None;
     let played = play_folder(&args.folder, args.games, args.concurrency, args.force, context, &mut report);
@@ -46,8 +45,8 @@ pub fn verify(args: &VerifyArgs, context: &Context) -> anyhow::Result<()> {
     played
 }
 
-/// Plays the values of a run against its start, and stores the result for JSON in `report`, even if there was nothing
-/// to play or the match was aborted.
+/// Plays the values of a run against its start, and stores the result for JSON in `report`, even if there was
+/// nothing to play or the match was aborted.
 ///
 /// # Errors
 /// Runs that cannot be read, engines that cannot be used, files that cannot be written,

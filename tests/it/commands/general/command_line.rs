@@ -104,8 +104,6 @@ fn a_hyphen_is_standard_output_or_refused() {
         "compare run run --html -",
         "sweep d.bin --scale 0.5:2:8 --svg -",
         "match zero zero --pgn -",
-        "patch tune x.tune . --backup -",
-        "patch undo . --backup -",
     ] {
         bench.fails_with(args, 2, ": this cannot be written to standard output; ./- would be");
     }

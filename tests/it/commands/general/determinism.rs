@@ -3,15 +3,8 @@
 use crate::common::prelude::*;
 
 /// Files of a run with times, command lines or paths; all others are compared.
-const TIMESTAMPED_FILES: [&str; 7] = [
-    "run.json",
-    "sweep.json",
-    "metrics.jsonl",
-    "report.html",
-    "card.png",
-    "checkpoint.safetensors",
-    ".gputexel-lock",
-];
+const TIMESTAMPED_FILES: [&str; 6] =
+    ["run.json", "sweep.json", "metrics.jsonl", "report.html", "checkpoint.safetensors", ".gputexel-lock"];
 
 /// Asserts that two files, or all files of two folders, are byte-identical; returns their number.
 fn assert_same(one: &Path, other: &Path) -> usize {

@@ -250,7 +250,7 @@ fn does_not_overwrite_runs_of_other_kinds() {
     let journal = bench.bytes("m/match.jsonl");
     let expected = "m: holds a match (match.jsonl), which --force does not overwrite";
     bench.fails_with("tune d.bin --out m --force --backend cpu", 2, expected);
-    assert_eq!(bench.names("m"), ["card.png", "games.pgn", "match.jsonl", "report.html"]);
+    assert_eq!(bench.names("m"), ["games.pgn", "match.jsonl", "report.html"]);
     assert!(bench.bytes("m/match.jsonl") == journal);
     // A match does not start if its folder is that of its players.
     bench.tune("d.bin --out r --epochs 1");

@@ -72,7 +72,6 @@ gputexel -q export runs/first -o psqt.hpp
 gputexel -q basis madchess -o mine.json
 for part in 1 2; do gputexel -q sweep d.bin --grid l2=0:1e-3:26 --grid seed=1,2 --epochs 2 --part $part/2 --out parts/$part; done
 gputexel -q match runs/first material --nodes 30 --games 2 --out runs/match
-printf "Name,Curr,Start,Min,Max,C,C_end,R,R_end\nRazor,312.4,300,100,500,22.1,20,0.0027,0.002\n" > digest.csv
 "#;
 
 /// With a compiler: an engine of the walk-through, its trace, and its values in a source.

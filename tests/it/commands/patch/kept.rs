@@ -53,65 +53,6 @@ fn undo_keeps_every_changed_file() {
     assert_eq!(bench.text("source/a/s.cpp"), SOURCE);
 }
 
-/// Parameters may be in a parent of the working directory, as part of the tree.
-#[test]
-fn parameters_may_be_above_the_sources() {
-    let bench = bench();
-    let patch = |args: &str| {
-        let (code, _, err) = bench.shell(&format!("cd source && \"$GPUTEXEL\" patch {args}"));
-        assert_eq!((code, err.as_str()), (0, ""), "{args}");
-    };
-    patch("tune ../x.tune .");
-    assert!(bench.path("x.params").exists());
-    patch("undo .");
-    assert!(!bench.path("x.params").exists());
-    patch("tune ../source/../x.tune ../source");
-    patch("apply ../x.tune .");
-    assert_eq!(bench.text("source/s.cpp"), SOURCE);
-}
-
-#[test]
-fn trees_share_a_backup_folder() {
-    let bench = bench();
-    std::fs::create_dir_all(bench.path("other/source")).unwrap();
-    let other = SOURCE.replace("100", "200");
-    bench.write("other/source/s.cpp", &other);
-    bench.write("y.tune", TUNE);
-    let sources = |bench: &Bench| (bench.text("source/s.cpp"), bench.text("other/source/s.cpp"));
-    let backup = ["--backup", "kept"];
-    // One after the other, then undone in every order.
-    for undone in [["source", "other/source"], ["other/source", "source"]] {
-        ok(&bench, ("tune x.tune source", &backup));
-        ok(&bench, ("tune y.tune other/source", &backup));
-        ok(&bench, ("apply x.tune source", &backup));
-        ok(&bench, ("apply y.tune other/source", &backup));
-        for _ in 0..2 {
-            for tree in undone {
-                ok(&bench, (&["undo", tree], &backup));
-            }
-        }
-        assert_eq!(sources(&bench), (SOURCE.to_string(), other.clone()));
-        for tree in undone {
-            bench.fails_with((&["patch", "undo", tree], &backup), 1, "nothing to undo");
-        }
-    }
-    // At the same time.
-    for round in 0..15 {
-        let at_once = |args: [&[&str]; 2]| {
-            let children = args.map(|args| bench.spawn(("patch", (args, &backup))));
-            for child in children {
-                let output = child.wait_with_output().unwrap();
-                let err = String::from_utf8(output.stderr).unwrap();
-                assert!(output.status.success() && err.is_empty(), "round {round}: {err}");
-            }
-        };
-        at_once([&["tune", "x.tune", "source"], &["tune", "y.tune", "other/source"]]);
-        assert!(sources(&bench).0.contains("f_1 * d") && sources(&bench).1.contains("f_1 * d"));
-        at_once([&["undo", "source"], &["undo", "other/source"]]);
-        assert_eq!(sources(&bench), (SOURCE.to_string(), other.clone()), "round {round}");
-    }
-}
-
 #[cfg(unix)]
 mod unix {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};

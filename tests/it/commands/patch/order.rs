@@ -68,19 +68,6 @@ fn rejects_overlapping_contexts() {
 }
 
 #[test]
-fn accepts_contexts_that_share_unchanged_lines() {
-    for blocks in [
-        "#context p\na = 1@;\nb = 2;\n#context q\nb = 2;\nc = 3@;\n",
-        "#context q\nb = 2;\nc = 3@;\n#context p\na = 1@;\nb = 2;\n",
-        "#context p\na = 1@;\n#context q\nb = 2@;\n#context r\nc = 3@;\n",
-        "#context p\na = 1@;\n#add\na = 2 * @;\n#context q\nb = 2@;\n",
-        "#set declaration\n#set options\n#context p\na = 1@;\n#context q\nb = 2@;\n#add %%D%%\nint @;\n",
-    ] {
-        assert_eq!(outcome(blocks), "", "{blocks}");
-    }
-}
-
-#[test]
 fn patches_are_checked_in_order() {
     for blocks in [
         // The first block adds the line that the second matches, which adds a marker for the third.
@@ -151,24 +138,4 @@ fn accepts_lists_that_patch_their_own_tree() {
     let applied = bench.text("source/s.cpp");
     assert_eq!(applied.replace(" #include", "#include"), prepared.replace("return 43 * d", "return 44 * d"));
     assert_eq!((check().0, bench.run("patch tune x.tune source").0), (0, 0));
-}
-
-#[test]
-#[ignore = "full"]
-fn bounds_time_for_many_missing_contexts() {
-    let bench = bench();
-    let mut source = String::new();
-    for i in 0..2000 {
-        let _ = writeln!(source, "int margin(Depth d) {{ return {i} * d - improving; }}");
-    }
-    let mut tune = "#set file s.cpp\n".to_string();
-    for i in 0..300 {
-        let _ = writeln!(tune, "#context c{i}\nint margin(Depth d) {{ return 1@ * d - declining; }}");
-    }
-    bench.write("source/s.cpp", &source);
-    bench.write("x.tune", &tune);
-    let (code, out, _) = bench.run("patch check x.tune source");
-    assert_eq!((code, out.matches("no match").count()), (1, 300));
-    // All are reported, the last like the first.
-    assert_eq!(out.matches("closest").count(), 300, "{out}");
 }

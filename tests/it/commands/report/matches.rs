@@ -16,7 +16,6 @@ fn matches_leave_reports() {
         assert!(page.contains(text), "{text}");
     }
     assert!(!page.contains("<script") && !page.contains("http://") && !page.contains("https://"), "{page}");
-    assert_has(&bench.card("m"), [" won, ", "material"]);
     // It can be created again, elsewhere, and does not prevent the match from being resumed.
     bench.told("report m -o again.html");
     assert_eq!(bench.bytes("again.html"), bench.bytes("m/report.html"));
@@ -54,5 +53,4 @@ fn names_cannot_break_the_page() {
     bench.told("report m");
     let page = bench.text("m/report.html");
     assert!(page.contains("&lt;script&gt;alert(1)") && !page.contains("<script"), "{page}");
-    assert_has(&bench.card("m"), ["<script>alert(1)"]);
 }

@@ -96,13 +96,3 @@ fn warns_about_a_saturated_factor() {
     assert!(high.contains("8 that occur, but change no score there"), "{high}");
     assert!(!high.contains("that never occur"), "{high}");
 }
-
-#[test]
-fn linear_runs_have_no_program_section() {
-    let bench = Bench::new();
-    bench.dataset("d.bin", FeatureKind::Pst, 2000, 7);
-    let told = bench.tune("d.bin --out r --l2 1e-4 --epochs 2");
-    assert!(told.get("program").is_none());
-    let page = bench.text("r/report.html");
-    assert!(!page.contains("id=\"program\"") && !page.contains("Nonlinear"));
-}

@@ -20,7 +20,7 @@ fn port(child: &mut Child, word: &str) -> u16 {
 fn ask(port: u16, request: &str, host: &str) -> Option<String> {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-    write!(stream, "{request} HTTP/1.1\r\nHost: {host}\r\n\r\n").ok()?;
+    write!(stream, "{request} HTTP/1.1\r\nConnection: close\r\nHost: {host}\r\n\r\n").ok()?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer).ok()?;
     Some(answer)
@@ -89,57 +89,6 @@ fn serves_only_runs_of_the_folder() {
     assert!(ask(port, "GET /", &own).is_none());
 }
 
-#[cfg(unix)]
-#[test]
-#[ignore = "full"]
-fn lists_and_shows_unusual_folders() {
-    use std::ffi::OsStr;
-    use std::os::unix::ffi::OsStrExt as _;
-
-    let bench = Bench::new();
-    bench.dataset("d.bin", FeatureKind::Pst, 1000, 7);
-    bench.tune("d.bin --out runs/plain --epochs 2");
-    let copy = |name: &[u8], metrics: &str| {
-        let folder = bench.path("runs").join(OsStr::from_bytes(name));
-        std::fs::create_dir(&folder).unwrap();
-        std::fs::copy(bench.path("runs/plain/run.json"), folder.join("run.json")).unwrap();
-        std::fs::write(folder.join("metrics.jsonl"), metrics).unwrap();
-        folder
-    };
-    let line = |epoch: u64, loss: &str| {
-        format!(
-            "{{\"epoch\":{epoch},\"loss\":{loss},\"held_out\":{loss},\"gradient_norm\":1e308,\"seconds\":1e308}}\n"
-        )
-    };
-    copy(b"11:30", &line(1, "0.1"));
-    copy(b"not utf-8 \xff", &line(1, "0.1"));
-    copy(b"con\x1b[31mtrol\n", &line(1, "0.1"));
-    copy(b"back\\slash%41", &line(1, "0.1"));
-    copy(b"far", &["1e308", "-1e308", "1.7976931348623157e308"].map(|loss| line(1, loss)).concat());
-    copy(b"late", &[u64::MAX - 1, u64::MAX].map(|epoch| line(epoch, "0.1")).concat());
-    let endless = copy(b"endless", "");
-    std::fs::File::create(endless.join("metrics.jsonl")).unwrap().set_len(300 << 20).unwrap();
-
-    let mut child = bench.spawn("serve runs");
-    let port = port(&mut child, "serving ");
-    let own = format!("127.0.0.1:{port}");
-    let get = |path: &str| ask(port, &format!("GET {path}"), &own).unwrap();
-    let list = get("/");
-    let links: Vec<&str> =
-        list.split("href=\"/run/").skip(1).filter_map(|rest| rest.split('"').next()).collect();
-    assert_eq!(links.len(), 8, "{list}");
-    assert!(!list.contains('\u{1b}') && list.contains("con\\u{1b}[31mtrol\\n"), "{list}");
-    assert!(list.contains("metrics.jsonl:1: the line is longer than the 64 MiB"), "{list}");
-    for link in links {
-        let page = get(&format!("/run/{link}"));
-        let expected = if link == "endless/" { "HTTP/1.1 503 " } else { "HTTP/1.1 200 OK" };
-        assert!(page.starts_with(expected) && !page.contains('\u{1b}'), "{link}: {page}");
-    }
-    assert!(get("/run/far/").contains("1e308"));
-    bench.shell(&format!("kill -INT {}", child.id()));
-    child.wait().unwrap();
-}
-
 #[test]
 #[ignore = "full"]
 fn reports_unservable_folders() {
@@ -176,4 +125,23 @@ fn games_are_watched_while_they_are_played() {
     }
     let page = bench.text("s/report.html");
     assert!(page.contains(">not final<") && !page.contains("<script"), "{page}");
+}
+
+#[test]
+#[ignore = "full"]
+fn watching_does_not_change_results() {
+    let bench = Bench::new();
+    bench.dataset("d.bin", FeatureKind::Pst, 2000, 7);
+    let plain = bench.tune("d.bin --out plain");
+    let (out, err) = bench.done("--json tune d.bin --prior-strength none --out watched --live --backend cpu");
+    assert!(err.starts_with("gputexel: live: http://127.0.0.1:") && err.lines().count() == 1, "{err}");
+    let watched: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(watched["loss"], plain["loss"]);
+    assert_eq!(bench.bytes("watched/params.json"), bench.bytes("plain/params.json"));
+
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let flag = format!("--live={}", taken.local_addr().unwrap().port());
+    bench.fails_with(["tune", "d.bin", "--out", "none", &flag], 1, "cannot listen on 127.0.0.1:");
+    assert!(!bench.path("none").exists(), "something was begun");
+    bench.fails_with("sweep d.bin --grid l2=0,1 --live", 2, "needs a sweep with a folder: --grid with --out");
 }

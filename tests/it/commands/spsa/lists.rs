@@ -118,17 +118,12 @@ fn configurations_of_the_scripts_are_simulated() {
     assert_eq!(cells.list().len(), 1);
     assert_eq!((cells[0]["method"].as_str(), cells[0]["a"].as_f64()), (Some("spsa"), Some(300.0)));
     assert!((cells[0]["elo_at_start"].f64() + 2.0 + 8.0 * 0.805 * 0.805).abs() < 1e-9);
-    // Other flags override it.
-    let (_, out, _) = bench.run((&flags, "zamar.conf -A 7 -N 100"));
-    let cells: Value = serde_json::from_str(&out).unwrap();
-    assert_eq!(cells["settings"][0]["a"].as_f64(), Some(7.0));
     bench.write("bspsa.conf", format!("{main}Tau = 0.6\n"));
     bench.write("x.var", "a,100,-1000,1000,220,200,600,2\n");
     let (code, out, _) = bench.run((&flags, "bspsa.conf"));
     let cells: Value = serde_json::from_str(&out).unwrap();
     assert_eq!((code, cells["settings"][0]["method"].as_str()), (0, Some("bspsa")));
     bench.fails_with("spsa simulate --conf zamar.conf", 1, "zamar.conf:3: Variables = x.var: has 8 columns");
-    bench.fails_with("spsa simulate --optimum 5", 2, "--optimum: only applies to");
 }
 
 #[test]
@@ -278,25 +273,4 @@ mod engines {
             ["Hash", "Search Time", "Search Depth", "Bitbases Cache Size", "MultiPV", "Number of Threads"]
         );
     }
-}
-
-#[test]
-fn a_tune_of_openbench_is_shown() {
-    let bench = Bench::new();
-    bench.write(
-        "digest.csv",
-        "Name,Curr,Start,Min,Max,C,C_end,R,R_end\n\
-         Razor,312.4410,300,100,500,22.1733,20.0000,0.0027,0.0020\n\
-         NullDepth,6,3,1,6,0.5543,0.5000,0.0027,0.0020\n",
-    );
-    let (code, out, err) = run(&bench, "report --openbench digest.csv", "");
-    assert_eq!((code, err.as_str()), (0, ""));
-    assert_has(&out, ["about 36 % of the iterations", "Razor", "+12.44    +0.622", "at its bound"]);
-    let json = bench.told("spsa report --openbench digest.csv --json");
-    assert_eq!(json["parameters"][1]["near_bound"], 6.0);
-    // The response of a server without the tune.
-    bench.write("page.html", "<html>404</html>\n");
-    let (code, _, err) = run(&bench, "report --openbench page.html", "");
-    assert!(code == 1 && err.contains("page.html:1: is not a digest of OpenBench"), "{err}");
-    assert_eq!(run(&bench, "report run --openbench digest.csv", "").0, 2);
 }

@@ -3,8 +3,7 @@
 
 use crate::common::prelude::*;
 
-const FILES: [&str; 9] = [
-    "card.png",
+const FILES: [&str; 8] = [
     "checkpoint.safetensors",
     "metrics.jsonl",
     "params.json",

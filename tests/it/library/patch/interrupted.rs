@@ -56,19 +56,13 @@ impl Bench {
             for entry in std::fs::read_dir(folder).unwrap() {
                 let path = entry.unwrap().path();
                 if path.is_dir() {
-                    if path.file_name().unwrap() != "kept" {
-                        folders.push(path);
-                    }
+                    folders.push(path);
                 } else {
                     files.insert(path.clone(), std::fs::read_to_string(path).unwrap());
                 }
             }
         }
         files
-    }
-
-    fn backups(&self) -> [Backup; 3] {
-        [Backup::State, Backup::In(self.folder.path().join("kept")), Backup::No]
     }
 
     /// Stops at a step as a kill would, without cleanup.
@@ -94,19 +88,19 @@ const STEPS: usize = 2 * (FILES + 1) + 1;
 
 #[test]
 fn restores_old_files_after_a_kill_at_any_step() {
-    for i in 0..3 {
+    for backup in &[Backup::State, Backup::No] {
         let mut seen_half = 0;
         for step in 0..STEPS {
             for way in ["undo", "recover", "again"] {
                 let bench = Bench::new();
-                let (before, backup) = (bench.tree(), &bench.backups()[i]);
+                let before = bench.tree();
                 assert!(bench.die_at(step, backup), "step {step} is never reached");
                 let half = bench.tree();
                 seen_half += usize::from(half != before);
                 assert!(interrupted(&bench.sources()).unwrap());
                 match way {
                     "undo" => {
-                        let undone = undo(&bench.sources(), None, false).unwrap();
+                        let undone = undo(&bench.sources(), false).unwrap();
                         assert!(undone.interrupted && undone.command == "tune", "{undone:?}");
                     }
                     "recover" => {
@@ -139,7 +133,7 @@ fn restores_old_files_after_a_kill_at_any_step() {
 
 #[test]
 fn restores_old_files_after_an_error_at_any_step() {
-    for i in 0..3 {
+    for backup in [Backup::State, Backup::No] {
         for step in 0..STEPS {
             let bench = Bench::new();
             let before = bench.tree();
@@ -148,13 +142,11 @@ fn restores_old_files_after_an_error_at_any_step() {
                 steps += 1;
                 if steps > step { Err(std::io::Error::from(std::io::ErrorKind::StorageFull)) } else { Ok(()) }
             };
-            let error =
-                write_observed(&bench.plan(), &bench.sources(), "tune", &bench.backups()[i], &mut full);
+            let error = write_observed(&bench.plan(), &bench.sources(), "tune", &backup, &mut full);
             assert!(matches!(error, Err(Error::Io { .. })), "{error:?}");
             assert_eq!(bench.tree(), before, "step {step}");
             assert!(!interrupted(&bench.sources()).unwrap());
-            assert!(!bench.folder.path().join("kept").exists(), "step {step}: the folder is left");
-            assert!(undo(&bench.sources(), None, false).unwrap_err().to_string().contains("nothing to undo"));
+            assert!(undo(&bench.sources(), false).unwrap_err().to_string().contains("nothing to undo"));
         }
     }
 }
@@ -176,32 +168,27 @@ fn undo_puts_back_one_command_after_the_other() {
     };
     let second = PatchPlan { changes: vec![change], ..PatchPlan::default() };
     write(&second, &bench.sources(), "apply", &Backup::State).unwrap();
-    assert_eq!(undo(&bench.sources(), None, false).unwrap().command, "apply");
+    assert_eq!(undo(&bench.sources(), false).unwrap().command, "apply");
     assert_eq!(bench.tree(), between);
-    let undone = undo(&bench.sources(), None, false).unwrap();
+    let undone = undo(&bench.sources(), false).unwrap();
     assert_eq!((undone.files.len(), undone.removed.len()), (FILES, 1), "{undone:?}");
     assert_eq!(bench.tree(), before);
-    let nothing = undo(&bench.sources(), None, false).unwrap_err().to_string();
+    let nothing = undo(&bench.sources(), false).unwrap_err().to_string();
     assert!(nothing.contains("nothing to undo"), "{nothing}");
-    assert_has(&undo(&first, None, false).unwrap_err().to_string(), "is undone already");
 }
 
 #[test]
 fn undo_keeps_later_changes() {
     let bench = Bench::new();
-    let kept = bench.folder.path().join("kept");
-    let written = write(&bench.plan(), &bench.sources(), "tune", &Backup::In(kept.clone())).unwrap();
-    let folder = written.backup.unwrap();
-    assert!(folder.starts_with(kept.canonicalize().unwrap()) && folder.ends_with("0001-tune"), "{folder:?}");
+    let folder = write(&bench.plan(), &bench.sources(), "tune", &Backup::State).unwrap().backup.unwrap();
     // Tuning continues in the .params file.
     std::fs::write(bench.params(), "p, int, 2, 0, 2, 1, 0.002\n").unwrap();
     std::fs::write(bench.file(1), "edited\n").unwrap();
     let tuned = bench.tree();
-    let refused = undo(&bench.sources(), Some(&kept), false).unwrap_err().to_string();
+    let refused = undo(&bench.sources(), false).unwrap_err().to_string();
     assert!(refused.contains("1.cpp: was changed after 'patch tune'"), "{refused}");
     assert_eq!(bench.tree(), tuned);
-    // By the folder of the replacement, from any working directory.
-    let undone = undo(&folder, None, true).unwrap();
+    let undone = undo(&bench.sources(), true).unwrap();
     assert_eq!(undone.kept, [bench.params()]);
     let copy = folder.join("changed/1.cpp.changed");
     assert_eq!(undone.changed, [(bench.file(1), copy.clone())]);
@@ -220,8 +207,8 @@ fn a_copied_tree_has_nothing_to_undo() {
         let copied = std::fs::read_to_string(copy.join("0.cpp")).unwrap();
         assert!(!interrupted(&copy).unwrap());
         assert_eq!(recover(&copy).unwrap(), None);
-        assert!(undo(&copy, None, false).unwrap_err().to_string().contains("nothing to undo"));
-        undo(&bench.sources(), None, false).unwrap();
+        assert!(undo(&copy, false).unwrap_err().to_string().contains("nothing to undo"));
+        undo(&bench.sources(), false).unwrap();
         assert_eq!(std::fs::read_to_string(bench.file(0)).unwrap(), "old 0\n");
         assert_eq!(std::fs::read_to_string(copy.join("0.cpp")).unwrap(), copied);
     }
@@ -266,6 +253,6 @@ fn permissions_are_kept() {
     let mode = || std::fs::metadata(bench.file(0)).unwrap().permissions().mode() & 0o777;
     write(&bench.plan(), &bench.sources(), "tune", &Backup::State).unwrap();
     assert_eq!(mode(), 0o750);
-    undo(&bench.sources(), None, false).unwrap();
+    undo(&bench.sources(), false).unwrap();
     assert_eq!(mode(), 0o750);
 }
