@@ -1,7 +1,4 @@
-//! Tuned values as text for engines: source code of six languages, JSON, CSV, UCI options and `.params` files.
-//!
-//! Owns formats, orders of squares, rounding, names and headers of exports; [`import()`] reads exports. Markers of
-//! arrays and the reading of arrays are those of [`sources`](crate::tables::sources).
+//! Tuned values as source code of six languages, JSON, CSV, UCI options and `.params` files.
 
 mod code;
 mod evaluation;
@@ -13,9 +10,9 @@ mod missing;
 mod naming;
 mod normalize;
 mod params;
-mod request;
 mod rounding;
 
+use std::path::Path;
 use std::str::FromStr;
 
 pub use crate::languages::{Language, NameStyle};
@@ -25,11 +22,10 @@ pub use evaluation::EvaluationRequest;
 use gputexel_io::{Error, Result};
 use gputexel_model::{ParameterFile, SquareOrder};
 use header::Header;
-pub use import::{ArrayCheck, ImportRequest, Imported, import, import_as, import_files};
+pub use import::{ImportRequest, Imported, import, import_files};
 pub use like::{Like, LikeSource};
 pub use lists::option_names;
 pub use normalize::Normalization;
-pub use request::{ExportRequest, export_file};
 pub use rounding::Rounding;
 
 /// A format of exports.
@@ -133,6 +129,11 @@ impl CodeOptions {
             module: None,
         }
     }
+
+    /// Returns true if the language has classes or packages for [`module`](Self::module).
+    pub fn has_module(&self) -> bool {
+        self.language.module.is_some()
+    }
 }
 
 /// Output format with its options.
@@ -192,6 +193,15 @@ pub struct Exported {
     pub k: Option<f64>,
     /// Names with colliding identifiers, with the numbered identifiers that they got.
     pub told_apart: Vec<(String, String)>,
+}
+
+/// Writes the values of a parameter file, or of the one in a run's folder.
+///
+/// # Errors
+/// Errors of [`ParameterFile::locate`], [`ParameterFile::read`] and [`export`]; [`Error::Input`] for invalid phase
+/// weights.
+pub fn export_file(source: &Path, options: &ExportOptions) -> Result<Exported> {
+    export(&like::parameter_file(source)?, options)
 }
 
 /// Writes the values of a parameter file.
@@ -268,16 +278,14 @@ pub fn export(file: &ParameterFile, options: &ExportOptions) -> Result<Exported>
             lists::uci(&file, rounding, &names, options.header.then_some(&header))?
         }
         Target::Params { style, prefix, untapered } => {
-            let (style, scale) = (Some(*style), rounding.scale());
-            let header = Header { scale, style, prefix: prefix.clone(), ..header(Format::Params) };
-            let names = params::Names { style, prefix, untapered: *untapered };
-            params::write(&file, rounding, &names, options.header.then_some(&header))?
+            let (scale, prefix_used) = (rounding.scale(), prefix.clone());
+            let header = Header { scale, style: Some(*style), prefix: prefix_used, ..header(Format::Params) };
+            params::write(&file, rounding, (*style, prefix, *untapered), options.header.then_some(&header))?
         }
     };
     Ok(Exported { text, values, factor, old_k, k: file.k, told_apart })
 }
 
-/// Rejects parameters that are listed twice.
 fn check_names(file: &ParameterFile) -> std::result::Result<(), String> {
     let mut names = std::collections::HashSet::new();
     match file.parameters.iter().find(|record| !names.insert(record.name.as_str())) {
@@ -286,7 +294,6 @@ fn check_names(file: &ParameterFile) -> std::result::Result<(), String> {
     }
 }
 
-/// Rejects values of which one cannot stand for both phases.
 fn check_untapered(file: &ParameterFile) -> Result<()> {
     let Some(record) = file.parameters.iter().find(|record| record.mg != record.eg) else { return Ok(()) };
     Err(Error::Usage(format!(
@@ -296,13 +303,11 @@ fn check_untapered(file: &ParameterFile) -> Result<()> {
     .advise(Remedy::TiedBasis))
 }
 
-/// Describes the rounding of values, if it changes any of them.
 fn rounded(file: &ParameterFile, rounding: Rounding) -> Option<String> {
     let changes = |value: f64| rounding.round(value * rounding.scale()) / rounding.scale() != value;
     file.parameters.iter().any(|record| changes(record.mg) || changes(record.eg)).then(|| rounding.describe())
 }
 
-/// Checks that a word can be an identifier of any language, or its beginning.
 fn check_word(what: &str, word: &str) -> Result<()> {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_';
     if word.chars().all(fits) && !word.starts_with(|c: char| c.is_ascii_digit()) {
@@ -313,11 +318,8 @@ fn check_word(what: &str, word: &str) -> Result<()> {
     )))
 }
 
-/// Returns the tables in the folder of a run: whole centipawns, half away from zero, in the usual form of the language.
-///
-/// Square a1 is index 0, h8 is 63, from White's side, unless a schema counts them otherwise; Black's squares are
-/// flipped (`square ^ 56`).
-/// Unconstrained parameters can diverge; values that do not fit 32 bits become the nearest that do.
+/// The tables in the folder of a run: whole centipawns, half away from zero, in the usual form of the language.
+/// Values that do not fit 32 bits become the nearest that do.
 pub fn tables(file: &ParameterFile, language: Language) -> String {
     let options = CodeOptions::new(language);
     let mut file = file.clone();

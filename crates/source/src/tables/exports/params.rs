@@ -1,10 +1,8 @@
 //! Values as lines of a `.params` file, which `patch apply` writes into sources and SPSA tuning starts from.
 
-use std::path::Path;
-
 use super::code::{Overflow, fit};
 use super::header::Header;
-use super::lists::{Listed, PHASES};
+use super::lists::PHASES;
 use super::{NameStyle, Rounding, check_untapered};
 use crate::tables::Remedy;
 use crate::tables::sources::quote;
@@ -12,50 +10,26 @@ use gputexel_io::params::{ParamEntry, ParamKind, ParamsFile};
 use gputexel_io::{Error, Result};
 use gputexel_model::ParameterFile;
 
-/// Names of parameters.
-pub struct Names<'a> {
-    /// Style; `None` for the names of the parameters.
-    pub style: Option<NameStyle>,
-    pub prefix: &'a str,
-    /// True for one line for both phases.
-    pub untapered: bool,
-}
-
-impl Names<'_> {
-    /// Returns the names of a parameter: one for both phases, or one for each.
-    pub fn of(&self, name: &str) -> Vec<String> {
-        let own = match self.style {
-            Some(style) => style.identifier(self.prefix, name),
-            None => format!("{}{name}", self.prefix),
-        };
-        match (self.untapered, self.style) {
-            (true, _) => vec![own],
-            (false, Some(style)) => PHASES.map(|phase| format!("{own}{}", style.ending(phase))).to_vec(),
-            (false, None) => PHASES.map(|phase| format!("{own}_{phase}")).to_vec(),
-        }
-    }
-}
-
-/// Returns a line for each value: name, type, value, and the range, step and delta that
-/// [`tune`](ParamEntry::from_source) gives to such a number of a source.
-///
-/// # Errors
-/// [`Error::Usage`] for values or ranges that do not fit 32 bits, for two parameters with one name, and for values that
-/// differ between the phases where one line stands for both.
+/// Lines of name, type, value, and the range, step and delta of [`ParamEntry::from_source`].
 pub fn write(
     file: &ParameterFile,
     rounding: Rounding,
-    names: &Names<'_>,
+    (style, prefix, untapered): (NameStyle, &str, bool),
     header: Option<&Header>,
 ) -> Result<String> {
-    if names.untapered {
+    if untapered {
         check_untapered(file)?;
     }
     let kind = if rounding.is_whole() { ParamKind::Int } else { ParamKind::Float };
     let mut params = ParamsFile::default();
     let mut seen = std::collections::HashMap::new();
     for record in &file.parameters {
-        for (phase, name) in names.of(&record.name).into_iter().enumerate() {
+        let own = style.identifier(prefix, &record.name);
+        let names = match untapered {
+            true => vec![own],
+            false => PHASES.map(|phase| format!("{own}{}", style.ending(phase))).to_vec(),
+        };
+        for (phase, name) in names.into_iter().enumerate() {
             if let Some(other) = seen.insert(name.clone(), &record.name) {
                 let reason =
                     format!("parameters {} and {} are both called {name}", quote(other), quote(&record.name));
@@ -74,12 +48,4 @@ pub fn write(
     }
     let header = header.map_or(String::new(), |header| format!("// {}\n", header.machine()));
     Ok(header + &params.text())
-}
-
-/// Returns the values of a `.params` file.
-pub fn read(text: &str, path: &Path) -> Result<Vec<Listed>> {
-    let file = ParamsFile::parse(text, path)?;
-    let listed =
-        |(line, entry): (u64, &ParamEntry)| Listed { line, name: entry.name.clone(), value: entry.v.value };
-    Ok(file.numbered().map(listed).collect())
 }

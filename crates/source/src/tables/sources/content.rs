@@ -1,18 +1,14 @@
 //! Features of each number of a marker's array, in order.
 
-use super::board::Board;
-use super::marker::{Grouping, Marking, Offset};
+use super::marker::{Marking, Offset};
 use super::pieces::{Piece, is_colored};
 use super::values::{Named, PHASES, Place, TableValues};
 use gputexel_model::{Colors, FeatureTable, ROLE_NAMES, SquareCell, SquareOrder};
 
-/// Source of some numbers of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source {
-    /// A table of squares.
     Table(usize),
     Feature(usize),
-    /// The piece value of a table of squares.
     Mean(usize),
 }
 
@@ -25,10 +21,10 @@ pub(super) struct Content<'a> {
     pub pieces: Vec<Option<Source>>,
     /// True for those of Black; `None` if entries do not belong to one color each.
     blacks: Option<Vec<bool>>,
-    /// Order of the piece values of two colors, if the marker does not list them all.
-    pub doubled: Option<Grouping>,
-    /// One list per piece; no lists for values without squares.
+    /// One list per piece, White's cells before Black's; no lists for values without squares.
     cells: Vec<Vec<SquareCell>>,
+    /// Number of colors that have values of their own.
+    pub colors: usize,
     pub phases: Vec<usize>,
     /// Number of squares in a row.
     pub row: usize,
@@ -39,7 +35,7 @@ pub(super) struct Content<'a> {
 impl<'a> Content<'a> {
     pub fn new(values: &'a TableValues, named: &Named, marking: &'a Marking) -> Self {
         let table = |table: usize| &values.tables.0[table];
-        let (listed, doubled) = listed_pieces(values, named.place, marking);
+        let listed = listed_pieces(values, named.place, marking);
         // Kings may have no value; then their entries are left alone.
         let six = |sources: &[Source]| {
             let source = |piece: &Option<Piece>| piece.and_then(|piece| sources.get(piece.role).copied());
@@ -72,34 +68,28 @@ impl<'a> Content<'a> {
                 let black = cells.split_off(marking.order.entries());
                 cells = if blacks[index] { black } else { cells };
             }
-            let colors = cells.chunks(marking.order.entries());
-            colors.flat_map(|color| marking.board.place(color.to_vec())).collect()
+            cells
         };
         let cells = if has_squares { pieces.iter().enumerate().map(cells).collect() } else { Vec::new() };
-        let king_optional = pieces.len() == 6 && !has_squares && is_pieces(values, named.place);
+        let of_pieces = has_squares || is_pieces(values, named.place);
+        let both = marking.order.colors != Colors::One && blacks.is_none() && of_pieces;
+        let king_optional = pieces.len() == 6 && !has_squares && of_pieces;
         Self {
             values,
             marking,
             cells,
             pieces,
             blacks,
-            doubled,
+            colors: if both { 2 } else { 1 },
             phases: named.phases.clone(),
-            row: marking.board.row(marking.order.files),
-            king_optional: king_optional && marking.pieces.is_none() && doubled.is_none(),
+            row: marking.order.files,
+            king_optional: king_optional && marking.pieces.is_none() && !both,
         }
     }
 
-    /// Checks that all options apply here.
     pub fn check(&self, named: &Named) -> std::result::Result<(), String> {
         let what = &self.marking.what;
         let squares = matches!(named.place, Place::Tables(_)) || self.has_squares();
-        if let (Some(prefix), Place::Table(at)) = (&self.marking.prefix, named.place)
-            && squares
-            && self.values.tables.0[at].prefix.as_ref() != Some(prefix)
-        {
-            return Err(format!("no squares of '{what}' have names that begin with '{prefix}'"));
-        }
         match self.marking {
             Marking { pieces: Some(_), .. } if !is_pieces(self.values, named.place) => {
                 Err(format!("option 'pieces' is for all pieces; '{what}' is one's"))
@@ -110,38 +100,22 @@ impl<'a> Content<'a> {
             Marking { offset: Some(Offset::Material), .. } if !self.has_squares() => {
                 Err(format!("option 'offset material' leaves nothing of '{what}'"))
             }
-            Marking { by: Some(_), .. } if self.pieces.len() == 1 => {
-                Err(format!("option 'by' is for several pieces; '{what}' is one's"))
-            }
-            Marking { color_option: Some(option), .. }
-                if !squares && !is_pieces(self.values, named.place) =>
+            Marking { order, .. }
+                if order.colors != Colors::One && !squares && !is_pieces(self.values, named.place) =>
             {
-                Err(format!("option '{option}' is for values of pieces, which '{what}' is not"))
+                Err(format!("option 'colors' is for values of pieces, which '{what}' is not"))
             }
             Marking { rows: Some(_), .. } if squares || is_pieces(self.values, named.place) => {
                 Err(format!("option 'rows' is for lists of values; '{what}' is of pieces"))
             }
-            Marking { board: Board::PawnRanks, .. } if !self.is_of_pawns(named.place) => Err(format!(
-                "option 'ranks 2-7' is for tables of pawns; other pieces stand on all ranks, and '{what}' is not a pawn's"
+            _ if self.row != 8 && self.listed_orders().contains(&None) => Err(format!(
+                "the schema lists the squares of '{what}' in an order of its own; half tables of it need an 'orientation'"
             )),
-            _ if (self.row != 8 || self.marking.board != Board::Squares)
-                && self.listed_orders().contains(&None) =>
-            {
-                Err(format!(
-                    "the schema lists the squares of '{what}' in an order of its own; half tables and boards of it need an 'orientation'"
-                ))
-            }
             _ => Ok(()),
         }
     }
 
-    /// Returns true if a place is a table of pawns, judging by its name.
-    fn is_of_pawns(&self, place: Place) -> bool {
-        matches!(place, Place::Table(at) if self.values.tables.0[at].name.to_lowercase().contains("pawn"))
-    }
-
-    /// Leaves out the entries after those that count in each row, which belong to the source; `entries` is the number
-    /// of entries of the whole array.
+    /// Leaves out entries after those that count in each row; `entries` is the number of all in the array.
     pub fn pad_rows(&mut self, rows: &[usize], entries: usize) -> std::result::Result<(), String> {
         let (counted, all) = (rows.iter().sum::<usize>(), self.pieces.len());
         if counted != all {
@@ -164,13 +138,11 @@ impl<'a> Content<'a> {
         Ok(())
     }
 
-    /// Returns true if there are tables of squares.
     pub fn has_squares(&self) -> bool {
         !self.cells.is_empty()
     }
 
-    /// Returns the orders that the tables have from the schema, if no marker gives one; `None` for orders specific to
-    /// the schema.
+    /// Orders that tables have from the schema if no marker gives one; `None` for those of no first square.
     fn listed_orders(&self) -> Vec<Option<SquareOrder>> {
         if self.marking.oriented || !self.values.own_order || !self.has_squares() {
             return Vec::new();
@@ -182,7 +154,6 @@ impl<'a> Content<'a> {
         self.pieces.iter().flatten().filter_map(table).collect()
     }
 
-    /// Returns the description of the order of squares, if there are squares: `a8 first`.
     pub fn order_name(&self) -> Option<String> {
         let listed = self.listed_orders();
         match listed.first() {
@@ -195,40 +166,29 @@ impl<'a> Content<'a> {
         }
     }
 
-    /// Describes the order of squares, then that of `colors`, and whether squares are `tied`: of both phases.
     pub fn description(&self, colors: Option<String>, tied: bool) -> Option<String> {
         let both = (tied && self.has_squares()).then(|| "one number for both phases".to_string());
         let parts: Vec<String> = self.order_name().into_iter().chain(colors).chain(both).collect();
         (!parts.is_empty()).then(|| parts.join(", "))
     }
 
-    /// Returns the number of squares per piece, at least 1.
     pub fn squares(&self) -> usize {
-        self.cells.first().map_or(1, Vec::len)
+        self.cells.first().map_or(self.colors, Vec::len)
     }
 
-    /// Returns the number of colors that have tables of their own.
-    pub fn colors(&self) -> usize {
-        let both = self.marking.order.colors != Colors::One && self.blacks.is_none();
-        if self.has_squares() && both { 2 } else { 1 }
-    }
-
-    /// Returns the marker.
     pub fn marking(&self) -> &Marking {
         self.marking
     }
 
-    /// Returns the number of numbers.
     pub fn count(&self) -> usize {
         self.pieces.len() * self.squares() * self.phases.len()
     }
 
-    /// Returns true if there are both phases and each number is the same in both, as with one phase.
+    /// True if there are both phases and each number is the same in both.
     pub fn is_untapered(&self) -> bool {
         self.phases == [0, 1] && self.first_tapered().is_none()
     }
 
-    /// Returns the first feature whose values differ between the phases.
     pub fn first_tapered(&self) -> Option<usize> {
         let count = self.values.features.len();
         let tapered = |id: &usize| self.values.theta[*id] != self.values.theta[count + *id];
@@ -237,56 +197,36 @@ impl<'a> Content<'a> {
         places.find_map(|(piece, square)| self.features(piece, square)?.0.into_iter().find(tapered))
     }
 
-    /// Returns the lengths as shown to the user.
     pub fn shape(&self) -> Vec<usize> {
-        let colors = self.colors();
-        let (pieces, squares) = (self.pieces.len(), self.squares() / colors);
-        let outer = match self.marking.by {
-            Some(Grouping::Color) => [colors, pieces],
-            _ => [pieces, colors],
-        };
-        let mut shape = vec![outer[0], outer[1], squares, self.phases.len()];
+        let mut shape = vec![self.colors, self.pieces.len(), self.squares() / self.colors, self.phases.len()];
         shape.retain(|&length| length > 1);
         shape
     }
 
-    /// Returns the features whose mean a number is, and true if its sign is inverted; `None` if the source keeps its
-    /// own.
+    /// The features whose mean a number is, and true if its sign is inverted; `None` if the source keeps its own.
     pub fn features(&self, piece: usize, square: usize) -> Option<(Vec<usize>, bool)> {
         let table = |at: usize| &self.values.tables.0[at];
-        let black = self.blacks.as_ref().is_some_and(|blacks| blacks[piece]);
+        let black = self.blacks.as_ref().map_or(!self.has_squares() && square == 1, |blacks| blacks[piece]);
         let negative = black && self.marking.order.colors == Colors::Negated;
         Some(match self.pieces[piece]? {
             Source::Feature(id) => (vec![id], negative),
             Source::Mean(at) => (table(at).piece_ids().to_vec(), negative),
             Source::Table(at) => {
                 let SquareCell { squares, negative } = &self.cells[piece][square];
-                if squares.is_empty() {
-                    return None;
-                }
                 (squares.iter().map(|&square| table(at).ids[square]).collect(), *negative)
             }
         })
     }
 
-    /// Returns −1 for Black's values of the opposite sign, else 1.
     pub fn sign(&self, piece: usize, square: usize) -> f64 {
         if self.features(piece, square).is_some_and(|(_, negative)| negative) { -1.0 } else { 1.0 }
     }
 
-    /// Returns the square of each index of the first color, by piece; `None` for pieces that the source keeps.
-    pub fn first_squares(&self) -> Vec<Option<&[SquareCell]>> {
-        let cells = self.cells.iter().map(|cells| &cells[..cells.len() / self.colors()]);
-        cells.zip(&self.pieces).map(|(cells, piece)| piece.map(|_| cells)).collect()
-    }
-
-    /// Returns the value of a table's piece, centipawns.
     pub fn material(&self, table: usize, phase: usize) -> f64 {
         self.values.value(self.values.tables.0[table].piece_ids(), phase)
     }
 
-    /// Returns a number in units of the source, rounded by `round` to what the source can hold; `None` if the source
-    /// keeps its own.
+    /// A number in units of the source, rounded by `round`; `None` if the source keeps its own.
     pub fn number(
         &self,
         piece: usize,
@@ -309,7 +249,6 @@ impl<'a> Content<'a> {
         Some(if negative && number != 0.0 { -number } else { number })
     }
 
-    /// Returns the name of a number, for messages.
     pub fn name(&self, piece: usize, square: usize, phase: usize) -> String {
         let phase = PHASES[self.phases[phase]];
         match (self.pieces[piece], self.features(piece, square)) {
@@ -320,40 +259,23 @@ impl<'a> Content<'a> {
     }
 }
 
-/// Returns the features of a table if they are pawn, knight, bishop, rook, queen and possibly king, and nothing else.
+/// The features of a table of pawn, knight, bishop, rook, queen and possibly king.
 fn piece_features<'a>(values: &TableValues, table: &'a FeatureTable) -> Option<&'a [usize]> {
     let same = |(id, role): (&usize, &&str)| values.features[*id].name.eq_ignore_ascii_case(role);
     let ids = &table.ids[..];
     (matches!(ids.len(), 5 | 6) && ids.iter().zip(&ROLE_NAMES).all(same)).then_some(ids)
 }
 
-/// Returns the pieces of an array in order, and the order of those of both colors if the marker does not list them all.
-fn listed_pieces(
-    values: &TableValues,
-    place: Place,
-    marking: &Marking,
-) -> (Vec<Option<Piece>>, Option<Grouping>) {
+fn listed_pieces(values: &TableValues, place: Place, marking: &Marking) -> Vec<Option<Piece>> {
     let roles = match place {
         Place::Table(at) => piece_features(values, &values.tables.0[at]).map_or(6, <[usize]>::len),
         _ => 6,
     };
     let all = || (0..roles).map(|role| Some(Piece::white(role))).collect();
-    let own = marking.pieces.clone().unwrap_or_else(all);
-    let squares = matches!(place, Place::Tables(_));
-    if squares || marking.order.colors == Colors::One || is_colored(&own) || !is_pieces(values, place) {
-        return (own, None);
-    }
-    let colored = |black: bool| move |piece: &Option<Piece>| piece.map(|piece| Piece { black, ..piece });
-    let order = [marking.black_first, !marking.black_first];
-    let grouping = marking.by.unwrap_or(Grouping::Color);
-    let pieces = match grouping {
-        Grouping::Color => order.iter().flat_map(|&black| own.iter().map(colored(black))).collect(),
-        Grouping::Piece => own.iter().flat_map(|piece| order.map(|black| colored(black)(piece))).collect(),
-    };
-    (pieces, Some(grouping))
+    marking.pieces.clone().unwrap_or_else(all)
 }
 
-/// Returns true if a place has one number, or one table, for each piece; kings may lack a number.
+/// True for one number, or table, for each piece; kings may lack a number.
 pub(super) fn is_pieces(values: &TableValues, place: Place) -> bool {
     match place {
         Place::Tables(_) | Place::Material(_) => true,
@@ -418,8 +340,6 @@ mod tests {
         );
         assert_eq!(numbers(&values, "knight_mg orientation a8")[..2], [64.0 + 56.0, 64.0 + 57.0]);
         assert_eq!(numbers(&values, "knight_mg orientation=h1")[..2], [64.0 + 7.0, 64.0 + 6.0]);
-        assert_eq!(numbers(&values, "knight_mg orientation a8, flip")[..2], [64.0, 65.0]);
-        assert_eq!(numbers(&values, "knight_mg flip")[63], 64.0 + 7.0);
         // Means of a1 and h1, b1 and g1: 3.5, rounded.
         assert_eq!(numbers(&values, "pawn.mg files 4")[..5], [4.0, 4.0, 4.0, 4.0, 12.0]);
         assert_eq!(numbers(&values, "pst.eg").len(), 384);

@@ -18,8 +18,6 @@ pub enum Compared {
     Given,
     /// The tuned ones.
     Result,
-    /// Values of the parameters of an export.
-    Like,
     /// All equal and unknown, so that nothing could be compared.
     Alike,
     /// A single number, which has no order, with an unknown start.
@@ -29,12 +27,10 @@ pub enum Compared {
 }
 
 impl Compared {
-    /// Returns a description of the values.
     pub(super) fn values(self) -> &'static str {
         match self {
             Self::Start => "the values that the run started from",
             Self::Given => "the start values given",
-            Self::Like => "the values of the reference file",
             _ => "the tuned values",
         }
     }
@@ -43,13 +39,11 @@ impl Compared {
 /// Piece values, in centipawns, that the engine apparently adds to tables, by table and phase.
 pub(super) type Added = HashMap<(usize, usize), Vec<f64>>;
 
-/// Values that the numbers may be.
 pub(super) struct Reference {
     pub compared: Compared,
     pub values: TableValues,
 }
 
-/// Result of comparing numbers with values in some order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Difference {
     /// Number of compared numbers.
@@ -74,14 +68,8 @@ impl Difference {
         let rank = |difference: &Self| if difference.fits() { 0 } else { 1 };
         rank(self).cmp(&rank(other)).then(self.total.total_cmp(&other.total))
     }
-
-    /// Returns the mean difference, in units of the source.
-    pub fn mean(&self) -> f64 {
-        self.total / self.numbers.max(1) as f64
-    }
 }
 
-/// Compares the numbers of an array with those of `content` in `order`.
 pub(super) fn difference(content: &Content<'_>, order: &Order, array: &Array, added: &Added) -> Difference {
     let marking = content.marking();
     let free = matches!(marking.offset, Some(Offset::Material));

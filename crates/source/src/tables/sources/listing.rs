@@ -1,17 +1,12 @@
-//! Markers as they are, without a list of parameters: what each names, the numbers beside it, and what the marker says
-//! about them.
-//!
-//! Lists are numbered from 0, those of several rows by row and entry, boards named by squares, values of pieces by pieces.
+//! What markers say themselves. Lists are numbered from 0, boards named by squares, values of pieces by pieces.
 
 use std::path::{Path, PathBuf};
 
-use super::array::{Array, Wrong};
-use super::board::Board;
-use super::content::Content;
-use super::marker::{Marking, Offset, quoted};
+use super::array::Wrong;
+use super::marker::quoted;
 use super::number::Number;
-use super::read::{Found, Sink, ending, find_marked};
-use super::values::{Named, TableValues, plain};
+use super::read::{Found, Sink, ending, find_marked, resolved};
+use super::values::{TableValues, plain};
 use super::{arrange, refuse_binary, take_places};
 use crate::characters::line_of;
 use crate::encoding::decode;
@@ -76,7 +71,7 @@ pub struct ListedMarker {
     pub numbers: usize,
     /// First square in the source; `None` if the marker does not say it, or there are no squares.
     pub first: Option<&'static str>,
-    /// True for half a table, or one without the first and the last rank.
+    /// True for half a table.
     pub partial: bool,
     /// Least value, middlegame and endgame.
     pub min: Option<[f64; 2]>,
@@ -106,10 +101,9 @@ fn wrong_in<'a>(source: &'a str, shown: &'a Path) -> impl Fn(Wrong) -> Error + C
     move |(at, why)| Error::line(shown, line_of(source, at), why)
 }
 
-/// Returns the markers of a text with the names that they give.
 fn named(source: &str, shown: &Path) -> Result<(Vec<Found>, TableValues)> {
     let wrong = wrong_in(source, shown);
-    let mut found = find_marked(source, shown, Language::of(shown))?;
+    let mut found = find_marked(source, shown, Language::of(shown), None)?;
     for one in &mut found {
         one.marking.take_places(&one.array.places).map_err(|why| wrong((one.array.start, why)))?;
     }
@@ -142,7 +136,6 @@ fn named(source: &str, shown: &Path) -> Result<(Vec<Found>, TableValues)> {
     Ok((found, values))
 }
 
-/// A number that a marker names.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct MarkedNumber {
     /// Byte of its marker.
@@ -161,20 +154,18 @@ pub(crate) struct MarkedNumber {
     pub bounds: Option<(f64, f64)>,
 }
 
-/// Returns the numbers of all markers of a text, in the order of the markers.
-///
-/// # Errors
-/// As [`list`].
 pub(crate) fn numbers(source: &str, shown: &Path) -> Result<Vec<MarkedNumber>> {
     let wrong = wrong_in(source, shown);
     let (mut found, values) = named(source, shown)?;
     let mut numbers = Vec::new();
     for one in &mut found {
-        let named = resolved(&values, &one.marking, &one.array)
+        let named = values
+            .resolve(&one.marking.what)
             .ok_or_else(|| wrong((one.at, format!("'{}' names nothing", one.marking.what))))?;
         take_places(&values, &named, &mut one.marking, &one.array)
             .map_err(|why| wrong((one.array.start, why)))?;
-        let Found { at, marking, array, .. } = &*one;
+        let named = resolved(&values, named, &one.marking, &one.array);
+        let Found { at, marking, array } = &*one;
         let (content, order) = arrange(&values, &named, marking, array)
             .map_err(|(place, why)| wrong((if place == 0 { *at } else { place }, why)))?;
         for (index, entry) in array.entries.iter().enumerate() {
@@ -216,26 +207,10 @@ pub(crate) fn numbers(source: &str, shown: &Path) -> Result<Vec<MarkedNumber>> {
 pub fn list_text(source: &str, shown: &Path) -> Result<Vec<ListedMarker>> {
     let wrong = wrong_in(source, shown);
     let (mut found, values) = named(source, shown)?;
-    let mut sink = Sink::new(&values);
-    // Piece values first: tables may need them.
-    for tables_of_offsets in [false, true] {
-        for one in found.iter_mut() {
-            if matches!(one.marking.offset, Some(Offset::Material)) != tables_of_offsets {
-                continue;
-            }
-            let named = resolved(&values, &one.marking, &one.array).ok_or_else(|| {
-                let why = format!("no marker in this file has the table of '{}'", one.marking.what);
-                wrong((one.at, why))
-            })?;
-            take_places(&values, &named, &mut one.marking, &one.array)
-                .map_err(|why| wrong((one.array.start, why)))?;
-            let comments = vec![None; one.array.entries.len()];
-            sink.take(&named, &one.marking, &one.array, &comments)
-                .map_err(|(place, why)| wrong((if place == 0 { one.at } else { place }, why)))?;
-        }
-    }
+    let unknown = |what: &str| (format!("no marker in this file has the table of '{what}'"), None);
+    let sink = Sink::read(&values, source, shown, &mut found, unknown)?;
     let count = values.features.len();
-    let value = |id: usize, phase: usize| sink.theta[phase * count + id].map(|(value, _)| value);
+    let value = |id: usize, phase: usize| sink.theta[phase * count + id];
     let mut listed = Vec::new();
     for one in &found {
         let groups = groups_of(one).map_err(wrong)?;
@@ -254,7 +229,6 @@ pub fn list_text(source: &str, shown: &Path) -> Result<Vec<ListedMarker>> {
                 MarkedParameter { name: name.clone(), values }
             });
             let squares = group.kind == MarkedKind::Squares;
-            let said = one.marking.oriented || matches!(one.marking.board, Board::X88 | Board::Mailbox);
             listed.push(ListedMarker {
                 file: shown.to_path_buf(),
                 line: line_of(source, one.at),
@@ -262,8 +236,8 @@ pub fn list_text(source: &str, shown: &Path) -> Result<Vec<ListedMarker>> {
                 phases,
                 kind: group.kind,
                 numbers: one.array.entries.len() / tables,
-                first: (squares && said).then(|| one.marking.order.first()),
-                partial: squares && (one.marking.order.files == 4 || one.marking.board == Board::PawnRanks),
+                first: (squares && one.marking.oriented).then(|| one.marking.order.first()),
+                partial: squares && one.marking.order.files == 4,
                 min: one.marking.min,
                 max: one.marking.max,
                 parameters: parameters.collect(),
@@ -274,16 +248,14 @@ pub fn list_text(source: &str, shown: &Path) -> Result<Vec<ListedMarker>> {
     Ok(listed)
 }
 
-/// Parameters with a common name.
 struct Group {
     name: String,
     names: Vec<String>,
     kind: MarkedKind,
-    /// True if each number counts in both phases.
     untapered: bool,
 }
 
-/// Returns the names of all groups; values of untapered ones are equal, others are unknown.
+/// Values of untapered groups are equal, others unknown.
 fn names_of(groups: &[Group]) -> TableValues {
     let feature = |group: &Group, name: &String| Feature { name: name.clone(), group: group.name.clone() };
     let features: Vec<Feature> =
@@ -295,15 +267,7 @@ fn names_of(groups: &[Group]) -> TableValues {
     TableValues::names_only(features, false).with_theta(theta)
 }
 
-fn resolved(values: &TableValues, marking: &Marking, array: &Array) -> Option<Named> {
-    let named = values.resolve(&marking.what)?;
-    let content = Content::new(values, &named, marking);
-    let single =
-        named.phases.len() == 2 && content.is_untapered() && arrange(values, &named, marking, array).is_err();
-    Some(if single { Named { phases: vec![0], tied: true, ..named } } else { named })
-}
-
-/// Returns the phases of a marker's numbers: as its name ends, else pairs where the brackets show them.
+/// The phases as the name ends, else pairs where the brackets show them.
 fn phases_of(found: &Found) -> MarkedPhases {
     let what = &found.marking.what;
     let (rest, tied) = match quoted(what) {
@@ -319,7 +283,6 @@ fn phases_of(found: &Found) -> MarkedPhases {
     }
 }
 
-/// Returns true if the brackets of an array, or the numbers that a marker asks for, are pairs.
 fn has_pairs(Found { marking, array, .. }: &Found) -> bool {
     if array.pairs_inside {
         return true;
@@ -330,9 +293,9 @@ fn has_pairs(Found { marking, array, .. }: &Found) -> bool {
     shape.last() == Some(&2) || twos > colors
 }
 
-/// Returns the groups that a marker stands for; none for the piece value of a table.
+/// None for the piece value of a table.
 fn groups_of(found: &Found) -> std::result::Result<Vec<Group>, Wrong> {
-    let Found { at, marking, array, .. } = found;
+    let Found { at, marking, array } = found;
     if let Some(index) = array.beside_pairs.filter(|_| ending(&marking.what).1.len() == 2) {
         let why = "a single number stands among pairs of a middlegame and an endgame value; write a pair, too: S(0, 0)";
         return Err((array.entries[index].start, why.to_string()));
@@ -352,10 +315,9 @@ fn groups_of(found: &Found) -> std::result::Result<Vec<Group>, Wrong> {
     let untapered = phases == MarkedPhases::Both;
     let group = |name: String, names: Vec<String>, kind| Group { name, names, kind, untapered };
     let squares = |name: &str| -> Vec<String> {
-        let prefix = marking.prefix.clone().unwrap_or_else(|| format!("{name}_"));
-        shakmaty::Square::ALL.iter().map(|square| format!("{prefix}{square}")).collect()
+        shakmaty::Square::ALL.iter().map(|square| format!("{name}_{square}")).collect()
     };
-    let board = marking.entries();
+    let board = marking.order.entries();
     let tables = elements.checked_div(board * colors).filter(|count| count * board * colors == elements);
     if plain(&name) == "pst" && tables.is_some_and(|count| count >= 6) {
         let roles = ROLE_NAMES.iter().map(|role| group(role.to_string(), squares(role), MarkedKind::Squares));
@@ -429,76 +391,33 @@ mod tests {
 
     #[test]
     fn brackets_and_endings_say_what_a_number_counts_for() {
-        for (source, phases, kind, values) in [
-            ("// gputexel: a\nint a = 5;", MarkedPhases::Both, MarkedKind::Single, vec![vec![5.0]]),
-            ("// gputexel: a.mg\nint a = 5;", MarkedPhases::Mg, MarkedKind::Single, vec![vec![5.0]]),
-            ("// gputexel: a_eg\nint a = -5;", MarkedPhases::Eg, MarkedKind::Single, vec![vec![-5.0]]),
-            ("// gputexel: a\nS a = S(5, 6);", MarkedPhases::Pairs, MarkedKind::Single, vec![vec![5.0, 6.0]]),
-            (
-                "// gputexel: a\nint a[3] = {1, 2, 3};",
-                MarkedPhases::Both,
-                MarkedKind::List,
-                vec![vec![1.0], vec![2.0], vec![3.0]],
-            ),
-            (
-                "// gputexel: a\nS a[2] = {S(1, 2), S(3, 4)};",
-                MarkedPhases::Pairs,
-                MarkedKind::List,
-                vec![vec![1.0, 2.0], vec![3.0, 4.0]],
-            ),
-            (
-                "// gputexel: a.mg\nint a[2][2] = {{1, 2}, 3};",
-                MarkedPhases::Mg,
-                MarkedKind::List,
-                vec![vec![1.0], vec![2.0], vec![3.0]],
-            ),
-            (
-                "x += 4 * (m - 3); // gputexel: a number 1/2",
-                MarkedPhases::Pairs,
-                MarkedKind::Single,
-                vec![vec![4.0, 3.0]],
-            ),
-            (
-                "// gputexel: a.mg rows 2/1\nint a[2][3] = {{1, 2, 0}, {3, 0, 0}};",
-                MarkedPhases::Mg,
-                MarkedKind::List,
-                vec![vec![1.0], vec![2.0], vec![3.0]],
-            ),
-            (
-                "// gputexel: worth.both pieces -pnbrq colors negated\nint a[12] = {0,1,2,3,4,5,0,-1,-2,-3,-4,-5};",
-                MarkedPhases::Both,
-                MarkedKind::Pieces,
-                (1..6).map(|value| vec![f64::from(value)]).collect(),
-            ),
-        ] {
-            let found = one(source);
-            assert_eq!((found.phases, found.kind), (phases, kind), "{source}");
-            let got: Vec<Vec<f64>> = found.parameters.into_iter().map(|own| own.values).collect();
-            assert_eq!(got, values, "{source}");
-        }
-    }
-
-    #[test]
-    fn entries_of_rows_are_numbered_by_row() {
-        for (source, names) in [
-            ("// gputexel: a\nint a[4] = {1, 2, 3, 4};", "a_0 a_1 a_2 a_3"),
-            (
-                "// gputexel: a.mg\nint a[2][3] = {{1, 2, 3}, {4, 5, 6}};",
-                "a_0_0 a_0_1 a_0_2 a_1_0 a_1_1 a_1_2",
-            ),
-            (
-                "// gputexel: a\nS a[2][2] = {{S(1, 2), S(3, 4)}, {S(5, 6), S(7, 8)}};",
-                "a_0_0 a_0_1 a_1_0 a_1_1",
-            ),
+        for (source, expected) in [
+            ("a\nint a = 5;", "Both Single a=5"),
+            ("a.mg\nint a = 5;", "Mg Single a=5"),
+            ("a_eg\nint a = -5;", "Eg Single a=-5"),
+            ("a\nS a = S(5, 6);", "Pairs Single a=5/6"),
+            ("a number 1/2\nx += 4 * (m - 3);", "Pairs Single a=4/3"),
+            ("a\nint a[3] = {1, 2, 3};", "Both List a_0=1 a_1=2 a_2=3"),
+            ("a\nS a[2] = {S(1, 2), S(3, 4)};", "Pairs List a_0=1/2 a_1=3/4"),
+            ("a.mg\nint a[2][2] = {{1, 2}, {3, 4}};", "Mg List a_0_0=1 a_0_1=2 a_1_0=3 a_1_1=4"),
+            ("a\nS a[2][1] = {{S(1, 2)}, {S(5, 6)}};", "Pairs List a_0=1/2 a_1=5/6"),
             // Phases outside of rows of three, and rows of different lengths.
-            ("// gputexel: a\nint a[2][3] = {{1, 2, 3}, {4, 5, 6}};", "a_0 a_1 a_2"),
-            ("// gputexel: a.mg\nint a[2][3] = {{1, 2, 3}, {4}};", "a_0 a_1 a_2 a_3"),
-            ("// gputexel: a.mg rows 2/1\nint a[2][3] = {{1, 2, 0}, {3, 0, 0}};", "a_0_0 a_0_1 a_1_0"),
-            ("// gputexel: a.mg rows 2/2\nint a[4] = {1, 2, 3, 4};", "a_0_0 a_0_1 a_1_0 a_1_1"),
-            ("// gputexel: a.mg rows 2\nint a[3] = {1, 2, 0};", "a_0 a_1"),
+            ("a\nint a[2][3] = {{1, 2, 3}, {4, 5, 6}};", "Pairs List a_0=1/4 a_1=2/5 a_2=3/6"),
+            ("a.mg\nint a[2][2] = {{1, 2}, 3};", "Mg List a_0=1 a_1=2 a_2=3"),
+            ("a.mg rows 2/1\nint a[2][3] = {{1, 2, 0}, {3, 0, 0}};", "Mg List a_0_0=1 a_0_1=2 a_1_0=3"),
+            ("a.mg rows 2\nint a[3] = {1, 2, 0};", "Mg List a_0=1 a_1=2"),
+            (
+                "a.both pieces -pnbrq colors negated\nint a[12] = {0,1,2,3,4,5,0,-1,-2,-3,-4,-5};",
+                "Both Pieces pawn=1 knight=2 bishop=3 rook=4 queen=5",
+            ),
         ] {
-            let found: Vec<String> = one(source).parameters.into_iter().map(|own| own.name).collect();
-            assert_eq!(found.join(" "), names, "{source}");
+            let ListedMarker { phases, kind, parameters, .. } = one(&format!("// gputexel: {source}"));
+            let mut shown = format!("{phases:?} {kind:?}");
+            for MarkedParameter { name, values } in parameters {
+                let values: Vec<String> = values.iter().map(f64::to_string).collect();
+                shown += &format!(" {name}={}", values.join("/"));
+            }
+            assert_eq!(shown, expected, "{source}");
         }
     }
 
@@ -539,20 +458,13 @@ mod tests {
     }
 
     #[test]
-    fn a_marker_of_six_tables_has_its_numbers_once() {
-        let found =
-            listed(&format!("// gputexel: pst.mg\nint a[6][64] = {{{}}};", ["0"; 384].join(","))).unwrap();
-        assert_eq!(found.iter().map(|one| one.numbers).collect::<Vec<_>>(), [64; 6]);
-    }
-
-    #[test]
     fn contradictions_have_their_line() {
         for (source, expected) in [
             (
                 "// gputexel: a.mg\nint a[2] = {1, 2};\n// gputexel: a.eg\nint b[3] = {1, 2, 3};",
                 "a.cpp:3: the numbers of 'a'",
             ),
-            ("// gputexel: a\nint a = 5;\n// gputexel: a name b\nint b = 6;", "elsewhere"),
+            ("// gputexel: a\nint a = 5;\n// gputexel: a\nint b = 6;", "elsewhere"),
             (
                 "\n// gputexel: a orientation a8\nint a[63] = {1, 2, 3};",
                 "a.cpp:2: 'a' is a table of 64 squares",
@@ -582,7 +494,7 @@ mod tests {
         #[test]
         fn no_source_panics(parts in proptest::collection::vec(proptest::sample::select(vec![
             "// gputexel: ", "a", "pst", ".mg", " rows 1/2", " colors both", " pieces -pk", " number 1", "\n", "{1, 2}", "[2]",
-            "3", "= ", "{", "}", "(4, 5)", ";", " files 4", " board 0x88", " material", " offset material",
+            "3", "= ", "{", "}", "(4, 5)", ";", " files 4", " material", " offset material",
         ]), 0..30)) {
             let _ = list_text(&parts.concat(), Path::new("x.rs"));
         }

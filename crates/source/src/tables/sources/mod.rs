@@ -1,16 +1,9 @@
-//! Writes tuned values into marked arrays of sources.
-//!
-//! A comment `gputexel: WHAT [options]` stands above an array of C, C++, C#, Rust, Go or Python, or on its line.
-//! [`plan()`] finds the markers of files, puts the values of a [`TableValues`] into their arrays, and returns the new
-//! texts, which [`crate::write`] writes. Only numbers change; their format and alignment follow the existing array.
+//! Writes tuned values into arrays that a comment `gputexel: WHAT [options]` marks. Only numbers change.
 
-mod alternatives;
 mod array;
-mod board;
 mod compare;
 mod content;
 mod difference;
-mod element;
 mod fill;
 mod known;
 mod labels;
@@ -24,14 +17,13 @@ mod pieces;
 mod read;
 mod values;
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use crate::characters::line_of;
 use crate::encoding::{decode, encode};
 use crate::files::distinct_files;
 use crate::languages::Language;
-use crate::lexer::{self, Kind, Token};
+use crate::lexer::Token;
 use crate::tables::Remedy;
 pub(crate) use crate::utf8;
 use crate::{Change, PatchPlan};
@@ -39,17 +31,17 @@ use array::Array;
 use compare::{MarkerChecker, MarkerError, MarkerMatch};
 use content::Content;
 pub use difference::Compared;
-use element::ElementType;
 pub use fill::{FillRequest, fill};
 use gputexel_io::{Error, Result, counted};
 pub use known::{KnownValues, start_of};
 use layout::Replacement;
 pub use listing::{ListedMarker, MarkedKind, MarkedParameter, MarkedPhases, list, list_text};
 pub(crate) use listing::{MarkedNumber, numbers};
-use marker::{Marker, Marking, Offset};
+use marker::{Marking, Offset};
 pub(crate) use marker::{escape_unseen, quote};
 use order::Order;
-pub(crate) use read::{Precision, ReadAs, ReadTables, read};
+use read::{Found, find_marked, resolved};
+pub(crate) use read::{ReadTables, read};
 use values::Named;
 pub(crate) use values::marker_name;
 pub use values::{TableName, TableValues};
@@ -61,10 +53,8 @@ pub struct Filled {
     pub file: PathBuf,
     /// The marker's line, from 1.
     pub line: u64,
-    /// The marker's name.
+    /// Table or feature that the marker names.
     pub marker: String,
-    /// Table or feature that it names.
-    pub what: String,
     /// Number of numbers in its array.
     pub numbers: usize,
     /// Number of those that change.
@@ -73,8 +63,6 @@ pub struct Filled {
     pub order: Option<String>,
     /// Values that the numbers matched before.
     pub compared: Compared,
-    /// Other first squares that fit these numbers equally well.
-    pub also: Vec<&'static str>,
     /// Note for the user.
     pub note: Option<String>,
 }
@@ -96,14 +84,11 @@ pub struct TablesPlan {
 /// One line without its end: `psqt.cpp:12: knight.mg: 64 numbers, 40 changed; a8 first`.
 impl std::fmt::Display for Filled {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { file, line, marker, numbers, changed, order, also, .. } = self;
+        let Self { file, line, marker, numbers, changed, order, .. } = self;
         let numbers = counted(*numbers as u64, "number");
         write!(f, "{}:{line}: {marker}: {numbers}, {changed} changed", file.display())?;
         if let Some(order) = order {
             write!(f, "; {order}")?;
-        }
-        if !also.is_empty() {
-            write!(f, " ({} would also fit the old numbers)", also.join(", "))?;
         }
         Ok(())
     }
@@ -208,7 +193,7 @@ pub fn plan(
     Ok(plan)
 }
 
-/// Rejects binary data, whose bytes might look like a marker; of texts, only UTF-16 has zeros.
+/// Of texts, only UTF-16 has zeros.
 fn refuse_binary(bytes: &[u8], shown: &Path) -> Result<()> {
     let wide = bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]);
     match wide || memchr::memchr(0, bytes).is_none() {
@@ -217,8 +202,7 @@ fn refuse_binary(bytes: &[u8], shown: &Path) -> Result<()> {
     }
 }
 
-/// Compares all arrays, by source: first those whose piece values the engine itself adds, because they reveal these
-/// values.
+/// Compares first those arrays to which the engine adds piece values: they reveal these values.
 fn compared(mut checker: MarkerChecker<'_>, surveys: &[Survey<'_>]) -> Result<Vec<Vec<MarkerMatch>>> {
     let mut matches: Vec<Vec<Option<MarkerMatch>>> =
         surveys.iter().map(|survey| survey.jobs.iter().map(|_| None).collect()).collect();
@@ -241,7 +225,6 @@ fn compared(mut checker: MarkerChecker<'_>, surveys: &[Survey<'_>]) -> Result<Ve
     Ok(matches.into_iter().map(|all| all.into_iter().flatten().collect()).collect())
 }
 
-/// Returns the innermost folder that holds all files.
 fn common_folder<'a>(files: impl Iterator<Item = &'a PathBuf>) -> PathBuf {
     let mut folders = files.filter_map(|file| file.parent());
     let Some(first) = folders.next() else { return PathBuf::new() };
@@ -256,26 +239,18 @@ fn common_folder<'a>(files: impl Iterator<Item = &'a PathBuf>) -> PathBuf {
     common.to_path_buf()
 }
 
-/// Mean over squares below which tables do not contain a piece value, centipawns.
-const RELATIVE: f64 = 40.0;
-
-/// A marker with its array, read but not changed.
 struct Job<'a> {
     /// The byte of the marker.
     at: usize,
     marking: Marking,
     named: Named,
     array: Array,
-    element: Option<ElementType>,
     source: &'a str,
 }
 
-/// The markers of one source that are filled.
 struct Survey<'a> {
     shown: &'a Path,
     source: &'a str,
-    language: Language,
-    tokens: Vec<Token>,
     jobs: Vec<Job<'a>>,
 }
 
@@ -287,50 +262,20 @@ impl<'a> Survey<'a> {
         wanted: &[String],
         served: &mut [bool],
     ) -> Result<Self> {
-        let language = Language::of(shown);
-        let tokens = lexer::lex(source, language);
-        let found = marker::find(source, &tokens);
-        let mut survey = Self { shown, source, language, tokens, jobs: Vec::new() };
-        for (at, word) in marker::without_colon(source, &survey.tokens) {
-            if values.resolve(word).is_some() {
-                return Err(
-                    survey.wrong(at, format!("looks like a marker without a colon: 'gputexel: {word}'"))
-                );
-            }
-        }
+        let mut select = |marking: &Marking| {
+            let same = |name: &String| name.eq_ignore_ascii_case(&marking.what);
+            let asked = wanted.iter().zip(served.iter_mut()).filter(|(name, _)| same(name));
+            asked.map(|(_, served)| *served = true).count() > 0
+        };
+        let found = match wanted {
+            [] => find_marked(source, shown, Language::of(shown), None)?,
+            _ => find_marked(source, shown, Language::of(shown), Some(&mut select))?,
+        };
+        let mut survey = Self { shown, source, jobs: Vec::new() };
         if found.is_empty() && wanted.is_empty() {
             return Err(Error::input(shown, "has no marker; write '// gputexel: NAME' above an array"));
         }
-        let code: Vec<Token> =
-            survey.tokens.iter().filter(|token| token.kind != Kind::Comment).copied().collect();
-        let mut names: HashMap<String, usize> = HashMap::new();
-        let own_export = is_export(source);
-        for Marker { start, end, at, marking } in found {
-            let mut marking = match marking {
-                Ok(marking) => marking,
-                // Errors of others matter only if all are filled.
-                Err(_) if !wanted.is_empty() => continue,
-                Err(why) => return Err(survey.wrong(at, why)),
-            };
-            marking.oriented |= own_export;
-            if !wanted.is_empty() {
-                let same = |name: &String| name.eq_ignore_ascii_case(&marking.name);
-                let asked: Vec<usize> = (0..wanted.len()).filter(|&i| same(&wanted[i])).collect();
-                if asked.is_empty() {
-                    continue;
-                }
-                asked.into_iter().for_each(|i| served[i] = true);
-            }
-            if let Some(other) = names.insert(marking.name.clone(), at) {
-                let why = format!(
-                    "marker '{}' is in line {}, too; distinguish them with 'name SOMETHING'",
-                    marking.name,
-                    survey.line_of(other)
-                );
-                return Err(survey.wrong(at, why));
-            }
-            let array = find_numbers(source, &code, (start, end), language, &marking)
-                .map_err(|(at, why)| survey.wrong(at, why))?;
+        for Found { at, mut marking, array } in found {
             let overlaps = |job: &&Job<'_>| array.start < job.array.end && job.array.start < array.end;
             if let Some(other) = survey.jobs.iter().find(overlaps) {
                 let line = survey.line_of(other.at);
@@ -338,8 +283,7 @@ impl<'a> Survey<'a> {
                     survey.wrong(at, format!("stands for the same numbers as the marker in line {line}"))
                 );
             }
-            let element = ElementType::before(source, &code, array.start, language);
-            let mut named = values.resolve(&marking.what).ok_or_else(|| {
+            let named = values.resolve(&marking.what).ok_or_else(|| {
                 let near = values.near(&marking.what);
                 let error =
                     survey.wrong(at, format!("'{}' is not a name in the parameter file{near}", marking.what));
@@ -351,12 +295,8 @@ impl<'a> Survey<'a> {
                 check_tied(values, &named, &marking)
                     .map_err(|why| survey.wrong(at, why).advise(Remedy::TiedBasis))?;
             }
-            let content = Content::new(values, &named, &marking);
-            if 2 * array.entries.len() == content.count() && content.is_untapered() {
-                // The engine has one number for both phases.
-                named = Named { phases: vec![0], tied: true, ..named };
-            }
-            let job = Job { at, marking, named, array, element, source };
+            let named = resolved(values, named, &marking, &array);
+            let job = Job { at, marking, named, array, source };
             job.check(values)
                 .map_err(|(place, why)| survey.wrong(if place == 0 { at } else { place }, why))?;
             survey.jobs.push(job);
@@ -372,7 +312,6 @@ impl<'a> Survey<'a> {
         Error::line(self.shown, self.line_of(at), why)
     }
 
-    /// Returns the new text.
     fn filled(
         &self,
         values: &TableValues,
@@ -380,28 +319,22 @@ impl<'a> Survey<'a> {
         filled: &mut Vec<Filled>,
     ) -> Result<String> {
         let mut edits = Vec::new();
-        for (job, MarkerMatch { compared, also, note }) in self.jobs.iter().zip(matches) {
+        for (job, MarkerMatch { compared, note }) in self.jobs.iter().zip(matches) {
             let (numbers, order) = job
                 .numbers(values)
                 .map_err(|(place, why)| self.wrong(if place == 0 { job.at } else { place }, why))?;
             let changes = |number: &&Replacement| self.source[number.start..number.end] != number.new;
-            let doubled = job.counts_twice(values, &numbers);
-            let note = note.into_iter().chain(doubled).reduce(|first, second| format!("{first}; {second}"));
             filled.push(Filled {
                 file: self.shown.to_path_buf(),
                 line: self.line_of(job.at),
-                marker: job.marking.name.clone(),
-                what: job.marking.what.clone(),
+                marker: job.marking.what.clone(),
                 numbers: numbers.len(),
                 changed: numbers.iter().filter(changes).count(),
                 order,
                 compared,
-                also,
                 note,
             });
-            let span = (job.array.start, job.array.end);
-            let eager = self.language != Language::RUST;
-            edits.extend(layout::edits(self.source, &self.tokens, span, &numbers, eager));
+            edits.extend(layout::edits(self.source, &numbers, Language::of(self.shown) != Language::RUST));
         }
         edits.sort_by_key(|(range, _)| range.start);
         let mut text = String::with_capacity(self.source.len());
@@ -416,7 +349,6 @@ impl<'a> Survey<'a> {
     }
 }
 
-/// Returns the array of a marker, or its numbers on a line.
 fn find_numbers(
     source: &str,
     code: &[Token],
@@ -430,10 +362,7 @@ fn find_numbers(
     }
 }
 
-/// Adds the order given by the names of its array's entries to a marker.
-///
-/// # Errors
-/// If they contradict the marker, or name pieces in a list that has others in their places.
+/// Adds the order given by the names of entries to a marker.
 fn take_places(
     values: &TableValues,
     named: &Named,
@@ -456,7 +385,6 @@ fn take_places(
     }
 }
 
-/// Checks that one number can stand for both phases.
 fn check_tied(values: &TableValues, named: &Named, marking: &Marking) -> std::result::Result<(), String> {
     let content = Content::new(values, named, marking);
     let Some(id) = content.first_tapered() else { return Ok(()) };
@@ -467,7 +395,7 @@ fn check_tied(values: &TableValues, named: &Named, marking: &Marking) -> std::re
     ))
 }
 
-/// Returns the features of the numbers of an array, in order; an error at byte 0 is about the marker.
+/// The features of the numbers of an array; an error at byte 0 is about the marker.
 fn arrange<'a>(
     values: &'a TableValues,
     named: &Named,
@@ -505,7 +433,6 @@ fn arrange<'a>(
 }
 
 impl Job<'_> {
-    /// Checks that marker and array match, and that all numbers to replace can be replaced.
     fn check(&self, values: &TableValues) -> std::result::Result<(), array::Wrong> {
         let (content, order) = arrange(values, &self.named, &self.marking, &self.array)?;
         for (index, entry) in self.array.entries.iter().enumerate() {
@@ -517,7 +444,6 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// Returns the numbers of the array to replace.
     fn found(&self, values: &TableValues) -> Vec<f64> {
         let Ok((content, order)) = arrange(values, &self.named, &self.marking, &self.array) else {
             return Vec::new();
@@ -530,32 +456,7 @@ impl Job<'_> {
         replaced.filter_map(|(_, entry)| entry.number.as_ref().ok().map(|number| number.value)).collect()
     }
 
-    /// Returns a note on squares that were relative to a piece value and now contain it.
-    fn counts_twice(&self, values: &TableValues, numbers: &[Replacement]) -> Option<String> {
-        let is_squares = Content::new(values, &self.named, &self.marking).has_squares();
-        if !is_squares || self.marking.offset.is_some() {
-            return None;
-        }
-        let mean = |numbers: &mut dyn Iterator<Item = f64>| {
-            let (sum, count) = numbers.fold((0.0, 0), |(sum, count), number| (sum + number, count + 1));
-            sum / f64::from(count) / self.marking.scale
-        };
-        let old = self.found(values);
-        let from = mean(&mut old.iter().copied());
-        let to = mean(&mut numbers.iter().filter_map(|number| number.new.parse::<f64>().ok()));
-        let moved =
-            old.iter().any(|&number| number != 0.0) && from.abs() < RELATIVE && to.abs() > 2.0 * RELATIVE;
-        moved.then(|| {
-            format!(
-                "the mean of the numbers goes from {from:.0} to {to:.0}: if the source adds piece values elsewhere, every \
-                 piece will count twice; say so in the marker ('offset material' or 'offset NUMBER'; 'offset 0' if it \
-                 does not)"
-            )
-        })
-    }
-
-    /// Returns the numbers of the array, old and new, and a description of their order; an error at byte 0 is about the
-    /// marker.
+    /// The numbers, old and new, and a description of their order; an error at byte 0 is about the marker.
     #[allow(clippy::type_complexity)]
     fn numbers(
         &self,
@@ -577,11 +478,8 @@ impl Job<'_> {
             let new = if value == number.value {
                 self.source[entry.start..entry.end].to_string()
             } else {
-                let fits =
-                    |new: String| self.element.map_or(Ok(()), |element| element.check(value)).map(|()| new);
                 number
                     .write(value, plus)
-                    .and_then(fits)
                     .map_err(|why| (entry.start, format!("{}: {why}", content.name(piece, square, phase))))?
             };
             numbers.push(Replacement { start: entry.start, end: entry.end, new });
@@ -590,10 +488,9 @@ impl Job<'_> {
     }
 }
 
-/// Prefix of the machine-readable line in exports.
 pub(crate) const EXPORT_SIGN: &str = "gputexel-export:";
 
-/// Returns true if a source is an export, where markers without an orientation mean a1 first.
+/// Markers of exports mean a1 first unless they say otherwise.
 fn is_export(source: &str) -> bool {
     source.lines().any(|line| line.trim_start_matches(['/', '#', ' ', '\u{feff}']).starts_with(EXPORT_SIGN))
 }

@@ -1,6 +1,5 @@
 //! The comment at the top of an evaluation.
 
-use super::terms;
 use crate::languages::Language;
 use gputexel_model::FeatureSet;
 
@@ -37,15 +36,13 @@ and the factor change them, exactly, as stated below, and
 score = (mg * phase + eg * (PHASE_MAX - phase)) / PHASE_MAX from White's view, which alone is truncated, toward zero.
 ";
 
-/// Behind the command that compiles it.
 const MAIN: &str = "
 makes it a program that reads lines of FEN and prints their scores, for `gputexel verify`. In comments, `gputexel: NAME`
 marks values for `gputexel patch tables`.
 
 ";
 
-/// Returns the comment.
-pub fn lines(set: &FeatureSet, language: Language, without: &[String]) -> String {
+pub fn lines(set: &FeatureSet, language: Language) -> String {
     let (usage, compiler) = if language == Language::RUST {
         (RUST, "rustc -O -C target-cpu=native --cfg evaluation_main")
     } else if language == Language::CPP {
@@ -54,11 +51,7 @@ pub fn lines(set: &FeatureSet, language: Language, without: &[String]) -> String
         (C, "cc -O2 -march=native -DEVALUATION_MAIN")
     };
     let sums = if set.king_buckets.is_some() { "" } else { SUMS };
-    let arithmetic = if set.program.is_some() && !terms::are_linear(without) { NOT_LINEAR } else { LINEAR };
-    let left_out = match without {
-        [] => String::new(),
-        terms => format!("\nIt does without these terms of '{}': {}.\n", set.kind.name(), terms.join(", ")),
-    };
-    let text = format!("{YOURS}{usage}{sums}{arithmetic}{left_out}\n`{compiler}`{MAIN}");
+    let arithmetic = if set.program.is_some() { NOT_LINEAR } else { LINEAR };
+    let text = format!("{YOURS}{usage}{sums}{arithmetic}\n`{compiler}`{MAIN}");
     text.lines().map(|line| format!("// {line}").trim_end().to_string() + "\n").collect()
 }
