@@ -19,7 +19,6 @@ pub struct AdamStart {
     pub request: Request,
     /// θ₀ toward which parameters are pulled, 2 F values.
     pub prior: Vec<f64>,
-    /// Settings of every member.
     pub settings: Vec<AdamMember>,
     /// First moments, 2 F per member.
     pub first_moment: Vec<f64>,
@@ -68,10 +67,6 @@ impl AdamStart {
     }
 }
 
-/// Returns the number of steps that rates of some members belong to.
-///
-/// # Errors
-/// [`Error::Usage`] if they are not those of at least one step.
 pub(crate) fn count_steps(rates: &[(f64, f64)], members: usize) -> Result<usize> {
     match rates.is_empty() || !rates.len().is_multiple_of(members.max(1)) {
         true => Err(Error::Usage(format!("{} rates for {members} members", rates.len()))),

@@ -1,7 +1,6 @@
 //! Evaluators: losses and gradients of a whole population of parameter vectors in one call.
-//!
-//! Owns the trait, its requests, and the backends; answers are those that optimizers understand. Knows no optimizer and
-//! adds no regularization, which does not depend on positions and is added by the caller.
+
+#![allow(missing_docs, reason = "internal crate; the library's front door is documented")]
 
 mod backend;
 pub mod cpu;
@@ -36,23 +35,18 @@ use serde::{Deserialize, Serialize};
 /// population. Optional lists are empty if no member uses them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Population {
-    /// Number of features F.
     pub features: usize,
     /// θ of every member, concatenated: mg of every feature, then eg (2 F values each). Or 2 F values in
     /// total, shared by all members.
     pub parameters: Vec<f64>,
     /// Scale constant of every member, base-10 form; its length is the number of members.
     pub k: Vec<f64>,
-    /// Nonnegative factors on the weights of positions, by member and part of the layout (member-major): 0
-    /// leaves a fold out. Empty: 1.
+    /// Nonnegative factors on the weights of positions, by member and part of the layout (member-major): 0 leaves a
+    /// fold out.
     pub part_weights: Vec<f32>,
     /// Weight β of the search score in a member's targets, see [`Layout::search`]; empty: 0.
-    ///
-    /// [`Layout::search`]: gputexel_dataset::Layout::search
     pub blends: Vec<f32>,
     /// Seeds of bootstraps: each game counts [`poisson_weight`] times for a member; empty: once.
-    ///
-    /// [`poisson_weight`]: gputexel_dataset::poisson_weight
     pub resamples: Vec<u32>,
 }
 
@@ -67,7 +61,6 @@ impl Population {
         Self::new(theta.len() / 2, theta.to_vec(), vec![k])
     }
 
-    /// Returns the number of members.
     #[inline]
     pub fn members(&self) -> usize {
         self.k.len()
@@ -145,9 +138,7 @@ impl Population {
 pub struct Request {
     /// Consecutive parts of the layout to evaluate.
     pub parts: Range<usize>,
-    /// Loss function.
     pub loss: LossKind,
-    /// True to compute gradients.
     pub gradients: bool,
     /// True to compute Gauss–Newton matrices; each has 2 F × 2 F values per member.
     pub curvature: bool,
@@ -207,11 +198,6 @@ pub trait Evaluator {
     /// does not fit in memory. Non-finite parameters give non-finite losses, not an error.
     fn evaluate(&mut self, population: &Population, request: &Request) -> Result<Evaluations>;
 
-    /// Computes products of Gauss–Newton matrices with vectors, without the matrices.
-    ///
-    /// # Errors
-    /// Errors of [`evaluate`](Self::evaluate) and of [`ProductRequest::validate`]; [`Error::Usage`] from an evaluator
-    /// without products, which are optional for custom ones.
     fn products(&mut self, population: &Population, request: &ProductRequest) -> Result<Products> {
         let _ = (population, request);
         Err(Error::Usage(format!("{}: no products with Gauss-Newton matrices", self.describe())))
@@ -221,10 +207,7 @@ pub trait Evaluator {
     fn describe(&self) -> String;
 
     /// Begins steps of Adam on the device, which holds the state from now on, until another function than the next two
-    /// is called. Returns false if it cannot; then nothing changes.
-    ///
-    /// # Errors
-    /// Errors of [`evaluate`](Self::evaluate); [`Error::Usage`] also if the lists do not match the population.
+    /// is called.
     fn begin_adam(&mut self, start: &AdamStart) -> Result<bool> {
         let _ = start;
         Ok(false)
@@ -232,10 +215,7 @@ pub trait Evaluator {
 
     /// Takes a step for each of some (rate, correction of the second moment) of all members, steps outermost; the rate
     /// contains the correction of the first moment. `None` if the device holds no state, because it has not begun or
-    /// has failed since. The results do not depend on how many steps are taken at a time.
-    ///
-    /// # Errors
-    /// Errors of [`evaluate`](Self::evaluate); [`Error::Usage`] also for another number of rates.
+    /// has failed since.
     fn adam_steps(&mut self, rates: &[(f64, f64)]) -> Result<Option<Vec<AdamStep>>> {
         let _ = rates;
         Ok(None)
@@ -243,9 +223,6 @@ pub trait Evaluator {
 
     /// Returns the state after the first `steps` of those that the last call of [`adam_steps`](Self::adam_steps) took;
     /// the next ones go on from there. `None` if the device holds no state.
-    ///
-    /// # Errors
-    /// Errors of [`evaluate`](Self::evaluate); [`Error::Usage`] also for more steps than were taken.
     fn adam_state(&mut self, steps: usize) -> Result<Option<AdamState>> {
         let _ = steps;
         Ok(None)

@@ -14,7 +14,6 @@ use crate::{Population, Request};
 pub struct ProductRequest {
     /// Consecutive parts of the layout to evaluate.
     pub parts: Range<usize>,
-    /// Loss function.
     pub loss: LossKind,
     /// A vector v for each member, concatenated (2 F values each), to compute H v; empty if no product is requested.
     pub vectors: Vec<f64>,
@@ -65,7 +64,6 @@ pub struct Products {
 }
 
 impl ProductRequest {
-    /// Returns the features of each requested block.
     pub fn blocks(&self, features: usize) -> Vec<Range<usize>> {
         let block = |size: usize| (0..features).step_by(size.max(1)).map(move |i| i..features.min(i + size));
         self.block.map_or_else(Vec::new, |size| block(size).collect())

@@ -1,7 +1,4 @@
 //! Sums over the positions of sections, the order in which they are added, and their meaning.
-//!
-//! An evaluation is a quotient of sums. Those of each [section](Layout::sections) are computed separately and added in
-//! a fixed binary tree, so that threads, devices and machines can share the sections in any way.
 
 use std::ops::Range;
 
@@ -30,7 +27,6 @@ pub struct Sums {
     pub gradients: Vec<f64>,
     /// Σ v w r h ∇s ∇sᵀ per unit of the sigmoid's argument, for each member as in [`TRIANGLE`]; empty unless requested.
     pub curvatures: Vec<f64>,
-    /// Number of positions.
     pub positions: usize,
 }
 
@@ -48,7 +44,6 @@ pub struct ProductSums {
     pub blocks: Vec<f64>,
     /// Σ v w r of each member; empty if it follows from the layout.
     pub weights: Vec<f64>,
-    /// Number of positions.
     pub positions: usize,
 }
 
@@ -78,16 +73,13 @@ impl Summand for ProductSums {
 /// The sum of consecutive sections; their number is a power of two, and the first is a multiple of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Node<T> {
-    /// The first section.
     pub first: usize,
     /// Binary logarithm of their number.
     pub level: u32,
-    /// Their sum.
     pub sum: T,
 }
 
-/// Adds sections up in a binary tree: two neighbors of a level become one of the next if the first is even. The result
-/// does not depend on where the sums of a run of sections come from.
+/// Adds sections up in a binary tree: two neighbors of a level become one of the next if the first is even.
 #[derive(Clone, Debug)]
 pub struct Tree<T> {
     nodes: Vec<Node<T>>,
@@ -203,8 +195,6 @@ impl Sums {
         }
     }
 
-    /// Returns true if weights are summed up: if they are not those of the layout, and under programs, whose kernels do
-    /// so.
     pub(crate) fn has_weights(layout: &Layout, population: &Population) -> bool {
         layout.program().is_some() || !population.resamples.is_empty()
     }
@@ -320,7 +310,6 @@ impl Sums {
     }
 }
 
-/// Fills a [triangle](TRIANGLE) from a symmetric matrix, times a factor.
 fn pull_matrix(matrix: &[f64], features: usize, program: bool, scale: f64, triangle: &mut [f64]) {
     let size = 2 * features;
     let mut values = triangle.chunks_exact_mut(TRIANGLE[usize::from(program)]);

@@ -1,9 +1,7 @@
 //! Adam for a whole population of runs, each with its own settings.
 //!
-//! Kingma and Ba, "Adam: a method for stochastic optimization" (2015), algorithm 1, with bias correction
-//! unless switched off (some tuners omit it). Gradients are per centipawn and therefore tiny (1e-6 and
-//! below), so ε must be smaller still to have no effect: the usual 1e-8 acts as a hidden regularizer on rare
-//! features.
+//! Kingma and Ba, "Adam: a method for stochastic optimization" (2015), algorithm 1, with bias correction unless
+//! switched off (some tuners omit it).
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +12,6 @@ use super::{
 };
 use gputexel_io::{Error, Result};
 
-/// Settings of one run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AdamSettings {
     /// Learning rate, centipawns per step.
@@ -40,7 +37,6 @@ impl Default for AdamSettings {
 /// Runs side by side, their schedule and their mini-batches.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AdamRuns {
-    /// Settings of every run.
     pub runs: Vec<AdamSettings>,
     /// The learning-rate schedule.
     pub schedule: Schedule,
@@ -49,7 +45,6 @@ pub struct AdamRuns {
 }
 
 impl Default for AdamRuns {
-    /// One run on the full batch.
     fn default() -> Self {
         Self { runs: vec![AdamSettings::default()], schedule: Schedule::default(), batches: 1 }
     }
@@ -68,7 +63,6 @@ impl AdamRuns {
         converged: "",
     };
 
-    /// Returns runs with all combinations of the settings, the last one varying fastest.
     pub(crate) fn from_flags(flags: &MethodFlags) -> Result<Self> {
         let bias_correction = !flags.no_bias_correction;
         let mut all = vec![AdamSettings { bias_correction, ..AdamSettings::default() }];
@@ -134,7 +128,6 @@ impl AdamSettings {
     }
 }
 
-/// The optimizer; see the module.
 #[derive(Clone, Debug)]
 pub struct Adam {
     runs: Vec<AdamSettings>,
@@ -142,7 +135,6 @@ pub struct Adam {
     epochs: u64,
     steps_per_epoch: u64,
     dimension: usize,
-    /// The space, if it is bounded.
     bounds: Option<Space>,
     parameters: Vec<f64>,
     first_moment: Vec<f64>,
@@ -155,7 +147,6 @@ pub struct Adam {
     epoch_losses: Vec<f64>,
 }
 
-/// The scalars of a state.
 #[derive(Serialize, Deserialize)]
 struct Steps {
     steps: u64,
@@ -208,7 +199,6 @@ impl Adam {
         (factor * run.learning_rate * correct1, correct2)
     }
 
-    /// Ends the epoch if this was its last step.
     fn end_step(&mut self) -> Result<()> {
         if self.epoch_done() {
             for (loss, sum) in self.losses.iter_mut().zip(&mut self.epoch_losses) {

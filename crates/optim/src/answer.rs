@@ -6,7 +6,7 @@ pub struct Evaluations {
     /// Mean weighted loss over the parts of the request.
     pub losses: Vec<f64>,
     /// Mean weighted loss of each part of the request by itself, regardless of its part weight: by member and part,
-    /// member-major. Used to judge a fold that was left out.
+    /// member-major.
     pub part_losses: Vec<f64>,
     /// Gradient per centipawn, as many values per member as it has parameters; empty unless requested.
     pub gradients: Vec<f64>,
@@ -54,11 +54,8 @@ impl AdamStep {
 /// The state of a population under Adam, member after member, as many values per member as it has parameters.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AdamState {
-    /// Parameters.
     pub parameters: Vec<f64>,
-    /// First moments.
     pub first_moment: Vec<f64>,
-    /// Second moments.
     pub second_moment: Vec<f64>,
     /// Parameters with each member's lowest loss so far.
     pub best_parameters: Vec<f64>,

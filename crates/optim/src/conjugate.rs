@@ -2,7 +2,6 @@
 //! preconditioned by the curvature along each coordinate, for methods that estimate slopes only from the losses of
 //! neighbors.
 
-/// Turns slopes into descent directions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Conjugate {
     /// The previous slopes and direction; empty at first.

@@ -7,7 +7,6 @@ const LEAST: f64 = 1e-9;
 /// Beyond this damping a step is a tiny fraction of a centipawn: there is nothing left to gain.
 const MOST: f64 = 1e9;
 
-/// The damping, and the factor by which it grows when a step fails.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Damping {
     pub value: f64,

@@ -1,11 +1,8 @@
 //! Gauss–Newton with Levenberg–Marquardt damping.
 //!
-//! Each step solves (H + μ diag H + ε I) δ = −g by Cholesky decomposition, where H is the Gauss–Newton matrix
-//! and g the gradient, both including regularization. μ shrinks after a step whose gain matched the
-//! prediction of the quadratic model and grows otherwise (Nielsen, "Damping parameter in Marquardt's method",
-//! 1999). Parameters that no position touches have zero rows in H and g and do not move; ε, a tiny fraction
-//! of the largest diagonal entry, prevents drift along directions without curvature (adding a constant to all
-//! king squares).
+//! Each step solves (H + μ diag H + ε I) δ = −g by Cholesky decomposition, where H is the Gauss–Newton matrix and g
+//! the gradient, both including regularization. μ shrinks after a step whose gain matched the prediction of the
+//! quadratic model and grows otherwise (Nielsen, "Damping parameter in Marquardt's method", 1999).
 
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +14,6 @@ use super::state::or_infinite;
 use super::{Best, Evaluations, Optimizer, OptimizerState, Proposal, Space, box_quadratic};
 use gputexel_io::{Advice, Error, Result};
 
-/// Settings of the method.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GaussNewtonSettings {
     /// Weight λ of the regularization.
@@ -46,12 +42,10 @@ impl GaussNewtonSettings {
         Self::for_method(Self::SPEC.name, flags)
     }
 
-    /// Returns the settings of the flags for a method that takes steps like this one.
     pub(crate) fn for_method(name: &str, flags: &MethodFlags) -> Result<Self> {
         Ok(Self { l2: flags.one_l2(name)?, damping: flags.damping.unwrap_or(Self::default().damping) })
     }
 
-    /// Checks that the settings are in range.
     pub(crate) fn validate(&self) -> Result<()> {
         crate::check_l2(self.l2)?;
         match self.damping.is_finite() && self.damping > 0.0 {
@@ -82,12 +76,10 @@ enum Stage {
     Matrix,
 }
 
-/// The optimizer; see the module.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct GaussNewton {
     #[serde(skip)]
     settings: GaussNewtonSettings,
-    /// The space, if it is bounded.
     #[serde(skip)]
     bounds: Option<Space>,
     stage: Stage,
@@ -117,13 +109,12 @@ impl GaussNewton {
     }
 
     /// Takes the last matrix, the damping and the gradient at the accepted point, for a method that continues from it;
-    /// `None` before there is a matrix. This optimizer cannot continue afterwards.
+    /// `None` before there is a matrix.
     pub fn take_model(&mut self) -> Option<(Vec<f64>, f64, Vec<f64>)> {
         let known = !self.matrix.is_empty();
         known.then(|| (std::mem::take(&mut self.matrix), self.damping.value, self.gradient.clone()))
     }
 
-    /// Returns the vectors of its state.
     pub(crate) fn vectors(&self) -> [(&str, &[f64]); 4] {
         [
             ("point", &self.point),
@@ -133,7 +124,6 @@ impl GaussNewton {
         ]
     }
 
-    /// Continues from saved scalars and the vectors of a state.
     pub(crate) fn take_over(&mut self, scalars: Self, state: &mut OptimizerState) -> Result<()> {
         let size = self.point.len();
         *self = Self {

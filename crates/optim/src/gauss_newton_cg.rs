@@ -2,15 +2,9 @@
 //!
 //! Each step solves (H + μ (diag H + m I)) δ = −g, where m is the largest entry of the diagonal, from products H v
 //! alone (Steihaug, "The conjugate gradient method and trust regions in large scale optimization", 1983),
-//! preconditioned by the Cholesky factors of [blocks](ProductAnswer::blocks) of H. After its first steps H hardly
-//! changes, so later ones keep the blocks. A step is solved until the residual has shrunk by a factor that follows the
-//! gradient's (Eisenstat and Walker, "Choosing the forcing terms in an inexact Newton method", 1996, choice 2).
-//! Coordinates at a bound that the gradient pushes against are fixed; the others move along the projection of the step
-//! onto the box.
-//!
-//! Among so many parameters, some occur in few positions. Damping relative to the diagonal alone, as in
-//! [`GaussNewton`](super::GaussNewton), would let the first steps move them so far that the sigmoids of their positions
-//! saturate, and they would stay there; hence m I, which matters while μ has not yet shrunk.
+//! preconditioned by the Cholesky factors of [blocks](ProductAnswer::blocks) of H. A step is solved until the residual
+//! has shrunk by a factor that follows the gradient's (Eisenstat and Walker, "Choosing the forcing terms in an inexact
+//! Newton method", 1996, choice 2).
 
 use serde::{Deserialize, Serialize};
 
@@ -65,7 +59,6 @@ const MAX_FORCING: f64 = 0.1;
 const MIN_FORCING: f64 = 0.03;
 /// Maximum number of products per step.
 const MAX_PRODUCTS: u64 = 400;
-/// Number of points at which blocks are computed.
 const ANCHORS: u32 = 3;
 /// Relative differences of losses below this are noise: many more parameters than usual are summed in f32.
 const RESOLUTION: f64 = 1e-8;
@@ -82,7 +75,6 @@ enum Stage {
     Solve,
 }
 
-/// The optimizer; see the module.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct GaussNewtonCg {
     #[serde(skip)]
@@ -102,7 +94,6 @@ pub struct GaussNewtonCg {
     #[serde(skip)]
     anchor: Vec<f64>,
     anchors: u32,
-    /// Damping of the blocks.
     block_damping: f64,
     #[serde(skip)]
     blocks: Option<BlockPreconditioner>,
@@ -121,7 +112,6 @@ pub struct GaussNewtonCg {
     solve: Solve,
 }
 
-/// Conjugate gradients in progress.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Solve {
     #[serde(skip)]
@@ -132,7 +122,6 @@ struct Solve {
     direction: Vec<f64>,
     /// Scalar product of the residual and the preconditioned residual.
     rho: f64,
-    /// The same at the beginning.
     first: f64,
     products: u64,
 }
@@ -167,7 +156,6 @@ impl GaussNewtonCg {
         })
     }
 
-    /// Returns the coordinates that may move from the accepted point, and the addition to each entry of the diagonal.
     fn system(&self) -> (Vec<bool>, Vec<f64>) {
         let diagonal = self.blocks.as_ref().map_or(&[][..], |blocks| &blocks.diagonal);
         let largest = diagonal.iter().copied().fold(0.0, f64::max);
@@ -181,7 +169,6 @@ impl GaussNewtonCg {
         ((0..diagonal.len()).map(free).collect(), added.collect())
     }
 
-    /// Returns the preconditioned residual, on the coordinates that move.
     fn precondition(&self, residual: &[f64], free: &[bool]) -> Vec<f64> {
         let mut out = self.blocks.as_ref().map_or_else(Vec::new, |blocks| blocks.solve(residual));
         out.iter_mut().zip(free).filter(|(_, free)| !**free).for_each(|(value, _)| *value = 0.0);
@@ -212,7 +199,6 @@ impl GaussNewtonCg {
         }
     }
 
-    /// Chooses the forcing term at a new point.
     fn choose_forcing(&mut self) {
         let norm = self.solve.first.sqrt();
         if let Some(last) = self.last_norm.filter(|&last| last > 0.0) {
@@ -252,7 +238,6 @@ impl GaussNewtonCg {
         Ok(())
     }
 
-    /// Proposes the point that the step leads to.
     fn propose(&mut self) -> Result<()> {
         let (_, added) = self.system();
         let solve = &self.solve;
@@ -283,7 +268,6 @@ impl GaussNewtonCg {
         Ok(())
     }
 
-    /// Solves again with more damping.
     fn damp_more(&mut self) -> Result<()> {
         if self.damping.is_most() {
             let advice = Advice::default().text("try ").setting("l2", "").text(" or ");
@@ -485,7 +469,6 @@ mod tests {
         }
     }
 
-    /// Runs to the end; every step is also taken by a run that has been restored.
     fn minimize(space: &Space) -> (Best, u64) {
         let (problem, settings) = (Curved::new(), GaussNewtonSettings::default());
         let mut method = GaussNewtonCg::try_new(space, settings).unwrap();

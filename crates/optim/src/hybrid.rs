@@ -1,10 +1,8 @@
 //! A few Gauss–Newton steps, then L-BFGS with the last matrix.
 //!
-//! Gauss–Newton needs a matrix for every step, which takes as long as several gradients, or dozens if scores are not
-//! linear. After its first steps the matrix hardly changes, so its Cholesky factor becomes the initial matrix of L-BFGS
+//! After its first steps the matrix hardly changes, so its Cholesky factor becomes the initial matrix of L-BFGS
 //! (Nocedal and Wright, "Numerical optimization", 2006, chapter 7), which learns the missing part of the matrix from
-//! gradients alone. Coordinates at a bound that the gradient pushes against are fixed; the others move along the
-//! projection of the direction onto the box.
+//! gradients alone.
 
 use std::collections::VecDeque;
 
@@ -19,10 +17,8 @@ use super::{
 };
 use gputexel_io::{Error, Result};
 
-/// Settings of the method.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HybridSettings {
-    /// Settings of the Gauss–Newton steps.
     pub gauss_newton: GaussNewtonSettings,
     /// Number of Gauss–Newton steps, each with a matrix.
     pub matrices: u32,
@@ -79,18 +75,16 @@ impl Method for HybridSettings {
     }
 }
 
-/// Number of pairs of steps and changes of the gradient that are kept.
 const PAIRS: usize = 20;
 /// A step must lower the loss by this fraction of the decrease predicted by the slope at its start (Armijo), compared
-/// with the largest of the last losses (Grippo, Lampariello and Lucidi, "A nonmonotone line search technique for Newton's
-/// method", 1986). Scores with conditions make the loss jump, and a search that may only go down stops before each jump.
+/// with the largest of the last losses (Grippo, Lampariello and Lucidi, "A nonmonotone line search technique for
+/// Newton's method", 1986).
 const SUFFICIENT: f64 = 1e-4;
 /// Convergence: a predicted gain below this fraction of the loss.
 const ARRIVED: f64 = 1e-11;
 /// Fraction of the largest diagonal entry that is added to every diagonal entry.
 const RIDGE: f64 = 1e-10;
 
-/// The optimizer; see the module.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Hybrid {
     #[serde(skip)]
@@ -106,7 +100,6 @@ enum Stage {
     Descent(Box<Descent>),
 }
 
-/// The second half: L-BFGS.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Descent {
     #[serde(skip)]
@@ -156,7 +149,6 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 }
 
 impl Descent {
-    /// Continues from an accepted point.
     fn new(space: &Space, matrix: Vec<f64>, damping: f64, best: Best, gradient: Vec<f64>) -> Result<Self> {
         let mut descent = Self {
             matrix,
@@ -178,7 +170,6 @@ impl Descent {
         Ok(descent)
     }
 
-    /// Returns the coordinates that may move from the current point.
     fn free(&self, space: &Space) -> Vec<bool> {
         let size = self.point.len();
         let free = |i: usize| {
@@ -189,7 +180,6 @@ impl Descent {
         (0..size).map(free).collect()
     }
 
-    /// Computes the direction of L-BFGS from the current point.
     fn set_out(&mut self, space: &Space) -> Result<()> {
         let free = self.free(space);
         if self.factor.as_ref().is_none_or(|(known, _)| *known != free) {
@@ -290,7 +280,6 @@ impl Descent {
     }
 }
 
-/// Factors the damped matrix on the free coordinates.
 fn factor(matrix: &[f64], damping: f64, free: &[bool]) -> Result<Cholesky> {
     let size = free.len();
     let places: Vec<usize> = (0..size).filter(|&i| free[i]).collect();

@@ -1,9 +1,6 @@
 //! Optimizers: `ask` for parameter vectors, `tell` their losses.
-//!
-//! This crate owns the trait, one file per method, their registry, and learning-rate schedules. It knows neither chess nor
-//! devices: an optimizer sees vectors, losses and derivatives. The ask/tell convention is that of CMA-ES and
-//! Nevergrad. `ask` may be repeated (after a device was lost) and returns the same proposal until it is
-//! answered.
+
+#![allow(missing_docs, reason = "internal crate; the library's front door is documented")]
 
 mod adam;
 mod answer;
@@ -57,7 +54,6 @@ methods! {
     Adam(AdamRuns),
     /// Local search over whole numbers.
     Local(LocalSettings),
-    /// MadChess's particle swarms.
     ParticleSwarm(Swarms),
 }
 
@@ -76,7 +72,6 @@ pub struct Proposal {
     pub parameters: Vec<f64>,
     /// Weight λ of the regularization for each member; one entry per member.
     pub l2: Vec<f64>,
-    /// True if gradients are needed.
     pub gradients: bool,
     /// True if Gauss–Newton matrices are needed.
     pub curvature: bool,
@@ -85,11 +80,8 @@ pub struct Proposal {
 /// The state from which a device can take steps of Adam on its own, as an optimizer sees it: without the data.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepsAhead {
-    /// Parameters.
     pub parameters: Vec<f64>,
-    /// First moments.
     pub first_moment: Vec<f64>,
-    /// Second moments.
     pub second_moment: Vec<f64>,
     /// β₁, β₂ and ε of every member.
     pub settings: Vec<[f64; 3]>,
@@ -100,9 +92,7 @@ pub struct StepsAhead {
 /// The best member known to an optimizer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Best {
-    /// Its index.
     pub member: usize,
-    /// Its vector.
     pub parameters: Vec<f64>,
     /// Its loss when it was last evaluated, regularization included.
     pub loss: f64,
@@ -144,8 +134,7 @@ pub trait Optimizer {
         None
     }
 
-    /// Returns (rate, correction of the second moment) of the next `count` steps and each member, steps outermost. The
-    /// rate contains the correction of the first moment.
+    /// Returns (rate, correction of the second moment) of the next `count` steps and each member, steps outermost.
     ///
     /// # Panics
     /// If the optimizer has no `steps_ahead`, as do the next two.
@@ -154,12 +143,9 @@ pub trait Optimizer {
         unreachable!("only optimizers with steps ahead have rates")
     }
 
-    /// Reports the next step that an evaluator took on its own. Replaces the call of [`tell`](Self::tell). The state
-    /// after it follows by [`tell_state`](Self::tell_state), perhaps many steps later: until then, what depends on
-    /// parameters is as it was.
-    ///
-    /// # Errors
-    /// As [`tell`](Self::tell).
+    /// Reports the next step that an evaluator took on its own. The state after it follows by
+    /// [`tell_state`](Self::tell_state), perhaps many steps later: until then, what depends on parameters is as it
+    /// was.
     fn tell_step(&mut self, step: &AdamStep) -> Result<()> {
         let _ = step;
         unreachable!("only optimizers with steps ahead are told of them")
@@ -184,7 +170,7 @@ pub trait Optimizer {
     fn converged(&self) -> bool;
 
     /// Returns true if the members of a population are trial points of one run, of which only the one it moves to
-    /// counts. Otherwise each member is a separate run.
+    /// counts.
     fn members_are_trials(&self) -> bool {
         false
     }

@@ -1,18 +1,7 @@
 //! Local search over whole numbers, evaluating all neighbors as one population.
 //!
-//! Österlund's original method ("Texel's tuning method", 2014) tries +1 and −1 for one parameter after
-//! another and keeps what improves the loss. Here both neighbors of every coordinate are members of one
-//! population. The improving moves are then combined: the best 1, 2, 4, 8, … of them, each also at several
-//! multiples, form the next, small population, and its best member becomes the new point, so a combination is
-//! judged by its own loss and not by the sum of its parts. The losses of a coordinate's two neighbors also
-//! give its slope and curvature, and these give a conjugate direction; rounded points along it are among the
-//! combinations, which finds moves of many coordinates that only pay off together and that the best single
-//! moves hide. When no neighbor improves, the search continues with the next smaller step; at step size 1 it
-//! has converged.
-//!
-//! Evaluators sum losses in f32, so the last digits of a gain are noise. The search leaves a point only for a
-//! loss below the lowest seen so far, so that noise cannot make it cycle. Proving that no neighbor improves
-//! the exact loss is left to later steps.
+//! Österlund's original method ("Texel's tuning method", 2014) tries +1 and −1 for one parameter after another and
+//! keeps what improves the loss.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +12,6 @@ use super::state::or_infinite;
 use super::{Best, Evaluations, Optimizer, OptimizerState, Proposal, Space};
 use gputexel_io::{Error, Result};
 
-/// Settings of the method.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LocalSettings {
     /// Weight λ of the regularization.
@@ -70,12 +58,10 @@ impl Method for LocalSettings {
     }
 }
 
-/// Maximum number of values in a population of neighbors; if there are more coordinates, neighbors are
-/// requested in portions. 32 MiB, and the same again in the evaluator.
+/// Maximum number of values in a population of neighbors; if there are more coordinates, neighbors are requested in
+/// portions.
 const MAX_NUMBERS: usize = 1 << 22;
 
-/// Multiples at which combinations are tried. When all neighbors gain, going further often gains more, and an
-/// extra member costs next to nothing.
 const MULTIPLES: [f64; 4] = [1.0, 2.0, 4.0, 8.0];
 
 /// Number of points along the conjugate direction, from 2⁻⁶ to 2² times its length.
@@ -94,7 +80,6 @@ enum Stage {
     Combinations,
 }
 
-/// A neighbor and its loss.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct Move {
     coordinate: usize,
@@ -102,7 +87,6 @@ struct Move {
     loss: f64,
 }
 
-/// The optimizer; see the module.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Local {
     #[serde(skip)]
@@ -138,8 +122,7 @@ pub struct Local {
 }
 
 impl Local {
-    /// Starts at the rounded start of `space` and stays within its bounds. All coordinates are treated as
-    /// whole numbers.
+    /// Starts at the rounded start of `space` and stays within its bounds.
     ///
     /// # Errors
     /// [`Error::Usage`] when a setting is out of range, or bounds contain no whole number.
@@ -186,7 +169,6 @@ impl Local {
         (self.space.lower[coordinate]..=self.space.upper[coordinate]).contains(&value)
     }
 
-    /// Returns the neighbors to evaluate next, and the first coordinate that is not among them.
     fn neighbors(&self) -> (Vec<(usize, f64)>, usize) {
         let size = f64::from(self.settings.steps[self.level]);
         let mut list = Vec::new();
@@ -203,7 +185,6 @@ impl Local {
         (list, coordinate)
     }
 
-    /// Returns the current point after `changes`, rounded and clamped to the bounds.
     fn moved(&self, changes: impl Iterator<Item = (usize, f64)>) -> Vec<f64> {
         let mut point = self.point.clone();
         for (i, by) in changes {
@@ -240,7 +221,6 @@ impl Local {
         }
     }
 
-    /// Sorts the improving neighbors and chooses the next stage.
     fn judge_neighbors(&mut self) {
         self.moves.sort_by(|a, b| a.loss.total_cmp(&b.loss)); // stable: by coordinate where equal
         // If both directions of a coordinate gain, which noise can cause, the better one is kept.

@@ -8,7 +8,6 @@ use gputexel_io::{Error, Result};
 /// Fixed properties of a method.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MethodSpec {
-    /// Name in commands.
     pub name: &'static str,
     /// Explanation of the name; empty if it needs none.
     pub help: &'static str,
@@ -16,16 +15,13 @@ pub struct MethodSpec {
     pub flags: &'static [&'static str],
     /// True if it solves with Gauss–Newton matrices, or products of them.
     pub uses_matrices: bool,
-    /// Default limits.
     pub limits: MethodLimits,
     /// Meaning of convergence; empty if the method never states it.
     pub converged: &'static str,
 }
 
-/// Default limits of a method.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MethodLimits {
-    /// Maximum number of epochs.
     pub epochs: u64,
     /// Relative improvement of the loss over `window` epochs below which a run ends; 0: never.
     pub improvement: f64,
@@ -44,7 +40,6 @@ pub struct MethodFlags {
     pub l2: Vec<f64>,
     /// Seed of random numbers.
     pub seed: Option<u64>,
-    /// Initial damping.
     pub damping: Option<f64>,
     /// Learning rates, centipawns per step.
     pub learning_rate: Vec<f64>,
@@ -77,7 +72,6 @@ impl MethodFlags {
     }
 }
 
-/// The settings of a method.
 pub trait Method {
     /// Returns the regularization weight λ of each member, or that of all of them.
     fn weights(&mut self) -> Vec<&mut f64>;
@@ -102,7 +96,6 @@ pub trait Method {
 /// An optimizer supplied by the caller.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CustomMethod {
-    /// Its name.
     pub name: String,
     /// Weight λ of the regularization.
     pub l2: f64,

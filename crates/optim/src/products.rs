@@ -18,7 +18,6 @@ pub struct ProductProposal {
 pub struct ProductAnswer {
     /// The products, member after member.
     pub products: Vec<f64>,
-    /// Blocks of each member's matrix.
     pub blocks: Vec<Vec<MatrixBlock>>,
 }
 

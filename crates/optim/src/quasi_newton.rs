@@ -1,14 +1,11 @@
 //! Minimizes many similar functions at once, near a point whose curvature is known.
 //!
-//! The functions differ little from one another, as resamples of one dataset do, so one inverse curvature
-//! matrix serves as the initial matrix of L-BFGS (Nocedal, "Updating quasi-Newton matrices with limited
-//! storage", 1980) for all of them: the first step is a Newton step with a fixed matrix, and each member's
-//! pairs correct the directions in which its own curvature differs. If coordinates have bounds, a step is the
-//! minimum of the member's quadratic model in the box, and the same pairs update the curvature matrix itself;
-//! the model then accounts for bounds becoming active or inactive, and any fraction of the step stays in the
-//! box. A step is accepted unless the slope along it has turned too far upward (the approximate Wolfe
-//! condition of Hager and Zhang, 2005, which rounding of the loss cannot spoil); otherwise it is shortened by
-//! the secant rule.
+//! The functions differ little from one another, as resamples of one dataset do, so one inverse curvature matrix
+//! serves as the initial matrix of L-BFGS (Nocedal, "Updating quasi-Newton matrices with limited storage", 1980) for
+//! all of them: the first step is a Newton step with a fixed matrix, and each member's pairs correct the directions in
+//! which its own curvature differs. A step is accepted unless the slope along it has turned too far upward (the
+//! approximate Wolfe condition of Hager and Zhang, 2005, which rounding of the loss cannot spoil); otherwise it is
+//! shortened by the secant rule.
 
 use std::collections::VecDeque;
 
@@ -30,12 +27,10 @@ const UPWARD: f64 = 0.9;
 /// Relative increase of the loss over a step that is tolerated as rounding error.
 const ROUNDING: f64 = 1e-6;
 
-/// The state of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemberStatus {
     /// Not converged yet.
     Running,
-    /// At its minimum.
     Arrived,
     /// Its loss or gradient at the start is not finite.
     Lost,
@@ -45,7 +40,6 @@ pub enum MemberStatus {
 struct Pair {
     step: Vec<f64>,
     change: Vec<f64>,
-    /// Their dot product.
     product: f64,
 }
 
@@ -70,8 +64,8 @@ struct Member {
 pub enum SharedModel<'a> {
     /// The inverse, positive semidefinite, for unbounded spaces. Coordinates whose row is 0 never move.
     Inverse(&'a [f64]),
-    /// The curvature itself, positive definite on the coordinates with a nonzero diagonal entry; the others
-    /// never move. For bounded spaces: each step costs a Cholesky decomposition or more.
+    /// The curvature itself, positive definite on the coordinates with a nonzero diagonal entry; the others never
+    /// move.
     Curvature(&'a [f64]),
 }
 
@@ -169,12 +163,10 @@ impl<'a> QuasiNewton<'a> {
         });
     }
 
-    /// Returns the current point of a member.
     pub fn point(&self, member: usize) -> &[f64] {
         &self.members[member].point
     }
 
-    /// Returns the state of a member.
     pub fn arrival(&self, member: usize) -> MemberStatus {
         self.members[member].arrival
     }
@@ -237,7 +229,6 @@ impl Member {
         (vector, alphas)
     }
 
-    /// Runs the second loop of L-BFGS, after the initial matrix, which gives the direction.
     fn second_loop(&mut self, space: &Space, mut vector: Vec<f64>, alphas: &[f64]) {
         for (alpha, pair) in alphas.iter().zip(&self.pairs) {
             let beta = dot(&pair.change, &vector) / pair.product;
@@ -248,7 +239,7 @@ impl Member {
     }
 
     /// Returns the step to the minimum of the member's model in the box: the shared curvature, updated by the pairs
-    /// (BFGS), on the coordinates that have any curvature. Returns no step if rounding has spoiled the model.
+    /// (BFGS), on the coordinates that have any curvature.
     fn step_in_box(&self, space: &Space, curvature: &[f64]) -> Vec<f64> {
         let size = self.point.len();
         let moving: Vec<usize> = (0..size).filter(|&i| curvature[i * size + i] > 0.0).collect();

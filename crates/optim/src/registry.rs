@@ -1,7 +1,4 @@
 //! The registry of methods.
-//!
-//! A method is one file: its settings, which implement [`Method`](super::Method), and its optimizer. Its line in the
-//! list of `lib.rs` adds it to everything that lists, records, builds or describes methods.
 
 use super::method::{MethodLimits, MethodSpec};
 use super::{AdamRuns, GaussNewtonCgSettings, HybridSettings, Optimizer, OptimizerConfig, Space, Swarms};
@@ -10,7 +7,6 @@ use gputexel_io::Result;
 /// With more parameters than this, the Gauss–Newton matrix and its factorization take too long.
 pub const GAUSS_NEWTON_LIMIT: usize = 4096;
 
-/// Declares [`OptimizerConfig`] from the methods of the library.
 macro_rules! methods {
     ($($(#[$doc:meta])* $variant:ident($settings:ty),)*) => {
         /// The method and its settings.
@@ -23,7 +19,6 @@ macro_rules! methods {
         }
 
         impl OptimizerConfig {
-            /// The methods that have a name.
             pub const NAMED: &'static [&'static MethodSpec] = &[$(&<$settings>::SPEC),*];
 
             /// Returns the fixed properties of the method.
@@ -48,10 +43,6 @@ macro_rules! methods {
                 }
             }
 
-            /// Returns the method of this name with settings from flags.
-            ///
-            /// # Errors
-            /// [`Error::Usage`] for unknown names, and for settings that contradict each other.
             pub fn named(name: &str, flags: &MethodFlags) -> Result<Self> {
                 $(if name == <$settings>::SPEC.name {
                     return <$settings>::from_flags(flags).map(Self::$variant);
@@ -63,7 +54,6 @@ macro_rules! methods {
     };
 }
 
-/// Joins a list by commas and a conjunction.
 fn list(mut words: Vec<String>, conjunction: &str) -> String {
     let last = words.pop().unwrap_or_default();
     if words.is_empty() { last } else { format!("{} {conjunction} {last}", words.join(", ")) }
@@ -142,14 +132,10 @@ impl OptimizerConfig {
     }
 
     /// Creates the optimizer in its initial state.
-    ///
-    /// # Errors
-    /// See [`Method::build`](super::Method::build).
     pub fn build(&self, space: &Space, epochs: u64) -> Result<Box<dyn Optimizer>> {
         self.method().build(space, epochs)
     }
 
-    /// Lists the named methods with their explanations.
     pub fn list() -> String {
         let entry = |spec: &&MethodSpec| match spec.help {
             "" => spec.name.to_string(),
@@ -158,7 +144,6 @@ impl OptimizerConfig {
         list(Self::NAMED.iter().map(entry).collect(), "or")
     }
 
-    /// Lists a default of every named method: each value with the methods that have it.
     pub fn list_defaults(value: impl Fn(&MethodLimits) -> String) -> String {
         let mut groups: Vec<(String, Vec<String>)> = Vec::new();
         for spec in Self::NAMED {

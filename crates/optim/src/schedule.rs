@@ -10,7 +10,6 @@ use gputexel_io::{Error, Result};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Schedule {
-    /// Constant.
     Constant,
     /// Half a cosine from 1 to 0 over the planned epochs: large steps first, and a settled end.
     #[default]
@@ -19,7 +18,6 @@ pub enum Schedule {
     Linear,
     /// Multiplied by `factor` every `every` epochs.
     Step {
-        /// Factor of each drop.
         factor: f64,
         /// Epochs between drops.
         every: u64,

@@ -11,7 +11,6 @@ pub struct Space {
     pub lower: Vec<f64>,
     /// Upper bound of each coordinate; ∞ if there is none.
     pub upper: Vec<f64>,
-    /// True for integer coordinates.
     pub integer: Vec<bool>,
 }
 
@@ -27,17 +26,14 @@ impl Space {
         }
     }
 
-    /// Returns the number of coordinates.
     pub fn dimension(&self) -> usize {
         self.start.len()
     }
 
-    /// Returns true if any coordinate has a bound.
     pub fn is_bounded(&self) -> bool {
         self.lower.iter().any(|v| v.is_finite()) || self.upper.iter().any(|v| v.is_finite())
     }
 
-    /// Clamps a point to the bounds.
     pub fn clamp(&self, point: &mut [f64]) {
         for (value, (low, high)) in point.iter_mut().zip(self.lower.iter().zip(&self.upper)) {
             *value = value.max(*low).min(*high);

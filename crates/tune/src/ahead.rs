@@ -9,7 +9,6 @@ use gputexel_eval::{AdamMember, AdamStart, AdamStep, Evaluator, Population, Requ
 use gputexel_io::Result;
 use gputexel_optim::{Optimizer, OptimizerState};
 
-/// Maximum number of steps to request at a time.
 const MOST: u64 = 32;
 
 /// Seconds that the requested steps should take: far longer than a round trip, and hardly noticed when a run ends.
@@ -27,11 +26,9 @@ pub(super) struct Ahead {
     declined: bool,
     /// The optimizer when its parameters were last known; `None` if it has them.
     known: Option<OptimizerState>,
-    /// Steps reported since.
     reported: u64,
 }
 
-/// The next step of a run.
 pub(super) enum Next {
     /// The device took it.
     Step(AdamStep),
@@ -117,7 +114,6 @@ impl Ahead {
         Ok(Settled::Best(best))
     }
 
-    /// Returns the optimizer to the last known state; returns the number of steps that have to be evaluated once more.
     pub(super) fn recover(&mut self, optimizer: &mut dyn Optimizer) -> Result<u64> {
         let lost = std::mem::replace(self, Self::none());
         if let Some(known) = lost.known {
@@ -127,7 +123,6 @@ impl Ahead {
     }
 }
 
-/// Returns the state from which the evaluator takes steps.
 fn start(
     optimizer: &dyn Optimizer,
     population: &dyn Fn(Vec<f64>) -> Population,

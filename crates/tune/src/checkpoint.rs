@@ -18,7 +18,6 @@ use gputexel_optim::OptimizerState;
 pub struct Progress {
     /// Evaluations reported to the optimizer.
     pub steps: u64,
-    /// Completed epochs.
     pub epochs: u64,
     /// Seconds of work, including earlier sessions.
     pub seconds: f64,
@@ -28,7 +27,6 @@ pub struct Progress {
     pub best: Option<f64>,
     /// Epoch of the best value; 0 if the start was judged before the first epoch.
     pub best_epoch: u64,
-    /// Member with the best value.
     pub best_member: usize,
     /// The θ with the best value; stored as a tensor.
     #[serde(skip)]
@@ -46,7 +44,6 @@ pub struct Progress {
 pub struct Checkpoint {
     /// State of the loop.
     pub progress: Progress,
-    /// State of the optimizer.
     pub optimizer: OptimizerState,
 }
 
@@ -59,7 +56,6 @@ struct Header {
     checksum: String,
 }
 
-/// Computes the checksum of a state: its serialized scalars, then its vectors by name.
 fn checksum<'a>(
     progress: &Progress,
     scalars: &serde_json::Value,
@@ -133,10 +129,6 @@ impl Checkpoint {
         self.progress.best_parameters.clear();
     }
 
-    /// Reads a checkpoint.
-    ///
-    /// # Errors
-    /// [`Error::Io`] when it cannot be read, [`Error::Input`] when it is not a checkpoint or is damaged.
     pub fn read(path: &Path) -> Result<Self> {
         let bytes = read_bytes(path).map_err(|e| Error::io(path, e))?;
         let broken = |why: String| Error::input(path, format!("not a checkpoint, or damaged: {why}"));

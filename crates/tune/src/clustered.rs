@@ -2,7 +2,6 @@
 
 use gputexel_report::{CalibrationBin, Residual};
 
-/// Sums of one cell of a table, clustered by game.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Cell {
     pub positions: u64,
@@ -59,7 +58,6 @@ impl Clustered {
     }
 }
 
-/// A position as input of a cell.
 pub(super) struct Position {
     pub game: u32,
     pub weight: f64,
@@ -124,7 +122,6 @@ impl Cell {
 mod tests {
     use super::*;
 
-    /// The definition, computed game by game.
     #[test]
     fn clustered_errors_are_those_of_the_definition() {
         let terms = [(1, 1.0, 0.5), (1, 2.0, 0.25), (4, 1.0, -1.0), (7, 0.5, 0.125), (7, 1.0, 0.75)];

@@ -1,9 +1,4 @@
 //! Compensation: whether material that is missing was given up for something.
-//!
-//! In quiet positions of good games, a side that is a piece down usually has something for it. Results then say that a
-//! piece is worth little, and values tuned on them lose games, because the positions that a search evaluates are mostly
-//! those in which somebody has just blundered. The results of sides that are ahead show which kind of positions a
-//! dataset has.
 
 use std::path::PathBuf;
 
@@ -17,24 +12,20 @@ use gputexel_model::Prior;
 /// minor piece.
 const AHEAD_CP: std::ops::RangeInclusive<f64> = 200.0..=450.0;
 
-/// Mean result below which the advantage seems compensated. Measured in the middlegame: 0.59 to 0.70 in games of people
-/// and of the best engines, 0.82 in self-play at few nodes, 0.81 to 0.86 in positions that searches evaluate.
+/// Mean result below which the advantage seems compensated.
 const COMPENSATED: f64 = 0.75;
 
 /// By how much more the same advantage must bring in the endgame, where little can compensate for it: 0.14 to 0.25 in
 /// games of people and of the best engines, 0 to 0.1 in self-play and where results are only noisier.
 const MORE_IN_ENDGAMES: f64 = 0.12;
 
-/// Smallest number of positions for a conclusion.
 const FEW: u64 = 200;
 
-/// Number of positions that are looked at, spread over the dataset.
 const LOOKED_AT: usize = 500_000;
 
 /// Results of sides that are about a minor piece ahead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Ahead {
-    /// Number of positions, of those that were looked at.
     pub positions: u64,
     /// Mean result of the side that is ahead; 0 without positions.
     pub mean_result: f64,
@@ -79,8 +70,6 @@ pub fn compensation([middlegame, endgame]: &[Ahead; 2]) -> Option<String> {
     })
 }
 
-/// Rejects positions, from the given files if any, in which advantages are compensated. What the values of another engine
-/// call an advantage need not be material.
 pub(crate) fn refuse_compensation(data: &Dataset, files: &[PathBuf]) -> Result<()> {
     if data.metadata().feature_set.imported.is_some() {
         return Ok(());

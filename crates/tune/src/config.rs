@@ -45,14 +45,11 @@ impl Limits {
 /// Everything that determines what a run computes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunConfig {
-    /// Dataset files.
     pub datasets: Vec<String>,
     /// Checksum of the datasets, to detect different files under the same names.
     pub checksum: String,
-    /// Description of the prior.
     pub prior: String,
-    /// θ of the prior, so that a resumed run does not depend on the prior's file. Regularization pulls toward
-    /// it. Called `start` in `run.json`.
+    /// θ of the prior, so that a resumed run does not depend on the prior's file.
     #[serde(rename = "start")]
     pub prior_theta: Vec<f64>,
     /// The parameterization of θ; without it, every parameter is tuned by itself.
@@ -70,7 +67,6 @@ pub struct RunConfig {
     /// How search scores are blended into the targets; without it, targets are the results.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blend: Option<Blend>,
-    /// Loss function.
     pub loss: LossKind,
     /// Requested number of [sections](gputexel_dataset::Layout::sections); results depend on it to the last digit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -79,12 +75,9 @@ pub struct RunConfig {
     pub holdout: f64,
     /// Seed of the split and the batches.
     pub seed: u64,
-    /// The method.
     pub optimizer: OptimizerConfig,
-    /// Rounding of the result.
     #[serde(default)]
     pub round: Rounding,
-    /// Stopping criteria.
     pub stopping: Stopping,
 }
 
@@ -124,7 +117,6 @@ impl Default for RunConfig {
     }
 }
 
-/// Returns the error for Gauss–Newton with a loss that has no curvature.
 pub(crate) fn rough_loss(loss: LossKind) -> Error {
     let advice = Advice::default().text("use ").setting("optimizer", "adam");
     Error::Usage(format!("gauss-newton needs a smooth loss; '{loss}' is not")).advise(advice)
@@ -160,7 +152,6 @@ impl RunConfig {
         self.basis.as_ref().filter(|basis| !basis.is_identity())
     }
 
-    /// Returns the parameterization that is tuned.
     pub fn parameterization(&self) -> Parameterization {
         self.basis.clone().unwrap_or_else(|| Parameterization::identity(&self.prior_theta))
     }
@@ -215,7 +206,6 @@ impl RunConfig {
         self.stopping.validate()
     }
 
-    /// Checks that every coordinate has the bounds that a swarm needs.
     fn validate_swarm(&self) -> Result<()> {
         let unbounded = |c: &&Coordinate| c.min.is_none() || c.max.is_none();
         let name = match &self.basis {
@@ -228,7 +218,6 @@ impl RunConfig {
         })
     }
 
-    /// Checks that whole coordinates give whole parameters, and that rounding is necessary.
     fn validate_rounding(&self) -> Result<()> {
         let usage = |reason: String| Err(Error::Setting { setting: "round", value: None, reason });
         if matches!(self.optimizer, OptimizerConfig::Local(_)) {

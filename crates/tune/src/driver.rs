@@ -21,10 +21,8 @@ use gputexel_optim::{Optimizer, Proposal, StepDetails};
 
 /// A run in progress.
 ///
-/// Parameters are judged by their held-out loss if positions are held out, else by their regularized training
-/// loss: all members after every epoch, and the start as well. Runs with mini-batches and no held-out
-/// positions are judged by training loss only at the start and at the end, because the batch losses of an
-/// epoch belong to many different points. The best parameters found become the result.
+/// Runs with mini-batches and no held-out positions are judged by training loss only at the start and at the end,
+/// because the batch losses of an epoch belong to many different points.
 pub struct Tuning<'a> {
     config: &'a RunConfig,
     split: &'a Split,
@@ -40,15 +38,11 @@ pub struct Tuning<'a> {
 
 /// Progress reported by the loop.
 pub enum Event<'a> {
-    /// An epoch is done.
     Epoch {
-        /// Completed epochs.
         epoch: u64,
         /// Training loss, including regularization.
         loss: f64,
-        /// Held-out loss, if positions are held out.
         held_out: Option<f64>,
-        /// Largest component of the gradient.
         gradient_norm: Option<f64>,
         /// Seconds of work so far.
         seconds: f64,
@@ -61,7 +55,6 @@ pub enum Event<'a> {
     State {
         /// Creates the checkpoint to store; may have to fetch parameters from a device.
         checkpoint: &'a mut dyn FnMut() -> Result<Checkpoint>,
-        /// True if this is the final state.
         last: bool,
     },
     /// The evaluator failed and the run continues with another.
@@ -74,19 +67,15 @@ const PORTION_NUMBERS: usize = 1 << 25;
 /// The end of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// Reason for the end.
     pub reason: StopReason,
     /// The best θ.
     pub parameters: Vec<f64>,
     /// The best z, from which θ was computed.
     pub z: Vec<f64>,
-    /// The member it belongs to.
     pub best_member: usize,
-    /// The epoch in which it was evaluated.
     pub best_epoch: u64,
     /// Method and settings of each member, and the best value of its criterion.
     pub members: Vec<(String, f64)>,
-    /// Completed epochs.
     pub epochs: u64,
     /// Seconds of work, including earlier sessions.
     pub seconds: f64,
@@ -107,9 +96,7 @@ impl<'a> Tuning<'a> {
         Self::with_optimizer(config, split, config.optimizer.build(&space, config.stopping.epochs)?)
     }
 
-    /// Creates a run in its initial state, with an optimizer supplied by the caller. Its vectors are z of the
-    /// configuration's [parameterization](RunConfig::parameterization), in the space of [`space_of`]; everything but
-    /// the optimizer follows the configuration.
+    /// Creates a run in its initial state, with an optimizer supplied by the caller.
     ///
     /// # Errors
     /// [`Error::Usage`] for settings out of range.
@@ -134,10 +121,6 @@ impl<'a> Tuning<'a> {
         })
     }
 
-    /// Resumes a run from a checkpoint.
-    ///
-    /// # Errors
-    /// [`Error::Input`] when the checkpoint does not belong to the configuration.
     pub fn resume(
         config: &'a RunConfig,
         split: &'a Split,
@@ -156,9 +139,6 @@ impl<'a> Tuning<'a> {
     }
 
     /// Runs to the end, or until `cancel` is set.
-    ///
-    /// With a [`FallbackEvaluator`](gputexel_eval::FallbackEvaluator) a failing device costs only time:
-    /// the other evaluator answers the same request.
     pub fn run(
         &mut self,
         evaluator: &mut dyn Evaluator,
@@ -328,7 +308,6 @@ impl<'a> Tuning<'a> {
         batch..batch + 1
     }
 
-    /// Evaluates what the optimizer proposes for a step.
     fn evaluate_proposal(
         &self,
         evaluator: &mut dyn Evaluator,
@@ -341,7 +320,6 @@ impl<'a> Tuning<'a> {
         self.evaluate(evaluator, &proposal.parameters, &proposal.l2, true, &request)
     }
 
-    /// Returns the next of the steps that the evaluator takes on its own, if it supports that.
     fn step_ahead(&mut self, evaluator: &mut dyn Evaluator, ahead: &mut Ahead) -> Result<Option<AdamStep>> {
         let size = self.config.prior_theta.len();
         let population = |theta: Vec<f64>| {
@@ -358,7 +336,6 @@ impl<'a> Tuning<'a> {
         }
     }
 
-    /// Fetches parameters that a device has.
     fn settle(&mut self, evaluator: &mut dyn Evaluator, ahead: &mut Ahead) -> Result<()> {
         match ahead.settle(evaluator, &mut *self.optimizer)? {
             Settled::Known => {}
@@ -373,7 +350,6 @@ impl<'a> Tuning<'a> {
         Ok(())
     }
 
-    /// Repeats the steps whose parameters a device has lost. They have been judged.
     fn repeat(&mut self, evaluator: &mut dyn Evaluator, ahead: &mut Ahead) -> Result<()> {
         let lost = ahead.recover(&mut *self.optimizer)?;
         for step in self.progress.steps - lost..self.progress.steps {

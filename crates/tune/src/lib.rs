@@ -1,8 +1,7 @@
-//! The tuning run: fits K, drives an optimizer and an evaluator, decides when to stop, and maintains the
-//! run's folder so that it can be resumed.
-//!
-//! Owns regularization, mini-batch order, stopping, checkpoints and metrics. The caller chooses the backend and decides
-//! what to do with the result.
+//! The tuning run: fits K, drives an optimizer and an evaluator, decides when to stop, and maintains the run's folder
+//! so that it can be resumed.
+
+#![allow(missing_docs, reason = "internal crate; the library's front door is documented")]
 
 mod ahead;
 pub mod check;

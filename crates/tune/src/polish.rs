@@ -25,17 +25,15 @@ pub struct Polish {
     pub refused: bool,
     /// Rounding of the result, and single steps from it.
     pub rounding: Option<RoundingOutcome>,
-    /// Duration in seconds.
     pub seconds: f64,
 }
 
-/// Polishes `outcome`: bounded Gauss–Newton from the swarm's best, then rounding and single steps to a
-/// minimum of the exact loss over whole numbers. If single steps directly from the swarm's best lead to a
-/// lower loss, or if Gauss–Newton is not available, their result is used instead. `observe` receives the progress, see
-/// [`Watch`].
+/// Polishes `outcome`: bounded Gauss–Newton from the swarm's best, then rounding and single steps to a minimum of the
+/// exact loss over whole numbers.
 ///
 /// # Errors
-/// [`Error::Interrupted`](gputexel_io::Error::Interrupted), in which case the stored state leads back here. Otherwise errors of the parts.
+/// [`Error::Interrupted`](gputexel_io::Error::Interrupted), in which case the stored state leads back here. Otherwise
+/// errors of the parts.
 pub fn polish(
     parts: &RunParts<'_>,
     outcome: &mut Outcome,

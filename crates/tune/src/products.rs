@@ -15,13 +15,11 @@ const MAX_BLOCK: usize = 384;
 /// Maximum number of pairs of features in all blocks: 160 MiB for the matrices, and the same for their factors.
 const MAX_PAIRS: usize = 5 << 20;
 
-/// Returns the number of features in a block of a model's matrix.
 fn block_size(features: usize) -> usize {
     (MAX_PAIRS / features.max(1)).clamp(1, MAX_BLOCK)
 }
 
 impl Problem {
-    /// Answers a request of an optimizer for products over `parts`.
     pub(super) fn products(
         &self,
         evaluator: &mut dyn Evaluator,

@@ -29,15 +29,12 @@ pub struct EpochRecord {
     pub details: Option<StepDetails>,
 }
 
-/// A line of `metrics.jsonl`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum MetricsLine {
-    /// An epoch.
     Epoch(EpochRecord),
     /// A round in which positions were resolved and tuned again.
     Round {
-        /// Its results.
         requiesce: RoundRecord,
     },
 }
@@ -46,11 +43,6 @@ fn null_as_nan<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Resul
     Ok(Option::<f64>::deserialize(deserializer)?.unwrap_or(f64::NAN))
 }
 
-/// Reads the lines of a `metrics.jsonl`. An unterminated last line is incomplete and does not count; a missing file has
-/// no lines.
-///
-/// # Errors
-/// [`Error::Io`] when it cannot be read, [`Error::Input`] for a line that is not of this format.
 pub fn read_metrics(path: &Path) -> Result<Vec<MetricsLine>> {
     let mut lines = match Lines::open(path) {
         Ok(lines) => lines,
@@ -68,34 +60,25 @@ pub fn read_metrics(path: &Path) -> Result<Vec<MetricsLine>> {
 /// The contents of `z.json`: the values of a basis by name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CoordinatesFile {
-    /// Name of the basis.
     pub basis: String,
-    /// Its coordinates, in its order.
     pub coordinates: Vec<CoordinateRecord>,
 }
 
-/// One coordinate of a basis.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CoordinateRecord {
-    /// Its name.
     pub name: String,
-    /// Its value.
     pub value: f64,
     /// Lower bound.
     pub min: Option<f64>,
     /// Upper bound.
     pub max: Option<f64>,
-    /// The uncertainty of the value, if requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uncertainty: Option<CoordinateUncertainty>,
 }
 
-/// The uncertainty of a coordinate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CoordinateUncertainty {
-    /// Standard error, if there is one.
     pub error: Option<f64>,
-    /// Status of its standard error.
     pub standing: ErrorStatus,
     /// Share of its information that comes from the regularization, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -106,7 +89,6 @@ pub struct CoordinateUncertainty {
     pub bootstrap: Option<Option<Interval>>,
 }
 
-/// Deserializes a field that is present, possibly null.
 fn present<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> std::result::Result<Option<Option<Interval>>, D::Error> {
@@ -144,10 +126,6 @@ impl CoordinatesFile {
         format!("{{\n  \"basis\": {basis},\n  \"coordinates\": [\n{}\n  ]\n}}\n", lines.join(",\n"))
     }
 
-    /// Reads a `z.json`.
-    ///
-    /// # Errors
-    /// [`Error::Io`] when it cannot be read, [`Error::Input`] when it is not of this format.
     pub fn read(path: &Path) -> Result<Self> {
         let text = read_whole_text(path, SETTINGS_BYTES).map_err(|e| Error::io(path, e))?;
         serde_json::from_str(&text).map_err(|error| Error::json(path, "the values of a basis", &error))

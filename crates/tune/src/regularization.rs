@@ -27,7 +27,6 @@ pub(super) struct Weights {
 }
 
 impl Weights {
-    /// Creates the weights of a member without a factor on the penalties.
     pub(super) fn of(l2: f64) -> Self {
         Self { l2, strength: 1.0 }
     }
@@ -197,8 +196,6 @@ impl Regularization {
     }
 }
 
-/// Returns penalties as [`supported_penalties`] for the positions of a dataset. Options of an engine have units of their
-/// own, so if it was asked for its evaluations, distances are those that they make in evaluations.
 pub(super) fn penalties_of(data: &Dataset, all: Vec<Penalty>) -> Vec<Penalty> {
     if all.is_empty() {
         return all;
@@ -218,8 +215,6 @@ pub(super) fn penalties_of(data: &Dataset, all: Vec<Penalty>) -> Vec<Penalty> {
     all
 }
 
-/// Returns the root mean square of the coefficients of each feature where it has any, 1 for features without. Squares of
-/// a board, which are tied to each other, have that of the board.
 fn effects(data: &Dataset) -> Vec<f64> {
     let mut sums = vec![(0.0, 0.0); data.feature_count()];
     for n in 0..data.len() {

@@ -1,12 +1,8 @@
 //! Rounds real-valued results to whole numbers.
 //!
-//! Owns two ways of rounding, naive and successive, and the descent from there to a point where no single
-//! step improves the exact loss. Rounding costs (z − z*)ᵀ H (z − z*) / 2, with the Gauss–Newton matrix H at
-//! the optimum z*; minimizing it over whole numbers is a closest-vector problem. Successive rounding is
-//! Babai's nearest-plane algorithm ("On Lovász' lattice reduction and the nearest lattice point problem",
-//! 1986; also known from neural network quantization): coordinates are rounded one after another, re-solving
-//! for those still free each time, all with one Cholesky factorization. Several partial roundings are
-//! followed in parallel.
+//! Successive rounding is Babai's nearest-plane algorithm ("On Lovász' lattice reduction and the nearest lattice point
+//! problem", 1986; also known from neural network quantization): coordinates are rounded one after another, re-solving
+//! for those still free each time, all with one Cholesky factorization.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -21,7 +17,6 @@ use gputexel_optim::Space;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rounding {
-    /// Not at all.
     #[default]
     None,
     /// Each coordinate to its nearest whole number.
@@ -35,7 +30,6 @@ gputexel_io::names!(Rounding "rounding": None "none", Naive "naive", Local "loca
 /// A rounded point and its losses, all including regularization.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rounded {
-    /// The point.
     pub z: Vec<f64>,
     /// Exact loss of the unrounded point.
     pub loss_real: f64,
@@ -57,7 +51,6 @@ pub fn round_naively(z: &[f64], space: &Space) -> Vec<f64> {
     (0..z.len()).map(whole).collect()
 }
 
-/// Returns the nearest value that is allowed for a coordinate.
 fn nearest(value: f64, i: usize, space: &Space) -> f64 {
     match space.integer[i] {
         // Adding 0 turns −0 into 0.
@@ -66,9 +59,8 @@ fn nearest(value: f64, i: usize, space: &Space) -> f64 {
     }
 }
 
-/// Rounds the integer coordinates one after another and re-solves for the others each time, so that
-/// (z − z*)ᵀ H (z − z*) stays small; `matrix` is H, symmetric, row-major. Coordinates without curvature
-/// are rounded naively. Real coordinates adapt to the rounded ones. `None` when cancelled.
+/// Rounds the integer coordinates one after another and re-solves for the others each time, so that (z − z*)ᵀ H (z −
+/// z*) stays small; `matrix` is H, symmetric, row-major. `None` when cancelled.
 ///
 /// # Panics
 /// If the matrix does not match the point.
@@ -134,9 +126,8 @@ const RIDGE: f64 = 1e-9;
 /// Pivots below this fraction of their diagonal entry are rounding errors.
 const MIN_PIVOT: f64 = 1e-6;
 
-/// H = Rᵀ R with the smallest pivot first: row and column k belong to coordinate `order[k]`. Taking small
-/// pivots first evens them out, and the average cost of rounding is the sum of the squared pivots over 12.
-/// Real coordinates precede integer ones, so that they are solved for last. `None` when cancelled.
+/// H = Rᵀ R with the smallest pivot first: row and column k belong to coordinate `order[k]`. Real coordinates precede
+/// integer ones, so that they are solved for last. `None` when cancelled.
 fn sorted_cholesky(
     matrix: &[f64],
     n: usize,
@@ -190,8 +181,7 @@ fn sorted_cholesky(
     Some((order, rows))
 }
 
-/// Rounds the integer coordinates of `z`, a minimum. `matrix` is the Gauss–Newton matrix there, with respect
-/// to z; without it the local search starts from naive rounding.
+/// Rounds the integer coordinates of `z`, a minimum.
 ///
 /// # Errors
 /// [`Error::Interrupted`](gputexel_io::Error::Interrupted) when cancelled; otherwise those of [`SingleSteps`].

@@ -28,9 +28,9 @@ pub struct RoundingOutcome {
     pub seconds: f64,
 }
 
-/// Rounds the result as configured; after a local search, takes the remaining steps that improve the exact
-/// loss. `None` if the result stays real. A result that held-out positions chose before the training loss was minimal is
-/// rounded naively: single steps would lead on to that minimum. `observe` receives the progress, see [`Watch`].
+/// Rounds the result as configured; after a local search, takes the remaining steps that improve the exact loss.
+/// `None` if the result stays real. A result that held-out positions chose before the training loss was minimal is
+/// rounded naively: single steps would lead on to that minimum.
 ///
 /// # Errors
 /// [`Error::Interrupted`](gputexel_io::Error::Interrupted), in which case the stored state leads back here. Otherwise
@@ -120,7 +120,6 @@ pub fn gauss_newton_matrix(
 /// omitted.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct RoundingSummary {
-    /// Rounding of the result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rounding: Option<RoundedSummary>,
     /// Effect of single steps from the result.
@@ -128,10 +127,8 @@ pub struct RoundingSummary {
     pub single_steps: Option<SurveySummary>,
 }
 
-/// Rounding of a result.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RoundedSummary {
-    /// The method.
     pub method: Rounding,
     /// Loss before rounding.
     pub loss_real: f64,
@@ -139,7 +136,6 @@ pub struct RoundedSummary {
     pub loss_naive: f64,
     /// Loss after successive rounding alone, if it was possible.
     pub loss_successive: Option<f64>,
-    /// Loss of the result.
     pub loss: f64,
     /// Number of single steps from the rounded point.
     pub steps: u64,

@@ -5,14 +5,11 @@ use gputexel_dataset::objective::{LossKind, Objective};
 use gputexel_eval::exact::loss_of_scores;
 use gputexel_io::{Advice, Error, Result};
 
-/// A fitted K.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ScaleFit {
     /// Base-10 form.
     pub k: f64,
-    /// Mean loss at K.
     pub loss: f64,
-    /// Number of evaluations of the loss.
     pub evaluations: u32,
 }
 
@@ -69,7 +66,6 @@ pub fn fit_scale(dataset: &Dataset, scores: &[f64], which: &[u32], loss: LossKin
     Ok(ScaleFit { k: ln_k.exp(), loss: minimum, evaluations })
 }
 
-/// Returns every n-th position and its score, if there are many more than [`SCANNED`].
 fn sample(scores: &[f64], which: &[u32]) -> Option<(Vec<f64>, Vec<u32>)> {
     let every = which.len() / SCANNED;
     (every >= 4).then(|| {

@@ -27,7 +27,6 @@ pub struct ScaleCurve {
     pub points: Vec<(f64, f64)>,
     /// The minimum within the range, from exact losses.
     pub minimum: ScaleFit,
-    /// Its position.
     pub at: MinimumAt,
 }
 
@@ -71,7 +70,6 @@ pub fn scale_curve(
     Ok(ScaleCurve { points: ks.into_iter().zip(losses).collect(), minimum, at })
 }
 
-/// Returns ln K, value and position of the minimum of `value` (a function of ln K) near the `lowest` of `ks`.
 fn refine(ks: &[f64], mut lowest: usize, mut value: impl FnMut(f64) -> f64) -> (f64, f64, MinimumAt) {
     let last = ks.len() - 1;
     // Neighbors on the curve may differ by less than its rounding error: walk downhill on exact losses, with

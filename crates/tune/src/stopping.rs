@@ -29,7 +29,6 @@ pub enum StopReason {
     Epochs,
     /// The time limit was reached.
     Time,
-    /// The gradient vanished.
     Gradient,
     /// The loss no longer improves.
     Improvement,
@@ -56,10 +55,6 @@ impl std::fmt::Display for StopReason {
 }
 
 impl Stopping {
-    /// Checks the limits.
-    ///
-    /// # Errors
-    /// [`Error::Setting`] and [`Error::Usage`] for numbers that are out of range or not finite.
     pub fn validate(&self) -> Result<()> {
         if self.seconds.is_some_and(|s| !(s.is_finite() && s > 0.0)) {
             return Err(Error::Usage("the time limit must be a positive number of seconds".to_string()));

@@ -12,7 +12,6 @@ pub enum InstructionSet {
 }
 
 impl InstructionSet {
-    /// Returns the widest one.
     pub fn best() -> Self {
         match pulp::Arch::new() {
             pulp::Arch::Scalar => Self::Portable,
@@ -51,7 +50,6 @@ impl InstructionSet {
         }
     }
 
-    /// Returns the name for display.
     pub fn name(self) -> &'static str {
         match self {
             Self::Portable => "portable",

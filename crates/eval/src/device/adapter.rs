@@ -14,7 +14,6 @@ pub enum BackendChoice {
     Auto,
     /// The GPU, or a software adapter if there is no GPU.
     Gpu,
-    /// The CPU.
     Cpu,
 }
 
@@ -57,15 +56,12 @@ pub struct AdapterSummary {
     pub unusable: Option<String>,
     /// Its vendor's PCI number, or 0.
     pub vendor: u32,
-    /// Driver and version.
     pub driver: String,
     /// Largest buffer, bytes: a multiple of 256.
     pub max_buffer_bytes: u64,
     /// Largest part of a buffer that a kernel can bind, bytes: a multiple of 256.
     pub max_binding_bytes: u64,
-    /// Workgroup memory, bytes.
     pub workgroup_memory_bytes: u32,
-    /// Threads per workgroup.
     pub workgroup_threads: u32,
     /// Smallest and largest subgroup size.
     pub subgroup_sizes: (u32, u32),
@@ -94,9 +90,8 @@ impl AdapterSummary {
     }
 }
 
-/// Offsets of bindings, and the largest sizes of buffers and bindings, are multiples of this many bytes. No element is
-/// larger, and it is the largest alignment that WebGPU requires. Some drivers allow 2³¹ − 1 bytes; sizes rounded up
-/// would exceed that.
+/// Offsets of bindings, and the largest sizes of buffers and bindings, are multiples of this many bytes. Some drivers
+/// allow 2³¹ − 1 bytes; sizes rounded up would exceed that.
 pub(crate) const ALIGNMENT: u64 = 256;
 
 fn aligned(bytes: u64) -> u64 {
@@ -108,7 +103,6 @@ fn largest_binding(limits: &Limits) -> u64 {
     aligned(limits.max_storage_buffer_binding_size.min(limits.max_buffer_size).min(u32::MAX.into()))
 }
 
-/// Number of storage buffers that a kernel binds.
 const STORAGE_BUFFERS: u32 = 8;
 /// Threads per workgroup.
 const THREADS: u32 = 256;
@@ -117,8 +111,6 @@ const MIN_WORKGROUP_MEMORY: u32 = 16 << 10;
 /// Workgroup memory beyond which kernels do not benefit from more, bytes.
 const MAX_WORKGROUP_MEMORY: u32 = 48 << 10;
 
-/// Returns the limits that kernels require of an adapter, and those that they use if available. Graphics limits are
-/// those of the adapter: there are compute-only devices.
 pub(crate) fn kernel_limits(adapter: &Limits) -> Limits {
     let memory = adapter.max_compute_workgroup_storage_size;
     Limits {
@@ -133,7 +125,6 @@ pub(crate) fn kernel_limits(adapter: &Limits) -> Limits {
     }
 }
 
-/// Returns what keeps kernels from running on an adapter, if anything.
 fn defect(name: &str, limits: &Limits) -> Option<String> {
     // Drivers without a device only compile; they accept commands, and compute nothing.
     if name.to_lowercase().contains("null hardware") {
@@ -163,12 +154,10 @@ fn kind_name(kind: DeviceType) -> &'static str {
     KINDS.iter().find(|&&(k, _)| k == kind).map_or("other", |&(_, name)| name)
 }
 
-/// Allocations that would exceed this share of the system's memory budget are refused, in percent. Otherwise drivers
-/// silently move buffers to host memory, and everything takes many times as long.
+/// Allocations that would exceed this share of the system's memory budget are refused, in percent.
 const MEMORY_BUDGET: MemoryBudgetThresholds =
     MemoryBudgetThresholds { for_resource_creation: Some(95), for_device_loss: None };
 
-/// True if this build can reach a GPU at all.
 const HAS_DRIVERS: bool = cfg!(feature = "drivers") && !Instance::enabled_backend_features().is_empty();
 
 /// Message when no adapter is found.
@@ -206,10 +195,6 @@ pub fn list_adapters() -> Vec<AdapterSummary> {
 /// Device files of GPUs on Linux: those of its graphics drivers, NVIDIA's, WSL's, Adreno's and Mali's.
 const DEVICES: [&str; 5] = ["/dev/dri", "/dev/nvidiactl", "/dev/dxg", "/dev/kgsl-3d0", "/dev/mali0"];
 
-/// Returns true if this machine may have a GPU. If it has none, looking for adapters would only load software drivers,
-/// which take 45 MB of memory and some 50 ms.
-///
-/// Only checked on Linux; always true if variables of the Vulkan loader name drivers.
 pub(crate) fn may_have_gpu() -> bool {
     let named = ["VK_DRIVER_FILES", "VK_ICD_FILENAMES", "VK_ADD_DRIVER_FILES"];
     !cfg!(target_os = "linux")

@@ -26,12 +26,10 @@ impl GrowingBuffer {
         Self { label, usage: BufferUsages::STORAGE | BufferUsages::COPY_DST, buffer: None }
     }
 
-    /// Returns a buffer that is copied from.
     pub fn output(label: &'static str) -> Self {
         Self { label, usage: BufferUsages::STORAGE | BufferUsages::COPY_SRC, buffer: None }
     }
 
-    /// Returns a buffer of uniforms.
     pub fn uniform(label: &'static str) -> Self {
         Self { label, usage: BufferUsages::UNIFORM | BufferUsages::COPY_DST, buffer: None }
     }
@@ -42,10 +40,6 @@ impl GrowingBuffer {
         Self { label, usage, buffer: None }
     }
 
-    /// Returns a buffer of at least `bytes`.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] when the device has no room.
     pub fn reserve(&mut self, gpu: &Gpu, bytes: u64) -> Result<wgpu::Buffer> {
         if let Some(buffer) = self.buffer.as_ref().filter(|buffer| buffer.raw().size() >= bytes) {
             return Ok(buffer.raw().clone());
@@ -59,9 +53,6 @@ impl GrowingBuffer {
     }
 
     /// Reserves a buffer and queues a write of its contents.
-    ///
-    /// # Errors
-    /// As [`reserve`](Self::reserve).
     pub fn fill(&mut self, gpu: &Gpu, bytes: &[u8]) -> Result<wgpu::Buffer> {
         let buffer = self.reserve(gpu, bytes.len() as u64)?;
         gpu.write(&buffer, 0, bytes)?;
@@ -77,7 +68,6 @@ pub struct Readback {
 }
 
 impl Default for Readback {
-    /// Creates an empty one.
     fn default() -> Self {
         let usage = BufferUsages::MAP_READ | BufferUsages::COPY_DST;
         Self { buffer: GrowingBuffer { label: "readback", usage, buffer: None }, used: 0 }

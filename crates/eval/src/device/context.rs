@@ -21,7 +21,7 @@ thread_local! {
     static GUARDED: RefCell<Option<Option<wgpu::Error>>> = const { RefCell::new(None) };
 }
 
-/// An open device, its queue and its compiled kernels. Cheap to clone; clones share them.
+/// An open device, its queue and its compiled kernels.
 #[derive(Clone, Debug)]
 pub struct GpuContext {
     device: Device,
@@ -32,13 +32,11 @@ pub struct GpuContext {
     pipelines: Arc<Pipelines>,
     /// True if trusted kernels are compiled with run-time checks, too.
     checks: bool,
-    /// Only if times are measured.
     timer: Option<Arc<Timer>>,
 }
 
 impl GpuContext {
     /// Opens the preferred adapter: discrete, integrated, virtual, other; a software adapter only if `allow_software`.
-    /// Buffers and workgroup memory may be as large as the adapter allows.
     ///
     /// # Errors
     /// [`Error::Gpu`] when there is no such adapter or its driver refuses.
@@ -57,10 +55,6 @@ impl GpuContext {
         }
     }
 
-    /// Opens one adapter of [`list_adapters`](super::list_adapters), by its index there.
-    ///
-    /// # Errors
-    /// As [`try_new`](Self::try_new).
     pub fn try_at(index: usize) -> Result<Self> {
         let adapters = adapters();
         let Some(adapter) = adapters.get(index) else {
@@ -74,9 +68,6 @@ impl GpuContext {
     }
 
     /// As [`try_new`](Self::try_new), but with only the limits that WebGPU guarantees everywhere.
-    ///
-    /// # Errors
-    /// As [`try_new`](Self::try_new).
     pub fn with_default_limits(allow_software: bool) -> Result<Self> {
         Self::open(allow_software, |_| Limits::default())
     }
@@ -136,15 +127,13 @@ impl GpuContext {
     }
 
     /// Returns the same device, whose [trusted kernels](Self::trusted_pipeline) are compiled from now on with or
-    /// without run-time checks. Builds with debug assertions have them; `GPUTEXEL_SHADER_CHECKS=1` switches them on in
-    /// others.
+    /// without run-time checks.
     #[must_use]
     pub fn with_shader_checks(mut self, checks: bool) -> Self {
         self.checks = checks;
         self
     }
 
-    /// Returns the same device, which measures the time of every dispatch if it has timestamps.
     #[must_use]
     pub(crate) fn with_timer(mut self) -> Self {
         self.timer = Timer::new(&self.device, &self.queue).map(Arc::new);
@@ -166,12 +155,10 @@ impl GpuContext {
         &self.summary
     }
 
-    /// Returns the device.
     pub fn device(&self) -> &Device {
         &self.device
     }
 
-    /// Returns the queue.
     pub fn queue(&self) -> &Queue {
         &self.queue
     }
@@ -189,7 +176,6 @@ impl GpuContext {
 
     /// Returns the pipeline of a kernel, compiled if necessary, and true if it was compiled now. It has no checks of
     /// indices and no bounds on loops, unless the context [enables them](Self::with_shader_checks) for all kernels.
-    /// Divisions by zero are still caught.
     ///
     /// # Errors
     /// [`Error::Gpu`] when the device rejects the kernel.
@@ -231,10 +217,6 @@ impl GpuContext {
         }
     }
 
-    /// Waits until a submission is done.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] when the device is lost or does not answer.
     pub fn wait(&self, submission: wgpu::SubmissionIndex) -> Result<()> {
         let poll = wgpu::PollType::Wait { submission_index: Some(submission), timeout: Some(ANSWER_TIMEOUT) };
         let outcome = self.device.poll(poll);
@@ -261,7 +243,6 @@ impl Drop for Guard {
     }
 }
 
-/// Returns the error for adapters of which none is selected.
 fn none_of(adapters: &[AdapterSummary]) -> Error {
     Error::Gpu(match adapters.first() {
         None => format!("no adapter: {NO_ADAPTER}"),

@@ -18,7 +18,6 @@ use gputexel_io::{Error, Result};
 /// Bytes per piece of an upload, and bytes that may wait for a submission: the host holds a second copy of them.
 const PIECE: usize = 32 << 20;
 
-/// Numbers that are converted at a time.
 const CONVERTED: usize = 1 << 10;
 
 #[derive(Debug, Default)]
@@ -38,7 +37,6 @@ struct Counters {
     waited_ns: AtomicU64,
 }
 
-/// Maximum number of bind groups that are kept; beyond it, all are created again.
 const MAX_BIND_GROUPS: usize = 4096;
 
 /// Key of a bind group: its kernel, and for each binding the buffer, the offset and the size.
@@ -48,7 +46,6 @@ type Bound = (wgpu::ComputePipeline, Vec<(wgpu::Buffer, u64, Option<NonZeroU64>)
 #[derive(Debug, Default)]
 struct Shared {
     counters: Counters,
-    /// Bind groups of buffers that are in use.
     bind_groups: Mutex<HashMap<Bound, wgpu::BindGroup>>,
 }
 
@@ -116,7 +113,6 @@ impl Gpu {
         self.limit.is_none_or(|limit| self.used() + bytes <= limit)
     }
 
-    /// Returns true if memory was refused since the last call.
     pub(crate) fn take_refusal(&self) -> bool {
         self.shared.counters.refused.swap(false, Ordering::Relaxed)
     }
@@ -138,16 +134,10 @@ impl Gpu {
         }
     }
 
-    /// Counts bytes that were fetched from the device.
     pub(crate) fn count_down(&self, bytes: u64) {
         self.shared.counters.down.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Allocates a buffer.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] when the limit or the device has no room; `take_refusal` distinguishes this
-    /// from other failures.
     pub fn allocate(&self, label: &str, bytes: u64, usage: BufferUsages) -> Result<DeviceBuffer> {
         let bytes = bytes.max(16).next_multiple_of(16);
         let used = self.used();
@@ -172,13 +162,11 @@ impl Gpu {
         }
     }
 
-    /// Returns the error for refused memory, which is recorded for [`take_refusal`](Self::take_refusal).
     fn refuse(&self, why: String) -> Error {
         self.shared.counters.refused.store(true, Ordering::Relaxed);
         Error::Gpu(why)
     }
 
-    /// As [`GpuContext::guard`]; running out of memory counts as refused.
     fn guard<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
         let out = || self.refuse(format!("{} is out of memory", self.context.summary().name));
         self.context.guard_memory(work)?.ok_or_else(out)
@@ -232,11 +220,8 @@ impl Gpu {
         })
     }
 
-    /// Creates a storage buffer that holds `bytes`. What is small arrives with the next submission; of more, pieces are
-    /// awaited, so that little is held twice.
-    ///
-    /// # Errors
-    /// As [`allocate`](Self::allocate).
+    /// Creates a storage buffer that holds `bytes`. What is small arrives with the next submission; of more, pieces
+    /// are awaited, so that little is held twice.
     pub fn upload(&self, label: &str, bytes: &[u8]) -> Result<DeviceBuffer> {
         let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST;
         let buffer = self.allocate(label, bytes.len() as u64, usage)?;
@@ -250,7 +235,6 @@ impl Gpu {
         Ok(buffer)
     }
 
-    /// Creates a list of commands for [`submit`](Self::submit).
     pub fn encoder(&self) -> wgpu::CommandEncoder {
         self.context.device().create_command_encoder(&Default::default())
     }
@@ -301,7 +285,6 @@ impl Gpu {
         })
     }
 
-    /// Returns the bind group of some buffers, created if there is none yet.
     fn bind_group(
         &self,
         pipeline: &wgpu::ComputePipeline,
@@ -336,12 +319,10 @@ impl Gpu {
     }
 }
 
-/// Returns a binding of a whole buffer.
 pub fn whole(buffer: &wgpu::Buffer) -> wgpu::BufferBinding<'_> {
     wgpu::BufferBinding { buffer, offset: 0, size: None }
 }
 
-/// Returns a binding of the beginning of a buffer.
 pub fn part(buffer: &wgpu::Buffer, bytes: u64) -> wgpu::BufferBinding<'_> {
     wgpu::BufferBinding { buffer, offset: 0, size: std::num::NonZeroU64::new(bytes) }
 }

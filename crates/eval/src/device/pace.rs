@@ -1,11 +1,7 @@
 //! Limits the work per dispatch so that it ends in time: measured, not assumed.
-//!
-//! Desktop drivers kill dispatches that run for seconds, and a long dispatch keeps the screen from being drawn. No sum
-//! depends on where slices are cut, so the cut may follow the clock.
 
 use std::time::{Duration, Instant};
 
-/// Target time of a slice.
 const WANTED: Duration = Duration::from_millis(200);
 /// Shorter measurements are mostly overhead of the host; they only ever raise the rate.
 const CREDIBLE: Duration = Duration::from_millis(20);
@@ -45,7 +41,6 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Starts a clock now.
     pub fn start() -> Self {
         Self { last: Instant::now() }
     }

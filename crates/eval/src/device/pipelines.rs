@@ -10,7 +10,6 @@ use wgpu::{ComputePipeline, Device, ShaderRuntimeChecks};
 pub struct KernelSource<'a> {
     /// Name for drivers and messages.
     pub name: &'a str,
-    /// Its WGSL source.
     pub source: &'a str,
     /// Values of its `override` declarations.
     pub constants: &'a [(&'a str, f64)],
@@ -45,7 +44,6 @@ impl Pipelines {
     }
 }
 
-/// Compiles a kernel with the given run-time checks.
 ///
 /// # Safety
 /// Unchecked conditions must hold: see [`GpuContext::trusted_pipeline`](crate::device::GpuContext::trusted_pipeline).

@@ -40,10 +40,8 @@ pub enum Answer {
 
 /// Computes the sums of some sections, in parallel with others.
 pub trait Helper {
-    /// Returns its sections; not empty.
     fn sections(&self) -> Range<usize>;
 
-    /// Begins a task, and returns immediately.
     fn begin(&mut self, task: &Task) -> Result<()>;
 
     /// Waits for the answer to the current task.
@@ -62,7 +60,6 @@ pub trait Helper {
 pub struct Division {
     /// The sections that are left to this process or processor; may be empty.
     pub own: Range<usize>,
-    /// All others.
     pub helpers: Vec<Box<dyn Helper>>,
     /// Number of participants that could compute, but got no section.
     pub idle: usize,
@@ -78,7 +75,6 @@ pub trait Team: Send + Sync {
 pub struct Divided<'a> {
     layout: &'a Layout,
     cpu: CpuEvaluator<'a>,
-    /// Sections that this processor computes.
     own: Vec<Range<usize>>,
     helpers: Vec<Box<dyn Helper>>,
     /// True if this processor takes over from a device that fails.
@@ -116,7 +112,6 @@ impl<'a> Divided<'a> {
         Ok(Self { layout, cpu: CpuEvaluator::new(layout), own, helpers, falls_back, news: None, idle: 0 })
     }
 
-    /// Sets the number of participants that got no section.
     #[must_use]
     pub(crate) fn with_idle(mut self, idle: usize) -> Self {
         self.idle = idle;

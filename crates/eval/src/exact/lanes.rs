@@ -7,14 +7,11 @@ use std::f64::consts::LOG2_E;
 
 use gputexel_dataset::objective::LossKind;
 
-/// Number of positions that are computed together.
 pub(super) const BLOCK: usize = 256;
-/// Number of alternating sums.
 const LANES: usize = 8;
 /// Sigmoids of larger arguments are 0 or 1 to the last digit.
 const LIMIT: f64 = 700.0;
 
-/// Positions to be added to a [`LossSum`]. A weight of 0 excludes one.
 pub(super) struct Block {
     /// Centipawns, White's view.
     pub scores: [f64; BLOCK],

@@ -69,7 +69,6 @@ pub fn loss_at(dataset: &Dataset, objective: Objective, scores: &[f64], which: &
     mean_loss(dataset, objective, |_, n| scores[n as usize], which, dataset.results())
 }
 
-/// Returns the mean loss, where the score of a position is a function of its index in `which` and its number.
 fn mean_loss(
     dataset: &Dataset,
     objective: Objective,

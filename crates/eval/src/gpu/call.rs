@@ -60,7 +60,6 @@ impl Buffers {
     }
 }
 
-/// Sums over positions of one chunk of members.
 #[derive(Debug, Default)]
 pub(super) struct Sums {
     /// Σ w ℓ by part of the request and member.
@@ -69,7 +68,6 @@ pub(super) struct Sums {
     pub(super) weights: Vec<f64>,
 }
 
-/// Buffers of one call, sized for it.
 #[derive(Debug)]
 pub(super) struct Call {
     pub(super) members: usize,
@@ -96,7 +94,6 @@ impl Call {
         self.sizes.stride as usize
     }
 
-    /// Returns the uniforms of a slice, in a request of `total` segments.
     pub(super) fn sizes_of(&self, slice: &Slice<'_>, total: usize) -> Uniforms {
         Uniforms {
             first_segment: slice.first as u32,
@@ -131,7 +128,6 @@ impl Call {
         }
     }
 
-    /// Returns the transposition of gradients back to the host's order, without padding.
     fn transposition_back(&self) -> Transposition {
         Transposition {
             rows: 2 * self.sizes.features,
@@ -159,13 +155,11 @@ impl Call {
         Sums { losses, weights }
     }
 
-    /// Returns the number of rows of losses and, if games are resampled, of weights.
     pub(super) fn loss_rows(&self, plan: &SegmentPlan) -> u64 {
         (plan.total() * if self.shape.resamples { 2 } else { 1 }) as u64
     }
 }
 
-/// Segments of one shard that are covered by one submission.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slice<'p> {
     pub(super) shard: usize,
@@ -185,8 +179,6 @@ impl GpuEvaluator<'_> {
         self.pipelines.get(&self.gpu, variant)
     }
 
-    /// Returns the pipeline that walks the positions of a plan, with its table in workgroup memory where that is
-    /// faster.
     fn walk(&mut self, kernel: Kernel, call: &Call, plan: &SegmentPlan) -> Result<wgpu::ComputePipeline> {
         let (features, tile) = (self.layout.features(), call.tiling.tile);
         let positions: u64 = plan.segments().map(|segment| u64::from(segment.end - segment.first)).sum();
@@ -306,7 +298,6 @@ impl GpuEvaluator<'_> {
         self.encode_transposition(call, 0, call.transposition(), [&inputs, &outputs], encoder)
     }
 
-    /// Encodes the transposition of the gradients back; returns the buffer of the result.
     fn encode_gradients(&mut self, call: &Call, encoder: &mut wgpu::CommandEncoder) -> Result<wgpu::Buffer> {
         let totals = self.buffers.totals.reserve(&self.gpu, 0)?;
         if !call.is_transposed() {
@@ -346,7 +337,6 @@ impl GpuEvaluator<'_> {
         self.gpu.dispatch(encoder, &pipeline, &bindings, groups)
     }
 
-    /// Queues the uniforms of a slice for the next submission.
     pub(super) fn write_sizes(&self, call: &Call, slice: &Slice<'_>, total: usize) -> Result<()> {
         self.gpu.write(&call.uniforms, slice.sizes_at, bytemuck::bytes_of(&call.sizes_of(slice, total)))
     }
@@ -407,7 +397,6 @@ impl GpuEvaluator<'_> {
         self.gpu.dispatch(encoder, &total, &bindings, [groups_for(2 * elements), 1])
     }
 
-    /// Returns the number of segments whose slabs fit in the memory for slabs.
     pub(super) fn slab_segments(&self, tiling: Tiling) -> usize {
         // A sixteenth of each slab, and four slabs, are reserved for partial sums.
         let slab = 4 * (self.layout.features().max(1) * tiling.padded()) as u64;
@@ -415,7 +404,6 @@ impl GpuEvaluator<'_> {
         (room.saturating_sub(4 * slab) / (slab + slab / 16)).clamp(1, 65_535) as usize
     }
 
-    /// Returns how many of the given segments the next slice takes, and their number of padded pairs.
     pub(super) fn slice_length(&self, call: &Call, segments: &[Segment]) -> (usize, u64) {
         let most = if call.gradients { self.slab_segments(call.tiling) } else { 65_535 };
         let wanted = self.paces[usize::from(call.gradients)].pairs();
@@ -489,7 +477,6 @@ impl GpuEvaluator<'_> {
         Ok(weights)
     }
 
-    /// Encodes the download of a call's results.
     fn encode_results(
         &mut self,
         call: &Call,

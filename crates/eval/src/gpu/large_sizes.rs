@@ -8,7 +8,6 @@ use super::tiles::{DeviceTraits, Hardware};
 /// Maximum number of workgroups in one direction that WebGPU guarantees.
 const MAX_GROUPS: u32 = 65_535;
 
-/// Returns options for a discrete GPU with the largest bindings that drivers report.
 fn options() -> GpuOptions {
     GpuOptions {
         memory_bytes: None,

@@ -13,7 +13,7 @@ use gputexel_io::{Error, Result};
 /// the speed of the device, unless [`memory_bytes`](Self::memory_bytes) is so small that not even a cell fits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GpuOptions {
-    /// Maximum bytes of buffers on the device; `None`: no limit. A dataset that takes more than half of it is streamed.
+    /// Maximum bytes of buffers on the device; `None`: no limit.
     pub memory_bytes: Option<u64>,
     /// Maximum bytes per binding.
     pub binding_bytes: u64,
@@ -60,7 +60,6 @@ impl GpuOptions {
         }
     }
 
-    /// Checks what the types do not guarantee.
     pub(super) fn validate(&self) -> Result<()> {
         if self.tile.is_some_and(|tile| ![1, 4, 8, 16, 32].contains(&tile)) {
             return Err(Error::Usage("a tile has 1, 4, 8, 16 or 32 members".into()));
@@ -75,7 +74,6 @@ impl GpuOptions {
     }
 }
 
-/// Division of a device's memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Budget {
     /// The dataset, if it stays on the device.
@@ -111,7 +109,6 @@ pub(super) struct Tiling {
 }
 
 impl Tiling {
-    /// Chooses the tiling of a population: see [`tiles`](super::tiles).
     pub(super) fn new(options: &GpuOptions, members: usize, features: usize, gradients: bool) -> Self {
         let tile = match options.tile {
             Some(tile) => tile,
@@ -166,10 +163,6 @@ pub(super) fn max_members(options: &GpuOptions, budget: &Budget, sizes: Sizes) -
     members as usize
 }
 
-/// Divides the positions of a request into segments, by shard.
-///
-/// Cells start at the beginning of a bucket, and so do segments: the division does not depend on the shards.
-/// The tiling is that of the whole population, so it does not depend on the chunks of members either.
 pub(super) fn segments(
     options: &GpuOptions,
     shards: &[&[Span]],
@@ -223,7 +216,6 @@ pub(super) fn split_into_segments(
     all
 }
 
-/// Returns the number of workgroups in x that gives each element a thread, up to the limit; kernels stride.
 pub(super) fn groups_for(elements: usize) -> u32 {
     elements.div_ceil(WORKGROUP).clamp(1, 65_535) as u32
 }

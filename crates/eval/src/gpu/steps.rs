@@ -1,8 +1,4 @@
 //! Steps of Adam in one submission: evaluate, reduce, report, update, repeat, without the host.
-//!
-//! The state stays on the device. What the host gets of each step are the losses and the largest slopes, 12 bytes a
-//! member; the state is downloaded when it is asked for. It may be asked for after any step of the last call: the
-//! device keeps the state before that call, goes back to it, and takes fewer steps.
 
 use std::sync::Arc;
 
@@ -54,7 +50,6 @@ impl StepBuffers {
     }
 }
 
-/// Adam under way.
 #[derive(Debug)]
 pub(super) struct Session {
     call: Call,
@@ -62,7 +57,6 @@ pub(super) struct Session {
     /// Σ w of each member.
     weights: Vec<f64>,
     positions: usize,
-    /// Rates of the last call.
     rates: Vec<(f64, f64)>,
     state: wgpu::Buffer,
     before: wgpu::Buffer,
@@ -71,7 +65,6 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// Returns the floats of one array of the state.
     fn size(&self) -> usize {
         2 * self.call.sizes.features as usize * self.call.tiling.padded()
     }
@@ -87,7 +80,6 @@ impl Session {
         (rows * self.call.row()).next_multiple_of(ALIGNMENT)
     }
 
-    /// Encodes a copy of the state to where it can be found again, or back.
     fn encode_copy(&self, back: bool, encoder: &mut wgpu::CommandEncoder) {
         let [parameters, state] = self.bytes();
         for (buffer, at, bytes) in [(&self.call.parameters, 0, parameters), (&self.state, parameters, state)]
@@ -109,8 +101,7 @@ struct Encoded {
 }
 
 impl GpuEvaluator<'_> {
-    /// Uploads a state; false if members or positions do not fit on the device together. Whether they fit depends only
-    /// on sizes, and so do the results.
+    /// Uploads a state; false if members or positions do not fit on the device together.
     pub(super) fn begin_session(&mut self, start: &AdamStart) -> Result<bool> {
         let (population, members) = (&start.population, start.population.members());
         let request = Request { gradients: true, curvature: false, ..start.request.clone() };
@@ -168,7 +159,6 @@ impl GpuEvaluator<'_> {
         answer.map(Some)
     }
 
-    /// Takes steps.
     pub(super) fn take_steps(
         &mut self,
         session: &mut Session,
@@ -189,7 +179,6 @@ impl GpuEvaluator<'_> {
         self.finish_steps(encoded, |floats| steps_of(session, floats))
     }
 
-    /// Returns the state after the first `steps` of the last call.
     pub(super) fn state_after(&mut self, session: &mut Session, steps: usize) -> Result<AdamState> {
         let (members, taken) = (session.call.members, session.rates.len() / session.call.members);
         if steps > taken {
@@ -211,7 +200,6 @@ impl GpuEvaluator<'_> {
         self.finish_steps(encoded, |floats| state_of_floats(session, floats))
     }
 
-    /// Submits the last of encoded steps and reads what they download.
     fn finish_steps<T>(&mut self, encoded: Encoded, read: impl FnOnce(&[f32]) -> T) -> Result<T> {
         let Encoded { encoder, pairs, mut clock } = encoded;
         let last = self.gpu.submit(Some(encoder))?;
@@ -258,7 +246,6 @@ impl GpuEvaluator<'_> {
         Ok(encoded)
     }
 
-    /// Divides a plan into slices and writes the uniforms of each to its own place.
     fn write_slices<'p>(&mut self, call: &mut Call, plan: &'p SegmentPlan) -> Result<Vec<(Slice<'p>, u64)>> {
         let mut slices = Vec::new();
         let mut bytes: Vec<u8> = Vec::new();
@@ -299,7 +286,6 @@ impl GpuEvaluator<'_> {
         state
     }
 
-    /// Returns the settings of members and the prior as kernels need them.
     fn settings_of(&self, call: &Call, start: &AdamStart, weights: &[f64]) -> Vec<f32> {
         let padded = call.tiling.padded();
         let mut settings = vec![0f32; 8 * padded];
@@ -362,7 +348,6 @@ impl GpuEvaluator<'_> {
     }
 }
 
-/// Returns the steps that were downloaded.
 fn steps_of(session: &Session, floats: &[f32]) -> Vec<AdamStep> {
     let padded = session.call.tiling.padded();
     let step = |rows: &[f32]| {
@@ -382,7 +367,6 @@ fn steps_of(session: &Session, floats: &[f32]) -> Vec<AdamStep> {
     floats.chunks_exact(TOLD as usize * padded).map(step).collect()
 }
 
-/// Returns a state that was downloaded: parameters, then the arrays of the state.
 fn state_of_floats(session: &Session, floats: &[f32]) -> AdamState {
     let (padded, size) = (session.call.tiling.padded(), session.size());
     let rows = size / padded;

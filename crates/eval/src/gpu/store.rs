@@ -1,8 +1,4 @@
 //! Location of the dataset: resident on the device, or streamed through two slots.
-//!
-//! A resident array is uploaded when first used and stays. If all shards together exceed the memory, each
-//! call writes them alternately into two slots, from packed copies on the host: while the device works on one
-//! slot, the next shard is uploaded into the other.
 
 use std::collections::HashMap;
 
@@ -20,7 +16,6 @@ use gputexel_io::Result;
 pub(super) enum Array {
     /// Position records, extended or not.
     Places(bool),
-    /// Rows.
     Rows,
     /// Runs of transposed blocks of the given length.
     Runs(usize),
@@ -31,7 +26,6 @@ pub(super) enum Array {
 }
 
 impl Array {
-    /// Returns the length of the transposed blocks, if it is one of their arrays.
     fn block(self) -> Option<usize> {
         match self {
             Self::Runs(length) | Self::Entries(length) => Some(length),
@@ -41,10 +35,8 @@ impl Array {
     }
 }
 
-/// An array of a shard, given by its index, in the device's format.
 type Packed = ((usize, Array), Vec<u32>);
 
-/// See the module.
 #[derive(Debug)]
 pub(super) struct Store<'a> {
     layout: &'a Layout,
@@ -58,7 +50,6 @@ pub(super) struct Store<'a> {
     slots: [Slot; 2],
 }
 
-/// Buffers through which shards are streamed.
 #[derive(Debug, Default)]
 struct Slot {
     shard: Option<usize>,
@@ -68,7 +59,6 @@ struct Slot {
 }
 
 impl<'a> Store<'a> {
-    /// Partitions the layout; does not upload anything yet.
     pub(super) fn try_new(layout: &'a Layout, options: &GpuOptions, budget: &Budget) -> Result<Self> {
         let binding = options.binding_bytes;
         let mut cell = options.cell;
@@ -99,13 +89,10 @@ impl<'a> Store<'a> {
         self.cell
     }
 
-    /// Returns true if shards are streamed.
     pub(super) fn is_streamed(&self) -> bool {
         self.streamed
     }
 
-    /// Returns an array of a shard, on the device or uploaded ahead of the next submission. With streaming, two
-    /// consecutive shards are present at a time.
     pub(super) fn array(&mut self, gpu: &Gpu, index: usize, array: Array) -> Result<wgpu::Buffer> {
         if self.streamed {
             if !self.packed.contains_key(&(index, array)) {
@@ -128,7 +115,6 @@ impl<'a> Store<'a> {
         Ok(self.resident[index][&array].raw().clone())
     }
 
-    /// Drops the arrays that `wanted` replaces.
     fn evict(&mut self, wanted: Array) {
         let keep = |held: &Array| match (wanted, *held) {
             (Array::Places(wanted), Array::Places(held)) => wanted == held,
@@ -183,7 +169,6 @@ impl<'a> Store<'a> {
         Ok(vec![((index, array), data)])
     }
 
-    /// Returns the sizes of a shard.
     fn extent(&self, index: usize) -> Extent {
         let (layout, positions) = (self.layout, shard::positions(&self.shards[index]));
         Extent {

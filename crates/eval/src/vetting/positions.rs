@@ -1,9 +1,5 @@
 //! The positions on which devices are checked and measured: 4,096 real ones, and their variants with other kinds of
 //! features.
-//!
-//! `data/positions.bin.zst` holds the first 4,096 positions that `extract` keeps of the repository's
-//! `data/sample.pgn.zst`, as a compressed dataset. `GPUTEXEL_BLESS=1 cargo test --test it device_positions` makes it
-//! again; the same test compares it with the games.
 
 use std::path::Path;
 
@@ -13,16 +9,13 @@ use gputexel_model::program::{CompiledProgram, Input, Operator, Phase, Program, 
 use gputexel_model::{Feature, FeatureKind, FeatureRow, FeatureSet, Imported, ImportedParameter, Prior};
 use shakmaty::{Board, Color, Piece, Role, Square};
 
-/// Number of positions.
 pub const COUNT: usize = 4096;
 
-/// The dataset, compressed.
 const POSITIONS: &[u8] = include_bytes!("../../data/positions.bin.zst");
 
 /// Positions of one feature set, and parameters to evaluate them with.
 #[derive(Debug)]
 pub struct Sample {
-    /// The positions.
     pub data: Dataset,
     /// Middlegame and endgame values of all features.
     pub theta: Vec<f64>,
@@ -127,7 +120,6 @@ pub fn with_coefficients(source: &Sample) -> Result<Sample> {
 
 const PROGRAM_FEATURES: usize = 12;
 
-/// Returns a program with every operator, a product, an adjustment and a factor, over counts taken from boards.
 fn program() -> Program {
     let mut program = trial_program([&[5, 6, 7], &[8, 9], &[10], &[11, 5]]);
     let of_room = |phase, operator, divide| Term {
@@ -192,11 +184,9 @@ pub fn with_program(source: &Sample) -> Result<Sample> {
     Ok(Sample { data, theta: mg.into_iter().chain(eg).collect() })
 }
 
-/// Counts of the features of [`program`].
 struct Counts {
     /// White's pieces minus Black's: pawns to queens.
     material: [i32; 5],
-    /// By side and feature.
     of_side: [[i32; PROGRAM_FEATURES]; 2],
 }
 
@@ -248,7 +238,6 @@ fn labels(data: &Dataset, n: usize) -> PositionLabels {
     PositionLabels { result: row.result, score_cp: score, weight, game: Some(data.game(n)) }
 }
 
-/// Returns the dataset that `write` writes.
 fn written(set: FeatureSet, write: impl FnOnce(&mut DatasetWriter) -> Result<()>) -> Result<Dataset> {
     temporary(|path| {
         let mut writer = DatasetWriter::create(path, Metadata::new(set), true)?;
@@ -257,7 +246,6 @@ fn written(set: FeatureSet, write: impl FnOnce(&mut DatasetWriter) -> Result<()>
     })
 }
 
-/// Returns a dataset after writing it to a temporary file.
 fn temporary(write: impl FnOnce(&Path) -> Result<()>) -> Result<Dataset> {
     let folder = tempfile::tempdir().map_err(|error| Error::io(std::env::temp_dir(), error))?;
     let path = folder.path().join("positions.bin");

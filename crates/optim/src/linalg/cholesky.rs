@@ -10,8 +10,7 @@ use super::{dot, zeros};
 #[derive(Clone, Debug)]
 pub struct Cholesky {
     size: usize,
-    /// One strip after the other, each of which has columns up to the end of its diagonal. The last one is completed
-    /// by rows of the identity.
+    /// One strip after the other, each of which has columns up to the end of its diagonal.
     columns: Vec<Column>,
 }
 
@@ -26,7 +25,7 @@ impl Cholesky {
     }
 
     /// Factors the matrix of `size` rows whose row `i`, up to and with the diagonal, is written by `row`; otherwise as
-    /// [`Cholesky::new`]. Uses the memory of another factor.
+    /// [`Cholesky::new`].
     pub fn of_rows(
         size: usize,
         row: impl Fn(usize, &mut [f64]) + Sync,
@@ -50,7 +49,6 @@ impl Cholesky {
         Some(Self { size, columns })
     }
 
-    /// Returns the columns of a strip.
     fn strip(&self, strip: usize) -> &[Column] {
         &self.columns[ROWS * strip * (strip + 1) / 2..][..ROWS * (strip + 1)]
     }

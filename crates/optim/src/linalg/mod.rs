@@ -1,8 +1,7 @@
 //! Dense linear algebra in f64: products, Cholesky factors, linear systems.
 //!
-//! Matrices are row-major. Work is divided into tiles by the shapes of the matrices alone, so results have the same
-//! bits for any number of threads; different processors may round differently, because products use the available
-//! instructions.
+//! Work is divided into tiles by the shapes of the matrices alone, so results have the same bits for any number of
+//! threads; different processors may round differently, because products use the available instructions.
 
 mod cholesky;
 mod strips;
@@ -38,7 +37,6 @@ impl<'a> View<'a> {
         Self { values, rows, columns, row_stride: columns, column_stride: 1 }
     }
 
-    /// Returns the transpose.
     #[must_use]
     pub fn transpose(self) -> Self {
         Self {
@@ -50,13 +48,11 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Returns the rows from `first`, at most `count`.
     fn rows(self, first: usize, count: usize) -> Self {
         let values = &self.values[(first * self.row_stride).min(self.values.len())..];
         Self { values, rows: count.min(self.rows - first), ..self }
     }
 
-    /// Returns true if every entry is among the values.
     fn is_valid(&self) -> bool {
         let last = |count: usize, stride: usize| (count - 1).checked_mul(stride);
         let end = || last(self.rows, self.row_stride)?.checked_add(last(self.columns, self.column_stride)?);
@@ -79,7 +75,6 @@ fn dgemm(factor: f64, a: View<'_>, b: View<'_>, keep: f64, c: &mut [f64], stride
     unsafe { matrixmultiply::dgemm(m, k, n, factor, a, ra, ca, b, rb, cb, keep, c, rc, 1) }
 }
 
-/// Calls `work` with the number of the first row and the values of each tile of rows.
 fn for_tiles(large: bool, c: &mut [f64], stride: usize, work: impl Fn(usize, &mut [f64]) + Sync) {
     let size = (TILE * stride).max(1);
     match large {
@@ -99,8 +94,7 @@ pub fn multiply(factor: f64, a: View<'_>, b: View<'_>, keep: f64, c: &mut [f64])
     for_tiles(large, c, stride, |first, c| dgemm(factor, a.rows(first, TILE), b, keep, c, stride));
 }
 
-/// Computes C ← C + factor · A Aᵀ on and below the diagonal; values above it are undefined afterwards. The rows of C
-/// start `stride` values apart.
+/// Computes C ← C + factor · A Aᵀ on and below the diagonal; values above it are undefined afterwards.
 ///
 /// # Panics
 /// If shapes do not match.
@@ -112,8 +106,7 @@ pub fn add_square(factor: f64, a: View<'_>, c: &mut [f64], stride: usize) {
     });
 }
 
-/// Returns zeros that are written, for sums that are added to at once. Memory that the system only promises to be zero
-/// is mapped when it is read, and again when it is written, which interrupts all threads.
+/// Returns zeros that are written, for sums that are added to at once.
 pub fn zeros<T: Copy + Default>(count: usize) -> Vec<T> {
     std::iter::repeat_n(T::default(), count).collect()
 }
@@ -200,7 +193,6 @@ mod tests {
         (0..count).map(|_| rng.random_range(-1.0..1.0)).collect()
     }
 
-    /// Computes A B by plain loops.
     fn naive(a: &[f64], b: &[f64], rows: usize, columns: usize) -> Vec<f64> {
         let inner = a.len() / rows;
         let entry = |i: usize, j: usize| (0..inner).map(|k| a[i * inner + k] * b[k * columns + j]).sum();

@@ -1,21 +1,9 @@
 //! Particle swarms with the rules of MadChess, an engine that has been tuned with them since 2018.
 //!
-//! Several swarms of particles fly through a box. An iteration evaluates each particle, replaces a few with
-//! new ones, moves all, and then steers their velocities toward the best positions of the particle, of its
-//! swarm and of all swarms:
-//!
 //! v ← inertia · v + U₁ · own · (p − x) + U₂ · swarm · (s − x) + U₃ · global · (g − x)
 //!
-//! with a fresh uniform U for each dimension, x being the position after the move. Integer coordinates move
-//! by the velocity truncated toward zero; a particle that would leave the box stops at the bound and loses
-//! that component of its velocity. New particles are uniform in the box, except for the very first, which is
-//! placed at the start, so that its first error is that of the original parameters.
-//!
-//! MadChess evaluates particles one after another, while here all are evaluated at once. The result is the
-//! same: each particle is evaluated once per iteration, at its position before (2025) or after (2018) its own
-//! move, which does not depend on other particles in the same iteration. Deaths are decided in
-//! [`tell`](Optimizer::tell), particle by particle, using the best positions that a sequential run would know
-//! at that point.
+//! The result is the same: each particle is evaluated once per iteration, at its position before (2025) or after
+//! (2018) its own move, which does not depend on other particles in the same iteration.
 
 mod settings;
 
@@ -28,14 +16,11 @@ pub use settings::{ParticleSwarmSettings, SwarmVariant, Swarms};
 use super::{Best, Evaluations, Optimizer, OptimizerState, Proposal, Space, StepDetails, SwarmDetails};
 use gputexel_io::{Error, Result};
 
-/// The error of particles that have not been evaluated or whose error is not finite. MadChess's value; unlike
-/// infinity, it can be stored.
+/// The error of particles that have not been evaluated or whose error is not finite.
 const UNKNOWN: f64 = f64::MAX;
 
-/// Above this number, swarms are summarized instead of listed.
 const LISTED: usize = 256;
 
-/// The optimizer; see the module. Vectors over particles are ordered by swarm.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ParticleSwarm {
     #[serde(skip)]
@@ -68,9 +53,7 @@ pub struct ParticleSwarm {
     /// Error of the start, once known.
     original: f64,
     rng: Xoshiro256PlusPlus,
-    /// Completed iterations.
     iterations: u64,
-    /// Iterations without progress.
     stalled: u64,
     deaths: u64,
     restarts: u64,
@@ -131,18 +114,15 @@ impl ParticleSwarm {
         self.errors.len()
     }
 
-    /// Returns the indices of a swarm's particles.
     fn swarm(&self, swarm: usize) -> std::ops::Range<usize> {
         swarm * self.settings.particles..(swarm + 1) * self.settings.particles
     }
 
-    /// Returns the particle with the lowest best error; the first one among equals.
     fn best_of(&self, particles: std::ops::Range<usize>) -> usize {
         let first = particles.start;
         particles.fold(first, |best, p| if self.best_errors[p] < self.best_errors[best] { p } else { best })
     }
 
-    /// Replaces a particle with a new one, whose error is unknown.
     fn randomize(&mut self, particle: usize) {
         let dimension = self.dimension();
         for i in 0..dimension {
@@ -161,7 +141,6 @@ impl ParticleSwarm {
         self.best_errors[particle] = UNKNOWN;
     }
 
-    /// Records a particle's error at its current position.
     fn learn(&mut self, particle: usize, error: f64) {
         self.errors[particle] = error;
         if error < self.best_errors[particle] {
@@ -192,7 +171,6 @@ impl ParticleSwarm {
         }
     }
 
-    /// Steers the velocities toward the best positions.
     fn steer(&mut self) {
         let (dimension, settings) = (self.dimension(), self.settings);
         for swarm in 0..settings.swarms {

@@ -9,11 +9,10 @@ use gputexel_io::{Error, Result};
 /// Version of MadChess's rules to follow; they changed over time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SwarmVariant {
-    /// Particles die, then move, then are evaluated. The best of a swarm, which does not die, is that of the
-    /// previous iteration. After a number of iterations without progress all particles are restarted.
+    /// Particles die, then move, then are evaluated.
     #[serde(rename = "2018")]
     Of2018,
-    /// Particles are evaluated, then die, then move. The best of a swarm is always up to date.
+    /// Particles are evaluated, then die, then move.
     #[default]
     #[serde(rename = "2025")]
     Of2025,
@@ -21,12 +20,10 @@ pub enum SwarmVariant {
 
 gputexel_io::names!(SwarmVariant "variant": Of2018 "2018", Of2025 "2025");
 
-/// Settings of the method.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ParticleSwarmSettings {
     /// Order of death, move and evaluation.
     pub variant: SwarmVariant,
-    /// Number of swarms.
     pub swarms: usize,
     /// Particles per swarm.
     pub particles: usize,
@@ -61,7 +58,6 @@ impl Default for ParticleSwarmSettings {
 /// Particle swarms, and the end of their runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Swarms {
-    /// The swarms' settings.
     pub settings: ParticleSwarmSettings,
     /// True to finish the result with Gauss–Newton and single steps.
     pub polish: bool,
@@ -139,7 +135,6 @@ impl ParticleSwarmSettings {
         8 * (10 * dimension + 8)
     }
 
-    /// Returns the total number of particles.
     pub fn members(&self) -> Option<usize> {
         self.swarms.checked_mul(self.particles)
     }

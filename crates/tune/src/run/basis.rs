@@ -13,7 +13,7 @@ pub struct BasisSettings {
     pub freeze: Vec<String>,
     /// Constraints on parameters: signs, and sequences of values that never fall or never rise.
     pub constraints: Vec<Constraint>,
-    /// True to drop the bounds of the basis. Constraints stay.
+    /// True to drop the bounds of the basis.
     pub unbounded: bool,
     /// True to restrict all coordinates to whole numbers.
     pub integers: bool,

@@ -49,7 +49,6 @@ impl RoundSettings {
     }
 }
 
-/// Name of a tracing command in the records of a run.
 const BY_COMMAND: &str = "the trace command";
 
 enum Way {
@@ -57,7 +56,6 @@ enum Way {
     Tracing(Box<TracingSettings>),
 }
 
-/// The sources of a dataset, and how it was made from them.
 pub(crate) struct Remaking {
     inputs: Vec<PathBuf>,
     way: Way,
@@ -65,8 +63,7 @@ pub(crate) struct Remaking {
 
 impl Remaking {
     /// Makes the dataset at `path` again unchanged, in the temporary file `again`, to check that its sources are
-    /// unchanged. From then on, positions are resolved according to the settings. Also returns the leaves of all
-    /// positions.
+    /// unchanged.
     pub fn try_new(
         settings: RoundSettings,
         (path, data): (&Path, &Dataset),
@@ -119,7 +116,6 @@ impl Remaking {
         Ok((remaking, leaves))
     }
 
-    /// Returns why a dataset cannot be made again; `positions` is their number now.
     fn difference(&self, data: &Dataset, positions: usize) -> String {
         let names: Vec<&str> = data.metadata().sources.iter().map(|source| source.path.as_str()).collect();
         let (names, now, then) = (names.join(", "), grouped(positions as u64), grouped(data.len() as u64));

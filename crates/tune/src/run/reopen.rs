@@ -8,13 +8,10 @@ use gputexel_io::{Error, Result};
 use crate::run::resume::{Finished, Opened, Unfinished};
 use crate::run::tuner::{Source, Tuner};
 
-/// A reopened run.
 pub enum Reopened<'a> {
     /// The run can be continued.
     Unfinished {
-        /// Its record.
         record: Box<RunRecord>,
-        /// The run.
         tuner: Box<Tuner<'a>>,
     },
     /// The run has a result.
@@ -23,9 +20,6 @@ pub enum Reopened<'a> {
 
 impl<'a> Tuner<'a> {
     /// Resumes the run in a folder, with the settings it was started with and bit-identical results.
-    ///
-    /// # Errors
-    /// Errors of [`reopen`](Self::reopen), and [`Error::Usage`] when the run is finished.
     pub fn resume(path: impl AsRef<Path>) -> Result<Self> {
         match Self::reopen(path)? {
             Reopened::Unfinished { tuner, .. } => Ok(*tuner),

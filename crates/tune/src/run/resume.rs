@@ -20,17 +20,14 @@ use crate::run::strength::Decision;
 use crate::run::tuned::Tuned;
 use crate::run::uncertainty;
 
-/// A run to be continued, with its data.
 pub(crate) struct Unfinished {
     folder: RunFolder,
     pub record: RunRecord,
-    /// Its checkpoint, if one was stored.
     checkpoint: Option<Checkpoint>,
     data: Dataset,
     split: Split,
 }
 
-/// The contents of a run's folder.
 pub(crate) enum Opened {
     Unfinished(Box<Unfinished>),
     Finished(Box<Finished>),
@@ -38,11 +35,8 @@ pub(crate) enum Opened {
 
 /// A run that has its result.
 pub struct Finished {
-    /// Its folder.
     pub folder: RunFolder,
-    /// Its record.
     pub record: RunRecord,
-    /// Reason of its end.
     pub reason: StopReason,
 }
 
@@ -115,7 +109,6 @@ impl Unfinished {
         Ok(Opened::Unfinished(Box::new(Self { folder, record, checkpoint, data, split })))
     }
 
-    /// Runs to the end.
     pub fn run(
         mut self,
         asked: UncertaintyRequest,

@@ -24,7 +24,6 @@ use crate::run::event::{Deciding, RunEvent, RunObserver, Start};
 use crate::run::tuned::{AgainstResults, SwarmLosses, Tuned, leave_report, leave_so_far};
 use crate::run::uncertainty::{self, Answer};
 
-/// A run and everything it needs.
 pub(crate) struct Session<'r, 'o> {
     /// Where results and state are written, if anywhere.
     pub folder: Option<&'r RunFolder>,
@@ -43,12 +42,9 @@ pub(crate) struct Session<'r, 'o> {
     pub observe: &'r mut RunObserver<'o>,
 }
 
-/// Result of a run's optimization.
 struct Driven {
     outcome: Outcome,
-    /// The state at its end.
     checkpoint: Option<Checkpoint>,
-    /// Its epochs, if no folder records them.
     epochs: Vec<EpochRecord>,
 }
 

@@ -29,12 +29,10 @@ pub struct TunerSettings<'a> {
     pub basis: BasisSettings,
     /// The scale constant K, base-10 form. `None`: fitted, see [`scale`](Self::scale).
     pub k: Option<f64>,
-    /// How K is fitted, if it is not given.
     pub scale: ScaleMode,
     /// The regularization toward each other and the prior. `None`: penalties whose weights are chosen by held-out loss,
     /// unless there is an [`l2`](Self::l2).
     pub prior_strength: Option<PriorStrength>,
-    /// The loss function.
     pub loss: LossKind,
     /// Search scores in the targets.
     pub blend: BlendSettings,
@@ -45,11 +43,9 @@ pub struct TunerSettings<'a> {
     pub holdout: f64,
     /// The seed of all random numbers; 1 by default.
     pub seed: u64,
-    /// The method.
     pub optimizer: OptimizerChoice<'a>,
     /// The rounding of the result to whole numbers.
     pub round: Rounding,
-    /// When to stop.
     pub limits: Limits,
     /// The number of points, including the prior, from the best of which a nonlinear evaluation starts after a short fit
     /// from each, see [`choose_start`](crate::choose_start). `None`: only the prior, or
@@ -57,23 +53,19 @@ pub struct TunerSettings<'a> {
     pub starts: Option<usize>,
     /// True to estimate the worth of each group of features on held-out positions.
     pub ablate: bool,
-    /// Rounds in which positions are resolved again and tuned again. They need a dataset that names its sources, and a
-    /// folder.
+    /// Rounds in which positions are resolved again and tuned again.
     pub rounds: Option<RoundSettings>,
     /// The number of [sections](gputexel_dataset::Layout::sections) of files; a dataset in memory has [its
     /// own](gputexel_dataset::Dataset::with_sections).
     pub sections: Option<usize>,
-    /// The files with the positions of a dataset in memory, which make a run in a folder resumable. They are not read
-    /// before.
+    /// The files with the positions of a dataset in memory, which make a run in a folder resumable.
     pub datasets: Vec<PathBuf>,
-    /// Where the run is stored.
     pub output: RunOutput,
     /// True to allow overwriting an earlier run in the folder.
     pub overwrite: bool,
     /// True to refuse positions in which missing material was often given up for something: values tuned on them lose
-    /// games. False by default.
+    /// games.
     pub refuse_compensation: bool,
-    /// The command line to record.
     pub command_line: String,
 }
 
@@ -107,8 +99,7 @@ impl Default for TunerSettings<'_> {
     }
 }
 
-/// The place where a run is stored. From a folder it can be [resumed](crate::run::Tuner::resume) if it was started [from
-/// files](crate::run::Tuner::from_files) or names its [`datasets`](TunerSettings::datasets).
+/// The place where a run is stored.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum RunOutput {
     /// Nowhere: everything stays in memory.
@@ -116,7 +107,6 @@ pub enum RunOutput {
     Memory,
     /// A new folder under `runs`, named after the current time.
     Dated,
-    /// This folder.
     Folder(PathBuf),
 }
 
@@ -131,7 +121,6 @@ pub enum OptimizerChoice<'a> {
     /// [`OptimizerConfig::default_for`] the loss and the model.
     #[default]
     Default,
-    /// This one.
     Given(OptimizerConfig),
     /// One that depends on the size of the model. First called with [`ModelSize::UNKNOWN`], so that invalid settings are
     /// rejected before anything is read.
@@ -178,7 +167,6 @@ impl TunerSettings<'_> {
         }
     }
 
-    /// Returns the method for a model.
     pub(crate) fn method(&self, model: ModelSize) -> Result<OptimizerConfig> {
         let (optimizer, custom) = match &self.optimizer {
             OptimizerChoice::Default => (OptimizerConfig::default_for(self.loss.is_smooth(), model), false),

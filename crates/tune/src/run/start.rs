@@ -28,7 +28,6 @@ use crate::run::strength::{Decision, PriorStrength};
 use crate::run::tuned::Tuned;
 use crate::run::uncertainty;
 
-/// Available positions, and the files that contain them.
 pub(crate) enum Positions<'a> {
     Given(&'a Dataset, Vec<PathBuf>),
     Read(Box<Dataset>, Vec<PathBuf>),
@@ -42,7 +41,6 @@ impl Positions<'_> {
         }
     }
 
-    /// Returns the positions, copied if they belong to the caller.
     fn own(&mut self) -> &mut Dataset {
         if let Self::Given(data, paths) = self {
             *self = Self::Read(Box::new(data.clone()), std::mem::take(paths));
@@ -60,13 +58,11 @@ impl Positions<'_> {
     }
 }
 
-/// Settings of a run that depend on the positions.
 struct Prepared {
     split: Split,
     config: RunConfig,
     blend: Option<blend::Prepared>,
     strength: PriorStrength,
-    /// Loss at K, if K was fitted.
     fitted_loss: Option<f64>,
 }
 
@@ -319,7 +315,6 @@ fn add_ridge(all: &mut Vec<Penalty>, set: &FeatureSet, l2: f64) {
     }
 }
 
-/// Returns K as given, or fitted on the training positions, in the latter case with the loss there.
 fn scale(
     data: &Dataset,
     split: &Split,

@@ -52,10 +52,6 @@ impl PriorStrength {
         }
     }
 
-    /// Returns the weights, if they are given.
-    ///
-    /// # Errors
-    /// [`Error::Setting`] if they are to be chosen.
     pub fn weights(&self) -> Result<Option<&str>> {
         match self {
             Self::Weights(text) => Ok(Some(text)),
@@ -85,7 +81,6 @@ impl PriorStrength {
         }
     }
 
-    /// Returns penalties with given weights; none if they are to be chosen.
     pub(crate) fn given(&self, set: &FeatureSet) -> Result<Vec<Penalty>> {
         match self {
             Self::Weights(text) => parse_penalties(set, text),
@@ -94,7 +89,6 @@ impl PriorStrength {
     }
 }
 
-/// Returns the weights of a run's penalties as text.
 fn weights_of(folder: &Path) -> Result<String> {
     let record: RunRecord = RunFolder::view(folder).record(Kind::Run)?;
     let weights: Vec<String> = record
@@ -120,18 +114,15 @@ pub(crate) struct Decision<'a, 'o> {
     pub observe: &'a mut RunObserver<'o>,
 }
 
-/// Describes the choice and its progress.
 fn search_text(at: StrengthProgress) -> String {
     let StrengthProgress { round, rounds, .. } = at;
     format!("the strength of the prior: round {round} of at most {rounds}")
 }
 
-/// Returns the error for a K that cannot be fitted with the parameters.
 fn not_joint(reason: String) -> Error {
     Error::Setting { setting: "k", value: Some("joint".to_string()), reason }
 }
 
-/// Choices outside of the configuration.
 #[derive(Default)]
 pub(crate) struct Decided {
     starts: Option<StartsRecord>,
@@ -140,7 +131,6 @@ pub(crate) struct Decided {
 }
 
 impl Decided {
-    /// Enters the choices into the record of their run.
     pub fn enter(self, record: &mut RunRecord) {
         let Self { starts, strength, scale } = self;
         (record.undecided, record.starts, record.strength, record.scale) = (None, starts, strength, scale);
@@ -148,7 +138,6 @@ impl Decided {
 }
 
 impl Decision<'_, '_> {
-    /// Chooses the starting point of the run out of `starts` points.
     fn choose_start(
         &mut self,
         config: &mut RunConfig,
@@ -169,7 +158,6 @@ impl Decision<'_, '_> {
         Ok(Some(choice.record))
     }
 
-    /// Makes the choices.
     pub fn decide(mut self, config: &mut RunConfig, undecided: Undecided) -> Result<Decided> {
         let Undecided { starts, strength, scale: mode } = undecided;
         if mode == Some(ScaleMode::Joint) {
@@ -269,7 +257,6 @@ impl Decision<'_, '_> {
         training_score_ratio(self.data, config.k, self.split, &scores)
     }
 
-    /// Fits K together with the parameters, which may begin at `start`.
     fn joint_scale(&mut self, config: &RunConfig, start: Option<Vec<f64>>) -> Result<JointScale> {
         Self::check_joint(config)?;
         let start = start.unwrap_or_else(|| config.parameterization().start());
@@ -302,7 +289,6 @@ impl Decision<'_, '_> {
         Ok(())
     }
 
-    /// Rejects fitting K with the parameters if the loss has no matrix.
     fn check_joint(config: &RunConfig) -> Result<()> {
         match strength_obstacle(config) {
             Some(reason) => Err(not_joint(format!("cannot be fitted with the parameters: {reason}"))),

@@ -52,7 +52,6 @@ pub const FAR_CP: f64 = 1000.0;
 pub struct Tuned {
     /// Record of the run; after rounds, that of the last one.
     pub record: RunRecord,
-    /// The features of the parameters.
     pub features: FeatureSet,
     /// True if the positions' coefficients were measured by asking an engine.
     pub is_probed: bool,
@@ -80,8 +79,7 @@ pub struct Tuned {
     /// Amount that regularization adds to the training loss of the result; that of the prior has none. `None` without
     /// regularization.
     pub penalty: Option<f64>,
-    /// Training loss of the prior at the K fitted on it, if K was then fitted with the parameters. The other losses are
-    /// at the latter.
+    /// Training loss of the prior at the K fitted on it, if K was then fitted with the parameters.
     pub loss_at_prior_k: Option<f64>,
     /// End of the run, and the parameters.
     pub outcome: Outcome,
@@ -91,7 +89,6 @@ pub struct Tuned {
     pub against_results: Option<AgainstResults>,
     /// Polishing of the result of swarms.
     pub polish: Option<Polish>,
-    /// Losses of swarms.
     pub swarm_losses: Option<SwarmLosses>,
     /// Uncertainty of the parameters, if requested.
     pub uncertainty: Answer,
@@ -111,7 +108,6 @@ pub struct Tuned {
     pub rounds: Vec<RoundRecord>,
     /// The epochs of a run without a folder; otherwise they are in `metrics.jsonl`.
     pub epochs: Vec<EpochRecord>,
-    /// The folder of the run, if it has one.
     pub folder: Option<PathBuf>,
     /// The state at the end, without vectors.
     pub(crate) checkpoint: Option<Checkpoint>,
@@ -149,7 +145,6 @@ impl SwarmLosses {
 }
 
 impl Tuned {
-    /// Returns the configuration of the run.
     pub fn config(&self) -> &RunConfig {
         &self.record.config
     }
@@ -164,13 +159,11 @@ impl Tuned {
         self.folder.as_ref().map(|folder| folder.join(REPORT))
     }
 
-    /// Returns the training loss of the result with regularization, if there is any, which the run has minimized. That
-    /// of the prior is its loss.
+    /// Returns the training loss of the result with regularization, if there is any, which the run has minimized.
     pub fn regularized_loss(&self) -> Option<f64> {
         Some(self.loss? + self.penalty?)
     }
 
-    /// Returns the features that no position has.
     pub fn unsupported(&self) -> Vec<&str> {
         self.seen_by(|positions| positions == 0)
     }
@@ -209,7 +202,6 @@ impl Tuned {
         far.map(|id| features[id].name.as_str()).collect()
     }
 
-    /// Returns the coordinates of a named basis that ended at one of their bounds.
     pub fn at_bounds(&self) -> Vec<&str> {
         let Some(basis) = self.config().named_basis() else { return Vec::new() };
         let named = basis.coordinates.iter().zip(&self.outcome.z);
@@ -290,7 +282,6 @@ impl Tuned {
         file
     }
 
-    /// Returns the values of a named basis, if there is one: `z.json`.
     pub fn coordinates(&self) -> Option<CoordinatesFile> {
         let basis = self.config().named_basis()?;
         let findings = self.uncertainty.findings();
@@ -330,7 +321,6 @@ impl Tuned {
         write_report(&folder, &run_report(&folder, &in_hand)?)
     }
 
-    /// Writes and returns parameters, and writes tables; the run may still be continued from its state.
     pub(crate) fn write_files(&self, folder: &RunFolder) -> Result<ParameterFile> {
         // Files of an interruption do not belong to the result, and a report would look finished.
         for name in SO_FAR_TABLES.into_iter().chain([SO_FAR, REPORT, CARD]) {
@@ -352,9 +342,6 @@ impl Tuned {
 }
 
 /// Writes the best values of an interrupted run, under names that cannot be mistaken for a result.
-///
-/// # Errors
-/// [`Error::Io`].
 pub(crate) fn leave_so_far(
     folder: &RunFolder,
     record: &RunRecord,
@@ -381,7 +368,6 @@ pub(crate) fn leave_so_far(
     folder.write(SO_FAR, file.to_json())
 }
 
-/// Writes the report of a run so far. A failure is only a warning, since the result is there.
 pub(crate) fn leave_report(
     folder: &RunFolder,
     in_hand: &InHand<'_>,
@@ -394,10 +380,6 @@ pub(crate) fn leave_report(
     }
 }
 
-/// Writes a report and its card into the folder of the run.
-///
-/// # Errors
-/// [`Error::Io`]; [`Error::Numeric`] when a picture cannot be drawn.
 pub fn write_report(folder: &RunFolder, report: &RunReport) -> Result<()> {
     let (page, card) = rayon::join(|| report.to_html(None), || report.card());
     let page = page?;

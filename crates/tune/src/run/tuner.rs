@@ -48,7 +48,6 @@ pub struct Tuner<'a> {
     observer: Box<RunObserver<'a>>,
 }
 
-/// The source of positions, and the settings of a new run.
 pub(crate) enum Source<'a> {
     Dataset(&'a Dataset, Box<TunerSettings<'a>>),
     Files(Vec<PathBuf>, Box<TunerSettings<'a>>),
@@ -56,7 +55,6 @@ pub(crate) enum Source<'a> {
 }
 
 impl<'a> Tuner<'a> {
-    /// Creates a run on a dataset.
     pub fn new(data: &'a Dataset, settings: TunerSettings<'a>) -> Self {
         Self::of(Source::Dataset(data, Box::new(settings)))
     }
@@ -80,8 +78,7 @@ impl<'a> Tuner<'a> {
         }
     }
 
-    /// Requests uncertainty estimates for the result: standard errors, a bootstrap [default: none]. A resumed run also
-    /// computes those requested originally.
+    /// Requests uncertainty estimates for the result: standard errors, a bootstrap [default: none].
     #[must_use]
     pub fn uncertainty(mut self, request: UncertaintyRequest) -> Self {
         self.uncertainty = request;
@@ -118,19 +115,12 @@ impl<'a> Tuner<'a> {
         self
     }
 
-    /// Receives events of the run. An error ends the run.
     #[must_use]
     pub fn observe(mut self, observer: impl FnMut(RunEvent<'_>) -> Result<()> + 'a) -> Self {
         self.observer = Box::new(observer);
         self
     }
 
-    /// Runs to the end.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for settings that contradict each other or the positions, before anything is written;
-    /// [`Error::Interrupted`]; [`Error::Numeric`]; [`Error::Gpu`] when a GPU was required; files that cannot
-    /// be read or written.
     pub fn run(self) -> Result<Tuned> {
         let Self { source, uncertainty, checkpoint_every, display, backend, stop, mut observer } = self;
         if let Source::Dataset(_, settings) | Source::Files(_, settings) = &source {

@@ -10,14 +10,11 @@ const PLACE_BITS: u32 = 20;
 /// Number of positions in a block: data accessed for a block stay within some 100 MB.
 pub(super) const LENGTH: usize = 1 << PLACE_BITS;
 
-/// Index of the positions and coefficients of each feature.
 pub(super) struct Index {
     blocks: Vec<Block>,
 }
 
-/// Consecutive positions.
 pub(super) struct Block {
-    /// The first position.
     first: usize,
     length: usize,
     /// Start of each feature's entries; one more than features.
@@ -28,10 +25,8 @@ pub(super) struct Block {
     coefficients: Vec<f32>,
 }
 
-/// An entry of one feature.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Entry {
-    /// Number of its position.
     pub position: usize,
     pub coefficient: f32,
 }
@@ -47,7 +42,6 @@ impl Index {
         Self { blocks: starts.into_par_iter().with_max_len(1).map(block).collect() }
     }
 
-    /// Returns all blocks, in order.
     pub fn blocks(&self) -> &[Block] {
         &self.blocks
     }
@@ -92,7 +86,6 @@ impl Block {
         Self { first, length: range.len(), starts, entries: list, coefficients }
     }
 
-    /// Returns the numbers of its positions.
     pub fn positions(&self) -> Range<usize> {
         self.first..self.first + self.length
     }
@@ -112,7 +105,6 @@ impl Block {
     }
 }
 
-/// Returns a coefficient as the upper bits of an entry, if it is a whole number that fits.
 #[inline]
 fn packed(coefficient: f32) -> Option<u32> {
     const MOST: f32 = (1 << (31 - PLACE_BITS)) as f32;
@@ -120,7 +112,6 @@ fn packed(coefficient: f32) -> Option<u32> {
     small.then_some(((coefficient as i32) << PLACE_BITS) as u32)
 }
 
-/// Visits each feature of row `i` of a shape once, with its coefficient.
 pub(super) fn entries(layout: &Layout, shape: &Shape, i: usize, mut visit: impl FnMut(usize, f32)) {
     let first = shape.first_entry + i * shape.row_length();
     let range = first..first + shape.row_length();

@@ -1,11 +1,4 @@
 //! The effect of single steps of integer coordinates on the exact loss.
-//!
-//! A step of one coordinate changes only the scores of positions with its features, so an inverted index (feature →
-//! positions) gives the exact loss change of every single step in one pass over the entries. This proves that a point
-//! is a minimum on the integer grid, or leads to one. Everything is f64, in phase units, so that integer parameters
-//! give exact scores regardless of the number of steps. Knows neither optimizers nor devices; the caller decides where
-//! the search starts, see [`Rounding`](super::Rounding). For an evaluation with a program, `sums` keeps the sums from
-//! which it computes scores.
 
 mod index;
 mod sums;
@@ -42,7 +35,6 @@ const BLOCK: usize = 1 << 11;
 /// function of z.
 #[derive(Clone, Debug)]
 pub struct ExactProblem<'a> {
-    /// The positions.
     pub layout: &'a Layout,
     /// Range of the layout's parts that count.
     pub parts: Range<usize>,
@@ -56,7 +48,6 @@ pub struct ExactProblem<'a> {
     pub prior: &'a [f64],
     /// Regularization weight λ.
     pub l2: f64,
-    /// Additional penalties.
     pub penalties: &'a [Penalty],
 }
 
@@ -76,7 +67,6 @@ struct Pull {
     eg: f64,
 }
 
-/// Weights of a feature's two values in a position.
 #[derive(Clone, Copy, Debug, Default)]
 struct Units {
     mg: f64,
@@ -100,7 +90,6 @@ pub struct SingleSteps<'a> {
     /// Phase units of each position.
     units: Vec<Units>,
     targets: Vec<f64>,
-    /// Empty if all are 1.
     weights: Vec<f64>,
     weight: f64,
     z: Vec<f64>,
@@ -114,11 +103,9 @@ pub struct SingleSteps<'a> {
     pub max_scores: u64,
 }
 
-/// Quantities changed by a step of a parameter.
 enum Effects<'a> {
     /// Scores, by the same amount in every position with the same entry.
     Scores(Index),
-    /// Sums, from which a program computes scores.
     Sums(Box<ProgramSums<'a>>),
 }
 
@@ -130,7 +117,6 @@ fn by_block<T: Send>(blocks: usize, shared: bool, of_block: impl Fn(usize) -> T 
     }
 }
 
-/// Returns the features changed by each coordinate.
 fn pulls_of(parameterization: &Parameterization, features: usize) -> Vec<Vec<Pull>> {
     let of_theta = |index: usize, factor: f64| match index < features {
         true => Pull { feature: index, mg: factor, eg: 0.0 },
@@ -221,11 +207,6 @@ impl<'a> SingleSteps<'a> {
         Ok(steps)
     }
 
-    /// Moves to another point.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] when it contains a non-finite number, [`Error::Numeric`] when the loss there is not
-    /// finite.
     pub fn move_to(&mut self, z: &[f64]) -> Result<()> {
         if z.len() != self.problem.space.dimension() || z.iter().any(|value| !value.is_finite()) {
             return Err(Error::Usage("the starting point is not finite".to_string()));
@@ -309,7 +290,6 @@ impl<'a> SingleSteps<'a> {
         self.weights.get(position).map_or(value, |weight| weight * value)
     }
 
-    /// Returns the number of blocks of positions, which [`each_score`](Self::each_score) visits one by one.
     fn blocks(&self) -> usize {
         match &self.effects {
             Effects::Scores(index) => index.blocks().len(),
@@ -324,7 +304,7 @@ impl<'a> SingleSteps<'a> {
     }
 
     /// Calls `call` for every position of a block whose score may change with the step, with its new score in phase
-    /// units, in ascending order. Memory is kept below its limit on the way.
+    /// units, in ascending order.
     fn each_score(&self, block: usize, coordinate: usize, by: f64, mut call: impl FnMut(usize, f64)) {
         keep_limit();
         match &self.effects {
@@ -378,7 +358,6 @@ impl<'a> SingleSteps<'a> {
         sums.iter().sum::<f64>() / self.weight + self.regularization_change(coordinate, by)
     }
 
-    /// Computes the change of the sum of losses of a block by a step.
     fn change_in(&self, block: usize, coordinate: usize, by: f64) -> f64 {
         let mut sum = 0.0;
         self.each_score(block, coordinate, by, |n, score| sum += self.value(n, score) - self.losses[n]);
@@ -395,13 +374,11 @@ impl<'a> SingleSteps<'a> {
         self.regularization.change(&self.theta, &step, self.problem.l2)
     }
 
-    /// Returns true if a step stays within the bounds.
     fn is_allowed(&self, coordinate: usize, by: f64) -> bool {
         let space = self.problem.space;
         (space.lower[coordinate]..=space.upper[coordinate]).contains(&(self.z[coordinate] + by))
     }
 
-    /// Takes a step.
     pub fn take(&mut self, coordinate: usize, by: f64) {
         let (blocks, shared) = (self.blocks(), self.is_shared(coordinate));
         let changed: Vec<(usize, f64)> = match &mut self.effects {

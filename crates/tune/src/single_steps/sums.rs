@@ -11,7 +11,6 @@ use gputexel_dataset::Layout;
 use gputexel_io::paging::keep_limit;
 use gputexel_model::program::{CompiledProgram, MAX_SLOTS, Taper};
 
-/// An entry of a feature: position, sum and coefficient.
 #[derive(Clone, Copy, Debug, Default)]
 struct Entry {
     position: u32,
@@ -19,7 +18,6 @@ struct Entry {
     coefficient: f32,
 }
 
-/// The sums of every position, and the entries of every feature.
 pub(super) struct ProgramSums<'a> {
     program: &'a CompiledProgram,
     /// Start of each feature's entries, by position.
@@ -29,7 +27,6 @@ pub(super) struct ProgramSums<'a> {
     /// A bit for each slot that a position has entries of.
     present: Vec<u32>,
     offsets: Vec<f64>,
-    /// Slots of all positions.
     sums: Vec<[f64; 2]>,
 }
 
@@ -100,22 +97,18 @@ impl<'a> ProgramSums<'a> {
         self.offsets[position] + value
     }
 
-    /// Returns the number of entries of a feature.
     pub fn count(&self, feature: usize) -> usize {
         self.starts[feature + 1] - self.starts[feature]
     }
 
-    /// Returns the number of blocks of positions.
     pub fn blocks(&self) -> usize {
         self.tapers.len().div_ceil(CHUNK)
     }
 
-    /// Returns the positions of a block.
     fn block(&self, block: usize) -> Range<usize> {
         block * CHUNK..((block + 1) * CHUNK).min(self.tapers.len())
     }
 
-    /// Returns the entries of a feature in some positions.
     fn entries_in(&self, feature: usize, positions: &Range<usize>) -> &[Entry] {
         let list = &self.entries[self.starts[feature]..self.starts[feature + 1]];
         let before = |end: usize| list.partition_point(|entry| (entry.position as usize) < end);
@@ -123,8 +116,7 @@ impl<'a> ProgramSums<'a> {
     }
 
     /// Returns the slope along each coordinate, and half the Gauss–Newton curvature, of a sum over positions; `outer`
-    /// gives its slope by the score of a position, per centipawn, and half its curvature. The coordinates are given by
-    /// their effects. `None` when cancelled.
+    /// gives its slope by the score of a position, per centipawn, and half its curvature. `None` when cancelled.
     pub fn forecasts(
         &self,
         coordinates: &[&[Pull]],
@@ -204,7 +196,6 @@ impl<'a> ProgramSums<'a> {
         }
     }
 
-    /// Replaces the sums of a position.
     pub fn keep(&mut self, position: usize, sums: &[[f64; 2]]) {
         self.sums[position * self.program.slots()..][..sums.len()].copy_from_slice(sums);
     }

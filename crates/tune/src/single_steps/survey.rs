@@ -15,13 +15,10 @@ pub(super) const MAX_SCORES: u64 = 1 << 31;
 /// Number of steps with a program that are tried before progress is reported.
 const GROUP: usize = 64;
 
-/// What a descent does, for its progress.
 const STEPS: &str = "whole numbers by single steps";
 
-/// A step of one coordinate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
-    /// Its index in z.
     pub coordinate: usize,
     /// The increment, a whole number.
     pub by: f64,
@@ -53,8 +50,6 @@ pub struct Watch<'a> {
 }
 
 impl Watch<'_> {
-    /// # Errors
-    /// [`Error::Interrupted`] when cancelled.
     pub fn check(&self) -> Result<()> {
         match self.cancel.load(Ordering::Relaxed) {
             true => Err(interrupted()),
@@ -63,14 +58,12 @@ impl Watch<'_> {
     }
 }
 
-/// The error of cancelled steps after optimization.
 pub(crate) fn interrupted() -> Error {
     Error::Interrupted("while rounding".to_string())
 }
 
 /// Steps in the order in which they are tried.
 struct Order {
-    /// Coordinates and increments.
     steps: Vec<(usize, f64)>,
     /// Number of steps, from the first, that have to be tried.
     required: usize,
@@ -88,8 +81,6 @@ impl SingleSteps<'_> {
         self.survey_within(&mut left, None, watch)
     }
 
-    /// As [`survey`](Self::survey), with the number of scores that may still be computed. A survey for a numbered pass
-    /// of a descent ends once it has found steps that improve.
     pub(super) fn survey_within(
         &self,
         left: &mut u64,
@@ -154,8 +145,6 @@ impl SingleSteps<'_> {
         Ok(Survey { steps: tried.len(), untried, improving, smallest_increase: smallest, without_effect })
     }
 
-    /// Returns all steps by ±1 that are allowed and have an effect. With a program, those come first that promise most
-    /// by slopes and curvatures of the loss, and only those that promise to lower it have to be tried.
     fn order(&self, watch: &Watch<'_>) -> Result<Order> {
         let whole = (0..self.z.len()).filter(|&coordinate| self.problem.space.integer[coordinate]);
         let (coordinates, dead): (Vec<usize>, Vec<usize>) = whole.partition(|&i| self.alive[i]);
@@ -198,13 +187,9 @@ impl SingleSteps<'_> {
         }
     }
 
-    /// Takes improving steps, best first, rechecking each at the point where it is taken, until no single
-    /// step improves the loss; returns the survey that proves this. An improving step is repeated at double
-    /// length, and doubled again, as long as that improves too: parameters constrained by few positions have
-    /// far to go.
-    ///
-    /// # Errors
-    /// As [`survey`](Self::survey).
+    /// Takes improving steps, best first, rechecking each at the point where it is taken, until no single step
+    /// improves the loss; returns the survey that proves this. An improving step is repeated at double length, and
+    /// doubled again, as long as that improves too: parameters constrained by few positions have far to go.
     pub fn descend(&mut self, watch: &mut Watch<'_>) -> Result<Survey> {
         let mut left = self.max_scores;
         let mut pass = 0;

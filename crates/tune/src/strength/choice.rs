@@ -41,8 +41,7 @@ pub fn strength_obstacle(config: &RunConfig) -> Option<String> {
 }
 
 /// Chooses the weights of all penalties that the features of a dataset have, for a run on the training positions of a
-/// split. `config` determines the tuned parameters and the criterion; its own penalties are ignored. `observe` is
-/// called before each evaluation.
+/// split.
 ///
 /// # Errors
 /// [`Error::Usage`] for a loss without curvature or too many parameters, [`Error::Interrupted`] when `stop` is set,
@@ -59,7 +58,6 @@ pub fn choose_strength(
     Ok(choose_with_folds(config, data, split, backend, request, stop, observe)?.0)
 }
 
-/// The parameters without each fold.
 pub(super) struct WithoutFolds {
     pub folded: Folded,
     /// θ by fold.

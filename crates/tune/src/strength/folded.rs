@@ -11,7 +11,6 @@ use gputexel_model::Parameterization;
 /// Default number of folds; ten for few games, because more of them are left for training.
 pub(super) const FOLDS: usize = 5;
 const FOLDS_OF_FEW: usize = 10;
-/// Below this number, games are considered few.
 const FEW: usize = 2000;
 /// The training positions as folds: a layout whose first parts they are.
 pub(super) struct Folded {

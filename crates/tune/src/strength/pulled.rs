@@ -38,12 +38,10 @@ impl Pulled {
         Self { linear, ..self.clone() }
     }
 
-    /// Returns its change by a step.
     pub fn value(&self, step: &[f64]) -> f64 {
         self.matrix.times(step).iter().zip(&self.linear).zip(step).map(|((m, l), d)| d * (m + 2.0 * l)).sum()
     }
 
-    /// Returns its gradient after a step.
     pub fn gradient(&self, step: &[f64]) -> Vec<f64> {
         self.turn(step).iter().zip(&self.linear).map(|(turn, l)| turn + 2.0 * l).collect()
     }
@@ -56,7 +54,6 @@ impl Pulled {
     }
 }
 
-/// Returns the factors of the coordinates of z in a term, each coordinate once.
 fn pulled_factors(term: &Term, rows: &[Vec<(u32, f64)>]) -> Vec<(u32, f64)> {
     let moved = |&(i, a): &(u32, f64)| rows[i as usize].iter().map(move |&(z, b)| (z, a * b));
     let mut factors: Vec<(u32, f64)> = term.factors.iter().flat_map(moved).collect();

@@ -8,7 +8,6 @@ use gputexel_eval::{Evaluator, Population, Request};
 use gputexel_io::Result;
 use gputexel_model::Parameterization;
 
-/// Shares of a step that are tried.
 const SHARES: [f64; 5] = [1.0, 0.5, 0.25, 0.1, 0.0];
 
 /// Origins of steps, and penalties along them.

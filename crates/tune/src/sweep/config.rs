@@ -14,13 +14,11 @@ use gputexel_io::{Error, Result};
 use gputexel_model::{Parameterization, Penalty};
 use gputexel_optim::{AdamSettings, GaussNewtonSettings, Schedule};
 
-/// The method used for every run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "method", rename_all = "kebab-case")]
 pub enum SweepMethod {
     /// Full-batch Adam.
     Adam {
-        /// The learning-rate schedule.
         schedule: Schedule,
     },
     /// Gauss–Newton; a run ends early when an epoch improves its loss by less than `improvement`.
@@ -49,14 +47,12 @@ impl SweepMethod {
 /// Everything that determines what a sweep computes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SweepConfig {
-    /// Dataset files.
     pub datasets: Vec<String>,
     /// Checksum of the datasets, to detect different files under the same names.
     pub checksum: String,
     /// Requested number of [sections](gputexel_dataset::Layout::sections); results depend on it to the last digit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sections: Option<usize>,
-    /// Description of the prior.
     pub prior: String,
     /// θ of the prior, where every run starts.
     pub start: Vec<f64>,
@@ -77,11 +73,9 @@ pub struct SweepConfig {
     /// Scale constant that converts search scores to expected scores, if targets are blended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blend_k: Option<f64>,
-    /// Number of folds.
     pub folds: usize,
     /// Seeds of the partitions into folds; all runs are repeated for each.
     pub seeds: Vec<u64>,
-    /// The method.
     pub method: SweepMethod,
     /// Epochs per run.
     pub epochs: u64,
@@ -96,7 +90,6 @@ pub struct SweepOutputs {
     /// Table of all runs, as CSV.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub csv: Option<PathBuf>,
-    /// Plot, as SVG.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub svg: Option<PathBuf>,
     /// True if files that existed before the sweep may be overwritten.
@@ -117,7 +110,6 @@ impl SweepOutputs {
 /// The contents of `sweep.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SweepRecord {
-    /// Program and version.
     pub program: String,
     /// The command line that started the sweep.
     pub command_line: String,
@@ -126,10 +118,8 @@ pub struct SweepRecord {
     /// Files written outside its folder.
     #[serde(default, skip_serializing_if = "SweepOutputs::is_empty")]
     pub outputs: SweepOutputs,
-    /// The part of it that is computed, if not all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<SweepPart>,
-    /// Configuration of the sweep.
     pub config: SweepConfig,
 }
 
@@ -148,12 +138,10 @@ impl SweepRecord {
 }
 
 impl SweepConfig {
-    /// Returns the number of runs, saturating.
     pub fn runs(&self) -> usize {
         self.grid.len().saturating_mul(self.folds).saturating_mul(self.seeds.len())
     }
 
-    /// Returns the settings of a combination.
     pub fn setting(&self, combination: usize) -> Setting {
         let base = Setting {
             adam: AdamSettings::default(),
@@ -172,7 +160,6 @@ impl SweepConfig {
         blends.is_some_and(|axis| (0..axis.len()).any(|i| axis.number(i) > Some(0.0)))
     }
 
-    /// Returns the parameterization that is trained.
     pub fn parameterization(&self) -> Parameterization {
         self.basis.clone().unwrap_or_else(|| Parameterization::identity(&self.start))
     }
@@ -255,7 +242,6 @@ impl SweepConfig {
         Folds::try_new(data, self.folds, self.seeds[0]).map(|_| ())
     }
 
-    /// Returns the Gauss–Newton settings of a run.
     pub(super) fn gauss_newton(setting: &Setting) -> GaussNewtonSettings {
         GaussNewtonSettings { l2: setting.adam.l2, ..GaussNewtonSettings::default() }
     }

@@ -17,8 +17,7 @@ use gputexel_eval::{Evaluator, Fallback};
 use gputexel_io::{Error, Result};
 use gputexel_optim::OptimizerState;
 
-/// Creates an evaluator for a layout; the caller chooses the backend. Sweeps create a new layout for every
-/// seed.
+/// Creates an evaluator for a layout; the caller chooses the backend.
 ///
 /// # Errors
 /// If the requested backend is not available.
@@ -26,11 +25,8 @@ pub type MakeEvaluator<'a> = dyn for<'l> Fn(&'l Layout) -> Result<Box<dyn Evalua
 
 /// Progress reported by a sweep.
 pub enum SweepEvent<'a> {
-    /// A step is done.
     Step {
-        /// Epochs done, over all runs.
         done: u64,
-        /// Epochs planned, over all runs.
         planned: u64,
         /// Seconds of work so far.
         seconds: f64,
@@ -39,34 +35,27 @@ pub enum SweepEvent<'a> {
     State {
         /// Creates the checkpoint to store; may have to fetch parameters from a device.
         checkpoint: &'a mut dyn FnMut() -> Result<Checkpoint>,
-        /// True if this is the final state.
         last: bool,
     },
     /// The evaluator failed and the sweep continues with another.
     Replaced(Fallback),
 }
 
-/// One run of a sweep and its result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SweepRun {
     /// Index of its seed in [`SweepConfig::seeds`].
     pub seed: usize,
-    /// Number of its combination of settings.
     pub combination: usize,
-    /// The fold it was not trained on.
     pub fold: usize,
-    /// Its result.
     pub result: RunResult,
 }
 
-/// The end of a sweep.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweepOutcome {
     /// Reason for the end: [`StopReason::Epochs`] or [`StopReason::Interrupted`].
     pub reason: StopReason,
     /// Every run; for an interrupted sweep, the runs that had started, with their results so far.
     pub runs: Vec<SweepRun>,
-    /// Epochs done, over all runs.
     pub epochs: u64,
     /// Epochs planned, over all runs.
     pub planned: u64,
@@ -76,7 +65,6 @@ pub struct SweepOutcome {
     pub together: usize,
 }
 
-/// A sweep in progress.
 pub struct SweepDriver<'a> {
     config: &'a SweepConfig,
     data: &'a Dataset,
@@ -121,10 +109,6 @@ impl<'a> SweepDriver<'a> {
         })
     }
 
-    /// Computes one part of the sweep instead of all of it.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] if it cannot be divided into that many parts.
     pub fn with_part(mut self, part: Option<SweepPart>) -> Result<Self> {
         if let Some(part) = part {
             self.part = runs_of(part, self.config)?;
@@ -132,10 +116,6 @@ impl<'a> SweepDriver<'a> {
         Ok(self)
     }
 
-    /// Resumes a sweep, or a part of one, from a checkpoint.
-    ///
-    /// # Errors
-    /// [`Error::Input`] when the checkpoint does not belong to the configuration.
     pub fn resume(
         config: &'a SweepConfig,
         part: Option<SweepPart>,
@@ -170,7 +150,6 @@ impl<'a> SweepDriver<'a> {
         self
     }
 
-    /// Returns the epochs of all finished runs, each counted in full.
     fn epochs_of_ended(&self) -> u64 {
         self.results.len() as u64 * self.config.epochs
     }
@@ -179,7 +158,6 @@ impl<'a> SweepDriver<'a> {
         self.part.len() as u64 * self.config.epochs
     }
 
-    /// Returns the first run that has not ended.
     fn next(&self) -> usize {
         self.part.start + self.results.len()
     }
@@ -188,7 +166,6 @@ impl<'a> SweepDriver<'a> {
         self.ended.unwrap_or_else(|| self.seconds_before + self.started.elapsed().as_secs_f64())
     }
 
-    /// Returns the runs of the next portion.
     fn next_members(&self) -> Option<Vec<Member>> {
         if self.next() >= self.part.end {
             return None;
@@ -308,7 +285,6 @@ fn order(config: &SweepConfig) -> Vec<(usize, usize)> {
     order
 }
 
-/// Reads the results of finished runs from a stored state.
 fn recorded_results(state: &OptimizerState, runs: usize, path: &Path) -> Result<Vec<RunResult>> {
     let results = state.vectors.get(RESULTS).map_or(&[][..], Vec::as_slice);
     if state.scalars["method"] != "sweep"
@@ -357,7 +333,6 @@ fn numbered(
     results.enumerate().map(run).collect()
 }
 
-/// Creates the plan and layout of one partition.
 fn plan(config: &SweepConfig, data: &Dataset, seed: u64) -> Result<(Plan, Layout)> {
     let folds = Folds::try_new(data, config.folds, seed)?;
     let (plan, layout) = Plan::try_new(data, &folds, &config.grid.sources())?;
@@ -373,7 +348,6 @@ fn plan(config: &SweepConfig, data: &Dataset, seed: u64) -> Result<(Plan, Layout
 pub struct Retrained {
     /// θ.
     pub theta: Vec<f64>,
-    /// The z from which it was computed.
     pub z: Vec<f64>,
     /// Method and settings, on one line.
     pub optimizer: String,

@@ -1,9 +1,5 @@
 //! Sweeps: many runs with different settings, trained in parallel on folds of the games and ranked by their loss on
 //! held-out positions.
-//!
-//! Owns the grid of settings (`grid`), the partition of a dataset into parts by fold and source (`plan`), the
-//! training of a portion of the runs as one population (`train`), the order of work and its stored state
-//! (`driver`), and the ranking (`ranking`). Output is left to the caller.
 
 mod config;
 mod driver;

@@ -3,19 +3,16 @@
 use gputexel_io::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-/// One of several parts of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SweepPart {
     /// Its number, from 1.
     pub number: usize,
-    /// Number of parts.
     pub of: usize,
 }
 
 impl std::str::FromStr for SweepPart {
     type Err = Error;
 
-    /// Parses `2/8`: the second of eight parts.
     fn from_str(text: &str) -> Result<Self> {
         let numbers = text.split_once('/').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
         let part = numbers.map(|(number, of)| Self { number, of });

@@ -7,7 +7,7 @@ use gputexel_io::{Error, Result};
 /// The meaning of the layout's parts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// Fold and group of each part, ascending. Group 0 contains all sources without an axis.
+    /// Fold and group of each part, ascending.
     parts: Vec<(u32, u32)>,
     /// Sum of the weights of each part's positions.
     weights: Vec<f64>,
@@ -40,12 +40,10 @@ impl Plan {
         Ok((Self { parts, weights, folds: folds.count() }, layout))
     }
 
-    /// Returns the number of parts.
     pub fn parts(&self) -> usize {
         self.parts.len()
     }
 
-    /// Returns the number of folds.
     pub fn folds(&self) -> usize {
         self.folds
     }

@@ -8,17 +8,14 @@ use super::driver::SweepRun;
 /// A mean and its standard error.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Estimate {
-    /// Mean over the folds.
     pub mean: f64,
-    /// Standard error of the mean: spread over the folds / √folds. Repetitions with other seeds stabilize the
-    /// mean, but they add no new positions and do not reduce the error.
+    /// Standard error of the mean: spread over the folds / √folds.
     pub standard_error: f64,
 }
 
 /// One combination of settings and the results of its runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ranked {
-    /// Number of the combination.
     pub combination: usize,
     /// Held-out loss, which determines the rank.
     pub held_out: Estimate,
@@ -43,7 +40,6 @@ pub struct Ranking {
     pub incomplete: usize,
 }
 
-/// Computes mean and standard error of values over `folds` folds, repeated or not.
 fn estimate(values: &[f64], folds: usize) -> Estimate {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;

@@ -17,7 +17,6 @@ use gputexel_eval::{Evaluations, Evaluator, Population, Request};
 use gputexel_io::{Error, Result};
 use gputexel_optim::{Adam, GaussNewton, Optimizer, OptimizerState};
 
-/// One run.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Member {
     pub setting: Setting,
@@ -25,7 +24,6 @@ pub(super) struct Member {
     pub fold: Option<usize>,
 }
 
-/// The result of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunResult {
     /// Held-out loss against game results, with the loss function by which all runs are judged.
@@ -34,17 +32,14 @@ pub struct RunResult {
     pub own_held_out: f64,
     /// Training loss with the run's own loss function and targets, without regularization.
     pub training: f64,
-    /// Epochs it took.
     pub epochs: u64,
 }
 
-/// The optimizers of a portion: one for all members, or one for each.
 enum Method {
     Adam(Box<Adam>),
     GaussNewton { runs: Vec<GaussNewton>, state: Vec<NewtonState>, improvement: f64 },
 }
 
-/// State of a Gauss–Newton run, in addition to its optimizer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 struct NewtonState {
     epochs: u64,
@@ -52,7 +47,6 @@ struct NewtonState {
     finished: bool,
 }
 
-/// Runs that are trained together. Members with the same loss function are adjacent.
 pub(super) struct Portion<'a> {
     plan: &'a Plan,
     problem: Problem,
@@ -61,7 +55,6 @@ pub(super) struct Portion<'a> {
     groups: Vec<(Range<usize>, LossKind)>,
     part_weights: Vec<f32>,
     epochs: u64,
-    /// Steps done; for Adam these are epochs.
     steps: u64,
     method: Method,
     ahead: Ahead,
@@ -144,7 +137,6 @@ impl<'a> Portion<'a> {
         })
     }
 
-    /// Returns the number of members.
     pub fn len(&self) -> usize {
         self.members.len()
     }
@@ -159,7 +151,6 @@ impl<'a> Portion<'a> {
         }
     }
 
-    /// Returns the number of epochs that a member has done.
     fn epochs_of(&self, member: usize) -> u64 {
         match &self.method {
             Method::Adam(_) => self.steps,
@@ -193,7 +184,7 @@ impl<'a> Portion<'a> {
         }
     }
 
-    /// Trains until all runs have ended, or until `cancel` is set. `observe` is called after every step.
+    /// Trains until all runs have ended, or until `cancel` is set.
     pub fn train(
         &mut self,
         evaluator: &mut dyn Evaluator,
@@ -210,7 +201,6 @@ impl<'a> Portion<'a> {
         Ok(reason)
     }
 
-    /// Takes one step of every run that has not ended.
     fn step(&mut self, evaluator: &mut dyn Evaluator) -> Result<()> {
         if matches!(self.method, Method::Adam(_)) {
             self.adam_step(evaluator)?;
@@ -263,7 +253,6 @@ impl<'a> Portion<'a> {
         }
     }
 
-    /// Repeats the steps whose parameters a device has lost.
     fn repeat(&mut self, evaluator: &mut dyn Evaluator) -> Result<()> {
         let Method::Adam(adam) = &mut self.method else { unreachable!("asked by `step`") };
         let lost = self.ahead.recover(&mut **adam)?;
@@ -341,7 +330,6 @@ impl<'a> Portion<'a> {
         told.into_iter().collect()
     }
 
-    /// Computes losses with gradients, or with matrices, of the members `which` at z, including regularization.
     fn evaluate(
         &self,
         evaluator: &mut dyn Evaluator,
@@ -389,7 +377,7 @@ impl<'a> Portion<'a> {
         }
     }
 
-    /// Judges all members at their current points. A run without a held-out fold has only a training loss.
+    /// Judges all members at their current points.
     pub fn judge(&mut self, evaluator: &mut dyn Evaluator, judge: LossKind) -> Result<Vec<RunResult>> {
         let (size, parts) = (self.problem.parameterization.parameters(), self.plan.parts());
         let z = self.coordinates();

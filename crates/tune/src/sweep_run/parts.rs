@@ -7,7 +7,6 @@ use crate::sweep::{SweepConfig, SweepPart, SweepRecord, merged};
 use gputexel_io::run_folder::{Kind, RunFolder};
 use gputexel_io::{Error, Result};
 
-/// One part as stored in its folder.
 struct Stored {
     part: SweepPart,
     config: SweepConfig,
@@ -36,11 +35,6 @@ impl Stored {
 }
 
 impl Parts {
-    /// Reads the parts in folders, which may be given in any order.
-    ///
-    /// # Errors
-    /// [`Error::Input`] for a folder without a part of the same sweep; [`Error::Usage`] where parts are missing or
-    /// given twice.
     pub fn read(folders: &[PathBuf]) -> Result<Self> {
         let mut parts: Vec<Stored> = folders.iter().map(|path| Stored::read(path)).collect::<Result<_>>()?;
         let Some(first) = parts.first() else {

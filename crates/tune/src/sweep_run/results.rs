@@ -17,23 +17,17 @@ use serde_json::{Value, json};
 
 use crate::sweep_run::{BestParameters, write_csv};
 
-/// File of the runs, in the folder of a sweep.
 pub(crate) const RUNS: &str = "runs.csv";
-/// The beginning of that file.
 pub(crate) const FIRST_COLUMN: &str = "rank,";
-/// File of the picture of the runs.
 pub(crate) const PICTURE: &str = "sweep.svg";
 
 /// The results of a sweep, or of its completed part.
 pub struct SweepResults<'d> {
-    /// The configuration.
     pub config: SweepConfig,
-    /// Every run.
     pub outcome: SweepOutcome,
     /// The combinations of settings, best first.
     pub ranking: Ranking,
     data: &'d Dataset,
-    /// The last state.
     checkpoint: Option<Checkpoint>,
 }
 
@@ -48,7 +42,6 @@ impl<'d> SweepResults<'d> {
         Self { config, outcome, ranking, data, checkpoint }
     }
 
-    /// Returns true if the sweep was interrupted.
     pub fn is_interrupted(&self) -> bool {
         self.outcome.reason == StopReason::Interrupted
     }
@@ -96,18 +89,15 @@ impl<'d> SweepResults<'d> {
         self.write_report(&folder, &record)
     }
 
-    /// Writes the table and the picture of the runs into the sweep's folder.
     pub(crate) fn write_runs(&self, folder: &RunFolder) -> Result<()> {
         self.write_csv(&folder.file(RUNS))?;
         self.write_svg(&folder.file(PICTURE))
     }
 
-    /// Writes the report into the sweep's folder.
     pub(crate) fn write_report(&self, folder: &RunFolder, record: &SweepRecord) -> Result<()> {
         folder.write(REPORT, self.report(folder.path(), record).to_html(None)?)
     }
 
-    /// Returns the report of the sweep in a folder.
     pub fn report(&self, folder: &Path, record: &SweepRecord) -> RunReport {
         page::of_outcome(&folder.display().to_string(), record, &self.outcome, &self.ranking)
     }
@@ -131,7 +121,6 @@ impl<'d> SweepResults<'d> {
         }
     }
 
-    /// Returns the table of all runs, ranked.
     fn rows(&self) -> Vec<Vec<String>> {
         let Self { config, ranking, .. } = self;
         let mut header = vec!["rank".to_string()];
@@ -187,7 +176,6 @@ impl<'d> SweepResults<'d> {
     }
 }
 
-/// Returns the settings of a combination, by axis name.
 fn settings(config: &SweepConfig, combination: usize) -> Value {
     let indices = config.grid.indices(combination);
     let pairs = config.grid.axes.iter().zip(indices).map(|(axis, index)| {

@@ -13,13 +13,10 @@ use serde::Serialize;
 
 use crate::sweep_run::write_scale_csv;
 
-/// Form in which values of K are given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ScaleBase {
-    /// Base 10: 1 / (1 + 10^(−K s / 400)).
     #[default]
     Ten,
-    /// Base e: 1 / (1 + e^(−K s / 400)).
     E,
 }
 
@@ -40,9 +37,7 @@ gputexel_io::names!(ScaleBase setting "k-base": Ten "10", E "e");
 pub struct ScaleSweep {
     /// Values of K, all positive, in the form of `base`.
     pub values: Values,
-    /// Their form.
     pub base: ScaleBase,
-    /// The loss function.
     pub loss: LossKind,
     /// The parameters to evaluate; `None` for the initial values of the features.
     pub prior: Option<Prior>,
@@ -82,21 +77,16 @@ impl ScaleSweep {
 /// The losses of a [`ScaleSweep`].
 #[derive(Clone, Debug)]
 pub struct ScaleSweepResults {
-    /// The losses.
     pub curve: ScaleCurve,
     /// Number of positions that the losses are means of.
     pub positions: u64,
-    /// The loss function.
     pub loss: LossKind,
-    /// The parameters.
     pub prior: Prior,
-    /// The form in which K was given.
     pub base: ScaleBase,
     logarithmic: bool,
 }
 
 impl ScaleSweepResults {
-    /// Returns the curve over K in the form in which it was given.
     pub fn picture(&self) -> Curve {
         let (curve, base, factor) = (&self.curve, self.base, self.base.factor());
         Curve {
@@ -118,10 +108,6 @@ impl ScaleSweepResults {
         write_scale_csv(path, &self.curve)
     }
 
-    /// Writes [the picture](Self::picture) as SVG.
-    ///
-    /// # Errors
-    /// [`Error::Io`], and when it cannot be drawn.
     pub fn write_svg(&self, path: &Path) -> Result<()> {
         write_atomically(path, self.picture().to_svg()?.as_bytes())
     }
@@ -148,13 +134,10 @@ pub struct ScaleSummary {
     pub points: Vec<ScalePoint>,
     /// The lowest loss within the range.
     pub minimum: ScalePoint,
-    /// Position of the minimum.
     pub minimum_at: MinimumAt,
     /// Number of positions that losses are means of.
     pub positions: u64,
-    /// The loss function.
     pub loss_kind: String,
-    /// The parameters.
     pub prior: String,
 }
 
@@ -163,6 +146,5 @@ pub struct ScaleSummary {
 pub struct ScalePoint {
     /// K in base-10 form.
     pub k: f64,
-    /// Mean loss.
     pub loss: f64,
 }

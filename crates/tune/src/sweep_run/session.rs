@@ -28,11 +28,6 @@ impl<'c, 'd: 'c> SweepSession<'c, 'd> {
         Ok(Self { config, data, driver: SweepDriver::try_new(config, data)?, folder: None })
     }
 
-    /// Creates a sweep that continues from a state, if there is one.
-    ///
-    /// # Errors
-    /// Errors of [`new`](Self::new); [`Error::Input`](gputexel_io::Error::Input) when the state does not belong to
-    /// the configuration.
     pub(crate) fn from(
         config: &'c SweepConfig,
         data: &'d Dataset,
@@ -45,10 +40,6 @@ impl<'c, 'd: 'c> SweepSession<'c, 'd> {
 
     /// Creates a sweep, or a part of one, that stores its state in a folder at regular intervals and at its end, and
     /// resumes from `checkpoint` if the folder had one.
-    ///
-    /// # Errors
-    /// Errors of [`new`](Self::new); [`Error::Input`](gputexel_io::Error::Input) when the checkpoint does not belong
-    /// to the configuration.
     pub fn in_folder(
         config: &'c SweepConfig,
         part: Option<SweepPart>,
@@ -65,9 +56,6 @@ impl<'c, 'd: 'c> SweepSession<'c, 'd> {
     }
 
     /// Trains to the end, or until `cancel` is set, and ranks the results so far.
-    ///
-    /// # Errors
-    /// Errors of the evaluators and the observer, and of writing files.
     pub fn run(
         mut self,
         make_evaluator: &MakeEvaluator<'_>,

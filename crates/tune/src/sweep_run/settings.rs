@@ -17,15 +17,12 @@ use crate::sweep_run::{ScaleBase, SweepResults, SweepSession};
 /// Maximum number of runs in a sweep: the results of more would not fit in a table.
 pub const MAX_RUNS: usize = 10_000_000;
 
-/// Settings of a sweep.
 #[derive(Clone, Debug)]
 pub struct SweepSettings {
     /// The files that the dataset was read from, for the record: a sweep is resumed from them.
     pub datasets: Vec<PathBuf>,
     /// Settings that vary, `NAME=VALUES` with values `FROM:TO:N`, `FROM:TO:N:log` or a list with commas, in all
-    /// combinations. The names are `learning-rate`, `beta1`, `beta2`, `epsilon` (Adam's), `l2`, `strength` (of the
-    /// [penalties](Self::penalties)), `k`, `loss`, `blend` (share of the search score in the targets), `source:NAME`
-    /// (factor on a source's weights in training) and `seed` (the same runs on other folds).
+    /// combinations.
     pub axes: Vec<String>,
     /// The start of every run, toward which regularization pulls. `None`: that of the features.
     pub prior: Option<Prior>,
@@ -36,7 +33,7 @@ pub struct SweepSettings {
     pub freeze: Vec<String>,
     /// Constraints on parameters: signs, and sequences of values that never decrease or never increase.
     pub constraints: Vec<Constraint>,
-    /// The penalties of every run with their weights, see [`parse_penalties`]. An axis `strength` scales all of them.
+    /// The penalties of every run with their weights, see [`parse_penalties`].
     pub penalties: Option<String>,
     /// The loss function of the runs, unless an axis varies it. `None`: squared.
     pub loss: Option<LossKind>,
@@ -82,7 +79,6 @@ impl Default for SweepSettings {
 }
 
 impl SweepSettings {
-    /// Returns true if there is an axis of this name.
     pub fn varies(&self, name: &str) -> bool {
         self.axes.iter().any(|axis| axis.rsplit_once('=').is_some_and(|(axis, _)| axis == name))
     }
@@ -137,11 +133,6 @@ impl SweepSettings {
         Ok(config)
     }
 
-    /// Returns the configuration.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for settings that are out of range or incompatible, more than [`MAX_RUNS`] runs, and scale
-    /// constants that cannot be fitted.
     pub fn config(&self, data: &Dataset) -> Result<SweepConfig> {
         let mut config = self.without_scales(data)?;
         let runs = config.runs();
@@ -155,11 +146,8 @@ impl SweepSettings {
         Ok(config)
     }
 
-    /// Runs the sweep in memory until it ends or `stop` is set; the results are then partial and [marked as
-    /// such](SweepResults::is_interrupted). [`SweepFiles`](crate::sweep_run::SweepFiles) keeps one in a folder.
-    ///
-    /// # Errors
-    /// Errors of [`config`](Self::config) and of training; [`Error::Gpu`].
+    /// Runs the sweep in memory until it ends or `stop` is set; the results are then partial and
+    /// [marked as such](SweepResults::is_interrupted).
     pub fn run<'a>(
         &self,
         data: &'a Dataset,
@@ -195,11 +183,6 @@ impl SweepSettings {
         kinds.iter().map(|&kind| Ok((kind, fit_scale(data, &scores, &all, kind)?.k))).collect()
     }
 
-    /// Returns K of search scores, given or fitted, if targets are blended with them.
-    ///
-    /// # Errors
-    /// [`Error::Setting`] and [`Error::Usage`] where there are no search scores, none is blended although K is
-    /// given, or K cannot be fitted.
     fn blend_scale(&self, data: &Dataset, config: &SweepConfig) -> Result<Option<f64>> {
         match (config.blends(), self.blend_k) {
             (false, None) => return Ok(None),

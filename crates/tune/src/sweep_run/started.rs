@@ -74,7 +74,6 @@ pub struct SweepFiles {
 }
 
 impl Default for SweepFiles {
-    /// No files at all.
     fn default() -> Self {
         Self {
             folder: None,
@@ -141,7 +140,7 @@ impl SweepFiles {
         sweep.open_best()
     }
 
-    /// Combines the parts in folders, given in any order, to a whole sweep. It has ended; running it writes its files.
+    /// Combines the parts in folders, given in any order, to a whole sweep.
     ///
     /// # Errors
     /// [`Error::Input`] for a folder without a part of this sweep, or with an unfinished one; [`Error::Usage`] where
@@ -158,13 +157,12 @@ impl SweepFiles {
         Ok(sweep)
     }
 
-    /// Opens a sweep that was begun in a folder: an interrupted one continues, a finished one can be shown again. Files
-    /// named here are written; otherwise those named when the sweep began and not written yet. Output files of the
-    /// sweep itself may exist already.
+    /// Opens a sweep that was begun in a folder: an interrupted one continues, a finished one can be shown again.
+    /// Files named here are written; otherwise those named when the sweep began and not written yet.
     ///
     /// # Errors
-    /// [`Error::Input`] for a folder of anything else, and for datasets that have changed; [`Error::Exists`]
-    /// and [`Error::Usage`] for files that cannot be written or may not be replaced; [`Error::Io`].
+    /// [`Error::Input`] for a folder of anything else, and for datasets that have changed; [`Error::Exists`] and
+    /// [`Error::Usage`] for files that cannot be written or may not be replaced; [`Error::Io`].
     pub fn resume(&self, path: impl AsRef<Path>) -> Result<StartedSweep> {
         let folder = RunFolder::enter(path.as_ref(), Kind::Sweep)?;
         let mut record: SweepRecord = folder.record(Kind::Sweep)?;
@@ -197,7 +195,6 @@ impl SweepFiles {
         sweep.open_best()
     }
 
-    /// Returns the outputs of a resumed sweep.
     fn resumed(&self, folder: &RunFolder, recorded: &SweepOutputs) -> Result<SweepOutputs> {
         let choose = |given: &Option<PathBuf>, recorded_path: &Option<PathBuf>| match given {
             Some(path) => Some(path.clone()),
@@ -226,7 +223,6 @@ impl SweepFiles {
     }
 }
 
-/// Reads the positions of a sweep.
 fn positions_of(config: &SweepConfig) -> Result<Dataset> {
     let data = dataset::read_many(&config.datasets)?;
     if data.checksum() != config.checksum {
@@ -242,13 +238,11 @@ fn absolutes(outputs: &SweepOutputs) -> SweepOutputs {
     SweepOutputs { best, csv, svg, ..outputs.clone() }
 }
 
-/// A sweep that has begun, with its folders. Folders to which nothing was written are removed if it is dropped before
-/// its [end](SweepEnd::finish).
+/// A sweep that has begun, with its folders.
 pub struct StartedSweep {
     data: Dataset,
     folder: Option<RunFolder>,
     record: SweepRecord,
-    /// Output files, by the paths that were given.
     outputs: SweepOutputs,
     best: Option<BestTarget>,
     /// State stored by an earlier process; taken once.
@@ -288,22 +282,18 @@ impl StartedSweep {
         Ok(self)
     }
 
-    /// Returns the part of the sweep to run, if not all of it.
     pub fn part(&self) -> Option<SweepPart> {
         self.record.part
     }
 
-    /// Returns the configuration.
     pub fn config(&self) -> &SweepConfig {
         &self.record.config
     }
 
-    /// Returns the positions.
     pub fn data(&self) -> &Dataset {
         &self.data
     }
 
-    /// Returns the folder of the sweep.
     pub fn folder(&self) -> Option<&RunFolder> {
         self.folder.as_ref()
     }
@@ -321,17 +311,11 @@ impl StartedSweep {
 
     /// Trains until the end, or until the flag is set, and writes the results: [`carry_out`](Self::carry_out) on a
     /// backend, without an observer.
-    ///
-    /// # Errors
-    /// Errors of evaluators and of writing files.
     pub fn run(&self, backend: &Backend, stop: &StopFlag) -> Result<SweepEnd<'_>> {
         self.carry_out(&|layout| Ok(backend.evaluator(layout)?.0), stop, &mut |_| Ok(()))
     }
 
     /// Trains until the end, or until `cancel` is set, and writes the results.
-    ///
-    /// # Errors
-    /// Errors of evaluators, the observer and of writing files.
     pub fn carry_out(
         &self,
         make_evaluator: &MakeEvaluator<'_>,
@@ -381,9 +365,7 @@ impl Drop for StartedSweep {
     }
 }
 
-/// The end of a sweep. It is worth showing even if [`finish`](Self::finish) fails.
 pub struct SweepEnd<'r> {
-    /// The results.
     pub results: SweepResults<'r>,
     /// Parameters trained with the best settings on all positions, and the path to which they were written.
     pub best: Option<(PathBuf, BestParameters)>,
@@ -395,7 +377,6 @@ pub struct SweepEnd<'r> {
 }
 
 impl SweepEnd<'_> {
-    /// Returns the part of the sweep that was done, if not all of it.
     pub fn part(&self) -> Option<SweepPart> {
         self.sweep.record.part
     }
@@ -410,10 +391,6 @@ impl SweepEnd<'_> {
     }
 
     /// Records in the folder that everything was written, so that it is not written again unless requested.
-    ///
-    /// # Errors
-    /// Errors of training and writing the best parameters; [`Error::Interrupted`] for an unfinished sweep,
-    /// [`Error::Numeric`] for one without a finite loss; [`Error::Io`].
     pub fn finish(self) -> Result<()> {
         let Self { results, failure, sweep, .. } = self;
         if let Some(error) = failure {

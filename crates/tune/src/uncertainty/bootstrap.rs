@@ -1,10 +1,8 @@
 //! The bootstrap: how the optimum varies over resampled games.
 //!
-//! Each member weights every game by a Poisson(1) count, drawn from a hash of the game and the member's seed,
-//! and is minimized to its own optimum; the spread of these optima estimates the uncertainty of the original
-//! one (Efron, "Bootstrap methods: another look at the jackknife", 1979; Hanley and MacGibbon, 2006). All
-//! members share the data, so one step of all members is one evaluation of a population. They start at the
-//! optimum of the original data with its inverse curvature, which is close to their own.
+//! Each member weights every game by a Poisson(1) count, drawn from a hash of the game and the member's seed, and is
+//! minimized to its own optimum; the spread of these optima estimates the uncertainty of the original one (Efron,
+//! "Bootstrap methods: another look at the jackknife", 1979; Hanley and MacGibbon, 2006).
 
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
@@ -21,9 +19,7 @@ use gputexel_optim::{MemberStatus, QUASI_NEWTON_PAIRS, QuasiNewton, SharedModel,
 
 /// Maximum number of evaluations per member.
 const ROUNDS: usize = 30;
-/// Memory for the optima of all members.
 const RESULT_BYTES: usize = 1 << 30;
-/// Memory for the members that are minimized together.
 const WORK_BYTES: usize = 1 << 28;
 
 /// Variation of a parameter over the members.
@@ -37,16 +33,13 @@ pub struct Spread {
     pub high: f64,
 }
 
-/// The results of [`bootstrap`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bootstrap {
-    /// Members requested.
     pub members: usize,
     /// Number of members that the spreads are computed from: those that drew any position.
     pub used: usize,
     /// Members among them that had not converged when the evaluation limit was reached.
     pub unfinished: usize,
-    /// Number of population evaluations.
     pub evaluations: usize,
     /// Spread of z; `None` if the sandwich has no standard error.
     pub z: Vec<Option<Spread>>,
@@ -55,16 +48,11 @@ pub struct Bootstrap {
     pub theta: Vec<Option<Spread>>,
 }
 
-/// Returns the seeds of the members, all different.
 pub fn resample_seeds(seed: u64, members: usize) -> Vec<u32> {
     let first = xxh3_64_with_seed(b"bootstrap", seed) as u32;
     (0..members as u32).map(|member| first.wrapping_add(member)).collect()
 }
 
-/// Checks a number of members for vectors of `dimension` values.
-///
-/// # Errors
-/// [`Error::Usage`] when there are fewer than 2 or they do not fit in memory.
 pub fn check_members(members: usize, dimension: usize) -> Result<()> {
     let most = (RESULT_BYTES / (8 * dimension.max(1))).min(u32::MAX as usize);
     match members {
@@ -81,9 +69,7 @@ pub fn check_members(members: usize, dimension: usize) -> Result<()> {
 pub enum BootstrapEvent {
     /// A round of evaluations is done.
     Progress {
-        /// Resamples that have converged.
         done: usize,
-        /// Evaluations so far.
         evaluations: usize,
     },
     /// The evaluator failed and the bootstrap continues with another.

@@ -1,22 +1,17 @@
 //! Eigenvalues of a symmetric matrix, and eigenvectors of some of them.
 //!
 //! Householder reflections make the matrix tridiagonal, QL steps with implicit shifts make that diagonal (Bowdler,
-//! Martin, Reinsch and Wilkinson, "The QR and QL algorithms for symmetric matrices", 1968). Rotations and reflections
-//! are kept, so that a few eigenvectors cost little.
+//! Martin, Reinsch and Wilkinson, "The QR and QL algorithms for symmetric matrices", 1968).
 
 use gputexel_optim::linalg::{View, add_scaled, dot, subtract};
 use rayon::prelude::*;
 
-/// Minimum number of rows that a thread multiplies at a time.
 const ROWS: usize = 64;
 /// Number of reflections whose effect on the matrix is subtracted together.
 const PANEL: usize = 32;
-/// Number of eigenvectors that are computed together.
 const STRIPE: usize = 32;
-/// Maximum number of QL steps for an eigenvalue.
 const STEPS: usize = 60;
 
-/// An eigendecomposition.
 pub(super) struct Eigen {
     /// Eigenvalues, in no particular order.
     pub values: Vec<f64>,
@@ -24,7 +19,6 @@ pub(super) struct Eigen {
     reflections: Vec<f64>,
     /// uᵀ u / 2 of each reflection; 0 for none.
     halves: Vec<f64>,
-    /// Cosine and sine of each rotation.
     rotations: Vec<(f64, f64)>,
     /// Row after the first rotation of each QL step and number of its rotations, which go upward.
     steps: Vec<(usize, usize)>,
@@ -144,7 +138,6 @@ impl Eigen {
         Some(())
     }
 
-    /// Returns orthonormal eigenvectors of the values at these indices, one after another.
     pub(super) fn vectors(&self, places: &[usize]) -> Vec<f64> {
         let stripes: Vec<Vec<f64>> = places.par_chunks(STRIPE).map(|places| self.stripe(places)).collect();
         stripes.concat()

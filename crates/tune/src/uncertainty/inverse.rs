@@ -1,22 +1,12 @@
 //! The inverse of a curvature matrix on the directions determined by the data.
-//!
-//! Some directions have no curvature: a constant added to all king squares changes no score. The matrix is scaled to a
-//! diagonal of about one, so that rare features are not mistaken for such directions, and inverted on the eigenvectors
-//! whose eigenvalue is not negligible (the Moore–Penrose inverse of the scaled matrix): the other directions get the
-//! largest eigenvalue, and their part of the inverse is subtracted; if no eigenvalue can be negligible, a Cholesky
-//! factorization suffices. Along a direction without curvature this preserves the curvature-weighted mean of its
-//! parameters. Damping relative to the diagonal does the same, so the inverse belongs to the solution that Gauss–Newton
-//! finds.
 
 use super::eigen::Eigen;
 use gputexel_io::{Error, Result};
 use gputexel_optim::linalg::{Cholesky, View, add_square, mirror};
 
-/// Directions with an eigenvalue below this fraction of the largest one (of the scaled matrix) count as
-/// undetermined. Rounding leaves 1e-14 where the true value is 0.
+/// Directions with an eigenvalue below this fraction of the largest one (of the scaled matrix) count as undetermined.
 const NEGLIGIBLE: f64 = 1e-10;
 
-/// A pseudo-inverse.
 pub(super) struct Inverse {
     /// Symmetric, row-major; rows and columns of coordinates that are not free are 0.
     pub matrix: Vec<f64>,
@@ -28,9 +18,6 @@ pub(super) struct Inverse {
 
 /// Inverts the submatrix of the rows and columns `free` of a symmetric matrix with `size` rows, scaled by the
 /// reciprocals of the positive `scale`.
-///
-/// # Errors
-/// [`Error::Numeric`] when the matrix is not finite.
 pub(super) fn invert(
     matrix: &[f64],
     size: usize,
@@ -76,9 +63,6 @@ pub(super) fn invert(
 /// Returns a positive definite curvature matrix for taking steps: the given one on the rows and columns `free` and 0
 /// elsewhere; directions of negligible or negative curvature get the largest curvature (relative to `scale`) instead,
 /// so that no step runs off along them.
-///
-/// # Errors
-/// As [`invert`].
 pub(super) fn positive(
     matrix: &[f64],
     size: usize,
@@ -117,7 +101,6 @@ struct Lifted {
     matrix: Vec<f64>,
     /// The eigenvectors of those directions, concatenated.
     left_out: Vec<f64>,
-    /// Their eigenvalues.
     values: Vec<f64>,
     /// The largest eigenvalue, at least 0.
     largest: f64,
@@ -161,8 +144,6 @@ fn failed() -> Error {
     Error::Numeric("standard errors: the curvature is not finite".to_string())
 }
 
-/// Returns the submatrix of the rows and columns `free`, scaled. Only entries on and below the diagonal are used: scales
-/// may turn a difference by rounding between the triangles into a large one.
 fn scaled(matrix: &[f64], size: usize, free: &[usize], scale: &[f64]) -> Result<Vec<f64>> {
     if free.iter().any(|&i| free.iter().any(|&j| !matrix[i * size + j].is_finite())) {
         return Err(failed());

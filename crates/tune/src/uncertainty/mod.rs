@@ -1,8 +1,4 @@
 //! The uncertainty of tuned parameters: sandwich standard errors and the bootstrap.
-//!
-//! Both take a [`Fit`], the end point of a run and its data, and give results for every coordinate of z and every
-//! parameter of θ. Positions of one game share its result, so clusters are games, or single positions if the input had
-//! no games.
 
 mod bootstrap;
 mod eigen;
@@ -26,9 +22,7 @@ pub use sandwich::{Curvature, ErrorStatus, Sandwich, sandwich};
 /// standard error to be reported: with fewer, the standard error itself is uncertain by more than a third.
 pub const MIN_CLUSTERS: u64 = 10;
 
-/// Largest standard error that is reported, in centipawns. Beyond it the parameter is practically unknown:
-/// away from a minimum, positions whose expected score is 0 or 1 to all digits have no curvature, and
-/// standard errors grow to meaningless numbers.
+/// Largest standard error that is reported, in centipawns.
 pub const MAX_ERROR_CP: f64 = 10_000.0;
 
 /// Maximum number of parameters (2 F) for which standard errors are computed: beyond it, the matrices take
@@ -51,19 +45,15 @@ fn is_determined(error: f64) -> bool {
 /// The end point of a run, and its data.
 #[derive(Clone, Debug)]
 pub struct Fit<'a> {
-    /// The positions.
     pub layout: &'a Layout,
     /// The parts of the layout that it was trained on.
     pub parts: Range<usize>,
-    /// The parameterization that was tuned.
     pub parameterization: &'a Parameterization,
-    /// The final z.
     pub z: &'a [f64],
     /// θ₀ toward which regularization pulls, 2 F values.
     pub prior: &'a [f64],
     /// Regularization weight λ.
     pub l2: f64,
-    /// Additional penalties.
     pub penalties: &'a [Penalty],
     /// Loss and K; K is treated as known.
     pub objective: Objective,

@@ -1,8 +1,5 @@
 //! The sums of [`Sums`] for evaluations with a program, whose scores are not linear: second derivatives have an
 //! additional part, ℓ' ∇²s besides ℓ'' ∇s ∇sᵀ.
-//!
-//! A score depends on few sums, so its second derivatives are a small matrix, found with dual numbers, between the
-//! entries of the row.
 
 use std::ops::Range;
 
@@ -15,13 +12,11 @@ use gputexel_dataset::{Bucket, Layout, Shape};
 use gputexel_model::program::{CompiledProgram, Dual, MAX_SLOTS, Taper};
 use gputexel_optim::linalg::mirror;
 
-/// Values of sums: the middlegame and the endgame value of each slot.
 const VALUES: usize = 2 * MAX_SLOTS;
 
 /// A derivative of a sum's value: its index, that of the parameter, and the coefficient.
 type Entry = (usize, usize, f64);
 
-/// A position's row and derivatives.
 struct Row<'a> {
     program: &'a CompiledProgram,
     layout: &'a Layout,
@@ -38,7 +33,6 @@ impl<'a> Row<'a> {
         Self { program, layout, theta, entries: Vec::new(), sums: zero, present: 0, slopes: zero }
     }
 
-    /// Reads the i-th row of a shape and returns its score.
     fn read(&mut self, bucket: &Bucket, shape: &Shape, i: usize) -> (f64, Taper) {
         let features = self.program.features();
         let first = shape.first_entry + i * shape.row_length();
@@ -65,12 +59,10 @@ impl<'a> Row<'a> {
         (score + f64::from(offset), taper)
     }
 
-    /// Returns ds by the parameter of an entry.
     fn slope(&self, entry: &Entry) -> f64 {
         entry.2 * self.slopes[entry.0 / 2][entry.0 % 2]
     }
 
-    /// Computes second derivatives of the score by the values of sums.
     fn curvature(&self, taper: Taper, out: &mut [[f64; VALUES]; VALUES]) {
         let slots = self.program.slots();
         let mut slopes = [[Dual::default(); 2]; MAX_SLOTS];
@@ -92,7 +84,6 @@ impl<'a> Row<'a> {
     }
 }
 
-/// Computes all sums of a fit.
 pub(super) fn program_sums(fit: &Fit<'_>, program: &CompiledProgram) -> Sums {
     let size = 2 * program.features();
     let parts = &fit.layout.parts()[fit.parts.clone()];
@@ -167,7 +158,6 @@ fn matrices(
     (total, out)
 }
 
-/// Computes the sums over clusters: games, or positions if the input had no games.
 fn clusters(fit: &Fit<'_>, program: &CompiledProgram, theta: &[f64], all: Range<usize>) -> Clusters {
     let layout = fit.layout;
     let size = 2 * program.features();

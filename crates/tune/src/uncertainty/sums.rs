@@ -1,10 +1,7 @@
-//! The sums over positions that standard errors are computed from, in f64: Gauss–Newton matrix, second
-//! derivatives, outer products of the clusters' gradients.
+//! The sums over positions that standard errors are computed from, in f64: Gauss–Newton matrix, second derivatives,
+//! outer products of the clusters' gradients.
 //!
-//! Works on a layout, whose rows are cancelled and sorted by phase: inside a bucket one F × F accumulation
-//! serves the four blocks of a 2F × 2F matrix, as in the evaluator. Sums are per unit of the sigmoid's
-//! argument; they are scaled to centipawns at the end. The division into stripes depends only on the data, so
-//! sums do not depend on the number of threads.
+//! The division into stripes depends only on the data, so sums do not depend on the number of threads.
 
 use std::ops::Range;
 
@@ -15,14 +12,12 @@ use gputexel_dataset::objective::x_per_cp;
 use gputexel_dataset::{Bucket, Layout};
 use gputexel_optim::linalg::{View, add_square, mirror, zeros};
 
-/// Memory limit for the matrices of all stripes.
 const STRIPE_BYTES: usize = 1 << 28;
 /// Maximum number of stripes, and minimum number of positions in one unless there is only one.
 const STRIPES: usize = 8;
 const MIN_STRIPE: usize = 4096;
-/// A cluster's outer product is added entry by entry if its number of entries squared, times this, is below
-/// the number of entries of the whole matrix; otherwise as a row of a dense block. A dense product does about
-/// this many additions in the time of a scattered one.
+/// A cluster's outer product is added entry by entry if its number of entries squared, times this, is below the number
+/// of entries of the whole matrix; otherwise as a row of a dense block.
 const DENSE_GAIN: usize = 10;
 /// Rows per dense block.
 const BLOCK: usize = 256;
@@ -42,7 +37,6 @@ pub(super) struct Sums {
 /// Sums over clusters g with gradients u_g = Σ w ℓ' x and weights W_g = Σ w of their positions.
 #[derive(Default)]
 pub(super) struct Clusters {
-    /// Number of clusters.
     pub count: usize,
     /// Σ u_g.
     pub gradient: Vec<f64>,
@@ -91,7 +85,6 @@ struct Position {
     slope: f64,
 }
 
-/// Sums of a stripe.
 struct Stripe {
     positions: Vec<Position>,
     weight: f64,
@@ -99,7 +92,6 @@ struct Stripe {
     pairs: Vec<[[f64; 3]; 2]>,
 }
 
-/// Computes all sums of a fit.
 pub(super) fn sums(fit: &Fit<'_>) -> Sums {
     let size = 2 * fit.layout.features();
     let parts = &fit.layout.parts()[fit.parts.clone()];
@@ -152,7 +144,6 @@ fn lower(pairs: &[[[f64; 3]; 2]], features: usize, matrix: usize) -> Vec<f64> {
     lower
 }
 
-/// Returns the number of stripes holding `matrices` matrices each.
 pub(super) fn stripe_count(size: usize, matrices: usize, positions: usize) -> usize {
     let most = STRIPE_BYTES / (8 * matrices * size * size).max(1);
     most.min(positions / MIN_STRIPE).clamp(1, STRIPES)
@@ -229,7 +220,6 @@ fn entries(layout: &Layout, position: &Position, out: &mut Vec<(u32, f64)>) {
     layout.merge_row(start..start + usize::from(position.length), usize::from(position.plus), out);
 }
 
-/// Adds a bucket's sums to those of its pairs, and clears them.
 fn flush(layout: &Layout, bucket: &Bucket, cells: &mut [[f64; 2]], pairs: &mut [[[f64; 3]; 2]]) {
     let scale = 1.0 / f64::from(layout.phase_max());
     let (mg, eg) = (f64::from(bucket.mg_units) * scale, f64::from(bucket.eg_units) * scale);
@@ -242,8 +232,6 @@ fn flush(layout: &Layout, bucket: &Bucket, cells: &mut [[f64; 2]], pairs: &mut [
     }
 }
 
-/// Computes the sums over clusters: games, or positions if the input had no games. `first` is the layout's index of the
-/// first of `positions`.
 fn cluster_sums(layout: &Layout, first: usize, positions: &[Position]) -> Clusters {
     let size = 2 * layout.features();
     // Positions grouped by game, in layout order within a game.

@@ -1,24 +1,18 @@
-//! Rows in groups of four positions: the entries of a group lie side by side, so that one load finds the rows of
-//! four positions, and their sums hide each other's latency.
-//!
-//! Positions are in layout order. A group ends with its bucket; if its rows differ in length, the shorter ones are
-//! padded with a row of zeros, and with coefficients of 0 if there are any.
+//! Rows in groups of four positions: the entries of a group lie side by side, so that one load finds the rows of four
+//! positions, and their sums hide each other's latency.
 
 use std::ops::Range;
 
 use gputexel_dataset::{Block, Blocks, Layout, PIECE};
 use gputexel_io::paging::keep_limit;
 
-/// Number of positions in a group.
 pub(super) const GROUP: usize = 4;
 /// Maximum number of positions in a block: slopes of a block and the rows they are added to fit the first-level cache,
 /// measured.
 pub(super) const BLOCK: usize = 384;
 
-/// Consecutive groups of equal length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Run {
-    /// Number of groups.
     pub groups: u32,
     /// Entries of each group that are added.
     pub plus: u16,
@@ -58,12 +52,10 @@ impl Groups {
         self.unit
     }
 
-    /// Returns the blocks in layout order; no block crosses the boundary of a bucket.
     pub(super) fn blocks(&self) -> &[Block] {
         &self.all.blocks
     }
 
-    /// Returns some of the blocks, with their numbers. Keeps memory below its limit on the way.
     pub(super) fn blocks_in(&self, numbers: Range<usize>) -> impl Iterator<Item = (usize, &Block)> {
         numbers.map(|number| {
             if number.is_multiple_of(PIECE) {
@@ -73,8 +65,6 @@ impl Groups {
         })
     }
 
-    /// Returns the runs of a block with their entries: all of a group, those that are added first, then the next group;
-    /// and their coefficients, if there are any.
     pub(super) fn runs(&self, block: &Block) -> impl Iterator<Item = (Run, &[u64], &[[f32; GROUP]])> {
         let mut entries = &self.all.entries[block.first_entry..];
         let mut coefficients = self.all.coefficients.get(block.first_entry..).unwrap_or_default();
@@ -89,7 +79,6 @@ impl Groups {
     }
 }
 
-/// Appends the runs and entries of the groups of some positions of one bucket.
 fn push(layout: &Layout, unit: usize, positions: Range<usize>, all: &mut Blocks<Run, u64, [f32; GROUP]>) {
     let first_run = all.runs.len();
     let zero = layout.features() as u16;

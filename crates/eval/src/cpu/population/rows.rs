@@ -1,10 +1,5 @@
-//! The kernel for many members where groups are not suitable: SIMD lanes are members, whose scores are shared, or whose
-//! features are too many for groups to address.
-//!
-//! Work item: a stripe of positions × a tile of `V` vectors of members. In each bucket one interpolated table
-//! serves all positions; a position's score is a sum of table rows, one vector addition per feature. Three
-//! phases alternate on a few positions at a time, so that the data stay in the L1 cache: sums of rows, losses
-//! and slopes, and the gradient, where each position adds its slope to the rows of its features.
+//! The kernel for many members where groups are not suitable: SIMD lanes are members, whose scores are shared, or
+//! whose features are too many for groups to address.
 
 #![allow(
     clippy::needless_range_loop,
@@ -39,8 +34,6 @@ pub(in crate::cpu) struct TileItem<'a> {
     pub shared: Option<&'a SharedScores>,
 }
 
-/// The kernel for one [`TileItem`]. `PLAIN`: every coefficient is ±1, every weight 1, every offset 0 or
-/// contained in the shared scores, and members neither blend targets nor resample.
 pub(in crate::cpu) struct TileKernel<'a, const V: usize, const PLAIN: bool, const GRADIENTS: bool> {
     item: TileItem<'a>,
     loss: AnyLoss,
@@ -53,12 +46,9 @@ pub(in crate::cpu) fn tile_kernel<const PLAIN: bool, const GRADIENTS: bool>(
     TileKernel { item, loss }
 }
 
-/// Number of positions after which the phases alternate.
 const TURN: usize = 32;
 
-/// Working memory of one [`TileItem`].
 struct TileBuffers<T, const V: usize> {
-    /// Scaling of sums to arguments of the sigmoid.
     scales: [ArgumentScale<T>; V],
     /// Interpolated table of the bucket, in phase units: mg_units · mg + eg_units · eg.
     table: Vec<Row<T, V>>,
@@ -66,7 +56,6 @@ struct TileBuffers<T, const V: usize> {
     gradient: Vec<Row<T, V>>,
     /// Sums, then slopes, of the positions of this turn.
     turn: [Row<T, V>; TURN],
-    /// Their rows.
     pieces: Vec<Shape>,
     /// True if the part counts for any member: a fold that all of them leave out is judged, but does not contribute to
     /// gradients.
@@ -196,7 +185,6 @@ impl<const V: usize, const PLAIN: bool, const GRADIENTS: bool> TileKernel<'_, V,
         }
     }
 
-    /// Computes losses, slopes and gradient of the positions summed in this turn.
     #[inline(always)]
     fn finish_turn<S: Simd>(
         &self,
@@ -299,7 +287,6 @@ impl<const V: usize, const PLAIN: bool, const GRADIENTS: bool> TileKernel<'_, V,
         (loss, weight)
     }
 
-    /// Adds the slopes of this turn to the gradients of their features.
     #[inline(always)]
     fn scatter<S: Simd>(&self, simd: S, buffers: &mut TileBuffers<S::f32s, V>) {
         let mut slopes = buffers.turn.iter();

@@ -1,7 +1,5 @@
 //! The kernel for many members with the same scores, of which few are distinct: a sweep of K over piece values in
 //! whole centipawns, say, where 725,000 positions may have 435 pairs of score and target.
-//!
-//! Lanes are members. Each pair is evaluated once and counts as often as it occurs.
 
 use std::ops::Range;
 
@@ -12,7 +10,6 @@ use super::{SharedScores, TileParameters, TileSums, VECTORS, vectors};
 use crate::cpu::sigmoid::{AnyLoss, ArgumentScale, LaneLoss, sigmoid};
 use gputexel_dataset::Layout;
 
-/// Number of pairs that are evaluated together.
 const GROUP: usize = 4;
 /// Number of positions sampled to decide whether tallying pays.
 const SAMPLE: usize = 4096;
@@ -23,7 +20,6 @@ const FEW: usize = 4;
 pub(in crate::cpu) struct Tally {
     /// Score in centipawns, target and number, part by part, in ascending order of their bits.
     pairs: Vec<(f32, f32, u32)>,
-    /// Pairs of each part of the request.
     parts: Vec<Range<usize>>,
 }
 
@@ -65,7 +61,6 @@ impl Tally {
         Some(tally)
     }
 
-    /// Returns the indices of all pairs.
     pub fn pairs(&self) -> Range<usize> {
         0..self.pairs.len()
     }

@@ -8,10 +8,8 @@ use std::ops::{Add, Mul, Neg, Sub};
 use crate::cpu::sigmoid::EXP2;
 use gputexel_model::program::Scalar;
 
-/// Number of members in a tile.
 pub(super) const WIDTH: usize = 16;
 
-/// A number for each member of a tile.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C, align(64))]
 pub(super) struct Lanes(pub [f32; WIDTH]);

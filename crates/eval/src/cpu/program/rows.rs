@@ -7,7 +7,6 @@ use gputexel_dataset::objective::{LossKind, x_per_cp};
 use gputexel_dataset::{Bucket, Layout, Shape, poisson_weight};
 use gputexel_model::program::{CompiledProgram, MAX_SLOTS, Scalar, Taper};
 
-/// The rows of a layout and the meaning of its columns.
 #[derive(Clone, Copy)]
 pub(super) struct Rows<'a> {
     pub layout: &'a Layout,
@@ -150,10 +149,8 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// Targets of a member's scores, and the loss.
 #[derive(Clone, Copy)]
 pub(super) struct Target {
-    /// x per centipawn.
     pub x_per_cp: f64,
     pub loss: LossKind,
     blend: f32,
@@ -170,7 +167,6 @@ impl Target {
         }
     }
 
-    /// Returns the target and weight of a position.
     #[inline(always)]
     pub fn of_position(&self, layout: &Layout, position: usize) -> (f64, f64) {
         let mut weight = layout.weights().get(position).copied().unwrap_or(1.0);

@@ -17,7 +17,6 @@ pub(super) struct MemberSums {
 }
 
 impl MemberSums {
-    /// Adds another one.
     pub fn merge(mut self, other: Self) -> Self {
         super::super::add(&mut self.losses, &other.losses);
         super::super::add(&mut self.weights, &other.weights);
@@ -26,12 +25,11 @@ impl MemberSums {
     }
 }
 
-/// A stripe of positions under one member.
 pub(super) struct MemberItem<'a> {
     pub rows: Rows<'a>,
     /// (mg, eg) by column.
     pub table: &'a [[f64; 2]],
-    /// Scores, if they are known, starting at the position with the given index. Only without gradients.
+    /// Scores, if they are known, starting at the position with the given index.
     pub given: Option<(usize, &'a [f64])>,
     pub target: Target,
     /// Parts of the request, used to index sums.

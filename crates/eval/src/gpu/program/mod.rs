@@ -1,9 +1,4 @@
 //! The GPU evaluator of programs: evaluations whose scores are not sums of parameters.
-//!
-//! A thread is a position and a member. It sums the row slot by slot, runs the program, which is written out in
-//! WGSL (`source`), and leaves the loss and its slopes by the sums. Threads of a second kernel each take a column and
-//! a member and visit the positions that have the column (`slabs`). Data that exceed the memory are uploaded slab
-//! by slab in every call. Gauss–Newton matrices are computed on the CPU.
 
 mod slabs;
 mod source;
@@ -33,7 +28,6 @@ const WORKGROUP: usize = 64;
 /// Workgroups in the first dimension, as in `program_structs.wgsl`.
 const GROUPS: usize = 32_768;
 
-/// `Uniforms` of `program_structs.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 struct Uniforms {
@@ -88,12 +82,6 @@ pub struct GpuProgramEvaluator<'a> {
 }
 
 impl<'a> GpuProgramEvaluator<'a> {
-    /// Prepares a layout that has a program. Positions are uploaded when first needed. Of the options, only the memory
-    /// is used.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] when the device fails, and for programs with too many sums for its registers; [`Error::Usage`]
-    /// for layouts without a program or with more than 65,535 parts.
     pub fn with_options(context: &GpuContext, layout: &'a Layout, options: GpuOptions) -> Result<Self> {
         context.check()?;
         let Some(program) = layout.program() else {
@@ -257,7 +245,6 @@ impl<'a> GpuProgramEvaluator<'a> {
         Ok((sums, gradient))
     }
 
-    /// Runs the kernels on a slab; returns the buffer of its losses by segment.
     fn slab(&mut self, slab: &Slab, uniforms: Uniforms, request: &Request) -> Result<wgpu::Buffer> {
         let width = uniforms.members as usize;
         let slots = self.program.slots();
@@ -304,10 +291,8 @@ impl<'a> GpuProgramEvaluator<'a> {
     }
 }
 
-/// (loss, weight) by part and member.
 type PartSums = Vec<Vec<[f64; 2]>>;
 
-/// Returns the workgroups for a number of threads.
 fn groups(threads: usize) -> [u32; 2] {
     let groups = threads.div_ceil(WORKGROUP).max(1);
     [groups.min(GROUPS) as u32, groups.div_ceil(GROUPS) as u32]

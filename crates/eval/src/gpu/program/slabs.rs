@@ -7,9 +7,7 @@ use crate::device::meter::{DeviceBuffer, Gpu};
 use gputexel_dataset::Layout;
 use gputexel_io::{Error, Result};
 
-/// Number of positions in a slab.
 pub(super) const SLAB: usize = 8192;
-/// Number of positions in a segment, whose losses one thread adds up.
 const SEGMENT: usize = 128;
 
 /// Marks a coefficient of −1.
@@ -21,19 +19,16 @@ pub(super) struct Slab {
     pub entries: DeviceBuffer,
     pub coefficients: DeviceBuffer,
     pub segments: DeviceBuffer,
-    /// Part of each segment.
     pub parts: Vec<u32>,
     /// Start of each column's list, the list, and its coefficients; for gradients only.
     pub columns: Option<[DeviceBuffer; 3]>,
     pub length: usize,
 }
 
-/// Returns the position ranges of all slabs.
 pub(super) fn ranges(layout: &Layout) -> impl Iterator<Item = Range<usize>> + '_ {
     (0..layout.positions()).step_by(SLAB).map(|start| start..(start + SLAB).min(layout.positions()))
 }
 
-/// Returns the tapers of a layout: the shares of both values, one pair for each bucket.
 pub(super) fn tapers(layout: &Layout) -> Vec<[f32; 2]> {
     let max = f64::from(layout.phase_max());
     let share = |units: u16| (f64::from(units) / max) as f32;
@@ -49,7 +44,6 @@ pub(super) fn bytes(layout: &Layout, range: &Range<usize>, gradients: bool) -> u
     (twice * each * entries + 33 * range.len() + 4 * layout.columns()) as u64
 }
 
-/// Copies a slab to the device.
 pub(super) fn upload(gpu: &Gpu, layout: &Layout, range: Range<usize>, gradients: bool) -> Result<Slab> {
     let mut records: Vec<[u32; 4]> = Vec::with_capacity(2 * range.len());
     let mut entries: Vec<u32> = Vec::new();
