@@ -90,7 +90,7 @@ fn alone(
         let proposal = adam.ask();
         let population = population(proposal.parameters);
         let mut answer = evaluator.evaluate(&population, &request(0..parts, true)).expect("it evaluates");
-        Regularization::new(&config.start, &[]).add(&mut answer, &population.parameters, &proposal.l2);
+        Regularization::new(&config.start, setting.l2, &[]).add(&mut answer, &population.parameters);
         adam.tell(&answer).expect("losses are finite");
     }
     let last = population(adam.ask().parameters);

@@ -22,15 +22,13 @@ pub struct AdamSettings {
     pub beta2: f64,
     /// ε, in units of the gradient (loss per centipawn).
     pub epsilon: f64,
-    /// Weight λ of the regularization.
-    pub l2: f64,
     /// True to correct the moments for their initialization at 0.
     pub bias_correction: bool,
 }
 
 impl Default for AdamSettings {
     fn default() -> Self {
-        Self { learning_rate: 20.0, beta1: 0.9, beta2: 0.999, epsilon: 1e-12, l2: 0.0, bias_correction: true }
+        Self { learning_rate: 20.0, beta1: 0.9, beta2: 0.999, epsilon: 1e-12, bias_correction: true }
     }
 }
 
@@ -81,21 +79,26 @@ impl AdamRuns {
         cross(&flags.beta1, |settings, value| settings.beta1 = value);
         cross(&flags.beta2, |settings, value| settings.beta2 = value);
         cross(&flags.epsilon, |settings, value| settings.epsilon = value);
-        cross(&flags.l2, |settings, value| settings.l2 = value);
-        if all.len() > Self::MOST {
-            let (count, most) = (all.len(), Self::MOST);
+        let (schedule, batches) = (flags.schedule.unwrap_or_default(), flags.batches.unwrap_or(1));
+        Self { runs: all, schedule, batches }.repeated(1)
+    }
+
+    /// Returns `count` runs with the settings of each.
+    pub(crate) fn repeated(mut self, count: usize) -> Result<Self> {
+        let (all, most) = (self.runs.len().saturating_mul(count), Self::MOST);
+        if all > most {
             return Err(Error::Usage(format!(
-                "{count} combinations of Adam settings: at most {most} are allowed"
+                "{all} combinations of Adam settings: at most {most} are allowed"
             )));
         }
-        let (schedule, batches) = (flags.schedule.unwrap_or_default(), flags.batches.unwrap_or(1));
-        Ok(Self { runs: all, schedule, batches })
+        self.runs = self.runs.into_iter().flat_map(|run| std::iter::repeat_n(run, count)).collect();
+        Ok(self)
     }
 }
 
 impl Method for AdamRuns {
-    fn weights(&mut self) -> Vec<&mut f64> {
-        self.runs.iter_mut().map(|run| &mut run.l2).collect()
+    fn spec(&self) -> &'static MethodSpec {
+        &Self::SPEC
     }
 
     fn batches(&self) -> usize {
@@ -123,7 +126,6 @@ impl AdamSettings {
         if !(self.epsilon.is_finite() && self.epsilon > 0.0) {
             return Err(Error::setting("epsilon", self.epsilon, "must be a positive number"));
         }
-        crate::check_l2(self.l2)?;
         Ok(())
     }
 }
@@ -223,7 +225,7 @@ impl Optimizer for Adam {
     fn ask(&mut self) -> Proposal {
         Proposal {
             parameters: self.parameters.clone(),
-            l2: self.runs.iter().map(|run| run.l2).collect(),
+            members: self.runs.len(),
             gradients: true,
             curvature: false,
         }
@@ -266,7 +268,6 @@ impl Optimizer for Adam {
             first_moment: self.first_moment.clone(),
             second_moment: self.second_moment.clone(),
             settings: self.runs.iter().map(|run| [run.beta1, run.beta2, run.epsilon]).collect(),
-            l2: self.runs.iter().map(|run| run.l2).collect(),
         })
     }
 
@@ -339,7 +340,7 @@ impl Optimizer for Adam {
         Ok(())
     }
 
-    fn describe(&self, member: usize) -> String {
+    fn describe(&self, member: usize, l2: f64) -> String {
         let run = self.runs[member];
         format!(
             "adam (learning rate {}, betas {} {}, epsilon {:e}, {}{} schedule{})",
@@ -347,7 +348,7 @@ impl Optimizer for Adam {
             run.beta1,
             run.beta2,
             run.epsilon,
-            l2_text(run.l2),
+            l2_text(l2),
             self.schedule,
             if run.bias_correction { "" } else { ", no bias correction" },
         )
@@ -361,11 +362,11 @@ mod tests {
     #[test]
     fn lists_of_settings_are_combined() {
         let flags =
-            MethodFlags { learning_rate: vec![5.0, 20.0], l2: vec![0.0, 1e-4], ..MethodFlags::default() };
+            MethodFlags { learning_rate: vec![5.0, 20.0], beta1: vec![0.5, 0.9], ..MethodFlags::default() };
         let all = AdamRuns::from_flags(&flags).unwrap().runs;
-        let settings: Vec<(f64, f64)> = all.iter().map(|one| (one.learning_rate, one.l2)).collect();
-        assert_eq!(settings, [(5.0, 0.0), (5.0, 1e-4), (20.0, 0.0), (20.0, 1e-4)]);
-        assert!(all.iter().all(|one| one.beta1 == AdamSettings::default().beta1 && one.bias_correction));
+        let settings: Vec<(f64, f64)> = all.iter().map(|one| (one.learning_rate, one.beta1)).collect();
+        assert_eq!(settings, [(5.0, 0.5), (5.0, 0.9), (20.0, 0.5), (20.0, 0.9)]);
+        assert!(all.iter().all(|one| one.beta2 == AdamSettings::default().beta2 && one.bias_correction));
         assert_eq!(AdamRuns::from_flags(&MethodFlags::default()).unwrap().runs.len(), 1);
         let many =
             MethodFlags { learning_rate: vec![1.0; 101], beta1: vec![0.5; 101], ..MethodFlags::default() };
@@ -425,7 +426,6 @@ mod tests {
             AdamSettings { learning_rate: -1.0, ..AdamSettings::default() },
             AdamSettings { beta1: 1.0, ..AdamSettings::default() },
             AdamSettings { epsilon: f64::INFINITY, ..AdamSettings::default() },
-            AdamSettings { l2: -1.0, ..AdamSettings::default() },
         ] {
             assert!(
                 Adam::try_new(&Space::unbounded(&[1.0]), vec![run], Schedule::Constant, 1, 1).is_err(),

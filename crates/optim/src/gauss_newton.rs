@@ -16,15 +16,13 @@ use gputexel_io::{Advice, Error, Result};
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GaussNewtonSettings {
-    /// Weight λ of the regularization.
-    pub l2: f64,
     /// Initial μ, relative to the diagonal.
     pub damping: f64,
 }
 
 impl Default for GaussNewtonSettings {
     fn default() -> Self {
-        Self { l2: 0.0, damping: 1e-4 }
+        Self { damping: 1e-4 }
     }
 }
 
@@ -38,16 +36,11 @@ impl GaussNewtonSettings {
         converged: "no step promises a lower loss beyond rounding",
     };
 
-    pub(crate) fn from_flags(flags: &MethodFlags) -> Result<Self> {
-        Self::for_method(Self::SPEC.name, flags)
-    }
-
-    pub(crate) fn for_method(name: &str, flags: &MethodFlags) -> Result<Self> {
-        Ok(Self { l2: flags.one_l2(name)?, damping: flags.damping.unwrap_or(Self::default().damping) })
+    pub(crate) fn from_flags(flags: &MethodFlags) -> Self {
+        Self { damping: flags.damping.unwrap_or(Self::default().damping) }
     }
 
     pub(crate) fn validate(&self) -> Result<()> {
-        crate::check_l2(self.l2)?;
         match self.damping.is_finite() && self.damping > 0.0 {
             true => Ok(()),
             false => Err(Error::Usage(format!("damping {}: must be a positive number", self.damping))),
@@ -56,8 +49,8 @@ impl GaussNewtonSettings {
 }
 
 impl Method for GaussNewtonSettings {
-    fn weights(&mut self) -> Vec<&mut f64> {
-        vec![&mut self.l2]
+    fn spec(&self) -> &'static MethodSpec {
+        &Self::SPEC
     }
 
     fn build(&self, space: &Space, _epochs: u64) -> Result<Box<dyn Optimizer>> {
@@ -245,7 +238,7 @@ impl Optimizer for GaussNewton {
             Stage::Trial => (self.trial.clone(), false),
             Stage::Matrix => (self.point.clone(), true),
         };
-        Proposal { parameters, l2: vec![self.settings.l2], gradients: !matrix, curvature: matrix }
+        Proposal { parameters, members: 1, gradients: !matrix, curvature: matrix }
     }
 
     fn tell(&mut self, evaluations: &Evaluations) -> Result<()> {
@@ -306,8 +299,8 @@ impl Optimizer for GaussNewton {
         self.take_over(state.scalars("gauss-newton")?, &mut state)
     }
 
-    fn describe(&self, _member: usize) -> String {
-        format!("gauss-newton ({}damping {})", l2_text(self.settings.l2), self.settings.damping)
+    fn describe(&self, _member: usize, l2: f64) -> String {
+        format!("gauss-newton ({}damping {})", l2_text(l2), self.settings.damping)
     }
 }
 

@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 use super::block_preconditioner::BlockPreconditioner;
 use super::damping::{Damping, largest_slope};
 use super::description::l2_text;
-use super::method::{Method, MethodFlags, MethodLimits, MethodSpec};
+use super::linalg::plain_dot as dot;
+use super::method::{Method, MethodLimits, MethodSpec};
 use super::state::or_infinite;
 use super::{
     Best, Evaluations, GaussNewtonSettings, Optimizer, OptimizerState, ProductAnswer, ProductProposal,
@@ -33,15 +34,11 @@ impl GaussNewtonCgSettings {
         limits: MethodLimits { epochs: 100, improvement: 1e-8, window: 3, patience: Some(10) },
         converged: GaussNewtonSettings::SPEC.converged,
     };
-
-    pub(crate) fn from_flags(flags: &MethodFlags) -> Result<Self> {
-        GaussNewtonSettings::for_method(Self::SPEC.name, flags).map(Self)
-    }
 }
 
 impl Method for GaussNewtonCgSettings {
-    fn weights(&mut self) -> Vec<&mut f64> {
-        vec![&mut self.0.l2]
+    fn spec(&self) -> &'static MethodSpec {
+        &Self::SPEC
     }
 
     fn summary(&self) -> Option<String> {
@@ -280,15 +277,10 @@ impl GaussNewtonCg {
     }
 }
 
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
-}
-
 impl Optimizer for GaussNewtonCg {
     fn ask(&mut self) -> Proposal {
         let parameters = if self.stage == Stage::Trial { &self.trial } else { &self.point };
-        let l2 = vec![self.settings.l2];
-        Proposal { parameters: parameters.clone(), l2, gradients: true, curvature: false }
+        Proposal { parameters: parameters.clone(), members: 1, gradients: true, curvature: false }
     }
 
     fn tell(&mut self, evaluations: &Evaluations) -> Result<()> {
@@ -322,21 +314,20 @@ impl Optimizer for GaussNewtonCg {
     }
 
     fn ask_products(&mut self) -> Option<ProductProposal> {
-        let l2 = vec![self.settings.l2];
         // A run that has been resumed needs its blocks again, whatever its stage.
         if !self.exhausted && self.blocks.is_none() && self.anchors > 0 {
             let parameters = self.anchor.clone();
-            return Some(ProductProposal { parameters, l2, vectors: Vec::new(), blocks: true });
+            return Some(ProductProposal { parameters, vectors: Vec::new(), blocks: true });
         }
         let solves = !self.exhausted && self.stage == Stage::Solve;
         solves.then(|| {
             let (parameters, vectors) = (self.point.clone(), self.solve.direction.clone());
-            ProductProposal { parameters, l2, vectors, blocks: false }
+            ProductProposal { parameters, vectors, blocks: false }
         })
     }
 
     fn tell_products(&mut self, answer: &ProductAnswer) -> Result<()> {
-        let Some(blocks) = answer.blocks.first() else { return self.add_product(&answer.products) };
+        let Some(blocks) = &answer.blocks else { return self.add_product(&answer.products) };
         self.blocks = Some(BlockPreconditioner::try_new(self.point.len(), blocks, self.block_damping)?);
         if self.stage == Stage::Blocks {
             self.set_out(self.is_new);
@@ -396,12 +387,8 @@ impl Optimizer for GaussNewtonCg {
         Ok(())
     }
 
-    fn describe(&self, _member: usize) -> String {
-        format!(
-            "gauss-newton by conjugate gradients ({}damping {})",
-            l2_text(self.settings.l2),
-            self.settings.damping
-        )
+    fn describe(&self, _member: usize, l2: f64) -> String {
+        format!("gauss-newton by conjugate gradients ({}damping {})", l2_text(l2), self.settings.damping)
     }
 }
 
@@ -460,12 +447,12 @@ mod tests {
                         .collect(),
                 };
                 return ProductAnswer {
-                    blocks: vec![vec![block(0, 5), block(5, SIZE)]],
+                    blocks: Some(vec![block(0, 5), block(5, SIZE)]),
                     products: Vec::new(),
                 };
             }
             let products = matrix.chunks(SIZE).map(|row| dot(row, &question.vectors)).collect();
-            ProductAnswer { products, blocks: Vec::new() }
+            ProductAnswer { products, blocks: None }
         }
     }
 

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::damping::largest_slope;
 use super::description::l2_text;
-use super::linalg::Cholesky;
-use super::method::{Method, MethodFlags, MethodLimits, MethodSpec};
+use super::linalg::{Cholesky, plain_dot as dot};
+use super::method::{Method, MethodLimits, MethodSpec};
 use super::{
     Best, Evaluations, GaussNewton, GaussNewtonSettings, Optimizer, OptimizerState, Proposal, Space,
 };
@@ -48,11 +48,6 @@ impl HybridSettings {
         converged: GaussNewtonSettings::SPEC.converged,
     };
 
-    pub(crate) fn from_flags(flags: &MethodFlags) -> Result<Self> {
-        let gauss_newton = GaussNewtonSettings::for_method(Self::SPEC.name, flags)?;
-        Ok(Self { gauss_newton, ..Self::for_scores(!flags.nonlinear) })
-    }
-
     /// Returns the settings for linear or nonlinear scores: if scores are linear, the matrix hardly changes after the
     /// first steps, and the loss has no jumps.
     pub fn for_scores(linear: bool) -> Self {
@@ -62,8 +57,8 @@ impl HybridSettings {
 }
 
 impl Method for HybridSettings {
-    fn weights(&mut self) -> Vec<&mut f64> {
-        vec![&mut self.gauss_newton.l2]
+    fn spec(&self) -> &'static MethodSpec {
+        &Self::SPEC
     }
 
     fn summary(&self) -> Option<String> {
@@ -142,10 +137,6 @@ impl Hybrid {
         let method = Box::new(GaussNewton::try_new(space, settings.gauss_newton)?);
         Ok(Self { settings, space: space.clone(), stage: Stage::Steps { method, taken: 0 } })
     }
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 impl Descent {
@@ -302,12 +293,9 @@ impl Optimizer for Hybrid {
     fn ask(&mut self) -> Proposal {
         match &mut self.stage {
             Stage::Steps { method, .. } => method.ask(),
-            Stage::Descent(descent) => Proposal {
-                parameters: descent.trial.clone(),
-                l2: vec![self.settings.gauss_newton.l2],
-                gradients: true,
-                curvature: false,
-            },
+            Stage::Descent(descent) => {
+                Proposal { parameters: descent.trial.clone(), members: 1, gradients: true, curvature: false }
+            }
         }
     }
 
@@ -414,8 +402,8 @@ impl Optimizer for Hybrid {
         Ok(())
     }
 
-    fn describe(&self, _member: usize) -> String {
-        let GaussNewtonSettings { l2, damping } = self.settings.gauss_newton;
+    fn describe(&self, _member: usize, l2: f64) -> String {
+        let GaussNewtonSettings { damping } = self.settings.gauss_newton;
         format!(
             "gauss-newton, {} steps, then L-BFGS with its matrix ({}damping {damping})",
             self.settings.matrices,

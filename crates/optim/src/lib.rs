@@ -19,7 +19,6 @@ mod method;
 mod particle_swarm;
 mod products;
 mod quasi_newton;
-#[macro_use]
 mod registry;
 mod schedule;
 mod space;
@@ -32,46 +31,24 @@ pub use gauss_newton::{GaussNewton, GaussNewtonSettings};
 pub use gauss_newton_cg::{GaussNewtonCg, GaussNewtonCgSettings};
 pub use hybrid::{Hybrid, HybridSettings};
 pub use local::{Local, LocalSettings};
-pub use method::{CustomMethod, Method, MethodFlags, MethodLimits, MethodSpec};
+pub use method::{CustomMethod, MethodFlags, MethodLimits, MethodSpec};
 pub use particle_swarm::{ParticleSwarm, ParticleSwarmSettings, SwarmVariant, Swarms};
 pub use products::{MatrixBlock, ProductAnswer, ProductProposal};
 pub use quasi_newton::{MemberStatus, QUASI_NEWTON_PAIRS, QuasiNewton, SharedModel};
-pub use registry::{GAUSS_NEWTON_LIMIT, ModelSize};
+pub use registry::{GAUSS_NEWTON_LIMIT, ModelSize, OptimizerConfig};
 pub use schedule::Schedule;
 pub use space::Space;
 pub use state::OptimizerState;
 
-use gputexel_io::{Error, Result, any_of};
-
-methods! {
-    /// Gauss–Newton with Levenberg–Marquardt damping.
-    GaussNewton(GaussNewtonSettings),
-    /// Some steps of Gauss–Newton, then L-BFGS with its matrix.
-    Hybrid(HybridSettings),
-    /// Gauss–Newton by conjugate gradients, from products of the matrix with vectors.
-    GaussNewtonCg(GaussNewtonCgSettings),
-    /// Adam, one or more runs in parallel.
-    Adam(AdamRuns),
-    /// Local search over whole numbers.
-    Local(LocalSettings),
-    ParticleSwarm(Swarms),
-}
-
-/// Refuses regularization weights that are negative or not finite.
-fn check_l2(l2: f64) -> Result<()> {
-    match l2.is_finite() && l2 >= 0.0 {
-        true => Ok(()),
-        false => Err(Error::setting("l2", l2, "must be 0 or a positive number")),
-    }
-}
+use gputexel_io::Result;
 
 /// Parameter vectors to evaluate, and which results are needed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Proposal {
     /// The vectors, member after member.
     pub parameters: Vec<f64>,
-    /// Weight λ of the regularization for each member; one entry per member.
-    pub l2: Vec<f64>,
+    /// Number of vectors.
+    pub members: usize,
     pub gradients: bool,
     /// True if Gauss–Newton matrices are needed.
     pub curvature: bool,
@@ -85,8 +62,6 @@ pub struct StepsAhead {
     pub second_moment: Vec<f64>,
     /// β₁, β₂ and ε of every member.
     pub settings: Vec<[f64; 3]>,
-    /// Weight λ of the regularization for each member.
-    pub l2: Vec<f64>,
 }
 
 /// The best member known to an optimizer.
@@ -190,6 +165,6 @@ pub trait Optimizer {
     /// non-finite numbers.
     fn restore(&mut self, state: OptimizerState) -> Result<()>;
 
-    /// Describes method and settings of a member on one line.
-    fn describe(&self, member: usize) -> String;
+    /// Describes the method and settings of a member on one line, with the weight λ of its regularization.
+    fn describe(&self, member: usize, l2: f64) -> String;
 }

@@ -14,15 +14,13 @@ use gputexel_io::{Error, Result};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LocalSettings {
-    /// Weight λ of the regularization.
-    pub l2: f64,
     /// Step sizes, descending; the last is 1.
     pub steps: Vec<u32>,
 }
 
 impl Default for LocalSettings {
     fn default() -> Self {
-        Self { l2: 0.0, steps: vec![8, 4, 2, 1] }
+        Self { steps: vec![8, 4, 2, 1] }
     }
 }
 
@@ -36,21 +34,21 @@ impl LocalSettings {
         converged: "no step lowers the loss",
     };
 
-    pub(crate) fn from_flags(flags: &MethodFlags) -> Result<Self> {
-        let mut settings = Self { l2: flags.one_l2(Self::SPEC.name)?, ..Self::default() };
+    pub(crate) fn from_flags(flags: &MethodFlags) -> Self {
+        let mut settings = Self::default();
         if !flags.step.is_empty() {
             settings.steps.clone_from(&flags.step);
             if settings.steps.last() != Some(&1) {
                 settings.steps.push(1);
             }
         }
-        Ok(settings)
+        settings
     }
 }
 
 impl Method for LocalSettings {
-    fn weights(&mut self) -> Vec<&mut f64> {
-        vec![&mut self.l2]
+    fn spec(&self) -> &'static MethodSpec {
+        &Self::SPEC
     }
 
     fn build(&self, space: &Space, _epochs: u64) -> Result<Box<dyn Optimizer>> {
@@ -127,7 +125,6 @@ impl Local {
     /// # Errors
     /// [`Error::Usage`] when a setting is out of range, or bounds contain no whole number.
     pub fn try_new(space: &Space, settings: LocalSettings) -> Result<Self> {
-        crate::check_l2(settings.l2)?;
         let descending = settings.steps.is_sorted_by(|a, b| a > b);
         if settings.steps.last() != Some(&1) || !descending {
             return Err(Error::Usage("steps must be descending integers that end with 1".to_string()));
@@ -254,7 +251,7 @@ impl Optimizer for Local {
             Stage::Combinations => self.combinations().iter().for_each(|point| parameters.extend(point)),
         }
         let members = parameters.len() / self.point.len().max(1);
-        Proposal { parameters, l2: vec![self.settings.l2; members], gradients: false, curvature: false }
+        Proposal { parameters, members, gradients: false, curvature: false }
     }
 
     fn tell(&mut self, evaluations: &Evaluations) -> Result<()> {
@@ -378,9 +375,9 @@ impl Optimizer for Local {
         Ok(())
     }
 
-    fn describe(&self, _member: usize) -> String {
+    fn describe(&self, _member: usize, l2: f64) -> String {
         let steps: Vec<String> = self.settings.steps.iter().map(u32::to_string).collect();
-        let l2 = l2_text(self.settings.l2);
+        let l2 = l2_text(l2);
         format!("local search ({l2}steps {})", steps.join(" "))
     }
 }
@@ -475,7 +472,7 @@ mod tests {
             method.tell(&answer(&proposal)).unwrap();
         }
         let (point, first) = (method.point.clone(), method.moves[0]);
-        let members = method.ask().l2.len();
+        let members = method.ask().members;
         method.tell(&Evaluations { losses: vec![1e9; members], ..Evaluations::default() }).unwrap();
         let mut expected = point;
         expected[first.coordinate] += first.by;
@@ -486,7 +483,7 @@ mod tests {
     fn far_starts_take_few_rounds() {
         for steps in [vec![1], vec![64, 16, 4, 1]] {
             let space = Space::unbounded(&[9000.0; SIZE]);
-            let mut method = Local::try_new(&space, LocalSettings { steps: steps.clone(), l2: 0.0 }).unwrap();
+            let mut method = Local::try_new(&space, LocalSettings { steps: steps.clone() }).unwrap();
             let proposal = method.ask();
             method.tell(&answer(&proposal)).unwrap();
             let size = f64::from(steps[0]);
@@ -552,10 +549,8 @@ mod tests {
 
     #[test]
     fn bad_settings_are_refused() {
-        for (l2, steps) in
-            [(-1.0, vec![1]), (f64::NAN, vec![1]), (0.0, vec![]), (0.0, vec![2]), (0.0, vec![1, 1])]
-        {
-            let settings = LocalSettings { l2, steps };
+        for steps in [vec![], vec![2], vec![1, 1]] {
+            let settings = LocalSettings { steps };
             assert!(Local::try_new(&start(), settings.clone()).is_err(), "{settings:?}");
         }
         let mut method = Local::try_new(&start(), LocalSettings::default()).unwrap();

@@ -36,8 +36,6 @@ pub struct MethodLimits {
 pub struct MethodFlags {
     /// True unless scores are sums of parameters.
     pub nonlinear: bool,
-    /// Weights λ of the regularization; several only for `AdamRuns`.
-    pub l2: Vec<f64>,
     /// Seed of random numbers.
     pub seed: Option<u64>,
     pub damping: Option<f64>,
@@ -61,20 +59,8 @@ pub struct MethodFlags {
     pub polish: bool,
 }
 
-impl MethodFlags {
-    /// Returns the only weight λ; 0 if none is given.
-    pub(crate) fn one_l2(&self, name: &str) -> Result<f64> {
-        match self.l2[..] {
-            [] => Ok(0.0),
-            [l2] => Ok(l2),
-            _ => Err(Error::Usage(format!("{name} accepts only one --l2"))),
-        }
-    }
-}
-
-pub trait Method {
-    /// Returns the regularization weight λ of each member, or that of all of them.
-    fn weights(&mut self) -> Vec<&mut f64>;
+pub(crate) trait Method {
+    fn spec(&self) -> &'static MethodSpec;
 
     /// Returns the number of mini-batches per epoch.
     fn batches(&self) -> usize {
@@ -97,24 +83,20 @@ pub trait Method {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CustomMethod {
     pub name: String,
-    /// Weight λ of the regularization.
-    pub l2: f64,
 }
 
-impl CustomMethod {
-    pub(crate) const SPEC: MethodSpec = MethodSpec {
-        name: "custom",
-        help: "",
-        flags: &[],
-        uses_matrices: false,
-        limits: MethodLimits { epochs: 500, improvement: 0.0, window: 50, patience: Some(50) },
-        converged: "",
-    };
-}
+const CUSTOM: MethodSpec = MethodSpec {
+    name: "custom",
+    help: "",
+    flags: &[],
+    uses_matrices: false,
+    limits: MethodLimits { epochs: 500, improvement: 0.0, window: 50, patience: Some(50) },
+    converged: "",
+};
 
 impl Method for CustomMethod {
-    fn weights(&mut self) -> Vec<&mut f64> {
-        vec![&mut self.l2]
+    fn spec(&self) -> &'static MethodSpec {
+        &CUSTOM
     }
 
     fn summary(&self) -> Option<String> {

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 
 use rayon::prelude::*;
 
-use super::linalg::{View, multiply};
+use super::linalg::{View, multiply, plain_dot as dot};
 use super::{Space, box_quadratic};
 
 /// Number of pairs stored per member.
@@ -170,10 +170,6 @@ impl<'a> QuasiNewton<'a> {
     pub fn arrival(&self, member: usize) -> MemberStatus {
         self.members[member].arrival
     }
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 impl Member {

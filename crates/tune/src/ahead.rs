@@ -4,7 +4,9 @@
 use std::collections::VecDeque;
 use std::time::Instant;
 
-use super::{REGULARIZATION_SCALE_CP, Regularization};
+use super::REGULARIZATION_SCALE_CP;
+use super::regularization::Weights;
+use super::training::Problem;
 use gputexel_eval::{AdamMember, AdamStart, AdamStep, Evaluator, Population, Request};
 use gputexel_io::Result;
 use gputexel_optim::{Optimizer, OptimizerState};
@@ -65,7 +67,7 @@ impl Ahead {
         &mut self,
         evaluator: &mut dyn Evaluator,
         optimizer: &dyn Optimizer,
-        (population, request, regularization): (&dyn Fn(Vec<f64>) -> Population, Request, &Regularization),
+        (population, request, problem): (&dyn Fn(Vec<f64>) -> Population, Request, &Problem),
         left: u64,
     ) -> Result<Next> {
         if self.steps.is_empty() {
@@ -73,7 +75,7 @@ impl Ahead {
                 return Ok(Next::Host);
             }
             if self.known.is_none() {
-                let start = start(optimizer, population, request, regularization);
+                let start = start(optimizer, population, request, problem);
                 if !start.map_or(Ok(false), |start| evaluator.begin_adam(&start))? {
                     self.declined = true;
                     return Ok(Next::Host);
@@ -127,17 +129,21 @@ fn start(
     optimizer: &dyn Optimizer,
     population: &dyn Fn(Vec<f64>) -> Population,
     request: Request,
-    regularization: &Regularization,
+    problem: &Problem,
 ) -> Option<AdamStart> {
     let ahead = optimizer.steps_ahead()?;
     let pull = |l2: f64| 2.0 * l2 / (REGULARIZATION_SCALE_CP * REGULARIZATION_SCALE_CP);
-    let member =
-        |([beta1, beta2, epsilon], l2): ([f64; 3], f64)| AdamMember { beta1, beta2, epsilon, pull: pull(l2) };
+    let member = |([beta1, beta2, epsilon], own): ([f64; 3], &Weights)| AdamMember {
+        beta1,
+        beta2,
+        epsilon,
+        pull: pull(own.l2),
+    };
     Some(AdamStart {
         population: population(ahead.parameters),
         request,
-        prior: regularization.prior().to_vec(),
-        settings: ahead.settings.into_iter().zip(ahead.l2).map(member).collect(),
+        prior: problem.regularization.prior().to_vec(),
+        settings: ahead.settings.into_iter().zip(problem.weights.iter().cycle()).map(member).collect(),
         first_moment: ahead.first_moment,
         second_moment: ahead.second_moment,
     })

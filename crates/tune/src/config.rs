@@ -59,6 +59,10 @@ pub struct RunConfig {
     /// that is already known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begin: Option<Vec<f64>>,
+    /// Weights λ of the regularization toward the prior, those of the members in turn: a parameter one pawn from the
+    /// prior costs λ. Empty: 0.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub l2: Vec<f64>,
     /// Penalties that tie parameters to each other or to the prior, the same for all members.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub penalties: Vec<Penalty>,
@@ -104,6 +108,7 @@ impl Default for RunConfig {
             prior_theta: Vec::new(),
             basis: None,
             begin: None,
+            l2: Vec::new(),
             penalties: Vec::new(),
             k: 1.0,
             blend: None,
@@ -114,6 +119,14 @@ impl Default for RunConfig {
             stopping: Limits::default().for_method(&optimizer),
             optimizer,
         }
+    }
+}
+
+/// Refuses weights λ that are negative or not finite.
+pub(crate) fn check_l2(weights: &[f64]) -> Result<()> {
+    match weights.iter().find(|l2| !(l2.is_finite() && **l2 >= 0.0)) {
+        Some(l2) => Err(Error::setting("l2", *l2, "must be 0 or a positive number")),
+        None => Ok(()),
     }
 }
 
@@ -156,14 +169,24 @@ impl RunConfig {
         self.basis.clone().unwrap_or_else(|| Parameterization::identity(&self.prior_theta))
     }
 
-    /// Returns the regularization that is added to the loss of the positions.
-    pub fn regularization(&self) -> Regularization {
-        Regularization::new(&self.prior_theta, &self.penalties)
+    /// Returns the weight λ of a member.
+    pub fn l2(&self, member: usize) -> f64 {
+        self.l2.get(member % self.l2.len().max(1)).copied().unwrap_or(0.0)
+    }
+
+    /// Returns true if any member has a weight λ.
+    pub fn has_l2(&self) -> bool {
+        self.l2.iter().any(|&l2| l2 > 0.0)
+    }
+
+    /// Returns the regularization that is added to the loss of the positions for a member.
+    pub fn regularization(&self, member: usize) -> Regularization {
+        Regularization::new(&self.prior_theta, self.l2(member), &self.penalties)
     }
 
     /// Returns true if the loss includes anything but that of the positions.
     pub fn regularizes(&self) -> bool {
-        self.optimizer.regularizes() || self.penalties.iter().any(|penalty| penalty.weight > 0.0)
+        self.has_l2() || self.penalties.iter().any(|penalty| penalty.weight > 0.0)
     }
 
     /// Checks everything that the types leave open.
@@ -180,6 +203,7 @@ impl RunConfig {
         if self.begin.as_ref().is_some_and(|z| z.len() != dimension || z.iter().any(|z| !z.is_finite())) {
             return Err(Error::Usage(format!("a run must begin at {dimension} finite numbers")));
         }
+        check_l2(&self.l2)?;
         self.penalties.iter().try_for_each(|penalty| penalty.validate(self.prior_theta.len()))?;
         if let Some(basis) = &self.basis {
             basis.validate()?;

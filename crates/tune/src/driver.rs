@@ -10,7 +10,6 @@ use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::ahead::{Ahead, Next, Settled};
-use super::regularization::Weights;
 use super::training::{Problem, has_stalled, train};
 use super::{Checkpoint, Progress, RunConfig, StopReason, space_of};
 use gputexel_dataset::Split;
@@ -111,7 +110,8 @@ impl<'a> Tuning<'a> {
             split,
             problem: Problem {
                 parameterization: config.parameterization(),
-                regularization: config.regularization(),
+                regularization: config.regularization(0),
+                weights: (0..config.l2.len().max(1)).map(|m| config.regularization(m).weights()).collect(),
             },
             optimizer,
             progress: Progress::default(),
@@ -188,8 +188,8 @@ impl<'a> Tuning<'a> {
         // The point reached by the last step has not been judged yet, unless the members are trials of one
         // run, which ends at a judged point.
         if reason != StopReason::Interrupted && !self.optimizer.members_are_trials() {
-            let Proposal { parameters, l2, .. } = self.optimizer.ask();
-            self.evaluate_and_judge(evaluator, &parameters, &l2, observe)?;
+            let Proposal { parameters, members, .. } = self.optimizer.ask();
+            self.evaluate_and_judge(evaluator, &parameters, members, observe)?;
         }
         let progress = &self.progress;
         let z = match progress.best_parameters.is_empty() {
@@ -203,10 +203,12 @@ impl<'a> Tuning<'a> {
             z,
             best_member: progress.best_member,
             best_epoch: progress.best_epoch,
-            members: members.map(|(member, &value)| (self.optimizer.describe(member), value)).collect(),
+            members: members
+                .map(|(member, &value)| (self.optimizer.describe(member, self.config.l2(member)), value))
+                .collect(),
             epochs: progress.epochs,
             seconds: progress.seconds,
-            optimizer: self.optimizer.describe(progress.best_member),
+            optimizer: self.optimizer.describe(progress.best_member, self.config.l2(progress.best_member)),
         })
     }
 
@@ -221,9 +223,9 @@ impl<'a> Tuning<'a> {
         let batches = self.split.batches();
         // With a full batch, the first epoch evaluates the start itself.
         if self.progress.steps == 0 && batches > 1 {
-            let members = self.optimizer.ask().l2.len();
+            let members = self.optimizer.ask().members;
             let start = self.problem.parameterization.start().repeat(members);
-            self.evaluate_and_judge(evaluator, &start, &vec![0.0; members], observe)?;
+            self.evaluate_and_judge(evaluator, &start, members, observe)?;
         }
         // The parameters of a step that a device takes stay there.
         let step = self.step_ahead(evaluator, ahead)?;
@@ -247,15 +249,13 @@ impl<'a> Tuning<'a> {
             self.progress.epochs += 1;
             let best = self.optimizer.best();
             let mut held_out = None;
-            let (z, l2, losses) = match proposal {
-                Some(proposal) if self.optimizer.members_are_trials() => {
-                    (Some(best.parameters), vec![proposal.l2[0]], vec![best.loss])
-                }
-                Some(proposal) => (Some(proposal.parameters), proposal.l2, answer.losses),
-                None => (None, Vec::new(), answer.losses),
+            let (z, losses) = match proposal {
+                Some(_) if self.optimizer.members_are_trials() => (Some(best.parameters), vec![best.loss]),
+                Some(proposal) => (Some(proposal.parameters), answer.losses),
+                None => (None, answer.losses),
             };
             if let (Some(z), Some(_)) = (&z, self.split.held_out_part()) {
-                let values = self.evaluate_and_judge(evaluator, z, &l2, observe)?;
+                let values = self.evaluate_and_judge(evaluator, z, losses.len(), observe)?;
                 held_out = values.into_iter().filter(|value| !value.is_nan()).min_by(f64::total_cmp);
             } else if batches == 1 {
                 self.judge(z.as_deref(), &losses);
@@ -282,8 +282,8 @@ impl<'a> Tuning<'a> {
     }
 
     /// Refuses vectors of a wrong length, which only optimizers of the caller propose.
-    fn check_lengths(&self, z: &[f64], l2: &[f64]) -> Result<()> {
-        let (members, dimension) = (l2.len(), self.problem.parameterization.dimension());
+    fn check_lengths(&self, z: &[f64], members: usize) -> Result<()> {
+        let dimension = self.problem.parameterization.dimension();
         if members > 0 && z.len() == members * dimension {
             return Ok(());
         }
@@ -317,7 +317,7 @@ impl<'a> Tuning<'a> {
         let &Proposal { gradients, curvature, .. } = proposal;
         let parts = self.batch(step, self.split.batches());
         let request = Request { parts, loss: self.config.loss, gradients, curvature };
-        self.evaluate(evaluator, &proposal.parameters, &proposal.l2, true, &request)
+        self.evaluate(evaluator, &proposal.parameters, proposal.members, true, &request)
     }
 
     fn step_ahead(&mut self, evaluator: &mut dyn Evaluator, ahead: &mut Ahead) -> Result<Option<AdamStep>> {
@@ -328,7 +328,7 @@ impl<'a> Tuning<'a> {
         };
         let request = Request { parts: 0..1, loss: self.config.loss, gradients: true, curvature: false };
         let left = self.config.stopping.epochs.saturating_sub(self.progress.epochs);
-        let problem = (&population as &dyn Fn(_) -> _, request, &self.problem.regularization);
+        let problem = (&population as &dyn Fn(_) -> _, request, &self.problem);
         match ahead.next(evaluator, &*self.optimizer, problem, left)? {
             Next::Step(step) => Ok(Some(step)),
             Next::Host => Ok(None),
@@ -376,13 +376,13 @@ impl<'a> Tuning<'a> {
         &mut self,
         evaluator: &mut dyn Evaluator,
         z: &[f64],
-        l2: &[f64],
+        members: usize,
         observe: &mut dyn FnMut(Event<'_>) -> Result<()>,
     ) -> Result<Vec<f64>> {
         let held_out = self.split.held_out_part();
         let parts = held_out.map_or(0..self.split.batches(), |part| part..part + 1);
         let request = Request { parts, loss: self.config.loss, gradients: false, curvature: false };
-        let values = self.evaluate(evaluator, z, l2, held_out.is_none(), &request)?.losses;
+        let values = self.evaluate(evaluator, z, members, held_out.is_none(), &request)?.losses;
         evaluator.take_fallback().map_or(Ok(()), |it| observe(Event::Replaced(it)))?;
         self.judge(Some(z), &values);
         Ok(values)
@@ -394,18 +394,18 @@ impl<'a> Tuning<'a> {
         &self,
         evaluator: &mut dyn Evaluator,
         z: &[f64],
-        l2: &[f64],
+        members: usize,
         regularized: bool,
         request: &Request,
     ) -> Result<Evaluations> {
-        self.check_lengths(z, l2)?;
+        self.check_lengths(z, members)?;
         let size = self.config.prior_theta.len();
         let portion = (PORTION_NUMBERS / size).max(1);
-        let portions = (0..l2.len()).step_by(portion).map(|first| first..l2.len().min(first + portion));
+        let portions = (0..members).step_by(portion).map(|first| first..members.min(first + portion));
         let population = |theta: Vec<f64>, members: Range<usize>| {
             Population::new(size / 2, theta, vec![self.config.k; members.len()])
         };
-        let weights: Vec<Weights> = l2.iter().filter(|_| regularized).copied().map(Weights::of).collect();
+        let weights = if regularized { self.problem.weights(members) } else { Vec::new() };
         let groups = portions.map(|members| (members, request.clone()));
         self.problem.evaluate(evaluator, z, groups, population, &weights)
     }

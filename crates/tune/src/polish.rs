@@ -50,9 +50,7 @@ pub fn polish(
         objective: Objective { k: config.k, loss: config.loss },
         parameterization: &basis,
         space: &space,
-        prior: &config.prior_theta,
-        penalties: &config.penalties,
-        l2: config.optimizer.l2(0),
+        regularization: config.regularization(0),
     };
     let mut optimum = None;
     let mut best: Option<Rounded> = None;
@@ -62,8 +60,7 @@ pub fn polish(
             optimizer: OptimizerConfig::default_for(
                 config.loss.is_smooth(),
                 ModelSize { parameters: basis.parameters(), linear: layout.program().is_none() },
-            )
-            .with_l2(problem.l2),
+            ),
             stopping: Stopping { epochs: 50, seconds: None, improvement: 1e-9, ..config.stopping },
             ..config.clone()
         };

@@ -12,6 +12,7 @@ use super::single_steps::interrupted;
 use super::{ExactProblem, SingleSteps, Survey, Watch};
 use gputexel_io::Result;
 use gputexel_optim::Space;
+use gputexel_optim::linalg::sorted_cholesky;
 
 /// Rounding of real results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,7 +68,7 @@ fn nearest(value: f64, i: usize, space: &Space) -> f64 {
 pub fn round_successively(z: &[f64], matrix: &[f64], space: &Space, cancel: &AtomicBool) -> Option<Vec<f64>> {
     let n = z.len();
     assert_eq!(matrix.len(), n * n);
-    let (order, rows) = sorted_cholesky(matrix, n, &space.integer, cancel)?;
+    let (order, rows) = sorted_cholesky(matrix, n, &space.integer, &|| cancel.load(Ordering::Relaxed))?;
     // The cost is Σ_k (Σ_{j ≥ k} R_kj e_j)² with e = z − z*, so the last coordinate is rounded first, and
     // each other one close to the value that makes its own square vanish.
     let mut branches = vec![Branch { errors: vec![0.0; n], cost: 0.0 }];
@@ -118,68 +119,6 @@ struct Branch {
 /// Number of partial roundings that are followed in parallel (a K-best search): on 736 piece-square values, 1
 /// adds 6.80e-6 to the loss, 16 6.68e-6, 128 6.64e-6, and 1,024 no less.
 const BRANCHES: usize = 128;
-
-/// Fraction of the largest diagonal entry that is added to every diagonal entry: the matrix has f32 products,
-/// and directions without curvature must not decide.
-const RIDGE: f64 = 1e-9;
-
-/// Pivots below this fraction of their diagonal entry are rounding errors.
-const MIN_PIVOT: f64 = 1e-6;
-
-/// H = Rᵀ R with the smallest pivot first: row and column k belong to coordinate `order[k]`. Real coordinates precede
-/// integer ones, so that they are solved for last. `None` when cancelled.
-fn sorted_cholesky(
-    matrix: &[f64],
-    n: usize,
-    integer: &[bool],
-    cancel: &AtomicBool,
-) -> Option<(Vec<usize>, Vec<f64>)> {
-    let mut rest = matrix.to_vec();
-    let ridge = RIDGE * (0..n).map(|i| matrix[i * n + i]).fold(0.0, f64::max);
-    for i in 0..n {
-        rest[i * n + i] += if matrix[i * n + i] > 0.0 { ridge } else { 0.0 };
-    }
-    let mut left: Vec<usize> = (0..n).collect();
-    let mut order = Vec::with_capacity(n);
-    // Columns in coordinate order at first.
-    let mut rows = vec![0.0; n * n];
-    for k in 0..n {
-        if cancel.load(Ordering::Relaxed) {
-            return None;
-        }
-        let (at, &i) = left
-            .iter()
-            .enumerate()
-            .min_by(|(_, a), (_, b)| {
-                integer[**a].cmp(&integer[**b]).then(rest[**a * n + **a].total_cmp(&rest[**b * n + **b]))
-            })
-            .expect("n − k are left");
-        left.remove(at);
-        order.push(i);
-        let square = rest[i * n + i];
-        if square.is_nan() || square <= MIN_PIVOT * matrix[i * n + i] {
-            continue; // no curvature of its own: a row of zeros
-        }
-        let pivot = square.sqrt();
-        let row = &mut rows[k * n..][..n];
-        row[i] = pivot;
-        for &j in &left {
-            row[j] = rest[i * n + j] / pivot;
-        }
-        for &a in &left {
-            let factor = row[a];
-            if factor != 0.0 {
-                // Whole rows, eliminated columns included, because a loop without gaps is faster.
-                rest[a * n..][..n].iter_mut().zip(&*row).for_each(|(rest, value)| *rest -= factor * value);
-            }
-        }
-    }
-    for row in rows.chunks_exact_mut(n) {
-        let sorted: Vec<f64> = order.iter().map(|&i| row[i]).collect();
-        row.copy_from_slice(&sorted);
-    }
-    Some((order, rows))
-}
 
 /// Rounds the integer coordinates of `z`, a minimum.
 ///

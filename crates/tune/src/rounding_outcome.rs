@@ -55,9 +55,7 @@ pub fn round_outcome(
         objective: Objective { k: config.k, loss: config.loss },
         parameterization: &parameterization,
         space: &space,
-        prior: &config.prior_theta,
-        penalties: &config.penalties,
-        l2: config.optimizer.l2(outcome.best_member),
+        regularization: config.regularization(outcome.best_member),
     };
     let watch = &mut Watch { cancel, observe };
     let whole = if is_local {
@@ -112,7 +110,7 @@ pub fn gauss_newton_matrix(
     (watch.observe)("whole numbers: the Gauss-Newton matrix")?;
     let mut evaluations =
         evaluator.evaluate_unless(&population, &request, watch.cancel)?.ok_or_else(interrupted)?;
-    problem.regularization().add(&mut evaluations, &theta, &[problem.l2]);
+    problem.regularization.add(&mut evaluations, &theta);
     Ok(Some(parameterization.pull_matrices(evaluations.curvatures)))
 }
 

@@ -108,8 +108,7 @@ fn near_optimum(
     stop: &AtomicBool,
 ) -> Result<(Vec<f64>, f64)> {
     let model = ModelSize { parameters: config.prior_theta.len(), linear: false };
-    let optimizer =
-        OptimizerConfig::default_for(config.loss.is_smooth(), model).with_l2(config.optimizer.l2(0));
+    let optimizer = OptimizerConfig::default_for(config.loss.is_smooth(), model);
     let limits = Limits { epochs: Some(EPOCHS), improvement: Some(1e-4), ..Limits::default() };
     let fit = RunConfig { stopping: limits.for_method(&optimizer), optimizer, ..config.clone() };
     let layout = Layout::try_new(data, split.parts(), |n| split.part_of(n))?;

@@ -34,9 +34,16 @@ pub(super) fn has_stalled(before: f64, now: f64, improvement: f64) -> bool {
 pub(super) struct Problem {
     pub parameterization: Parameterization,
     pub regularization: Regularization,
+    /// Weights of the members in turn.
+    pub weights: Vec<Weights>,
 }
 
 impl Problem {
+    /// Returns the weights of some members.
+    pub fn weights(&self, members: usize) -> Vec<Weights> {
+        self.weights.iter().copied().cycle().take(members).collect()
+    }
+
     /// Computes losses and derivatives of members at z (concatenated), with regularization unless `weights` is empty.
     /// `groups` are ranges of all members, ascending, each evaluated in one call as the population that `population`
     /// creates of its θ. All members may share the θ of the first.

@@ -64,7 +64,7 @@ pub fn regularized_line(tuned: &Tuned) -> String {
 /// Describes the regularization of a run; empty if there is none.
 fn active_text(config: &RunConfig, member: usize) -> String {
     let mut parts = Vec::new();
-    let l2 = config.optimizer.l2(member);
+    let l2 = config.l2(member);
     if l2 > 0.0 {
         parts.push(format!("L2 {}", weight_text(l2)));
     }

@@ -2,7 +2,7 @@
 
 use gputexel::extraction::{ExtractSettings, Target};
 use gputexel::objective::LossKind;
-use gputexel::optimizer::{MethodFlags, ParticleSwarmSettings, Swarms};
+use gputexel::optimizer::MethodFlags;
 use gputexel::run::{BlendSettings, BlendShare, PriorStrength, TunerSettings};
 use gputexel::tuning::{Limits, ModelSize, OptimizerConfig, Rounding};
 use gputexel::{Error, Result};
@@ -60,6 +60,7 @@ impl ObjectiveArgs {
             holdout: self.holdout.unwrap_or(default.holdout),
             seed: self.seed.unwrap_or(default.seed),
             prior: parsed(&self.prior)?,
+            l2: self.l2.clone(),
             sections: self.sections,
             ..default
         })
@@ -76,15 +77,6 @@ impl ObjectiveArgs {
             strength.weights()?;
         }
         Ok(strength)
-    }
-
-    /// Returns particle swarms with these settings.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for invalid numbers.
-    pub fn swarms(&self, settings: ParticleSwarmSettings, polish: bool) -> Result<OptimizerConfig> {
-        let flags = MethodFlags { l2: self.l2.clone(), seed: self.seed, ..MethodFlags::default() };
-        Swarms { settings, polish }.with_flags(&flags).map(OptimizerConfig::ParticleSwarm)
     }
 }
 
@@ -277,7 +269,6 @@ impl NewRunArgs {
         };
         let flags = MethodFlags {
             nonlinear: !model.linear,
-            l2: objective.l2.clone(),
             seed: objective.seed,
             damping: self.damping,
             learning_rate: self.learning_rate.clone(),
@@ -312,8 +303,6 @@ impl NewRunArgs {
                 return Err(Error::Usage("--prior-folds only applies to --prior-strength auto".to_string()));
             }
             None if folds.is_some() => Some(PriorStrength::Auto { folds }),
-            // An explicit weight of 0 counts, too.
-            None if !objective.l2.is_empty() => Some(PriorStrength::None),
             None => None,
             Some("auto") => Some(PriorStrength::Auto { folds }),
             Some(_) if folds.is_some() => {

@@ -4,9 +4,14 @@
 //! threads; different processors may round differently, because products use the available instructions.
 
 mod cholesky;
+mod eigen;
+mod inverse;
+mod pivoted;
 mod strips;
 
 pub use cholesky::Cholesky;
+pub use inverse::{Inverse, invert, positive};
+pub use pivoted::sorted_cholesky;
 
 use rayon::prelude::*;
 
@@ -122,29 +127,6 @@ pub fn mirror(matrix: &mut [f64], size: usize) {
     }
 }
 
-/// Solves a system with an arbitrary matrix, by elimination with row pivots; the result is not finite if it is
-/// singular.
-pub fn solve_general(mut matrix: Vec<f64>, mut right: Vec<f64>) -> Vec<f64> {
-    let n = right.len();
-    for k in 0..n {
-        let size = |i: usize| matrix[i * n + k].abs();
-        let pivot = (k..n).fold(k, |best, i| if size(i) > size(best) { i } else { best });
-        (0..n).for_each(|j| matrix.swap(k * n + j, pivot * n + j));
-        right.swap(k, pivot);
-        let (above, below) = matrix.split_at_mut((k + 1) * n);
-        let row = &above[k * n..];
-        for (i, other) in below.chunks_exact_mut(n).enumerate() {
-            let factor = other[k] / row[k];
-            add_scaled(&mut other[k..], -factor, &row[k..]);
-            right[k + 1 + i] -= factor * right[k];
-        }
-    }
-    for i in (0..n).rev() {
-        right[i] = (right[i] - dot(&matrix[i * n..][i + 1..n], &right[i + 1..])) / matrix[i * n + i];
-    }
-    right
-}
-
 /// Computes the dot product, in an order that processors can vectorize.
 #[inline(always)]
 pub fn dot(a: &[f64], b: &[f64]) -> f64 {
@@ -154,6 +136,11 @@ pub fn dot(a: &[f64], b: &[f64]) -> f64 {
         (0..8).for_each(|i| sums[i] += a[i] * b[i]);
     }
     sums.iter().sum::<f64>() + a.1.iter().zip(b.1).map(|(a, b)| a * b).sum::<f64>()
+}
+
+/// Computes the dot product term by term.
+pub(crate) fn plain_dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 /// Computes the product of a row-major matrix with a vector.
@@ -176,7 +163,7 @@ pub fn add_scaled(row: &mut [f64], factor: f64, other: &[f64]) {
 ///
 /// # Panics
 /// If shapes do not match.
-pub fn subtract(a: View<'_>, b: View<'_>, c: &mut [f64], stride: usize) {
+pub(crate) fn subtract(a: View<'_>, b: View<'_>, c: &mut [f64], stride: usize) {
     let large = a.rows * a.columns * b.columns >= LARGE;
     for_tiles(large, c, stride, |first, c| dgemm(-1.0, a.rows(first, TILE), b, 1.0, c, stride));
 }
@@ -255,8 +242,6 @@ mod tests {
             assert_close(&naive(&matrix, &factor.inverse(), n, n), &identity);
         }
         assert!(Cholesky::new(0, |_, _| unreachable!()).unwrap().inverse().is_empty());
-        // A pivot of 0, which elimination avoids.
-        assert_eq!(solve_general(vec![0.0, 2.0, 1.0, 1.0], vec![4.0, 5.0]), [3.0, 2.0]);
     }
 
     #[test]

@@ -255,7 +255,7 @@ impl Optimizer for ParticleSwarm {
         let members = if self.is_before_start() { 1 } else { self.members() };
         Proposal {
             parameters: self.positions[..members * self.dimension()].to_vec(),
-            l2: vec![self.settings.l2; members],
+            members,
             gradients: false,
             curvature: false,
         }
@@ -372,7 +372,7 @@ impl Optimizer for ParticleSwarm {
         Ok(())
     }
 
-    fn describe(&self, _member: usize) -> String {
+    fn describe(&self, _member: usize, _l2: f64) -> String {
         let ParticleSwarmSettings { variant, swarms, particles, seed, .. } = self.settings;
         format!("particle swarm ({swarms} x {particles} particles, variant {variant}, seed {seed})")
     }

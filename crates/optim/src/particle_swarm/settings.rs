@@ -43,8 +43,6 @@ pub struct ParticleSwarmSettings {
     /// `None`: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restart_after: Option<u64>,
-    /// Weight λ of the regularization.
-    pub l2: f64,
     /// Seed of all random numbers.
     pub seed: u64,
 }
@@ -75,26 +73,16 @@ impl Swarms {
     };
 
     pub(crate) fn from_flags(flags: &MethodFlags) -> Result<Self> {
-        Self { settings: ParticleSwarmSettings::default(), polish: flags.polish }.with_flags(flags)
-    }
-
-    /// Returns the same swarms with the seed and the weight λ of the flags, if given.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for several weights, and errors of [`ParticleSwarmSettings::validate`].
-    pub fn with_flags(mut self, flags: &MethodFlags) -> Result<Self> {
-        if !flags.l2.is_empty() {
-            self.settings.l2 = flags.one_l2(Self::SPEC.name)?;
-        }
-        self.settings.seed = flags.seed.unwrap_or(self.settings.seed);
-        self.settings.validate()?;
-        Ok(self)
+        let default = ParticleSwarmSettings::default();
+        let settings = ParticleSwarmSettings { seed: flags.seed.unwrap_or(default.seed), ..default };
+        settings.validate()?;
+        Ok(Self { settings, polish: flags.polish })
     }
 }
 
 impl Method for Swarms {
-    fn weights(&mut self) -> Vec<&mut f64> {
-        vec![&mut self.settings.l2]
+    fn spec(&self) -> &'static MethodSpec {
+        &Self::SPEC
     }
 
     fn summary(&self) -> Option<String> {
@@ -124,7 +112,6 @@ impl ParticleSwarmSettings {
             initial_velocity: 0.1,
             death,
             restart_after,
-            l2: 0.0,
             seed: 1,
         }
     }
@@ -175,7 +162,6 @@ impl ParticleSwarmSettings {
         if self.restart_after == Some(0) {
             return Err(Error::setting("restart-after", 0, "must be at least 1"));
         }
-        crate::check_l2(self.l2)?;
         Ok(())
     }
 }

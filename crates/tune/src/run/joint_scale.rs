@@ -66,8 +66,7 @@ impl<'a> ScaleSearch<'a> {
     ) -> Result<Self> {
         let model = ModelSize { parameters: config.prior_theta.len(), linear: data.program().is_none() };
         Ok(Self {
-            method: OptimizerConfig::default_for(config.loss.is_smooth(), model)
-                .with_l2(config.optimizer.l2(0)),
+            method: OptimizerConfig::default_for(config.loss.is_smooth(), model),
             layout: Layout::try_new(data, split.parts(), |n| split.part_of(n))?,
             training: split.training().map(|n| n as u32).collect(),
             scores: RunScores { prior: all_scores(data, &config.prior_theta), result: Vec::new() },

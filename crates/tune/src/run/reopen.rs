@@ -10,10 +10,7 @@ use crate::run::tuner::{Source, Tuner};
 
 pub enum Reopened<'a> {
     /// The run can be continued.
-    Unfinished {
-        record: Box<RunRecord>,
-        tuner: Box<Tuner<'a>>,
-    },
+    Unfinished { record: Box<RunRecord>, tuner: Box<Tuner<'a>> },
     /// The run has a result.
     Finished(Box<Finished>),
 }

@@ -7,9 +7,9 @@ use crate::compensation::Ahead;
 use crate::constant_term::ConstantTerm;
 use crate::run::InHand;
 use crate::{
-    Checkpoint, EpochRecord, Event, HeldOutGain, Outcome, RunConfig, RunParts, RunRecord, RunScores,
-    ScaleMode, StopReason, Tuning, ablate, diagnose_program, loss_against_results, polish, round_outcome,
-    term_activity, training_score_ratio, undetermined_products,
+    Checkpoint, EpochRecord, Event, HeldOutGain, Outcome, Regularization, RunConfig, RunParts, RunRecord,
+    RunScores, ScaleMode, StopReason, Tuning, ablate, diagnose_program, loss_against_results, polish,
+    round_outcome, term_activity, training_score_ratio, undetermined_products,
 };
 use gputexel_dataset::objective::Objective;
 use gputexel_dataset::{Dataset, Layout, Split};
@@ -132,8 +132,9 @@ impl Session<'_, '_> {
         if let Some(checkpoint) = &mut checkpoint {
             checkpoint.slim();
         }
-        let l2 = config.optimizer.l2(outcome.best_member);
-        let penalty = config.regularizes().then(|| config.regularization().value(&outcome.parameters, l2));
+        let penalty = config
+            .regularizes()
+            .then(|| config.regularization(outcome.best_member).value(&outcome.parameters));
         let joint = record.scale.filter(|scale| scale.mode == ScaleMode::Joint);
         let loss_at_prior_k = joint.and_then(|scale| {
             let on_prior = Objective { k: scale.on_prior, ..objective };
@@ -203,7 +204,7 @@ impl Session<'_, '_> {
             None => None,
         };
         if record.ablate {
-            tuned.ablation = Some(ablate(&parts, &fitted.0, config.optimizer.l2(fitted.1))?);
+            tuned.ablation = Some(ablate(&parts, &fitted.0, config.l2(fitted.1))?);
         }
         if let Some(folder) = self.folder {
             tuned.write_files(folder)?;
@@ -310,9 +311,10 @@ impl Session<'_, '_> {
 
 /// Resets coordinates that neither positions nor penalties determine to their start, since swarms move everything.
 fn hold_undetermined(config: &RunConfig, occurrences: &[u64], outcome: &mut Outcome) {
-    let (basis, penalties) = (config.parameterization(), config.regularization());
+    let basis = config.parameterization();
+    let penalties = Regularization::new(&config.prior_theta, 0.0, &config.penalties);
     let count = occurrences.len();
-    let free = |index: usize| occurrences[index % count] == 0 && !penalties.involves(index, 0.0);
+    let free = |index: usize| occurrences[index % count] == 0 && !penalties.involves(index);
     let start = basis.start();
     let is_free = |i: usize| match basis.columns.get(i) {
         None => free(i),

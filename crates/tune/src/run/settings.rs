@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::config::check_l2;
 use crate::{GAUSS_NEWTON_LIMIT, Limits, MOST_STARTS, ModelSize, OptimizerConfig, Rounding, ScaleMode};
 use gputexel_dataset::Split;
 use gputexel_dataset::objective::LossKind;
@@ -38,7 +39,7 @@ pub struct TunerSettings<'a> {
     pub blend: BlendSettings,
     /// The regularization weight λ: a parameter one pawn (100 centipawns) from the prior costs λ. Then there is no other
     /// regularization, unless [`prior_strength`](Self::prior_strength) gives weights. `None`: as set for the optimizer.
-    pub l2: Option<f64>,
+    pub l2: Vec<f64>,
     /// The share of the games to hold out, 0 to 0.9, for the evaluation of the parameters.
     pub holdout: f64,
     /// The seed of all random numbers; 1 by default.
@@ -80,7 +81,7 @@ impl Default for TunerSettings<'_> {
             prior_strength: None,
             loss: LossKind::default(),
             blend: BlendSettings::default(),
-            l2: None,
+            l2: Vec::new(),
             holdout: 0.0,
             seed: 1,
             optimizer: OptimizerChoice::Default,
@@ -152,8 +153,10 @@ impl TunerSettings<'_> {
                 true => Ok(()),
             };
         }
+        check_l2(&self.l2)?;
         let optimizer = self.method(ModelSize::UNKNOWN)?;
-        if matches!(self.prior_strength, Some(PriorStrength::Auto { .. })) && optimizer.regularizes() {
+        let regularizes = self.l2.iter().any(|&l2| l2 > 0.0);
+        if matches!(self.prior_strength, Some(PriorStrength::Auto { .. })) && regularizes {
             let reason = "is either given or chosen with the strength of the prior".to_string();
             return Err(Error::Setting { setting: "l2", value: None, reason });
         }
@@ -168,22 +171,32 @@ impl TunerSettings<'_> {
     }
 
     pub(crate) fn method(&self, model: ModelSize) -> Result<OptimizerConfig> {
-        let (optimizer, custom) = match &self.optimizer {
-            OptimizerChoice::Default => (OptimizerConfig::default_for(self.loss.is_smooth(), model), false),
-            OptimizerChoice::Given(optimizer) => (optimizer.clone(), false),
-            OptimizerChoice::BySize(choose) => (choose(model)?, false),
-            OptimizerChoice::Custom(name, _) => {
-                (OptimizerConfig::Custom(CustomMethod { name: name.clone(), l2: 0.0 }), true)
-            }
+        let optimizer = match &self.optimizer {
+            OptimizerChoice::Default => OptimizerConfig::default_for(self.loss.is_smooth(), model),
+            OptimizerChoice::Given(optimizer) => optimizer.clone(),
+            OptimizerChoice::BySize(choose) => choose(model)?,
+            OptimizerChoice::Custom(name, _) => OptimizerConfig::Custom(CustomMethod { name: name.clone() }),
         };
-        // Weights cannot be chosen for so many parameters, and most of them occur in few positions.
-        let unheld = model.parameters > GAUSS_NEWTON_LIMIT
-            && self.prior_strength.is_none()
-            && !optimizer.regularizes();
-        Ok(match self.l2 {
-            Some(l2) => optimizer.with_l2(l2),
-            None if unheld && model.linear && !custom => optimizer.with_l2(L2_OF_MANY),
-            None => optimizer,
-        })
+        optimizer.repeated(self.l2.len().max(1))
+    }
+
+    /// Returns the weights λ for a model: those given, or 1e-6 where penalties cannot be chosen because there are so
+    /// many parameters, most of which occur in few positions.
+    pub(crate) fn weights(&self, model: ModelSize) -> Vec<f64> {
+        let custom = matches!(self.optimizer, OptimizerChoice::Custom(..));
+        let many = model.parameters > GAUSS_NEWTON_LIMIT && model.linear;
+        match self.l2.is_empty() && many && self.prior_strength.is_none() && !custom {
+            true => vec![L2_OF_MANY],
+            false => self.l2.clone(),
+        }
+    }
+
+    /// Returns the regularization by penalties: as given, or chosen, unless there are weights λ or it is a swarm.
+    pub(crate) fn strength(&self, optimizer: &OptimizerConfig, weights: &[f64]) -> PriorStrength {
+        match &self.prior_strength {
+            Some(strength) => strength.clone(),
+            None if optimizer.swarms().is_some() || !weights.is_empty() => PriorStrength::None,
+            None => PriorStrength::Auto { folds: None },
+        }
     }
 }

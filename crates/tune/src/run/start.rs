@@ -181,19 +181,15 @@ impl Beginning<'_, '_> {
             None => None,
         };
         let data = positions.data();
-        let strength = settings
-            .prior_strength
-            .clone()
-            .unwrap_or_else(|| PriorStrength::default_for(&optimizer, settings.l2));
+        let mut l2 = settings.weights(model);
+        let strength = settings.strength(&optimizer, &l2);
         let set = &data.metadata().feature_set;
         let (k, fitted_loss) = scale(data, &split, &theta, settings.loss, settings.k)?;
         let mut penalties = strength.given(set)?;
-        let mut optimizer = optimizer;
-        let l2 = optimizer.l2(0);
-        if data.metadata().probing.is_some() && optimizer.weights().iter().all(|other| *other == l2) {
+        if data.metadata().probing.is_some() && l2.iter().all(|other| *other == l2[0]) {
             // Its unit is that of parameters, which options do not share.
-            add_ridge(&mut penalties, set, l2);
-            optimizer = optimizer.with_l2(0.0);
+            add_ridge(&mut penalties, set, l2.first().copied().unwrap_or(0.0));
+            l2.clear();
         }
         let config = RunConfig {
             datasets: positions.paths().iter().map(|path| absolute(path).display().to_string()).collect(),
@@ -203,6 +199,7 @@ impl Beginning<'_, '_> {
             prior_theta: theta,
             basis,
             begin: None,
+            l2,
             penalties: penalties_of(data, penalties),
             k,
             blend: blend.as_ref().map(|prepared| prepared.blend),

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use crate::{
-    KindStrength, OptimizerConfig, RunConfig, RunRecord, RunScores, ScaleMode, ScaleRecord, StartsRecord,
-    Strength, StrengthOrder, StrengthProgress, StrengthRequest, Undecided, choose_start, choose_strength,
+    KindStrength, RunConfig, RunRecord, RunScores, ScaleMode, ScaleRecord, StartsRecord, Strength,
+    StrengthOrder, StrengthProgress, StrengthRequest, Undecided, choose_start, choose_strength,
     default_starts, starts_obstacle, strength_obstacle, training_score_ratio,
 };
 use gputexel_dataset::{Dataset, Split};
@@ -61,15 +61,6 @@ impl PriorStrength {
                     "weights are chosen for single runs: give weights, or the folder of a run".to_string();
                 Err(Error::Setting { setting: "prior-strength", value: Some("auto".to_string()), reason })
             }
-        }
-    }
-
-    /// Returns the default of a run: [`Self::Auto`], unless it has a weight λ of its own or is a swarm.
-    pub(crate) fn default_for(optimizer: &OptimizerConfig, l2: Option<f64>) -> Self {
-        let swarm = optimizer.swarms().is_some();
-        match swarm || l2.is_some() || optimizer.regularizes() {
-            true => Self::None,
-            false => Self::Auto { folds: None },
         }
     }
 

@@ -41,7 +41,7 @@ pub const FAR_CP: f64 = 1000.0;
 /// # use gputexel_tune::run::{Tuner, TunerSettings};
 /// let limits = gputexel_tune::Limits { epochs: Some(3), ..Default::default() };
 /// let settings = TunerSettings { limits, ..TunerSettings::default() };
-/// # let settings = TunerSettings { k: Some(0.8), l2: Some(1e-4), ..settings };
+/// # let settings = TunerSettings { k: Some(0.8), l2: vec![1e-4], ..settings };
 /// let tuned = Tuner::new(&data, settings).run()?;
 /// let file = tuned.parameter_file();
 /// assert_eq!(2 * file.parameters.len(), tuned.parameters().len());

@@ -32,7 +32,7 @@ use crate::run::tuned::Tuned;
 /// let data = gputexel_tune::run::extract(&[file])?;
 /// let limits = Limits { epochs: Some(5), ..Limits::default() };
 /// let settings = TunerSettings { limits, ..TunerSettings::default() };
-/// # let settings = TunerSettings { l2: Some(1e-4), k: Some(0.8), ..settings };
+/// # let settings = TunerSettings { l2: vec![1e-4], k: Some(0.8), ..settings };
 /// let tuned = Tuner::new(&data, settings).run()?;
 /// assert!(tuned.loss < tuned.loss_before);
 /// tuned.write_to(folder.path().join("run"))?;

@@ -183,9 +183,7 @@ fn fit<'a>(
         parts: 0..split.batches(),
         parameterization,
         z,
-        prior: &config.prior_theta,
-        l2: config.optimizer.l2(best_member),
-        penalties: &config.penalties,
+        regularization: config.regularization(best_member),
         objective: Objective { k: config.k, loss: config.loss },
     }
 }

@@ -18,7 +18,7 @@ use gputexel_dataset::Layout;
 use gputexel_dataset::objective::{Objective, x_per_cp};
 use gputexel_io::paging::keep_limit;
 use gputexel_io::{Error, Result};
-use gputexel_model::{Parameterization, Penalty};
+use gputexel_model::Parameterization;
 use gputexel_optim::Space;
 
 /// Fraction of the loss below which a change counts as a tie: a few ulps of the mean, which would differ with
@@ -44,18 +44,7 @@ pub struct ExactProblem<'a> {
     pub parameterization: &'a Parameterization,
     /// Bounds of z; only integer coordinates are stepped.
     pub space: &'a Space,
-    /// θ₀ of the regularization.
-    pub prior: &'a [f64],
-    /// Regularization weight λ.
-    pub l2: f64,
-    pub penalties: &'a [Penalty],
-}
-
-impl ExactProblem<'_> {
-    /// Returns the regularization that is added to the loss of the positions.
-    pub fn regularization(&self) -> Regularization {
-        Regularization::new(self.prior, self.penalties)
-    }
+    pub regularization: Regularization,
 }
 
 /// Effect of a coordinate on the score of a position with one of its features: coefficient · (mg · middlegame units +
@@ -82,7 +71,6 @@ impl Units {
 /// A point z with the exact scores and losses of its positions; see the module.
 pub struct SingleSteps<'a> {
     problem: ExactProblem<'a>,
-    regularization: Regularization,
     effects: Effects<'a>,
     pulls: Vec<Vec<Pull>>,
     /// True if stepping the coordinate changes anything.
@@ -149,7 +137,8 @@ impl<'a> SingleSteps<'a> {
     pub fn try_new(problem: &ExactProblem<'a>, z: &[f64]) -> Result<Self> {
         let problem = problem.clone();
         let (layout, basis) = (problem.layout, problem.parameterization);
-        let lengths = [basis.parameters(), problem.prior.len()] == [2 * layout.features(); 2]
+        let lengths = [basis.parameters(), problem.regularization.prior().len()]
+            == [2 * layout.features(); 2]
             && [problem.space.dimension(), z.len()] == [basis.dimension(); 2]
             && problem.parts.start < problem.parts.end
             && problem.parts.end <= layout.parts().len();
@@ -180,15 +169,14 @@ impl<'a> SingleSteps<'a> {
                 entries.any(|entry| units[entry.position].blend(pull.mg, pull.eg) != 0.0)
             }
         };
-        let regularization = problem.regularization();
+        let regularization = &problem.regularization;
         let pulled = |pull: &Pull| {
             let values = [(pull.feature, pull.mg), (layout.features() + pull.feature, pull.eg)];
-            values.iter().any(|&(i, factor)| factor != 0.0 && regularization.involves(i, problem.l2))
+            values.iter().any(|&(i, factor)| factor != 0.0 && regularization.involves(i))
         };
         let alive = pulls.par_iter().map(|pulls| pulls.iter().any(|p| pulled(p) || touches(p))).collect();
         let mut steps = Self {
             alive,
-            regularization,
             pulls,
             effects,
             units,
@@ -274,7 +262,7 @@ impl<'a> SingleSteps<'a> {
     /// Returns the exact loss at the current point, including regularization.
     pub fn loss(&self) -> f64 {
         let chunks: Vec<f64> = self.losses.par_chunks(CHUNK).map(|chunk| chunk.iter().sum()).collect();
-        chunks.iter().sum::<f64>() / self.weight + self.regularization.value(&self.theta, self.problem.l2)
+        chunks.iter().sum::<f64>() / self.weight + self.problem.regularization.value(&self.theta)
     }
 
     /// Returns the number of steps taken so far.
@@ -365,13 +353,13 @@ impl<'a> SingleSteps<'a> {
     }
 
     fn regularization_change(&self, coordinate: usize, by: f64) -> f64 {
-        if self.problem.l2 == 0.0 && !self.regularization.has_penalties() {
+        if self.problem.regularization.is_zero() {
             return 0.0;
         }
         let features = self.problem.layout.features();
         let both = |pull: &Pull| [(pull.feature, pull.mg * by), (features + pull.feature, pull.eg * by)];
         let step: Vec<(usize, f64)> = self.pulls[coordinate].iter().flat_map(both).collect();
-        self.regularization.change(&self.theta, &step, self.problem.l2)
+        self.problem.regularization.change(&self.theta, &step)
     }
 
     fn is_allowed(&self, coordinate: usize, by: f64) -> bool {

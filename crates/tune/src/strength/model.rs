@@ -12,7 +12,7 @@ use gputexel_dataset::objective::Objective;
 use gputexel_eval::{Evaluator, Population, Request};
 use gputexel_io::{Error, Result};
 use gputexel_model::Parameterization;
-use gputexel_optim::linalg::{Cholesky, View, dot, multiply, solve_general, times};
+use gputexel_optim::linalg::{Cholesky, View, dot, multiply, times};
 
 /// Fraction of the largest diagonal entry that is added to all of them: as in Gauss–Newton.
 const RIDGE: f64 = 1e-10;
@@ -306,9 +306,11 @@ impl FoldModel {
         let mut columns = vec![0.0; step.len() * count];
         places.iter().enumerate().for_each(|(at, &place)| columns[place * count + at] = 1.0);
         system.factor.solve_columns(&mut columns, count);
-        let inner = places.iter().flat_map(|place| &columns[place * count..][..count]).copied().collect();
-        let distances = places.iter().map(|&place| back[place] - step[place]).collect();
-        let multipliers = solve_general(inner, distances);
+        let mut multipliers: Vec<f64> = places.iter().map(|&place| back[place] - step[place]).collect();
+        match Cholesky::new(count, |i, j| columns[places[i] * count + j]) {
+            Some(inner) => inner.solve(&mut multipliers),
+            None => multipliers.fill(f64::NAN),
+        }
         let rows = step.iter().zip(columns.chunks_exact(count));
         let mut held: Vec<f64> = rows.map(|(step, row)| step + dot(row, &multipliers)).collect();
         // Exactly, whatever rounding errors leave.

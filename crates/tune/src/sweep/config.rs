@@ -12,15 +12,13 @@ use gputexel_dataset::objective::{GivenScale, LossKind};
 use gputexel_dataset::{Dataset, Folds, SourceRecord};
 use gputexel_io::{Error, Result};
 use gputexel_model::{Parameterization, Penalty};
-use gputexel_optim::{AdamSettings, GaussNewtonSettings, Schedule};
+use gputexel_optim::{AdamSettings, Schedule};
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "method", rename_all = "kebab-case")]
 pub enum SweepMethod {
     /// Full-batch Adam.
-    Adam {
-        schedule: Schedule,
-    },
+    Adam { schedule: Schedule },
     /// Gauss–Newton; a run ends early when an epoch improves its loss by less than `improvement`.
     GaussNewton {
         /// Relative improvement below which a run ends.
@@ -145,6 +143,7 @@ impl SweepConfig {
     pub fn setting(&self, combination: usize) -> Setting {
         let base = Setting {
             adam: AdamSettings::default(),
+            l2: 0.0,
             k: 0.0,
             loss: self.loss,
             blend: 0.0,
@@ -240,9 +239,5 @@ impl SweepConfig {
         }
         // The required number of games does not depend on the seed.
         Folds::try_new(data, self.folds, self.seeds[0]).map(|_| ())
-    }
-
-    pub(super) fn gauss_newton(setting: &Setting) -> GaussNewtonSettings {
-        GaussNewtonSettings { l2: setting.adam.l2, ..GaussNewtonSettings::default() }
     }
 }

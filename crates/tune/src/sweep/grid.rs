@@ -55,6 +55,8 @@ pub struct Axis {
 pub struct Setting {
     /// Adam's settings; Gauss–Newton only uses the regularization weight.
     pub adam: AdamSettings,
+    /// Weight λ of the regularization.
+    pub l2: f64,
     /// Scale constant, base-10 form.
     pub k: f64,
     pub loss: LossKind,
@@ -298,7 +300,7 @@ impl Grid {
                         AxisKey::Beta1 => adam.beta1 = value,
                         AxisKey::Beta2 => adam.beta2 = value,
                         AxisKey::Epsilon => adam.epsilon = value,
-                        AxisKey::L2 => adam.l2 = value,
+                        AxisKey::L2 => setting.l2 = value,
                         AxisKey::Strength => setting.strength = value,
                         AxisKey::K => setting.k = value,
                         AxisKey::Blend => setting.blend = value as f32,

@@ -15,7 +15,7 @@ use super::plan::Plan;
 use gputexel_dataset::objective::LossKind;
 use gputexel_eval::{Evaluations, Evaluator, Population, Request};
 use gputexel_io::{Error, Result};
-use gputexel_optim::{Adam, GaussNewton, Optimizer, OptimizerState};
+use gputexel_optim::{Adam, GaussNewton, GaussNewtonSettings, Optimizer, OptimizerState};
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Member {
@@ -109,15 +109,17 @@ impl<'a> Portion<'a> {
             SweepMethod::GaussNewton { improvement } => Method::GaussNewton {
                 runs: members
                     .iter()
-                    .map(|member| GaussNewton::try_new(&space, SweepConfig::gauss_newton(&member.setting)))
+                    .map(|_| GaussNewton::try_new(&space, GaussNewtonSettings::default()))
                     .collect::<Result<_>>()?,
                 state: vec![NewtonState::default(); members.len()],
                 improvement,
             },
         };
+        let weights = |member: &Member| Weights { l2: member.setting.l2, strength: member.setting.strength };
         let problem = Problem {
             parameterization,
-            regularization: Regularization::new(&config.start, &config.penalties),
+            regularization: Regularization::new(&config.start, 0.0, &config.penalties),
+            weights: members.iter().map(weights).collect(),
         };
         // A device holds the state of one population, and knows no penalties and no other parameterization.
         let plain = matches!(method, Method::Adam(_))
@@ -169,8 +171,8 @@ impl<'a> Portion<'a> {
     /// Describes method and settings of a member on one line.
     pub fn describe(&self, member: usize) -> String {
         match &self.method {
-            Method::Adam(adam) => adam.describe(member),
-            Method::GaussNewton { runs, .. } => runs[member].describe(0),
+            Method::Adam(adam) => adam.describe(member, self.members[member].setting.l2),
+            Method::GaussNewton { runs, .. } => runs[member].describe(0, self.members[member].setting.l2),
         }
     }
 
@@ -218,7 +220,7 @@ impl<'a> Portion<'a> {
         let population = |theta: Vec<f64>| self.population(theta, &all, true);
         let loss = self.groups[0].1;
         let request = Request { parts: 0..self.plan.parts(), loss, gradients: true, curvature: false };
-        let problem = (&population as &dyn Fn(_) -> _, request, &self.problem.regularization);
+        let problem = (&population as &dyn Fn(_) -> _, request, &self.problem);
         let next = ahead.next(evaluator, &**adam, problem, self.epochs - self.steps);
         self.ahead = ahead;
         let told = match next? {
@@ -337,11 +339,7 @@ impl<'a> Portion<'a> {
         which: &[usize],
         matrices: bool,
     ) -> Result<Evaluations> {
-        let weights = |&i: &usize| {
-            let Setting { adam, strength, .. } = self.members[i].setting;
-            Weights { l2: adam.l2, strength }
-        };
-        let weights: Vec<Weights> = which.iter().map(weights).collect();
+        let weights: Vec<Weights> = which.iter().map(|&i| self.problem.weights[i]).collect();
         let request =
             |loss| Request { parts: 0..self.plan.parts(), loss, gradients: !matrices, curvature: matrices };
         let groups = self.kinds(which).into_iter().map(|(members, loss)| (members, request(loss)));

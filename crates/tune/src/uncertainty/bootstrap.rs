@@ -10,7 +10,6 @@ use std::sync::atomic::AtomicBool;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::{ErrorStatus, Fit, Sandwich, is_determined, rows_of};
-use crate::regularization::Weights;
 use crate::training::{Problem, train};
 use crate::{StopReason, space_of};
 use gputexel_eval::{Evaluator, Fallback, Population, Request};
@@ -68,10 +67,7 @@ pub fn check_members(members: usize, dimension: usize) -> Result<()> {
 #[derive(Debug)]
 pub enum BootstrapEvent {
     /// A round of evaluations is done.
-    Progress {
-        done: usize,
-        evaluations: usize,
-    },
+    Progress { done: usize, evaluations: usize },
     /// The evaluator failed and the bootstrap continues with another.
     Replaced(Fallback),
 }
@@ -96,8 +92,11 @@ pub fn bootstrap(
     fit.validate()?;
     let size = fit.parameterization.dimension();
     check_members(members, size)?;
-    let problem =
-        Problem { parameterization: fit.parameterization.clone(), regularization: fit.regularization() };
+    let problem = Problem {
+        parameterization: fit.parameterization.clone(),
+        regularization: fit.regularization.clone(),
+        weights: vec![fit.regularization.weights()],
+    };
     let request =
         Request { parts: fit.parts.clone(), loss: fit.objective.loss, gradients: true, curvature: false };
     let space = Space { start: fit.z.to_vec(), ..space_of(fit.parameterization) };
@@ -117,13 +116,13 @@ pub fn bootstrap(
             let resamples: Vec<u32> = method.running().iter().map(|&member| seeds[member]).collect();
             let population = |mut theta: Vec<f64>, members: Range<usize>| {
                 // All members start at one point.
-                theta.truncate(if round == 0 { fit.prior.len() } else { theta.len() });
+                theta.truncate(if round == 0 { 2 * fit.layout.features() } else { theta.len() });
                 let k = vec![fit.objective.k; members.len()];
                 let resamples = resamples.clone();
                 Population { resamples, ..Population::new(fit.layout.features(), theta, k) }
             };
             let groups = [(0..resamples.len(), request.clone())];
-            let weights = vec![Weights::of(fit.l2); resamples.len()];
+            let weights = problem.weights(resamples.len());
             let answer = problem.evaluate(evaluator, &method.ask(), groups, population, &weights)?;
             evaluator.take_fallback().into_iter().for_each(|it| observe(BootstrapEvent::Replaced(it)));
             method.tell(&answer.losses, &answer.gradients);

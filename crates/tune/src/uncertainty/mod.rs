@@ -1,8 +1,6 @@
 //! The uncertainty of tuned parameters: sandwich standard errors and the bootstrap.
 
 mod bootstrap;
-mod eigen;
-mod inverse;
 mod program_sums;
 mod sandwich;
 mod sums;
@@ -13,7 +11,7 @@ use crate::Regularization;
 use gputexel_dataset::Layout;
 use gputexel_dataset::objective::Objective;
 use gputexel_io::{Error, Result};
-use gputexel_model::{Parameterization, Penalty};
+use gputexel_model::Parameterization;
 
 pub use bootstrap::{Bootstrap, BootstrapEvent, Spread, bootstrap, check_members, resample_seeds};
 pub use sandwich::{Curvature, ErrorStatus, Sandwich, sandwich};
@@ -50,21 +48,12 @@ pub struct Fit<'a> {
     pub parts: Range<usize>,
     pub parameterization: &'a Parameterization,
     pub z: &'a [f64],
-    /// θ₀ toward which regularization pulls, 2 F values.
-    pub prior: &'a [f64],
-    /// Regularization weight λ.
-    pub l2: f64,
-    pub penalties: &'a [Penalty],
+    pub regularization: Regularization,
     /// Loss and K; K is treated as known.
     pub objective: Objective,
 }
 
 impl Fit<'_> {
-    /// Returns the regularization that is added to the loss of the positions.
-    pub fn regularization(&self) -> Regularization {
-        Regularization::new(self.prior, self.penalties)
-    }
-
     /// Checks lengths, and that the loss has the curvature needed for standard errors.
     ///
     /// # Errors
@@ -79,7 +68,7 @@ impl Fit<'_> {
             ));
         }
         let (size, dimension) = (2 * self.layout.features(), self.parameterization.dimension());
-        if self.parameterization.parameters() != size || self.prior.len() != size {
+        if self.parameterization.parameters() != size || self.regularization.prior().len() != size {
             return usage(format!("the parameters do not match a dataset with {size} parameters"));
         }
         if self.z.len() != dimension || self.z.iter().any(|value| !value.is_finite()) {

@@ -5,14 +5,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::inverse::{invert, positive};
 use super::program_sums::program_sums;
 use super::sums::{Sums, sums};
 use super::{Fit, MIN_CLUSTERS, is_determined, rows_of};
-use crate::{Regularization, space_of};
+use crate::space_of;
 use gputexel_io::{Error, Result};
 use gputexel_optim::Space;
-use gputexel_optim::linalg::{View, dot, multiply};
+use gputexel_optim::linalg::{View, dot, invert, multiply, positive};
 
 /// A matrix larger than this is not kept in case it is needed later.
 const SPARE_BYTES: usize = 1 << 26;
@@ -101,13 +100,13 @@ pub fn sandwich(fit: &Fit<'_>) -> Result<Sandwich> {
     // The objective's gradient and curvature with respect to z.
     let theta = parameterization.theta(fit.z);
     let mut gradient: Vec<f64> = sums.clusters.gradient.iter().map(|sum| sum / sums.weight).collect();
-    let regularization = fit.regularization();
-    gradient.iter_mut().zip(regularization.gradient(&theta, fit.l2)).for_each(|(sum, g)| *sum += g);
+    let regularization = &fit.regularization;
+    gradient.iter_mut().zip(regularization.gradient(&theta)).for_each(|(sum, g)| *sum += g);
     let gradient = parameterization.pull_gradients(&gradient);
     let weight = sums.weight;
     let objective = |mut matrix: Vec<f64>| {
         matrix.iter_mut().for_each(|sum| *sum /= weight);
-        regularization.add_curvature(&mut matrix, fit.l2);
+        regularization.add_curvature(&mut matrix);
         parameterization.pull_matrices(matrix)
     };
     let mut gauss_newton = objective(std::mem::take(&mut sums.gauss_newton));
@@ -151,7 +150,7 @@ pub fn sandwich(fit: &Fit<'_>) -> Result<Sandwich> {
         false => Vec::new(),
     };
     drop((gauss_newton, hessian));
-    let prior_share = prior_share(fit, &regularization, &inverse.matrix);
+    let prior_share = prior_share(fit, &inverse.matrix);
     let products = parameterization.pull_matrices(centred_products(&mut sums));
     let covariance = Covariance::new(&inverse.matrix, products, size, &sums);
 
@@ -241,14 +240,14 @@ impl Sandwich {
 }
 
 /// Computes the diagonal of A⁻¹ P for the curvature P of the regularization.
-fn prior_share(fit: &Fit<'_>, regularization: &Regularization, inverse: &[f64]) -> Vec<f64> {
+fn prior_share(fit: &Fit<'_>, inverse: &[f64]) -> Vec<f64> {
     let size = fit.parameterization.dimension();
-    if fit.l2 == 0.0 && !regularization.has_penalties() {
+    if fit.regularization.is_zero() {
         return vec![0.0; size];
     }
-    let parameters = fit.prior.len();
+    let parameters = fit.parameterization.parameters();
     let mut curvature = vec![0.0; parameters * parameters];
-    regularization.add_curvature(&mut curvature, fit.l2);
+    fit.regularization.add_curvature(&mut curvature);
     let curvature = fit.parameterization.pull_matrices(curvature);
     // Both are symmetric: rows serve as columns.
     let rows = inverse.chunks_exact(size).zip(curvature.chunks_exact(size));

@@ -3,7 +3,7 @@
 //! Householder reflections make the matrix tridiagonal, QL steps with implicit shifts make that diagonal (Bowdler,
 //! Martin, Reinsch and Wilkinson, "The QR and QL algorithms for symmetric matrices", 1968).
 
-use gputexel_optim::linalg::{View, add_scaled, dot, subtract};
+use super::{View, add_scaled, dot, subtract};
 use rayon::prelude::*;
 
 const ROWS: usize = 64;
