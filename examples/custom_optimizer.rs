@@ -28,7 +28,7 @@ impl Rprop {
 
 impl Optimizer for Rprop {
     fn ask(&mut self) -> Proposal {
-        Proposal { parameters: self.z.clone(), members: 1, gradients: true, curvature: false }
+        Proposal { parameters: self.z.clone(), members: vec![0], gradients: true, curvature: false }
     }
 
     fn tell(&mut self, evaluations: &Evaluations) -> Result<()> {

@@ -112,7 +112,6 @@ impl SwarmArgs {
         settings.validate().map(|()| settings)
     }
 
-    /// Returns the space of a basis under the flags.
     fn space(&self, basis: BasisSettings) -> Result<BasisSettings> {
         match self.radius {
             Some(radius) if !(radius.is_finite() && radius > 0.0) => {

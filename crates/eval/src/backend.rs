@@ -45,7 +45,6 @@ pub struct Backend {
 enum Devices {
     Cpu,
     Gpu(GpuContext),
-    /// Devices that share the work.
     Several(Vec<ListedDevice>),
     Custom(Box<MakeEvaluator>),
 }
@@ -97,8 +96,7 @@ impl Backend {
     }
 
     /// Creates a backend of several devices, which share the [sections](Layout::sections) of a layout in proportion to
-    /// the given shares, or to their speed. Results depend neither on their number nor on the assignment of sections,
-    /// as long as all devices are of one kind.
+    /// the given shares, or to their speed.
     ///
     /// # Errors
     /// [`Error::Usage`] for no devices.
@@ -109,7 +107,6 @@ impl Backend {
         Ok(Self::new(choice, Devices::Several(devices), "as listed".to_string()))
     }
 
-    /// Divides the sections of layouts among processes.
     #[must_use]
     pub fn with_team(mut self, team: Arc<dyn Team>) -> Self {
         self.team = Some(team);
@@ -197,7 +194,6 @@ impl Backend {
     }
 }
 
-/// Returns the description and the reason, in at most one pair of parentheses.
 fn with_reason(description: &str, why: &str) -> String {
     match description.strip_suffix(')') {
         Some(open) => format!("{open}; {why})"),

@@ -7,10 +7,9 @@ use super::{Population, Request};
 
 /// The state of a population under Adam, from which a device takes steps.
 ///
-/// The update is that of Kingma and Ba (2015): m ← β₁ m + (1 − β₁) g, v ← β₂ v + (1 − β₂) g²,
-/// θ ← θ − rate · m / (√(correction · v) + ε), where g is the gradient of the mean loss plus
-/// pull · (θ − prior), that of the loss with pull / 2 · ‖θ − prior‖². A member whose loss or gradient is not finite
-/// stays where it is.
+/// The update is that of Kingma and Ba (2015): m ← β₁ m + (1 − β₁) g, v ← β₂ v + (1 − β₂) g², θ ← θ − rate · m /
+/// (√(correction · v) + ε), where g is the gradient of the mean loss plus pull · (θ − prior), that of the loss with
+/// pull / 2 · ‖θ − prior‖². A member whose loss or gradient is not finite stays where it is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AdamStart {
     /// Parameters before the first step; every member has its own.
@@ -40,11 +39,6 @@ pub struct AdamMember {
 }
 
 impl AdamStart {
-    /// Checks the state against a layout.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] if the population or the request does not match the layout, or a list does not match the
-    /// population.
     pub fn validate(&self, layout: &Layout) -> Result<()> {
         self.population.validate(layout)?;
         self.request.validate(layout)?;

@@ -19,19 +19,16 @@ pub type StatsObserver = fn(&str, Option<Stats>);
 
 pub(crate) type MakeFallback<'a> = Box<dyn FnOnce() -> Box<dyn Evaluator + 'a> + 'a>;
 
-/// An evaluator whose answers are checked, and that is permanently replaced by another one on its first
-/// [`Error::Gpu`].
+/// An evaluator whose answers are checked, and that is permanently replaced by another one on its first [`Error::Gpu`].
 pub struct FallbackEvaluator<'a> {
     active: Box<dyn Evaluator + 'a>,
     /// `None` if there is none, or after it was used.
     fallback: Option<MakeFallback<'a>>,
-    /// A fallback that has happened, until it is queried.
     news: Option<Fallback>,
     stats: Option<StatsObserver>,
 }
 
 impl<'a> FallbackEvaluator<'a> {
-    /// Starts with `first`; `fallback` is called, once, when its device fails.
     pub fn new(
         first: Box<dyn Evaluator + 'a>,
         fallback: impl FnOnce() -> Box<dyn Evaluator + 'a> + 'a,

@@ -30,14 +30,11 @@ use gputexel_io::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 /// Parameter vectors to be evaluated together, and the weight of positions for each.
-///
-/// Supports folds, bootstraps, mixtures of sources and blended targets, so that any combination of them is one
-/// population. Optional lists are empty if no member uses them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Population {
     pub features: usize,
-    /// θ of every member, concatenated: mg of every feature, then eg (2 F values each). Or 2 F values in
-    /// total, shared by all members.
+    /// θ of every member, concatenated: mg of every feature, then eg (2 F values each). Or 2 F values in total, shared
+    /// by all members.
     pub parameters: Vec<f64>,
     /// Scale constant of every member, base-10 form; its length is the number of members.
     pub k: Vec<f64>,
@@ -56,7 +53,6 @@ impl Population {
         Self { features, parameters, k, ..Self::default() }
     }
 
-    /// Creates a population of one parameter vector.
     pub fn single(theta: &[f64], k: f64) -> Self {
         Self::new(theta.len() / 2, theta.to_vec(), vec![k])
     }
@@ -66,13 +62,11 @@ impl Population {
         self.k.len()
     }
 
-    /// Returns true if all members share one θ.
     #[inline]
     pub fn is_shared(&self) -> bool {
         self.parameters.len() == 2 * self.features
     }
 
-    /// Returns θ of one member.
     #[inline]
     pub fn member(&self, member: usize) -> &[f64] {
         match self.is_shared() {
@@ -87,11 +81,6 @@ impl Population {
         self.part_weights.get(member * parts + part).copied().unwrap_or(1.0)
     }
 
-    /// Checks the population against a layout.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] if lengths do not match, weights or blends are out of range, or blends are used
-    /// although the layout has no search scores.
     pub fn validate(&self, layout: &Layout) -> Result<()> {
         let members = self.members();
         let usage = |text: String| Err(Error::Usage(text));
@@ -145,10 +134,6 @@ pub struct Request {
 }
 
 impl Request {
-    /// Checks the request against a layout.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for parts that the layout does not have, or an empty range.
     pub fn validate(&self, layout: &Layout) -> Result<()> {
         let Range { start, end } = self.parts;
         let parts = layout.parts().len();
@@ -194,8 +179,8 @@ pub trait Evaluator {
     /// Computes losses, and everything else that the request asks for.
     ///
     /// # Errors
-    /// [`Error::Gpu`] when a device fails; [`Error::Usage`] when the population does not match the dataset or
-    /// does not fit in memory. Non-finite parameters give non-finite losses, not an error.
+    /// [`Error::Gpu`] when a device fails; [`Error::Usage`] when the population does not match the dataset or does not
+    /// fit in memory. Non-finite parameters give non-finite losses, not an error.
     fn evaluate(&mut self, population: &Population, request: &Request) -> Result<Evaluations>;
 
     fn products(&mut self, population: &Population, request: &ProductRequest) -> Result<Products> {

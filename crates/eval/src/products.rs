@@ -23,11 +23,6 @@ pub struct ProductRequest {
 }
 
 impl ProductRequest {
-    /// Checks the request against a layout and a population.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for vectors of a different size than the population's, for parts that the layout does not have,
-    /// and for layouts with a program: the slopes of its scores depend on the position.
     pub fn validate(&self, layout: &Layout, population: &Population) -> Result<()> {
         let (parts, loss) = (self.parts.clone(), self.loss);
         Request { parts, loss, gradients: false, curvature: false }.validate(layout)?;
@@ -71,10 +66,6 @@ impl ProductRequest {
 }
 
 impl Products {
-    /// Checks an answer against its request.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for an answer of a different size than requested.
     pub fn check(&self, population: &Population, request: &ProductRequest) -> Result<()> {
         let squares =
             request.blocks(population.features).into_iter().map(|block| 4 * block.len() * block.len());

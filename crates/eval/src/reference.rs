@@ -21,12 +21,9 @@ pub fn reference(data: &Dataset, layout: &Layout, population: &Population, reque
     out
 }
 
-/// A position, as a member of a population sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen<'a> {
-    /// The part of the layout that it belongs to.
     pub part: usize,
-    /// The member's factor on the weights of that part.
     pub factor: f64,
     pub weight: f64,
     /// Argument of the sigmoid: the score, scaled by the member's K.

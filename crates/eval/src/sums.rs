@@ -10,13 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Evaluations, Population, ProductRequest, Products, Request};
 
-/// Something that can be added up.
 pub trait Summand {
-    /// Adds another sum of the same population and request.
     fn add(&mut self, next: &Self);
 }
 
-/// Sums for an answer to a [`Request`], over some positions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sums {
     /// Σ w r ℓ without part weights, by member and part of the request, member-major.
@@ -34,7 +31,6 @@ pub struct Sums {
 /// feature's two values are proportional in every position; mg mg, mg eg, eg mg and eg eg otherwise, under a program.
 pub const TRIANGLE: [usize; 2] = [3, 4];
 
-/// Sums for an answer to a [`ProductRequest`], over some positions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProductSums {
     /// Σ v w r h (x·v) x: 2 F values for each member; empty unless requested.
@@ -74,7 +70,6 @@ impl Summand for ProductSums {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Node<T> {
     pub first: usize,
-    /// Binary logarithm of their number.
     pub level: u32,
     pub sum: T,
 }
@@ -92,10 +87,6 @@ impl<T> Default for Tree<T> {
 }
 
 impl<T: Summand> Tree<T> {
-    /// Adds the sum of sections after all others.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for sections that are not consecutive.
     pub fn push(&mut self, mut node: Node<T>) -> Result<()> {
         let next = self.nodes.last().map_or(node.first, |last| last.first + (1 << last.level));
         if node.first != next || !node.first.is_multiple_of(1 << node.level) {
@@ -112,15 +103,10 @@ impl<T: Summand> Tree<T> {
         Ok(())
     }
 
-    /// Returns the remaining sums, which are consecutive.
     pub fn into_nodes(self) -> Vec<Node<T>> {
         self.nodes
     }
 
-    /// Returns the sum of consecutive sections.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] unless these are the sections that were added.
     pub fn total(self, sections: Range<usize>) -> Result<T> {
         let first = self.nodes.first().map_or(0, |node| node.first);
         let end = self.nodes.last().map_or(0, |node| node.first + (1 << node.level));
@@ -137,8 +123,7 @@ impl<T: Summand> Tree<T> {
     }
 }
 
-/// Sets losses to NaN if the parameters are not finite: not every SIMD implementation's minimum propagates
-/// NaN.
+/// Sets losses to NaN if the parameters are not finite: not every SIMD implementation's minimum propagates NaN.
 pub(crate) fn nan_unless_finite(population: &Population, member: usize, losses: &mut [f64]) {
     let finite = population.member(member).iter().fold(true, |all, value| all & value.is_finite());
     if !(finite && population.k[member].is_finite()) {
@@ -181,7 +166,6 @@ pub(crate) fn part_weights<'p>(
 }
 
 impl Sums {
-    /// Creates the sums of no positions.
     pub fn zero(layout: &Layout, population: &Population, request: &Request) -> Self {
         let (members, features) = (population.members(), layout.features());
         let asked = |asked: bool, length: usize| vec![0.0; if asked { members * length } else { 0 }];
@@ -199,7 +183,6 @@ impl Sums {
         layout.program().is_some() || !population.resamples.is_empty()
     }
 
-    /// Returns the answer, given the sums of all positions of the layout.
     pub fn means(self, layout: &Layout, population: &Population, request: &Request) -> Evaluations {
         let (features, parts) = (layout.features(), request.parts.len());
         let size = 2 * features;
@@ -327,7 +310,6 @@ fn pull_matrix(matrix: &[f64], features: usize, program: bool, scale: f64, trian
 }
 
 impl ProductSums {
-    /// Creates the sums of no positions.
     pub fn zero(layout: &Layout, population: &Population, request: &ProductRequest) -> Self {
         let pairs = |count: usize| count * (count + 1) / 2;
         let blocks: usize =
@@ -341,7 +323,6 @@ impl ProductSums {
         }
     }
 
-    /// Returns the answer, given the sums of all positions of the layout.
     pub fn means(self, layout: &Layout, population: &Population, request: &ProductRequest) -> Products {
         let (members, parts) = (population.members(), layout.parts());
         let Self { mut products, blocks, weights, positions } = self;

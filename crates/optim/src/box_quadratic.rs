@@ -1,8 +1,4 @@
 //! The minimum of a convex quadratic in a box: the damped Gauss–Newton step for bounded parameters.
-//!
-//! The primal active-set method (Nocedal and Wright, "Numerical optimization", 2006, section 16.5): solve for the free
-//! coordinates, stop at the first blocking bound and fix that coordinate, release the fixed coordinates whose descent
-//! direction points inward.
 
 use super::linalg::Cholesky;
 

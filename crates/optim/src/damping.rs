@@ -26,12 +26,10 @@ impl Damping {
         *self = Self { value: (self.value * factor).max(LEAST), growth: 2.0 };
     }
 
-    /// Raises the damping after a step that failed, faster each time.
     pub fn raise(&mut self) {
         *self = Self { value: (self.value * self.growth).min(2.0 * MOST), growth: 2.0 * self.growth };
     }
 
-    /// Returns true if it has reached the maximum.
     pub fn is_most(&self) -> bool {
         self.value >= MOST
     }

@@ -1,10 +1,4 @@
 //! Gauss–Newton by conjugate gradients: for so many parameters that their matrix does not fit.
-//!
-//! Each step solves (H + μ (diag H + m I)) δ = −g, where m is the largest entry of the diagonal, from products H v
-//! alone (Steihaug, "The conjugate gradient method and trust regions in large scale optimization", 1983),
-//! preconditioned by the Cholesky factors of [blocks](ProductAnswer::blocks) of H. A step is solved until the residual
-//! has shrunk by a factor that follows the gradient's (Eisenstat and Walker, "Choosing the forcing terms in an inexact
-//! Newton method", 1996, choice 2).
 
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +14,6 @@ use super::{
 };
 use gputexel_io::{Advice, Error, Result};
 
-/// Settings of the method: those of [`GaussNewton`](super::GaussNewton).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct GaussNewtonCgSettings(pub GaussNewtonSettings);
@@ -59,16 +52,13 @@ const MAX_PRODUCTS: u64 = 400;
 const ANCHORS: u32 = 3;
 /// Relative differences of losses below this are noise: many more parameters than usual are summed in f32.
 const RESOLUTION: f64 = 1e-8;
-/// Convergence: a predicted gain below this fraction of the loss.
 const ARRIVED: f64 = 1e-10;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Stage {
-    /// Waiting for the loss and gradient at a new point.
     Trial,
     /// Waiting for the blocks, to solve for a step with them.
     Blocks,
-    /// Waiting for a product.
     Solve,
 }
 
@@ -96,7 +86,6 @@ pub struct GaussNewtonCg {
     blocks: Option<BlockPreconditioner>,
     #[serde(skip)]
     trial: Vec<f64>,
-    /// Gain predicted by the quadratic model for the trial point.
     promised: f64,
     damping: Damping,
     accepted: bool,
@@ -117,17 +106,12 @@ struct Solve {
     residual: Vec<f64>,
     #[serde(skip)]
     direction: Vec<f64>,
-    /// Scalar product of the residual and the preconditioned residual.
     rho: f64,
     first: f64,
     products: u64,
 }
 
 impl GaussNewtonCg {
-    /// Starts at the start of `space` and stays within its bounds.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] when a setting is out of range.
     pub fn try_new(space: &Space, settings: GaussNewtonSettings) -> Result<Self> {
         settings.validate()?;
         Ok(Self {
@@ -280,7 +264,7 @@ impl GaussNewtonCg {
 impl Optimizer for GaussNewtonCg {
     fn ask(&mut self) -> Proposal {
         let parameters = if self.stage == Stage::Trial { &self.trial } else { &self.point };
-        Proposal { parameters: parameters.clone(), members: 1, gradients: true, curvature: false }
+        Proposal { parameters: parameters.clone(), members: vec![0], gradients: true, curvature: false }
     }
 
     fn tell(&mut self, evaluations: &Evaluations) -> Result<()> {

@@ -12,6 +12,7 @@ mod description;
 mod details;
 mod gauss_newton;
 mod gauss_newton_cg;
+mod gauss_newton_runs;
 mod hybrid;
 pub mod linalg;
 mod local;
@@ -29,6 +30,7 @@ pub use answer::{AdamState, AdamStep, Evaluations};
 pub use details::{StepDetails, SwarmDetails};
 pub use gauss_newton::{GaussNewton, GaussNewtonSettings};
 pub use gauss_newton_cg::{GaussNewtonCg, GaussNewtonCgSettings};
+pub use gauss_newton_runs::{GaussNewtonRuns, MemberProgress, has_stalled};
 pub use hybrid::{Hybrid, HybridSettings};
 pub use local::{Local, LocalSettings};
 pub use method::{CustomMethod, MethodFlags, MethodLimits, MethodSpec};
@@ -47,8 +49,8 @@ use gputexel_io::Result;
 pub struct Proposal {
     /// The vectors, member after member.
     pub parameters: Vec<f64>,
-    /// Number of vectors.
-    pub members: usize,
+    /// Numbers of the members, ascending.
+    pub members: Vec<usize>,
     pub gradients: bool,
     /// True if Gauss–Newton matrices are needed.
     pub curvature: bool,
@@ -75,14 +77,8 @@ pub struct Best {
 
 /// An optimization method.
 pub trait Optimizer {
-    /// Proposes what to evaluate next.
     fn ask(&mut self) -> Proposal;
 
-    /// Answers the last [`ask`](Self::ask); losses, gradients and matrices include regularization.
-    ///
-    /// # Errors
-    /// [`Error::Numeric`] when no member has a finite loss or a linear system
-    /// cannot be solved.
     fn tell(&mut self, evaluations: &Evaluations) -> Result<()>;
 
     /// Requests products of the Gauss–Newton matrix that are needed before the next [`ask`](Self::ask); `None` if none
@@ -91,13 +87,6 @@ pub trait Optimizer {
         None
     }
 
-    /// Answers the last [`ask_products`](Self::ask_products); products and blocks include regularization.
-    ///
-    /// # Errors
-    /// [`Error::Numeric`] when numbers are not finite or no step can be found.
-    ///
-    /// # Panics
-    /// If the optimizer asks for no products.
     fn tell_products(&mut self, answer: &ProductAnswer) -> Result<()> {
         let _ = answer;
         unreachable!("only optimizers that ask for products are told of them")
@@ -110,23 +99,16 @@ pub trait Optimizer {
     }
 
     /// Returns (rate, correction of the second moment) of the next `count` steps and each member, steps outermost.
-    ///
-    /// # Panics
-    /// If the optimizer has no `steps_ahead`, as do the next two.
     fn rates_ahead(&self, count: usize) -> Vec<(f64, f64)> {
         let _ = count;
         unreachable!("only optimizers with steps ahead have rates")
     }
 
-    /// Reports the next step that an evaluator took on its own. The state after it follows by
-    /// [`tell_state`](Self::tell_state), perhaps many steps later: until then, what depends on parameters is as it
-    /// was.
     fn tell_step(&mut self, step: &AdamStep) -> Result<()> {
         let _ = step;
         unreachable!("only optimizers with steps ahead are told of them")
     }
 
-    /// Reports the state after the steps that were reported so far.
     fn tell_state(&mut self, state: AdamState) {
         let _ = state;
         unreachable!("only optimizers with steps ahead are told of their end")
@@ -150,19 +132,22 @@ pub trait Optimizer {
         false
     }
 
-    /// Returns further details of the last step to display and record.
     fn details(&self) -> Option<StepDetails> {
         None
     }
 
-    /// Returns the complete state: a run restored from it continues bit-identically.
+    fn points(&mut self) -> Vec<f64> {
+        self.ask().parameters
+    }
+
+    /// Returns how far a member has got, if members end one by one.
+    fn progress(&self, member: usize) -> Option<MemberProgress> {
+        let _ = member;
+        None
+    }
+
     fn save(&self) -> OptimizerState;
 
-    /// Restores a state saved by the same method with the same settings.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] when the state has a different shape or contains
-    /// non-finite numbers.
     fn restore(&mut self, state: OptimizerState) -> Result<()>;
 
     /// Describes the method and settings of a member on one line, with the weight λ of its regularization.

@@ -1,7 +1,4 @@
 //! Local search over whole numbers, evaluating all neighbors as one population.
-//!
-//! Österlund's original method ("Texel's tuning method", 2014) tries +1 and −1 for one parameter after another and
-//! keeps what improves the loss.
 
 use serde::{Deserialize, Serialize};
 
@@ -70,11 +67,8 @@ const NOISE: f64 = 1e-9;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Stage {
-    /// Waiting for the loss at the start.
     Start,
-    /// Waiting for the losses of a portion of the neighbors.
     Neighbors,
-    /// Waiting for the losses of combinations of moves.
     Combinations,
 }
 
@@ -96,21 +90,16 @@ pub struct Local {
     stage: Stage,
     #[serde(skip)]
     point: Vec<f64>,
-    /// Lowest loss at the point; infinite before the first answer.
     #[serde(deserialize_with = "or_infinite")]
     loss: f64,
-    /// Index into the step sizes.
     level: usize,
-    /// Coordinates below this index have been requested at this point.
     next: usize,
     /// True if neither neighbor of a coordinate changes the loss at all, because no position has the feature.
     dead: Vec<bool>,
     /// Improving neighbors of the point, best first once all are known.
     moves: Vec<Move>,
-    /// Slopes along the coordinates at this point, where already requested.
     #[serde(skip)]
     slopes: Vec<f64>,
-    /// Curvatures along the coordinates, from the largest steps tried.
     #[serde(skip)]
     curvatures: Vec<f64>,
     #[serde(skip)]
@@ -120,10 +109,6 @@ pub struct Local {
 }
 
 impl Local {
-    /// Starts at the rounded start of `space` and stays within its bounds.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] when a setting is out of range, or bounds contain no whole number.
     pub fn try_new(space: &Space, settings: LocalSettings) -> Result<Self> {
         let descending = settings.steps.is_sorted_by(|a, b| a > b);
         if settings.steps.last() != Some(&1) || !descending {
@@ -155,7 +140,6 @@ impl Local {
         })
     }
 
-    /// Requests at most `coordinates` coordinates at once.
     #[cfg(test)]
     fn with_portion(mut self, coordinates: usize) -> Self {
         self.portion = coordinates;
@@ -250,7 +234,7 @@ impl Optimizer for Local {
             }
             Stage::Combinations => self.combinations().iter().for_each(|point| parameters.extend(point)),
         }
-        let members = parameters.len() / self.point.len().max(1);
+        let members = (0..parameters.len() / self.point.len().max(1)).collect();
         Proposal { parameters, members, gradients: false, curvature: false }
     }
 
@@ -472,7 +456,7 @@ mod tests {
             method.tell(&answer(&proposal)).unwrap();
         }
         let (point, first) = (method.point.clone(), method.moves[0]);
-        let members = method.ask().members;
+        let members = method.ask().members.len();
         method.tell(&Evaluations { losses: vec![1e9; members], ..Evaluations::default() }).unwrap();
         let mut expected = point;
         expected[first.coordinate] += first.by;

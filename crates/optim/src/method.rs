@@ -62,7 +62,6 @@ pub struct MethodFlags {
 pub(crate) trait Method {
     fn spec(&self) -> &'static MethodSpec;
 
-    /// Returns the number of mini-batches per epoch.
     fn batches(&self) -> usize {
         1
     }

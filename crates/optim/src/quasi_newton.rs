@@ -1,11 +1,4 @@
 //! Minimizes many similar functions at once, near a point whose curvature is known.
-//!
-//! The functions differ little from one another, as resamples of one dataset do, so one inverse curvature matrix
-//! serves as the initial matrix of L-BFGS (Nocedal, "Updating quasi-Newton matrices with limited storage", 1980) for
-//! all of them: the first step is a Newton step with a fixed matrix, and each member's pairs correct the directions in
-//! which its own curvature differs. A step is accepted unless the slope along it has turned too far upward (the
-//! approximate Wolfe condition of Hager and Zhang, 2005, which rounding of the loss cannot spoil); otherwise it is
-//! shortened by the secant rule.
 
 use std::collections::VecDeque;
 
@@ -16,8 +9,8 @@ use super::{Space, box_quadratic};
 
 /// Number of pairs stored per member.
 pub const QUASI_NEWTON_PAIRS: usize = 10;
-/// A member has converged when the gain predicted by its model falls to this fraction of the first
-/// prediction: its distance to the minimum is then a thousandth of the initial distance.
+/// A member has converged when the gain predicted by its model falls to this fraction of the first prediction: its
+/// distance to the minimum is then a thousandth of the initial distance.
 const ARRIVED: f64 = 1e-6;
 /// Predictions that fall at least this fast from step to step are trusted to continue falling like that: the last step
 /// is then taken without evaluating it.
@@ -29,10 +22,8 @@ const ROUNDING: f64 = 1e-6;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemberStatus {
-    /// Not converged yet.
     Running,
     Arrived,
-    /// Its loss or gradient at the start is not finite.
     Lost,
 }
 
@@ -49,7 +40,6 @@ struct Member {
     loss: f64,
     gradient: Vec<f64>,
     direction: Vec<f64>,
-    /// Fraction of the direction that is tried.
     share: f64,
     trial: Vec<f64>,
     pairs: VecDeque<Pair>,
@@ -64,8 +54,7 @@ struct Member {
 pub enum SharedModel<'a> {
     /// The inverse, positive semidefinite, for unbounded spaces. Coordinates whose row is 0 never move.
     Inverse(&'a [f64]),
-    /// The curvature itself, positive definite on the coordinates with a nonzero diagonal entry; the others never
-    /// move.
+    /// The curvature itself, positive definite on the coordinates with a nonzero diagonal entry; the others never move.
     Curvature(&'a [f64]),
 }
 
@@ -79,10 +68,6 @@ pub struct QuasiNewton<'a> {
 
 impl<'a> QuasiNewton<'a> {
     /// Creates `members` members that start at the start of `space` and stay within its bounds.
-    ///
-    /// # Panics
-    /// If the matrix does not match the dimension of the space, or if it is an inverse and the space has
-    /// bounds.
     pub fn new(space: &'a Space, model: SharedModel<'a>, members: usize) -> Self {
         let size = space.dimension();
         let (SharedModel::Inverse(matrix) | SharedModel::Curvature(matrix)) = model;
@@ -106,7 +91,6 @@ impl<'a> QuasiNewton<'a> {
         Self { model, space, members: vec![member; members] }
     }
 
-    /// Returns the members that have not converged yet, ascending.
     pub fn running(&self) -> Vec<usize> {
         (0..self.members.len()).filter(|&m| self.members[m].arrival == MemberStatus::Running).collect()
     }
@@ -117,10 +101,6 @@ impl<'a> QuasiNewton<'a> {
         running.flat_map(|member| member.trial.iter().copied()).collect()
     }
 
-    /// Receives the answer to [`ask`](Self::ask): losses and gradients of the running members.
-    ///
-    /// # Panics
-    /// If the lengths do not match those of `ask`.
     pub fn tell(&mut self, losses: &[f64], gradients: &[f64]) {
         let size = self.space.dimension();
         let space = self.space;

@@ -1,5 +1,3 @@
-//! The registry of methods.
-
 use serde::{Deserialize, Serialize};
 
 use super::method::{CustomMethod, Method, MethodFlags, MethodLimits, MethodSpec};
@@ -16,18 +14,13 @@ pub const GAUSS_NEWTON_LIMIT: usize = 4096;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "method", rename_all = "kebab-case")]
 pub enum OptimizerConfig {
-    /// Gauss–Newton with Levenberg–Marquardt damping.
     GaussNewton(GaussNewtonSettings),
-    /// Some steps of Gauss–Newton, then L-BFGS with its matrix.
     Hybrid(HybridSettings),
     /// Gauss–Newton by conjugate gradients, from products of the matrix with vectors.
     GaussNewtonCg(GaussNewtonCgSettings),
-    /// One or more runs in parallel.
     Adam(AdamRuns),
-    /// Local search over whole numbers.
     Local(LocalSettings),
     ParticleSwarm(Swarms),
-    /// An optimizer supplied by the caller.
     Custom(CustomMethod),
 }
 
@@ -83,15 +76,10 @@ impl OptimizerConfig {
         }
     }
 
-    /// Returns the fixed properties of the method.
     pub fn spec(&self) -> &'static MethodSpec {
         self.method().spec()
     }
 
-    /// Returns the method of this name with settings from flags.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for unknown names, and for settings out of range.
     pub fn named(name: &str, flags: &MethodFlags) -> Result<Self> {
         let gauss_newton = GaussNewtonSettings::from_flags(flags);
         let is = |spec: MethodSpec| spec.name == name;
@@ -114,10 +102,6 @@ impl OptimizerConfig {
         }
     }
 
-    /// Returns `count` runs beside each other in place of each.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for several runs of methods other than Adam, and for too many.
     pub fn repeated(self, count: usize) -> Result<Self> {
         match self {
             Self::Adam(adam) => adam.repeated(count).map(Self::Adam),
@@ -126,12 +110,10 @@ impl OptimizerConfig {
         }
     }
 
-    /// Describes the method in a few words.
     pub fn summary(&self) -> String {
         self.method().summary().unwrap_or_else(|| self.spec().name.to_string())
     }
 
-    /// Returns the number of mini-batches per epoch.
     pub fn batches(&self) -> usize {
         self.method().batches()
     }
@@ -149,7 +131,6 @@ impl OptimizerConfig {
         }
     }
 
-    /// Creates the optimizer in its initial state.
     pub fn build(&self, space: &Space, epochs: u64) -> Result<Box<dyn Optimizer>> {
         self.method().build(space, epochs)
     }
@@ -175,7 +156,6 @@ impl OptimizerConfig {
         texts.collect::<Vec<_>>().join("; ")
     }
 
-    /// Lists the named methods that take a flag, given without dashes.
     pub fn list_taking(flag: &str) -> String {
         let takes = Self::NAMED.iter().filter(|spec| spec.flags.contains(&flag));
         list(takes.map(|spec| spec.name.to_string()).collect(), "and")

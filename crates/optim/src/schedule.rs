@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 
 use gputexel_io::{Error, Result};
 
-/// Change of the learning rate over a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Schedule {
@@ -19,7 +18,6 @@ pub enum Schedule {
     /// Multiplied by `factor` every `every` epochs.
     Step {
         factor: f64,
-        /// Epochs between drops.
         every: u64,
     },
 }

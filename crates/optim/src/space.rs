@@ -15,7 +15,6 @@ pub struct Space {
 }
 
 impl Space {
-    /// Creates real coordinates without bounds.
     pub fn unbounded(start: &[f64]) -> Self {
         let n = start.len();
         Self {
@@ -40,8 +39,8 @@ impl Space {
         }
     }
 
-    /// Checks that lengths agree, all numbers are valid, no interval is empty and the start lies within the
-    /// bounds. `names` are used in messages and may be empty.
+    /// Checks that lengths agree, all numbers are valid, no interval is empty and the start lies within the bounds.
+    /// `names` are used in messages and may be empty.
     ///
     /// # Errors
     /// [`Error::Usage`] naming the first invalid coordinate.

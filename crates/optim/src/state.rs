@@ -30,10 +30,6 @@ impl OptimizerState {
         T::deserialize(&self.scalars).map_err(|e| Error::Usage(format!("the saved state is broken: {e}")))
     }
 
-    /// Takes a vector of the given length out of the state.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] when it is missing, has another length, or contains non-finite numbers.
     pub fn take(&mut self, name: &str, length: usize) -> Result<Vec<f64>> {
         let vector = self.vectors.remove(name).filter(|vector| vector.len() == length);
         let vector = vector

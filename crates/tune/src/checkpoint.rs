@@ -13,15 +13,12 @@ use super::StopReason;
 use gputexel_io::{Error, Result, RunFolder};
 use gputexel_optim::OptimizerState;
 
-/// The progress of a run, apart from its optimizer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
-    /// Evaluations reported to the optimizer.
     pub steps: u64,
     pub epochs: u64,
     /// Seconds of work, including earlier sessions.
     pub seconds: f64,
-    /// Training losses of the most recent epochs, oldest first.
     pub recent_losses: Vec<f64>,
     /// Best value of the criterion by which parameters are judged, see `Tuning`; `None` before the first.
     pub best: Option<f64>,
@@ -33,16 +30,12 @@ pub struct Progress {
     pub best_parameters: Vec<f64>,
     /// Best value of each member; empty before the first.
     pub member_best: Vec<f64>,
-    /// Lines of the metrics file that belong to this state.
     pub metrics: u64,
-    /// Set when the run has ended on its own.
     pub finished: Option<StopReason>,
 }
 
-/// The state of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checkpoint {
-    /// State of the loop.
     pub progress: Progress,
     pub optimizer: OptimizerState,
 }
@@ -78,9 +71,6 @@ const MAX_HEADER: u64 = 100_000_000;
 
 impl Checkpoint {
     /// Writes the checkpoint; an older one is only replaced once the new one is complete.
-    ///
-    /// # Errors
-    /// [`Error::Io`].
     pub fn write(&self, path: &Path) -> Result<()> {
         let best = (BEST, &self.progress.best_parameters[..]);
         let all = self.optimizer.vectors.iter().map(|(name, v)| (name.as_str(), &v[..])).chain([best]);
@@ -108,10 +98,6 @@ impl Checkpoint {
         gputexel_io::write_atomically(path, &bytes)
     }
 
-    /// Stores the state in the folder of its run.
-    ///
-    /// # Errors
-    /// [`Error::Io`]; [`Error::Input`] when the folder was removed, moved or replaced.
     pub fn write_to(&self, folder: &RunFolder) -> Result<()> {
         let path = folder.checkpoint();
         folder.guarded(&path, || self.write(&path))

@@ -14,7 +14,6 @@ pub(super) struct Cell {
     turned: Clustered,
 }
 
-/// A weighted mean whose terms are correlated within games.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Clustered {
     game: Option<u32>,
@@ -34,7 +33,6 @@ impl Clustered {
         self.open.1 += weight;
     }
 
-    /// Adds the sums of other games.
     pub fn join(&mut self, mut other: Self) {
         self.close();
         other.close();
@@ -63,7 +61,6 @@ pub(super) struct Position {
     pub weight: f64,
     pub result: f64,
     pub prediction: f64,
-    /// Losses of the result and of the prior.
     pub losses: [f64; 2],
 }
 
@@ -82,7 +79,6 @@ impl Cell {
         self.turned.add(game, weight, side * difference);
     }
 
-    /// Adds the sums of other games.
     pub fn join(&mut self, other: &Self) {
         self.positions += other.positions;
         self.weight += other.weight;

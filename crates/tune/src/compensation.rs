@@ -12,7 +12,6 @@ use gputexel_model::Prior;
 /// minor piece.
 const AHEAD_CP: std::ops::RangeInclusive<f64> = 200.0..=450.0;
 
-/// Mean result below which the advantage seems compensated.
 const COMPENSATED: f64 = 0.75;
 
 /// By how much more the same advantage must bring in the endgame, where little can compensate for it: 0.14 to 0.25 in
@@ -23,7 +22,6 @@ const FEW: u64 = 200;
 
 const LOOKED_AT: usize = 500_000;
 
-/// Results of sides that are about a minor piece ahead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Ahead {
     pub positions: u64,

@@ -27,7 +27,6 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Completes the limits with the method's defaults.
     pub fn for_method(self, optimizer: &OptimizerConfig) -> Stopping {
         let MethodLimits { epochs, improvement, window, patience } = optimizer.spec().limits;
         let epochs = self.epochs.unwrap_or(epochs);
@@ -85,7 +84,6 @@ pub struct RunConfig {
     pub stopping: Stopping,
 }
 
-/// Returns start, bounds and integrality of z.
 pub fn space_of(parameterization: &Parameterization) -> Space {
     let mut space = Space::unbounded(&parameterization.start());
     for (i, Coordinate { min, max, integer, .. }) in parameterization.coordinates.iter().enumerate() {
@@ -155,7 +153,6 @@ impl RunConfig {
         })
     }
 
-    /// Replaces the results in its dataset by the targets of the run.
     pub fn set_targets(&self, data: &mut Dataset) -> Result<()> {
         self.blend.map_or(Ok(()), |blend| data.blend(blend))
     }
@@ -169,7 +166,6 @@ impl RunConfig {
         self.basis.clone().unwrap_or_else(|| Parameterization::identity(&self.prior_theta))
     }
 
-    /// Returns the weight λ of a member.
     pub fn l2(&self, member: usize) -> f64 {
         self.l2.get(member % self.l2.len().max(1)).copied().unwrap_or(0.0)
     }
@@ -189,10 +185,6 @@ impl RunConfig {
         self.has_l2() || self.penalties.iter().any(|penalty| penalty.weight > 0.0)
     }
 
-    /// Checks everything that the types leave open.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for numbers that are out of range or not finite.
     pub fn validate(&self) -> Result<()> {
         GivenScale::K(self.k).k()?;
         self.blend.map_or(Ok(()), Blend::validate)?;

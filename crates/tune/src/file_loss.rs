@@ -34,10 +34,6 @@ pub struct FileLoss {
 impl FileLoss {
     /// Computes the loss of `parameters` on the union of datasets: a file, the folder of a run, or the text of a
     /// [`Prior`] (`material`, `zero`, `schema`).
-    ///
-    /// # Errors
-    /// Files that cannot be read or do not belong together; [`Error::Usage`] if K cannot be fitted; [`Error::Numeric`]
-    /// for a loss that is not finite.
     pub fn on<P: AsRef<Path>>(
         datasets: &[P],
         parameters: &Path,

@@ -1,9 +1,5 @@
-//! The tuning run: fits K, drives an optimizer and an evaluator, decides when to stop, and maintains the run's folder
-//! so that it can be resumed.
-
 #![allow(missing_docs, reason = "internal crate; the library's front door is documented")]
 
-mod ahead;
 pub mod check;
 mod checkpoint;
 mod clustered;
@@ -30,6 +26,7 @@ mod scale_curve;
 mod scale_ratio;
 mod single_steps;
 mod starts;
+mod steps;
 mod stopping;
 mod strength;
 pub mod sweep;

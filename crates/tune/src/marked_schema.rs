@@ -1,5 +1,4 @@
-//! Schemas completed from the markers of sources: names, boards, phases, bounds and starting values stand beside the
-//! numbers of the engine, so that a schema says only what no marker can.
+//! Schemas completed from the markers of sources.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -12,7 +11,6 @@ use gputexel_io::{Error, Result, counted, did_you_mean};
 use gputexel_model::{Phases, SquareOrder};
 use gputexel_source::tables::sources::{ListedMarker, MarkedKind, MarkedPhases, list};
 
-/// A schema with what markers say.
 #[derive(Clone, Debug)]
 pub struct MarkedSchema {
     pub schema: Schema,
@@ -104,7 +102,6 @@ impl MarkedTable<'_> {
     }
 }
 
-/// Joins markers that name different phases of the same numbers.
 fn tables_of(markers: &[ListedMarker]) -> Result<Vec<MarkedTable<'_>>> {
     let mut tables: Vec<MarkedTable<'_>> = Vec::new();
     for marker in markers {
@@ -181,7 +178,6 @@ struct Work<'a> {
     path: &'a Path,
     tables: &'a [MarkedTable<'a>],
     phase: Option<&'a PhaseRecord>,
-    /// Tables that an entry of the schema has taken.
     used: HashSet<usize>,
     origins: Vec<String>,
 }

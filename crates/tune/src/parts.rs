@@ -1,5 +1,3 @@
-//! The parts of a run.
-
 use std::sync::atomic::AtomicBool;
 
 use gputexel_dataset::{Dataset, Layout, Split};
@@ -12,11 +10,8 @@ use super::RunConfig;
 pub struct RunParts<'a> {
     pub config: &'a RunConfig,
     pub data: &'a Dataset,
-    /// Division of the positions into training and held-out ones.
     pub split: &'a Split,
-    /// The positions in evaluation order.
     pub layout: &'a Layout,
     pub backend: &'a Backend,
-    /// Ends the work early when set.
     pub cancel: &'a AtomicBool,
 }

@@ -12,28 +12,20 @@ use super::{
     gauss_newton_matrix, round, space_of,
 };
 
-/// The result of polishing. Losses are exact training losses including regularization.
 #[derive(Clone, Debug)]
 pub struct Polish {
-    /// Loss of the swarm's best position.
     pub swarm: f64,
     /// Loss of the real-valued optimum, if the loss function is smooth.
     pub optimum: Option<f64>,
-    /// Loss of the polished result.
     pub polished: f64,
     /// True if the result was rejected because held-out positions favor the swarm's best, which is then kept.
     pub refused: bool,
-    /// Rounding of the result, and single steps from it.
     pub rounding: Option<RoundingOutcome>,
     pub seconds: f64,
 }
 
 /// Polishes `outcome`: bounded Gauss–Newton from the swarm's best, then rounding and single steps to a minimum of the
 /// exact loss over whole numbers.
-///
-/// # Errors
-/// [`Error::Interrupted`](gputexel_io::Error::Interrupted), in which case the stored state leads back here. Otherwise
-/// errors of the parts.
 pub fn polish(
     parts: &RunParts<'_>,
     outcome: &mut Outcome,

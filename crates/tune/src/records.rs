@@ -1,5 +1,4 @@
-//! Records of a run in its folder: the lines of `metrics.jsonl`, and `z.json`. `run.json` is a
-//! [`RunRecord`](super::RunRecord), `params.json` a [`ParameterFile`](gputexel_model::ParameterFile).
+//! Records of a run in its folder: the lines of `metrics.jsonl`, and `z.json`.
 
 use std::path::Path;
 
@@ -10,7 +9,6 @@ use gputexel_io::{Error, Lines, Result, SETTINGS_BYTES, read_whole_text};
 use gputexel_model::{Interval, Parameterization};
 use gputexel_optim::StepDetails;
 
-/// An epoch of a run: a line of `metrics.jsonl`. Non-finite losses are written as null.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EpochRecord {
     /// Its number, from 1; for swarms, the iteration.
@@ -24,7 +22,6 @@ pub struct EpochRecord {
     pub gradient_norm: Option<f64>,
     /// Seconds of work so far, including earlier sessions.
     pub seconds: f64,
-    /// Further details of the method.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<StepDetails>,
 }
@@ -33,10 +30,7 @@ pub struct EpochRecord {
 #[serde(untagged)]
 pub enum MetricsLine {
     Epoch(EpochRecord),
-    /// A round in which positions were resolved and tuned again.
-    Round {
-        requiesce: RoundRecord,
-    },
+    Round { requiesce: RoundRecord },
 }
 
 fn null_as_nan<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<f64, D::Error> {
@@ -68,7 +62,6 @@ pub struct CoordinatesFile {
 pub struct CoordinateRecord {
     pub name: String,
     pub value: f64,
-    /// Lower bound.
     pub min: Option<f64>,
     /// Upper bound.
     pub max: Option<f64>,
@@ -83,8 +76,8 @@ pub struct CoordinateUncertainty {
     /// Share of its information that comes from the regularization, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prior_share: Option<f64>,
-    /// Spread over bootstrap resamples, if requested; the inner `None`, written as null, is for coordinates
-    /// without a spread.
+    /// Spread over bootstrap resamples, if requested; the inner `None`, written as null, is for coordinates without a
+    /// spread.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub bootstrap: Option<Option<Interval>>,
 }

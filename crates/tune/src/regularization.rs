@@ -1,5 +1,4 @@
-//! Regularization, the part of the loss that does not depend on positions: λ · ‖(θ − θ₀) / scale‖² with a weight λ for
-//! each member, and weighted penalties that all members share.
+//! Regularization, the part of the loss that does not depend on positions.
 
 use gputexel_dataset::Dataset;
 use gputexel_eval::Evaluations;
@@ -10,8 +9,8 @@ pub const REGULARIZATION_SCALE_CP: f64 = PENALTY_SCALE_CP;
 
 const PER_CP2: f64 = 1.0 / (REGULARIZATION_SCALE_CP * REGULARIZATION_SCALE_CP);
 
-/// The regularization of a run, ready to be evaluated: λ ‖δ / scale‖² + δᵀ M δ with δ = θ − θ₀, where M is the
-/// weighted sum of the penalties' matrices.
+/// The regularization of a run, ready to be evaluated: λ ‖δ / scale‖² + δᵀ M δ with δ = θ − θ₀, where M is the weighted
+/// sum of the penalties' matrices.
 #[derive(Clone, Debug)]
 pub struct Regularization {
     prior: Vec<f64>,
@@ -40,22 +39,18 @@ impl Regularization {
         Self { prior: prior.to_vec(), l2, matrix }
     }
 
-    /// Returns θ₀.
     pub fn prior(&self) -> &[f64] {
         &self.prior
     }
 
-    /// Returns λ.
     pub fn l2(&self) -> f64 {
         self.l2
     }
 
-    /// Returns true if there is anything but λ.
     pub fn has_penalties(&self) -> bool {
         self.matrix.is_some()
     }
 
-    /// Returns true if its value is always 0.
     pub fn is_zero(&self) -> bool {
         self.l2 == 0.0 && self.matrix.is_none()
     }
@@ -74,10 +69,6 @@ impl Regularization {
         theta.iter().zip(&self.prior).map(|(theta, prior)| theta - prior).collect()
     }
 
-    /// Computes its value at θ.
-    ///
-    /// # Panics
-    /// If θ and the prior differ in length, as do the other functions.
     pub fn value(&self, theta: &[f64]) -> f64 {
         self.value_with(theta, self.weights())
     }
@@ -89,7 +80,6 @@ impl Regularization {
         l2 * PER_CP2 * squares + strength * form
     }
 
-    /// Computes its gradient at θ.
     pub fn gradient(&self, theta: &[f64]) -> Vec<f64> {
         self.gradient_with(theta, self.weights())
     }
@@ -105,7 +95,6 @@ impl Regularization {
         gradient
     }
 
-    /// Adds its second derivatives to a matrix (row-major).
     pub fn add_curvature(&self, curvature: &mut [f64]) {
         self.add_curvature_with(curvature, self.weights());
     }
@@ -157,10 +146,6 @@ impl Regularization {
         change
     }
 
-    /// Adds it to the losses of members and all derivatives that were evaluated.
-    ///
-    /// # Panics
-    /// If the lengths of parameters and evaluations do not match.
     pub fn add(&self, evaluations: &mut Evaluations, parameters: &[f64]) {
         let members = evaluations.losses.len();
         assert_eq!(parameters.len(), self.prior.len() * members);

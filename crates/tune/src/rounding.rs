@@ -1,9 +1,3 @@
-//! Rounds real-valued results to whole numbers.
-//!
-//! Successive rounding is Babai's nearest-plane algorithm ("On Lovász' lattice reduction and the nearest lattice point
-//! problem", 1986; also known from neural network quantization): coordinates are rounded one after another, re-solving
-//! for those still free each time, all with one Cholesky factorization.
-
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::{Deserialize, Serialize};
@@ -14,13 +8,11 @@ use gputexel_io::Result;
 use gputexel_optim::Space;
 use gputexel_optim::linalg::sorted_cholesky;
 
-/// Rounding of real results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rounding {
     #[default]
     None,
-    /// Each coordinate to its nearest whole number.
     Naive,
     /// To a point where no single step of any coordinate improves the exact loss.
     Local,
@@ -28,17 +20,13 @@ pub enum Rounding {
 
 gputexel_io::names!(Rounding "rounding": None "none", Naive "naive", Local "local");
 
-/// A rounded point and its losses, all including regularization.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rounded {
     pub z: Vec<f64>,
-    /// Exact loss of the unrounded point.
     pub loss_real: f64,
-    /// Exact loss of naive rounding.
     pub loss_naive: f64,
     /// Exact loss of successive rounding, if a matrix was available.
     pub loss_successive: Option<f64>,
-    /// Exact loss of the point.
     pub loss: f64,
     /// Single steps taken from the rounded point to the final one.
     pub steps: u64,
@@ -62,9 +50,6 @@ fn nearest(value: f64, i: usize, space: &Space) -> f64 {
 
 /// Rounds the integer coordinates one after another and re-solves for the others each time, so that (z − z*)ᵀ H (z −
 /// z*) stays small; `matrix` is H, symmetric, row-major. `None` when cancelled.
-///
-/// # Panics
-/// If the matrix does not match the point.
 pub fn round_successively(z: &[f64], matrix: &[f64], space: &Space, cancel: &AtomicBool) -> Option<Vec<f64>> {
     let n = z.len();
     assert_eq!(matrix.len(), n * n);
@@ -116,14 +101,10 @@ struct Branch {
     cost: f64,
 }
 
-/// Number of partial roundings that are followed in parallel (a K-best search): on 736 piece-square values, 1
-/// adds 6.80e-6 to the loss, 16 6.68e-6, 128 6.64e-6, and 1,024 no less.
+/// Number of partial roundings that are followed in parallel (a K-best search): on 736 piece-square values, 1 adds
+/// 6.80e-6 to the loss, 16 6.68e-6, 128 6.64e-6, and 1,024 no less.
 const BRANCHES: usize = 128;
 
-/// Rounds the integer coordinates of `z`, a minimum.
-///
-/// # Errors
-/// [`Error::Interrupted`](gputexel_io::Error::Interrupted) when cancelled; otherwise those of [`SingleSteps`].
 pub fn round(
     problem: &ExactProblem<'_>,
     z: &[f64],

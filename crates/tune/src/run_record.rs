@@ -13,7 +13,6 @@ pub struct UncertaintyRequest {
     pub bootstrap: usize,
 }
 
-/// Choices that a run makes before its first step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Undecided {
     pub starts: Option<usize>,
@@ -30,13 +29,10 @@ pub struct StrengthOrder {
     pub given: bool,
 }
 
-/// The contents of `run.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
     pub program: String,
-    /// The command line that started the run.
     pub command_line: String,
-    /// Start time, UTC.
     pub started: String,
     pub config: RunConfig,
     #[serde(default)]
@@ -80,7 +76,6 @@ pub struct BlendRecord {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RequiesceRecord {
     pub rounds: u32,
-    /// The name of the search that resolves positions.
     pub from: String,
     pub done: Vec<RoundRecord>,
 }
@@ -92,7 +87,6 @@ pub struct RoundRecord {
     pub positions: u64,
     /// Number of positions whose leaf differs from that of the previous round.
     pub changed: u64,
-    /// `changed` as a fraction of the positions.
     pub changed_share: f64,
     /// Number of positions that were not kept in the previous round.
     pub entered: u64,
@@ -100,24 +94,20 @@ pub struct RoundRecord {
     pub left: u64,
     /// Exact training loss, on this round's positions, of the parameters they were resolved with.
     pub loss_before: Option<f64>,
-    /// Exact training loss of the round's result.
     pub loss: Option<f64>,
     /// Exact held-out loss of the parameters the positions were resolved with.
     pub held_out_before: Option<f64>,
-    /// Exact held-out loss of the round's result.
     pub held_out: Option<f64>,
     /// Root mean square change of all parameters, centipawns.
     pub moved_rms_cp: f64,
     /// Largest change of any parameter, centipawns.
     pub moved_max_cp: f64,
-    /// Epochs of the round's run.
     pub epochs: u64,
     /// Duration of the round in seconds, including the extraction.
     pub seconds: f64,
 }
 
 impl RunRecord {
-    /// Creates the record of a run that starts now.
     pub fn new(command_line: &str, config: RunConfig) -> Self {
         Self {
             program: concat!("gputexel ", env!("CARGO_PKG_VERSION")).to_string(),

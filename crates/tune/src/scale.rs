@@ -22,12 +22,8 @@ const SCANNED: usize = 1 << 15;
 /// Tolerance in ln K: about what f64 losses can resolve around a minimum.
 const TOLERANCE: f64 = 1e-9;
 
-/// Minimizes the mean loss of the positions `which`, given their `scores` (centipawns), over K: a scan for
-/// the bracket, then Brent's method (Brent, "Algorithms for minimization without derivatives", 1973, chapter
-/// 5).
-///
-/// # Errors
-/// [`Error::Usage`] when K cannot be determined: all scores are equal, or results do not correlate with them.
+/// Minimizes the mean loss of the positions `which`, given their `scores` (centipawns), over K: a scan for the bracket,
+/// then Brent's method (Brent, "Algorithms for minimization without derivatives", 1973, chapter 5).
 pub fn fit_scale(dataset: &Dataset, scores: &[f64], which: &[u32], loss: LossKind) -> Result<ScaleFit> {
     if scores.iter().all(|&score| score == 0.0) {
         let reason = "K cannot be fitted where the prior scores every position as 0";

@@ -25,7 +25,6 @@ pub enum ScaleMode {
 /// Basis of the fit of K, and the scale of the result.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ScaleRecord {
-    /// Method used for K: never [`ScaleMode::Auto`].
     pub mode: ScaleMode,
     pub on_prior: f64,
     /// True if fitting K with the parameters was tried, but the prior constrains it too little.

@@ -1,5 +1,4 @@
-//! Starting points of runs with nonlinear scores: these may have several optima, and a `relu` that is off in nearly
-//! all positions has no slope there. Therefore a few short fits from different points decide.
+//! Starting points of runs with nonlinear scores.
 
 use std::sync::atomic::AtomicBool;
 
@@ -14,7 +13,6 @@ use gputexel_eval::Backend;
 use gputexel_io::{Error, Result};
 use gputexel_model::program::{CompiledProgram, Input, Term, TermActivity};
 
-/// Maximum number of starts of a run.
 pub const MOST_STARTS: usize = 64;
 /// Default number of starts if a term is dead under the prior.
 pub const DEFAULT_STARTS: usize = 5;
@@ -34,14 +32,11 @@ const NOTICED: f64 = 20.0;
 pub struct StartsRecord {
     /// Training loss, including regularization, after a short fit from each; the first starts at the prior.
     pub losses: Vec<f64>,
-    /// The one from which the run continues.
     pub best: usize,
 }
 
-/// Starting point of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StartChoice {
-    /// z after the best of the short fits.
     pub z: Vec<f64>,
     pub record: StartsRecord,
 }
@@ -69,9 +64,6 @@ pub fn starts_obstacle(config: &RunConfig, data: &Dataset) -> Option<&'static st
 
 /// Fits a run for a few steps from `count` points, the prior and others that switch terms on and off, and returns the
 /// best.
-///
-/// # Errors
-/// [`Error::Interrupted`] when `stop` is set; errors of the evaluator and the optimizer.
 pub fn choose_start(
     config: &RunConfig,
     data: &Dataset,
@@ -185,7 +177,6 @@ fn noticed(term: &Term) -> f64 {
 }
 
 struct InputSums {
-    /// Sums of both sides, where they are present.
     values: Vec<f64>,
     /// The mean of their derivatives by θ.
     direction: Vec<f64>,

@@ -1,5 +1,5 @@
-//! The parts that tuning, sweeps and the bootstrap share: the loop that takes steps, and the evaluation of the
-//! function that it minimizes.
+//! The parts that tuning, sweeps and the bootstrap share: the loop that takes steps, and the evaluation of the function
+//! that it minimizes.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,8 +10,6 @@ use gputexel_eval::{Evaluations, Evaluator, Population, Request};
 use gputexel_io::Result;
 use gputexel_model::Parameterization;
 
-/// Takes steps until there is a reason to end: `ended`, that of the last step, or [`StopReason::Interrupted`] when
-/// `cancel` is set.
 pub(super) fn train(
     mut ended: Option<StopReason>,
     cancel: &AtomicBool,
@@ -26,27 +24,21 @@ pub(super) fn train(
     }
 }
 
-pub(super) fn has_stalled(before: f64, now: f64, improvement: f64) -> bool {
-    before.is_finite() && before - now < improvement * before.abs()
-}
-
 #[derive(Clone, Debug)]
 pub(super) struct Problem {
     pub parameterization: Parameterization,
     pub regularization: Regularization,
-    /// Weights of the members in turn.
     pub weights: Vec<Weights>,
 }
 
 impl Problem {
-    /// Returns the weights of some members.
     pub fn weights(&self, members: usize) -> Vec<Weights> {
         self.weights.iter().copied().cycle().take(members).collect()
     }
 
     /// Computes losses and derivatives of members at z (concatenated), with regularization unless `weights` is empty.
     /// `groups` are ranges of all members, ascending, each evaluated in one call as the population that `population`
-    /// creates of its θ. All members may share the θ of the first.
+    /// creates of its θ.
     pub fn evaluate(
         &self,
         evaluator: &mut dyn Evaluator,

@@ -6,7 +6,6 @@ use gputexel_io::{Error, Result};
 
 const MOST: usize = 1_000_000;
 
-/// The values of one axis, and their spacing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Values {
     pub numbers: Vec<f64>,

@@ -49,10 +49,6 @@ pub struct ObjectiveArgs {
 }
 
 impl ObjectiveArgs {
-    /// Returns the default settings of a run with those of the flags.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for invalid names and numbers.
     pub fn settings(&self) -> Result<TunerSettings<'_>> {
         let default = TunerSettings::default();
         Ok(TunerSettings {
@@ -70,7 +66,6 @@ impl ObjectiveArgs {
         Ok(parsed(&self.loss)?.unwrap_or_default())
     }
 
-    /// Returns the penalties of a swarm run, whose weights are not chosen automatically.
     pub fn given_strength(&self) -> Result<Option<PriorStrength>> {
         let strength = self.prior_strength.as_deref().map(PriorStrength::read).transpose()?;
         if let Some(strength) = &strength {
@@ -209,9 +204,6 @@ fn patience_help() -> String {
 
 impl NewRunArgs {
     /// Returns the settings for reading inputs, if any were given.
-    ///
-    /// # Errors
-    /// Invalid names and numbers.
     pub(super) fn extraction(&self) -> Result<Option<ExtractSettings>> {
         if self.format.is_none() && !self.skip_damaged && self.target.is_none() {
             return Ok(None);
@@ -284,7 +276,6 @@ impl NewRunArgs {
         OptimizerConfig::named(name, &flags)
     }
 
-    /// True for particle swarms.
     pub(super) fn is_swarm(&self) -> bool {
         self.optimizer.as_deref() == Some("pso")
     }
@@ -318,7 +309,6 @@ impl NewRunArgs {
         }
     }
 
-    /// Returns the settings of search scores in the targets.
     pub(super) fn blend(&self) -> Result<BlendSettings> {
         // Swarms tune by results, as MadChess does.
         let default = (!self.is_swarm()).then_some(BlendShare::Scores);

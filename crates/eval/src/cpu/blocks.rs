@@ -92,7 +92,6 @@ impl CpuEvaluator<'_> {
 /// Σ h x xᵀ of the positions of a bucket, in blocks.
 struct BucketBlocks<'a> {
     layout: &'a Layout,
-    /// The lower triangles of all blocks.
     pairs: Vec<f32>,
     /// Where the row of each feature begins in `pairs`, and the first feature of its block.
     rows: Vec<(usize, u32)>,

@@ -1,5 +1,3 @@
-//! The Gauss–Newton matrix of one member.
-
 use rayon::prelude::*;
 
 use super::single::{self, MemberParameters};

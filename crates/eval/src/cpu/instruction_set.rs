@@ -2,7 +2,6 @@
 
 use pulp::{Scalar256b, Simd, WithSimd};
 
-/// A SIMD implementation that this processor can run.
 #[derive(Clone, Copy, Debug)]
 pub enum InstructionSet {
     /// Plain Rust on arrays of eight, for processors without any of the others.
@@ -19,7 +18,6 @@ impl InstructionSet {
         }
     }
 
-    /// Returns all of them, widest first.
     pub fn available() -> Vec<Self> {
         let mut all = Vec::new();
         #[cfg(target_arch = "x86_64")]
@@ -35,7 +33,6 @@ impl InstructionSet {
         all
     }
 
-    /// Runs an operation with this implementation.
     #[inline]
     pub fn dispatch<Op: WithSimd>(self, op: Op) -> Op::Output {
         // Not `Arch::dispatch`, which adds another copy of every kernel, for pulp's own scalars, that never runs.

@@ -1,6 +1,4 @@
-//! Compares every CPU kernel with f64 on edge cases: rows that are empty, repeat features or contain the first and the
-//! last one, and stripes of one position and of more than a flush. Small enough to run under a sanitizer
-//! (`scripts/sanitize`), which finds errors that are not visible in results.
+//! Compares every CPU kernel with f64 on edge cases.
 
 use std::path::Path;
 

@@ -1,7 +1,4 @@
 //! The CPU evaluator: SIMD implementations chosen at run time, stripes of positions on `rayon`'s threads.
-//!
-//! Results do not depend on the number of threads: the division into stripes depends only on the data and the
-//! population, and partial sums are added in a fixed order.
 
 mod blocks;
 mod curvature;
@@ -41,8 +38,8 @@ const STRIPES_PER_CALL: usize = 64;
 /// Minimum number of positions per stripe: with fewer, the tables cost more than the positions.
 const MIN_STRIPE: usize = 8192;
 const TRANSPOSED: usize = 32;
-/// Maximum number of members for which the one-member kernel is called for each, instead of padding a tile;
-/// measured, see `docs/performance.md`.
+/// Maximum number of members for which the one-member kernel is called for each, instead of padding a tile; measured,
+/// see `docs/performance.md`.
 const MAX_SINGLES: usize = 2;
 /// Minimum number of tiles for tallying shared scores, which costs about as much as evaluating one or two tiles.
 const TALLIED_TILES: usize = 4;
@@ -58,12 +55,10 @@ pub struct CpuEvaluator<'a> {
 }
 
 impl<'a> CpuEvaluator<'a> {
-    /// Creates an evaluator with the widest SIMD implementation of this processor.
     pub fn new(layout: &'a Layout) -> Self {
         Self::with_instruction_set(layout, InstructionSet::best())
     }
 
-    /// Creates an evaluator with the given SIMD implementation.
     pub fn with_instruction_set(layout: &'a Layout, instruction_set: InstructionSet) -> Self {
         let tile_width = instruction_set.dispatch(TileWidth);
         Self { layout, instruction_set, tile_width, groups: OnceLock::new(), columns: OnceLock::new() }
@@ -71,9 +66,6 @@ impl<'a> CpuEvaluator<'a> {
 
     /// Returns the scores of all positions under one θ (2 F values), in layout order: centipawns, White's view, in
     /// single precision as computed by the kernels.
-    ///
-    /// # Errors
-    /// [`Error::Usage`](gputexel_io::Error::Usage) when θ has the wrong length.
     pub fn scores(&self, theta: &[f64]) -> Result<Vec<f32>> {
         Population::single(theta, 1.0).validate(self.layout)?;
         Ok(self.scores_in(theta, 0..self.layout.positions()))
@@ -303,7 +295,6 @@ impl<'a> CpuEvaluator<'a> {
         by_section(sections, sums_of)
     }
 
-    /// As [`evaluate`](Evaluator::evaluate); `None` when cancelled.
     pub fn evaluate_unless(
         &self,
         population: &Population,
@@ -406,7 +397,6 @@ impl<'a> CpuEvaluator<'a> {
     }
 }
 
-/// Returns the result for each section, in order.
 fn by_section<T: super::sums::Summand>(
     sections: impl Iterator<Item = usize>,
     compute: impl Fn(usize) -> T,
@@ -418,7 +408,6 @@ fn by_section<T: super::sums::Summand>(
     Ok(tree)
 }
 
-/// A unit of summation.
 struct Work<'a> {
     population: &'a Population,
     request: &'a Request,
@@ -450,7 +439,6 @@ fn counts(
     })
 }
 
-/// Divides positions into at most `count` stripes of about equal length.
 fn split_into_stripes(positions: Range<usize>, count: usize) -> Vec<Range<usize>> {
     let count = stripe_count(MIN_STRIPE, positions.len(), count);
     split(positions, count)

@@ -119,7 +119,6 @@ struct Kernel<'a> {
     layout: &'a Layout,
     member: &'a Member<'a>,
     part_weight: f32,
-    /// Blended parameters, and the blended vector.
     table: Vec<f32>,
     vector: Vec<f32>,
     /// Two copies, so that neighbors rarely wait for each other's stores.

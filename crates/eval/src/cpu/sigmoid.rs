@@ -9,11 +9,10 @@ use pulp::Simd;
 /// denominators is below 2^125.
 const LIMIT: f32 = 31.0;
 
-/// log₂ of the smallest |p − y|^q that is distinguished.
 const MIN_POWER: f32 = -116.0;
 
-/// 2^r on [−1/2, 1/2] with 2^0 = 1 exactly; relative error below 1.1e-7 (fitted for this file by
-/// iteratively reweighted least squares toward the minimax polynomial).
+/// 2^r on [−1/2, 1/2] with 2^0 = 1 exactly; relative error below 1.1e-7 (fitted for this file by iteratively reweighted
+/// least squares toward the minimax polynomial).
 #[allow(clippy::approx_constant, reason = "a fitted coefficient near ln 2, not ln 2")]
 pub(super) const EXP2: [f32; 6] =
     [1.0, 0.693_147, 0.240_222_42, 0.055_507_336, 0.009_671_513, 0.001_326_472_7];
@@ -47,12 +46,10 @@ pub(super) struct Prediction<V> {
     factors: [V; 2],
     /// 1 − σ(x), with small relative error within the limit.
     pub q: V,
-    /// x log₂ e, not clamped.
     pub x2: V,
 }
 
 impl<V: Copy> Prediction<V> {
-    /// Computes σ(x) − y.
     #[inline(always)]
     fn minus<S: Simd<f32s = V>>(&self, simd: S, y: V) -> V {
         simd.mul_add_e_f32s(self.factors[0], self.factors[1], simd.neg_f32s(y))
@@ -165,9 +162,7 @@ pub(super) fn sigmoid<S: Simd, const N: usize>(
 }
 
 pub(super) trait LaneLoss: Copy + Send + Sync {
-    /// Computes ℓ(p, y).
     fn value<S: Simd>(self, simd: S, prediction: &Prediction<S::f32s>, y: S::f32s) -> S::f32s;
-    /// Computes sum + ℓ(p, y).
     fn add_value<S: Simd>(
         self,
         simd: S,
@@ -176,7 +171,6 @@ pub(super) trait LaneLoss: Copy + Send + Sync {
         sum: S::f32s,
     ) -> S::f32s;
 
-    /// Computes dℓ/dx, see `LossKind::slope`.
     fn slope<S: Simd>(self, simd: S, prediction: &Prediction<S::f32s>, y: S::f32s) -> S::f32s;
 }
 

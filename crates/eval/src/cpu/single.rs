@@ -43,7 +43,6 @@ pub(super) struct MemberSums {
 /// One stripe of positions under one member without blended targets or resampling.
 pub(super) struct MemberKernel<'a, L> {
     pub layout: &'a Layout,
-    /// Parts of the request, used to index sums.
     pub parts: Range<usize>,
     /// Factor on the weights of each part of the request; empty: 1.
     pub part_weights: &'a [f32],

@@ -1,11 +1,10 @@
-//! Adapters: a list, their capabilities, and which one a choice of backend selects. Opens none.
+//! Adapters: a list, their capabilities, and which one a choice of backend selects.
 
 use serde::Serialize;
 use wgpu::{
     Adapter, AdapterInfo, Backends, DeviceType, Instance, InstanceDescriptor, Limits, MemoryBudgetThresholds,
 };
 
-/// Backend requested by the user.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BackendChoice {
@@ -44,11 +43,9 @@ impl BackendChoice {
 /// Properties of an adapter that are known before it is opened.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AdapterSummary {
-    /// Name reported by its driver.
     pub name: String,
     /// The programming interface behind it: `vulkan`, `metal` or `dx12`.
     pub backend: String,
-    /// `discrete GPU`, `integrated GPU`, `virtual GPU`, `other` or `software`.
     pub kind: String,
     /// True if it is a program that runs on the CPU.
     pub software: bool,
@@ -63,7 +60,6 @@ pub struct AdapterSummary {
     pub max_binding_bytes: u64,
     pub workgroup_memory_bytes: u32,
     pub workgroup_threads: u32,
-    /// Smallest and largest subgroup size.
     pub subgroup_sizes: (u32, u32),
 }
 
@@ -160,13 +156,12 @@ const MEMORY_BUDGET: MemoryBudgetThresholds =
 
 const HAS_DRIVERS: bool = cfg!(feature = "drivers") && !Instance::enabled_backend_features().is_empty();
 
-/// Message when no adapter is found.
 pub const NO_ADAPTER: &str = match HAS_DRIVERS {
     true => "no driver for Vulkan, Metal or Direct3D 12 was found",
     false => "this program was built without the GPU",
 };
 
-/// Native backends only: OpenGL has neither the limits nor the speed.
+/// Native backends only:
 const BACKENDS: Backends = Backends::VULKAN.union(Backends::METAL).union(Backends::DX12);
 
 // Mesa's device-select layer tries to reach a Wayland display from here, and prints an error if there is none
@@ -187,7 +182,6 @@ pub(crate) fn summaries(adapters: &[Adapter]) -> Vec<AdapterSummary> {
     adapters.iter().map(|adapter| AdapterSummary::new(&adapter.get_info(), &adapter.limits())).collect()
 }
 
-/// Lists all adapters of this machine, including software ones.
 pub fn list_adapters() -> Vec<AdapterSummary> {
     summaries(&adapters())
 }

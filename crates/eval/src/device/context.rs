@@ -1,15 +1,14 @@
 //! The open device, its limits and its kernels, and conversion of its failures to [`Error::Gpu`] instead of a panic.
-//! Knows nothing of datasets, nor of what kernels compute.
 
 use std::cell::RefCell;
-use std::sync::{Arc, Mutex};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use wgpu::{
     Adapter, ComputePipeline, Device, DeviceDescriptor, Features, Limits, Queue, ShaderRuntimeChecks,
 };
 
 use super::adapter::{AdapterSummary, BackendChoice, NO_ADAPTER, adapters, kernel_limits, summaries};
-use super::pipelines::{self, KernelSource, Pipelines};
 use super::timer::{ANSWER_TIMEOUT, Timer};
 use gputexel_io::{Error, Result};
 
@@ -21,13 +20,11 @@ thread_local! {
     static GUARDED: RefCell<Option<Option<wgpu::Error>>> = const { RefCell::new(None) };
 }
 
-/// An open device, its queue and its compiled kernels.
 #[derive(Clone, Debug)]
 pub struct GpuContext {
     device: Device,
     queue: Queue,
     summary: AdapterSummary,
-    /// Reason why the device was lost, or an unguarded error.
     failure: Arc<Mutex<Option<String>>>,
     pipelines: Arc<Pipelines>,
     /// True if trusted kernels are compiled with run-time checks, too.
@@ -37,9 +34,6 @@ pub struct GpuContext {
 
 impl GpuContext {
     /// Opens the preferred adapter: discrete, integrated, virtual, other; a software adapter only if `allow_software`.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] when there is no such adapter or its driver refuses.
     pub fn try_new(allow_software: bool) -> Result<Self> {
         Self::open(allow_software, kernel_limits)
     }
@@ -94,7 +88,6 @@ impl GpuContext {
         Ok(Self::from_device(device, queue))
     }
 
-    /// Wraps a device that was opened elsewhere.
     pub fn from_device(device: Device, queue: Queue) -> Self {
         let failure = Arc::new(Mutex::new(None));
         let slot = Arc::clone(&failure);
@@ -150,7 +143,6 @@ impl GpuContext {
         self.timer.as_ref().map_or(Ok(None), |timer| timer.take(&self.device, &self.queue))
     }
 
-    /// Returns the adapter, with the limits that apply to this device.
     pub fn summary(&self) -> &AdapterSummary {
         &self.summary
     }
@@ -163,14 +155,10 @@ impl GpuContext {
         &self.queue
     }
 
-    /// Checks that the device still works.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] when it was lost, or had an unguarded failure.
     pub fn check(&self) -> Result<()> {
         // A loss is only reported when polling.
         let _ = self.device.poll(wgpu::PollType::Poll);
-        let failure = self.failure.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
         failure.as_ref().map_or(Ok(()), |message| Err(Error::Gpu(message.clone())))
     }
 
@@ -189,14 +177,11 @@ impl GpuContext {
             ..ShaderRuntimeChecks::checked()
         };
         // SAFETY: as the caller promises.
-        let compile = || unsafe { pipelines::compile(&self.device, kernel, checks) };
+        let compile = || unsafe { compile(&self.device, kernel, checks) };
         self.pipelines.get(kernel, self.checks, || self.guard(compile))
     }
 
     /// Runs `work` and turns errors that the device reports for it into an error.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] with the first line of the device's message.
     pub fn guard<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
         self.guard_memory(work)?.ok_or_else(|| Error::Gpu(format!("{} is out of memory", self.summary.name)))
     }
@@ -232,6 +217,70 @@ impl GpuContext {
     }
 }
 
+/// Source of a pipeline; its entry point is `main`.
+#[derive(Clone, Copy, Debug)]
+pub struct KernelSource<'a> {
+    pub name: &'a str,
+    pub source: &'a str,
+    pub constants: &'a [(&'a str, f64)],
+}
+
+/// Source, constants as bits, and whether checks are compiled in.
+type Key = (String, Vec<(String, u64)>, bool);
+
+#[derive(Debug, Default)]
+struct Pipelines {
+    compiled: Mutex<HashMap<Key, ComputePipeline>>,
+}
+
+impl Pipelines {
+    /// Returns the pipeline of a kernel, and true if it had to be compiled. Other callers wait meanwhile, so that none
+    /// is compiled twice.
+    fn get(
+        &self,
+        kernel: &KernelSource<'_>,
+        checked: bool,
+        compile: impl FnOnce() -> Result<ComputePipeline>,
+    ) -> Result<(ComputePipeline, bool)> {
+        let constants = kernel.constants.iter().map(|(name, value)| (name.to_string(), value.to_bits()));
+        let key = (kernel.source.to_string(), constants.collect(), checked);
+        let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(pipeline) = compiled.get(&key) {
+            return Ok((pipeline.clone(), false));
+        }
+        let pipeline = compile()?;
+        compiled.insert(key, pipeline.clone());
+        Ok((pipeline, true))
+    }
+}
+
+/// # Safety
+/// Unchecked conditions must hold: see [`GpuContext::trusted_pipeline`].
+unsafe fn compile(
+    device: &Device,
+    kernel: &KernelSource<'_>,
+    checks: ShaderRuntimeChecks,
+) -> ComputePipeline {
+    let descriptor = wgpu::ShaderModuleDescriptor {
+        label: Some(kernel.name),
+        source: wgpu::ShaderSource::Wgsl(kernel.source.into()),
+    };
+    // SAFETY: as the caller promises.
+    let module = unsafe { device.create_shader_module_trusted(descriptor, checks) };
+    device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+        label: Some(kernel.name),
+        layout: None,
+        module: &module,
+        entry_point: Some("main"),
+        compilation_options: wgpu::PipelineCompilationOptions {
+            constants: kernel.constants,
+            // Every element is written before it is read.
+            zero_initialize_workgroup_memory: false,
+        },
+        cache: None,
+    })
+}
+
 /// Restores what a thread guarded before, whatever happens to the work.
 struct Guard {
     outer: Option<Option<wgpu::Error>>,
@@ -257,7 +306,7 @@ fn none_of(adapters: &[AdapterSummary]) -> Error {
 }
 
 fn note(slot: &Mutex<Option<String>>, message: String) {
-    slot.lock().unwrap_or_else(std::sync::PoisonError::into_inner).get_or_insert(message);
+    slot.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(message);
 }
 
 /// Formats an error with its causes on one line; drivers and validators like to draw pictures.

@@ -13,17 +13,14 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Starts with a guess: `pairs` take the target time.
     pub fn new(pairs: u64) -> Self {
         Self { pairs_per_second: pairs.max(1) as f64 / WANTED.as_secs_f64() }
     }
 
-    /// Returns the number of pairs that a slice should have.
     pub fn pairs(&self) -> u64 {
         (self.pairs_per_second * WANTED.as_secs_f64()) as u64
     }
 
-    /// Learns from a slice of `pairs` that took `time`.
     pub fn observe(&mut self, pairs: u64, time: Duration) {
         let rate = pairs as f64 / time.as_secs_f64().max(1e-6);
         if time >= CREDIBLE || rate > self.pairs_per_second {
@@ -34,7 +31,6 @@ impl Pace {
     }
 }
 
-/// Slices in progress, oldest first.
 #[derive(Debug)]
 pub struct Clock {
     last: Instant,

@@ -1,5 +1,4 @@
-//! Times of kernels on the device, by timestamps around each dispatch. For benchmarks: without a timer nothing is
-//! measured, at no cost.
+//! Times of kernels on the device, by timestamps around each dispatch.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc;
@@ -14,7 +13,6 @@ pub(crate) const ANSWER_TIMEOUT: Duration = Duration::from_secs(120);
 /// Maximum number of dispatches that are timed before the times are read; WebGPU's limit is twice as many timestamps.
 const CAPACITY: u32 = 2048;
 
-/// Times of dispatches.
 #[derive(Debug)]
 pub struct Timer {
     queries: QuerySet,

@@ -22,10 +22,6 @@ pub struct DeviceList {
 impl DeviceList {
     /// Parses `all`, or adapters and `cpu`, separated by commas, all or none of them followed by `=` and a share:
     /// `0,1`, `0=3,cpu=1`.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for other words, adapters that do not exist or cannot be used, and shares that are not
-    /// positive or only given for some.
     pub fn parse(text: &str, adapters: &[AdapterSummary]) -> Result<Self> {
         let usage = |reason: String| Err(Error::Usage(format!("--device {text}: {reason}")));
         let usable = |index: usize| adapters[index].unusable.is_none();

@@ -1,7 +1,4 @@
 //! Losses of known scores in f64, as loops that the compiler turns into vectors.
-//!
-//! Nothing here fuses a multiplication with an addition, and sums use a fixed number of lanes, so that every processor
-//! gets the same bits.
 
 use std::f64::consts::LOG2_E;
 
@@ -63,7 +60,6 @@ impl LossSum {
     }
 }
 
-/// Computes (σ(x) − y)².
 #[inline(always)]
 fn squared(x: f64, y: f64) -> f64 {
     let d = sigmoid(x) - y;

@@ -1,5 +1,5 @@
-//! One call on one chunk of members: parameters are uploaded, passes encoded and submitted slice by slice,
-//! results downloaded. Owns the scratch memory shared by calls; the computations are in `shaders/`.
+//! One call on one chunk of members: parameters are uploaded, passes encoded and submitted slice by slice, results
+//! downloaded.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -12,7 +12,7 @@ use super::plan::{Tiling, groups_for};
 use super::segment_plan::{SegmentPlan, Walk};
 use super::store::Array;
 use crate::device::ALIGNMENT;
-use crate::device::buffers::{GrowingBuffer, Readback};
+use crate::device::buffers::{GrowingBuffer, INPUT, OUTPUT, Readback, STATE, STORAGE, UNIFORM};
 use crate::device::meter::{part, whole};
 use crate::device::pace::Clock;
 use crate::{Evaluations, Population, Request};
@@ -22,14 +22,13 @@ use gputexel_io::Result;
 /// Number of segments added by one thread of the first reduction.
 pub(super) const CHUNK: usize = 64;
 
-/// Maximum number of submissions in flight: enough that the device never waits for the host, few enough that
-/// each completes soon.
+/// Maximum number of submissions in flight: enough that the device never waits for the host, few enough that each
+/// completes soon.
 const IN_FLIGHT: usize = 3;
 
 #[derive(Debug)]
 pub(super) struct Buffers {
     pub(super) uniforms: GrowingBuffer,
-    /// Member by member: first the parameters, then their gradients.
     pub(super) by_member: GrowingBuffer,
     pub(super) transpositions: GrowingBuffer,
     pub(super) parameters: GrowingBuffer,
@@ -45,16 +44,16 @@ pub(super) struct Buffers {
 impl Buffers {
     pub(super) fn new() -> Self {
         Self {
-            uniforms: GrowingBuffer::uniform("uniforms"),
-            by_member: GrowingBuffer::state("parameters by member"),
-            transpositions: GrowingBuffer::uniform("transpositions"),
-            parameters: GrowingBuffer::state("parameters"),
-            tables: GrowingBuffer::storage("tables"),
-            factors: GrowingBuffer::input("factors"),
-            losses: GrowingBuffer::output("losses"),
-            slabs: GrowingBuffer::storage("slabs"),
-            partials: GrowingBuffer::storage("partials"),
-            totals: GrowingBuffer::output("totals"),
+            uniforms: GrowingBuffer::new("uniforms", UNIFORM),
+            by_member: GrowingBuffer::new("parameters by member", STATE),
+            transpositions: GrowingBuffer::new("transpositions", UNIFORM),
+            parameters: GrowingBuffer::new("parameters", STATE),
+            tables: GrowingBuffer::new("tables", STORAGE),
+            factors: GrowingBuffer::new("factors", INPUT),
+            losses: GrowingBuffer::new("losses", OUTPUT),
+            slabs: GrowingBuffer::new("slabs", STORAGE),
+            partials: GrowingBuffer::new("partials", STORAGE),
+            totals: GrowingBuffer::new("totals", OUTPUT),
             readback: Readback::default(),
         }
     }
@@ -84,12 +83,10 @@ pub(super) struct Call {
 }
 
 impl Call {
-    /// Returns the bytes per row of all members.
     pub(super) fn row(&self) -> u64 {
         4 * self.tiling.padded() as u64
     }
 
-    /// Returns the Reals per row of all members.
     pub(super) fn stride(&self) -> usize {
         self.sizes.stride as usize
     }
@@ -163,11 +160,8 @@ impl Call {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slice<'p> {
     pub(super) shard: usize,
-    /// Segments of the shard before the slice.
     pub(super) first: usize,
-    /// Segments of the request before the slice.
     pub(super) ordinal: usize,
-    /// Offset of its sizes among the uniforms.
     pub(super) sizes_at: u64,
     pub(super) segments: &'p [Segment],
     pub(super) buffer: &'p wgpu::Buffer,
@@ -341,7 +335,6 @@ impl GpuEvaluator<'_> {
         self.gpu.write(&call.uniforms, slice.sizes_at, bytemuck::bytes_of(&call.sizes_of(slice, total)))
     }
 
-    /// Encodes the pass over a slice's positions and, for gradients, the reduction.
     pub(super) fn encode_slice(
         &mut self,
         call: &Call,
@@ -487,10 +480,10 @@ impl GpuEvaluator<'_> {
         let gradient_bytes = if call.gradients { call.by_member_bytes() } else { 0 };
         self.buffers.readback.begin(&self.gpu, loss_bytes + gradient_bytes)?;
         let losses = self.buffers.losses.reserve(&self.gpu, 0)?;
-        self.buffers.readback.push(encoder, &losses, loss_bytes);
+        self.buffers.readback.push(encoder, &losses, 0, loss_bytes);
         if call.gradients {
             let gradients = self.encode_gradients(call, encoder)?;
-            self.buffers.readback.push(encoder, &gradients, gradient_bytes);
+            self.buffers.readback.push(encoder, &gradients, 0, gradient_bytes);
         }
         Ok(())
     }
@@ -509,7 +502,6 @@ impl GpuEvaluator<'_> {
     }
 }
 
-/// Returns the per-member values besides parameters: `kappa`, the share of the search score, and both halves of the seed.
 fn of_members(population: &Population, members: &Range<usize>, padded: usize, phase_max: u16) -> Vec<f32> {
     let mut rows = vec![0f32; 4 * padded];
     for (column, member) in members.clone().enumerate() {

@@ -1,11 +1,9 @@
-//! Checks of all indices that kernels use for lookups: ids, records, runs, entries, segments. They run where data are
-//! packed or planned, so that kernels need no checks of their own: see [`super::kernels::pipeline`].
+//! Checks of all indices that kernels use for lookups: ids, records, runs, entries, segments.
 
 use super::kernels::{Segment, unit_elements, unit_fours};
 use super::shard::{Gather, Span, positions};
 use gputexel_io::{Error, Result};
 
-/// Sizes of a shard, against which its arrays are checked.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Extent {
     pub features: usize,

@@ -62,7 +62,7 @@ impl GpuEvaluator<'_> {
                 let is_last = slice.ordinal + count == plan.total();
                 if is_last {
                     let totals = self.buffers.totals.reserve(&self.gpu, 0)?;
-                    self.buffers.readback.push(&mut encoder, &totals, bytes);
+                    self.buffers.readback.push(&mut encoder, &totals, 0, bytes);
                 }
                 let mut clock = Clock::start();
                 let submission = self.gpu.submit(Some(encoder))?;
@@ -102,7 +102,6 @@ impl GpuEvaluator<'_> {
         }
     }
 
-    /// Encodes curvatures, slabs and sums of a slice of a shard.
     fn encode_matrix(
         &mut self,
         call: &Call,

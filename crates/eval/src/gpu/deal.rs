@@ -2,7 +2,6 @@
 
 use super::kernels::{RESIDUALS, WORKGROUP, lanes};
 
-/// Threads that proceed together on most devices.
 const WARP: usize = 32;
 
 /// Cost of a run apart from its entries, in entries: its header and the update of a slab.
@@ -19,7 +18,6 @@ impl Slots {
         Self { warps: WORKGROUP / WARP, width: WARP / lanes(RESIDUALS / length) }
     }
 
-    /// Returns runs in the order in which slots take them.
     pub(super) fn deal<T: Copy>(self, sorted: &[T], length: impl Fn(&T) -> usize) -> Vec<T> {
         let round = self.warps * self.width;
         // The last round may be incomplete: its first warps take one turn more than the others.

@@ -14,14 +14,13 @@ use gputexel_io::Result;
 pub const WORKGROUP: usize = 256;
 
 /// Workgroup memory guaranteed by WebGPU, in f32; the residuals of a block fit in it. With twice as much, an H100 takes
-/// twice as long for gradients although it updates slabs less often, probably because what workgroups reserve is missing
-/// from the cache.
+/// twice as long for gradients although it updates slabs less often, probably because what workgroups reserve is
+/// missing from the cache.
 pub const RESIDUALS: usize = 4096;
 
 /// Block lengths of the transposed dataset, one for each tile size.
 pub const BLOCKS: [usize; 4] = [128, 256, 512, MAX_BLOCK];
 
-/// Largest block of the transposed dataset.
 pub const MAX_BLOCK: usize = 1024;
 
 #[repr(C)]
@@ -33,20 +32,15 @@ pub struct Uniforms {
     pub columns: u32,
     /// Segments per chunk of the first reduction.
     pub chunk: u32,
-    /// Reals before the rows of members in the tables.
     pub member_rows: u32,
     pub features: u32,
-    /// Segments before the slice in the binding.
     pub first_segment: u32,
     pub segments: u32,
-    /// Segments before the slice in the request.
     pub ordinal: u32,
     pub total_segments: u32,
-    /// Exponent of the power loss.
     pub power: f32,
 }
 
-/// `Segment` of `structs.wgsl`: consecutive positions of one bucket.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 pub struct Segment {
@@ -54,14 +48,11 @@ pub struct Segment {
     pub first: u32,
     /// End of the positions (exclusive).
     pub end: u32,
-    /// Transposed block that starts at the first position.
     pub block: u32,
-    /// Taper: row group of the interpolated tables.
     pub taper: u32,
     pub part: u32,
 }
 
-/// `Transposition` of `transpose.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 pub struct Transposition {
@@ -103,30 +94,22 @@ macro_rules! kernels {
 }
 
 kernels! {
-    /// Computes interpolated tables from parameters.
     Blend = "blend" BLEND Shape::VECTOR;
     Loss = "loss" LOSS Shape::WALK;
-    /// Losses and gradient slabs.
     Gradient = "gradient" GRADIENT Shape::WALK;
-    /// Reduces slabs to partial mg and eg gradients.
     Reduce = "reduce" REDUCE Shape { weighted: true, ..Shape::VECTOR };
-    /// Reduces partial gradients to totals.
     Total = "total" TOTAL Shape::VECTOR;
     /// Gauss–Newton curvatures of the loss at each position, for one member.
     LossCurvature = "loss_curvature" LOSS_CURVATURE Shape::WALK;
-    /// Slabs of Gauss–Newton matrices.
     HessianSlab = "hessian_slab" HESSIAN_SLAB Shape { unit: true, extended: true, ..Shape::VECTOR };
-    /// Expands slabs to the blocks of the matrix.
     HessianExpand = "hessian_expand" HESSIAN_EXPAND Shape { weighted: true, ..Shape::VECTOR };
     /// Exchanges rows and columns: values stored member by member on the host are side by side for kernels.
     Transpose = "transpose" TRANSPOSE Shape::NONE;
     Adam = "adam" ADAM Shape::NONE;
-    /// Loss and largest slope before an Adam step.
     AdamReport = "adam_report" ADAM_REPORT Shape { weighted: true, ..Shape::NONE };
 }
 
 impl Kernel {
-    /// Returns the name of its file, without the extension.
     pub fn name(self) -> &'static str {
         self.entry().0
     }
@@ -153,14 +136,11 @@ impl Kernel {
 pub struct Shape {
     /// Four members per lane instead of one.
     pub vector: bool,
-    /// Rows have no coefficients.
     pub unit: bool,
-    /// Targets are blended with search scores.
     pub blends: bool,
     pub resamples: bool,
     /// All members share one θ.
     pub shared: bool,
-    /// Parts have factors.
     pub weighted: bool,
     /// Position records contain more than targets and weights: offsets, and what `blends` and `resamples` need.
     pub extended: bool,
@@ -214,7 +194,6 @@ pub struct Variant {
 }
 
 impl Variant {
-    /// Returns the variant of a kernel, without properties that do not affect it.
     pub fn new(kernel: Kernel, tile: usize, loss: u32, shape: Shape) -> Self {
         let shape = Shape { vector: tile > 1, ..shape }.and(kernel.entry().2);
         Self {
@@ -280,7 +259,7 @@ pub(super) fn stage_length(tile: usize, features: usize) -> usize {
     (features * lanes(tile)).max(WORKGROUP)
 }
 
-/// Returns the doublings of the odds against a win per phase unit: `kappa` of the kernels.
+/// Returns the doublings of the odds against a win per phase unit:
 pub fn kappa(k: f64, phase_max: u16) -> f32 {
     (-LOG2_E * x_per_cp(k) / f64::from(phase_max)) as f32
 }

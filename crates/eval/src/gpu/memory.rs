@@ -1,5 +1,5 @@
-//! Adapting to the available memory: chunks of members, and a different partition when the device or the
-//! limit refuses an allocation.
+//! Adapting to the available memory: chunks of members, and a different partition when the device or the limit refuses
+//! an allocation.
 
 use super::GpuEvaluator;
 use super::call::Buffers;
@@ -15,8 +15,8 @@ use gputexel_io::{Error, Result};
 
 const MIN_MEMORY: u64 = 1 << 16;
 
-/// Positions per segment of a Gauss–Newton matrix: enough to pay for writing a slab, few enough that a
-/// workgroup with a common feature does not take much longer than the others.
+/// Positions per segment of a Gauss–Newton matrix: enough to pay for writing a slab, few enough that a workgroup with a
+/// common feature does not take much longer than the others.
 const MATRIX_SEGMENT: usize = 16 * MAX_BLOCK;
 
 pub(super) fn open<'a>(

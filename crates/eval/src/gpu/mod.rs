@@ -56,7 +56,6 @@ pub(crate) fn open<'a>(
     })
 }
 
-/// Evaluates populations on a GPU.
 #[derive(Debug)]
 pub struct GpuEvaluator<'a> {
     gpu: Gpu,
@@ -72,7 +71,6 @@ pub struct GpuEvaluator<'a> {
     plans: HashMap<PlanKey, Arc<SegmentPlan>>,
     buffers: Buffers,
     steps: StepBuffers,
-    /// Adam under way, whose state is in the buffers.
     session: Option<Session>,
     /// True if position records contain more than targets and weights.
     extended: bool,
@@ -80,15 +78,10 @@ pub struct GpuEvaluator<'a> {
 }
 
 impl<'a> GpuEvaluator<'a> {
-    /// Prepares a dataset.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] when the device fails, [`Error::Usage`] for more than 65,535 features.
     pub fn try_new(context: &GpuContext, layout: &'a Layout) -> Result<Self> {
         Self::with_options(context, layout, GpuOptions::new(context))
     }
 
-    /// As [`try_new`](Self::try_new), with other sizes.
     pub fn with_options(context: &GpuContext, layout: &'a Layout, options: GpuOptions) -> Result<Self> {
         context.check()?;
         if layout.features() > usize::from(u16::MAX) {

@@ -1,5 +1,4 @@
-//! Plans: how a request is divided into tiles of members and segments of positions, and how memory is allocated. Pure
-//! arithmetic; nothing here touches the device.
+//! Plans: how a request is divided into tiles of members and segments of positions, and how memory is allocated.
 
 use std::ops::Range;
 
@@ -19,24 +18,21 @@ pub struct GpuOptions {
     pub binding_bytes: u64,
     /// Maximum bytes of gradient slabs.
     pub slab_bytes: u64,
-    /// Expected number of (position, member) pairs that the device evaluates in a fifth of a second; the
-    /// actual number is measured.
+    /// Expected number of (position, member) pairs that the device evaluates in a fifth of a second; the actual number
+    /// is measured.
     pub pairs_per_dispatch: u64,
-    /// Number of workgroups that fill the device.
     pub workgroups: usize,
     /// Members per tile: 1, 4, 8, 16 or 32; `None` to choose by the population's size.
     pub tile: Option<usize>,
     /// Tiles of large populations and whether tables are staged, for tests and benchmarks; estimated by the kind of
     /// device if `None`. Tiles determine the order of sums, so results differ in their last digits.
     pub choice: Option<TileChoice>,
-    /// Traits used to estimate tiles.
     pub device: DeviceTraits,
     /// Number of positions of a bucket that shards never split; a multiple of 1,024.
     pub cell: usize,
 }
 
 impl GpuOptions {
-    /// Returns suitable options for a device.
     pub fn new(context: &GpuContext) -> Self {
         let summary = context.summary();
         let limit = summary.max_binding_bytes.min(summary.max_buffer_bytes);
@@ -80,7 +76,6 @@ pub(super) struct Budget {
     pub dataset: u64,
     /// Otherwise, one of the two slots through which it is streamed.
     pub slot: u64,
-    /// Slabs and their partial sums.
     pub slabs: u64,
     /// Everything that grows with the members of a chunk: parameters, tables, results.
     pub members: u64,
@@ -101,7 +96,6 @@ impl Budget {
     }
 }
 
-/// The arrangement of a chunk's members in tables: `tiles` tiles of `tile` members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Tiling {
     pub tile: usize,
@@ -126,8 +120,8 @@ impl Tiling {
 
 /// The members of a population, cut into chunks that fit the device.
 pub(super) struct Chunks {
-    /// The tiling of the whole population, which also determines the division of positions: sums depend on
-    /// neither the chunks nor the memory.
+    /// The tiling of the whole population, which also determines the division of positions: sums depend on neither the
+    /// chunks nor the memory.
     pub(super) tiling: Tiling,
     pub(super) members: Vec<Range<usize>>,
 }

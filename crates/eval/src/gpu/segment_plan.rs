@@ -36,7 +36,6 @@ pub(super) struct SegmentPlan {
 
 #[derive(Debug)]
 pub(super) struct ShardSegments {
-    /// Number of segments in earlier shards.
     pub(super) ordinal: usize,
     pub(super) segments: Vec<Segment>,
     pub(super) buffer: DeviceBuffer,

@@ -12,7 +12,6 @@ use gputexel_io::{Error, Result};
 pub(super) struct Span {
     /// Its positions, in layout order; starts at a cell boundary of its bucket.
     pub positions: Range<usize>,
-    /// Row group of the interpolated tables.
     pub taper: u32,
     pub part: u32,
 }
@@ -73,12 +72,11 @@ impl Cost {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     pub binding: u64,
-    /// For all of them together.
     pub shard: u64,
 }
 
-/// Divides a layout into shards at boundaries of cells of `cell` positions; returns their spans and the
-/// maximum memory of the whole dataset.
+/// Divides a layout into shards at boundaries of cells of `cell` positions; returns their spans and the maximum memory
+/// of the whole dataset.
 pub(super) fn split_into_shards(
     layout: &Layout,
     limits: &Limits,

@@ -10,7 +10,7 @@ use super::kernels::{Kernel, REPORT_LANES, Uniforms};
 use super::plan::{Chunks, groups_for};
 use super::segment_plan::{SegmentPlan, Walk};
 use crate::device::ALIGNMENT;
-use crate::device::buffers::GrowingBuffer;
+use crate::device::buffers::{GrowingBuffer, INPUT, STATE, UNIFORM};
 use crate::device::meter::{part, whole};
 use crate::device::pace::Clock;
 use crate::device_steps::{AdamStart, count_steps};
@@ -21,14 +21,12 @@ use gputexel_io::{Error, Result};
 /// Arrays of the state beside the first floats of parameters, see `adam_state.wgsl`.
 const ARRAYS: usize = 5;
 
-/// Rows of members that the host gets of a step.
 const TOLD: u64 = 3;
 
 #[derive(Debug)]
 pub(super) struct StepBuffers {
     sizes: GrowingBuffer,
     state: GrowingBuffer,
-    /// Parameters and state before the last call.
     before: GrowingBuffer,
     settings: GrowingBuffer,
     parts: GrowingBuffer,
@@ -39,13 +37,13 @@ pub(super) struct StepBuffers {
 impl StepBuffers {
     pub(super) fn new() -> Self {
         Self {
-            sizes: GrowingBuffer::uniform("sizes"),
-            state: GrowingBuffer::state("moments"),
-            before: GrowingBuffer::state("state before steps"),
-            settings: GrowingBuffer::input("settings"),
-            parts: GrowingBuffer::input("parts of segments"),
-            rates: GrowingBuffer::input("rates"),
-            reports: GrowingBuffer::state("reports"),
+            sizes: GrowingBuffer::new("sizes", UNIFORM),
+            state: GrowingBuffer::new("moments", STATE),
+            before: GrowingBuffer::new("state before steps", STATE),
+            settings: GrowingBuffer::new("settings", INPUT),
+            parts: GrowingBuffer::new("parts of segments", INPUT),
+            rates: GrowingBuffer::new("rates", INPUT),
+            reports: GrowingBuffer::new("reports", STATE),
         }
     }
 }
@@ -95,7 +93,6 @@ impl Session {
 /// Steps that were encoded, the last of them not yet submitted.
 struct Encoded {
     encoder: wgpu::CommandEncoder,
-    /// (Position, member) pairs since the last submission.
     pairs: u64,
     clock: Clock,
 }
@@ -174,7 +171,7 @@ impl GpuEvaluator<'_> {
         let reports = self.steps.reports.reserve(&self.gpu, 0)?;
         for step in 0..count {
             let at = step * session.stride(TOLD + 1);
-            self.buffers.readback.push_from(&mut encoded.encoder, &reports, at, told);
+            self.buffers.readback.push(&mut encoded.encoder, &reports, at, told);
         }
         self.finish_steps(encoded, |floats| steps_of(session, floats))
     }
@@ -195,8 +192,8 @@ impl GpuEvaluator<'_> {
             }
             false => Encoded { encoder, pairs: 0, clock: Clock::start() },
         };
-        self.buffers.readback.push(&mut encoded.encoder, &session.call.parameters, parameters);
-        self.buffers.readback.push(&mut encoded.encoder, &session.state, state);
+        self.buffers.readback.push(&mut encoded.encoder, &session.call.parameters, 0, parameters);
+        self.buffers.readback.push(&mut encoded.encoder, &session.state, 0, state);
         self.finish_steps(encoded, |floats| state_of_floats(session, floats))
     }
 
@@ -312,7 +309,6 @@ impl GpuEvaluator<'_> {
         settings
     }
 
-    /// Encodes the report and the update of a step, after its gradients.
     fn encode_update(
         &mut self,
         session: &Session,

@@ -7,19 +7,16 @@ use super::deal::Slots;
 use super::kernels::MAX_BLOCK;
 use super::plan::{Budget, GpuOptions};
 use super::shard::{self, Gather, Limits, Span};
-use crate::device::buffers::GrowingBuffer;
+use crate::device::buffers::{GrowingBuffer, INPUT};
 use crate::device::meter::{DeviceBuffer, Gpu};
 use gputexel_dataset::{Layout, Transpose};
 use gputexel_io::Result;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Array {
-    /// Position records, extended or not.
     Places(bool),
     Rows,
-    /// Runs of transposed blocks of the given length.
     Runs(usize),
-    /// Entries of transposed blocks of the given length.
     Entries(usize),
     /// The run of each feature in each of the longest blocks.
     Heads,
@@ -53,7 +50,6 @@ pub(super) struct Store<'a> {
 #[derive(Debug, Default)]
 struct Slot {
     shard: Option<usize>,
-    /// The arrays of that shard that have been written.
     held: Vec<Array>,
     buffers: HashMap<Array, GrowingBuffer>,
 }
@@ -84,7 +80,6 @@ impl<'a> Store<'a> {
         self.shards.iter().map(Vec::as_slice).collect()
     }
 
-    /// Returns the number of positions that shards never split.
     pub(super) fn cell(&self) -> usize {
         self.cell
     }
@@ -123,8 +118,7 @@ impl<'a> Store<'a> {
         self.resident.iter_mut().for_each(|arrays| arrays.retain(|array, _| keep(array)));
     }
 
-    /// Packs an array and those produced with it: transposed blocks of all shards come from one pass over the
-    /// layout.
+    /// Packs an array and those produced with it: transposed blocks of all shards come from one pass over the layout.
     fn pack(&self, index: usize, array: Array) -> Result<Vec<Packed>> {
         let positions = |index: usize| shard::positions(&self.shards[index]);
         let data = match array {
@@ -192,7 +186,7 @@ impl Slot {
             let held = &self.held;
             self.buffers.retain(|kept, _| *kept == array || held.contains(kept));
         }
-        let scratch = self.buffers.entry(array).or_insert_with(|| GrowingBuffer::input("shard"));
+        let scratch = self.buffers.entry(array).or_insert_with(|| GrowingBuffer::new("shard", INPUT));
         if self.held.contains(&array) {
             return scratch.reserve(gpu, 0);
         }

@@ -1,5 +1,4 @@
-//! Tiles: how many members share a workgroup, and whether it keeps its table in workgroup memory. All assumptions
-//! about devices are here; they do not affect results except for the order of sums, which the tile determines.
+//! Tiles: how many members share a workgroup, and whether it keeps its table in workgroup memory.
 
 use crate::device::AdapterSummary;
 
@@ -38,9 +37,7 @@ pub(super) struct Hardware {
 const BANKS: [f64; 4] = [2.60, 2.13, 1.49, 1.00];
 
 impl Hardware {
-    /// A large first-level cache that shares its memory with workgroups.
     const NVIDIA: Self = Self { gathers: [2.60, 1.60, 1.12, 1.00], unstaged: 1.0, stages: false };
-    /// A first-level cache that is smaller than any table.
     const APPLE: Self = Self { gathers: BANKS, unstaged: 3.0, stages: true };
     /// Caches of 16 to 64 KiB.
     const OTHER: Self = Self { gathers: BANKS, unstaged: 1.5, stages: true };
@@ -67,7 +64,6 @@ pub struct DeviceTraits {
 }
 
 impl DeviceTraits {
-    /// Returns the traits of an open device.
     pub fn new(summary: &AdapterSummary) -> Self {
         Self { hardware: Hardware::of(summary), memory: summary.workgroup_memory_bytes }
     }
@@ -158,12 +154,6 @@ mod tests {
         assert!(!device(48 * KIB).stages(None, 1, 384, false));
         let never = TileChoice { loss: 32, gradient: 32, staged: false };
         assert!(!device(48 * KIB).stages(Some(never), 16, 384, false));
-    }
-
-    #[test]
-    fn choices_need_kernels() {
-        assert!(TileChoice { loss: 4, gradient: 32, staged: false }.has_kernels());
-        assert!(!TileChoice { loss: 16, gradient: 2, staged: true }.has_kernels());
     }
 
     #[test]

@@ -14,7 +14,6 @@ use crate::divided::{DeviceList, ListedDevice};
 use crate::gpu::{BackendChoice, GpuContext};
 use gputexel_io::Result;
 
-/// Opens a backend: a GPU that computes wrongly is not used ([`vet`]).
 pub fn open(choice: BackendChoice) -> Result<Backend> {
     Backend::open_vetted(choice, vet)
 }

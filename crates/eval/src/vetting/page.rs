@@ -1,5 +1,5 @@
 //! Data for a page that evaluates populations with a host of its own: kernels as evaluators compile them, some
-//! positions, and results in f64. `crates/report/src/html/bench.js` is that host.
+//! positions, and results in f64.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,6 @@ use gputexel_dataset::{Dataset, Layout};
 use gputexel_io::{Error, Result};
 use gputexel_model::Prior;
 
-/// Numbers of members that the page measures.
 pub const MEMBERS: [usize; 4] = [1, 64, 1024, 4096];
 
 const POSITIONS: usize = positions::COUNT;
@@ -48,7 +47,6 @@ pub struct PageData {
     phase_max: u16,
     k: f64,
     buckets: Vec<Bucket>,
-    /// Features of all rows, one after another.
     ids: Vec<u16>,
     targets: Vec<f32>,
     weights: Vec<f32>,

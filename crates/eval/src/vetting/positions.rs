@@ -17,14 +17,9 @@ const POSITIONS: &[u8] = include_bytes!("../../data/positions.bin.zst");
 #[derive(Debug)]
 pub struct Sample {
     pub data: Dataset,
-    /// Middlegame and endgame values of all features.
     pub theta: Vec<f64>,
 }
 
-/// Returns the embedded positions unchanged: piece-square rows, games and search scores.
-///
-/// # Errors
-/// [`Error::Io`] when there is no room for temporary files.
 pub fn piece_squares() -> Result<Sample> {
     let file = temporary(|path| {
         let bytes = zstd::decode_all(POSITIONS).map_err(|error| Error::io(path, error))?;
@@ -34,7 +29,6 @@ pub fn piece_squares() -> Result<Sample> {
     Ok(Sample { data: file, theta })
 }
 
-/// Returns the positions `repeats` times, each time as other games.
 pub fn repeated(repeats: usize) -> Result<Sample> {
     let Sample { data, theta } = piece_squares()?;
     let games = 1 + (0..data.len()).map(|n| data.game(n)).max().unwrap_or(0);
@@ -73,7 +67,6 @@ pub fn in_long_buckets(source: &Sample) -> Result<Sample> {
     Ok(Sample { data, theta: source.theta.clone() })
 }
 
-/// Returns the positions with the features of another kind.
 pub fn computed(source: &Sample, kind: FeatureKind) -> Result<Sample> {
     let set = FeatureSet::new(kind, source.data.metadata().feature_set.phase.clone());
     let theta = Prior::default().theta(&set)?;
@@ -139,7 +132,6 @@ fn program() -> Program {
     program
 }
 
-/// Returns the positions with a program whose rows have coefficients.
 pub fn with_program(source: &Sample) -> Result<Sample> {
     let compiled = CompiledProgram::try_new(program(), PROGRAM_FEATURES)?;
     let names = (0..PROGRAM_FEATURES).map(|i| Feature { name: format!("f{i}"), group: "all".to_string() });

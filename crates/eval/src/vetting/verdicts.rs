@@ -1,5 +1,4 @@
-//! Results of checks, kept between runs of gputexel: a device is checked when it is first used, and again after its
-//! driver or gputexel has changed.
+//! Results of checks, kept between runs of gputexel.
 
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -30,14 +29,12 @@ impl Device {
     }
 }
 
-/// A list of verdicts that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DamagedList {
     pub path: PathBuf,
     pub reason: String,
 }
 
-/// Maximum number of devices remembered; the oldest are forgotten first.
 const MAX_RECORDS: usize = 64;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -140,9 +137,6 @@ impl Store {
 }
 
 /// Remembers a report on a device, unless the check could not be finished, since the device may just have been busy.
-///
-/// # Errors
-/// [`Error::Io`] if it cannot be saved.
 pub fn remember(summary: &AdapterSummary, report: &CheckReport) -> Result<()> {
     Store::of_user().remember(summary, report)
 }
@@ -159,11 +153,6 @@ pub fn damaged_list() -> Option<DamagedList> {
     Store::of_user().damage()
 }
 
-/// Rejects a device that computes wrongly.
-///
-/// # Errors
-/// [`Error::Gpu`], with advice, for a device that computes wrongly; [`Error::Gpu`] for one that fails, and
-/// [`Error::Io`] without room for temporary files.
 pub fn vet(context: &GpuContext) -> Result<()> {
     Store::of_user().vet(context.summary(), || Checker::new(context, Depth::Brief).run())
 }

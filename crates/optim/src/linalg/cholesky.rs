@@ -1,5 +1,3 @@
-//! Cholesky factors.
-
 use pulp::Arch;
 use rayon::prelude::*;
 
@@ -53,10 +51,6 @@ impl Cholesky {
         &self.columns[ROWS * strip * (strip + 1) / 2..][..ROWS * (strip + 1)]
     }
 
-    /// Replaces the right-hand side of a linear system by its solution.
-    ///
-    /// # Panics
-    /// If its length is not the matrix's.
     pub fn solve(&self, right: &mut [f64]) {
         assert_eq!(right.len(), self.size);
         let mut x = right.to_vec();
@@ -91,9 +85,6 @@ impl Cholesky {
     }
 
     /// Replaces `columns` right-hand sides, the columns of a row-major matrix, by their solutions.
-    ///
-    /// # Panics
-    /// If there are not `columns` values for each row of the matrix.
     pub fn solve_columns(&self, right: &mut [f64], columns: usize) {
         assert_eq!(right.len(), self.size * columns);
         let starts = (0..columns).into_par_iter().step_by(ROWS);
@@ -122,7 +113,6 @@ impl Cholesky {
         strips::backward(Arch::new(), &strips, x);
     }
 
-    /// Returns the inverse of the matrix, row-major.
     pub fn inverse(&self) -> Vec<f64> {
         let size = self.size;
         let strips = (0..size.div_ceil(ROWS)).into_par_iter();

@@ -1,7 +1,4 @@
 //! Eigenvalues of a symmetric matrix, and eigenvectors of some of them.
-//!
-//! Householder reflections make the matrix tridiagonal, QL steps with implicit shifts make that diagonal (Bowdler,
-//! Martin, Reinsch and Wilkinson, "The QR and QL algorithms for symmetric matrices", 1968).
 
 use super::{View, add_scaled, dot, subtract};
 use rayon::prelude::*;
@@ -13,7 +10,6 @@ const STRIPE: usize = 32;
 const STEPS: usize = 60;
 
 pub(super) struct Eigen {
-    /// Eigenvalues, in no particular order.
     pub values: Vec<f64>,
     /// Row k holds, after the diagonal, the vector u of the reflection I − u uᵀ / `halves[k]`.
     reflections: Vec<f64>,

@@ -10,9 +10,7 @@ const NEGLIGIBLE: f64 = 1e-10;
 pub struct Inverse {
     /// Symmetric, row-major; rows and columns of coordinates that are not free are 0.
     pub matrix: Vec<f64>,
-    /// Number of directions without curvature, among the free coordinates.
     pub undetermined: usize,
-    /// Number of directions of negative curvature among them.
     pub negative: usize,
 }
 

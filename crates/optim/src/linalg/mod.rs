@@ -1,7 +1,4 @@
 //! Dense linear algebra in f64: products, Cholesky factors, linear systems.
-//!
-//! Work is divided into tiles by the shapes of the matrices alone, so results have the same bits for any number of
-//! threads; different processors may round differently, because products use the available instructions.
 
 mod cholesky;
 mod eigen;
@@ -19,7 +16,6 @@ use rayon::prelude::*;
 const TILE: usize = 128;
 /// Number of columns of a matrix that are mirrored at a time: their rows' cache lines are read once.
 const COLUMNS: usize = 16;
-/// Minimum number of multiplications for dividing a product among threads.
 const LARGE: usize = 1 << 20;
 
 /// A read-only matrix, with any strides.
@@ -33,10 +29,6 @@ pub struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// Views a row-major matrix.
-    ///
-    /// # Panics
-    /// If the number of values is not `rows` × `columns`.
     pub fn new(values: &'a [f64], rows: usize, columns: usize) -> Self {
         assert_eq!(values.len(), rows * columns);
         Self { values, rows, columns, row_stride: columns, column_stride: 1 }
@@ -89,9 +81,6 @@ fn for_tiles(large: bool, c: &mut [f64], stride: usize, work: impl Fn(usize, &mu
 }
 
 /// Computes C ← factor · A B + keep · C.
-///
-/// # Panics
-/// If shapes do not match.
 pub fn multiply(factor: f64, a: View<'_>, b: View<'_>, keep: f64, c: &mut [f64]) {
     assert_eq!((a.columns, a.rows * b.columns), (b.rows, c.len()));
     let large = a.rows * a.columns * b.columns >= LARGE;
@@ -100,9 +89,6 @@ pub fn multiply(factor: f64, a: View<'_>, b: View<'_>, keep: f64, c: &mut [f64])
 }
 
 /// Computes C ← C + factor · A Aᵀ on and below the diagonal; values above it are undefined afterwards.
-///
-/// # Panics
-/// If shapes do not match.
 pub fn add_square(factor: f64, a: View<'_>, c: &mut [f64], stride: usize) {
     let large = a.rows * a.rows * a.columns >= 2 * LARGE;
     for_tiles(large, c, stride, |first, c| {
@@ -111,7 +97,6 @@ pub fn add_square(factor: f64, a: View<'_>, c: &mut [f64], stride: usize) {
     });
 }
 
-/// Returns zeros that are written, for sums that are added to at once.
 pub fn zeros<T: Copy + Default>(count: usize) -> Vec<T> {
     std::iter::repeat_n(T::default(), count).collect()
 }
@@ -127,7 +112,6 @@ pub fn mirror(matrix: &mut [f64], size: usize) {
     }
 }
 
-/// Computes the dot product, in an order that processors can vectorize.
 #[inline(always)]
 pub fn dot(a: &[f64], b: &[f64]) -> f64 {
     let (a, b) = (a.as_chunks::<8>(), b.as_chunks::<8>());
@@ -138,31 +122,23 @@ pub fn dot(a: &[f64], b: &[f64]) -> f64 {
     sums.iter().sum::<f64>() + a.1.iter().zip(b.1).map(|(a, b)| a * b).sum::<f64>()
 }
 
-/// Computes the dot product term by term.
 pub(crate) fn plain_dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 /// Computes the product of a row-major matrix with a vector.
-///
-/// # Panics
-/// If there are not as many columns as values.
 pub fn times(matrix: &[f64], vector: &[f64]) -> Vec<f64> {
     let rows = || matrix.chunks_exact(vector.len().max(1)).map(|row| dot(row, vector)).collect();
     assert!(matrix.len().is_multiple_of(vector.len().max(1)));
     pulp::Arch::new().dispatch(rows)
 }
 
-/// Computes row ← row + factor · other.
 #[inline(always)]
 pub fn add_scaled(row: &mut [f64], factor: f64, other: &[f64]) {
     row.iter_mut().zip(other).for_each(|(row, other)| *row += factor * other);
 }
 
 /// Computes C ← C − A B, where the rows of C start `stride` values apart.
-///
-/// # Panics
-/// If shapes do not match.
 pub(crate) fn subtract(a: View<'_>, b: View<'_>, c: &mut [f64], stride: usize) {
     let large = a.rows * a.columns * b.columns >= LARGE;
     for_tiles(large, c, stride, |first, c| dgemm(-1.0, a.rows(first, TILE), b, 1.0, c, stride));
@@ -190,7 +166,6 @@ mod tests {
         (0..a.len()).map(|at| a[at % (a.len() / columns) * columns + at / (a.len() / columns)]).collect()
     }
 
-    /// Computes M Mᵀ / n + I.
     fn definite(n: usize) -> Vec<f64> {
         let m = random(n * n, n as u64);
         let mut matrix = naive(&m, &transposed(&m, n), n, n);

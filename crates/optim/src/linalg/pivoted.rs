@@ -1,14 +1,14 @@
 //! A Cholesky factor whose smallest pivots come first.
 
-/// Fraction of the largest diagonal entry that is added to every diagonal entry: the matrix has f32 products,
-/// and directions without curvature must not decide.
+/// Fraction of the largest diagonal entry that is added to every diagonal entry: the matrix has f32 products, and
+/// directions without curvature must not decide.
 const RIDGE: f64 = 1e-9;
 
 /// Pivots below this fraction of their diagonal entry are rounding errors.
 const MIN_PIVOT: f64 = 1e-6;
 
 /// H = Rᵀ R with the smallest pivot first: row and column k belong to coordinate `order[k]`. Real coordinates precede
-/// integer ones, so that they are solved for last. `None` when cancelled.
+/// integer ones, so that they are solved for last.
 pub fn sorted_cholesky(
     matrix: &[f64],
     n: usize,

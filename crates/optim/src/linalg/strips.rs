@@ -1,5 +1,3 @@
-//! Triangular matrices in strips.
-
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
@@ -36,8 +34,8 @@ pub(super) fn fill(strip: usize, columns: &mut [Column], size: usize, row: impl 
     }
 }
 
-/// Replaces the strips of a matrix by those of its Cholesky factor, whose values above the diagonal are arbitrary. `None`
-/// if a pivot is not positive or not finite.
+/// Replaces the strips of a matrix by those of its Cholesky factor, whose values above the diagonal are arbitrary.
+/// `None` if a pivot is not positive or not finite.
 pub(super) fn factor(arch: Arch, strips: &mut [&mut [Column]]) -> Option<()> {
     for strip in 0..strips.len() {
         let (done, below) = strips.split_at_mut(strip + 1);

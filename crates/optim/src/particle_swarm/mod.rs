@@ -1,9 +1,4 @@
 //! Particle swarms with the rules of MadChess, an engine that has been tuned with them since 2018.
-//!
-//! v ← inertia · v + U₁ · own · (p − x) + U₂ · swarm · (s − x) + U₃ · global · (g − x)
-//!
-//! The result is the same: each particle is evaluated once per iteration, at its position before (2025) or after
-//! (2018) its own move, which does not depend on other particles in the same iteration.
 
 mod settings;
 
@@ -27,7 +22,6 @@ pub struct ParticleSwarm {
     settings: ParticleSwarmSettings,
     #[serde(skip)]
     start: Vec<f64>,
-    /// Bounds, rounded inward for integer coordinates.
     #[serde(skip)]
     low: Vec<f64>,
     #[serde(skip)]
@@ -45,12 +39,10 @@ pub struct ParticleSwarm {
     errors: Vec<f64>,
     #[serde(skip)]
     best_errors: Vec<f64>,
-    /// The best position of all, its error and its particle.
     #[serde(skip)]
     global: Vec<f64>,
     global_error: f64,
     global_member: usize,
-    /// Error of the start, once known.
     original: f64,
     rng: Xoshiro256PlusPlus,
     iterations: u64,
@@ -61,9 +53,6 @@ pub struct ParticleSwarm {
 
 impl ParticleSwarm {
     /// Creates particles spread over the whole box; the first one is at the start.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] when a setting is out of range, or a coordinate has no bounds.
     pub fn try_new(space: &Space, settings: ParticleSwarmSettings) -> Result<Self> {
         settings.validate()?;
         let dimension = space.dimension();
@@ -255,7 +244,7 @@ impl Optimizer for ParticleSwarm {
         let members = if self.is_before_start() { 1 } else { self.members() };
         Proposal {
             parameters: self.positions[..members * self.dimension()].to_vec(),
-            members,
+            members: (0..members).collect(),
             gradients: false,
             curvature: false,
         }

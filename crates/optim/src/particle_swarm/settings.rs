@@ -6,13 +6,10 @@ use crate::method::{Method, MethodFlags, MethodLimits, MethodSpec};
 use crate::{Optimizer, ParticleSwarm, Space};
 use gputexel_io::{Error, Result};
 
-/// Version of MadChess's rules to follow; they changed over time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SwarmVariant {
-    /// Particles die, then move, then are evaluated.
     #[serde(rename = "2018")]
     Of2018,
-    /// Particles are evaluated, then die, then move.
     #[default]
     #[serde(rename = "2025")]
     Of2025,
@@ -27,23 +24,17 @@ pub struct ParticleSwarmSettings {
     pub swarms: usize,
     /// Particles per swarm.
     pub particles: usize,
-    /// Fraction of the velocity that is kept.
     pub inertia: f64,
-    /// Pull toward the best position of the particle itself.
     pub own: f64,
-    /// Pull toward the best position of its swarm.
     pub swarm: f64,
-    /// Pull toward the best position of all swarms.
     pub global: f64,
     /// Maximum initial velocity, as a fraction of the interval between the bounds.
     pub initial_velocity: f64,
     /// Probability that a particle other than the best of its swarm is replaced in an iteration.
     pub death: f64,
-    /// Iterations without progress after which all particles but the first of each swarm are restarted;
-    /// `None`: never.
+    /// Iterations without progress after which all particles but the first of each swarm are restarted; `None`: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restart_after: Option<u64>,
-    /// Seed of all random numbers.
     pub seed: u64,
 }
 
@@ -53,11 +44,9 @@ impl Default for ParticleSwarmSettings {
     }
 }
 
-/// Particle swarms, and the end of their runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Swarms {
     pub settings: ParticleSwarmSettings,
-    /// True to finish the result with Gauss–Newton and single steps.
     pub polish: bool,
 }
 
@@ -95,7 +84,6 @@ impl Method for Swarms {
 }
 
 impl ParticleSwarmSettings {
-    /// Returns MadChess's constants.
     pub fn of(variant: SwarmVariant) -> Self {
         let (death, restart_after) = match variant {
             SwarmVariant::Of2018 => (0.05, Some(10)),
@@ -126,10 +114,6 @@ impl ParticleSwarmSettings {
         self.swarms.checked_mul(self.particles)
     }
 
-    /// Checks the settings.
-    ///
-    /// # Errors
-    /// [`Error::Setting`] or [`Error::Usage`] naming the first setting that is out of range.
     pub fn validate(&self) -> Result<()> {
         let usage = |text: String| Err(Error::Usage(text));
         if self.swarms == 0 || self.particles == 0 {

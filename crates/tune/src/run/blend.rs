@@ -15,7 +15,6 @@ use crate::run::event::{Deciding, RunEvent, RunObserver};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum BlendShare {
     Given(f64),
-    /// [Chosen](choose_blend) by the results of held-out games.
     Auto,
     /// 1 where [search scores can take the place of results](Dataset::prefers_scores), else 0.
     Scores,
@@ -33,7 +32,6 @@ impl FromStr for BlendShare {
     }
 }
 
-/// Settings of search scores in the targets.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct BlendSettings {
     /// Share of the search score in the targets; the rest is the result. `None`: results only.
@@ -51,7 +49,6 @@ pub(crate) struct Prepared {
 }
 
 impl BlendSettings {
-    /// Rejects invalid settings before anything is read.
     pub(crate) fn validate(self) -> Result<()> {
         let share = match self.share {
             None if self.k.is_some() => {

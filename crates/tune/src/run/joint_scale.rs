@@ -17,30 +17,34 @@ const PRECISION: f64 = 1e-6;
 /// Precision that is reachable if the prior is so strong that fits end before such slopes can be distinguished.
 const SETTLED: f64 = 1e-4;
 const MIN_CHANGE: f64 = 1e-4;
-/// Relative improvement of the loss below which a fit ends: of nonlinear scores, whose fits take long, far from the K that
-/// is looked for; and of all others, because slopes must be more precise than in a run.
+/// Relative improvement of the loss below which a fit ends: of nonlinear scores, whose fits take long, far from the K
+/// that is looked for; and of all others, because slopes must be more precise than in a run.
 const FAR: f64 = 1e-7;
 const NEAR: f64 = 1e-10;
 const IS_NEAR: f64 = 1e-3;
 pub(crate) const FITS: usize = 12;
-/// Share by which the loss may exceed that of a fit with another K: healthy data differ by up to 0.04 % with results and
-/// 0.8 % with search scores as targets, priors that say nothing by a factor.
+/// Share by which the loss may exceed that of a fit with another K: healthy data differ by up to 0.04 % with results
+/// and 0.8 % with search scores as targets, priors that say nothing by a factor.
 const WORSE: f64 = 0.02;
 
 struct Fit {
     k: f64,
     z: Vec<f64>,
-    /// Exact training loss, without regularization.
     loss: f64,
     /// Tuned scores per score of the prior.
     ratio: Option<f64>,
 }
 
 pub(crate) enum JointScale {
-    /// K, and z near the optimum there.
-    Found { k: f64, z: Vec<f64> },
+    Found {
+        k: f64,
+        z: Vec<f64>,
+    },
     /// The prior's scores have no scale that tuned scores could keep; of its K and 1, `k` has the lower loss.
-    Impossible { k: f64, reason: String },
+    Impossible {
+        k: f64,
+        reason: String,
+    },
 }
 
 pub(crate) struct ScaleSearch<'a> {
@@ -78,10 +82,6 @@ impl<'a> ScaleSearch<'a> {
         })
     }
 
-    /// Searches from z, near the optimum at the K of the configuration.
-    ///
-    /// # Errors
-    /// [`Error::Interrupted`]; errors of the evaluator, the optimizer and `observe`.
     pub fn run(
         mut self,
         start: Vec<f64>,

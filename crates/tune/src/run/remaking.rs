@@ -1,6 +1,3 @@
-//! Rounds after a run: their settings, and the dataset of the run rebuilt under new values, by extracting its sources
-//! again or by running the command that traced its positions.
-
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -12,13 +9,11 @@ use gputexel_io::{Advice, Error, Result};
 use gputexel_model::TableEvaluation;
 use gputexel_report::grouped;
 
-/// Maximum number of rounds; positions settle within a few.
 pub const MAX_ROUNDS: u32 = 1000;
 
 /// Rounds after a run: positions are resolved again with the tuned parameters, and tuned again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RoundSettings {
-    /// Number of rounds, at most [`MAX_ROUNDS`].
     pub count: u32,
     /// The search that resolves positions. `None`: that of the dataset, else quiescence.
     pub from: Option<Resolve>,
@@ -133,7 +128,6 @@ impl Remaking {
         }
     }
 
-    /// Writes a dataset; returns its leaves.
     pub fn make(&self, output: &Path, cancel: &AtomicBool) -> Result<Vec<Leaf>> {
         let mut hooks = Hooks { cancel, progress: &mut |_| {} };
         let leaves = match &self.way {
@@ -156,7 +150,6 @@ impl Remaking {
         Ok(())
     }
 
-    /// Returns the name of the search or command that resolves positions.
     pub fn resolver(&self) -> &'static str {
         match &self.way {
             Way::Extraction(settings) => settings.selection.resolve.name(),

@@ -1,5 +1,3 @@
-//! Reopening a run in its folder.
-
 use std::path::Path;
 
 use crate::RunRecord;
@@ -9,9 +7,7 @@ use crate::run::resume::{Finished, Opened, Unfinished};
 use crate::run::tuner::{Source, Tuner};
 
 pub enum Reopened<'a> {
-    /// The run can be continued.
     Unfinished { record: Box<RunRecord>, tuner: Box<Tuner<'a>> },
-    /// The run has a result.
     Finished(Box<Finished>),
 }
 
@@ -25,10 +21,6 @@ impl<'a> Tuner<'a> {
     }
 
     /// Opens the folder of a run, and its data if the run has not ended.
-    ///
-    /// # Errors
-    /// [`Error::Input`] when it is not the folder of a run, or the data have changed; [`Error::Busy`] when it is
-    /// being written; [`Error::Io`].
     pub fn reopen(path: impl AsRef<Path>) -> Result<Reopened<'a>> {
         Ok(match Unfinished::open(path.as_ref())? {
             Opened::Finished(finished) => Reopened::Finished(finished),

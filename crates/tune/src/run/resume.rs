@@ -33,7 +33,6 @@ pub(crate) enum Opened {
     Finished(Box<Finished>),
 }
 
-/// A run that has its result.
 pub struct Finished {
     pub folder: RunFolder,
     pub record: RunRecord,
@@ -41,10 +40,6 @@ pub struct Finished {
 }
 
 impl Finished {
-    /// Writes the missing tables, and returns their names.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] when the parameters are also missing; errors of reading and writing files.
     pub fn complete(&self) -> Result<Vec<&'static str>> {
         let parameters = self.folder.file(PARAMETERS);
         if !parameters.exists() {

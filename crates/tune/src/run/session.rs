@@ -35,7 +35,6 @@ pub(crate) struct Session<'r, 'o> {
     /// Activity of the terms of a program under the prior, if it is already known.
     pub activity: Option<Vec<TermActivity>>,
     pub checkpoint_every: Duration,
-    /// Replaces the method named in the configuration.
     pub custom: Option<Box<dyn Optimizer>>,
     /// True to compute errors for a display, see [`Tuned::errors`].
     pub display: bool,
@@ -50,9 +49,6 @@ struct Driven {
 
 impl Session<'_, '_> {
     /// Runs to the end, and writes the results if there is a folder.
-    ///
-    /// # Errors
-    /// [`Error::Interrupted`]; errors of the parts of the run; files that cannot be written.
     pub fn carry_out(
         mut self,
         checkpoint: Option<Checkpoint>,

@@ -1,5 +1,3 @@
-//! Settings of a new run.
-
 use std::path::PathBuf;
 
 use crate::config::check_l2;
@@ -26,7 +24,6 @@ pub struct TunerSettings<'a> {
     pub extraction: Option<ExtractSettings>,
     /// The starting point, and target of the regularization. `None`: that of the features.
     pub prior: Option<Prior>,
-    /// The parameters to tune.
     pub basis: BasisSettings,
     /// The scale constant K, base-10 form. `None`: fitted, see [`scale`](Self::scale).
     pub k: Option<f64>,
@@ -35,26 +32,23 @@ pub struct TunerSettings<'a> {
     /// unless there is an [`l2`](Self::l2).
     pub prior_strength: Option<PriorStrength>,
     pub loss: LossKind,
-    /// Search scores in the targets.
     pub blend: BlendSettings,
-    /// The regularization weight λ: a parameter one pawn (100 centipawns) from the prior costs λ. Then there is no other
-    /// regularization, unless [`prior_strength`](Self::prior_strength) gives weights. `None`: as set for the optimizer.
+    /// The regularization weight λ: a parameter one pawn (100 centipawns) from the prior costs λ. Then there is no
+    /// other regularization, unless [`prior_strength`](Self::prior_strength) gives weights.
     pub l2: Vec<f64>,
     /// The share of the games to hold out, 0 to 0.9, for the evaluation of the parameters.
     pub holdout: f64,
     /// The seed of all random numbers; 1 by default.
     pub seed: u64,
     pub optimizer: OptimizerChoice<'a>,
-    /// The rounding of the result to whole numbers.
     pub round: Rounding,
     pub limits: Limits,
-    /// The number of points, including the prior, from the best of which a nonlinear evaluation starts after a short fit
-    /// from each, see [`choose_start`](crate::choose_start). `None`: only the prior, or
+    /// The number of points, including the prior, from the best of which a nonlinear evaluation starts after a short
+    /// fit from each, see [`choose_start`](crate::choose_start). `None`: only the prior, or
     /// [`DEFAULT_STARTS`](crate::DEFAULT_STARTS) if a term is inactive there in nearly all positions.
     pub starts: Option<usize>,
     /// True to estimate the worth of each group of features on held-out positions.
     pub ablate: bool,
-    /// Rounds in which positions are resolved again and tuned again.
     pub rounds: Option<RoundSettings>,
     /// The number of [sections](gputexel_dataset::Layout::sections) of files; a dataset in memory has [its
     /// own](gputexel_dataset::Dataset::with_sections).
@@ -62,7 +56,6 @@ pub struct TunerSettings<'a> {
     /// The files with the positions of a dataset in memory, which make a run in a folder resumable.
     pub datasets: Vec<PathBuf>,
     pub output: RunOutput,
-    /// True to allow overwriting an earlier run in the folder.
     pub overwrite: bool,
     /// True to refuse positions in which missing material was often given up for something: values tuned on them lose
     /// games.
@@ -100,31 +93,26 @@ impl Default for TunerSettings<'_> {
     }
 }
 
-/// The place where a run is stored.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum RunOutput {
     /// Nowhere: everything stays in memory.
     #[default]
     Memory,
-    /// A new folder under `runs`, named after the current time.
     Dated,
     Folder(PathBuf),
 }
 
 /// Chooses a method and its settings by the size of the model.
 pub type ChooseOptimizer<'a> = Box<dyn Fn(ModelSize) -> Result<OptimizerConfig> + 'a>;
-/// Creates an optimizer for the space of the tuned parameters.
 pub type MakeOptimizer<'a> = Box<dyn FnOnce(&Space) -> Result<Box<dyn Optimizer>> + 'a>;
 
-/// The method of a run.
 #[derive(Default)]
 pub enum OptimizerChoice<'a> {
-    /// [`OptimizerConfig::default_for`] the loss and the model.
     #[default]
     Default,
     Given(OptimizerConfig),
-    /// One that depends on the size of the model. First called with [`ModelSize::UNKNOWN`], so that invalid settings are
-    /// rejected before anything is read.
+    /// One that depends on the size of the model. First called with [`ModelSize::UNKNOWN`], so that invalid settings
+    /// are rejected before anything is read.
     BySize(ChooseOptimizer<'a>),
     /// An optimizer supplied by the caller, by its name. Such a run has no folder, because it could not be resumed from
     /// there.
@@ -132,7 +120,6 @@ pub enum OptimizerChoice<'a> {
 }
 
 impl TunerSettings<'_> {
-    /// Rejects invalid settings before anything is read.
     pub(crate) fn validate(&self) -> Result<()> {
         Split::check_share(self.holdout)?;
         self.blend.validate()?;

@@ -66,7 +66,6 @@ struct Prepared {
     fitted_loss: Option<f64>,
 }
 
-/// A run with valid settings, about to begin.
 pub(crate) struct Beginning<'r, 'o> {
     pub settings: TunerSettings<'o>,
     pub uncertainty: UncertaintyRequest,
@@ -78,7 +77,6 @@ pub(crate) struct Beginning<'r, 'o> {
 }
 
 impl Beginning<'_, '_> {
-    /// Starts with available positions, or with the extraction of `inputs`.
     pub fn run(mut self, mut positions: Option<Positions<'_>>, inputs: &[PathBuf]) -> Result<Tuned> {
         let settings = &self.settings;
         let reading = settings.extraction.clone().unwrap_or_else(default_extraction);

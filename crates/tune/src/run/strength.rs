@@ -19,10 +19,8 @@ use gputexel_model::{FeatureSet, Penalty, parse_penalties};
 use crate::run::event::{Deciding, RunEvent, RunObserver};
 use crate::run::joint_scale::{FITS, JointScale, ScaleSearch, at_scale};
 
-/// Regularization of parameters toward each other and the prior.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PriorStrength {
-    /// Penalties whose weights are [chosen by held-out loss](crate::choose_strength).
     Auto {
         /// Number of folds [default: 5, or 10 for fewer than 2,000 games if scores are linear].
         folds: Option<usize>,
@@ -40,9 +38,6 @@ const OTHER_SCALE: f64 = 1.25;
 
 impl PriorStrength {
     /// Parses `auto`, `none`, weights of penalties, or the folder of a run, whose weights apply.
-    ///
-    /// # Errors
-    /// [`Error::Input`] and [`Error::Io`] for a folder that is not that of a run with penalties.
     pub fn read(text: &str) -> Result<Self> {
         match text.trim() {
             "auto" => Ok(Self::Auto { folds: None }),
@@ -94,12 +89,10 @@ fn weights_of(folder: &Path) -> Result<String> {
     }
 }
 
-/// A run without its final weights and scale constant.
 pub(crate) struct Decision<'a, 'o> {
     pub data: &'a Dataset,
     pub split: &'a Split,
     pub backend: &'a Backend,
-    /// Activity of the terms of a program under the prior.
     pub activity: &'a [TermActivity],
     pub stop: &'a AtomicBool,
     pub observe: &'a mut RunObserver<'o>,
@@ -260,7 +253,7 @@ impl Decision<'_, '_> {
     }
 
     /// Recomputes the held-out losses of a strength at another K than the one it was chosen at, so that they are those
-    /// of the run: `z` is near its optimum, and K is larger by `factor`.
+    /// of the run:
     fn judge_again(&self, config: &RunConfig, strength: &mut Strength, z: &[f64], factor: f64) -> Result<()> {
         strength.kinds.iter_mut().for_each(|kind| kind.weight *= factor * factor);
         if strength.keeps_prior {

@@ -99,8 +99,7 @@ pub struct Tuned {
     pub ablation: Option<Ablation>,
     /// Diagnostics of the nonlinear parts of the evaluation.
     pub program: Option<ProgramDiagnostics>,
-    /// Factor of the scores over the prior's on the training positions, see
-    /// [`score_ratio`](crate::score_ratio).
+    /// Factor of the scores over the prior's on the training positions, see [`score_ratio`](crate::score_ratio).
     pub score_ratio: Option<f64>,
     /// Error of the estimate of the uncertainty, if it failed.
     pub failure: Option<Error>,
@@ -178,7 +177,6 @@ impl Tuned {
         all
     }
 
-    /// Returns the features that fewer than [`WEAK_SUPPORT`] positions have, but at least one.
     pub fn weak(&self) -> Vec<&str> {
         self.seen_by(|positions| positions > 0 && positions < WEAK_SUPPORT)
     }
@@ -209,20 +207,18 @@ impl Tuned {
         held.map(|(c, _)| c.name.as_str()).collect()
     }
 
-    /// Returns the number of coordinates that are not yet whole numbers as required.
     pub fn fractions(&self) -> usize {
         let Some(basis) = &self.config().basis else { return 0 };
         let named = basis.coordinates.iter().zip(&self.outcome.z);
         named.filter(|(c, z)| c.integer && z.fract() != 0.0).count()
     }
 
-    /// Returns the held-out loss before and after: that of the positions held out of the whole run, or if there are none,
-    /// that of the folds by which the regularization was chosen.
+    /// Returns the held-out loss before and after: that of the positions held out of the whole run, or if there are
+    /// none, that of the folds by which the regularization was chosen.
     pub fn gain(&self) -> Option<HeldOutGain> {
         self.held_out_gain.or_else(|| self.record.strength.as_ref()?.gain)
     }
 
-    /// Compares the result with the prior.
     pub fn verdict(&self) -> Verdict {
         let gain = self.gain();
         let independent = independent(self.record.strength.as_ref(), self.positions);
@@ -247,7 +243,6 @@ impl Tuned {
         kept || self.outcome.z == self.config().parameterization().start()
     }
 
-    /// Returns the parameters with their names, origin and errors: `params.json`.
     pub fn parameter_file(&self) -> ParameterFile {
         let config = self.config();
         let theta = &self.outcome.parameters;

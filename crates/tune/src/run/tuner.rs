@@ -1,5 +1,3 @@
-//! The entry point of runs.
-
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -59,8 +57,8 @@ impl<'a> Tuner<'a> {
         Self::of(Source::Dataset(data, Box::new(settings)))
     }
 
-    /// Creates a run on files: one or more datasets, or games or labeled positions, which are first extracted, by default
-    /// with the default settings, into the folder of the run if it has one.
+    /// Creates a run on files: one or more datasets, or games or labeled positions, which are first extracted, by
+    /// default with the default settings, into the folder of the run if it has one.
     pub fn from_files<P: AsRef<Path>>(paths: &[P], settings: TunerSettings<'a>) -> Self {
         let paths = paths.iter().map(|path| path.as_ref().to_path_buf()).collect();
         Self::of(Source::Files(paths, Box::new(settings)))
@@ -78,7 +76,6 @@ impl<'a> Tuner<'a> {
         }
     }
 
-    /// Requests uncertainty estimates for the result: standard errors, a bootstrap [default: none].
     #[must_use]
     pub fn uncertainty(mut self, request: UncertaintyRequest) -> Self {
         self.uncertainty = request;
@@ -92,8 +89,8 @@ impl<'a> Tuner<'a> {
         self
     }
 
-    /// Computes standard errors for a display of the values even if they are not requested, where they take little time:
-    /// [`Tuned::errors`] [default: false].
+    /// Computes standard errors for a display of the values even if they are not requested, where they take little
+    /// time:
     #[must_use]
     pub fn display(mut self, display: bool) -> Self {
         self.display = display;
@@ -107,8 +104,8 @@ impl<'a> Tuner<'a> {
         self
     }
 
-    /// Ends the run soon after the flag is set, with [`Error::Interrupted`]; the folder, if any, then contains
-    /// the state.
+    /// Ends the run soon after the flag is set, with [`Error::Interrupted`]; the folder, if any, then contains the
+    /// state.
     #[must_use]
     pub fn stop(mut self, flag: impl Into<StopFlag>) -> Self {
         self.stop = flag.into();

@@ -83,10 +83,8 @@ pub(crate) fn check(
     }
 }
 
-/// Result of a request for the uncertainty.
 #[derive(Debug)]
 pub enum Answer {
-    /// Not requested, or failed.
     None,
     LeftOut(String),
     Found(Box<Findings>),
@@ -101,10 +99,8 @@ impl Answer {
     }
 }
 
-/// Estimated uncertainty.
 #[derive(Debug)]
 pub struct Findings {
-    /// Standard errors.
     pub sandwich: Sandwich,
     /// Spread over resamples, if requested.
     pub bootstrap: Option<Bootstrap>,
@@ -240,7 +236,6 @@ impl Findings {
         self.sandwich.standing.iter().filter(|&&s| s == standing).count()
     }
 
-    /// Returns the number of coordinates further from the optimum than their errors allow.
     pub fn off_optimum(&self) -> usize {
         self.sandwich.distance.iter().filter(|&&distance| distance > OFF_OPTIMUM).count()
     }

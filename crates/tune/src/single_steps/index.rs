@@ -17,7 +17,6 @@ pub(super) struct Index {
 pub(super) struct Block {
     first: usize,
     length: usize,
-    /// Start of each feature's entries; one more than features.
     starts: Vec<usize>,
     /// Ascending by position: the index in the block, and above it the coefficient, if it is a small whole number.
     entries: Vec<u32>,
@@ -46,7 +45,6 @@ impl Index {
         &self.blocks
     }
 
-    /// Returns the entries of a feature, ascending by position.
     pub fn feature(&self, feature: usize) -> impl Iterator<Item = Entry> {
         self.blocks.iter().flat_map(move |block| block.feature(feature))
     }
@@ -90,7 +88,6 @@ impl Block {
         self.first..self.first + self.length
     }
 
-    /// Returns the entries of a feature, ascending by position.
     #[inline]
     pub fn feature(&self, feature: usize) -> impl Iterator<Item = Entry> {
         let range = self.starts[feature]..self.starts[feature + 1];

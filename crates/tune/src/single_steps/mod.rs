@@ -21,8 +21,8 @@ use gputexel_io::{Error, Result};
 use gputexel_model::Parameterization;
 use gputexel_optim::Space;
 
-/// Fraction of the loss below which a change counts as a tie: a few ulps of the mean, which would differ with
-/// any other order of summation.
+/// Fraction of the loss below which a change counts as a tie: a few ulps of the mean, which would differ with any other
+/// order of summation.
 pub const TIE: f64 = 1e-15;
 
 /// Number of positions per chunk; fixed, so that sums do not depend on the number of threads.
@@ -31,14 +31,12 @@ const CHUNK: usize = 1 << 14;
 /// Positions processed at a time for a coordinate with several features; their changes stay in the L1 cache.
 const BLOCK: usize = 1 << 11;
 
-/// The function that is minimized exactly: the mean loss of parts of a layout plus its regularization, as a
-/// function of z.
+/// The function that is minimized exactly: the mean loss of parts of a layout plus its regularization, as a function of
+/// z.
 #[derive(Clone, Debug)]
 pub struct ExactProblem<'a> {
     pub layout: &'a Layout,
-    /// Range of the layout's parts that count.
     pub parts: Range<usize>,
-    /// Scale constant and loss function.
     pub objective: Objective,
     /// Maps z to θ.
     pub parameterization: &'a Parameterization,
@@ -75,14 +73,12 @@ pub struct SingleSteps<'a> {
     pulls: Vec<Vec<Pull>>,
     /// True if stepping the coordinate changes anything.
     alive: Vec<bool>,
-    /// Phase units of each position.
     units: Vec<Units>,
     targets: Vec<f64>,
     weights: Vec<f64>,
     weight: f64,
     z: Vec<f64>,
     theta: Vec<f64>,
-    /// Scores in phase units.
     scores: Vec<f64>,
     /// w · ℓ of each position.
     losses: Vec<f64>,
@@ -130,10 +126,6 @@ fn pulls_of(parameterization: &Parameterization, features: usize) -> Vec<Vec<Pul
 }
 
 impl<'a> SingleSteps<'a> {
-    /// Sets up the problem at the point `z`, which need not be integer.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] if lengths do not match, a number is not finite, or no position has any weight.
     pub fn try_new(problem: &ExactProblem<'a>, z: &[f64]) -> Result<Self> {
         let problem = problem.clone();
         let (layout, basis) = (problem.layout, problem.parameterization);
@@ -254,18 +246,15 @@ impl<'a> SingleSteps<'a> {
         scores
     }
 
-    /// Returns the current point.
     pub fn z(&self) -> &[f64] {
         &self.z
     }
 
-    /// Returns the exact loss at the current point, including regularization.
     pub fn loss(&self) -> f64 {
         let chunks: Vec<f64> = self.losses.par_chunks(CHUNK).map(|chunk| chunk.iter().sum()).collect();
         chunks.iter().sum::<f64>() / self.weight + self.problem.regularization.value(&self.theta)
     }
 
-    /// Returns the number of steps taken so far.
     pub fn taken(&self) -> u64 {
         self.taken
     }
@@ -307,8 +296,8 @@ impl<'a> SingleSteps<'a> {
         }
     }
 
-    /// Calls `call` for every position of a block whose score changes with the step, with the change in phase units,
-    /// in ascending order.
+    /// Calls `call` for every position of a block whose score changes with the step, with the change in phase units, in
+    /// ascending order.
     fn each_change(&self, of: &index::Block, coordinate: usize, by: f64, mut call: impl FnMut(usize, f64)) {
         let change = |pull: &Pull, entry: Entry| {
             by * f64::from(entry.coefficient) * self.units[entry.position].blend(pull.mg, pull.eg)
@@ -339,7 +328,6 @@ impl<'a> SingleSteps<'a> {
         }
     }
 
-    /// Computes the exact change of the loss by a step, including regularization.
     pub fn change(&self, coordinate: usize, by: f64) -> f64 {
         let of_block = |block: usize| self.change_in(block, coordinate, by);
         let sums = by_block(self.blocks(), self.is_shared(coordinate), of_block);

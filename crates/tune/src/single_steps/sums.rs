@@ -20,7 +20,6 @@ struct Entry {
 
 pub(super) struct ProgramSums<'a> {
     program: &'a CompiledProgram,
-    /// Start of each feature's entries, by position.
     starts: Vec<usize>,
     entries: Vec<Entry>,
     tapers: Vec<Taper>,

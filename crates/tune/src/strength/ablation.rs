@@ -12,35 +12,26 @@ use gputexel_eval::{Population, Request};
 use gputexel_io::{Error, Result};
 use gputexel_model::{Parameterization, Penalty, PenaltyKind, penalties};
 
-/// Costs of leaving out each group.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ablation {
     pub folds: usize,
     /// True if folds consist of games, not of positions.
     pub by_game: bool,
-    /// Held-out loss with all groups.
     pub held_out: f64,
-    /// The tuned groups, the most valuable first.
     pub groups: Vec<LeftOut>,
 }
 
-/// Cost of leaving out a group.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LeftOut {
     pub group: String,
     pub coordinates: usize,
     /// Increase of the held-out loss when they stay at the prior and all others are tuned.
     pub cost: f64,
-    /// Its standard error, by game.
     pub error: f64,
 }
 
-/// Holds each group of features at the prior in turn, tunes all others without each fold, and judges the result by
-/// that fold: all groups and folds are one population.
-///
-/// # Errors
-/// [`Error::Usage`] for a loss without curvature, too many parameters, or fewer than two games; [`Error::Numeric`]
-/// when sums are not finite; errors of the evaluator.
+/// Holds each group of features at the prior in turn, tunes all others without each fold, and judges the result by that
+/// fold: all groups and folds are one population.
 pub fn ablate(parts: &RunParts<'_>, z: &[f64], l2: f64) -> Result<Ablation> {
     let RunParts { config, data, split, backend, .. } = *parts;
     if let Some(reason) = strength_obstacle(config) {

@@ -1,5 +1,3 @@
-//! The choice of weights.
-
 use std::sync::atomic::AtomicBool;
 
 use super::chooser::{Chooser, LARGEST, START};
@@ -16,7 +14,6 @@ use gputexel_eval::Backend;
 use gputexel_io::{Error, Result};
 use gputexel_model::{Penalty, PenaltyKind, penalties};
 
-/// Settings for the choice of weights.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StrengthRequest<'a> {
     /// Number of folds [default: 5, or 10 for fewer than 2,000 games if scores are linear].
@@ -42,10 +39,6 @@ pub fn strength_obstacle(config: &RunConfig) -> Option<String> {
 
 /// Chooses the weights of all penalties that the features of a dataset have, for a run on the training positions of a
 /// split.
-///
-/// # Errors
-/// [`Error::Usage`] for a loss without curvature or too many parameters, [`Error::Interrupted`] when `stop` is set,
-/// [`Error::Numeric`] when sums are not finite, and errors of the evaluator and of `observe`.
 pub fn choose_strength(
     config: &RunConfig,
     data: &Dataset,

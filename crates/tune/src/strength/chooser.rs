@@ -45,7 +45,6 @@ pub(super) struct Chooser<'a> {
     pub folded: &'a Folded,
     pub evaluator: &'a mut dyn Evaluator,
     pub kinds: &'a [(PenaltyKind, Vec<Penalty>)],
-    /// The penalties of each kind around the start.
     pub pulled: Vec<Pulled>,
     pub stop: &'a AtomicBool,
     pub observe: &'a mut StrengthObserver<'a>,
@@ -54,20 +53,16 @@ pub(super) struct Chooser<'a> {
 pub(super) struct Placed {
     pub z: Vec<f64>,
     pub without: Vec<Vec<f64>>,
-    /// Exact held-out loss.
     pub exact: f64,
 }
 
 pub(super) struct Found {
     pub weights: Vec<f64>,
-    /// The point of the model.
     pub around: Vec<f64>,
-    /// The model they were found with.
     pub model: FoldModel,
     pub at: Placed,
 }
 
-/// Held-out parameters compared with the prior.
 pub(super) struct Against {
     before: f64,
     /// Mean difference in loss of the parameters without their folds, and its standard error by game.
@@ -205,7 +200,6 @@ impl Chooser<'_> {
         })
     }
 
-    /// Evaluates given weights around a point z near their optimum.
     pub(super) fn found(&mut self, z: &[f64], weights: Vec<f64>) -> Result<Found> {
         let mut model = self.model(z)?;
         let space = space_of(&self.parameterization);

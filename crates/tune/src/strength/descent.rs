@@ -1,5 +1,3 @@
-//! Search for weights for nonlinear scores.
-
 use super::chooser::{Chooser, Found, LARGEST, weights};
 use super::progress::StrengthProgress;
 use super::search::Limits;

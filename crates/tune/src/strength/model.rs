@@ -31,9 +31,7 @@ pub(super) struct FoldModel {
     whole: FoldSums,
     pulled: Vec<Pulled>,
     held: Vec<bool>,
-    /// Results by the weights they were computed with.
     solved: Mutex<Vec<(Vec<f64>, Without)>>,
-    /// Factors that are no longer needed, whose memory is.
     memory: Mutex<Vec<Cholesky>>,
 }
 
@@ -121,17 +119,14 @@ impl FoldModel {
         Ok(Self { folds: sums, whole, pulled, held, solved, memory })
     }
 
-    /// Returns the mean loss of all positions at the point.
     pub fn mean_loss(&self) -> f64 {
         self.whole.loss / self.whole.weight
     }
 
-    /// Returns the penalties of each weight.
     pub fn pulled(&self) -> &[Pulled] {
         &self.pulled
     }
 
-    /// Fixes some coordinates.
     pub fn hold(&mut self, held: impl Fn(usize) -> bool) {
         self.solved.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
         self.held.iter_mut().enumerate().for_each(|(i, is_held)| *is_held |= held(i));
@@ -200,8 +195,8 @@ impl FoldModel {
 
     /// Computes the held-out loss with weighted penalties, and its derivatives by the weights.
     ///
-    /// So A ∂s/∂w = −W g(s), and with another weight v of a penalty with the gradient h, A ∂²s/∂v∂w = −W (∂g/∂s ∂s/∂v
-    /// + ∂h/∂s ∂s/∂w).
+    /// So A ∂s/∂w = −W g(s), and with another weight v of a penalty with the gradient h, A ∂²s/∂v∂w = −W (∂g/∂s ∂s/∂v +
+    /// ∂h/∂s ∂s/∂w).
     pub fn derivatives(&self, weights: &[f64]) -> Result<Derivatives> {
         let (n, kinds, all) = (self.whole.gradient.len(), weights.len(), self.whole.weight);
         let each = self.each_fold(weights, |fold, system, step| {
@@ -295,8 +290,8 @@ impl FoldModel {
         Ok(LeaveOut { whole, without })
     }
 
-    /// Returns the minimum if a group of coordinates makes the step `back`: d + A⁻¹ E m, where E has the
-    /// unit vectors of the group and the multipliers m solve (Eᵀ A⁻¹ E) m = back − d.
+    /// Returns the minimum if a group of coordinates makes the step `back`: d + A⁻¹ E m, where E has the unit vectors
+    /// of the group and the multipliers m solve (Eᵀ A⁻¹ E) m = back − d.
     fn held_step(&self, system: &System, step: &[f64], group: &[usize], back: &[f64]) -> Vec<f64> {
         let places: Vec<usize> = group.iter().copied().filter(|&i| !self.held[i]).collect();
         if places.is_empty() {

@@ -1,5 +1,3 @@
-//! Results of the choice of weights.
-
 use serde::{Deserialize, Serialize};
 
 use gputexel_model::{Penalty, PenaltyKind};

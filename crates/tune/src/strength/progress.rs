@@ -1,8 +1,5 @@
-//! Progress of the search for weights.
-
 use gputexel_io::Result;
 
-/// Progress of a search for weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StrengthProgress {
     /// Number of the round, from 1: the losses are modeled again in each.
@@ -10,7 +7,6 @@ pub struct StrengthProgress {
     pub rounds: usize,
     /// Number of the evaluation in its round, from 1; 0 while the losses are modeled.
     pub evaluation: usize,
-    /// Maximum number of evaluations in a round.
     pub evaluations: usize,
 }
 

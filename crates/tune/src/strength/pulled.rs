@@ -1,11 +1,9 @@
-//! Penalties as functions of z.
-
 use std::sync::Arc;
 
 use gputexel_model::{PENALTY_SCALE_CP, Parameterization, Penalty, SparseSymmetric, Term};
 
-/// Penalties of one weight as a function of a step d of z from a point, for the weight 1: dᵀ M d + 2 l · d
-/// and a constant.
+/// Penalties of one weight as a function of a step d of z from a point, for the weight 1: dᵀ M d + 2 l · d and a
+/// constant.
 #[derive(Clone, Debug)]
 pub(super) struct Pulled {
     pub matrix: Arc<SparseSymmetric>,
@@ -46,7 +44,6 @@ impl Pulled {
         self.turn(step).iter().zip(&self.linear).map(|(turn, l)| turn + 2.0 * l).collect()
     }
 
-    /// Returns by how much a step changes its gradient.
     pub fn turn(&self, step: &[f64]) -> Vec<f64> {
         let mut turn = self.matrix.times(step);
         turn.iter_mut().for_each(|value| *value *= 2.0);

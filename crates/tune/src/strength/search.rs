@@ -18,17 +18,14 @@ pub(super) struct Derivatives {
 
 #[derive(Clone, Debug)]
 pub(super) struct Limits {
-    /// Bounds of each coordinate.
     pub low: Vec<f64>,
     pub high: Vec<f64>,
     /// Ends when the predicted gain of the next step is less than this.
     pub gain: f64,
-    /// Maximum number of evaluations of the function.
     pub evaluations: usize,
 }
 
 impl Derivatives {
-    /// Returns the derivatives by the logarithms of positive coordinates x.
     pub fn by_logarithms(mut self, x: &[f64]) -> Self {
         let n = x.len();
         self.gradient.iter_mut().zip(x).for_each(|(slope, x)| *slope *= x);

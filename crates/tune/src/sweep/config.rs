@@ -17,8 +17,9 @@ use gputexel_optim::{AdamSettings, Schedule};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "method", rename_all = "kebab-case")]
 pub enum SweepMethod {
-    /// Full-batch Adam.
-    Adam { schedule: Schedule },
+    Adam {
+        schedule: Schedule,
+    },
     /// Gauss–Newton; a run ends early when an epoch improves its loss by less than `improvement`.
     GaussNewton {
         /// Relative improvement below which a run ends.
@@ -33,7 +34,6 @@ impl Default for SweepMethod {
 }
 
 impl SweepMethod {
-    /// Returns its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Adam { .. } => "adam",
@@ -99,7 +99,6 @@ pub struct SweepOutputs {
 }
 
 impl SweepOutputs {
-    /// Returns true if there is nothing to write.
     pub fn is_empty(&self) -> bool {
         self.best.is_none() && self.csv.is_none() && self.svg.is_none()
     }
@@ -122,7 +121,6 @@ pub struct SweepRecord {
 }
 
 impl SweepRecord {
-    /// Creates the record of a sweep that starts now.
     pub fn new(command_line: &str, outputs: SweepOutputs, config: SweepConfig) -> Self {
         Self {
             program: concat!("gputexel ", env!("CARGO_PKG_VERSION")).to_string(),
@@ -163,10 +161,6 @@ impl SweepConfig {
         self.basis.clone().unwrap_or_else(|| Parameterization::identity(&self.start))
     }
 
-    /// Checks everything not guaranteed by the types.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for numbers out of range and settings that cannot be combined.
     pub fn validate(&self) -> Result<()> {
         let usage = |text: String| Err(Error::Usage(text));
         if self.epochs == 0 || self.epochs > 10_000_000 {

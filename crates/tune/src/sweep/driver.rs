@@ -1,5 +1,4 @@
-//! The order of work in a sweep: partitions one after another, each training all runs as one population (or
-//! in portions, if they do not fit in memory), and the state stored between steps.
+//! The order of work in a sweep.
 
 use std::ops::Range;
 use std::path::Path;
@@ -37,7 +36,6 @@ pub enum SweepEvent<'a> {
         checkpoint: &'a mut dyn FnMut() -> Result<Checkpoint>,
         last: bool,
     },
-    /// The evaluator failed and the sweep continues with another.
     Replaced(Fallback),
 }
 
@@ -52,7 +50,7 @@ pub struct SweepRun {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweepOutcome {
-    /// Reason for the end: [`StopReason::Epochs`] or [`StopReason::Interrupted`].
+    /// Reason for the end:
     pub reason: StopReason,
     /// Every run; for an interrupted sweep, the runs that had started, with their results so far.
     pub runs: Vec<SweepRun>,
@@ -68,14 +66,12 @@ pub struct SweepOutcome {
 pub struct SweepDriver<'a> {
     config: &'a SweepConfig,
     data: &'a Dataset,
-    /// Combination and fold of every run of one seed, sorted by loss function, so that one call evaluates
-    /// many, then by fold, so that neighbors leave out the same positions.
+    /// Combination and fold of every run of one seed, sorted by loss function, so that one call evaluates many, then by
+    /// fold, so that neighbors leave out the same positions.
     order: Vec<(usize, usize)>,
     /// The runs of the part that is computed here, by seed, in that order.
     part: Range<usize>,
-    /// Results of finished runs, the first of the part first.
     results: Vec<RunResult>,
-    /// Maximum number of runs in a population.
     portion: usize,
     /// The state of the current portion, as stored in a checkpoint.
     resumed: Option<OptimizerState>,
@@ -86,10 +82,6 @@ pub struct SweepDriver<'a> {
 }
 
 impl<'a> SweepDriver<'a> {
-    /// Creates a sweep in its initial state.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for settings out of range.
     pub fn try_new(config: &'a SweepConfig, data: &'a Dataset) -> Result<Self> {
         config.validate()?;
         if config.start.len() != 2 * data.feature_count() {
@@ -142,8 +134,8 @@ impl<'a> SweepDriver<'a> {
         Ok(sweep)
     }
 
-    /// Trains at most `runs` runs at a time, to use less memory than by default. A sweep must be resumed with
-    /// the same portion.
+    /// Trains at most `runs` runs at a time, to use less memory than by default. A sweep must be resumed with the same
+    /// portion.
     #[must_use]
     pub fn with_portion(mut self, runs: usize) -> Self {
         self.portion = runs.max(1);
@@ -353,10 +345,6 @@ pub struct Retrained {
     pub optimizer: String,
 }
 
-/// Trains one combination on all positions.
-///
-/// # Errors
-/// [`Error::Interrupted`] when `cancel` is set; errors of the evaluator.
 pub fn retrain(
     config: &SweepConfig,
     data: &Dataset,

@@ -8,20 +8,16 @@ use gputexel_dataset::objective::LossKind;
 use gputexel_io::{Error, Result};
 use gputexel_optim::AdamSettings;
 
-/// The setting that an axis varies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AxisKey {
     /// Adam: learning rate, centipawns per step.
     LearningRate,
-    /// Adam: decay of the first moment.
     Beta1,
     /// Adam: decay of the second moment.
     Beta2,
     Epsilon,
-    /// Regularization weight.
     L2,
-    /// Factor on the weights of all penalties.
     Strength,
     /// Scale constant, base-10 form.
     K,
@@ -37,16 +33,13 @@ pub enum AxisKey {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum AxisValues {
-    /// Values of a numeric setting.
     Numbers(Values),
     Losses(Vec<LossKind>),
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Axis {
-    /// The setting it varies.
     pub key: AxisKey,
-    /// Its name as typed by the user.
     pub name: String,
     pub values: AxisValues,
 }
@@ -62,7 +55,6 @@ pub struct Setting {
     pub loss: LossKind,
     /// Weight β of the search score in the targets.
     pub blend: f32,
-    /// Factor on the weights of all penalties.
     pub strength: f64,
     /// Factor on the weights of each source that has an axis, in the order of [`Grid::sources`].
     pub sources: Vec<f32>,
@@ -72,7 +64,6 @@ pub struct Setting {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Grid {
-    /// The axes, except that of the seed.
     pub axes: Vec<Axis>,
 }
 
@@ -159,10 +150,6 @@ fn find_source(name: &str, sources: &[SourceRecord]) -> Result<usize> {
 }
 
 impl Axis {
-    /// Parses an axis: `key=1e-6:1e-2:9:log`, `key=0,1e-4`, `loss=squared,cross-entropy`.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for unknown keys and sources, and for values that are invalid or out of range.
     pub fn parse(text: &str, sources: &[SourceRecord], k_factor: f64) -> Result<Self> {
         let Some((name, list)) = text.rsplit_once('=') else {
             return Err(Error::setting("grid", format!("'{text}'"), "expected KEY=VALUES"));
@@ -349,7 +336,7 @@ mod tests {
         let setting = grid.setting(6, &base, &[]);
         assert_eq!(grid.indices(6), [1, 1, 0, 0]);
         assert_eq!(grid.labels(6), ["0.0001", "cross-entropy", "0.5", "1"]);
-        assert_eq!((setting.adam.l2, setting.loss), (1e-4, LossKind::CrossEntropy));
+        assert_eq!((setting.l2, setting.loss), (1e-4, LossKind::CrossEntropy));
         assert_eq!((setting.adam.beta1, setting.k), (0.8, 1.0)); // k_factor is 0.5
         assert_eq!(setting.sources, [0.5]);
         let all: std::collections::HashSet<String> = (0..12).map(|i| grid.labels(i).join(" ")).collect();

@@ -46,9 +46,6 @@ pub(super) fn runs_of(part: SweepPart, config: &SweepConfig) -> Result<Range<usi
 }
 
 /// Combines the states of the parts, in order, to that of the whole sweep.
-///
-/// # Errors
-/// [`Error::Input`] for a state that is damaged, or does not belong to a finished part.
 pub fn merged<'c>(
     config: &SweepConfig,
     parts: impl Iterator<Item = (SweepPart, &'c Checkpoint, &'c Path)>,

@@ -1,5 +1,3 @@
-//! Parts of a sweep.
-
 use gputexel_io::{Error, Result};
 use serde::{Deserialize, Serialize};
 

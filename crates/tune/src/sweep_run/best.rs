@@ -43,7 +43,6 @@ pub(crate) fn check_best(path: &Path, overwrite: bool) -> Result<()> {
     check_contents(path, Kind::Parameters, overwrite || begun)
 }
 
-/// Parameters trained with the best settings on all positions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BestParameters {
     pub file: ParameterFile,
@@ -84,9 +83,7 @@ impl BestParameters {
 
 pub(crate) enum BestTarget {
     File(PathBuf),
-    /// A folder for parameters and tables.
     Folder(RunFolder),
-    /// The folder of the sweep.
     Own,
 }
 

@@ -64,15 +64,10 @@ impl Parts {
         }
     }
 
-    /// Returns the configuration of the whole sweep.
     pub fn config(&self) -> &SweepConfig {
         &self.0[0].config
     }
 
-    /// Returns the state of the whole sweep.
-    ///
-    /// # Errors
-    /// [`Error::Input`] for a part that has not ended.
     pub fn merged(&self) -> Result<Checkpoint> {
         merged(self.config(), self.0.iter().map(|stored| (stored.part, &stored.checkpoint, &*stored.path)))
     }

@@ -21,11 +21,9 @@ pub(crate) const RUNS: &str = "runs.csv";
 pub(crate) const FIRST_COLUMN: &str = "rank,";
 pub(crate) const PICTURE: &str = "sweep.svg";
 
-/// The results of a sweep, or of its completed part.
 pub struct SweepResults<'d> {
     pub config: SweepConfig,
     pub outcome: SweepOutcome,
-    /// The combinations of settings, best first.
     pub ranking: Ranking,
     data: &'d Dataset,
     checkpoint: Option<Checkpoint>,
@@ -46,7 +44,6 @@ impl<'d> SweepResults<'d> {
         self.outcome.reason == StopReason::Interrupted
     }
 
-    /// Describes how far an interrupted sweep got.
     pub fn unfinished(&self) -> Option<String> {
         let SweepOutcome { epochs, planned, .. } = self.outcome;
         self.is_interrupted().then(|| format!("{} of {} epochs", grouped(epochs), grouped(planned)))
@@ -59,9 +56,6 @@ impl<'d> SweepResults<'d> {
     }
 
     /// Trains the best settings on all positions; `None` if there are none.
-    ///
-    /// # Errors
-    /// [`Error::Interrupted`](gputexel_io::Error::Interrupted) when `cancel` is set; errors of the evaluator.
     pub fn train_best(
         &self,
         make_evaluator: &MakeEvaluator<'_>,
@@ -72,12 +66,8 @@ impl<'d> SweepResults<'d> {
         Ok(Some(BestParameters::new(&self.config, self.data, best.combination, &trained)))
     }
 
-    /// Creates a folder with everything: the record of the sweep and its state, from which it can be
-    /// displayed again or, if it was interrupted, resumed; all runs as CSV; a plot; the report.
-    ///
-    /// # Errors
-    /// [`Error::Usage`](gputexel_io::Error::Usage) when the folder exists and is not empty;
-    /// [`Error::Io`](gputexel_io::Error::Io).
+    /// Creates a folder with everything: the record of the sweep and its state, from which it can be displayed again
+    /// or, if it was interrupted, resumed; all runs as CSV; a plot; the report.
     pub fn write_to(&self, path: impl AsRef<Path>) -> Result<()> {
         let folder = RunFolder::create(Some(path.as_ref()), Kind::Sweep, false)?;
         let record = SweepRecord::new("", SweepOutputs::default(), self.config.clone());
@@ -102,18 +92,11 @@ impl<'d> SweepResults<'d> {
         page::of_outcome(&folder.display().to_string(), record, &self.outcome, &self.ranking)
     }
 
-    /// Writes all runs, ranked, as CSV.
-    ///
-    /// # Errors
-    /// [`Error::Io`](gputexel_io::Error::Io).
     pub fn write_csv(&self, path: &Path) -> Result<()> {
         write_csv(path, self.rows())
     }
 
     /// Writes a plot of the held-out losses, if any setting is varied.
-    ///
-    /// # Errors
-    /// [`Error::Io`](gputexel_io::Error::Io), and when it cannot be drawn.
     pub fn write_svg(&self, path: &Path) -> Result<()> {
         match sweep_picture(&self.config, &self.ranking, self.unfinished().as_deref())? {
             Some(document) => write_atomically(path, document.as_bytes()),

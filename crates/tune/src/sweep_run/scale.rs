@@ -35,7 +35,6 @@ gputexel_io::names!(ScaleBase setting "k-base": Ten "10", E "e");
 /// Settings of a computation of losses as a function of K.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScaleSweep {
-    /// Values of K, all positive, in the form of `base`.
     pub values: Values,
     pub base: ScaleBase,
     pub loss: LossKind,
@@ -44,10 +43,6 @@ pub struct ScaleSweep {
 }
 
 impl ScaleSweep {
-    /// Refuses invalid values of K.
-    ///
-    /// # Errors
-    /// [`Error::Setting`].
     pub fn validate(&self) -> Result<()> {
         match self.values.numbers.iter().find(|k| **k <= 0.0) {
             Some(k) => {
@@ -58,7 +53,6 @@ impl ScaleSweep {
         }
     }
 
-    /// Computes the losses of all positions, and the minimum between them.
     pub fn run(self, data: &Dataset, make_evaluator: &MakeEvaluator<'_>) -> Result<ScaleSweepResults> {
         self.validate()?;
         let Self { values, base, loss, prior } = self;
@@ -74,11 +68,9 @@ impl ScaleSweep {
     }
 }
 
-/// The losses of a [`ScaleSweep`].
 #[derive(Clone, Debug)]
 pub struct ScaleSweepResults {
     pub curve: ScaleCurve,
-    /// Number of positions that the losses are means of.
     pub positions: u64,
     pub loss: LossKind,
     pub prior: Prior,
@@ -101,9 +93,6 @@ impl ScaleSweepResults {
     }
 
     /// Writes the losses as CSV, with K in base 10 and base e.
-    ///
-    /// # Errors
-    /// [`Error::Io`].
     pub fn write_csv(&self, path: &Path) -> Result<()> {
         write_scale_csv(path, &self.curve)
     }
@@ -112,7 +101,6 @@ impl ScaleSweepResults {
         write_atomically(path, self.picture().to_svg()?.as_bytes())
     }
 
-    /// Returns the results in one object.
     pub fn summary(&self) -> ScaleSummary {
         let point = |(k, loss): (f64, f64)| ScalePoint { k, loss };
         let ScaleCurve { points, minimum, at } = &self.curve;
@@ -130,18 +118,14 @@ impl ScaleSweepResults {
 /// [`ScaleSweepResults`] in machine-readable form; printed as JSON by `sweep --scale --json`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ScaleSummary {
-    /// The losses, by ascending K.
     pub points: Vec<ScalePoint>,
-    /// The lowest loss within the range.
     pub minimum: ScalePoint,
     pub minimum_at: MinimumAt,
-    /// Number of positions that losses are means of.
     pub positions: u64,
     pub loss_kind: String,
     pub prior: String,
 }
 
-/// A loss of [`ScaleSummary`].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ScalePoint {
     /// K in base-10 form.

@@ -11,7 +11,6 @@ use gputexel_io::run_folder::RunFolder;
 
 use crate::sweep_run::SweepResults;
 
-/// A sweep that can be started or resumed.
 pub struct SweepSession<'c, 'd> {
     config: &'c SweepConfig,
     data: &'d Dataset,
@@ -20,10 +19,6 @@ pub struct SweepSession<'c, 'd> {
 }
 
 impl<'c, 'd: 'c> SweepSession<'c, 'd> {
-    /// Creates a sweep in its initial state.
-    ///
-    /// # Errors
-    /// [`Error::Usage`](gputexel_io::Error::Usage) for settings out of range.
     pub fn new(config: &'c SweepConfig, data: &'d Dataset) -> Result<Self> {
         Ok(Self { config, data, driver: SweepDriver::try_new(config, data)?, folder: None })
     }

@@ -29,7 +29,6 @@ pub struct SweepSettings {
     /// The trained parameters, by the name or file of a [`Basis`]. `None`: every parameter by itself, or as declared by
     /// the features of another engine.
     pub basis: Option<String>,
-    /// Groups, features or coordinates that keep their prior values.
     pub freeze: Vec<String>,
     /// Constraints on parameters: signs, and sequences of values that never decrease or never increase.
     pub constraints: Vec<Constraint>,
@@ -37,9 +36,11 @@ pub struct SweepSettings {
     pub penalties: Option<String>,
     /// The loss function of the runs, unless an axis varies it. `None`: squared.
     pub loss: Option<LossKind>,
-    /// The loss function by which held-out positions are judged. `None`: that of the runs, or squared where they differ.
+    /// The loss function by which held-out positions are judged. `None`: that of the runs, or squared where they
+    /// differ.
     pub judge: Option<LossKind>,
-    /// The scale constant, base-10 form, unless an axis varies it. `None`: fitted to the prior's scores, by loss function.
+    /// The scale constant, base-10 form, unless an axis varies it. `None`: fitted to the prior's scores, by loss
+    /// function.
     pub k: Option<f64>,
     /// The form in which the values of an axis of K are given.
     pub k_base: ScaleBase,
@@ -84,9 +85,6 @@ impl SweepSettings {
     }
 
     /// Returns the configuration without the scale constants, which may have to be fitted: enough to count runs.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for settings that are out of range or incompatible.
     pub fn without_scales(&self, data: &Dataset) -> Result<SweepConfig> {
         let set = &data.metadata().feature_set;
         let axis = |text: &String| Axis::parse(text, &data.metadata().sources, self.k_base.factor());
@@ -146,8 +144,8 @@ impl SweepSettings {
         Ok(config)
     }
 
-    /// Runs the sweep in memory until it ends or `stop` is set; the results are then partial and
-    /// [marked as such](SweepResults::is_interrupted).
+    /// Runs the sweep in memory until it ends or `stop` is set; the results are then partial and [marked as
+    /// such](SweepResults::is_interrupted).
     pub fn run<'a>(
         &self,
         data: &'a Dataset,

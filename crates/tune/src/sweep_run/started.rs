@@ -1,6 +1,3 @@
-//! A sweep with its files: output paths are checked before it begins, recorded with it, and written when it ends, also
-//! by a process that resumes it.
-
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -58,15 +55,11 @@ pub struct SweepFiles {
     /// Target of the parameters trained with the best settings on all positions: a file (`.json`), or a folder, which
     /// also gets tables.
     pub best: Option<PathBuf>,
-    /// Table of all runs.
     pub csv: Option<PathBuf>,
-    /// Picture of the held-out losses.
     pub svg: Option<PathBuf>,
     /// True if existing files may be overwritten.
     pub overwrite: bool,
-    /// The command line of the sweep, for its record.
     pub command_line: String,
-    /// Interval between stored states in the folder.
     pub checkpoint_every: Duration,
     /// The part of a new sweep to run, if not all of it; it needs a folder, and is [merged](Self::merge) with the
     /// others later.
@@ -90,9 +83,6 @@ impl Default for SweepFiles {
 
 impl SweepFiles {
     /// Checks as much of a new sweep as possible before its datasets are read.
-    ///
-    /// # Errors
-    /// [`Error::Exists`] and [`Error::Usage`] for files that cannot be written or may not be replaced.
     pub fn check(&self, datasets: &[PathBuf]) -> Result<()> {
         let own = |best: &Path| self.folder.as_deref().is_some_and(|folder| is_one(best, folder));
         if let Some(best) = self.best.as_deref().filter(|best| !own(best)) {
@@ -101,11 +91,6 @@ impl SweepFiles {
         check_outputs(&[self.csv.as_deref(), self.svg.as_deref()], datasets, self.overwrite)
     }
 
-    /// Creates and locks the folders of a new sweep and writes its record.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for settings out of range and for folders that are not empty; [`Error::Busy`] for a folder that
-    /// is being written; [`Error::Io`].
     pub fn begin(&self, config: SweepConfig, data: Dataset) -> Result<StartedSweep> {
         SweepDriver::try_new(&config, &data)?.with_part(self.part)?;
         if self.part.is_some() && self.folder.is_none() {
@@ -140,11 +125,6 @@ impl SweepFiles {
         sweep.open_best()
     }
 
-    /// Combines the parts in folders, given in any order, to a whole sweep.
-    ///
-    /// # Errors
-    /// [`Error::Input`] for a folder without a part of this sweep, or with an unfinished one; [`Error::Usage`] where
-    /// parts are missing or given twice; errors of [`begin`](Self::begin).
     pub fn merge(&self, folders: &[PathBuf]) -> Result<StartedSweep> {
         let parts = Parts::read(folders)?;
         let data = positions_of(parts.config())?;
@@ -157,12 +137,8 @@ impl SweepFiles {
         Ok(sweep)
     }
 
-    /// Opens a sweep that was begun in a folder: an interrupted one continues, a finished one can be shown again.
-    /// Files named here are written; otherwise those named when the sweep began and not written yet.
-    ///
-    /// # Errors
-    /// [`Error::Input`] for a folder of anything else, and for datasets that have changed; [`Error::Exists`] and
-    /// [`Error::Usage`] for files that cannot be written or may not be replaced; [`Error::Io`].
+    /// Opens a sweep that was begun in a folder: an interrupted one continues, a finished one can be shown again. Files
+    /// named here are written; otherwise those named when the sweep began and not written yet.
     pub fn resume(&self, path: impl AsRef<Path>) -> Result<StartedSweep> {
         let folder = RunFolder::enter(path.as_ref(), Kind::Sweep)?;
         let mut record: SweepRecord = folder.record(Kind::Sweep)?;
@@ -238,14 +214,12 @@ fn absolutes(outputs: &SweepOutputs) -> SweepOutputs {
     SweepOutputs { best, csv, svg, ..outputs.clone() }
 }
 
-/// A sweep that has begun, with its folders.
 pub struct StartedSweep {
     data: Dataset,
     folder: Option<RunFolder>,
     record: SweepRecord,
     outputs: SweepOutputs,
     best: Option<BestTarget>,
-    /// State stored by an earlier process; taken once.
     checkpoint: Cell<Option<Checkpoint>>,
     resumed: bool,
     every: Duration,
@@ -303,19 +277,16 @@ impl StartedSweep {
         self.resumed
     }
 
-    /// Returns warnings about folders that could not be locked.
     pub fn warnings(&self) -> Vec<String> {
         let folder = self.folder.as_ref().and_then(RunFolder::warning);
         folder.into_iter().chain(self.best.as_ref().and_then(BestTarget::warning)).collect()
     }
 
-    /// Trains until the end, or until the flag is set, and writes the results: [`carry_out`](Self::carry_out) on a
-    /// backend, without an observer.
+    /// Trains until the end, or until the flag is set, and writes the results:
     pub fn run(&self, backend: &Backend, stop: &StopFlag) -> Result<SweepEnd<'_>> {
         self.carry_out(&|layout| Ok(backend.evaluator(layout)?.0), stop, &mut |_| Ok(()))
     }
 
-    /// Trains until the end, or until `cancel` is set, and writes the results.
     pub fn carry_out(
         &self,
         make_evaluator: &MakeEvaluator<'_>,
@@ -371,7 +342,6 @@ pub struct SweepEnd<'r> {
     pub best: Option<(PathBuf, BestParameters)>,
     /// Result of writing the report; a sweep does not fail without one.
     pub report: Result<()>,
-    /// Error that prevented best parameters.
     failure: Option<Error>,
     sweep: &'r StartedSweep,
 }

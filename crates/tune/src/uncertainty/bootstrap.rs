@@ -1,8 +1,4 @@
 //! The bootstrap: how the optimum varies over resampled games.
-//!
-//! Each member weights every game by a Poisson(1) count, drawn from a hash of the game and the member's seed, and is
-//! minimized to its own optimum; the spread of these optima estimates the uncertainty of the original one (Efron,
-//! "Bootstrap methods: another look at the jackknife", 1979; Hanley and MacGibbon, 2006).
 
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
@@ -21,10 +17,8 @@ const ROUNDS: usize = 30;
 const RESULT_BYTES: usize = 1 << 30;
 const WORK_BYTES: usize = 1 << 28;
 
-/// Variation of a parameter over the members.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
-    /// Standard deviation.
     pub error: f64,
     /// 2.5th percentile.
     pub low: f64,
@@ -63,23 +57,12 @@ pub fn check_members(members: usize, dimension: usize) -> Result<()> {
     }
 }
 
-/// Progress reported by a bootstrap.
 #[derive(Debug)]
 pub enum BootstrapEvent {
-    /// A round of evaluations is done.
     Progress { done: usize, evaluations: usize },
-    /// The evaluator failed and the bootstrap continues with another.
     Replaced(Fallback),
 }
 
-/// Minimizes `members` resamples of the fit's games, starting at the fit's z.
-///
-/// Members are processed in portions, so that memory does not grow with their number, except for their
-/// optima.
-///
-/// # Errors
-/// [`Error::Usage`] from [`check_members`] or when the fit is inconsistent, [`Error::Interrupted`] when `cancel` is
-/// set, and errors of the evaluator.
 pub fn bootstrap(
     fit: &Fit<'_>,
     sandwich: &Sandwich,

@@ -16,15 +16,15 @@ use gputexel_model::Parameterization;
 pub use bootstrap::{Bootstrap, BootstrapEvent, Spread, bootstrap, check_members, resample_seeds};
 pub use sandwich::{Curvature, ErrorStatus, Sandwich, sandwich};
 
-/// Minimum number of clusters (games, or positions if there are none) that must affect a parameter for its
-/// standard error to be reported: with fewer, the standard error itself is uncertain by more than a third.
+/// Minimum number of clusters (games, or positions if there are none) that must affect a parameter for its standard
+/// error to be reported: with fewer, the standard error itself is uncertain by more than a third.
 pub const MIN_CLUSTERS: u64 = 10;
 
 /// Largest standard error that is reported, in centipawns.
 pub const MAX_ERROR_CP: f64 = 10_000.0;
 
-/// Maximum number of parameters (2 F) for which standard errors are computed: beyond it, the matrices take
-/// gigabytes and their decomposition hours.
+/// Maximum number of parameters (2 F) for which standard errors are computed: beyond it, the matrices take gigabytes
+/// and their decomposition hours.
 pub const MAX_PARAMETERS: usize = 16_384;
 
 /// Returns the maximum memory in bytes that [`sandwich()`] takes for this number of parameters (2 F) and positions.
@@ -40,25 +40,17 @@ fn is_determined(error: f64) -> bool {
     error <= MAX_ERROR_CP // false for NaN
 }
 
-/// The end point of a run, and its data.
 #[derive(Clone, Debug)]
 pub struct Fit<'a> {
     pub layout: &'a Layout,
-    /// The parts of the layout that it was trained on.
     pub parts: Range<usize>,
     pub parameterization: &'a Parameterization,
     pub z: &'a [f64],
     pub regularization: Regularization,
-    /// Loss and K; K is treated as known.
     pub objective: Objective,
 }
 
 impl Fit<'_> {
-    /// Checks lengths, and that the loss has the curvature needed for standard errors.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] when lengths do not match, when z is not finite, or for a loss without curvature (|p
-    /// − y|^q with q < 2).
     pub fn validate(&self) -> Result<()> {
         let usage = |text: String| Err(Error::Usage(text));
         if !self.objective.loss.is_smooth() {

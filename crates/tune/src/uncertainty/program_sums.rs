@@ -1,5 +1,4 @@
-//! The sums of [`Sums`] for evaluations with a program, whose scores are not linear: second derivatives have an
-//! additional part, ℓ' ∇²s besides ℓ'' ∇s ∇sᵀ.
+//! The sums of [`Sums`] for evaluations with a program, whose scores are not linear.
 
 use std::ops::Range;
 

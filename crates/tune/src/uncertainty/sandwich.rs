@@ -1,8 +1,3 @@
-//! Sandwich standard errors, clustered by game.
-//!
-//! (Huber 1967; White, "A heteroskedasticity-consistent covariance matrix estimator", 1980; clustered as in Liang and
-//! Zeger, "Longitudinal data analysis using generalized linear models", 1986).
-
 use serde::{Deserialize, Serialize};
 
 use super::program_sums::program_sums;
@@ -16,18 +11,14 @@ use gputexel_optim::linalg::{View, dot, invert, multiply, positive};
 /// A matrix larger than this is not kept in case it is needed later.
 const SPARE_BYTES: usize = 1 << 26;
 
-/// Status of the standard error of a coordinate of z.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ErrorStatus {
-    /// It has a standard error.
     Estimated,
-    /// No position has an entry that it moves.
     Unsupported,
     /// Positions have entries that it moves, but no score changes with it: a factor is at its limit, a `relu` below 0,
     /// or the value is not used.
     Ineffective,
-    /// Fewer than [`MIN_CLUSTERS`] games depend on it.
     Rare,
     AtBound,
     /// Its standard error is NaN, or so large that the coordinate is unknown (see
@@ -35,13 +26,12 @@ pub enum ErrorStatus {
     NotDetermined,
 }
 
-/// The matrix used as the curvature A of the objective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Curvature {
     SecondDerivatives,
-    /// The Gauss–Newton matrix, because the second derivatives have a direction of negative curvature: the
-    /// point is not a minimum.
+    /// The Gauss–Newton matrix, because the second derivatives have a direction of negative curvature: the point is not
+    /// a minimum.
     GaussNewton,
 }
 
@@ -51,37 +41,30 @@ pub struct Sandwich {
     pub clusters: usize,
     pub by_game: bool,
     pub curvature: Curvature,
-    /// Number of clusters that affect each coordinate of z.
     pub support: Vec<u64>,
-    /// Status of the standard error of each coordinate.
     pub standing: Vec<ErrorStatus>,
     /// Number of directions without effect on any position, such as a constant added to all king squares.
     pub undetermined: usize,
     /// Standard errors of z; `None` as explained by `standing`.
     pub z: Vec<Option<f64>>,
-    /// Standard errors of θ; `None` if no estimated coordinate affects it, if one of them is rare, or if the
-    /// standard error is above [`MAX_ERROR_CP`](super::MAX_ERROR_CP).
+    /// Standard errors of θ; `None` if no estimated coordinate affects it, if one of them is rare, or if the standard
+    /// error is above [`MAX_ERROR_CP`](super::MAX_ERROR_CP).
     pub theta: Vec<Option<f64>>,
     /// Share of the information about each z that comes from the regularization and not from the games: the diagonal of
     /// A⁻¹ P, where P is its part of A; `None` for coordinates without a standard error.
     pub prior_share: Vec<Option<f64>>,
     /// Number of θ without a standard error only because it would be above that limit.
     pub not_determined: usize,
-    /// Distance of z from the minimum of the objective's quadratic model, in standard errors; 0 for
-    /// coordinates without one.
+    /// Distance of z from the minimum of the objective's quadratic model, in standard errors; 0 for coordinates without
+    /// one.
     pub distance: Vec<f64>,
     /// The inverse of the objective's curvature with respect to z: symmetric, row-major.
     pub(super) inverse: Vec<f64>,
-    /// If there are bounds, a positive definite curvature for taking steps, over all supported coordinates,
-    /// including those at their bounds, because other resamples may leave them. Otherwise empty.
+    /// If there are bounds, a positive definite curvature for taking steps, over all supported coordinates, including
+    /// those at their bounds, because other resamples may leave them. Otherwise empty.
     pub(super) steps: Vec<f64>,
 }
 
-/// Computes standard errors at the end of a run.
-///
-/// # Errors
-/// [`Error::Usage`] when the fit is inconsistent (see [`Fit::validate`]) or has fewer than 10 clusters;
-/// [`Error::Numeric`] when sums are not finite.
 pub fn sandwich(fit: &Fit<'_>) -> Result<Sandwich> {
     fit.validate()?;
     let mut sums = sums_of(fit);
@@ -239,7 +222,6 @@ impl Sandwich {
     }
 }
 
-/// Computes the diagonal of A⁻¹ P for the curvature P of the regularization.
 fn prior_share(fit: &Fit<'_>, inverse: &[f64]) -> Vec<f64> {
     let size = fit.parameterization.dimension();
     if fit.regularization.is_zero() {
@@ -317,14 +299,12 @@ fn centred_products(sums: &mut Sums) -> Vec<f64> {
 
 /// V = A⁻¹ M A⁻¹, of which only few entries are needed.
 struct Covariance<'a> {
-    /// A⁻¹ M.
     half: Vec<f64>,
     inverse: &'a [f64],
     size: usize,
 }
 
 impl<'a> Covariance<'a> {
-    /// `inverse` is that of A / Σ w.
     fn new(inverse: &'a [f64], products: Vec<f64>, size: usize, sums: &Sums) -> Self {
         let clusters = sums.clusters.count as f64;
         let factor = clusters / (clusters - 1.0) / (sums.weight * sums.weight);

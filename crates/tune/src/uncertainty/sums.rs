@@ -1,7 +1,5 @@
 //! The sums over positions that standard errors are computed from, in f64: Gauss–Newton matrix, second derivatives,
 //! outer products of the clusters' gradients.
-//!
-//! The division into stripes depends only on the data, so sums do not depend on the number of threads.
 
 use std::ops::Range;
 
@@ -30,7 +28,6 @@ pub(super) struct Sums {
     pub gauss_newton: Vec<f64>,
     /// Σ w ℓ'' x xᵀ with the second derivative of the loss.
     pub hessian: Vec<f64>,
-    /// The clusters' contributions.
     pub clusters: Clusters,
 }
 
@@ -72,7 +69,6 @@ impl Clusters {
     }
 }
 
-/// Location of a position's row, and its gradient factor.
 #[derive(Clone, Copy, Default)]
 struct Position {
     start: u32,
@@ -81,7 +77,6 @@ struct Position {
     mg_units: u16,
     eg_units: u16,
     weight: f32,
-    /// w ℓ'.
     slope: f64,
 }
 
@@ -214,7 +209,6 @@ fn stripe(fit: &Fit<'_>, theta: &[f64], range: Range<usize>) -> Stripe {
     out
 }
 
-/// Collects the entries of a row with ascending ids, each id once.
 fn entries(layout: &Layout, position: &Position, out: &mut Vec<(u32, f64)>) {
     let start = position.start as usize;
     layout.merge_row(start..start + usize::from(position.length), usize::from(position.plus), out);
@@ -305,7 +299,6 @@ fn clusters_of(layout: &Layout, positions: &[Position], games: &[&[(u32, u32)]])
     out
 }
 
-/// Rows u whose outer products u uᵀ are added together.
 pub(super) struct RowBlock {
     rows: Vec<f64>,
     size: usize,

@@ -180,7 +180,7 @@ struct Empty;
 
 impl Optimizer for Empty {
     fn ask(&mut self) -> Proposal {
-        Proposal { parameters: Vec::new(), members: 1, gradients: false, curvature: false }
+        Proposal { parameters: Vec::new(), members: vec![0], gradients: false, curvature: false }
     }
 
     fn tell(&mut self, _: &Evaluations) -> Result<()> {
@@ -211,7 +211,7 @@ impl Optimizer for Empty {
         Ok(())
     }
 
-    fn describe(&self, _: usize) -> String {
+    fn describe(&self, _: usize, _: f64) -> String {
         "empty".to_string()
     }
 }

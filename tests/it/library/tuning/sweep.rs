@@ -434,35 +434,6 @@ fn sweeps_resume_after_any_step() {
     }
 }
 
-/// A killed sweep resumes from any of its stored states, including the one after the last step of a portion.
-#[test]
-#[ignore = "full"]
-fn every_stored_state_resumes_to_the_same_outcome() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = Rows::random(600, 8).whole(&folder.path().join("d.bin"), FeatureKind::Material);
-    for method in [ADAM, NEWTON] {
-        let mut config = config(&data, &["l2=0,1e-3"], method, 3);
-        config.seeds = vec![1, 2];
-        let mut states = Vec::new();
-        let mut observe = |event: SweepEvent<'_>| {
-            if let SweepEvent::State { checkpoint, .. } = event {
-                states.push(checkpoint()?);
-            }
-            Ok(())
-        };
-        let whole = SweepDriver::try_new(&config, &data)
-            .unwrap()
-            .run(&cpu, &AtomicBool::new(false), &mut observe)
-            .unwrap();
-        assert!(states.len() > 4 && whole.epochs == whole.planned);
-        for (i, state) in states.into_iter().enumerate() {
-            let mut sweep = SweepDriver::resume(&config, None, &data, state, "c".as_ref()).unwrap();
-            let rest = sweep.run(&cpu, &AtomicBool::new(false), &mut |_| Ok(())).unwrap();
-            assert_eq!((rest.runs, rest.epochs), (whole.runs.clone(), whole.epochs), "state {i}");
-        }
-    }
-}
-
 #[test]
 fn retraining_uses_every_position() {
     let folder = tempfile::tempdir().unwrap();

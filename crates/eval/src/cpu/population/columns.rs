@@ -12,7 +12,6 @@ const QUAD: usize = 4;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Class {
     pub minus: bool,
-    /// Length of each list, in fours.
     pub quads: u16,
     pub features: u16,
 }

@@ -1,6 +1,3 @@
-//! Rows in groups of four positions: the entries of a group lie side by side, so that one load finds the rows of four
-//! positions, and their sums hide each other's latency.
-
 use std::ops::Range;
 
 use gputexel_dataset::{Block, Blocks, Layout, PIECE};
@@ -14,9 +11,7 @@ pub(super) const BLOCK: usize = 384;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Run {
     pub groups: u32,
-    /// Entries of each group that are added.
     pub plus: u16,
-    /// Entries of each group that are subtracted.
     pub minus: u16,
 }
 
@@ -24,7 +19,6 @@ pub(super) struct Run {
 pub(in crate::cpu) struct Groups {
     /// Entries are four offsets of table rows in units of eight bytes, the first in the lowest bits.
     all: Blocks<Run, u64, [f32; GROUP]>,
-    /// Length of a table row in those units.
     unit: usize,
 }
 
@@ -41,7 +35,6 @@ impl Groups {
         Some(Self { all: Blocks::arrange(layout, BLOCK, || (), append), unit })
     }
 
-    /// Returns the blocks of positions that begin and end with buckets.
     pub fn blocks_of(&self, positions: Range<usize>) -> Range<usize> {
         let at = |position: usize| self.all.blocks.partition_point(|block| block.positions.start < position);
         at(positions.start)..at(positions.end)

@@ -23,8 +23,8 @@ pub(super) use woven::{WovenItem, woven_kernel};
 use super::sigmoid::ArgumentScale;
 use gputexel_dataset::{Bucket, Layout};
 
-/// θ of the members of one tile, in the type used by the SIMD implementation, and their other settings.
-/// Optional lists are empty if the population has none.
+/// θ of the members of one tile, in the type used by the SIMD implementation, and their other settings. Optional lists
+/// are empty if the population has none.
 pub(super) struct TileParameters {
     /// Number of members; the last ones may be padding.
     pub width: usize,
@@ -33,11 +33,9 @@ pub(super) struct TileParameters {
     pub eg: Vec<f32>,
     /// x log₂ e per phase unit of the sum, or per centipawn if scores are given, for each member.
     pub x2_per_unit: Vec<f32>,
-    /// `[part of the request][member]`: factors on weights.
     pub part_weights: Vec<f32>,
     /// Weight of the search score in the targets, for each member.
     pub blends: Vec<f32>,
-    /// Seed of the bootstrap, for each member.
     pub seeds: Vec<u32>,
 }
 
@@ -79,8 +77,8 @@ impl TileSums {
     }
 }
 
-/// Vectors per tile: with two of AVX-512 or AVX2, the used rows of a piece-square table fit in the L1 cache;
-/// NEON's are half as wide.
+/// Vectors per tile: with two of AVX-512 or AVX2, the used rows of a piece-square table fit in the L1 cache; NEON's are
+/// half as wide.
 const VECTORS: usize = if cfg!(target_arch = "aarch64") { 4 } else { 2 };
 
 /// Number of positions after which f32 sums of the gradient are added up in f64.
@@ -122,7 +120,6 @@ fn blend<S: Simd, const V: usize>(
     }
 }
 
-/// Adds lanes to sums in f64.
 #[inline(always)]
 fn add(sums: &mut [f64], lanes: &[f32]) {
     for (sum, &lane) in sums.iter_mut().zip(lanes) {

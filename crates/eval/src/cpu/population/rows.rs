@@ -1,5 +1,4 @@
-//! The kernel for many members where groups are not suitable: SIMD lanes are members, whose scores are shared, or
-//! whose features are too many for groups to address.
+//! The kernel for many members where groups are not suitable.
 
 #![allow(
     clippy::needless_range_loop,
@@ -17,16 +16,13 @@ use gputexel_dataset::{Layout, Shape};
 
 /// Scores shared by all members: rows need not be summed for each of them.
 pub(in crate::cpu) struct SharedScores {
-    /// Index of the first position.
     pub first: usize,
     /// Centipawns, offsets included.
     pub scores: Vec<f32>,
 }
 
-/// A stripe of positions and a tile of members.
 pub(in crate::cpu) struct TileItem<'a> {
     pub layout: &'a Layout,
-    /// Parts of the request, used to index sums.
     pub parts: Range<usize>,
     pub positions: Range<usize>,
     pub parameters: &'a TileParameters,
@@ -52,9 +48,7 @@ struct TileBuffers<T, const V: usize> {
     scales: [ArgumentScale<T>; V],
     /// Interpolated table of the bucket, in phase units: mg_units · mg + eg_units · eg.
     table: Vec<Row<T, V>>,
-    /// Gradient of the bucket since the last flush.
     gradient: Vec<Row<T, V>>,
-    /// Sums, then slopes, of the positions of this turn.
     turn: [Row<T, V>; TURN],
     pieces: Vec<Shape>,
     /// True if the part counts for any member: a fold that all of them leave out is judged, but does not contribute to
@@ -145,7 +139,6 @@ impl<const V: usize, const PLAIN: bool, const GRADIENTS: bool> WithSimd
 }
 
 impl<const V: usize, const PLAIN: bool, const GRADIENTS: bool> TileKernel<'_, V, PLAIN, GRADIENTS> {
-    /// Computes sums of the rows of a piece, in phase units.
     #[inline(always)]
     fn sum_rows<S: Simd>(
         &self,
@@ -216,8 +209,8 @@ impl<const V: usize, const PLAIN: bool, const GRADIENTS: bool> TileKernel<'_, V,
         buffers.pieces.clear();
     }
 
-    /// Replaces the sums of one vector of members by slopes, if gradients are requested, and returns Σ w r ℓ
-    /// and Σ w r; the latter is only meaningful with resampling.
+    /// Replaces the sums of one vector of members by slopes, if gradients are requested, and returns Σ w r ℓ and Σ w r;
+    /// the latter is only meaningful with resampling.
     #[inline(always)]
     fn losses_and_slopes<S: Simd, const N: usize>(
         &self,

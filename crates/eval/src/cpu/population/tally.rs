@@ -1,5 +1,4 @@
-//! The kernel for many members with the same scores, of which few are distinct: a sweep of K over piece values in
-//! whole centipawns, say, where 725,000 positions may have 435 pairs of score and target.
+//! The kernel for many members with the same scores, of which few are distinct.
 
 use std::ops::Range;
 
@@ -11,7 +10,6 @@ use crate::cpu::sigmoid::{AnyLoss, ArgumentScale, LaneLoss, sigmoid};
 use gputexel_dataset::Layout;
 
 const GROUP: usize = 4;
-/// Number of positions sampled to decide whether tallying pays.
 const SAMPLE: usize = 4096;
 /// It pays if at most one in this many pairs of the sample is distinct.
 const FEW: usize = 4;
@@ -66,7 +64,6 @@ impl Tally {
     }
 }
 
-/// The kernel for some pairs and a tile of members.
 pub(in crate::cpu) struct TallyKernel<'a> {
     pub tally: &'a Tally,
     pub pairs: Range<usize>,

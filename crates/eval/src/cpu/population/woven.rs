@@ -16,13 +16,10 @@ use super::{FLUSH, Row, TileParameters, TileSums, VECTORS, add, blend, flush};
 use crate::cpu::sigmoid::{ArgumentScale, LaneLoss, sigmoid};
 use gputexel_dataset::{Block, Layout};
 
-/// Consecutive blocks and a tile of members.
 pub(in crate::cpu) struct WovenItem<'a> {
     pub layout: &'a Layout,
     pub groups: &'a Groups,
-    /// Needed for gradients.
     pub columns: Option<&'a Columns>,
-    /// Parts of the request, used to index sums.
     pub parts: Range<usize>,
     pub blocks: Range<usize>,
     pub parameters: &'a TileParameters,
@@ -42,7 +39,6 @@ pub(in crate::cpu) fn woven_kernel<L: LaneLoss, const PLAIN: bool, const GRADIEN
 
 #[derive(Clone, Copy)]
 struct Group<T, const V: usize> {
-    /// By vector and position, in phase units.
     sums: [[T; GROUP]; V],
     first: usize,
     slopes: usize,

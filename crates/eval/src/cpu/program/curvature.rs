@@ -95,7 +95,6 @@ impl WithSimd for Stripe<'_> {
 struct Batch {
     /// Feature, and derivatives by its values: those of one position after the other, each feature once, ascending.
     entries: Vec<(u16, f64, f64)>,
-    /// Where the entries of each position start, and its curvature.
     rows: Vec<(usize, f64)>,
     places: Vec<Vec<(u32, u32)>>,
 }

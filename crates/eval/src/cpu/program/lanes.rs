@@ -1,5 +1,4 @@
-//! Sixteen members side by side, as plain loops over arrays. Compiled with a caller's instruction set, they become its
-//! vector operations.
+//! Sixteen members side by side, as plain loops over arrays.
 
 #![allow(clippy::needless_range_loop, reason = "index loops over vectors compile to what they say")]
 

@@ -36,7 +36,6 @@ impl ProgramEvaluation<'_> {
         })
     }
 
-    /// Computes the sums of some positions, given the scores that members share.
     pub fn sum_up(&self, work: &Work<'_>, shared: Option<&(usize, Vec<f64>)>, sums: &mut Sums) {
         let Work { population, request, .. } = work;
         let members = population.members();

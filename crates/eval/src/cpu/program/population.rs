@@ -19,7 +19,6 @@ const FLUSH: usize = 2048;
 
 /// θ and settings of the members of a tile, transposed.
 pub(super) struct TileParameters {
-    /// (mg, eg) by column.
     table: Vec<[Lanes; 2]>,
     /// x log₂ e per centipawn.
     x2_per_cp: Lanes,
@@ -97,7 +96,6 @@ impl TileSums {
 pub(super) struct TileItem<'a> {
     pub rows: Rows<'a>,
     pub parameters: &'a TileParameters,
-    /// Parts of the request, used to index sums.
     pub parts: Range<usize>,
     pub positions: Range<usize>,
     pub loss: LossKind,
@@ -179,7 +177,6 @@ impl TileItem<'_> {
         (targets, weights)
     }
 
-    /// Computes ℓ and dℓ/dx.
     #[inline(always)]
     fn loss_and_slope<S: Simd>(&self, simd: S, loss: AnyLoss, score: Lanes, target: Lanes) -> (Lanes, Lanes) {
         let (mut value, mut slope) = (score, score);

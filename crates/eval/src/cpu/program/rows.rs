@@ -25,7 +25,6 @@ pub(super) struct Row<'a> {
 pub(super) type Sums<T> = [[T; 2]; MAX_SLOTS];
 
 impl<'a> Rows<'a> {
-    /// Calls `visit` with each position of a range: its bucket, index and row.
     #[inline(always)]
     pub fn visit(self, positions: Range<usize>, mut visit: impl FnMut(&Bucket, usize, Row<'a>)) {
         for (bucket, positions) in self.layout.buckets_in(positions) {
@@ -49,7 +48,6 @@ impl<'a> Rows<'a> {
         Row { plus, minus, coefficients }
     }
 
-    /// Returns the shares of the values of positions in a bucket.
     #[inline(always)]
     pub fn taper(self, bucket: &Bucket) -> Taper {
         let whole = f64::from(self.layout.phase_max());
@@ -87,7 +85,6 @@ impl<'a> Rows<'a> {
         present
     }
 
-    /// Adds a row's slopes by slot to a gradient by column.
     #[inline(always)]
     pub fn scatter<T: Scalar>(self, row: Row<'_>, slopes: &Sums<T>, gradient: &mut [[T; 2]]) {
         let mut slope = [T::zero(); 2];
@@ -124,8 +121,6 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Visits ascending columns: `enter` is called before those of a slot, `each` with the index of a column and the
-    /// column.
     #[inline(always)]
     fn by_slot<A>(
         self,

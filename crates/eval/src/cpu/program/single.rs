@@ -27,12 +27,10 @@ impl MemberSums {
 
 pub(super) struct MemberItem<'a> {
     pub rows: Rows<'a>,
-    /// (mg, eg) by column.
     pub table: &'a [[f64; 2]],
     /// Scores, if they are known, starting at the position with the given index.
     pub given: Option<(usize, &'a [f64])>,
     pub target: Target,
-    /// Parts of the request, used to index sums.
     pub parts: Range<usize>,
     /// Factor on the weights of each part of the request; empty: 1.
     pub part_weights: &'a [f32],
@@ -88,7 +86,6 @@ impl WithSimd for MemberItem<'_> {
 /// Scores of a stripe of positions, centipawns.
 pub(super) struct Scores<'a> {
     pub rows: Rows<'a>,
-    /// (mg, eg) by column.
     pub table: &'a [[f64; 2]],
     pub positions: Range<usize>,
 }

@@ -11,7 +11,7 @@ use self::slabs::Slab;
 use super::{GpuOptions, kernels};
 use crate::cpu::CpuEvaluator;
 use crate::device::GpuContext;
-use crate::device::buffers::{GrowingBuffer, Readback};
+use crate::device::buffers::{GrowingBuffer, INPUT, OUTPUT, Readback, STATE, STORAGE, UNIFORM};
 use crate::device::meter::{DeviceBuffer, Gpu, whole};
 use crate::sums::{nan_unless_finite, push_means};
 use crate::{Evaluations, Evaluator, Population, ProductRequest, Products, Request, Stats};
@@ -25,7 +25,6 @@ use gputexel_model::program::CompiledProgram;
 const MAX_SLOTS: usize = 16;
 /// Threads per workgroup, and maximum number of members in a tile.
 const WORKGROUP: usize = 64;
-/// Workgroups in the first dimension, as in `program_structs.wgsl`.
 const GROUPS: usize = 32_768;
 
 #[repr(C)]
@@ -60,14 +59,12 @@ pub fn program_sources(program: &CompiledProgram, unit: bool) -> [(&'static str,
     })
 }
 
-/// Evaluates populations of evaluations with a program on a GPU.
 #[derive(Debug)]
 pub struct GpuProgramEvaluator<'a> {
     gpu: Gpu,
     layout: &'a Layout,
     program: &'a CompiledProgram,
     tapers: DeviceBuffer,
-    /// Slabs that stay on the device, by index.
     kept: HashMap<usize, Slab>,
     pipelines: HashMap<(Kernel, u32), wgpu::ComputePipeline>,
     uniforms: GrowingBuffer,
@@ -105,13 +102,13 @@ impl<'a> GpuProgramEvaluator<'a> {
             tapers,
             kept: HashMap::new(),
             pipelines: HashMap::new(),
-            uniforms: GrowingBuffer::uniform("uniforms"),
-            tables: GrowingBuffer::input("tables"),
-            settings: GrowingBuffer::input("settings"),
-            slopes: GrowingBuffer::storage("slopes"),
-            outcomes: GrowingBuffer::storage("outcomes"),
-            totals: GrowingBuffer::output("totals"),
-            gradient: GrowingBuffer::state("gradient"),
+            uniforms: GrowingBuffer::new("uniforms", UNIFORM),
+            tables: GrowingBuffer::new("tables", INPUT),
+            settings: GrowingBuffer::new("settings", INPUT),
+            slopes: GrowingBuffer::new("slopes", STORAGE),
+            outcomes: GrowingBuffer::new("outcomes", STORAGE),
+            totals: GrowingBuffer::new("totals", OUTPUT),
+            gradient: GrowingBuffer::new("gradient", STATE),
             readback: Readback::default(),
             cpu: CpuEvaluator::new(layout),
         })
@@ -215,10 +212,10 @@ impl<'a> GpuProgramEvaluator<'a> {
             let mut encoder = self.gpu.encoder();
             let extra = if is_last && request.gradients { columns as u64 * row } else { 0 };
             self.readback.begin(&self.gpu, bytes + extra)?;
-            self.readback.push(&mut encoder, &totals, bytes);
+            self.readback.push(&mut encoder, &totals, 0, bytes);
             if extra > 0 {
                 let buffer = self.gradient.reserve(&self.gpu, extra)?;
-                self.readback.push(&mut encoder, &buffer, extra);
+                self.readback.push(&mut encoder, &buffer, 0, extra);
             }
             let submission = self.gpu.submit(Some(encoder))?;
             let first_part = request.parts.start;

@@ -1,5 +1,5 @@
-//! The data of a layout on the device, slab by slab: consecutive positions with their rows, and the same rows by
-//! column for gradients.
+//! The data of a layout on the device, slab by slab: consecutive positions with their rows, and the same rows by column
+//! for gradients.
 
 use std::ops::Range;
 
@@ -35,7 +35,6 @@ pub(super) fn tapers(layout: &Layout) -> Vec<[f32; 2]> {
     layout.buckets().iter().map(|bucket| [share(bucket.mg_units), share(bucket.eg_units)]).collect()
 }
 
-/// Estimates the bytes that a slab takes.
 pub(super) fn bytes(layout: &Layout, range: &Range<usize>, gradients: bool) -> u64 {
     let entries: usize =
         layout.shapes_in(range.clone()).map(|shape| shape.positions.len() * shape.row_length()).sum();

@@ -17,7 +17,6 @@ pub(super) fn part_of(n: usize) -> usize {
 
 const MIN_TIMES: usize = 3;
 
-/// Measurement of a number of members.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
     pub members: usize,

@@ -17,10 +17,8 @@ use crate::vetting::positions;
 
 pub use cells::Cell;
 
-/// Numbers of members to measure.
 pub const MEMBERS: [usize; 5] = [1, 16, 64, 1024, 4096];
 
-/// Number of positions without a dataset: the embedded ones, repeated.
 pub const POSITIONS: usize = 1 << 20;
 
 /// Maximum scatter of evaluations that take the same time on an idle machine, as a factor.
@@ -29,11 +27,9 @@ const MAX_SCATTER: f64 = 1.3;
 /// Load of a machine by other programs, in runnable threads, from which it counts as busy if it has few cores.
 const MIN_BUSY_LOAD: f64 = 0.5;
 
-/// Measurements of a machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BenchReport {
     pub version: String,
-    /// Operating system and architecture.
     pub system: String,
     pub processor: String,
     pub positions: usize,
@@ -48,7 +44,6 @@ pub struct BenchReport {
 }
 
 impl BenchReport {
-    /// Returns reasons not to trust the figures, one line each.
     pub fn warnings(&self) -> Vec<String> {
         let scattered = self.devices.iter().filter_map(|device| {
             let wide = device.cells.iter().filter(|cell| cell.scatter.is_some_and(|scatter| scatter > MAX_SCATTER));
@@ -84,29 +79,23 @@ fn busy(load: Option<f64>) -> Option<String> {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DeviceReport {
     pub name: String,
-    /// Driver and version; the instruction set of a CPU.
     pub driver: String,
-    /// `CPU`, or the kind of adapter.
     pub kind: String,
     /// Number of threads of a CPU; `None` for a GPU.
     pub threads: Option<usize>,
-    /// Cells by number of members, without gradient and with it.
     pub cells: Vec<Cell>,
     /// Reason why it could not be measured.
     pub error: Option<String>,
 }
 
-/// Devices to measure, and the duration.
 #[derive(Clone, Debug)]
 pub struct BenchSettings {
     /// Approximate seconds per cell.
     pub seconds: f64,
     pub cpu: bool,
-    /// Adapters to measure, by index in [`list_adapters`](crate::device::list_adapters).
     pub adapters: Vec<usize>,
 }
 
-/// A dataset and parameters to measure with.
 #[derive(Debug)]
 pub struct BenchData {
     layout: Layout,
@@ -132,11 +121,6 @@ impl BenchData {
     }
 }
 
-/// Measures everything; calls `progress` with the next step.
-///
-/// # Errors
-/// [`Error::Interrupted`] when stopped; [`Error::Usage`] if the evaluator rejects the dataset. A GPU that fails is part
-/// of the report.
 pub fn run(
     data: &BenchData,
     settings: &BenchSettings,

@@ -96,8 +96,8 @@ pub(super) fn check(context: &GpuContext, sample: &Sample, findings: &mut Findin
     Ok(())
 }
 
-/// Checks tables in workgroup memory, which evaluators only use for many positions in long segments: as few as there are
-/// buckets.
+/// Checks tables in workgroup memory, which evaluators only use for many positions in long segments: as few as there
+/// are buckets.
 fn with_staged_tables(context: &GpuContext, sample: &Sample, findings: &mut Findings) -> Result<()> {
     let layout = layout(sample)?;
     let thorough = findings.is_thorough();
@@ -136,8 +136,8 @@ fn each_kernel(context: &GpuContext, sample: &Sample, findings: &mut Findings) -
     Ok(())
 }
 
-/// Runs all variants on rows of one kind, which all belong to `groups`, in as few segments as there are buckets: drivers
-/// that compute on the processor take their time for each workgroup.
+/// Runs all variants on rows of one kind, which all belong to `groups`, in as few segments as there are buckets:
+/// drivers that compute on the processor take their time for each workgroup.
 fn every_variant(
     context: &GpuContext,
     sample: &Sample,

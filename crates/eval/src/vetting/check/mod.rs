@@ -25,20 +25,14 @@ pub enum Depth {
     Thorough,
 }
 
-/// Variants that are reported together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Group {
-    /// Losses, tile by tile.
     Losses,
-    /// Gradients, tile by tile.
     Gradients,
-    /// Losses and gradients with tables in workgroup memory.
     StagedTables,
-    /// Gauss–Newton matrices.
     Matrices,
     AdamSteps,
-    /// Targets that are blended with search scores.
     BlendedTargets,
     ResampledGames,
     PartWeights,
@@ -82,7 +76,6 @@ impl Group {
     }
 }
 
-/// Result of a group.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
     pub group: Group,
@@ -93,7 +86,6 @@ pub struct Finding {
     pub fault: Option<String>,
 }
 
-/// Result of checking a device.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CheckReport {
     pub adapter: String,
@@ -115,7 +107,6 @@ impl CheckReport {
     }
 }
 
-/// Checks a device.
 pub struct Checker<'a> {
     context: &'a GpuContext,
     depth: Depth,
@@ -124,12 +115,10 @@ pub struct Checker<'a> {
 }
 
 impl<'a> Checker<'a> {
-    /// Creates a check of some depth.
     pub fn new(context: &'a GpuContext, depth: Depth) -> Self {
         Self { context, depth, expected: |_| 1.0, cancel: None }
     }
 
-    /// Stops after the current case once `cancel` is set.
     #[must_use]
     pub fn cancel(self, cancel: &'a AtomicBool) -> Self {
         Self { cancel: Some(cancel), ..self }

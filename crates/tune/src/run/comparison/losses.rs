@@ -11,9 +11,7 @@ use serde_json::{Value, json};
 
 use super::Side;
 
-/// Losses of one set of parameters.
 pub struct Loss {
-    /// K: given, from its file, or fitted.
     pub k: f64,
     pub loss: f64,
     /// The best K for it on these positions, and the loss there.

@@ -17,7 +17,6 @@ use gputexel_report::{Contest, ContestColumn, Entrant, Step, grouped};
 
 type Column = (&'static str, Vec<Option<f64>>, fn(f64) -> String);
 
-/// One of many sets of parameters.
 pub struct Contender {
     pub side: Side,
     /// Its epochs, if it is the folder of a run.
@@ -30,15 +29,14 @@ pub struct Contender {
     pub over_best: Option<(f64, f64)>,
 }
 
-/// Sets of parameters, in their given order.
 pub struct Contenders {
     pub all: Vec<Contender>,
     on: Option<(LossKind, u64, Vec<PathBuf>)>,
 }
 
 impl Contenders {
-    /// Reads parameter files or folders of runs; [values in words](Prior::is_word) apply to the parameters of the
-    /// first of these.
+    /// Reads parameter files or folders of runs; [values in words](Prior::is_word) apply to the parameters of the first
+    /// of these.
     pub fn read(paths: &[PathBuf]) -> Result<Self> {
         let word = |path: &PathBuf| path.to_str().filter(|text| Prior::is_word(text)).map(str::to_string);
         let Some(like) = paths.iter().find(|path| word(path).is_none()) else {
@@ -72,9 +70,6 @@ impl Contenders {
     }
 
     /// Computes the losses on datasets, each at `k`, else at the K of its file, else at the best fit.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] if the dataset matches the features of none; others if it cannot be read or K is unknown.
     pub fn judge(&mut self, paths: &[PathBuf], kind: LossKind, k: Option<f64>) -> Result<()> {
         let data = dataset::read_positions(paths)?;
         let positions: Vec<u32> = (0..data.len() as u32).collect();
@@ -172,7 +167,6 @@ impl Contenders {
         (self.judged_on().unwrap_or_default(), rows)
     }
 
-    /// Returns everything as JSON, in the given order.
     pub fn to_json(&self) -> Value {
         let one = |contender: &Contender| {
             let provenance = &contender.side.file.provenance;

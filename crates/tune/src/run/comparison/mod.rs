@@ -14,7 +14,6 @@ use gputexel_report::{Comparison, Parameter, Table, grouped};
 pub use losses::{Loss, Losses};
 pub use many::{Contender, Contenders};
 
-/// Sort key of changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SortBy {
     #[default]
@@ -26,7 +25,6 @@ pub enum SortBy {
 /// One of two sets of parameters.
 pub struct Side {
     pub name: String,
-    /// Its parameter file.
     pub path: PathBuf,
     pub file: ParameterFile,
 }
@@ -43,7 +41,6 @@ impl Change {
         self.values[1] - self.values[0]
     }
 
-    /// Returns the standard error of the difference, treating A and B as independent.
     pub fn error(&self) -> Option<f64> {
         match self.errors {
             [Some(a), Some(b)] => Some(a.hypot(b)),
@@ -82,7 +79,6 @@ impl Side {
         })
     }
 
-    /// Reads a parameter file, or that in the folder of a run.
     pub fn read(path: &Path) -> Result<Self> {
         let file = ParameterFile::locate(path)?;
         let read = ParameterFile::read(&file)?;
@@ -95,18 +91,12 @@ pub struct Differences {
     pub sides: [Side; 2],
     /// Parameters of both: values of B, those of A as the reference, errors of the difference.
     pub both: Vec<Parameter>,
-    /// Changes of all their values, the largest first.
     pub changes: Vec<Change>,
     pub only: [Vec<String>; 2],
     pub losses: Option<Losses>,
 }
 
 impl Differences {
-    /// Matches parameters by name; sorts the changes, the largest first.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] when the two have different phase weights or no parameter in common,
-    /// [`Error::Input`] when one lists a parameter twice.
     pub fn try_new(sides: [Side; 2], sort: SortBy) -> Result<Self> {
         let [a, b] = &sides;
         if a.file.phase != b.file.phase {
@@ -178,7 +168,6 @@ impl Differences {
         (squares / self.changes.len().max(1) as f64).sqrt()
     }
 
-    /// Returns the largest change, centipawns.
     pub fn most(&self) -> f64 {
         self.changes.iter().map(|change| change.difference().abs()).fold(0.0, f64::max)
     }
@@ -193,10 +182,6 @@ impl Differences {
         (known().count(), known().filter(|z| z.abs() > 2.0).count())
     }
 
-    /// Rejects a table that is not in both.
-    ///
-    /// # Errors
-    /// [`Error::Setting`].
     pub fn check_board(&self, board: &str) -> Result<()> {
         match self.both.iter().any(|parameter| parameter.group == board) {
             true => Ok(()),
