@@ -206,7 +206,6 @@ mod tests {
             let factor = Cholesky::new(n, |i, j| matrix[i * n + j]).unwrap();
             let wanted = random(n, 5);
             let mut right = naive(&matrix, &wanted, n, 1);
-            assert_close(&solve_general(matrix.clone(), right.clone()), &wanted);
             factor.solve(&mut right);
             assert_close(&right, &wanted);
             let wanted = random(n * 9, 6);

@@ -1,5 +1,6 @@
 //! The beginning of a run: from settings and positions to a session.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -28,34 +29,9 @@ use crate::run::strength::{Decision, PriorStrength};
 use crate::run::tuned::Tuned;
 use crate::run::uncertainty;
 
-pub(crate) enum Positions<'a> {
-    Given(&'a Dataset, Vec<PathBuf>),
-    Read(Box<Dataset>, Vec<PathBuf>),
-}
-
-impl Positions<'_> {
-    fn data(&self) -> &Dataset {
-        match self {
-            Self::Given(data, _) => data,
-            Self::Read(data, _) => data,
-        }
-    }
-
-    fn own(&mut self) -> &mut Dataset {
-        if let Self::Given(data, paths) = self {
-            *self = Self::Read(Box::new(data.clone()), std::mem::take(paths));
-        }
-        match self {
-            Self::Read(data, _) => data,
-            Self::Given(..) => unreachable!("replaced above"),
-        }
-    }
-
-    fn paths(&self) -> &[PathBuf] {
-        match self {
-            Self::Given(_, paths) | Self::Read(_, paths) => paths,
-        }
-    }
+pub(crate) struct Positions<'a> {
+    pub data: Cow<'a, Dataset>,
+    pub paths: Vec<PathBuf>,
 }
 
 struct Prepared {
@@ -81,7 +57,7 @@ impl Beginning<'_, '_> {
         let settings = &self.settings;
         let reading = settings.extraction.clone().unwrap_or_else(default_extraction);
         let extracted = reading.feature_set.clone();
-        let set = positions.as_ref().map_or(&extracted, |positions| &positions.data().metadata().feature_set);
+        let set = positions.as_ref().map_or(&extracted, |positions| &positions.data.metadata().feature_set);
         let prior = settings.prior.clone().unwrap_or_else(|| Prior::default_for(set));
         let theta = prior.theta(set)?;
         // An error in the weights is reported before anything is extracted.
@@ -131,10 +107,8 @@ impl Beginning<'_, '_> {
             let path = temporary.path().join(DATASET);
             let report = extract_to(inputs, settings, &path, self.stop, self.observe)?;
             (self.observe)(RunEvent::Extracted { report: &report, output: &path })?;
-            return Ok(Positions::Read(
-                Box::new(dataset::read(&path)?.with_sections(self.settings.sections)?),
-                Vec::new(),
-            ));
+            let data = dataset::read(&path)?.with_sections(self.settings.sections)?;
+            return Ok(Positions { data: Cow::Owned(data), paths: Vec::new() });
         };
         let path = folder.file(DATASET);
         if self.settings.overwrite {
@@ -143,10 +117,8 @@ impl Beginning<'_, '_> {
         folder.making(&[DATASET])?;
         let report = extract_to(inputs, settings, &path, self.stop, self.observe)?;
         (self.observe)(RunEvent::Extracted { report: &report, output: &path })?;
-        Ok(Positions::Read(
-            Box::new(dataset::read(&path)?.with_sections(self.settings.sections)?),
-            vec![path],
-        ))
+        let data = dataset::read(&path)?.with_sections(self.settings.sections)?;
+        Ok(Positions { data: Cow::Owned(data), paths: vec![path] })
     }
 
     fn prepare(
@@ -157,9 +129,9 @@ impl Beginning<'_, '_> {
         theta: Vec<f64>,
         basis: Option<Parameterization>,
     ) -> Result<Prepared> {
-        let (data, settings) = (positions.data(), &self.settings);
+        let (data, settings) = (&*positions.data, &self.settings);
         if data.is_empty() {
-            return Err(match positions.paths().first() {
+            return Err(match positions.paths.first() {
                 Some(path) => Error::input(path, "contains no positions"),
                 None => Error::Usage("the dataset contains no positions".to_string()),
             });
@@ -175,10 +147,10 @@ impl Beginning<'_, '_> {
         }
         let split = Split::try_new(data, settings.holdout, optimizer.batches(), settings.seed)?;
         let blend = match settings.blend.share {
-            Some(_) => settings.blend.prepare(positions.own(), &split, settings.loss)?,
+            Some(_) => settings.blend.prepare(positions.data.to_mut(), &split, settings.loss)?,
             None => None,
         };
-        let data = positions.data();
+        let data = &*positions.data;
         let mut l2 = settings.weights(model);
         let strength = settings.strength(&optimizer, &l2);
         let set = &data.metadata().feature_set;
@@ -190,7 +162,7 @@ impl Beginning<'_, '_> {
             l2.clear();
         }
         let config = RunConfig {
-            datasets: positions.paths().iter().map(|path| absolute(path).display().to_string()).collect(),
+            datasets: positions.paths.iter().map(|path| absolute(path).display().to_string()).collect(),
             checksum: data.checksum().to_string(),
             sections: data.sections(),
             prior: prior.to_string(),
@@ -221,14 +193,14 @@ impl Beginning<'_, '_> {
         let Self { settings, uncertainty, checkpoint_every, display, backend, stop, observe } = self;
         let Prepared { split, mut config, mut blend, strength, mut fitted_loss } = prepared;
         // Requests that would fail later are rejected before anything is chosen.
-        uncertainty::check(uncertainty, &config, positions.data(), &split, observe)?;
+        uncertainty::check(uncertainty, &config, &positions.data, &split, observe)?;
         if let Some(blend) = &mut blend {
-            let (fits_k, data) = (settings.k.is_none(), positions.own());
+            let (fits_k, data) = (settings.k.is_none(), positions.data.to_mut());
             let observe = &mut *observe;
             let open = OpenBlend { data, split: &split, backend, stop, fits_k, observe };
             fitted_loss = open.decide(blend, &mut config)?.or(fitted_loss);
         }
-        let data = positions.data();
+        let data = &*positions.data;
         let custom = match settings.optimizer {
             OptimizerChoice::Custom(_, make) => Some(make(&space_of(&config.parameterization()))?),
             _ => None,
@@ -247,7 +219,7 @@ impl Beginning<'_, '_> {
         };
         // Rounds and methods of a program cannot be resumed.
         let resumable =
-            folder.filter(|_| settings.rounds.is_none() && custom.is_none() && !positions.paths().is_empty());
+            folder.filter(|_| settings.rounds.is_none() && custom.is_none() && !positions.paths.is_empty());
         if let Some(folder) = resumable {
             folder.write_first_record(Kind::Run, &record)?;
             observe(RunEvent::Opened { folder, features: &data.metadata().feature_set })?;
@@ -271,7 +243,7 @@ impl Beginning<'_, '_> {
         let activity = Some(activity);
         let overwrite = settings.overwrite;
         if let (Some(settings), Some(folder)) = (settings.rounds, folder) {
-            let Some(path) = positions.paths().first() else {
+            let Some(path) = positions.paths.first() else {
                 return Err(Error::Usage("rounds need the file of a dataset".to_string()));
             };
             let rounds = Rounds::prepare(settings, path, data, folder, stop)?;

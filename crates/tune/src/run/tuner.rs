@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -137,7 +138,7 @@ impl<'a> Tuner<'a> {
                     let warning = "the run cannot be resumed: the files of its dataset are not named";
                     observe(RunEvent::Warning(warning))?;
                 }
-                (settings, Some(Positions::Given(data, files)), Vec::new())
+                (settings, Some(Positions { data: Cow::Borrowed(data), paths: files }), Vec::new())
             }
             Source::Files(paths, settings) => {
                 let positions = match are_datasets(&paths)? {
@@ -151,7 +152,7 @@ impl<'a> Tuner<'a> {
                     true => {
                         passed_over(&paths).map_or(Ok(()), |text| observe(RunEvent::Warning(&text)))?;
                         let data = dataset::read_many(&paths)?.with_sections(settings.sections)?;
-                        Some(Positions::Read(Box::new(data), paths.clone()))
+                        Some(Positions { data: Cow::Owned(data), paths: paths.clone() })
                     }
                     false => None,
                 };

@@ -99,7 +99,7 @@ mod tests {
         let delta: Vec<f64> = basis.theta(&around).iter().zip(prior).map(|(a, b)| a - b).collect();
         let pulled = Pulled::new(std::slice::from_ref(&penalty), &basis, &delta);
         let theta = basis.theta(&[around[0] + step[0], around[1] + step[1]]);
-        let gradient = Regularization::new(&prior, &[penalty]).gradient(&theta, 0.0);
+        let gradient = Regularization::new(&prior, 0.0, &[penalty]).gradient(&theta);
         let wanted = basis.pull_gradients(&gradient);
         let got = pulled.gradient(&step);
         assert!(got.iter().zip(&wanted).all(|(a, b)| (a - b).abs() < 1e-12), "{got:?} {wanted:?}");

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 
 use super::super::space_of;
 use super::grid::{Axis, AxisKey, Grid, Setting};
-use super::part::SweepPart;
 use crate::config::rough_loss;
 use gputexel_dataset::objective::{GivenScale, LossKind};
 use gputexel_dataset::{Dataset, Folds, SourceRecord};
@@ -233,5 +232,30 @@ impl SweepConfig {
         }
         // The required number of games does not depend on the seed.
         Folds::try_new(data, self.folds, self.seeds[0]).map(|_| ())
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SweepPart {
+    /// Its number, from 1.
+    pub number: usize,
+    pub of: usize,
+}
+
+impl std::str::FromStr for SweepPart {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let numbers = text.split_once('/').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
+        let part = numbers.map(|(number, of)| Self { number, of });
+        part.filter(|part| (1..=part.of).contains(&part.number)).ok_or_else(|| {
+            Error::setting("part", text, "expected the number of a part and how many there are, such as 1/8")
+        })
+    }
+}
+
+impl std::fmt::Display for SweepPart {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", self.number, self.of)
     }
 }

@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use super::super::{Checkpoint, Progress, StopReason};
-use super::config::SweepConfig;
+use super::config::{SweepConfig, SweepPart};
 use super::merge::{NUMBERS, RESULTS, runs_of};
-use super::part::SweepPart;
+
 use super::plan::Plan;
 use super::train::{Member, Portion, RunResult, members_per_portion};
 use gputexel_dataset::{Dataset, Folds, Layout};

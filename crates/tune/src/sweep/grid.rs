@@ -330,6 +330,7 @@ mod tests {
             k: 0.7,
             loss: LossKind::Squared,
             blend: 0.0,
+            l2: 0.0,
             strength: 1.0,
             sources: vec![],
         };

@@ -7,8 +7,7 @@ use gputexel_io::{Error, Result};
 use gputexel_optim::OptimizerState;
 
 use super::super::{Checkpoint, Progress, StopReason};
-use super::config::SweepConfig;
-use super::part::SweepPart;
+use super::config::{SweepConfig, SweepPart};
 use super::train::members_per_portion;
 
 pub(super) const RESULTS: &str = "sweep-results";

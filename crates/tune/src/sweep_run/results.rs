@@ -2,9 +2,11 @@
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
 
 use crate::sweep::{
-    MakeEvaluator, Ranked, Ranking, SweepConfig, SweepOutcome, SweepOutputs, SweepRecord, rank, retrain,
+    MakeEvaluator, Ranked, Ranking, SweepConfig, SweepDriver, SweepEvent, SweepOutcome, SweepOutputs,
+    SweepRecord, rank, retrain,
 };
 use crate::sweep_run::chart::sweep_picture;
 use crate::sweep_run::page;
@@ -30,14 +32,35 @@ pub struct SweepResults<'d> {
 }
 
 impl<'d> SweepResults<'d> {
-    pub(crate) fn new(
-        config: SweepConfig,
-        data: &'d Dataset,
-        outcome: SweepOutcome,
-        checkpoint: Option<Checkpoint>,
-    ) -> Self {
+    /// Trains to the end, or until `cancel` is set, and ranks the results so far; stores the state in a folder, if any,
+    /// at regular intervals and at the end.
+    pub(crate) fn of(
+        mut driver: SweepDriver<'_>,
+        (config, data): (&SweepConfig, &'d Dataset),
+        store: Option<(&RunFolder, Duration)>,
+        make_evaluator: &MakeEvaluator<'_>,
+        cancel: &AtomicBool,
+        observe: &mut dyn FnMut(&SweepEvent<'_>) -> Result<()>,
+    ) -> Result<Self> {
+        let mut stored = Instant::now();
+        let mut state = None;
+        let outcome = driver.run(make_evaluator, cancel, &mut |event| {
+            observe(&event)?;
+            let SweepEvent::State { checkpoint, last } = event else { return Ok(()) };
+            let due = store.filter(|(_, every)| last || stored.elapsed() >= *every);
+            if due.is_none() && !last {
+                return Ok(());
+            }
+            let checkpoint = checkpoint()?;
+            let written = due.map_or(Ok(()), |(folder, _)| checkpoint.write_to(folder));
+            stored = Instant::now();
+            if last {
+                state = Some(checkpoint);
+            }
+            written
+        })?;
         let ranking = rank(&outcome.runs, config.folds);
-        Self { config, outcome, ranking, data, checkpoint }
+        Ok(Self { config: config.clone(), outcome, ranking, data, checkpoint: state })
     }
 
     pub fn is_interrupted(&self) -> bool {

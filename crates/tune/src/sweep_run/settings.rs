@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use crate::regularization::penalties_of;
-use crate::sweep::{Axis, AxisKey, Grid, MakeEvaluator, SweepConfig, SweepMethod};
+use crate::sweep::{Axis, AxisKey, Grid, MakeEvaluator, SweepConfig, SweepDriver, SweepMethod};
 use crate::{exact_scores, fit_scale};
 use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::LossKind;
@@ -12,7 +12,7 @@ use gputexel_eval::Backend;
 use gputexel_io::{Advice, Error, Result, absolute};
 use gputexel_model::{Basis, Constraint, FeatureSet, Parameterization, Prior, parse_penalties};
 
-use crate::sweep_run::{ScaleBase, SweepResults, SweepSession};
+use crate::sweep_run::{ScaleBase, SweepResults};
 
 /// Maximum number of runs in a sweep: the results of more would not fit in a table.
 pub const MAX_RUNS: usize = 10_000_000;
@@ -154,7 +154,8 @@ impl SweepSettings {
     ) -> Result<SweepResults<'a>> {
         let config = self.config(data)?;
         let make_evaluator: &MakeEvaluator<'_> = &|layout| Ok(backend.evaluator(layout)?.0);
-        SweepSession::new(&config, data)?.run(make_evaluator, stop, &mut |_| Ok(()))
+        let driver = SweepDriver::try_new(&config, data)?;
+        SweepResults::of(driver, (&config, data), None, make_evaluator, stop, &mut |_| Ok(()))
     }
 
     /// Returns the parameterization; `None` if every parameter is trained by itself.

@@ -19,7 +19,7 @@ use serde_json::Value;
 use crate::sweep_run::best::{BestTarget, check_best, holds_best_only};
 use crate::sweep_run::parts::Parts;
 use crate::sweep_run::results::{FIRST_COLUMN, PICTURE, RUNS};
-use crate::sweep_run::{BestParameters, SweepResults, SweepSession};
+use crate::sweep_run::{BestParameters, SweepResults};
 
 /// Files that a sweep writes, and how often it stores its state.
 ///
@@ -294,18 +294,15 @@ impl StartedSweep {
         observe: &mut dyn FnMut(&SweepEvent<'_>) -> Result<()>,
     ) -> Result<SweepEnd<'_>> {
         let (config, folder) = (self.config(), self.folder.as_ref());
-        let session = match folder {
-            Some(folder) => SweepSession::in_folder(
-                config,
-                self.record.part,
-                &self.data,
-                folder,
-                self.checkpoint.take(),
-                self.every,
-            )?,
-            None => SweepSession::from(config, &self.data, self.checkpoint.take())?,
+        let driver = match self.checkpoint.take() {
+            Some(checkpoint) => {
+                let path = folder.map_or_else(|| "the merged state".into(), RunFolder::checkpoint);
+                SweepDriver::resume(config, self.record.part, &self.data, checkpoint, &path)?
+            }
+            None => SweepDriver::try_new(config, &self.data)?.with_part(self.record.part)?,
         };
-        let results = session.run(make_evaluator, cancel, observe)?;
+        let store = folder.map(|folder| (folder, self.every));
+        let results = SweepResults::of(driver, (config, &self.data), store, make_evaluator, cancel, observe)?;
         if self.record.part.is_some() {
             // A part alone has no best parameters.
             return Ok(SweepEnd { results, best: None, report: Ok(()), failure: None, sweep: self });
