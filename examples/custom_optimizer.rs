@@ -28,8 +28,7 @@ impl Rprop {
 
 impl Optimizer for Rprop {
     fn ask(&mut self) -> Proposal {
-        // One member, with a pull of λ = 1e-4 toward the prior.
-        Proposal { parameters: self.z.clone(), l2: vec![1e-4], gradients: true, curvature: false }
+        Proposal { parameters: self.z.clone(), members: vec![0], gradients: true, curvature: false }
     }
 
     fn tell(&mut self, evaluations: &Evaluations) -> Result<()> {
@@ -79,7 +78,7 @@ impl Optimizer for Rprop {
         Ok(())
     }
 
-    fn describe(&self, _member: usize) -> String {
+    fn describe(&self, _member: usize, _l2: f64) -> String {
         "rprop".to_string()
     }
 }
@@ -90,7 +89,7 @@ pub fn tune(path: &str) -> Result<Tuned> {
     let optimizer =
         OptimizerChoice::Custom("rprop".to_string(), Box::new(|space| Ok(Box::new(Rprop::new(space)))));
     let limits = Limits { epochs: Some(40), ..Limits::default() };
-    Tuner::new(&data, TunerSettings { optimizer, limits, ..TunerSettings::default() }).run()
+    Tuner::new(&data, TunerSettings { optimizer, limits, l2: vec![1e-4], ..TunerSettings::default() }).run()
 }
 
 fn main() -> Result<()> {

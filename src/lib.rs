@@ -14,7 +14,7 @@
 //! # let run = folder.path().join("run");
 //! let data = extract(&[games])?;
 //! let settings = TunerSettings { seed: 1, ..TunerSettings::default() };
-//! # let settings = TunerSettings { k: Some(0.8), l2: Some(1e-4), ..settings };
+//! # let settings = TunerSettings { k: Some(0.8), l2: vec![1e-4], ..settings };
 //! let tuned = Tuner::new(&data, settings).run()?;
 //! assert!(tuned.loss < tuned.loss_before);
 //! tuned.write_to(run)?; // params.json, and tables as source code

@@ -1,5 +1,3 @@
-//! The flags that choose a backend.
-
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use gputexel::devices::{DamagedList, damaged_list};
@@ -36,7 +34,6 @@ pub struct BackendArgs {
     pub(super) stats: bool,
 }
 
-/// Command that resumes a run.
 pub fn program() -> String {
     launched().unwrap_or_else(|| "gputexel".to_string())
 }
@@ -53,10 +50,6 @@ fn warn_of_launcher() {
     }
 }
 
-/// Sets the number of threads, if given.
-///
-/// # Errors
-/// [`Error::Usage`] for invalid numbers.
 pub fn set_threads(threads: Option<usize>) -> Result<()> {
     let Some(threads) = threads else { return Ok(()) };
     if threads == 0 || threads > 4096 {
@@ -68,10 +61,6 @@ pub fn set_threads(threads: Option<usize>) -> Result<()> {
 }
 
 impl BackendArgs {
-    /// Opens the backend and sets the number of threads.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for unknown names, [`Error::Gpu`] if a requested GPU is not available.
     pub fn open(&self) -> Result<Backend> {
         let choice: BackendChoice = self.backend.parse()?;
         warn_of_launcher();

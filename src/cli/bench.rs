@@ -108,7 +108,6 @@ impl BenchArgs {
         check_apart(&[output], &inputs)
     }
 
-    /// Writes the page that measures by itself.
     fn write_page(&self, context: &Context) -> anyhow::Result<()> {
         self.check_output(&self.page)?;
         let data = match self.datasets.is_empty() {
@@ -129,7 +128,6 @@ impl BenchArgs {
     }
 }
 
-/// Removes adapters that failed a check; refuses one that was asked for.
 fn leave_out_faulty(adapters: &[AdapterSummary], chosen: &mut Vec<usize>, asked: bool) -> anyhow::Result<()> {
     for index in std::mem::take(chosen) {
         let adapter = &adapters[index];
@@ -204,7 +202,6 @@ fn rows(device: &DeviceReport) -> Vec<Vec<String>> {
     rows
 }
 
-/// Formats a rate in millions or billions.
 fn rate(per_second: f64) -> String {
     match per_second {
         rate if rate >= 1e10 => format!("{:.0} G", rate * 1e-9),

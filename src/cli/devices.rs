@@ -1,5 +1,5 @@
 //! `gputexel devices`: lists the adapters of this machine, their limits and which one each backend choice would use,
-//! and checks that they compute correctly. Opens a device only to check it.
+//! and checks that they compute correctly.
 
 use std::fmt::Write as _;
 
@@ -75,8 +75,7 @@ impl Subcommand for DevicesArgs {
     }
 }
 
-/// Adapter that a backend choice uses, if any, and the reason. An adapter that failed its check is not used, and is
-/// not replaced by another.
+/// Adapter that a backend choice uses, if any, and the reason.
 fn taken(choice: BackendChoice, adapters: &[AdapterSummary]) -> (Option<usize>, String) {
     let (index, reason) = choice.pick(adapters);
     match index.map(|index| (&adapters[index].name, verdict(&adapters[index]))) {
@@ -86,9 +85,6 @@ fn taken(choice: BackendChoice, adapters: &[AdapterSummary]) -> (Option<usize>, 
 }
 
 /// Selects adapters, by index: all of them, or those with a number or a part of a name.
-///
-/// # Errors
-/// [`Error::Usage`] if no adapter matches.
 pub fn select(adapters: &[AdapterSummary], name: Option<&str>) -> Result<Vec<usize>> {
     let Some(name) = name else { return Ok((0..adapters.len()).collect()) };
     if name.trim().is_empty() {
@@ -119,7 +115,6 @@ fn missing(names: &[&str]) -> String {
     }
 }
 
-/// An adapter as JSON, with the findings of its check or null.
 fn listing(adapter: &AdapterSummary) -> serde_json::Result<serde_json::Value> {
     let mut value = serde_json::to_value(adapter)?;
     let checked = verdict(adapter).map(|(depth, fault)| json!({ "depth": depth, "fault": fault }));
@@ -152,7 +147,6 @@ fn describe(out: &mut String, index: usize, adapter: &AdapterSummary) {
     }
 }
 
-/// Checks the chosen adapters thoroughly, and stores the results.
 fn check(adapters: &[AdapterSummary], chosen: &[usize], ctx: &Context) -> anyhow::Result<()> {
     if chosen.is_empty() {
         return Err(Error::Gpu("there is no adapter to check".into()).into());

@@ -1,8 +1,8 @@
 //! `gputexel pso`: `tune --optimizer pso` with flags for the constants of MadChess's particle swarms.
 
-use gputexel::optimizer::{ParticleSwarmSettings, SwarmVariant};
+use gputexel::optimizer::{ParticleSwarmSettings, SwarmVariant, Swarms};
 use gputexel::run::{BasisSettings, OptimizerChoice, TunerSettings};
-use gputexel::tuning::Limits;
+use gputexel::tuning::{Limits, OptimizerConfig};
 use gputexel::{Error, Result};
 
 #[cfg(feature = "mpi")]
@@ -85,7 +85,7 @@ struct SwarmArgs {
 }
 
 impl SwarmArgs {
-    fn settings(&self) -> Result<ParticleSwarmSettings> {
+    fn settings(&self, seed: u64) -> Result<ParticleSwarmSettings> {
         let variant: SwarmVariant = self.variant.as_deref().map(str::parse).transpose()?.unwrap_or_default();
         let of = ParticleSwarmSettings::of(variant);
         let restart_after = match self.restart_after.as_deref() {
@@ -95,7 +95,8 @@ impl SwarmArgs {
                 Error::Usage(format!("--restart-after {text}: expected a number of iterations, or never"))
             })?),
         };
-        Ok(ParticleSwarmSettings {
+        let settings = ParticleSwarmSettings {
+            seed,
             variant,
             swarms: self.swarms.unwrap_or(of.swarms),
             particles: self.particles.unwrap_or(of.particles),
@@ -106,11 +107,10 @@ impl SwarmArgs {
             initial_velocity: self.initial_velocity.unwrap_or(of.initial_velocity),
             death: self.death.unwrap_or(of.death),
             restart_after,
-            ..of
-        })
+        };
+        settings.validate().map(|()| settings)
     }
 
-    /// Returns the space of a basis under the flags.
     fn space(&self, basis: BasisSettings) -> Result<BasisSettings> {
         match self.radius {
             Some(radius) if !(radius.is_finite() && radius > 0.0) => {
@@ -142,12 +142,14 @@ impl Subcommand for PsoArgs {
 
 fn start(args: &PsoArgs) -> Result<TunerSettings<'_>> {
     let PsoArgs { run, objective, swarms } = args;
+    let settings = objective.settings()?;
+    let method = Swarms { settings: swarms.settings(settings.seed)?, polish: swarms.polish };
     Ok(TunerSettings {
         basis: swarms.space(run.basis.settings())?,
         limits: swarms.limits(objective.time)?,
-        optimizer: OptimizerChoice::Given(objective.swarms(swarms.settings()?, swarms.polish)?),
+        optimizer: OptimizerChoice::Given(OptimizerConfig::ParticleSwarm(method)),
         prior_strength: objective.given_strength()?,
         k: run.scale.k()?,
-        ..objective.settings()?
+        ..settings
     })
 }

@@ -24,7 +24,6 @@ pub struct ScaleArgs {
     e_scale: Option<f64>,
 }
 
-/// A number, or how to determine it.
 #[derive(Clone, Copy, Debug)]
 enum Scale {
     Given(f64),
@@ -44,7 +43,6 @@ impl std::str::FromStr for Scale {
 }
 
 impl ScaleArgs {
-    /// Returns how K is fitted, if given.
     pub fn mode(&self) -> Option<ScaleMode> {
         match self.k {
             Some(Scale::Fitted(mode)) => Some(mode),
@@ -53,9 +51,6 @@ impl ScaleArgs {
     }
 
     /// Returns K in base-10 form if given, for commands that can fit it on the prior only.
-    ///
-    /// # Errors
-    /// See [`given`](Self::given); [`Error::Usage`] for other ways to fit it.
     pub fn k(&self) -> Result<Option<f64>> {
         match self.mode() {
             None | Some(ScaleMode::Prior) => self.given(),
@@ -65,7 +60,6 @@ impl ScaleArgs {
         }
     }
 
-    /// Returns K in base-10 form, if given.
     pub fn given(&self) -> Result<Option<f64>> {
         let number = match self.k {
             Some(Scale::Given(k)) => Some(k),
@@ -81,7 +75,6 @@ impl ScaleArgs {
     }
 }
 
-/// Formats K in all forms.
 pub fn scale_forms(k: f64) -> String {
     let forms = ScaleForms::new(k);
     format!(

@@ -12,7 +12,6 @@ use crate::fallback::{MakeFallback, StatsObserver};
 use crate::gpu::{self, AdapterSummary, BackendChoice, GpuContext, GpuOptions};
 use crate::{Evaluator, FallbackEvaluator};
 
-/// Creates an evaluator for a layout.
 type MakeEvaluator = dyn for<'l> Fn(&'l Layout) -> Result<Box<dyn Evaluator + 'l>> + Send + Sync;
 
 /// An open backend, and the reason for its choice. Creates evaluators.
@@ -36,7 +35,6 @@ type MakeEvaluator = dyn for<'l> Fn(&'l Layout) -> Result<Box<dyn Evaluator + 'l
 pub struct Backend {
     choice: BackendChoice,
     devices: Devices,
-    /// Reason for the choice.
     why: String,
     memory: Option<u64>,
     stats: Option<StatsObserver>,
@@ -47,22 +45,15 @@ pub struct Backend {
 enum Devices {
     Cpu,
     Gpu(GpuContext),
-    /// Devices that share the work.
     Several(Vec<ListedDevice>),
     Custom(Box<MakeEvaluator>),
 }
 
 impl Backend {
-    /// Opens the chosen backend. With [`BackendChoice::Auto`] the CPU is used if there is no real GPU or it
-    /// cannot be opened, and takes over if it fails later.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] when a GPU was requested and is not available.
     pub fn open(choice: BackendChoice) -> Result<Self> {
         Self::open_vetted(choice, |_| Ok(()))
     }
 
-    /// As [`open`](Self::open), but a GPU that `vet` refuses is treated as one that cannot be opened.
     pub(crate) fn open_vetted(
         choice: BackendChoice,
         vet: impl Fn(&GpuContext) -> Result<()>,
@@ -105,8 +96,7 @@ impl Backend {
     }
 
     /// Creates a backend of several devices, which share the [sections](Layout::sections) of a layout in proportion to
-    /// the given shares, or to their speed. Results depend neither on their number nor on the assignment of sections,
-    /// as long as all devices are of one kind.
+    /// the given shares, or to their speed.
     ///
     /// # Errors
     /// [`Error::Usage`] for no devices.
@@ -117,7 +107,6 @@ impl Backend {
         Ok(Self::new(choice, Devices::Several(devices), "as listed".to_string()))
     }
 
-    /// Divides the sections of layouts among processes.
     #[must_use]
     pub fn with_team(mut self, team: Arc<dyn Team>) -> Self {
         self.team = Some(team);
@@ -126,9 +115,6 @@ impl Backend {
 
     /// Creates an evaluator for some or all sections of a layout, without its [team](Self::with_team), that can return
     /// their sums.
-    ///
-    /// # Errors
-    /// Errors of [`evaluator`](Self::evaluator).
     pub fn of_sections<'a>(&self, layout: &'a Layout) -> Result<Divided<'a>> {
         self.divided(layout, Division { own: layout.sections(), helpers: Vec::new(), idle: 0 })
     }
@@ -208,7 +194,6 @@ impl Backend {
     }
 }
 
-/// Returns the description and the reason, in at most one pair of parentheses.
 fn with_reason(description: &str, why: &str) -> String {
     match description.strip_suffix(')') {
         Some(open) => format!("{open}; {why})"),

@@ -7,10 +7,9 @@ use super::{Population, Request};
 
 /// The state of a population under Adam, from which a device takes steps.
 ///
-/// The update is that of Kingma and Ba (2015): m ← β₁ m + (1 − β₁) g, v ← β₂ v + (1 − β₂) g²,
-/// θ ← θ − rate · m / (√(correction · v) + ε), where g is the gradient of the mean loss plus
-/// pull · (θ − prior), that of the loss with pull / 2 · ‖θ − prior‖². A member whose loss or gradient is not finite
-/// stays where it is.
+/// The update is that of Kingma and Ba (2015): m ← β₁ m + (1 − β₁) g, v ← β₂ v + (1 − β₂) g², θ ← θ − rate · m /
+/// (√(correction · v) + ε), where g is the gradient of the mean loss plus pull · (θ − prior), that of the loss with
+/// pull / 2 · ‖θ − prior‖². A member whose loss or gradient is not finite stays where it is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AdamStart {
     /// Parameters before the first step; every member has its own.
@@ -19,7 +18,6 @@ pub struct AdamStart {
     pub request: Request,
     /// θ₀ toward which parameters are pulled, 2 F values.
     pub prior: Vec<f64>,
-    /// Settings of every member.
     pub settings: Vec<AdamMember>,
     /// First moments, 2 F per member.
     pub first_moment: Vec<f64>,
@@ -41,11 +39,6 @@ pub struct AdamMember {
 }
 
 impl AdamStart {
-    /// Checks the state against a layout.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] if the population or the request does not match the layout, or a list does not match the
-    /// population.
     pub fn validate(&self, layout: &Layout) -> Result<()> {
         self.population.validate(layout)?;
         self.request.validate(layout)?;
@@ -68,10 +61,6 @@ impl AdamStart {
     }
 }
 
-/// Returns the number of steps that rates of some members belong to.
-///
-/// # Errors
-/// [`Error::Usage`] if they are not those of at least one step.
 pub(crate) fn count_steps(rates: &[(f64, f64)], members: usize) -> Result<usize> {
     match rates.is_empty() || !rates.len().is_multiple_of(members.max(1)) {
         true => Err(Error::Usage(format!("{} rates for {members} members", rates.len()))),

@@ -10,35 +10,25 @@ use super::{
 /// A report that a device failed and another evaluator took over.
 #[derive(Debug)]
 pub struct Fallback {
-    /// The device's error.
     pub error: Error,
-    /// Description of the new evaluator, see [`Evaluator::describe`].
     pub evaluator: String,
 }
 
 /// Called when an evaluator is dropped, with its description and its statistics, if it keeps any.
 pub type StatsObserver = fn(&str, Option<Stats>);
 
-/// Creates the evaluator that replaces a failing one.
 pub(crate) type MakeFallback<'a> = Box<dyn FnOnce() -> Box<dyn Evaluator + 'a> + 'a>;
 
-/// An evaluator whose answers are checked, and that is permanently replaced by another one on its first
-/// [`Error::Gpu`].
-///
-/// The failed request is repeated, so callers get an answer instead of an error. Of the state between requests there is
-/// only that of Adam steps: the other evaluator has none, says so, and the caller repeats the steps since the last
-/// state that it knows.
+/// An evaluator whose answers are checked, and that is permanently replaced by another one on its first [`Error::Gpu`].
 pub struct FallbackEvaluator<'a> {
     active: Box<dyn Evaluator + 'a>,
     /// `None` if there is none, or after it was used.
     fallback: Option<MakeFallback<'a>>,
-    /// A fallback that has happened, until it is queried.
     news: Option<Fallback>,
     stats: Option<StatsObserver>,
 }
 
 impl<'a> FallbackEvaluator<'a> {
-    /// Starts with `first`; `fallback` is called, once, when its device fails.
     pub fn new(
         first: Box<dyn Evaluator + 'a>,
         fallback: impl FnOnce() -> Box<dyn Evaluator + 'a> + 'a,
@@ -46,7 +36,6 @@ impl<'a> FallbackEvaluator<'a> {
         Self::open(first, Some(Box::new(fallback)), None)
     }
 
-    /// Starts with `first`. The statistics of both evaluators are reported when they are dropped.
     pub(crate) fn open(
         first: Box<dyn Evaluator + 'a>,
         fallback: Option<MakeFallback<'a>>,
@@ -124,7 +113,6 @@ impl Evaluator for FallbackEvaluator<'_> {
 mod tests {
     use super::*;
 
-    /// Answers a number of calls, then fails.
     struct Limited {
         name: &'static str,
         calls: u32,

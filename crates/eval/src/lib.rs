@@ -1,7 +1,6 @@
 //! Evaluators: losses and gradients of a whole population of parameter vectors in one call.
-//!
-//! Owns the trait, its requests, and the backends; answers are those that optimizers understand. Knows no optimizer and
-//! adds no regularization, which does not depend on positions and is added by the caller.
+
+#![allow(missing_docs, reason = "internal crate; the library's front door is documented")]
 
 mod backend;
 pub mod cpu;
@@ -31,28 +30,20 @@ use gputexel_io::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 /// Parameter vectors to be evaluated together, and the weight of positions for each.
-///
-/// Supports folds, bootstraps, mixtures of sources and blended targets, so that any combination of them is one
-/// population. Optional lists are empty if no member uses them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Population {
-    /// Number of features F.
     pub features: usize,
-    /// θ of every member, concatenated: mg of every feature, then eg (2 F values each). Or 2 F values in
-    /// total, shared by all members.
+    /// θ of every member, concatenated: mg of every feature, then eg (2 F values each). Or 2 F values in total, shared
+    /// by all members.
     pub parameters: Vec<f64>,
     /// Scale constant of every member, base-10 form; its length is the number of members.
     pub k: Vec<f64>,
-    /// Nonnegative factors on the weights of positions, by member and part of the layout (member-major): 0
-    /// leaves a fold out. Empty: 1.
+    /// Nonnegative factors on the weights of positions, by member and part of the layout (member-major): 0 leaves a
+    /// fold out.
     pub part_weights: Vec<f32>,
     /// Weight β of the search score in a member's targets, see [`Layout::search`]; empty: 0.
-    ///
-    /// [`Layout::search`]: gputexel_dataset::Layout::search
     pub blends: Vec<f32>,
     /// Seeds of bootstraps: each game counts [`poisson_weight`] times for a member; empty: once.
-    ///
-    /// [`poisson_weight`]: gputexel_dataset::poisson_weight
     pub resamples: Vec<u32>,
 }
 
@@ -62,24 +53,20 @@ impl Population {
         Self { features, parameters, k, ..Self::default() }
     }
 
-    /// Creates a population of one parameter vector.
     pub fn single(theta: &[f64], k: f64) -> Self {
         Self::new(theta.len() / 2, theta.to_vec(), vec![k])
     }
 
-    /// Returns the number of members.
     #[inline]
     pub fn members(&self) -> usize {
         self.k.len()
     }
 
-    /// Returns true if all members share one θ.
     #[inline]
     pub fn is_shared(&self) -> bool {
         self.parameters.len() == 2 * self.features
     }
 
-    /// Returns θ of one member.
     #[inline]
     pub fn member(&self, member: usize) -> &[f64] {
         match self.is_shared() {
@@ -94,11 +81,6 @@ impl Population {
         self.part_weights.get(member * parts + part).copied().unwrap_or(1.0)
     }
 
-    /// Checks the population against a layout.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] if lengths do not match, weights or blends are out of range, or blends are used
-    /// although the layout has no search scores.
     pub fn validate(&self, layout: &Layout) -> Result<()> {
         let members = self.members();
         let usage = |text: String| Err(Error::Usage(text));
@@ -145,19 +127,13 @@ impl Population {
 pub struct Request {
     /// Consecutive parts of the layout to evaluate.
     pub parts: Range<usize>,
-    /// Loss function.
     pub loss: LossKind,
-    /// True to compute gradients.
     pub gradients: bool,
     /// True to compute Gauss–Newton matrices; each has 2 F × 2 F values per member.
     pub curvature: bool,
 }
 
 impl Request {
-    /// Checks the request against a layout.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for parts that the layout does not have, or an empty range.
     pub fn validate(&self, layout: &Layout) -> Result<()> {
         let Range { start, end } = self.parts;
         let parts = layout.parts().len();
@@ -203,15 +179,10 @@ pub trait Evaluator {
     /// Computes losses, and everything else that the request asks for.
     ///
     /// # Errors
-    /// [`Error::Gpu`] when a device fails; [`Error::Usage`] when the population does not match the dataset or
-    /// does not fit in memory. Non-finite parameters give non-finite losses, not an error.
+    /// [`Error::Gpu`] when a device fails; [`Error::Usage`] when the population does not match the dataset or does not
+    /// fit in memory. Non-finite parameters give non-finite losses, not an error.
     fn evaluate(&mut self, population: &Population, request: &Request) -> Result<Evaluations>;
 
-    /// Computes products of Gauss–Newton matrices with vectors, without the matrices.
-    ///
-    /// # Errors
-    /// Errors of [`evaluate`](Self::evaluate) and of [`ProductRequest::validate`]; [`Error::Usage`] from an evaluator
-    /// without products, which are optional for custom ones.
     fn products(&mut self, population: &Population, request: &ProductRequest) -> Result<Products> {
         let _ = (population, request);
         Err(Error::Usage(format!("{}: no products with Gauss-Newton matrices", self.describe())))
@@ -221,10 +192,7 @@ pub trait Evaluator {
     fn describe(&self) -> String;
 
     /// Begins steps of Adam on the device, which holds the state from now on, until another function than the next two
-    /// is called. Returns false if it cannot; then nothing changes.
-    ///
-    /// # Errors
-    /// Errors of [`evaluate`](Self::evaluate); [`Error::Usage`] also if the lists do not match the population.
+    /// is called.
     fn begin_adam(&mut self, start: &AdamStart) -> Result<bool> {
         let _ = start;
         Ok(false)
@@ -232,10 +200,7 @@ pub trait Evaluator {
 
     /// Takes a step for each of some (rate, correction of the second moment) of all members, steps outermost; the rate
     /// contains the correction of the first moment. `None` if the device holds no state, because it has not begun or
-    /// has failed since. The results do not depend on how many steps are taken at a time.
-    ///
-    /// # Errors
-    /// Errors of [`evaluate`](Self::evaluate); [`Error::Usage`] also for another number of rates.
+    /// has failed since.
     fn adam_steps(&mut self, rates: &[(f64, f64)]) -> Result<Option<Vec<AdamStep>>> {
         let _ = rates;
         Ok(None)
@@ -243,9 +208,6 @@ pub trait Evaluator {
 
     /// Returns the state after the first `steps` of those that the last call of [`adam_steps`](Self::adam_steps) took;
     /// the next ones go on from there. `None` if the device holds no state.
-    ///
-    /// # Errors
-    /// Errors of [`evaluate`](Self::evaluate); [`Error::Usage`] also for more steps than were taken.
     fn adam_state(&mut self, steps: usize) -> Result<Option<AdamState>> {
         let _ = steps;
         Ok(None)

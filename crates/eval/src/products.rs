@@ -14,7 +14,6 @@ use crate::{Population, Request};
 pub struct ProductRequest {
     /// Consecutive parts of the layout to evaluate.
     pub parts: Range<usize>,
-    /// Loss function.
     pub loss: LossKind,
     /// A vector v for each member, concatenated (2 F values each), to compute H v; empty if no product is requested.
     pub vectors: Vec<f64>,
@@ -24,11 +23,6 @@ pub struct ProductRequest {
 }
 
 impl ProductRequest {
-    /// Checks the request against a layout and a population.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for vectors of a different size than the population's, for parts that the layout does not have,
-    /// and for layouts with a program: the slopes of its scores depend on the position.
     pub fn validate(&self, layout: &Layout, population: &Population) -> Result<()> {
         let (parts, loss) = (self.parts.clone(), self.loss);
         Request { parts, loss, gradients: false, curvature: false }.validate(layout)?;
@@ -65,7 +59,6 @@ pub struct Products {
 }
 
 impl ProductRequest {
-    /// Returns the features of each requested block.
     pub fn blocks(&self, features: usize) -> Vec<Range<usize>> {
         let block = |size: usize| (0..features).step_by(size.max(1)).map(move |i| i..features.min(i + size));
         self.block.map_or_else(Vec::new, |size| block(size).collect())
@@ -73,10 +66,6 @@ impl ProductRequest {
 }
 
 impl Products {
-    /// Checks an answer against its request.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for an answer of a different size than requested.
     pub fn check(&self, population: &Population, request: &ProductRequest) -> Result<()> {
         let squares =
             request.blocks(population.features).into_iter().map(|block| 4 * block.len() * block.len());

@@ -8,9 +8,7 @@ use rayon::prelude::*;
 
 use crate::{Evaluations, Population, Request};
 
-/// Computes losses, and the requested gradients and matrices, of a population on a layout of `data`. Without
-/// optimizations: scores, slopes and weights are those of the population's documentation. Slow, and meant for a few
-/// thousand positions.
+/// Computes losses, and the requested gradients and matrices, of a population on a layout of `data`.
 pub fn reference(data: &Dataset, layout: &Layout, population: &Population, request: &Request) -> Evaluations {
     let members = (0..population.members()).into_par_iter();
     let members: Vec<_> =
@@ -23,18 +21,13 @@ pub fn reference(data: &Dataset, layout: &Layout, population: &Population, reque
     out
 }
 
-/// A position, as a member of a population sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen<'a> {
-    /// The part of the layout that it belongs to.
     pub part: usize,
-    /// The member's factor on the weights of that part.
     pub factor: f64,
-    /// The weight of the position without it.
     pub weight: f64,
     /// Argument of the sigmoid: the score, scaled by the member's K.
     pub x: f64,
-    /// The target, 0 to 1.
     pub y: f64,
     /// The parameters that the score depends on, and its derivatives by them.
     pub slopes: &'a [(usize, f64)],

@@ -1,7 +1,4 @@
 //! Sums over the positions of sections, the order in which they are added, and their meaning.
-//!
-//! An evaluation is a quotient of sums. Those of each [section](Layout::sections) are computed separately and added in
-//! a fixed binary tree, so that threads, devices and machines can share the sections in any way.
 
 use std::ops::Range;
 
@@ -13,13 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Evaluations, Population, ProductRequest, Products, Request};
 
-/// Something that can be added up.
 pub trait Summand {
-    /// Adds another sum of the same population and request.
     fn add(&mut self, next: &Self);
 }
 
-/// Sums for an answer to a [`Request`], over some positions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sums {
     /// Σ w r ℓ without part weights, by member and part of the request, member-major.
@@ -30,7 +24,6 @@ pub struct Sums {
     pub gradients: Vec<f64>,
     /// Σ v w r h ∇s ∇sᵀ per unit of the sigmoid's argument, for each member as in [`TRIANGLE`]; empty unless requested.
     pub curvatures: Vec<f64>,
-    /// Number of positions.
     pub positions: usize,
 }
 
@@ -38,7 +31,6 @@ pub struct Sums {
 /// feature's two values are proportional in every position; mg mg, mg eg, eg mg and eg eg otherwise, under a program.
 pub const TRIANGLE: [usize; 2] = [3, 4];
 
-/// Sums for an answer to a [`ProductRequest`], over some positions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProductSums {
     /// Σ v w r h (x·v) x: 2 F values for each member; empty unless requested.
@@ -48,7 +40,6 @@ pub struct ProductSums {
     pub blocks: Vec<f64>,
     /// Σ v w r of each member; empty if it follows from the layout.
     pub weights: Vec<f64>,
-    /// Number of positions.
     pub positions: usize,
 }
 
@@ -78,16 +69,12 @@ impl Summand for ProductSums {
 /// The sum of consecutive sections; their number is a power of two, and the first is a multiple of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Node<T> {
-    /// The first section.
     pub first: usize,
-    /// Binary logarithm of their number.
     pub level: u32,
-    /// Their sum.
     pub sum: T,
 }
 
-/// Adds sections up in a binary tree: two neighbors of a level become one of the next if the first is even. The result
-/// does not depend on where the sums of a run of sections come from.
+/// Adds sections up in a binary tree: two neighbors of a level become one of the next if the first is even.
 #[derive(Clone, Debug)]
 pub struct Tree<T> {
     nodes: Vec<Node<T>>,
@@ -100,10 +87,6 @@ impl<T> Default for Tree<T> {
 }
 
 impl<T: Summand> Tree<T> {
-    /// Adds the sum of sections after all others.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for sections that are not consecutive.
     pub fn push(&mut self, mut node: Node<T>) -> Result<()> {
         let next = self.nodes.last().map_or(node.first, |last| last.first + (1 << last.level));
         if node.first != next || !node.first.is_multiple_of(1 << node.level) {
@@ -120,15 +103,10 @@ impl<T: Summand> Tree<T> {
         Ok(())
     }
 
-    /// Returns the remaining sums, which are consecutive.
     pub fn into_nodes(self) -> Vec<Node<T>> {
         self.nodes
     }
 
-    /// Returns the sum of consecutive sections.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] unless these are the sections that were added.
     pub fn total(self, sections: Range<usize>) -> Result<T> {
         let first = self.nodes.first().map_or(0, |node| node.first);
         let end = self.nodes.last().map_or(0, |node| node.first + (1 << node.level));
@@ -145,8 +123,7 @@ impl<T: Summand> Tree<T> {
     }
 }
 
-/// Sets losses to NaN if the parameters are not finite: not every SIMD implementation's minimum propagates
-/// NaN.
+/// Sets losses to NaN if the parameters are not finite: not every SIMD implementation's minimum propagates NaN.
 pub(crate) fn nan_unless_finite(population: &Population, member: usize, losses: &mut [f64]) {
     let finite = population.member(member).iter().fold(true, |all, value| all & value.is_finite());
     if !(finite && population.k[member].is_finite()) {
@@ -189,7 +166,6 @@ pub(crate) fn part_weights<'p>(
 }
 
 impl Sums {
-    /// Creates the sums of no positions.
     pub fn zero(layout: &Layout, population: &Population, request: &Request) -> Self {
         let (members, features) = (population.members(), layout.features());
         let asked = |asked: bool, length: usize| vec![0.0; if asked { members * length } else { 0 }];
@@ -203,13 +179,10 @@ impl Sums {
         }
     }
 
-    /// Returns true if weights are summed up: if they are not those of the layout, and under programs, whose kernels do
-    /// so.
     pub(crate) fn has_weights(layout: &Layout, population: &Population) -> bool {
         layout.program().is_some() || !population.resamples.is_empty()
     }
 
-    /// Returns the answer, given the sums of all positions of the layout.
     pub fn means(self, layout: &Layout, population: &Population, request: &Request) -> Evaluations {
         let (features, parts) = (layout.features(), request.parts.len());
         let size = 2 * features;
@@ -320,7 +293,6 @@ impl Sums {
     }
 }
 
-/// Fills a [triangle](TRIANGLE) from a symmetric matrix, times a factor.
 fn pull_matrix(matrix: &[f64], features: usize, program: bool, scale: f64, triangle: &mut [f64]) {
     let size = 2 * features;
     let mut values = triangle.chunks_exact_mut(TRIANGLE[usize::from(program)]);
@@ -338,7 +310,6 @@ fn pull_matrix(matrix: &[f64], features: usize, program: bool, scale: f64, trian
 }
 
 impl ProductSums {
-    /// Creates the sums of no positions.
     pub fn zero(layout: &Layout, population: &Population, request: &ProductRequest) -> Self {
         let pairs = |count: usize| count * (count + 1) / 2;
         let blocks: usize =
@@ -352,7 +323,6 @@ impl ProductSums {
         }
     }
 
-    /// Returns the answer, given the sums of all positions of the layout.
     pub fn means(self, layout: &Layout, population: &Population, request: &ProductRequest) -> Products {
         let (members, parts) = (population.members(), layout.parts());
         let Self { mut products, blocks, weights, positions } = self;

@@ -1,9 +1,4 @@
 //! Adam for a whole population of runs, each with its own settings.
-//!
-//! Kingma and Ba, "Adam: a method for stochastic optimization" (2015), algorithm 1, with bias correction
-//! unless switched off (some tuners omit it). Gradients are per centipawn and therefore tiny (1e-6 and
-//! below), so ε must be smaller still to have no effect: the usual 1e-8 acts as a hidden regularizer on rare
-//! features.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,49 +9,40 @@ use super::{
 };
 use gputexel_io::{Error, Result};
 
-/// Settings of one run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AdamSettings {
     /// Learning rate, centipawns per step.
     pub learning_rate: f64,
-    /// Decay of the first moment.
     pub beta1: f64,
     /// Decay of the second moment.
     pub beta2: f64,
     /// ε, in units of the gradient (loss per centipawn).
     pub epsilon: f64,
-    /// Weight λ of the regularization.
-    pub l2: f64,
     /// True to correct the moments for their initialization at 0.
     pub bias_correction: bool,
 }
 
 impl Default for AdamSettings {
     fn default() -> Self {
-        Self { learning_rate: 20.0, beta1: 0.9, beta2: 0.999, epsilon: 1e-12, l2: 0.0, bias_correction: true }
+        Self { learning_rate: 20.0, beta1: 0.9, beta2: 0.999, epsilon: 1e-12, bias_correction: true }
     }
 }
 
-/// Runs side by side, their schedule and their mini-batches.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AdamRuns {
-    /// Settings of every run.
     pub runs: Vec<AdamSettings>,
-    /// The learning-rate schedule.
     pub schedule: Schedule,
     /// Mini-batches per epoch.
     pub batches: usize,
 }
 
 impl Default for AdamRuns {
-    /// One run on the full batch.
     fn default() -> Self {
         Self { runs: vec![AdamSettings::default()], schedule: Schedule::default(), batches: 1 }
     }
 }
 
 impl AdamRuns {
-    /// Maximum number of combinations of settings.
     pub const MOST: usize = 10_000;
 
     pub(crate) const SPEC: MethodSpec = MethodSpec {
@@ -68,7 +54,6 @@ impl AdamRuns {
         converged: "",
     };
 
-    /// Returns runs with all combinations of the settings, the last one varying fastest.
     pub(crate) fn from_flags(flags: &MethodFlags) -> Result<Self> {
         let bias_correction = !flags.no_bias_correction;
         let mut all = vec![AdamSettings { bias_correction, ..AdamSettings::default() }];
@@ -87,21 +72,25 @@ impl AdamRuns {
         cross(&flags.beta1, |settings, value| settings.beta1 = value);
         cross(&flags.beta2, |settings, value| settings.beta2 = value);
         cross(&flags.epsilon, |settings, value| settings.epsilon = value);
-        cross(&flags.l2, |settings, value| settings.l2 = value);
-        if all.len() > Self::MOST {
-            let (count, most) = (all.len(), Self::MOST);
+        let (schedule, batches) = (flags.schedule.unwrap_or_default(), flags.batches.unwrap_or(1));
+        Self { runs: all, schedule, batches }.repeated(1)
+    }
+
+    pub(crate) fn repeated(mut self, count: usize) -> Result<Self> {
+        let (all, most) = (self.runs.len().saturating_mul(count), Self::MOST);
+        if all > most {
             return Err(Error::Usage(format!(
-                "{count} combinations of Adam settings: at most {most} are allowed"
+                "{all} combinations of Adam settings: at most {most} are allowed"
             )));
         }
-        let (schedule, batches) = (flags.schedule.unwrap_or_default(), flags.batches.unwrap_or(1));
-        Ok(Self { runs: all, schedule, batches })
+        self.runs = self.runs.into_iter().flat_map(|run| std::iter::repeat_n(run, count)).collect();
+        Ok(self)
     }
 }
 
 impl Method for AdamRuns {
-    fn weights(&mut self) -> Vec<&mut f64> {
-        self.runs.iter_mut().map(|run| &mut run.l2).collect()
+    fn spec(&self) -> &'static MethodSpec {
+        &Self::SPEC
     }
 
     fn batches(&self) -> usize {
@@ -129,12 +118,10 @@ impl AdamSettings {
         if !(self.epsilon.is_finite() && self.epsilon > 0.0) {
             return Err(Error::setting("epsilon", self.epsilon, "must be a positive number"));
         }
-        crate::check_l2(self.l2)?;
         Ok(())
     }
 }
 
-/// The optimizer; see the module.
 #[derive(Clone, Debug)]
 pub struct Adam {
     runs: Vec<AdamSettings>,
@@ -142,7 +129,6 @@ pub struct Adam {
     epochs: u64,
     steps_per_epoch: u64,
     dimension: usize,
-    /// The space, if it is bounded.
     bounds: Option<Space>,
     parameters: Vec<f64>,
     first_moment: Vec<f64>,
@@ -151,11 +137,9 @@ pub struct Adam {
     /// Loss of each member at the last evaluation; infinite before the first.
     losses: Vec<f64>,
     gradient_norms: Vec<f64>,
-    /// Each member's sum of mini-batch losses over the current epoch.
     epoch_losses: Vec<f64>,
 }
 
-/// The scalars of a state.
 #[derive(Serialize, Deserialize)]
 struct Steps {
     steps: u64,
@@ -163,9 +147,6 @@ struct Steps {
 
 impl Adam {
     /// Starts every run at the start of `space` and keeps it within the bounds.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] when there is no run, or a setting is out of range or not finite.
     pub fn try_new(
         space: &Space,
         runs: Vec<AdamSettings>,
@@ -208,7 +189,6 @@ impl Adam {
         (factor * run.learning_rate * correct1, correct2)
     }
 
-    /// Ends the epoch if this was its last step.
     fn end_step(&mut self) -> Result<()> {
         if self.epoch_done() {
             for (loss, sum) in self.losses.iter_mut().zip(&mut self.epoch_losses) {
@@ -233,7 +213,7 @@ impl Optimizer for Adam {
     fn ask(&mut self) -> Proposal {
         Proposal {
             parameters: self.parameters.clone(),
-            l2: self.runs.iter().map(|run| run.l2).collect(),
+            members: (0..self.runs.len()).collect(),
             gradients: true,
             curvature: false,
         }
@@ -276,7 +256,6 @@ impl Optimizer for Adam {
             first_moment: self.first_moment.clone(),
             second_moment: self.second_moment.clone(),
             settings: self.runs.iter().map(|run| [run.beta1, run.beta2, run.epsilon]).collect(),
-            l2: self.runs.iter().map(|run| run.l2).collect(),
         })
     }
 
@@ -349,7 +328,7 @@ impl Optimizer for Adam {
         Ok(())
     }
 
-    fn describe(&self, member: usize) -> String {
+    fn describe(&self, member: usize, l2: f64) -> String {
         let run = self.runs[member];
         format!(
             "adam (learning rate {}, betas {} {}, epsilon {:e}, {}{} schedule{})",
@@ -357,7 +336,7 @@ impl Optimizer for Adam {
             run.beta1,
             run.beta2,
             run.epsilon,
-            l2_text(run.l2),
+            l2_text(l2),
             self.schedule,
             if run.bias_correction { "" } else { ", no bias correction" },
         )
@@ -371,11 +350,11 @@ mod tests {
     #[test]
     fn lists_of_settings_are_combined() {
         let flags =
-            MethodFlags { learning_rate: vec![5.0, 20.0], l2: vec![0.0, 1e-4], ..MethodFlags::default() };
+            MethodFlags { learning_rate: vec![5.0, 20.0], beta1: vec![0.5, 0.9], ..MethodFlags::default() };
         let all = AdamRuns::from_flags(&flags).unwrap().runs;
-        let settings: Vec<(f64, f64)> = all.iter().map(|one| (one.learning_rate, one.l2)).collect();
-        assert_eq!(settings, [(5.0, 0.0), (5.0, 1e-4), (20.0, 0.0), (20.0, 1e-4)]);
-        assert!(all.iter().all(|one| one.beta1 == AdamSettings::default().beta1 && one.bias_correction));
+        let settings: Vec<(f64, f64)> = all.iter().map(|one| (one.learning_rate, one.beta1)).collect();
+        assert_eq!(settings, [(5.0, 0.5), (5.0, 0.9), (20.0, 0.5), (20.0, 0.9)]);
+        assert!(all.iter().all(|one| one.beta2 == AdamSettings::default().beta2 && one.bias_correction));
         assert_eq!(AdamRuns::from_flags(&MethodFlags::default()).unwrap().runs.len(), 1);
         let many =
             MethodFlags { learning_rate: vec![1.0; 101], beta1: vec![0.5; 101], ..MethodFlags::default() };
@@ -408,34 +387,12 @@ mod tests {
     }
 
     #[test]
-    fn a_restored_run_goes_on_alike() {
-        let runs =
-            vec![AdamSettings::default(), AdamSettings { learning_rate: 0.5, ..AdamSettings::default() }];
-        let mut one =
-            Adam::try_new(&Space::unbounded(&[1.0, 2.0]), runs.clone(), Schedule::Cosine, 10, 2).unwrap();
-        one.tell(&told(&[1.0, 1.0], &[0.5, -3.0, 0.1, 0.2])).unwrap();
-        let mut other = Adam::try_new(&Space::unbounded(&[0.0, 0.0]), runs, Schedule::Cosine, 10, 2).unwrap();
-        other.restore(one.save()).unwrap();
-        for step in 0..3 {
-            let answer = told(&[0.9 - f64::from(step) * 0.1, 0.8], &[0.4, -1.0, 0.3, 0.1]);
-            one.tell(&answer).unwrap();
-            other.tell(&answer).unwrap();
-            assert_eq!(one.ask(), other.ask());
-            assert_eq!(one.save(), other.save());
-        }
-        let mut broken = one.save();
-        broken.vectors.get_mut("parameters").unwrap()[1] = f64::NAN;
-        assert!(other.restore(broken).unwrap_err().to_string().contains("not finite"));
-    }
-
-    #[test]
     fn bad_settings_are_refused() {
         for run in [
             AdamSettings { learning_rate: f64::NAN, ..AdamSettings::default() },
             AdamSettings { learning_rate: -1.0, ..AdamSettings::default() },
             AdamSettings { beta1: 1.0, ..AdamSettings::default() },
             AdamSettings { epsilon: f64::INFINITY, ..AdamSettings::default() },
-            AdamSettings { l2: -1.0, ..AdamSettings::default() },
         ] {
             assert!(
                 Adam::try_new(&Space::unbounded(&[1.0]), vec![run], Schedule::Constant, 1, 1).is_err(),

@@ -1,12 +1,10 @@
 //! Answers of evaluators to the questions of optimizers.
 
-/// The results for a population, in member order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Evaluations {
-    /// Mean weighted loss over the parts of the request.
     pub losses: Vec<f64>,
     /// Mean weighted loss of each part of the request by itself, regardless of its part weight: by member and part,
-    /// member-major. Used to judge a fold that was left out.
+    /// member-major.
     pub part_losses: Vec<f64>,
     /// Gradient per centipawn, as many values per member as it has parameters; empty unless requested.
     pub gradients: Vec<f64>,
@@ -18,7 +16,6 @@ pub struct Evaluations {
 }
 
 impl Evaluations {
-    /// Appends the results of further members for the same request.
     pub fn append(&mut self, mut more: Self) {
         // Matrices are large.
         if self.losses.is_empty() {
@@ -38,14 +35,12 @@ impl Evaluations {
 pub struct AdamStep {
     /// Losses before the step, including the pull toward the prior; NaN if the loss or the gradient is not finite.
     pub losses: Vec<f64>,
-    /// Largest gradient components in absolute value, including the pull.
     pub gradient_norms: Vec<f64>,
     /// Positions evaluated per member.
     pub positions: usize,
 }
 
 impl AdamStep {
-    /// Returns the evaluation of the parameters before the step.
     pub fn evaluations(&self) -> Evaluations {
         Evaluations { losses: self.losses.clone(), positions: self.positions, ..Evaluations::default() }
     }
@@ -54,12 +49,8 @@ impl AdamStep {
 /// The state of a population under Adam, member after member, as many values per member as it has parameters.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AdamState {
-    /// Parameters.
     pub parameters: Vec<f64>,
-    /// First moments.
     pub first_moment: Vec<f64>,
-    /// Second moments.
     pub second_moment: Vec<f64>,
-    /// Parameters with each member's lowest loss so far.
     pub best_parameters: Vec<f64>,
 }

@@ -9,7 +9,6 @@ use gputexel_io::{Error, Result};
 /// Smallest damping, relative to the diagonal: the uncertainty of f32 sums.
 const MIN_DAMPING: f64 = 1e-6;
 
-/// The inverse of a matrix of blocks; see the module.
 #[derive(Clone, Debug)]
 pub(crate) struct BlockPreconditioner {
     /// The diagonal of the matrix, without damping; 0 for a coordinate that occurs in no position.
@@ -20,9 +19,6 @@ pub(crate) struct BlockPreconditioner {
 impl BlockPreconditioner {
     /// Factors the blocks of a matrix of `size` rows, after adding the damping, relative to the diagonal and its
     /// largest entry.
-    ///
-    /// # Errors
-    /// [`Error::Numeric`] for numbers that are not finite, and for blocks that no damping makes positive definite.
     pub(crate) fn try_new(size: usize, blocks: &[MatrixBlock], damping: f64) -> Result<Self> {
         let mut diagonal = vec![0.0; size];
         for MatrixBlock { coordinates, values } in blocks {
@@ -38,7 +34,6 @@ impl BlockPreconditioner {
         Ok(Self { diagonal, factors })
     }
 
-    /// Returns the product of the inverse with a vector.
     pub(crate) fn solve(&self, vector: &[f64]) -> Vec<f64> {
         let mut out = vec![0.0; vector.len()];
         let solved: Vec<Vec<f64>> = self

@@ -1,13 +1,9 @@
 //! The minimum of a convex quadratic in a box: the damped Gauss–Newton step for bounded parameters.
-//!
-//! The primal active-set method (Nocedal and Wright, "Numerical optimization", 2006, section 16.5): solve for
-//! the free coordinates, stop at the first blocking bound and fix that coordinate, release the fixed
-//! coordinates whose descent direction points inward. If no bound blocks, this is a single Cholesky solve.
 
 use super::linalg::Cholesky;
 
-/// Minimizes ½ δᵀ A δ + gᵀ δ over low ≤ δ ≤ high, starting from δ = 0, which lies in the box. `matrix` is
-/// A(i, j). `None` if A is not positive definite on the free coordinates.
+/// Minimizes ½ δᵀ A δ + gᵀ δ over low ≤ δ ≤ high, starting from δ = 0, which lies in the box. `None` if A is not
+/// positive definite on the free coordinates.
 pub(super) fn minimize(
     matrix: &(dyn Fn(usize, usize) -> f64 + Sync),
     gradient: &[f64],

@@ -2,7 +2,6 @@
 //! preconditioned by the curvature along each coordinate, for methods that estimate slopes only from the losses of
 //! neighbors.
 
-/// Turns slopes into descent directions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Conjugate {
     /// The previous slopes and direction; empty at first.
@@ -17,7 +16,6 @@ impl Conjugate {
         self.direction.clear();
     }
 
-    /// Returns the next direction; coordinates without curvature do not move.
     pub fn advance(&mut self, slopes: Vec<f64>, curvatures: &[f64]) {
         let scaled = |g: f64, i: usize| if curvatures[i] > 0.0 { g / curvatures[i] } else { 0.0 };
         let mut direction: Vec<f64> = slopes.iter().enumerate().map(|(i, &g)| -scaled(g, i)).collect();

@@ -7,7 +7,6 @@ const LEAST: f64 = 1e-9;
 /// Beyond this damping a step is a tiny fraction of a centipawn: there is nothing left to gain.
 const MOST: f64 = 1e9;
 
-/// The damping, and the factor by which it grows when a step fails.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Damping {
     pub value: f64,
@@ -27,12 +26,10 @@ impl Damping {
         *self = Self { value: (self.value * factor).max(LEAST), growth: 2.0 };
     }
 
-    /// Raises the damping after a step that failed, faster each time.
     pub fn raise(&mut self) {
         *self = Self { value: (self.value * self.growth).min(2.0 * MOST), growth: 2.0 * self.growth };
     }
 
-    /// Returns true if it has reached the maximum.
     pub fn is_most(&self) -> bool {
         self.value >= MOST
     }

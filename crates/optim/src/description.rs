@@ -1,5 +1,3 @@
-//! Descriptions of the settings of methods.
-
 use gputexel_io::weight_text;
 
 /// Returns the weight λ as a prefix of other settings; empty if it is zero, since penalties may regularize a run as

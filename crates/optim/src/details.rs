@@ -2,34 +2,25 @@
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// Details of a step besides loss and gradient.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 #[non_exhaustive]
 pub enum StepDetails {
-    /// The state of particle swarms.
     Swarms(SwarmDetails),
 }
 
-/// The state of particle swarms after an iteration. Losses include regularization; non-finite ones are
-/// written as null.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SwarmDetails {
-    /// Loss at the start.
     #[serde(deserialize_with = "number")]
     pub original: f64,
     /// Best loss of each swarm; `None` where there are too many to list.
     #[serde(deserialize_with = "numbers")]
     pub swarms: Option<Vec<f64>>,
-    /// Median of the swarms' best losses.
     #[serde(deserialize_with = "number")]
     pub swarm_median: f64,
-    /// Highest of the swarms' best losses.
     #[serde(deserialize_with = "number")]
     pub swarm_worst: f64,
-    /// Particles that have died so far.
     pub deaths: u64,
-    /// Number of times that all particles have been restarted.
     pub restarts: u64,
 }
 

@@ -1,12 +1,3 @@
-//! Gauss–Newton with Levenberg–Marquardt damping.
-//!
-//! Each step solves (H + μ diag H + ε I) δ = −g by Cholesky decomposition, where H is the Gauss–Newton matrix
-//! and g the gradient, both including regularization. μ shrinks after a step whose gain matched the
-//! prediction of the quadratic model and grows otherwise (Nielsen, "Damping parameter in Marquardt's method",
-//! 1999). Parameters that no position touches have zero rows in H and g and do not move; ε, a tiny fraction
-//! of the largest diagonal entry, prevents drift along directions without curvature (adding a constant to all
-//! king squares).
-
 use serde::{Deserialize, Serialize};
 
 use super::damping::{Damping, largest_slope};
@@ -17,18 +8,15 @@ use super::state::or_infinite;
 use super::{Best, Evaluations, Optimizer, OptimizerState, Proposal, Space, box_quadratic};
 use gputexel_io::{Advice, Error, Result};
 
-/// Settings of the method.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GaussNewtonSettings {
-    /// Weight λ of the regularization.
-    pub l2: f64,
     /// Initial μ, relative to the diagonal.
     pub damping: f64,
 }
 
 impl Default for GaussNewtonSettings {
     fn default() -> Self {
-        Self { l2: 0.0, damping: 1e-4 }
+        Self { damping: 1e-4 }
     }
 }
 
@@ -42,18 +30,11 @@ impl GaussNewtonSettings {
         converged: "no step promises a lower loss beyond rounding",
     };
 
-    pub(crate) fn from_flags(flags: &MethodFlags) -> Result<Self> {
-        Self::for_method(Self::SPEC.name, flags)
+    pub(crate) fn from_flags(flags: &MethodFlags) -> Self {
+        Self { damping: flags.damping.unwrap_or(Self::default().damping) }
     }
 
-    /// Returns the settings of the flags for a method that takes steps like this one.
-    pub(crate) fn for_method(name: &str, flags: &MethodFlags) -> Result<Self> {
-        Ok(Self { l2: flags.one_l2(name)?, damping: flags.damping.unwrap_or(Self::default().damping) })
-    }
-
-    /// Checks that the settings are in range.
     pub(crate) fn validate(&self) -> Result<()> {
-        crate::check_l2(self.l2)?;
         match self.damping.is_finite() && self.damping > 0.0 {
             true => Ok(()),
             false => Err(Error::Usage(format!("damping {}: must be a positive number", self.damping))),
@@ -62,8 +43,8 @@ impl GaussNewtonSettings {
 }
 
 impl Method for GaussNewtonSettings {
-    fn weights(&mut self) -> Vec<&mut f64> {
-        vec![&mut self.l2]
+    fn spec(&self) -> &'static MethodSpec {
+        &Self::SPEC
     }
 
     fn build(&self, space: &Space, _epochs: u64) -> Result<Box<dyn Optimizer>> {
@@ -76,18 +57,14 @@ const RIDGE: f64 = 1e-12;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Stage {
-    /// Waiting for the loss and gradient at a new point.
     Trial,
-    /// Waiting for the matrix at an accepted point.
     Matrix,
 }
 
-/// The optimizer; see the module.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct GaussNewton {
     #[serde(skip)]
     settings: GaussNewtonSettings,
-    /// The space, if it is bounded.
     #[serde(skip)]
     bounds: Option<Space>,
     stage: Stage,
@@ -103,7 +80,6 @@ pub struct GaussNewton {
     matrix: Vec<f64>,
     #[serde(skip)]
     trial: Vec<f64>,
-    /// Gain predicted by the quadratic model for the trial point.
     promised: f64,
     damping: Damping,
     accepted: bool,
@@ -117,13 +93,12 @@ impl GaussNewton {
     }
 
     /// Takes the last matrix, the damping and the gradient at the accepted point, for a method that continues from it;
-    /// `None` before there is a matrix. This optimizer cannot continue afterwards.
+    /// `None` before there is a matrix.
     pub fn take_model(&mut self) -> Option<(Vec<f64>, f64, Vec<f64>)> {
         let known = !self.matrix.is_empty();
         known.then(|| (std::mem::take(&mut self.matrix), self.damping.value, self.gradient.clone()))
     }
 
-    /// Returns the vectors of its state.
     pub(crate) fn vectors(&self) -> [(&str, &[f64]); 4] {
         [
             ("point", &self.point),
@@ -133,7 +108,6 @@ impl GaussNewton {
         ]
     }
 
-    /// Continues from saved scalars and the vectors of a state.
     pub(crate) fn take_over(&mut self, scalars: Self, state: &mut OptimizerState) -> Result<()> {
         let size = self.point.len();
         *self = Self {
@@ -148,10 +122,6 @@ impl GaussNewton {
         Ok(())
     }
 
-    /// Starts at the start of `space` and stays within its bounds.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] when a setting is out of range.
     pub fn try_new(space: &Space, settings: GaussNewtonSettings) -> Result<Self> {
         settings.validate()?;
         Ok(Self {
@@ -255,7 +225,7 @@ impl Optimizer for GaussNewton {
             Stage::Trial => (self.trial.clone(), false),
             Stage::Matrix => (self.point.clone(), true),
         };
-        Proposal { parameters, l2: vec![self.settings.l2], gradients: !matrix, curvature: matrix }
+        Proposal { parameters, members: vec![0], gradients: !matrix, curvature: matrix }
     }
 
     fn tell(&mut self, evaluations: &Evaluations) -> Result<()> {
@@ -316,8 +286,8 @@ impl Optimizer for GaussNewton {
         self.take_over(state.scalars("gauss-newton")?, &mut state)
     }
 
-    fn describe(&self, _member: usize) -> String {
-        format!("gauss-newton ({}damping {})", l2_text(self.settings.l2), self.settings.damping)
+    fn describe(&self, _member: usize, l2: f64) -> String {
+        format!("gauss-newton ({}damping {})", l2_text(l2), self.settings.damping)
     }
 }
 
@@ -356,23 +326,6 @@ mod tests {
             "{best:?}"
         );
         assert_eq!(best.parameters[2], 7.0);
-    }
-
-    #[test]
-    fn a_restored_run_goes_on_alike() {
-        let mut one =
-            GaussNewton::try_new(&Space::unbounded(&[100.0, -50.0, 7.0]), GaussNewtonSettings::default())
-                .unwrap();
-        for _ in 0..3 {
-            let mut other =
-                GaussNewton::try_new(&Space::unbounded(&[0.0; 3]), GaussNewtonSettings::default()).unwrap();
-            other.restore(one.save()).unwrap();
-            assert_eq!((one.ask(), one.save()), (other.ask(), other.save()));
-            let answer = quadratic(&one.ask().parameters);
-            one.tell(&answer).unwrap();
-            other.tell(&answer).unwrap();
-            assert_eq!(one.save(), other.save());
-        }
     }
 
     #[test]

@@ -1,23 +1,12 @@
 //! Gauss–Newton by conjugate gradients: for so many parameters that their matrix does not fit.
-//!
-//! Each step solves (H + μ (diag H + m I)) δ = −g, where m is the largest entry of the diagonal, from products H v
-//! alone (Steihaug, "The conjugate gradient method and trust regions in large scale optimization", 1983),
-//! preconditioned by the Cholesky factors of [blocks](ProductAnswer::blocks) of H. After its first steps H hardly
-//! changes, so later ones keep the blocks. A step is solved until the residual has shrunk by a factor that follows the
-//! gradient's (Eisenstat and Walker, "Choosing the forcing terms in an inexact Newton method", 1996, choice 2).
-//! Coordinates at a bound that the gradient pushes against are fixed; the others move along the projection of the step
-//! onto the box.
-//!
-//! Among so many parameters, some occur in few positions. Damping relative to the diagonal alone, as in
-//! [`GaussNewton`](super::GaussNewton), would let the first steps move them so far that the sigmoids of their positions
-//! saturate, and they would stay there; hence m I, which matters while μ has not yet shrunk.
 
 use serde::{Deserialize, Serialize};
 
 use super::block_preconditioner::BlockPreconditioner;
 use super::damping::{Damping, largest_slope};
 use super::description::l2_text;
-use super::method::{Method, MethodFlags, MethodLimits, MethodSpec};
+use super::linalg::plain_dot as dot;
+use super::method::{Method, MethodLimits, MethodSpec};
 use super::state::or_infinite;
 use super::{
     Best, Evaluations, GaussNewtonSettings, Optimizer, OptimizerState, ProductAnswer, ProductProposal,
@@ -25,7 +14,6 @@ use super::{
 };
 use gputexel_io::{Advice, Error, Result};
 
-/// Settings of the method: those of [`GaussNewton`](super::GaussNewton).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct GaussNewtonCgSettings(pub GaussNewtonSettings);
@@ -39,15 +27,11 @@ impl GaussNewtonCgSettings {
         limits: MethodLimits { epochs: 100, improvement: 1e-8, window: 3, patience: Some(10) },
         converged: GaussNewtonSettings::SPEC.converged,
     };
-
-    pub(crate) fn from_flags(flags: &MethodFlags) -> Result<Self> {
-        GaussNewtonSettings::for_method(Self::SPEC.name, flags).map(Self)
-    }
 }
 
 impl Method for GaussNewtonCgSettings {
-    fn weights(&mut self) -> Vec<&mut f64> {
-        vec![&mut self.0.l2]
+    fn spec(&self) -> &'static MethodSpec {
+        &Self::SPEC
     }
 
     fn summary(&self) -> Option<String> {
@@ -65,24 +49,19 @@ const MAX_FORCING: f64 = 0.1;
 const MIN_FORCING: f64 = 0.03;
 /// Maximum number of products per step.
 const MAX_PRODUCTS: u64 = 400;
-/// Number of points at which blocks are computed.
 const ANCHORS: u32 = 3;
 /// Relative differences of losses below this are noise: many more parameters than usual are summed in f32.
 const RESOLUTION: f64 = 1e-8;
-/// Convergence: a predicted gain below this fraction of the loss.
 const ARRIVED: f64 = 1e-10;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Stage {
-    /// Waiting for the loss and gradient at a new point.
     Trial,
     /// Waiting for the blocks, to solve for a step with them.
     Blocks,
-    /// Waiting for a product.
     Solve,
 }
 
-/// The optimizer; see the module.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct GaussNewtonCg {
     #[serde(skip)]
@@ -102,13 +81,11 @@ pub struct GaussNewtonCg {
     #[serde(skip)]
     anchor: Vec<f64>,
     anchors: u32,
-    /// Damping of the blocks.
     block_damping: f64,
     #[serde(skip)]
     blocks: Option<BlockPreconditioner>,
     #[serde(skip)]
     trial: Vec<f64>,
-    /// Gain predicted by the quadratic model for the trial point.
     promised: f64,
     damping: Damping,
     accepted: bool,
@@ -121,7 +98,6 @@ pub struct GaussNewtonCg {
     solve: Solve,
 }
 
-/// Conjugate gradients in progress.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Solve {
     #[serde(skip)]
@@ -130,18 +106,12 @@ struct Solve {
     residual: Vec<f64>,
     #[serde(skip)]
     direction: Vec<f64>,
-    /// Scalar product of the residual and the preconditioned residual.
     rho: f64,
-    /// The same at the beginning.
     first: f64,
     products: u64,
 }
 
 impl GaussNewtonCg {
-    /// Starts at the start of `space` and stays within its bounds.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] when a setting is out of range.
     pub fn try_new(space: &Space, settings: GaussNewtonSettings) -> Result<Self> {
         settings.validate()?;
         Ok(Self {
@@ -167,7 +137,6 @@ impl GaussNewtonCg {
         })
     }
 
-    /// Returns the coordinates that may move from the accepted point, and the addition to each entry of the diagonal.
     fn system(&self) -> (Vec<bool>, Vec<f64>) {
         let diagonal = self.blocks.as_ref().map_or(&[][..], |blocks| &blocks.diagonal);
         let largest = diagonal.iter().copied().fold(0.0, f64::max);
@@ -181,7 +150,6 @@ impl GaussNewtonCg {
         ((0..diagonal.len()).map(free).collect(), added.collect())
     }
 
-    /// Returns the preconditioned residual, on the coordinates that move.
     fn precondition(&self, residual: &[f64], free: &[bool]) -> Vec<f64> {
         let mut out = self.blocks.as_ref().map_or_else(Vec::new, |blocks| blocks.solve(residual));
         out.iter_mut().zip(free).filter(|(_, free)| !**free).for_each(|(value, _)| *value = 0.0);
@@ -212,7 +180,6 @@ impl GaussNewtonCg {
         }
     }
 
-    /// Chooses the forcing term at a new point.
     fn choose_forcing(&mut self) {
         let norm = self.solve.first.sqrt();
         if let Some(last) = self.last_norm.filter(|&last| last > 0.0) {
@@ -252,7 +219,6 @@ impl GaussNewtonCg {
         Ok(())
     }
 
-    /// Proposes the point that the step leads to.
     fn propose(&mut self) -> Result<()> {
         let (_, added) = self.system();
         let solve = &self.solve;
@@ -283,7 +249,6 @@ impl GaussNewtonCg {
         Ok(())
     }
 
-    /// Solves again with more damping.
     fn damp_more(&mut self) -> Result<()> {
         if self.damping.is_most() {
             let advice = Advice::default().text("try ").setting("l2", "").text(" or ");
@@ -296,15 +261,10 @@ impl GaussNewtonCg {
     }
 }
 
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
-}
-
 impl Optimizer for GaussNewtonCg {
     fn ask(&mut self) -> Proposal {
         let parameters = if self.stage == Stage::Trial { &self.trial } else { &self.point };
-        let l2 = vec![self.settings.l2];
-        Proposal { parameters: parameters.clone(), l2, gradients: true, curvature: false }
+        Proposal { parameters: parameters.clone(), members: vec![0], gradients: true, curvature: false }
     }
 
     fn tell(&mut self, evaluations: &Evaluations) -> Result<()> {
@@ -338,21 +298,20 @@ impl Optimizer for GaussNewtonCg {
     }
 
     fn ask_products(&mut self) -> Option<ProductProposal> {
-        let l2 = vec![self.settings.l2];
         // A run that has been resumed needs its blocks again, whatever its stage.
         if !self.exhausted && self.blocks.is_none() && self.anchors > 0 {
             let parameters = self.anchor.clone();
-            return Some(ProductProposal { parameters, l2, vectors: Vec::new(), blocks: true });
+            return Some(ProductProposal { parameters, vectors: Vec::new(), blocks: true });
         }
         let solves = !self.exhausted && self.stage == Stage::Solve;
         solves.then(|| {
             let (parameters, vectors) = (self.point.clone(), self.solve.direction.clone());
-            ProductProposal { parameters, l2, vectors, blocks: false }
+            ProductProposal { parameters, vectors, blocks: false }
         })
     }
 
     fn tell_products(&mut self, answer: &ProductAnswer) -> Result<()> {
-        let Some(blocks) = answer.blocks.first() else { return self.add_product(&answer.products) };
+        let Some(blocks) = &answer.blocks else { return self.add_product(&answer.products) };
         self.blocks = Some(BlockPreconditioner::try_new(self.point.len(), blocks, self.block_damping)?);
         if self.stage == Stage::Blocks {
             self.set_out(self.is_new);
@@ -412,12 +371,8 @@ impl Optimizer for GaussNewtonCg {
         Ok(())
     }
 
-    fn describe(&self, _member: usize) -> String {
-        format!(
-            "gauss-newton by conjugate gradients ({}damping {})",
-            l2_text(self.settings.l2),
-            self.settings.damping
-        )
+    fn describe(&self, _member: usize, l2: f64) -> String {
+        format!("gauss-newton by conjugate gradients ({}damping {})", l2_text(l2), self.settings.damping)
     }
 }
 
@@ -476,16 +431,15 @@ mod tests {
                         .collect(),
                 };
                 return ProductAnswer {
-                    blocks: vec![vec![block(0, 5), block(5, SIZE)]],
+                    blocks: Some(vec![block(0, 5), block(5, SIZE)]),
                     products: Vec::new(),
                 };
             }
             let products = matrix.chunks(SIZE).map(|row| dot(row, &question.vectors)).collect();
-            ProductAnswer { products, blocks: Vec::new() }
+            ProductAnswer { products, blocks: None }
         }
     }
 
-    /// Runs to the end; every step is also taken by a run that has been restored.
     fn minimize(space: &Space) -> (Best, u64) {
         let (problem, settings) = (Curved::new(), GaussNewtonSettings::default());
         let mut method = GaussNewtonCg::try_new(space, settings).unwrap();

@@ -1,10 +1,4 @@
 //! A few Gauss–Newton steps, then L-BFGS with the last matrix.
-//!
-//! Gauss–Newton needs a matrix for every step, which takes as long as several gradients, or dozens if scores are not
-//! linear. After its first steps the matrix hardly changes, so its Cholesky factor becomes the initial matrix of L-BFGS
-//! (Nocedal and Wright, "Numerical optimization", 2006, chapter 7), which learns the missing part of the matrix from
-//! gradients alone. Coordinates at a bound that the gradient pushes against are fixed; the others move along the
-//! projection of the direction onto the box.
 
 use std::collections::VecDeque;
 
@@ -12,19 +6,16 @@ use serde::{Deserialize, Serialize};
 
 use super::damping::largest_slope;
 use super::description::l2_text;
-use super::linalg::Cholesky;
-use super::method::{Method, MethodFlags, MethodLimits, MethodSpec};
+use super::linalg::{Cholesky, plain_dot as dot};
+use super::method::{Method, MethodLimits, MethodSpec};
 use super::{
     Best, Evaluations, GaussNewton, GaussNewtonSettings, Optimizer, OptimizerState, Proposal, Space,
 };
 use gputexel_io::{Error, Result};
 
-/// Settings of the method.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HybridSettings {
-    /// Settings of the Gauss–Newton steps.
     pub gauss_newton: GaussNewtonSettings,
-    /// Number of Gauss–Newton steps, each with a matrix.
     pub matrices: u32,
     /// Number of last losses of which a step must lower the largest.
     #[serde(default = "last_alone")]
@@ -52,11 +43,6 @@ impl HybridSettings {
         converged: GaussNewtonSettings::SPEC.converged,
     };
 
-    pub(crate) fn from_flags(flags: &MethodFlags) -> Result<Self> {
-        let gauss_newton = GaussNewtonSettings::for_method(Self::SPEC.name, flags)?;
-        Ok(Self { gauss_newton, ..Self::for_scores(!flags.nonlinear) })
-    }
-
     /// Returns the settings for linear or nonlinear scores: if scores are linear, the matrix hardly changes after the
     /// first steps, and the loss has no jumps.
     pub fn for_scores(linear: bool) -> Self {
@@ -66,8 +52,8 @@ impl HybridSettings {
 }
 
 impl Method for HybridSettings {
-    fn weights(&mut self) -> Vec<&mut f64> {
-        vec![&mut self.gauss_newton.l2]
+    fn spec(&self) -> &'static MethodSpec {
+        &Self::SPEC
     }
 
     fn summary(&self) -> Option<String> {
@@ -79,18 +65,15 @@ impl Method for HybridSettings {
     }
 }
 
-/// Number of pairs of steps and changes of the gradient that are kept.
 const PAIRS: usize = 20;
 /// A step must lower the loss by this fraction of the decrease predicted by the slope at its start (Armijo), compared
-/// with the largest of the last losses (Grippo, Lampariello and Lucidi, "A nonmonotone line search technique for Newton's
-/// method", 1986). Scores with conditions make the loss jump, and a search that may only go down stops before each jump.
+/// with the largest of the last losses (Grippo, Lampariello and Lucidi, "A nonmonotone line search technique for
+/// Newton's method", 1986).
 const SUFFICIENT: f64 = 1e-4;
-/// Convergence: a predicted gain below this fraction of the loss.
 const ARRIVED: f64 = 1e-11;
 /// Fraction of the largest diagonal entry that is added to every diagonal entry.
 const RIDGE: f64 = 1e-10;
 
-/// The optimizer; see the module.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Hybrid {
     #[serde(skip)]
@@ -106,7 +89,6 @@ enum Stage {
     Descent(Box<Descent>),
 }
 
-/// The second half: L-BFGS.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Descent {
     #[serde(skip)]
@@ -117,15 +99,12 @@ struct Descent {
     factor: Option<(Vec<bool>, Cholesky)>,
     #[serde(skip)]
     point: Vec<f64>,
-    /// Losses of the last points, oldest first.
     losses: VecDeque<f64>,
-    /// The point with the lowest loss.
     #[serde(skip)]
     best: Vec<f64>,
     best_loss: f64,
     #[serde(skip)]
     gradient: Vec<f64>,
-    /// Steps and changes of the gradient, oldest first.
     #[serde(skip)]
     pairs: Vec<(Vec<f64>, Vec<f64>)>,
     #[serde(skip)]
@@ -138,10 +117,6 @@ struct Descent {
 }
 
 impl Hybrid {
-    /// Starts at the start of `space` and stays within its bounds.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] when a setting is out of range.
     pub fn try_new(space: &Space, settings: HybridSettings) -> Result<Self> {
         if settings.matrices == 0 {
             return Err(Error::Usage("0 Gauss-Newton steps: must be 1 or more".to_string()));
@@ -151,12 +126,7 @@ impl Hybrid {
     }
 }
 
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
-}
-
 impl Descent {
-    /// Continues from an accepted point.
     fn new(space: &Space, matrix: Vec<f64>, damping: f64, best: Best, gradient: Vec<f64>) -> Result<Self> {
         let mut descent = Self {
             matrix,
@@ -178,7 +148,6 @@ impl Descent {
         Ok(descent)
     }
 
-    /// Returns the coordinates that may move from the current point.
     fn free(&self, space: &Space) -> Vec<bool> {
         let size = self.point.len();
         let free = |i: usize| {
@@ -189,7 +158,6 @@ impl Descent {
         (0..size).map(free).collect()
     }
 
-    /// Computes the direction of L-BFGS from the current point.
     fn set_out(&mut self, space: &Space) -> Result<()> {
         let free = self.free(space);
         if self.factor.as_ref().is_none_or(|(known, _)| *known != free) {
@@ -290,7 +258,6 @@ impl Descent {
     }
 }
 
-/// Factors the damped matrix on the free coordinates.
 fn factor(matrix: &[f64], damping: f64, free: &[bool]) -> Result<Cholesky> {
     let size = free.len();
     let places: Vec<usize> = (0..size).filter(|&i| free[i]).collect();
@@ -315,7 +282,7 @@ impl Optimizer for Hybrid {
             Stage::Steps { method, .. } => method.ask(),
             Stage::Descent(descent) => Proposal {
                 parameters: descent.trial.clone(),
-                l2: vec![self.settings.gauss_newton.l2],
+                members: vec![0],
                 gradients: true,
                 curvature: false,
             },
@@ -425,8 +392,8 @@ impl Optimizer for Hybrid {
         Ok(())
     }
 
-    fn describe(&self, _member: usize) -> String {
-        let GaussNewtonSettings { l2, damping } = self.settings.gauss_newton;
+    fn describe(&self, _member: usize, l2: f64) -> String {
+        let GaussNewtonSettings { damping } = self.settings.gauss_newton;
         format!(
             "gauss-newton, {} steps, then L-BFGS with its matrix ({}damping {damping})",
             self.settings.matrices,
@@ -516,13 +483,5 @@ mod tests {
         let (low, high) = (jump(0.8), jump(1.5));
         assert!((low[0] - 1.0).abs() < 1e-4 && (low[1] - 1.0).abs() < 2e-4, "{low:?}");
         assert!(high[0] <= 0.0 && curved(&high).losses[0] < 1.5, "{high:?}");
-    }
-
-    #[test]
-    fn settings_are_checked() {
-        let space = Space::unbounded(&[1.0]);
-        assert!(
-            Hybrid::try_new(&space, HybridSettings { matrices: 0, ..HybridSettings::default() }).is_err()
-        );
     }
 }

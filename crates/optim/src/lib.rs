@@ -1,9 +1,6 @@
 //! Optimizers: `ask` for parameter vectors, `tell` their losses.
-//!
-//! This crate owns the trait, one file per method, their registry, and learning-rate schedules. It knows neither chess nor
-//! devices: an optimizer sees vectors, losses and derivatives. The ask/tell convention is that of CMA-ES and
-//! Nevergrad. `ask` may be repeated (after a device was lost) and returns the same proposal until it is
-//! answered.
+
+#![allow(missing_docs, reason = "internal crate; the library's front door is documented")]
 
 mod adam;
 mod answer;
@@ -15,6 +12,7 @@ mod description;
 mod details;
 mod gauss_newton;
 mod gauss_newton_cg;
+mod gauss_newton_runs;
 mod hybrid;
 pub mod linalg;
 mod local;
@@ -22,7 +20,6 @@ mod method;
 mod particle_swarm;
 mod products;
 mod quasi_newton;
-#[macro_use]
 mod registry;
 mod schedule;
 mod space;
@@ -33,50 +30,27 @@ pub use answer::{AdamState, AdamStep, Evaluations};
 pub use details::{StepDetails, SwarmDetails};
 pub use gauss_newton::{GaussNewton, GaussNewtonSettings};
 pub use gauss_newton_cg::{GaussNewtonCg, GaussNewtonCgSettings};
+pub use gauss_newton_runs::{GaussNewtonRuns, MemberProgress, has_stalled};
 pub use hybrid::{Hybrid, HybridSettings};
 pub use local::{Local, LocalSettings};
-pub use method::{CustomMethod, Method, MethodFlags, MethodLimits, MethodSpec};
+pub use method::{CustomMethod, MethodFlags, MethodLimits, MethodSpec};
 pub use particle_swarm::{ParticleSwarm, ParticleSwarmSettings, SwarmVariant, Swarms};
 pub use products::{MatrixBlock, ProductAnswer, ProductProposal};
 pub use quasi_newton::{MemberStatus, QUASI_NEWTON_PAIRS, QuasiNewton, SharedModel};
-pub use registry::{GAUSS_NEWTON_LIMIT, ModelSize};
+pub use registry::{GAUSS_NEWTON_LIMIT, ModelSize, OptimizerConfig};
 pub use schedule::Schedule;
 pub use space::Space;
 pub use state::OptimizerState;
 
-use gputexel_io::{Error, Result, any_of};
-
-methods! {
-    /// Gauss–Newton with Levenberg–Marquardt damping.
-    GaussNewton(GaussNewtonSettings),
-    /// Some steps of Gauss–Newton, then L-BFGS with its matrix.
-    Hybrid(HybridSettings),
-    /// Gauss–Newton by conjugate gradients, from products of the matrix with vectors.
-    GaussNewtonCg(GaussNewtonCgSettings),
-    /// Adam, one or more runs in parallel.
-    Adam(AdamRuns),
-    /// Local search over whole numbers.
-    Local(LocalSettings),
-    /// MadChess's particle swarms.
-    ParticleSwarm(Swarms),
-}
-
-/// Refuses regularization weights that are negative or not finite.
-fn check_l2(l2: f64) -> Result<()> {
-    match l2.is_finite() && l2 >= 0.0 {
-        true => Ok(()),
-        false => Err(Error::setting("l2", l2, "must be 0 or a positive number")),
-    }
-}
+use gputexel_io::Result;
 
 /// Parameter vectors to evaluate, and which results are needed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Proposal {
     /// The vectors, member after member.
     pub parameters: Vec<f64>,
-    /// Weight λ of the regularization for each member; one entry per member.
-    pub l2: Vec<f64>,
-    /// True if gradients are needed.
+    /// Numbers of the members, ascending.
+    pub members: Vec<usize>,
     pub gradients: bool,
     /// True if Gauss–Newton matrices are needed.
     pub curvature: bool,
@@ -85,24 +59,17 @@ pub struct Proposal {
 /// The state from which a device can take steps of Adam on its own, as an optimizer sees it: without the data.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepsAhead {
-    /// Parameters.
     pub parameters: Vec<f64>,
-    /// First moments.
     pub first_moment: Vec<f64>,
-    /// Second moments.
     pub second_moment: Vec<f64>,
     /// β₁, β₂ and ε of every member.
     pub settings: Vec<[f64; 3]>,
-    /// Weight λ of the regularization for each member.
-    pub l2: Vec<f64>,
 }
 
 /// The best member known to an optimizer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Best {
-    /// Its index.
     pub member: usize,
-    /// Its vector.
     pub parameters: Vec<f64>,
     /// Its loss when it was last evaluated, regularization included.
     pub loss: f64,
@@ -110,14 +77,8 @@ pub struct Best {
 
 /// An optimization method.
 pub trait Optimizer {
-    /// Proposes what to evaluate next.
     fn ask(&mut self) -> Proposal;
 
-    /// Answers the last [`ask`](Self::ask); losses, gradients and matrices include regularization.
-    ///
-    /// # Errors
-    /// [`Error::Numeric`] when no member has a finite loss or a linear system
-    /// cannot be solved.
     fn tell(&mut self, evaluations: &Evaluations) -> Result<()>;
 
     /// Requests products of the Gauss–Newton matrix that are needed before the next [`ask`](Self::ask); `None` if none
@@ -126,13 +87,6 @@ pub trait Optimizer {
         None
     }
 
-    /// Answers the last [`ask_products`](Self::ask_products); products and blocks include regularization.
-    ///
-    /// # Errors
-    /// [`Error::Numeric`] when numbers are not finite or no step can be found.
-    ///
-    /// # Panics
-    /// If the optimizer asks for no products.
     fn tell_products(&mut self, answer: &ProductAnswer) -> Result<()> {
         let _ = answer;
         unreachable!("only optimizers that ask for products are told of them")
@@ -144,28 +98,17 @@ pub trait Optimizer {
         None
     }
 
-    /// Returns (rate, correction of the second moment) of the next `count` steps and each member, steps outermost. The
-    /// rate contains the correction of the first moment.
-    ///
-    /// # Panics
-    /// If the optimizer has no `steps_ahead`, as do the next two.
+    /// Returns (rate, correction of the second moment) of the next `count` steps and each member, steps outermost.
     fn rates_ahead(&self, count: usize) -> Vec<(f64, f64)> {
         let _ = count;
         unreachable!("only optimizers with steps ahead have rates")
     }
 
-    /// Reports the next step that an evaluator took on its own. Replaces the call of [`tell`](Self::tell). The state
-    /// after it follows by [`tell_state`](Self::tell_state), perhaps many steps later: until then, what depends on
-    /// parameters is as it was.
-    ///
-    /// # Errors
-    /// As [`tell`](Self::tell).
     fn tell_step(&mut self, step: &AdamStep) -> Result<()> {
         let _ = step;
         unreachable!("only optimizers with steps ahead are told of them")
     }
 
-    /// Reports the state after the steps that were reported so far.
     fn tell_state(&mut self, state: AdamState) {
         let _ = state;
         unreachable!("only optimizers with steps ahead are told of their end")
@@ -184,26 +127,29 @@ pub trait Optimizer {
     fn converged(&self) -> bool;
 
     /// Returns true if the members of a population are trial points of one run, of which only the one it moves to
-    /// counts. Otherwise each member is a separate run.
+    /// counts.
     fn members_are_trials(&self) -> bool {
         false
     }
 
-    /// Returns further details of the last step to display and record.
     fn details(&self) -> Option<StepDetails> {
         None
     }
 
-    /// Returns the complete state: a run restored from it continues bit-identically.
+    fn points(&mut self) -> Vec<f64> {
+        self.ask().parameters
+    }
+
+    /// Returns how far a member has got, if members end one by one.
+    fn progress(&self, member: usize) -> Option<MemberProgress> {
+        let _ = member;
+        None
+    }
+
     fn save(&self) -> OptimizerState;
 
-    /// Restores a state saved by the same method with the same settings.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] when the state has a different shape or contains
-    /// non-finite numbers.
     fn restore(&mut self, state: OptimizerState) -> Result<()>;
 
-    /// Describes method and settings of a member on one line.
-    fn describe(&self, member: usize) -> String;
+    /// Describes the method and settings of a member on one line, with the weight λ of its regularization.
+    fn describe(&self, member: usize, l2: f64) -> String;
 }

@@ -1,18 +1,4 @@
 //! Local search over whole numbers, evaluating all neighbors as one population.
-//!
-//! Österlund's original method ("Texel's tuning method", 2014) tries +1 and −1 for one parameter after
-//! another and keeps what improves the loss. Here both neighbors of every coordinate are members of one
-//! population. The improving moves are then combined: the best 1, 2, 4, 8, … of them, each also at several
-//! multiples, form the next, small population, and its best member becomes the new point, so a combination is
-//! judged by its own loss and not by the sum of its parts. The losses of a coordinate's two neighbors also
-//! give its slope and curvature, and these give a conjugate direction; rounded points along it are among the
-//! combinations, which finds moves of many coordinates that only pay off together and that the best single
-//! moves hide. When no neighbor improves, the search continues with the next smaller step; at step size 1 it
-//! has converged.
-//!
-//! Evaluators sum losses in f32, so the last digits of a gain are noise. The search leaves a point only for a
-//! loss below the lowest seen so far, so that noise cannot make it cycle. Proving that no neighbor improves
-//! the exact loss is left to later steps.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,18 +9,15 @@ use super::state::or_infinite;
 use super::{Best, Evaluations, Optimizer, OptimizerState, Proposal, Space};
 use gputexel_io::{Error, Result};
 
-/// Settings of the method.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LocalSettings {
-    /// Weight λ of the regularization.
-    pub l2: f64,
     /// Step sizes, descending; the last is 1.
     pub steps: Vec<u32>,
 }
 
 impl Default for LocalSettings {
     fn default() -> Self {
-        Self { l2: 0.0, steps: vec![8, 4, 2, 1] }
+        Self { steps: vec![8, 4, 2, 1] }
     }
 }
 
@@ -48,21 +31,21 @@ impl LocalSettings {
         converged: "no step lowers the loss",
     };
 
-    pub(crate) fn from_flags(flags: &MethodFlags) -> Result<Self> {
-        let mut settings = Self { l2: flags.one_l2(Self::SPEC.name)?, ..Self::default() };
+    pub(crate) fn from_flags(flags: &MethodFlags) -> Self {
+        let mut settings = Self::default();
         if !flags.step.is_empty() {
             settings.steps.clone_from(&flags.step);
             if settings.steps.last() != Some(&1) {
                 settings.steps.push(1);
             }
         }
-        Ok(settings)
+        settings
     }
 }
 
 impl Method for LocalSettings {
-    fn weights(&mut self) -> Vec<&mut f64> {
-        vec![&mut self.l2]
+    fn spec(&self) -> &'static MethodSpec {
+        &Self::SPEC
     }
 
     fn build(&self, space: &Space, _epochs: u64) -> Result<Box<dyn Optimizer>> {
@@ -70,12 +53,10 @@ impl Method for LocalSettings {
     }
 }
 
-/// Maximum number of values in a population of neighbors; if there are more coordinates, neighbors are
-/// requested in portions. 32 MiB, and the same again in the evaluator.
+/// Maximum number of values in a population of neighbors; if there are more coordinates, neighbors are requested in
+/// portions.
 const MAX_NUMBERS: usize = 1 << 22;
 
-/// Multiples at which combinations are tried. When all neighbors gain, going further often gains more, and an
-/// extra member costs next to nothing.
 const MULTIPLES: [f64; 4] = [1.0, 2.0, 4.0, 8.0];
 
 /// Number of points along the conjugate direction, from 2⁻⁶ to 2² times its length.
@@ -86,15 +67,11 @@ const NOISE: f64 = 1e-9;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Stage {
-    /// Waiting for the loss at the start.
     Start,
-    /// Waiting for the losses of a portion of the neighbors.
     Neighbors,
-    /// Waiting for the losses of combinations of moves.
     Combinations,
 }
 
-/// A neighbor and its loss.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct Move {
     coordinate: usize,
@@ -102,7 +79,6 @@ struct Move {
     loss: f64,
 }
 
-/// The optimizer; see the module.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Local {
     #[serde(skip)]
@@ -114,21 +90,16 @@ pub struct Local {
     stage: Stage,
     #[serde(skip)]
     point: Vec<f64>,
-    /// Lowest loss at the point; infinite before the first answer.
     #[serde(deserialize_with = "or_infinite")]
     loss: f64,
-    /// Index into the step sizes.
     level: usize,
-    /// Coordinates below this index have been requested at this point.
     next: usize,
     /// True if neither neighbor of a coordinate changes the loss at all, because no position has the feature.
     dead: Vec<bool>,
     /// Improving neighbors of the point, best first once all are known.
     moves: Vec<Move>,
-    /// Slopes along the coordinates at this point, where already requested.
     #[serde(skip)]
     slopes: Vec<f64>,
-    /// Curvatures along the coordinates, from the largest steps tried.
     #[serde(skip)]
     curvatures: Vec<f64>,
     #[serde(skip)]
@@ -138,13 +109,7 @@ pub struct Local {
 }
 
 impl Local {
-    /// Starts at the rounded start of `space` and stays within its bounds. All coordinates are treated as
-    /// whole numbers.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] when a setting is out of range, or bounds contain no whole number.
     pub fn try_new(space: &Space, settings: LocalSettings) -> Result<Self> {
-        crate::check_l2(settings.l2)?;
         let descending = settings.steps.is_sorted_by(|a, b| a > b);
         if settings.steps.last() != Some(&1) || !descending {
             return Err(Error::Usage("steps must be descending integers that end with 1".to_string()));
@@ -175,7 +140,6 @@ impl Local {
         })
     }
 
-    /// Requests at most `coordinates` coordinates at once.
     #[cfg(test)]
     fn with_portion(mut self, coordinates: usize) -> Self {
         self.portion = coordinates;
@@ -186,7 +150,6 @@ impl Local {
         (self.space.lower[coordinate]..=self.space.upper[coordinate]).contains(&value)
     }
 
-    /// Returns the neighbors to evaluate next, and the first coordinate that is not among them.
     fn neighbors(&self) -> (Vec<(usize, f64)>, usize) {
         let size = f64::from(self.settings.steps[self.level]);
         let mut list = Vec::new();
@@ -203,7 +166,6 @@ impl Local {
         (list, coordinate)
     }
 
-    /// Returns the current point after `changes`, rounded and clamped to the bounds.
     fn moved(&self, changes: impl Iterator<Item = (usize, f64)>) -> Vec<f64> {
         let mut point = self.point.clone();
         for (i, by) in changes {
@@ -240,7 +202,6 @@ impl Local {
         }
     }
 
-    /// Sorts the improving neighbors and chooses the next stage.
     fn judge_neighbors(&mut self) {
         self.moves.sort_by(|a, b| a.loss.total_cmp(&b.loss)); // stable: by coordinate where equal
         // If both directions of a coordinate gain, which noise can cause, the better one is kept.
@@ -273,8 +234,8 @@ impl Optimizer for Local {
             }
             Stage::Combinations => self.combinations().iter().for_each(|point| parameters.extend(point)),
         }
-        let members = parameters.len() / self.point.len().max(1);
-        Proposal { parameters, l2: vec![self.settings.l2; members], gradients: false, curvature: false }
+        let members = (0..parameters.len() / self.point.len().max(1)).collect();
+        Proposal { parameters, members, gradients: false, curvature: false }
     }
 
     fn tell(&mut self, evaluations: &Evaluations) -> Result<()> {
@@ -398,9 +359,9 @@ impl Optimizer for Local {
         Ok(())
     }
 
-    fn describe(&self, _member: usize) -> String {
+    fn describe(&self, _member: usize, l2: f64) -> String {
         let steps: Vec<String> = self.settings.steps.iter().map(u32::to_string).collect();
-        let l2 = l2_text(self.settings.l2);
+        let l2 = l2_text(l2);
         format!("local search ({l2}steps {})", steps.join(" "))
     }
 }
@@ -495,7 +456,7 @@ mod tests {
             method.tell(&answer(&proposal)).unwrap();
         }
         let (point, first) = (method.point.clone(), method.moves[0]);
-        let members = method.ask().l2.len();
+        let members = method.ask().members.len();
         method.tell(&Evaluations { losses: vec![1e9; members], ..Evaluations::default() }).unwrap();
         let mut expected = point;
         expected[first.coordinate] += first.by;
@@ -506,7 +467,7 @@ mod tests {
     fn far_starts_take_few_rounds() {
         for steps in [vec![1], vec![64, 16, 4, 1]] {
             let space = Space::unbounded(&[9000.0; SIZE]);
-            let mut method = Local::try_new(&space, LocalSettings { steps: steps.clone(), l2: 0.0 }).unwrap();
+            let mut method = Local::try_new(&space, LocalSettings { steps: steps.clone() }).unwrap();
             let proposal = method.ask();
             method.tell(&answer(&proposal)).unwrap();
             let size = f64::from(steps[0]);
@@ -572,10 +533,8 @@ mod tests {
 
     #[test]
     fn bad_settings_are_refused() {
-        for (l2, steps) in
-            [(-1.0, vec![1]), (f64::NAN, vec![1]), (0.0, vec![]), (0.0, vec![2]), (0.0, vec![1, 1])]
-        {
-            let settings = LocalSettings { l2, steps };
+        for steps in [vec![], vec![2], vec![1, 1]] {
+            let settings = LocalSettings { steps };
             assert!(Local::try_new(&start(), settings.clone()).is_err(), "{settings:?}");
         }
         let mut method = Local::try_new(&start(), LocalSettings::default()).unwrap();

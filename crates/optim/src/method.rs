@@ -8,7 +8,6 @@ use gputexel_io::{Error, Result};
 /// Fixed properties of a method.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MethodSpec {
-    /// Name in commands.
     pub name: &'static str,
     /// Explanation of the name; empty if it needs none.
     pub help: &'static str,
@@ -16,16 +15,13 @@ pub struct MethodSpec {
     pub flags: &'static [&'static str],
     /// True if it solves with Gauss–Newton matrices, or products of them.
     pub uses_matrices: bool,
-    /// Default limits.
     pub limits: MethodLimits,
     /// Meaning of convergence; empty if the method never states it.
     pub converged: &'static str,
 }
 
-/// Default limits of a method.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MethodLimits {
-    /// Maximum number of epochs.
     pub epochs: u64,
     /// Relative improvement of the loss over `window` epochs below which a run ends; 0: never.
     pub improvement: f64,
@@ -40,11 +36,8 @@ pub struct MethodLimits {
 pub struct MethodFlags {
     /// True unless scores are sums of parameters.
     pub nonlinear: bool,
-    /// Weights λ of the regularization; several only for `AdamRuns`.
-    pub l2: Vec<f64>,
     /// Seed of random numbers.
     pub seed: Option<u64>,
-    /// Initial damping.
     pub damping: Option<f64>,
     /// Learning rates, centipawns per step.
     pub learning_rate: Vec<f64>,
@@ -66,23 +59,9 @@ pub struct MethodFlags {
     pub polish: bool,
 }
 
-impl MethodFlags {
-    /// Returns the only weight λ; 0 if none is given.
-    pub(crate) fn one_l2(&self, name: &str) -> Result<f64> {
-        match self.l2[..] {
-            [] => Ok(0.0),
-            [l2] => Ok(l2),
-            _ => Err(Error::Usage(format!("{name} accepts only one --l2"))),
-        }
-    }
-}
+pub(crate) trait Method {
+    fn spec(&self) -> &'static MethodSpec;
 
-/// The settings of a method.
-pub trait Method {
-    /// Returns the regularization weight λ of each member, or that of all of them.
-    fn weights(&mut self) -> Vec<&mut f64>;
-
-    /// Returns the number of mini-batches per epoch.
     fn batches(&self) -> usize {
         1
     }
@@ -102,26 +81,21 @@ pub trait Method {
 /// An optimizer supplied by the caller.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CustomMethod {
-    /// Its name.
     pub name: String,
-    /// Weight λ of the regularization.
-    pub l2: f64,
 }
 
-impl CustomMethod {
-    pub(crate) const SPEC: MethodSpec = MethodSpec {
-        name: "custom",
-        help: "",
-        flags: &[],
-        uses_matrices: false,
-        limits: MethodLimits { epochs: 500, improvement: 0.0, window: 50, patience: Some(50) },
-        converged: "",
-    };
-}
+const CUSTOM: MethodSpec = MethodSpec {
+    name: "custom",
+    help: "",
+    flags: &[],
+    uses_matrices: false,
+    limits: MethodLimits { epochs: 500, improvement: 0.0, window: 50, patience: Some(50) },
+    converged: "",
+};
 
 impl Method for CustomMethod {
-    fn weights(&mut self) -> Vec<&mut f64> {
-        vec![&mut self.l2]
+    fn spec(&self) -> &'static MethodSpec {
+        &CUSTOM
     }
 
     fn summary(&self) -> Option<String> {

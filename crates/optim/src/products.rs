@@ -1,25 +1,20 @@
 //! Requests for products of Gauss–Newton matrices, and their answers.
 
-/// Points at which products of the Gauss–Newton matrix, or blocks for preconditioning, are needed.
+/// A point at which products of the Gauss–Newton matrix, or blocks for preconditioning, are needed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProductProposal {
-    /// The points, member after member.
     pub parameters: Vec<f64>,
-    /// Weight λ of the regularization for each member; one entry per member.
-    pub l2: Vec<f64>,
-    /// A vector to be multiplied by the matrix for each member, concatenated; empty if no product is needed.
+    /// A vector to be multiplied by the matrix; empty if no product is needed.
     pub vectors: Vec<f64>,
     /// True if blocks of the matrix are needed.
     pub blocks: bool,
 }
 
-/// The answers for each member; parts that were not requested are empty.
+/// The answer; parts that were not requested are empty.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ProductAnswer {
-    /// The products, member after member.
     pub products: Vec<f64>,
-    /// Blocks of each member's matrix.
-    pub blocks: Vec<Vec<MatrixBlock>>,
+    pub blocks: Option<Vec<MatrixBlock>>,
 }
 
 /// A part of a matrix: the entries of some coordinates with each other.

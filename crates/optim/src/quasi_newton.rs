@@ -1,26 +1,16 @@
 //! Minimizes many similar functions at once, near a point whose curvature is known.
-//!
-//! The functions differ little from one another, as resamples of one dataset do, so one inverse curvature
-//! matrix serves as the initial matrix of L-BFGS (Nocedal, "Updating quasi-Newton matrices with limited
-//! storage", 1980) for all of them: the first step is a Newton step with a fixed matrix, and each member's
-//! pairs correct the directions in which its own curvature differs. If coordinates have bounds, a step is the
-//! minimum of the member's quadratic model in the box, and the same pairs update the curvature matrix itself;
-//! the model then accounts for bounds becoming active or inactive, and any fraction of the step stays in the
-//! box. A step is accepted unless the slope along it has turned too far upward (the approximate Wolfe
-//! condition of Hager and Zhang, 2005, which rounding of the loss cannot spoil); otherwise it is shortened by
-//! the secant rule.
 
 use std::collections::VecDeque;
 
 use rayon::prelude::*;
 
-use super::linalg::{View, multiply};
+use super::linalg::{View, multiply, plain_dot as dot};
 use super::{Space, box_quadratic};
 
 /// Number of pairs stored per member.
 pub const QUASI_NEWTON_PAIRS: usize = 10;
-/// A member has converged when the gain predicted by its model falls to this fraction of the first
-/// prediction: its distance to the minimum is then a thousandth of the initial distance.
+/// A member has converged when the gain predicted by its model falls to this fraction of the first prediction: its
+/// distance to the minimum is then a thousandth of the initial distance.
 const ARRIVED: f64 = 1e-6;
 /// Predictions that fall at least this fast from step to step are trusted to continue falling like that: the last step
 /// is then taken without evaluating it.
@@ -30,14 +20,10 @@ const UPWARD: f64 = 0.9;
 /// Relative increase of the loss over a step that is tolerated as rounding error.
 const ROUNDING: f64 = 1e-6;
 
-/// The state of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemberStatus {
-    /// Not converged yet.
     Running,
-    /// At its minimum.
     Arrived,
-    /// Its loss or gradient at the start is not finite.
     Lost,
 }
 
@@ -45,7 +31,6 @@ pub enum MemberStatus {
 struct Pair {
     step: Vec<f64>,
     change: Vec<f64>,
-    /// Their dot product.
     product: f64,
 }
 
@@ -55,7 +40,6 @@ struct Member {
     loss: f64,
     gradient: Vec<f64>,
     direction: Vec<f64>,
-    /// Fraction of the direction that is tried.
     share: f64,
     trial: Vec<f64>,
     pairs: VecDeque<Pair>,
@@ -70,8 +54,7 @@ struct Member {
 pub enum SharedModel<'a> {
     /// The inverse, positive semidefinite, for unbounded spaces. Coordinates whose row is 0 never move.
     Inverse(&'a [f64]),
-    /// The curvature itself, positive definite on the coordinates with a nonzero diagonal entry; the others
-    /// never move. For bounded spaces: each step costs a Cholesky decomposition or more.
+    /// The curvature itself, positive definite on the coordinates with a nonzero diagonal entry; the others never move.
     Curvature(&'a [f64]),
 }
 
@@ -85,10 +68,6 @@ pub struct QuasiNewton<'a> {
 
 impl<'a> QuasiNewton<'a> {
     /// Creates `members` members that start at the start of `space` and stay within its bounds.
-    ///
-    /// # Panics
-    /// If the matrix does not match the dimension of the space, or if it is an inverse and the space has
-    /// bounds.
     pub fn new(space: &'a Space, model: SharedModel<'a>, members: usize) -> Self {
         let size = space.dimension();
         let (SharedModel::Inverse(matrix) | SharedModel::Curvature(matrix)) = model;
@@ -112,7 +91,6 @@ impl<'a> QuasiNewton<'a> {
         Self { model, space, members: vec![member; members] }
     }
 
-    /// Returns the members that have not converged yet, ascending.
     pub fn running(&self) -> Vec<usize> {
         (0..self.members.len()).filter(|&m| self.members[m].arrival == MemberStatus::Running).collect()
     }
@@ -123,10 +101,6 @@ impl<'a> QuasiNewton<'a> {
         running.flat_map(|member| member.trial.iter().copied()).collect()
     }
 
-    /// Receives the answer to [`ask`](Self::ask): losses and gradients of the running members.
-    ///
-    /// # Panics
-    /// If the lengths do not match those of `ask`.
     pub fn tell(&mut self, losses: &[f64], gradients: &[f64]) {
         let size = self.space.dimension();
         let space = self.space;
@@ -169,19 +143,13 @@ impl<'a> QuasiNewton<'a> {
         });
     }
 
-    /// Returns the current point of a member.
     pub fn point(&self, member: usize) -> &[f64] {
         &self.members[member].point
     }
 
-    /// Returns the state of a member.
     pub fn arrival(&self, member: usize) -> MemberStatus {
         self.members[member].arrival
     }
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 impl Member {
@@ -237,7 +205,6 @@ impl Member {
         (vector, alphas)
     }
 
-    /// Runs the second loop of L-BFGS, after the initial matrix, which gives the direction.
     fn second_loop(&mut self, space: &Space, mut vector: Vec<f64>, alphas: &[f64]) {
         for (alpha, pair) in alphas.iter().zip(&self.pairs) {
             let beta = dot(&pair.change, &vector) / pair.product;
@@ -248,7 +215,7 @@ impl Member {
     }
 
     /// Returns the step to the minimum of the member's model in the box: the shared curvature, updated by the pairs
-    /// (BFGS), on the coordinates that have any curvature. Returns no step if rounding has spoiled the model.
+    /// (BFGS), on the coordinates that have any curvature.
     fn step_in_box(&self, space: &Space, curvature: &[f64]) -> Vec<f64> {
         let size = self.point.len();
         let moving: Vec<usize> = (0..size).filter(|&i| curvature[i * size + i] > 0.0).collect();

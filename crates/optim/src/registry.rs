@@ -1,69 +1,29 @@
-//! The registry of methods.
-//!
-//! A method is one file: its settings, which implement [`Method`](super::Method), and its optimizer. Its line in the
-//! list of `lib.rs` adds it to everything that lists, records, builds or describes methods.
+use serde::{Deserialize, Serialize};
 
-use super::method::{MethodLimits, MethodSpec};
-use super::{AdamRuns, GaussNewtonCgSettings, HybridSettings, Optimizer, OptimizerConfig, Space, Swarms};
-use gputexel_io::Result;
+use super::method::{CustomMethod, Method, MethodFlags, MethodLimits, MethodSpec};
+use super::{
+    AdamRuns, GaussNewtonCgSettings, GaussNewtonSettings, HybridSettings, LocalSettings, Optimizer, Space,
+    Swarms,
+};
+use gputexel_io::{Error, Result, any_of};
 
 /// With more parameters than this, the Gauss–Newton matrix and its factorization take too long.
 pub const GAUSS_NEWTON_LIMIT: usize = 4096;
 
-/// Declares [`OptimizerConfig`] from the methods of the library.
-macro_rules! methods {
-    ($($(#[$doc:meta])* $variant:ident($settings:ty),)*) => {
-        /// The method and its settings.
-        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-        #[serde(tag = "method", rename_all = "kebab-case")]
-        pub enum OptimizerConfig {
-            $($(#[$doc])* $variant($settings),)*
-            /// An optimizer supplied by the caller.
-            Custom(CustomMethod),
-        }
-
-        impl OptimizerConfig {
-            /// The methods that have a name.
-            pub const NAMED: &'static [&'static MethodSpec] = &[$(&<$settings>::SPEC),*];
-
-            /// Returns the fixed properties of the method.
-            pub fn spec(&self) -> &'static MethodSpec {
-                match self {
-                    $(Self::$variant(_) => &<$settings>::SPEC,)*
-                    Self::Custom(_) => &CustomMethod::SPEC,
-                }
-            }
-
-            fn method(&self) -> &dyn Method {
-                match self {
-                    $(Self::$variant(method) => method,)*
-                    Self::Custom(method) => method,
-                }
-            }
-
-            fn method_mut(&mut self) -> &mut dyn Method {
-                match self {
-                    $(Self::$variant(method) => method,)*
-                    Self::Custom(method) => method,
-                }
-            }
-
-            /// Returns the method of this name with settings from flags.
-            ///
-            /// # Errors
-            /// [`Error::Usage`] for unknown names, and for settings that contradict each other.
-            pub fn named(name: &str, flags: &MethodFlags) -> Result<Self> {
-                $(if name == <$settings>::SPEC.name {
-                    return <$settings>::from_flags(flags).map(Self::$variant);
-                })*
-                let names = any_of(Self::NAMED.iter().map(|spec| spec.name));
-                Err(Error::Usage(format!("optimizer '{name}': expected {names}")))
-            }
-        }
-    };
+/// The method and its settings.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "method", rename_all = "kebab-case")]
+pub enum OptimizerConfig {
+    GaussNewton(GaussNewtonSettings),
+    Hybrid(HybridSettings),
+    /// Gauss–Newton by conjugate gradients, from products of the matrix with vectors.
+    GaussNewtonCg(GaussNewtonCgSettings),
+    Adam(AdamRuns),
+    Local(LocalSettings),
+    ParticleSwarm(Swarms),
+    Custom(CustomMethod),
 }
 
-/// Joins a list by commas and a conjunction.
 fn list(mut words: Vec<String>, conjunction: &str) -> String {
     let last = words.pop().unwrap_or_default();
     if words.is_empty() { last } else { format!("{} {conjunction} {last}", words.join(", ")) }
@@ -95,35 +55,65 @@ impl OptimizerConfig {
         }
     }
 
-    /// Returns the same configuration with a different regularization weight λ for all members.
-    #[must_use]
-    pub fn with_l2(mut self, l2: f64) -> Self {
-        self.method_mut().weights().into_iter().for_each(|weight| *weight = l2);
-        self
+    pub const NAMED: [&'static MethodSpec; 6] = [
+        &GaussNewtonSettings::SPEC,
+        &HybridSettings::SPEC,
+        &GaussNewtonCgSettings::SPEC,
+        &AdamRuns::SPEC,
+        &LocalSettings::SPEC,
+        &Swarms::SPEC,
+    ];
+
+    fn method(&self) -> &dyn Method {
+        match self {
+            Self::GaussNewton(method) => method,
+            Self::Hybrid(method) => method,
+            Self::GaussNewtonCg(method) => method,
+            Self::Adam(method) => method,
+            Self::Local(method) => method,
+            Self::ParticleSwarm(method) => method,
+            Self::Custom(method) => method,
+        }
     }
 
-    /// Returns the regularization weight λ of a member.
-    pub fn l2(&self, member: usize) -> f64 {
-        let weights = self.weights();
-        weights.get(member).or(weights.first()).copied().unwrap_or_default()
+    pub fn spec(&self) -> &'static MethodSpec {
+        self.method().spec()
     }
 
-    /// Returns the regularization weight λ of each member, or that of all of them.
-    pub fn weights(&self) -> Vec<f64> {
-        self.clone().method_mut().weights().into_iter().map(|weight| *weight).collect()
+    pub fn named(name: &str, flags: &MethodFlags) -> Result<Self> {
+        let gauss_newton = GaussNewtonSettings::from_flags(flags);
+        let is = |spec: MethodSpec| spec.name == name;
+        if is(GaussNewtonSettings::SPEC) {
+            Ok(Self::GaussNewton(gauss_newton))
+        } else if is(HybridSettings::SPEC) {
+            let settings = HybridSettings::for_scores(!flags.nonlinear);
+            Ok(Self::Hybrid(HybridSettings { gauss_newton, ..settings }))
+        } else if is(GaussNewtonCgSettings::SPEC) {
+            Ok(Self::GaussNewtonCg(GaussNewtonCgSettings(gauss_newton)))
+        } else if is(AdamRuns::SPEC) {
+            AdamRuns::from_flags(flags).map(Self::Adam)
+        } else if is(LocalSettings::SPEC) {
+            Ok(Self::Local(LocalSettings::from_flags(flags)))
+        } else if is(Swarms::SPEC) {
+            Swarms::from_flags(flags).map(Self::ParticleSwarm)
+        } else {
+            let names = any_of(Self::NAMED.iter().map(|spec| spec.name));
+            Err(Error::Usage(format!("optimizer '{name}': expected {names}")))
+        }
     }
 
-    /// Describes the method in a few words.
+    pub fn repeated(self, count: usize) -> Result<Self> {
+        match self {
+            Self::Adam(adam) => adam.repeated(count).map(Self::Adam),
+            method if count > 1 => Err(Error::Usage(format!("{} accepts only one --l2", method.spec().name))),
+            method => Ok(method),
+        }
+    }
+
     pub fn summary(&self) -> String {
         self.method().summary().unwrap_or_else(|| self.spec().name.to_string())
     }
 
-    /// Returns true if the loss includes regularization toward the prior.
-    pub fn regularizes(&self) -> bool {
-        self.weights().iter().any(|&l2| l2 > 0.0)
-    }
-
-    /// Returns the number of mini-batches per epoch.
     pub fn batches(&self) -> usize {
         self.method().batches()
     }
@@ -141,15 +131,10 @@ impl OptimizerConfig {
         }
     }
 
-    /// Creates the optimizer in its initial state.
-    ///
-    /// # Errors
-    /// See [`Method::build`](super::Method::build).
     pub fn build(&self, space: &Space, epochs: u64) -> Result<Box<dyn Optimizer>> {
         self.method().build(space, epochs)
     }
 
-    /// Lists the named methods with their explanations.
     pub fn list() -> String {
         let entry = |spec: &&MethodSpec| match spec.help {
             "" => spec.name.to_string(),
@@ -158,7 +143,6 @@ impl OptimizerConfig {
         list(Self::NAMED.iter().map(entry).collect(), "or")
     }
 
-    /// Lists a default of every named method: each value with the methods that have it.
     pub fn list_defaults(value: impl Fn(&MethodLimits) -> String) -> String {
         let mut groups: Vec<(String, Vec<String>)> = Vec::new();
         for spec in Self::NAMED {
@@ -172,7 +156,6 @@ impl OptimizerConfig {
         texts.collect::<Vec<_>>().join("; ")
     }
 
-    /// Lists the named methods that take a flag, given without dashes.
     pub fn list_taking(flag: &str) -> String {
         let takes = Self::NAMED.iter().filter(|spec| spec.flags.contains(&flag));
         list(takes.map(|spec| spec.name.to_string()).collect(), "and")

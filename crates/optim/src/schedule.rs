@@ -6,11 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use gputexel_io::{Error, Result};
 
-/// Change of the learning rate over a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Schedule {
-    /// Constant.
     Constant,
     /// Half a cosine from 1 to 0 over the planned epochs: large steps first, and a settled end.
     #[default]
@@ -19,9 +17,7 @@ pub enum Schedule {
     Linear,
     /// Multiplied by `factor` every `every` epochs.
     Step {
-        /// Factor of each drop.
         factor: f64,
-        /// Epochs between drops.
         every: u64,
     },
 }

@@ -11,12 +11,10 @@ pub struct Space {
     pub lower: Vec<f64>,
     /// Upper bound of each coordinate; ∞ if there is none.
     pub upper: Vec<f64>,
-    /// True for integer coordinates.
     pub integer: Vec<bool>,
 }
 
 impl Space {
-    /// Creates real coordinates without bounds.
     pub fn unbounded(start: &[f64]) -> Self {
         let n = start.len();
         Self {
@@ -27,25 +25,22 @@ impl Space {
         }
     }
 
-    /// Returns the number of coordinates.
     pub fn dimension(&self) -> usize {
         self.start.len()
     }
 
-    /// Returns true if any coordinate has a bound.
     pub fn is_bounded(&self) -> bool {
         self.lower.iter().any(|v| v.is_finite()) || self.upper.iter().any(|v| v.is_finite())
     }
 
-    /// Clamps a point to the bounds.
     pub fn clamp(&self, point: &mut [f64]) {
         for (value, (low, high)) in point.iter_mut().zip(self.lower.iter().zip(&self.upper)) {
             *value = value.max(*low).min(*high);
         }
     }
 
-    /// Checks that lengths agree, all numbers are valid, no interval is empty and the start lies within the
-    /// bounds. `names` are used in messages and may be empty.
+    /// Checks that lengths agree, all numbers are valid, no interval is empty and the start lies within the bounds.
+    /// `names` are used in messages and may be empty.
     ///
     /// # Errors
     /// [`Error::Usage`] naming the first invalid coordinate.

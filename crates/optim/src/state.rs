@@ -12,7 +12,6 @@ use gputexel_io::{Error, Result};
 pub struct OptimizerState {
     /// Everything but the vectors.
     pub scalars: serde_json::Value,
-    /// Vectors by name.
     pub vectors: BTreeMap<String, Vec<f64>>,
 }
 
@@ -24,10 +23,6 @@ impl OptimizerState {
         Self { scalars, vectors: vectors.map(|(name, vector)| (name.to_string(), vector.to_vec())).into() }
     }
 
-    /// Returns the scalars of a method.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for the state of another method, and for scalars that are missing or of another type.
     pub fn scalars<T: DeserializeOwned>(&self, method: &str) -> Result<T> {
         if self.scalars.get("method").is_none_or(|own| own != method) {
             return Err(Error::Usage(format!("the saved state is not that of {method}")));
@@ -35,10 +30,6 @@ impl OptimizerState {
         T::deserialize(&self.scalars).map_err(|e| Error::Usage(format!("the saved state is broken: {e}")))
     }
 
-    /// Takes a vector of the given length out of the state.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] when it is missing, has another length, or contains non-finite numbers.
     pub fn take(&mut self, name: &str, length: usize) -> Result<Vec<f64>> {
         let vector = self.vectors.remove(name).filter(|vector| vector.len() == length);
         let vector = vector
@@ -49,7 +40,6 @@ impl OptimizerState {
         Ok(vector)
     }
 
-    /// As [`take`](Self::take), of a vector that may also be empty unless it is needed.
     pub(crate) fn take_known(&mut self, name: &str, length: usize, needed: bool) -> Result<Vec<f64>> {
         let empty = !needed && self.vectors.get(name).is_some_and(Vec::is_empty);
         self.take(name, if empty { 0 } else { length })

@@ -13,40 +13,30 @@ use super::StopReason;
 use gputexel_io::{Error, Result, RunFolder};
 use gputexel_optim::OptimizerState;
 
-/// The progress of a run, apart from its optimizer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
-    /// Evaluations reported to the optimizer.
     pub steps: u64,
-    /// Completed epochs.
     pub epochs: u64,
     /// Seconds of work, including earlier sessions.
     pub seconds: f64,
-    /// Training losses of the most recent epochs, oldest first.
     pub recent_losses: Vec<f64>,
     /// Best value of the criterion by which parameters are judged, see `Tuning`; `None` before the first.
     pub best: Option<f64>,
     /// Epoch of the best value; 0 if the start was judged before the first epoch.
     pub best_epoch: u64,
-    /// Member with the best value.
     pub best_member: usize,
     /// The θ with the best value; stored as a tensor.
     #[serde(skip)]
     pub best_parameters: Vec<f64>,
     /// Best value of each member; empty before the first.
     pub member_best: Vec<f64>,
-    /// Lines of the metrics file that belong to this state.
     pub metrics: u64,
-    /// Set when the run has ended on its own.
     pub finished: Option<StopReason>,
 }
 
-/// The state of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checkpoint {
-    /// State of the loop.
     pub progress: Progress,
-    /// State of the optimizer.
     pub optimizer: OptimizerState,
 }
 
@@ -59,7 +49,6 @@ struct Header {
     checksum: String,
 }
 
-/// Computes the checksum of a state: its serialized scalars, then its vectors by name.
 fn checksum<'a>(
     progress: &Progress,
     scalars: &serde_json::Value,
@@ -82,9 +71,6 @@ const MAX_HEADER: u64 = 100_000_000;
 
 impl Checkpoint {
     /// Writes the checkpoint; an older one is only replaced once the new one is complete.
-    ///
-    /// # Errors
-    /// [`Error::Io`].
     pub fn write(&self, path: &Path) -> Result<()> {
         let best = (BEST, &self.progress.best_parameters[..]);
         let all = self.optimizer.vectors.iter().map(|(name, v)| (name.as_str(), &v[..])).chain([best]);
@@ -112,10 +98,6 @@ impl Checkpoint {
         gputexel_io::write_atomically(path, &bytes)
     }
 
-    /// Stores the state in the folder of its run.
-    ///
-    /// # Errors
-    /// [`Error::Io`]; [`Error::Input`] when the folder was removed, moved or replaced.
     pub fn write_to(&self, folder: &RunFolder) -> Result<()> {
         let path = folder.checkpoint();
         folder.guarded(&path, || self.write(&path))
@@ -133,10 +115,6 @@ impl Checkpoint {
         self.progress.best_parameters.clear();
     }
 
-    /// Reads a checkpoint.
-    ///
-    /// # Errors
-    /// [`Error::Io`] when it cannot be read, [`Error::Input`] when it is not a checkpoint or is damaged.
     pub fn read(path: &Path) -> Result<Self> {
         let bytes = read_bytes(path).map_err(|e| Error::io(path, e))?;
         let broken = |why: String| Error::input(path, format!("not a checkpoint, or damaged: {why}"));

@@ -2,7 +2,6 @@
 
 use gputexel_report::{CalibrationBin, Residual};
 
-/// Sums of one cell of a table, clustered by game.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Cell {
     pub positions: u64,
@@ -15,7 +14,6 @@ pub(super) struct Cell {
     turned: Clustered,
 }
 
-/// A weighted mean whose terms are correlated within games.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Clustered {
     game: Option<u32>,
@@ -35,7 +33,6 @@ impl Clustered {
         self.open.1 += weight;
     }
 
-    /// Adds the sums of other games.
     pub fn join(&mut self, mut other: Self) {
         self.close();
         other.close();
@@ -59,13 +56,11 @@ impl Clustered {
     }
 }
 
-/// A position as input of a cell.
 pub(super) struct Position {
     pub game: u32,
     pub weight: f64,
     pub result: f64,
     pub prediction: f64,
-    /// Losses of the result and of the prior.
     pub losses: [f64; 2],
 }
 
@@ -84,7 +79,6 @@ impl Cell {
         self.turned.add(game, weight, side * difference);
     }
 
-    /// Adds the sums of other games.
     pub fn join(&mut self, other: &Self) {
         self.positions += other.positions;
         self.weight += other.weight;
@@ -124,7 +118,6 @@ impl Cell {
 mod tests {
     use super::*;
 
-    /// The definition, computed game by game.
     #[test]
     fn clustered_errors_are_those_of_the_definition() {
         let terms = [(1, 1.0, 0.5), (1, 2.0, 0.25), (4, 1.0, -1.0), (7, 0.5, 0.125), (7, 1.0, 0.75)];

@@ -12,20 +12,16 @@ use gputexel_model::Prior;
 /// about a minor piece.
 const AHEAD_CP: std::ops::RangeInclusive<f64> = 200.0..=450.0;
 
-/// Mean result below which the advantage seems compensated.
 const COMPENSATED: f64 = 0.75;
 
 /// By how much more the same advantage must bring in the endgame, where little can compensate for it: 0.14 to
 /// 0.25 in games of people and of the best engines, 0 to 0.1 in self-play and where results are only noisier.
 const MORE_IN_ENDGAMES: f64 = 0.12;
 
-/// Smallest number of positions for a conclusion.
 const FEW: u64 = 200;
 
-/// Number of positions that are looked at, spread over the dataset.
 const LOOKED_AT: usize = 500_000;
 
-/// Results of sides that are about a minor piece ahead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Ahead {
     pub positions: u64,

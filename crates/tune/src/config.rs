@@ -27,7 +27,6 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Completes the limits with the method's defaults.
     pub fn for_method(self, optimizer: &OptimizerConfig) -> Stopping {
         let MethodLimits { epochs, improvement, window, patience } = optimizer.spec().limits;
         let epochs = self.epochs.unwrap_or(epochs);
@@ -45,14 +44,11 @@ impl Limits {
 /// Everything that determines what a run computes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunConfig {
-    /// Dataset files.
     pub datasets: Vec<String>,
     /// Checksum of the datasets, to detect different files under the same names.
     pub checksum: String,
-    /// Description of the prior.
     pub prior: String,
-    /// θ of the prior, so that a resumed run does not depend on the prior's file. Regularization pulls toward
-    /// it. Called `start` in `run.json`.
+    /// θ of the prior, so that a resumed run does not depend on the prior's file.
     #[serde(rename = "start")]
     pub prior_theta: Vec<f64>,
     /// The parameterization of θ; without it, every parameter is tuned by itself.
@@ -62,6 +58,10 @@ pub struct RunConfig {
     /// that is already known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begin: Option<Vec<f64>>,
+    /// Weights λ of the regularization toward the prior, those of the members in turn: a parameter one pawn from the
+    /// prior costs λ. Empty: 0.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub l2: Vec<f64>,
     /// Penalties that tie parameters to each other or to the prior, the same for all members.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub penalties: Vec<Penalty>,
@@ -70,7 +70,6 @@ pub struct RunConfig {
     /// How search scores are blended into the targets; without it, targets are the results.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blend: Option<Blend>,
-    /// Loss function.
     pub loss: LossKind,
     /// Requested number of [sections](gputexel_dataset::Layout::sections); results depend on it to the last digit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -79,16 +78,12 @@ pub struct RunConfig {
     pub holdout: f64,
     /// Seed of the split and the batches.
     pub seed: u64,
-    /// The method.
     pub optimizer: OptimizerConfig,
-    /// Rounding of the result.
     #[serde(default)]
     pub round: Rounding,
-    /// Stopping criteria.
     pub stopping: Stopping,
 }
 
-/// Returns start, bounds and integrality of z.
 pub fn space_of(parameterization: &Parameterization) -> Space {
     let mut space = Space::unbounded(&parameterization.start());
     for (i, Coordinate { min, max, integer, .. }) in parameterization.coordinates.iter().enumerate() {
@@ -111,6 +106,7 @@ impl Default for RunConfig {
             prior_theta: Vec::new(),
             basis: None,
             begin: None,
+            l2: Vec::new(),
             penalties: Vec::new(),
             k: 1.0,
             blend: None,
@@ -124,7 +120,14 @@ impl Default for RunConfig {
     }
 }
 
-/// Returns the error for Gauss–Newton with a loss that has no curvature.
+/// Refuses weights λ that are negative or not finite.
+pub(crate) fn check_l2(weights: &[f64]) -> Result<()> {
+    match weights.iter().find(|l2| !(l2.is_finite() && **l2 >= 0.0)) {
+        Some(l2) => Err(Error::setting("l2", *l2, "must be 0 or a positive number")),
+        None => Ok(()),
+    }
+}
+
 pub(crate) fn rough_loss(loss: LossKind) -> Error {
     let advice = Advice::default().text("use ").setting("optimizer", "adam");
     Error::Usage(format!("gauss-newton needs a smooth loss; '{loss}' is not")).advise(advice)
@@ -150,7 +153,6 @@ impl RunConfig {
         })
     }
 
-    /// Replaces the results in its dataset by the targets of the run.
     pub fn set_targets(&self, data: &mut Dataset) -> Result<()> {
         self.blend.map_or(Ok(()), |blend| data.blend(blend))
     }
@@ -160,25 +162,29 @@ impl RunConfig {
         self.basis.as_ref().filter(|basis| !basis.is_identity())
     }
 
-    /// Returns the parameterization that is tuned.
     pub fn parameterization(&self) -> Parameterization {
         self.basis.clone().unwrap_or_else(|| Parameterization::identity(&self.prior_theta))
     }
 
-    /// Returns the regularization that is added to the loss of the positions.
-    pub fn regularization(&self) -> Regularization {
-        Regularization::new(&self.prior_theta, &self.penalties)
+    pub fn l2(&self, member: usize) -> f64 {
+        self.l2.get(member % self.l2.len().max(1)).copied().unwrap_or(0.0)
+    }
+
+    /// Returns true if any member has a weight λ.
+    pub fn has_l2(&self) -> bool {
+        self.l2.iter().any(|&l2| l2 > 0.0)
+    }
+
+    /// Returns the regularization that is added to the loss of the positions for a member.
+    pub fn regularization(&self, member: usize) -> Regularization {
+        Regularization::new(&self.prior_theta, self.l2(member), &self.penalties)
     }
 
     /// Returns true if the loss includes anything but that of the positions.
     pub fn regularizes(&self) -> bool {
-        self.optimizer.regularizes() || self.penalties.iter().any(|penalty| penalty.weight > 0.0)
+        self.has_l2() || self.penalties.iter().any(|penalty| penalty.weight > 0.0)
     }
 
-    /// Checks everything that the types leave open.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for numbers that are out of range or not finite.
     pub fn validate(&self) -> Result<()> {
         GivenScale::K(self.k).k()?;
         self.blend.map_or(Ok(()), Blend::validate)?;
@@ -189,6 +195,7 @@ impl RunConfig {
         if self.begin.as_ref().is_some_and(|z| z.len() != dimension || z.iter().any(|z| !z.is_finite())) {
             return Err(Error::Usage(format!("a run must begin at {dimension} finite numbers")));
         }
+        check_l2(&self.l2)?;
         self.penalties.iter().try_for_each(|penalty| penalty.validate(self.prior_theta.len()))?;
         if let Some(basis) = &self.basis {
             basis.validate()?;
@@ -215,7 +222,6 @@ impl RunConfig {
         self.stopping.validate()
     }
 
-    /// Checks that every coordinate has the bounds that a swarm needs.
     fn validate_swarm(&self) -> Result<()> {
         let unbounded = |c: &&Coordinate| c.min.is_none() || c.max.is_none();
         let name = match &self.basis {
@@ -228,7 +234,6 @@ impl RunConfig {
         })
     }
 
-    /// Checks that whole coordinates give whole parameters, and that rounding is necessary.
     fn validate_rounding(&self) -> Result<()> {
         let usage = |reason: String| Err(Error::Setting { setting: "round", value: None, reason });
         if matches!(self.optimizer, OptimizerConfig::Local(_)) {

@@ -9,50 +9,40 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::ahead::{Ahead, Next, Settled};
-use super::regularization::Weights;
-use super::training::{Problem, has_stalled, train};
+use super::steps::{Steps, Trained};
+use super::training::{Problem, train};
 use super::{Checkpoint, Progress, RunConfig, StopReason, space_of};
 use gputexel_dataset::Split;
 use gputexel_dataset::objective::Objective;
-use gputexel_eval::{AdamStep, Evaluations, Evaluator, Fallback, Population, Request};
+use gputexel_eval::{Evaluations, Evaluator, Fallback, Population, Request};
 use gputexel_io::{Error, Result};
-use gputexel_optim::{Optimizer, Proposal, StepDetails};
+use gputexel_optim::{Optimizer, Proposal, StepDetails, has_stalled};
 
 /// A run in progress.
-///
-/// Parameters are judged by their held-out loss if positions are held out, else by their regularized training
-/// loss: all members after every epoch, and the start as well. Runs with mini-batches and no held-out
-/// positions are judged by training loss only at the start and at the end, because the batch losses of an
-/// epoch belong to many different points. The best parameters found become the result.
 pub struct Tuning<'a> {
-    config: &'a RunConfig,
-    split: &'a Split,
-    problem: Problem,
-    optimizer: Box<dyn Optimizer>,
+    run: Run<'a>,
+    steps: Steps,
     progress: Progress,
-    /// The member whose best parameters are to become those of the progress, if a device has them.
-    best_ahead: Option<usize>,
     /// Seconds of work in earlier sessions.
     seconds_before: f64,
     started: Instant,
 }
 
+struct Run<'a> {
+    config: &'a RunConfig,
+    split: &'a Split,
+    problem: Problem,
+}
+
 /// Progress reported by the loop.
 pub enum Event<'a> {
-    /// An epoch is done.
     Epoch {
-        /// Completed epochs.
         epoch: u64,
-        /// Training loss, including regularization.
         loss: f64,
-        /// Held-out loss, if positions are held out.
         held_out: Option<f64>,
-        /// Largest component of the gradient.
         gradient_norm: Option<f64>,
         /// Seconds of work so far.
         seconds: f64,
-        /// Number of (position, member) pairs evaluated in this epoch.
         pairs: u64,
         /// Further details of the method, see [`Optimizer::details`].
         details: Option<StepDetails>,
@@ -61,10 +51,8 @@ pub enum Event<'a> {
     State {
         /// Creates the checkpoint to store; may have to fetch parameters from a device.
         checkpoint: &'a mut dyn FnMut() -> Result<Checkpoint>,
-        /// True if this is the final state.
         last: bool,
     },
-    /// The evaluator failed and the run continues with another.
     Replaced(Fallback),
 }
 
@@ -74,19 +62,15 @@ const PORTION_NUMBERS: usize = 1 << 25;
 /// The end of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// Reason for the end.
     pub reason: StopReason,
     /// The best θ.
     pub parameters: Vec<f64>,
     /// The best z, from which θ was computed.
     pub z: Vec<f64>,
-    /// The member it belongs to.
     pub best_member: usize,
-    /// The epoch in which it was evaluated.
     pub best_epoch: u64,
     /// Method and settings of each member, and the best value of its criterion.
     pub members: Vec<(String, f64)>,
-    /// Completed epochs.
     pub epochs: u64,
     /// Seconds of work, including earlier sessions.
     pub seconds: f64,
@@ -95,10 +79,6 @@ pub struct Outcome {
 }
 
 impl<'a> Tuning<'a> {
-    /// Creates a run in its initial state.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for settings out of range.
     pub fn try_new(config: &'a RunConfig, split: &'a Split) -> Result<Self> {
         let mut space = space_of(&config.parameterization());
         if let Some(z) = config.begin.as_ref().filter(|z| z.len() == space.dimension()) {
@@ -107,9 +87,7 @@ impl<'a> Tuning<'a> {
         Self::with_optimizer(config, split, config.optimizer.build(&space, config.stopping.epochs)?)
     }
 
-    /// Creates a run in its initial state, with an optimizer supplied by the caller. Its vectors are z of the
-    /// configuration's [parameterization](RunConfig::parameterization), in the space of [`space_of`]; everything but
-    /// the optimizer follows the configuration.
+    /// Creates a run in its initial state, with an optimizer supplied by the caller.
     ///
     /// # Errors
     /// [`Error::Usage`] for settings out of range.
@@ -119,25 +97,25 @@ impl<'a> Tuning<'a> {
         optimizer: Box<dyn Optimizer>,
     ) -> Result<Self> {
         config.validate()?;
+        let problem = Problem {
+            parameterization: config.parameterization(),
+            regularization: config.regularization(0),
+            weights: (0..config.l2.len().max(1)).map(|m| config.regularization(m).weights()).collect(),
+        };
+        // Batches, held-out losses, penalties and other parameterizations need the host after every step.
+        let ahead = split.batches() == 1
+            && split.held_out_part().is_none()
+            && problem.parameterization.is_identity()
+            && !problem.regularization.has_penalties();
         Ok(Self {
-            config,
-            split,
-            problem: Problem {
-                parameterization: config.parameterization(),
-                regularization: config.regularization(),
-            },
-            optimizer,
+            run: Run { config, split, problem },
+            steps: Steps::new(optimizer, ahead, false),
             progress: Progress::default(),
-            best_ahead: None,
             seconds_before: 0.0,
             started: Instant::now(),
         })
     }
 
-    /// Resumes a run from a checkpoint.
-    ///
-    /// # Errors
-    /// [`Error::Input`] when the checkpoint does not belong to the configuration.
     pub fn resume(
         config: &'a RunConfig,
         split: &'a Split,
@@ -146,19 +124,16 @@ impl<'a> Tuning<'a> {
     ) -> Result<Self> {
         let mut run = Self::try_new(config, split)?;
         let best = checkpoint.progress.best_parameters.len();
-        if best != 0 && best != run.problem.parameterization.dimension() {
+        if best != 0 && best != run.run.problem.parameterization.dimension() {
             return Err(Error::input(path, "the checkpoint belongs to another model"));
         }
-        run.optimizer.restore(checkpoint.optimizer).map_err(|e| Error::input(path, e.to_string()))?;
+        run.steps.optimizer.restore(checkpoint.optimizer).map_err(|e| Error::input(path, e.to_string()))?;
+        run.steps.told = checkpoint.progress.steps;
         run.seconds_before = checkpoint.progress.seconds;
         run.progress = checkpoint.progress;
         Ok(run)
     }
 
-    /// Runs to the end, or until `cancel` is set.
-    ///
-    /// With a [`FallbackEvaluator`](gputexel_eval::FallbackEvaluator) a failing device costs only time:
-    /// the other evaluator answers the same request.
     pub fn run(
         &mut self,
         evaluator: &mut dyn Evaluator,
@@ -166,67 +141,64 @@ impl<'a> Tuning<'a> {
         observe: &mut dyn FnMut(Event<'_>) -> Result<()>,
     ) -> Result<Outcome> {
         self.started = Instant::now();
-        let batches = self.split.batches();
+        let config = self.run.config;
         let mut pairs = 0;
-        // Batches, held-out losses, penalties and other parameterizations need the host after every step.
-        let plain = batches == 1
-            && self.split.held_out_part().is_none()
-            && self.problem.parameterization.is_identity()
-            && !self.problem.regularization.has_penalties();
-        let mut ahead = if plain { Ahead::default() } else { Ahead::none() };
         // A run that had ended may not have stored its result.
         let reason = train(self.progress.finished, cancel, || {
-            let ended = match self.optimizer.ask_products() {
+            let ended = match self.steps.optimizer.ask_products() {
                 Some(question) => {
-                    let objective = Objective { k: self.config.k, loss: self.config.loss };
-                    let answer = self.problem.products(evaluator, &question, objective, 0..batches)?;
+                    let objective = Objective { k: config.k, loss: config.loss };
+                    let parts = 0..self.run.split.batches();
+                    let answer = self.run.problem.products(evaluator, &question, objective, parts)?;
                     evaluator.take_fallback().map_or(Ok(()), |it| observe(Event::Replaced(it)))?;
-                    self.optimizer.tell_products(&answer)?;
+                    self.steps.optimizer.tell_products(&answer)?;
                     self.progress.seconds = self.seconds_before + self.started.elapsed().as_secs_f64();
                     None
                 }
-                None => self.step(evaluator, &mut ahead, &mut pairs, observe)?,
+                None => self.step(evaluator, &mut pairs, observe)?,
             };
-            let late = self.config.stopping.seconds.is_some_and(|limit| self.progress.seconds >= limit);
+            let late = config.stopping.seconds.is_some_and(|limit| self.progress.seconds >= limit);
             let ended = ended
-                .or_else(|| self.optimizer.converged().then_some(StopReason::Converged))
+                .or_else(|| self.steps.optimizer.converged().then_some(StopReason::Converged))
                 .or_else(|| late.then_some(StopReason::Time));
             if ended.is_none() {
                 let mut checkpoint = || {
-                    self.settle(evaluator, &mut ahead)?;
+                    self.settle(evaluator)?;
                     Ok(self.checkpoint())
                 };
                 observe(Event::State { checkpoint: &mut checkpoint, last: false })?;
             }
             Ok(ended)
         })?;
-        self.settle(evaluator, &mut ahead)?;
+        self.settle(evaluator)?;
         if reason != StopReason::Interrupted {
             self.progress.finished = Some(reason);
         }
         observe(Event::State { checkpoint: &mut || Ok(self.checkpoint()), last: true })?;
         // The point reached by the last step has not been judged yet, unless the members are trials of one
         // run, which ends at a judged point.
-        if reason != StopReason::Interrupted && !self.optimizer.members_are_trials() {
-            let Proposal { parameters, l2, .. } = self.optimizer.ask();
-            self.evaluate_and_judge(evaluator, &parameters, &l2, observe)?;
+        let optimizer = &mut self.steps.optimizer;
+        if reason != StopReason::Interrupted && !optimizer.members_are_trials() {
+            let Proposal { parameters, members, .. } = optimizer.ask();
+            self.evaluate_and_judge(evaluator, &parameters, members.len(), observe)?;
         }
-        let progress = &self.progress;
+        let (progress, optimizer) = (&self.progress, &self.steps.optimizer);
+        let describe = |member: usize| optimizer.describe(member, config.l2(member));
         let z = match progress.best_parameters.is_empty() {
-            true => self.optimizer.best().parameters,
+            true => optimizer.best().parameters,
             false => progress.best_parameters.clone(),
         };
         let members = progress.member_best.iter().enumerate();
         Ok(Outcome {
             reason,
-            parameters: self.problem.parameterization.theta(&z),
+            parameters: self.run.problem.parameterization.theta(&z),
             z,
             best_member: progress.best_member,
             best_epoch: progress.best_epoch,
-            members: members.map(|(member, &value)| (self.optimizer.describe(member), value)).collect(),
+            members: members.map(|(member, &value)| (describe(member), value)).collect(),
             epochs: progress.epochs,
             seconds: progress.seconds,
-            optimizer: self.optimizer.describe(progress.best_member),
+            optimizer: describe(progress.best_member),
         })
     }
 
@@ -234,48 +206,37 @@ impl<'a> Tuning<'a> {
     fn step(
         &mut self,
         evaluator: &mut dyn Evaluator,
-        ahead: &mut Ahead,
         pairs: &mut u64,
         observe: &mut dyn FnMut(Event<'_>) -> Result<()>,
     ) -> Result<Option<StopReason>> {
-        let batches = self.split.batches();
+        let Run { config, split, .. } = self.run;
+        let batches = split.batches();
         // With a full batch, the first epoch evaluates the start itself.
         if self.progress.steps == 0 && batches > 1 {
-            let members = self.optimizer.ask().l2.len();
-            let start = self.problem.parameterization.start().repeat(members);
-            self.evaluate_and_judge(evaluator, &start, &vec![0.0; members], observe)?;
+            let members = self.steps.optimizer.ask().members.len();
+            let start = self.run.problem.parameterization.start().repeat(members);
+            self.evaluate_and_judge(evaluator, &start, members, observe)?;
         }
-        // The parameters of a step that a device takes stay there.
-        let step = self.step_ahead(evaluator, ahead)?;
-        let (answer, proposal) = match &step {
-            Some(step) => (step.evaluations(), None),
-            None => {
-                let proposal = self.optimizer.ask();
-                (self.evaluate_proposal(evaluator, &proposal, self.progress.steps)?, Some(proposal))
-            }
-        };
+        let left = config.stopping.epochs.saturating_sub(self.progress.epochs);
+        let answer = self.steps.evaluate(evaluator, &self.run, left)?;
+        self.keep_found();
         evaluator.take_fallback().map_or(Ok(()), |it| observe(Event::Replaced(it)))?;
-        *pairs += (answer.positions * answer.losses.len()) as u64;
-        match step {
-            Some(step) => self.optimizer.tell_step(&step)?,
-            None => self.optimizer.tell(&answer)?,
-        }
-        self.progress.steps += 1;
+        *pairs += (answer.evaluations.positions * answer.evaluations.losses.len()) as u64;
+        self.steps.tell(&answer)?;
+        self.progress.steps = self.steps.told;
         let elapsed = self.started.elapsed().as_secs_f64();
-        self.progress.seconds = self.seconds_before + elapsed - ahead.seconds();
-        if self.optimizer.epoch_done() {
+        self.progress.seconds = self.seconds_before + elapsed - self.steps.seconds_ahead();
+        let optimizer = &self.steps.optimizer;
+        if optimizer.epoch_done() {
             self.progress.epochs += 1;
-            let best = self.optimizer.best();
+            let best = optimizer.best();
             let mut held_out = None;
-            let (z, l2, losses) = match proposal {
-                Some(proposal) if self.optimizer.members_are_trials() => {
-                    (Some(best.parameters), vec![proposal.l2[0]], vec![best.loss])
-                }
-                Some(proposal) => (Some(proposal.parameters), proposal.l2, answer.losses),
-                None => (None, Vec::new(), answer.losses),
+            let (z, losses) = match answer.proposal {
+                Some(_) if optimizer.members_are_trials() => (Some(best.parameters), vec![best.loss]),
+                proposal => (proposal.map(|proposal| proposal.parameters), answer.evaluations.losses),
             };
-            if let (Some(z), Some(_)) = (&z, self.split.held_out_part()) {
-                let values = self.evaluate_and_judge(evaluator, z, &l2, observe)?;
+            if let (Some(z), Some(_)) = (&z, split.held_out_part()) {
+                let values = self.evaluate_and_judge(evaluator, z, losses.len(), observe)?;
                 held_out = values.into_iter().filter(|value| !value.is_nan()).min_by(f64::total_cmp);
             } else if batches == 1 {
                 self.judge(z.as_deref(), &losses);
@@ -283,7 +244,7 @@ impl<'a> Tuning<'a> {
             // The lowest so far: large first steps may lead uphill for longer than the window.
             let lowest = self.progress.recent_losses.last().map_or(best.loss, |&loss| loss.min(best.loss));
             self.progress.recent_losses.push(lowest);
-            let keep = self.config.stopping.window as usize + 1;
+            let keep = config.stopping.window as usize + 1;
             let excess = self.progress.recent_losses.len().saturating_sub(keep);
             self.progress.recent_losses.drain(..excess);
             self.progress.metrics += 1;
@@ -291,19 +252,99 @@ impl<'a> Tuning<'a> {
                 epoch: self.progress.epochs,
                 loss: best.loss,
                 held_out,
-                gradient_norm: self.optimizer.gradient_norm(),
+                gradient_norm: self.steps.optimizer.gradient_norm(),
                 seconds: self.progress.seconds,
                 pairs: std::mem::take(pairs),
-                details: self.optimizer.details(),
+                details: self.steps.optimizer.details(),
             })?;
             return Ok(self.stop_reason());
         }
         Ok(None)
     }
 
+    fn settle(&mut self, evaluator: &mut dyn Evaluator) -> Result<()> {
+        self.steps.settle(evaluator, &self.run)?;
+        self.keep_found();
+        Ok(())
+    }
+
+    fn keep_found(&mut self) {
+        if let Some(best) = self.steps.take_found() {
+            self.progress.best_parameters = best;
+        }
+    }
+
+    fn checkpoint(&self) -> Checkpoint {
+        Checkpoint { progress: self.progress.clone(), optimizer: self.steps.optimizer.save() }
+    }
+
+    /// Evaluates candidates by their criterion, held-out loss or regularized training loss, and keeps the best.
+    fn evaluate_and_judge(
+        &mut self,
+        evaluator: &mut dyn Evaluator,
+        z: &[f64],
+        members: usize,
+        observe: &mut dyn FnMut(Event<'_>) -> Result<()>,
+    ) -> Result<Vec<f64>> {
+        let Run { config, split, .. } = self.run;
+        let held_out = split.held_out_part();
+        let parts = held_out.map_or(0..split.batches(), |part| part..part + 1);
+        let request = Request { parts, loss: config.loss, gradients: false, curvature: false };
+        let values = self.run.at(evaluator, z, members, held_out.is_none(), &request)?.losses;
+        evaluator.take_fallback().map_or(Ok(()), |it| observe(Event::Replaced(it)))?;
+        self.judge(Some(z), &values);
+        Ok(values)
+    }
+
+    /// Keeps the best of the judged candidates; without z, a device keeps its parameters.
+    fn judge(&mut self, z: Option<&[f64]>, values: &[f64]) {
+        let size = self.run.problem.parameterization.dimension();
+        let progress = &mut self.progress;
+        progress.member_best.resize(values.len(), f64::MAX);
+        for (member, &value) in values.iter().enumerate() {
+            // Comparisons with NaN are false: a member with NaN is never the best.
+            if value < progress.member_best[member] {
+                progress.member_best[member] = value;
+            }
+            if value.is_finite() && progress.best.is_none_or(|best| value < best) {
+                progress.best = Some(value);
+                progress.best_epoch = progress.epochs;
+                progress.best_member = member;
+                match z {
+                    Some(z) => progress.best_parameters = z[member * size..(member + 1) * size].to_vec(),
+                    None => self.steps.want(member),
+                }
+            }
+        }
+    }
+
+    fn stop_reason(&self) -> Option<StopReason> {
+        let stopping = &self.run.config.stopping;
+        let progress = &self.progress;
+        if progress.epochs >= stopping.epochs {
+            return Some(StopReason::Epochs);
+        }
+        if self.steps.optimizer.gradient_norm().is_some_and(|norm| norm <= stopping.gradient_norm) {
+            return Some(StopReason::Gradient);
+        }
+        let losses = &progress.recent_losses;
+        if losses.len() > stopping.window as usize {
+            let (before, now) =
+                (losses[losses.len() - 1 - stopping.window as usize], losses[losses.len() - 1]);
+            if has_stalled(before, now, stopping.improvement) {
+                return Some(StopReason::Improvement);
+            }
+        }
+        let judged = self.run.split.held_out_part().is_some();
+        let since_best = progress.epochs - progress.best_epoch;
+        (judged && since_best >= stopping.patience).then_some(StopReason::HeldOut)
+    }
+}
+
+impl Run<'_> {
     /// Refuses vectors of a wrong length, which only optimizers of the caller propose.
-    fn check_lengths(&self, z: &[f64], l2: &[f64]) -> Result<()> {
-        let (members, dimension) = (l2.len(), self.problem.parameterization.dimension());
+    fn check_lengths(&self, z: &[f64], members: usize) -> Result<()> {
+        let dimension = self.problem.parameterization.dimension();
         if members > 0 && z.len() == members * dimension {
             return Ok(());
         }
@@ -328,153 +369,45 @@ impl<'a> Tuning<'a> {
         batch..batch + 1
     }
 
-    /// Evaluates what the optimizer proposes for a step.
-    fn evaluate_proposal(
-        &self,
-        evaluator: &mut dyn Evaluator,
-        proposal: &Proposal,
-        step: u64,
-    ) -> Result<Evaluations> {
-        let &Proposal { gradients, curvature, .. } = proposal;
-        let parts = self.batch(step, self.split.batches());
-        let request = Request { parts, loss: self.config.loss, gradients, curvature };
-        self.evaluate(evaluator, &proposal.parameters, &proposal.l2, true, &request)
-    }
-
-    /// Returns the next of the steps that the evaluator takes on its own, if it supports that.
-    fn step_ahead(&mut self, evaluator: &mut dyn Evaluator, ahead: &mut Ahead) -> Result<Option<AdamStep>> {
-        let size = self.config.prior_theta.len();
-        let population = |theta: Vec<f64>| {
-            let members = theta.len() / size;
-            Population::new(size / 2, theta, vec![self.config.k; members])
-        };
-        let request = Request { parts: 0..1, loss: self.config.loss, gradients: true, curvature: false };
-        let left = self.config.stopping.epochs.saturating_sub(self.progress.epochs);
-        let problem = (&population as &dyn Fn(_) -> _, request, &self.problem.regularization);
-        match ahead.next(evaluator, &*self.optimizer, problem, left)? {
-            Next::Step(step) => Ok(Some(step)),
-            Next::Host => Ok(None),
-            Next::Lost => self.repeat(evaluator, ahead).map(|()| None),
-        }
-    }
-
-    /// Fetches parameters that a device has.
-    fn settle(&mut self, evaluator: &mut dyn Evaluator, ahead: &mut Ahead) -> Result<()> {
-        match ahead.settle(evaluator, &mut *self.optimizer)? {
-            Settled::Known => {}
-            Settled::Best(best) => {
-                let size = self.config.prior_theta.len();
-                if let Some(member) = self.best_ahead.take() {
-                    self.progress.best_parameters = best[member * size..][..size].to_vec();
-                }
-            }
-            Settled::Lost => self.repeat(evaluator, ahead)?,
-        }
-        Ok(())
-    }
-
-    /// Repeats the steps whose parameters a device has lost. They have been judged.
-    fn repeat(&mut self, evaluator: &mut dyn Evaluator, ahead: &mut Ahead) -> Result<()> {
-        let lost = ahead.recover(&mut *self.optimizer)?;
-        for step in self.progress.steps - lost..self.progress.steps {
-            let proposal = self.optimizer.ask();
-            // Every step is an epoch.
-            if self.progress.best_epoch == step + 1
-                && let Some(member) = self.best_ahead.take()
-            {
-                let size = self.config.prior_theta.len();
-                self.progress.best_parameters = proposal.parameters[member * size..][..size].to_vec();
-            }
-            let answer = self.evaluate_proposal(evaluator, &proposal, step)?;
-            self.optimizer.tell(&answer)?;
-        }
-        Ok(())
-    }
-
-    fn checkpoint(&self) -> Checkpoint {
-        Checkpoint { progress: self.progress.clone(), optimizer: self.optimizer.save() }
-    }
-
-    /// Evaluates candidates by their criterion, held-out loss or regularized training loss, and keeps the best.
-    fn evaluate_and_judge(
-        &mut self,
-        evaluator: &mut dyn Evaluator,
-        z: &[f64],
-        l2: &[f64],
-        observe: &mut dyn FnMut(Event<'_>) -> Result<()>,
-    ) -> Result<Vec<f64>> {
-        let held_out = self.split.held_out_part();
-        let parts = held_out.map_or(0..self.split.batches(), |part| part..part + 1);
-        let request = Request { parts, loss: self.config.loss, gradients: false, curvature: false };
-        let values = self.evaluate(evaluator, z, l2, held_out.is_none(), &request)?.losses;
-        evaluator.take_fallback().map_or(Ok(()), |it| observe(Event::Replaced(it)))?;
-        self.judge(Some(z), &values);
-        Ok(values)
-    }
-
-    /// Evaluates vectors z (concatenated) with weights λ in portions, because θ of many members takes far more memory
-    /// than z.
-    fn evaluate(
+    /// Evaluates vectors z (concatenated) in portions, because θ of many members takes far more memory than z.
+    fn at(
         &self,
         evaluator: &mut dyn Evaluator,
         z: &[f64],
-        l2: &[f64],
+        members: usize,
         regularized: bool,
         request: &Request,
     ) -> Result<Evaluations> {
-        self.check_lengths(z, l2)?;
+        self.check_lengths(z, members)?;
         let size = self.config.prior_theta.len();
         let portion = (PORTION_NUMBERS / size).max(1);
-        let portions = (0..l2.len()).step_by(portion).map(|first| first..l2.len().min(first + portion));
+        let portions = (0..members).step_by(portion).map(|first| first..members.min(first + portion));
         let population = |theta: Vec<f64>, members: Range<usize>| {
             Population::new(size / 2, theta, vec![self.config.k; members.len()])
         };
-        let weights: Vec<Weights> = l2.iter().filter(|_| regularized).copied().map(Weights::of).collect();
+        let weights = if regularized { self.problem.weights(members) } else { Vec::new() };
         let groups = portions.map(|members| (members, request.clone()));
         self.problem.evaluate(evaluator, z, groups, population, &weights)
     }
+}
 
-    /// Keeps the best of the judged candidates; without z, a device keeps its parameters.
-    fn judge(&mut self, z: Option<&[f64]>, values: &[f64]) {
-        let size = self.problem.parameterization.dimension();
-        let progress = &mut self.progress;
-        progress.member_best.resize(values.len(), f64::MAX);
-        for (member, &value) in values.iter().enumerate() {
-            // Comparisons with NaN are false: a member with NaN is never the best.
-            if value < progress.member_best[member] {
-                progress.member_best[member] = value;
-            }
-            if value.is_finite() && progress.best.is_none_or(|best| value < best) {
-                progress.best = Some(value);
-                progress.best_epoch = progress.epochs;
-                progress.best_member = member;
-                match z {
-                    Some(z) => progress.best_parameters = z[member * size..(member + 1) * size].to_vec(),
-                    None => self.best_ahead = Some(member),
-                }
-            }
-        }
+impl Trained for Run<'_> {
+    fn problem(&self) -> &Problem {
+        &self.problem
     }
 
-    fn stop_reason(&self) -> Option<StopReason> {
-        let stopping = &self.config.stopping;
-        let progress = &self.progress;
-        if progress.epochs >= stopping.epochs {
-            return Some(StopReason::Epochs);
-        }
-        if self.optimizer.gradient_norm().is_some_and(|norm| norm <= stopping.gradient_norm) {
-            return Some(StopReason::Gradient);
-        }
-        let losses = &progress.recent_losses;
-        if losses.len() > stopping.window as usize {
-            let (before, now) =
-                (losses[losses.len() - 1 - stopping.window as usize], losses[losses.len() - 1]);
-            if has_stalled(before, now, stopping.improvement) {
-                return Some(StopReason::Improvement);
-            }
-        }
-        let judged = self.split.held_out_part().is_some();
-        let since_best = progress.epochs - progress.best_epoch;
-        (judged && since_best >= stopping.patience).then_some(StopReason::HeldOut)
+    fn ahead(&self, theta: Vec<f64>) -> (Population, Request) {
+        let size = self.config.prior_theta.len();
+        let k = vec![self.config.k; theta.len() / size];
+        let request = Request { parts: 0..1, loss: self.config.loss, gradients: true, curvature: false };
+        (Population::new(size / 2, theta, k), request)
+    }
+
+    fn evaluate(&self, evaluator: &mut dyn Evaluator, proposal: &Proposal, step: u64) -> Result<Evaluations> {
+        let Proposal { parameters, members, gradients, curvature } = proposal;
+        let parts = self.batch(step, self.split.batches());
+        let loss = self.config.loss;
+        let request = Request { parts, loss, gradients: *gradients, curvature: *curvature };
+        self.at(evaluator, parameters, members.len(), true, &request)
     }
 }

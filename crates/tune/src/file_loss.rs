@@ -11,14 +11,10 @@ use serde::Serialize;
 use super::scale::fit_scale;
 use gputexel_eval::exact::{exact_loss, exact_scores};
 
-/// Origin of a K.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScaleOrigin {
-    /// Given by the caller.
     Given,
-    /// From the parameter file.
     File,
-    /// Fitted to the positions.
     Fitted,
 }
 
@@ -27,25 +23,17 @@ pub enum ScaleOrigin {
 pub struct FileLoss {
     /// Mean loss over all positions, in f64 and without regularization.
     pub loss: f64,
-    /// Number of positions.
     pub positions: u64,
-    /// The loss function.
     pub loss_kind: String,
     /// Scale constant, base-10 form.
     pub k: f64,
-    /// Its origin.
     #[serde(skip)]
     pub origin: ScaleOrigin,
 }
 
 impl FileLoss {
     /// Computes the loss of `parameters` on the union of datasets: a file, the folder of a run, or the text of a
-    /// [`Prior`] (`material`, `zero`, `schema`). `loss` defaults to that of the file, or else the squared error; `k` to
-    /// that of the file, or else the one that fits best.
-    ///
-    /// # Errors
-    /// Files that cannot be read or do not belong together; [`Error::Usage`] if K cannot be fitted; [`Error::Numeric`]
-    /// for a loss that is not finite.
+    /// [`Prior`] (`material`, `zero`, `schema`).
     pub fn on<P: AsRef<Path>>(
         datasets: &[P],
         parameters: &Path,

@@ -1,12 +1,5 @@
-//! The tuning run: fits K, drives an optimizer and an evaluator, decides when to stop, and maintains the
-//! run's folder so that it can be resumed.
-//!
-//! Owns regularization, mini-batch order, stopping, checkpoints and metrics. The caller chooses the backend and decides
-//! what to do with the result.
-
 #![allow(missing_docs, reason = "internal crate; the library's front door is documented")]
 
-mod ahead;
 mod checkpoint;
 mod clustered;
 mod compensation;
@@ -32,6 +25,7 @@ mod scale_curve;
 mod scale_ratio;
 mod single_steps;
 mod starts;
+mod steps;
 mod stopping;
 mod strength;
 pub mod sweep;

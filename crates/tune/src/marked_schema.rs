@@ -1,8 +1,4 @@
-//! Schemas completed from the markers of sources: names, boards, phases, bounds and starting values stand beside the
-//! numbers of the engine, so that a schema says only what no marker can.
-//!
-//! Whatever is said twice has to agree. The order of the trace is that of the schema's parameters, or of the markers if
-//! it lists none; indices follow each other from the first that is free.
+//! Schemas completed from the markers of sources.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -15,27 +11,20 @@ use gputexel_io::{Error, Result, counted, did_you_mean};
 use gputexel_model::{Phases, SquareOrder};
 use gputexel_source::tables::sources::{ListedMarker, MarkedKind, MarkedPhases, list};
 
-/// A schema with what markers say.
 #[derive(Clone, Debug)]
 pub struct MarkedSchema {
-    /// The whole schema.
     pub schema: Schema,
     /// Origin of the values of each parameter or table, one line each.
     pub origins: Vec<String>,
 }
 
 /// Reads a schema that may lack what the markers of `sources` say.
-///
-/// # Errors
-/// Errors of [`list`] and [`Schema::read`]; [`Error::Input`] with the line of a marker, or for the schema, where they
-/// contradict each other or leave something open.
 pub fn read_marked_schema(path: &Path, sources: &[PathBuf]) -> Result<MarkedSchema> {
     let marked = complete(&Schema::read(path)?, path, &list(sources)?)?;
     CompiledSchema::try_new(&marked.schema).map_err(|error| about(error, path))?;
     Ok(marked)
 }
 
-/// Completes a schema; `path` is for messages.
 fn complete(schema: &Schema, path: &Path, markers: &[ListedMarker]) -> Result<MarkedSchema> {
     if markers.is_empty() {
         let reason = "has no parameters from markers, because the sources have none ('// gputexel: NAME')";
@@ -85,7 +74,6 @@ fn complete(schema: &Schema, path: &Path, markers: &[ListedMarker]) -> Result<Ma
     Ok(MarkedSchema { schema, origins })
 }
 
-/// Numbers of the same name, of one marker or of one for each phase.
 struct MarkedTable<'a> {
     name: String,
     markers: Vec<&'a ListedMarker>,
@@ -114,7 +102,6 @@ impl MarkedTable<'_> {
     }
 }
 
-/// Joins markers that name different phases of the same numbers.
 fn tables_of(markers: &[ListedMarker]) -> Result<Vec<MarkedTable<'_>>> {
     let mut tables: Vec<MarkedTable<'_>> = Vec::new();
     for marker in markers {
@@ -148,7 +135,6 @@ fn tables_of(markers: &[ListedMarker]) -> Result<Vec<MarkedTable<'_>>> {
     Ok(tables)
 }
 
-/// Adds the other phase of a table, or the same numbers once more.
 fn join<'a>(
     table: &mut MarkedTable<'a>,
     marker: &'a ListedMarker,
@@ -188,12 +174,10 @@ fn join<'a>(
     Ok(())
 }
 
-/// State of completing a schema.
 struct Work<'a> {
     path: &'a Path,
     tables: &'a [MarkedTable<'a>],
     phase: Option<&'a PhaseRecord>,
-    /// Tables that an entry of the schema has taken.
     used: HashSet<usize>,
     origins: Vec<String>,
 }
@@ -223,7 +207,6 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Takes the values of an entry whose parameters are marked one by one.
     fn merge_members(&mut self, own: &mut SchemaParameter, placed: bool) -> Result<()> {
         let names = member_names(own);
         let found: Vec<Option<usize>> = names
@@ -298,7 +281,6 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Adds names, number of parameters and board.
     fn shape(&self, own: &mut SchemaParameter, table: &MarkedTable<'_>) -> Result<()> {
         let marker = &table.markers[0].marker;
         let count = table.values.len();
@@ -359,7 +341,6 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Compares priors of the schema with the numbers of the sources.
     fn compare_priors(
         &self,
         own: &SchemaParameter,
@@ -449,7 +430,6 @@ fn has_index(own: &SchemaParameter) -> bool {
     own.index.is_some() || own.mg.is_some() || own.eg.is_some() || !own.indices.is_empty()
 }
 
-/// Returns the names of an entry's parameters, as markers compare them.
 fn member_names(own: &SchemaParameter) -> Vec<String> {
     match (&own.names, own.count) {
         (NamesRecord::List(names), _) if !names.is_empty() => names.iter().map(|name| plain(name)).collect(),
@@ -464,7 +444,6 @@ fn member_names(own: &SchemaParameter) -> Vec<String> {
     }
 }
 
-/// Returns a name as markers compare it: in any case, with dots or underscores.
 fn plain(name: &str) -> String {
     name.to_lowercase().replace('_', ".")
 }

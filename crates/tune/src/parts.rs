@@ -1,5 +1,3 @@
-//! The parts of a run.
-
 use std::sync::atomic::AtomicBool;
 
 use gputexel_dataset::{Dataset, Layout, Split};
@@ -10,16 +8,10 @@ use super::RunConfig;
 /// Settings, positions and backend of a run, as needed by the steps after optimization.
 #[derive(Clone, Copy)]
 pub struct RunParts<'a> {
-    /// The configuration of the run.
     pub config: &'a RunConfig,
-    /// The positions.
     pub data: &'a Dataset,
-    /// Division of the positions into training and held-out ones.
     pub split: &'a Split,
-    /// The positions in evaluation order.
     pub layout: &'a Layout,
-    /// The backend that computes.
     pub backend: &'a Backend,
-    /// Ends the work early when set.
     pub cancel: &'a AtomicBool,
 }

@@ -12,30 +12,20 @@ use super::{
     gauss_newton_matrix, round, space_of,
 };
 
-/// The result of polishing. Losses are exact training losses including regularization.
 #[derive(Clone, Debug)]
 pub struct Polish {
-    /// Loss of the swarm's best position.
     pub swarm: f64,
     /// Loss of the real-valued optimum, if the loss function is smooth.
     pub optimum: Option<f64>,
-    /// Loss of the polished result.
     pub polished: f64,
     /// True if the result was rejected because held-out positions favor the swarm's best, which is then kept.
     pub refused: bool,
-    /// Rounding of the result, and single steps from it.
     pub rounding: Option<RoundingOutcome>,
-    /// Duration in seconds.
     pub seconds: f64,
 }
 
-/// Polishes `outcome`: bounded Gauss–Newton from the swarm's best, then rounding and single steps to a
-/// minimum of the exact loss over whole numbers. If single steps directly from the swarm's best lead to a
-/// lower loss, or if Gauss–Newton is not available, their result is used instead. `observe` receives the progress, see
-/// [`Watch`].
-///
-/// # Errors
-/// [`Error::Interrupted`](gputexel_io::Error::Interrupted), in which case the stored state leads back here. Otherwise errors of the parts.
+/// Polishes `outcome`: bounded Gauss–Newton from the swarm's best, then rounding and single steps to a minimum of the
+/// exact loss over whole numbers.
 pub fn polish(
     parts: &RunParts<'_>,
     outcome: &mut Outcome,
@@ -52,9 +42,7 @@ pub fn polish(
         objective: Objective { k: config.k, loss: config.loss },
         parameterization: &basis,
         space: &space,
-        prior: &config.prior_theta,
-        penalties: &config.penalties,
-        l2: config.optimizer.l2(0),
+        regularization: config.regularization(0),
     };
     let mut optimum = None;
     let mut best: Option<Rounded> = None;
@@ -64,8 +52,7 @@ pub fn polish(
             optimizer: OptimizerConfig::default_for(
                 config.loss.is_smooth(),
                 ModelSize { parameters: basis.parameters(), linear: layout.program().is_none() },
-            )
-            .with_l2(problem.l2),
+            ),
             stopping: Stopping { epochs: 50, seconds: None, improvement: 1e-9, ..config.stopping },
             ..config.clone()
         };

@@ -15,13 +15,11 @@ const MAX_BLOCK: usize = 384;
 /// Maximum number of pairs of features in all blocks: 160 MiB for the matrices, and the same for their factors.
 const MAX_PAIRS: usize = 5 << 20;
 
-/// Returns the number of features in a block of a model's matrix.
 fn block_size(features: usize) -> usize {
     (MAX_PAIRS / features.max(1)).clamp(1, MAX_BLOCK)
 }
 
 impl Problem {
-    /// Answers a request of an optimizer for products over `parts`.
     pub(super) fn products(
         &self,
         evaluator: &mut dyn Evaluator,
@@ -29,10 +27,10 @@ impl Problem {
         objective: Objective,
         parts: Range<usize>,
     ) -> Result<ProductAnswer> {
-        let (basis, l2) = (&self.parameterization, &question.l2);
+        let (basis, regularization) = (&self.parameterization, &self.regularization);
         let features = basis.parameters() / 2;
         let theta = basis.theta(&question.parameters);
-        let population = Population::new(features, theta, vec![objective.k; l2.len()]);
+        let population = Population::new(features, theta, vec![objective.k]);
         let request = ProductRequest {
             parts,
             loss: objective.loss,
@@ -41,25 +39,21 @@ impl Problem {
         };
         let mut answer = evaluator.products(&population, &request)?;
         if !request.vectors.is_empty() {
-            self.regularization.add_products(&mut answer.products, &request.vectors, l2);
+            regularization.add_product(&mut answer.products, &request.vectors);
         }
         let products = basis.pull_gradients(&answer.products);
-        let ranges = request.blocks(features);
-        let values: usize = ranges.iter().map(|range| 4 * range.len() * range.len()).sum();
-        let members = answer.blocks.chunks_exact_mut(values.max(1)).zip(l2);
-        let blocks = members.map(|(mut values, &l2)| {
-            let mut blocks = Vec::with_capacity(ranges.len());
-            for range in &ranges {
-                let phase = |offset: usize| range.clone().map(move |feature| (offset + feature) as u32);
-                let indices: Vec<u32> = phase(0).chain(phase(features)).collect();
-                let (own, rest) = values.split_at_mut(indices.len() * indices.len());
-                self.regularization.add_block(own, &indices, l2);
-                blocks.push(MatrixBlock { coordinates: indices, values: own.to_vec() });
-                values = rest;
-            }
-            pull_blocks(basis, blocks)
-        });
-        Ok(ProductAnswer { products, blocks: blocks.collect() })
+        let mut rest = &mut answer.blocks[..];
+        let block = |range: &Range<usize>| {
+            let phase = |offset: usize| range.clone().map(move |feature| (offset + feature) as u32);
+            let coordinates: Vec<u32> = phase(0).chain(phase(features)).collect();
+            let values =
+                rest.split_off_mut(..coordinates.len().pow(2)).map_or_else(Vec::new, |own| own.to_vec());
+            MatrixBlock { coordinates, values }
+        };
+        let mut blocks: Vec<MatrixBlock> = request.blocks(features).iter().map(block).collect();
+        blocks.iter_mut().for_each(|block| regularization.add_block(&mut block.values, &block.coordinates));
+        let blocks = question.blocks.then(|| pull_blocks(basis, blocks));
+        Ok(ProductAnswer { products, blocks })
     }
 }
 

@@ -1,5 +1,4 @@
-//! Records of a run in its folder: the lines of `metrics.jsonl`, and `z.json`. `run.json` is a
-//! [`RunRecord`](super::RunRecord), `params.json` a [`ParameterFile`](gputexel_model::ParameterFile).
+//! Records of a run in its folder: the lines of `metrics.jsonl`, and `z.json`.
 
 use std::path::Path;
 
@@ -10,7 +9,6 @@ use gputexel_io::{Error, Lines, Result, SETTINGS_BYTES, read_whole_text};
 use gputexel_model::{Interval, Parameterization};
 use gputexel_optim::StepDetails;
 
-/// An epoch of a run: a line of `metrics.jsonl`. Non-finite losses are written as null.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EpochRecord {
     /// Its number, from 1; for swarms, the iteration.
@@ -24,7 +22,6 @@ pub struct EpochRecord {
     pub gradient_norm: Option<f64>,
     /// Seconds of work so far, including earlier sessions.
     pub seconds: f64,
-    /// Further details of the method.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<StepDetails>,
 }
@@ -55,45 +52,34 @@ pub fn read_metrics(path: &Path) -> Result<Vec<EpochRecord>> {
 /// The contents of `z.json`: the values of a basis by name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CoordinatesFile {
-    /// Name of the basis.
     pub basis: String,
-    /// Its coordinates, in its order.
     pub coordinates: Vec<CoordinateRecord>,
 }
 
-/// One coordinate of a basis.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CoordinateRecord {
-    /// Its name.
     pub name: String,
-    /// Its value.
     pub value: f64,
-    /// Lower bound.
     pub min: Option<f64>,
     /// Upper bound.
     pub max: Option<f64>,
-    /// The uncertainty of the value, if requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uncertainty: Option<CoordinateUncertainty>,
 }
 
-/// The uncertainty of a coordinate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CoordinateUncertainty {
-    /// Standard error, if there is one.
     pub error: Option<f64>,
-    /// Status of its standard error.
     pub standing: ErrorStatus,
     /// Share of its information that comes from the regularization, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prior_share: Option<f64>,
-    /// Spread over bootstrap resamples, if requested; the inner `None`, written as null, is for coordinates
-    /// without a spread.
+    /// Spread over bootstrap resamples, if requested; the inner `None`, written as null, is for coordinates without a
+    /// spread.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub bootstrap: Option<Option<Interval>>,
 }
 
-/// Deserializes a field that is present, possibly null.
 fn present<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> std::result::Result<Option<Option<Interval>>, D::Error> {
@@ -131,10 +117,6 @@ impl CoordinatesFile {
         format!("{{\n  \"basis\": {basis},\n  \"coordinates\": [\n{}\n  ]\n}}\n", lines.join(",\n"))
     }
 
-    /// Reads a `z.json`.
-    ///
-    /// # Errors
-    /// [`Error::Io`] when it cannot be read, [`Error::Input`] when it is not of this format.
     pub fn read(path: &Path) -> Result<Self> {
         let text = read_whole_text(path, SETTINGS_BYTES).map_err(|e| Error::io(path, e))?;
         serde_json::from_str(&text).map_err(|error| Error::json(path, "the values of a basis", &error))

@@ -1,5 +1,4 @@
-//! Regularization, the part of the loss that does not depend on positions: λ · ‖(θ − θ₀) / scale‖² with a weight λ for
-//! each member, and weighted penalties that all members share.
+//! Regularization, the part of the loss that does not depend on positions.
 
 use gputexel_dataset::Dataset;
 use gputexel_eval::Evaluations;
@@ -10,32 +9,26 @@ pub const REGULARIZATION_SCALE_CP: f64 = PENALTY_SCALE_CP;
 
 const PER_CP2: f64 = 1.0 / (REGULARIZATION_SCALE_CP * REGULARIZATION_SCALE_CP);
 
-/// The regularization of a run, ready to be evaluated: λ ‖δ / scale‖² + δᵀ M δ with δ = θ − θ₀, where M is the
-/// weighted sum of the penalties' matrices.
+/// The regularization of a run, ready to be evaluated: λ ‖δ / scale‖² + δᵀ M δ with δ = θ − θ₀, where M is the weighted
+/// sum of the penalties' matrices.
 #[derive(Clone, Debug)]
 pub struct Regularization {
     prior: Vec<f64>,
+    l2: f64,
     /// `None` without penalties.
     matrix: Option<SparseSymmetric>,
 }
 
 /// Weights of a member: λ, and a factor on the penalties.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Weights {
     pub l2: f64,
     pub strength: f64,
 }
 
-impl Weights {
-    /// Creates the weights of a member without a factor on the penalties.
-    pub(super) fn of(l2: f64) -> Self {
-        Self { l2, strength: 1.0 }
-    }
-}
-
 impl Regularization {
-    /// Creates the regularization of penalties on the distance from a prior (θ₀, 2 F values).
-    pub fn new(prior: &[f64], penalties: &[Penalty]) -> Self {
+    /// Creates the regularization with a weight λ and penalties on the distance from a prior (θ₀, 2 F values).
+    pub fn new(prior: &[f64], l2: f64, penalties: &[Penalty]) -> Self {
         let weighted = |penalty: &Penalty| {
             let weight = penalty.weight;
             penalty.terms().into_iter().map(move |term| Term { weight: weight * term.weight, ..term })
@@ -43,22 +36,32 @@ impl Regularization {
         let effective = penalties.iter().filter(|penalty| penalty.weight > 0.0);
         let terms: Vec<Term> = effective.flat_map(weighted).collect();
         let matrix = (!terms.is_empty()).then(|| SparseSymmetric::of_terms(prior.len(), &terms, PER_CP2));
-        Self { prior: prior.to_vec(), matrix }
+        Self { prior: prior.to_vec(), l2, matrix }
     }
 
-    /// Returns θ₀.
     pub fn prior(&self) -> &[f64] {
         &self.prior
     }
 
-    /// Returns true if there is anything but λ.
+    pub fn l2(&self) -> f64 {
+        self.l2
+    }
+
     pub fn has_penalties(&self) -> bool {
         self.matrix.is_some()
     }
 
+    pub fn is_zero(&self) -> bool {
+        self.l2 == 0.0 && self.matrix.is_none()
+    }
+
     /// Returns true if a parameter has any effect on it.
-    pub fn involves(&self, index: usize, l2: f64) -> bool {
-        l2 > 0.0 || self.matrix.as_ref().is_some_and(|matrix| matrix.entry(index, index) > 0.0)
+    pub fn involves(&self, index: usize) -> bool {
+        self.l2 > 0.0 || self.matrix.as_ref().is_some_and(|matrix| matrix.entry(index, index) > 0.0)
+    }
+
+    pub(super) fn weights(&self) -> Weights {
+        Weights { l2: self.l2, strength: 1.0 }
     }
 
     fn distance(&self, theta: &[f64]) -> Vec<f64> {
@@ -66,12 +69,8 @@ impl Regularization {
         theta.iter().zip(&self.prior).map(|(theta, prior)| theta - prior).collect()
     }
 
-    /// Computes its value at θ.
-    ///
-    /// # Panics
-    /// If θ and the prior differ in length, as do the other functions.
-    pub fn value(&self, theta: &[f64], l2: f64) -> f64 {
-        self.value_with(theta, Weights::of(l2))
+    pub fn value(&self, theta: &[f64]) -> f64 {
+        self.value_with(theta, self.weights())
     }
 
     fn value_with(&self, theta: &[f64], Weights { l2, strength }: Weights) -> f64 {
@@ -81,9 +80,8 @@ impl Regularization {
         l2 * PER_CP2 * squares + strength * form
     }
 
-    /// Computes its gradient at θ.
-    pub fn gradient(&self, theta: &[f64], l2: f64) -> Vec<f64> {
-        self.gradient_with(theta, Weights::of(l2))
+    pub fn gradient(&self, theta: &[f64]) -> Vec<f64> {
+        self.gradient_with(theta, self.weights())
     }
 
     fn gradient_with(&self, theta: &[f64], Weights { l2, strength }: Weights) -> Vec<f64> {
@@ -97,9 +95,8 @@ impl Regularization {
         gradient
     }
 
-    /// Adds its second derivatives to a matrix (row-major).
-    pub fn add_curvature(&self, curvature: &mut [f64], l2: f64) {
-        self.add_curvature_with(curvature, Weights::of(l2));
+    pub fn add_curvature(&self, curvature: &mut [f64]) {
+        self.add_curvature_with(curvature, self.weights());
     }
 
     fn add_curvature_with(&self, curvature: &mut [f64], Weights { l2, strength }: Weights) {
@@ -111,32 +108,22 @@ impl Regularization {
         }
     }
 
-    /// Adds each member's second derivatives, with its λ, to products of matrices with vectors of θ.
-    ///
-    /// # Panics
-    /// If lengths do not match.
-    pub fn add_products(&self, products: &mut [f64], vectors: &[f64], l2: &[f64]) {
-        let size = self.prior.len();
-        assert_eq!((products.len(), vectors.len()), (size * l2.len(), size * l2.len()));
-        let members = products.chunks_exact_mut(size).zip(vectors.chunks_exact(size));
-        for ((product, vector), l2) in members.zip(l2) {
-            product.iter_mut().zip(vector).for_each(|(sum, v)| *sum += 2.0 * l2 * PER_CP2 * v);
-            if let Some(matrix) = &self.matrix {
-                product.iter_mut().zip(matrix.times(vector)).for_each(|(sum, v)| *sum += 2.0 * v);
-            }
+    /// Adds its second derivatives to the product of a matrix with a vector of θ.
+    pub fn add_product(&self, product: &mut [f64], vector: &[f64]) {
+        assert_eq!([product.len(), vector.len()], [self.prior.len(); 2]);
+        product.iter_mut().zip(vector).for_each(|(sum, v)| *sum += 2.0 * self.l2 * PER_CP2 * v);
+        if let Some(matrix) = &self.matrix {
+            product.iter_mut().zip(matrix.times(vector)).for_each(|(sum, v)| *sum += 2.0 * v);
         }
     }
 
-    /// Adds its second derivatives, with λ, to a block of a matrix: symmetric, row-major, the entries of some
-    /// parameters, whose indices ascend, with each other.
-    ///
-    /// # Panics
-    /// If the numbers of rows and indices differ.
-    pub fn add_block(&self, block: &mut [f64], indices: &[u32], l2: f64) {
+    /// Adds its second derivatives to a block of a matrix: symmetric, row-major, the entries of some parameters, whose
+    /// indices ascend, with each other.
+    pub fn add_block(&self, block: &mut [f64], indices: &[u32]) {
         let size = indices.len();
         assert_eq!(block.len(), size * size);
         for (row, &index) in indices.iter().enumerate() {
-            block[row * size + row] += 2.0 * l2 * PER_CP2;
+            block[row * size + row] += 2.0 * self.l2 * PER_CP2;
             for (other, value) in self.matrix.iter().flat_map(|matrix| matrix.row(index as usize)) {
                 if let Ok(column) = indices.binary_search(other) {
                     block[row * size + column] += 2.0 * value;
@@ -146,10 +133,10 @@ impl Regularization {
     }
 
     /// Computes the change of its value by a step of some parameters, each listed once.
-    pub fn change(&self, theta: &[f64], step: &[(usize, f64)], l2: f64) -> f64 {
+    pub fn change(&self, theta: &[f64], step: &[(usize, f64)]) -> f64 {
         let mut change = 0.0;
         for &(i, by) in step {
-            change += l2 * PER_CP2 * by * (2.0 * (theta[i] - self.prior[i]) + by);
+            change += self.l2 * PER_CP2 * by * (2.0 * (theta[i] - self.prior[i]) + by);
             let Some(matrix) = &self.matrix else { continue };
             let distance = |j: u32| theta[j as usize] - self.prior[j as usize];
             let slope: f64 = matrix.row(i).map(|(&j, value)| value * distance(j)).sum();
@@ -159,17 +146,13 @@ impl Regularization {
         change
     }
 
-    /// Adds each member's regularization, with its λ, to its losses and all derivatives that were evaluated.
-    ///
-    /// # Panics
-    /// If the lengths of parameters and evaluations do not match.
-    pub fn add(&self, evaluations: &mut Evaluations, parameters: &[f64], l2: &[f64]) {
-        assert_eq!(parameters.len(), self.prior.len() * l2.len());
-        let weights: Vec<Weights> = l2.iter().copied().map(Weights::of).collect();
-        self.add_weighted(evaluations, parameters, &weights);
+    pub fn add(&self, evaluations: &mut Evaluations, parameters: &[f64]) {
+        let members = evaluations.losses.len();
+        assert_eq!(parameters.len(), self.prior.len() * members);
+        self.add_weighted(evaluations, parameters, &vec![self.weights(); members]);
     }
 
-    /// As [`add`](Self::add), with a factor on all penalties for each member. All members may share one θ.
+    /// As [`add`](Self::add), with weights for each member. All members may share one θ.
     pub(super) fn add_weighted(
         &self,
         evaluations: &mut Evaluations,
@@ -197,8 +180,6 @@ impl Regularization {
     }
 }
 
-/// Returns penalties as [`supported_penalties`] for the positions of a dataset. Options of an engine have units of their
-/// own, so if it was asked for its evaluations, distances are those that they make in evaluations.
 pub(super) fn penalties_of(data: &Dataset, all: Vec<Penalty>) -> Vec<Penalty> {
     if all.is_empty() {
         return all;
@@ -218,8 +199,6 @@ pub(super) fn penalties_of(data: &Dataset, all: Vec<Penalty>) -> Vec<Penalty> {
     all
 }
 
-/// Returns the root mean square of the coefficients of each feature where it has any, 1 for features without. Squares of
-/// a board, which are tied to each other, have that of the board.
 fn effects(data: &Dataset) -> Vec<f64> {
     let mut sums = vec![(0.0, 0.0); data.feature_count()];
     for n in 0..data.len() {
@@ -255,7 +234,7 @@ mod tests {
             ..Evaluations::default()
         };
         let parameters = [0.0, 0.0, 100.0, 0.0];
-        Regularization::new(&[0.0, 0.0], &[]).add(&mut evaluations, &parameters, &[0.5, 0.5]);
+        Regularization::new(&[0.0, 0.0], 0.5, &[]).add(&mut evaluations, &parameters);
         assert_eq!(evaluations.losses, [1.0, 1.5]);
         assert_eq!(evaluations.gradients, [0.0, 0.0, 0.01, 0.0]);
         assert_eq!(evaluations.curvatures[4..], [1e-4, 0.0, 0.0, 1e-4]);
@@ -273,7 +252,7 @@ mod tests {
         ];
         let prior = [3.0, -20.0, 40.0, 0.0, 7.0, 90.0];
         let theta = [50.0, 10.0, -30.0, 120.0, 0.0, 60.0];
-        let (regularization, l2) = (Regularization::new(&prior, &penalties), 0.1);
+        let regularization = Regularization::new(&prior, 0.1, &penalties);
         let by_hand = |theta: &[f64]| -> f64 {
             let d: Vec<f64> = (0..6).map(|i| (theta[i] - prior[i]) / 100.0).collect();
             let spread = |values: &[f64]| -> f64 {
@@ -286,15 +265,15 @@ mod tests {
                 + 0.7 * spread(&[d[0], d[2], d[4], d[5]])
                 + 0.2 * spread(&[d[0] - d[3], d[1] - d[4], d[2] - d[5]])
         };
-        assert!((regularization.value(&theta, l2) - by_hand(&theta)).abs() < 1e-12);
+        assert!((regularization.value(&theta) - by_hand(&theta)).abs() < 1e-12);
         let moved = |step: &[(usize, f64)]| {
             let mut theta = theta;
             step.iter().for_each(|&(i, by)| theta[i] += by);
             theta
         };
-        let gradient = regularization.gradient(&theta, l2);
+        let gradient = regularization.gradient(&theta);
         let mut curvature = vec![0.0; 36];
-        regularization.add_curvature(&mut curvature, l2);
+        regularization.add_curvature(&mut curvature);
         for i in 0..6 {
             let slope = (by_hand(&moved(&[(i, 1.0)])) - by_hand(&moved(&[(i, -1.0)]))) / 2.0;
             assert!((gradient[i] - slope).abs() < 1e-10, "{i}: {} {slope}", gradient[i]);
@@ -305,7 +284,7 @@ mod tests {
             }
         }
         for step in [vec![(1, 3.0)], vec![(0, -1.0), (3, 1.0)], vec![(2, 5.0), (4, -2.5), (5, 1.0)]] {
-            let change = regularization.change(&theta, &step, l2);
+            let change = regularization.change(&theta, &step);
             assert!((change - (by_hand(&moved(&step)) - by_hand(&theta))).abs() < 1e-12, "{step:?}");
         }
     }

@@ -1,13 +1,3 @@
-//! Rounds real-valued results to whole numbers.
-//!
-//! Owns two ways of rounding, naive and successive, and the descent from there to a point where no single
-//! step improves the exact loss. Rounding costs (z − z*)ᵀ H (z − z*) / 2, with the Gauss–Newton matrix H at
-//! the optimum z*; minimizing it over whole numbers is a closest-vector problem. Successive rounding is
-//! Babai's nearest-plane algorithm ("On Lovász' lattice reduction and the nearest lattice point problem",
-//! 1986; also known from neural network quantization): coordinates are rounded one after another, re-solving
-//! for those still free each time, all with one Cholesky factorization. Several partial roundings are
-//! followed in parallel.
-
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::{Deserialize, Serialize};
@@ -16,15 +6,13 @@ use super::single_steps::interrupted;
 use super::{ExactProblem, SingleSteps, Survey, Watch};
 use gputexel_io::Result;
 use gputexel_optim::Space;
+use gputexel_optim::linalg::sorted_cholesky;
 
-/// Rounding of real results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rounding {
-    /// Not at all.
     #[default]
     None,
-    /// Each coordinate to its nearest whole number.
     Naive,
     /// To a point where no single step of any coordinate improves the exact loss.
     Local,
@@ -32,18 +20,13 @@ pub enum Rounding {
 
 gputexel_io::names!(Rounding "rounding": None "none", Naive "naive", Local "local");
 
-/// A rounded point and its losses, all including regularization.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rounded {
-    /// The point.
     pub z: Vec<f64>,
-    /// Exact loss of the unrounded point.
     pub loss_real: f64,
-    /// Exact loss of naive rounding.
     pub loss_naive: f64,
     /// Exact loss of successive rounding, if a matrix was available.
     pub loss_successive: Option<f64>,
-    /// Exact loss of the point.
     pub loss: f64,
     /// Single steps taken from the rounded point to the final one.
     pub steps: u64,
@@ -57,7 +40,6 @@ pub fn round_naively(z: &[f64], space: &Space) -> Vec<f64> {
     (0..z.len()).map(whole).collect()
 }
 
-/// Returns the nearest value that is allowed for a coordinate.
 fn nearest(value: f64, i: usize, space: &Space) -> f64 {
     match space.integer[i] {
         // Adding 0 turns −0 into 0.
@@ -66,16 +48,12 @@ fn nearest(value: f64, i: usize, space: &Space) -> f64 {
     }
 }
 
-/// Rounds the integer coordinates one after another and re-solves for the others each time, so that
-/// (z − z*)ᵀ H (z − z*) stays small; `matrix` is H, symmetric, row-major. Coordinates without curvature
-/// are rounded naively. Real coordinates adapt to the rounded ones. `None` when cancelled.
-///
-/// # Panics
-/// If the matrix does not match the point.
+/// Rounds the integer coordinates one after another and re-solves for the others each time, so that (z − z*)ᵀ H (z −
+/// z*) stays small; `matrix` is H, symmetric, row-major. `None` when cancelled.
 pub fn round_successively(z: &[f64], matrix: &[f64], space: &Space, cancel: &AtomicBool) -> Option<Vec<f64>> {
     let n = z.len();
     assert_eq!(matrix.len(), n * n);
-    let (order, rows) = sorted_cholesky(matrix, n, &space.integer, cancel)?;
+    let (order, rows) = sorted_cholesky(matrix, n, &space.integer, &|| cancel.load(Ordering::Relaxed))?;
     // The cost is Σ_k (Σ_{j ≥ k} R_kj e_j)² with e = z − z*, so the last coordinate is rounded first, and
     // each other one close to the value that makes its own square vanish.
     let mut branches = vec![Branch { errors: vec![0.0; n], cost: 0.0 }];
@@ -123,78 +101,10 @@ struct Branch {
     cost: f64,
 }
 
-/// Number of partial roundings that are followed in parallel (a K-best search): on 736 piece-square values, 1
-/// adds 6.80e-6 to the loss, 16 6.68e-6, 128 6.64e-6, and 1,024 no less.
+/// Number of partial roundings that are followed in parallel (a K-best search): on 736 piece-square values, 1 adds
+/// 6.80e-6 to the loss, 16 6.68e-6, 128 6.64e-6, and 1,024 no less.
 const BRANCHES: usize = 128;
 
-/// Fraction of the largest diagonal entry that is added to every diagonal entry: the matrix has f32 products,
-/// and directions without curvature must not decide.
-const RIDGE: f64 = 1e-9;
-
-/// Pivots below this fraction of their diagonal entry are rounding errors.
-const MIN_PIVOT: f64 = 1e-6;
-
-/// H = Rᵀ R with the smallest pivot first: row and column k belong to coordinate `order[k]`. Taking small
-/// pivots first evens them out, and the average cost of rounding is the sum of the squared pivots over 12.
-/// Real coordinates precede integer ones, so that they are solved for last. `None` when cancelled.
-fn sorted_cholesky(
-    matrix: &[f64],
-    n: usize,
-    integer: &[bool],
-    cancel: &AtomicBool,
-) -> Option<(Vec<usize>, Vec<f64>)> {
-    let mut rest = matrix.to_vec();
-    let ridge = RIDGE * (0..n).map(|i| matrix[i * n + i]).fold(0.0, f64::max);
-    for i in 0..n {
-        rest[i * n + i] += if matrix[i * n + i] > 0.0 { ridge } else { 0.0 };
-    }
-    let mut left: Vec<usize> = (0..n).collect();
-    let mut order = Vec::with_capacity(n);
-    // Columns in coordinate order at first.
-    let mut rows = vec![0.0; n * n];
-    for k in 0..n {
-        if cancel.load(Ordering::Relaxed) {
-            return None;
-        }
-        let (at, &i) = left
-            .iter()
-            .enumerate()
-            .min_by(|(_, a), (_, b)| {
-                integer[**a].cmp(&integer[**b]).then(rest[**a * n + **a].total_cmp(&rest[**b * n + **b]))
-            })
-            .expect("n − k are left");
-        left.remove(at);
-        order.push(i);
-        let square = rest[i * n + i];
-        if square.is_nan() || square <= MIN_PIVOT * matrix[i * n + i] {
-            continue; // no curvature of its own: a row of zeros
-        }
-        let pivot = square.sqrt();
-        let row = &mut rows[k * n..][..n];
-        row[i] = pivot;
-        for &j in &left {
-            row[j] = rest[i * n + j] / pivot;
-        }
-        for &a in &left {
-            let factor = row[a];
-            if factor != 0.0 {
-                // Whole rows, eliminated columns included, because a loop without gaps is faster.
-                rest[a * n..][..n].iter_mut().zip(&*row).for_each(|(rest, value)| *rest -= factor * value);
-            }
-        }
-    }
-    for row in rows.chunks_exact_mut(n) {
-        let sorted: Vec<f64> = order.iter().map(|&i| row[i]).collect();
-        row.copy_from_slice(&sorted);
-    }
-    Some((order, rows))
-}
-
-/// Rounds the integer coordinates of `z`, a minimum. `matrix` is the Gauss–Newton matrix there, with respect
-/// to z; without it the local search starts from naive rounding.
-///
-/// # Errors
-/// [`Error::Interrupted`](gputexel_io::Error::Interrupted) when cancelled; otherwise those of [`SingleSteps`].
 pub fn round(
     problem: &ExactProblem<'_>,
     z: &[f64],

@@ -28,13 +28,8 @@ pub struct RoundingOutcome {
     pub seconds: f64,
 }
 
-/// Rounds the result as configured; after a local search, takes the remaining steps that improve the exact
-/// loss. `None` if the result stays real. A result that held-out positions chose before the training loss was minimal is
-/// rounded naively: single steps would lead on to that minimum. `observe` receives the progress, see [`Watch`].
-///
-/// # Errors
-/// [`Error::Interrupted`](gputexel_io::Error::Interrupted), in which case the stored state leads back here. Otherwise
-/// errors of the evaluator, of [`round`] and of the observer.
+/// Rounds the result as configured; after a local search, takes the remaining steps that improve the exact loss. `None`
+/// if the result stays real.
 pub fn round_outcome(
     parts: &RunParts<'_>,
     outcome: &mut Outcome,
@@ -55,9 +50,7 @@ pub fn round_outcome(
         objective: Objective { k: config.k, loss: config.loss },
         parameterization: &parameterization,
         space: &space,
-        prior: &config.prior_theta,
-        penalties: &config.penalties,
-        l2: config.optimizer.l2(outcome.best_member),
+        regularization: config.regularization(outcome.best_member),
     };
     let watch = &mut Watch { cancel, observe };
     let whole = if is_local {
@@ -91,9 +84,6 @@ pub fn round_outcome(
 }
 
 /// Computes the Gauss–Newton matrix with respect to z, if the loss has one and it is not too large.
-///
-/// # Errors
-/// [`Error::Interrupted`](gputexel_io::Error::Interrupted) when cancelled; those of the evaluator.
 pub fn gauss_newton_matrix(
     problem: &ExactProblem<'_>,
     parameterization: &Parameterization,
@@ -112,53 +102,40 @@ pub fn gauss_newton_matrix(
     (watch.observe)("whole numbers: the Gauss-Newton matrix")?;
     let mut evaluations =
         evaluator.evaluate_unless(&population, &request, watch.cancel)?.ok_or_else(interrupted)?;
-    problem.regularization().add(&mut evaluations, &theta, &[problem.l2]);
+    problem.regularization.add(&mut evaluations, &theta);
     Ok(Some(parameterization.pull_matrices(evaluations.curvatures)))
 }
 
-/// Machine-readable summary of rounding. Losses are exact and include regularization; parts that do not apply are
-/// omitted.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct RoundingSummary {
-    /// Rounding of the result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rounding: Option<RoundedSummary>,
-    /// Effect of single steps from the result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub single_steps: Option<SurveySummary>,
 }
 
-/// Rounding of a result.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RoundedSummary {
-    /// The method.
     pub method: Rounding,
-    /// Loss before rounding.
     pub loss_real: f64,
     /// Loss with every value rounded to the nearest whole number.
     pub loss_naive: f64,
     /// Loss after successive rounding alone, if it was possible.
     pub loss_successive: Option<f64>,
-    /// Loss of the result.
     pub loss: f64,
-    /// Number of single steps from the rounded point.
     pub steps: u64,
     /// Total time in seconds.
     pub seconds: f64,
 }
 
-/// Effect of single steps from a result.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SurveySummary {
     /// Steps within the bounds that have an effect, and were tried.
     pub count: usize,
     /// Other such steps, which raise the loss by its slopes, and were not tried.
     pub untried: usize,
-    /// Steps that would lower the loss.
     pub improving: usize,
-    /// Smallest increase of the loss by the others.
     pub smallest_increase: Option<f64>,
-    /// Coordinates whose steps change nothing.
     pub without_effect: usize,
     /// Steps that improved the exact loss after the search of the run had ended.
     pub taken_exactly: u64,
@@ -167,7 +144,6 @@ pub struct SurveySummary {
 }
 
 impl RoundingSummary {
-    /// Summarizes the rounding of a result, if any.
     pub fn new(outcome: Option<&RoundingOutcome>) -> Self {
         let Some(&RoundingOutcome { exact_steps, seconds, ref rounded, ref survey }) = outcome else {
             return Self::default();
@@ -201,7 +177,6 @@ impl RoundingOutcome {
         Self { exact_steps: 0, survey: rounded.survey.clone(), rounded: Some((rounding, rounded)), seconds }
     }
 
-    /// Returns the record for `params.json`.
     pub fn rounding_record(&self) -> Option<RoundingRecord> {
         self.rounded.as_ref().map(|(rounding, rounded)| RoundingRecord {
             method: rounding.to_string(),
@@ -211,7 +186,6 @@ impl RoundingOutcome {
         })
     }
 
-    /// Returns the record for `params.json`.
     pub fn single_steps_record(&self) -> Option<SingleStepsRecord> {
         self.survey.as_ref().map(|survey| SingleStepsRecord {
             count: survey.steps,

@@ -9,44 +9,33 @@ use super::{BlendChoice, RunConfig, ScaleMode, ScaleRecord, StartsRecord, Streng
 /// [`bootstrap`](super::bootstrap).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UncertaintyRequest {
-    /// True to compute standard errors.
     pub errors: bool,
     /// Number of bootstrap resamples; 0 for none.
     pub bootstrap: usize,
 }
 
-/// Choices that a run makes before its first step. Interrupted there, it makes them again when it is resumed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Undecided {
-    /// Number of starting points, if it was given.
     pub starts: Option<usize>,
     /// How the weights of penalties are chosen, if they are.
     pub strength: Option<StrengthOrder>,
-    /// How K is fitted, unless it was given.
     pub scale: Option<ScaleMode>,
 }
 
 /// An order to choose the weights of penalties by held-out loss.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StrengthOrder {
-    /// Number of folds, if it was given.
     pub folds: Option<usize>,
     /// True if it was given, not the default: it is an error if they cannot be chosen.
     pub given: bool,
 }
 
-/// The contents of `run.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
-    /// Program and version.
     pub program: String,
-    /// The command line that started the run.
     pub command_line: String,
-    /// Start time, UTC.
     pub started: String,
-    /// Configuration of the run.
     pub config: RunConfig,
-    /// The uncertainty estimates requested.
     #[serde(default)]
     pub uncertainty: UncertaintyRequest,
     /// True to compute the worth of each group of features, see [`ablate`](super::ablate).
@@ -61,7 +50,6 @@ pub struct RunRecord {
     /// Choice of the weights of the penalties, if they were chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strength: Option<Strength>,
-    /// Fit of K, unless it was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale: Option<ScaleRecord>,
     /// Properties of search scores in the targets, if there are any.
@@ -77,7 +65,6 @@ pub struct RunRecord {
 pub struct BlendRecord {
     /// Number of positions with a search score; others keep the result alone.
     pub scored: u64,
-    /// Number of positions.
     pub positions: u64,
     /// True if the scale constant of search scores was fitted, not given.
     pub k_fitted: bool,
@@ -87,7 +74,6 @@ pub struct BlendRecord {
 }
 
 impl RunRecord {
-    /// Creates the record of a run that starts now.
     pub fn new(command_line: &str, config: RunConfig) -> Self {
         Self {
             program: concat!("gputexel ", env!("CARGO_PKG_VERSION")).to_string(),

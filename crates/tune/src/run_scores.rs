@@ -8,17 +8,11 @@ use gputexel_eval::exact::{all_scores, loss_at};
 /// Scores of all positions, centipawns, White's view.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunScores {
-    /// Under the prior.
     pub prior: Vec<f64>,
-    /// Under the result.
     pub result: Vec<f64>,
 }
 
 impl RunScores {
-    /// Computes the scores.
-    ///
-    /// # Panics
-    /// If the length of one of the parameter vectors is not twice the number of features.
     pub fn new(data: &Dataset, prior: &[f64], theta: &[f64]) -> Self {
         Self { prior: all_scores(data, prior), result: all_scores(data, theta) }
     }

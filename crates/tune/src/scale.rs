@@ -5,14 +5,11 @@ use gputexel_dataset::objective::{LossKind, Objective};
 use gputexel_eval::exact::loss_of_scores;
 use gputexel_io::{Advice, Error, Result};
 
-/// A fitted K.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ScaleFit {
     /// Base-10 form.
     pub k: f64,
-    /// Mean loss at K.
     pub loss: f64,
-    /// Number of evaluations of the loss.
     pub evaluations: u32,
 }
 
@@ -25,12 +22,8 @@ const SCANNED: usize = 1 << 15;
 /// Tolerance in ln K: about what f64 losses can resolve around a minimum.
 const TOLERANCE: f64 = 1e-9;
 
-/// Minimizes the mean loss of the positions `which`, given their `scores` (centipawns), over K: a scan for
-/// the bracket, then Brent's method (Brent, "Algorithms for minimization without derivatives", 1973, chapter
-/// 5).
-///
-/// # Errors
-/// [`Error::Usage`] when K cannot be determined: all scores are equal, or results do not correlate with them.
+/// Minimizes the mean loss of the positions `which`, given their `scores` (centipawns), over K: a scan for the bracket,
+/// then Brent's method (Brent, "Algorithms for minimization without derivatives", 1973, chapter 5).
 pub fn fit_scale(dataset: &Dataset, scores: &[f64], which: &[u32], loss: LossKind) -> Result<ScaleFit> {
     if scores.iter().all(|&score| score == 0.0) {
         let reason = "K cannot be fitted where the prior scores every position as 0";
@@ -69,7 +62,6 @@ pub fn fit_scale(dataset: &Dataset, scores: &[f64], which: &[u32], loss: LossKin
     Ok(ScaleFit { k: ln_k.exp(), loss: minimum, evaluations })
 }
 
-/// Returns every n-th position and its score, if there are many more than [`SCANNED`].
 fn sample(scores: &[f64], which: &[u32]) -> Option<(Vec<f64>, Vec<u32>)> {
     let every = which.len() / SCANNED;
     (every >= 4).then(|| {

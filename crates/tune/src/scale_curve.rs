@@ -1,5 +1,4 @@
-//! The loss as a function of the scale constant K: many values of K as one population that shares its θ, and
-//! the exact minimum between them.
+//! The loss as a function of the scale constant K.
 
 use super::scale::{ScaleFit, brent};
 use gputexel_dataset::objective::{LossKind, Objective};
@@ -8,11 +7,9 @@ use gputexel_eval::exact::{exact_scores, loss_of_scores};
 use gputexel_eval::{Evaluator, Population, Request};
 use gputexel_io::{Error, Result};
 
-/// Position of the minimum of a curve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MinimumAt {
-    /// Between the ends of the range.
     Inside,
     /// At the smallest K: the loss may be lower still below it.
     LowerEnd,
@@ -20,23 +17,16 @@ pub enum MinimumAt {
     UpperEnd,
 }
 
-/// The loss at many values of K.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScaleCurve {
     /// K (base-10 form, ascending) and mean loss as the evaluator computes it.
     pub points: Vec<(f64, f64)>,
-    /// The minimum within the range, from exact losses.
     pub minimum: ScaleFit,
-    /// Its position.
     pub at: MinimumAt,
 }
 
 /// Computes mean losses of θ over all positions of `layout`, which was created from `dataset`, for every K of `ks` in
 /// one call; the lowest is refined by Brent's method on exact losses.
-///
-/// # Errors
-/// [`Error::Usage`] if `ks` is empty or contains anything but positive numbers; [`Error::Numeric`] if no loss is
-/// finite; errors of the evaluator.
 pub fn scale_curve(
     evaluator: &mut dyn Evaluator,
     layout: &Layout,
@@ -71,7 +61,6 @@ pub fn scale_curve(
     Ok(ScaleCurve { points: ks.into_iter().zip(losses).collect(), minimum, at })
 }
 
-/// Returns ln K, value and position of the minimum of `value` (a function of ln K) near the `lowest` of `ks`.
 fn refine(ks: &[f64], mut lowest: usize, mut value: impl FnMut(f64) -> f64) -> (f64, f64, MinimumAt) {
     let last = ks.len() - 1;
     // Neighbors on the curve may differ by less than its rounding error: walk downhill on exact losses, with

@@ -7,30 +7,25 @@ use crate::RunScores;
 use gputexel_dataset::objective::x_per_cp;
 use gputexel_dataset::{Dataset, Split};
 
-/// Maximum number of positions on which the scale of a result is measured.
 const MEASURED: usize = 2_000_000;
 
 /// Basis for fitting the scale constant K if it is not given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ScaleMode {
-    /// The prior, unless tuned scores then differ from the prior's by more than a quarter. In that case as
-    /// [`Joint`](Self::Joint), or if that is refused, the prior or 1, whichever has the lower loss.
+    /// The prior, unless tuned scores then differ from the prior's by more than a quarter.
     #[default]
     Auto,
-    /// The prior.
     Prior,
     /// K and the parameters together, so that tuned scores are on the scale of the prior's: their regression on the
-    /// prior's scores has slope 1. Refused if that costs more than 2 % of the loss.
+    /// prior's scores has slope 1.
     Joint,
 }
 
 /// Basis of the fit of K, and the scale of the result.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ScaleRecord {
-    /// Method used for K: never [`ScaleMode::Auto`].
     pub mode: ScaleMode,
-    /// K fitted on the prior.
     pub on_prior: f64,
     /// True if fitting K with the parameters was tried, but the prior constrains it too little.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -83,7 +78,6 @@ pub fn training_score_ratio(data: &Dataset, k: f64, split: &Split, scores: &RunS
     score_ratio(data, k, scores, &which)
 }
 
-/// Returns all, or `most` of them at equal distances.
 pub(crate) fn at_most(which: Vec<u32>, most: usize) -> Vec<u32> {
     let every = which.len().div_ceil(most).max(1);
     which.into_iter().step_by(every).collect()

@@ -1,7 +1,4 @@
-//! Starting points of runs with nonlinear scores: these may have several optima, and a `relu` that is off in nearly all
-//! positions has no slope there. Therefore a few short fits from different points decide.
-//!
-//! Owns the points and the fits. Their number is chosen by the caller, or depends on how often terms are on.
+//! Starting points of runs with nonlinear scores.
 
 use std::sync::atomic::AtomicBool;
 
@@ -16,14 +13,12 @@ use gputexel_eval::Backend;
 use gputexel_io::{Error, Result};
 use gputexel_model::program::{CompiledProgram, Input, Term, TermActivity};
 
-/// Maximum number of starts of a run.
 pub const MOST_STARTS: usize = 64;
 /// Default number of starts if a term is dead under the prior.
 pub const DEFAULT_STARTS: usize = 5;
 
 /// Number of steps of a fit, which need not end at the optimum.
 const EPOCHS: u64 = 20;
-/// Number of positions used to determine where a term is on.
 const MEASURED: usize = 1 << 14;
 /// For a drawn start, each term that can be off is switched on in a random share of the sums in this range.
 const SHARES: std::ops::Range<f64> = 0.1..0.9;
@@ -37,22 +32,17 @@ const NOTICED: f64 = 20.0;
 pub struct StartsRecord {
     /// Training loss, including regularization, after a short fit from each; the first starts at the prior.
     pub losses: Vec<f64>,
-    /// The one from which the run continues.
     pub best: usize,
 }
 
-/// Starting point of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StartChoice {
-    /// z after the best of the short fits.
     pub z: Vec<f64>,
-    /// How it was chosen.
     pub record: StartsRecord,
 }
 
 /// Returns the default number of starts of a run: [`DEFAULT_STARTS`] if a term of its program is
-/// [dead](TermActivity::is_dead) under the prior, else 1. `activity` is that of its terms
-/// [there](crate::term_activity).
+/// [dead](TermActivity::is_dead) under the prior, else 1.
 pub fn default_starts(config: &RunConfig, data: &Dataset, activity: &[TermActivity]) -> usize {
     let is_possible = starts_obstacle(config, data).is_none();
     if is_possible && activity.iter().any(TermActivity::is_dead) { DEFAULT_STARTS } else { 1 }
@@ -73,10 +63,7 @@ pub fn starts_obstacle(config: &RunConfig, data: &Dataset) -> Option<&'static st
 }
 
 /// Fits a run for a few steps from `count` points, the prior and others that switch terms on and off, and returns the
-/// best. Points only depend on the run's seed.
-///
-/// # Errors
-/// [`Error::Interrupted`] when `stop` is set; errors of the evaluator and the optimizer.
+/// best.
 pub fn choose_start(
     config: &RunConfig,
     data: &Dataset,
@@ -105,10 +92,6 @@ pub fn choose_start(
     Ok(best)
 }
 
-/// Finds z near the optimum of a run, and the loss there with the cost of its penalties.
-///
-/// # Errors
-/// [`Error::Interrupted`] when `stop` is set; errors of the evaluator and the optimizer.
 fn near_optimum(
     config: &RunConfig,
     data: &Dataset,
@@ -117,8 +100,7 @@ fn near_optimum(
     stop: &AtomicBool,
 ) -> Result<(Vec<f64>, f64)> {
     let model = ModelSize { parameters: config.prior_theta.len(), linear: false };
-    let optimizer =
-        OptimizerConfig::default_for(config.loss.is_smooth(), model).with_l2(config.optimizer.l2(0));
+    let optimizer = OptimizerConfig::default_for(config.loss.is_smooth(), model);
     let limits = Limits { epochs: Some(EPOCHS), improvement: Some(1e-4), ..Limits::default() };
     let fit = RunConfig { stopping: limits.for_method(&optimizer), optimizer, ..config.clone() };
     let layout = Layout::try_new(data, split.parts(), |n| split.part_of(n))?;
@@ -133,7 +115,7 @@ fn near_optimum(
 }
 
 /// Draws a start that switches on each term that can be off in a random share of the sums, by moving the sum along its
-/// mean entries. Coordinates that affect no such sum are unchanged.
+/// mean entries.
 fn drawn(
     config: &RunConfig,
     data: &Dataset,
@@ -185,7 +167,6 @@ fn drawn(
     z
 }
 
-/// Returns a distance from its threshold at which a term adds about [`NOTICED`].
 fn noticed(term: &Term) -> f64 {
     let size = |distance: f64| term.function(term.threshold() + distance).0.abs();
     let distances = std::iter::successors(Some(1e-3), |distance| Some(2.0 * distance));
@@ -195,9 +176,7 @@ fn noticed(term: &Term) -> f64 {
         .unwrap_or(1.0)
 }
 
-/// The sums that an input has in some positions.
 struct InputSums {
-    /// Sums of both sides, where they are present.
     values: Vec<f64>,
     /// The mean of their derivatives by θ.
     direction: Vec<f64>,

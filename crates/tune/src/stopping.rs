@@ -1,5 +1,3 @@
-//! Stopping criteria of a run.
-
 use serde::{Deserialize, Serialize};
 
 use gputexel_io::{Error, Result};
@@ -7,7 +5,6 @@ use gputexel_io::{Error, Result};
 /// Limits of a run; it ends when the first one is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stopping {
-    /// Passes over the training positions (Gauss–Newton: accepted steps).
     pub epochs: u64,
     /// Seconds of work, including earlier sessions.
     pub seconds: Option<f64>,
@@ -15,29 +12,20 @@ pub struct Stopping {
     pub gradient_norm: f64,
     /// Relative improvement of the lowest loss over `window` epochs below which the run ends; 0 disables the criterion.
     pub improvement: f64,
-    /// Epochs over which the improvement is judged.
     pub window: u64,
     /// Epochs without a new best held-out loss after which the run ends.
     pub patience: u64,
 }
 
-/// Reason why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StopReason {
-    /// The epoch limit was reached.
     Epochs,
-    /// The time limit was reached.
     Time,
-    /// The gradient vanished.
     Gradient,
-    /// The loss no longer improves.
     Improvement,
-    /// The held-out loss no longer improves.
     HeldOut,
-    /// The optimizer found no better point.
     Converged,
-    /// The user requested to stop.
     Interrupted,
 }
 
@@ -56,10 +44,6 @@ impl std::fmt::Display for StopReason {
 }
 
 impl Stopping {
-    /// Checks the limits.
-    ///
-    /// # Errors
-    /// [`Error::Setting`] and [`Error::Usage`] for numbers that are out of range or not finite.
     pub fn validate(&self) -> Result<()> {
         if self.seconds.is_some_and(|s| !(s.is_finite() && s > 0.0)) {
             return Err(Error::Usage("the time limit must be a positive number of seconds".to_string()));

@@ -1,9 +1,5 @@
 //! The parts that tuning, sweeps and the bootstrap share: the loop that takes steps, and the evaluation of the function
 //! that it minimizes.
-//!
-//! Their steps differ. Tuning asks one optimizer, keeps the best point that it has judged, and ends by a
-//! [`Stopping`](super::Stopping). The members of a sweep are independent runs that end one by one and are judged at their
-//! last point; those of a bootstrap are minimized together, from one point and one curvature, and are never judged.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,8 +10,6 @@ use gputexel_eval::{Evaluations, Evaluator, Population, Request};
 use gputexel_io::Result;
 use gputexel_model::Parameterization;
 
-/// Takes steps until there is a reason to end: `ended`, that of the last step, or [`StopReason::Interrupted`] when
-/// `cancel` is set.
 pub(super) fn train(
     mut ended: Option<StopReason>,
     cancel: &AtomicBool,
@@ -30,25 +24,21 @@ pub(super) fn train(
     }
 }
 
-/// Returns true if the loss has improved by less than the share `improvement`.
-pub(super) fn has_stalled(before: f64, now: f64, improvement: f64) -> bool {
-    before.is_finite() && before - now < improvement * before.abs()
-}
-
-/// The loss as a function of z.
 #[derive(Clone, Debug)]
 pub(super) struct Problem {
     pub parameterization: Parameterization,
     pub regularization: Regularization,
+    pub weights: Vec<Weights>,
 }
 
 impl Problem {
+    pub fn weights(&self, members: usize) -> Vec<Weights> {
+        self.weights.iter().copied().cycle().take(members).collect()
+    }
+
     /// Computes losses and derivatives of members at z (concatenated), with regularization unless `weights` is empty.
     /// `groups` are ranges of all members, ascending, each evaluated in one call as the population that `population`
-    /// creates of its θ. All members may share the θ of the first.
-    ///
-    /// # Errors
-    /// Errors of the evaluator.
+    /// creates of its θ.
     pub fn evaluate(
         &self,
         evaluator: &mut dyn Evaluator,

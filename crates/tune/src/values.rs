@@ -4,13 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use gputexel_io::{Error, Result};
 
-/// Maximum number of values in a list.
 const MOST: usize = 1_000_000;
 
-/// The values of one axis, and their spacing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Values {
-    /// The numbers, in the order given.
     pub numbers: Vec<f64>,
     /// True if ratios, not differences, of consecutive numbers are equal.
     pub logarithmic: bool,

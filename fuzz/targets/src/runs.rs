@@ -156,7 +156,7 @@ pub(crate) fn checkpoint_sealed(data: &[u8]) {
         }
         if optimizer.ask_products().is_none() {
             let asked = optimizer.ask();
-            assert_eq!(asked.parameters.len(), asked.l2.len() * space.start.len());
+            assert_eq!(asked.parameters.len(), asked.members.len() * space.start.len());
         }
         let saved = optimizer.save();
         let mut again = config.build(&space, 10).expect("valid settings");

@@ -52,7 +52,7 @@ pub fn seeds() -> Vec<Seed> {
     let run = folder.join("run");
     let settings = TunerSettings {
         k: Some(0.8),
-        l2: Some(1e-4),
+        l2: vec![1e-4],
         limits: Limits { epochs: Some(3), ..Limits::default() },
         output: RunOutput::Folder(run.clone()),
         ..TunerSettings::default()

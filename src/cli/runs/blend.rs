@@ -6,7 +6,6 @@ use gputexel::run::Start;
 
 use super::super::table::{counted, grouped, percent};
 
-/// The lines about blended targets.
 pub fn blend_lines(start: &Start<'_>) -> String {
     let mut out = String::new();
     let (Some(blend), Some(record)) = (start.config.blend, start.blend) else { return out };

@@ -10,7 +10,6 @@ use gputexel::tuning::{RunConfig, ScaleMode, StopReason};
 use super::super::style::lower_is_better;
 use super::super::table::counted;
 
-/// Describes the rule that ended a run.
 pub fn reason_text(reason: StopReason, config: &RunConfig) -> String {
     let stopping = &config.stopping;
     let is_swarm = config.optimizer.swarms().is_some();
@@ -43,7 +42,6 @@ pub fn reason_text(reason: StopReason, config: &RunConfig) -> String {
     }
 }
 
-/// Formats a loss before and after.
 pub fn change_text(before: f64, after: f64) -> String {
     let text = format!("{before:.10} -> {after:.10} ({:+.3} %)", 100.0 * (after - before) / before);
     lower_is_better(after - before, &text)
@@ -64,7 +62,7 @@ pub fn regularized_line(tuned: &Tuned) -> String {
 /// Describes the regularization of a run; empty if there is none.
 fn active_text(config: &RunConfig, member: usize) -> String {
     let mut parts = Vec::new();
-    let l2 = config.optimizer.l2(member);
+    let l2 = config.l2(member);
     if l2 > 0.0 {
         parts.push(format!("L2 {}", weight_text(l2)));
     }

@@ -26,9 +26,6 @@ pub use rounding::rounding_lines;
 pub use strength::{folds_text, gain_text};
 
 /// Checks the flags common to runs of all kinds; returns the time between checkpoints.
-///
-/// # Errors
-/// [`Error::Usage`] for invalid values.
 pub fn check_common(seconds: f64, board: Option<&str>) -> Result<Duration> {
     let every = checkpoint_every(seconds)?;
     if let Some(board) = board.filter(|board| !ROLE_NAMES.contains(board)) {
@@ -37,10 +34,6 @@ pub fn check_common(seconds: f64, board: Option<&str>) -> Result<Duration> {
     Ok(every)
 }
 
-/// Converts the time between checkpoints.
-///
-/// # Errors
-/// [`Error::Usage`] for invalid times.
 pub fn checkpoint_every(seconds: f64) -> Result<Duration> {
     if !(seconds.is_finite() && seconds >= 0.0) {
         return Err(Error::Usage("--checkpoint-every must be 0 or a positive number".to_string()));
@@ -48,10 +41,6 @@ pub fn checkpoint_every(seconds: f64) -> Result<Duration> {
     Ok(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
 }
 
-/// Carries out a run and shows its progress.
-///
-/// # Errors
-/// See [`Tuner::run`]; the error of an interrupted run says how to resume it.
 pub fn carry_out(
     tuner: Tuner<'_>,
     context: &Context,
@@ -67,10 +56,6 @@ pub fn carry_out(
     result.map_err(|error| observer.with_hint(error))
 }
 
-/// Returns the folder of a run, or a dated one.
-///
-/// # Errors
-/// Errors of [`check_contents`].
 pub fn output(out: Option<&Path>, force: bool) -> Result<RunOutput> {
     let Some(out) = out else { return Ok(RunOutput::Dated) };
     if out.exists() {
@@ -80,9 +65,6 @@ pub fn output(out: Option<&Path>, force: bool) -> Result<RunOutput> {
 }
 
 /// Creates the files that a finished run lacks, as far as its parameters suffice.
-///
-/// # Errors
-/// [`Error::Usage`] when nothing is missing, or the parameters are; errors reading and writing files.
 pub fn finish_up(run: &Finished, context: &Context) -> Result<()> {
     let Finished { folder, record, .. } = run;
     let finished = run.describe();

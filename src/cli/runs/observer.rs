@@ -24,10 +24,6 @@ use super::super::table::{counted, duration, grouped};
 use super::blend::blend_lines;
 use super::strength::{scale_line, starts_line, strength_lines};
 
-/// Prints what is about to happen.
-///
-/// # Errors
-/// When standard output cannot be written.
 fn print_opening(start: &Start<'_>) -> Result<()> {
     let Start { config, data, split, backend, resumed, .. } = *start;
     let mut out = String::new();
@@ -74,7 +70,6 @@ fn print_opening(start: &Start<'_>) -> Result<()> {
     print_text(&out)
 }
 
-/// Shows a run to its user.
 pub struct Observer<'a> {
     context: &'a Context,
     watch: &'a LivePage,
@@ -96,7 +91,6 @@ pub struct Observer<'a> {
 }
 
 impl<'a> Observer<'a> {
-    /// Starts observing.
     pub fn new(context: &'a Context, watch: &'a LivePage, verbose: bool) -> Self {
         Self {
             context,
@@ -112,10 +106,6 @@ impl<'a> Observer<'a> {
         }
     }
 
-    /// Handles an event.
-    ///
-    /// # Errors
-    /// When standard output or event files cannot be written.
     pub fn observe(&mut self, event: RunEvent<'_>) -> Result<()> {
         let talks = !self.context.quiet && !self.context.json;
         match event {
@@ -193,7 +183,6 @@ impl<'a> Observer<'a> {
         }
     }
 
-    /// Suggests flags that save the time lost to an interruption.
     fn shortcuts(&self) -> String {
         let mut text = String::new();
         if self.extracted {
@@ -262,7 +251,6 @@ fn left_text(seconds: f64, share: f64) -> Option<String> {
     (seconds >= 1.0 && share > 0.0).then(|| format!(", at most {} left", duration(left)))
 }
 
-/// Progress of a bootstrap.
 struct Resamples {
     bar: ProgressBar,
     /// Timer for plain lines, in place of a bar.
@@ -412,7 +400,6 @@ impl Progress {
         }
     }
 
-    /// Prints the last line or clears the bar.
     fn finish(&mut self) {
         if let Some(line) = self.skipped.take() {
             let _ = print_text(&line);

@@ -1,5 +1,3 @@
-//! Output about the effect of rounding.
-
 use std::fmt::Write as _; // to strings, which cannot fail
 
 use gputexel::tuning::{Rounding, RoundingOutcome};

@@ -1,5 +1,3 @@
-//! Output about penalties and their weights.
-
 use std::fmt::Write as _; // to strings, which cannot fail
 
 use gputexel::model::Penalty;
@@ -10,12 +8,10 @@ use super::super::scale::scale_forms;
 use super::super::style::lower_is_better;
 use super::super::table::grouped;
 
-/// Formats a loss difference with its sign.
 fn signed(value: f64) -> String {
     format!("{value:+.6}")
 }
 
-/// Loss of held-out positions before and after, with the error of the difference.
 pub fn gain_text(gain: &HeldOutGain) -> String {
     let HeldOutGain { before, after, error } = *gain;
     let change = after - before;
@@ -24,13 +20,11 @@ pub fn gain_text(gain: &HeldOutGain) -> String {
     if change.abs() > error { lower_is_better(change, &text) } else { text }
 }
 
-/// Describes how positions were held out.
 pub fn folds_text(strength: &Strength) -> String {
     let what = if strength.by_game { "games" } else { "positions" };
     format!("{} folds of {} {what}", strength.folds, grouped(strength.clusters))
 }
 
-/// Lines about the regularization of a run.
 pub fn strength_lines(start: &Start<'_>) -> String {
     let mut out = String::new();
     let Some(strength) = start.strength else {
@@ -80,7 +74,6 @@ pub fn starts_line(start: &Start<'_>) -> String {
     )
 }
 
-/// Line about the scale constant.
 pub fn scale_line(start: &Start<'_>) -> String {
     let origin = match (start.scale, start.fitted_loss) {
         (Some(scale), _) if scale.mode == ScaleMode::Joint => {

@@ -20,10 +20,6 @@ use super::output;
 use super::progress::Observer;
 use super::{MANY, NewSweepArgs, SweepArgs};
 
-/// Runs a new sweep.
-///
-/// # Errors
-/// Bad usage, files that cannot be read or written, devices that fail, interruption.
 pub fn start(args: &SweepArgs, context: &Context, watch: &LivePage) -> anyhow::Result<()> {
     // All checks come before anything is written.
     let files = files(args, context)?;
@@ -34,20 +30,12 @@ pub fn start(args: &SweepArgs, context: &Context, watch: &LivePage) -> anyhow::R
     carry_out(&files.begin(config, data)?, args, context, watch, &backend)
 }
 
-/// Resumes a sweep, or shows a finished one.
-///
-/// # Errors
-/// As [`start`], and if the folder does not belong to a sweep.
 pub fn resume(args: &SweepArgs, path: &Path, context: &Context, watch: &LivePage) -> anyhow::Result<()> {
     let files = files(args, context)?;
     let backend = args.backend.open()?;
     carry_out(&files.resume(path)?, args, context, watch, &backend)
 }
 
-/// Merges the parts of a sweep.
-///
-/// # Errors
-/// As [`start`], and if the folders do not hold each part of one sweep exactly once.
 pub fn merge(args: &SweepArgs, context: &Context, watch: &LivePage) -> anyhow::Result<()> {
     let files = files(args, context)?;
     let backend = args.backend.open()?;
@@ -71,7 +59,6 @@ fn files(args: &SweepArgs, context: &Context) -> Result<SweepFiles> {
     })
 }
 
-/// Derives the configuration from the flags and the data.
 fn configure(args: &SweepArgs, data: &Dataset) -> Result<SweepConfig> {
     let fresh = &args.fresh;
     let usage = |text: &str| Err(Error::Usage(text.to_string()));
@@ -119,7 +106,6 @@ fn configure(args: &SweepArgs, data: &Dataset) -> Result<SweepConfig> {
     settings.config(data)
 }
 
-/// Returns the method that trains every run.
 fn method(fresh: &NewSweepArgs) -> Result<SweepMethod> {
     match fresh.optimizer.as_deref().unwrap_or("adam") {
         "adam" => Ok(SweepMethod::Adam { schedule: parsed(&fresh.schedule)?.unwrap_or_default() }),

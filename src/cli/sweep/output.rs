@@ -1,5 +1,3 @@
-//! Output of `sweep`.
-
 use std::fmt::Write as _; // to strings, which cannot fail
 
 use gputexel::Result;
@@ -11,10 +9,6 @@ use super::super::output::{print_text, write_stdout};
 use super::super::scale::scale_forms;
 use super::super::table::{aligned, counted, grouped};
 
-/// Prints what is about to happen.
-///
-/// # Errors
-/// When standard output cannot be written.
 pub fn print_opening(sweep: &StartedSweep) -> Result<()> {
     let (config, data) = (sweep.config(), sweep.data());
     let mut out = String::new();
@@ -74,7 +68,6 @@ fn has_own(config: &SweepConfig) -> bool {
     config.blend_k.is_some() || config.grid.losses(config.loss) != [config.judge]
 }
 
-/// Formats the ranking as columns.
 fn table_of_settings(config: &SweepConfig, ranking: &Ranking, top: usize) -> String {
     let own = has_own(config);
     let mut header = vec!["rank".to_string(), String::new()];
@@ -107,10 +100,6 @@ fn table_of_settings(config: &SweepConfig, ranking: &Ranking, top: usize) -> Str
     aligned(&rows, 0)
 }
 
-/// Prints the results.
-///
-/// # Errors
-/// When standard output cannot be written.
 pub fn print_results(context: &Context, top: usize, end: &SweepEnd<'_>) -> Result<()> {
     if context.json {
         return write_stdout(&format!("{}\n", end.to_json()));

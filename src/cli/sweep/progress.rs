@@ -1,5 +1,3 @@
-//! Output of a sweep in progress.
-
 use gputexel::evaluator::Fallback;
 use gputexel::tuning::sweep::SweepEvent;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -9,7 +7,6 @@ use super::super::lines::LineTimer;
 use super::super::output::print_text;
 use super::super::table::grouped;
 
-/// Shows the progress of a sweep.
 pub struct Observer {
     bar: ProgressBar,
     /// Timer for plain lines, in place of a bar.
@@ -21,7 +18,6 @@ pub struct Observer {
 }
 
 impl Observer {
-    /// Starts observing.
     pub fn new(context: &Context, ends_early: bool) -> Self {
         let bar = match context.shows_progress() {
             true => ProgressBar::new(1),
@@ -33,7 +29,6 @@ impl Observer {
         Self { bar, lines: context.prints_lines().then(LineTimer::start), ends_early, first: None }
     }
 
-    /// Handles an event.
     pub fn observe(&mut self, event: &SweepEvent<'_>) {
         match *event {
             SweepEvent::Step { done, planned, seconds } => {
@@ -70,7 +65,6 @@ impl Observer {
         }
     }
 
-    /// Clears the bar.
     pub fn finish(&self) {
         self.bar.finish_and_clear();
     }

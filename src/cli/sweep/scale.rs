@@ -14,10 +14,6 @@ use super::super::settings::parsed;
 use super::super::table::{counted, grouped};
 use super::{MANY, SweepArgs};
 
-/// Runs `sweep --scale`.
-///
-/// # Errors
-/// Bad usage, files that cannot be read or written, devices that fail.
 pub fn run(args: &SweepArgs, values: &str, context: &Context) -> anyhow::Result<()> {
     let fresh = &args.fresh;
     let needless = [
@@ -72,7 +68,6 @@ pub fn run(args: &SweepArgs, values: &str, context: &Context) -> anyhow::Result<
     print_result(context, &results.summary(), || describe(&results, &line.into_inner()))
 }
 
-/// Formats the results as text; `line` names the device that computed them.
 fn describe(results: &ScaleSweepResults, line: &str) -> String {
     let ScaleSweepResults { curve, loss, prior, base, .. } = results;
     let end = match curve.at {

@@ -2,7 +2,7 @@
 
 use gputexel::extraction::{ExtractSettings, Target};
 use gputexel::objective::LossKind;
-use gputexel::optimizer::{MethodFlags, ParticleSwarmSettings, Swarms};
+use gputexel::optimizer::MethodFlags;
 use gputexel::run::{BlendSettings, BlendShare, PriorStrength, TunerSettings};
 use gputexel::tuning::{Limits, ModelSize, OptimizerConfig, Rounding};
 use gputexel::{Error, Result};
@@ -49,10 +49,6 @@ pub struct ObjectiveArgs {
 }
 
 impl ObjectiveArgs {
-    /// Returns the default settings of a run with those of the flags.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for invalid names and numbers.
     pub fn settings(&self) -> Result<TunerSettings<'_>> {
         let default = TunerSettings::default();
         Ok(TunerSettings {
@@ -60,6 +56,7 @@ impl ObjectiveArgs {
             holdout: self.holdout.unwrap_or(default.holdout),
             seed: self.seed.unwrap_or(default.seed),
             prior: parsed(&self.prior)?,
+            l2: self.l2.clone(),
             sections: self.sections,
             ..default
         })
@@ -69,22 +66,12 @@ impl ObjectiveArgs {
         Ok(parsed(&self.loss)?.unwrap_or_default())
     }
 
-    /// Returns the penalties of a swarm run, whose weights are not chosen automatically.
     pub fn given_strength(&self) -> Result<Option<PriorStrength>> {
         let strength = self.prior_strength.as_deref().map(PriorStrength::read).transpose()?;
         if let Some(strength) = &strength {
             strength.weights()?;
         }
         Ok(strength)
-    }
-
-    /// Returns particle swarms with these settings.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for invalid numbers.
-    pub fn swarms(&self, settings: ParticleSwarmSettings, polish: bool) -> Result<OptimizerConfig> {
-        let flags = MethodFlags { l2: self.l2.clone(), seed: self.seed, ..MethodFlags::default() };
-        Swarms { settings, polish }.with_flags(&flags).map(OptimizerConfig::ParticleSwarm)
     }
 }
 
@@ -217,9 +204,6 @@ fn patience_help() -> String {
 
 impl NewRunArgs {
     /// Returns the settings for reading inputs, if any were given.
-    ///
-    /// # Errors
-    /// Invalid names and numbers.
     pub(super) fn extraction(&self) -> Result<Option<ExtractSettings>> {
         if self.format.is_none() && !self.skip_damaged && self.target.is_none() {
             return Ok(None);
@@ -277,7 +261,6 @@ impl NewRunArgs {
         };
         let flags = MethodFlags {
             nonlinear: !model.linear,
-            l2: objective.l2.clone(),
             seed: objective.seed,
             damping: self.damping,
             learning_rate: self.learning_rate.clone(),
@@ -293,7 +276,6 @@ impl NewRunArgs {
         OptimizerConfig::named(name, &flags)
     }
 
-    /// True for particle swarms.
     pub(super) fn is_swarm(&self) -> bool {
         self.optimizer.as_deref() == Some("pso")
     }
@@ -312,8 +294,6 @@ impl NewRunArgs {
                 return Err(Error::Usage("--prior-folds only applies to --prior-strength auto".to_string()));
             }
             None if folds.is_some() => Some(PriorStrength::Auto { folds }),
-            // An explicit weight of 0 counts, too.
-            None if !objective.l2.is_empty() => Some(PriorStrength::None),
             None => None,
             Some("auto") => Some(PriorStrength::Auto { folds }),
             Some(_) if folds.is_some() => {
@@ -329,7 +309,6 @@ impl NewRunArgs {
         }
     }
 
-    /// Returns the settings of search scores in the targets.
     pub(super) fn blend(&self) -> Result<BlendSettings> {
         // Swarms tune by results, as MadChess does.
         let default = (!self.is_swarm()).then_some(BlendShare::Scores);

@@ -1,5 +1,3 @@
-//! Results of particle swarms.
-
 use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::Path;
 
@@ -16,13 +14,8 @@ use super::super::table::{aligned, counted};
 use super::output::{ablation_table, findings, uncertainty_lines};
 use super::summary::conclusion_lines;
 
-/// Maximum number of coordinates printed; more are left to `z.json`.
 const LISTED: usize = 120;
 
-/// Prints the results.
-///
-/// # Errors
-/// When standard output cannot be written.
 pub(super) fn print_results(
     context: &Context,
     tuned: &Tuned,
@@ -86,7 +79,6 @@ pub(super) fn print_results(
     print_text(&out)
 }
 
-/// Line about a polished result.
 fn polish_line(polish: &Polish) -> String {
     let optimum = polish.optimum.map(|loss| format!(" (continuous optimum {loss:.10})")).unwrap_or_default();
     let closed =

@@ -63,7 +63,7 @@ pub fn minimize(
     objective: Objective,
 ) -> Vec<f64> {
     let mut evaluator = CpuEvaluator::new(layout);
-    let settings = GaussNewtonSettings { l2, ..GaussNewtonSettings::default() };
+    let settings = GaussNewtonSettings::default();
     let mut method = GaussNewton::try_new(&gputexel::tuning::space_of(basis), settings).unwrap();
     let mut last = f64::INFINITY;
     for _ in 0..100 {
@@ -75,7 +75,7 @@ pub fn minimize(
         let request =
             Request { parts: 0..1, loss: objective.loss, gradients: ask.gradients, curvature: ask.curvature };
         let mut answer = evaluator.evaluate(&Population::single(&theta, objective.k), &request).unwrap();
-        Regularization::new(prior, &[]).add(&mut answer, &theta, &ask.l2);
+        Regularization::new(prior, l2, &[]).add(&mut answer, &theta);
         answer.gradients = basis.pull_gradients(&answer.gradients);
         answer.curvatures = basis.pull_matrices(answer.curvatures);
         method.tell(&answer).unwrap();

@@ -127,10 +127,11 @@ pub fn fit_of<'a>(
     layout: &'a Layout,
     parameterization: &'a Parameterization,
     z: &'a [f64],
-    (prior, l2): (&'a [f64], f64),
+    (prior, l2): (&[f64], f64),
     objective: Objective,
 ) -> Fit<'a> {
-    Fit { layout, parts: 0..1, parameterization, z, prior, l2, penalties: &[], objective }
+    let regularization = Regularization::new(prior, l2, &[]);
+    Fit { layout, parts: 0..1, parameterization, z, regularization, objective }
 }
 
 /// Returns limits for a run of `epochs`, stopped early after `patience` epochs without a gain on held-out positions.

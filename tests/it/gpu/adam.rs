@@ -186,36 +186,6 @@ fn results_do_not_depend_on_steps_per_call() {
     }
 }
 
-/// A step sends 12 bytes a member, and a call is one submission; parameters come only when they are asked for.
-#[test]
-fn steps_of_a_thousand_runs_send_losses_and_norms() {
-    let Some(context) = context() else { return };
-    let data = dataset(FeatureKind::Pst, 60);
-    let layout = Layout::whole(&data).unwrap();
-    // A few calls, however slow, do not make slices too small for all of it.
-    let options = GpuOptions { pairs_per_dispatch: 1 << 40, ..GpuOptions::new(context) };
-    let mut gpu = GpuEvaluator::with_options(context, &layout, options).unwrap();
-    let members = 1024;
-    assert!(gpu.begin_adam(&start(&data, members)).unwrap());
-    for steps in [1, 3] {
-        let before = gpu.stats().unwrap();
-        assert_eq!(gpu.adam_steps(&rates(members, 0..steps)).unwrap().unwrap().len(), steps);
-        let after = gpu.stats().unwrap();
-        assert_eq!((after.submissions - before.submissions, after.waits - before.waits), (1, 1));
-        let (up, down) = (after.bytes_up - before.bytes_up, after.bytes_down - before.bytes_down);
-        assert!(down <= steps as u64 * (16 << 10), "{down} bytes of {steps} steps");
-        // Rates.
-        assert!(up <= (steps as u64 + 1) * (16 << 10), "{up} bytes for {steps} steps");
-    }
-    let before = gpu.stats().unwrap();
-    let state = gpu.adam_state(2).unwrap().unwrap();
-    let after = gpu.stats().unwrap();
-    assert_eq!((after.submissions - before.submissions, after.waits - before.waits), (1, 1));
-    let values = state.parameters.len() as u64;
-    assert_eq!(values, 768 * 1024);
-    assert_eq!(after.bytes_down - before.bytes_down, 24 * values + 8 * 1024);
-}
-
 /// A run whose loss or gradient is not finite stays where it is, and no other run notices.
 #[test]
 fn runs_that_diverge_stay_where_they_are() {
@@ -289,7 +259,7 @@ fn declines_unsupported_states() {
 }
 
 fn config(data: &Dataset, l2: f64) -> RunConfig {
-    let run = |learning_rate| AdamSettings { learning_rate, l2, ..AdamSettings::default() };
+    let run = |learning_rate| AdamSettings { learning_rate, ..AdamSettings::default() };
     RunConfig {
         stopping: stopping(50, 50, 9),
         optimizer: OptimizerConfig::Adam(AdamRuns {
@@ -297,6 +267,7 @@ fn config(data: &Dataset, l2: f64) -> RunConfig {
             schedule: Schedule::Cosine,
             batches: 1,
         }),
+        l2: vec![l2],
         ..RunConfig::new(data, &Prior::default(), 0.8).unwrap()
     }
 }
@@ -352,7 +323,7 @@ fn run_matches_the_host_and_resumes_from_any_epoch() {
             &Population::single(&gpu.parameters, 0.8),
             &request,
         );
-        config.regularization().add(&mut exact, &gpu.parameters, &[l2]);
+        config.regularization(0).add(&mut exact, &gpu.parameters);
         let best = gpu.members.iter().map(|member| member.1).fold(f64::MAX, f64::min);
         assert!((best - exact.losses[0]).abs() < 1e-6, "{best} {}", exact.losses[0]);
         for epoch in [1, 7, 33, 49] {

@@ -160,12 +160,15 @@ fn lost_device_does_not_change_the_result() {
         schedule: Schedule::Cosine,
         batches: 1,
     });
-    let newton = OptimizerConfig::GaussNewton(GaussNewtonSettings { l2: 0.001, ..Default::default() });
+    let newton = OptimizerConfig::GaussNewton(GaussNewtonSettings::default());
     // Steps with and without held-out positions, so that either kind of call may fail.
-    for (optimizer, holdout) in [(adam.clone(), 0.0), (adam, 0.2), (newton.clone(), 0.0), (newton, 0.2)] {
+    for (optimizer, l2, holdout) in
+        [(adam.clone(), 0.0, 0.0), (adam, 0.0, 0.2), (newton.clone(), 1e-3, 0.0), (newton, 1e-3, 0.2)]
+    {
         let config = RunConfig {
             holdout,
             stopping: stopping(6, 1, 9),
+            l2: vec![l2],
             optimizer,
             ..RunConfig::new(&data, &Prior::default(), 0.8).unwrap()
         };
@@ -256,13 +259,16 @@ fn failing_device_is_replaced_during_the_run() {
         schedule: Schedule::Cosine,
         batches: 1,
     });
-    let newton = OptimizerConfig::GaussNewton(GaussNewtonSettings { l2: 0.001, ..Default::default() });
+    let newton = OptimizerConfig::GaussNewton(GaussNewtonSettings::default());
     // Few enough that Gauss-Newton does not stop at its minimum, where the last bit matters.
     // Without held-out positions, the device keeps the parameters of Adam, and is ahead of what the host has processed.
-    for (optimizer, epochs, holdout) in [(adam.clone(), 30, 0.2), (adam, 30, 0.0), (newton, 3, 0.2)] {
+    for (optimizer, l2, epochs, holdout) in
+        [(adam.clone(), 0.0, 30, 0.2), (adam, 0.0, 30, 0.0), (newton, 1e-3, 3, 0.2)]
+    {
         let config = RunConfig {
             holdout,
             stopping: stopping(epochs, 1, 99),
+            l2: vec![l2],
             optimizer,
             ..RunConfig::new(&data, &Prior::default(), 0.8).unwrap()
         };

@@ -65,42 +65,6 @@ fn program_evaluations(context: &GpuContext) -> Vec<Evaluations> {
         .into()
 }
 
-#[test]
-#[ignore = "full"]
-fn staged_tables_change_no_bit() {
-    if context().is_none() {
-        return;
-    }
-    let context = GpuContext::try_new(true).unwrap();
-    for kind in [FeatureKind::Pst, FeatureKind::Material] {
-        // Buckets long enough that a table is worth it.
-        let data = common::random_dataset(&scratch(), kind, 9000, 62);
-        let layout = Layout::whole(&data).unwrap();
-        let set = &data.metadata().feature_set;
-        let theta = (0..19).flat_map(|m| common::random_theta(set, false, m as u64)).collect();
-        let population = Population::new(data.feature_count(), theta, vec![0.8; 19]);
-        for tile in [4, 8, 16, 32] {
-            for gradients in [false, true] {
-                let answers = [false, true].map(|staged| {
-                    let choice = Some(TileChoice { loss: tile, gradient: tile, staged });
-                    let options =
-                        GpuOptions { tile: Some(tile), choice, workgroups: 2, ..GpuOptions::new(&context) };
-                    let mut gpu = GpuEvaluator::with_options(&context, &layout, options).unwrap();
-                    let request =
-                        Request { parts: 0..1, loss: LossKind::Squared, gradients, curvature: false };
-                    let answer = gpu.evaluate(&population, &request).unwrap();
-                    (answer, gpu.stats().unwrap().pipelines)
-                });
-                assert!(answers[0].0 == answers[1].0, "{kind:?}, tile {tile}, gradients {gradients}");
-                // The table of a tile of 8 fits the memory of every device, so another kernel was compiled.
-                if tile <= 8 && !gradients {
-                    assert!(answers[1].1 > 0, "{kind:?}, tile {tile}: not staged");
-                }
-            }
-        }
-    }
-}
-
 /// Writes rows of up to 20 of `features` features, with both signs, and reads them back.
 fn rows_of(features: usize) -> Dataset {
     let names = (0..features).map(|i| Feature { name: format!("f{i}"), group: "all".to_string() });

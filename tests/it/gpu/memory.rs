@@ -85,32 +85,6 @@ fn streamed_results_equal_resident_ones_bit_for_bit() {
 }
 
 #[test]
-#[ignore = "full"]
-fn sums_do_not_depend_on_how_slices_are_cut() {
-    let Some(context) = context() else { return };
-    let data = dataset(FeatureKind::Pst, 9000);
-    let layout = Layout::whole(&data).unwrap();
-    let usual = GpuOptions::new(context);
-    // No tile pads these, so the memory below is enough for the same tile.
-    for members in [1, 8, 32] {
-        let population = population(&data, members);
-        let wanted = GpuEvaluator::with_options(context, &layout, usual)
-            .unwrap()
-            .evaluate(&population, &request(1, true))
-            .unwrap();
-        // From one segment a slice on.
-        let slab = 384 * 4 * (members.next_multiple_of(4) as u64);
-        for slabs in [6, 9, 24, 75] {
-            let options = GpuOptions { slab_bytes: slabs * slab, tile: None, ..usual };
-            let mut evaluator = GpuEvaluator::with_options(context, &layout, options).unwrap();
-            let got = evaluator.evaluate(&population, &request(1, true)).unwrap();
-            assert!(slabs > 6 || evaluator.stats().unwrap().submissions > 1, "{members} {slabs}");
-            assert!(got == wanted, "{members} members, {slabs} slabs");
-        }
-    }
-}
-
-#[test]
 fn too_small_limit_reports_the_required_memory() {
     let Some(context) = context() else { return };
     let data = dataset(FeatureKind::Pst, 3000);
@@ -138,34 +112,6 @@ fn too_small_limit_reports_the_required_memory() {
         }
     }
     assert!(failures >= 3);
-}
-
-#[test]
-fn dispatches_do_not_depend_on_members() {
-    let Some(context) = context() else { return };
-    let data = dataset(FeatureKind::Pst, 600);
-    let layout = Layout::whole(&data).unwrap();
-    // As slow as a busy machine may be, a few calls do not make slices too small for all of it.
-    let options = GpuOptions { pairs_per_dispatch: 1 << 40, ..GpuOptions::new(context) };
-    for members in [1, 2, 16, 64, 300] {
-        let population = population(&data, members);
-        let mut evaluator = GpuEvaluator::with_options(context, &layout, options).unwrap();
-        for (gradients, wanted) in [(false, 2), (true, 4)] {
-            // Members are transposed, and gradients back.
-            let wanted = wanted + if members == 1 { 0 } else { 1 + u64::from(gradients) };
-            for _ in 0..2 {
-                let before = evaluator.stats().unwrap();
-                evaluator.evaluate(&population, &request(1, gradients)).unwrap();
-                let after = evaluator.stats().unwrap();
-                assert_eq!(
-                    after.dispatches - before.dispatches,
-                    wanted,
-                    "{members} members, gradients {gradients}"
-                );
-                assert!(after.submissions > before.submissions && after.seconds > before.seconds);
-            }
-        }
-    }
 }
 
 /// The host gives everything to the device at once, and waits once: for the results.

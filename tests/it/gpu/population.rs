@@ -194,22 +194,3 @@ fn shared_theta_equals_copies() {
     again = evaluator.stats().unwrap().bytes_up - again;
     assert!(again < 20_000 && again < sent, "{again} bytes of {sent}");
 }
-
-#[test]
-fn rejects_lists_of_wrong_length() {
-    let Some(context) = context() else { return };
-    let data = common::random_dataset(&scratch(), FeatureKind::Material, 50, 6);
-    let layout = Layout::whole(&data).unwrap();
-    let mut evaluator = GpuEvaluator::try_new(context, &layout).unwrap();
-    let good = Population::new(6, vec![0.0; 24], vec![1.0; 2]);
-    let request = Request { parts: 0..1, loss: LossKind::Squared, gradients: false, curvature: false };
-    evaluator.evaluate(&good, &request).unwrap();
-    for bad in [
-        Population { resamples: vec![1], ..good.clone() },
-        Population { part_weights: vec![1.0, -1.0], ..good.clone() },
-        // The layout has no search scores.
-        Population { blends: vec![0.5, 0.5], ..good.clone() },
-    ] {
-        assert!(matches!(evaluator.evaluate(&bad, &request), Err(Error::Usage(_))));
-    }
-}

@@ -8,7 +8,7 @@ use crate::common::prelude::*;
 use gputexel::devices::positions;
 use gputexel::evaluator::gpu::kernels::{kappa, pack_unit_row};
 use gputexel::evaluator::reference::reference;
-use gputexel::gpu::buffers::{GrowingBuffer, Readback};
+use gputexel::gpu::buffers::{GrowingBuffer, OUTPUT, Readback, UNIFORM};
 use gputexel::gpu::meter::{Gpu, whole};
 use gputexel::gpu::{GpuContext, KernelSource};
 
@@ -135,7 +135,7 @@ fn loss(context: &GpuContext, layout: &Layout, theta: &[f64], k: f64, loss: u32,
     let kernel = KernelSource { name: "loss", source: &source, constants: &variant.constants() };
     // SAFETY: everything is checked.
     let pipeline = unsafe { gpu.trusted_pipeline(&kernel) }.unwrap();
-    let mut sizes = GrowingBuffer::uniform("uniforms");
+    let mut sizes = GrowingBuffer::new("uniforms", UNIFORM);
     let sizes = sizes.fill(&gpu, bytemuck::bytes_of(&uniforms)).unwrap();
     let upload = |bytes: &[u8]| gpu.upload("data", bytes).unwrap();
     let inputs = [
@@ -144,7 +144,7 @@ fn loss(context: &GpuContext, layout: &Layout, theta: &[f64], k: f64, loss: u32,
         upload(bytemuck::cast_slice(&rows)),
         upload(bytemuck::cast_slice(&tables)),
     ];
-    let mut losses = GrowingBuffer::output("losses");
+    let mut losses = GrowingBuffer::new("losses", OUTPUT);
     let bytes = 4 * segments.len() as u64;
     let losses = losses.reserve(&gpu, bytes).unwrap();
     let mut bindings = vec![whole(&sizes)];
@@ -154,7 +154,7 @@ fn loss(context: &GpuContext, layout: &Layout, theta: &[f64], k: f64, loss: u32,
     gpu.dispatch(&mut encoder, &pipeline, &bindings, [segments.len() as u32, 1]).unwrap();
     let mut readback = Readback::default();
     readback.begin(&gpu, bytes).unwrap();
-    readback.push(&mut encoder, &losses, bytes);
+    readback.push(&mut encoder, &losses, 0, bytes);
     let submission = gpu.submit(Some(encoder)).unwrap();
     let sum = readback
         .finish(&gpu, submission, |sums: &[f32]| sums.iter().map(|&sum| f64::from(sum)).sum::<f64>())

@@ -1,7 +1,4 @@
 //! Blocks on the diagonal of a member's Gauss–Newton matrix, for preconditioning if the whole matrix is too large.
-//!
-//! As for the [whole matrix](super::curvature), one accumulation in f32 serves the middlegame and the endgame within a
-//! phase bucket.
 
 use std::ops::Range;
 
@@ -15,7 +12,6 @@ use crate::{Population, ProductRequest};
 use gputexel_dataset::objective::LossKind;
 use gputexel_dataset::{Bucket, Layout, Shape, poisson_weight};
 
-/// Number of stripes; each has its own blocks while it runs.
 const STRIPES: usize = 4;
 
 impl CpuEvaluator<'_> {
@@ -38,7 +34,6 @@ impl CpuEvaluator<'_> {
         }
     }
 
-    /// Computes three values for each pair of features of a block, and the weight of the resampled positions.
     fn blocks_of(
         &self,
         population: &Population,
@@ -97,7 +92,6 @@ impl CpuEvaluator<'_> {
 /// Σ h x xᵀ of the positions of a bucket, in blocks.
 struct BucketBlocks<'a> {
     layout: &'a Layout,
-    /// The lower triangles of all blocks.
     pairs: Vec<f32>,
     /// Where the row of each feature begins in `pairs`, and the first feature of its block.
     rows: Vec<(usize, u32)>,

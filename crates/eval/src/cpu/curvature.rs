@@ -1,8 +1,3 @@
-//! The Gauss–Newton matrix of one member.
-//!
-//! Inside a phase bucket φ is constant, so one F × F accumulation serves the four blocks of the 2F × 2F
-//! matrix: at the end of the bucket it is multiplied by φ², φ (1 − φ) and (1 − φ)².
-
 use rayon::prelude::*;
 
 use super::single::{self, MemberParameters};
@@ -74,7 +69,6 @@ impl Triangle {
     }
 }
 
-/// Converts a member's scores to curvatures.
 pub(super) struct Targets<'a> {
     layout: &'a Layout,
     k: f64,
@@ -94,7 +88,6 @@ impl<'a> Targets<'a> {
         }
     }
 
-    /// Replaces the scores of consecutive positions by their curvatures w r h.
     #[inline(always)]
     pub(super) fn replace_scores(&self, first: usize, values: &mut [f32]) {
         let x_per_cp = x_per_cp(self.k);
@@ -126,8 +119,7 @@ impl<'a> Targets<'a> {
     }
 }
 
-/// Σ h x xᵀ of the positions of a bucket. Each pair of entries of a row is added once, in the row of the later one:
-/// at (i, j) or at (j, i).
+/// Σ h x xᵀ of the positions of a bucket.
 struct BucketMatrix<'a> {
     layout: &'a Layout,
     /// F × F, row-major.
@@ -142,9 +134,6 @@ impl<'a> BucketMatrix<'a> {
         Self { layout, pairs: zeros(features * features), squares: vec![0.0; features] }
     }
 
-    /// Adds positions of one shape with their curvatures: the first entry of all rows, then the second, and so on. Ids
-    /// ascend, so entries at the same index of rows are of few features, whose rows of the matrix stay in fast memory,
-    /// and all loops have the same length.
     fn add(&mut self, shape: &Shape, curvatures: &[f32]) {
         let (features, length) = (self.layout.features(), shape.row_length());
         let entries = shape.first_entry..shape.first_entry + shape.positions.len() * length;
@@ -173,7 +162,6 @@ impl<'a> BucketMatrix<'a> {
         }
     }
 
-    /// Adds the bucket's matrix, times its part weight, to the whole one, and clears it.
     #[inline(always)]
     fn flush(&mut self, bucket: &Bucket, part_weight: f32, sum: &mut Triangle) {
         let features = self.layout.features();

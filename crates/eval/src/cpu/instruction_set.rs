@@ -2,7 +2,6 @@
 
 use pulp::{Scalar256b, Simd, WithSimd};
 
-/// A SIMD implementation that this processor can run.
 #[derive(Clone, Copy, Debug)]
 pub enum InstructionSet {
     /// Plain Rust on arrays of eight, for processors without any of the others.
@@ -12,7 +11,6 @@ pub enum InstructionSet {
 }
 
 impl InstructionSet {
-    /// Returns the widest one.
     pub fn best() -> Self {
         match pulp::Arch::new() {
             pulp::Arch::Scalar => Self::Portable,
@@ -20,7 +18,6 @@ impl InstructionSet {
         }
     }
 
-    /// Returns all of them, widest first.
     pub fn available() -> Vec<Self> {
         let mut all = Vec::new();
         #[cfg(target_arch = "x86_64")]
@@ -36,7 +33,6 @@ impl InstructionSet {
         all
     }
 
-    /// Runs an operation with this implementation.
     #[inline]
     pub fn dispatch<Op: WithSimd>(self, op: Op) -> Op::Output {
         // Not `Arch::dispatch`, which adds another copy of every kernel, for pulp's own scalars, that never runs.
@@ -51,7 +47,6 @@ impl InstructionSet {
         }
     }
 
-    /// Returns the name for display.
     pub fn name(self) -> &'static str {
         match self {
             Self::Portable => "portable",

@@ -1,6 +1,4 @@
-//! Compares every CPU kernel with f64 on edge cases: rows that are empty, repeat features or contain the first and the
-//! last one, and stripes of one position and of more than a flush. Small enough to run under a sanitizer
-//! (`scripts/sanitize`), which finds errors that are not visible in results.
+//! Compares every CPU kernel with f64 on edge cases.
 
 use std::path::Path;
 
@@ -37,7 +35,6 @@ fn labels(rng: &mut Xoshiro256PlusPlus, n: usize, weighted: bool) -> PositionLab
     }
 }
 
-/// Creates rows without coefficients.
 fn unit(folder: &Path, positions: usize, weighted: bool) -> Dataset {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(positions as u64);
     let set = FeatureSet::new(FeatureKind::Pst, PhaseSettings::default());
@@ -97,7 +94,6 @@ fn population(features: usize, members: usize) -> Population {
     Population::new(features, theta, (0..members).map(|m| 0.6 + 0.01 * m as f64).collect())
 }
 
-/// Returns the optional properties of populations, in every combination that kernels distinguish.
 fn variants(plain: &Population, parts: usize) -> Vec<Population> {
     let members = plain.members();
     let weighted = Population {
@@ -260,8 +256,6 @@ fn wanted_product(
     (weights > 0.0).then_some(product)
 }
 
-/// Checks products of members with every property, and the blocks, whose products with vectors within a block are those
-/// of the whole matrix.
 fn check_products(data: &Dataset, parts: usize, members: usize, block: usize) {
     let layout = Layout::try_new(data, parts, |n| n % parts).unwrap();
     let layout = layout.with_search_scores(data, 1.0).unwrap();

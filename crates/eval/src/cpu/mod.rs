@@ -1,7 +1,4 @@
 //! The CPU evaluator: SIMD implementations chosen at run time, stripes of positions on `rayon`'s threads.
-//!
-//! Results do not depend on the number of threads: the division into stripes depends only on the data and the
-//! population, and partial sums are added in a fixed order.
 
 mod blocks;
 mod curvature;
@@ -40,15 +37,13 @@ use gputexel_io::{Result, counted};
 const STRIPES_PER_CALL: usize = 64;
 /// Minimum number of positions per stripe: with fewer, the tables cost more than the positions.
 const MIN_STRIPE: usize = 8192;
-/// Number of features transposed together.
 const TRANSPOSED: usize = 32;
-/// Maximum number of members for which the one-member kernel is called for each, instead of padding a tile;
-/// measured, see `docs/performance.md`.
+/// Maximum number of members for which the one-member kernel is called for each, instead of padding a tile; measured,
+/// see `docs/performance.md`.
 const MAX_SINGLES: usize = 2;
 /// Minimum number of tiles for tallying shared scores, which costs about as much as evaluating one or two tiles.
 const TALLIED_TILES: usize = 4;
 
-/// Evaluates on the CPU. Needs no preparation beyond the layout.
 #[derive(Debug)]
 pub struct CpuEvaluator<'a> {
     layout: &'a Layout,
@@ -60,12 +55,10 @@ pub struct CpuEvaluator<'a> {
 }
 
 impl<'a> CpuEvaluator<'a> {
-    /// Creates an evaluator with the widest SIMD implementation of this processor.
     pub fn new(layout: &'a Layout) -> Self {
         Self::with_instruction_set(layout, InstructionSet::best())
     }
 
-    /// Creates an evaluator with the given SIMD implementation.
     pub fn with_instruction_set(layout: &'a Layout, instruction_set: InstructionSet) -> Self {
         let tile_width = instruction_set.dispatch(TileWidth);
         Self { layout, instruction_set, tile_width, groups: OnceLock::new(), columns: OnceLock::new() }
@@ -73,9 +66,6 @@ impl<'a> CpuEvaluator<'a> {
 
     /// Returns the scores of all positions under one θ (2 F values), in layout order: centipawns, White's view, in
     /// single precision as computed by the kernels.
-    ///
-    /// # Errors
-    /// [`Error::Usage`](gputexel_io::Error::Usage) when θ has the wrong length.
     pub fn scores(&self, theta: &[f64]) -> Result<Vec<f32>> {
         Population::single(theta, 1.0).validate(self.layout)?;
         Ok(self.scores_in(theta, 0..self.layout.positions()))
@@ -112,19 +102,16 @@ impl<'a> CpuEvaluator<'a> {
         stripes.concat()
     }
 
-    /// Returns the layout in groups, if it is suitable for the kernel of groups.
     fn groups(&self) -> Option<&Groups> {
         let make = || Groups::try_new(self.layout, self.tile_width * size_of::<f32>());
         self.groups.get_or_init(make).as_ref()
     }
 
-    /// Computes scores of positions that all members share.
     fn shared_scores(&self, population: &Population, parts: &Range<usize>) -> SharedScores {
         let positions = self.positions(parts);
         SharedScores { first: positions.start, scores: self.scores_in(population.member(0), positions) }
     }
 
-    /// Computes the sums of complete tiles over some positions, in tile order.
     fn tiles(&self, work: &Work<'_>, tiles: usize) -> Vec<TileSums> {
         if tiles == 0 {
             return Vec::new();
@@ -172,7 +159,6 @@ impl<'a> CpuEvaluator<'a> {
         })
     }
 
-    /// As [`tiles`](Self::tiles), with the kernel of groups.
     fn woven_tiles(&self, groups: &Groups, work: &Work<'_>, tiles: usize, plain: bool) -> Vec<TileSums> {
         let Work { population, request, ranges, .. } = work;
         let columns =
@@ -299,7 +285,6 @@ impl<'a> CpuEvaluator<'a> {
             .expect("there is at least one stripe")
     }
 
-    /// Computes sums over some sections of the layout, for a validated population and request.
     pub(crate) fn sums(
         &self,
         population: &Population,
@@ -310,10 +295,6 @@ impl<'a> CpuEvaluator<'a> {
         by_section(sections, sums_of)
     }
 
-    /// As [`evaluate`](Evaluator::evaluate); `None` when cancelled.
-    ///
-    /// # Errors
-    /// As [`evaluate`](Evaluator::evaluate).
     pub fn evaluate_unless(
         &self,
         population: &Population,
@@ -331,7 +312,6 @@ impl<'a> CpuEvaluator<'a> {
         Ok(Some(sums.total(self.layout.sections())?.means(self.layout, population, request)))
     }
 
-    /// Returns a function that computes the sums of a section, for a validated population and request.
     fn sums_of<'r>(
         &'r self,
         population: &'r Population,
@@ -356,7 +336,6 @@ impl<'a> CpuEvaluator<'a> {
         }
     }
 
-    /// Computes sums over some sections of the layout, for a validated population and request.
     pub(crate) fn product_sums(
         &self,
         population: &Population,
@@ -375,14 +354,12 @@ impl<'a> CpuEvaluator<'a> {
         })
     }
 
-    /// Returns the number of members, the last ones, that are evaluated one by one.
     fn singles(&self, population: &Population) -> usize {
         let rest = population.members() % self.tile_width;
         let bare = population.blends.is_empty() && population.resamples.is_empty();
         if rest <= MAX_SINGLES && bare { rest } else { 0 }
     }
 
-    /// Computes the sums of some positions of a layout without a program.
     fn sum_up(&self, work: &Work<'_>, sums: &mut Sums) {
         let Work { population, request, .. } = work;
         let (members, size, parts) = (population.members(), 2 * self.layout.features(), request.parts.len());
@@ -420,7 +397,6 @@ impl<'a> CpuEvaluator<'a> {
     }
 }
 
-/// Returns the result for each section, in order.
 fn by_section<T: super::sums::Summand>(
     sections: impl Iterator<Item = usize>,
     compute: impl Fn(usize) -> T,
@@ -432,11 +408,9 @@ fn by_section<T: super::sums::Summand>(
     Ok(tree)
 }
 
-/// A unit of summation.
 struct Work<'a> {
     population: &'a Population,
     request: &'a Request,
-    /// Scores, if members share them.
     shared: Option<&'a SharedScores>,
     /// Positions; not empty.
     ranges: &'a [Range<usize>],
@@ -447,7 +421,6 @@ fn stripes(ranges: &[Range<usize>], count: usize) -> Vec<Range<usize>> {
     stripes_of_at_least(MIN_STRIPE, ranges, count)
 }
 
-/// As [`stripes`], with another minimum number of positions in one.
 fn stripes_of_at_least(least: usize, ranges: &[Range<usize>], count: usize) -> Vec<Range<usize>> {
     counts(least, ranges, count).flat_map(|(range, count)| split(range, count)).collect()
 }
@@ -466,18 +439,15 @@ fn counts(
     })
 }
 
-/// Divides positions into at most `count` stripes of about equal length.
 fn split_into_stripes(positions: Range<usize>, count: usize) -> Vec<Range<usize>> {
     let count = stripe_count(MIN_STRIPE, positions.len(), count);
     split(positions, count)
 }
 
-/// Returns `most` stripes, or fewer if they would have less than `least` positions.
 fn stripe_count(least: usize, positions: usize, most: usize) -> usize {
     most.clamp(1, (positions / least).max(1))
 }
 
-/// Divides a range into `count` of about equal length.
 fn split(range: Range<usize>, count: usize) -> Vec<Range<usize>> {
     let (first, length) = (range.start, range.len());
     (0..count).map(|i| first + length * i / count..first + length * (i + 1) / count).collect()

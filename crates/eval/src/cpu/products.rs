@@ -1,7 +1,4 @@
 //! Products of Gauss–Newton matrices with vectors: J v, and then Jᵀ (h · J v).
-//!
-//! Members of one request pass through the positions together: the rows of a block of positions are read from memory
-//! once. Sums are in f32 within a block, in f64 beyond it.
 
 use std::ops::Range;
 
@@ -76,10 +73,8 @@ impl CpuEvaluator<'_> {
     }
 }
 
-/// Inputs of a member's sums.
 struct Member<'a> {
     parameters: MemberParameters,
-    /// The vector to be multiplied, as if it were parameters.
     vector: MemberParameters,
     targets: Targets<'a>,
     seed: Option<u32>,
@@ -100,7 +95,6 @@ impl<'a> Member<'a> {
     }
 }
 
-/// Sums of one stripe and member.
 struct Sums {
     /// Σ v w r h (x·v) x, mg before eg.
     product: Vec<f64>,
@@ -121,12 +115,10 @@ impl Sums {
     }
 }
 
-/// One member in one bucket.
 struct Kernel<'a> {
     layout: &'a Layout,
     member: &'a Member<'a>,
     part_weight: f32,
-    /// Blended parameters, and the blended vector.
     table: Vec<f32>,
     vector: Vec<f32>,
     /// Two copies, so that neighbors rarely wait for each other's stores.
@@ -175,7 +167,6 @@ impl<'a> Kernel<'a> {
         }
     }
 
-    /// Adds the bucket's sums, times its part weight, to the whole ones, and clears them.
     fn flush(&mut self, bucket: &Bucket, sums: &mut Sums) {
         single::flush(self.layout, bucket, self.part_weight, &mut self.slopes, &mut sums.product);
     }

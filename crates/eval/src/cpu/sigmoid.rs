@@ -1,8 +1,4 @@
 //! The sigmoid and the losses on SIMD lanes, in f32.
-//!
-//! As accurate as f32 itself (absolute error of p about 1e-7; tests compare with f64). Four sigmoids share one
-//! division, which costs as much as sixteen additions; two of vectors of sixteen, where more of them would wait
-//! for each other.
 
 #![allow(clippy::needless_range_loop, reason = "iterators with closures would be called, see `exp2`")]
 
@@ -13,24 +9,20 @@ use pulp::Simd;
 /// denominators is below 2^125.
 const LIMIT: f32 = 31.0;
 
-/// log₂ of the smallest |p − y|^q that is distinguished.
 const MIN_POWER: f32 = -116.0;
 
-/// 2^r on [−1/2, 1/2] with 2^0 = 1 exactly; relative error below 1.1e-7 (fitted for this file by
-/// iteratively reweighted least squares toward the minimax polynomial).
+/// 2^r on [−1/2, 1/2] with 2^0 = 1 exactly; relative error below 1.1e-7 (fitted for this file by iteratively reweighted
+/// least squares toward the minimax polynomial).
 #[allow(clippy::approx_constant, reason = "a fitted coefficient near ln 2, not ln 2")]
 pub(super) const EXP2: [f32; 6] =
     [1.0, 0.693_147, 0.240_222_42, 0.055_507_336, 0.009_671_513, 0.001_326_472_7];
 
-/// Number of vectors processed together if there are only 16 registers.
 pub(super) const IN_STEP: usize = 4;
 
-/// Scaling of sums to arguments of the sigmoid.
 #[derive(Clone, Copy)]
 pub(super) struct ArgumentScale<V> {
     /// x log₂ e per unit of the sum.
     x2: V,
-    /// Its negative.
     negative: V,
     /// The sum at which |x log₂ e| reaches its limit: clamping sums allows the scaling to be fused with the next
     /// operation.
@@ -46,7 +38,6 @@ impl<V: Copy> ArgumentScale<V> {
     }
 }
 
-/// The prediction for an argument x of the sigmoid.
 #[derive(Clone, Copy)]
 pub(super) struct Prediction<V> {
     /// σ(x).
@@ -55,12 +46,10 @@ pub(super) struct Prediction<V> {
     factors: [V; 2],
     /// 1 − σ(x), with small relative error within the limit.
     pub q: V,
-    /// x log₂ e, not clamped.
     pub x2: V,
 }
 
 impl<V: Copy> Prediction<V> {
-    /// Computes σ(x) − y.
     #[inline(always)]
     fn minus<S: Simd<f32s = V>>(&self, simd: S, y: V) -> V {
         simd.mul_add_e_f32s(self.factors[0], self.factors[1], simd.neg_f32s(y))
@@ -172,11 +161,8 @@ pub(super) fn sigmoid<S: Simd, const N: usize>(
     predictions
 }
 
-/// A loss function on SIMD lanes.
 pub(super) trait LaneLoss: Copy + Send + Sync {
-    /// Computes ℓ(p, y).
     fn value<S: Simd>(self, simd: S, prediction: &Prediction<S::f32s>, y: S::f32s) -> S::f32s;
-    /// Computes sum + ℓ(p, y).
     fn add_value<S: Simd>(
         self,
         simd: S,
@@ -185,7 +171,6 @@ pub(super) trait LaneLoss: Copy + Send + Sync {
         sum: S::f32s,
     ) -> S::f32s;
 
-    /// Computes dℓ/dx, see `LossKind::slope`.
     fn slope<S: Simd>(self, simd: S, prediction: &Prediction<S::f32s>, y: S::f32s) -> S::f32s;
 }
 
@@ -220,8 +205,6 @@ impl LaneLoss for Squared {
     }
 }
 
-/// Any loss, chosen at run time. Loops that are hot for the squared error have a copy for [`Squared`] alone; everything
-/// else shares one, whose branch is predicted.
 #[derive(Clone, Copy)]
 pub(super) struct AnyLoss(LossKind);
 

@@ -1,8 +1,4 @@
 //! The kernel for one member: SIMD lanes are positions.
-//!
-//! Scores are summed entry by entry from an interpolated table that fits in the L1 cache, four rows side by
-//! side; the sigmoid and the loss run on a block of positions at once; then each position adds its slope to
-//! the gradient of its features.
 
 use std::ops::Range;
 
@@ -47,7 +43,6 @@ pub(super) struct MemberSums {
 /// One stripe of positions under one member without blended targets or resampling.
 pub(super) struct MemberKernel<'a, L> {
     pub layout: &'a Layout,
-    /// Parts of the request, used to index sums.
     pub parts: Range<usize>,
     /// Factor on the weights of each part of the request; empty: 1.
     pub part_weights: &'a [f32],
@@ -57,13 +52,11 @@ pub(super) struct MemberKernel<'a, L> {
     pub gradients: bool,
 }
 
-/// Number of positions after which the phases alternate.
 pub(super) const TURN: usize = 256;
 /// Number of positions after which f32 sums of the gradient are added up in f64.
 const FLUSH: usize = 4096;
 /// Number of rows side by side, to hide the latency of additions and of loads after stores.
 const ROWS: usize = 4;
-/// Weights if all are 1.
 const ONES: [f32; TURN] = [1.0; TURN];
 
 /// Computes scores of the positions of a shape, centipawns: one correctly rounded product of a sum in phase units, so
@@ -103,8 +96,7 @@ pub(super) fn sums(layout: &Layout, shape: &Shape, table: &[f32], out: &mut [f32
     }
 }
 
-/// Sums a table's values over rows without coefficients, which are not empty. Not inlined: among the variables of a
-/// kernel the pointers of four rows have no registers, and half of the instructions move them.
+/// Sums a table's values over rows without coefficients, which are not empty.
 #[inline(never)]
 fn sum_unit_rows(ids: &[u16], shape: &Shape, table: &[f32], out: &mut [f32]) {
     let (length, plus) = (shape.row_length(), shape.plus);
@@ -141,7 +133,6 @@ fn value(table: &[f32], id: u16) -> f32 {
     unsafe { *table.get_unchecked(usize::from(id)) }
 }
 
-/// Returns the `count` positions of a shape after the first `done`.
 pub(super) fn piece(shape: &Shape, done: usize, count: usize) -> Shape {
     Shape {
         positions: shape.positions.start + done..shape.positions.start + done + count,
@@ -240,10 +231,6 @@ impl<L: LaneLoss> MemberKernel<'_, L> {
     }
 }
 
-/// Adds slopes to the gradients of their features, alternating between the copies.
-///
-/// # Panics
-/// If a copy does not have a value for each feature.
 #[inline(always)]
 pub(super) fn scatter(layout: &Layout, piece: &Shape, slopes: &[f32], gradient: &mut [Vec<f32>; 2]) {
     let features = layout.features();
@@ -265,8 +252,7 @@ pub(super) fn scatter(layout: &Layout, piece: &Shape, slopes: &[f32], gradient: 
     }
 }
 
-/// Adds slopes to the gradients of the features of rows without coefficients, which are not empty. Not inlined, as
-/// [`sum_unit_rows`].
+/// Adds slopes to the gradients of the features of rows without coefficients, which are not empty.
 #[inline(never)]
 fn scatter_unit_rows(ids: &[u16], piece: &Shape, slopes: &[f32], gradient: &mut [Vec<f32>; 2]) {
     let (length, plus) = (piece.row_length(), piece.plus);

@@ -1,11 +1,10 @@
-//! Adapters: a list, their capabilities, and which one a choice of backend selects. Opens none.
+//! Adapters: a list, their capabilities, and which one a choice of backend selects.
 
 use serde::Serialize;
 use wgpu::{
     Adapter, AdapterInfo, Backends, DeviceType, Instance, InstanceDescriptor, Limits, MemoryBudgetThresholds,
 };
 
-/// Backend requested by the user.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BackendChoice {
@@ -14,7 +13,6 @@ pub enum BackendChoice {
     Auto,
     /// The GPU, or a software adapter if there is no GPU.
     Gpu,
-    /// The CPU.
     Cpu,
 }
 
@@ -45,11 +43,9 @@ impl BackendChoice {
 /// Properties of an adapter that are known before it is opened.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AdapterSummary {
-    /// Name reported by its driver.
     pub name: String,
     /// The programming interface behind it: `vulkan`, `metal` or `dx12`.
     pub backend: String,
-    /// `discrete GPU`, `integrated GPU`, `virtual GPU`, `other` or `software`.
     pub kind: String,
     /// True if it is a program that runs on the CPU.
     pub software: bool,
@@ -57,17 +53,13 @@ pub struct AdapterSummary {
     pub unusable: Option<String>,
     /// Its vendor's PCI number, or 0.
     pub vendor: u32,
-    /// Driver and version.
     pub driver: String,
     /// Largest buffer, bytes: a multiple of 256.
     pub max_buffer_bytes: u64,
     /// Largest part of a buffer that a kernel can bind, bytes: a multiple of 256.
     pub max_binding_bytes: u64,
-    /// Workgroup memory, bytes.
     pub workgroup_memory_bytes: u32,
-    /// Threads per workgroup.
     pub workgroup_threads: u32,
-    /// Smallest and largest subgroup size.
     pub subgroup_sizes: (u32, u32),
 }
 
@@ -94,9 +86,8 @@ impl AdapterSummary {
     }
 }
 
-/// Offsets of bindings, and the largest sizes of buffers and bindings, are multiples of this many bytes. No element is
-/// larger, and it is the largest alignment that WebGPU requires. Some drivers allow 2³¹ − 1 bytes; sizes rounded up
-/// would exceed that.
+/// Offsets of bindings, and the largest sizes of buffers and bindings, are multiples of this many bytes. Some drivers
+/// allow 2³¹ − 1 bytes; sizes rounded up would exceed that.
 pub(crate) const ALIGNMENT: u64 = 256;
 
 fn aligned(bytes: u64) -> u64 {
@@ -108,7 +99,6 @@ fn largest_binding(limits: &Limits) -> u64 {
     aligned(limits.max_storage_buffer_binding_size.min(limits.max_buffer_size).min(u32::MAX.into()))
 }
 
-/// Number of storage buffers that a kernel binds.
 const STORAGE_BUFFERS: u32 = 8;
 /// Threads per workgroup.
 const THREADS: u32 = 256;
@@ -117,8 +107,6 @@ const MIN_WORKGROUP_MEMORY: u32 = 16 << 10;
 /// Workgroup memory beyond which kernels do not benefit from more, bytes.
 const MAX_WORKGROUP_MEMORY: u32 = 48 << 10;
 
-/// Returns the limits that kernels require of an adapter, and those that they use if available. Graphics limits are
-/// those of the adapter: there are compute-only devices.
 pub(crate) fn kernel_limits(adapter: &Limits) -> Limits {
     let memory = adapter.max_compute_workgroup_storage_size;
     Limits {
@@ -133,7 +121,6 @@ pub(crate) fn kernel_limits(adapter: &Limits) -> Limits {
     }
 }
 
-/// Returns what keeps kernels from running on an adapter, if anything.
 fn defect(name: &str, limits: &Limits) -> Option<String> {
     // Drivers without a device only compile; they accept commands, and compute nothing.
     if name.to_lowercase().contains("null hardware") {
@@ -163,21 +150,18 @@ fn kind_name(kind: DeviceType) -> &'static str {
     KINDS.iter().find(|&&(k, _)| k == kind).map_or("other", |&(_, name)| name)
 }
 
-/// Allocations that would exceed this share of the system's memory budget are refused, in percent. Otherwise drivers
-/// silently move buffers to host memory, and everything takes many times as long.
+/// Allocations that would exceed this share of the system's memory budget are refused, in percent.
 const MEMORY_BUDGET: MemoryBudgetThresholds =
     MemoryBudgetThresholds { for_resource_creation: Some(95), for_device_loss: None };
 
-/// True if this build can reach a GPU at all.
 const HAS_DRIVERS: bool = cfg!(feature = "drivers") && !Instance::enabled_backend_features().is_empty();
 
-/// Message when no adapter is found.
 pub const NO_ADAPTER: &str = match HAS_DRIVERS {
     true => "no driver for Vulkan, Metal or Direct3D 12 was found",
     false => "this program was built without the GPU",
 };
 
-/// Native backends only: OpenGL has neither the limits nor the speed.
+/// Native backends only:
 const BACKENDS: Backends = Backends::VULKAN.union(Backends::METAL).union(Backends::DX12);
 
 // Mesa's device-select layer tries to reach a Wayland display from here, and prints an error if there is none
@@ -198,7 +182,6 @@ pub(crate) fn summaries(adapters: &[Adapter]) -> Vec<AdapterSummary> {
     adapters.iter().map(|adapter| AdapterSummary::new(&adapter.get_info(), &adapter.limits())).collect()
 }
 
-/// Lists all adapters of this machine, including software ones.
 pub fn list_adapters() -> Vec<AdapterSummary> {
     summaries(&adapters())
 }
@@ -206,10 +189,6 @@ pub fn list_adapters() -> Vec<AdapterSummary> {
 /// Device files of GPUs on Linux: those of its graphics drivers, NVIDIA's, WSL's, Adreno's and Mali's.
 const DEVICES: [&str; 5] = ["/dev/dri", "/dev/nvidiactl", "/dev/dxg", "/dev/kgsl-3d0", "/dev/mali0"];
 
-/// Returns true if this machine may have a GPU. If it has none, looking for adapters would only load software drivers,
-/// which take 45 MB of memory and some 50 ms.
-///
-/// Only checked on Linux; always true if variables of the Vulkan loader name drivers.
 pub(crate) fn may_have_gpu() -> bool {
     let named = ["VK_DRIVER_FILES", "VK_ICD_FILENAMES", "VK_ADD_DRIVER_FILES"];
     !cfg!(target_os = "linux")

@@ -1,11 +1,19 @@
-//! Device memory that persists between calls: buffers that grow, and readback to the host. Owns no layout of the
-//! contents.
+//! Device memory that persists between calls: buffers that grow, and readback to the host.
 
 use wgpu::{BufferUsages, CommandEncoder, MapMode};
 
 use super::meter::{DeviceBuffer, Gpu};
 use super::timer::ANSWER_TIMEOUT;
 use gputexel_io::{Error, Result};
+
+/// Worked in by kernels only.
+pub const STORAGE: BufferUsages = BufferUsages::STORAGE;
+/// Written by the host.
+pub const INPUT: BufferUsages = STORAGE.union(BufferUsages::COPY_DST);
+pub const OUTPUT: BufferUsages = STORAGE.union(BufferUsages::COPY_SRC);
+pub const UNIFORM: BufferUsages = BufferUsages::UNIFORM.union(BufferUsages::COPY_DST);
+/// Written, read and copied.
+pub const STATE: BufferUsages = INPUT.union(BufferUsages::COPY_SRC);
 
 /// A buffer that is replaced by a larger one when it is too small.
 #[derive(Debug)]
@@ -16,36 +24,10 @@ pub struct GrowingBuffer {
 }
 
 impl GrowingBuffer {
-    /// Returns a buffer for kernels to work in.
-    pub fn storage(label: &'static str) -> Self {
-        Self { label, usage: BufferUsages::STORAGE, buffer: None }
-    }
-
-    /// Returns a buffer that the host writes.
-    pub fn input(label: &'static str) -> Self {
-        Self { label, usage: BufferUsages::STORAGE | BufferUsages::COPY_DST, buffer: None }
-    }
-
-    /// Returns a buffer that is copied from.
-    pub fn output(label: &'static str) -> Self {
-        Self { label, usage: BufferUsages::STORAGE | BufferUsages::COPY_SRC, buffer: None }
-    }
-
-    /// Returns a buffer of uniforms.
-    pub fn uniform(label: &'static str) -> Self {
-        Self { label, usage: BufferUsages::UNIFORM | BufferUsages::COPY_DST, buffer: None }
-    }
-
-    /// Returns a buffer that is written, read and copied.
-    pub fn state(label: &'static str) -> Self {
-        let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC;
+    pub fn new(label: &'static str, usage: BufferUsages) -> Self {
         Self { label, usage, buffer: None }
     }
 
-    /// Returns a buffer of at least `bytes`.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] when the device has no room.
     pub fn reserve(&mut self, gpu: &Gpu, bytes: u64) -> Result<wgpu::Buffer> {
         if let Some(buffer) = self.buffer.as_ref().filter(|buffer| buffer.raw().size() >= bytes) {
             return Ok(buffer.raw().clone());
@@ -58,10 +40,6 @@ impl GrowingBuffer {
         Ok(raw)
     }
 
-    /// Reserves a buffer and queues a write of its contents.
-    ///
-    /// # Errors
-    /// As [`reserve`](Self::reserve).
     pub fn fill(&mut self, gpu: &Gpu, bytes: &[u8]) -> Result<wgpu::Buffer> {
         let buffer = self.reserve(gpu, bytes.len() as u64)?;
         gpu.write(&buffer, 0, bytes)?;
@@ -77,36 +55,20 @@ pub struct Readback {
 }
 
 impl Default for Readback {
-    /// Creates an empty one.
     fn default() -> Self {
         let usage = BufferUsages::MAP_READ | BufferUsages::COPY_DST;
-        Self { buffer: GrowingBuffer { label: "readback", usage, buffer: None }, used: 0 }
+        Self { buffer: GrowingBuffer::new("readback", usage), used: 0 }
     }
 }
 
 impl Readback {
-    /// Starts over with room for `bytes`.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] when the device has no room.
     pub fn begin(&mut self, gpu: &Gpu, bytes: u64) -> Result<()> {
         self.used = 0;
         self.buffer.reserve(gpu, bytes).map(|_| ())
     }
 
-    /// Appends the first `bytes` of a buffer; `begin` must have reserved room for them.
-    pub fn push(&mut self, encoder: &mut CommandEncoder, from: &wgpu::Buffer, bytes: u64) {
-        self.push_from(encoder, from, 0, bytes);
-    }
-
-    /// As [`push`](Self::push), starting at an offset in bytes.
-    pub(crate) fn push_from(
-        &mut self,
-        encoder: &mut CommandEncoder,
-        from: &wgpu::Buffer,
-        offset: u64,
-        bytes: u64,
-    ) {
+    /// Appends `bytes` of a buffer from an offset on; [`begin`](Self::begin) must have reserved room for them.
+    pub fn push(&mut self, encoder: &mut CommandEncoder, from: &wgpu::Buffer, offset: u64, bytes: u64) {
         if let Some(to) = &self.buffer.buffer {
             encoder.copy_buffer_to_buffer(from, offset, to.raw(), self.used, bytes);
             self.used += bytes;
@@ -114,9 +76,6 @@ impl Readback {
     }
 
     /// Waits for everything that was pushed, the last of it in `submission`, and passes it to `read`.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] when the device failed meanwhile.
     pub fn finish<T>(
         &mut self,
         gpu: &Gpu,

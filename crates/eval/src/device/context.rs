@@ -1,15 +1,14 @@
 //! The open device, its limits and its kernels, and conversion of its failures to [`Error::Gpu`] instead of a panic.
-//! Knows nothing of datasets, nor of what kernels compute.
 
 use std::cell::RefCell;
-use std::sync::{Arc, Mutex};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use wgpu::{
     Adapter, ComputePipeline, Device, DeviceDescriptor, Features, Limits, Queue, ShaderRuntimeChecks,
 };
 
 use super::adapter::{AdapterSummary, BackendChoice, NO_ADAPTER, adapters, kernel_limits, summaries};
-use super::pipelines::{self, KernelSource, Pipelines};
 use super::timer::{ANSWER_TIMEOUT, Timer};
 use gputexel_io::{Error, Result};
 
@@ -21,27 +20,20 @@ thread_local! {
     static GUARDED: RefCell<Option<Option<wgpu::Error>>> = const { RefCell::new(None) };
 }
 
-/// An open device, its queue and its compiled kernels. Cheap to clone; clones share them.
 #[derive(Clone, Debug)]
 pub struct GpuContext {
     device: Device,
     queue: Queue,
     summary: AdapterSummary,
-    /// Reason why the device was lost, or an unguarded error.
     failure: Arc<Mutex<Option<String>>>,
     pipelines: Arc<Pipelines>,
     /// True if trusted kernels are compiled with run-time checks, too.
     checks: bool,
-    /// Only if times are measured.
     timer: Option<Arc<Timer>>,
 }
 
 impl GpuContext {
     /// Opens the preferred adapter: discrete, integrated, virtual, other; a software adapter only if `allow_software`.
-    /// Buffers and workgroup memory may be as large as the adapter allows.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] when there is no such adapter or its driver refuses.
     pub fn try_new(allow_software: bool) -> Result<Self> {
         Self::open(allow_software, kernel_limits)
     }
@@ -57,10 +49,6 @@ impl GpuContext {
         }
     }
 
-    /// Opens one adapter of [`list_adapters`](super::list_adapters), by its index there.
-    ///
-    /// # Errors
-    /// As [`try_new`](Self::try_new).
     pub fn try_at(index: usize) -> Result<Self> {
         let adapters = adapters();
         let Some(adapter) = adapters.get(index) else {
@@ -74,9 +62,6 @@ impl GpuContext {
     }
 
     /// As [`try_new`](Self::try_new), but with only the limits that WebGPU guarantees everywhere.
-    ///
-    /// # Errors
-    /// As [`try_new`](Self::try_new).
     pub fn with_default_limits(allow_software: bool) -> Result<Self> {
         Self::open(allow_software, |_| Limits::default())
     }
@@ -103,7 +88,6 @@ impl GpuContext {
         Ok(Self::from_device(device, queue))
     }
 
-    /// Wraps a device that was opened elsewhere.
     pub fn from_device(device: Device, queue: Queue) -> Self {
         let failure = Arc::new(Mutex::new(None));
         let slot = Arc::clone(&failure);
@@ -136,15 +120,13 @@ impl GpuContext {
     }
 
     /// Returns the same device, whose [trusted kernels](Self::trusted_pipeline) are compiled from now on with or
-    /// without run-time checks. Builds with debug assertions have them; `GPUTEXEL_SHADER_CHECKS=1` switches them on in
-    /// others.
+    /// without run-time checks.
     #[must_use]
     pub fn with_shader_checks(mut self, checks: bool) -> Self {
         self.checks = checks;
         self
     }
 
-    /// Returns the same device, which measures the time of every dispatch if it has timestamps.
     #[must_use]
     pub(crate) fn with_timer(mut self) -> Self {
         self.timer = Timer::new(&self.device, &self.queue).map(Arc::new);
@@ -161,35 +143,27 @@ impl GpuContext {
         self.timer.as_ref().map_or(Ok(None), |timer| timer.take(&self.device, &self.queue))
     }
 
-    /// Returns the adapter, with the limits that apply to this device.
     pub fn summary(&self) -> &AdapterSummary {
         &self.summary
     }
 
-    /// Returns the device.
     pub fn device(&self) -> &Device {
         &self.device
     }
 
-    /// Returns the queue.
     pub fn queue(&self) -> &Queue {
         &self.queue
     }
 
-    /// Checks that the device still works.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] when it was lost, or had an unguarded failure.
     pub fn check(&self) -> Result<()> {
         // A loss is only reported when polling.
         let _ = self.device.poll(wgpu::PollType::Poll);
-        let failure = self.failure.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
         failure.as_ref().map_or(Ok(()), |message| Err(Error::Gpu(message.clone())))
     }
 
     /// Returns the pipeline of a kernel, compiled if necessary, and true if it was compiled now. It has no checks of
     /// indices and no bounds on loops, unless the context [enables them](Self::with_shader_checks) for all kernels.
-    /// Divisions by zero are still caught.
     ///
     /// # Errors
     /// [`Error::Gpu`] when the device rejects the kernel.
@@ -203,14 +177,11 @@ impl GpuContext {
             ..ShaderRuntimeChecks::checked()
         };
         // SAFETY: as the caller promises.
-        let compile = || unsafe { pipelines::compile(&self.device, kernel, checks) };
+        let compile = || unsafe { compile(&self.device, kernel, checks) };
         self.pipelines.get(kernel, self.checks, || self.guard(compile))
     }
 
     /// Runs `work` and turns errors that the device reports for it into an error.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] with the first line of the device's message.
     pub fn guard<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
         self.guard_memory(work)?.ok_or_else(|| Error::Gpu(format!("{} is out of memory", self.summary.name)))
     }
@@ -231,10 +202,6 @@ impl GpuContext {
         }
     }
 
-    /// Waits until a submission is done.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] when the device is lost or does not answer.
     pub fn wait(&self, submission: wgpu::SubmissionIndex) -> Result<()> {
         let poll = wgpu::PollType::Wait { submission_index: Some(submission), timeout: Some(ANSWER_TIMEOUT) };
         let outcome = self.device.poll(poll);
@@ -250,6 +217,70 @@ impl GpuContext {
     }
 }
 
+/// Source of a pipeline; its entry point is `main`.
+#[derive(Clone, Copy, Debug)]
+pub struct KernelSource<'a> {
+    pub name: &'a str,
+    pub source: &'a str,
+    pub constants: &'a [(&'a str, f64)],
+}
+
+/// Source, constants as bits, and whether checks are compiled in.
+type Key = (String, Vec<(String, u64)>, bool);
+
+#[derive(Debug, Default)]
+struct Pipelines {
+    compiled: Mutex<HashMap<Key, ComputePipeline>>,
+}
+
+impl Pipelines {
+    /// Returns the pipeline of a kernel, and true if it had to be compiled. Other callers wait meanwhile, so that none
+    /// is compiled twice.
+    fn get(
+        &self,
+        kernel: &KernelSource<'_>,
+        checked: bool,
+        compile: impl FnOnce() -> Result<ComputePipeline>,
+    ) -> Result<(ComputePipeline, bool)> {
+        let constants = kernel.constants.iter().map(|(name, value)| (name.to_string(), value.to_bits()));
+        let key = (kernel.source.to_string(), constants.collect(), checked);
+        let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(pipeline) = compiled.get(&key) {
+            return Ok((pipeline.clone(), false));
+        }
+        let pipeline = compile()?;
+        compiled.insert(key, pipeline.clone());
+        Ok((pipeline, true))
+    }
+}
+
+/// # Safety
+/// Unchecked conditions must hold: see [`GpuContext::trusted_pipeline`].
+unsafe fn compile(
+    device: &Device,
+    kernel: &KernelSource<'_>,
+    checks: ShaderRuntimeChecks,
+) -> ComputePipeline {
+    let descriptor = wgpu::ShaderModuleDescriptor {
+        label: Some(kernel.name),
+        source: wgpu::ShaderSource::Wgsl(kernel.source.into()),
+    };
+    // SAFETY: as the caller promises.
+    let module = unsafe { device.create_shader_module_trusted(descriptor, checks) };
+    device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+        label: Some(kernel.name),
+        layout: None,
+        module: &module,
+        entry_point: Some("main"),
+        compilation_options: wgpu::PipelineCompilationOptions {
+            constants: kernel.constants,
+            // Every element is written before it is read.
+            zero_initialize_workgroup_memory: false,
+        },
+        cache: None,
+    })
+}
+
 /// Restores what a thread guarded before, whatever happens to the work.
 struct Guard {
     outer: Option<Option<wgpu::Error>>,
@@ -261,7 +292,6 @@ impl Drop for Guard {
     }
 }
 
-/// Returns the error for adapters of which none is selected.
 fn none_of(adapters: &[AdapterSummary]) -> Error {
     Error::Gpu(match adapters.first() {
         None => format!("no adapter: {NO_ADAPTER}"),
@@ -276,7 +306,7 @@ fn none_of(adapters: &[AdapterSummary]) -> Error {
 }
 
 fn note(slot: &Mutex<Option<String>>, message: String) {
-    slot.lock().unwrap_or_else(std::sync::PoisonError::into_inner).get_or_insert(message);
+    slot.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(message);
 }
 
 /// Formats an error with its causes on one line; drivers and validators like to draw pictures.

@@ -3,7 +3,6 @@
 
 use std::collections::HashMap;
 use std::num::NonZeroU64;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -11,48 +10,91 @@ use rayon::prelude::*;
 use wgpu::BufferUsages;
 
 use super::GpuContext;
+use super::context::KernelSource;
 use super::timer::Timer;
-use crate::device::{KernelSource, Stats};
 use gputexel_io::{Error, Result};
 
 /// Bytes per piece of an upload, and bytes that may wait for a submission: the host holds a second copy of them.
 const PIECE: usize = 32 << 20;
 
-/// Numbers that are converted at a time.
 const CONVERTED: usize = 1 << 10;
 
-#[derive(Debug, Default)]
-struct Counters {
-    used: AtomicU64,
-    peak: AtomicU64,
-    refused: AtomicBool,
-    dispatches: AtomicU64,
-    submissions: AtomicU64,
-    waits: AtomicU64,
-    /// Bytes of writes that wait for a submission.
-    queued: AtomicU64,
-    pipelines: AtomicU64,
-    bind_groups: AtomicU64,
-    up: AtomicU64,
-    down: AtomicU64,
-    waited_ns: AtomicU64,
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Stats {
+    pub dispatches: u64,
+    pub submissions: u64,
+    pub waits: u64,
+    pub pipelines: u64,
+    pub bind_groups: u64,
+    /// Bytes sent to the device.
+    pub bytes_up: u64,
+    /// Bytes fetched from the device.
+    pub bytes_down: u64,
+    /// Maximum bytes of buffers at any time.
+    pub peak_bytes: u64,
+    /// Seconds that the host waited for the device.
+    pub seconds: f64,
 }
 
-/// Maximum number of bind groups that are kept; beyond it, all are created again.
+impl Stats {
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        Self {
+            dispatches: self.dispatches + other.dispatches,
+            submissions: self.submissions + other.submissions,
+            waits: self.waits + other.waits,
+            pipelines: self.pipelines + other.pipelines,
+            bind_groups: self.bind_groups + other.bind_groups,
+            bytes_up: self.bytes_up + other.bytes_up,
+            bytes_down: self.bytes_down + other.bytes_down,
+            peak_bytes: self.peak_bytes + other.peak_bytes,
+            seconds: self.seconds + other.seconds,
+        }
+    }
+}
+
+impl std::fmt::Display for Stats {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+        write!(
+            f,
+            "{} dispatches in {} submissions, {:.1} MiB up, {:.1} MiB down, at most {:.1} MiB held, {} waits of {:.2} s",
+            self.dispatches,
+            self.submissions,
+            mib(self.bytes_up),
+            mib(self.bytes_down),
+            mib(self.peak_bytes),
+            self.waits,
+            self.seconds
+        )
+    }
+}
+
+#[derive(Debug, Default)]
+struct Counted {
+    stats: Stats,
+    used: u64,
+    /// Bytes of writes that wait for a submission.
+    queued: u64,
+    refused: bool,
+}
+
 const MAX_BIND_GROUPS: usize = 4096;
 
 /// Key of a bind group: its kernel, and for each binding the buffer, the offset and the size.
 type Bound = (wgpu::ComputePipeline, Vec<(wgpu::Buffer, u64, Option<NonZeroU64>)>);
 
-/// State shared by clones.
 #[derive(Debug, Default)]
 struct Shared {
-    counters: Counters,
-    /// Bind groups of buffers that are in use.
+    counted: Mutex<Counted>,
     bind_groups: Mutex<HashMap<Bound, wgpu::BindGroup>>,
 }
 
 impl Shared {
+    fn count<T>(&self, change: impl FnOnce(&mut Counted) -> T) -> T {
+        change(&mut self.counted.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
     fn bind_groups(&self) -> MutexGuard<'_, HashMap<Bound, wgpu::BindGroup>> {
         self.bind_groups.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -74,7 +116,6 @@ pub struct DeviceBuffer {
 }
 
 impl DeviceBuffer {
-    /// Returns the buffer itself, for bindings and copies.
     pub fn raw(&self) -> &wgpu::Buffer {
         &self.buffer
     }
@@ -86,7 +127,7 @@ impl Drop for DeviceBuffer {
         self.shared
             .bind_groups()
             .retain(|(_, bound), _| bound.iter().all(|(buffer, ..)| *buffer != self.buffer));
-        self.shared.counters.used.fetch_sub(self.buffer.size(), Ordering::Relaxed);
+        self.shared.count(|counted| counted.used -= self.buffer.size());
     }
 }
 
@@ -96,7 +137,6 @@ impl Gpu {
         Self { context: context.clone(), shared: Arc::default(), limit }
     }
 
-    /// Returns the open device.
     pub fn context(&self) -> &GpuContext {
         &self.context
     }
@@ -106,9 +146,8 @@ impl Gpu {
         self.limit = limit;
     }
 
-    /// Returns the bytes that buffers take.
     pub fn used(&self) -> u64 {
-        self.shared.counters.used.load(Ordering::Relaxed)
+        self.shared.count(|counted| counted.used)
     }
 
     /// Returns true if the limit leaves room for `bytes` more.
@@ -116,38 +155,18 @@ impl Gpu {
         self.limit.is_none_or(|limit| self.used() + bytes <= limit)
     }
 
-    /// Returns true if memory was refused since the last call.
     pub(crate) fn take_refusal(&self) -> bool {
-        self.shared.counters.refused.swap(false, Ordering::Relaxed)
+        self.shared.count(|counted| std::mem::take(&mut counted.refused))
     }
 
-    /// Returns the counters so far.
     pub fn stats(&self) -> Stats {
-        let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        let c = &self.shared.counters;
-        Stats {
-            dispatches: get(&c.dispatches),
-            submissions: get(&c.submissions),
-            waits: get(&c.waits),
-            pipelines: get(&c.pipelines),
-            bind_groups: get(&c.bind_groups),
-            bytes_up: get(&c.up),
-            bytes_down: get(&c.down),
-            peak_bytes: get(&c.peak),
-            seconds: get(&c.waited_ns) as f64 * 1e-9,
-        }
+        self.shared.count(|counted| counted.stats)
     }
 
-    /// Counts bytes that were fetched from the device.
     pub(crate) fn count_down(&self, bytes: u64) {
-        self.shared.counters.down.fetch_add(bytes, Ordering::Relaxed);
+        self.shared.count(|counted| counted.stats.bytes_down += bytes);
     }
 
-    /// Allocates a buffer.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] when the limit or the device has no room; `take_refusal` distinguishes this
-    /// from other failures.
     pub fn allocate(&self, label: &str, bytes: u64, usage: BufferUsages) -> Result<DeviceBuffer> {
         let bytes = bytes.max(16).next_multiple_of(16);
         let used = self.used();
@@ -161,8 +180,10 @@ impl Gpu {
             wgpu::BufferDescriptor { label: Some(label), size: bytes, usage, mapped_at_creation: false };
         match self.context.guard_memory(|| self.context.device().create_buffer(&descriptor))? {
             Some(buffer) => {
-                let used = self.shared.counters.used.fetch_add(bytes, Ordering::Relaxed) + bytes;
-                self.shared.counters.peak.fetch_max(used, Ordering::Relaxed);
+                self.shared.count(|counted| {
+                    counted.used += bytes;
+                    counted.stats.peak_bytes = counted.stats.peak_bytes.max(counted.used);
+                });
                 Ok(DeviceBuffer { buffer, shared: Arc::clone(&self.shared) })
             }
             None => Err(self.refuse(format!(
@@ -172,13 +193,11 @@ impl Gpu {
         }
     }
 
-    /// Returns the error for refused memory, which is recorded for [`take_refusal`](Self::take_refusal).
     fn refuse(&self, why: String) -> Error {
-        self.shared.counters.refused.store(true, Ordering::Relaxed);
+        self.shared.count(|counted| counted.refused = true);
         Error::Gpu(why)
     }
 
-    /// As [`GpuContext::guard`]; running out of memory counts as refused.
     fn guard<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
         let out = || self.refuse(format!("{} is out of memory", self.context.summary().name));
         self.context.guard_memory(work)?.ok_or_else(out)
@@ -194,19 +213,18 @@ impl Gpu {
     pub unsafe fn trusted_pipeline(&self, kernel: &KernelSource<'_>) -> Result<wgpu::ComputePipeline> {
         // SAFETY: as the caller promises.
         let (pipeline, compiled) = unsafe { self.context.trusted_pipeline(kernel)? };
-        self.shared.counters.pipelines.fetch_add(u64::from(compiled), Ordering::Relaxed);
+        self.shared.count(|counted| counted.stats.pipelines += u64::from(compiled));
         Ok(pipeline)
     }
 
     fn count_up(&self, bytes: u64) {
-        self.shared.counters.up.fetch_add(bytes, Ordering::Relaxed);
-        self.shared.counters.queued.fetch_add(bytes, Ordering::Relaxed);
+        self.shared.count(|counted| {
+            counted.stats.bytes_up += bytes;
+            counted.queued += bytes;
+        });
     }
 
     /// Queues a write at an offset in bytes, executed at the beginning of the next submission.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] when the bytes do not fit the buffer, or the device is lost.
     pub fn write(&self, buffer: &wgpu::Buffer, offset: u64, bytes: &[u8]) -> Result<()> {
         self.count_up(bytes.len() as u64);
         self.guard(|| self.context.queue().write_buffer(buffer, offset, bytes))
@@ -234,15 +252,12 @@ impl Gpu {
 
     /// Creates a storage buffer that holds `bytes`. What is small arrives with the next submission; of more, pieces are
     /// awaited, so that little is held twice.
-    ///
-    /// # Errors
-    /// As [`allocate`](Self::allocate).
     pub fn upload(&self, label: &str, bytes: &[u8]) -> Result<DeviceBuffer> {
         let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST;
         let buffer = self.allocate(label, bytes.len() as u64, usage)?;
         for (i, piece) in bytes.chunks(PIECE).enumerate() {
             self.write(buffer.raw(), (i * PIECE) as u64, piece)?;
-            if self.shared.counters.queued.load(Ordering::Relaxed) >= PIECE as u64 {
+            if self.shared.count(|counted| counted.queued) >= PIECE as u64 {
                 let submission = self.submit(None)?;
                 self.wait(submission)?;
             }
@@ -250,38 +265,29 @@ impl Gpu {
         Ok(buffer)
     }
 
-    /// Creates a list of commands for [`submit`](Self::submit).
     pub fn encoder(&self) -> wgpu::CommandEncoder {
         self.context.device().create_command_encoder(&Default::default())
     }
 
-    /// Submits what was encoded, and the writes that are queued.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] when the device refuses or is lost.
     pub fn submit(&self, encoder: Option<wgpu::CommandEncoder>) -> Result<wgpu::SubmissionIndex> {
-        self.shared.counters.submissions.fetch_add(1, Ordering::Relaxed);
-        self.shared.counters.queued.store(0, Ordering::Relaxed);
+        self.shared.count(|counted| {
+            counted.stats.submissions += 1;
+            counted.queued = 0;
+        });
         self.guard(|| self.context.queue().submit(encoder.map(wgpu::CommandEncoder::finish)))
     }
 
-    /// Waits until a submission is done; returns the time waited.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] when the device is lost or does not answer.
     pub fn wait(&self, submission: wgpu::SubmissionIndex) -> Result<Duration> {
-        self.shared.counters.waits.fetch_add(1, Ordering::Relaxed);
         let start = Instant::now();
         let outcome = self.context.wait(submission);
         let took = start.elapsed();
-        self.shared.counters.waited_ns.fetch_add(took.as_nanos() as u64, Ordering::Relaxed);
+        self.shared.count(|counted| {
+            counted.stats.waits += 1;
+            counted.stats.seconds += took.as_secs_f64();
+        });
         outcome.map(|()| took)
     }
 
-    /// Encodes a separate pass, bindings numbered from 0.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] when a binding does not fit its kernel.
     pub fn dispatch(
         &self,
         encoder: &mut wgpu::CommandEncoder,
@@ -289,7 +295,7 @@ impl Gpu {
         bindings: &[wgpu::BufferBinding<'_>],
         groups: [u32; 2],
     ) -> Result<()> {
-        self.shared.counters.dispatches.fetch_add(1, Ordering::Relaxed);
+        self.shared.count(|counted| counted.stats.dispatches += 1);
         let group = self.bind_group(pipeline, bindings)?;
         self.guard(|| {
             let timestamp_writes = self.context.timer().and_then(Timer::writes);
@@ -301,7 +307,6 @@ impl Gpu {
         })
     }
 
-    /// Returns the bind group of some buffers, created if there is none yet.
     fn bind_group(
         &self,
         pipeline: &wgpu::ComputePipeline,
@@ -326,7 +331,7 @@ impl Gpu {
                 entries: &entries,
             })
         })?;
-        self.shared.counters.bind_groups.fetch_add(1, Ordering::Relaxed);
+        self.shared.count(|counted| counted.stats.bind_groups += 1);
         let mut groups = self.shared.bind_groups();
         if groups.len() >= MAX_BIND_GROUPS {
             groups.clear();
@@ -336,12 +341,10 @@ impl Gpu {
     }
 }
 
-/// Returns a binding of a whole buffer.
 pub fn whole(buffer: &wgpu::Buffer) -> wgpu::BufferBinding<'_> {
     wgpu::BufferBinding { buffer, offset: 0, size: None }
 }
 
-/// Returns a binding of the beginning of a buffer.
 pub fn part(buffer: &wgpu::Buffer, bytes: u64) -> wgpu::BufferBinding<'_> {
     wgpu::BufferBinding { buffer, offset: 0, size: std::num::NonZeroU64::new(bytes) }
 }

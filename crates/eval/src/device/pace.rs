@@ -1,11 +1,7 @@
 //! Limits the work per dispatch so that it ends in time: measured, not assumed.
-//!
-//! Desktop drivers kill dispatches that run for seconds, and a long dispatch keeps the screen from being drawn. No sum
-//! depends on where slices are cut, so the cut may follow the clock.
 
 use std::time::{Duration, Instant};
 
-/// Target time of a slice.
 const WANTED: Duration = Duration::from_millis(200);
 /// Shorter measurements are mostly overhead of the host; they only ever raise the rate.
 const CREDIBLE: Duration = Duration::from_millis(20);
@@ -17,17 +13,14 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Starts with a guess: `pairs` take the target time.
     pub fn new(pairs: u64) -> Self {
         Self { pairs_per_second: pairs.max(1) as f64 / WANTED.as_secs_f64() }
     }
 
-    /// Returns the number of pairs that a slice should have.
     pub fn pairs(&self) -> u64 {
         (self.pairs_per_second * WANTED.as_secs_f64()) as u64
     }
 
-    /// Learns from a slice of `pairs` that took `time`.
     pub fn observe(&mut self, pairs: u64, time: Duration) {
         let rate = pairs as f64 / time.as_secs_f64().max(1e-6);
         if time >= CREDIBLE || rate > self.pairs_per_second {
@@ -38,14 +31,12 @@ impl Pace {
     }
 }
 
-/// Slices in progress, oldest first.
 #[derive(Debug)]
 pub struct Clock {
     last: Instant,
 }
 
 impl Clock {
-    /// Starts a clock now.
     pub fn start() -> Self {
         Self { last: Instant::now() }
     }

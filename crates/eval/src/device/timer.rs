@@ -1,5 +1,4 @@
-//! Times of kernels on the device, by timestamps around each dispatch. For benchmarks: without a timer nothing is
-//! measured, at no cost.
+//! Times of kernels on the device, by timestamps around each dispatch.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc;
@@ -8,14 +7,12 @@ use std::time::Duration;
 use gputexel_io::{Error, Result};
 use wgpu::{BufferUsages, Device, Features, MapMode, QuerySet, QuerySetDescriptor, QueryType, Queue};
 
-/// Time that one slice may take before the device counts as hung. Slices are cut to well under a second; the rest is
-/// for a software adapter on a busy machine.
+/// Time that one slice may take before the device counts as hung.
 pub(crate) const ANSWER_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Maximum number of dispatches that are timed before the times are read; WebGPU's limit is twice as many timestamps.
 const CAPACITY: u32 = 2048;
 
-/// Times of dispatches.
 #[derive(Debug)]
 pub struct Timer {
     queries: QuerySet,

@@ -25,7 +25,6 @@ pub struct DeviceThread {
 }
 
 impl DeviceThread {
-    /// Assigns some sections of a layout to a device. Copies them.
     pub fn try_new(
         context: &GpuContext,
         layout: &Layout,

@@ -13,7 +13,6 @@ use super::{DeviceThread, Divided, Division, Helper, Task};
 use crate::gpu::{GpuContext, GpuOptions};
 use crate::{Population, Request};
 
-/// A list of devices.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeviceList {
     /// Adapters by their numbers, `None` for the CPU; and the share of each, if given.
@@ -22,11 +21,7 @@ pub struct DeviceList {
 
 impl DeviceList {
     /// Parses `all`, or adapters and `cpu`, separated by commas, all or none of them followed by `=` and a share:
-    /// `0,1`, `0=3,cpu=1`. Adapters are specified by number or by part of their name.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for other words, adapters that do not exist or cannot be used, and shares that are not positive
-    /// or only given for some.
+    /// `0,1`, `0=3,cpu=1`.
     pub fn parse(text: &str, adapters: &[AdapterSummary]) -> Result<Self> {
         let usage = |reason: String| Err(Error::Usage(format!("--device {text}: {reason}")));
         let usable = |index: usize| adapters[index].unusable.is_none();
@@ -91,7 +86,6 @@ impl DeviceList {
     }
 }
 
-/// An open device.
 #[derive(Clone, Debug)]
 pub struct ListedDevice {
     /// `None` for the CPU.
@@ -117,11 +111,9 @@ impl ListedDevice {
 #[derive(Debug, Default)]
 pub(crate) struct Speeds(Mutex<Option<Vec<f64>>>);
 
-/// Number of members of the population used to measure speeds.
 const MEMBERS: usize = 64;
 
 impl Speeds {
-    /// Returns the shares of devices: as given, or by the time that each takes for one section.
     fn of(&self, devices: &[ListedDevice], layout: &Layout, memory: Option<u64>) -> Result<Vec<f64>> {
         if let Some(given) = devices.iter().map(|device| device.share).collect::<Option<Vec<f64>>>() {
             return Ok(given);
@@ -168,7 +160,6 @@ fn by_shares(sections: Range<usize>, shares: &[f64]) -> Vec<Range<usize>> {
     shares.iter().map(&mut of).collect()
 }
 
-/// Divides sections among devices; those of the CPU are its own.
 pub(crate) fn divide(
     devices: &[ListedDevice],
     speeds: &Speeds,

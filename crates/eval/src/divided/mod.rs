@@ -1,7 +1,3 @@
-//! Evaluation by several participants: the sections of a layout are divided among this processor, devices and other
-//! processes, whose sums are added in the order of sections. Owns the assignment of work; the order is that of
-//! [`sums`](crate::sums).
-
 mod device;
 mod listed;
 
@@ -20,79 +16,56 @@ use crate::cpu::CpuEvaluator;
 use crate::sums::{Node, ProductSums, Summand, Sums, Tree};
 use crate::{Evaluations, Evaluator, Fallback, Population, ProductRequest, Products, Request, Stats};
 
-/// Task for helpers, for a validated population and request.
 #[derive(Clone, Debug)]
 pub enum Task {
-    /// Losses, gradients, matrices.
     Sums(Arc<(Population, Request)>),
-    /// Products of matrices with vectors.
     Products(Arc<(Population, ProductRequest)>),
 }
 
-/// Sums of consecutive sections.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Answer {
-    /// Answer to [`Task::Sums`].
     Sums(Vec<Node<Sums>>),
-    /// Answer to [`Task::Products`].
     Products(Vec<Node<ProductSums>>),
 }
 
-/// Computes the sums of some sections, in parallel with others.
 pub trait Helper {
-    /// Returns its sections; not empty.
     fn sections(&self) -> Range<usize>;
 
-    /// Begins a task, and returns immediately.
     fn begin(&mut self, task: &Task) -> Result<()>;
 
-    /// Waits for the answer to the current task.
     fn end(&mut self) -> Result<Answer>;
 
-    /// Describes the helper in a short phrase.
     fn describe(&self) -> String;
 
-    /// Returns statistics, if it keeps any.
     fn stats(&self) -> Option<Stats> {
         None
     }
 }
 
-/// Assignment of the sections of a layout.
 pub struct Division {
     /// The sections that are left to this process or processor; may be empty.
     pub own: Range<usize>,
-    /// All others.
     pub helpers: Vec<Box<dyn Helper>>,
-    /// Number of participants that could compute, but got no section.
     pub idle: usize,
 }
 
-/// Divides the sections of layouts among processes.
 pub trait Team: Send + Sync {
-    /// Assigns sections to the other processes.
     fn divide(&self, layout: &Layout) -> Result<Division>;
 }
 
-/// An evaluator whose sums come from several participants.
 pub struct Divided<'a> {
     layout: &'a Layout,
     cpu: CpuEvaluator<'a>,
-    /// Sections that this processor computes.
     own: Vec<Range<usize>>,
     helpers: Vec<Box<dyn Helper>>,
     /// True if this processor takes over from a device that fails.
     falls_back: bool,
     news: Option<Fallback>,
-    /// Number of participants without a section, for the description.
     idle: usize,
 }
 
 impl<'a> Divided<'a> {
     /// Creates an evaluator of `own` sections on this processor, and of the others by helpers.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] unless each section is assigned.
     pub fn try_new(
         layout: &'a Layout,
         own: Range<usize>,
@@ -116,14 +89,12 @@ impl<'a> Divided<'a> {
         Ok(Self { layout, cpu: CpuEvaluator::new(layout), own, helpers, falls_back, news: None, idle: 0 })
     }
 
-    /// Sets the number of participants that got no section.
     #[must_use]
     pub(crate) fn with_idle(mut self, idle: usize) -> Self {
         self.idle = idle;
         self
     }
 
-    /// Computes the sums of all its sections, for a validated task.
     pub fn nodes(&mut self, task: &Task) -> Result<Answer> {
         let mut begun = Ok(());
         let mut working = Vec::with_capacity(self.helpers.len());

@@ -1,20 +1,14 @@
 //! Losses of known scores in f64, as loops that the compiler turns into vectors.
-//!
-//! Nothing here fuses a multiplication with an addition, and sums use a fixed number of lanes, so that every processor
-//! gets the same bits.
 
 use std::f64::consts::LOG2_E;
 
 use gputexel_dataset::objective::LossKind;
 
-/// Number of positions that are computed together.
 pub(super) const BLOCK: usize = 256;
-/// Number of alternating sums.
 const LANES: usize = 8;
 /// Sigmoids of larger arguments are 0 or 1 to the last digit.
 const LIMIT: f64 = 700.0;
 
-/// Positions to be added to a [`LossSum`]. A weight of 0 excludes one.
 pub(super) struct Block {
     /// Centipawns, White's view.
     pub scores: [f64; BLOCK],
@@ -66,7 +60,6 @@ impl LossSum {
     }
 }
 
-/// Computes (σ(x) − y)².
 #[inline(always)]
 fn squared(x: f64, y: f64) -> f64 {
     let d = sigmoid(x) - y;

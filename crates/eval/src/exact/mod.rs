@@ -1,6 +1,5 @@
 //! Scores and losses in f64 on all threads: the reference of [`gputexel_dataset::objective`], vectorized, in chunks
-//! that are added in a fixed order. All reported losses are computed here. They have the same bits on every processor
-//! and with any number of threads.
+//! that are added in a fixed order.
 
 pub(crate) mod lanes;
 
@@ -18,7 +17,6 @@ pub fn exact_scores(dataset: &Dataset, theta: &[f64], which: &[u32]) -> Vec<f64>
     scores(dataset, theta, which.par_iter().map(|&n| n as usize))
 }
 
-/// Computes scores of all positions, centipawns, White's view.
 pub fn all_scores(dataset: &Dataset, theta: &[f64]) -> Vec<f64> {
     scores(dataset, theta, (0..dataset.len()).into_par_iter())
 }
@@ -69,7 +67,6 @@ pub fn loss_at(dataset: &Dataset, objective: Objective, scores: &[f64], which: &
     mean_loss(dataset, objective, |_, n| scores[n as usize], which, dataset.results())
 }
 
-/// Returns the mean loss, where the score of a position is a function of its index in `which` and its number.
 fn mean_loss(
     dataset: &Dataset,
     objective: Objective,

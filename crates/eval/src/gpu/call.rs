@@ -1,5 +1,5 @@
-//! One call on one chunk of members: parameters are uploaded, passes encoded and submitted slice by slice,
-//! results downloaded. Owns the scratch memory shared by calls; the computations are in `shaders/`.
+//! One call on one chunk of members: parameters are uploaded, passes encoded and submitted slice by slice, results
+//! downloaded.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -12,7 +12,7 @@ use super::plan::{Tiling, groups_for};
 use super::segment_plan::{SegmentPlan, Walk};
 use super::store::Array;
 use crate::device::ALIGNMENT;
-use crate::device::buffers::{GrowingBuffer, Readback};
+use crate::device::buffers::{GrowingBuffer, INPUT, OUTPUT, Readback, STATE, STORAGE, UNIFORM};
 use crate::device::meter::{part, whole};
 use crate::device::pace::Clock;
 use crate::{Evaluations, Population, Request};
@@ -22,14 +22,13 @@ use gputexel_io::Result;
 /// Number of segments added by one thread of the first reduction.
 pub(super) const CHUNK: usize = 64;
 
-/// Maximum number of submissions in flight: enough that the device never waits for the host, few enough that
-/// each completes soon.
+/// Maximum number of submissions in flight: enough that the device never waits for the host, few enough that each
+/// completes soon.
 const IN_FLIGHT: usize = 3;
 
 #[derive(Debug)]
 pub(super) struct Buffers {
     pub(super) uniforms: GrowingBuffer,
-    /// Member by member: first the parameters, then their gradients.
     pub(super) by_member: GrowingBuffer,
     pub(super) transpositions: GrowingBuffer,
     pub(super) parameters: GrowingBuffer,
@@ -45,22 +44,21 @@ pub(super) struct Buffers {
 impl Buffers {
     pub(super) fn new() -> Self {
         Self {
-            uniforms: GrowingBuffer::uniform("uniforms"),
-            by_member: GrowingBuffer::state("parameters by member"),
-            transpositions: GrowingBuffer::uniform("transpositions"),
-            parameters: GrowingBuffer::state("parameters"),
-            tables: GrowingBuffer::storage("tables"),
-            factors: GrowingBuffer::input("factors"),
-            losses: GrowingBuffer::output("losses"),
-            slabs: GrowingBuffer::storage("slabs"),
-            partials: GrowingBuffer::storage("partials"),
-            totals: GrowingBuffer::output("totals"),
+            uniforms: GrowingBuffer::new("uniforms", UNIFORM),
+            by_member: GrowingBuffer::new("parameters by member", STATE),
+            transpositions: GrowingBuffer::new("transpositions", UNIFORM),
+            parameters: GrowingBuffer::new("parameters", STATE),
+            tables: GrowingBuffer::new("tables", STORAGE),
+            factors: GrowingBuffer::new("factors", INPUT),
+            losses: GrowingBuffer::new("losses", OUTPUT),
+            slabs: GrowingBuffer::new("slabs", STORAGE),
+            partials: GrowingBuffer::new("partials", STORAGE),
+            totals: GrowingBuffer::new("totals", OUTPUT),
             readback: Readback::default(),
         }
     }
 }
 
-/// Sums over positions of one chunk of members.
 #[derive(Debug, Default)]
 pub(super) struct Sums {
     /// Σ w ℓ by part of the request and member.
@@ -69,7 +67,6 @@ pub(super) struct Sums {
     pub(super) weights: Vec<f64>,
 }
 
-/// Buffers of one call, sized for it.
 #[derive(Debug)]
 pub(super) struct Call {
     pub(super) members: usize,
@@ -86,17 +83,14 @@ pub(super) struct Call {
 }
 
 impl Call {
-    /// Returns the bytes per row of all members.
     pub(super) fn row(&self) -> u64 {
         4 * self.tiling.padded() as u64
     }
 
-    /// Returns the Reals per row of all members.
     pub(super) fn stride(&self) -> usize {
         self.sizes.stride as usize
     }
 
-    /// Returns the uniforms of a slice, in a request of `total` segments.
     pub(super) fn sizes_of(&self, slice: &Slice<'_>, total: usize) -> Uniforms {
         Uniforms {
             first_segment: slice.first as u32,
@@ -131,7 +125,6 @@ impl Call {
         }
     }
 
-    /// Returns the transposition of gradients back to the host's order, without padding.
     fn transposition_back(&self) -> Transposition {
         Transposition {
             rows: 2 * self.sizes.features,
@@ -159,21 +152,16 @@ impl Call {
         Sums { losses, weights }
     }
 
-    /// Returns the number of rows of losses and, if games are resampled, of weights.
     pub(super) fn loss_rows(&self, plan: &SegmentPlan) -> u64 {
         (plan.total() * if self.shape.resamples { 2 } else { 1 }) as u64
     }
 }
 
-/// Segments of one shard that are covered by one submission.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slice<'p> {
     pub(super) shard: usize,
-    /// Segments of the shard before the slice.
     pub(super) first: usize,
-    /// Segments of the request before the slice.
     pub(super) ordinal: usize,
-    /// Offset of its sizes among the uniforms.
     pub(super) sizes_at: u64,
     pub(super) segments: &'p [Segment],
     pub(super) buffer: &'p wgpu::Buffer,
@@ -185,8 +173,6 @@ impl GpuEvaluator<'_> {
         self.pipelines.get(&self.gpu, variant)
     }
 
-    /// Returns the pipeline that walks the positions of a plan, with its table in workgroup memory where that is
-    /// faster.
     fn walk(&mut self, kernel: Kernel, call: &Call, plan: &SegmentPlan) -> Result<wgpu::ComputePipeline> {
         let (features, tile) = (self.layout.features(), call.tiling.tile);
         let positions: u64 = plan.segments().map(|segment| u64::from(segment.end - segment.first)).sum();
@@ -306,7 +292,6 @@ impl GpuEvaluator<'_> {
         self.encode_transposition(call, 0, call.transposition(), [&inputs, &outputs], encoder)
     }
 
-    /// Encodes the transposition of the gradients back; returns the buffer of the result.
     fn encode_gradients(&mut self, call: &Call, encoder: &mut wgpu::CommandEncoder) -> Result<wgpu::Buffer> {
         let totals = self.buffers.totals.reserve(&self.gpu, 0)?;
         if !call.is_transposed() {
@@ -346,12 +331,10 @@ impl GpuEvaluator<'_> {
         self.gpu.dispatch(encoder, &pipeline, &bindings, groups)
     }
 
-    /// Queues the uniforms of a slice for the next submission.
     pub(super) fn write_sizes(&self, call: &Call, slice: &Slice<'_>, total: usize) -> Result<()> {
         self.gpu.write(&call.uniforms, slice.sizes_at, bytemuck::bytes_of(&call.sizes_of(slice, total)))
     }
 
-    /// Encodes the pass over a slice's positions and, for gradients, the reduction.
     pub(super) fn encode_slice(
         &mut self,
         call: &Call,
@@ -407,7 +390,6 @@ impl GpuEvaluator<'_> {
         self.gpu.dispatch(encoder, &total, &bindings, [groups_for(2 * elements), 1])
     }
 
-    /// Returns the number of segments whose slabs fit in the memory for slabs.
     pub(super) fn slab_segments(&self, tiling: Tiling) -> usize {
         // A sixteenth of each slab, and four slabs, are reserved for partial sums.
         let slab = 4 * (self.layout.features().max(1) * tiling.padded()) as u64;
@@ -415,7 +397,6 @@ impl GpuEvaluator<'_> {
         (room.saturating_sub(4 * slab) / (slab + slab / 16)).clamp(1, 65_535) as usize
     }
 
-    /// Returns how many of the given segments the next slice takes, and their number of padded pairs.
     pub(super) fn slice_length(&self, call: &Call, segments: &[Segment]) -> (usize, u64) {
         let most = if call.gradients { self.slab_segments(call.tiling) } else { 65_535 };
         let wanted = self.paces[usize::from(call.gradients)].pairs();
@@ -489,7 +470,6 @@ impl GpuEvaluator<'_> {
         Ok(weights)
     }
 
-    /// Encodes the download of a call's results.
     fn encode_results(
         &mut self,
         call: &Call,
@@ -500,10 +480,10 @@ impl GpuEvaluator<'_> {
         let gradient_bytes = if call.gradients { call.by_member_bytes() } else { 0 };
         self.buffers.readback.begin(&self.gpu, loss_bytes + gradient_bytes)?;
         let losses = self.buffers.losses.reserve(&self.gpu, 0)?;
-        self.buffers.readback.push(encoder, &losses, loss_bytes);
+        self.buffers.readback.push(encoder, &losses, 0, loss_bytes);
         if call.gradients {
             let gradients = self.encode_gradients(call, encoder)?;
-            self.buffers.readback.push(encoder, &gradients, gradient_bytes);
+            self.buffers.readback.push(encoder, &gradients, 0, gradient_bytes);
         }
         Ok(())
     }
@@ -522,7 +502,6 @@ impl GpuEvaluator<'_> {
     }
 }
 
-/// Returns the per-member values besides parameters: `kappa`, the share of the search score, and both halves of the seed.
 fn of_members(population: &Population, members: &Range<usize>, padded: usize, phase_max: u16) -> Vec<f32> {
     let mut rows = vec![0f32; 4 * padded];
     for (column, member) in members.clone().enumerate() {

@@ -1,20 +1,15 @@
-//! Checks of all indices that kernels use for lookups: ids, records, runs, entries, segments. They run where data are
-//! packed or planned, so that kernels need no checks of their own: see [`super::kernels::pipeline`].
+//! Checks of all indices that kernels use for lookups: ids, records, runs, entries, segments.
 
 use super::kernels::{Segment, unit_elements, unit_fours};
 use super::shard::{Gather, Span, positions};
 use gputexel_io::{Error, Result};
 
-/// Sizes of a shard, against which its arrays are checked.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Extent {
-    /// Number of features.
     pub features: usize,
     /// True if rows have no coefficients.
     pub unit: bool,
-    /// Number of positions.
     pub positions: usize,
-    /// Number of elements of the rows.
     pub row_elements: usize,
 }
 
@@ -26,7 +21,6 @@ fn require(holds: bool, what: impl FnOnce() -> String) -> Result<()> {
     if holds { Ok(()) } else { Err(damaged(what())) }
 }
 
-/// Checks position records: as many as there are positions, their rows inside the rows.
 pub(super) fn check_places(places: &[u32], extended: bool, extent: Extent) -> Result<()> {
     let record = if extended { 8 } else { 4 };
     require(places.len() == record * extent.positions, || {
@@ -86,7 +80,6 @@ pub(super) fn check_rows(
     require(missing == 0 && left == 0, || format!("{missing} elements of rows lacking, {left} left"))
 }
 
-/// Returns the number of transposed blocks of a shard, as its segments count them.
 pub(super) fn block_count(spans: &[Span], block: usize) -> usize {
     spans.iter().map(|span| span.positions.len().div_ceil(block)).sum()
 }

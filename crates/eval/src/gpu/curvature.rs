@@ -1,7 +1,4 @@
 //! Gauss–Newton matrices on the device, one member at a time.
-//!
-//! Inside a phase bucket φ is constant, so one F × F triangle per segment serves the blocks of the 2F × 2F
-//! matrix: it is multiplied by φ², φ (1 − φ) and (1 − φ)² when segments are added up.
 
 use super::GpuEvaluator;
 use super::call::{Call, leading};
@@ -16,10 +13,8 @@ use crate::{Population, Request};
 use gputexel_dataset::objective::x_per_cp;
 use gputexel_io::{Error, Result};
 
-/// Number of segments added by one thread of the reduction.
 const CHUNK: usize = 16;
 
-/// Number of workgroups that share a segment when each position is independent.
 const WORKGROUPS_PER_SEGMENT: u32 = 16;
 
 /// Number of pairs assumed per position of the matrix until its speed has been measured.
@@ -67,7 +62,7 @@ impl GpuEvaluator<'_> {
                 let is_last = slice.ordinal + count == plan.total();
                 if is_last {
                     let totals = self.buffers.totals.reserve(&self.gpu, 0)?;
-                    self.buffers.readback.push(&mut encoder, &totals, bytes);
+                    self.buffers.readback.push(&mut encoder, &totals, 0, bytes);
                 }
                 let mut clock = Clock::start();
                 let submission = self.gpu.submit(Some(encoder))?;
@@ -86,7 +81,6 @@ impl GpuEvaluator<'_> {
         self.buffers.readback.finish(&self.gpu, last, |blocks| assemble(blocks, features, scale))
     }
 
-    /// Returns the number of segments of matrices whose slabs fit in the memory for slabs.
     fn matrix_segments(&self) -> Result<usize> {
         let slab = 4 * (self.layout.features() * self.layout.features()).max(1) as u64;
         // One slab per segment, and three blocks of partial sums per chunk, with two chunks to spare.
@@ -108,7 +102,6 @@ impl GpuEvaluator<'_> {
         }
     }
 
-    /// Encodes curvatures, slabs and sums of a slice of a shard.
     fn encode_matrix(
         &mut self,
         call: &Call,

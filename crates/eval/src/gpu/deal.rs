@@ -1,33 +1,23 @@
 //! The order of the runs of a block, which decides which threads of a workgroup of the gradient kernel take them.
-//!
-//! The kernel gives a run to each slot in turn. Threads of a warp wait for the longest of their runs, and a block for
-//! its slowest warp. Runs of similar length therefore go to one warp at a time, the longest first, each time to the warp
-//! that has least to do. No sum depends on it: a run is added up by one thread.
 
 use super::kernels::{RESIDUALS, WORKGROUP, lanes};
 
-/// Threads that proceed together on most devices.
 const WARP: usize = 32;
 
 /// Cost of a run apart from its entries, in entries: its header and the update of a slab.
 const RUN: usize = 4;
 
-/// The slots of a workgroup, each of which takes one run at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Slots {
     warps: usize,
-    /// Slots of a warp.
     width: usize,
 }
 
 impl Slots {
-    /// Returns the slots for blocks of a length, which belongs to a tile of members.
     pub(super) fn of_block(length: usize) -> Self {
         Self { warps: WORKGROUP / WARP, width: WARP / lanes(RESIDUALS / length) }
     }
 
-    /// Returns runs in the order in which slots take them. They are sorted by length, the longest first; `length`
-    /// returns it.
     pub(super) fn deal<T: Copy>(self, sorted: &[T], length: impl Fn(&T) -> usize) -> Vec<T> {
         let round = self.warps * self.width;
         // The last round may be incomplete: its first warps take one turn more than the others.
@@ -68,7 +58,6 @@ mod tests {
     use crate::gpu::kernels::{BLOCKS, block_length};
     use gputexel_dataset::{Layout, Transpose};
 
-    /// Returns the time of the slowest warp times the number of warps, and that of all together, of runs in this order.
     fn imbalance(slots: Slots, runs: &[usize]) -> (usize, usize) {
         let mut loads = vec![0; slots.warps];
         for (i, turn) in runs.chunks(slots.width).enumerate() {

@@ -1,7 +1,4 @@
 //! The kernels: their sources, the structs shared with the host, and their pipelines.
-//!
-//! Owns the WGSL files of each kernel and the constants that specialize it. Knows nothing of datasets; callers bind the
-//! buffers.
 
 use std::collections::HashMap;
 use std::f64::consts::LOG2_E;
@@ -17,17 +14,15 @@ use gputexel_io::Result;
 pub const WORKGROUP: usize = 256;
 
 /// Workgroup memory guaranteed by WebGPU, in f32; the residuals of a block fit in it. With twice as much, an H100 takes
-/// twice as long for gradients although it updates slabs less often, probably because what workgroups reserve is missing
-/// from the cache.
+/// twice as long for gradients although it updates slabs less often, probably because what workgroups reserve is
+/// missing from the cache.
 pub const RESIDUALS: usize = 4096;
 
 /// Block lengths of the transposed dataset, one for each tile size.
 pub const BLOCKS: [usize; 4] = [128, 256, 512, MAX_BLOCK];
 
-/// Largest block of the transposed dataset.
 pub const MAX_BLOCK: usize = 1024;
 
-/// `Uniforms` of `structs.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 pub struct Uniforms {
@@ -37,23 +32,15 @@ pub struct Uniforms {
     pub columns: u32,
     /// Segments per chunk of the first reduction.
     pub chunk: u32,
-    /// Reals before the rows of members in the tables.
     pub member_rows: u32,
-    /// Number of features F.
     pub features: u32,
-    /// Segments before the slice in the binding.
     pub first_segment: u32,
-    /// Segments of the slice.
     pub segments: u32,
-    /// Segments before the slice in the request.
     pub ordinal: u32,
-    /// Segments of the request.
     pub total_segments: u32,
-    /// Exponent of the power loss.
     pub power: f32,
 }
 
-/// `Segment` of `structs.wgsl`: consecutive positions of one bucket.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 pub struct Segment {
@@ -61,21 +48,15 @@ pub struct Segment {
     pub first: u32,
     /// End of the positions (exclusive).
     pub end: u32,
-    /// Transposed block that starts at the first position.
     pub block: u32,
-    /// Taper: row group of the interpolated tables.
     pub taper: u32,
-    /// Part of the layout.
     pub part: u32,
 }
 
-/// `Transposition` of `transpose.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 pub struct Transposition {
-    /// Rows of the inputs.
     pub rows: u32,
-    /// Columns of the inputs.
     pub columns: u32,
     /// Floats per row of the inputs.
     pub input_stride: u32,
@@ -84,10 +65,8 @@ pub struct Transposition {
 }
 
 impl Transposition {
-    /// Edge of the squares, each of which a workgroup transposes.
     const EDGE: u32 = 32;
 
-    /// Returns the workgroups of its dispatch.
     pub(super) fn groups(&self) -> [u32; 2] {
         [self.columns.div_ceil(Self::EDGE), self.output_stride.div_ceil(Self::EDGE)]
     }
@@ -97,14 +76,12 @@ impl Transposition {
 /// [`gputexel_shaders`], and the properties that its source depends on.
 macro_rules! kernels {
     ($($(#[$doc:meta])* $kernel:ident = $name:literal $source:ident $uses:expr;)+) => {
-        /// A kernel.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Kernel {
             $($(#[$doc])* $kernel,)+
         }
 
         impl Kernel {
-            /// All kernels.
             pub const ALL: [Self; [$($name),+].len()] = [$(Self::$kernel),+];
 
             fn entry(self) -> (&'static str, &'static str, Shape) {
@@ -117,37 +94,26 @@ macro_rules! kernels {
 }
 
 kernels! {
-    /// Computes interpolated tables from parameters.
     Blend = "blend" BLEND Shape::VECTOR;
-    /// Losses.
     Loss = "loss" LOSS Shape::WALK;
-    /// Losses and gradient slabs.
     Gradient = "gradient" GRADIENT Shape::WALK;
-    /// Reduces slabs to partial mg and eg gradients.
     Reduce = "reduce" REDUCE Shape { weighted: true, ..Shape::VECTOR };
-    /// Reduces partial gradients to totals.
     Total = "total" TOTAL Shape::VECTOR;
     /// Gauss–Newton curvatures of the loss at each position, for one member.
     LossCurvature = "loss_curvature" LOSS_CURVATURE Shape::WALK;
-    /// Slabs of Gauss–Newton matrices.
     HessianSlab = "hessian_slab" HESSIAN_SLAB Shape { unit: true, extended: true, ..Shape::VECTOR };
-    /// Expands slabs to the blocks of the matrix.
     HessianExpand = "hessian_expand" HESSIAN_EXPAND Shape { weighted: true, ..Shape::VECTOR };
     /// Exchanges rows and columns: values stored member by member on the host are side by side for kernels.
     Transpose = "transpose" TRANSPOSE Shape::NONE;
-    /// An Adam step.
     Adam = "adam" ADAM Shape::NONE;
-    /// Loss and largest slope before an Adam step.
     AdamReport = "adam_report" ADAM_REPORT Shape { weighted: true, ..Shape::NONE };
 }
 
 impl Kernel {
-    /// Returns the name of its file, without the extension.
     pub fn name(self) -> &'static str {
         self.entry().0
     }
 
-    /// Returns its WGSL source.
     pub fn source(self, shape: Shape) -> String {
         let (real, word) = if shape.vector { ("vec4<f32>", "vec4<u32>") } else { ("f32", "u32") };
         let Shape { unit, blends, resamples, shared, weighted, extended, .. } = shape;
@@ -160,7 +126,6 @@ impl Kernel {
         )
     }
 
-    /// Returns true if it iterates over positions.
     fn walks(self) -> bool {
         self.entry().2 == Shape::WALK
     }
@@ -171,15 +136,11 @@ impl Kernel {
 pub struct Shape {
     /// Four members per lane instead of one.
     pub vector: bool,
-    /// Rows have no coefficients.
     pub unit: bool,
-    /// Targets are blended with search scores.
     pub blends: bool,
-    /// Games are resampled.
     pub resamples: bool,
     /// All members share one θ.
     pub shared: bool,
-    /// Parts have factors.
     pub weighted: bool,
     /// Position records contain more than targets and weights: offsets, and what `blends` and `resamples` need.
     pub extended: bool,
@@ -196,7 +157,6 @@ impl Shape {
         extended: false,
     };
     const VECTOR: Self = Self { vector: true, ..Self::NONE };
-    /// Properties of kernels that iterate over positions.
     const WALK: Self = Self {
         vector: true,
         unit: true,
@@ -207,7 +167,6 @@ impl Shape {
         extended: true,
     };
 
-    /// Returns the properties that both have.
     fn and(self, other: Self) -> Self {
         Self {
             vector: self.vector && other.vector,
@@ -224,20 +183,17 @@ impl Shape {
 /// Everything that a pipeline is specialized for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Variant {
-    /// The kernel.
     pub kernel: Kernel,
     /// Members per tile: 1, or 4 per lane.
     pub tile: usize,
     /// Loss: 0 squared, 1 cross-entropy, 2 power.
     pub loss: u32,
-    /// Number of features if workgroup memory depends on it, else 0. Losses and gradients then keep their table there.
+    /// Number of features if workgroup memory depends on it, else 0.
     pub features: usize,
-    /// Its source.
     pub shape: Shape,
 }
 
 impl Variant {
-    /// Returns the variant of a kernel, without properties that do not affect it.
     pub fn new(kernel: Kernel, tile: usize, loss: u32, shape: Shape) -> Self {
         let shape = Shape { vector: tile > 1, ..shape }.and(kernel.entry().2);
         Self {
@@ -303,7 +259,7 @@ pub(super) fn stage_length(tile: usize, features: usize) -> usize {
     (features * lanes(tile)).max(WORKGROUP)
 }
 
-/// Returns the doublings of the odds against a win per phase unit: `kappa` of the kernels.
+/// Returns the doublings of the odds against a win per phase unit:
 pub fn kappa(k: f64, phase_max: u16) -> f32 {
     (-LOG2_E * x_per_cp(k) / f64::from(phase_max)) as f32
 }
@@ -313,7 +269,6 @@ pub(super) fn unit_fours(plus: usize, minus: usize) -> usize {
     plus.min(minus) / 2
 }
 
-/// Returns the number of elements of a row without coefficients.
 pub(super) fn unit_elements(plus: usize, minus: usize) -> usize {
     let fours = unit_fours(plus, minus);
     fours + (plus + minus - 4 * fours).div_ceil(2)
@@ -377,7 +332,6 @@ pub(super) struct Pipelines {
 }
 
 impl Pipelines {
-    /// Returns the pipeline of a variant.
     pub(super) fn get(&mut self, gpu: &Gpu, variant: Variant) -> Result<wgpu::ComputePipeline> {
         if let Some(pipeline) = self.used.get(&variant) {
             return Ok(pipeline.clone());

@@ -1,5 +1,5 @@
-//! Adapting to the available memory: chunks of members, and a different partition when the device or the
-//! limit refuses an allocation.
+//! Adapting to the available memory: chunks of members, and a different partition when the device or the limit refuses
+//! an allocation.
 
 use super::GpuEvaluator;
 use super::call::Buffers;
@@ -13,14 +13,12 @@ use crate::{Population, Request};
 use gputexel_dataset::Layout;
 use gputexel_io::{Error, Result};
 
-/// Below this, retrying is not worthwhile.
 const MIN_MEMORY: u64 = 1 << 16;
 
-/// Positions per segment of a Gauss–Newton matrix: enough to pay for writing a slab, few enough that a
-/// workgroup with a common feature does not take much longer than the others.
+/// Positions per segment of a Gauss–Newton matrix: enough to pay for writing a slab, few enough that a workgroup with a
+/// common feature does not take much longer than the others.
 const MATRIX_SEGMENT: usize = 16 * MAX_BLOCK;
 
-/// Partitions the dataset for the given memory.
 pub(super) fn open<'a>(
     layout: &'a Layout,
     options: &GpuOptions,
@@ -87,7 +85,6 @@ impl GpuEvaluator<'_> {
         }
     }
 
-    /// Plans again with three quarters of the memory that was used.
     fn shrink_budget(&mut self, refusal: Error) -> Result<()> {
         let had = self.planned.unwrap_or(u64::MAX).min(self.gpu.used().max(2 * MIN_MEMORY));
         let less = had / 4 * 3;
@@ -105,7 +102,6 @@ impl GpuEvaluator<'_> {
         Ok(())
     }
 
-    /// Divides the members of a population into chunks that fit.
     pub(super) fn chunks(&self, population: &Population, request: &Request) -> Result<Chunks> {
         let members = population.members();
         let mut tiling =
@@ -146,12 +142,10 @@ impl GpuEvaluator<'_> {
         }
     }
 
-    /// Returns the key of a request's plan, given the tiling of the whole population.
     pub(super) fn key(&self, request: &Request, tiling: Tiling, walk: Walk) -> PlanKey {
         PlanKey { positions: self.positions(&request.parts), tiling, walk }
     }
 
-    /// Returns the segments of a request, by shard.
     pub(super) fn segments(&self, key: &PlanKey) -> Vec<Vec<Segment>> {
         let options = GpuOptions { cell: self.store.cell(), ..self.options };
         let (shards, positions) = (self.store.shards(), key.positions.clone());
@@ -163,7 +157,6 @@ impl GpuEvaluator<'_> {
         }
     }
 
-    /// Returns the segments of a request, uploaded.
     pub(super) fn plan(&mut self, key: &PlanKey) -> Result<std::sync::Arc<SegmentPlan>> {
         if let Some(plan) = self.plans.get(key) {
             return Ok(std::sync::Arc::clone(plan));

@@ -1,11 +1,4 @@
 //! The GPU evaluator: losses and gradients of a population by compute shaders.
-//!
-//! Members are processed in chunks whose tables fit, positions in slices with bounded slabs and time; a slice
-//! is one submission. Owns the evaluator and its caches. Leaves the device to [`crate::device`], the kernels
-//! to `kernels` and [`gputexel_shaders`], the data on the device to `shard` and `store`, the division of work
-//! to `plan`, `segment_plan` and `memory`, and the encoding of a call to `call`, `curvature` and `steps`. No
-//! sum depends on the order in which threads run or on how segments are grouped into slices, so equal calls
-//! on one device give identical bytes.
 
 mod call;
 mod checks;
@@ -52,7 +45,6 @@ use gputexel_dataset::Layout;
 use gputexel_dataset::objective::x_per_cp;
 use gputexel_io::{Error, Result};
 
-/// Creates the evaluator of a layout on a device.
 pub(crate) fn open<'a>(
     context: &GpuContext,
     layout: &'a Layout,
@@ -64,7 +56,6 @@ pub(crate) fn open<'a>(
     })
 }
 
-/// Evaluates populations on a GPU.
 #[derive(Debug)]
 pub struct GpuEvaluator<'a> {
     gpu: Gpu,
@@ -80,27 +71,17 @@ pub struct GpuEvaluator<'a> {
     plans: HashMap<PlanKey, Arc<SegmentPlan>>,
     buffers: Buffers,
     steps: StepBuffers,
-    /// Adam under way, whose state is in the buffers.
     session: Option<Session>,
     /// True if position records contain more than targets and weights.
     extended: bool,
-    /// By kind of walk.
     paces: [Pace; 3],
 }
 
 impl<'a> GpuEvaluator<'a> {
-    /// Prepares a dataset. The data for the kernels are uploaded when first needed, so the layout is borrowed.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] when the device fails, [`Error::Usage`] for more than 65,535 features.
     pub fn try_new(context: &GpuContext, layout: &'a Layout) -> Result<Self> {
         Self::with_options(context, layout, GpuOptions::new(context))
     }
 
-    /// As [`try_new`](Self::try_new), with other sizes.
-    ///
-    /// # Errors
-    /// As [`try_new`](Self::try_new); [`Error::Usage`] also for options out of range.
     pub fn with_options(context: &GpuContext, layout: &'a Layout, options: GpuOptions) -> Result<Self> {
         context.check()?;
         if layout.features() > usize::from(u16::MAX) {
@@ -138,7 +119,6 @@ impl<'a> GpuEvaluator<'a> {
         })
     }
 
-    /// Returns the device that computes.
     pub fn context(&self) -> &GpuContext {
         self.gpu.context()
     }
@@ -148,7 +128,6 @@ impl<'a> GpuEvaluator<'a> {
         self.store.is_streamed()
     }
 
-    /// Checks the arguments of a call.
     fn validate(&self, population: &Population, request: &Request) -> Result<()> {
         population.validate(self.layout)?;
         request.validate(self.layout)
@@ -248,7 +227,6 @@ impl Evaluator for GpuEvaluator<'_> {
         })
     }
 
-    /// On the CPU: there is no kernel for products yet.
     fn products(&mut self, population: &Population, request: &ProductRequest) -> Result<Products> {
         CpuEvaluator::new(self.layout).products(population, request)
     }

@@ -1,5 +1,4 @@
-//! Plans: how a request is divided into tiles of members and segments of positions, and how memory is allocated. Pure
-//! arithmetic; nothing here touches the device.
+//! Plans: how a request is divided into tiles of members and segments of positions, and how memory is allocated.
 
 use std::ops::Range;
 
@@ -13,30 +12,27 @@ use gputexel_io::{Error, Result};
 /// the speed of the device, unless [`memory_bytes`](Self::memory_bytes) is so small that not even a cell fits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GpuOptions {
-    /// Maximum bytes of buffers on the device; `None`: no limit. A dataset that takes more than half of it is streamed.
+    /// Maximum bytes of buffers on the device; `None`: no limit.
     pub memory_bytes: Option<u64>,
     /// Maximum bytes per binding.
     pub binding_bytes: u64,
     /// Maximum bytes of gradient slabs.
     pub slab_bytes: u64,
-    /// Expected number of (position, member) pairs that the device evaluates in a fifth of a second; the
-    /// actual number is measured.
+    /// Expected number of (position, member) pairs that the device evaluates in a fifth of a second; the actual number
+    /// is measured.
     pub pairs_per_dispatch: u64,
-    /// Number of workgroups that fill the device.
     pub workgroups: usize,
     /// Members per tile: 1, 4, 8, 16 or 32; `None` to choose by the population's size.
     pub tile: Option<usize>,
     /// Tiles of large populations and whether tables are staged, for tests and benchmarks; estimated by the kind of
     /// device if `None`. Tiles determine the order of sums, so results differ in their last digits.
     pub choice: Option<TileChoice>,
-    /// Traits used to estimate tiles.
     pub device: DeviceTraits,
     /// Number of positions of a bucket that shards never split; a multiple of 1,024.
     pub cell: usize,
 }
 
 impl GpuOptions {
-    /// Returns suitable options for a device.
     pub fn new(context: &GpuContext) -> Self {
         let summary = context.summary();
         let limit = summary.max_binding_bytes.min(summary.max_buffer_bytes);
@@ -60,7 +56,6 @@ impl GpuOptions {
         }
     }
 
-    /// Checks what the types do not guarantee.
     pub(super) fn validate(&self) -> Result<()> {
         if self.tile.is_some_and(|tile| ![1, 4, 8, 16, 32].contains(&tile)) {
             return Err(Error::Usage("a tile has 1, 4, 8, 16 or 32 members".into()));
@@ -75,14 +70,12 @@ impl GpuOptions {
     }
 }
 
-/// Division of a device's memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Budget {
     /// The dataset, if it stays on the device.
     pub dataset: u64,
     /// Otherwise, one of the two slots through which it is streamed.
     pub slot: u64,
-    /// Slabs and their partial sums.
     pub slabs: u64,
     /// Everything that grows with the members of a chunk: parameters, tables, results.
     pub members: u64,
@@ -103,7 +96,6 @@ impl Budget {
     }
 }
 
-/// The arrangement of a chunk's members in tables: `tiles` tiles of `tile` members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Tiling {
     pub tile: usize,
@@ -111,7 +103,6 @@ pub(super) struct Tiling {
 }
 
 impl Tiling {
-    /// Chooses the tiling of a population: see [`tiles`](super::tiles).
     pub(super) fn new(options: &GpuOptions, members: usize, features: usize, gradients: bool) -> Self {
         let tile = match options.tile {
             Some(tile) => tile,
@@ -129,8 +120,8 @@ impl Tiling {
 
 /// The members of a population, cut into chunks that fit the device.
 pub(super) struct Chunks {
-    /// The tiling of the whole population, which also determines the division of positions: sums depend on
-    /// neither the chunks nor the memory.
+    /// The tiling of the whole population, which also determines the division of positions: sums depend on neither the
+    /// chunks nor the memory.
     pub(super) tiling: Tiling,
     pub(super) members: Vec<Range<usize>>,
 }
@@ -166,10 +157,6 @@ pub(super) fn max_members(options: &GpuOptions, budget: &Budget, sizes: Sizes) -
     members as usize
 }
 
-/// Divides the positions of a request into segments, by shard.
-///
-/// Cells start at the beginning of a bucket, and so do segments: the division does not depend on the shards.
-/// The tiling is that of the whole population, so it does not depend on the chunks of members either.
 pub(super) fn segments(
     options: &GpuOptions,
     shards: &[&[Span]],
@@ -223,7 +210,6 @@ pub(super) fn split_into_segments(
     all
 }
 
-/// Returns the number of workgroups in x that gives each element a thread, up to the limit; kernels stride.
 pub(super) fn groups_for(elements: usize) -> u32 {
     elements.div_ceil(WORKGROUP).clamp(1, 65_535) as u32
 }

@@ -8,7 +8,6 @@ use crate::Request;
 use crate::device::meter::{DeviceBuffer, Gpu};
 use gputexel_io::Result;
 
-/// Everything that a plan depends on, apart from the options.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct PlanKey {
     pub(super) positions: Range<usize>,
@@ -30,7 +29,6 @@ impl Walk {
     }
 }
 
-/// The segments of a request, on the device.
 #[derive(Debug)]
 pub(super) struct SegmentPlan {
     pub(super) shards: Vec<ShardSegments>,
@@ -38,7 +36,6 @@ pub(super) struct SegmentPlan {
 
 #[derive(Debug)]
 pub(super) struct ShardSegments {
-    /// Number of segments in earlier shards.
     pub(super) ordinal: usize,
     pub(super) segments: Vec<Segment>,
     pub(super) buffer: DeviceBuffer,
@@ -57,12 +54,10 @@ impl SegmentPlan {
         Ok(Self { shards })
     }
 
-    /// Returns all segments, in order.
     pub(super) fn segments(&self) -> impl Iterator<Item = &Segment> {
         self.shards.iter().flat_map(|shard| &shard.segments)
     }
 
-    /// Returns the number of segments.
     pub(super) fn total(&self) -> usize {
         self.shards.last().map_or(0, |shard| shard.ordinal + shard.segments.len())
     }

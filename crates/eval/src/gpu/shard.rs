@@ -1,6 +1,4 @@
 //! The dataset in the kernels' formats, divided into shards that fit a device's bindings.
-//!
-//! Owns what is uploaded; the store decides when.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -10,18 +8,14 @@ use super::kernels::{BLOCKS, MAX_BLOCK, pack_unit_row, unit_elements};
 use gputexel_dataset::{Layout, Shape, Transpose};
 use gputexel_io::{Error, Result};
 
-/// The part of a bucket that lies in one shard.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Span {
     /// Its positions, in layout order; starts at a cell boundary of its bucket.
     pub positions: Range<usize>,
-    /// Row group of the interpolated tables.
     pub taper: u32,
-    /// Part of the layout.
     pub part: u32,
 }
 
-/// Returns the positions of a shard, in layout order.
 pub(super) fn positions(spans: &[Span]) -> Range<usize> {
     spans.first().map_or(0, |span| span.positions.start)..spans.last().map_or(0, |span| span.positions.end)
 }
@@ -77,14 +71,12 @@ impl Cost {
 /// Limits of a shard, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
-    /// For each of its arrays.
     pub binding: u64,
-    /// For all of them together.
     pub shard: u64,
 }
 
-/// Divides a layout into shards at boundaries of cells of `cell` positions; returns their spans and the
-/// maximum memory of the whole dataset.
+/// Divides a layout into shards at boundaries of cells of `cell` positions; returns their spans and the maximum memory
+/// of the whole dataset.
 pub(super) fn split_into_shards(
     layout: &Layout,
     limits: &Limits,
@@ -123,7 +115,6 @@ pub(super) fn split_into_shards(
     Ok((shards, total))
 }
 
-/// Packs position records: binding 2 of the kernels. Extended ones also contain offsets, search scores and games.
 pub(super) fn pack_places(layout: &Layout, positions: Range<usize>, extended: bool) -> Vec<u32> {
     let mut places: Vec<u32> = Vec::with_capacity(positions.len() * if extended { 8 } else { 4 });
     let mut row = 0;
@@ -147,17 +138,14 @@ pub(super) fn pack_places(layout: &Layout, positions: Range<usize>, extended: bo
     places
 }
 
-/// Returns the number of elements of a row in the kernels' format.
 fn elements(layout: &Layout, shape: &Shape) -> usize {
     if layout.unit_rows() { unit_elements(shape.plus, shape.minus) } else { shape.row_length() }
 }
 
-/// Returns the number of elements of the rows of some positions.
 pub(super) fn row_elements(layout: &Layout, positions: Range<usize>) -> usize {
     layout.shapes_in(positions).map(|shape| shape.positions.len() * elements(layout, &shape)).sum()
 }
 
-/// Packs rows: binding 3 of the kernels.
 pub(super) fn pack_rows(layout: &Layout, positions: Range<usize>) -> Vec<u32> {
     let mut rows: Vec<u32> = Vec::new();
     for shape in layout.shapes_in(positions) {
@@ -184,7 +172,6 @@ pub(super) struct Gather {
 }
 
 impl Gather {
-    /// Packs the blocks of a transpose that lie in a shard, and deals the runs of each to slots.
     pub(super) fn pack(transpose: &Transpose, positions: Range<usize>, slots: Slots) -> Result<Self> {
         let first = transpose.blocks.partition_point(|b| b.positions.start < positions.start);
         let end = transpose.blocks.partition_point(|b| b.positions.start < positions.end);

@@ -1,8 +1,4 @@
 //! Steps of Adam in one submission: evaluate, reduce, report, update, repeat, without the host.
-//!
-//! The state stays on the device. What the host gets of each step are the losses and the largest slopes, 12 bytes a
-//! member; the state is downloaded when it is asked for. It may be asked for after any step of the last call: the
-//! device keeps the state before that call, goes back to it, and takes fewer steps.
 
 use std::sync::Arc;
 
@@ -14,7 +10,7 @@ use super::kernels::{Kernel, REPORT_LANES, Uniforms};
 use super::plan::{Chunks, groups_for};
 use super::segment_plan::{SegmentPlan, Walk};
 use crate::device::ALIGNMENT;
-use crate::device::buffers::GrowingBuffer;
+use crate::device::buffers::{GrowingBuffer, INPUT, STATE, UNIFORM};
 use crate::device::meter::{part, whole};
 use crate::device::pace::Clock;
 use crate::device_steps::{AdamStart, count_steps};
@@ -25,14 +21,12 @@ use gputexel_io::{Error, Result};
 /// Arrays of the state beside the first floats of parameters, see `adam_state.wgsl`.
 const ARRAYS: usize = 5;
 
-/// Rows of members that the host gets of a step.
 const TOLD: u64 = 3;
 
 #[derive(Debug)]
 pub(super) struct StepBuffers {
     sizes: GrowingBuffer,
     state: GrowingBuffer,
-    /// Parameters and state before the last call.
     before: GrowingBuffer,
     settings: GrowingBuffer,
     parts: GrowingBuffer,
@@ -43,18 +37,17 @@ pub(super) struct StepBuffers {
 impl StepBuffers {
     pub(super) fn new() -> Self {
         Self {
-            sizes: GrowingBuffer::uniform("sizes"),
-            state: GrowingBuffer::state("moments"),
-            before: GrowingBuffer::state("state before steps"),
-            settings: GrowingBuffer::input("settings"),
-            parts: GrowingBuffer::input("parts of segments"),
-            rates: GrowingBuffer::input("rates"),
-            reports: GrowingBuffer::state("reports"),
+            sizes: GrowingBuffer::new("sizes", UNIFORM),
+            state: GrowingBuffer::new("moments", STATE),
+            before: GrowingBuffer::new("state before steps", STATE),
+            settings: GrowingBuffer::new("settings", INPUT),
+            parts: GrowingBuffer::new("parts of segments", INPUT),
+            rates: GrowingBuffer::new("rates", INPUT),
+            reports: GrowingBuffer::new("reports", STATE),
         }
     }
 }
 
-/// Adam under way.
 #[derive(Debug)]
 pub(super) struct Session {
     call: Call,
@@ -62,7 +55,6 @@ pub(super) struct Session {
     /// Σ w of each member.
     weights: Vec<f64>,
     positions: usize,
-    /// Rates of the last call.
     rates: Vec<(f64, f64)>,
     state: wgpu::Buffer,
     before: wgpu::Buffer,
@@ -71,7 +63,6 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// Returns the floats of one array of the state.
     fn size(&self) -> usize {
         2 * self.call.sizes.features as usize * self.call.tiling.padded()
     }
@@ -87,7 +78,6 @@ impl Session {
         (rows * self.call.row()).next_multiple_of(ALIGNMENT)
     }
 
-    /// Encodes a copy of the state to where it can be found again, or back.
     fn encode_copy(&self, back: bool, encoder: &mut wgpu::CommandEncoder) {
         let [parameters, state] = self.bytes();
         for (buffer, at, bytes) in [(&self.call.parameters, 0, parameters), (&self.state, parameters, state)]
@@ -103,14 +93,12 @@ impl Session {
 /// Steps that were encoded, the last of them not yet submitted.
 struct Encoded {
     encoder: wgpu::CommandEncoder,
-    /// (Position, member) pairs since the last submission.
     pairs: u64,
     clock: Clock,
 }
 
 impl GpuEvaluator<'_> {
-    /// Uploads a state; false if members or positions do not fit on the device together. Whether they fit depends only
-    /// on sizes, and so do the results.
+    /// Uploads a state; false if members or positions do not fit on the device together.
     pub(super) fn begin_session(&mut self, start: &AdamStart) -> Result<bool> {
         let (population, members) = (&start.population, start.population.members());
         let request = Request { gradients: true, curvature: false, ..start.request.clone() };
@@ -168,7 +156,6 @@ impl GpuEvaluator<'_> {
         answer.map(Some)
     }
 
-    /// Takes steps.
     pub(super) fn take_steps(
         &mut self,
         session: &mut Session,
@@ -184,12 +171,11 @@ impl GpuEvaluator<'_> {
         let reports = self.steps.reports.reserve(&self.gpu, 0)?;
         for step in 0..count {
             let at = step * session.stride(TOLD + 1);
-            self.buffers.readback.push_from(&mut encoded.encoder, &reports, at, told);
+            self.buffers.readback.push(&mut encoded.encoder, &reports, at, told);
         }
         self.finish_steps(encoded, |floats| steps_of(session, floats))
     }
 
-    /// Returns the state after the first `steps` of the last call.
     pub(super) fn state_after(&mut self, session: &mut Session, steps: usize) -> Result<AdamState> {
         let (members, taken) = (session.call.members, session.rates.len() / session.call.members);
         if steps > taken {
@@ -206,12 +192,11 @@ impl GpuEvaluator<'_> {
             }
             false => Encoded { encoder, pairs: 0, clock: Clock::start() },
         };
-        self.buffers.readback.push(&mut encoded.encoder, &session.call.parameters, parameters);
-        self.buffers.readback.push(&mut encoded.encoder, &session.state, state);
+        self.buffers.readback.push(&mut encoded.encoder, &session.call.parameters, 0, parameters);
+        self.buffers.readback.push(&mut encoded.encoder, &session.state, 0, state);
         self.finish_steps(encoded, |floats| state_of_floats(session, floats))
     }
 
-    /// Submits the last of encoded steps and reads what they download.
     fn finish_steps<T>(&mut self, encoded: Encoded, read: impl FnOnce(&[f32]) -> T) -> Result<T> {
         let Encoded { encoder, pairs, mut clock } = encoded;
         let last = self.gpu.submit(Some(encoder))?;
@@ -258,7 +243,6 @@ impl GpuEvaluator<'_> {
         Ok(encoded)
     }
 
-    /// Divides a plan into slices and writes the uniforms of each to its own place.
     fn write_slices<'p>(&mut self, call: &mut Call, plan: &'p SegmentPlan) -> Result<Vec<(Slice<'p>, u64)>> {
         let mut slices = Vec::new();
         let mut bytes: Vec<u8> = Vec::new();
@@ -299,7 +283,6 @@ impl GpuEvaluator<'_> {
         state
     }
 
-    /// Returns the settings of members and the prior as kernels need them.
     fn settings_of(&self, call: &Call, start: &AdamStart, weights: &[f64]) -> Vec<f32> {
         let padded = call.tiling.padded();
         let mut settings = vec![0f32; 8 * padded];
@@ -326,7 +309,6 @@ impl GpuEvaluator<'_> {
         settings
     }
 
-    /// Encodes the report and the update of a step, after its gradients.
     fn encode_update(
         &mut self,
         session: &Session,
@@ -362,7 +344,6 @@ impl GpuEvaluator<'_> {
     }
 }
 
-/// Returns the steps that were downloaded.
 fn steps_of(session: &Session, floats: &[f32]) -> Vec<AdamStep> {
     let padded = session.call.tiling.padded();
     let step = |rows: &[f32]| {
@@ -382,7 +363,6 @@ fn steps_of(session: &Session, floats: &[f32]) -> Vec<AdamStep> {
     floats.chunks_exact(TOLD as usize * padded).map(step).collect()
 }
 
-/// Returns a state that was downloaded: parameters, then the arrays of the state.
 fn state_of_floats(session: &Session, floats: &[f32]) -> AdamState {
     let (padded, size) = (session.call.tiling.padded(), session.size());
     let rows = size / padded;

@@ -1,8 +1,4 @@
 //! Location of the dataset: resident on the device, or streamed through two slots.
-//!
-//! A resident array is uploaded when first used and stays. If all shards together exceed the memory, each
-//! call writes them alternately into two slots, from packed copies on the host: while the device works on one
-//! slot, the next shard is uploaded into the other.
 
 use std::collections::HashMap;
 
@@ -11,27 +7,22 @@ use super::deal::Slots;
 use super::kernels::MAX_BLOCK;
 use super::plan::{Budget, GpuOptions};
 use super::shard::{self, Gather, Limits, Span};
-use crate::device::buffers::GrowingBuffer;
+use crate::device::buffers::{GrowingBuffer, INPUT};
 use crate::device::meter::{DeviceBuffer, Gpu};
 use gputexel_dataset::{Layout, Transpose};
 use gputexel_io::Result;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Array {
-    /// Position records, extended or not.
     Places(bool),
-    /// Rows.
     Rows,
-    /// Runs of transposed blocks of the given length.
     Runs(usize),
-    /// Entries of transposed blocks of the given length.
     Entries(usize),
     /// The run of each feature in each of the longest blocks.
     Heads,
 }
 
 impl Array {
-    /// Returns the length of the transposed blocks, if it is one of their arrays.
     fn block(self) -> Option<usize> {
         match self {
             Self::Runs(length) | Self::Entries(length) => Some(length),
@@ -41,10 +32,8 @@ impl Array {
     }
 }
 
-/// An array of a shard, given by its index, in the device's format.
 type Packed = ((usize, Array), Vec<u32>);
 
-/// See the module.
 #[derive(Debug)]
 pub(super) struct Store<'a> {
     layout: &'a Layout,
@@ -58,17 +47,14 @@ pub(super) struct Store<'a> {
     slots: [Slot; 2],
 }
 
-/// Buffers through which shards are streamed.
 #[derive(Debug, Default)]
 struct Slot {
     shard: Option<usize>,
-    /// The arrays of that shard that have been written.
     held: Vec<Array>,
     buffers: HashMap<Array, GrowingBuffer>,
 }
 
 impl<'a> Store<'a> {
-    /// Partitions the layout; does not upload anything yet.
     pub(super) fn try_new(layout: &'a Layout, options: &GpuOptions, budget: &Budget) -> Result<Self> {
         let binding = options.binding_bytes;
         let mut cell = options.cell;
@@ -94,18 +80,14 @@ impl<'a> Store<'a> {
         self.shards.iter().map(Vec::as_slice).collect()
     }
 
-    /// Returns the number of positions that shards never split.
     pub(super) fn cell(&self) -> usize {
         self.cell
     }
 
-    /// Returns true if shards are streamed.
     pub(super) fn is_streamed(&self) -> bool {
         self.streamed
     }
 
-    /// Returns an array of a shard, on the device or uploaded ahead of the next submission. With streaming, two
-    /// consecutive shards are present at a time.
     pub(super) fn array(&mut self, gpu: &Gpu, index: usize, array: Array) -> Result<wgpu::Buffer> {
         if self.streamed {
             if !self.packed.contains_key(&(index, array)) {
@@ -128,7 +110,6 @@ impl<'a> Store<'a> {
         Ok(self.resident[index][&array].raw().clone())
     }
 
-    /// Drops the arrays that `wanted` replaces.
     fn evict(&mut self, wanted: Array) {
         let keep = |held: &Array| match (wanted, *held) {
             (Array::Places(wanted), Array::Places(held)) => wanted == held,
@@ -137,8 +118,7 @@ impl<'a> Store<'a> {
         self.resident.iter_mut().for_each(|arrays| arrays.retain(|array, _| keep(array)));
     }
 
-    /// Packs an array and those produced with it: transposed blocks of all shards come from one pass over the
-    /// layout.
+    /// Packs an array and those produced with it: transposed blocks of all shards come from one pass over the layout.
     fn pack(&self, index: usize, array: Array) -> Result<Vec<Packed>> {
         let positions = |index: usize| shard::positions(&self.shards[index]);
         let data = match array {
@@ -183,7 +163,6 @@ impl<'a> Store<'a> {
         Ok(vec![((index, array), data)])
     }
 
-    /// Returns the sizes of a shard.
     fn extent(&self, index: usize) -> Extent {
         let (layout, positions) = (self.layout, shard::positions(&self.shards[index]));
         Extent {
@@ -207,7 +186,7 @@ impl Slot {
             let held = &self.held;
             self.buffers.retain(|kept, _| *kept == array || held.contains(kept));
         }
-        let scratch = self.buffers.entry(array).or_insert_with(|| GrowingBuffer::input("shard"));
+        let scratch = self.buffers.entry(array).or_insert_with(|| GrowingBuffer::new("shard", INPUT));
         if self.held.contains(&array) {
             return scratch.reserve(gpu, 0);
         }

@@ -1,14 +1,9 @@
-//! Tiles: how many members share a workgroup, and whether it keeps its table in workgroup memory. All assumptions about
-//! devices are here; they do not affect results except for the order of sums, which the tile determines.
-//!
-//! Costs are counted in unobstructed loads of 128 bytes, for an entry of 32 members. They are not measured while a
-//! program runs, because results would then depend on timing; tests and benchmarks pass a [`TileChoice`].
+//! Tiles: how many members share a workgroup, and whether it keeps its table in workgroup memory.
 
 use crate::device::AdapterSummary;
 
 use super::kernels::{RESIDUALS, stage_length};
 
-/// Tile sizes with kernels, apart from that of one member.
 pub(crate) const TILES: [usize; 4] = [4, 8, 16, 32];
 
 /// Tiles to use instead of the estimated ones.
@@ -23,13 +18,11 @@ pub struct TileChoice {
 }
 
 impl TileChoice {
-    /// Returns true if there are kernels for it.
     pub fn has_kernels(self) -> bool {
         TILES.contains(&self.loss) && TILES.contains(&self.gradient)
     }
 }
 
-/// Costs on a kind of device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Hardware {
     /// Loads that a gather of rows of a tile takes, by tile: rows of random features conflict in banks of memory.
@@ -44,17 +37,11 @@ pub(super) struct Hardware {
 const BANKS: [f64; 4] = [2.60, 2.13, 1.49, 1.00];
 
 impl Hardware {
-    /// A large first-level cache that shares its memory with workgroups. Fitted to an H100 with 384 features: whole calls
-    /// for the losses of 1,024 members 60, 106, 169 and 174 G pairs/s with tiles of 4, 8, 16 and 32 (with tables staged
-    /// 157, 170, 153 and 91); kernels for gradients of engine positions a fourth faster with 32 than with 16.
     const NVIDIA: Self = Self { gathers: [2.60, 1.60, 1.12, 1.00], unstaged: 1.0, stages: false };
-    /// A first-level cache that is smaller than any table.
     const APPLE: Self = Self { gathers: BANKS, unstaged: 3.0, stages: true };
     /// Caches of 16 to 64 KiB.
     const OTHER: Self = Self { gathers: BANKS, unstaged: 1.5, stages: true };
-    /// Workgroup memory is ordinary memory, but small enough to stay in a processor's first cache. Fitted to llvmpipe
-    /// on two cores, 128 members: losses 90, 80 and 66 million pairs per second with tiles of 32, 16 and 8 (70 with
-    /// tables staged), gradients 21, 21 and 20 (25 staged).
+    /// Workgroup memory is ordinary memory, but small enough to stay in a processor's first cache.
     pub(super) const SOFTWARE: Self = Self { gathers: [1.0; 4], unstaged: 1.07, stages: true };
 
     fn of(summary: &AdapterSummary) -> Self {
@@ -77,12 +64,10 @@ pub struct DeviceTraits {
 }
 
 impl DeviceTraits {
-    /// Returns the traits of an open device.
     pub fn new(summary: &AdapterSummary) -> Self {
         Self { hardware: Hardware::of(summary), memory: summary.workgroup_memory_bytes }
     }
 
-    /// Returns the traits of a device with the name that browsers give to its vendor, `software` or another.
     pub(crate) fn of_vendor(vendor: &str, memory: u32) -> Self {
         let hardware = match vendor {
             "software" => Hardware::SOFTWARE,
@@ -93,7 +78,6 @@ impl DeviceTraits {
         Self { hardware, memory }
     }
 
-    /// Returns true if the table of a tile fits workgroup memory in addition to the kernel's other data.
     fn fits(self, tile: usize, features: usize, gradients: bool) -> bool {
         let table = stage_length(tile, features);
         // In the loss kernel, sums replace the table.
@@ -101,7 +85,6 @@ impl DeviceTraits {
         tile > 1 && 16 * reals <= self.memory as usize
     }
 
-    /// Returns true if a kernel keeps its table in workgroup memory.
     pub(crate) fn stages(
         self,
         choice: Option<TileChoice>,
@@ -112,8 +95,7 @@ impl DeviceTraits {
         choice.map_or(self.hardware.stages, |choice| choice.staged) && self.fits(tile, features, gradients)
     }
 
-    /// Chooses the tile of a population of several members: little padding, and low cost. Larger tiles share the
-    /// loading of ids among more members; smaller ones have longer transposed blocks, so fewer slab updates.
+    /// Chooses the tile of a population of several members: little padding, and low cost.
     pub(crate) fn tile(
         self,
         choice: Option<TileChoice>,
@@ -131,7 +113,6 @@ impl DeviceTraits {
         TILES.into_iter().rev().min_by(|a, b| of_all(a).total_cmp(&of_all(b))).unwrap_or(TILES[0])
     }
 
-    /// Estimates the cost for an entry of 32 members.
     fn cost(self, tile: usize, gradients: bool, staged: bool) -> f64 {
         let index = TILES.iter().position(|&t| t == tile).unwrap_or(0);
         let gather = self.hardware.gathers[index];
@@ -173,12 +154,6 @@ mod tests {
         assert!(!device(48 * KIB).stages(None, 1, 384, false));
         let never = TileChoice { loss: 32, gradient: 32, staged: false };
         assert!(!device(48 * KIB).stages(Some(never), 16, 384, false));
-    }
-
-    #[test]
-    fn choices_need_kernels() {
-        assert!(TileChoice { loss: 4, gradient: 32, staged: false }.has_kernels());
-        assert!(!TileChoice { loss: 16, gradient: 2, staged: true }.has_kernels());
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! Data for a page that evaluates populations with a host of its own: kernels as evaluators compile them, some
-//! positions, and results in f64. `crates/report/src/html/bench.js` is that host.
+//! positions, and results in f64.
 
 use std::collections::BTreeMap;
 
@@ -13,22 +13,17 @@ use gputexel_dataset::{Dataset, Layout};
 use gputexel_io::{Error, Result};
 use gputexel_model::Prior;
 
-/// Numbers of members that the page measures.
 pub const MEMBERS: [usize; 4] = [1, 64, 1024, 4096];
 
-/// Maximum number of positions.
 const POSITIONS: usize = positions::COUNT;
 
-/// Scale constant of all members.
 const K: f64 = 0.8;
 
 /// Workgroup memory, KiB, for which tiles are chosen.
 const MEMORIES: [u32; 3] = [16, 32, 48];
 
-/// Vendors by which tiles differ.
 const VENDORS: [&str; 4] = ["software", "apple", "nvidia", "other"];
 
-/// The kernels that losses and gradients need.
 const KERNELS: [Kernel; 6] =
     [Kernel::Transpose, Kernel::Blend, Kernel::Loss, Kernel::Gradient, Kernel::Reduce, Kernel::Total];
 
@@ -44,7 +39,6 @@ struct Bucket {
 /// Members per tile, and whether its table is in workgroup memory: for losses, and for gradients.
 type Tiles = [(usize, bool); 2];
 
-/// The data of a page, as JSON.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PageData {
     version: &'static str,
@@ -53,15 +47,11 @@ pub struct PageData {
     phase_max: u16,
     k: f64,
     buckets: Vec<Bucket>,
-    /// Features of all rows, one after another.
     ids: Vec<u16>,
     targets: Vec<f32>,
     weights: Vec<f32>,
-    /// Around which the members are.
     theta: Vec<f64>,
-    /// The loss of `theta` in f64, …
     loss: f64,
-    /// … and the largest component of its gradient.
     gradient: f64,
     sources: Vec<String>,
     /// Index of the source and constants by kernel, tile and ` staged`.
@@ -71,11 +61,6 @@ pub struct PageData {
 }
 
 impl PageData {
-    /// Takes up to 4,096 positions from all of a dataset.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for datasets with coefficients other than ±1, offsets or a program, and for feature sets
-    /// without a default prior.
     pub fn try_new(data: &Dataset) -> Result<Self> {
         let count = data.len().min(POSITIONS);
         let chosen: Vec<usize> = (0..count).map(|i| i * data.len() / count).collect();
@@ -119,15 +104,10 @@ impl PageData {
         })
     }
 
-    /// Returns the number of positions.
     pub fn positions(&self) -> usize {
         self.targets.len()
     }
 
-    /// Takes the embedded positions.
-    ///
-    /// # Errors
-    /// [`Error::Io`] when temporary files cannot be written.
     pub fn embedded() -> Result<Self> {
         Self::try_new(&positions::piece_squares()?.data)
     }
@@ -145,7 +125,6 @@ fn buckets(layout: &Layout) -> Vec<Bucket> {
         .collect()
 }
 
-/// Returns the sources, and each variant with its source and constants.
 fn compiled(features: usize) -> (Vec<String>, BTreeMap<String, (usize, BTreeMap<&'static str, f64>)>) {
     let mut sources: Vec<String> = Vec::new();
     let mut variants = BTreeMap::new();
@@ -166,7 +145,6 @@ fn compiled(features: usize) -> (Vec<String>, BTreeMap<String, (usize, BTreeMap<
     (sources, variants)
 }
 
-/// Returns the tiles that evaluators take.
 fn tiles(features: usize) -> BTreeMap<&'static str, BTreeMap<u32, Vec<Tiles>>> {
     let of = |vendor: &str, kib: u32| -> Vec<Tiles> {
         let device = DeviceTraits::of_vendor(vendor, kib << 10);

@@ -1,9 +1,5 @@
 //! The positions on which devices are checked and measured: 4,096 real ones, and their variants with other kinds of
 //! features.
-//!
-//! `data/positions.bin.zst` holds the first 4,096 positions that `extract` keeps of the repository's
-//! `data/sample.pgn.zst`, as a compressed dataset. `GPUTEXEL_BLESS=1 cargo test --test it device_positions` makes it
-//! again; the same test compares it with the games.
 
 use std::path::Path;
 
@@ -13,25 +9,17 @@ use gputexel_model::program::{CompiledProgram, Input, Operator, Phase, Program, 
 use gputexel_model::{Feature, FeatureKind, FeatureRow, FeatureSet, Imported, ImportedParameter, Prior};
 use shakmaty::{Board, Color, Piece, Role, Square};
 
-/// Number of positions.
 pub const COUNT: usize = 4096;
 
-/// The dataset, compressed.
 const POSITIONS: &[u8] = include_bytes!("../../data/positions.bin.zst");
 
 /// Positions of one feature set, and parameters to evaluate them with.
 #[derive(Debug)]
 pub struct Sample {
-    /// The positions.
     pub data: Dataset,
-    /// Middlegame and endgame values of all features.
     pub theta: Vec<f64>,
 }
 
-/// Returns the embedded positions unchanged: piece-square rows, games and search scores.
-///
-/// # Errors
-/// [`Error::Io`] when there is no room for temporary files.
 pub fn piece_squares() -> Result<Sample> {
     let file = temporary(|path| {
         let bytes = zstd::decode_all(POSITIONS).map_err(|error| Error::io(path, error))?;
@@ -41,7 +29,6 @@ pub fn piece_squares() -> Result<Sample> {
     Ok(Sample { data: file, theta })
 }
 
-/// Returns the positions `repeats` times, each time as other games.
 pub fn repeated(repeats: usize) -> Result<Sample> {
     let Sample { data, theta } = piece_squares()?;
     let games = 1 + (0..data.len()).map(|n| data.game(n)).max().unwrap_or(0);
@@ -80,7 +67,6 @@ pub fn in_long_buckets(source: &Sample) -> Result<Sample> {
     Ok(Sample { data, theta: source.theta.clone() })
 }
 
-/// Returns the positions with the features of another kind.
 pub fn computed(source: &Sample, kind: FeatureKind) -> Result<Sample> {
     let set = FeatureSet::new(kind, source.data.metadata().feature_set.phase.clone());
     let theta = Prior::default().theta(&set)?;
@@ -127,7 +113,6 @@ pub fn with_coefficients(source: &Sample) -> Result<Sample> {
 
 const PROGRAM_FEATURES: usize = 12;
 
-/// Returns a program with every operator, a product, an adjustment and a factor, over counts taken from boards.
 fn program() -> Program {
     let mut program = trial_program([&[5, 6, 7], &[8, 9], &[10], &[11, 5]]);
     let of_room = |phase, operator, divide| Term {
@@ -147,7 +132,6 @@ fn program() -> Program {
     program
 }
 
-/// Returns the positions with a program whose rows have coefficients.
 pub fn with_program(source: &Sample) -> Result<Sample> {
     let compiled = CompiledProgram::try_new(program(), PROGRAM_FEATURES)?;
     let names = (0..PROGRAM_FEATURES).map(|i| Feature { name: format!("f{i}"), group: "all".to_string() });
@@ -192,11 +176,9 @@ pub fn with_program(source: &Sample) -> Result<Sample> {
     Ok(Sample { data, theta: mg.into_iter().chain(eg).collect() })
 }
 
-/// Counts of the features of [`program`].
 struct Counts {
     /// White's pieces minus Black's: pawns to queens.
     material: [i32; 5],
-    /// By side and feature.
     of_side: [[i32; PROGRAM_FEATURES]; 2],
 }
 
@@ -248,7 +230,6 @@ fn labels(data: &Dataset, n: usize) -> PositionLabels {
     PositionLabels { result: row.result, score_cp: score, weight, game: Some(data.game(n)) }
 }
 
-/// Returns the dataset that `write` writes.
 fn written(set: FeatureSet, write: impl FnOnce(&mut DatasetWriter) -> Result<()>) -> Result<Dataset> {
     temporary(|path| {
         let mut writer = DatasetWriter::create(path, Metadata::new(set), true)?;
@@ -257,7 +238,6 @@ fn written(set: FeatureSet, write: impl FnOnce(&mut DatasetWriter) -> Result<()>
     })
 }
 
-/// Returns a dataset after writing it to a temporary file.
 fn temporary(write: impl FnOnce(&Path) -> Result<()>) -> Result<Dataset> {
     let folder = tempfile::tempdir().map_err(|error| Error::io(std::env::temp_dir(), error))?;
     let path = folder.path().join("positions.bin");

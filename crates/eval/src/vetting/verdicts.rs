@@ -1,9 +1,4 @@
-//! Results of checks, kept between runs of gputexel: a device is checked when it is first used, and again after its
-//! driver or gputexel has changed.
-//!
-//! They form a list in the user's folder for program state, with one record per device. A list that cannot be read
-//! counts as empty, and is written again; [`damaged_list`] returns it for a warning. If the list cannot be written,
-//! nothing is remembered, and devices are checked each time.
+//! Results of checks, kept between runs of gputexel.
 
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -24,7 +19,6 @@ struct Device {
 }
 
 impl Device {
-    /// Returns the device of an adapter under this version of gputexel.
     fn of(summary: &AdapterSummary) -> Self {
         Self {
             adapter: summary.name.clone(),
@@ -35,19 +29,14 @@ impl Device {
     }
 }
 
-/// A list of verdicts that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DamagedList {
-    /// Its file.
     pub path: PathBuf,
-    /// The reason.
     pub reason: String,
 }
 
-/// Maximum number of devices remembered; the oldest are forgotten first.
 const MAX_RECORDS: usize = 64;
 
-/// Result of a check.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Verdict {
     device: Device,
@@ -65,12 +54,10 @@ impl Store {
         Self(state.map(|state| state.join("gputexel").join("devices.json")))
     }
 
-    /// Returns all verdicts; none if they cannot be read.
     fn load(&self) -> Vec<Verdict> {
         self.read().unwrap_or_default()
     }
 
-    /// Returns the file and the reason if it cannot be read.
     fn damage(&self) -> Option<DamagedList> {
         let path = self.0.clone()?;
         self.read().err().map(|reason| DamagedList { path, reason })
@@ -93,7 +80,6 @@ impl Store {
         self.load().into_iter().rfind(|verdict| verdict.device == *device)
     }
 
-    /// Replaces the last verdict on a device.
     fn replace(&self, verdict: Verdict) -> Result<()> {
         let mut all = self.load();
         all.retain(|old| old.device != verdict.device);
@@ -124,7 +110,6 @@ impl Store {
         self.replace(verdict)
     }
 
-    /// Judges a device by its last verdict, or by a check.
     fn vet(&self, summary: &AdapterSummary, check: impl FnOnce() -> Result<CheckReport>) -> Result<()> {
         let fault = match self.find(&Device::of(summary)) {
             Some(verdict) => verdict.fault,
@@ -151,11 +136,7 @@ impl Store {
     }
 }
 
-/// Remembers a report on a device, unless the check could not be finished, since the device may just have been busy. A
-/// brief report does not replace a thorough one with the same result.
-///
-/// # Errors
-/// [`Error::Io`] if it cannot be saved.
+/// Remembers a report on a device, unless the check could not be finished, since the device may just have been busy.
 pub fn remember(summary: &AdapterSummary, report: &CheckReport) -> Result<()> {
     Store::of_user().remember(summary, report)
 }
@@ -172,14 +153,6 @@ pub fn damaged_list() -> Option<DamagedList> {
     Store::of_user().damage()
 }
 
-/// Rejects a device that computes wrongly. One that was not checked before, under this driver and by this version of
-/// gputexel, is checked briefly, which takes less than a second on a GPU. Software adapters are slow, have been tested
-/// with gputexel, and are only used on request: they are not checked automatically, but rejected like others once a
-/// check has failed.
-///
-/// # Errors
-/// [`Error::Gpu`], with advice, for a device that computes wrongly; [`Error::Gpu`] for one that fails, and
-/// [`Error::Io`] without room for temporary files.
 pub fn vet(context: &GpuContext) -> Result<()> {
     Store::of_user().vet(context.summary(), || Checker::new(context, Depth::Brief).run())
 }
@@ -212,7 +185,6 @@ mod tests {
         CheckReport { adapter: "a card".into(), depth, findings: vec![finding], broken: None, seconds: 0.1 }
     }
 
-    /// Returns the error of using a device, and true if it was checked.
     fn used(store: &Store, adapter: &AdapterSummary, report: CheckReport) -> (Option<Error>, bool) {
         let mut checked = false;
         let outcome = store.vet(adapter, || {

@@ -1,5 +1,3 @@
-//! Cholesky factors.
-
 use pulp::Arch;
 use rayon::prelude::*;
 
@@ -10,8 +8,7 @@ use super::{dot, zeros};
 #[derive(Clone, Debug)]
 pub struct Cholesky {
     size: usize,
-    /// One strip after the other, each of which has columns up to the end of its diagonal. The last one is completed
-    /// by rows of the identity.
+    /// One strip after the other, each of which has columns up to the end of its diagonal.
     columns: Vec<Column>,
 }
 
@@ -26,7 +23,7 @@ impl Cholesky {
     }
 
     /// Factors the matrix of `size` rows whose row `i`, up to and with the diagonal, is written by `row`; otherwise as
-    /// [`Cholesky::new`]. Uses the memory of another factor.
+    /// [`Cholesky::new`].
     pub fn of_rows(
         size: usize,
         row: impl Fn(usize, &mut [f64]) + Sync,
@@ -50,15 +47,10 @@ impl Cholesky {
         Some(Self { size, columns })
     }
 
-    /// Returns the columns of a strip.
     fn strip(&self, strip: usize) -> &[Column] {
         &self.columns[ROWS * strip * (strip + 1) / 2..][..ROWS * (strip + 1)]
     }
 
-    /// Replaces the right-hand side of a linear system by its solution.
-    ///
-    /// # Panics
-    /// If its length is not the matrix's.
     pub fn solve(&self, right: &mut [f64]) {
         assert_eq!(right.len(), self.size);
         let mut x = right.to_vec();
@@ -93,9 +85,6 @@ impl Cholesky {
     }
 
     /// Replaces `columns` right-hand sides, the columns of a row-major matrix, by their solutions.
-    ///
-    /// # Panics
-    /// If there are not `columns` values for each row of the matrix.
     pub fn solve_columns(&self, right: &mut [f64], columns: usize) {
         assert_eq!(right.len(), self.size * columns);
         let starts = (0..columns).into_par_iter().step_by(ROWS);
@@ -124,7 +113,6 @@ impl Cholesky {
         strips::backward(Arch::new(), &strips, x);
     }
 
-    /// Returns the inverse of the matrix, row-major.
     pub fn inverse(&self) -> Vec<f64> {
         let size = self.size;
         let strips = (0..size.div_ceil(ROWS)).into_par_iter();

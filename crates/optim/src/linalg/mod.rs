@@ -1,13 +1,14 @@
 //! Dense linear algebra in f64: products, Cholesky factors, linear systems.
-//!
-//! Matrices are row-major. Work is divided into tiles by the shapes of the matrices alone, so results have the same
-//! bits for any number of threads; different processors may round differently, because products use the available
-//! instructions.
 
 mod cholesky;
+mod eigen;
+mod inverse;
+mod pivoted;
 mod strips;
 
 pub use cholesky::Cholesky;
+pub use inverse::{Inverse, invert, positive};
+pub use pivoted::sorted_cholesky;
 
 use rayon::prelude::*;
 
@@ -15,7 +16,6 @@ use rayon::prelude::*;
 const TILE: usize = 128;
 /// Number of columns of a matrix that are mirrored at a time: their rows' cache lines are read once.
 const COLUMNS: usize = 16;
-/// Minimum number of multiplications for dividing a product among threads.
 const LARGE: usize = 1 << 20;
 
 /// A read-only matrix, with any strides.
@@ -29,16 +29,11 @@ pub struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// Views a row-major matrix.
-    ///
-    /// # Panics
-    /// If the number of values is not `rows` × `columns`.
     pub fn new(values: &'a [f64], rows: usize, columns: usize) -> Self {
         assert_eq!(values.len(), rows * columns);
         Self { values, rows, columns, row_stride: columns, column_stride: 1 }
     }
 
-    /// Returns the transpose.
     #[must_use]
     pub fn transpose(self) -> Self {
         Self {
@@ -50,13 +45,11 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Returns the rows from `first`, at most `count`.
     fn rows(self, first: usize, count: usize) -> Self {
         let values = &self.values[(first * self.row_stride).min(self.values.len())..];
         Self { values, rows: count.min(self.rows - first), ..self }
     }
 
-    /// Returns true if every entry is among the values.
     fn is_valid(&self) -> bool {
         let last = |count: usize, stride: usize| (count - 1).checked_mul(stride);
         let end = || last(self.rows, self.row_stride)?.checked_add(last(self.columns, self.column_stride)?);
@@ -79,7 +72,6 @@ fn dgemm(factor: f64, a: View<'_>, b: View<'_>, keep: f64, c: &mut [f64], stride
     unsafe { matrixmultiply::dgemm(m, k, n, factor, a, ra, ca, b, rb, cb, keep, c, rc, 1) }
 }
 
-/// Calls `work` with the number of the first row and the values of each tile of rows.
 fn for_tiles(large: bool, c: &mut [f64], stride: usize, work: impl Fn(usize, &mut [f64]) + Sync) {
     let size = (TILE * stride).max(1);
     match large {
@@ -89,9 +81,6 @@ fn for_tiles(large: bool, c: &mut [f64], stride: usize, work: impl Fn(usize, &mu
 }
 
 /// Computes C ← factor · A B + keep · C.
-///
-/// # Panics
-/// If shapes do not match.
 pub fn multiply(factor: f64, a: View<'_>, b: View<'_>, keep: f64, c: &mut [f64]) {
     assert_eq!((a.columns, a.rows * b.columns), (b.rows, c.len()));
     let large = a.rows * a.columns * b.columns >= LARGE;
@@ -99,11 +88,7 @@ pub fn multiply(factor: f64, a: View<'_>, b: View<'_>, keep: f64, c: &mut [f64])
     for_tiles(large, c, stride, |first, c| dgemm(factor, a.rows(first, TILE), b, keep, c, stride));
 }
 
-/// Computes C ← C + factor · A Aᵀ on and below the diagonal; values above it are undefined afterwards. The rows of C
-/// start `stride` values apart.
-///
-/// # Panics
-/// If shapes do not match.
+/// Computes C ← C + factor · A Aᵀ on and below the diagonal; values above it are undefined afterwards.
 pub fn add_square(factor: f64, a: View<'_>, c: &mut [f64], stride: usize) {
     let large = a.rows * a.rows * a.columns >= 2 * LARGE;
     for_tiles(large, c, stride, |first, c| {
@@ -112,8 +97,6 @@ pub fn add_square(factor: f64, a: View<'_>, c: &mut [f64], stride: usize) {
     });
 }
 
-/// Returns zeros that are written, for sums that are added to at once. Memory that the system only promises to be zero
-/// is mapped when it is read, and again when it is written, which interrupts all threads.
 pub fn zeros<T: Copy + Default>(count: usize) -> Vec<T> {
     std::iter::repeat_n(T::default(), count).collect()
 }
@@ -129,30 +112,6 @@ pub fn mirror(matrix: &mut [f64], size: usize) {
     }
 }
 
-/// Solves a system with an arbitrary matrix, by elimination with row pivots; the result is not finite if it is
-/// singular.
-pub fn solve_general(mut matrix: Vec<f64>, mut right: Vec<f64>) -> Vec<f64> {
-    let n = right.len();
-    for k in 0..n {
-        let size = |i: usize| matrix[i * n + k].abs();
-        let pivot = (k..n).fold(k, |best, i| if size(i) > size(best) { i } else { best });
-        (0..n).for_each(|j| matrix.swap(k * n + j, pivot * n + j));
-        right.swap(k, pivot);
-        let (above, below) = matrix.split_at_mut((k + 1) * n);
-        let row = &above[k * n..];
-        for (i, other) in below.chunks_exact_mut(n).enumerate() {
-            let factor = other[k] / row[k];
-            add_scaled(&mut other[k..], -factor, &row[k..]);
-            right[k + 1 + i] -= factor * right[k];
-        }
-    }
-    for i in (0..n).rev() {
-        right[i] = (right[i] - dot(&matrix[i * n..][i + 1..n], &right[i + 1..])) / matrix[i * n + i];
-    }
-    right
-}
-
-/// Computes the dot product, in an order that processors can vectorize.
 #[inline(always)]
 pub fn dot(a: &[f64], b: &[f64]) -> f64 {
     let (a, b) = (a.as_chunks::<8>(), b.as_chunks::<8>());
@@ -163,27 +122,24 @@ pub fn dot(a: &[f64], b: &[f64]) -> f64 {
     sums.iter().sum::<f64>() + a.1.iter().zip(b.1).map(|(a, b)| a * b).sum::<f64>()
 }
 
+pub(crate) fn plain_dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
 /// Computes the product of a row-major matrix with a vector.
-///
-/// # Panics
-/// If there are not as many columns as values.
 pub fn times(matrix: &[f64], vector: &[f64]) -> Vec<f64> {
     let rows = || matrix.chunks_exact(vector.len().max(1)).map(|row| dot(row, vector)).collect();
     assert!(matrix.len().is_multiple_of(vector.len().max(1)));
     pulp::Arch::new().dispatch(rows)
 }
 
-/// Computes row ← row + factor · other.
 #[inline(always)]
 pub fn add_scaled(row: &mut [f64], factor: f64, other: &[f64]) {
     row.iter_mut().zip(other).for_each(|(row, other)| *row += factor * other);
 }
 
 /// Computes C ← C − A B, where the rows of C start `stride` values apart.
-///
-/// # Panics
-/// If shapes do not match.
-pub fn subtract(a: View<'_>, b: View<'_>, c: &mut [f64], stride: usize) {
+pub(crate) fn subtract(a: View<'_>, b: View<'_>, c: &mut [f64], stride: usize) {
     let large = a.rows * a.columns * b.columns >= LARGE;
     for_tiles(large, c, stride, |first, c| dgemm(-1.0, a.rows(first, TILE), b, 1.0, c, stride));
 }
@@ -200,7 +156,6 @@ mod tests {
         (0..count).map(|_| rng.random_range(-1.0..1.0)).collect()
     }
 
-    /// Computes A B by plain loops.
     fn naive(a: &[f64], b: &[f64], rows: usize, columns: usize) -> Vec<f64> {
         let inner = a.len() / rows;
         let entry = |i: usize, j: usize| (0..inner).map(|k| a[i * inner + k] * b[k * columns + j]).sum();
@@ -211,7 +166,6 @@ mod tests {
         (0..a.len()).map(|at| a[at % (a.len() / columns) * columns + at / (a.len() / columns)]).collect()
     }
 
-    /// Computes M Mᵀ / n + I.
     fn definite(n: usize) -> Vec<f64> {
         let m = random(n * n, n as u64);
         let mut matrix = naive(&m, &transposed(&m, n), n, n);
@@ -252,7 +206,6 @@ mod tests {
             let factor = Cholesky::new(n, |i, j| matrix[i * n + j]).unwrap();
             let wanted = random(n, 5);
             let mut right = naive(&matrix, &wanted, n, 1);
-            assert_close(&solve_general(matrix.clone(), right.clone()), &wanted);
             factor.solve(&mut right);
             assert_close(&right, &wanted);
             let wanted = random(n * 9, 6);
@@ -263,8 +216,6 @@ mod tests {
             assert_close(&naive(&matrix, &factor.inverse(), n, n), &identity);
         }
         assert!(Cholesky::new(0, |_, _| unreachable!()).unwrap().inverse().is_empty());
-        // A pivot of 0, which elimination avoids.
-        assert_eq!(solve_general(vec![0.0, 2.0, 1.0, 1.0], vec![4.0, 5.0]), [3.0, 2.0]);
     }
 
     #[test]

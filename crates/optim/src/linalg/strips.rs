@@ -1,10 +1,3 @@
-//! Triangular matrices in strips.
-//!
-//! A strip is some rows of a matrix, stored column after column. To factor one, some of its columns at a time stay in
-//! registers while everything to the left of them is subtracted; then the triangle of the pivots is solved. So each entry
-//! is loaded and stored once, and no operand is copied. Right-hand sides of linear systems are the rows of strips, too:
-//! they are solved like rows below the pivots.
-
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
@@ -12,20 +5,16 @@ use super::zeros;
 
 /// Number of rows in a strip: those that three vectors of the widest kind hold, a multiple for the others.
 pub(super) const ROWS: usize = 24;
-/// Number of vectors whose rows are summed at a time.
 const VECTORS: usize = 3;
 /// Number of columns that are filled at a time: a cache line of a row.
 const LINE: usize = 8;
 /// Minimum number of multiplications for dividing the strips below a pivot among threads.
 const LARGE: usize = 1 << 20;
 
-/// The entries of one column in the rows of a strip.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(64))]
 pub(super) struct Column(pub [f64; ROWS]);
 
-/// Fills a strip of a matrix of `size` rows up to its diagonal, given what writes one row. Further rows are those of
-/// the identity.
 pub(super) fn fill(strip: usize, columns: &mut [Column], size: usize, row: impl Fn(usize, &mut [f64])) {
     let (first, width) = (strip * ROWS, columns.len());
     let mut rows = zeros(ROWS * width);
@@ -45,8 +34,8 @@ pub(super) fn fill(strip: usize, columns: &mut [Column], size: usize, row: impl 
     }
 }
 
-/// Replaces the strips of a matrix by those of its Cholesky factor, whose values above the diagonal are arbitrary. `None`
-/// if a pivot is not positive or not finite.
+/// Replaces the strips of a matrix by those of its Cholesky factor, whose values above the diagonal are arbitrary.
+/// `None` if a pivot is not positive or not finite.
 pub(super) fn factor(arch: Arch, strips: &mut [&mut [Column]]) -> Option<()> {
     for strip in 0..strips.len() {
         let (done, below) = strips.split_at_mut(strip + 1);
@@ -103,7 +92,6 @@ impl WithSimd for Forward<'_> {
 }
 
 impl Forward<'_> {
-    /// Computes N columns, whose pivots start at a row of their strip.
     #[inline(always)]
     fn group<S: Simd, const N: usize>(&mut self, simd: S, row: usize) -> bool {
         let first = self.first + row;
@@ -145,7 +133,6 @@ impl Forward<'_> {
 /// Computes the columns of X L⁻¹ from `first`, as many as a strip has rows, in a strip X; all columns to the right are
 /// known.
 struct Backward<'a> {
-    /// The strips of L from the one with the diagonal on.
     strips: &'a [&'a [Column]],
     x: &'a mut [Column],
     first: usize,
@@ -164,7 +151,6 @@ impl WithSimd for Backward<'_> {
 }
 
 impl Backward<'_> {
-    /// Computes N columns, whose pivots start at a row of their strip.
     #[inline(always)]
     fn group<S: Simd, const N: usize>(&mut self, simd: S, row: usize) {
         let first = self.first + row;
@@ -210,7 +196,6 @@ impl<S: Simd, const N: usize> Sums<S, N> {
         Self { from, sums: [[simd.splat_f64s(0.0); VECTORS]; N] }
     }
 
-    /// Returns the rows of a vector.
     #[inline(always)]
     fn rows(&self, v: usize) -> std::ops::Range<usize> {
         self.from + v * S::F64_LANES..self.from + (v + 1) * S::F64_LANES
@@ -236,7 +221,6 @@ impl<S: Simd, const N: usize> Sums<S, N> {
     }
 }
 
-/// Returns N columns of N rows from `row` on.
 #[inline(always)]
 fn triangle<const N: usize>(columns: &[Column], row: usize) -> [[f64; N]; N] {
     std::array::from_fn(|c| std::array::from_fn(|i| columns[c].0[row + i]))
@@ -274,7 +258,6 @@ fn store<S: Simd>(values: &mut [f64], vector: S::f64s) {
 mod tests {
     use super::*;
 
-    /// Returns what this processor can run.
     fn architectures() -> Vec<Arch> {
         let mut all = vec![Arch::Scalar, Arch::new()];
         #[cfg(target_arch = "x86_64")]

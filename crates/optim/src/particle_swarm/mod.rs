@@ -1,21 +1,4 @@
 //! Particle swarms with the rules of MadChess, an engine that has been tuned with them since 2018.
-//!
-//! Several swarms of particles fly through a box. An iteration evaluates each particle, replaces a few with
-//! new ones, moves all, and then steers their velocities toward the best positions of the particle, of its
-//! swarm and of all swarms:
-//!
-//! v ← inertia · v + U₁ · own · (p − x) + U₂ · swarm · (s − x) + U₃ · global · (g − x)
-//!
-//! with a fresh uniform U for each dimension, x being the position after the move. Integer coordinates move
-//! by the velocity truncated toward zero; a particle that would leave the box stops at the bound and loses
-//! that component of its velocity. New particles are uniform in the box, except for the very first, which is
-//! placed at the start, so that its first error is that of the original parameters.
-//!
-//! MadChess evaluates particles one after another, while here all are evaluated at once. The result is the
-//! same: each particle is evaluated once per iteration, at its position before (2025) or after (2018) its own
-//! move, which does not depend on other particles in the same iteration. Deaths are decided in
-//! [`tell`](Optimizer::tell), particle by particle, using the best positions that a sequential run would know
-//! at that point.
 
 mod settings;
 
@@ -28,21 +11,17 @@ pub use settings::{ParticleSwarmSettings, SwarmVariant, Swarms};
 use super::{Best, Evaluations, Optimizer, OptimizerState, Proposal, Space, StepDetails, SwarmDetails};
 use gputexel_io::{Error, Result};
 
-/// The error of particles that have not been evaluated or whose error is not finite. MadChess's value; unlike
-/// infinity, it can be stored.
+/// The error of particles that have not been evaluated or whose error is not finite.
 const UNKNOWN: f64 = f64::MAX;
 
-/// Above this number, swarms are summarized instead of listed.
 const LISTED: usize = 256;
 
-/// The optimizer; see the module. Vectors over particles are ordered by swarm.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ParticleSwarm {
     #[serde(skip)]
     settings: ParticleSwarmSettings,
     #[serde(skip)]
     start: Vec<f64>,
-    /// Bounds, rounded inward for integer coordinates.
     #[serde(skip)]
     low: Vec<f64>,
     #[serde(skip)]
@@ -60,17 +39,13 @@ pub struct ParticleSwarm {
     errors: Vec<f64>,
     #[serde(skip)]
     best_errors: Vec<f64>,
-    /// The best position of all, its error and its particle.
     #[serde(skip)]
     global: Vec<f64>,
     global_error: f64,
     global_member: usize,
-    /// Error of the start, once known.
     original: f64,
     rng: Xoshiro256PlusPlus,
-    /// Completed iterations.
     iterations: u64,
-    /// Iterations without progress.
     stalled: u64,
     deaths: u64,
     restarts: u64,
@@ -78,9 +53,6 @@ pub struct ParticleSwarm {
 
 impl ParticleSwarm {
     /// Creates particles spread over the whole box; the first one is at the start.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] when a setting is out of range, or a coordinate has no bounds.
     pub fn try_new(space: &Space, settings: ParticleSwarmSettings) -> Result<Self> {
         settings.validate()?;
         let dimension = space.dimension();
@@ -131,18 +103,15 @@ impl ParticleSwarm {
         self.errors.len()
     }
 
-    /// Returns the indices of a swarm's particles.
     fn swarm(&self, swarm: usize) -> std::ops::Range<usize> {
         swarm * self.settings.particles..(swarm + 1) * self.settings.particles
     }
 
-    /// Returns the particle with the lowest best error; the first one among equals.
     fn best_of(&self, particles: std::ops::Range<usize>) -> usize {
         let first = particles.start;
         particles.fold(first, |best, p| if self.best_errors[p] < self.best_errors[best] { p } else { best })
     }
 
-    /// Replaces a particle with a new one, whose error is unknown.
     fn randomize(&mut self, particle: usize) {
         let dimension = self.dimension();
         for i in 0..dimension {
@@ -161,7 +130,6 @@ impl ParticleSwarm {
         self.best_errors[particle] = UNKNOWN;
     }
 
-    /// Records a particle's error at its current position.
     fn learn(&mut self, particle: usize, error: f64) {
         self.errors[particle] = error;
         if error < self.best_errors[particle] {
@@ -192,7 +160,6 @@ impl ParticleSwarm {
         }
     }
 
-    /// Steers the velocities toward the best positions.
     fn steer(&mut self) {
         let (dimension, settings) = (self.dimension(), self.settings);
         for swarm in 0..settings.swarms {
@@ -277,7 +244,7 @@ impl Optimizer for ParticleSwarm {
         let members = if self.is_before_start() { 1 } else { self.members() };
         Proposal {
             parameters: self.positions[..members * self.dimension()].to_vec(),
-            l2: vec![self.settings.l2; members],
+            members: (0..members).collect(),
             gradients: false,
             curvature: false,
         }
@@ -394,7 +361,7 @@ impl Optimizer for ParticleSwarm {
         Ok(())
     }
 
-    fn describe(&self, _member: usize) -> String {
+    fn describe(&self, _member: usize, _l2: f64) -> String {
         let ParticleSwarmSettings { variant, swarms, particles, seed, .. } = self.settings;
         format!("particle swarm ({swarms} x {particles} particles, variant {variant}, seed {seed})")
     }

@@ -6,14 +6,10 @@ use crate::method::{Method, MethodFlags, MethodLimits, MethodSpec};
 use crate::{Optimizer, ParticleSwarm, Space};
 use gputexel_io::{Error, Result};
 
-/// Version of MadChess's rules to follow; they changed over time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SwarmVariant {
-    /// Particles die, then move, then are evaluated. The best of a swarm, which does not die, is that of the
-    /// previous iteration. After a number of iterations without progress all particles are restarted.
     #[serde(rename = "2018")]
     Of2018,
-    /// Particles are evaluated, then die, then move. The best of a swarm is always up to date.
     #[default]
     #[serde(rename = "2025")]
     Of2025,
@@ -21,34 +17,24 @@ pub enum SwarmVariant {
 
 gputexel_io::names!(SwarmVariant "variant": Of2018 "2018", Of2025 "2025");
 
-/// Settings of the method.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ParticleSwarmSettings {
     /// Order of death, move and evaluation.
     pub variant: SwarmVariant,
-    /// Number of swarms.
     pub swarms: usize,
     /// Particles per swarm.
     pub particles: usize,
-    /// Fraction of the velocity that is kept.
     pub inertia: f64,
-    /// Pull toward the best position of the particle itself.
     pub own: f64,
-    /// Pull toward the best position of its swarm.
     pub swarm: f64,
-    /// Pull toward the best position of all swarms.
     pub global: f64,
     /// Maximum initial velocity, as a fraction of the interval between the bounds.
     pub initial_velocity: f64,
     /// Probability that a particle other than the best of its swarm is replaced in an iteration.
     pub death: f64,
-    /// Iterations without progress after which all particles but the first of each swarm are restarted;
-    /// `None`: never.
+    /// Iterations without progress after which all particles but the first of each swarm are restarted; `None`: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restart_after: Option<u64>,
-    /// Weight λ of the regularization.
-    pub l2: f64,
-    /// Seed of all random numbers.
     pub seed: u64,
 }
 
@@ -58,12 +44,9 @@ impl Default for ParticleSwarmSettings {
     }
 }
 
-/// Particle swarms, and the end of their runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Swarms {
-    /// The swarms' settings.
     pub settings: ParticleSwarmSettings,
-    /// True to finish the result with Gauss–Newton and single steps.
     pub polish: bool,
 }
 
@@ -79,26 +62,16 @@ impl Swarms {
     };
 
     pub(crate) fn from_flags(flags: &MethodFlags) -> Result<Self> {
-        Self { settings: ParticleSwarmSettings::default(), polish: flags.polish }.with_flags(flags)
-    }
-
-    /// Returns the same swarms with the seed and the weight λ of the flags, if given.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for several weights, and errors of [`ParticleSwarmSettings::validate`].
-    pub fn with_flags(mut self, flags: &MethodFlags) -> Result<Self> {
-        if !flags.l2.is_empty() {
-            self.settings.l2 = flags.one_l2(Self::SPEC.name)?;
-        }
-        self.settings.seed = flags.seed.unwrap_or(self.settings.seed);
-        self.settings.validate()?;
-        Ok(self)
+        let default = ParticleSwarmSettings::default();
+        let settings = ParticleSwarmSettings { seed: flags.seed.unwrap_or(default.seed), ..default };
+        settings.validate()?;
+        Ok(Self { settings, polish: flags.polish })
     }
 }
 
 impl Method for Swarms {
-    fn weights(&mut self) -> Vec<&mut f64> {
-        vec![&mut self.settings.l2]
+    fn spec(&self) -> &'static MethodSpec {
+        &Self::SPEC
     }
 
     fn summary(&self) -> Option<String> {
@@ -111,7 +84,6 @@ impl Method for Swarms {
 }
 
 impl ParticleSwarmSettings {
-    /// Returns MadChess's constants.
     pub fn of(variant: SwarmVariant) -> Self {
         let (death, restart_after) = match variant {
             SwarmVariant::Of2018 => (0.05, Some(10)),
@@ -128,7 +100,6 @@ impl ParticleSwarmSettings {
             initial_velocity: 0.1,
             death,
             restart_after,
-            l2: 0.0,
             seed: 1,
         }
     }
@@ -139,15 +110,10 @@ impl ParticleSwarmSettings {
         8 * (10 * dimension + 8)
     }
 
-    /// Returns the total number of particles.
     pub fn members(&self) -> Option<usize> {
         self.swarms.checked_mul(self.particles)
     }
 
-    /// Checks the settings.
-    ///
-    /// # Errors
-    /// [`Error::Setting`] or [`Error::Usage`] naming the first setting that is out of range.
     pub fn validate(&self) -> Result<()> {
         let usage = |text: String| Err(Error::Usage(text));
         if self.swarms == 0 || self.particles == 0 {
@@ -180,7 +146,6 @@ impl ParticleSwarmSettings {
         if self.restart_after == Some(0) {
             return Err(Error::setting("restart-after", 0, "must be at least 1"));
         }
-        crate::check_l2(self.l2)?;
         Ok(())
     }
 }

@@ -1,5 +1,3 @@
-//! Step-by-step checks of the swarm's rules.
-
 use super::*;
 use serde_json::json;
 
@@ -21,9 +19,8 @@ fn answer(losses: Vec<f64>) -> Evaluations {
     Evaluations { losses, positions: 1, ..Evaluations::default() }
 }
 
-/// Σ (x − 7)².
 fn sphere(proposal: &Proposal) -> Evaluations {
-    let dimension = proposal.parameters.len() / proposal.l2.len();
+    let dimension = proposal.parameters.len() / proposal.members.len();
     answer(proposal.parameters.chunks(dimension).map(|x| x.iter().map(|v| (v - 7.0).powi(2)).sum()).collect())
 }
 
@@ -100,12 +97,12 @@ fn the_best_of_2025_is_up_to_date_and_that_of_2018_is_not() {
 
     let mut s = swarm(&[0.0; 2], certain(SwarmVariant::Of2018));
     let start = s.ask();
-    assert_eq!((start.parameters, start.l2.len()), (vec![0.0; 2], 1));
+    assert_eq!((start.parameters, start.members.len()), (vec![0.0; 2], 1));
     s.tell(&answer(vec![2.5])).unwrap();
     assert!(!s.epoch_done() && s.original == 2.5);
     // Before the first evaluation only the start is known: all particles of each swarm but the first die.
     assert_eq!((s.deaths, s.best_errors[0]), (4, 2.5));
-    assert_eq!(s.ask().l2.len(), 6);
+    assert_eq!(s.ask().members.len(), 6);
     s.tell(&answer(errors)).unwrap();
     assert!(s.epoch_done());
     assert_eq!(s.best_errors, [UNKNOWN, UNKNOWN, 1.0, UNKNOWN, UNKNOWN, 5.0]);
@@ -289,7 +286,6 @@ fn settings_and_spaces_are_checked() {
         ParticleSwarmSettings { initial_velocity: -0.1, ..good },
         ParticleSwarmSettings { death: 1.5, ..good },
         ParticleSwarmSettings { restart_after: Some(0), ..good },
-        ParticleSwarmSettings { l2: -1.0, ..good },
     ] {
         refuse(bad);
     }

@@ -3,7 +3,6 @@
 use gputexel_io::{Error, Result};
 use gputexel_model::{Basis, Constraint, FeatureSet, Parameterization};
 
-/// Parameters to tune.
 #[derive(Clone, Debug, Default)]
 pub struct BasisSettings {
     /// The basis. `None` tunes every parameter independently, except for imported features (the basis in their schema)
@@ -13,9 +12,7 @@ pub struct BasisSettings {
     pub freeze: Vec<String>,
     /// Constraints on parameters: signs, and sequences of values that never fall or never rise.
     pub constraints: Vec<Constraint>,
-    /// True to drop the bounds of the basis. Constraints stay.
     pub unbounded: bool,
-    /// True to restrict all coordinates to whole numbers.
     pub integers: bool,
     /// Bounds for coordinates that have none: this many centipawns around the start.
     pub radius: Option<f64>,

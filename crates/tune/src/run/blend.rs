@@ -14,9 +14,7 @@ use crate::run::event::{Deciding, RunEvent, RunObserver};
 /// Share of the search score in the targets of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum BlendShare {
-    /// This share, 0 to 1.
     Given(f64),
-    /// [Chosen](choose_blend) by the results of held-out games.
     Auto,
     /// 1 where [search scores can take the place of results](Dataset::prefers_scores), else 0.
     Scores,
@@ -34,11 +32,9 @@ impl FromStr for BlendShare {
     }
 }
 
-/// Settings of search scores in the targets.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct BlendSettings {
-    /// Share of the search score in the targets; the rest is the result. Positions without a search score use the result
-    /// alone. `None`: results only.
+    /// Share of the search score in the targets; the rest is the result. `None`: results only.
     pub share: Option<BlendShare>,
     /// Scale constant of search scores, base-10 form; `None` to fit it.
     pub k: Option<f64>,
@@ -53,7 +49,6 @@ pub(crate) struct Prepared {
 }
 
 impl BlendSettings {
-    /// Rejects invalid settings before anything is read.
     pub(crate) fn validate(self) -> Result<()> {
         let share = match self.share {
             None if self.k.is_some() => {
@@ -121,7 +116,6 @@ impl BlendSettings {
     }
 }
 
-/// A run without its final targets.
 pub(crate) struct OpenBlend<'a, 'o> {
     pub data: &'a mut Dataset,
     pub split: &'a Split,
@@ -133,8 +127,7 @@ pub(crate) struct OpenBlend<'a, 'o> {
 }
 
 impl OpenBlend<'_, '_> {
-    /// Chooses the share, unless it is given, and sets its targets. Returns the loss of the prior at the K fitted for
-    /// them, if one was.
+    /// Chooses the share, unless it is given, and sets its targets.
     pub fn decide(self, prepared: &mut Prepared, config: &mut RunConfig) -> Result<Option<f64>> {
         let Self { data, split, backend, stop, fits_k, observe } = self;
         if !prepared.chooses {

@@ -15,10 +15,6 @@ use gputexel_model::{FeatureKind, FeatureSet};
 
 use crate::run::event::{RunEvent, RunObserver};
 
-/// Returns true if a file begins like a dataset.
-///
-/// # Errors
-/// [`Error::Io`].
 pub fn begins_as_dataset(path: &Path) -> Result<bool> {
     let mut head = Vec::with_capacity(CONTAINER_BYTES);
     let file = std::fs::File::open(path).map_err(|e| Error::io(path, e))?;
@@ -26,10 +22,6 @@ pub fn begins_as_dataset(path: &Path) -> Result<bool> {
     Ok(is_container(&head))
 }
 
-/// Returns true if the inputs are datasets.
-///
-/// # Errors
-/// [`Error::Io`] for files that cannot be read, [`Error::Usage`] for a mixture of both.
 pub fn are_datasets(inputs: &[PathBuf]) -> Result<bool> {
     let mut kinds = inputs.iter().map(|path| match path.as_os_str() == "-" {
         true => Ok(false),
@@ -50,7 +42,6 @@ pub fn are_datasets(inputs: &[PathBuf]) -> Result<bool> {
     Ok(first)
 }
 
-/// Endings of games and positions, which may be compressed.
 const GAMES: [&str; 7] = ["pgn", "epd", "fen", "fens", "csv", "plain", "binpack"];
 
 /// Returns a warning about folders that are read for their datasets alone, although they also have games or positions.
@@ -84,7 +75,6 @@ pub fn default_features() -> FeatureSet {
     FeatureSet::new(FeatureKind::Pst, PhaseSettings::default())
 }
 
-/// Returns the default settings for reading inputs.
 pub(crate) fn default_extraction() -> ExtractSettings {
     ExtractSettings::new(default_features())
 }
@@ -111,7 +101,6 @@ pub fn extract<P: AsRef<Path>>(inputs: &[P]) -> Result<Dataset> {
     read(&path)
 }
 
-/// Extracts to a file; an error of the observer is returned.
 pub(crate) fn extract_to(
     inputs: &[PathBuf],
     settings: &ExtractSettings,
@@ -130,7 +119,6 @@ pub(crate) fn extract_to(
     refused.map_or(Ok(report), Err)
 }
 
-/// Returns a folder that is deleted when dropped.
 pub(crate) fn temporary_folder() -> Result<tempfile::TempDir> {
     tempfile::tempdir().map_err(|e| Error::io(std::env::temp_dir(), e))
 }

@@ -1,7 +1,4 @@
 //! The scale constant K fitted together with the parameters, so that tuned scores keep the scale of the prior's.
-//!
-//! The loss depends only on the product of K and the scores, so the prior alone decides the scale. A prior that
-//! predicts the results poorly decides it badly or not at all: the result is compared with plain fits.
 
 use std::sync::atomic::AtomicBool;
 
@@ -19,39 +16,37 @@ use gputexel_io::{Error, Result};
 const PRECISION: f64 = 1e-6;
 /// Precision that is reachable if the prior is so strong that fits end before such slopes can be distinguished.
 const SETTLED: f64 = 1e-4;
-/// Change of ln K from which slopes are computed.
 const MIN_CHANGE: f64 = 1e-4;
-/// Relative improvement of the loss below which a fit ends: of nonlinear scores, whose fits take long, far from the K that
-/// is looked for; and of all others, because slopes must be more precise than in a run.
+/// Relative improvement of the loss below which a fit ends: of nonlinear scores, whose fits take long, far from the K
+/// that is looked for; and of all others, because slopes must be more precise than in a run.
 const FAR: f64 = 1e-7;
 const NEAR: f64 = 1e-10;
-/// Distance of the slope from 1 that is near.
 const IS_NEAR: f64 = 1e-3;
-/// Maximum number of fits in the search for K.
 pub(crate) const FITS: usize = 12;
-/// Share by which the loss may exceed that of a fit with another K: healthy data differ by up to 0.04 % with results and
-/// 0.8 % with search scores as targets, priors that say nothing by a factor.
+/// Share by which the loss may exceed that of a fit with another K: healthy data differ by up to 0.04 % with results
+/// and 0.8 % with search scores as targets, priors that say nothing by a factor.
 const WORSE: f64 = 0.02;
 
-/// A fit with one K.
 struct Fit {
     k: f64,
     z: Vec<f64>,
-    /// Exact training loss, without regularization.
     loss: f64,
     /// Tuned scores per score of the prior.
     ratio: Option<f64>,
 }
 
-/// Result of the search.
 pub(crate) enum JointScale {
-    /// K, and z near the optimum there.
-    Found { k: f64, z: Vec<f64> },
+    Found {
+        k: f64,
+        z: Vec<f64>,
+    },
     /// The prior's scores have no scale that tuned scores could keep; of its K and 1, `k` has the lower loss.
-    Impossible { k: f64, reason: String },
+    Impossible {
+        k: f64,
+        reason: String,
+    },
 }
 
-/// Fits of one run at different K.
 pub(crate) struct ScaleSearch<'a> {
     data: &'a Dataset,
     split: &'a Split,
@@ -75,8 +70,7 @@ impl<'a> ScaleSearch<'a> {
     ) -> Result<Self> {
         let model = ModelSize { parameters: config.prior_theta.len(), linear: data.program().is_none() };
         Ok(Self {
-            method: OptimizerConfig::default_for(config.loss.is_smooth(), model)
-                .with_l2(config.optimizer.l2(0)),
+            method: OptimizerConfig::default_for(config.loss.is_smooth(), model),
             layout: Layout::try_new(data, split.parts(), |n| split.part_of(n))?,
             training: split.training().map(|n| n as u32).collect(),
             scores: RunScores { prior: all_scores(data, &config.prior_theta), result: Vec::new() },
@@ -88,11 +82,6 @@ impl<'a> ScaleSearch<'a> {
         })
     }
 
-    /// Searches from z, near the optimum at the K of the configuration. Calls `observe` with the number of each fit
-    /// before it.
-    ///
-    /// # Errors
-    /// [`Error::Interrupted`]; errors of the evaluator, the optimizer and `observe`.
     pub fn run(
         mut self,
         start: Vec<f64>,

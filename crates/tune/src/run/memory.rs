@@ -13,10 +13,6 @@ pub(crate) fn shortage(needed: u64) -> Option<u64> {
     available().filter(|&free| free < needed)
 }
 
-/// Checks that a population of `members` members of this size fits in memory.
-///
-/// # Errors
-/// [`Error::Usage`] with the memory needed and the number of members that fit.
 fn check_population(members: usize, bytes_each: usize) -> Result<()> {
     let Some(available) = available() else { return Ok(()) };
     check(members, bytes_each, available)
@@ -36,7 +32,6 @@ fn check(members: usize, bytes_each: usize, available: u64) -> Result<()> {
     )))
 }
 
-/// Checks that swarms in a space fit in memory.
 pub(crate) fn check_swarms(settings: &ParticleSwarmSettings, dimension: usize) -> Result<()> {
     let members = settings.members().unwrap_or(usize::MAX);
     check_population(members, ParticleSwarmSettings::bytes_per_particle(dimension))

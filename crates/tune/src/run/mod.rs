@@ -1,8 +1,4 @@
 //! Whole tuning runs: from positions and settings to parameters and their files.
-//!
-//! [`Tuner`] executes a run; [`Tuned`] is its result. This crate connects the others: it owns the default of
-//! every setting, folders from which runs are resumed, errors of the
-//! parameters, and the files of results.
 
 mod basis;
 mod blend;

@@ -11,11 +11,8 @@ const FALL: f64 = 0.25;
 /// Mean value of a piece over its squares, each as often as positions have the piece there; centipawns.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PieceWorth {
-    /// Name of the piece, such as `knight`.
     pub piece: &'static str,
-    /// Middlegame and endgame in the prior.
     pub before: [f64; 2],
-    /// Middlegame and endgame in the result.
     pub after: [f64; 2],
 }
 

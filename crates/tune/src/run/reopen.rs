@@ -1,5 +1,3 @@
-//! Reopening a run in its folder.
-
 use std::path::Path;
 
 use crate::RunRecord;
@@ -8,24 +6,13 @@ use gputexel_io::{Error, Result};
 use crate::run::resume::{Finished, Opened, Unfinished};
 use crate::run::tuner::{Source, Tuner};
 
-/// A reopened run.
 pub enum Reopened<'a> {
-    /// The run can be continued.
-    Unfinished {
-        /// Its record.
-        record: Box<RunRecord>,
-        /// The run.
-        tuner: Box<Tuner<'a>>,
-    },
-    /// The run has a result.
+    Unfinished { record: Box<RunRecord>, tuner: Box<Tuner<'a>> },
     Finished(Box<Finished>),
 }
 
 impl<'a> Tuner<'a> {
     /// Resumes the run in a folder, with the settings it was started with and bit-identical results.
-    ///
-    /// # Errors
-    /// Errors of [`reopen`](Self::reopen), and [`Error::Usage`] when the run is finished.
     pub fn resume(path: impl AsRef<Path>) -> Result<Self> {
         match Self::reopen(path)? {
             Reopened::Unfinished { tuner, .. } => Ok(*tuner),
@@ -34,10 +21,6 @@ impl<'a> Tuner<'a> {
     }
 
     /// Opens the folder of a run, and its data if the run has not ended.
-    ///
-    /// # Errors
-    /// [`Error::Input`] when it is not the folder of a run, or the data have changed; [`Error::Busy`] when it is
-    /// being written; [`Error::Io`].
     pub fn reopen(path: impl AsRef<Path>) -> Result<Reopened<'a>> {
         Ok(match Unfinished::open(path.as_ref())? {
             Opened::Finished(finished) => Reopened::Finished(finished),

@@ -20,37 +20,26 @@ use crate::run::strength::Decision;
 use crate::run::tuned::Tuned;
 use crate::run::uncertainty;
 
-/// A run to be continued, with its data.
 pub(crate) struct Unfinished {
     folder: RunFolder,
     pub record: RunRecord,
-    /// Its checkpoint, if one was stored.
     checkpoint: Option<Checkpoint>,
     data: Dataset,
     split: Split,
 }
 
-/// The contents of a run's folder.
 pub(crate) enum Opened {
     Unfinished(Box<Unfinished>),
     Finished(Box<Finished>),
 }
 
-/// A run that has its result.
 pub struct Finished {
-    /// Its folder.
     pub folder: RunFolder,
-    /// Its record.
     pub record: RunRecord,
-    /// Reason of its end.
     pub reason: StopReason,
 }
 
 impl Finished {
-    /// Writes the missing tables, and returns their names.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] when the parameters are also missing; errors of reading and writing files.
     pub fn complete(&self) -> Result<Vec<&'static str>> {
         let parameters = self.folder.file(PARAMETERS);
         if !parameters.exists() {
@@ -106,7 +95,6 @@ impl Unfinished {
         Ok(Opened::Unfinished(Box::new(Self { folder, record, checkpoint, data, split })))
     }
 
-    /// Runs to the end.
     pub fn run(
         mut self,
         asked: UncertaintyRequest,

@@ -8,9 +8,9 @@ use crate::constant_term::ConstantTerm;
 use crate::run::InHand;
 use crate::run::conclusion::conclude;
 use crate::{
-    Checkpoint, EpochRecord, Event, HeldOutGain, Outcome, RunConfig, RunParts, RunRecord, RunScores,
-    ScaleMode, StopReason, Tuning, ablate, diagnose_program, loss_against_results, polish, round_outcome,
-    term_activity, training_score_ratio, undetermined_products,
+    Checkpoint, EpochRecord, Event, HeldOutGain, Outcome, Regularization, RunConfig, RunParts, RunRecord,
+    RunScores, ScaleMode, StopReason, Tuning, ablate, diagnose_program, loss_against_results, polish,
+    round_outcome, term_activity, training_score_ratio, undetermined_products,
 };
 use gputexel_dataset::objective::Objective;
 use gputexel_dataset::{Dataset, Layout, Split};
@@ -25,7 +25,6 @@ use crate::run::event::{Deciding, RunEvent, RunObserver, Start};
 use crate::run::tuned::{AgainstResults, SwarmLosses, Tuned, leave_report, leave_so_far};
 use crate::run::uncertainty::{self, Answer};
 
-/// A run and everything it needs.
 pub(crate) struct Session<'r, 'o> {
     /// Where results and state are written, if anywhere.
     pub folder: Option<&'r RunFolder>,
@@ -37,27 +36,20 @@ pub(crate) struct Session<'r, 'o> {
     /// Activity of the terms of a program under the prior, if it is already known.
     pub activity: Option<Vec<TermActivity>>,
     pub checkpoint_every: Duration,
-    /// Replaces the method named in the configuration.
     pub custom: Option<Box<dyn Optimizer>>,
     /// True to compute errors for a display, see [`Tuned::errors`].
     pub display: bool,
     pub observe: &'r mut RunObserver<'o>,
 }
 
-/// Result of a run's optimization.
 struct Driven {
     outcome: Outcome,
-    /// The state at its end.
     checkpoint: Option<Checkpoint>,
-    /// Its epochs, if no folder records them.
     epochs: Vec<EpochRecord>,
 }
 
 impl Session<'_, '_> {
     /// Runs to the end, and writes the results if there is a folder.
-    ///
-    /// # Errors
-    /// [`Error::Interrupted`]; errors of the parts of the run; files that cannot be written.
     pub fn carry_out(
         mut self,
         checkpoint: Option<Checkpoint>,
@@ -137,8 +129,9 @@ impl Session<'_, '_> {
         if let Some(checkpoint) = &mut checkpoint {
             checkpoint.slim();
         }
-        let l2 = config.optimizer.l2(outcome.best_member);
-        let penalty = config.regularizes().then(|| config.regularization().value(&outcome.parameters, l2));
+        let penalty = config
+            .regularizes()
+            .then(|| config.regularization(outcome.best_member).value(&outcome.parameters));
         let joint = record.scale.filter(|scale| scale.mode == ScaleMode::Joint);
         let loss_at_prior_k = joint.and_then(|scale| {
             let on_prior = Objective { k: scale.on_prior, ..objective };
@@ -207,7 +200,7 @@ impl Session<'_, '_> {
             None => None,
         };
         if record.ablate {
-            tuned.ablation = Some(ablate(&parts, &fitted.0, config.optimizer.l2(fitted.1))?);
+            tuned.ablation = Some(ablate(&parts, &fitted.0, config.l2(fitted.1))?);
         }
         tuned.record.conclusion = Some(conclude(&tuned));
         if let Some(folder) = self.folder {
@@ -316,9 +309,10 @@ impl Session<'_, '_> {
 
 /// Resets coordinates that neither positions nor penalties determine to their start, since swarms move everything.
 fn hold_undetermined(config: &RunConfig, occurrences: &[u64], outcome: &mut Outcome) {
-    let (basis, penalties) = (config.parameterization(), config.regularization());
+    let basis = config.parameterization();
+    let penalties = Regularization::new(&config.prior_theta, 0.0, &config.penalties);
     let count = occurrences.len();
-    let free = |index: usize| occurrences[index % count] == 0 && !penalties.involves(index, 0.0);
+    let free = |index: usize| occurrences[index % count] == 0 && !penalties.involves(index);
     let start = basis.start();
     let is_free = |i: usize| match basis.columns.get(i) {
         None => free(i),

@@ -1,7 +1,6 @@
-//! Settings of a new run.
-
 use std::path::PathBuf;
 
+use crate::config::check_l2;
 use crate::{GAUSS_NEWTON_LIMIT, Limits, MOST_STARTS, ModelSize, OptimizerConfig, Rounding, ScaleMode};
 use gputexel_dataset::Split;
 use gputexel_dataset::objective::LossKind;
@@ -24,34 +23,27 @@ pub struct TunerSettings<'a> {
     pub extraction: Option<ExtractSettings>,
     /// The starting point, and target of the regularization. `None`: that of the features.
     pub prior: Option<Prior>,
-    /// The parameters to tune.
     pub basis: BasisSettings,
     /// The scale constant K, base-10 form. `None`: fitted, see [`scale`](Self::scale).
     pub k: Option<f64>,
-    /// How K is fitted, if it is not given.
     pub scale: ScaleMode,
     /// The regularization toward each other and the prior. `None`: penalties whose weights are chosen by held-out loss,
     /// unless there is an [`l2`](Self::l2).
     pub prior_strength: Option<PriorStrength>,
-    /// The loss function.
     pub loss: LossKind,
-    /// Search scores in the targets.
     pub blend: BlendSettings,
-    /// The regularization weight λ: a parameter one pawn (100 centipawns) from the prior costs λ. Then there is no other
-    /// regularization, unless [`prior_strength`](Self::prior_strength) gives weights. `None`: as set for the optimizer.
-    pub l2: Option<f64>,
+    /// The regularization weight λ: a parameter one pawn (100 centipawns) from the prior costs λ. Then there is no
+    /// other regularization, unless [`prior_strength`](Self::prior_strength) gives weights.
+    pub l2: Vec<f64>,
     /// The share of the games to hold out, 0 to 0.9, for the evaluation of the parameters.
     pub holdout: f64,
     /// The seed of all random numbers; 1 by default.
     pub seed: u64,
-    /// The method.
     pub optimizer: OptimizerChoice<'a>,
-    /// The rounding of the result to whole numbers.
     pub round: Rounding,
-    /// When to stop.
     pub limits: Limits,
-    /// The number of points, including the prior, from the best of which a nonlinear evaluation starts after a short fit
-    /// from each, see [`choose_start`](crate::choose_start). `None`: only the prior, or
+    /// The number of points, including the prior, from the best of which a nonlinear evaluation starts after a short
+    /// fit from each, see [`choose_start`](crate::choose_start). `None`: only the prior, or
     /// [`DEFAULT_STARTS`](crate::DEFAULT_STARTS) if a term is inactive there in nearly all positions.
     pub starts: Option<usize>,
     /// True to estimate the worth of each group of features on held-out positions.
@@ -59,17 +51,13 @@ pub struct TunerSettings<'a> {
     /// The number of [sections](gputexel_dataset::Layout::sections) of files; a dataset in memory has [its
     /// own](gputexel_dataset::Dataset::with_sections).
     pub sections: Option<usize>,
-    /// The files with the positions of a dataset in memory, which make a run in a folder resumable. They are not read
-    /// before.
+    /// The files with the positions of a dataset in memory, which make a run in a folder resumable.
     pub datasets: Vec<PathBuf>,
-    /// Where the run is stored.
     pub output: RunOutput,
-    /// True to allow overwriting an earlier run in the folder.
     pub overwrite: bool,
     /// True to refuse positions in which missing material was often given up for something: values tuned on them lose
-    /// games. False by default.
+    /// games.
     pub refuse_compensation: bool,
-    /// The command line to record.
     pub command_line: String,
 }
 
@@ -84,7 +72,7 @@ impl Default for TunerSettings<'_> {
             prior_strength: None,
             loss: LossKind::default(),
             blend: BlendSettings::default(),
-            l2: None,
+            l2: Vec::new(),
             holdout: 0.0,
             seed: 1,
             optimizer: OptimizerChoice::Default,
@@ -102,34 +90,26 @@ impl Default for TunerSettings<'_> {
     }
 }
 
-/// The place where a run is stored. From a folder it can be [resumed](crate::run::Tuner::resume) if it was started [from
-/// files](crate::run::Tuner::from_files) or names its [`datasets`](TunerSettings::datasets).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum RunOutput {
     /// Nowhere: everything stays in memory.
     #[default]
     Memory,
-    /// A new folder under `runs`, named after the current time.
     Dated,
-    /// This folder.
     Folder(PathBuf),
 }
 
 /// Chooses a method and its settings by the size of the model.
 pub type ChooseOptimizer<'a> = Box<dyn Fn(ModelSize) -> Result<OptimizerConfig> + 'a>;
-/// Creates an optimizer for the space of the tuned parameters.
 pub type MakeOptimizer<'a> = Box<dyn FnOnce(&Space) -> Result<Box<dyn Optimizer>> + 'a>;
 
-/// The method of a run.
 #[derive(Default)]
 pub enum OptimizerChoice<'a> {
-    /// [`OptimizerConfig::default_for`] the loss and the model.
     #[default]
     Default,
-    /// This one.
     Given(OptimizerConfig),
-    /// One that depends on the size of the model. First called with [`ModelSize::UNKNOWN`], so that invalid settings are
-    /// rejected before anything is read.
+    /// One that depends on the size of the model. First called with [`ModelSize::UNKNOWN`], so that invalid settings
+    /// are rejected before anything is read.
     BySize(ChooseOptimizer<'a>),
     /// An optimizer supplied by the caller, by its name. Such a run has no folder, because it could not be resumed from
     /// there.
@@ -137,7 +117,6 @@ pub enum OptimizerChoice<'a> {
 }
 
 impl TunerSettings<'_> {
-    /// Rejects invalid settings before anything is read.
     pub(crate) fn validate(&self) -> Result<()> {
         Split::check_share(self.holdout)?;
         self.blend.validate()?;
@@ -154,8 +133,10 @@ impl TunerSettings<'_> {
                 true => Ok(()),
             };
         }
+        check_l2(&self.l2)?;
         let optimizer = self.method(ModelSize::UNKNOWN)?;
-        if matches!(self.prior_strength, Some(PriorStrength::Auto { .. })) && optimizer.regularizes() {
+        let regularizes = self.l2.iter().any(|&l2| l2 > 0.0);
+        if matches!(self.prior_strength, Some(PriorStrength::Auto { .. })) && regularizes {
             let reason = "is either given or chosen with the strength of the prior".to_string();
             return Err(Error::Setting { setting: "l2", value: None, reason });
         }
@@ -169,24 +150,33 @@ impl TunerSettings<'_> {
         }
     }
 
-    /// Returns the method for a model.
     pub(crate) fn method(&self, model: ModelSize) -> Result<OptimizerConfig> {
-        let (optimizer, custom) = match &self.optimizer {
-            OptimizerChoice::Default => (OptimizerConfig::default_for(self.loss.is_smooth(), model), false),
-            OptimizerChoice::Given(optimizer) => (optimizer.clone(), false),
-            OptimizerChoice::BySize(choose) => (choose(model)?, false),
-            OptimizerChoice::Custom(name, _) => {
-                (OptimizerConfig::Custom(CustomMethod { name: name.clone(), l2: 0.0 }), true)
-            }
+        let optimizer = match &self.optimizer {
+            OptimizerChoice::Default => OptimizerConfig::default_for(self.loss.is_smooth(), model),
+            OptimizerChoice::Given(optimizer) => optimizer.clone(),
+            OptimizerChoice::BySize(choose) => choose(model)?,
+            OptimizerChoice::Custom(name, _) => OptimizerConfig::Custom(CustomMethod { name: name.clone() }),
         };
-        // Weights cannot be chosen for so many parameters, and most of them occur in few positions.
-        let unheld = model.parameters > GAUSS_NEWTON_LIMIT
-            && self.prior_strength.is_none()
-            && !optimizer.regularizes();
-        Ok(match self.l2 {
-            Some(l2) => optimizer.with_l2(l2),
-            None if unheld && model.linear && !custom => optimizer.with_l2(L2_OF_MANY),
-            None => optimizer,
-        })
+        optimizer.repeated(self.l2.len().max(1))
+    }
+
+    /// Returns the weights λ for a model: those given, or 1e-6 where penalties cannot be chosen because there are so
+    /// many parameters, most of which occur in few positions.
+    pub(crate) fn weights(&self, model: ModelSize) -> Vec<f64> {
+        let custom = matches!(self.optimizer, OptimizerChoice::Custom(..));
+        let many = model.parameters > GAUSS_NEWTON_LIMIT && model.linear;
+        match self.l2.is_empty() && many && self.prior_strength.is_none() && !custom {
+            true => vec![L2_OF_MANY],
+            false => self.l2.clone(),
+        }
+    }
+
+    /// Returns the regularization by penalties: as given, or chosen, unless there are weights λ or it is a swarm.
+    pub(crate) fn strength(&self, optimizer: &OptimizerConfig, weights: &[f64]) -> PriorStrength {
+        match &self.prior_strength {
+            Some(strength) => strength.clone(),
+            None if optimizer.swarms().is_some() || !weights.is_empty() => PriorStrength::None,
+            None => PriorStrength::Auto { folds: None },
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! The beginning of a run: from settings and positions to a session.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -27,49 +28,19 @@ use crate::run::strength::{Decision, PriorStrength};
 use crate::run::tuned::Tuned;
 use crate::run::uncertainty;
 
-/// Available positions, and the files that contain them.
-pub(crate) enum Positions<'a> {
-    Given(&'a Dataset, Vec<PathBuf>),
-    Read(Box<Dataset>, Vec<PathBuf>),
+pub(crate) struct Positions<'a> {
+    pub data: Cow<'a, Dataset>,
+    pub paths: Vec<PathBuf>,
 }
 
-impl Positions<'_> {
-    fn data(&self) -> &Dataset {
-        match self {
-            Self::Given(data, _) => data,
-            Self::Read(data, _) => data,
-        }
-    }
-
-    /// Returns the positions, copied if they belong to the caller.
-    fn own(&mut self) -> &mut Dataset {
-        if let Self::Given(data, paths) = self {
-            *self = Self::Read(Box::new(data.clone()), std::mem::take(paths));
-        }
-        match self {
-            Self::Read(data, _) => data,
-            Self::Given(..) => unreachable!("replaced above"),
-        }
-    }
-
-    fn paths(&self) -> &[PathBuf] {
-        match self {
-            Self::Given(_, paths) | Self::Read(_, paths) => paths,
-        }
-    }
-}
-
-/// Settings of a run that depend on the positions.
 struct Prepared {
     split: Split,
     config: RunConfig,
     blend: Option<blend::Prepared>,
     strength: PriorStrength,
-    /// Loss at K, if K was fitted.
     fitted_loss: Option<f64>,
 }
 
-/// A run with valid settings, about to begin.
 pub(crate) struct Beginning<'r, 'o> {
     pub settings: TunerSettings<'o>,
     pub uncertainty: UncertaintyRequest,
@@ -81,12 +52,11 @@ pub(crate) struct Beginning<'r, 'o> {
 }
 
 impl Beginning<'_, '_> {
-    /// Starts with available positions, or with the extraction of `inputs`.
     pub fn run(mut self, mut positions: Option<Positions<'_>>, inputs: &[PathBuf]) -> Result<Tuned> {
         let settings = &self.settings;
         let reading = settings.extraction.clone().unwrap_or_else(default_extraction);
         let extracted = reading.feature_set.clone();
-        let set = positions.as_ref().map_or(&extracted, |positions| &positions.data().metadata().feature_set);
+        let set = positions.as_ref().map_or(&extracted, |positions| &positions.data.metadata().feature_set);
         let prior = settings.prior.clone().unwrap_or_else(|| Prior::default_for(set));
         let theta = prior.theta(set)?;
         // An error in the weights is reported before anything is extracted.
@@ -136,10 +106,8 @@ impl Beginning<'_, '_> {
             let path = temporary.path().join(DATASET);
             let report = extract_to(inputs, settings, &path, self.stop, self.observe)?;
             (self.observe)(RunEvent::Extracted { report: &report, output: &path })?;
-            return Ok(Positions::Read(
-                Box::new(dataset::read(&path)?.with_sections(self.settings.sections)?),
-                Vec::new(),
-            ));
+            let data = dataset::read(&path)?.with_sections(self.settings.sections)?;
+            return Ok(Positions { data: Cow::Owned(data), paths: Vec::new() });
         };
         let path = folder.file(DATASET);
         if self.settings.overwrite {
@@ -148,10 +116,8 @@ impl Beginning<'_, '_> {
         folder.making(&[DATASET])?;
         let report = extract_to(inputs, settings, &path, self.stop, self.observe)?;
         (self.observe)(RunEvent::Extracted { report: &report, output: &path })?;
-        Ok(Positions::Read(
-            Box::new(dataset::read(&path)?.with_sections(self.settings.sections)?),
-            vec![path],
-        ))
+        let data = dataset::read(&path)?.with_sections(self.settings.sections)?;
+        Ok(Positions { data: Cow::Owned(data), paths: vec![path] })
     }
 
     fn prepare(
@@ -162,9 +128,9 @@ impl Beginning<'_, '_> {
         theta: Vec<f64>,
         basis: Option<Parameterization>,
     ) -> Result<Prepared> {
-        let (data, settings) = (positions.data(), &self.settings);
+        let (data, settings) = (&*positions.data, &self.settings);
         if data.is_empty() {
-            return Err(match positions.paths().first() {
+            return Err(match positions.paths.first() {
                 Some(path) => Error::input(path, "contains no positions"),
                 None => Error::Usage("the dataset contains no positions".to_string()),
             });
@@ -180,32 +146,29 @@ impl Beginning<'_, '_> {
         }
         let split = Split::try_new(data, settings.holdout, optimizer.batches(), settings.seed)?;
         let blend = match settings.blend.share {
-            Some(_) => settings.blend.prepare(positions.own(), &split, settings.loss)?,
+            Some(_) => settings.blend.prepare(positions.data.to_mut(), &split, settings.loss)?,
             None => None,
         };
-        let data = positions.data();
-        let strength = settings
-            .prior_strength
-            .clone()
-            .unwrap_or_else(|| PriorStrength::default_for(&optimizer, settings.l2));
+        let data = &*positions.data;
+        let mut l2 = settings.weights(model);
+        let strength = settings.strength(&optimizer, &l2);
         let set = &data.metadata().feature_set;
         let (k, fitted_loss) = scale(data, &split, &theta, settings.loss, settings.k)?;
         let mut penalties = strength.given(set)?;
-        let mut optimizer = optimizer;
-        let l2 = optimizer.l2(0);
-        if data.metadata().probing.is_some() && optimizer.weights().iter().all(|other| *other == l2) {
+        if data.metadata().probing.is_some() && l2.iter().all(|other| *other == l2[0]) {
             // Its unit is that of parameters, which options do not share.
-            add_ridge(&mut penalties, set, l2);
-            optimizer = optimizer.with_l2(0.0);
+            add_ridge(&mut penalties, set, l2.first().copied().unwrap_or(0.0));
+            l2.clear();
         }
         let config = RunConfig {
-            datasets: positions.paths().iter().map(|path| absolute(path).display().to_string()).collect(),
+            datasets: positions.paths.iter().map(|path| absolute(path).display().to_string()).collect(),
             checksum: data.checksum().to_string(),
             sections: data.sections(),
             prior: prior.to_string(),
             prior_theta: theta,
             basis,
             begin: None,
+            l2,
             penalties: penalties_of(data, penalties),
             k,
             blend: blend.as_ref().map(|prepared| prepared.blend),
@@ -229,14 +192,14 @@ impl Beginning<'_, '_> {
         let Self { settings, uncertainty, checkpoint_every, display, backend, stop, observe } = self;
         let Prepared { split, mut config, mut blend, strength, mut fitted_loss } = prepared;
         // Requests that would fail later are rejected before anything is chosen.
-        uncertainty::check(uncertainty, &config, positions.data(), &split, observe)?;
+        uncertainty::check(uncertainty, &config, &positions.data, &split, observe)?;
         if let Some(blend) = &mut blend {
-            let (fits_k, data) = (settings.k.is_none(), positions.own());
+            let (fits_k, data) = (settings.k.is_none(), positions.data.to_mut());
             let observe = &mut *observe;
             let open = OpenBlend { data, split: &split, backend, stop, fits_k, observe };
             fitted_loss = open.decide(blend, &mut config)?.or(fitted_loss);
         }
-        let data = positions.data();
+        let data = &*positions.data;
         let custom = match settings.optimizer {
             OptimizerChoice::Custom(_, make) => Some(make(&space_of(&config.parameterization()))?),
             _ => None,
@@ -254,7 +217,8 @@ impl Beginning<'_, '_> {
             ..RunRecord::new(&settings.command_line, config)
         };
         // Methods of a program cannot be resumed.
-        let resumable = folder.filter(|_| custom.is_none() && !positions.paths().is_empty());
+        let resumable =
+            folder.filter(|_| custom.is_none() && !positions.paths.is_empty());
         if let Some(folder) = resumable {
             folder.write_first_record(Kind::Run, &record)?;
             observe(RunEvent::Opened { folder, features: &data.metadata().feature_set })?;
@@ -305,7 +269,6 @@ fn add_ridge(all: &mut Vec<Penalty>, set: &FeatureSet, l2: f64) {
     }
 }
 
-/// Returns K as given, or fitted on the training positions, in the latter case with the loss there.
 fn scale(
     data: &Dataset,
     split: &Split,

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use crate::{
-    KindStrength, OptimizerConfig, RunConfig, RunRecord, RunScores, ScaleMode, ScaleRecord, StartsRecord,
-    Strength, StrengthOrder, StrengthProgress, StrengthRequest, Undecided, choose_start, choose_strength,
+    KindStrength, RunConfig, RunRecord, RunScores, ScaleMode, ScaleRecord, StartsRecord, Strength,
+    StrengthOrder, StrengthProgress, StrengthRequest, Undecided, choose_start, choose_strength,
     default_starts, starts_obstacle, strength_obstacle, training_score_ratio,
 };
 use gputexel_dataset::{Dataset, Split};
@@ -19,10 +19,8 @@ use gputexel_model::{FeatureSet, Penalty, parse_penalties};
 use crate::run::event::{Deciding, RunEvent, RunObserver};
 use crate::run::joint_scale::{FITS, JointScale, ScaleSearch, at_scale};
 
-/// Regularization of parameters toward each other and the prior.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PriorStrength {
-    /// Penalties whose weights are [chosen by held-out loss](crate::choose_strength).
     Auto {
         /// Number of folds [default: 5, or 10 for fewer than 2,000 games if scores are linear].
         folds: Option<usize>,
@@ -40,9 +38,6 @@ const OTHER_SCALE: f64 = 1.25;
 
 impl PriorStrength {
     /// Parses `auto`, `none`, weights of penalties, or the folder of a run, whose weights apply.
-    ///
-    /// # Errors
-    /// [`Error::Input`] and [`Error::Io`] for a folder that is not that of a run with penalties.
     pub fn read(text: &str) -> Result<Self> {
         match text.trim() {
             "auto" => Ok(Self::Auto { folds: None }),
@@ -52,10 +47,6 @@ impl PriorStrength {
         }
     }
 
-    /// Returns the weights, if they are given.
-    ///
-    /// # Errors
-    /// [`Error::Setting`] if they are to be chosen.
     pub fn weights(&self) -> Result<Option<&str>> {
         match self {
             Self::Weights(text) => Ok(Some(text)),
@@ -68,15 +59,6 @@ impl PriorStrength {
         }
     }
 
-    /// Returns the default of a run: [`Self::Auto`], unless it has a weight λ of its own or is a swarm.
-    pub(crate) fn default_for(optimizer: &OptimizerConfig, l2: Option<f64>) -> Self {
-        let swarm = optimizer.swarms().is_some();
-        match swarm || l2.is_some() || optimizer.regularizes() {
-            true => Self::None,
-            false => Self::Auto { folds: None },
-        }
-    }
-
     /// Returns the order to choose weights, if they are to be chosen; `given` tells whether this is not the default.
     pub(crate) fn order(&self, given: bool) -> Option<StrengthOrder> {
         match *self {
@@ -85,7 +67,6 @@ impl PriorStrength {
         }
     }
 
-    /// Returns penalties with given weights; none if they are to be chosen.
     pub(crate) fn given(&self, set: &FeatureSet) -> Result<Vec<Penalty>> {
         match self {
             Self::Weights(text) => parse_penalties(set, text),
@@ -94,7 +75,6 @@ impl PriorStrength {
     }
 }
 
-/// Returns the weights of a run's penalties as text.
 fn weights_of(folder: &Path) -> Result<String> {
     let record: RunRecord = RunFolder::view(folder).record(Kind::Run)?;
     let weights: Vec<String> = record
@@ -109,29 +89,24 @@ fn weights_of(folder: &Path) -> Result<String> {
     }
 }
 
-/// A run without its final weights and scale constant.
 pub(crate) struct Decision<'a, 'o> {
     pub data: &'a Dataset,
     pub split: &'a Split,
     pub backend: &'a Backend,
-    /// Activity of the terms of a program under the prior.
     pub activity: &'a [TermActivity],
     pub stop: &'a AtomicBool,
     pub observe: &'a mut RunObserver<'o>,
 }
 
-/// Describes the choice and its progress.
 fn search_text(at: StrengthProgress) -> String {
     let StrengthProgress { round, rounds, .. } = at;
     format!("the strength of the prior: round {round} of at most {rounds}")
 }
 
-/// Returns the error for a K that cannot be fitted with the parameters.
 fn not_joint(reason: String) -> Error {
     Error::Setting { setting: "k", value: Some("joint".to_string()), reason }
 }
 
-/// Choices outside of the configuration.
 #[derive(Default)]
 pub(crate) struct Decided {
     starts: Option<StartsRecord>,
@@ -140,7 +115,6 @@ pub(crate) struct Decided {
 }
 
 impl Decided {
-    /// Enters the choices into the record of their run.
     pub fn enter(self, record: &mut RunRecord) {
         let Self { starts, strength, scale } = self;
         (record.undecided, record.starts, record.strength, record.scale) = (None, starts, strength, scale);
@@ -148,7 +122,6 @@ impl Decided {
 }
 
 impl Decision<'_, '_> {
-    /// Chooses the starting point of the run out of `starts` points.
     fn choose_start(
         &mut self,
         config: &mut RunConfig,
@@ -169,7 +142,6 @@ impl Decision<'_, '_> {
         Ok(Some(choice.record))
     }
 
-    /// Makes the choices.
     pub fn decide(mut self, config: &mut RunConfig, undecided: Undecided) -> Result<Decided> {
         let Undecided { starts, strength, scale: mode } = undecided;
         if mode == Some(ScaleMode::Joint) {
@@ -269,7 +241,6 @@ impl Decision<'_, '_> {
         training_score_ratio(self.data, config.k, self.split, &scores)
     }
 
-    /// Fits K together with the parameters, which may begin at `start`.
     fn joint_scale(&mut self, config: &RunConfig, start: Option<Vec<f64>>) -> Result<JointScale> {
         Self::check_joint(config)?;
         let start = start.unwrap_or_else(|| config.parameterization().start());
@@ -282,7 +253,7 @@ impl Decision<'_, '_> {
     }
 
     /// Recomputes the held-out losses of a strength at another K than the one it was chosen at, so that they are those
-    /// of the run: `z` is near its optimum, and K is larger by `factor`.
+    /// of the run:
     fn judge_again(&self, config: &RunConfig, strength: &mut Strength, z: &[f64], factor: f64) -> Result<()> {
         strength.kinds.iter_mut().for_each(|kind| kind.weight *= factor * factor);
         if strength.keeps_prior {
@@ -302,7 +273,6 @@ impl Decision<'_, '_> {
         Ok(())
     }
 
-    /// Rejects fitting K with the parameters if the loss has no matrix.
     fn check_joint(config: &RunConfig) -> Result<()> {
         match strength_obstacle(config) {
             Some(reason) => Err(not_joint(format!("cannot be fitted with the parameters: {reason}"))),

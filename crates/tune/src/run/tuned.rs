@@ -42,7 +42,7 @@ pub const FAR_CP: f64 = 1000.0;
 /// # use gputexel_tune::run::{Tuner, TunerSettings};
 /// let limits = gputexel_tune::Limits { epochs: Some(3), ..Default::default() };
 /// let settings = TunerSettings { limits, ..TunerSettings::default() };
-/// # let settings = TunerSettings { k: Some(0.8), l2: Some(1e-4), ..settings };
+/// # let settings = TunerSettings { k: Some(0.8), l2: vec![1e-4], ..settings };
 /// let tuned = Tuner::new(&data, settings).run()?;
 /// let file = tuned.parameter_file();
 /// assert_eq!(2 * file.parameters.len(), tuned.parameters().len());
@@ -53,7 +53,6 @@ pub const FAR_CP: f64 = 1000.0;
 pub struct Tuned {
     /// Record of the run.
     pub record: RunRecord,
-    /// The features of the parameters.
     pub features: FeatureSet,
     /// True if the positions' coefficients were measured by asking an engine.
     pub is_probed: bool,
@@ -81,8 +80,7 @@ pub struct Tuned {
     /// Amount that regularization adds to the training loss of the result; that of the prior has none. `None` without
     /// regularization.
     pub penalty: Option<f64>,
-    /// Training loss of the prior at the K fitted on it, if K was then fitted with the parameters. The other losses are
-    /// at the latter.
+    /// Training loss of the prior at the K fitted on it, if K was then fitted with the parameters.
     pub loss_at_prior_k: Option<f64>,
     /// End of the run, and the parameters.
     pub outcome: Outcome,
@@ -92,7 +90,6 @@ pub struct Tuned {
     pub against_results: Option<AgainstResults>,
     /// Polishing of the result of swarms.
     pub polish: Option<Polish>,
-    /// Losses of swarms.
     pub swarm_losses: Option<SwarmLosses>,
     /// Uncertainty of the parameters, if requested.
     pub uncertainty: Answer,
@@ -103,14 +100,12 @@ pub struct Tuned {
     pub ablation: Option<Ablation>,
     /// Diagnostics of the nonlinear parts of the evaluation.
     pub program: Option<ProgramDiagnostics>,
-    /// Factor of the scores over the prior's on the training positions, see
-    /// [`score_ratio`](crate::score_ratio).
+    /// Factor of the scores over the prior's on the training positions, see [`score_ratio`](crate::score_ratio).
     pub score_ratio: Option<f64>,
     /// Error of the estimate of the uncertainty, if it failed.
     pub failure: Option<Error>,
     /// The epochs of a run without a folder; otherwise they are in `metrics.jsonl`.
     pub epochs: Vec<EpochRecord>,
-    /// The folder of the run, if it has one.
     pub folder: Option<PathBuf>,
     /// The state at the end, without vectors.
     pub(crate) checkpoint: Option<Checkpoint>,
@@ -148,7 +143,6 @@ impl SwarmLosses {
 }
 
 impl Tuned {
-    /// Returns the configuration of the run.
     pub fn config(&self) -> &RunConfig {
         &self.record.config
     }
@@ -163,13 +157,11 @@ impl Tuned {
         self.folder.as_ref().map(|folder| folder.join(REPORT))
     }
 
-    /// Returns the training loss of the result with regularization, if there is any, which the run has minimized. That
-    /// of the prior is its loss.
+    /// Returns the training loss of the result with regularization, if there is any, which the run has minimized.
     pub fn regularized_loss(&self) -> Option<f64> {
         Some(self.loss? + self.penalty?)
     }
 
-    /// Returns the features that no position has.
     pub fn unsupported(&self) -> Vec<&str> {
         self.seen_by(|positions| positions == 0)
     }
@@ -184,7 +176,6 @@ impl Tuned {
         all
     }
 
-    /// Returns the features that fewer than [`WEAK_SUPPORT`] positions have, but at least one.
     pub fn weak(&self) -> Vec<&str> {
         self.seen_by(|positions| positions > 0 && positions < WEAK_SUPPORT)
     }
@@ -208,7 +199,6 @@ impl Tuned {
         far.map(|id| features[id].name.as_str()).collect()
     }
 
-    /// Returns the coordinates of a named basis that ended at one of their bounds.
     pub fn at_bounds(&self) -> Vec<&str> {
         let Some(basis) = self.config().named_basis() else { return Vec::new() };
         let named = basis.coordinates.iter().zip(&self.outcome.z);
@@ -216,15 +206,14 @@ impl Tuned {
         held.map(|(c, _)| c.name.as_str()).collect()
     }
 
-    /// Returns the number of coordinates that are not yet whole numbers as required.
     pub fn fractions(&self) -> usize {
         let Some(basis) = &self.config().basis else { return 0 };
         let named = basis.coordinates.iter().zip(&self.outcome.z);
         named.filter(|(c, z)| c.integer && z.fract() != 0.0).count()
     }
 
-    /// Returns the held-out loss before and after: that of the positions held out of the whole run, or if there are none,
-    /// that of the folds by which the regularization was chosen.
+    /// Returns the held-out loss before and after: that of the positions held out of the whole run, or if there are
+    /// none, that of the folds by which the regularization was chosen.
     pub fn gain(&self) -> Option<HeldOutGain> {
         self.held_out_gain.or_else(|| self.record.strength.as_ref()?.gain)
     }
@@ -248,7 +237,6 @@ impl Tuned {
         kept || self.outcome.z == self.config().parameterization().start()
     }
 
-    /// Returns the parameters with their names, origin and errors: `params.json`.
     pub fn parameter_file(&self) -> ParameterFile {
         let config = self.config();
         let theta = &self.outcome.parameters;
@@ -283,7 +271,6 @@ impl Tuned {
         file
     }
 
-    /// Returns the values of a named basis, if there is one: `z.json`.
     pub fn coordinates(&self) -> Option<CoordinatesFile> {
         let basis = self.config().named_basis()?;
         let findings = self.uncertainty.findings();
@@ -323,7 +310,6 @@ impl Tuned {
         write_report(&folder, &run_report(&folder, &in_hand)?)
     }
 
-    /// Writes and returns parameters, and writes tables; the run may still be continued from its state.
     pub(crate) fn write_files(&self, folder: &RunFolder) -> Result<ParameterFile> {
         // Files of an interruption do not belong to the result, and a report would look finished.
         for name in SO_FAR_TABLES.into_iter().chain([SO_FAR, REPORT]) {
@@ -345,9 +331,6 @@ impl Tuned {
 }
 
 /// Writes the best values of an interrupted run, under names that cannot be mistaken for a result.
-///
-/// # Errors
-/// [`Error::Io`].
 pub(crate) fn leave_so_far(
     folder: &RunFolder,
     record: &RunRecord,
@@ -374,7 +357,6 @@ pub(crate) fn leave_so_far(
     folder.write(SO_FAR, file.to_json())
 }
 
-/// Writes the report of a run so far. A failure is only a warning, since the result is there.
 pub(crate) fn leave_report(
     folder: &RunFolder,
     in_hand: &InHand<'_>,
@@ -387,10 +369,6 @@ pub(crate) fn leave_report(
     }
 }
 
-/// Writes a report into the folder of the run.
-///
-/// # Errors
-/// [`Error::Io`]; [`Error::Numeric`] when a picture cannot be drawn.
 pub fn write_report(folder: &RunFolder, report: &RunReport) -> Result<()> {
     folder.write(REPORT, report.to_html(None)?)
 }

@@ -1,5 +1,4 @@
-//! The entry point of runs.
-
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -32,7 +31,7 @@ use crate::run::tuned::Tuned;
 /// let data = gputexel_tune::run::extract(&[file])?;
 /// let limits = Limits { epochs: Some(5), ..Limits::default() };
 /// let settings = TunerSettings { limits, ..TunerSettings::default() };
-/// # let settings = TunerSettings { l2: Some(1e-4), k: Some(0.8), ..settings };
+/// # let settings = TunerSettings { l2: vec![1e-4], k: Some(0.8), ..settings };
 /// let tuned = Tuner::new(&data, settings).run()?;
 /// assert!(tuned.loss < tuned.loss_before);
 /// tuned.write_to(folder.path().join("run"))?;
@@ -48,7 +47,6 @@ pub struct Tuner<'a> {
     observer: Box<RunObserver<'a>>,
 }
 
-/// The source of positions, and the settings of a new run.
 pub(crate) enum Source<'a> {
     Dataset(&'a Dataset, Box<TunerSettings<'a>>),
     Files(Vec<PathBuf>, Box<TunerSettings<'a>>),
@@ -56,13 +54,12 @@ pub(crate) enum Source<'a> {
 }
 
 impl<'a> Tuner<'a> {
-    /// Creates a run on a dataset.
     pub fn new(data: &'a Dataset, settings: TunerSettings<'a>) -> Self {
         Self::of(Source::Dataset(data, Box::new(settings)))
     }
 
-    /// Creates a run on files: one or more datasets, or games or labeled positions, which are first extracted, by default
-    /// with the default settings, into the folder of the run if it has one.
+    /// Creates a run on files: one or more datasets, or games or labeled positions, which are first extracted, by
+    /// default with the default settings, into the folder of the run if it has one.
     pub fn from_files<P: AsRef<Path>>(paths: &[P], settings: TunerSettings<'a>) -> Self {
         let paths = paths.iter().map(|path| path.as_ref().to_path_buf()).collect();
         Self::of(Source::Files(paths, Box::new(settings)))
@@ -80,8 +77,6 @@ impl<'a> Tuner<'a> {
         }
     }
 
-    /// Requests uncertainty estimates for the result: standard errors, a bootstrap [default: none]. A resumed run also
-    /// computes those requested originally.
     #[must_use]
     pub fn uncertainty(mut self, request: UncertaintyRequest) -> Self {
         self.uncertainty = request;
@@ -95,8 +90,8 @@ impl<'a> Tuner<'a> {
         self
     }
 
-    /// Computes standard errors for a display of the values even if they are not requested, where they take little time:
-    /// [`Tuned::errors`] [default: false].
+    /// Computes standard errors for a display of the values even if they are not requested, where they take little
+    /// time:
     #[must_use]
     pub fn display(mut self, display: bool) -> Self {
         self.display = display;
@@ -110,27 +105,20 @@ impl<'a> Tuner<'a> {
         self
     }
 
-    /// Ends the run soon after the flag is set, with [`Error::Interrupted`]; the folder, if any, then contains
-    /// the state.
+    /// Ends the run soon after the flag is set, with [`Error::Interrupted`]; the folder, if any, then contains the
+    /// state.
     #[must_use]
     pub fn stop(mut self, flag: impl Into<StopFlag>) -> Self {
         self.stop = flag.into();
         self
     }
 
-    /// Receives events of the run. An error ends the run.
     #[must_use]
     pub fn observe(mut self, observer: impl FnMut(RunEvent<'_>) -> Result<()> + 'a) -> Self {
         self.observer = Box::new(observer);
         self
     }
 
-    /// Runs to the end.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for settings that contradict each other or the positions, before anything is written;
-    /// [`Error::Interrupted`]; [`Error::Numeric`]; [`Error::Gpu`] when a GPU was required; files that cannot
-    /// be read or written.
     pub fn run(self) -> Result<Tuned> {
         let Self { source, uncertainty, checkpoint_every, display, backend, stop, mut observer } = self;
         if let Source::Dataset(_, settings) | Source::Files(_, settings) = &source {
@@ -150,7 +138,7 @@ impl<'a> Tuner<'a> {
                     let warning = "the run cannot be resumed: the files of its dataset are not named";
                     observe(RunEvent::Warning(warning))?;
                 }
-                (settings, Some(Positions::Given(data, files)), Vec::new())
+                (settings, Some(Positions { data: Cow::Borrowed(data), paths: files }), Vec::new())
             }
             Source::Files(paths, settings) => {
                 let positions = match are_datasets(&paths)? {
@@ -164,7 +152,7 @@ impl<'a> Tuner<'a> {
                     true => {
                         passed_over(&paths).map_or(Ok(()), |text| observe(RunEvent::Warning(&text)))?;
                         let data = dataset::read_many(&paths)?.with_sections(settings.sections)?;
-                        Some(Positions::Read(Box::new(data), paths.clone()))
+                        Some(Positions { data: Cow::Owned(data), paths: paths.clone() })
                     }
                     false => None,
                 };

@@ -23,7 +23,6 @@ pub const BEYOND: f64 = 2.0;
 /// Number of parameters, and of positions, up to which standard errors take less than a second.
 const QUICK: usize = 1024;
 const QUICK_POSITIONS: usize = 1 << 18;
-/// Number of correlations recorded.
 const CORRELATIONS: usize = 20;
 
 /// Returns why errors are left out if their matrices are too large: too many parameters, or too little free memory.
@@ -45,9 +44,6 @@ fn obstacle(request: UncertaintyRequest, data: &Dataset) -> Option<String> {
 }
 
 /// Rejects requests that would fail after the run; warns of estimates that will be left out.
-///
-/// # Errors
-/// [`Error::Usage`] for a loss without curvature, too few games or too many members.
 pub(crate) fn check(
     request: UncertaintyRequest,
     config: &RunConfig,
@@ -87,19 +83,14 @@ pub(crate) fn check(
     }
 }
 
-/// Result of a request for the uncertainty.
 #[derive(Debug)]
 pub enum Answer {
-    /// Not requested, or failed.
     None,
-    /// Left out, with the reason.
     LeftOut(String),
-    /// Estimated.
     Found(Box<Findings>),
 }
 
 impl Answer {
-    /// Returns the estimates, if there are any.
     pub fn findings(&self) -> Option<&Findings> {
         match self {
             Self::Found(findings) => Some(findings),
@@ -108,32 +99,22 @@ impl Answer {
     }
 }
 
-/// Estimated uncertainty.
 #[derive(Debug)]
 pub struct Findings {
-    /// Standard errors.
     pub sandwich: Sandwich,
     /// Spread over resamples, if requested.
     pub bootstrap: Option<Bootstrap>,
-    /// Seed of the resamples.
     pub seed: u64,
 }
 
 /// Median standard errors of a group of features, centipawns; `None` if none of them has an error.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GroupErrors<'s> {
-    /// The group.
     pub group: &'s str,
-    /// Of middlegame values.
     pub middlegame: Option<f64>,
-    /// Of endgame values.
     pub endgame: Option<f64>,
 }
 
-/// Estimates the requested uncertainty at the end of a run.
-///
-/// # Errors
-/// [`Error::Interrupted`] on Ctrl-C; [`Error::Numeric`] when sums are not finite; errors of the evaluator.
 pub(crate) fn find(
     parts: &RunParts<'_>,
     request: UncertaintyRequest,
@@ -187,7 +168,6 @@ pub(crate) fn for_display(parts: &RunParts<'_>, result: (&[f64], usize)) -> Opti
     sandwich(&fit(parts, &config.parameterization(), result)).ok().map(|sandwich| sandwich.theta)
 }
 
-/// Returns the end of a run.
 fn fit<'a>(
     parts: &RunParts<'a>,
     parameterization: &'a Parameterization,
@@ -199,9 +179,7 @@ fn fit<'a>(
         parts: 0..split.batches(),
         parameterization,
         z,
-        prior: &config.prior_theta,
-        l2: config.optimizer.l2(best_member),
-        penalties: &config.penalties,
+        regularization: config.regularization(best_member),
         objective: Objective { k: config.k, loss: config.loss },
     }
 }
@@ -217,7 +195,6 @@ fn both<T: Copy, U>(list: &[Option<T>], id: usize, of: impl Fn(&T) -> U) -> Both
 }
 
 impl Findings {
-    /// Writes errors into a parameter file; `coordinates` are the names of the tuned coordinates.
     pub(crate) fn annotate(&self, file: &mut ParameterFile, coordinates: &[String]) {
         for (id, record) in file.parameters.iter_mut().enumerate() {
             record.errors = Some(both(&self.sandwich.theta, id, |&error| error));
@@ -246,7 +223,6 @@ impl Findings {
         self.sandwich.correlations(CORRELATIONS).into_iter().filter_map(named).collect()
     }
 
-    /// Returns the uncertainty of a coordinate of z, for `z.json`.
     pub(crate) fn coordinate(&self, i: usize) -> CoordinateUncertainty {
         CoordinateUncertainty {
             error: self.sandwich.z[i],
@@ -256,17 +232,14 @@ impl Findings {
         }
     }
 
-    /// Returns the number of coordinates with a status.
     pub fn count(&self, standing: ErrorStatus) -> usize {
         self.sandwich.standing.iter().filter(|&&s| s == standing).count()
     }
 
-    /// Returns the number of coordinates further from the optimum than their errors allow.
     pub fn off_optimum(&self) -> usize {
         self.sandwich.distance.iter().filter(|&&distance| distance > OFF_OPTIMUM).count()
     }
 
-    /// Returns the number of parameters that have errors, and of those that are far from their prior.
     pub fn beyond(&self, prior: &[f64], theta: &[f64]) -> (usize, usize) {
         let far = |i: usize, error: f64| (theta[i] - prior[i]).abs() > BEYOND * error;
         let errors = self.sandwich.theta.iter().enumerate();

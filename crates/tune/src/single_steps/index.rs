@@ -17,7 +17,6 @@ pub(super) struct Index {
 pub(super) struct Block {
     first: usize,
     length: usize,
-    /// Start of each feature's entries; one more than features.
     starts: Vec<usize>,
     /// Ascending by position: the index in the block, and above it the coefficient, if it is a small whole
     /// number.
@@ -103,7 +102,6 @@ impl Block {
     }
 }
 
-/// A coefficient as the upper bits of an entry, if it is a whole number that fits.
 #[inline]
 fn packed(coefficient: f32) -> Option<u32> {
     const MOST: f32 = (1 << (31 - PLACE_BITS)) as f32;

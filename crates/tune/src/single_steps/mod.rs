@@ -1,7 +1,4 @@
 //! The effect of single steps of integer coordinates on the exact loss.
-//!
-//! An inverted index (feature → positions) gives the loss change of every step in one pass over the entries. Everything
-//! is f64, in phase units, so that integer parameters give exact scores regardless of the number of steps.
 
 mod index;
 mod sums;
@@ -20,11 +17,11 @@ use super::Regularization;
 use gputexel_dataset::Layout;
 use gputexel_dataset::objective::{Objective, x_per_cp};
 use gputexel_io::{Error, Result};
-use gputexel_model::{Parameterization, Penalty};
+use gputexel_model::Parameterization;
 use gputexel_optim::Space;
 
-/// Fraction of the loss below which a change counts as a tie: a few ulps of the mean, which would differ with
-/// any other order of summation.
+/// Fraction of the loss below which a change counts as a tie: a few ulps of the mean, which would differ with any other
+/// order of summation.
 pub const TIE: f64 = 1e-15;
 
 /// Number of positions per chunk; fixed, so that sums do not depend on the number of threads.
@@ -33,28 +30,18 @@ const CHUNK: usize = 1 << 14;
 /// Positions processed at a time for a coordinate with several features; their changes stay in the L1 cache.
 const BLOCK: usize = 1 << 11;
 
-/// The function that is minimized exactly: the mean loss of parts of a layout plus its regularization, as a
-/// function of z.
+/// The function that is minimized exactly: the mean loss of parts of a layout plus its regularization, as a function of
+/// z.
 #[derive(Clone, Debug)]
 pub struct ExactProblem<'a> {
     pub layout: &'a Layout,
     pub parts: Range<usize>,
-    /// Scale constant and loss function.
     pub objective: Objective,
     /// Maps z to θ.
     pub parameterization: &'a Parameterization,
     /// Bounds of z; only integer coordinates are stepped.
     pub space: &'a Space,
-    /// θ₀ of the regularization.
-    pub prior: &'a [f64],
-    pub l2: f64,
-    pub penalties: &'a [Penalty],
-}
-
-impl ExactProblem<'_> {
-    pub fn regularization(&self) -> Regularization {
-        Regularization::new(self.prior, self.penalties)
-    }
+    pub regularization: Regularization,
 }
 
 /// Effect of a coordinate on the score of a position with one of its features: coefficient · (mg · middlegame
@@ -66,7 +53,6 @@ struct Pull {
     eg: f64,
 }
 
-/// Weights of a feature's two values in a position.
 #[derive(Clone, Copy, Debug, Default)]
 struct Units {
     mg: f64,
@@ -82,7 +68,6 @@ impl Units {
 /// A point z with the exact scores and losses of its positions; see the module.
 pub struct SingleSteps<'a> {
     problem: ExactProblem<'a>,
-    regularization: Regularization,
     effects: Effects<'a>,
     pulls: Vec<Vec<Pull>>,
     /// True if stepping the coordinate changes anything.
@@ -101,7 +86,6 @@ pub struct SingleSteps<'a> {
     pub max_scores: u64,
 }
 
-/// Quantities changed by a step of a parameter.
 enum Effects<'a> {
     /// Scores, by the same amount in every position with the same entry.
     Scores(Index),
@@ -141,11 +125,11 @@ fn pulls_of(parameterization: &Parameterization, features: usize) -> Vec<Vec<Pul
 }
 
 impl<'a> SingleSteps<'a> {
-    /// Sets up the problem at the point `z`, which need not be integer.
     pub fn try_new(problem: &ExactProblem<'a>, z: &[f64]) -> Result<Self> {
         let problem = problem.clone();
         let (layout, basis) = (problem.layout, problem.parameterization);
-        let lengths = [basis.parameters(), problem.prior.len()] == [2 * layout.features(); 2]
+        let lengths = [basis.parameters(), problem.regularization.prior().len()]
+            == [2 * layout.features(); 2]
             && [problem.space.dimension(), z.len()] == [basis.dimension(); 2]
             && problem.parts.start < problem.parts.end
             && problem.parts.end <= layout.parts().len();
@@ -176,15 +160,14 @@ impl<'a> SingleSteps<'a> {
                 entries.any(|entry| units[entry.position].blend(pull.mg, pull.eg) != 0.0)
             }
         };
-        let regularization = problem.regularization();
+        let regularization = &problem.regularization;
         let pulled = |pull: &Pull| {
             let values = [(pull.feature, pull.mg), (layout.features() + pull.feature, pull.eg)];
-            values.iter().any(|&(i, factor)| factor != 0.0 && regularization.involves(i, problem.l2))
+            values.iter().any(|&(i, factor)| factor != 0.0 && regularization.involves(i))
         };
         let alive = pulls.par_iter().map(|pulls| pulls.iter().any(|p| pulled(p) || touches(p))).collect();
         let mut steps = Self {
             alive,
-            regularization,
             pulls,
             effects,
             units,
@@ -266,10 +249,9 @@ impl<'a> SingleSteps<'a> {
         &self.z
     }
 
-    /// The exact loss at the current point, including regularization.
     pub fn loss(&self) -> f64 {
         let chunks: Vec<f64> = self.losses.par_chunks(CHUNK).map(|chunk| chunk.iter().sum()).collect();
-        chunks.iter().sum::<f64>() / self.weight + self.regularization.value(&self.theta, self.problem.l2)
+        chunks.iter().sum::<f64>() / self.weight + self.problem.regularization.value(&self.theta)
     }
 
     pub fn taken(&self) -> u64 {
@@ -298,6 +280,8 @@ impl<'a> SingleSteps<'a> {
         self.scores_of(coordinate) >= WORTH_SHARING
     }
 
+    /// Calls `call` for every position of a block whose score may change with the step, with its new score in phase
+    /// units, in ascending order.
     fn each_score(&self, block: usize, coordinate: usize, by: f64, mut call: impl FnMut(usize, f64)) {
         match &self.effects {
             Effects::Scores(index) => {
@@ -311,6 +295,8 @@ impl<'a> SingleSteps<'a> {
         }
     }
 
+    /// Calls `call` for every position of a block whose score changes with the step, with the change in phase units, in
+    /// ascending order.
     fn each_change(&self, of: &index::Block, coordinate: usize, by: f64, mut call: impl FnMut(usize, f64)) {
         let change = |pull: &Pull, entry: Entry| {
             by * f64::from(entry.coefficient) * self.units[entry.position].blend(pull.mg, pull.eg)
@@ -341,7 +327,6 @@ impl<'a> SingleSteps<'a> {
         }
     }
 
-    /// Computes the exact change of the loss by a step, including regularization.
     pub fn change(&self, coordinate: usize, by: f64) -> f64 {
         let of_block = |block: usize| self.change_in(block, coordinate, by);
         let sums = by_block(self.blocks(), self.is_shared(coordinate), of_block);
@@ -355,13 +340,13 @@ impl<'a> SingleSteps<'a> {
     }
 
     fn regularization_change(&self, coordinate: usize, by: f64) -> f64 {
-        if self.problem.l2 == 0.0 && !self.regularization.has_penalties() {
+        if self.problem.regularization.is_zero() {
             return 0.0;
         }
         let features = self.problem.layout.features();
         let both = |pull: &Pull| [(pull.feature, pull.mg * by), (features + pull.feature, pull.eg * by)];
         let step: Vec<(usize, f64)> = self.pulls[coordinate].iter().flat_map(both).collect();
-        self.regularization.change(&self.theta, &step, self.problem.l2)
+        self.problem.regularization.change(&self.theta, &step)
     }
 
     fn is_allowed(&self, coordinate: usize, by: f64) -> bool {

@@ -11,7 +11,6 @@ use super::{CHUNK, Pull};
 use gputexel_dataset::Layout;
 use gputexel_model::program::{CompiledProgram, MAX_SLOTS, Taper};
 
-/// An entry of a feature: position, sum and coefficient.
 #[derive(Clone, Copy, Debug, Default)]
 struct Entry {
     position: u32,
@@ -19,7 +18,6 @@ struct Entry {
     coefficient: f32,
 }
 
-/// The sums of every position, and the entries of every feature.
 pub(super) struct ProgramSums<'a> {
     program: &'a CompiledProgram,
     starts: Vec<usize>,
@@ -116,8 +114,8 @@ impl<'a> ProgramSums<'a> {
         &list[before(positions.start)..before(positions.end)]
     }
 
-    /// The slope along each coordinate, and half the Gauss–Newton curvature, of a sum over positions; `outer`
-    /// gives its slope by the score of a position, per centipawn, and half its curvature.
+    /// Returns the slope along each coordinate, and half the Gauss–Newton curvature, of a sum over positions; `outer`
+    /// gives its slope by the score of a position, per centipawn, and half its curvature. `None` when cancelled.
     pub fn forecasts(
         &self,
         coordinates: &[&[Pull]],

@@ -9,24 +9,20 @@ use super::{Effects, Pull, SingleSteps, TIE};
 use gputexel_dataset::objective::x_per_cp;
 use gputexel_io::{Error, Result, counted, grouped};
 
-/// Default of [`SingleSteps::max_scores`]: some minutes on one core.
 pub(super) const MAX_SCORES: u64 = 1 << 31;
 
 /// Number of steps with a program that are tried before progress is reported.
 const GROUP: usize = 64;
 
-/// What a descent does, for its progress.
 const STEPS: &str = "whole numbers by single steps";
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
     pub coordinate: usize,
     pub by: f64,
-    /// Exact change of the loss, including regularization.
     pub change: f64,
 }
 
-/// Single steps from a point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Survey {
     /// Steps by ±1 that stay within the bounds, have an effect, and were tried.
@@ -42,9 +38,7 @@ pub struct Survey {
     pub without_effect: usize,
 }
 
-/// Ends a search early, and receives its progress.
 pub struct Watch<'a> {
-    /// Ends the search when set.
     pub cancel: &'a AtomicBool,
     /// Receives what is being done and how far it is, on one line; an error ends the search.
     pub observe: &'a mut dyn FnMut(&str) -> Result<()>,
@@ -71,8 +65,8 @@ struct Order {
 }
 
 impl SingleSteps<'_> {
-    /// Computes the exact loss changes of single steps of integer coordinates: of all, unless a program would
-    /// take too long for that.
+    /// Computes the exact loss changes of single steps of integer coordinates: of all, unless a program would take too
+    /// long for that.
     pub fn survey(&self, watch: &mut Watch<'_>) -> Result<Survey> {
         let mut left = self.max_scores;
         self.survey_within(&mut left, None, watch)
@@ -184,8 +178,8 @@ impl SingleSteps<'_> {
         }
     }
 
-    /// Takes improving steps, best first, rechecking each at the point where it is taken, until no single step
-    /// improves the loss; returns the survey that proves this.
+    /// Takes improving steps, best first, rechecking each at the point where it is taken, until no single step improves
+    /// the loss; returns the survey that proves this.
     pub fn descend(&mut self, watch: &mut Watch<'_>) -> Result<Survey> {
         let mut left = self.max_scores;
         let mut pass = 0;

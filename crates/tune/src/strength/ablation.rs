@@ -12,39 +12,26 @@ use gputexel_eval::{Population, Request};
 use gputexel_io::{Error, Result};
 use gputexel_model::{Parameterization, Penalty, PenaltyKind, penalties};
 
-/// Costs of leaving out each group.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ablation {
-    /// Number of folds.
     pub folds: usize,
     /// True if folds consist of games, not of positions.
     pub by_game: bool,
-    /// Held-out loss with all groups.
     pub held_out: f64,
-    /// The tuned groups, the most valuable first.
     pub groups: Vec<LeftOut>,
 }
 
-/// Cost of leaving out a group.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LeftOut {
-    /// The group.
     pub group: String,
-    /// Number of its tuned coordinates.
     pub coordinates: usize,
     /// Increase of the held-out loss when they stay at the prior and all others are tuned.
     pub cost: f64,
-    /// Its standard error, by game.
     pub error: f64,
 }
 
 /// Holds each group of features at the prior in turn, tunes all others without each fold, and judges the result by that
-/// fold: all groups and folds are one population. Everything else is as in the run, whose result is `z`; tuned values
-/// follow from the quadratic model of the loss there.
-///
-/// # Errors
-/// [`Error::Usage`] for a loss without curvature, too many parameters, or fewer than two games; [`Error::Numeric`] when
-/// sums are not finite; errors of the evaluator.
+/// fold: all groups and folds are one population.
 pub fn ablate(parts: &RunParts<'_>, z: &[f64], l2: f64) -> Result<Ablation> {
     let RunParts { config, data, split, backend, .. } = *parts;
     if let Some(reason) = strength_obstacle(config) {
@@ -108,7 +95,6 @@ pub fn ablate(parts: &RunParts<'_>, z: &[f64], l2: f64) -> Result<Ablation> {
     Ok(Ablation { folds, by_game: folded.by_game, held_out, groups: left_out })
 }
 
-/// Returns the coordinates that move a parameter of the wanted features.
 fn coordinates(parameterization: &Parameterization, wanted: impl Fn(usize) -> bool) -> Vec<usize> {
     let features = parameterization.parameters() / 2;
     let mut found: Vec<usize> = parameterization

@@ -1,7 +1,4 @@
 //! Choice of the share of search scores in the targets, by results of held-out games.
-//!
-//! Losses against different targets cannot be compared, so every share is judged by the same criterion: how well
-//! parameters fitted to its targets without a fold predict the results of that fold.
 
 use std::sync::atomic::AtomicBool;
 
@@ -14,52 +11,32 @@ use gputexel_dataset::{Blend, Dataset, Split};
 use gputexel_eval::Backend;
 use gputexel_io::{Error, Result};
 
-/// The candidate shares.
 pub const BLENDS: [f64; 6] = [0.0, 0.1, 0.25, 0.5, 0.75, 1.0];
 
-/// A candidate share.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BlendCandidate {
-    /// Share of the search score in the target.
     pub share: f64,
     /// Scale constant of the tuned scores, base-10 form.
     pub k: f64,
-    /// Mean loss of held-out positions against their results.
     pub loss: f64,
-    /// Difference from the lowest loss.
     pub difference: f64,
-    /// Standard error of the difference, by game.
     pub error: f64,
 }
 
-/// The chosen share, and the candidates.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BlendChoice {
     /// The share: the smallest whose loss is within one standard error of the lowest.
     pub share: f64,
-    /// Number of folds.
     pub folds: usize,
     /// True if folds consist of games, not of positions.
     pub by_game: bool,
-    /// Number of games, or of positions.
     pub clusters: u64,
-    /// All candidates, ascending.
     pub candidates: Vec<BlendCandidate>,
 }
 
 /// Chooses a share of [`BLENDS`] for the targets of a run on the training positions of a split, where search scores
-/// have the scale constant `search_k`. Each share is fitted with penalties whose weights are chosen by held-out
-/// targets, regardless of the run's own regularization. If `fits_k`, K is fitted for each of them, on the prior;
-/// otherwise that of `config` is used. `observe` is called before each share, with the number of shares tried. The
-/// targets in `data` are those of the last share tried, even on errors.
-///
-/// Among shares that held-out results hardly distinguish, the smallest is chosen: it follows the results of the games,
-/// which are what counts, most closely, and inherits least from the engine that produced the scores. The threshold of
-/// one standard error is that of Breiman et al., "Classification and regression trees" (1984), section 3.4.3.
-///
-/// # Errors
-/// [`Error::Setting`] for a loss without curvature, too many parameters or a single game, and errors of
-/// [`choose_strength`](super::choose_strength) and [`fit_scale`].
+/// have the scale constant `search_k`. If `fits_k`, K is fitted for each of them, on the prior; otherwise that of
+/// `config` is used.
 pub fn choose_blend(
     config: &RunConfig,
     data: &mut Dataset,

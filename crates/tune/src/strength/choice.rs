@@ -1,5 +1,3 @@
-//! The choice of weights.
-
 use std::sync::atomic::AtomicBool;
 
 use super::chooser::{Chooser, LARGEST, START};
@@ -16,7 +14,6 @@ use gputexel_eval::Backend;
 use gputexel_io::{Error, Result};
 use gputexel_model::{Penalty, PenaltyKind, penalties};
 
-/// Settings for the choice of weights.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StrengthRequest<'a> {
     /// Number of folds [default: 5, or 10 for fewer than 2,000 games if scores are linear].
@@ -41,12 +38,7 @@ pub fn strength_obstacle(config: &RunConfig) -> Option<String> {
 }
 
 /// Chooses the weights of all penalties that the features of a dataset have, for a run on the training positions of a
-/// split. `config` determines the tuned parameters and the criterion; its own penalties are ignored. `observe` is
-/// called before each evaluation.
-///
-/// # Errors
-/// [`Error::Usage`] for a loss without curvature or too many parameters, [`Error::Interrupted`] when `stop` is set,
-/// [`Error::Numeric`] when sums are not finite, and errors of the evaluator and of `observe`.
+/// split.
 pub fn choose_strength(
     config: &RunConfig,
     data: &Dataset,
@@ -59,7 +51,6 @@ pub fn choose_strength(
     Ok(choose_with_folds(config, data, split, backend, request, stop, observe)?.0)
 }
 
-/// The parameters without each fold.
 pub(super) struct WithoutFolds {
     pub folded: Folded,
     /// θ by fold.

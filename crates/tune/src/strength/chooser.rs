@@ -16,7 +16,6 @@ use gputexel_eval::Evaluator;
 use gputexel_io::{Error, Result};
 use gputexel_model::{Parameterization, Penalty, PenaltyKind};
 
-/// Weight at the start of the search, times the number of games.
 pub(super) const START: f64 = 0.07;
 /// Range of the search: this factor below the start, and up to a weight that holds everything at the prior.
 const RANGE: f64 = 1e-5;
@@ -40,42 +39,31 @@ const STEPS: usize = 64;
 /// Factors on all weights at which the held-out loss is plotted.
 const CURVE: [f64; 4] = [0.01, 0.1, 10.0, 100.0];
 
-/// State of the choice.
 pub(super) struct Chooser<'a> {
     pub objective: Objective,
     pub parameterization: Parameterization,
     pub folded: &'a Folded,
     pub evaluator: &'a mut dyn Evaluator,
     pub kinds: &'a [(PenaltyKind, Vec<Penalty>)],
-    /// The penalties of each kind around the start.
     pub pulled: Vec<Pulled>,
     pub stop: &'a AtomicBool,
     pub observe: &'a mut StrengthObserver<'a>,
 }
 
-/// Parameters that result from some weights.
 pub(super) struct Placed {
-    /// z of all positions.
     pub z: Vec<f64>,
-    /// z without each fold.
     pub without: Vec<Vec<f64>>,
-    /// Exact held-out loss.
     pub exact: f64,
 }
 
-/// Result of a search.
 pub(super) struct Found {
     pub weights: Vec<f64>,
-    /// The point of the model.
     pub around: Vec<f64>,
-    /// The model they were found with.
     pub model: FoldModel,
     pub at: Placed,
 }
 
-/// Held-out parameters compared with the prior.
 pub(super) struct Against {
-    /// Loss of the prior.
     before: f64,
     /// Mean difference in loss of the parameters without their folds, and its standard error by game.
     difference: f64,
@@ -90,8 +78,6 @@ pub(super) fn added(z: &[f64], step: &[f64]) -> Vec<f64> {
     z.iter().zip(step).map(|(z, step)| z + step).collect()
 }
 
-/// Returns the last number of steps before `end` up to which a function that rises from 0, about as a parabola, is
-/// within what is allowed.
 fn last_within(end: usize, allowed: f64, mut rise: impl FnMut(usize) -> Result<f64>) -> Result<usize> {
     /// Number of guesses before the search only halves, and the first of them.
     const GUESSES: usize = 5;
@@ -126,7 +112,6 @@ fn last_within(end: usize, allowed: f64, mut rise: impl FnMut(usize) -> Result<f
 }
 
 impl Chooser<'_> {
-    /// Returns the prior itself, held by a dominating weight.
     pub(super) fn kept(
         config: &RunConfig,
         kinds: &[(PenaltyKind, Vec<Penalty>)],
@@ -156,12 +141,10 @@ impl Chooser<'_> {
         }
     }
 
-    /// Returns the smallest weight that is tried.
     pub(super) fn least(&self) -> f64 {
         RANGE * START / self.folded.clusters as f64
     }
 
-    /// Searches from a point z.
     pub(super) fn search(&mut self, mut z: Vec<f64>) -> Result<Found> {
         let start = START / self.folded.clusters as f64;
         let mut logarithms = vec![start.ln(); self.kinds.len()];
@@ -217,7 +200,6 @@ impl Chooser<'_> {
         })
     }
 
-    /// Evaluates given weights around a point z near their optimum.
     pub(super) fn found(&mut self, z: &[f64], weights: Vec<f64>) -> Result<Found> {
         let mut model = self.model(z)?;
         let space = space_of(&self.parameterization);
@@ -229,7 +211,7 @@ impl Chooser<'_> {
     }
 
     /// Computes the parameters that result from weights by a model around a point, within the bounds, and the exact
-    /// held-out loss there. With `origins` of the folds, steps are [shortened](shorten).
+    /// held-out loss there.
     pub(super) fn place(
         &mut self,
         model: &FoldModel,
@@ -299,7 +281,6 @@ impl Chooser<'_> {
         (self.observe)(next)
     }
 
-    /// Computes the losses of the folds around a point.
     pub(super) fn model(&mut self, z: &[f64]) -> Result<FoldModel> {
         let Folded { layout, folds, .. } = self.folded;
         let step: Vec<f64> =
@@ -370,7 +351,6 @@ impl Chooser<'_> {
         })
     }
 
-    /// Compares parameters without each fold with the prior, whose losses are given by index.
     pub(super) fn against(&self, data: &Dataset, of_prior: &[f64], without: &[Vec<f64>]) -> Against {
         let thetas: Vec<Vec<f64>> = without.iter().map(|z| self.parameterization.theta(z)).collect();
         let own = self.folded.losses(data, data.results(), self.objective, |fold| &thetas[fold]);

@@ -1,9 +1,3 @@
-//! Search for weights for nonlinear scores.
-//!
-//! For these, a quadratic model only holds near its point. The search therefore begins with strong penalties that keep
-//! everything near the prior, and relaxes them step by step: each round changes weights by a limited factor, shortens
-//! steps that the exact loss does not confirm, and computes the next model at their end.
-
 use super::chooser::{Chooser, Found, LARGEST, weights};
 use super::progress::StrengthProgress;
 use super::search::Limits;
@@ -11,11 +5,8 @@ use gputexel_io::{Error, Result};
 
 /// Weights at the start, relative to those at the start of a search for linear scores.
 pub(super) const STRONG: f64 = 100.0;
-/// Largest factor by which a weight changes in a round.
 const FACTOR: f64 = 20.0;
-/// Maximum number of evaluations of the model in a round.
 const EVALUATIONS: usize = 6;
-/// Maximum number of rounds.
 const ROUNDS: usize = 8;
 /// The search ends when a round lowers the held-out loss by less than this share.
 const GAIN: f64 = 3e-4;

@@ -11,7 +11,6 @@ use gputexel_model::Parameterization;
 /// Default number of folds; ten for few games, because more of them are left for training.
 pub(super) const FOLDS: usize = 5;
 const FOLDS_OF_FEW: usize = 10;
-/// Below this number, games are considered few.
 const FEW: usize = 2000;
 /// The training positions as folds: a layout whose first parts they are.
 pub(super) struct Folded {
@@ -19,7 +18,6 @@ pub(super) struct Folded {
     pub folds: usize,
     pub by_game: bool,
     pub clusters: usize,
-    /// The training positions of each fold.
     members: Vec<Vec<u32>>,
     /// Every training position and its index among the members of all folds, in the order of the games.
     order: Vec<(u32, usize)>,
@@ -85,8 +83,7 @@ impl Folded {
         clustered_mean(data, self.order.iter().map(|&(n, place)| (n, value(place))))
     }
 
-    /// Computes the mean loss of every position under the member that belongs to its fold: `part_losses` of one member
-    /// for each fold.
+    /// Computes the mean loss of every position under the member that belongs to its fold:
     pub fn held_out(&self, part_losses: &[f64]) -> f64 {
         let parts = self.layout.parts()[..self.folds].iter().enumerate();
         let (sum, weight) = parts.fold((0.0, 0.0), |(sum, weight), (fold, part)| {

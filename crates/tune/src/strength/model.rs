@@ -12,7 +12,7 @@ use gputexel_dataset::objective::Objective;
 use gputexel_eval::{Evaluator, Population, Request};
 use gputexel_io::{Error, Result};
 use gputexel_model::Parameterization;
-use gputexel_optim::linalg::{Cholesky, View, dot, multiply, solve_general, times};
+use gputexel_optim::linalg::{Cholesky, View, dot, multiply, times};
 
 /// Fraction of the largest diagonal entry that is added to all of them: as in Gauss–Newton.
 const RIDGE: f64 = 1e-10;
@@ -29,34 +29,25 @@ struct FoldSums {
 pub(super) struct FoldModel {
     folds: Vec<FoldSums>,
     whole: FoldSums,
-    /// The penalties of each weight.
     pulled: Vec<Pulled>,
-    /// Coordinates that do not move.
     held: Vec<bool>,
-    /// Results by the weights they were computed with.
     solved: Mutex<Vec<(Vec<f64>, Without)>>,
-    /// Factors that are no longer needed, whose memory is.
     memory: Mutex<Vec<Cholesky>>,
 }
 
-/// Results without each fold.
 #[derive(Clone)]
 pub(super) struct Without {
     /// Mean loss of every position under the parameters that are found without its fold.
     pub loss: f64,
-    /// The step without each fold.
     pub steps: Vec<Vec<f64>>,
 }
 
-/// The steps without each fold.
 pub(super) struct LeaveOut {
-    /// Of all coordinates.
     pub whole: Vec<Vec<f64>>,
     /// Of all but those of each group: groups first, then folds.
     pub without: Vec<Vec<Vec<f64>>>,
 }
 
-/// Properties of a fit to all positions.
 pub(super) struct WholeFit {
     pub step: Vec<f64>,
     /// Effective number of parameters: the trace of H (H + P)⁻¹.
@@ -80,7 +71,6 @@ impl FoldSums {
         self.matrix.iter_mut().zip(&other.matrix).for_each(|(a, b)| *a += b);
     }
 
-    /// Computes loss and gradient after a step.
     fn after(&self, step: &[f64]) -> (f64, Vec<f64>) {
         let turns = times(&self.matrix, step);
         let slopes: Vec<f64> = turns.iter().zip(&self.gradient).map(|(turn, slope)| turn + slope).collect();
@@ -129,17 +119,14 @@ impl FoldModel {
         Ok(Self { folds: sums, whole, pulled, held, solved, memory })
     }
 
-    /// Returns the mean loss of all positions at the point.
     pub fn mean_loss(&self) -> f64 {
         self.whole.loss / self.whole.weight
     }
 
-    /// Returns the penalties of each weight.
     pub fn pulled(&self) -> &[Pulled] {
         &self.pulled
     }
 
-    /// Fixes some coordinates.
     pub fn hold(&mut self, held: impl Fn(usize) -> bool) {
         self.solved.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
         self.held.iter_mut().enumerate().for_each(|(i, is_held)| *is_held |= held(i));
@@ -202,16 +189,14 @@ impl FoldModel {
         Ok(System { factor, slope })
     }
 
-    /// Keeps the memory of a system for the next one.
     fn keep(&self, system: System) {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner).push(system.factor);
     }
 
     /// Computes the held-out loss with weighted penalties, and its derivatives by the weights.
     ///
-    /// The step s solves A s + b = 0, to which a weight w adds w W g(s), the gradient g of its penalty times the weight W
-    /// of all positions. So A ∂s/∂w = −W g(s), and with another weight v of a penalty with the gradient h,
-    /// A ∂²s/∂v∂w = −W (∂g/∂s ∂s/∂v + ∂h/∂s ∂s/∂w).
+    /// So A ∂s/∂w = −W g(s), and with another weight v of a penalty with the gradient h, A ∂²s/∂v∂w = −W (∂g/∂s ∂s/∂v +
+    /// ∂h/∂s ∂s/∂w).
     pub fn derivatives(&self, weights: &[f64]) -> Result<Derivatives> {
         let (n, kinds, all) = (self.whole.gradient.len(), weights.len(), self.whole.weight);
         let each = self.each_fold(weights, |fold, system, step| {
@@ -268,7 +253,6 @@ impl FoldModel {
         Ok(self.solved(weights, each))
     }
 
-    /// Remembers the loss and the step of each fold.
     fn solved(&self, weights: &[f64], each: Vec<(f64, Vec<f64>)>) -> Without {
         let (losses, steps): (Vec<f64>, Vec<Vec<f64>>) = each.into_iter().unzip();
         let without = Without { loss: losses.iter().sum::<f64>() / self.whole.weight, steps };
@@ -277,7 +261,6 @@ impl FoldModel {
         without
     }
 
-    /// Maps the system and the step without each fold to a result.
     fn each_fold<T: Send>(
         &self,
         weights: &[f64],
@@ -295,7 +278,6 @@ impl FoldModel {
             .collect()
     }
 
-    /// Computes the steps without each fold and without groups of coordinates, for which the step is `back`.
     pub fn leave_out(&self, weights: &[f64], groups: &[Vec<usize>], back: &[f64]) -> Result<LeaveOut> {
         let each = self.each_fold(weights, |_, system, step| {
             let of_group = |group: &Vec<usize>| -> Vec<f64> { self.held_step(system, &step, group, back) };
@@ -308,8 +290,8 @@ impl FoldModel {
         Ok(LeaveOut { whole, without })
     }
 
-    /// Returns the minimum if a group of coordinates makes the step `back`: d + A⁻¹ E m, where E has the
-    /// unit vectors of the group and the multipliers m solve (Eᵀ A⁻¹ E) m = back − d.
+    /// Returns the minimum if a group of coordinates makes the step `back`: d + A⁻¹ E m, where E has the unit vectors
+    /// of the group and the multipliers m solve (Eᵀ A⁻¹ E) m = back − d.
     fn held_step(&self, system: &System, step: &[f64], group: &[usize], back: &[f64]) -> Vec<f64> {
         let places: Vec<usize> = group.iter().copied().filter(|&i| !self.held[i]).collect();
         if places.is_empty() {
@@ -319,9 +301,11 @@ impl FoldModel {
         let mut columns = vec![0.0; step.len() * count];
         places.iter().enumerate().for_each(|(at, &place)| columns[place * count + at] = 1.0);
         system.factor.solve_columns(&mut columns, count);
-        let inner = places.iter().flat_map(|place| &columns[place * count..][..count]).copied().collect();
-        let distances = places.iter().map(|&place| back[place] - step[place]).collect();
-        let multipliers = solve_general(inner, distances);
+        let mut multipliers: Vec<f64> = places.iter().map(|&place| back[place] - step[place]).collect();
+        match Cholesky::new(count, |i, j| columns[places[i] * count + j]) {
+            Some(inner) => inner.solve(&mut multipliers),
+            None => multipliers.fill(f64::NAN),
+        }
         let rows = step.iter().zip(columns.chunks_exact(count));
         let mut held: Vec<f64> = rows.map(|(step, row)| step + dot(row, &multipliers)).collect();
         // Exactly, whatever rounding errors leave.
@@ -329,7 +313,6 @@ impl FoldModel {
         held
     }
 
-    /// Computes the fit to all positions.
     pub fn whole(&self, weights: &[f64], effective: bool) -> Result<WholeFit> {
         let system = self.system(None, weights)?;
         let step = system.step();
@@ -346,14 +329,12 @@ impl FoldModel {
     }
 }
 
-/// A factored linear system.
 struct System {
     factor: Cholesky,
     slope: Vec<f64>,
 }
 
 impl System {
-    /// Returns the step to the minimum.
     fn step(&self) -> Vec<f64> {
         let mut values: Vec<f64> = self.slope.iter().map(|slope| -slope).collect();
         self.factor.solve(&mut values);

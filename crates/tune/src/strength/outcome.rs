@@ -1,5 +1,3 @@
-//! Results of the choice of weights.
-
 use serde::{Deserialize, Serialize};
 
 use gputexel_model::{Penalty, PenaltyKind};
@@ -7,9 +5,7 @@ use gputexel_model::{Penalty, PenaltyKind};
 /// The weight of a kind of penalty, and its effect.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KindStrength {
-    /// The kind.
     pub kind: PenaltyKind,
-    /// Its weight.
     pub weight: f64,
     /// Increase of the held-out loss without it, with other weights unchanged, if requested.
     pub worth: Option<f64>,
@@ -39,9 +35,7 @@ pub struct Strength {
     pub kinds: Vec<KindStrength>,
     /// Gain over the prior on held-out positions, if there were any.
     pub gain: Option<HeldOutGain>,
-    /// Effective number of parameters.
     pub effective: f64,
-    /// Number of tuned coordinates.
     pub coordinates: usize,
     /// Held-out loss by factor on all weights, ascending, if requested.
     pub curve: Vec<(f64, f64)>,
@@ -53,12 +47,10 @@ pub struct Strength {
     pub keeps_prior: bool,
 }
 
-/// Result of the choice.
 #[derive(Clone, Debug)]
 pub struct StrengthChoice {
     /// The weights, and their effects.
     pub strength: Strength,
-    /// The penalties with their weights.
     pub penalties: Vec<Penalty>,
     /// z near the optimum with them.
     pub z: Vec<f64>,

@@ -1,28 +1,21 @@
-//! Progress of the search for weights.
-
 use gputexel_io::Result;
 
-/// Progress of a search for weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StrengthProgress {
     /// Number of the round, from 1: the losses are modeled again in each.
     pub round: usize,
-    /// Maximum number of rounds.
     pub rounds: usize,
     /// Number of the evaluation in its round, from 1; 0 while the losses are modeled.
     pub evaluation: usize,
-    /// Maximum number of evaluations in a round.
     pub evaluations: usize,
 }
 
 impl StrengthProgress {
-    /// Returns the share that is done at least. A round rarely takes all of its evaluations.
     pub fn share(&self) -> f64 {
         let part = self.evaluation as f64 / (self.evaluation as f64 + 4.0);
         ((self.round - 1) as f64 + part) / self.rounds as f64
     }
 
-    /// Returns the beginning of a round, here numbered from 0, given the maximum numbers of rounds and evaluations.
     pub(super) fn of_round(round: usize, rounds: usize, evaluations: usize) -> Self {
         Self { round: round + 1, rounds, evaluation: 0, evaluations }
     }

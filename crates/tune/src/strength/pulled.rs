@@ -1,11 +1,9 @@
-//! Penalties as functions of z.
-
 use std::sync::Arc;
 
 use gputexel_model::{PENALTY_SCALE_CP, Parameterization, Penalty, SparseSymmetric, Term};
 
-/// Penalties of one weight as a function of a step d of z from a point, for the weight 1: dᵀ M d + 2 l · d
-/// and a constant.
+/// Penalties of one weight as a function of a step d of z from a point, for the weight 1: dᵀ M d + 2 l · d and a
+/// constant.
 #[derive(Clone, Debug)]
 pub(super) struct Pulled {
     pub matrix: Arc<SparseSymmetric>,
@@ -38,17 +36,14 @@ impl Pulled {
         Self { linear, ..self.clone() }
     }
 
-    /// Returns its change by a step.
     pub fn value(&self, step: &[f64]) -> f64 {
         self.matrix.times(step).iter().zip(&self.linear).zip(step).map(|((m, l), d)| d * (m + 2.0 * l)).sum()
     }
 
-    /// Returns its gradient after a step.
     pub fn gradient(&self, step: &[f64]) -> Vec<f64> {
         self.turn(step).iter().zip(&self.linear).map(|(turn, l)| turn + 2.0 * l).collect()
     }
 
-    /// Returns by how much a step changes its gradient.
     pub fn turn(&self, step: &[f64]) -> Vec<f64> {
         let mut turn = self.matrix.times(step);
         turn.iter_mut().for_each(|value| *value *= 2.0);
@@ -56,7 +51,6 @@ impl Pulled {
     }
 }
 
-/// Returns the factors of the coordinates of z in a term, each coordinate once.
 fn pulled_factors(term: &Term, rows: &[Vec<(u32, f64)>]) -> Vec<(u32, f64)> {
     let moved = |&(i, a): &(u32, f64)| rows[i as usize].iter().map(move |&(z, b)| (z, a * b));
     let mut factors: Vec<(u32, f64)> = term.factors.iter().flat_map(moved).collect();
@@ -105,7 +99,7 @@ mod tests {
         let delta: Vec<f64> = basis.theta(&around).iter().zip(prior).map(|(a, b)| a - b).collect();
         let pulled = Pulled::new(std::slice::from_ref(&penalty), &basis, &delta);
         let theta = basis.theta(&[around[0] + step[0], around[1] + step[1]]);
-        let gradient = Regularization::new(&prior, &[penalty]).gradient(&theta, 0.0);
+        let gradient = Regularization::new(&prior, 0.0, &[penalty]).gradient(&theta);
         let wanted = basis.pull_gradients(&gradient);
         let got = pulled.gradient(&step);
         assert!(got.iter().zip(&wanted).all(|(a, b)| (a - b).abs() < 1e-12), "{got:?} {wanted:?}");

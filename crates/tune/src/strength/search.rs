@@ -3,7 +3,6 @@
 use gputexel_io::Result;
 use gputexel_optim::linalg::Cholesky;
 
-/// A function to be minimized, with its derivatives.
 pub(super) type Function<'a> = dyn FnMut(&[f64]) -> Result<Derivatives> + 'a;
 
 /// Largest step of any coordinate: a factor of e² in a weight.
@@ -17,20 +16,16 @@ pub(super) struct Derivatives {
     pub curvature: Vec<f64>,
 }
 
-/// Limits of the search.
 #[derive(Clone, Debug)]
 pub(super) struct Limits {
-    /// Bounds of each coordinate.
     pub low: Vec<f64>,
     pub high: Vec<f64>,
     /// Ends when the predicted gain of the next step is less than this.
     pub gain: f64,
-    /// Maximum number of evaluations of the function.
     pub evaluations: usize,
 }
 
 impl Derivatives {
-    /// Returns the derivatives by the logarithms of positive coordinates x.
     pub fn by_logarithms(mut self, x: &[f64]) -> Self {
         let n = x.len();
         self.gradient.iter_mut().zip(x).for_each(|(slope, x)| *slope *= x);
@@ -39,9 +34,6 @@ impl Derivatives {
         self
     }
 
-    /// Returns Newton's step among the coordinates that are not held. A curvature that is not positive, or so small
-    /// that its coordinate alone would move too far, is replaced, and products of coordinates are reduced until the
-    /// matrix is positive definite: the step always leads downwards.
     fn step(&self, held: &[bool]) -> Vec<f64> {
         let n = held.len();
         let slope = |i: usize| if held[i] { 0.0 } else { self.gradient[i] };
@@ -63,7 +55,6 @@ impl Derivatives {
     }
 }
 
-/// Returns the point with the lowest value found, and that value.
 pub(super) fn minimize(
     start: &[f64],
     limits: &Limits,

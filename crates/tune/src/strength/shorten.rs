@@ -8,18 +8,13 @@ use gputexel_eval::{Evaluator, Population, Request};
 use gputexel_io::Result;
 use gputexel_model::Parameterization;
 
-/// Shares of a step that are tried.
 const SHARES: [f64; 5] = [1.0, 0.5, 0.25, 0.1, 0.0];
 
-/// Origins of steps, and penalties along them.
 #[derive(Clone, Copy)]
 pub(super) struct Ways<'a> {
     pub parameterization: &'a Parameterization,
-    /// The point of the model.
     pub around: &'a [f64],
-    /// Origin of each fold's step.
     pub origins: &'a [Vec<f64>],
-    /// Penalties around the point of the model, and their weights.
     pub pulled: &'a [Pulled],
     pub weights: &'a [f64],
 }

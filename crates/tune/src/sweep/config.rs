@@ -6,21 +6,17 @@ use serde::{Deserialize, Serialize};
 
 use super::super::space_of;
 use super::grid::{Axis, AxisKey, Grid, Setting};
-use super::part::SweepPart;
 use crate::config::rough_loss;
 use gputexel_dataset::objective::{GivenScale, LossKind};
 use gputexel_dataset::{Dataset, Folds, SourceRecord};
 use gputexel_io::{Error, Result};
 use gputexel_model::{Parameterization, Penalty};
-use gputexel_optim::{AdamSettings, GaussNewtonSettings, Schedule};
+use gputexel_optim::{AdamSettings, Schedule};
 
-/// The method used for every run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "method", rename_all = "kebab-case")]
 pub enum SweepMethod {
-    /// Full-batch Adam.
     Adam {
-        /// The learning-rate schedule.
         schedule: Schedule,
     },
     /// Gauss–Newton; a run ends early when an epoch improves its loss by less than `improvement`.
@@ -37,7 +33,6 @@ impl Default for SweepMethod {
 }
 
 impl SweepMethod {
-    /// Returns its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Adam { .. } => "adam",
@@ -49,14 +44,12 @@ impl SweepMethod {
 /// Everything that determines what a sweep computes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SweepConfig {
-    /// Dataset files.
     pub datasets: Vec<String>,
     /// Checksum of the datasets, to detect different files under the same names.
     pub checksum: String,
     /// Requested number of [sections](gputexel_dataset::Layout::sections); results depend on it to the last digit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sections: Option<usize>,
-    /// Description of the prior.
     pub prior: String,
     /// θ of the prior, where every run starts.
     pub start: Vec<f64>,
@@ -77,11 +70,9 @@ pub struct SweepConfig {
     /// Scale constant that converts search scores to expected scores, if targets are blended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blend_k: Option<f64>,
-    /// Number of folds.
     pub folds: usize,
     /// Seeds of the partitions into folds; all runs are repeated for each.
     pub seeds: Vec<u64>,
-    /// The method.
     pub method: SweepMethod,
     /// Epochs per run.
     pub epochs: u64,
@@ -96,7 +87,6 @@ pub struct SweepOutputs {
     /// Table of all runs, as CSV.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub csv: Option<PathBuf>,
-    /// Plot, as SVG.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub svg: Option<PathBuf>,
     /// True if files that existed before the sweep may be overwritten.
@@ -108,7 +98,6 @@ pub struct SweepOutputs {
 }
 
 impl SweepOutputs {
-    /// Returns true if there is nothing to write.
     pub fn is_empty(&self) -> bool {
         self.best.is_none() && self.csv.is_none() && self.svg.is_none()
     }
@@ -117,7 +106,6 @@ impl SweepOutputs {
 /// The contents of `sweep.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SweepRecord {
-    /// Program and version.
     pub program: String,
     /// The command line that started the sweep.
     pub command_line: String,
@@ -126,15 +114,12 @@ pub struct SweepRecord {
     /// Files written outside its folder.
     #[serde(default, skip_serializing_if = "SweepOutputs::is_empty")]
     pub outputs: SweepOutputs,
-    /// The part of it that is computed, if not all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<SweepPart>,
-    /// Configuration of the sweep.
     pub config: SweepConfig,
 }
 
 impl SweepRecord {
-    /// Creates the record of a sweep that starts now.
     pub fn new(command_line: &str, outputs: SweepOutputs, config: SweepConfig) -> Self {
         Self {
             program: concat!("gputexel ", env!("CARGO_PKG_VERSION")).to_string(),
@@ -148,15 +133,14 @@ impl SweepRecord {
 }
 
 impl SweepConfig {
-    /// Returns the number of runs, saturating.
     pub fn runs(&self) -> usize {
         self.grid.len().saturating_mul(self.folds).saturating_mul(self.seeds.len())
     }
 
-    /// Returns the settings of a combination.
     pub fn setting(&self, combination: usize) -> Setting {
         let base = Setting {
             adam: AdamSettings::default(),
+            l2: 0.0,
             k: 0.0,
             loss: self.loss,
             blend: 0.0,
@@ -172,15 +156,10 @@ impl SweepConfig {
         blends.is_some_and(|axis| (0..axis.len()).any(|i| axis.number(i) > Some(0.0)))
     }
 
-    /// Returns the parameterization that is trained.
     pub fn parameterization(&self) -> Parameterization {
         self.basis.clone().unwrap_or_else(|| Parameterization::identity(&self.start))
     }
 
-    /// Checks everything not guaranteed by the types.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for numbers out of range and settings that cannot be combined.
     pub fn validate(&self) -> Result<()> {
         let usage = |text: String| Err(Error::Usage(text));
         if self.epochs == 0 || self.epochs > 10_000_000 {
@@ -254,9 +233,29 @@ impl SweepConfig {
         // The required number of games does not depend on the seed.
         Folds::try_new(data, self.folds, self.seeds[0]).map(|_| ())
     }
+}
 
-    /// Returns the Gauss–Newton settings of a run.
-    pub(super) fn gauss_newton(setting: &Setting) -> GaussNewtonSettings {
-        GaussNewtonSettings { l2: setting.adam.l2, ..GaussNewtonSettings::default() }
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SweepPart {
+    /// Its number, from 1.
+    pub number: usize,
+    pub of: usize,
+}
+
+impl std::str::FromStr for SweepPart {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let numbers = text.split_once('/').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
+        let part = numbers.map(|(number, of)| Self { number, of });
+        part.filter(|part| (1..=part.of).contains(&part.number)).ok_or_else(|| {
+            Error::setting("part", text, "expected the number of a part and how many there are, such as 1/8")
+        })
+    }
+}
+
+impl std::fmt::Display for SweepPart {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", self.number, self.of)
     }
 }

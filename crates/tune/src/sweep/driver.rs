@@ -1,5 +1,4 @@
-//! The order of work in a sweep: partitions one after another, each training all runs as one population (or
-//! in portions, if they do not fit in memory), and the state stored between steps.
+//! The order of work in a sweep.
 
 use std::ops::Range;
 use std::path::Path;
@@ -7,9 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use super::super::{Checkpoint, Progress, StopReason};
-use super::config::SweepConfig;
+use super::config::{SweepConfig, SweepPart};
 use super::merge::{NUMBERS, RESULTS, runs_of};
-use super::part::SweepPart;
+
 use super::plan::Plan;
 use super::train::{Member, Portion, RunResult, members_per_portion};
 use gputexel_dataset::{Dataset, Folds, Layout};
@@ -17,8 +16,7 @@ use gputexel_eval::{Evaluator, Fallback};
 use gputexel_io::{Error, Result};
 use gputexel_optim::OptimizerState;
 
-/// Creates an evaluator for a layout; the caller chooses the backend. Sweeps create a new layout for every
-/// seed.
+/// Creates an evaluator for a layout; the caller chooses the backend.
 ///
 /// # Errors
 /// If the requested backend is not available.
@@ -26,11 +24,8 @@ pub type MakeEvaluator<'a> = dyn for<'l> Fn(&'l Layout) -> Result<Box<dyn Evalua
 
 /// Progress reported by a sweep.
 pub enum SweepEvent<'a> {
-    /// A step is done.
     Step {
-        /// Epochs done, over all runs.
         done: u64,
-        /// Epochs planned, over all runs.
         planned: u64,
         /// Seconds of work so far.
         seconds: f64,
@@ -39,34 +34,26 @@ pub enum SweepEvent<'a> {
     State {
         /// Creates the checkpoint to store; may have to fetch parameters from a device.
         checkpoint: &'a mut dyn FnMut() -> Result<Checkpoint>,
-        /// True if this is the final state.
         last: bool,
     },
-    /// The evaluator failed and the sweep continues with another.
     Replaced(Fallback),
 }
 
-/// One run of a sweep and its result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SweepRun {
     /// Index of its seed in [`SweepConfig::seeds`].
     pub seed: usize,
-    /// Number of its combination of settings.
     pub combination: usize,
-    /// The fold it was not trained on.
     pub fold: usize,
-    /// Its result.
     pub result: RunResult,
 }
 
-/// The end of a sweep.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweepOutcome {
-    /// Reason for the end: [`StopReason::Epochs`] or [`StopReason::Interrupted`].
+    /// Reason for the end:
     pub reason: StopReason,
     /// Every run; for an interrupted sweep, the runs that had started, with their results so far.
     pub runs: Vec<SweepRun>,
-    /// Epochs done, over all runs.
     pub epochs: u64,
     /// Epochs planned, over all runs.
     pub planned: u64,
@@ -76,18 +63,15 @@ pub struct SweepOutcome {
     pub together: usize,
 }
 
-/// A sweep in progress.
 pub struct SweepDriver<'a> {
     config: &'a SweepConfig,
     data: &'a Dataset,
-    /// Combination and fold of every run of one seed, sorted by loss function, so that one call evaluates
-    /// many, then by fold, so that neighbors leave out the same positions.
+    /// Combination and fold of every run of one seed, sorted by loss function, so that one call evaluates many, then by
+    /// fold, so that neighbors leave out the same positions.
     order: Vec<(usize, usize)>,
     /// The runs of the part that is computed here, by seed, in that order.
     part: Range<usize>,
-    /// Results of finished runs, the first of the part first.
     results: Vec<RunResult>,
-    /// Maximum number of runs in a population.
     portion: usize,
     /// The state of the current portion, as stored in a checkpoint.
     resumed: Option<OptimizerState>,
@@ -98,10 +82,6 @@ pub struct SweepDriver<'a> {
 }
 
 impl<'a> SweepDriver<'a> {
-    /// Creates a sweep in its initial state.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for settings out of range.
     pub fn try_new(config: &'a SweepConfig, data: &'a Dataset) -> Result<Self> {
         config.validate()?;
         if config.start.len() != 2 * data.feature_count() {
@@ -121,10 +101,6 @@ impl<'a> SweepDriver<'a> {
         })
     }
 
-    /// Computes one part of the sweep instead of all of it.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] if it cannot be divided into that many parts.
     pub fn with_part(mut self, part: Option<SweepPart>) -> Result<Self> {
         if let Some(part) = part {
             self.part = runs_of(part, self.config)?;
@@ -132,10 +108,6 @@ impl<'a> SweepDriver<'a> {
         Ok(self)
     }
 
-    /// Resumes a sweep, or a part of one, from a checkpoint.
-    ///
-    /// # Errors
-    /// [`Error::Input`] when the checkpoint does not belong to the configuration.
     pub fn resume(
         config: &'a SweepConfig,
         part: Option<SweepPart>,
@@ -162,15 +134,14 @@ impl<'a> SweepDriver<'a> {
         Ok(sweep)
     }
 
-    /// Trains at most `runs` runs at a time, to use less memory than by default. A sweep must be resumed with
-    /// the same portion.
+    /// Trains at most `runs` runs at a time, to use less memory than by default. A sweep must be resumed with the same
+    /// portion.
     #[must_use]
     pub fn with_portion(mut self, runs: usize) -> Self {
         self.portion = runs.max(1);
         self
     }
 
-    /// Returns the epochs of all finished runs, each counted in full.
     fn epochs_of_ended(&self) -> u64 {
         self.results.len() as u64 * self.config.epochs
     }
@@ -179,7 +150,6 @@ impl<'a> SweepDriver<'a> {
         self.part.len() as u64 * self.config.epochs
     }
 
-    /// Returns the first run that has not ended.
     fn next(&self) -> usize {
         self.part.start + self.results.len()
     }
@@ -188,7 +158,6 @@ impl<'a> SweepDriver<'a> {
         self.ended.unwrap_or_else(|| self.seconds_before + self.started.elapsed().as_secs_f64())
     }
 
-    /// Returns the runs of the next portion.
     fn next_members(&self) -> Option<Vec<Member>> {
         if self.next() >= self.part.end {
             return None;
@@ -308,7 +277,6 @@ fn order(config: &SweepConfig) -> Vec<(usize, usize)> {
     order
 }
 
-/// Reads the results of finished runs from a stored state.
 fn recorded_results(state: &OptimizerState, runs: usize, path: &Path) -> Result<Vec<RunResult>> {
     let results = state.vectors.get(RESULTS).map_or(&[][..], Vec::as_slice);
     if state.scalars["method"] != "sweep"
@@ -357,7 +325,6 @@ fn numbered(
     results.enumerate().map(run).collect()
 }
 
-/// Creates the plan and layout of one partition.
 fn plan(config: &SweepConfig, data: &Dataset, seed: u64) -> Result<(Plan, Layout)> {
     let folds = Folds::try_new(data, config.folds, seed)?;
     let (plan, layout) = Plan::try_new(data, &folds, &config.grid.sources())?;
@@ -373,16 +340,11 @@ fn plan(config: &SweepConfig, data: &Dataset, seed: u64) -> Result<(Plan, Layout
 pub struct Retrained {
     /// θ.
     pub theta: Vec<f64>,
-    /// The z from which it was computed.
     pub z: Vec<f64>,
     /// Method and settings, on one line.
     pub optimizer: String,
 }
 
-/// Trains one combination on all positions.
-///
-/// # Errors
-/// [`Error::Interrupted`] when `cancel` is set; errors of the evaluator.
 pub fn retrain(
     config: &SweepConfig,
     data: &Dataset,

@@ -8,25 +8,19 @@ use gputexel_dataset::objective::LossKind;
 use gputexel_io::{Error, Result};
 use gputexel_optim::AdamSettings;
 
-/// The setting that an axis varies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AxisKey {
     /// Adam: learning rate, centipawns per step.
     LearningRate,
-    /// Adam: decay of the first moment.
     Beta1,
     /// Adam: decay of the second moment.
     Beta2,
-    /// Adam: ε.
     Epsilon,
-    /// Regularization weight.
     L2,
-    /// Factor on the weights of all penalties.
     Strength,
     /// Scale constant, base-10 form.
     K,
-    /// Loss function.
     Loss,
     /// Weight β of the search score in the targets.
     Blend,
@@ -36,39 +30,31 @@ pub enum AxisKey {
     Seed,
 }
 
-/// The values of an axis.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum AxisValues {
-    /// Values of a numeric setting.
     Numbers(Values),
-    /// Loss functions.
     Losses(Vec<LossKind>),
 }
 
-/// One axis of the grid.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Axis {
-    /// The setting it varies.
     pub key: AxisKey,
-    /// Its name as typed by the user.
     pub name: String,
-    /// Its values.
     pub values: AxisValues,
 }
 
-/// All settings of one run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setting {
     /// Adam's settings; Gauss–Newton only uses the regularization weight.
     pub adam: AdamSettings,
+    /// Weight λ of the regularization.
+    pub l2: f64,
     /// Scale constant, base-10 form.
     pub k: f64,
-    /// Loss function.
     pub loss: LossKind,
     /// Weight β of the search score in the targets.
     pub blend: f32,
-    /// Factor on the weights of all penalties.
     pub strength: f64,
     /// Factor on the weights of each source that has an axis, in the order of [`Grid::sources`].
     pub sources: Vec<f32>,
@@ -78,7 +64,6 @@ pub struct Setting {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Grid {
-    /// The axes, except that of the seed.
     pub axes: Vec<Axis>,
 }
 
@@ -108,12 +93,10 @@ impl AxisKey {
         })
     }
 
-    /// Returns true if it is a setting of Adam only.
     pub fn is_adams(self) -> bool {
         matches!(self, Self::LearningRate | Self::Beta1 | Self::Beta2 | Self::Epsilon)
     }
 
-    /// Describes the allowed values, and checks one.
     fn range(self, value: f64) -> (&'static str, bool) {
         match self {
             // Far beyond any sensible parameter value; larger steps could overflow f32.
@@ -167,11 +150,6 @@ fn find_source(name: &str, sources: &[SourceRecord]) -> Result<usize> {
 }
 
 impl Axis {
-    /// Parses an axis: `key=1e-6:1e-2:9:log`, `key=0,1e-4`, `loss=squared,cross-entropy`. `sources` are those
-    /// of the dataset, `k_factor` converts K from the typed form to base 10.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for unknown keys and sources, and for values that are invalid or out of range.
     pub fn parse(text: &str, sources: &[SourceRecord], k_factor: f64) -> Result<Self> {
         let Some((name, list)) = text.rsplit_once('=') else {
             return Err(Error::setting("grid", format!("'{text}'"), "expected KEY=VALUES"));
@@ -204,7 +182,6 @@ impl Axis {
         Ok(Self { key, name: name.to_string(), values: AxisValues::Numbers(values) })
     }
 
-    /// Returns the number of values.
     pub fn len(&self) -> usize {
         match &self.values {
             AxisValues::Numbers(values) => values.numbers.len(),
@@ -232,7 +209,6 @@ impl Axis {
         }
     }
 
-    /// Returns a value, if it is a number.
     pub fn number(&self, index: usize) -> Option<f64> {
         match &self.values {
             AxisValues::Numbers(values) => values.numbers.get(index).copied(),
@@ -241,7 +217,6 @@ impl Axis {
     }
 }
 
-/// Formats a number with the given number of digits, without trailing zeros.
 fn rounded(value: f64, digits: usize) -> String {
     let rounded: f64 = format!("{value:.*e}", digits - 1).parse().unwrap_or(value);
     match rounded.abs() {
@@ -252,7 +227,6 @@ fn rounded(value: f64, digits: usize) -> String {
 }
 
 impl Grid {
-    /// Returns the number of combinations, saturating.
     pub fn len(&self) -> usize {
         self.axes.iter().fold(1usize, |product, axis| product.saturating_mul(axis.len()))
     }
@@ -262,7 +236,6 @@ impl Grid {
         self.len() == 0
     }
 
-    /// Returns the index on each axis of a combination.
     pub fn indices(&self, mut combination: usize) -> Vec<usize> {
         let mut indices = vec![0; self.axes.len()];
         for (index, axis) in indices.iter_mut().zip(&self.axes).rev() {
@@ -272,7 +245,6 @@ impl Grid {
         indices
     }
 
-    /// Formats the values of a combination, by axis.
     pub fn labels(&self, combination: usize) -> Vec<String> {
         let indices = self.indices(combination);
         self.axes.iter().zip(indices).map(|(axis, index)| axis.label(index)).collect()
@@ -296,13 +268,10 @@ impl Grid {
         kinds.unwrap_or_else(|| vec![default])
     }
 
-    /// Returns true if an axis varies this setting.
     pub fn varies(&self, key: AxisKey) -> bool {
         self.axes.iter().any(|axis| axis.key == key)
     }
 
-    /// Returns a combination: `base` with the values on the axes. K comes from its axis, or else from the entry of `k`
-    /// for the combination's loss.
     pub fn setting(&self, combination: usize, base: &Setting, k: &[(LossKind, f64)]) -> Setting {
         let mut setting = base.clone();
         setting.sources.clear();
@@ -318,7 +287,7 @@ impl Grid {
                         AxisKey::Beta1 => adam.beta1 = value,
                         AxisKey::Beta2 => adam.beta2 = value,
                         AxisKey::Epsilon => adam.epsilon = value,
-                        AxisKey::L2 => adam.l2 = value,
+                        AxisKey::L2 => setting.l2 = value,
                         AxisKey::Strength => setting.strength = value,
                         AxisKey::K => setting.k = value,
                         AxisKey::Blend => setting.blend = value as f32,
@@ -361,13 +330,14 @@ mod tests {
             k: 0.7,
             loss: LossKind::Squared,
             blend: 0.0,
+            l2: 0.0,
             strength: 1.0,
             sources: vec![],
         };
         let setting = grid.setting(6, &base, &[]);
         assert_eq!(grid.indices(6), [1, 1, 0, 0]);
         assert_eq!(grid.labels(6), ["0.0001", "cross-entropy", "0.5", "1"]);
-        assert_eq!((setting.adam.l2, setting.loss), (1e-4, LossKind::CrossEntropy));
+        assert_eq!((setting.l2, setting.loss), (1e-4, LossKind::CrossEntropy));
         assert_eq!((setting.adam.beta1, setting.k), (0.8, 1.0)); // k_factor is 0.5
         assert_eq!(setting.sources, [0.5]);
         let all: std::collections::HashSet<String> = (0..12).map(|i| grid.labels(i).join(" ")).collect();

@@ -7,16 +7,13 @@ use gputexel_io::{Error, Result};
 use gputexel_optim::OptimizerState;
 
 use super::super::{Checkpoint, Progress, StopReason};
-use super::config::SweepConfig;
-use super::part::SweepPart;
+use super::config::{SweepConfig, SweepPart};
 use super::train::members_per_portion;
 
-/// Name of the results in a stored state.
 pub(super) const RESULTS: &str = "sweep-results";
 /// Number of values per run in it.
 pub(super) const NUMBERS: usize = 4;
 
-/// Returns the runs that are trained together, as ranges of all runs in their order.
 fn portions(config: &SweepConfig) -> Vec<Range<usize>> {
     let of_seed = config.grid.len() * config.folds;
     let portion = members_per_portion(config.method, config.start.len());
@@ -27,9 +24,6 @@ fn portions(config: &SweepConfig) -> Vec<Range<usize>> {
 
 /// Returns the runs of a part, in the order in which a sweep trains all of them. A part consists of whole portions, so
 /// that its runs are trained together with the same ones as in an undivided sweep.
-///
-/// # Errors
-/// [`Error::Setting`] if there are fewer portions than parts.
 pub(super) fn runs_of(part: SweepPart, config: &SweepConfig) -> Result<Range<usize>> {
     let SweepPart { number, of } = part;
     if !(1..=of).contains(&number) {
@@ -51,9 +45,6 @@ pub(super) fn runs_of(part: SweepPart, config: &SweepConfig) -> Result<Range<usi
 }
 
 /// Combines the states of the parts, in order, to that of the whole sweep.
-///
-/// # Errors
-/// [`Error::Input`] for a state that is damaged, or does not belong to a finished part.
 pub fn merged<'c>(
     config: &SweepConfig,
     parts: impl Iterator<Item = (SweepPart, &'c Checkpoint, &'c Path)>,

@@ -1,15 +1,11 @@
-//! The plan: folds × sources as parts of the layout, so that leaving out or reweighting positions costs
-//! nothing.
+//! The plan: folds × sources as parts of the layout, so that leaving out or reweighting positions costs nothing.
 
 use gputexel_dataset::{Dataset, Folds, Layout};
 use gputexel_io::{Error, Result};
 
-/// The meaning of the layout's parts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// Fold and group of each part, ascending. Group 0 contains all sources without an axis.
     parts: Vec<(u32, u32)>,
-    /// Sum of the weights of each part's positions.
     weights: Vec<f64>,
     folds: usize,
 }
@@ -17,9 +13,6 @@ pub struct Plan {
 impl Plan {
     /// Creates a plan and the matching layout: one part for each combination of fold and source of `sources` (indices
     /// in the dataset).
-    ///
-    /// # Errors
-    /// [`Error::Usage`] if the dataset does not record the sources of its positions.
     pub fn try_new(dataset: &Dataset, folds: &Folds, sources: &[usize]) -> Result<(Self, Layout)> {
         let groups: Vec<u32> = match sources {
             [] => vec![0; dataset.len()],
@@ -40,21 +33,16 @@ impl Plan {
         Ok((Self { parts, weights, folds: folds.count() }, layout))
     }
 
-    /// Returns the number of parts.
     pub fn parts(&self) -> usize {
         self.parts.len()
     }
 
-    /// Returns the number of folds.
     pub fn folds(&self) -> usize {
         self.folds
     }
 
     /// Returns factors on the parts' weights in a run that leaves out a fold, where `sources` are the factors of the
     /// sources that have an axis.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] when no position with a positive weight is left.
     pub fn training(&self, left_out: Option<usize>, sources: &[f32]) -> Result<Vec<f32>> {
         let weight = |&(fold, group): &(u32, u32)| match (Some(fold as usize) == left_out, group) {
             (true, _) => 0.0,

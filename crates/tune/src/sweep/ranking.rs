@@ -1,28 +1,18 @@
-//! The ranking: means over folds with their standard errors, and fold-by-fold differences to the best, which
-//! show whether two settings can be distinguished at all.
-
 use std::collections::BTreeMap;
 
 use super::driver::SweepRun;
 
-/// A mean and its standard error.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Estimate {
-    /// Mean over the folds.
     pub mean: f64,
-    /// Standard error of the mean: spread over the folds / √folds. Repetitions with other seeds stabilize the
-    /// mean, but they add no new positions and do not reduce the error.
+    /// Standard error of the mean: spread over the folds / √folds.
     pub standard_error: f64,
 }
 
-/// One combination of settings and the results of its runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ranked {
-    /// Number of the combination.
     pub combination: usize,
-    /// Held-out loss, which determines the rank.
     pub held_out: Estimate,
-    /// Held-out loss minus that of the best, run by run.
     pub difference: Estimate,
     /// True if the difference is less than two of its standard errors: the data do not show which of the two is better.
     pub tied: bool,
@@ -30,11 +20,9 @@ pub struct Ranked {
     pub own_held_out: f64,
     /// Mean training loss with the runs' own loss function and targets.
     pub training: f64,
-    /// Its runs by seed and fold.
     pub runs: Vec<SweepRun>,
 }
 
-/// All combinations with a complete set of runs, best first.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ranking {
     /// The combinations; those with a loss of NaN come last.
@@ -43,7 +31,6 @@ pub struct Ranking {
     pub incomplete: usize,
 }
 
-/// Computes mean and standard error of values over `folds` folds, repeated or not.
 fn estimate(values: &[f64], folds: usize) -> Estimate {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
@@ -51,7 +38,6 @@ fn estimate(values: &[f64], folds: usize) -> Estimate {
     Estimate { mean, standard_error: (variance / folds as f64).sqrt() }
 }
 
-/// Ranks the combinations of `runs` by their mean held-out loss.
 pub fn rank(runs: &[SweepRun], folds: usize) -> Ranking {
     let mut by_combination: BTreeMap<usize, Vec<SweepRun>> = BTreeMap::new();
     for run in runs {

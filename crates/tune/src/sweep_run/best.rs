@@ -13,7 +13,6 @@ use gputexel_io::{Result, check_target, is_one, write_atomically};
 use gputexel_model::{ParameterFile, Provenance};
 use gputexel_source::tables::{Language, tables};
 
-/// Returns true if a path for the best parameters denotes a single file (`.json`) rather than a folder.
 fn is_parameter_file(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "json")
 }
@@ -32,10 +31,6 @@ pub(crate) fn holds_best_only(path: &Path) -> bool {
 }
 
 /// Refuses a non-empty target for the best parameters, unless `overwrite` is set; creates nothing.
-///
-/// # Errors
-/// [`Error::Exists`](gputexel_io::Error::Exists) and [`Error::Usage`](gputexel_io::Error::Usage);
-/// [`Error::Io`](gputexel_io::Error::Io).
 pub(crate) fn check_best(path: &Path, overwrite: bool) -> Result<()> {
     if is_parameter_file(path) {
         return check_target(Some(path), overwrite);
@@ -48,10 +43,8 @@ pub(crate) fn check_best(path: &Path, overwrite: bool) -> Result<()> {
     check_contents(path, Kind::Parameters, overwrite || begun)
 }
 
-/// Parameters trained with the best settings on all positions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BestParameters {
-    /// The parameters and their origin.
     pub file: ParameterFile,
     /// Exact loss on all positions, of the kind used in training, without regularization.
     pub loss: f64,
@@ -88,19 +81,13 @@ impl BestParameters {
     }
 }
 
-/// Target of the best parameters.
 pub(crate) enum BestTarget {
-    /// One file.
     File(PathBuf),
-    /// A folder for parameters and tables.
     Folder(RunFolder),
-    /// The folder of the sweep.
     Own,
 }
 
 impl BestTarget {
-    /// Checks the target, and creates the folder if there is one, before any work is done. `own` is the folder of the
-    /// sweep.
     pub(crate) fn open(path: &Path, own: Option<&RunFolder>, overwrite: bool) -> Result<Self> {
         if own.is_some_and(|own| is_one(path, own.path())) {
             return Ok(Self::Own);
@@ -113,7 +100,6 @@ impl BestTarget {
         RunFolder::create(Some(path), Kind::Parameters, true).map(Self::Folder)
     }
 
-    /// Returns a warning if a folder could not be locked.
     pub(crate) fn warning(&self) -> Option<String> {
         match self {
             Self::Folder(folder) => folder.warning(),
@@ -121,17 +107,12 @@ impl BestTarget {
         }
     }
 
-    /// Removes a folder to which nothing was written.
     pub(crate) fn discard(&self) {
         if let Self::Folder(folder) = self {
             folder.discard();
         }
     }
 
-    /// Writes the parameters, and for folders also their tables; returns the path of the file or folder.
-    ///
-    /// # Errors
-    /// [`Error::Io`](gputexel_io::Error::Io).
     pub(crate) fn write(&self, best: &BestParameters, own: Option<&RunFolder>) -> Result<PathBuf> {
         let folder = match (self, own) {
             (Self::File(path), _) => {

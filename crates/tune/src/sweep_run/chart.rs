@@ -41,11 +41,7 @@ fn title(config: &SweepConfig, unfinished: Option<&str>) -> String {
     }
 }
 
-/// Draws the held-out losses of a ranking as SVG; `None` if nothing is varied or nothing was ranked. `unfinished`
-/// describes the progress of an interrupted sweep.
-///
-/// # Errors
-/// If it cannot be drawn.
+/// Draws the held-out losses of a ranking as SVG; `None` if nothing is varied or nothing was ranked.
 pub(crate) fn sweep_picture(
     config: &SweepConfig,
     ranking: &Ranking,

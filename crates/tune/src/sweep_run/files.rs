@@ -1,14 +1,8 @@
-//! Tables as CSV.
-
 use std::path::Path;
 
 use crate::ScaleCurve;
 use gputexel_io::{Error, Result, write_atomically};
 
-/// Writes rows as CSV, the header first.
-///
-/// # Errors
-/// [`Error::Io`].
 pub fn write_csv(path: &Path, rows: impl IntoIterator<Item = Vec<String>>) -> Result<()> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let fail = |e: csv::Error| Error::io(path, std::io::Error::other(e));
@@ -20,9 +14,6 @@ pub fn write_csv(path: &Path, rows: impl IntoIterator<Item = Vec<String>>) -> Re
 }
 
 /// Writes the loss as a function of K, with K in base 10 and base e.
-///
-/// # Errors
-/// [`Error::Io`].
 pub fn write_scale_csv(path: &Path, curve: &ScaleCurve) -> Result<()> {
     let rows = curve
         .points

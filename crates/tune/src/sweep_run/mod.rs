@@ -17,8 +17,7 @@
 //! # }
 //! ```
 //!
-//! [`SweepSettings`] become a configuration, [`SweepSession`] runs it, with or without a folder to resume it from,
-//! [`SweepResults`] are its results, and [`BestParameters`] are those trained with the best settings on all
+//! [`SweepSettings`] become a configuration, [`SweepResults`] are its results, and [`BestParameters`] are those trained with the best settings on all
 //! positions. [`SweepFiles`] adds output files: they are checked before the sweep begins, and a resumed sweep writes
 //! them, too. The runs themselves are trained by [`crate::sweep`]. [`ScaleSweep`] only varies K, and trains
 //! nothing.
@@ -30,7 +29,6 @@ mod page;
 mod parts;
 mod results;
 mod scale;
-mod session;
 mod settings;
 mod started;
 
@@ -39,6 +37,5 @@ pub use files::{write_csv, write_scale_csv};
 pub use page::{is_sweep, sweep_report};
 pub use results::SweepResults;
 pub use scale::{ScaleBase, ScalePoint, ScaleSummary, ScaleSweep, ScaleSweepResults};
-pub use session::SweepSession;
 pub use settings::{MAX_RUNS, SweepSettings};
 pub use started::{StartedSweep, SweepEnd, SweepFiles};

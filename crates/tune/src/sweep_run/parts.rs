@@ -7,7 +7,6 @@ use crate::sweep::{SweepConfig, SweepPart, SweepRecord, merged};
 use gputexel_io::run_folder::{Kind, RunFolder};
 use gputexel_io::{Error, Result};
 
-/// One part as stored in its folder.
 struct Stored {
     part: SweepPart,
     config: SweepConfig,
@@ -36,11 +35,6 @@ impl Stored {
 }
 
 impl Parts {
-    /// Reads the parts in folders, which may be given in any order.
-    ///
-    /// # Errors
-    /// [`Error::Input`] for a folder without a part of the same sweep; [`Error::Usage`] where parts are missing or
-    /// given twice.
     pub fn read(folders: &[PathBuf]) -> Result<Self> {
         let mut parts: Vec<Stored> = folders.iter().map(|path| Stored::read(path)).collect::<Result<_>>()?;
         let Some(first) = parts.first() else {
@@ -70,15 +64,10 @@ impl Parts {
         }
     }
 
-    /// Returns the configuration of the whole sweep.
     pub fn config(&self) -> &SweepConfig {
         &self.0[0].config
     }
 
-    /// Returns the state of the whole sweep.
-    ///
-    /// # Errors
-    /// [`Error::Input`] for a part that has not ended.
     pub fn merged(&self) -> Result<Checkpoint> {
         merged(self.config(), self.0.iter().map(|stored| (stored.part, &stored.checkpoint, &*stored.path)))
     }

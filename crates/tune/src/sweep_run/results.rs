@@ -2,9 +2,11 @@
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
 
 use crate::sweep::{
-    MakeEvaluator, Ranked, Ranking, SweepConfig, SweepOutcome, SweepOutputs, SweepRecord, rank, retrain,
+    MakeEvaluator, Ranked, Ranking, SweepConfig, SweepDriver, SweepEvent, SweepOutcome, SweepOutputs,
+    SweepRecord, rank, retrain,
 };
 use crate::sweep_run::chart::sweep_picture;
 use crate::sweep_run::page;
@@ -17,43 +19,54 @@ use serde_json::{Value, json};
 
 use crate::sweep_run::{BestParameters, write_csv};
 
-/// File of the runs, in the folder of a sweep.
 pub(crate) const RUNS: &str = "runs.csv";
-/// The beginning of that file.
 pub(crate) const FIRST_COLUMN: &str = "rank,";
-/// File of the picture of the runs.
 pub(crate) const PICTURE: &str = "sweep.svg";
 
-/// The results of a sweep, or of its completed part.
 pub struct SweepResults<'d> {
-    /// The configuration.
     pub config: SweepConfig,
-    /// Every run.
     pub outcome: SweepOutcome,
-    /// The combinations of settings, best first.
     pub ranking: Ranking,
     data: &'d Dataset,
-    /// The last state.
     checkpoint: Option<Checkpoint>,
 }
 
 impl<'d> SweepResults<'d> {
-    pub(crate) fn new(
-        config: SweepConfig,
-        data: &'d Dataset,
-        outcome: SweepOutcome,
-        checkpoint: Option<Checkpoint>,
-    ) -> Self {
+    /// Trains to the end, or until `cancel` is set, and ranks the results so far; stores the state in a folder, if any,
+    /// at regular intervals and at the end.
+    pub(crate) fn of(
+        mut driver: SweepDriver<'_>,
+        (config, data): (&SweepConfig, &'d Dataset),
+        store: Option<(&RunFolder, Duration)>,
+        make_evaluator: &MakeEvaluator<'_>,
+        cancel: &AtomicBool,
+        observe: &mut dyn FnMut(&SweepEvent<'_>) -> Result<()>,
+    ) -> Result<Self> {
+        let mut stored = Instant::now();
+        let mut state = None;
+        let outcome = driver.run(make_evaluator, cancel, &mut |event| {
+            observe(&event)?;
+            let SweepEvent::State { checkpoint, last } = event else { return Ok(()) };
+            let due = store.filter(|(_, every)| last || stored.elapsed() >= *every);
+            if due.is_none() && !last {
+                return Ok(());
+            }
+            let checkpoint = checkpoint()?;
+            let written = due.map_or(Ok(()), |(folder, _)| checkpoint.write_to(folder));
+            stored = Instant::now();
+            if last {
+                state = Some(checkpoint);
+            }
+            written
+        })?;
         let ranking = rank(&outcome.runs, config.folds);
-        Self { config, outcome, ranking, data, checkpoint }
+        Ok(Self { config: config.clone(), outcome, ranking, data, checkpoint: state })
     }
 
-    /// Returns true if the sweep was interrupted.
     pub fn is_interrupted(&self) -> bool {
         self.outcome.reason == StopReason::Interrupted
     }
 
-    /// Describes how far an interrupted sweep got.
     pub fn unfinished(&self) -> Option<String> {
         let SweepOutcome { epochs, planned, .. } = self.outcome;
         self.is_interrupted().then(|| format!("{} of {} epochs", grouped(epochs), grouped(planned)))
@@ -66,9 +79,6 @@ impl<'d> SweepResults<'d> {
     }
 
     /// Trains the best settings on all positions; `None` if there are none.
-    ///
-    /// # Errors
-    /// [`Error::Interrupted`](gputexel_io::Error::Interrupted) when `cancel` is set; errors of the evaluator.
     pub fn train_best(
         &self,
         make_evaluator: &MakeEvaluator<'_>,
@@ -79,12 +89,8 @@ impl<'d> SweepResults<'d> {
         Ok(Some(BestParameters::new(&self.config, self.data, best.combination, &trained)))
     }
 
-    /// Creates a folder with everything: the record of the sweep and its state, from which it can be
-    /// displayed again or, if it was interrupted, resumed; all runs as CSV; a plot; the report.
-    ///
-    /// # Errors
-    /// [`Error::Usage`](gputexel_io::Error::Usage) when the folder exists and is not empty;
-    /// [`Error::Io`](gputexel_io::Error::Io).
+    /// Creates a folder with everything: the record of the sweep and its state, from which it can be displayed again
+    /// or, if it was interrupted, resumed; all runs as CSV; a plot; the report.
     pub fn write_to(&self, path: impl AsRef<Path>) -> Result<()> {
         let folder = RunFolder::create(Some(path.as_ref()), Kind::Sweep, false)?;
         let record = SweepRecord::new("", SweepOutputs::default(), self.config.clone());
@@ -96,34 +102,24 @@ impl<'d> SweepResults<'d> {
         self.write_report(&folder, &record)
     }
 
-    /// Writes the table and the picture of the runs into the sweep's folder.
     pub(crate) fn write_runs(&self, folder: &RunFolder) -> Result<()> {
         self.write_csv(&folder.file(RUNS))?;
         self.write_svg(&folder.file(PICTURE))
     }
 
-    /// Writes the report into the sweep's folder.
     pub(crate) fn write_report(&self, folder: &RunFolder, record: &SweepRecord) -> Result<()> {
         folder.write(REPORT, self.report(folder.path(), record).to_html(None)?)
     }
 
-    /// Returns the report of the sweep in a folder.
     pub fn report(&self, folder: &Path, record: &SweepRecord) -> RunReport {
         page::of_outcome(&folder.display().to_string(), record, &self.outcome, &self.ranking)
     }
 
-    /// Writes all runs, ranked, as CSV.
-    ///
-    /// # Errors
-    /// [`Error::Io`](gputexel_io::Error::Io).
     pub fn write_csv(&self, path: &Path) -> Result<()> {
         write_csv(path, self.rows())
     }
 
     /// Writes a plot of the held-out losses, if any setting is varied.
-    ///
-    /// # Errors
-    /// [`Error::Io`](gputexel_io::Error::Io), and when it cannot be drawn.
     pub fn write_svg(&self, path: &Path) -> Result<()> {
         match sweep_picture(&self.config, &self.ranking, self.unfinished().as_deref())? {
             Some(document) => write_atomically(path, document.as_bytes()),
@@ -131,7 +127,6 @@ impl<'d> SweepResults<'d> {
         }
     }
 
-    /// Returns the table of all runs, ranked.
     fn rows(&self) -> Vec<Vec<String>> {
         let Self { config, ranking, .. } = self;
         let mut header = vec!["rank".to_string()];
@@ -187,7 +182,6 @@ impl<'d> SweepResults<'d> {
     }
 }
 
-/// Returns the settings of a combination, by axis name.
 fn settings(config: &SweepConfig, combination: usize) -> Value {
     let indices = config.grid.indices(combination);
     let pairs = config.grid.axes.iter().zip(indices).map(|(axis, index)| {

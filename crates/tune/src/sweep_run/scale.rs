@@ -13,13 +13,10 @@ use serde::Serialize;
 
 use crate::sweep_run::write_scale_csv;
 
-/// Form in which values of K are given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ScaleBase {
-    /// Base 10: 1 / (1 + 10^(−K s / 400)).
     #[default]
     Ten,
-    /// Base e: 1 / (1 + e^(−K s / 400)).
     E,
 }
 
@@ -38,21 +35,14 @@ gputexel_io::names!(ScaleBase setting "k-base": Ten "10", E "e");
 /// Settings of a computation of losses as a function of K.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScaleSweep {
-    /// Values of K, all positive, in the form of `base`.
     pub values: Values,
-    /// Their form.
     pub base: ScaleBase,
-    /// The loss function.
     pub loss: LossKind,
     /// The parameters to evaluate; `None` for the initial values of the features.
     pub prior: Option<Prior>,
 }
 
 impl ScaleSweep {
-    /// Refuses invalid values of K.
-    ///
-    /// # Errors
-    /// [`Error::Setting`].
     pub fn validate(&self) -> Result<()> {
         match self.values.numbers.iter().find(|k| **k <= 0.0) {
             Some(k) => {
@@ -63,7 +53,6 @@ impl ScaleSweep {
         }
     }
 
-    /// Computes the losses of all positions, and the minimum between them.
     pub fn run(self, data: &Dataset, make_evaluator: &MakeEvaluator<'_>) -> Result<ScaleSweepResults> {
         self.validate()?;
         let Self { values, base, loss, prior } = self;
@@ -79,24 +68,17 @@ impl ScaleSweep {
     }
 }
 
-/// The losses of a [`ScaleSweep`].
 #[derive(Clone, Debug)]
 pub struct ScaleSweepResults {
-    /// The losses.
     pub curve: ScaleCurve,
-    /// Number of positions that the losses are means of.
     pub positions: u64,
-    /// The loss function.
     pub loss: LossKind,
-    /// The parameters.
     pub prior: Prior,
-    /// The form in which K was given.
     pub base: ScaleBase,
     logarithmic: bool,
 }
 
 impl ScaleSweepResults {
-    /// Returns the curve over K in the form in which it was given.
     pub fn picture(&self) -> Curve {
         let (curve, base, factor) = (&self.curve, self.base, self.base.factor());
         Curve {
@@ -111,22 +93,14 @@ impl ScaleSweepResults {
     }
 
     /// Writes the losses as CSV, with K in base 10 and base e.
-    ///
-    /// # Errors
-    /// [`Error::Io`].
     pub fn write_csv(&self, path: &Path) -> Result<()> {
         write_scale_csv(path, &self.curve)
     }
 
-    /// Writes [the picture](Self::picture) as SVG.
-    ///
-    /// # Errors
-    /// [`Error::Io`], and when it cannot be drawn.
     pub fn write_svg(&self, path: &Path) -> Result<()> {
         write_atomically(path, self.picture().to_svg()?.as_bytes())
     }
 
-    /// Returns the results in one object.
     pub fn summary(&self) -> ScaleSummary {
         let point = |(k, loss): (f64, f64)| ScalePoint { k, loss };
         let ScaleCurve { points, minimum, at } = &self.curve;
@@ -144,25 +118,17 @@ impl ScaleSweepResults {
 /// [`ScaleSweepResults`] in machine-readable form; printed as JSON by `sweep --scale --json`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ScaleSummary {
-    /// The losses, by ascending K.
     pub points: Vec<ScalePoint>,
-    /// The lowest loss within the range.
     pub minimum: ScalePoint,
-    /// Position of the minimum.
     pub minimum_at: MinimumAt,
-    /// Number of positions that losses are means of.
     pub positions: u64,
-    /// The loss function.
     pub loss_kind: String,
-    /// The parameters.
     pub prior: String,
 }
 
-/// A loss of [`ScaleSummary`].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ScalePoint {
     /// K in base-10 form.
     pub k: f64,
-    /// Mean loss.
     pub loss: f64,
 }

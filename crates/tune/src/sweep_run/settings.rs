@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use crate::regularization::penalties_of;
-use crate::sweep::{Axis, AxisKey, Grid, MakeEvaluator, SweepConfig, SweepMethod};
+use crate::sweep::{Axis, AxisKey, Grid, MakeEvaluator, SweepConfig, SweepDriver, SweepMethod};
 use crate::{exact_scores, fit_scale};
 use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::LossKind;
@@ -12,37 +12,35 @@ use gputexel_eval::Backend;
 use gputexel_io::{Advice, Error, Result, absolute};
 use gputexel_model::{Basis, Constraint, FeatureSet, Parameterization, Prior, parse_penalties};
 
-use crate::sweep_run::{ScaleBase, SweepResults, SweepSession};
+use crate::sweep_run::{ScaleBase, SweepResults};
 
 /// Maximum number of runs in a sweep: the results of more would not fit in a table.
 pub const MAX_RUNS: usize = 10_000_000;
 
-/// Settings of a sweep.
 #[derive(Clone, Debug)]
 pub struct SweepSettings {
     /// The files that the dataset was read from, for the record: a sweep is resumed from them.
     pub datasets: Vec<PathBuf>,
     /// Settings that vary, `NAME=VALUES` with values `FROM:TO:N`, `FROM:TO:N:log` or a list with commas, in all
-    /// combinations. The names are `learning-rate`, `beta1`, `beta2`, `epsilon` (Adam's), `l2`, `strength` (of the
-    /// [penalties](Self::penalties)), `k`, `loss`, `blend` (share of the search score in the targets), `source:NAME`
-    /// (factor on a source's weights in training) and `seed` (the same runs on other folds).
+    /// combinations.
     pub axes: Vec<String>,
     /// The start of every run, toward which regularization pulls. `None`: that of the features.
     pub prior: Option<Prior>,
     /// The trained parameters, by the name or file of a [`Basis`]. `None`: every parameter by itself, or as declared by
     /// the features of another engine.
     pub basis: Option<String>,
-    /// Groups, features or coordinates that keep their prior values.
     pub freeze: Vec<String>,
     /// Constraints on parameters: signs, and sequences of values that never decrease or never increase.
     pub constraints: Vec<Constraint>,
-    /// The penalties of every run with their weights, see [`parse_penalties`]. An axis `strength` scales all of them.
+    /// The penalties of every run with their weights, see [`parse_penalties`].
     pub penalties: Option<String>,
     /// The loss function of the runs, unless an axis varies it. `None`: squared.
     pub loss: Option<LossKind>,
-    /// The loss function by which held-out positions are judged. `None`: that of the runs, or squared where they differ.
+    /// The loss function by which held-out positions are judged. `None`: that of the runs, or squared where they
+    /// differ.
     pub judge: Option<LossKind>,
-    /// The scale constant, base-10 form, unless an axis varies it. `None`: fitted to the prior's scores, by loss function.
+    /// The scale constant, base-10 form, unless an axis varies it. `None`: fitted to the prior's scores, by loss
+    /// function.
     pub k: Option<f64>,
     /// The form in which the values of an axis of K are given.
     pub k_base: ScaleBase,
@@ -82,15 +80,11 @@ impl Default for SweepSettings {
 }
 
 impl SweepSettings {
-    /// Returns true if there is an axis of this name.
     pub fn varies(&self, name: &str) -> bool {
         self.axes.iter().any(|axis| axis.rsplit_once('=').is_some_and(|(axis, _)| axis == name))
     }
 
     /// Returns the configuration without the scale constants, which may have to be fitted: enough to count runs.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for settings that are out of range or incompatible.
     pub fn without_scales(&self, data: &Dataset) -> Result<SweepConfig> {
         let set = &data.metadata().feature_set;
         let axis = |text: &String| Axis::parse(text, &data.metadata().sources, self.k_base.factor());
@@ -137,11 +131,6 @@ impl SweepSettings {
         Ok(config)
     }
 
-    /// Returns the configuration.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for settings that are out of range or incompatible, more than [`MAX_RUNS`] runs, and scale
-    /// constants that cannot be fitted.
     pub fn config(&self, data: &Dataset) -> Result<SweepConfig> {
         let mut config = self.without_scales(data)?;
         let runs = config.runs();
@@ -156,10 +145,7 @@ impl SweepSettings {
     }
 
     /// Runs the sweep in memory until it ends or `stop` is set; the results are then partial and [marked as
-    /// such](SweepResults::is_interrupted). [`SweepFiles`](crate::sweep_run::SweepFiles) keeps one in a folder.
-    ///
-    /// # Errors
-    /// Errors of [`config`](Self::config) and of training; [`Error::Gpu`].
+    /// such](SweepResults::is_interrupted).
     pub fn run<'a>(
         &self,
         data: &'a Dataset,
@@ -168,7 +154,8 @@ impl SweepSettings {
     ) -> Result<SweepResults<'a>> {
         let config = self.config(data)?;
         let make_evaluator: &MakeEvaluator<'_> = &|layout| Ok(backend.evaluator(layout)?.0);
-        SweepSession::new(&config, data)?.run(make_evaluator, stop, &mut |_| Ok(()))
+        let driver = SweepDriver::try_new(&config, data)?;
+        SweepResults::of(driver, (&config, data), None, make_evaluator, stop, &mut |_| Ok(()))
     }
 
     /// Returns the parameterization; `None` if every parameter is trained by itself.
@@ -195,11 +182,6 @@ impl SweepSettings {
         kinds.iter().map(|&kind| Ok((kind, fit_scale(data, &scores, &all, kind)?.k))).collect()
     }
 
-    /// Returns K of search scores, given or fitted, if targets are blended with them.
-    ///
-    /// # Errors
-    /// [`Error::Setting`] and [`Error::Usage`] where there are no search scores, none is blended although K is
-    /// given, or K cannot be fitted.
     fn blend_scale(&self, data: &Dataset, config: &SweepConfig) -> Result<Option<f64>> {
         match (config.blends(), self.blend_k) {
             (false, None) => return Ok(None),

@@ -1,6 +1,3 @@
-//! A sweep with its files: output paths are checked before it begins, recorded with it, and written when it ends, also
-//! by a process that resumes it.
-
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -22,7 +19,7 @@ use serde_json::Value;
 use crate::sweep_run::best::{BestTarget, check_best, holds_best_only};
 use crate::sweep_run::parts::Parts;
 use crate::sweep_run::results::{FIRST_COLUMN, PICTURE, RUNS};
-use crate::sweep_run::{BestParameters, SweepResults, SweepSession};
+use crate::sweep_run::{BestParameters, SweepResults};
 
 /// Files that a sweep writes, and how often it stores its state.
 ///
@@ -58,15 +55,11 @@ pub struct SweepFiles {
     /// Target of the parameters trained with the best settings on all positions: a file (`.json`), or a folder, which
     /// also gets tables.
     pub best: Option<PathBuf>,
-    /// Table of all runs.
     pub csv: Option<PathBuf>,
-    /// Picture of the held-out losses.
     pub svg: Option<PathBuf>,
     /// True if existing files may be overwritten.
     pub overwrite: bool,
-    /// The command line of the sweep, for its record.
     pub command_line: String,
-    /// Interval between stored states in the folder.
     pub checkpoint_every: Duration,
     /// The part of a new sweep to run, if not all of it; it needs a folder, and is [merged](Self::merge) with the
     /// others later.
@@ -74,7 +67,6 @@ pub struct SweepFiles {
 }
 
 impl Default for SweepFiles {
-    /// No files at all.
     fn default() -> Self {
         Self {
             folder: None,
@@ -91,9 +83,6 @@ impl Default for SweepFiles {
 
 impl SweepFiles {
     /// Checks as much of a new sweep as possible before its datasets are read.
-    ///
-    /// # Errors
-    /// [`Error::Exists`] and [`Error::Usage`] for files that cannot be written or may not be replaced.
     pub fn check(&self, datasets: &[PathBuf]) -> Result<()> {
         let own = |best: &Path| self.folder.as_deref().is_some_and(|folder| is_one(best, folder));
         if let Some(best) = self.best.as_deref().filter(|best| !own(best)) {
@@ -102,11 +91,6 @@ impl SweepFiles {
         check_outputs(&[self.csv.as_deref(), self.svg.as_deref()], datasets, self.overwrite)
     }
 
-    /// Creates and locks the folders of a new sweep and writes its record.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for settings out of range and for folders that are not empty; [`Error::Busy`] for a folder that
-    /// is being written; [`Error::Io`].
     pub fn begin(&self, config: SweepConfig, data: Dataset) -> Result<StartedSweep> {
         SweepDriver::try_new(&config, &data)?.with_part(self.part)?;
         if self.part.is_some() && self.folder.is_none() {
@@ -141,11 +125,6 @@ impl SweepFiles {
         sweep.open_best()
     }
 
-    /// Combines the parts in folders, given in any order, to a whole sweep. It has ended; running it writes its files.
-    ///
-    /// # Errors
-    /// [`Error::Input`] for a folder without a part of this sweep, or with an unfinished one; [`Error::Usage`] where
-    /// parts are missing or given twice; errors of [`begin`](Self::begin).
     pub fn merge(&self, folders: &[PathBuf]) -> Result<StartedSweep> {
         let parts = Parts::read(folders)?;
         let data = positions_of(parts.config())?;
@@ -159,12 +138,7 @@ impl SweepFiles {
     }
 
     /// Opens a sweep that was begun in a folder: an interrupted one continues, a finished one can be shown again. Files
-    /// named here are written; otherwise those named when the sweep began and not written yet. Output files of the
-    /// sweep itself may exist already.
-    ///
-    /// # Errors
-    /// [`Error::Input`] for a folder of anything else, and for datasets that have changed; [`Error::Exists`]
-    /// and [`Error::Usage`] for files that cannot be written or may not be replaced; [`Error::Io`].
+    /// named here are written; otherwise those named when the sweep began and not written yet.
     pub fn resume(&self, path: impl AsRef<Path>) -> Result<StartedSweep> {
         let folder = RunFolder::enter(path.as_ref(), Kind::Sweep)?;
         let mut record: SweepRecord = folder.record(Kind::Sweep)?;
@@ -197,7 +171,6 @@ impl SweepFiles {
         sweep.open_best()
     }
 
-    /// Returns the outputs of a resumed sweep.
     fn resumed(&self, folder: &RunFolder, recorded: &SweepOutputs) -> Result<SweepOutputs> {
         let choose = |given: &Option<PathBuf>, recorded_path: &Option<PathBuf>| match given {
             Some(path) => Some(path.clone()),
@@ -226,7 +199,6 @@ impl SweepFiles {
     }
 }
 
-/// Reads the positions of a sweep.
 fn positions_of(config: &SweepConfig) -> Result<Dataset> {
     let data = dataset::read_many(&config.datasets)?;
     if data.checksum() != config.checksum {
@@ -242,16 +214,12 @@ fn absolutes(outputs: &SweepOutputs) -> SweepOutputs {
     SweepOutputs { best, csv, svg, ..outputs.clone() }
 }
 
-/// A sweep that has begun, with its folders. Folders to which nothing was written are removed if it is dropped before
-/// its [end](SweepEnd::finish).
 pub struct StartedSweep {
     data: Dataset,
     folder: Option<RunFolder>,
     record: SweepRecord,
-    /// Output files, by the paths that were given.
     outputs: SweepOutputs,
     best: Option<BestTarget>,
-    /// State stored by an earlier process; taken once.
     checkpoint: Cell<Option<Checkpoint>>,
     resumed: bool,
     every: Duration,
@@ -288,22 +256,18 @@ impl StartedSweep {
         Ok(self)
     }
 
-    /// Returns the part of the sweep to run, if not all of it.
     pub fn part(&self) -> Option<SweepPart> {
         self.record.part
     }
 
-    /// Returns the configuration.
     pub fn config(&self) -> &SweepConfig {
         &self.record.config
     }
 
-    /// Returns the positions.
     pub fn data(&self) -> &Dataset {
         &self.data
     }
 
-    /// Returns the folder of the sweep.
     pub fn folder(&self) -> Option<&RunFolder> {
         self.folder.as_ref()
     }
@@ -313,25 +277,16 @@ impl StartedSweep {
         self.resumed
     }
 
-    /// Returns warnings about folders that could not be locked.
     pub fn warnings(&self) -> Vec<String> {
         let folder = self.folder.as_ref().and_then(RunFolder::warning);
         folder.into_iter().chain(self.best.as_ref().and_then(BestTarget::warning)).collect()
     }
 
-    /// Trains until the end, or until the flag is set, and writes the results: [`carry_out`](Self::carry_out) on a
-    /// backend, without an observer.
-    ///
-    /// # Errors
-    /// Errors of evaluators and of writing files.
+    /// Trains until the end, or until the flag is set, and writes the results:
     pub fn run(&self, backend: &Backend, stop: &StopFlag) -> Result<SweepEnd<'_>> {
         self.carry_out(&|layout| Ok(backend.evaluator(layout)?.0), stop, &mut |_| Ok(()))
     }
 
-    /// Trains until the end, or until `cancel` is set, and writes the results.
-    ///
-    /// # Errors
-    /// Errors of evaluators, the observer and of writing files.
     pub fn carry_out(
         &self,
         make_evaluator: &MakeEvaluator<'_>,
@@ -339,18 +294,15 @@ impl StartedSweep {
         observe: &mut dyn FnMut(&SweepEvent<'_>) -> Result<()>,
     ) -> Result<SweepEnd<'_>> {
         let (config, folder) = (self.config(), self.folder.as_ref());
-        let session = match folder {
-            Some(folder) => SweepSession::in_folder(
-                config,
-                self.record.part,
-                &self.data,
-                folder,
-                self.checkpoint.take(),
-                self.every,
-            )?,
-            None => SweepSession::from(config, &self.data, self.checkpoint.take())?,
+        let driver = match self.checkpoint.take() {
+            Some(checkpoint) => {
+                let path = folder.map_or_else(|| "the merged state".into(), RunFolder::checkpoint);
+                SweepDriver::resume(config, self.record.part, &self.data, checkpoint, &path)?
+            }
+            None => SweepDriver::try_new(config, &self.data)?.with_part(self.record.part)?,
         };
-        let results = session.run(make_evaluator, cancel, observe)?;
+        let store = folder.map(|folder| (folder, self.every));
+        let results = SweepResults::of(driver, (config, &self.data), store, make_evaluator, cancel, observe)?;
         if self.record.part.is_some() {
             // A part alone has no best parameters.
             return Ok(SweepEnd { results, best: None, report: Ok(()), failure: None, sweep: self });
@@ -381,21 +333,17 @@ impl Drop for StartedSweep {
     }
 }
 
-/// The end of a sweep. It is worth showing even if [`finish`](Self::finish) fails.
 pub struct SweepEnd<'r> {
-    /// The results.
     pub results: SweepResults<'r>,
     /// Parameters trained with the best settings on all positions, and the path to which they were written.
     pub best: Option<(PathBuf, BestParameters)>,
     /// Result of writing the report; a sweep does not fail without one.
     pub report: Result<()>,
-    /// Error that prevented best parameters.
     failure: Option<Error>,
     sweep: &'r StartedSweep,
 }
 
 impl SweepEnd<'_> {
-    /// Returns the part of the sweep that was done, if not all of it.
     pub fn part(&self) -> Option<SweepPart> {
         self.sweep.record.part
     }
@@ -410,10 +358,6 @@ impl SweepEnd<'_> {
     }
 
     /// Records in the folder that everything was written, so that it is not written again unless requested.
-    ///
-    /// # Errors
-    /// Errors of training and writing the best parameters; [`Error::Interrupted`] for an unfinished sweep,
-    /// [`Error::Numeric`] for one without a finite loss; [`Error::Io`].
     pub fn finish(self) -> Result<()> {
         let Self { results, failure, sweep, .. } = self;
         if let Some(error) = failure {

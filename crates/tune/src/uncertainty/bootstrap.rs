@@ -1,10 +1,4 @@
 //! The bootstrap: how the optimum varies over resampled games.
-//!
-//! Each member weights every game by a Poisson(1) count, drawn from a hash of the game and the member's seed,
-//! and is minimized to its own optimum; the spread of these optima estimates the uncertainty of the original
-//! one (Efron, "Bootstrap methods: another look at the jackknife", 1979; Hanley and MacGibbon, 2006). All
-//! members share the data, so one step of all members is one evaluation of a population. They start at the
-//! optimum of the original data with its inverse curvature, which is close to their own.
 
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
@@ -12,7 +6,6 @@ use std::sync::atomic::AtomicBool;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::{ErrorStatus, Fit, Sandwich, is_determined, rows_of};
-use crate::regularization::Weights;
 use crate::training::{Problem, train};
 use crate::{StopReason, space_of};
 use gputexel_eval::{Evaluator, Fallback, Population, Request};
@@ -21,15 +14,11 @@ use gputexel_optim::{MemberStatus, QUASI_NEWTON_PAIRS, QuasiNewton, SharedModel,
 
 /// Maximum number of evaluations per member.
 const ROUNDS: usize = 30;
-/// Memory for the optima of all members.
 const RESULT_BYTES: usize = 1 << 30;
-/// Memory for the members that are minimized together.
 const WORK_BYTES: usize = 1 << 28;
 
-/// Variation of a parameter over the members.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
-    /// Standard deviation.
     pub error: f64,
     /// 2.5th percentile.
     pub low: f64,
@@ -70,13 +59,10 @@ pub fn check_members(members: usize, dimension: usize) -> Result<()> {
 
 #[derive(Debug)]
 pub enum BootstrapEvent {
-    /// A round of evaluations is done.
     Progress { done: usize, evaluations: usize },
-    /// The evaluator failed and the bootstrap continues with another.
     Replaced(Fallback),
 }
 
-/// Minimizes `members` resamples of the fit's games, starting at the fit's z.
 pub fn bootstrap(
     fit: &Fit<'_>,
     sandwich: &Sandwich,
@@ -89,8 +75,11 @@ pub fn bootstrap(
     fit.validate()?;
     let size = fit.parameterization.dimension();
     check_members(members, size)?;
-    let problem =
-        Problem { parameterization: fit.parameterization.clone(), regularization: fit.regularization() };
+    let problem = Problem {
+        parameterization: fit.parameterization.clone(),
+        regularization: fit.regularization.clone(),
+        weights: vec![fit.regularization.weights()],
+    };
     let request =
         Request { parts: fit.parts.clone(), loss: fit.objective.loss, gradients: true, curvature: false };
     let space = Space { start: fit.z.to_vec(), ..space_of(fit.parameterization) };
@@ -110,13 +99,13 @@ pub fn bootstrap(
             let resamples: Vec<u32> = method.running().iter().map(|&member| seeds[member]).collect();
             let population = |mut theta: Vec<f64>, members: Range<usize>| {
                 // All members start at one point.
-                theta.truncate(if round == 0 { fit.prior.len() } else { theta.len() });
+                theta.truncate(if round == 0 { 2 * fit.layout.features() } else { theta.len() });
                 let k = vec![fit.objective.k; members.len()];
                 let resamples = resamples.clone();
                 Population { resamples, ..Population::new(fit.layout.features(), theta, k) }
             };
             let groups = [(0..resamples.len(), request.clone())];
-            let weights = vec![Weights::of(fit.l2); resamples.len()];
+            let weights = problem.weights(resamples.len());
             let answer = problem.evaluate(evaluator, &method.ask(), groups, population, &weights)?;
             evaluator.take_fallback().into_iter().for_each(|it| observe(BootstrapEvent::Replaced(it)));
             method.tell(&answer.losses, &answer.gradients);

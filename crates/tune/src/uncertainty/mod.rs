@@ -1,8 +1,6 @@
 //! The uncertainty of tuned parameters: sandwich standard errors and the bootstrap.
 
 mod bootstrap;
-mod eigen;
-mod inverse;
 mod program_sums;
 mod sandwich;
 mod sums;
@@ -13,20 +11,20 @@ use crate::Regularization;
 use gputexel_dataset::Layout;
 use gputexel_dataset::objective::Objective;
 use gputexel_io::{Error, Result};
-use gputexel_model::{Parameterization, Penalty};
+use gputexel_model::Parameterization;
 
 pub use bootstrap::{Bootstrap, BootstrapEvent, Spread, bootstrap, check_members, resample_seeds};
 pub use sandwich::{Curvature, ErrorStatus, Sandwich, sandwich};
 
-/// Minimum number of clusters (games, or positions if there are none) that must affect a parameter for its
-/// standard error to be reported: with fewer, the standard error itself is uncertain by more than a third.
+/// Minimum number of clusters (games, or positions if there are none) that must affect a parameter for its standard
+/// error to be reported: with fewer, the standard error itself is uncertain by more than a third.
 pub const MIN_CLUSTERS: u64 = 10;
 
 /// Largest standard error that is reported, in centipawns.
 pub const MAX_ERROR_CP: f64 = 10_000.0;
 
-/// Maximum number of parameters (2 F) for which standard errors are computed: beyond it, the matrices take
-/// gigabytes and their decomposition hours.
+/// Maximum number of parameters (2 F) for which standard errors are computed: beyond it, the matrices take gigabytes
+/// and their decomposition hours.
 pub const MAX_PARAMETERS: usize = 16_384;
 
 pub fn bytes_needed(parameters: usize, positions: usize) -> u64 {
@@ -41,27 +39,17 @@ fn is_determined(error: f64) -> bool {
     error <= MAX_ERROR_CP // false for NaN
 }
 
-/// The end point of a run, and its data.
 #[derive(Clone, Debug)]
 pub struct Fit<'a> {
     pub layout: &'a Layout,
     pub parts: Range<usize>,
     pub parameterization: &'a Parameterization,
     pub z: &'a [f64],
-    /// θ₀ toward which regularization pulls, 2 F values.
-    pub prior: &'a [f64],
-    pub l2: f64,
-    pub penalties: &'a [Penalty],
-    /// Loss and K; K is treated as known.
+    pub regularization: Regularization,
     pub objective: Objective,
 }
 
 impl Fit<'_> {
-    pub fn regularization(&self) -> Regularization {
-        Regularization::new(self.prior, self.penalties)
-    }
-
-    /// Checks lengths, and that the loss has the curvature needed for standard errors.
     pub fn validate(&self) -> Result<()> {
         let usage = |text: String| Err(Error::Usage(text));
         if !self.objective.loss.is_smooth() {
@@ -71,7 +59,7 @@ impl Fit<'_> {
             ));
         }
         let (size, dimension) = (2 * self.layout.features(), self.parameterization.dimension());
-        if self.parameterization.parameters() != size || self.prior.len() != size {
+        if self.parameterization.parameters() != size || self.regularization.prior().len() != size {
             return usage(format!("the parameters do not match a dataset with {size} parameters"));
         }
         if self.z.len() != dimension || self.z.iter().any(|value| !value.is_finite()) {

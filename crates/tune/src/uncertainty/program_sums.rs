@@ -1,5 +1,4 @@
-//! The sums of [`Sums`] for evaluations with a program, whose scores are not linear: second derivatives have
-//! an additional part, ℓ' ∇²s besides ℓ'' ∇s ∇sᵀ.
+//! The sums of [`Sums`] for evaluations with a program, whose scores are not linear.
 
 use std::ops::Range;
 
@@ -158,7 +157,6 @@ fn matrices(
     (total, out)
 }
 
-/// Computes the sums over clusters: games, or positions if the input had no games.
 fn clusters(fit: &Fit<'_>, program: &CompiledProgram, theta: &[f64], all: Range<usize>) -> Clusters {
     let layout = fit.layout;
     let size = 2 * program.features();

@@ -1,31 +1,12 @@
-//! Sandwich standard errors, clustered by game.
-//!
-//! The estimate is the minimum of Σ w ℓ / Σ w + λ ‖(θ − θ₀)/scale‖² + penalties. To first order, reweighting the games
-//! moves it by −A⁻¹ Σ_g r_g (u_g − W_g ū), where A is the curvature of the objective times Σ w, u_g = Σ_{n in
-//! g} w ℓ' ∂x/∂z the gradient and W_g the weight of a game, and ū the mean gradient, which balances the pull
-//! toward the prior. So
-//!
-//! V = A⁻¹ M A⁻¹ with M = G/(G − 1) · Σ_g (u_g − W_g ū)(u_g − W_g ū)ᵀ
-//!
-//! A consists of second derivatives. The Gauss–Newton matrix omits Σ w ℓ'(p) p'' x xᵀ, which has mean 0 only if the
-//! model's expected scores are correct, and those of a table of piece values are not: on the sample with λ = 1e-4 its
-//! standard errors are up to 17 % too large, most where there are most positions, while the bootstrap agrees with
-//! second derivatives throughout. Away from a minimum, second derivatives may be negative; then the Gauss–Newton matrix
-//! is used instead.
-//!
-//! (Huber 1967; White, "A heteroskedasticity-consistent covariance matrix estimator", 1980; clustered as in
-//! Liang and Zeger, "Longitudinal data analysis using generalized linear models", 1986).
-
 use serde::{Deserialize, Serialize};
 
-use super::inverse::{invert, positive};
 use super::program_sums::program_sums;
 use super::sums::{Sums, sums};
 use super::{Fit, MIN_CLUSTERS, is_determined, rows_of};
-use crate::{Regularization, space_of};
+use crate::space_of;
 use gputexel_io::{Error, Result};
 use gputexel_optim::Space;
-use gputexel_optim::linalg::{View, dot, multiply};
+use gputexel_optim::linalg::{View, dot, invert, multiply, positive};
 
 /// A matrix larger than this is not kept in case it is needed later.
 const SPARE_BYTES: usize = 1 << 26;
@@ -34,12 +15,10 @@ const SPARE_BYTES: usize = 1 << 26;
 #[serde(rename_all = "kebab-case")]
 pub enum ErrorStatus {
     Estimated,
-    /// No position has an entry that it moves.
     Unsupported,
     /// Positions have entries that it moves, but no score changes with it: a factor is at its limit, a `relu`
     /// below 0, or the value is not used.
     Ineffective,
-    /// Fewer than [`MIN_CLUSTERS`] games depend on it.
     Rare,
     AtBound,
     /// Its standard error is NaN, or so large that the coordinate is unknown (see
@@ -51,8 +30,8 @@ pub enum ErrorStatus {
 #[serde(rename_all = "kebab-case")]
 pub enum Curvature {
     SecondDerivatives,
-    /// The Gauss–Newton matrix, because the second derivatives have a direction of negative curvature: the
-    /// point is not a minimum.
+    /// The Gauss–Newton matrix, because the second derivatives have a direction of negative curvature: the point is not
+    /// a minimum.
     GaussNewton,
 }
 
@@ -62,32 +41,30 @@ pub struct Sandwich {
     pub clusters: usize,
     pub by_game: bool,
     pub curvature: Curvature,
-    /// Number of clusters that affect each coordinate of z.
     pub support: Vec<u64>,
     pub standing: Vec<ErrorStatus>,
     /// Number of directions without effect on any position, such as a constant added to all king squares.
     pub undetermined: usize,
     /// Standard errors of z; `None` as explained by `standing`.
     pub z: Vec<Option<f64>>,
-    /// Standard errors of θ; `None` if no estimated coordinate affects it, if one of them is rare, or if the
-    /// standard error is above [`MAX_ERROR_CP`](super::MAX_ERROR_CP).
+    /// Standard errors of θ; `None` if no estimated coordinate affects it, if one of them is rare, or if the standard
+    /// error is above [`MAX_ERROR_CP`](super::MAX_ERROR_CP).
     pub theta: Vec<Option<f64>>,
     /// Share of the information about each z that comes from the regularization and not from the games: the
     /// diagonal of A⁻¹ P, where P is its part of A; `None` for coordinates without a standard error.
     pub prior_share: Vec<Option<f64>>,
     /// Number of θ without a standard error only because it would be above that limit.
     pub not_determined: usize,
-    /// Distance of z from the minimum of the objective's quadratic model, in standard errors; 0 for
-    /// coordinates without one.
+    /// Distance of z from the minimum of the objective's quadratic model, in standard errors; 0 for coordinates without
+    /// one.
     pub distance: Vec<f64>,
     /// The inverse of the objective's curvature with respect to z: symmetric, row-major.
     pub(super) inverse: Vec<f64>,
-    /// If there are bounds, a positive definite curvature for taking steps, over all supported coordinates,
-    /// including those at their bounds, because other resamples may leave them. Otherwise empty.
+    /// If there are bounds, a positive definite curvature for taking steps, over all supported coordinates, including
+    /// those at their bounds, because other resamples may leave them. Otherwise empty.
     pub(super) steps: Vec<f64>,
 }
 
-/// Computes standard errors at the end of a run.
 pub fn sandwich(fit: &Fit<'_>) -> Result<Sandwich> {
     fit.validate()?;
     let mut sums = sums_of(fit);
@@ -106,13 +83,13 @@ pub fn sandwich(fit: &Fit<'_>) -> Result<Sandwich> {
     // The objective's gradient and curvature with respect to z.
     let theta = parameterization.theta(fit.z);
     let mut gradient: Vec<f64> = sums.clusters.gradient.iter().map(|sum| sum / sums.weight).collect();
-    let regularization = fit.regularization();
-    gradient.iter_mut().zip(regularization.gradient(&theta, fit.l2)).for_each(|(sum, g)| *sum += g);
+    let regularization = &fit.regularization;
+    gradient.iter_mut().zip(regularization.gradient(&theta)).for_each(|(sum, g)| *sum += g);
     let gradient = parameterization.pull_gradients(&gradient);
     let weight = sums.weight;
     let objective = |mut matrix: Vec<f64>| {
         matrix.iter_mut().for_each(|sum| *sum /= weight);
-        regularization.add_curvature(&mut matrix, fit.l2);
+        regularization.add_curvature(&mut matrix);
         parameterization.pull_matrices(matrix)
     };
     let mut gauss_newton = objective(std::mem::take(&mut sums.gauss_newton));
@@ -156,7 +133,7 @@ pub fn sandwich(fit: &Fit<'_>) -> Result<Sandwich> {
         false => Vec::new(),
     };
     drop((gauss_newton, hessian));
-    let prior_share = prior_share(fit, &regularization, &inverse.matrix);
+    let prior_share = prior_share(fit, &inverse.matrix);
     let products = parameterization.pull_matrices(centred_products(&mut sums));
     let covariance = Covariance::new(&inverse.matrix, products, size, &sums);
 
@@ -245,14 +222,14 @@ impl Sandwich {
     }
 }
 
-fn prior_share(fit: &Fit<'_>, regularization: &Regularization, inverse: &[f64]) -> Vec<f64> {
+fn prior_share(fit: &Fit<'_>, inverse: &[f64]) -> Vec<f64> {
     let size = fit.parameterization.dimension();
-    if fit.l2 == 0.0 && !regularization.has_penalties() {
+    if fit.regularization.is_zero() {
         return vec![0.0; size];
     }
-    let parameters = fit.prior.len();
+    let parameters = fit.parameterization.parameters();
     let mut curvature = vec![0.0; parameters * parameters];
-    regularization.add_curvature(&mut curvature, fit.l2);
+    fit.regularization.add_curvature(&mut curvature);
     let curvature = fit.parameterization.pull_matrices(curvature);
     // Both are symmetric: rows serve as columns.
     let rows = inverse.chunks_exact(size).zip(curvature.chunks_exact(size));
@@ -328,7 +305,6 @@ struct Covariance<'a> {
 }
 
 impl<'a> Covariance<'a> {
-    /// `inverse` is that of A / Σ w.
     fn new(inverse: &'a [f64], products: Vec<f64>, size: usize, sums: &Sums) -> Self {
         let clusters = sums.clusters.count as f64;
         let factor = clusters / (clusters - 1.0) / (sums.weight * sums.weight);

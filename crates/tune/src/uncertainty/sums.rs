@@ -1,5 +1,5 @@
-//! The sums over positions that standard errors are computed from, in f64: Gauss–Newton matrix, second
-//! derivatives, outer products of the clusters' gradients.
+//! The sums over positions that standard errors are computed from, in f64: Gauss–Newton matrix, second derivatives,
+//! outer products of the clusters' gradients.
 
 use std::ops::Range;
 
@@ -14,8 +14,8 @@ const STRIPE_BYTES: usize = 1 << 28;
 /// Maximum number of stripes, and minimum number of positions in one unless there is only one.
 const STRIPES: usize = 8;
 const MIN_STRIPE: usize = 4096;
-/// A cluster's outer product is added entry by entry if its number of entries squared, times this, is below
-/// the number of entries of the whole matrix; otherwise as a row of a dense block.
+/// A cluster's outer product is added entry by entry if its number of entries squared, times this, is below the number
+/// of entries of the whole matrix; otherwise as a row of a dense block.
 const DENSE_GAIN: usize = 10;
 /// Rows per dense block.
 const BLOCK: usize = 256;
@@ -69,7 +69,6 @@ impl Clusters {
     }
 }
 
-/// Location of a position's row, and its gradient factor.
 #[derive(Clone, Copy, Default)]
 struct Position {
     start: u32,
@@ -209,7 +208,6 @@ fn stripe(fit: &Fit<'_>, theta: &[f64], range: Range<usize>) -> Stripe {
     out
 }
 
-/// Collects the entries of a row with ascending ids, each id once.
 fn entries(layout: &Layout, position: &Position, out: &mut Vec<(u32, f64)>) {
     let start = position.start as usize;
     layout.merge_row(start..start + usize::from(position.length), usize::from(position.plus), out);
@@ -300,7 +298,6 @@ fn clusters_of(layout: &Layout, positions: &[Position], games: &[&[(u32, u32)]])
     out
 }
 
-/// Rows u whose outer products u uᵀ are added together.
 pub(super) struct RowBlock {
     rows: Vec<f64>,
     size: usize,

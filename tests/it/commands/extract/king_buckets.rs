@@ -27,7 +27,7 @@ fn works_from_text_to_games() {
     let held = |more: &str, out: &str| {
         let args = ["tune", "out.bin", "--backend", "cpu", "--k", "0.8", "--epochs", "2", "--out", out];
         assert_eq!(bench.run((&args, more)).0, 0);
-        bench.json(&format!("{out}/run.json"))["config"]["optimizer"]["l2"].as_f64()
+        bench.json(&format!("{out}/run.json"))["config"]["l2"][0].as_f64()
     };
     assert_eq!((held("", "held"), held("--l2 0", "loose")), (Some(1e-6), Some(0.0)));
     bench.told("check out.bin");

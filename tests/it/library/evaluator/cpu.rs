@@ -80,31 +80,6 @@ fn scores_of_whole_numbers_are_exact() {
     }
 }
 
-#[test]
-fn parts_and_weights_match_the_reference() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("d.bin");
-    let data = common::weighted_dataset(&path, 4000, 8);
-    let split = Split::try_new(&data, 0.25, 2, 5).unwrap();
-    let layout = Layout::try_new(&data, split.parts(), |n| split.part_of(n)).unwrap();
-    let mut evaluator = CpuEvaluator::new(&layout);
-    for members in [1, 40] {
-        let population = population(&data, members, false);
-        for parts in [0..1, 1..2, 0..2, 2..3, 0..3] {
-            let request =
-                Request { parts: parts.clone(), loss: LossKind::Squared, gradients: true, curvature: false };
-            let got = evaluator.evaluate(&population, &request).unwrap();
-            let which: Vec<usize> = (0..data.len()).filter(|&n| parts.contains(&split.part_of(n))).collect();
-            assert_eq!(got.positions, which.len());
-            let objective = Objective { k: population.k[0], loss: LossKind::Squared };
-            let wanted = objective::loss_and_gradient(&data, objective, population.member(0), which);
-            assert!((got.losses[0] - wanted.loss).abs() < 1e-6);
-            let gradient = &got.gradients[..2 * data.feature_count()];
-            assert!(relative_difference(gradient, &wanted.gradient) < 3e-6);
-        }
-    }
-}
-
 /// Sums of one member over every part of a layout, position by position in f64.
 struct Sums {
     losses: Vec<f64>,
@@ -326,21 +301,6 @@ fn threads_do_not_change_a_bit() {
     for other in &results[1..] {
         assert_eq!(*other, results[0]);
     }
-}
-
-#[test]
-fn rejects_mistakes_and_propagates_nonfinite_numbers() {
-    let data = common::random_dataset(&scratch(), FeatureKind::Material, 100, 4);
-    let layout = Layout::whole(&data).unwrap();
-    let mut evaluator = CpuEvaluator::new(&layout);
-    let request = Request { parts: 0..1, loss: LossKind::Squared, gradients: true, curvature: false };
-    assert!(evaluator.evaluate(&Population::single(&[0.0; 768], 1.0), &request).is_err());
-    let nowhere = Request { parts: 1..2, ..request.clone() };
-    assert!(evaluator.evaluate(&Population::single(&[0.0; 12], 1.0), &nowhere).is_err());
-    let mut theta = [100.0; 12];
-    theta[2] = f64::NAN;
-    let got = evaluator.evaluate(&Population::single(&theta, 1.0), &request).unwrap();
-    assert!(!got.losses[0].is_finite());
 }
 
 #[test]

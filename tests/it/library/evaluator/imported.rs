@@ -148,9 +148,7 @@ fn exact_changes_match_the_reference() {
         objective,
         parameterization: &basis,
         space: &space,
-        prior: &prior,
-        l2: 0.0,
-        penalties: &[],
+        regularization: Regularization::new(&prior, 0.0, &[]),
     };
     let steps = SingleSteps::try_new(&problem, &basis.start()).unwrap();
     let exact = |z: &[f64]| objective::loss(&data, objective, z, 0..data.len());

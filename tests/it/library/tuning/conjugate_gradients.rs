@@ -16,17 +16,17 @@ fn tuned(data: &Dataset, config: &RunConfig) -> (Outcome, f64) {
     assert_ne!(outcome.reason, StopReason::Epochs);
     let which: Vec<u32> = (0..data.len() as u32).collect();
     let loss = exact_loss(data, Objective { k: config.k, loss: config.loss }, &outcome.parameters, &which);
-    let cost = config.regularization().value(&outcome.parameters, L2);
+    let cost = config.regularization(0).value(&outcome.parameters);
     (outcome, loss + cost)
 }
 
 /// The same run by conjugate gradients and with matrices.
 fn both(data: &Dataset, config: &RunConfig) -> [(Outcome, f64); 2] {
-    let settings = GaussNewtonSettings { l2: L2, ..GaussNewtonSettings::default() };
+    let settings = GaussNewtonSettings::default();
     [OptimizerConfig::GaussNewtonCg(GaussNewtonCgSettings(settings)), OptimizerConfig::GaussNewton(settings)]
         .map(|optimizer| {
             let limits = Limits { epochs: Some(200), improvement: Some(1e-12), ..Limits::default() };
-            tuned(data, &RunConfig { stopping: limits.for_method(&optimizer), optimizer, ..config.clone() })
+            tuned(data, &RunConfig { stopping: limits.for_method(&optimizer), optimizer, l2: vec![L2], ..config.clone() })
         })
 }
 

@@ -39,7 +39,7 @@ fn lines<'t>(set: &FeatureSet, theta: &'t [f64], group: &str) -> [&'t [f64]; 2] 
 
 /// Creates a run on the data.
 fn tuner(data: &Dataset, basis: BasisSettings) -> Tuner<'_> {
-    Tuner::new(data, TunerSettings { k: Some(K), l2: Some(L2), basis, ..TunerSettings::default() })
+    Tuner::new(data, TunerSettings { k: Some(K), l2: vec![L2], basis, ..TunerSettings::default() })
 }
 
 /// Returns loss and gradient of z in f64.
@@ -49,7 +49,7 @@ fn exactly(data: &Dataset, basis: &Parameterization, z: &[f64], prior: &[f64]) -
     let found = objective::loss_and_gradient(data, objective, &theta, 0..data.len());
     let mut answer =
         Evaluations { losses: vec![found.loss], gradients: found.gradient, ..Evaluations::default() };
-    Regularization::new(prior, &[]).add(&mut answer, &theta, &[L2]);
+    Regularization::new(prior, L2, &[]).add(&mut answer, &theta);
     answer.gradients = basis.pull_gradients(&answer.gradients);
     answer
 }
@@ -60,7 +60,7 @@ fn optimum(data: &Dataset, tuned: &Tuned) -> (Parameterization, Vec<f64>) {
     let prior = &tuned.config().prior_theta;
     let layout = Layout::whole(data).unwrap();
     let mut evaluator = CpuEvaluator::new(&layout);
-    let settings = GaussNewtonSettings { l2: L2, ..GaussNewtonSettings::default() };
+    let settings = GaussNewtonSettings::default();
     let mut method = GaussNewton::try_new(&space_of(&basis), settings).unwrap();
     for _ in 0..200 {
         if method.converged() {
@@ -72,7 +72,7 @@ fn optimum(data: &Dataset, tuned: &Tuned) -> (Parameterization, Vec<f64>) {
             let theta = basis.theta(&ask.parameters);
             let request = Request { parts: 0..1, loss: LossKind::Squared, gradients: false, curvature: true };
             let mut matrix = evaluator.evaluate(&Population::single(&theta, K), &request).unwrap();
-            Regularization::new(prior, &[]).add(&mut matrix, &theta, &[L2]);
+            Regularization::new(prior, L2, &[]).add(&mut matrix, &theta);
             answer.curvatures = basis.pull_matrices(matrix.curvatures);
         }
         method.tell(&answer).unwrap();
@@ -172,9 +172,10 @@ fn inactive_constraints_change_nothing() {
     let run = |list: &[(ConstraintKind, &str)]| {
         let prior = Prior::File(path.clone());
         // It ends so near the optimum that both searches in f64 end at the same point.
-        let method = GaussNewtonSettings { l2: L2, ..GaussNewtonSettings::default() };
+        let method = GaussNewtonSettings::default();
         let given = TunerSettings {
             k: Some(K),
+            l2: vec![L2],
             optimizer: OptimizerChoice::Given(OptimizerConfig::GaussNewton(method)),
             prior: Some(prior),
             basis: settings(set, list),

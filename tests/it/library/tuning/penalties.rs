@@ -234,8 +234,7 @@ fn ridges_end_where_newtons_method_does() {
     let prior = config.prior_theta.clone();
     let mut ends = Vec::new();
     for l2 in [1e-3, 1e-1] {
-        let optimizer = OptimizerConfig::GaussNewton(GaussNewtonSettings { l2, ..Default::default() });
-        let theta = tuned(&data, RunConfig { optimizer, ..config.clone() });
+        let theta = tuned(&data, RunConfig { l2: vec![l2], ..config.clone() });
         assert_optimal(&positions, &squares(Weights { ridge: l2, ..NONE }), &prior, &theta);
         ends.push(theta);
     }
@@ -281,9 +280,8 @@ fn penalized_runs_end_where_newtons_method_does() {
         assert!(far > 1.0, "{left_out}: {far}");
     }
     // Together with an L2 term that is not listed as a penalty and adds to the ridge.
-    let optimizer = OptimizerConfig::GaussNewton(GaussNewtonSettings { l2: 0.01, ..Default::default() });
     let penalties = parse_penalties(set, PENALTIES).unwrap();
-    let theta = tuned(&data, RunConfig { optimizer, penalties, ..plain });
+    let theta = tuned(&data, RunConfig { l2: vec![0.01], penalties, ..plain });
     let weights = Weights { ridge: WEIGHTS.ridge + 0.01, ..WEIGHTS };
     assert_optimal(&positions, &squares(weights), &prior, &theta);
 }

@@ -59,9 +59,7 @@ fn exact_changes_match_the_reference() {
             objective: OBJECTIVE,
             parameterization: &basis,
             space: &space,
-            prior: &prior,
-            l2: 1e-3,
-            penalties: &[],
+            regularization: Regularization::new(&prior, 1e-3, &[]),
         };
         let mut z = basis.start();
         let mut steps = SingleSteps::try_new(&problem, &z).unwrap();
@@ -160,9 +158,7 @@ fn standard_errors_match_finite_differences() {
         parts: 0..1,
         parameterization: &basis,
         z: &theta,
-        prior: &prior,
-        l2,
-        penalties: &[],
+        regularization: Regularization::new(&prior, l2, &[]),
         objective: OBJECTIVE,
     };
     let got = sandwich(&fit).unwrap();
@@ -179,8 +175,8 @@ fn standard_errors_match_finite_differences() {
 }
 
 /// Settings with the scale of the objective.
-fn settings<'a>(l2: Option<f64>) -> TunerSettings<'a> {
-    TunerSettings { k: Some(OBJECTIVE.k), l2, ..TunerSettings::default() }
+fn settings<'a>(l2: &[f64]) -> TunerSettings<'a> {
+    TunerSettings { k: Some(OBJECTIVE.k), l2: l2.to_vec(), ..TunerSettings::default() }
 }
 
 #[test]
@@ -192,7 +188,7 @@ fn several_starts_revive_dead_terms() {
     [5, 6, 7].iter().for_each(|f| [0, FEATURES].iter().for_each(|phase| prior[f + phase] = -400.0));
     let data = program_dataset_from(&folder.path().join("d.bin"), 6000, 3, &prior);
     let tune = |starts: Option<usize>| {
-        Tuner::new(&data, TunerSettings { seed: 5, starts, ..settings(Some(1e-9)) }).run().unwrap()
+        Tuner::new(&data, TunerSettings { seed: 5, starts, ..settings(&[1e-9]) }).run().unwrap()
     };
     let alone = tune(Some(1));
     assert_eq!(alone.record.starts, None);
@@ -207,7 +203,7 @@ fn several_starts_revive_dead_terms() {
     prior[0] = -400.0;
     let dead = program_dataset_from(&folder.path().join("e.bin"), 500, 3, &prior);
     let limits = Limits { epochs: Some(1), ..Limits::default() };
-    let run = Tuner::new(&dead, TunerSettings { limits, ..settings(Some(1e-9)) }).run().unwrap();
+    let run = Tuner::new(&dead, TunerSettings { limits, ..settings(&[1e-9]) }).run().unwrap();
     assert_eq!(run.record.starts.unwrap().losses.len(), DEFAULT_STARTS);
     let of_truth = objective::loss(&data, OBJECTIVE, &program_theta(), 0..data.len());
     let (alone, several) = (alone.loss.unwrap(), several.loss.unwrap());
@@ -239,7 +235,7 @@ fn prior_strength_is_judged_on_unseen_folds() {
     let of_fresh = |theta: &[f64]| objective::loss(&fresh, OBJECTIVE, theta, 0..fresh.len());
     for (positions, most) in [(400, 0.006), (4000, 0.003)] {
         let data = program_dataset_from(&folder.path().join("d.bin"), positions, 5, &prior);
-        let run = Tuner::new(&data, settings(None)).run().unwrap();
+        let run = Tuner::new(&data, settings(&[])).run().unwrap();
         let strength = run.record.strength.clone().unwrap();
         let gain = strength.gain.unwrap();
         let (before, after) = (of_fresh(&prior), of_fresh(run.parameters()));

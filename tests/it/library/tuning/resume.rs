@@ -35,27 +35,22 @@ fn runs_resume_after_any_step() {
     let data = random_dataset(&folder.path().join("d.bin"), FeatureKind::Material, 3000, 4);
     let path = folder.path().join("c.safetensors");
     let adam = AdamSettings { learning_rate: 20.0, ..AdamSettings::default() };
-    for (method, share, batches) in [
-        (OptimizerConfig::GaussNewton(GaussNewtonSettings { l2: 0.001, ..Default::default() }), 0.0, 1),
-        (OptimizerConfig::GaussNewton(GaussNewtonSettings { damping: 1e-9, ..Default::default() }), 0.3, 1),
-        (
-            OptimizerConfig::GaussNewtonCg(GaussNewtonCgSettings(GaussNewtonSettings {
-                l2: 0.001,
-                ..Default::default()
-            })),
-            0.0,
-            1,
-        ),
-        (OptimizerConfig::GaussNewtonCg(GaussNewtonCgSettings(GaussNewtonSettings::default())), 0.3, 1),
+    let by_products = || OptimizerConfig::GaussNewtonCg(GaussNewtonCgSettings::default());
+    for (method, l2, share, batches) in [
+        (OptimizerConfig::GaussNewton(GaussNewtonSettings::default()), 0.001, 0.0, 1),
+        (OptimizerConfig::GaussNewton(GaussNewtonSettings { damping: 1e-9 }), 0.0, 0.3, 1),
+        (by_products(), 0.001, 0.0, 1),
+        (by_products(), 0.0, 0.3, 1),
         (
             OptimizerConfig::Adam(AdamRuns { runs: vec![adam; 2], schedule: Schedule::Linear, batches: 3 }),
+            0.0,
             0.2,
             3,
         ),
-        (OptimizerConfig::Local(LocalSettings::default()), 0.0, 1),
-        (OptimizerConfig::Local(LocalSettings { l2: 0.01, steps: vec![1] }), 0.3, 1),
+        (OptimizerConfig::Local(LocalSettings::default()), 0.0, 0.0, 1),
+        (OptimizerConfig::Local(LocalSettings { steps: vec![1] }), 0.01, 0.3, 1),
     ] {
-        let mut config = config(&data, method, 6);
+        let mut config = RunConfig { l2: vec![l2], ..config(&data, method, 6) };
         // Results were drawn with the default prior: start elsewhere, so that there is something to gain.
         config.prior_theta.iter_mut().for_each(|value| *value *= 0.5);
         let split = Split::try_new(&data, share, batches, 5).unwrap();

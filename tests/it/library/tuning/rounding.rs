@@ -75,9 +75,7 @@ fn exact_changes_match_the_reference() {
                 objective,
                 parameterization: &parameterization,
                 space: &space,
-                prior: &prior,
-                l2,
-                penalties: &[],
+                regularization: Regularization::new(&prior, l2, &[]),
             };
             let mut steps = SingleSteps::try_new(&problem, &parameterization.start()).unwrap();
             let exact =
@@ -124,9 +122,7 @@ fn descent_ends_at_the_minimum_of_the_reference() {
             objective,
             parameterization: &parameterization,
             space: &space,
-            prior: &theta,
-            l2: 0.01,
-            penalties: &[],
+            regularization: Regularization::new(&theta, 0.01, &[]),
         };
         let run = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();

@@ -23,7 +23,7 @@ fn tuner<'a>(data: &'a dataset::Dataset, folder: &Path, datasets: Vec<PathBuf>) 
 
 /// Creates settings with a scale constant.
 fn settings<'a>(l2: f64) -> TunerSettings<'a> {
-    TunerSettings { k: Some(1.24), l2: Some(l2), ..TunerSettings::default() }
+    TunerSettings { k: Some(1.24), l2: vec![l2], ..TunerSettings::default() }
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn runs_and_sweeps_accept_custom_evaluators() {
     });
     let mut line = String::new();
     let limits = Limits { epochs: Some(2), ..Limits::default() };
-    let given = TunerSettings { l2: None, limits, ..settings(0.0) };
+    let given = TunerSettings { l2: Vec::new(), limits, ..settings(0.0) };
     let run = Tuner::new(&data, given).backend(&backend).observe(|event| {
         if let RunEvent::Started(start) = event {
             line = start.backend.to_string();
@@ -180,7 +180,7 @@ struct Empty;
 
 impl Optimizer for Empty {
     fn ask(&mut self) -> Proposal {
-        Proposal { parameters: Vec::new(), l2: vec![0.0], gradients: false, curvature: false }
+        Proposal { parameters: Vec::new(), members: vec![0], gradients: false, curvature: false }
     }
 
     fn tell(&mut self, _: &Evaluations) -> Result<()> {
@@ -211,7 +211,7 @@ impl Optimizer for Empty {
         Ok(())
     }
 
-    fn describe(&self, _: usize) -> String {
+    fn describe(&self, _: usize, _: f64) -> String {
         "empty".to_string()
     }
 }

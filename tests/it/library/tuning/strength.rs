@@ -67,7 +67,7 @@ fn chosen_weights_lower_the_held_out_loss_of_the_sample() {
     let converged = by_hand(&data, &tied);
     assert!((converged - gain.after).abs() < 1e-4, "{converged} {gain:?}");
     // Ridge at its best is far behind.
-    let ridge = RunConfig { optimizer: config.optimizer.clone().with_l2(3e-4), ..config.clone() };
+    let ridge = RunConfig { l2: vec![3e-4], ..config.clone() };
     assert!(by_hand(&data, &ridge) > gain.after + 0.002);
 }
 

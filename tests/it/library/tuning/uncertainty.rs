@@ -50,7 +50,7 @@ fn brute_force(data: &Dataset, which: &[usize], fit: &Fit<'_>, games: bool) -> (
     for (u, _) in clusters.values() {
         (0..size).for_each(|i| mean[i] += u[i] / total);
     }
-    (0..size).for_each(|i| a[i][i] += total * 2.0 * fit.l2 / 1e4);
+    (0..size).for_each(|i| a[i][i] += total * 2.0 * fit.regularization.l2() / 1e4);
     let count = clusters.len();
     let clusters: Vec<(Vec<f64>, f64)> = clusters.into_values().collect();
     let u = matrix(size, count, |i, g| clusters[g].0[i] - clusters[g].1 * mean[i]);

@@ -1,29 +1,21 @@
 //! Blocks transposed: the positions that have each feature, so that a feature's slopes are summed in registers and
 //! added to its gradient once.
-//!
-//! Lists are padded to fours with a position after the block, whose slopes are 0, and sorted by length, so that inner
-//! loops have constant lengths.
 
 use rayon::prelude::*;
 
 use super::groups::{BLOCK, Groups};
 use gputexel_dataset::{Block, JOINED, Layout, PIECE};
 
-/// Positions of a list side by side.
 const QUAD: usize = 4;
 
 /// Features of a block and a sign whose lists have equal lengths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Class {
-    /// True if the coefficient is −1.
     pub minus: bool,
-    /// Length of each list, in fours.
     pub quads: u16,
-    /// Number of features.
     pub features: u16,
 }
 
-/// All blocks transposed.
 #[derive(Debug)]
 pub(in crate::cpu) struct Columns {
     /// Start of each block's classes, features and quads, and the end of the last.
@@ -38,7 +30,6 @@ pub(in crate::cpu) struct Columns {
 }
 
 impl Columns {
-    /// Transposes the blocks of a layout.
     pub fn new(layout: &Layout, groups: &Groups) -> Self {
         let piece = |chunk: &[Block]| {
             let mut piece = Self { starts: vec![[0; 3]], ..Self::empty() };
@@ -106,7 +97,6 @@ impl Columns {
         self.starts.push([self.classes.len(), self.features.len(), self.quads.len()]);
     }
 
-    /// Returns the classes of a block, with their features, lists, and coefficients, if there are any.
     pub(super) fn classes(
         &self,
         block: usize,
@@ -128,7 +118,6 @@ impl Columns {
 /// The positions of a block that have each feature with each sign, by twice the feature plus 1 for −1.
 struct Lists {
     positions: Vec<Vec<u16>>,
-    /// Their coefficients, if rows have any.
     coefficients: Vec<Vec<f32>>,
     /// Lists that are not empty.
     touched: Vec<u16>,

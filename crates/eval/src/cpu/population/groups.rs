@@ -1,27 +1,16 @@
-//! Rows in groups of four positions: the entries of a group lie side by side, so that one load finds the rows of
-//! four positions, and their sums hide each other's latency.
-//!
-//! Positions are in layout order. A group ends with its bucket; if its rows differ in length, the shorter ones are
-//! padded with a row of zeros, and with coefficients of 0 if there are any.
-
 use std::ops::Range;
 
 use gputexel_dataset::{Block, Blocks, Layout};
 
-/// Number of positions in a group.
 pub(super) const GROUP: usize = 4;
 /// Maximum number of positions in a block: slopes of a block and the rows they are added to fit the first-level cache,
 /// measured.
 pub(super) const BLOCK: usize = 384;
 
-/// Consecutive groups of equal length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Run {
-    /// Number of groups.
     pub groups: u32,
-    /// Entries of each group that are added.
     pub plus: u16,
-    /// Entries of each group that are subtracted.
     pub minus: u16,
 }
 
@@ -29,7 +18,6 @@ pub(super) struct Run {
 pub(in crate::cpu) struct Groups {
     /// Entries are four offsets of table rows in units of eight bytes, the first in the lowest bits.
     all: Blocks<Run, u64, [f32; GROUP]>,
-    /// Length of a table row in those units.
     unit: usize,
 }
 
@@ -46,7 +34,6 @@ impl Groups {
         Some(Self { all: Blocks::arrange(layout, BLOCK, || (), append), unit })
     }
 
-    /// Returns the blocks of positions that begin and end with buckets.
     pub fn blocks_of(&self, positions: Range<usize>) -> Range<usize> {
         let at = |position: usize| self.all.blocks.partition_point(|block| block.positions.start < position);
         at(positions.start)..at(positions.end)
@@ -57,18 +44,14 @@ impl Groups {
         self.unit
     }
 
-    /// Returns the blocks in layout order; no block crosses the boundary of a bucket.
     pub(super) fn blocks(&self) -> &[Block] {
         &self.all.blocks
     }
 
-    /// Returns some of the blocks, with their numbers.
     pub(super) fn blocks_in(&self, numbers: Range<usize>) -> impl Iterator<Item = (usize, &Block)> {
         numbers.map(|number| (number, &self.all.blocks[number]))
     }
 
-    /// Returns the runs of a block with their entries: all of a group, those that are added first, then the next group;
-    /// and their coefficients, if there are any.
     pub(super) fn runs(&self, block: &Block) -> impl Iterator<Item = (Run, &[u64], &[[f32; GROUP]])> {
         let mut entries = &self.all.entries[block.first_entry..];
         let mut coefficients = self.all.coefficients.get(block.first_entry..).unwrap_or_default();
@@ -83,7 +66,6 @@ impl Groups {
     }
 }
 
-/// Appends the runs and entries of the groups of some positions of one bucket.
 fn push(layout: &Layout, unit: usize, positions: Range<usize>, all: &mut Blocks<Run, u64, [f32; GROUP]>) {
     let first_run = all.runs.len();
     let zero = layout.features() as u16;

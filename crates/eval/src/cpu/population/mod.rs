@@ -1,8 +1,4 @@
 //! Kernels for many members: SIMD lanes are members.
-//!
-//! Most populations use `woven`. It has rows in groups of four (`groups`) and, for gradients, transposed (`columns`).
-//! `rows` handles scores that all members share, and more features than groups can address; `tally` handles shared
-//! scores of which few are distinct.
 
 #![allow(
     clippy::needless_range_loop,
@@ -27,27 +23,23 @@ pub(super) use woven::{WovenItem, woven_kernel};
 use super::sigmoid::ArgumentScale;
 use gputexel_dataset::{Bucket, Layout};
 
-/// θ of the members of one tile, in the type used by the SIMD implementation, and their other settings.
-/// Optional lists are empty if the population has none.
+/// θ of the members of one tile, in the type used by the SIMD implementation, and their other settings. Optional lists
+/// are empty if the population has none.
 pub(super) struct TileParameters {
     /// Number of members; the last ones may be padding.
     pub width: usize,
     /// `[feature][member]`, f32, centipawns; empty if scores are given.
     pub mg: Vec<f32>,
-    /// As `mg`.
     pub eg: Vec<f32>,
     /// x log₂ e per phase unit of the sum, or per centipawn if scores are given, for each member.
     pub x2_per_unit: Vec<f32>,
-    /// `[part of the request][member]`: factors on weights.
     pub part_weights: Vec<f32>,
     /// Weight of the search score in the targets, for each member.
     pub blends: Vec<f32>,
-    /// Seed of the bootstrap, for each member.
     pub seeds: Vec<u32>,
 }
 
 impl TileParameters {
-    /// Returns the scaling of sums to arguments of the sigmoid, for each vector of members.
     #[inline(always)]
     fn scales<S: Simd, const V: usize>(&self, simd: S) -> [ArgumentScale<S::f32s>; V] {
         let x2_per_unit: [S::f32s; V] = vectors::<S, V>(&self.x2_per_unit);
@@ -65,7 +57,6 @@ impl TileParameters {
     }
 }
 
-/// Sums of one work item.
 pub(super) struct TileSums {
     /// Σ w r ℓ without part weights, `[part of the request][member]`.
     pub losses: Vec<f64>,
@@ -86,20 +77,18 @@ impl TileSums {
     }
 }
 
-/// Vectors per tile: with two of AVX-512 or AVX2, the used rows of a piece-square table fit in the L1 cache;
-/// NEON's are half as wide.
+/// Vectors per tile: with two of AVX-512 or AVX2, the used rows of a piece-square table fit in the L1 cache; NEON's are
+/// half as wide.
 const VECTORS: usize = if cfg!(target_arch = "aarch64") { 4 } else { 2 };
 
 /// Number of positions after which f32 sums of the gradient are added up in f64.
 const FLUSH: usize = 4096;
 
-/// A table row: one value per member of the tile. Aligned to cache lines; otherwise every load of a wide vector would
-/// touch two of them.
+/// A table row: one value per member of the tile.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 struct Row<T, const V: usize>([T; V]);
 
-/// Number of members in a tile with `S`'s vectors.
 pub(super) struct TileWidth;
 
 impl WithSimd for TileWidth {
@@ -131,7 +120,6 @@ fn blend<S: Simd, const V: usize>(
     }
 }
 
-/// Adds lanes to sums in f64.
 #[inline(always)]
 fn add(sums: &mut [f64], lanes: &[f32]) {
     for (sum, &lane) in sums.iter_mut().zip(lanes) {
@@ -139,7 +127,6 @@ fn add(sums: &mut [f64], lanes: &[f32]) {
     }
 }
 
-/// Returns the vectors of a row of members.
 #[inline(always)]
 fn vectors<S: Simd, const V: usize>(values: &[f32]) -> [S::f32s; V] {
     // Not `partial_load`, which is a function call in some implementations.
@@ -147,9 +134,7 @@ fn vectors<S: Simd, const V: usize>(values: &[f32]) -> [S::f32s; V] {
     vectors.try_into().expect("rows are whole vectors")
 }
 
-/// Adds a bucket's gradient, times its part weights, to its middlegame and endgame shares and clears it. With
-/// many parts, buckets are small and this is a seventh of the work: it is inlined to be compiled for its
-/// caller's instruction set, and skips features that no position had.
+/// Adds a bucket's gradient, times its part weights, to its middlegame and endgame shares and clears it.
 #[inline(always)]
 fn flush<T: bytemuck::Pod, const V: usize>(
     layout: &Layout,

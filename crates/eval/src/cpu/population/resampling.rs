@@ -1,13 +1,9 @@
 //! Numbers of occurrences of games for a vector of members: [`poisson_weight`], lane by lane.
-//!
-//! AVX-512 finds the octave of a hash by counting leading zeros. No octave contains more than one of the relevant
-//! tails, so one comparison suffices instead of nine.
 
 use pulp::Simd;
 
 use gputexel_dataset::poisson_weight;
 
-/// Returns how often a game counts in the bootstraps of a vector of members, which have one seed each.
 #[inline(always)]
 pub(super) fn counts<S: Simd>(simd: S, game: u32, seeds: &[u32]) -> S::f32s {
     #[cfg(target_arch = "x86_64")]
@@ -27,7 +23,6 @@ mod octaves {
     use gputexel_dataset::{POISSON_TAILS, game_hash};
     use pulp::x86::V4;
 
-    /// Octaves are numbered by the leading zeros of their hashes.
     const OCTAVES: usize = u32::BITS as usize;
     /// The tail in each octave; 0 where there is none, which no hash is below.
     const TAILS: [u32; OCTAVES] = {
@@ -52,7 +47,6 @@ mod octaves {
         counts
     };
 
-    /// Returns the counts for sixteen members.
     #[inline(always)]
     pub(super) fn counts(simd: V4, game: u32, seeds: &[u32; 16]) -> [f32; 16] {
         let mut hashes = [0; 16];
@@ -113,7 +107,6 @@ mod tests {
         assert!(seen.iter().all(|&count| count > 0), "{seen:?}");
     }
 
-    /// Returns the seed that gives a hash, by reversing its steps.
     fn seed_of(hash: u32, game: u32) -> u32 {
         /// Returns the inverse of an odd factor modulo 2³².
         fn inverse(factor: u32) -> u32 {

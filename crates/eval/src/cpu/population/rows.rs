@@ -1,10 +1,4 @@
-//! The kernel for many members where groups are not suitable: SIMD lanes are members, whose scores are shared, or whose
-//! features are too many for groups to address.
-//!
-//! Work item: a stripe of positions × a tile of `V` vectors of members. In each bucket one interpolated table
-//! serves all positions; a position's score is a sum of table rows, one vector addition per feature. Three
-//! phases alternate on a few positions at a time, so that the data stay in the L1 cache: sums of rows, losses
-//! and slopes, and the gradient, where each position adds its slope to the rows of its features.
+//! The kernel for many members where groups are not suitable.
 
 #![allow(
     clippy::needless_range_loop,
@@ -22,16 +16,13 @@ use gputexel_dataset::{Layout, Shape};
 
 /// Scores shared by all members: rows need not be summed for each of them.
 pub(in crate::cpu) struct SharedScores {
-    /// Index of the first position.
     pub first: usize,
     /// Centipawns, offsets included.
     pub scores: Vec<f32>,
 }
 
-/// A stripe of positions and a tile of members.
 pub(in crate::cpu) struct TileItem<'a> {
     pub layout: &'a Layout,
-    /// Parts of the request, used to index sums.
     pub parts: Range<usize>,
     pub positions: Range<usize>,
     pub parameters: &'a TileParameters,
@@ -39,8 +30,6 @@ pub(in crate::cpu) struct TileItem<'a> {
     pub shared: Option<&'a SharedScores>,
 }
 
-/// The kernel for one [`TileItem`]. `PLAIN`: every coefficient is ±1, every weight 1, every offset 0 or
-/// contained in the shared scores, and members neither blend targets nor resample.
 pub(in crate::cpu) struct TileKernel<'a, const V: usize, const PLAIN: bool, const GRADIENTS: bool> {
     item: TileItem<'a>,
     loss: AnyLoss,
@@ -53,20 +42,14 @@ pub(in crate::cpu) fn tile_kernel<const PLAIN: bool, const GRADIENTS: bool>(
     TileKernel { item, loss }
 }
 
-/// Number of positions after which the phases alternate.
 const TURN: usize = 32;
 
-/// Working memory of one [`TileItem`].
 struct TileBuffers<T, const V: usize> {
-    /// Scaling of sums to arguments of the sigmoid.
     scales: [ArgumentScale<T>; V],
     /// Interpolated table of the bucket, in phase units: mg_units · mg + eg_units · eg.
     table: Vec<Row<T, V>>,
-    /// Gradient of the bucket since the last flush.
     gradient: Vec<Row<T, V>>,
-    /// Sums, then slopes, of the positions of this turn.
     turn: [Row<T, V>; TURN],
-    /// Their rows.
     pieces: Vec<Shape>,
     /// True if the part counts for any member: a fold that all of them leave out is judged, but does not contribute to
     /// gradients.
@@ -156,7 +139,6 @@ impl<const V: usize, const PLAIN: bool, const GRADIENTS: bool> WithSimd
 }
 
 impl<const V: usize, const PLAIN: bool, const GRADIENTS: bool> TileKernel<'_, V, PLAIN, GRADIENTS> {
-    /// Computes sums of the rows of a piece, in phase units.
     #[inline(always)]
     fn sum_rows<S: Simd>(
         &self,
@@ -196,7 +178,6 @@ impl<const V: usize, const PLAIN: bool, const GRADIENTS: bool> TileKernel<'_, V,
         }
     }
 
-    /// Computes losses, slopes and gradient of the positions summed in this turn.
     #[inline(always)]
     fn finish_turn<S: Simd>(
         &self,
@@ -228,8 +209,8 @@ impl<const V: usize, const PLAIN: bool, const GRADIENTS: bool> TileKernel<'_, V,
         buffers.pieces.clear();
     }
 
-    /// Replaces the sums of one vector of members by slopes, if gradients are requested, and returns Σ w r ℓ
-    /// and Σ w r; the latter is only meaningful with resampling.
+    /// Replaces the sums of one vector of members by slopes, if gradients are requested, and returns Σ w r ℓ and Σ w r;
+    /// the latter is only meaningful with resampling.
     #[inline(always)]
     fn losses_and_slopes<S: Simd, const N: usize>(
         &self,
@@ -299,7 +280,6 @@ impl<const V: usize, const PLAIN: bool, const GRADIENTS: bool> TileKernel<'_, V,
         (loss, weight)
     }
 
-    /// Adds the slopes of this turn to the gradients of their features.
     #[inline(always)]
     fn scatter<S: Simd>(&self, simd: S, buffers: &mut TileBuffers<S::f32s, V>) {
         let mut slopes = buffers.turn.iter();

@@ -1,7 +1,4 @@
-//! The kernel for many members with the same scores, of which few are distinct: a sweep of K over piece values in
-//! whole centipawns, say, where 725,000 positions may have 435 pairs of score and target.
-//!
-//! Lanes are members. Each pair is evaluated once and counts as often as it occurs.
+//! The kernel for many members with the same scores, of which few are distinct.
 
 use std::ops::Range;
 
@@ -12,9 +9,7 @@ use super::{SharedScores, TileParameters, TileSums, VECTORS, vectors};
 use crate::cpu::sigmoid::{AnyLoss, ArgumentScale, LaneLoss, sigmoid};
 use gputexel_dataset::Layout;
 
-/// Number of pairs that are evaluated together.
 const GROUP: usize = 4;
-/// Number of positions sampled to decide whether tallying pays.
 const SAMPLE: usize = 4096;
 /// It pays if at most one in this many pairs of the sample is distinct.
 const FEW: usize = 4;
@@ -23,7 +18,6 @@ const FEW: usize = 4;
 pub(in crate::cpu) struct Tally {
     /// Score in centipawns, target and number, part by part, in ascending order of their bits.
     pairs: Vec<(f32, f32, u32)>,
-    /// Pairs of each part of the request.
     parts: Vec<Range<usize>>,
 }
 
@@ -65,13 +59,11 @@ impl Tally {
         Some(tally)
     }
 
-    /// Returns the indices of all pairs.
     pub fn pairs(&self) -> Range<usize> {
         0..self.pairs.len()
     }
 }
 
-/// The kernel for some pairs and a tile of members.
 pub(in crate::cpu) struct TallyKernel<'a> {
     pub tally: &'a Tally,
     pub pairs: Range<usize>,

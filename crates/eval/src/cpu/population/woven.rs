@@ -1,9 +1,4 @@
 //! The kernel for many members: SIMD lanes are members.
-//!
-//! Work item: consecutive blocks × a tile of `V` vectors of members. In each bucket one interpolated table serves all
-//! positions; a score is a sum of table rows. Sums are limited by loads, sigmoids by arithmetic, so the sigmoids of a
-//! group of positions are computed between the additions of the next one. Slopes of a block stay in the first-level
-//! cache, and each feature collects its own.
 
 #![allow(
     clippy::needless_range_loop,
@@ -21,21 +16,15 @@ use super::{FLUSH, Row, TileParameters, TileSums, VECTORS, add, blend, flush};
 use crate::cpu::sigmoid::{ArgumentScale, LaneLoss, sigmoid};
 use gputexel_dataset::{Block, Layout};
 
-/// Consecutive blocks and a tile of members.
 pub(in crate::cpu) struct WovenItem<'a> {
     pub layout: &'a Layout,
     pub groups: &'a Groups,
-    /// Needed for gradients.
     pub columns: Option<&'a Columns>,
-    /// Parts of the request, used to index sums.
     pub parts: Range<usize>,
-    /// Blocks of those parts.
     pub blocks: Range<usize>,
     pub parameters: &'a TileParameters,
 }
 
-/// The kernel for one [`WovenItem`]. `PLAIN`: every coefficient is ±1, every weight 1, every offset 0, and members
-/// neither blend targets nor resample.
 pub(in crate::cpu) struct WovenKernel<'a, L, const V: usize, const PLAIN: bool, const GRADIENTS: bool> {
     item: WovenItem<'a>,
     loss: L,
@@ -48,14 +37,10 @@ pub(in crate::cpu) fn woven_kernel<L: LaneLoss, const PLAIN: bool, const GRADIEN
     WovenKernel { item, loss }
 }
 
-/// Sums of a group of positions that wait for their sigmoids.
 #[derive(Clone, Copy)]
 struct Group<T, const V: usize> {
-    /// By vector and position, in phase units.
     sums: [[T; GROUP]; V],
-    /// Its first position.
     first: usize,
-    /// Index at which its slopes are stored.
     slopes: usize,
 }
 
@@ -134,7 +119,6 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool> With
 impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool>
     WovenKernel<'_, L, V, PLAIN, GRADIENTS>
 {
-    /// Computes losses of a block, and slopes of its positions, if gradients are requested.
     #[inline(always)]
     fn block<S: Simd>(
         &self,
@@ -179,7 +163,6 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool>
         out
     }
 
-    /// Adds the rows of entries to the sums of a group, or subtracts them.
     #[inline(always)]
     fn add_rows<S: Simd, const MINUS: bool>(
         &self,
@@ -201,8 +184,7 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool>
         }
     }
 
-    /// Adds the losses of one vector of members of a group, and stores its slopes, if gradients are requested. The
-    /// first `count` positions count.
+    /// Adds the losses of one vector of members of a group, and stores its slopes, if gradients are requested.
     #[inline(always)]
     #[expect(clippy::too_many_arguments, reason = "a closure would be called, see `sigmoid`")]
     fn finish<S: Simd>(
@@ -275,7 +257,6 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool>
     }
 }
 
-/// Adds the rows of entries, times their coefficients, to the sums of a group.
 #[inline(always)]
 fn add_scaled<S: Simd, const V: usize>(
     simd: S,
@@ -294,7 +275,6 @@ fn add_scaled<S: Simd, const V: usize>(
     }
 }
 
-/// As [`gather`], for rows with coefficients.
 #[inline(always)]
 fn gather_scaled<S: Simd, const V: usize>(
     simd: S,
@@ -322,7 +302,6 @@ fn gather_scaled<S: Simd, const V: usize>(
     }
 }
 
-/// Adds the slopes of positions to the gradients of the features of a class.
 #[inline(always)]
 fn gather<S: Simd, const V: usize>(
     simd: S,
@@ -348,7 +327,6 @@ fn gather<S: Simd, const V: usize>(
     lists!(1 2 3 4)
 }
 
-/// As [`gather`], for lists of `Q` quads; of any number if that is 0.
 #[inline(always)]
 fn gather_lists<S: Simd, const V: usize, const Q: u16, const MINUS: bool>(
     simd: S,

@@ -1,7 +1,4 @@
 //! The Gauss–Newton matrix of one member: Σ v w r h ∇s ∇sᵀ.
-//!
-//! Each position adds the products of its score's derivatives. The products of a pair of features are a block of four
-//! (mg and eg of both), which is one vector addition; the blocks of the lower triangle are stored consecutively.
 
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
@@ -12,10 +9,8 @@ use crate::cpu::{Work, stripes};
 use gputexel_model::program::MAX_SLOTS;
 use gputexel_optim::linalg::zeros;
 
-/// Number of stripes; each has its own matrix while it runs.
 const STRIPES: usize = 4;
 
-/// Number of positions whose products are added together.
 const BATCH: usize = 512;
 
 /// Products of the derivatives of two features, row before column: mg mg, mg eg, eg mg, eg eg.
@@ -53,7 +48,6 @@ struct Stripe<'a> {
     rows: Rows<'a>,
     table: &'a [[f64; 2]],
     target: Target,
-    /// By part of the layout.
     part_weights: Vec<f64>,
     positions: std::ops::Range<usize>,
 }
@@ -101,9 +95,7 @@ impl WithSimd for Stripe<'_> {
 struct Batch {
     /// Feature, and derivatives by its values: those of one position after the other, each feature once, ascending.
     entries: Vec<(u16, f64, f64)>,
-    /// Where the entries of each position start, and its curvature.
     rows: Vec<(usize, f64)>,
-    /// The places of each feature's entries.
     places: Vec<Vec<(u32, u32)>>,
 }
 
@@ -112,7 +104,6 @@ impl Batch {
         Self { entries: Vec::new(), rows: Vec::new(), places: vec![Vec::new(); features] }
     }
 
-    /// Adds the products of its positions to the blocks of all pairs of features, and clears it.
     #[inline(always)]
     fn add_to(&mut self, blocks: &mut [Block]) {
         let ends = self.rows.iter().skip(1).map(|row| row.0).chain([self.entries.len()]);
@@ -142,7 +133,6 @@ impl Batch {
     }
 }
 
-/// Adds up the derivatives of neighbors with the same feature, from an entry on.
 #[inline(always)]
 fn merge(entries: &mut Vec<(u16, f64, f64)>, start: usize) {
     let mut kept = start;

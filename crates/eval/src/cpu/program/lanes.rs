@@ -1,5 +1,4 @@
-//! Sixteen members side by side, as plain loops over arrays. Compiled with a caller's instruction set, they become its
-//! vector operations.
+//! Sixteen members side by side, as plain loops over arrays.
 
 #![allow(clippy::needless_range_loop, reason = "index loops over vectors compile to what they say")]
 
@@ -8,10 +7,8 @@ use std::ops::{Add, Mul, Neg, Sub};
 use crate::cpu::sigmoid::EXP2;
 use gputexel_model::program::Scalar;
 
-/// Number of members in a tile.
 pub(super) const WIDTH: usize = 16;
 
-/// A number for each member of a tile.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C, align(64))]
 pub(super) struct Lanes(pub [f32; WIDTH]);

@@ -1,10 +1,4 @@
 //! Kernels for evaluations with a program: scores that are not just sums of parameters.
-//!
-//! A row's entries are summed slot by slot, the program turns the sums into a score and its slopes by the sums, and
-//! each entry adds the loss's slope times that of its slot to the gradient. Phases are not interpolated in advance,
-//! because adjustments and factors need the middlegame and the endgame value separately: a table row is a pair of both.
-//! One member is evaluated in f64, which costs no more than f32 where entries are loaded one by one; many members in
-//! f32, with members as SIMD lanes.
 
 mod curvature;
 mod lanes;
@@ -27,7 +21,6 @@ use gputexel_model::program::CompiledProgram;
 /// Up to this number, members are evaluated one by one: that takes as long as a tile of three to five.
 const MAX_SINGLES: usize = 3;
 
-/// Evaluates members on the layout of `evaluator`, which has the program.
 pub(super) struct ProgramEvaluation<'a> {
     pub evaluator: &'a CpuEvaluator<'a>,
     pub program: &'a CompiledProgram,
@@ -43,7 +36,6 @@ impl ProgramEvaluation<'_> {
         })
     }
 
-    /// Computes the sums of some positions, given the scores that members share.
     pub fn sum_up(&self, work: &Work<'_>, shared: Option<&(usize, Vec<f64>)>, sums: &mut Sums) {
         let Work { population, request, .. } = work;
         let members = population.members();
@@ -84,7 +76,6 @@ impl ProgramEvaluation<'_> {
         stripes.concat()
     }
 
-    /// Stores a member's sums in the result.
     fn store(&self, own: &MemberSums, request: &Request, member: usize, sums: &mut Sums) {
         let (parts, size) = (request.parts.len(), 2 * self.program.features());
         sums.losses[member * parts..][..parts].copy_from_slice(&own.losses);

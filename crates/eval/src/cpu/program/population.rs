@@ -17,9 +17,8 @@ use gputexel_model::program::{CompiledProgram, MAX_SLOTS, Scalar};
 /// Number of positions after which f32 sums of the gradient are added up in f64.
 const FLUSH: usize = 2048;
 
-/// θ and settings of the members of a tile, transposed. The last member is repeated to fill it.
+/// θ and settings of the members of a tile, transposed.
 pub(super) struct TileParameters {
-    /// (mg, eg) by column.
     table: Vec<[Lanes; 2]>,
     /// x log₂ e per centipawn.
     x2_per_cp: Lanes,
@@ -66,7 +65,6 @@ impl TileParameters {
     }
 }
 
-/// Sums of one stripe under a tile.
 pub(super) struct TileSums {
     losses: Vec<[f64; WIDTH]>,
     weights: Vec<[f64; WIDTH]>,
@@ -74,7 +72,6 @@ pub(super) struct TileSums {
 }
 
 impl TileSums {
-    /// Adds another one.
     pub fn merge(mut self, other: Self) -> Self {
         let add = super::super::add;
         add(self.losses.as_flattened_mut(), other.losses.as_flattened());
@@ -86,7 +83,6 @@ impl TileSums {
         self
     }
 
-    /// Returns the sums of one member.
     pub fn member(&self, lane: usize) -> MemberSums {
         let of = |sums: &[[f64; WIDTH]]| sums.iter().map(|lanes| lanes[lane]).collect();
         MemberSums {
@@ -97,11 +93,9 @@ impl TileSums {
     }
 }
 
-/// A stripe of positions and a tile of members.
 pub(super) struct TileItem<'a> {
     pub rows: Rows<'a>,
     pub parameters: &'a TileParameters,
-    /// Parts of the request, used to index sums.
     pub parts: Range<usize>,
     pub positions: Range<usize>,
     pub loss: LossKind,
@@ -183,7 +177,6 @@ impl TileItem<'_> {
         (targets, weights)
     }
 
-    /// Computes ℓ and dℓ/dx.
     #[inline(always)]
     fn loss_and_slope<S: Simd>(&self, simd: S, loss: AnyLoss, score: Lanes, target: Lanes) -> (Lanes, Lanes) {
         let (mut value, mut slope) = (score, score);

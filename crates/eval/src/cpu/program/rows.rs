@@ -7,7 +7,6 @@ use gputexel_dataset::objective::{LossKind, x_per_cp};
 use gputexel_dataset::{Bucket, Layout, Shape, poisson_weight};
 use gputexel_model::program::{CompiledProgram, MAX_SLOTS, Scalar, Taper};
 
-/// The rows of a layout and the meaning of its columns.
 #[derive(Clone, Copy)]
 pub(super) struct Rows<'a> {
     pub layout: &'a Layout,
@@ -26,7 +25,6 @@ pub(super) struct Row<'a> {
 pub(super) type Sums<T> = [[T; 2]; MAX_SLOTS];
 
 impl<'a> Rows<'a> {
-    /// Calls `visit` with each position of a range: its bucket, index and row.
     #[inline(always)]
     pub fn visit(self, positions: Range<usize>, mut visit: impl FnMut(&Bucket, usize, Row<'a>)) {
         for (bucket, positions) in self.layout.buckets_in(positions) {
@@ -50,7 +48,6 @@ impl<'a> Rows<'a> {
         Row { plus, minus, coefficients }
     }
 
-    /// Returns the shares of the values of positions in a bucket.
     #[inline(always)]
     pub fn taper(self, bucket: &Bucket) -> Taper {
         let whole = f64::from(self.layout.phase_max());
@@ -88,7 +85,6 @@ impl<'a> Rows<'a> {
         present
     }
 
-    /// Adds a row's slopes by slot to a gradient by column.
     #[inline(always)]
     pub fn scatter<T: Scalar>(self, row: Row<'_>, slopes: &Sums<T>, gradient: &mut [[T; 2]]) {
         let mut slope = [T::zero(); 2];
@@ -125,8 +121,6 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Visits ascending columns: `enter` is called before those of a slot, `each` with the index of a column and the
-    /// column.
     #[inline(always)]
     fn by_slot<A>(
         self,
@@ -150,10 +144,8 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// Targets of a member's scores, and the loss.
 #[derive(Clone, Copy)]
 pub(super) struct Target {
-    /// x per centipawn.
     pub x_per_cp: f64,
     pub loss: LossKind,
     blend: f32,
@@ -170,7 +162,6 @@ impl Target {
         }
     }
 
-    /// Returns the target and weight of a position.
     #[inline(always)]
     pub fn of_position(&self, layout: &Layout, position: usize) -> (f64, f64) {
         let mut weight = layout.weights().get(position).copied().unwrap_or(1.0);

@@ -17,7 +17,6 @@ pub(super) struct MemberSums {
 }
 
 impl MemberSums {
-    /// Adds another one.
     pub fn merge(mut self, other: Self) -> Self {
         super::super::add(&mut self.losses, &other.losses);
         super::super::add(&mut self.weights, &other.weights);
@@ -26,15 +25,12 @@ impl MemberSums {
     }
 }
 
-/// A stripe of positions under one member.
 pub(super) struct MemberItem<'a> {
     pub rows: Rows<'a>,
-    /// (mg, eg) by column.
     pub table: &'a [[f64; 2]],
-    /// Scores, if they are known, starting at the position with the given index. Only without gradients.
+    /// Scores, if they are known, starting at the position with the given index.
     pub given: Option<(usize, &'a [f64])>,
     pub target: Target,
-    /// Parts of the request, used to index sums.
     pub parts: Range<usize>,
     /// Factor on the weights of each part of the request; empty: 1.
     pub part_weights: &'a [f32],
@@ -90,7 +86,6 @@ impl WithSimd for MemberItem<'_> {
 /// Scores of a stripe of positions, centipawns.
 pub(super) struct Scores<'a> {
     pub rows: Rows<'a>,
-    /// (mg, eg) by column.
     pub table: &'a [[f64; 2]],
     pub positions: Range<usize>,
 }

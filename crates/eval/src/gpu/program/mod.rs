@@ -1,9 +1,4 @@
 //! The GPU evaluator of programs: evaluations whose scores are not sums of parameters.
-//!
-//! A thread is a position and a member. It sums the row slot by slot, runs the program, which is written out in
-//! WGSL (`source`), and leaves the loss and its slopes by the sums. Threads of a second kernel each take a column and
-//! a member and visit the positions that have the column (`slabs`). Data that exceed the memory are uploaded slab
-//! by slab in every call. Gauss–Newton matrices are computed on the CPU.
 
 mod slabs;
 mod source;
@@ -16,7 +11,7 @@ use self::slabs::Slab;
 use super::{GpuOptions, kernels};
 use crate::cpu::CpuEvaluator;
 use crate::device::GpuContext;
-use crate::device::buffers::{GrowingBuffer, Readback};
+use crate::device::buffers::{GrowingBuffer, INPUT, OUTPUT, Readback, STATE, STORAGE, UNIFORM};
 use crate::device::meter::{DeviceBuffer, Gpu, whole};
 use crate::sums::{nan_unless_finite, push_means};
 use crate::{Evaluations, Evaluator, Population, ProductRequest, Products, Request, Stats};
@@ -30,10 +25,8 @@ use gputexel_model::program::CompiledProgram;
 const MAX_SLOTS: usize = 16;
 /// Threads per workgroup, and maximum number of members in a tile.
 const WORKGROUP: usize = 64;
-/// Workgroups in the first dimension, as in `program_structs.wgsl`.
 const GROUPS: usize = 32_768;
 
-/// `Uniforms` of `program_structs.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 struct Uniforms {
@@ -66,14 +59,12 @@ pub fn program_sources(program: &CompiledProgram, unit: bool) -> [(&'static str,
     })
 }
 
-/// Evaluates populations of evaluations with a program on a GPU.
 #[derive(Debug)]
 pub struct GpuProgramEvaluator<'a> {
     gpu: Gpu,
     layout: &'a Layout,
     program: &'a CompiledProgram,
     tapers: DeviceBuffer,
-    /// Slabs that stay on the device, by index.
     kept: HashMap<usize, Slab>,
     pipelines: HashMap<(Kernel, u32), wgpu::ComputePipeline>,
     uniforms: GrowingBuffer,
@@ -88,12 +79,6 @@ pub struct GpuProgramEvaluator<'a> {
 }
 
 impl<'a> GpuProgramEvaluator<'a> {
-    /// Prepares a layout that has a program. Positions are uploaded when first needed. Of the options, only the memory
-    /// is used.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] when the device fails, and for programs with too many sums for its registers; [`Error::Usage`]
-    /// for layouts without a program or with more than 65,535 parts.
     pub fn with_options(context: &GpuContext, layout: &'a Layout, options: GpuOptions) -> Result<Self> {
         context.check()?;
         let Some(program) = layout.program() else {
@@ -117,13 +102,13 @@ impl<'a> GpuProgramEvaluator<'a> {
             tapers,
             kept: HashMap::new(),
             pipelines: HashMap::new(),
-            uniforms: GrowingBuffer::uniform("uniforms"),
-            tables: GrowingBuffer::input("tables"),
-            settings: GrowingBuffer::input("settings"),
-            slopes: GrowingBuffer::storage("slopes"),
-            outcomes: GrowingBuffer::storage("outcomes"),
-            totals: GrowingBuffer::output("totals"),
-            gradient: GrowingBuffer::state("gradient"),
+            uniforms: GrowingBuffer::new("uniforms", UNIFORM),
+            tables: GrowingBuffer::new("tables", INPUT),
+            settings: GrowingBuffer::new("settings", INPUT),
+            slopes: GrowingBuffer::new("slopes", STORAGE),
+            outcomes: GrowingBuffer::new("outcomes", STORAGE),
+            totals: GrowingBuffer::new("totals", OUTPUT),
+            gradient: GrowingBuffer::new("gradient", STATE),
             readback: Readback::default(),
             cpu: CpuEvaluator::new(layout),
         })
@@ -227,10 +212,10 @@ impl<'a> GpuProgramEvaluator<'a> {
             let mut encoder = self.gpu.encoder();
             let extra = if is_last && request.gradients { columns as u64 * row } else { 0 };
             self.readback.begin(&self.gpu, bytes + extra)?;
-            self.readback.push(&mut encoder, &totals, bytes);
+            self.readback.push(&mut encoder, &totals, 0, bytes);
             if extra > 0 {
                 let buffer = self.gradient.reserve(&self.gpu, extra)?;
-                self.readback.push(&mut encoder, &buffer, extra);
+                self.readback.push(&mut encoder, &buffer, 0, extra);
             }
             let submission = self.gpu.submit(Some(encoder))?;
             let first_part = request.parts.start;
@@ -257,7 +242,6 @@ impl<'a> GpuProgramEvaluator<'a> {
         Ok((sums, gradient))
     }
 
-    /// Runs the kernels on a slab; returns the buffer of its losses by segment.
     fn slab(&mut self, slab: &Slab, uniforms: Uniforms, request: &Request) -> Result<wgpu::Buffer> {
         let width = uniforms.members as usize;
         let slots = self.program.slots();
@@ -304,10 +288,8 @@ impl<'a> GpuProgramEvaluator<'a> {
     }
 }
 
-/// (loss, weight) by part and member.
 type PartSums = Vec<Vec<[f64; 2]>>;
 
-/// Returns the workgroups for a number of threads.
 fn groups(threads: usize) -> [u32; 2] {
     let groups = threads.div_ceil(WORKGROUP).max(1);
     [groups.min(GROUPS) as u32, groups.div_ceil(GROUPS) as u32]

@@ -1,5 +1,5 @@
-//! The data of a layout on the device, slab by slab: consecutive positions with their rows, and the same rows by
-//! column for gradients.
+//! The data of a layout on the device, slab by slab: consecutive positions with their rows, and the same rows by column
+//! for gradients.
 
 use std::ops::Range;
 
@@ -7,9 +7,7 @@ use crate::device::meter::{DeviceBuffer, Gpu};
 use gputexel_dataset::Layout;
 use gputexel_io::{Error, Result};
 
-/// Number of positions in a slab.
 pub(super) const SLAB: usize = 8192;
-/// Number of positions in a segment, whose losses one thread adds up.
 const SEGMENT: usize = 128;
 
 /// Marks a coefficient of −1.
@@ -21,26 +19,22 @@ pub(super) struct Slab {
     pub entries: DeviceBuffer,
     pub coefficients: DeviceBuffer,
     pub segments: DeviceBuffer,
-    /// Part of each segment.
     pub parts: Vec<u32>,
     /// Start of each column's list, the list, and its coefficients; for gradients only.
     pub columns: Option<[DeviceBuffer; 3]>,
     pub length: usize,
 }
 
-/// Returns the position ranges of all slabs.
 pub(super) fn ranges(layout: &Layout) -> impl Iterator<Item = Range<usize>> + '_ {
     (0..layout.positions()).step_by(SLAB).map(|start| start..(start + SLAB).min(layout.positions()))
 }
 
-/// Returns the tapers of a layout: the shares of both values, one pair for each bucket.
 pub(super) fn tapers(layout: &Layout) -> Vec<[f32; 2]> {
     let max = f64::from(layout.phase_max());
     let share = |units: u16| (f64::from(units) / max) as f32;
     layout.buckets().iter().map(|bucket| [share(bucket.mg_units), share(bucket.eg_units)]).collect()
 }
 
-/// Estimates the bytes that a slab takes.
 pub(super) fn bytes(layout: &Layout, range: &Range<usize>, gradients: bool) -> u64 {
     let entries: usize =
         layout.shapes_in(range.clone()).map(|shape| shape.positions.len() * shape.row_length()).sum();
@@ -49,7 +43,6 @@ pub(super) fn bytes(layout: &Layout, range: &Range<usize>, gradients: bool) -> u
     (twice * each * entries + 33 * range.len() + 4 * layout.columns()) as u64
 }
 
-/// Copies a slab to the device.
 pub(super) fn upload(gpu: &Gpu, layout: &Layout, range: Range<usize>, gradients: bool) -> Result<Slab> {
     let mut records: Vec<[u32; 4]> = Vec::with_capacity(2 * range.len());
     let mut entries: Vec<u32> = Vec::new();

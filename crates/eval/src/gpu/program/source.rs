@@ -1,6 +1,4 @@
 //! The WGSL function of a program: its pipeline written out, forward and back.
-//!
-//! Twin of `CompiledProgram::score_and_slopes`, whose rules for kinks it shares.
 
 use std::fmt::Write;
 
@@ -28,7 +26,6 @@ fn number(value: f64) -> String {
     format!("{:?}f", value as f32)
 }
 
-/// Limit that no value reaches.
 const LIMIT: &str = "3.0e38";
 
 struct Writer<'a> {
@@ -45,19 +42,16 @@ impl Writer<'_> {
         let _ = writeln!(self.out, "    {text}");
     }
 
-    /// Returns the expression of a sum's value.
     fn sum(&self, input: Input, side: usize) -> String {
         let (slot, phase) = self.program.slot(input, side);
         format!("(*sums)[{slot}].{}", component(phase))
     }
 
-    /// Returns the variable that stores the slope by a sum's value.
     fn slope(&self, input: Input, side: usize) -> String {
         let (slot, phase) = self.program.slot(input, side);
         format!("(*slopes)[{slot}].{}", component(phase))
     }
 
-    /// Returns the condition that a row has entries of a sum.
     fn has(&self, input: Input, side: usize) -> String {
         let (slot, _) = self.program.slot(input, side);
         format!("(present & {}u) != 0u", 1u32 << slot)
@@ -99,12 +93,10 @@ impl Writer<'_> {
         self.out.push_str("}\n");
     }
 
-    /// Returns the number of sides of an input's accumulator.
     fn sides(&self, input: Input) -> usize {
         self.program.slots_of(input.accumulator).len()
     }
 
-    /// Declares `t{index}_{side}`: f and f' of a side.
     fn term(&mut self, index: usize, term: &Term) {
         let target = component(term.target as usize);
         for side in 0..self.sides(term.input) {

@@ -9,27 +9,21 @@ use gputexel_dataset::objective::LossKind;
 use gputexel_io::Result;
 use serde::{Deserialize, Serialize};
 
-/// Number of parts of a measured layout. The first ones together have 1/1024, 1/512, … of all positions, the last all
-/// of them.
 pub(super) const STEPS: usize = 11;
 
 pub(super) fn part_of(n: usize) -> usize {
     STEPS - 1 - (n.trailing_zeros() as usize).min(STEPS - 1)
 }
 
-/// Minimum number of evaluations, of which the fastest counts.
 const MIN_TIMES: usize = 3;
 
-/// Measurement of a number of members.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
-    /// Number of members.
     pub members: usize,
     /// True if gradients were computed besides losses.
     pub gradients: bool,
     /// Number of positions per evaluation.
     pub positions: usize,
-    /// Number of timed evaluations.
     pub evaluations: usize,
     /// Seconds of the fastest evaluation, from call to return.
     pub seconds: f64,
@@ -42,7 +36,6 @@ pub struct Cell {
     pub pairs_per_second: f64,
 }
 
-/// Clock of an evaluator.
 pub(super) struct Meter<'a, 'e> {
     pub layout: &'a Layout,
     pub theta: &'a [f64],
@@ -52,7 +45,6 @@ pub(super) struct Meter<'a, 'e> {
 }
 
 impl Meter<'_, '_> {
-    /// Returns members around the prior.
     fn population(&self, members: usize) -> Population {
         let moved = |m: usize| {
             self.theta.iter().enumerate().map(move |(i, value)| value + ((m * 31 + i * 7) % 13) as f64 - 6.0)
@@ -74,12 +66,10 @@ impl Meter<'_, '_> {
         Ok((seconds, kernels))
     }
 
-    /// Returns the number of positions in the first parts.
     fn positions(&self, parts: usize) -> usize {
         self.layout.parts()[parts - 1].positions.end
     }
 
-    /// Returns the number of parts that can be evaluated `times` times in the time of a cell.
     fn parts(&mut self, population: &Population, gradients: bool, times: f64) -> Result<usize> {
         let mut parts = 1;
         loop {
@@ -95,7 +85,6 @@ impl Meter<'_, '_> {
         }
     }
 
-    /// Measures a cell.
     pub fn cell(&mut self, members: usize, gradients: bool) -> Result<Cell> {
         let population = self.population(members);
         let parts = self.parts(&population, gradients, 2.0)?;

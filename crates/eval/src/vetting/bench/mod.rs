@@ -1,8 +1,5 @@
 //! Speed of every device of a machine: (position, member) pairs per second by the number of members, with and without
 //! gradient.
-//!
-//! Owns the measurements; records are plain data that others print. A cell is one evaluation, repeated, of as many
-//! positions as take half of its time, or all of them if that is not reached.
 
 mod cells;
 
@@ -20,10 +17,8 @@ use crate::vetting::positions;
 
 pub use cells::Cell;
 
-/// Numbers of members to measure.
 pub const MEMBERS: [usize; 5] = [1, 16, 64, 1024, 4096];
 
-/// Number of positions without a dataset: the embedded ones, repeated.
 pub const POSITIONS: usize = 1 << 20;
 
 /// Maximum scatter of evaluations that take the same time on an idle machine, as a factor.
@@ -32,20 +27,14 @@ const MAX_SCATTER: f64 = 1.3;
 /// Load of a machine by other programs, in runnable threads, from which it counts as busy if it has few cores.
 const MIN_BUSY_LOAD: f64 = 0.5;
 
-/// Measurements of a machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BenchReport {
-    /// Version of gputexel.
     pub version: String,
-    /// Operating system and architecture.
     pub system: String,
-    /// Name of the processor.
     pub processor: String,
-    /// Number of positions of the dataset.
     pub positions: usize,
     /// Entries per position, without those that cancel out.
     pub entries_per_position: f64,
-    /// Number of features.
     pub features: usize,
     /// The CPU with one thread, with all of them, and each adapter.
     pub devices: Vec<DeviceReport>,
@@ -55,7 +44,6 @@ pub struct BenchReport {
 }
 
 impl BenchReport {
-    /// Returns reasons not to trust the figures, one line each.
     pub fn warnings(&self) -> Vec<String> {
         let scattered = self.devices.iter().filter_map(|device| {
             let wide = device.cells.iter().filter(|cell| cell.scatter.is_some_and(|scatter| scatter > MAX_SCATTER));
@@ -74,13 +62,11 @@ impl BenchReport {
     }
 }
 
-/// Returns the load of this machine over the last minute, if the system reports it.
 fn load() -> Option<f64> {
     let load = sysinfo::System::load_average().ok()?.one;
     (load.is_finite() && load >= 0.0).then_some(load)
 }
 
-/// Returns the warning about a busy machine.
 fn busy(load: Option<f64>) -> Option<String> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let load = load.filter(|&load| load > MIN_BUSY_LOAD.max(0.1 * cores as f64))?;
@@ -90,35 +76,26 @@ fn busy(load: Option<f64>) -> Option<String> {
     ))
 }
 
-/// Measurements of a device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DeviceReport {
-    /// Its name.
     pub name: String,
-    /// Driver and version; the instruction set of a CPU.
     pub driver: String,
-    /// `CPU`, or the kind of adapter.
     pub kind: String,
     /// Number of threads of a CPU; `None` for a GPU.
     pub threads: Option<usize>,
-    /// Cells by number of members, without gradient and with it.
     pub cells: Vec<Cell>,
     /// Reason why it could not be measured.
     pub error: Option<String>,
 }
 
-/// Devices to measure, and the duration.
 #[derive(Clone, Debug)]
 pub struct BenchSettings {
     /// Approximate seconds per cell.
     pub seconds: f64,
-    /// True to measure the CPU.
     pub cpu: bool,
-    /// Adapters to measure, by index in [`list_adapters`](crate::device::list_adapters).
     pub adapters: Vec<usize>,
 }
 
-/// A dataset and parameters to measure with.
 #[derive(Debug)]
 pub struct BenchData {
     layout: Layout,
@@ -126,10 +103,6 @@ pub struct BenchData {
 }
 
 impl BenchData {
-    /// Returns the positions of a dataset.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for fewer than 1,024 positions, and for feature sets without a default prior.
     pub fn try_new(data: &Dataset) -> Result<Self> {
         if data.len() < 1 << (STEPS - 1) {
             return Err(Error::Usage(format!(
@@ -143,20 +116,11 @@ impl BenchData {
         Ok(Self { layout: Layout::try_new(data, STEPS, cells::part_of)?, theta })
     }
 
-    /// Returns the embedded positions, repeated to a million.
-    ///
-    /// # Errors
-    /// [`Error::Io`] when there is no room for temporary files.
     pub fn embedded() -> Result<Self> {
         Self::try_new(&positions::repeated(POSITIONS / positions::COUNT)?.data)
     }
 }
 
-/// Measures everything; calls `progress` with the next step.
-///
-/// # Errors
-/// [`Error::Interrupted`] when stopped; [`Error::Usage`] if the evaluator rejects the dataset. A GPU that fails is part
-/// of the report.
 pub fn run(
     data: &BenchData,
     settings: &BenchSettings,
@@ -217,7 +181,6 @@ pub fn run(
     })
 }
 
-/// Returns the name of a device.
 pub fn name_of(device: &DeviceReport) -> String {
     match device.threads {
         Some(1) => format!("{}, 1 thread", device.name),

@@ -11,8 +11,7 @@ use gputexel_io::Result;
 use super::{Findings, Group, Measured, largest_error, relative_error, repeated};
 use crate::vetting::positions::{self, Sample};
 
-/// Bounds on relative errors. WGSL allows errors of several units in the last place for exponentials and logarithms,
-/// which add up to some 1e-6 if they all have the same sign. A wrong sum or product is off by far more.
+/// Bounds on relative errors.
 const LOSS_BOUND: f64 = 1e-5;
 const GRADIENT_BOUND: f64 = 5e-5;
 const MATRIX_BOUND: f64 = 5e-5;
@@ -45,14 +44,12 @@ impl Lists {
     }
 }
 
-/// Returns a layout in folds, with search scores.
 pub(super) fn layout(sample: &Sample) -> Result<Layout> {
     let layout = Layout::try_new(&sample.data, PARTS, |n| sample.data.game(n) as usize % PARTS)?;
     layout.with_search_scores(&sample.data, 2.0)
 }
 
-/// Returns members around a θ that all differ and are exact in f32. K is such that the reference, which computes 1 − p,
-/// keeps its digits.
+/// Returns members around a θ that all differ and are exact in f32.
 pub(super) fn population(theta: &[f64], members: usize, lists: Lists) -> Population {
     let moved = |m: usize| {
         let step = move |(i, value): (usize, &f64)| {
@@ -99,8 +96,8 @@ pub(super) fn check(context: &GpuContext, sample: &Sample, findings: &mut Findin
     Ok(())
 }
 
-/// Checks tables in workgroup memory, which evaluators only use for many positions in long segments: as few as there are
-/// buckets.
+/// Checks tables in workgroup memory, which evaluators only use for many positions in long segments: as few as there
+/// are buckets.
 fn with_staged_tables(context: &GpuContext, sample: &Sample, findings: &mut Findings) -> Result<()> {
     let layout = layout(sample)?;
     let thorough = findings.is_thorough();
@@ -139,8 +136,8 @@ fn each_kernel(context: &GpuContext, sample: &Sample, findings: &mut Findings) -
     Ok(())
 }
 
-/// Runs all variants on rows of one kind, which all belong to `groups`, in as few segments as there are buckets: drivers
-/// that compute on the processor take their time for each workgroup.
+/// Runs all variants on rows of one kind, which all belong to `groups`, in as few segments as there are buckets:
+/// drivers that compute on the processor take their time for each workgroup.
 fn every_variant(
     context: &GpuContext,
     sample: &Sample,
@@ -174,7 +171,6 @@ fn every_variant(
     Ok(())
 }
 
-/// Common parts of cases.
 struct Case<'a> {
     sample: &'a Sample,
     layout: &'a Layout,
@@ -191,7 +187,6 @@ impl Case<'_> {
         format!("{loss}, tiles of {}{rows}{lists}", self.tile)
     }
 
-    /// Checks losses alone, and losses with gradients.
     fn run(
         &self,
         gpu: &mut GpuEvaluator<'_>,
@@ -227,8 +222,6 @@ impl Case<'_> {
         Ok(())
     }
 
-    /// Checks the matrix of the first member. Factors on parts need several of them; otherwise one will do, since
-    /// matrices of many features take long.
     fn matrices(
         &self,
         gpu: &mut GpuEvaluator<'_>,

@@ -1,8 +1,5 @@
-//! Checks whether a device computes correctly: every kernel variant on up to 4,096 positions against f64, three times with
-//! the same bits.
-//!
-//! A driver may be wrong for one variant of one kernel and right for all others, so the thorough check covers all of
-//! them; the brief one runs each kernel once. Owns the comparisons and their tolerances.
+//! Checks whether a device computes correctly: every kernel variant on up to 4,096 positions against f64, three times
+//! with the same bits.
 
 mod linear;
 mod programs;
@@ -20,41 +17,29 @@ use crate::vetting::positions::{self, Sample};
 /// Number of repetitions, which must give the same bits.
 pub const REPEATS: usize = 3;
 
-/// Depth of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Depth {
     /// Each kernel once: under a second on a GPU.
     Brief,
-    /// Every variant.
     Thorough,
 }
 
-/// Variants that are reported together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Group {
-    /// Losses, tile by tile.
     Losses,
-    /// Gradients, tile by tile.
     Gradients,
-    /// Losses and gradients with tables in workgroup memory.
     StagedTables,
-    /// Gauss–Newton matrices.
     Matrices,
-    /// Steps of Adam on the device.
     AdamSteps,
-    /// Targets that are blended with search scores.
     BlendedTargets,
-    /// Games that are resampled.
     ResampledGames,
-    /// Factors on the weights of parts.
     PartWeights,
     /// Scores that all members share, as in a search for K.
     SharedScores,
     /// Rows with coefficients other than ±1.
     Coefficients,
-    /// Evaluations with a program.
     Programs,
 }
 
@@ -74,7 +59,6 @@ impl Group {
         Self::Programs,
     ];
 
-    /// Returns its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Losses => "losses",
@@ -92,33 +76,24 @@ impl Group {
     }
 }
 
-/// Result of a group.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
-    /// The group.
     pub group: Group,
-    /// Cases compared.
     pub cases: usize,
     /// Relative error of the case that came closest to its bound, or exceeded it most.
     pub error: f64,
-    /// The bound of that case.
     pub bound: f64,
-    /// Description of the fault, if any.
     pub fault: Option<String>,
 }
 
-/// Result of checking a device.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CheckReport {
-    /// Name of the adapter.
     pub adapter: String,
-    /// Depth of the check.
     pub depth: Depth,
     /// Results by group, in order; a brief check has only the groups that it covers.
     pub findings: Vec<Finding>,
     /// Reason why the check was not finished, if the device failed.
     pub broken: Option<String>,
-    /// Duration in seconds.
     pub seconds: f64,
 }
 
@@ -132,7 +107,6 @@ impl CheckReport {
     }
 }
 
-/// Checks a device.
 pub struct Checker<'a> {
     context: &'a GpuContext,
     depth: Depth,
@@ -141,12 +115,10 @@ pub struct Checker<'a> {
 }
 
 impl<'a> Checker<'a> {
-    /// Creates a check of some depth.
     pub fn new(context: &'a GpuContext, depth: Depth) -> Self {
         Self { context, depth, expected: |_| 1.0, cancel: None }
     }
 
-    /// Stops after the current case once `cancel` is set.
     #[must_use]
     pub fn cancel(self, cancel: &'a AtomicBool) -> Self {
         Self { cancel: Some(cancel), ..self }
@@ -158,10 +130,6 @@ impl<'a> Checker<'a> {
         Self { expected, ..self }
     }
 
-    /// Runs the check. Faults of the device, including errors that it reports, are part of the report.
-    ///
-    /// # Errors
-    /// [`Error::Io`] when there is no room for temporary files; [`Error::Interrupted`].
     pub fn run(&self) -> Result<CheckReport> {
         let started = Instant::now();
         let sample = positions::piece_squares()?;
@@ -192,10 +160,8 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// A part of a check.
 type Stage = fn(&GpuContext, &Sample, &mut Findings<'_>) -> Result<()>;
 
-/// Findings so far.
 struct Findings<'a> {
     depth: Depth,
     expected: fn(Group) -> f64,
@@ -203,7 +169,6 @@ struct Findings<'a> {
     all: Vec<Finding>,
 }
 
-/// A measured number of a case: its error and bound.
 #[derive(Clone, Copy, Debug)]
 struct Measured {
     error: f64,
@@ -215,7 +180,6 @@ impl Findings<'_> {
         self.depth == Depth::Thorough
     }
 
-    /// Returns the product of the factors on the expected values of a case.
     fn factor(&self, groups: &[Group]) -> f64 {
         groups.iter().map(|&group| (self.expected)(group)).product()
     }
@@ -275,7 +239,6 @@ fn largest_error(got: &[f64], wanted: &[f64], size: usize, factor: f64) -> f64 {
     members.map(|(got, wanted)| relative_error(got, wanted, factor)).fold(0.0, f64::max)
 }
 
-/// Runs something three times; returns the first result, and true if all were equal.
 fn repeated<T: PartialEq>(mut run: impl FnMut() -> Result<T>) -> Result<(T, bool)> {
     let first = run()?;
     let mut same = true;

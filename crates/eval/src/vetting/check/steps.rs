@@ -80,7 +80,6 @@ pub(super) fn check(context: &GpuContext, sample: &Sample, findings: &mut Findin
     Ok(())
 }
 
-/// Number of steps that are taken.
 const STEPS: usize = 3;
 
 fn rate(step: usize, member: usize) -> (f64, f64) {
@@ -104,7 +103,6 @@ fn take(gpu: &mut GpuEvaluator<'_>, start: &AdamStart) -> Result<Option<Vec<(Ada
     Ok(Some(all))
 }
 
-/// Returns the start of members that differ in everything.
 fn start(sample: &Sample, parts: usize, members: usize) -> AdamStart {
     let population = population(&sample.theta, members, Lists::default());
     let zeros = vec![0.0; population.parameters.len()];

@@ -11,11 +11,8 @@ use serde_json::{Value, json};
 
 use super::Side;
 
-/// Losses of one set of parameters.
 pub struct Loss {
-    /// K: given, from its file, or fitted.
     pub k: f64,
-    /// Loss at K.
     pub loss: f64,
     /// The best K for it on these positions, and the loss there.
     pub best: Option<(f64, f64)>,
@@ -37,13 +34,6 @@ pub struct Losses {
 }
 
 impl Losses {
-    /// Computes the losses.
-    ///
-    /// `k` applies to both; without it each uses the one of its file, else the best fit.
-    ///
-    /// # Errors
-    /// [`Error::Advised`] if none of these is available; others if the dataset cannot be read, is empty, or matches the
-    /// features of neither.
     pub fn on(paths: &[PathBuf], sides: &[Side; 2], kind: LossKind, k: Option<f64>) -> Result<Self> {
         let data = dataset::read_positions(paths)?;
         let thetas =
@@ -78,7 +68,6 @@ impl Losses {
         })
     }
 
-    /// Describes the difference.
     pub fn difference_in_words(&self) -> Option<String> {
         self.difference.map(|(mean, error)| {
             let surely = match mean.abs() > 2.0 * error {
@@ -90,7 +79,6 @@ impl Losses {
         })
     }
 
-    /// Returns the losses as a table.
     pub fn table(&self) -> Table {
         let names: Vec<String> = self.datasets.iter().map(|path| path.display().to_string()).collect();
         let row = |(name, of): (&str, &std::result::Result<Loss, String>)| match of {
@@ -116,7 +104,6 @@ impl Losses {
         }
     }
 
-    /// Returns the losses as JSON, by `a` and `b`.
     pub fn to_json(&self) -> Value {
         let one = |of: &std::result::Result<Loss, String>| match of {
             Ok(of) => json!({
@@ -133,10 +120,6 @@ impl Losses {
     }
 }
 
-/// Returns the loss of one side on positions of a dataset, at the `given` K, else its own, else the best fit.
-///
-/// # Errors
-/// [`Error::Advised`] if none of these is available.
 pub(super) fn loss_of(
     data: &Dataset,
     all: &[u32],

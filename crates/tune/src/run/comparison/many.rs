@@ -15,12 +15,9 @@ use super::{Differences, Side, SortBy};
 use crate::run::page::steps_of;
 use gputexel_report::{Contest, ContestColumn, Entrant, Step, grouped};
 
-/// Name, numbers by contender, and their format.
 type Column = (&'static str, Vec<Option<f64>>, fn(f64) -> String);
 
-/// One of many sets of parameters.
 pub struct Contender {
-    /// Its parameters.
     pub side: Side,
     /// Its epochs, if it is the folder of a run.
     pub steps: Vec<Step>,
@@ -32,9 +29,7 @@ pub struct Contender {
     pub over_best: Option<(f64, f64)>,
 }
 
-/// Sets of parameters, in their given order.
 pub struct Contenders {
-    /// All of them.
     pub all: Vec<Contender>,
     on: Option<(LossKind, u64, Vec<PathBuf>)>,
 }
@@ -42,9 +37,6 @@ pub struct Contenders {
 impl Contenders {
     /// Reads parameter files or folders of runs; [values in words](Prior::is_word) apply to the parameters of the first
     /// of these.
-    ///
-    /// # Errors
-    /// As [`Side::read`] and [`Prior::file_like`]; [`Error::Input`] for damaged epochs, [`Error::Usage`] if all are words.
     pub fn read(paths: &[PathBuf]) -> Result<Self> {
         let word = |path: &PathBuf| path.to_str().filter(|text| Prior::is_word(text)).map(str::to_string);
         let Some(like) = paths.iter().find(|path| word(path).is_none()) else {
@@ -78,9 +70,6 @@ impl Contenders {
     }
 
     /// Computes the losses on datasets, each at `k`, else at the K of its file, else at the best fit.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] if the dataset matches the features of none; others if it cannot be read or K is unknown.
     pub fn judge(&mut self, paths: &[PathBuf], kind: LossKind, k: Option<f64>) -> Result<()> {
         let data = dataset::read_positions(paths)?;
         let positions: Vec<u32> = (0..data.len() as u32).collect();
@@ -111,7 +100,6 @@ impl Contenders {
         Ok(())
     }
 
-    /// Returns the columns with any data: name, numbers by contender, and their format.
     fn columns(&self) -> Vec<Column> {
         let of = |value: &dyn Fn(&Contender) -> Option<f64>| -> Vec<Option<f64>> {
             self.all.iter().map(|contender| value(contender).filter(|value| value.is_finite())).collect()
@@ -179,7 +167,6 @@ impl Contenders {
         (self.judged_on().unwrap_or_default(), rows)
     }
 
-    /// Returns everything as JSON, in the given order.
     pub fn to_json(&self) -> Value {
         let one = |contender: &Contender| {
             let provenance = &contender.side.file.provenance;
@@ -196,7 +183,6 @@ impl Contenders {
         json!({ "compared": self.all.iter().map(one).collect::<Vec<_>>(), "on": self.judged_on() })
     }
 
-    /// Returns the page.
     pub fn page(&self) -> Contest {
         let column = |(name, values, text): Column| ContestColumn {
             name: name.to_string(),

@@ -14,10 +14,8 @@ use gputexel_report::{Comparison, Parameter, Table, grouped};
 pub use losses::{Loss, Losses};
 pub use many::{Contender, Contenders};
 
-/// Sort key of changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SortBy {
-    /// The change, centipawns.
     #[default]
     Change,
     /// The change over its standard error; changes without an error come last.
@@ -26,32 +24,23 @@ pub enum SortBy {
 
 /// One of two sets of parameters.
 pub struct Side {
-    /// Its name.
     pub name: String,
-    /// Its parameter file.
     pub path: PathBuf,
-    /// Its contents.
     pub file: ParameterFile,
 }
 
-/// A parameter's change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
-    /// Its name with the phase.
     pub name: String,
-    /// Values of A and B.
     pub values: [f64; 2],
-    /// Standard errors of A and B.
     pub errors: [Option<f64>; 2],
 }
 
 impl Change {
-    /// Returns B minus A.
     pub fn difference(&self) -> f64 {
         self.values[1] - self.values[0]
     }
 
-    /// Returns the standard error of the difference, treating A and B as independent.
     pub fn error(&self) -> Option<f64> {
         match self.errors {
             [Some(a), Some(b)] => Some(a.hypot(b)),
@@ -59,18 +48,13 @@ impl Change {
         }
     }
 
-    /// Returns the difference in standard errors.
     pub fn in_errors(&self) -> Option<f64> {
         self.error().filter(|error| *error > 0.0).map(|error| self.difference() / error)
     }
 }
 
 impl Side {
-    /// Reads two sides, each a parameter file or the folder of a run. One of them may be [values in
-    /// words](Prior::is_word), such as `material`, for the parameters of the other.
-    ///
-    /// # Errors
-    /// As [`Side::read`] and [`Prior::file_like`]; [`Error::Usage`] if both are words.
+    /// Reads two sides, each a parameter file or the folder of a run.
     pub fn read_both(paths: [&Path; 2]) -> Result<[Self; 2]> {
         let word = |path: &Path| path.to_str().filter(|text| Prior::is_word(text)).map(str::to_string);
         let in_words = |word: String, other: &Self| -> Result<Self> {
@@ -95,10 +79,6 @@ impl Side {
         })
     }
 
-    /// Reads a parameter file, or that in the folder of a run.
-    ///
-    /// # Errors
-    /// As [`ParameterFile::locate`] and [`ParameterFile::read`].
     pub fn read(path: &Path) -> Result<Self> {
         let file = ParameterFile::locate(path)?;
         let read = ParameterFile::read(&file)?;
@@ -108,24 +88,15 @@ impl Side {
 
 /// Differences between two sets of parameters.
 pub struct Differences {
-    /// A and B.
     pub sides: [Side; 2],
     /// Parameters of both: values of B, those of A as the reference, errors of the difference.
     pub both: Vec<Parameter>,
-    /// Changes of all their values, the largest first.
     pub changes: Vec<Change>,
-    /// Names that only A, or only B, has.
     pub only: [Vec<String>; 2],
-    /// Losses on a dataset.
     pub losses: Option<Losses>,
 }
 
 impl Differences {
-    /// Matches parameters by name; sorts the changes, the largest first.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] when the two have different phase weights or no parameter in common,
-    /// [`Error::Input`] when one lists a parameter twice.
     pub fn try_new(sides: [Side; 2], sort: SortBy) -> Result<Self> {
         let [a, b] = &sides;
         if a.file.phase != b.file.phase {
@@ -197,12 +168,10 @@ impl Differences {
         (squares / self.changes.len().max(1) as f64).sqrt()
     }
 
-    /// Returns the largest change, centipawns.
     pub fn most(&self) -> f64 {
         self.changes.iter().map(|change| change.difference().abs()).fold(0.0, f64::max)
     }
 
-    /// Returns the number of values that differ.
     pub fn changed(&self) -> usize {
         self.changes.iter().filter(|change| change.difference() != 0.0).count()
     }
@@ -213,10 +182,6 @@ impl Differences {
         (known().count(), known().filter(|z| z.abs() > 2.0).count())
     }
 
-    /// Rejects a table that is not in both.
-    ///
-    /// # Errors
-    /// [`Error::Setting`].
     pub fn check_board(&self, board: &str) -> Result<()> {
         match self.both.iter().any(|parameter| parameter.group == board) {
             true => Ok(()),
@@ -244,7 +209,6 @@ impl Differences {
         })
     }
 
-    /// Returns the page, with the `top` largest changes.
     pub fn page(&self, top: usize) -> Comparison {
         let row = |change: &Change| {
             let error = |error: Option<f64>| error.map_or("–".to_string(), |error| format!("±{error:.1}"));
@@ -303,6 +267,5 @@ impl Differences {
     }
 }
 
-/// Note about errors of differences.
 pub const DIFFERENCE_ERRORS_NOTE: &str = "Errors of differences treat A and B as independent; when both were tuned on the same games \
                           they are not, and the differences are more precise than that.";

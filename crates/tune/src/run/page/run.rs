@@ -133,7 +133,7 @@ pub fn run_report(folder: &RunFolder, known: &InHand<'_>) -> Result<RunReport> {
     let penalty = finished
         .and(theta.as_ref())
         .filter(|_| config.regularizes())
-        .map(|theta| config.regularization().value(theta, config.optimizer.l2(best_member)));
+        .map(|theta| config.regularization(best_member).value(theta));
     report.facts = facts(&report, record, file, penalty);
     Ok(report)
 }

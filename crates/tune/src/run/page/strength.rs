@@ -173,11 +173,11 @@ fn meaning(kind: PenaltyKind) -> &'static str {
 
 /// Describes the regularization of a run without penalties, as a sentence.
 fn without_penalties(config: &RunConfig) -> String {
-    let mut weights = config.optimizer.weights();
+    let mut weights = if config.l2.is_empty() { vec![0.0] } else { config.l2.clone() };
     weights.sort_by(f64::total_cmp);
     weights.dedup();
     let texts: Vec<String> = weights.iter().map(|weight| format!("{weight:e}")).collect();
-    match config.optimizer.regularizes() {
+    match config.has_l2() {
         true => format!(
             "No penalties. L2 regularization with weight {} holds every parameter to its prior.",
             texts.join(" or ")
@@ -335,7 +335,7 @@ mod tests {
     fn runs_without_penalties_say_what_holds_them() {
         let mut record = record();
         let mut note_with = |l2| {
-            record.config.optimizer = record.config.optimizer.clone().with_l2(l2);
+            record.config.l2 = vec![l2];
             of_record(&record, None, None).notes[0].clone()
         };
         assert!(note_with(3e-4).contains("weight 3e-4 holds"));

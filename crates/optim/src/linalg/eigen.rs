@@ -1,22 +1,15 @@
 //! Eigenvalues of a symmetric matrix, and eigenvectors of some of them.
-//!
-//! Householder reflections make the matrix tridiagonal, QL steps with implicit shifts make that diagonal (Bowdler,
-//! Martin, Reinsch and Wilkinson, "The QR and QL algorithms for symmetric matrices", 1968). Rotations and reflections
-//! are kept, so that a few eigenvectors cost little.
 
-use gputexel_optim::linalg::{View, add_scaled, dot, subtract};
+use super::{View, add_scaled, dot, subtract};
 use rayon::prelude::*;
 
-/// Minimum number of rows that a thread multiplies at a time.
 const ROWS: usize = 64;
 /// Number of reflections whose effect on the matrix is subtracted together.
 const PANEL: usize = 32;
-/// Number of eigenvectors that are computed together.
 const STRIPE: usize = 32;
 const STEPS: usize = 60;
 
 pub(super) struct Eigen {
-    /// Eigenvalues, in no particular order.
     pub values: Vec<f64>,
     /// Row k holds, after the diagonal, the vector u of the reflection I − u uᵀ / `halves[k]`.
     reflections: Vec<f64>,

@@ -1,30 +1,22 @@
 //! The inverse of a curvature matrix on the directions determined by the data.
 
 use super::eigen::Eigen;
+use super::{Cholesky, View, add_square, mirror};
 use gputexel_io::{Error, Result};
-use gputexel_optim::linalg::{Cholesky, View, add_square, mirror};
 
-/// Directions with an eigenvalue below this fraction of the largest one (of the scaled matrix) count as
-/// undetermined.
+/// Directions with an eigenvalue below this fraction of the largest one (of the scaled matrix) count as undetermined.
 const NEGLIGIBLE: f64 = 1e-10;
 
-pub(super) struct Inverse {
+pub struct Inverse {
     /// Symmetric, row-major; rows and columns of coordinates that are not free are 0.
     pub matrix: Vec<f64>,
-    /// Number of directions without curvature, among the free coordinates.
     pub undetermined: usize,
-    /// Number of directions of negative curvature among them.
     pub negative: usize,
 }
 
 /// Inverts the submatrix of the rows and columns `free` of a symmetric matrix with `size` rows, scaled by the
 /// reciprocals of the positive `scale`.
-pub(super) fn invert(
-    matrix: &[f64],
-    size: usize,
-    free: &[usize],
-    scale: impl Fn(usize) -> f64,
-) -> Result<Inverse> {
+pub fn invert(matrix: &[f64], size: usize, free: &[usize], scale: impl Fn(usize) -> f64) -> Result<Inverse> {
     let n = free.len();
     let mut inverse = Inverse { matrix: Vec::new(), undetermined: 0, negative: 0 };
     if n == 0 {
@@ -61,10 +53,10 @@ pub(super) fn invert(
     Ok(inverse)
 }
 
-/// A positive definite curvature matrix for taking steps: the given one on the rows and columns `free` and 0
-/// elsewhere; directions of negligible or negative curvature get the largest curvature (relative to `scale`)
-/// instead, so that no step runs off along them.
-pub(super) fn positive(
+/// Returns a positive definite curvature matrix for taking steps: the given one on the rows and columns `free` and 0
+/// elsewhere; directions of negligible or negative curvature get the largest curvature (relative to `scale`) instead,
+/// so that no step runs off along them.
+pub fn positive(
     matrix: &[f64],
     size: usize,
     free: &[usize],
