@@ -4,7 +4,7 @@ use std::path::Path;
 
 const MARK: &[u8] = b"=== ";
 
-/// Returns the parts by name, in order; text before the first mark is the part without a name.
+/// Returns the parts by name, in order; text before the first mark belongs to none.
 pub(crate) fn parts(data: &[u8]) -> Vec<(&[u8], &[u8])> {
     let mut starts: Vec<usize> =
         data.windows(MARK.len()).enumerate().filter(|(_, w)| *w == MARK).map(|(at, _)| at).collect();
@@ -35,7 +35,7 @@ pub(crate) fn write(data: &[u8], names: &[&str], folder: &Path) {
 }
 
 /// Joins files to one input.
-pub(crate) fn join(files: &[(&str, &[u8])]) -> Vec<u8> {
+pub(crate) fn join(files: &[(&str, impl AsRef<[u8]>)]) -> Vec<u8> {
     let mut all = Vec::new();
     for (name, body) in files {
         if !all.is_empty() {
@@ -44,22 +44,7 @@ pub(crate) fn join(files: &[(&str, &[u8])]) -> Vec<u8> {
         all.extend_from_slice(MARK);
         all.extend_from_slice(name.as_bytes());
         all.push(b'\n');
-        all.extend_from_slice(body);
+        all.extend_from_slice(body.as_ref());
     }
     all
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn joined_parts_split_again() {
-        let files: [(&str, &[u8]); 3] = [("a", b"one\ntwo"), ("b", b""), ("c", b"\n\n=x= three\n")];
-        let all = join(&files);
-        let again: Vec<(&[u8], &[u8])> = files.iter().map(|(name, body)| (name.as_bytes(), *body)).collect();
-        assert_eq!(parts(&all), again);
-        assert_eq!(part(&all, "c"), b"\n\n=x= three\n");
-        assert_eq!(parts(b"nothing"), []);
-    }
 }
