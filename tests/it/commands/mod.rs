@@ -2,6 +2,7 @@
 
 mod import;
 mod patch;
+mod snapshots;
 mod wdl;
 
 mod general {
@@ -20,10 +21,9 @@ mod general {
     mod pages;
     #[cfg(unix)]
     mod release;
-    mod road;
     mod shards;
+    mod stories;
     mod terminal;
-    mod tutorial;
 }
 
 mod export {
@@ -82,6 +82,5 @@ mod tune {
     mod summary;
     mod sweep;
     mod sweep_parts;
-    mod tables;
     mod uncertainty;
 }

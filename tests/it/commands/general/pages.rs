@@ -1,13 +1,13 @@
 //! Runs every command line of the book, in a folder with files of the names that they mention.
 
 use super::book::{code_and_text, pages, words};
-use super::tutorial::Page;
+use super::stories::{Stage, commands};
 use crate::common::prelude::*;
 use regex::Regex;
 use std::sync::LazyLock;
 
 /// Commands that are not run here, by their beginning or contents, with the reason.
-const ELSEWHERE: [(&str, &str); 31] = [
+const ELSEWHERE: &[(&str, &str)] = &[
     ("gputexel learn", "engines::learning, with few games"),
     ("gputexel improve", "engines::learning, with few games"),
     ("played/leaves.fens", "engines::learning"),
@@ -17,8 +17,6 @@ const ELSEWHERE: [(&str, &str); 31] = [
     ("--evaluation --without", "export::evaluation, on values of `full`"),
     ("gputexel verify ./engine --params runs/probed", "engines::probe"),
     ("games.epd -o toga.bin", "engines::probe, with rounds of a scripted engine"),
-    ("gputexel worker", "tests/it/cluster starts a server and workers"),
-    ("--queue nats:", "tests/it/cluster starts a server and workers"),
     ("gputexel devices --check", "general::devices, on an adapter"),
     ("gputexel bench", "general::bench, with small workloads"),
     ("--device all", "tests/it/gpu has lavapipe, which is no real GPU"),
@@ -26,29 +24,17 @@ const ELSEWHERE: [(&str, &str); 31] = [
     ("--device 0=3,cpu=1", "tests/it/gpu has one adapter"),
     ("gputexel serve", "report::serve, as it never ends"),
     ("gputexel uci", "tests/it/engines: it waits for commands"),
-    ("--requiesce 2", "extract::rounds, whose engine reads {params}"),
     ("'engine trace {params}'", "extract::rounds, whose engine reads {params}"),
-    ("gputexel verify after.svm", "general::road, with a patched engine"),
+    ("gputexel verify after.svm", "general::stories, with a patched engine"),
     ("gputexel patch apply engine.tune src", "patch::exported"),
     ("--open", "general::book, with a browser that is none"),
     ("gputexel completions bash", "general::command_line"),
-    ("-o data --resume", "extract::resume, interrupted"),
     ("gputexel tune full.bin", "import::nonlinear and tune::strength, with fewer parameters"),
     ("gputexel match runs/full/params.json", "as above; other parameters play, too"),
     ("--blend auto", "tune::blend"),
     ("gputexel patch list", "import::markers"),
     ("whole.json", "import::markers"),
     ("--increasing knight_mobility", "tune::constraints, on features that have mobility"),
-];
-
-const OWN_TESTS: [&str; 7] = [
-    "README.md",
-    "docs/commands.md",
-    "docs/from-source.md",
-    "docs/tutorial.md",
-    "docs/road.md",
-    "docs/patch.md",
-    "docs/patch-recipes.md",
 ];
 
 /// Creates the files named in the book: some games of the sample, and outputs made from them.
@@ -75,7 +61,6 @@ gputexel -q export runs/first -o psqt.hpp
 gputexel -q basis madchess -o mine.json
 for part in 1 2; do gputexel -q sweep d.bin --grid l2=0:1e-3:26 --grid seed=1,2 --epochs 2 --part $part/2 --out parts/$part; done
 gputexel -q match runs/first material --nodes 30 --games 2 --out runs/match
-gputexel -q wdl games.pgn --out wdl
 printf "Name,Curr,Start,Min,Max,C,C_end,R,R_end\nRazor,312.4,300,100,500,22.1,20,0.0027,0.002\n" > digest.csv
 "#;
 
@@ -112,14 +97,12 @@ fn shortened(line: &str) -> String {
             (r"--time 5\+0.05", "--time 0.1+0.01"),
             (r"--depth 3", "--depth 1"),
             (r"--verify 2000", "--verify 4"),
-            (r"--shard-size \d+", "--shard-size 2000"),
             (r"--epochs 1000", "--epochs 10"),
             (r"--bootstrap 200", "--bootstrap 20"),
             (r"--live=8080", "--live"),
             (r"^gputexel pso d.bin", "gputexel pso d.bin --iterations 3"),
-            (r"^gputexel wdl games.pgn(.zst)?", "gputexel wdl data/sample.pgn.zst"),
             (r"^(gputexel rescore .*)--nodes 30", "${1}--nodes 400"),
-            (r"^(gputexel selfplay .*)--games 8", "${1}--games 100"),
+            (r"^(gputexel selfplay .*)--games 8", "${1}--games 40"),
             (r"^(gputexel selfplay .*)--openings", "${1}--games 20 --openings"),
             (r"^(gputexel match .*)--depth 1", "${1}--depth 1 --games 4"),
             (r"^gputexel spsa run spsa.toml", "gputexel spsa run spsa.toml --limit nodes=30"),
@@ -170,22 +153,11 @@ fn remove(path: &Path) {
     }
 }
 
-/// Outcome of the commands of a page.
-#[derive(Default)]
-struct Outcome {
-    run: usize,
-    failed: Vec<String>,
-    /// By index in [`ELSEWHERE`].
-    elsewhere: Vec<usize>,
-}
-
-fn run_page(name: &Path, page: &str, stage: &Page, has_engine: bool) -> Outcome {
-    let mut outcome = Outcome { elsewhere: vec![0; ELSEWHERE.len()], ..Outcome::default() };
+/// Runs the commands of a page; returns their number, and the failures.
+fn run_page(name: &Path, page: &str, stage: &Stage, has_engine: bool) -> (usize, Vec<String>) {
+    let (mut run, mut failed) = (0, Vec::new());
     for line in code_and_text(page).0 {
-        let is_command = line.trim_start().trim_start_matches("$ ").starts_with("gputexel ");
-        let elsewhere = ELSEWHERE.iter().position(|(what, _)| line.contains(what));
-        if let Some(at) = elsewhere.filter(|_| is_command) {
-            outcome.elsewhere[at] += 1;
+        if ELSEWHERE.iter().any(|(what, _)| line.contains(what)) {
             continue;
         }
         let Some(words) = words(line) else { continue };
@@ -196,15 +168,15 @@ fn run_page(name: &Path, page: &str, stage: &Page, has_engine: bool) -> Outcome 
         if let Some(target) = written(&words) {
             remove(&stage.path_of(target));
         }
-        outcome.run += 1;
+        run += 1;
         let command = shortened(line);
         let start = std::time::Instant::now();
         if let Err(error) = stage.attempt(&command) {
-            outcome.failed.push(format!("{}: {command}: {error}", name.display()));
+            failed.push(format!("{}: {command}: {error}", name.display()));
         }
         eprintln!("{:6.2} s  {command}", start.elapsed().as_secs_f64());
     }
-    outcome
+    (run, failed)
 }
 
 #[test]
@@ -212,10 +184,10 @@ fn run_page(name: &Path, page: &str, stage: &Page, has_engine: bool) -> Outcome 
 #[cfg(target_os = "linux")]
 fn commands_of_the_book_work() {
     let compiler = requirement::program("gcc");
-    let mut first = Page::open("README.md");
+    let mut first = Stage::new();
     first.replace("engine", ENGINE);
     std::fs::copy(first.path_of("bin/engine"), first.path_of("engine")).unwrap();
-    let text = games(80);
+    let text = games(60);
     std::fs::write(first.path_of("games.pgn"), &text).unwrap();
     std::fs::write(first.path_of("games.pgn.zst"), zstd::encode_all(text.as_bytes(), 1).unwrap()).unwrap();
     first.run(STAGE);
@@ -223,28 +195,24 @@ fn commands_of_the_book_work() {
         first.run(OWN_STAGE);
     }
     // Commands of a page build on each other; pages are independent.
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let pages: Vec<(PathBuf, String)> = pages()
         .into_iter()
-        .filter(|(path, _)| !OWN_TESTS.iter().any(|own| *path == root.join(own)))
+        .filter(|(path, page)| commands(page).is_empty() && !path.ends_with("README.md"))
         .collect();
-    let outcomes: Vec<Outcome> = std::thread::scope(|scope| {
+    let outcomes: Vec<(usize, Vec<String>)> = std::thread::scope(|scope| {
         let (half, other) = pages.split_at(pages.len() / 2);
         let work = [half, other].map(|some| {
             let first = &first;
             scope.spawn(move || {
                 some.iter()
                     .map(|(path, page)| run_page(path, page, &first.copied(), compiler))
-                    .collect::<Vec<Outcome>>()
+                    .collect::<Vec<_>>()
             })
         });
         work.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
     });
-    let failed: Vec<String> = outcomes.iter().flat_map(|outcome| outcome.failed.clone()).collect();
-    assert!(failed.is_empty(), "{}", failed.join("\n"));
-    let run: usize = outcomes.iter().map(|outcome| outcome.run).sum();
-    assert!(run > 100, "only {run} commands were run");
-    let nowhere = |at: &usize| outcomes.iter().all(|outcome| outcome.elsewhere[*at] == 0);
-    let nowhere: Vec<&str> = (0..ELSEWHERE.len()).filter(nowhere).map(|at| ELSEWHERE[at].0).collect();
-    assert!(nowhere.is_empty(), "no page has {nowhere:?}");
+    let failed: Vec<&String> = outcomes.iter().flat_map(|(_, failed)| failed).collect();
+    assert!(failed.is_empty(), "{failed:#?}");
+    let run: usize = outcomes.iter().map(|(run, _)| run).sum();
+    assert!(run > 60, "only {run} commands were run");
 }
