@@ -378,11 +378,6 @@ impl Json for Value {
     }
 }
 
-/// Splits a command line without quotes into words.
-pub fn words(line: &str) -> Vec<&str> {
-    line.split(' ').collect()
-}
-
 /// Waits until a condition holds, and fails after a minute.
 #[track_caller]
 pub fn wait_until(what: &str, mut happened: impl FnMut() -> bool) {
