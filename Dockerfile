@@ -6,7 +6,7 @@
 FROM rust:1-bookworm AS build
 WORKDIR /source
 COPY . .
-RUN cargo build --profile dist --locked --package gputexel --bin gputexel --features cluster
+RUN cargo build --profile dist --locked --package gputexel --bin gputexel
 
 FROM debian:bookworm-slim
 RUN apt-get update -q \
