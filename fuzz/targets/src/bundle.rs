@@ -20,12 +20,10 @@ pub(crate) fn parts(data: &[u8]) -> Vec<(&[u8], &[u8])> {
     parts
 }
 
-/// Returns the first part with a name; empty if there is none.
 pub(crate) fn part<'a>(data: &'a [u8], name: &str) -> &'a [u8] {
     parts(data).into_iter().find(|(known, _)| *known == name.as_bytes()).map_or(&[][..], |(_, body)| body)
 }
 
-/// Writes the parts with the given names as files of a folder.
 pub(crate) fn write(data: &[u8], names: &[&str], folder: &Path) {
     for (name, body) in parts(data) {
         if let Some(known) = names.iter().find(|known| known.as_bytes() == name) {
@@ -34,7 +32,6 @@ pub(crate) fn write(data: &[u8], names: &[&str], folder: &Path) {
     }
 }
 
-/// Joins files to one input.
 pub(crate) fn join(files: &[(&str, impl AsRef<[u8]>)]) -> Vec<u8> {
     let mut all = Vec::new();
     for (name, body) in files {

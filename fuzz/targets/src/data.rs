@@ -20,7 +20,6 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::bundle;
 
-/// The tensors of a container and their types; coefficients have two.
 const TENSORS: [(&str, &str, Dtype); 13] = [
     ("row_lengths", "row_lengths", Dtype::U16),
     ("white_counts", "white_counts", Dtype::U16),
@@ -51,7 +50,6 @@ pub(crate) fn container(data: &[u8]) {
     }
 }
 
-/// Kernels trust the data that were read.
 fn use_dataset(data: &Dataset) {
     let features = data.feature_count();
     assert_eq!(data.results().len(), data.len());
@@ -139,7 +137,6 @@ pub(crate) fn parameters(data: &[u8]) {
     }
 }
 
-/// A program of an imported evaluation, and a whole feature set.
 pub(crate) fn program(data: &[u8]) {
     for features in [3, 24] {
         let Ok(program) = serde_json::from_slice::<Program>(data) else { break };

@@ -68,7 +68,6 @@ pub(crate) fn uci_gui(data: &[u8]) {
     assert!(!String::from_utf8(output).expect("answers are text").contains('\r'));
 }
 
-/// The journal of a match, and its report.
 pub(crate) fn match_folder(data: &[u8]) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path();

@@ -60,7 +60,6 @@ fn finished(writer: DatasetWriter, path: &std::path::Path) -> Dataset {
     gputexel_dataset::read(path).expect("what was written can be read")
 }
 
-/// Returns rows without coefficients.
 fn unit(source: &mut Source<'_>) -> Dataset {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("unit.bin");
@@ -159,7 +158,6 @@ fn population(source: &mut Source<'_>, layout: &Layout) -> Population {
     population
 }
 
-/// Returns a layout with parts and search scores.
 fn layout_of(source: &mut Source<'_>, data: &Dataset) -> Layout {
     let parts = (1 + source.below(3)).min(data.len());
     let layout = Layout::try_new(data, parts, |n| n % parts).expect("a valid layout");
@@ -226,7 +224,6 @@ fn kinks(
     moved(1.0).into_iter().zip(moved(-1.0)).map(|(a, b)| (a - b).abs()).collect()
 }
 
-/// Compares every evaluator of this processor with the reference.
 fn check(source: &mut Source<'_>, data: &Dataset, tolerance: f64) {
     let layout = layout_of(source, data);
     let (features, population) = (layout.features(), population(source, &layout));
@@ -271,7 +268,6 @@ fn check(source: &mut Source<'_>, data: &Dataset, tolerance: f64) {
     }
 }
 
-/// Any rows, populations and requests of a linear evaluation.
 pub(crate) fn evaluator(data: &[u8]) {
     let source = &mut Source::new(data);
     let data = if source.once_in(2) { unit(source) } else { imported(source, None) };
@@ -341,7 +337,6 @@ fn any_program(source: &mut Source<'_>) -> (Program, usize) {
     (Program { accumulators, terms, adjustments, factor }, features)
 }
 
-/// Any evaluation with a program.
 pub(crate) fn program(data: &[u8]) {
     let source = &mut Source::new(data);
     let (program, features) = any_program(source);

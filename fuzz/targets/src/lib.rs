@@ -53,7 +53,6 @@ pub fn targets() -> Vec<(&'static str, Target)> {
     targets
 }
 
-/// Returns the target with a name.
 pub fn target(name: &str) -> Option<Target> {
     targets().into_iter().find(|(known, _)| *known == name).map(|(_, target)| target)
 }

@@ -124,7 +124,6 @@ fn check_positions(batch: &Batch, has_results: bool) {
     }
 }
 
-/// Training data of other programs.
 pub(crate) fn training(data: &[u8], format: Format) {
     if format.is_text() { lines(data, format) } else { binary(data, format) }
 }

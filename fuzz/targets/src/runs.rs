@@ -13,7 +13,6 @@ use serde_json::Value;
 
 use crate::bundle;
 
-/// Files of the folder of a run or a sweep.
 pub(crate) const RUN_FILES: [&str; 8] = [
     "run.json",
     "sweep.json",
@@ -53,7 +52,6 @@ fn survives(checkpoint: &Checkpoint, path: &Path) -> bool {
     })
 }
 
-/// Returns every optimizer of the library, for a small space.
 pub(crate) fn optimizers() -> Vec<OptimizerConfig> {
     let one = MethodFlags { nonlinear: true, batches: Some(3), ..MethodFlags::default() };
     // Methods that run one set of settings only refuse several.

@@ -31,7 +31,6 @@ const POSITIONS: &str = "\
 /// A seed: its target, its name, its bytes.
 pub type Seed = (&'static str, String, Vec<u8>);
 
-/// Generates all of them.
 pub fn seeds() -> Vec<Seed> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let folder = folder.path();
@@ -61,7 +60,6 @@ fn read(path: &Path) -> Vec<u8> {
     std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Calls a function that reports progress and can be canceled.
 fn hooked<T>(call: impl FnOnce(&mut Hooks<'_>) -> T) -> T {
     let cancel = AtomicBool::new(false);
     call(&mut Hooks { cancel: &cancel, progress: &mut |_| {} })
@@ -129,7 +127,6 @@ fn match_journal(folder: &Path) -> Vec<u8> {
     read(&path.join(gputexel_play::journal::JOURNAL))
 }
 
-/// Returns the files of a folder, without the path of the folder above.
 fn files_of(folder: &Path, place: &Path) -> Vec<u8> {
     let place = format!("{}/", place.display());
     let files: Vec<(&str, Vec<u8>)> = runs::RUN_FILES
@@ -143,7 +140,6 @@ fn files_of(folder: &Path, place: &Path) -> Vec<u8> {
     bundle::join(&files)
 }
 
-/// The state of an optimizer after a few steps on a bowl.
 fn optimizer_state(config: &gputexel_tune::OptimizerConfig) -> Vec<u8> {
     let space = runs::space();
     let size = space.start.len();

@@ -18,7 +18,6 @@ static MATERIAL: LazyLock<ParameterFile> = LazyLock::new(|| {
     ParameterFile::new(&set, &theta, None, Some(1.0))
 });
 
-/// A `.params` file, which survives a round trip.
 pub(crate) fn params(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let path = Path::new("a.params");

@@ -4,7 +4,6 @@
 use crate::common::prelude::*;
 use regex::Regex;
 
-/// Maximum number of lines of a file.
 const MAX_LINES: usize = 620;
 
 type Module = Vec<String>;
@@ -53,7 +52,6 @@ fn modules(root: &Path) -> BTreeMap<Module, String> {
     modules
 }
 
-/// Expands `prefix::{a, b::{c, d}}` to paths.
 fn expand(prefix: &[String], group: Option<&str>) -> Vec<Module> {
     let Some(group) = group else { return vec![prefix.to_vec()] };
     let (mut depth, mut parts) = (0, vec![String::new()]);

@@ -16,7 +16,6 @@ fn policies(policy: BoundsCheckPolicy) -> BoundsCheckPolicies {
     BoundsCheckPolicies { index: policy, buffer: policy, image_load: policy, binding_array: policy }
 }
 
-/// Returns the SPIR-V of an entry point.
 fn spirv(name: &str, module: &Module, info: &ModuleInfo, policy: BoundsCheckPolicy) -> Vec<u32> {
     let is_checked = policy == BoundsCheckPolicy::Restrict;
     let options = spv::Options {

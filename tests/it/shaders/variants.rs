@@ -21,7 +21,6 @@ impl Compiled {
     }
 }
 
-/// Parses a source as a module without overrides.
 fn module(name: &str, source: &str, constants: &[(&'static str, f64)]) -> (Module, ModuleInfo) {
     let parsed = naga::front::wgsl::parse_str(source)
         .unwrap_or_else(|e| panic!("{}", e.emit_to_string_with_path(source, name)));

@@ -17,7 +17,6 @@ fn readme() -> String {
     std::fs::read_to_string(root().join("README.md")).unwrap()
 }
 
-/// Returns README and the pages of the book, by path.
 pub(super) fn pages() -> BTreeMap<PathBuf, String> {
     let docs = std::fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().path());
     let docs = docs.filter(|path| path.extension().is_some_and(|ending| ending == "md"));
@@ -92,13 +91,11 @@ fn readme_is_short_and_has_a_picture() {
     assert!(text.contains("!["));
 }
 
-/// Returns a section of a page.
 fn section<'a>(page: &'a str, heading: &str) -> &'a str {
     let (_, section) = page.split_once(&format!("## {heading}\n")).expect(heading);
     section.split("\n## ").next().unwrap()
 }
 
-/// Returns the first block of a language.
 fn block<'a>(text: &'a str, language: &str) -> &'a str {
     let (_, block) = text.split_once(&format!("```{language}\n")).expect(language);
     block.split("```").next().unwrap()

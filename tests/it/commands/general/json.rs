@@ -10,7 +10,6 @@ const OTHERS: [(&str, &str); 2] = [
     ("worker", "plays until it is stopped, for a server"),
 ];
 
-/// Returns the subcommands of a command, as listed in its help.
 fn commands_in(path: &[&str]) -> Vec<String> {
     let out = Command::new(env!("CARGO_BIN_EXE_gputexel")).args(path).arg("--help").output().unwrap();
     let help = String::from_utf8(out.stdout).unwrap();
@@ -72,7 +71,6 @@ const LINES: &[&[&str]] = &[
     &["patch", "restore", "source/t.c"],
 ];
 
-/// Commands that write a file to standard output.
 const FILES: [&[&str]; 8] = [
     &["export", "r", "--to", "c"],
     &["export", "r", "--to", "json"],

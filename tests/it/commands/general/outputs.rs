@@ -88,7 +88,6 @@ fn run_folder_is_accepted_as_parameters() {
     }
 }
 
-/// Waits until a file of a running command has this many lines.
 fn wait_for_lines(bench: &Bench, child: &mut Child, name: &str, lines: usize) {
     let begun = Instant::now();
     while std::fs::read_to_string(bench.path(name)).unwrap_or_default().matches('\n').count() < lines {

@@ -135,7 +135,6 @@ fn shortened(line: &str) -> String {
     }
 }
 
-/// Returns the output of a command, so that earlier output can be removed.
 fn written(words: &[String]) -> Option<&String> {
     let kept = ["--append", "--resume"];
     if words.iter().any(|word| kept.contains(&word.as_str())) {
@@ -153,7 +152,6 @@ fn remove(path: &Path) {
     }
 }
 
-/// Runs the commands of a page; returns their number, and the failures.
 fn run_page(name: &Path, page: &str, stage: &Stage, has_engine: bool) -> (usize, Vec<String>) {
     let (mut run, mut failed) = (0, Vec::new());
     for line in code_and_text(page).0 {

@@ -28,7 +28,6 @@ fn output(command: &mut Command) -> (i32, String, String) {
     (out.status.code().unwrap(), text(out.stdout), text(out.stderr))
 }
 
-/// Runs a command that must succeed; returns its standard output.
 #[track_caller]
 fn told(command: &mut Command) -> String {
     let (code, said, told) = output(command);
@@ -63,7 +62,6 @@ fn release() -> Bench {
     bench
 }
 
-/// Writes `SHA256SUMS` of what is in the folder now.
 fn sums(bench: &Bench) {
     let sums = "{ sha256sum gputexel* || shasum -a 256 gputexel*; } 2>/dev/null >SHA256SUMS";
     told(Command::new("sh").args(["-c", sums]).current_dir(bench.path("release")));

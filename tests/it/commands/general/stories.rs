@@ -50,7 +50,6 @@ impl Stage {
         Self { folder, path }
     }
 
-    /// Returns another folder with the same files.
     pub fn copied(&self) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut copy = Command::new("cp");

@@ -4,7 +4,6 @@ use crate::common::prelude::*;
 use crate::common::scored_dataset;
 use gputexel::dataset::Blend;
 
-/// Few parameters, so that many fits are quick.
 const KIND: FeatureKind = FeatureKind::Material;
 
 fn bench() -> Bench {

@@ -21,7 +21,6 @@ fn kill_at(bench: &Bench, command: &str, file: &str, lines: usize) -> bool {
     child.wait().unwrap().code().is_none()
 }
 
-/// Removes everything of a run.
 fn remove(bench: &Bench, run: &str) {
     for name in bench.names(".").into_iter().filter(|name| name.starts_with(run)) {
         let path = bench.path(&name);

@@ -3,7 +3,6 @@
 
 use crate::common::prelude::*;
 
-/// Creates random positions; the first ones of the sample would need a tool to cut them out.
 fn bench() -> Bench {
     Bench::with_positions(2000, 7)
 }

@@ -7,7 +7,6 @@ fn bench() -> Bench {
     Bench::with_positions(4000, 11)
 }
 
-/// Returns the kinds of penalties of a run, with one weight of each.
 fn weights(bench: &Bench, run: &str) -> Vec<(String, f64)> {
     let record = bench.json(&format!("{run}/run.json"));
     let list = record["config"]["penalties"].as_array().cloned().unwrap_or_default();

@@ -2,7 +2,6 @@
 
 use crate::common::prelude::*;
 
-/// Returns the summary of a run, without lines about its progress.
 fn summary(bench: &Bench, args: impl Words) -> Vec<String> {
     let out = bench.ok(("tune --backend cpu", args));
     let is_progress = |line: &&str| line.starts_with("epoch ") || line.starts_with("choosing ");
@@ -54,7 +53,6 @@ fn runs_stopped_while_they_choose_are_resumed() {
     assert!(own.get("undecided").is_none(), "{own}");
 }
 
-/// Whenever it is stopped, a run is resumed or complete.
 #[cfg(unix)]
 #[test]
 #[ignore = "full"]
