@@ -1,6 +1,8 @@
 //! What each command prints, as pages to be reviewed: `snapshots/PAGE.txt` has command lines after `$`, what they print
 //! to standard output, lines of standard error after `!`, and exit codes other than 0 after `=`. `GPUTEXEL_BLESS=1` runs
-//! the command lines and rewrites the rest. Times, speeds and paths are replaced, and decimals cut.
+//! the command lines and rewrites the rest. Times, speeds and paths are replaced, and decimals cut. Messages of the
+//! system are those of Linux.
+#![cfg(target_os = "linux")]
 
 use crate::common::prelude::*;
 use crate::common::spsa::built_in;
