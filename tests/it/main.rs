@@ -7,12 +7,8 @@ mod common;
 
 mod commands;
 mod engines;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod faults;
 mod gpu;
 mod library;
 #[cfg(all(feature = "mpi", unix))]
 mod mpi;
 mod shaders;
-#[cfg(target_os = "linux")]
-mod soak;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 const MARK: &[u8] = b"=== ";
 
-/// Returns the parts by name, in order; text before the first mark is the part without a name.
+/// Returns the parts by name, in order; text before the first mark belongs to none.
 pub(crate) fn parts(data: &[u8]) -> Vec<(&[u8], &[u8])> {
     let mut starts: Vec<usize> =
         data.windows(MARK.len()).enumerate().filter(|(_, w)| *w == MARK).map(|(at, _)| at).collect();
@@ -20,12 +20,10 @@ pub(crate) fn parts(data: &[u8]) -> Vec<(&[u8], &[u8])> {
     parts
 }
 
-/// Returns the first part with a name; empty if there is none.
 pub(crate) fn part<'a>(data: &'a [u8], name: &str) -> &'a [u8] {
     parts(data).into_iter().find(|(known, _)| *known == name.as_bytes()).map_or(&[][..], |(_, body)| body)
 }
 
-/// Writes the parts with the given names as files of a folder.
 pub(crate) fn write(data: &[u8], names: &[&str], folder: &Path) {
     for (name, body) in parts(data) {
         if let Some(known) = names.iter().find(|known| known.as_bytes() == name) {
@@ -34,8 +32,7 @@ pub(crate) fn write(data: &[u8], names: &[&str], folder: &Path) {
     }
 }
 
-/// Joins files to one input.
-pub(crate) fn join(files: &[(&str, &[u8])]) -> Vec<u8> {
+pub(crate) fn join(files: &[(&str, impl AsRef<[u8]>)]) -> Vec<u8> {
     let mut all = Vec::new();
     for (name, body) in files {
         if !all.is_empty() {
@@ -44,22 +41,7 @@ pub(crate) fn join(files: &[(&str, &[u8])]) -> Vec<u8> {
         all.extend_from_slice(MARK);
         all.extend_from_slice(name.as_bytes());
         all.push(b'\n');
-        all.extend_from_slice(body);
+        all.extend_from_slice(body.as_ref());
     }
     all
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn joined_parts_split_again() {
-        let files: [(&str, &[u8]); 3] = [("a", b"one\ntwo"), ("b", b""), ("c", b"\n\n=x= three\n")];
-        let all = join(&files);
-        let again: Vec<(&[u8], &[u8])> = files.iter().map(|(name, body)| (name.as_bytes(), *body)).collect();
-        assert_eq!(parts(&all), again);
-        assert_eq!(part(&all, "c"), b"\n\n=x= three\n");
-        assert_eq!(parts(b"nothing"), []);
-    }
 }

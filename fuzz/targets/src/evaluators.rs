@@ -1,5 +1,5 @@
 //! Evaluators on valid problems: every CPU body against the f64 reference. Kernels look up features without checks,
-//! so the sanitizer is useful, too.
+//! which the sanitizer watches.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use gputexel_dataset::objective::{self, LossKind};
 use gputexel_dataset::{Dataset, DatasetWriter, ImportedPosition, Layout, Metadata, PositionLabels};
 use gputexel_eval::cpu::{CpuEvaluator, InstructionSet};
 use gputexel_eval::reference::{Seen, each_position};
-use gputexel_eval::{Evaluator as _, Population, ProductRequest, Request};
+use gputexel_eval::{Evaluator as _, Population, Request};
 use gputexel_model::program::{
     Accumulator, Adjustment, CompiledProgram, Factor, FactorTarget, Input, Operator, Phase, Program, Term,
 };
@@ -60,7 +60,6 @@ fn finished(writer: DatasetWriter, path: &std::path::Path) -> Dataset {
     gputexel_dataset::read(path).expect("what was written can be read")
 }
 
-/// Returns rows without coefficients.
 fn unit(source: &mut Source<'_>) -> Dataset {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("unit.bin");
@@ -159,7 +158,6 @@ fn population(source: &mut Source<'_>, layout: &Layout) -> Population {
     population
 }
 
-/// Returns a layout with parts and search scores.
 fn layout_of(source: &mut Source<'_>, data: &Dataset) -> Layout {
     let parts = (1 + source.below(3)).min(data.len());
     let layout = Layout::try_new(data, parts, |n| n % parts).expect("a valid layout");
@@ -226,7 +224,6 @@ fn kinks(
     moved(1.0).into_iter().zip(moved(-1.0)).map(|(a, b)| (a - b).abs()).collect()
 }
 
-/// Compares every evaluator of this processor with the reference.
 fn check(source: &mut Source<'_>, data: &Dataset, tolerance: f64) {
     let layout = layout_of(source, data);
     let (features, population) = (layout.features(), population(source, &layout));
@@ -271,7 +268,6 @@ fn check(source: &mut Source<'_>, data: &Dataset, tolerance: f64) {
     }
 }
 
-/// Any rows, populations and requests of a linear evaluation.
 pub(crate) fn evaluator(data: &[u8]) {
     let source = &mut Source::new(data);
     let data = if source.once_in(2) { unit(source) } else { imported(source, None) };
@@ -341,7 +337,6 @@ fn any_program(source: &mut Source<'_>) -> (Program, usize) {
     (Program { accumulators, terms, adjustments, factor }, features)
 }
 
-/// Any evaluation with a program.
 pub(crate) fn program(data: &[u8]) {
     let source = &mut Source::new(data);
     let (program, features) = any_program(source);
@@ -351,58 +346,4 @@ pub(crate) fn program(data: &[u8]) {
     }
     let data = imported(source, Some((program, features)));
     check(source, &data, 2e-5);
-}
-
-/// Products of Gauss–Newton matrices with vectors.
-pub(crate) fn products(data: &[u8]) {
-    let source = &mut Source::new(data);
-    let data = if source.once_in(2) { unit(source) } else { imported(source, None) };
-    let layout = layout_of(source, &data);
-    let population = population(source, &layout);
-    let (features, members) = (layout.features(), population.members().min(3));
-    let population = Population {
-        parameters: match population.is_shared() {
-            true => population.parameters.clone(),
-            false => population.parameters[..2 * features * members].to_vec(),
-        },
-        k: population.k[..members].to_vec(),
-        part_weights: population
-            .part_weights
-            .get(..members * layout.parts().len())
-            .unwrap_or_default()
-            .to_vec(),
-        blends: population.blends.get(..members).unwrap_or_default().to_vec(),
-        resamples: population.resamples.get(..members).unwrap_or_default().to_vec(),
-        features,
-    };
-    let vectors: Vec<f64> = (0..2 * features * members).map(|_| source.real(-1.0, 1.0)).collect();
-    let loss = source.pick(&LOSSES);
-    let block = source.once_in(3).then(|| 1 + source.below(features.min(64)));
-    let request = ProductRequest { parts: range_of(source, &layout), loss, vectors, block };
-    let mut evaluator = CpuEvaluator::new(&layout);
-    let got = evaluator.products(&population, &request).expect("a valid request is answered");
-    got.check(&population, &request).expect("the answer has the size that was asked for");
-    for member in 0..members {
-        let per_cp = objective::x_per_cp(population.k[member]);
-        let vector = &request.vectors[member * 2 * features..][..2 * features];
-        let (mut weights, mut product, mut size) = (0.0, vec![0.0; 2 * features], 0.0f64);
-        each_position(&data, &layout, &population, member, request.parts.clone(), |seen| {
-            let Seen { x, y, slopes, .. } = *seen;
-            let weight = seen.factor * seen.weight;
-            weights += weight;
-            let along: f64 = slopes.iter().map(|&(parameter, slope)| slope * vector[parameter]).sum();
-            let most: f64 = slopes.iter().map(|&(parameter, slope)| (slope * vector[parameter]).abs()).sum();
-            let outer = weight * request.loss.curvature(x, y) * per_cp * per_cp;
-            for &(parameter, slope) in slopes {
-                product[parameter] += outer * along * slope;
-                size += (outer * most * slope).abs();
-            }
-        });
-        if weights > 0.0 {
-            for (mine, wanted) in got.products[member * 2 * features..][..2 * features].iter().zip(product) {
-                let (wanted, size) = (wanted / weights, size / weights);
-                assert!((mine - wanted).abs() <= 1e-4 * size + 1e-12, "{loss}, {member}: {mine} {wanted}");
-            }
-        }
-    }
 }

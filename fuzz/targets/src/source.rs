@@ -41,17 +41,14 @@ impl<'a> Source<'a> {
         value as usize % end.max(1)
     }
 
-    /// Returns one of some values.
     pub fn pick<T: Copy>(&mut self, of: &[T]) -> T {
         of[self.below(of.len())]
     }
 
-    /// Returns true once in `of` times.
     pub fn once_in(&mut self, of: usize) -> bool {
         self.below(of) == 0
     }
 
-    /// Returns a number between two others.
     pub fn real(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * f64::from(self.word()) / 65_535.0
     }

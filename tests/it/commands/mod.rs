@@ -2,6 +2,7 @@
 
 mod import;
 mod patch;
+mod snapshots;
 
 mod general {
     mod bad_input;
@@ -18,10 +19,9 @@ mod general {
     mod pages;
     #[cfg(unix)]
     mod release;
-    mod road;
     mod shards;
+    mod stories;
     mod terminal;
-    mod tutorial;
 }
 
 mod export {
@@ -77,6 +77,5 @@ mod tune {
     mod summary;
     mod sweep;
     mod sweep_parts;
-    mod tables;
     mod uncertainty;
 }

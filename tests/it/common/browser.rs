@@ -14,7 +14,6 @@ pub fn chromium() -> Option<PathBuf> {
     found
 }
 
-/// A function that measures contrasts in a frame.
 const CONTRASTS: &str = include_str!("contrast.js");
 
 /// Pages to capture, all open at once: a browser takes longer to start than to show a page.
@@ -33,11 +32,9 @@ pub struct Seen {
 }
 
 pub struct SeenPage {
-    /// Rows of red, green and blue.
     pub pixels: Vec<[u8; 3]>,
     /// Width of the page, which exceeds the window if it overflows.
     pub width: u32,
-    /// Contrast of texts against their background.
     pub text_contrast: Contrast,
     pub line_contrast: Contrast,
 }

@@ -42,10 +42,8 @@ const LISTS: [(&str, usize); 2] = [("knight_moves", KNIGHT_MOVES), ("rook_moves"
 const TABLES: [(&str, usize); 3] = [("pawn_table", PAWNS), ("knight_table", KNIGHTS), ("king_table", KINGS)];
 const DANGERS: [(&str, i64); 4] = [("attackers", 41), ("checks", 90), ("weak", 23), ("base", -35)];
 
-/// Values by index: middlegame, endgame.
 pub type Values = BTreeMap<usize, [i64; 2]>;
 
-/// Returns the values that the engine plays with.
 pub fn values() -> Values {
     let mut out: Values = PIECES.iter().enumerate().map(|(at, (_, pair))| (MATERIAL + at, *pair)).collect();
     out.extend(TERMS.iter().map(|&(_, index, pair)| (index, pair)));
@@ -65,7 +63,6 @@ pub fn values() -> Values {
     out
 }
 
-/// Returns the schema, with these values as priors.
 pub fn schema(values: &Values, danger: bool) -> String {
     let pair = |index: usize| format!("[{}, {}]", values[&index][0], values[&index][1]);
     let list = |first: usize, count: usize| (first..first + count).map(pair).collect::<Vec<_>>().join(", ");
@@ -113,12 +110,10 @@ pub fn schema(values: &Values, danger: bool) -> String {
     )
 }
 
-/// A position, with what the engine counts in it.
 #[derive(Clone)]
 pub struct Counted {
     pub fen: String,
     pub black_to_move: bool,
-    /// Phase units.
     pub phase: i64,
     /// Counts of White and of Black, by index.
     pub counts: [BTreeMap<usize, i64>; 2],
@@ -126,7 +121,6 @@ pub struct Counted {
     pub danger: [[i64; 4]; 2],
 }
 
-/// Returns random positions.
 pub fn positions_with_counts(count: usize, seed: u64) -> Vec<Counted> {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     (0..count).map(|_| random_position(&mut rng)).collect()
@@ -200,7 +194,6 @@ fn random_position(rng: &mut Xoshiro256PlusPlus) -> Counted {
 }
 
 impl Counted {
-    /// Returns the engine's evaluation, White's view.
     pub fn evaluation(&self, values: &Values, danger: bool) -> i64 {
         let mut sums = [0; 2];
         for (own, sign) in self.counts.iter().zip([1, -1]) {
@@ -218,7 +211,6 @@ impl Counted {
         (sums[0] * self.phase + sums[1] * (PHASE - self.phase)) / PHASE
     }
 
-    /// Returns the line that the engine should print.
     pub fn line(&self, values: &Values, danger: bool) -> Line {
         let mut entries = BTreeMap::new();
         for (own, sign) in self.counts.iter().zip([1, -1]) {
@@ -249,7 +241,6 @@ pub struct Line {
 }
 
 impl Line {
-    /// Leaves an index out.
     pub fn forget(&mut self, index: usize) {
         self.entries.remove(&index);
     }

@@ -3,7 +3,6 @@
 use super::random_board;
 use crate::common::prelude::*;
 
-/// Scale constant of tests with games.
 pub const K: f64 = 0.8;
 
 /// Writes games of `length` similar positions: each has one piece less than the one before. Every position is written
@@ -54,7 +53,6 @@ fn lean(board: &shakmaty::Board) -> f64 {
         .sum()
 }
 
-/// Returns the minimum of the first part's regularized mean loss, from `start`.
 pub fn minimize(
     layout: &Layout,
     basis: &Parameterization,

@@ -2,7 +2,6 @@
 
 use gputexel::optimizer::linalg::{View, add_scaled, multiply};
 
-/// Rows of equal length.
 pub type Matrix = Vec<Vec<f64>>;
 
 pub fn matrix(rows: usize, columns: usize, entry: impl Fn(usize, usize) -> f64) -> Matrix {
@@ -27,7 +26,6 @@ pub fn transposed(a: &Matrix) -> Matrix {
     matrix(a.first().map_or(0, Vec::len), a.len(), |i, j| a[j][i])
 }
 
-/// The inverse, by elimination after Gauss and Jordan with row pivots.
 pub fn inverse(a: &Matrix) -> Matrix {
     let n = a.len();
     let mut rows = matrix(n, 2 * n, |i, j| if j < n { a[i][j] } else { f64::from(u8::from(j == n + i)) });

@@ -26,7 +26,6 @@ pub fn cells<const N: usize>(case: &str) -> [&str; N] {
     case.split(" ~ ").collect::<Vec<_>>().try_into().unwrap_or_else(|_| panic!("{case}: not {N} cells"))
 }
 
-/// Returns the path of a file that is removed when the path is dropped.
 pub fn scratch() -> tempfile::TempPath {
     tempfile::NamedTempFile::new().unwrap().into_temp_path()
 }
@@ -99,7 +98,6 @@ fn write_dataset(
     dataset::read(path).unwrap()
 }
 
-/// Returns a board with both kings and up to 30 other pieces on random squares.
 pub fn random_board(rng: &mut impl Rng) -> shakmaty::Board {
     use shakmaty::{Color, Role, Square};
     let mut squares: Vec<Square> = Square::ALL.to_vec();
@@ -122,7 +120,6 @@ pub fn random_board(rng: &mut impl Rng) -> shakmaty::Board {
     board
 }
 
-/// Returns a fit of the first part of a layout, without penalties.
 pub fn fit_of<'a>(
     layout: &'a Layout,
     parameterization: &'a Parameterization,
@@ -139,7 +136,6 @@ pub fn stopping(epochs: u64, window: u64, patience: u64) -> Stopping {
     Stopping { epochs, seconds: None, gradient_norm: 0.0, improvement: 0.0, window, patience }
 }
 
-/// Returns a legal position from its FEN, including chess960.
 pub fn position(fen: &str) -> shakmaty::Chess {
     let (setup, _) = parse_fen(fen.as_bytes()).unwrap();
     legal_position(setup, shakmaty::CastlingMode::Chess960).unwrap()

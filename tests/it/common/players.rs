@@ -4,23 +4,19 @@ use crate::common::prelude::*;
 use gputexel::engine::Limits;
 use gputexel::matches::play_game;
 
-/// Action at a ply of a script.
 #[derive(Clone, Debug)]
 pub enum Step {
     Play(String, Option<Score>),
     Wait(String, Duration),
-    /// A move of another position.
     Foreign(shakmaty::Move),
     Fail(Failure),
 }
 
-/// Plays the script for either side.
 #[derive(Clone, Debug)]
 pub struct Scripted {
     pub name: String,
     pub steps: Vec<Step>,
     pub not_ready: Option<Failure>,
-    /// The deadlines and limits passed to it.
     pub asked: Vec<(Limits, Duration)>,
 }
 

@@ -3,7 +3,6 @@
 use crate::common::prelude::*;
 use assert_cmd::Command;
 
-/// A folder with files, and the program.
 pub struct Bench {
     pub folder: tempfile::TempDir,
 }
@@ -13,14 +12,12 @@ impl Bench {
         Self { folder: tempfile::tempdir().unwrap() }
     }
 
-    /// Creates a bench with a dataset `d.bin` of random boards and piece-square rows.
     pub fn with_positions(positions: usize, seed: u64) -> Self {
         let bench = Self::new();
         bench.dataset("d.bin", FeatureKind::Pst, positions, seed);
         bench
     }
 
-    /// Copies the engine in C of docs/road.md, `untapered.c` with its header.
     pub fn road_engine(&self) {
         for name in ["core.h", "untapered.c"] {
             let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/road").join(name);
@@ -80,7 +77,6 @@ impl Bench {
         self.feed(args, "")
     }
 
-    /// As [`Self::run`], with standard input.
     pub fn feed(&self, args: impl Words, stdin: impl Into<Vec<u8>>) -> (i32, String, String) {
         let output = Command::cargo_bin("gputexel")
             .unwrap()
@@ -115,7 +111,6 @@ impl Bench {
         self.extract_from(args, "")
     }
 
-    /// As [`Self::extract`], with standard input.
     #[track_caller]
     pub fn extract_from(&self, args: impl Words, stdin: impl Into<Vec<u8>>) -> (Value, Dataset) {
         let (code, out, err) = self.feed(("--json extract -o out.bin --force", &args), stdin);
@@ -123,7 +118,6 @@ impl Bench {
         (serde_json::from_str(&out).unwrap(), dataset::read(&self.path("out.bin")).unwrap())
     }
 
-    /// Writes a dataset of random boards, see [`random_dataset`].
     pub fn dataset(&self, name: &str, kind: FeatureKind, positions: usize, seed: u64) -> Dataset {
         random_dataset(&self.path(name), kind, positions, seed)
     }
@@ -134,7 +128,6 @@ impl Bench {
         serde_json::from_str(&self.ok(("--json", args))).unwrap()
     }
 
-    /// As [`Self::told`], for a single line.
     #[track_caller]
     pub fn report(&self, args: impl Words) -> Value {
         let out = self.ok(("--json", args));
@@ -142,7 +135,6 @@ impl Bench {
         serde_json::from_str(&out).unwrap()
     }
 
-    /// Tunes on the CPU; returns the report, see [`Self::tuning`].
     #[track_caller]
     pub fn tune(&self, args: impl Words) -> Value {
         self.report(Self::tuning("cpu", &args.words()))
@@ -165,7 +157,6 @@ impl Bench {
         err
     }
 
-    /// As [`Self::fails`], with parts of the error.
     #[track_caller]
     pub fn fails_with(&self, args: impl Words, code: i32, parts: impl Parts) -> String {
         let err = self.fails(args, code);
@@ -209,7 +200,6 @@ impl Bench {
         names
     }
 
-    /// Starts the program as a process of its own, with captured output.
     pub fn spawn(&self, args: impl Words) -> Child {
         std::process::Command::new(assert_cmd::cargo::cargo_bin!("gputexel"))
             .current_dir(self.folder.path())
@@ -241,7 +231,6 @@ impl Bench {
         self.refuse_from(args, "", code)
     }
 
-    /// As [`Self::refuse`], with parts of the error.
     #[track_caller]
     pub fn refuse_with(&self, args: impl Words, code: i32, parts: impl Parts) -> String {
         let err = self.refuse(args, code);
@@ -249,7 +238,6 @@ impl Bench {
         err
     }
 
-    /// As [`Self::refuse`], with standard input.
     #[track_caller]
     pub fn refuse_from(&self, args: impl Words, stdin: impl Into<Vec<u8>>, code: i32) -> String {
         let (got, out, err) = self.feed(("extract -o none.bin", &args), stdin);
@@ -303,7 +291,6 @@ macro_rules! words_of_lists {
 
 words_of_lists!([] [&str], [<const N: usize>] [&str; N], [] Vec<&str>);
 
-/// Parts of a text: one, or several.
 pub trait Parts {
     fn parts(&self) -> Vec<&str>;
 }
@@ -326,7 +313,6 @@ impl<const N: usize> Parts for [&str; N] {
     }
 }
 
-/// Asserts that a text contains every part.
 #[track_caller]
 pub fn assert_has(text: &str, parts: impl Parts) {
     for part in parts.parts() {
@@ -334,7 +320,6 @@ pub fn assert_has(text: &str, parts: impl Parts) {
     }
 }
 
-/// Contents of JSON values of a known type.
 pub trait Json {
     fn f64(&self) -> f64;
     fn u64(&self) -> u64;
@@ -366,11 +351,6 @@ impl Json for Value {
     fn list(&self) -> &Vec<Value> {
         self.as_array().unwrap_or_else(|| panic!("{self} is not a list"))
     }
-}
-
-/// Splits a command line without quotes into words.
-pub fn words(line: &str) -> Vec<&str> {
-    line.split(' ').collect()
 }
 
 /// Waits until a condition holds, and fails after a minute.

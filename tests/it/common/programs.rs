@@ -22,7 +22,6 @@ pub fn program_dataset(path: &Path, positions: usize, seed: u64) -> Dataset {
     program_dataset_from(path, positions, seed, &[0.0; 2 * FEATURES])
 }
 
-/// As [`program_dataset`], with other starting values than 0.
 pub fn program_dataset_from(path: &Path, positions: usize, seed: u64, prior: &[f64]) -> Dataset {
     let rng = &mut Xoshiro256PlusPlus::seed_from_u64(seed);
     let names = (0..FEATURES).map(|i| Feature {

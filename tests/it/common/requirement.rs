@@ -10,12 +10,10 @@
 use crate::common::prelude::*;
 use std::io::Write as _;
 
-/// Names of requirements. `radv` is Mesa's driver for AMD, which compiles without a device. `webgpu` is a Chromium that
-/// has WebGPU, `swiftshader` the driver for Vulkan that comes with Chromium. `data` are the public games and positions
-/// next to the checkout, `root` the right to give files away, `ptrace` the right to trace processes.
+/// Names of requirements. `webgpu` is a Chromium that has WebGPU, `swiftshader` the driver for Vulkan that comes with
+/// Chromium. `data` are the public games and positions next to the checkout, `root` the right to give files away.
 pub const NAMES: [&str; 29] = [
     "gpu",
-    "radv",
     "spirv-val",
     "cc",
     "c++",
@@ -41,7 +39,6 @@ pub const NAMES: [&str; 29] = [
     "pwsh",
     "/dev/full",
     "root",
-    "ptrace",
     "data",
 ];
 

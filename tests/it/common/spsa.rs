@@ -34,14 +34,12 @@ fn parameters(one: &str, other: &str, integer: &str) -> String {
         .concat()
 }
 
-/// Returns the lines of a run's journal after the first.
 pub fn entries(bench: &Bench, run: &str) -> Vec<Value> {
     let text = bench.text(&format!("{run}/spsa.jsonl"));
     assert!(text.ends_with('\n'), "the last line is torn");
     text.lines().skip(1).map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// Returns the iterations of the pairs that count, sorted.
 pub fn iterations(bench: &Bench, run: &str) -> Vec<u64> {
     let mut all: Vec<u64> =
         entries(bench, run).iter().filter_map(|entry| entry["pair"]["k"].as_u64()).collect();

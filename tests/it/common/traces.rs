@@ -27,7 +27,6 @@ impl Made {
         (phi, (1.0 - phi) * f64::from(self.scale) / f64::from(SCALE_ONE))
     }
 
-    /// Returns the score under θ, mg of every parameter, then eg.
     pub fn score(&self, theta: &[f64]) -> f64 {
         let (mg, eg) = self.shares();
         let count = theta.len() / 2;
@@ -103,7 +102,6 @@ pub fn text(made: &[Made]) -> String {
     text
 }
 
-/// Imports the text of a trace through the library.
 pub fn imported(folder: &Path, text: &str, schema: &str) -> (ImportReport, Dataset) {
     let trace = folder.join("trace.svm");
     std::fs::write(&trace, text).unwrap();

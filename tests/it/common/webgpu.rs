@@ -45,7 +45,6 @@ pub fn found(chromium: &Path, pages: &[String]) -> Value {
     serde_json::from_str(&found).unwrap_or_else(|error| panic!("{error}: {found}"))
 }
 
-/// Answers the request of a connection.
 fn answer(mut stream: TcpStream, pages: &[String], found: &Sender<String>) {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     let mut request = String::new();

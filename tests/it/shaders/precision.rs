@@ -12,15 +12,12 @@ use gputexel::gpu::buffers::{GrowingBuffer, OUTPUT, Readback, UNIFORM};
 use gputexel::gpu::meter::{Gpu, whole};
 use gputexel::gpu::{GpuContext, KernelSource};
 
-/// Direction of errors.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Errors {
     None,
     /// Of varying size and sign, by the bits of the argument.
     Scattered,
-    /// Of maximum size, upward.
     Upward,
-    /// Of maximum size, downward.
     Downward,
 }
 

@@ -16,8 +16,7 @@ fn policies(policy: BoundsCheckPolicy) -> BoundsCheckPolicies {
     BoundsCheckPolicies { index: policy, buffer: policy, image_load: policy, binding_array: policy }
 }
 
-/// Returns the SPIR-V of an entry point.
-pub fn spirv(name: &str, module: &Module, info: &ModuleInfo, policy: BoundsCheckPolicy) -> Vec<u32> {
+fn spirv(name: &str, module: &Module, info: &ModuleInfo, policy: BoundsCheckPolicy) -> Vec<u32> {
     let is_checked = policy == BoundsCheckPolicy::Restrict;
     let options = spv::Options {
         lang_version: (1, 3),
@@ -104,18 +103,6 @@ fn every_variant_is_translated_for_every_driver() {
             }
             assert!(!spirv(name, &module, &info, policy).is_empty());
         }
-    }
-}
-
-/// Writes kernels of tiles of 32 as Metal into the folder that `scripts/sm90` names.
-#[test]
-#[ignore = "started by scripts/sm90"]
-fn kernels_are_written_as_metal() {
-    let Some(folder) = std::env::var_os("GPUTEXEL_METAL") else { return };
-    for variant in all().into_iter().filter(|variant| variant.name.contains(" tile 32 ")) {
-        let (module, info) = variant.module();
-        let text = to_msl(&variant.name, &module, &info, BoundsCheckPolicy::Unchecked);
-        std::fs::write(Path::new(&folder).join(format!("{}.metal", variant.name)), text).unwrap();
     }
 }
 

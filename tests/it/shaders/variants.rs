@@ -11,9 +11,6 @@ const SIZED_FOR: usize = 384;
 
 pub struct Compiled {
     pub name: String,
-    pub kernel: String,
-    /// True for the most common variant of its kernel.
-    pub is_usual: bool,
     pub source: String,
     pub constants: Vec<(&'static str, f64)>,
 }
@@ -24,8 +21,7 @@ impl Compiled {
     }
 }
 
-/// Parses a source as a module without overrides.
-pub fn module(name: &str, source: &str, constants: &[(&'static str, f64)]) -> (Module, ModuleInfo) {
+fn module(name: &str, source: &str, constants: &[(&'static str, f64)]) -> (Module, ModuleInfo) {
     let parsed = naga::front::wgsl::parse_str(source)
         .unwrap_or_else(|e| panic!("{}", e.emit_to_string_with_path(source, name)));
     let info = Validator::new(ValidationFlags::all(), Capabilities::empty())
@@ -83,29 +79,11 @@ fn evaluator() -> Vec<Compiled> {
                         _ if staged => continue,
                         _ => variant,
                     };
-                    let label =
-                        if staged { format!("{} staged", kernel.name()) } else { kernel.name().to_string() };
                     if !seen.insert(variant) {
                         continue;
                     }
-                    let tiles = match kernel {
-                        Kernel::Loss => 32,
-                        Kernel::Gradient => 16,
-                        _ => variant.tile,
-                    };
-                    let is_usual = bits == 0 && loss == 0 && variant.tile == tiles;
-                    // Of kernels that depend only on vectors, the one that has them.
-                    if is_usual {
-                        all.iter_mut().filter(|other: &&mut Compiled| other.kernel == label).for_each(
-                            |other| {
-                                other.is_usual = false;
-                            },
-                        );
-                    }
                     all.push(Compiled {
                         name: name(&variant, staged),
-                        kernel: label,
-                        is_usual,
                         source: kernel.source(variant.shape),
                         constants: variant.constants(),
                     });
@@ -148,8 +126,6 @@ fn programs() -> Vec<Compiled> {
                     let rows = if unit { " unit" } else { "" };
                     all.push(Compiled {
                         name: format!("{kernel} of {whose} loss {loss}{rows}"),
-                        kernel: kernel.to_string(),
-                        is_usual: *whose == "full" && unit && loss == 0,
                         source: source.clone(),
                         constants: vec![("WORKGROUP", 64.0), ("LOSS", f64::from(loss))],
                     });
@@ -158,17 +134,4 @@ fn programs() -> Vec<Compiled> {
         }
     }
     all
-}
-
-#[test]
-fn every_kernel_has_one_usual_variant() {
-    let all = all();
-    let kernels: HashSet<&str> = all.iter().map(|variant| &variant.kernel[..]).collect();
-    for kernel in kernels {
-        let usual = all.iter().filter(|variant| variant.kernel == kernel && variant.is_usual);
-        let names: Vec<&str> = usual.map(|variant| &variant.name[..]).collect();
-        assert_eq!(names.len(), 1, "{kernel}: {names:?}");
-    }
-    let names: HashSet<&str> = all.iter().map(|variant| &variant.name[..]).collect();
-    assert_eq!(names.len(), all.len(), "no two variants have one name");
 }

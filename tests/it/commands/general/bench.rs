@@ -123,7 +123,6 @@ fn tables() -> String {
     out + &browsers(&lines)
 }
 
-/// Returns the table of the lines that pages give; nothing without any.
 pub(super) fn browsers(lines: &str) -> String {
     let mut out = String::new();
     for line in lines.lines() {

@@ -6,7 +6,7 @@ use crate::common::random_board;
 use crate::common::webgpu::found;
 use gputexel::devices::page::MEMBERS;
 
-const POSITIONS: usize = 400;
+const POSITIONS: usize = 120;
 
 /// Frames the other pages side by side, as wide as a phone, and sends what they show when all have come to an end.
 const FRAME: &str = "<!DOCTYPE html><style>iframe{width:390px;height:900px}</style><body><script>

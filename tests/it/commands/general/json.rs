@@ -10,7 +10,6 @@ const OTHERS: [(&str, &str); 2] = [
     ("worker", "plays until it is stopped, for a server"),
 ];
 
-/// Returns the subcommands of a command, as listed in its help.
 fn commands_in(path: &[&str]) -> Vec<String> {
     let out = Command::new(env!("CARGO_BIN_EXE_gputexel")).args(path).arg("--help").output().unwrap();
     let help = String::from_utf8(out.stdout).unwrap();
@@ -23,7 +22,6 @@ fn commands_in(path: &[&str]) -> Vec<String> {
 /// Every command with small inputs, in an order in which each finds its inputs.
 const LINES: &[&[&str]] = &[
     &["tune", "d.bin", "--out", "r", "--backend", "cpu", "--l2", "1e-4"],
-    &["demo", "demo"],
     &["sweep", "d.bin", "--grid", "l2=0,1e-4", "--epochs", "2", "--backend", "cpu"],
     &["sweep", "d.bin", "--scale", "0.5:1.5:5", "--backend", "cpu"],
     &["pso", "d.bin", "--iterations", "3", "--out", "p", "--backend", "cpu"],
@@ -84,7 +82,7 @@ const FILES: [&[&str]; 7] = [
 
 fn bench() -> Bench {
     let bench = Bench::new();
-    bench.dataset("d.bin", FeatureKind::Pst, 3000, 7);
+    bench.dataset("d.bin", FeatureKind::Pst, 1100, 7);
     bench.write(
         "g.pgn",
         pgn("", "1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. Ba4 Nf6 5. O-O Be7 6. Re1 b5 7. Bb3 d6 8. c3 O-O", "1-0"),
@@ -108,7 +106,7 @@ fn every_command_prints_one_json_object() {
         assert!(value.is_object(), "{args:?}: {out}");
     }
     // Commands tested elsewhere, with engines, sources and servers of their own.
-    let mut seen: BTreeSet<&str> = ["probe", "serve", "verify"].into();
+    let mut seen: BTreeSet<&str> = ["demo", "probe", "serve", "verify"].into();
     seen.extend(OTHERS.map(|(name, _)| name));
     seen.extend(LINES.iter().map(|args| args[0]));
     let below = |command: &str| -> BTreeSet<&str> {

@@ -4,7 +4,6 @@
 use crate::common::prelude::*;
 use std::fs::File;
 
-/// Creates a sparse file of zero bytes without a line end.
 fn endless(bench: &Bench, name: &str) {
     let file = File::options().create(true).append(true).open(bench.path(name)).unwrap();
     file.set_len(300 << 20).unwrap();

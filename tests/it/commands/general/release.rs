@@ -28,7 +28,6 @@ fn output(command: &mut Command) -> (i32, String, String) {
     (out.status.code().unwrap(), text(out.stdout), text(out.stderr))
 }
 
-/// Runs a command that must succeed; returns its standard output.
 #[track_caller]
 fn told(command: &mut Command) -> String {
     let (code, said, told) = output(command);
@@ -55,14 +54,6 @@ fn release() -> Bench {
         let name = format!("gputexel-{VERSION}-{target}");
         let program = format!("#!/bin/sh\necho gputexel {VERSION} for {target}\n");
         script(&bench.path(&format!("{name}/gputexel")), &program);
-        for file in [
-            "completions/gputexel.bash",
-            "completions/_gputexel",
-            "completions/gputexel.fish",
-            "man/gputexel.1",
-        ] {
-            script(&bench.path(&format!("{name}/{file}")), "");
-        }
         bench.write(&format!("{name}/README.md"), "");
         let tar = ["-czf", &format!("release/{}", archive(target)), &name];
         told(Command::new("tar").args(tar).current_dir(bench.folder.path()));
@@ -71,7 +62,6 @@ fn release() -> Bench {
     bench
 }
 
-/// Writes `SHA256SUMS` of what is in the folder now.
 fn sums(bench: &Bench) {
     let sums = "{ sha256sum gputexel* || shasum -a 256 gputexel*; } 2>/dev/null >SHA256SUMS";
     told(Command::new("sh").args(["-c", sums]).current_dir(bench.path("release")));
@@ -236,74 +226,6 @@ fn install_script_refuses_what_is_wrong_and_leaves_nothing() {
     refused(&usual, 1, "needs glibc 2.28 or newer");
     machine(&bench, LINUX, GLIBC, "neither");
     refused(&usual, 1, "curl or wget is needed");
-}
-
-#[test]
-fn manifests_install_the_archives_of_the_release() {
-    let bench = release();
-    let manifests = |to: &str| {
-        output(
-            Command::new(Path::new(ROOT).join("scripts/manifests"))
-                .args(["release", to])
-                .current_dir(bench.folder.path()),
-        )
-    };
-    let (code, _, told) = manifests("made");
-    assert_eq!((code, &*told), (0, ""));
-    let made = |name: &str| bench.text(&format!("made/{name}"));
-    let sums = bench.text("release/SHA256SUMS");
-    let sum =
-        |target: &str| sums.lines().find(|line| line.ends_with(&archive(target))).unwrap()[..64].to_string();
-    let repository = repository();
-    let owner = repository.rsplit('/').nth(1).unwrap();
-    let url = |target: &str| format!("{repository}/releases/download/v{VERSION}/{}", archive(target));
-
-    // Each address with the sum of its own archive.
-    let formula = made("gputexel.rb");
-    for target in [TARGETS[0], TARGETS[1], TARGETS[3], TARGETS[4]] {
-        assert_has(&formula, [&*format!("url \"{}\"\n      sha256 \"{}\"\n", url(target), sum(target))]);
-    }
-    let scoop: Value = serde_json::from_str(&made("gputexel.json")).unwrap();
-    let windows = &scoop["architecture"]["64bit"];
-    assert_eq!((windows["url"].str(), windows["hash"].str()), (&*url(TARGETS[5]), &*sum(TARGETS[5])));
-    let installer = made(&format!("{owner}.gputexel.installer.yaml"));
-    let sum = sum(TARGETS[5]).to_uppercase();
-    assert_has(&installer, [&*format!("InstallerUrl: {}\n    InstallerSha256: {sum}\n", url(TARGETS[5]))]);
-    for (suffix, kind) in [("", "version"), (".installer", "installer"), (".locale.en-US", "defaultLocale")] {
-        let text = made(&format!("{owner}.gputexel{suffix}.yaml"));
-        assert!(
-            text.starts_with(&format!("PackageIdentifier: {owner}.gputexel\nPackageVersion: {VERSION}\n"))
-        );
-        assert_has(&text, [&*format!("ManifestType: {kind}\n")]);
-    }
-
-    // As makepkg does it, with install(1) as Linux has it.
-    let processors = [("x86_64", TARGETS[0]), ("aarch64", TARGETS[1])];
-    for (processor, target) in processors.into_iter().filter(|_| cfg!(target_os = "linux")) {
-        let build = format!(
-            "set -eu; CARCH={processor} pkgdir=$PWD/{processor}; . made/PKGBUILD
-            test $source_{processor} = {}
-            echo \"$sha256sums_{processor}  release/{}\" | sha256sum -c
-            package",
-            url(target),
-            archive(target)
-        );
-        let (code, said, told) =
-            output(Command::new("bash").args(["-c", &build]).current_dir(bench.folder.path()));
-        assert_eq!(code, 0, "{said}{told}");
-        let (_, version, _) = output(&mut Command::new(bench.path(&format!("{processor}/usr/bin/gputexel"))));
-        assert_eq!(version, format!("gputexel {VERSION} for {target}\n"));
-        assert!(bench.path(&format!("{processor}/usr/share/man/man1/gputexel.1")).is_file());
-    }
-
-    // A release that lacks an archive has no manifests.
-    std::fs::remove_file(bench.path(&format!("release/{}", archive(TARGETS[4])))).unwrap();
-    self::sums(&bench);
-    let (code, _, told) = manifests("lacking");
-    assert_eq!(code, 1);
-    assert_eq!(told.lines().count(), 1, "{told}");
-    assert_has(&told, [&*archive(TARGETS[4])]);
-    assert!(!bench.path("lacking").exists());
 }
 
 /// The real files that maturin packs, with the program of these tests in place of one that it would have Cargo build.

@@ -74,7 +74,6 @@ fn respects_no_color() {
     assert!(json.starts_with('{') && json.lines().count() == 1, "{json}");
 }
 
-/// File names may be hostile.
 #[test]
 fn escapes_file_names_on_terminals() {
     let bench = Bench::new();

@@ -32,56 +32,6 @@ fn assert_metrics_are_whole(bench: &Bench, run: &str, epochs: u64) {
     assert!(numbers.iter().copied().eq(1..=epochs), "{numbers:?}");
 }
 
-/// Returns the metrics without values that differ from run to run.
-fn losses(bench: &Bench, run: &str) -> Vec<(Value, Value)> {
-    bench.metrics(run).iter().map(|line| (line["loss"].clone(), line["held_out"].clone())).collect()
-}
-
-#[test]
-#[ignore = "full"]
-fn killed_run_resumes_to_the_same_bytes() {
-    let bench = bench();
-    for (name, epochs, flags) in [
-        ("full", 3000, &[][..]),
-        ("batches", 600, &["--batches", "7"][..]),
-        ("held", 3000, &["--holdout", "0.25", "--patience", "3000"][..]),
-        ("several", 500, &["--learning-rate", "0.5,2,5", "--batches", "3", "--schedule", "step:0.9:7"][..]),
-    ] {
-        let epochs_flag = format!("--epochs={epochs}");
-        let flags = [flags, &[epochs_flag.as_str()]].concat();
-        let whole = format!("{name}-whole");
-        bench.tune((&["--out", &whole], (&ADAM[..6], &flags)));
-        // Killed twice, the first time with a truncated line after those that the checkpoint covers.
-        let mut child = started(&bench, name, &flags);
-        child.kill().unwrap();
-        assert_eq!(child.wait().unwrap().code(), None, "{name}: ended before it was killed");
-        let first = steps(&bench, name);
-        assert!(!bench.path(name).join("params.json").exists());
-        let metrics = bench.path(name).join("metrics.jsonl");
-        let mut text = std::fs::read(&metrics).unwrap();
-        text.extend(b"{\"epoch\": 99999, \"lo");
-        std::fs::write(&metrics, text).unwrap();
-
-        let mut child =
-            bench.spawn(["tune", "--resume", name, "--checkpoint-every", "0", "--backend", "cpu"]);
-        wait_for_step(&bench, name, first + 3);
-        child.kill().unwrap();
-        assert_eq!(child.wait().unwrap().code(), None, "{name}: ended before it was killed");
-        assert!(steps(&bench, name) > first);
-
-        let report = bench.tune(["--resume", name]);
-        assert_eq!(report["epochs"], epochs, "{name}");
-        assert_metrics_are_whole(&bench, name, epochs);
-        assert!(losses(&bench, name) == losses(&bench, &whole), "{name}: other losses on the way");
-        for file in ["params.json", "tables.h", "tables.hpp", "tables.rs"] {
-            assert!(
-                bench.bytes(&format!("{name}/{file}")) == bench.bytes(&format!("{whole}/{file}")),
-                "{name}: {file} differs"
-            );
-        }
-    }
-}
-
 #[test]
 #[ignore = "full"]
 fn interrupted_run_prints_how_to_resume() {
@@ -170,24 +120,9 @@ fn rejects_unresumable_runs() {
         assert_one_line(&err);
     }
     // Flags that would change the results cannot be combined with it.
-    for flags in [
-        "--k 0.5",
-        "--k-e 0.5",
-        "--win-scale 400",
-        "--e-scale 400",
-        "--prior zero",
-        "--loss squared",
-        "--l2 1",
-        "--holdout 0.1",
-        "--seed 2",
-        "--learning-rate 1",
-        "--batches 2",
-        "--epochs 7",
-        "--time 7",
-        "--out x",
-        "--force",
-        "d.bin",
-    ] {
+    for flags in
+        "--k-e=1 --win-scale=4 --prior=zero --loss=squared --l2=1 --holdout=0.1 --epochs=7 --force".words()
+    {
         bench.fails_with(("tune --resume k", flags), 2, "cannot be used with");
     }
 }

