@@ -239,8 +239,13 @@ pub fn main() -> ExitCode {
         });
     });
     output::set_quiet(cli.quiet);
-    let context =
-        Context { json: cli.json, quiet: cli.quiet, command_line: typed.join(" "), cancel: &CANCEL, program: PROGRAM };
+    let context = Context {
+        json: cli.json,
+        quiet: cli.quiet,
+        command_line: typed.join(" "),
+        cancel: &CANCEL,
+        program: PROGRAM,
+    };
     let result = command.run(&context);
     while AT_ONCE.load(Ordering::SeqCst) {
         // The command ended because its engines are gone; the handler ends the program.

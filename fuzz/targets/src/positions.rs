@@ -8,10 +8,7 @@ use gputexel_chess::detection::{TextOptions, detect_kind, detect_text};
 use gputexel_chess::fen::{is_stalemate, legal_position, parse_fen};
 use gputexel_chess::formats::{Format, Writer};
 use gputexel_chess::labels::{LabelSyntax, MAX_SCORE_CP};
-use gputexel_chess::pgn::{
-    CommentScore, PieceLetters, ScoreConvention, comment_score, last_game_start, read_pgn,
-    read_pgn_with_letters,
-};
+use gputexel_chess::pgn::{CommentScore, ScoreConvention, comment_score, last_game_start, read_pgn};
 use gputexel_chess::quiescence::Quiescence;
 use gputexel_chess::sample::{Batch, position_key};
 use gputexel_chess::selection::{Criteria, Selection, Unit};
@@ -38,7 +35,7 @@ fn check_games(batch: &Batch) {
     }
 }
 
-/// Every position of a game is kept or counted, whatever the settings and the letters of pieces.
+/// Every position of a game is kept or counted, whatever the settings.
 pub(crate) fn pgn(data: &[u8]) {
     let plain = read_pgn(data, 1, &Selection { skip_plies: 0, ..Selection::default() });
     check_games(&plain);
@@ -63,9 +60,6 @@ pub(crate) fn pgn(data: &[u8]) {
         assert_eq!(again.positions_read, all.positions_read);
         check_games(&again);
     }
-    let letters: Vec<PieceLetters> = PieceLetters::non_english().collect();
-    let foreign = &letters[data.len() % letters.len()];
-    check_games(&read_pgn_with_letters(data, 1, &Selection::everything(), Some(foreign)));
 }
 
 /// Positions are written, read again and searched, in both castling modes.

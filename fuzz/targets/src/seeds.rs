@@ -90,7 +90,7 @@ fn run(folder: &Path, data: &Dataset) -> std::path::PathBuf {
     let run = folder.join("run");
     let settings = TunerSettings {
         k: Some(0.8),
-        l2: Some(1e-4),
+        l2: vec![1e-4],
         limits: Limits { epochs: Some(3), ..Limits::default() },
         output: RunOutput::Folder(run.clone()),
         ..TunerSettings::default()

@@ -217,8 +217,7 @@ impl Beginning<'_, '_> {
             ..RunRecord::new(&settings.command_line, config)
         };
         // Methods of a program cannot be resumed.
-        let resumable =
-            folder.filter(|_| custom.is_none() && !positions.paths.is_empty());
+        let resumable = folder.filter(|_| custom.is_none() && !positions.paths.is_empty());
         if let Some(folder) = resumable {
             folder.write_first_record(Kind::Run, &record)?;
             observe(RunEvent::Opened { folder, features: &data.metadata().feature_set })?;

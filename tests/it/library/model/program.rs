@@ -138,7 +138,10 @@ fn slopes_match_differences_and_dual_numbers() {
                     after.as_flattened().iter().zip(slopes.as_flattened().iter().zip(curved.as_flattened()))
                 {
                     let difference = (a - b) / step;
-                    assert!((difference - c.slope).abs() < 1e-2 * (1.0 + c.slope.abs()), "{difference} {c:?}");
+                    assert!(
+                        (difference - c.slope).abs() < 1e-2 * (1.0 + c.slope.abs()),
+                        "{difference} {c:?}"
+                    );
                 }
             }
         }

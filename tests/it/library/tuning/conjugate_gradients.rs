@@ -26,7 +26,15 @@ fn both(data: &Dataset, config: &RunConfig) -> [(Outcome, f64); 2] {
     [OptimizerConfig::GaussNewtonCg(GaussNewtonCgSettings(settings)), OptimizerConfig::GaussNewton(settings)]
         .map(|optimizer| {
             let limits = Limits { epochs: Some(200), improvement: Some(1e-12), ..Limits::default() };
-            tuned(data, &RunConfig { stopping: limits.for_method(&optimizer), optimizer, l2: vec![L2], ..config.clone() })
+            tuned(
+                data,
+                &RunConfig {
+                    stopping: limits.for_method(&optimizer),
+                    optimizer,
+                    l2: vec![L2],
+                    ..config.clone()
+                },
+            )
         })
 }
 
