@@ -12,7 +12,7 @@ use std::io::Write as _;
 
 /// Names of requirements. `webgpu` is a Chromium that has WebGPU, `swiftshader` the driver for Vulkan that comes with
 /// Chromium. `data` are the public games and positions next to the checkout, `root` the right to give files away.
-pub const NAMES: [&str; 29] = [
+pub const NAMES: [&str; 27] = [
     "gpu",
     "spirv-val",
     "cc",

@@ -1,6 +1,8 @@
 //! `gputexel extract` on games, through the real binary.
 
 use crate::common::prelude::*;
+use shakmaty::san::San;
+use shakmaty::{CastlingSide, Move};
 
 #[test]
 fn games_are_played_and_filtered() {
