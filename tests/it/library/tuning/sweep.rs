@@ -237,7 +237,9 @@ fn compare_with_tune(rows: &Rows, kind: FeatureKind, config: &dyn Fn(&Dataset) -
                 SweepMethod::Adam { schedule } => {
                     OptimizerConfig::Adam(AdamRuns { runs: vec![setting.adam], schedule, batches: 1 })
                 }
-                SweepMethod::GaussNewton { .. } => OptimizerConfig::GaussNewton(GaussNewtonSettings::default()),
+                SweepMethod::GaussNewton { .. } => {
+                    OptimizerConfig::GaussNewton(GaussNewtonSettings::default())
+                }
             },
             l2: vec![setting.l2],
             stopping: Stopping {
