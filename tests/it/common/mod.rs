@@ -169,3 +169,37 @@ pub fn relative_difference(got: &[f64], wanted: &[f64]) -> f64 {
     let differences = got.iter().zip(wanted).map(difference);
     differences.fold(0.0, |a: f64, b| if b.is_nan() { f64::INFINITY } else { a.max(b) }) / largest
 }
+
+/// Returns the largest errors of an answer against the reference: of losses, and relative ones of each member's gradient
+/// and matrix.
+pub fn worst_errors(
+    data: &Dataset,
+    layout: &Layout,
+    population: &Population,
+    request: &Request,
+    got: &Evaluations,
+) -> [f64; 3] {
+    let wanted = gputexel::evaluator::reference::reference(data, layout, population, request);
+    assert_eq!(got.positions, wanted.positions);
+    let losses = [(&got.losses, &wanted.losses), (&got.part_losses, &wanted.part_losses)];
+    let loss = losses.map(|(got, wanted)| {
+        let largest = wanted.iter().filter(|loss| !loss.is_nan()).fold(0f64, |a, b| a.max(*b));
+        largest * relative_difference(got, wanted)
+    });
+    let size = 2 * population.features;
+    let by_member = |got: &[f64], wanted: &[f64], size: usize| {
+        assert_eq!(got.len(), wanted.len());
+        let members = got.chunks(size).zip(wanted.chunks(size));
+        members.map(|(got, wanted)| relative_difference(got, wanted)).fold(0.0, f64::max)
+    };
+    [
+        loss[0].max(loss[1]),
+        by_member(&got.gradients, &wanted.gradients, size),
+        by_member(&got.curvatures, &wanted.curvatures, size * size),
+    ]
+}
+
+/// Replaces errors by larger ones.
+pub fn worsen(worst: &mut [f64; 3], found: [f64; 3]) {
+    worst.iter_mut().zip(found).for_each(|(worst, found)| *worst = worst.max(found));
+}

@@ -4,8 +4,8 @@
 use crate::common;
 use crate::common::gpu::context;
 use crate::common::prelude::*;
+use crate::common::worsen;
 use gputexel::dataset::{POISSON_TAILS, game_hash};
-use gputexel::evaluator::reference::reference;
 
 fn theta(data: &Dataset, members: usize) -> Vec<f64> {
     let set = &data.metadata().feature_set;
@@ -47,7 +47,7 @@ fn population(data: &Dataset, layout: &Layout, members: usize, lists: usize, sha
 fn every_list_matches_its_definition() {
     let Some(context) = context() else { return };
     let folder = tempfile::tempdir().unwrap();
-    let (mut worst_loss, mut worst_gradient, mut worst_matrix) = (0.0f64, 0.0f64, 0.0f64);
+    let mut worst = [0.0; 3];
     for kind in [FeatureKind::Pst, FeatureKind::Material, FeatureKind::Classical] {
         let data = match kind {
             FeatureKind::Pst => common::weighted_dataset(&folder.path().join("p.bin"), 700, 5),
@@ -68,48 +68,18 @@ fn every_list_matches_its_definition() {
                 // One matrix of 768 x 768 per member is a lot to check; one of 12 x 12 is not.
                 let curvature = kind == FeatureKind::Material || members == 1;
                 let request = Request { parts, loss, gradients: true, curvature };
-                let wanted = reference(&data, &layout, &population, &request);
                 for gradients in [true, false] {
                     // Once without gradients is enough for large matrices.
                     let curvature = curvature && (gradients || kind == FeatureKind::Material || lists == 7);
                     let request = Request { gradients, curvature, ..request.clone() };
                     let got = evaluator.evaluate(&population, &request).unwrap();
-                    assert_eq!(got.positions, wanted.positions);
-                    for (got, wanted) in
-                        [(&got.losses, &wanted.losses), (&got.part_losses, &wanted.part_losses)]
-                    {
-                        worst_loss = worst_loss.max(relative_difference(got, wanted));
-                    }
-                    if gradients {
-                        let size = 2 * data.feature_count();
-                        for member in 0..members {
-                            let range = member * size..(member + 1) * size;
-                            let difference =
-                                relative_difference(&got.gradients[range.clone()], &wanted.gradients[range]);
-                            worst_gradient = worst_gradient.max(difference);
-                        }
-                    }
-                    if curvature {
-                        let size = 4 * data.feature_count().pow(2);
-                        for member in 0..members {
-                            let range = member * size..(member + 1) * size;
-                            let difference = relative_difference(
-                                &got.curvatures[range.clone()],
-                                &wanted.curvatures[range],
-                            );
-                            worst_matrix = worst_matrix.max(difference);
-                        }
-                        assert!(worst_matrix < 3e-6, "{members} {lists}: {worst_matrix:e}");
-                    }
-                    assert!(
-                        worst_loss < 2e-6 && worst_gradient < 1e-5,
-                        "{members} {lists}: {worst_loss:e} {worst_gradient:e}"
-                    );
+                    worsen(&mut worst, common::worst_errors(&data, &layout, &population, &request, &got));
+                    let bound = worst[0] < 2e-6 && worst[1] < 1e-5 && worst[2] < 3e-6;
+                    assert!(bound, "{members} {lists}: {worst:?}");
                 }
             }
         }
     }
-    eprintln!("worst: loss {worst_loss:.1e}, gradient {worst_gradient:.1e}, matrix {worst_matrix:.1e}");
 }
 
 #[test]

@@ -157,35 +157,6 @@ fn shares_must_cover_all_sections_once() {
 }
 
 #[test]
-fn layouts_of_other_processes_are_checked() {
-    let folder = tempfile::tempdir().unwrap();
-    let bytes = layout(&data(folder.path(), 300), Some(3)).select(1..3).unwrap().to_bytes();
-    assert!(Layout::from_bytes(&bytes).is_ok());
-    let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
-    for n in 0..2000 {
-        let mut bytes = bytes.clone();
-        match n % 3 {
-            0 => bytes.truncate(rng.random_range(0..bytes.len())),
-            _ => {
-                let at = rng.random_range(0..bytes.len() / if n % 3 == 1 { 1 } else { 8 });
-                bytes[at] ^= 1 << rng.random_range(0..8);
-            }
-        }
-        // Every accepted layout can be evaluated.
-        if let Ok(layout) = Layout::from_bytes(&bytes) {
-            let population = &populations(layout.features(), 18)[n % 2];
-            let request = &requests()[0];
-            let request = Request { curvature: false, ..request.clone() };
-            let _ = Backend::open(BackendChoice::Cpu)
-                .unwrap()
-                .of_sections(&layout)
-                .unwrap()
-                .evaluate(population, &request);
-        }
-    }
-}
-
-#[test]
 #[ignore = "full"]
 fn several_devices_agree_to_the_last_bit() {
     let Some(context) = gpu::context() else { return };

@@ -4,6 +4,7 @@
 use crate::common::gpu::context;
 use crate::common::prelude::*;
 use crate::common::traces::{Made, PARAMETERS, imported, make, schema, text, theta};
+use crate::common::{worsen, worst_errors};
 use gputexel::tuning::sandwich;
 use std::fmt::Write as _;
 
@@ -59,26 +60,6 @@ fn the_reference_scales_the_endgame() {
     }
 }
 
-/// Largest errors of losses, gradients and matrices against the reference.
-fn errors(data: &Dataset, population: &Population, loss: LossKind, got: &Evaluations) -> [f64; 3] {
-    let size = 2 * data.feature_count();
-    let mut worst = [0.0f64; 3];
-    for member in 0..population.members() {
-        let objective = Objective { k: population.k[member], loss };
-        let theta = population.member(member);
-        let wanted = objective::loss_and_gradient(data, objective, theta, 0..data.len());
-        worst[0] = worst[0].max((got.losses[member] - wanted.loss).abs());
-        let gradient = &got.gradients[member * size..][..size];
-        worst[1] = worst[1].max(relative_difference(gradient, &wanted.gradient));
-        if !got.curvatures.is_empty() {
-            let matrix = objective::gauss_newton_matrix(data, objective, theta, 0..data.len());
-            let mine = &got.curvatures[member * size * size..][..size * size];
-            worst[2] = worst[2].max(relative_difference(mine, &matrix));
-        }
-    }
-    worst
-}
-
 fn population(members: usize) -> Population {
     let parameters = (0..members).flat_map(|m| theta(50 + m as u64, false)).collect();
     Population::new(PARAMETERS, parameters, (0..members).map(|m| 0.6 + 0.01 * m as f64).collect())
@@ -103,12 +84,10 @@ fn cpu_and_gpu_agree_with_the_reference() {
             }
             for evaluator in &mut all {
                 let got = evaluator.evaluate(&population, &request).unwrap();
-                let found = errors(&data, &population, loss, &got);
-                worst.iter_mut().zip(found).for_each(|(worst, found)| *worst = worst.max(found));
+                worsen(&mut worst, worst_errors(&data, &layout, &population, &request, &got));
             }
         }
     }
-    eprintln!("worst: loss {:.1e}, gradient {:.1e}, matrix {:.1e}", worst[0], worst[1], worst[2]);
     // About a factor of three above the measured errors.
     assert!(worst[0] < 1e-6 && worst[1] < 3e-6 && worst[2] < 3e-6, "{worst:?}");
 }
