@@ -43,7 +43,6 @@ pub struct SeenPage {
 #[derive(Clone, Debug, Deserialize)]
 pub struct Contrast {
     pub ratio: f64,
-    pub what: String,
     pub seen: u64,
 }
 
