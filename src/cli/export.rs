@@ -1,4 +1,4 @@
-//! `gputexel export` and `gputexel import-params`: write tuned values as text for engines, and read them back.
+//! `gputexel export` and `gputexel import-params`: write tuned values as text for engines, and read values.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,6 @@ use gputexel::run::are_datasets;
 use gputexel::tables::{
     self, EvaluationRequest, ExportOptions, ExportRequest, Format, ImportRequest, LikeSource, PhaseValues,
 };
-use gputexel::wdl::Constants;
 use gputexel::{Error, Result};
 use serde_json::{Map, Value, json};
 
@@ -25,8 +24,7 @@ use super::target::{check_file_flags, or_stdout};
         "to", "output", "decimals", "evaluation", "normalize", "style", "prefix", "orientation",
     ])),
     after_help = "\
-The top of each export, and docs/exports.md, explain which index is which square; \
-`gputexel import-params` reads all formats back.\n\n\
+The top of each export, and docs/exports.md, explain which index is which square.\n\n\
 Examples:\n  \
 gputexel export runs/first --to cpp -o src/psqt.hpp\n  \
 gputexel export params.json --to c --orientation a8 --split-material\n  \
@@ -51,7 +49,7 @@ pub struct ExportArgs {
     force: bool,
     /// Write a whole evaluation, values and code, in c, cpp or rust, of pst, king-pst, classical or full
     #[arg(long, conflicts_with_all = ["orientation", "colors", "files", "split_material", "decimals", "fixed",
-        "normalize", "wdl", "pairs", "separate", "untapered", "style", "prefix", "no_header"])]
+        "normalize", "pairs", "separate", "untapered", "style", "prefix", "no_header"])]
     evaluation: bool,
     /// With --evaluation: terms of classical or full to leave out, with their values: tempo, pawns, passed, mobility,
     /// outposts, bishops, rooks, shelter, attack, threats; danger, complexity, factor
@@ -76,13 +74,9 @@ pub struct ExportArgs {
     /// Integers in units of 1/PARTS centipawn: with 256, 1 is written as 256
     #[arg(long, value_name = "PARTS", help_heading = "Numbers", value_parser = clap::value_parser!(u32).range(2..=1 << 20))]
     fixed: Option<u32>,
-    /// Scale all values, and K inversely, so that one of them has this value (pawn.eg=100), or so that a score of 100
-    /// wins half of the games (wdl)
-    #[arg(long, value_name = "NAME=VALUE|wdl", help_heading = "Numbers")]
+    /// Scale all values, and K inversely, so that one of them has this value (pawn.eg=100)
+    #[arg(long, value_name = "NAME=VALUE", help_heading = "Numbers")]
     normalize: Option<String>,
-    /// Constants for --normalize wdl: the wdl.json of `gputexel wdl` on games scored with these values
-    #[arg(long, value_name = "FILE", help_heading = "Numbers")]
-    wdl: Option<PathBuf>,
     /// Write pairs of middlegame and endgame values [default for cpp and rust]
     #[arg(long, help_heading = "Names", conflicts_with_all = ["separate", "untapered"])]
     pairs: bool,
@@ -134,7 +128,6 @@ impl ExportArgs {
 
     /// Converts the flags to a request; flags that do not apply to the format are errors.
     fn options(&self, format: Format) -> Result<ExportOptions> {
-        let constants = self.wdl.as_deref().map(Constants::read).transpose()?;
         let request = ExportRequest {
             orientation: self.orientation.clone(),
             colors: self.colors.clone(),
@@ -143,7 +136,6 @@ impl ExportArgs {
             decimals: self.decimals.clone(),
             fixed: self.fixed,
             normalize: self.normalize.clone(),
-            pawn_units: constants.map(|constants| constants.model.pawn_value()),
             phases: self.phases(),
             style: self.style.clone(),
             prefix: self.prefix.clone(),
@@ -222,14 +214,14 @@ impl Subcommand for ExportArgs {
 /// Flags of `import-params`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Reads the output of `gputexel export`, arrays with markers as used by `gputexel patch tables`, CSV with \
-the columns name, mg and eg, and setoption lines. Anything missing from the file is reported.\n\n\
+Reads parameter files, CSV with the columns name, mg and eg, setoption lines, and arrays with markers as used by \
+`gputexel patch tables`. Anything missing from the file is reported.\n\n\
 Examples:\n  \
-gputexel import-params tables.hpp -o params.json\n  \
+gputexel import-params values.csv -o params.json\n  \
 gputexel import-params src/psqt.cpp --model pst -o psqt.json\n  \
 gputexel import-params options.txt --like runs/first -o changed.json")]
 pub struct ImportParamsArgs {
-    /// Export to read: source code, CSV, UCI options, .params or JSON; or several sources that together contain the
+    /// File to read: JSON, CSV, UCI options or a source with markers; or several sources that together contain the
     /// values, with --like or --model
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
@@ -240,9 +232,6 @@ pub struct ImportParamsArgs {
     /// Feature set: pst or material [default: taken from the file]
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
-    /// Read arrays as their markers say even if the values of --like are in a different order
-    #[arg(long)]
-    trust_marker: bool,
     /// Parameter file to write [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -264,7 +253,6 @@ impl Subcommand for ImportParamsArgs {
         let request = ImportRequest {
             files: self.files.clone(),
             like: file.or_else(|| self.model.clone().map(LikeSource::Set)),
-            trust: self.trust_marker,
         };
         let imported = tables::import_files(&request)?;
         let Some(path) = or_stdout(&self.output) else {

@@ -14,8 +14,7 @@ pub enum Remedy {
     /// [`DraftOutput::Append`](crate::DraftOutput) or [`DraftOutput::Replace`](crate::DraftOutput): the file
     /// exists.
     AppendOrReplace,
-    /// Trust in the markers: `trust` of [`TablesOptions`](crate::tables::sources::TablesOptions) and of
-    /// [`ArrayCheck`](crate::tables::ArrayCheck).
+    /// Trust in the markers: `trust` of [`TablesOptions`](crate::tables::sources::TablesOptions).
     Trust,
     /// Values that the sources hold now, passed to [`KnownValues::find`](crate::tables::sources::KnownValues::find), or
     /// trust in the markers.

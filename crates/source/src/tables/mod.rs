@@ -8,9 +8,9 @@ use gputexel_model::{Feature, ParameterFile, ParameterRecord};
 
 pub(crate) use crate::remedy::Remedy;
 pub use exports::{
-    ArrayCheck, CodeOptions, EvaluationRequest, ExportOptions, ExportRequest, Exported, Format,
-    ImportRequest, Imported, Language, Like, LikeSource, NameStyle, Normalization, PhaseValues, Rounding,
-    Target, export, export_file, import, import_as, import_files, option_names, tables,
+    CodeOptions, EvaluationRequest, ExportOptions, ExportRequest, Exported, Format, ImportRequest, Imported,
+    Language, Like, LikeSource, NameStyle, Normalization, PhaseValues, Rounding, Target, export, export_file,
+    import, import_files, option_names, tables,
 };
 
 /// Returns the features of a parameter file.

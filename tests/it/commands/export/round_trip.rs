@@ -22,12 +22,10 @@ fn all_export_formats_round_trip() {
         ("json", "a.json"),
         ("csv", "a.csv"),
         ("uci", "a.uci"),
-        ("params", "a.params"),
         // The format is detected.
         ("python", "python.txt"),
         ("csv", "csv.txt"),
         ("uci", "uci.txt"),
-        ("params", "params.txt"),
         ("json", "json.txt"),
     ] {
         export(&bench, ["run", "--to", to, "-o", name, "--decimals", "all"]);
@@ -92,9 +90,13 @@ fn patch_fills_exported_tables() {
         ] {
             export(&bench, (&["old.json", "--no-header", "--force", "-o", name], flags));
             bench.ok(["patch", "tables", "new.json", name, "--start", "old.json", "--no-backup"]);
-            let patched = import(&bench, [name]);
+            let patched = import(&bench, [name, "--model", "pst"]);
             export(&bench, (&["new.json", "--no-header", "--force", "-o", name], flags));
-            assert_eq!(import(&bench, [name]).parameters, patched.parameters, "{name} {flags:?}");
+            assert_eq!(
+                import(&bench, [name, "--model", "pst"]).parameters,
+                patched.parameters,
+                "{name} {flags:?}"
+            );
         }
     }
     // For imported features, too.
@@ -104,7 +106,7 @@ fn patch_fills_exported_tables() {
     bench.write("was.json", &text);
     bench.write("odd.json", text.replace("-10.25", "77.0"));
     assert_has(&bench.ok("patch tables odd.json odd.h --start was.json --no-backup"), "1 changed");
-    assert_eq!(import(&bench, ["odd.h"]).parameters[0].eg, 77.0);
+    assert_eq!(import(&bench, ["odd.h", "--like", "was.json"]).parameters[0].eg, 77.0);
 }
 
 #[test]

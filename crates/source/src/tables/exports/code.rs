@@ -80,8 +80,6 @@ impl<'a> Writer<'a> {
         // Without a header, nothing would record that they are 0.
         let leaves_out = header.is_some() && *phases == PhaseValues::Separate;
         if let Some(header) = header {
-            let left_out = if leaves_out { self.left_out() } else { Vec::new() };
-            let header = Header { left_out, ..header.clone() };
             for line in header.lines(self.file, self.rounding).into_iter().chain(self.about_squares()) {
                 text += &format!("{comment} {line}\n");
             }
@@ -240,9 +238,6 @@ impl<'a> Writer<'a> {
             }
         }
         let mut options = String::new();
-        if let Some(prefix) = table.prefix.as_ref().filter(|prefix| **prefix != format!("{}_", table.name)) {
-            options += &format!(" prefix {}", quote(prefix));
-        }
         // Without it, the order of the schema would apply.
         if self.imported || (order.ranks_down, order.files_down) != (false, false) {
             options += &format!(" orientation {}", order.first());
@@ -298,18 +293,6 @@ impl<'a> Writer<'a> {
     fn unread(&self, at: usize) -> [bool; 2] {
         let all = self.tables.0[at].ids.iter().map(|&id| self.file.unread(id));
         all.fold([true; 2], |[mg, eg], own| [mg && own[0], eg && own[1]])
-    }
-
-    /// Returns the arrays that are left out because their values are not used in any computation, as their markers
-    /// would name them.
-    fn left_out(&self) -> Vec<String> {
-        let tables = self.tables.0.iter().enumerate();
-        let of = |(at, table): (usize, &FeatureTable)| {
-            let unread = self.unread(at);
-            let phases = PHASES.iter().zip(unread).filter(|(_, unread)| *unread);
-            phases.map(|(phase, _)| format!("{}.{phase}", table.name)).collect::<Vec<_>>()
-        };
-        tables.flat_map(of).collect()
     }
 
     fn scale_option(&self) -> String {

@@ -34,9 +34,6 @@ pub struct Header {
     /// Prefix of the names of UCI options.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub prefix: String,
-    /// Arrays left out because their values, which are 0, are not used in any computation.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub left_out: Vec<String>,
     /// Origin of the values.
     #[serde(default)]
     pub provenance: Provenance,
@@ -62,7 +59,6 @@ impl Header {
             scale: 1.0,
             style: None,
             prefix: String::new(),
-            left_out: Vec::new(),
             provenance: file.provenance.clone(),
         }
     }

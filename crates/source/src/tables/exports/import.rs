@@ -1,7 +1,4 @@
-//! Parameter files from exports.
-//!
-//! Detects the format, and the parameters of the values if the text alone does not name them. Notes list what an export
-//! has lost.
+//! Parameter files from CSV, UCI options, JSON and marked sources.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -9,13 +6,12 @@ use std::path::{Path, PathBuf};
 
 use super::header::Header;
 use super::like::{Like, LikeSource};
-use super::lists::{self, Listed};
-use super::missing::{about_precision, complete, with_left_out};
-use super::params;
+use super::lists::{self, Listed, PHASES};
+use super::missing::{about_precision, complete};
 use super::{Format, NameStyle};
 use crate::languages::Language;
 use crate::tables::Remedy;
-use crate::tables::sources::{Precision, ReadAs, ReadTables, read, start_of, utf8};
+use crate::tables::sources::{ReadTables, read, utf8};
 use gputexel_chess::PhaseSettings;
 use gputexel_io::{Error, Result, did_you_mean};
 use gputexel_model::{Feature, FeatureKind, FeatureSet, ParameterFile, ParameterRecord};
@@ -27,23 +23,15 @@ pub struct ImportRequest {
     pub files: Vec<PathBuf>,
     /// Source of its parameters; by default, the header of the file.
     pub like: Option<LikeSource>,
-    /// True to read arrays as marked even if known values contradict the markers.
-    pub trust: bool,
 }
 
-/// Reads exports from files. The start of the run that produced a [`LikeSource::File`] also counts as known values of
-/// its sources.
+/// Reads values from files.
 ///
 /// # Errors
-/// Errors of [`import_as`] and of reading the files; files with different values for a parameter.
+/// Errors of [`import`] and of reading the files; files with different values for a parameter.
 pub fn import_files(request: &ImportRequest) -> Result<Imported> {
-    let ImportRequest { files, like, trust } = request;
+    let ImportRequest { files, like } = request;
     let reference = like.as_ref().map(LikeSource::read).transpose()?;
-    let start = match like {
-        Some(LikeSource::File(path)) => start_of(path)?,
-        _ => None,
-    };
-    let check = ArrayCheck { start, trust: *trust };
     let read = |file: &PathBuf| {
         if file.is_dir() {
             return Err(Error::input(file, "is a folder; expected an export"));
@@ -53,7 +41,7 @@ pub fn import_files(request: &ImportRequest) -> Result<Imported> {
     let texts: Vec<Vec<u8>> = files.iter().map(read).collect::<Result<_>>()?;
     let all: Vec<(&[u8], &Path)> =
         texts.iter().map(Vec::as_slice).zip(files.iter().map(PathBuf::as_path)).collect();
-    import_all(&all, reference.as_ref(), &check)
+    import_all(&all, reference.as_ref())
 }
 
 /// Result of reading an export.
@@ -67,160 +55,125 @@ pub struct Imported {
     pub notes: Vec<String>,
 }
 
-/// Values of some parameters; NaN if missing.
-#[derive(Default)]
-struct Values {
-    features: Vec<Feature>,
-    theta: Vec<f64>,
-    precision: Option<Precision>,
-    records: Option<Vec<ParameterRecord>>,
-}
-
-/// Reads an export of any format. Its parameters are those of `like`, else of its header, else those that it names.
+/// Reads JSON, CSV, UCI options, or a source with marked arrays. The parameters are those of `like`, else of the
+/// header, else those that the text names.
 ///
 /// # Errors
-/// [`Error::Input`] with the line if it is not an export, does not match `like`, or lacks a value.
+/// [`Error::Input`] with the line if it is no such text, does not match `like`, or lacks a value.
 pub fn import(bytes: &[u8], path: &Path, like: Option<&Like>) -> Result<Imported> {
-    import_as(bytes, path, like, &ArrayCheck::default())
+    import_all(&[(bytes, path)], like)
 }
 
-/// Comparison of arrays with known values.
-#[derive(Clone, Debug, Default)]
-pub struct ArrayCheck {
-    /// θ from which the values of [`Like::File`] were tuned, in the order of its parameters.
-    pub start: Option<Vec<f64>>,
-    /// True to read arrays as marked even if known values contradict the markers.
-    pub trust: bool,
-}
-
-/// Reads as [`import`], but rejects arrays whose numbers are known values in another order than marked.
-///
-/// # Errors
-/// As [`import`].
-pub fn import_as(bytes: &[u8], path: &Path, like: Option<&Like>, check: &ArrayCheck) -> Result<Imported> {
-    import_all(&[(bytes, path)], like, check)
-}
-
-/// Reads as [`import_as`], from several texts with parts of the values.
-fn import_all(texts: &[(&[u8], &Path)], like: Option<&Like>, check: &ArrayCheck) -> Result<Imported> {
+/// Reads as [`import`], from several texts with parts of the values.
+fn import_all(texts: &[(&[u8], &Path)], like: Option<&Like>) -> Result<Imported> {
     let names: Vec<String> = texts.iter().map(|(_, path)| path.display().to_string()).collect();
     let whole = PathBuf::from(names.join(", "));
     if texts.len() > 1 && like.is_none() {
         let reason = "are several files, none of which says which parameters there are";
         return Err(Error::input(&whole, reason).advise(Remedy::Like));
     }
-    let (mut all, mut notes): (Option<Part>, Vec<String>) = (None, Vec::new());
+    let (mut all, mut notes): (Option<Values>, Vec<String>) = (None, Vec::new());
     for (bytes, path) in texts {
-        let part = match read_part(bytes, path, like, check, &mut notes)? {
-            Text::Whole(imported) if texts.len() == 1 => return Ok(*imported),
-            Text::Whole(_) => {
-                return Err(Error::input(path, "is a parameter file, which is whole by itself"));
-            }
-            Text::Part(part) => *part,
-        };
+        let text = utf8(bytes, path)?;
+        let header =
+            Header::find(text).map(|(line, header)| header.map_err(|why| Error::line(path, line, why)));
+        let header = header.transpose()?;
+        let format = format_of(text, path, header.as_ref())?;
+        if format == Format::Json {
+            return match texts.len() {
+                1 => parameter_file(text, path, like),
+                _ => Err(Error::input(path, "is a parameter file, which is whole by itself")),
+            };
+        }
+        let values = read_values(bytes, path, like, format, header, &mut notes)?;
         match &mut all {
-            None => all = Some(part),
-            Some(all) => all.add(part, path)?,
+            None => all = Some(values),
+            Some(all) => all.add(values, path)?,
         }
     }
-    let Some(Part { header, format, values }) = all else {
-        return Err(Error::Usage("no file to read values from".to_string()));
-    };
-    assembled(&whole, like, header, format, values, notes)
+    let values = all.ok_or_else(|| Error::Usage("no file to read values from".to_string()))?;
+    assembled(&whole, like, values, notes)
 }
 
-/// Parsed text.
-enum Text {
-    /// A parameter file.
-    Whole(Box<Imported>),
-    /// Values of some parameters.
-    Part(Box<Part>),
-}
-
-/// Contents of a text that has values.
-struct Part {
+/// Values of some parameters.
+struct Values {
     header: Option<Header>,
     format: Format,
-    values: Values,
+    features: Vec<Feature>,
+    /// Middlegame, then endgame values; NaN if missing.
+    theta: Vec<f64>,
+    /// Values were rounded to 1/`scale` centipawn.
+    scale: f64,
+    /// Rows of CSV with all that they hold.
+    records: Vec<ParameterRecord>,
 }
 
-impl Part {
+impl Values {
     /// Adds the values of another text, which has the same parameters.
     fn add(&mut self, other: Self, path: &Path) -> Result<()> {
         self.header = self.header.take().or(other.header);
-        let count = self.values.features.len();
-        for (index, new) in other.values.theta.iter().enumerate().filter(|(_, value)| !value.is_nan()) {
-            let own = &mut self.values.theta[index];
+        let count = self.features.len();
+        for (index, new) in other.theta.iter().enumerate().filter(|(_, value)| !value.is_nan()) {
+            let own = &mut self.theta[index];
             if !own.is_nan() && own != new {
-                let (name, phase) = (&self.values.features[index % count].name, ["mg", "eg"][index / count]);
+                let (name, phase) = (&self.features[index % count].name, PHASES[index / count]);
                 let reason = format!("parameter '{name}.{phase}' is {new} here and {own} in a file before");
                 return Err(Error::input(path, reason));
             }
             *own = *new;
         }
-        if let Some(theirs) = other.values.precision {
-            let own = self.values.precision.get_or_insert(theirs);
-            own.decimals = own.decimals.max(theirs.decimals);
-            own.scale = own.scale.max(theirs.scale);
-        }
-        let records = self.values.records.get_or_insert_default();
-        records.extend(other.values.records.unwrap_or_default());
+        self.scale = self.scale.max(other.scale);
+        self.records.extend(other.records);
         Ok(())
     }
 }
 
-/// Reads the values of a text.
-fn read_part(
+/// Reads the values of a text that is no parameter file.
+fn read_values(
     bytes: &[u8],
     path: &Path,
     like: Option<&Like>,
-    check: &ArrayCheck,
+    format: Format,
+    header: Option<Header>,
     notes: &mut Vec<String>,
-) -> Result<Text> {
+) -> Result<Values> {
     let text = utf8(bytes, path)?;
-    let header = match Header::find(text) {
-        Some((line, header)) => Some(header.map_err(|why| Error::line(path, line, why))?),
-        None => None,
-    };
-    let format = format_of(text, path, header.as_ref())?;
-    if format == Format::Json {
-        return Ok(Text::Whole(Box::new(parameter_file(text, path, like)?)));
-    }
     let known = match (like, &header) {
         (Some(like), _) => Some(like.features()),
         (None, Some(header)) => FeatureKind::parse(&header.feature_set).ok().map(features_of),
         (None, None) => None,
     };
-    let values = match format {
+    let (scale, style, prefix) = header
+        .as_ref()
+        .map_or((1.0, None, ""), |header| (header.scale, header.style, header.prefix.as_str()));
+    let (values, scale) = match format {
         Format::Code(language) => {
-            let (start, trust) = (check.start.clone(), check.trust);
-            let theta = match like {
-                Some(Like::File(file)) => {
-                    let mg = file.parameters.iter().map(|record| record.mg);
-                    Some(mg.chain(file.parameters.iter().map(|record| record.eg)).collect())
-                }
-                _ => None,
-            };
+            let features = known.ok_or_else(|| {
+                Error::input(path, "does not say which parameters its arrays hold").advise(Remedy::Like)
+            })?;
             // Features that gputexel computes have an order of their own.
             let own_order = like.is_some_and(|like| FeatureKind::parse(like.feature_set()).is_err());
             let untapered = like.map(Like::untapered).unwrap_or_default();
-            let read_as = ReadAs { features: known, like: theta, start, own_order, untapered, trust };
-            code(bytes, path, language, read_as, notes)?
+            let ReadTables { theta, scale, assumed } =
+                read(bytes, path, language, features.clone(), own_order, &untapered)?;
+            notes.extend(assumed.map(|(order, markers)| {
+                let markers = markers.join(", ");
+                format!("squares are taken to be {order}, as no marker says otherwise: {markers}")
+            }));
+            (Assignment { features, theta, path, records: Vec::new() }, scale)
         }
-        Format::Csv => rows(text, path, header.as_ref(), known)?,
-        Format::Params => params_lines(text, path, header.as_ref(), known)?,
-        _ => options(text, path, header.as_ref(), known)?,
+        Format::Csv => (rows(text, path, scale, known)?, scale),
+        _ => (options(text, path, (scale, style, prefix), known)?, scale),
     };
-    Ok(Text::Part(Box::new(Part { header, format, values })))
+    let Assignment { features, theta, records, .. } = values;
+    Ok(Values { header, format, features, theta, scale, records })
 }
 
 /// Returns the parameters composed of all values.
 fn assembled(
     path: &Path,
     like: Option<&Like>,
-    header: Option<Header>,
-    format: Format,
-    Values { features, theta, precision, records }: Values,
+    Values { header, format, features, theta, scale, records }: Values,
     mut notes: Vec<String>,
 ) -> Result<Imported> {
     let (feature_set, phase) = whose(like, header.as_ref(), &features, path, &mut notes)?;
@@ -231,7 +184,6 @@ fn assembled(
             format!("has {} of the {} parameters that its header counts", features.len(), header.features);
         return Err(Error::input(path, reason).advise(Remedy::LendValues));
     }
-    let theta = with_left_out(&features, theta, header.as_ref());
     let theta = complete(&features, theta, like, path, &mut notes)?;
     let count = features.len();
     let record = |(id, feature): (usize, &Feature)| ParameterRecord {
@@ -244,13 +196,11 @@ fn assembled(
         bootstrap: None,
     };
     let mut parameters: Vec<ParameterRecord> = features.iter().enumerate().map(record).collect();
-    if let Some(records) = records {
-        let extras: HashMap<&str, &ParameterRecord> =
-            records.iter().map(|record| (record.name.as_str(), record)).collect();
-        for record in &mut parameters {
-            if let Some(extra) = extras.get(record.name.as_str()) {
-                (record.occurrences, record.errors) = (extra.occurrences, extra.errors);
-            }
+    let extras: HashMap<&str, &ParameterRecord> =
+        records.iter().map(|record| (record.name.as_str(), record)).collect();
+    for record in &mut parameters {
+        if let Some(extra) = extras.get(record.name.as_str()) {
+            (record.occurrences, record.errors) = (extra.occurrences, extra.errors);
         }
     }
     let k = match (&header, like) {
@@ -258,7 +208,7 @@ fn assembled(
         (None, Some(Like::File(file))) => file.k,
         _ => None,
     };
-    notes.extend(about_precision(&theta, precision));
+    notes.extend(about_precision(&theta, scale));
     let mut file = ParameterFile::of(&feature_set, phase, k, parameters);
     if let Some(Like::File(like)) = like {
         // gputexel names parameters by their index.
@@ -276,13 +226,18 @@ fn assembled(
 /// Returns the format by the ending of the file, the header, or the look of the text.
 fn format_of(text: &str, path: &Path, header: Option<&Header>) -> Result<Format> {
     let ending = path.extension().and_then(|ending| ending.to_str()).and_then(Format::of_ending);
-    if let Some(format) = ending {
-        return Ok(format);
-    }
-    if let Some(header) = header {
-        return header.format.parse().map_err(|_| {
+    let by_header = || {
+        let header = header?;
+        Some(header.format.parse::<Format>().map_err(|_| {
             Error::input(path, format!("is an export of a format '{}' that is not known", header.format))
-        });
+        }))
+    };
+    match ending.map(Ok).or_else(by_header).transpose()? {
+        Some(Format::Params) => {
+            return Err(Error::input(path, "is a .params file, from which no values are read"));
+        }
+        Some(format) => return Ok(format),
+        None => {}
     }
     let lines = || text.lines().map(|line| line.trim_start_matches('\u{feff}').trim());
     let first = lines().find(|line| !line.is_empty()).unwrap_or_default();
@@ -300,7 +255,7 @@ fn format_of(text: &str, path: &Path, header: Option<&Header>) -> Result<Format>
     } else {
         Err(Error::input(
             path,
-            "is not an export: it has neither marked arrays ('gputexel: NAME'), nor JSON, CSV with name, mg and eg, or setoption lines",
+            "is not an export: no JSON, CSV with name, mg and eg, setoption lines, or arrays marked 'gputexel: NAME'",
         ))
     }
 }
@@ -343,56 +298,36 @@ fn other_phase(path: &Path, own: &PhaseSettings, other: &PhaseSettings) -> Error
     Error::input(path, reason).advise(Remedy::OtherLike)
 }
 
-fn code(
-    bytes: &[u8],
-    path: &Path,
-    language: Language,
-    read_as: ReadAs,
-    notes: &mut Vec<String>,
-) -> Result<Values> {
-    let ReadTables { features, theta, precision, both_colors, halves, taken, doubts } =
-        read(bytes, path, language, read_as)?;
-    notes.extend(doubts.into_iter().map(|doubt| format!("{doubt}; the marker was trusted")));
-    if let Some((order, markers)) = taken {
-        let first = &markers[0];
-        let more = match markers.len() {
-            1 => String::new(),
-            count => format!(" and {} more", count - 1),
-        };
-        notes.push(format!(
-            "squares are taken to be {order}, as no marker says otherwise and nothing confirms it: {first}{more}"
-        ));
-    }
-    if both_colors {
-        notes.push("both colors' tables are there, and agree".to_string());
-    }
-    if halves {
-        notes.push("half tables: squares that mirror each other have the same values".to_string());
-    }
-    Ok(Values { features, theta, precision: Some(precision), records: None })
-}
-
-fn rows(text: &str, path: &Path, header: Option<&Header>, known: Option<Vec<Feature>>) -> Result<Values> {
+fn rows<'a>(text: &str, path: &'a Path, scale: f64, known: Option<Vec<Feature>>) -> Result<Assignment<'a>> {
     let records = lists::read_csv(text, path)?;
-    let scale = header.map_or(1.0, |header| header.scale);
     let features = known.unwrap_or_else(|| {
         let own =
             |record: &ParameterRecord| Feature { name: record.name.clone(), group: record.group.clone() };
         records.iter().map(own).collect()
     });
+    let ids: HashMap<String, usize> =
+        features.iter().enumerate().map(|(id, feature)| (feature.name.clone(), id)).collect();
     let mut values = Assignment::new(features, path);
     for record in &records {
-        let id = values.id(&record.name, None)?;
+        let id = *ids.get(&record.name).ok_or_else(|| {
+            let near = did_you_mean(&record.name, ids.keys().cloned());
+            let why = format!("'{}' is not a parameter of the reference or the header{near}", record.name);
+            let error = Error::input(path, why);
+            if near.is_empty() { error.advise(Remedy::OtherLike) } else { error }
+        })?;
         values.set(id, 0, record.mg / scale, None)?;
         values.set(id, 1, record.eg / scale, None)?;
     }
-    Ok(values.scaled(scale, Some(records)))
+    Ok(Assignment { records, ..values })
 }
 
-fn options(text: &str, path: &Path, header: Option<&Header>, known: Option<Vec<Feature>>) -> Result<Values> {
+fn options<'a>(
+    text: &str,
+    path: &'a Path,
+    (scale, style, prefix): (f64, Option<NameStyle>, &str),
+    known: Option<Vec<Feature>>,
+) -> Result<Assignment<'a>> {
     let listed = lists::read_uci(text, path)?;
-    let (style, prefix, scale) =
-        header.map_or((None, "", 1.0), |header| (header.style, header.prefix.as_str(), header.scale));
     let features = match known {
         Some(features) => features,
         None if style.is_some() => {
@@ -402,103 +337,31 @@ fn options(text: &str, path: &Path, header: Option<&Header>, known: Option<Vec<F
         None => named_by_options(&listed, path, prefix)?,
     };
     let names: Vec<&str> = features.iter().map(|feature| feature.name.as_str()).collect();
-    let mut places = Places::default();
+    let mut places: HashMap<String, (usize, Range<usize>)> = HashMap::new();
     for (id, pair) in lists::option_names(&names, style, prefix)?.into_iter().enumerate() {
         for (phase, option) in pair.into_iter().enumerate() {
-            places.add(option.to_lowercase(), id, phase..phase + 1);
+            places.entry(option.to_lowercase()).or_insert((id, phase..phase + 1));
         }
     }
-    places.add_own(&features, |name| name.to_lowercase());
-    assigned(&listed, features, path, scale, |name| {
-        places
-            .find(&name.to_lowercase())
-            .map_err(|near| (format!("option '{name}' is not a parameter{near}"), None))
-    })
-}
-
-/// Returns the values of a `.params` file. A parameter may have a line for each phase, or one for both.
-fn params_lines(
-    text: &str,
-    path: &Path,
-    header: Option<&Header>,
-    known: Option<Vec<Feature>>,
-) -> Result<Values> {
-    let listed = params::read(text, path)?;
-    let (style, prefix, scale) = header.map_or((Some(NameStyle::Snake), "", 1.0), |header| {
-        (header.style, header.prefix.as_str(), header.scale)
-    });
-    let features = known.ok_or_else(|| {
-        let reason = "its names are those of a source, from which those of the parameters cannot be told";
-        Error::input(path, reason).advise(Remedy::Like)
-    })?;
-    let mut places = Places::default();
-    for untapered in [false, true] {
-        let names = params::Names { style, prefix, untapered };
-        for (id, feature) in features.iter().enumerate() {
-            for (phase, name) in names.of(&feature.name).into_iter().enumerate() {
-                places.add(name, id, if untapered { 0..2 } else { phase..phase + 1 });
-            }
+    // The names that markers and schemas use: `NAME.mg`, `NAME.eg`, and `NAME` for both, also after that of the group.
+    for (id, Feature { name, group }) in features.iter().enumerate() {
+        for name in [name.to_lowercase(), format!("{group}_{name}").to_lowercase()] {
+            places.entry(format!("{name}.mg")).or_insert((id, 0..1));
+            places.entry(format!("{name}.eg")).or_insert((id, 1..2));
+            places.entry(name).or_insert((id, 0..2));
         }
     }
-    places.add_own(&features, str::to_string);
-    assigned(&listed, features, path, scale, |name| {
-        places.find(name).map_err(|near| {
-            let remedy = near.is_empty().then_some(Remedy::OtherLike);
-            (format!("'{name}' is not a parameter{near}"), remedy)
-        })
-    })
-}
-
-/// Place of a value, or the reason why there is none and its remedy.
-type Found = std::result::Result<(usize, Range<usize>), (String, Option<Remedy>)>;
-
-/// Returns the values of a list, in the places of their names.
-fn assigned(
-    listed: &[Listed],
-    features: Vec<Feature>,
-    path: &Path,
-    scale: f64,
-    find: impl Fn(&str) -> Found,
-) -> Result<Values> {
     let mut values = Assignment::new(features, path);
     for Listed { line, name, value } in listed {
-        let (id, phases) = find(name).map_err(|(why, remedy)| match remedy {
-            Some(remedy) => Error::line(path, *line, why).advise(remedy),
-            None => Error::line(path, *line, why),
+        let (id, phases) = places.get(&name.to_lowercase()).cloned().ok_or_else(|| {
+            let near = did_you_mean(&name.to_lowercase(), places.keys().cloned());
+            Error::line(path, line, format!("option '{name}' is not a parameter{near}"))
         })?;
         for phase in phases {
-            values.set(id, phase, value / scale, Some(*line))?;
+            values.set(id, phase, value / scale, Some(line))?;
         }
     }
-    Ok(values.scaled(scale, None))
-}
-
-/// Values by name: a parameter and its phases.
-#[derive(Default)]
-struct Places(HashMap<String, (usize, Range<usize>)>);
-
-impl Places {
-    /// Adds a name unless it is taken.
-    fn add(&mut self, name: String, id: usize, phases: Range<usize>) {
-        self.0.entry(name).or_insert((id, phases));
-    }
-
-    /// Adds the names that markers and schemas use: `NAME.mg`, `NAME.eg`, and `NAME` for both, also after that of the
-    /// group. `written` normalizes them for comparison.
-    fn add_own(&mut self, features: &[Feature], written: impl Fn(&str) -> String) {
-        for (id, Feature { name, group }) in features.iter().enumerate() {
-            for name in [name.clone(), format!("{group}_{name}")] {
-                self.add(written(&format!("{name}.mg")), id, 0..1);
-                self.add(written(&format!("{name}.eg")), id, 1..2);
-                self.add(written(&name), id, 0..2);
-            }
-        }
-    }
-
-    /// Returns the values of a name, or a message ending with a suggested name.
-    fn find(&self, name: &str) -> std::result::Result<(usize, Range<usize>), String> {
-        self.0.get(name).cloned().ok_or_else(|| did_you_mean(name, self.0.keys().cloned()))
-    }
+    Ok(values)
 }
 
 /// Returns the features whose parameters the options name.
@@ -518,50 +381,27 @@ fn named_by_options(listed: &[Listed], path: &Path, prefix: &str) -> Result<Vec<
     Ok(features)
 }
 
-/// Values by name, each once.
+/// Values of parameters, each set once.
 struct Assignment<'a> {
     features: Vec<Feature>,
-    ids: HashMap<String, usize>,
     theta: Vec<f64>,
     path: &'a Path,
+    records: Vec<ParameterRecord>,
 }
 
 impl<'a> Assignment<'a> {
     fn new(features: Vec<Feature>, path: &'a Path) -> Self {
-        let ids = features.iter().enumerate().map(|(id, feature)| (feature.name.clone(), id)).collect();
-        Self { ids, theta: vec![f64::NAN; 2 * features.len()], features, path }
-    }
-
-    /// Returns the values, which were rounded in units of 1/`scale`.
-    fn scaled(self, scale: f64, records: Option<Vec<ParameterRecord>>) -> Values {
-        let precision = Some(Precision { decimals: None, scale }).filter(|_| scale != 1.0);
-        Values { features: self.features, theta: self.theta, precision, records }
-    }
-
-    fn error(&self, line: Option<u64>, why: String) -> Error {
-        Error::Input { path: self.path.to_path_buf(), line, reason: why }
-    }
-
-    fn id(&self, name: &str, line: Option<u64>) -> Result<usize> {
-        let none = || {
-            let near = did_you_mean(name, self.ids.keys().cloned());
-            let error =
-                self.error(line, format!("'{name}' is not a parameter of the reference or the header{near}"));
-            if near.is_empty() { error.advise(Remedy::OtherLike) } else { error }
-        };
-        self.ids.get(name).copied().ok_or_else(none)
+        Self { theta: vec![f64::NAN; 2 * features.len()], features, path, records: Vec::new() }
     }
 
     fn set(&mut self, id: usize, phase: usize, value: f64, line: Option<u64>) -> Result<()> {
-        let count = self.features.len();
-        if !self.theta[phase * count + id].is_nan() {
-            let name = &self.features[id].name;
-            return Err(
-                self.error(line, format!("parameter '{name}.{}' is listed twice", ["mg", "eg"][phase]))
-            );
+        let slot = &mut self.theta[phase * self.features.len() + id];
+        if slot.is_nan() {
+            *slot = value;
+            return Ok(());
         }
-        self.theta[phase * count + id] = value;
-        Ok(())
+        let reason = format!("parameter '{}.{}' is listed twice", self.features[id].name, PHASES[phase]);
+        Err(Error::Input { path: self.path.to_path_buf(), line, reason })
     }
 }
 

@@ -1,36 +1,11 @@
-//! Values missing from an export: those of arrays that were left out, those supplied by a reference file, and digits
-//! lost by rounding.
+//! Values missing from an export: those supplied by a reference file, and digits lost by rounding.
 
 use std::path::Path;
 
-use super::header::Header;
 use super::like::Like;
 use crate::tables::Remedy;
-use crate::tables::sources::Precision;
 use gputexel_io::{Error, Result};
-use gputexel_model::{Feature, FeatureTables};
-
-/// Sets the values of arrays that were left out as unused to 0.
-pub(super) fn with_left_out(features: &[Feature], mut theta: Vec<f64>, header: Option<&Header>) -> Vec<f64> {
-    let left_out = header.map_or(&[][..], |header| &header.left_out);
-    if left_out.is_empty() {
-        return theta;
-    }
-    let tables = FeatureTables::new(features);
-    for name in left_out {
-        let (table, offset) = match (name.strip_suffix(".mg"), name.strip_suffix(".eg")) {
-            (Some(table), _) => (table, 0),
-            (_, Some(table)) => (table, features.len()),
-            _ => continue,
-        };
-        let ids = tables.0.iter().filter(|own| own.name == table).flat_map(|own| &own.ids);
-        ids.for_each(|id| {
-            let value = &mut theta[offset + id];
-            *value = if value.is_nan() { 0.0 } else { *value };
-        });
-    }
-    theta
-}
+use gputexel_model::Feature;
 
 /// Returns all values; missing ones are taken from a parameter file, and those of a phase that a parameter does not
 /// have from its schema.
@@ -80,18 +55,10 @@ pub(super) fn complete(
     Ok(theta)
 }
 
-/// Describes the precision lost by rounding.
-pub(super) fn about_precision(theta: &[f64], precision: Option<Precision>) -> Option<String> {
+/// Describes the precision lost by rounding to 1/`scale` centipawn.
+pub(super) fn about_precision(theta: &[f64], scale: f64) -> Option<String> {
     if theta.iter().all(|value| value.fract() == 0.0) {
         return Some("values are whole centipawns; decimals are lost".to_string());
     }
-    match precision? {
-        Precision { decimals: None, scale } if scale != 1.0 => {
-            Some(format!("values are rounded to 1/{scale} centipawn"))
-        }
-        Precision { decimals: Some(decimals @ ..=12), .. } => {
-            Some(format!("values have {decimals} decimals at most"))
-        }
-        _ => None,
-    }
+    (scale != 1.0).then(|| format!("values are rounded to 1/{scale} centipawn"))
 }

@@ -25,7 +25,7 @@ pub use evaluation::EvaluationRequest;
 use gputexel_io::{Error, Result};
 use gputexel_model::{ParameterFile, SquareOrder};
 use header::Header;
-pub use import::{ArrayCheck, ImportRequest, Imported, import, import_as, import_files};
+pub use import::{ImportRequest, Imported, import, import_files};
 pub use like::{Like, LikeSource};
 pub use lists::option_names;
 pub use normalize::Normalization;

@@ -6,21 +6,13 @@ use crate::tables::features;
 use gputexel_io::{Error, Result};
 use gputexel_model::{FeatureTables, ParameterFile, ParameterRecord};
 
-/// Normalization of values.
+/// Normalization of values: one of them becomes another.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Normalization {
-    /// Sets a value to another.
-    Value {
-        /// A parameter (`knight_f3.eg`), or a piece (`pawn.eg`) for its value or the mean of its table.
-        name: String,
-        /// Its new value, centipawns.
-        value: f64,
-    },
-    /// Sets a given score to 100: the one that wins half of the games by a model of wins, draws and losses.
-    Pawn {
-        /// The score, in the units of the values.
-        units: f64,
-    },
+pub struct Normalization {
+    /// A parameter (`knight_f3.eg`), or a piece (`pawn.eg`) for its value or the mean of its table.
+    pub name: String,
+    /// Its new value, centipawns.
+    pub value: f64,
 }
 
 impl FromStr for Normalization {
@@ -35,7 +27,7 @@ impl FromStr for Normalization {
         if !value.is_finite() || value == 0.0 {
             return Err(wrong("the value must be a number other than 0"));
         }
-        Ok(Self::Value { name: name.trim().to_string(), value })
+        Ok(Self { name: name.trim().to_string(), value })
     }
 }
 
@@ -46,25 +38,17 @@ impl Normalization {
     /// [`Error::Usage`] for unknown names, for a parameter that is 0 or of the other sign, and for values, errors or a
     /// K that become too large.
     pub fn apply(&self, file: &mut ParameterFile) -> Result<f64> {
-        let factor = match self {
-            Self::Value { name, value } => {
-                let old = find(name, file)? + 0.0; // no -0
-                let factor = value / old;
-                if old == 0.0 || !factor.is_finite() {
-                    return Err(Error::Usage(format!("'{name}' is {old}: no factor makes {value} of it")));
-                }
-                if factor <= 0.0 {
-                    return Err(Error::Usage(format!(
-                        "'{name}' is {old}: to make {value} of it would turn the signs of all values"
-                    )));
-                }
-                factor
-            }
-            Self::Pawn { units } if units.is_finite() && *units > 0.0 => 100.0 / units,
-            Self::Pawn { units } => {
-                return Err(Error::Usage(format!("a pawn of {units} units: must be a positive number")));
-            }
-        };
+        let Self { name, value } = self;
+        let old = find(name, file)? + 0.0; // no -0
+        let factor = value / old;
+        if old == 0.0 || !factor.is_finite() {
+            return Err(Error::Usage(format!("'{name}' is {old}: no factor makes {value} of it")));
+        }
+        if factor <= 0.0 {
+            return Err(Error::Usage(format!(
+                "'{name}' is {old}: to make {value} of it would turn the signs of all values"
+            )));
+        }
         let too_large =
             |what: &str| Err(Error::Usage(format!("{what} becomes too large with a factor of {factor}")));
         for ParameterRecord { name, mg, eg, errors, bootstrap, .. } in &mut file.parameters {
@@ -94,10 +78,7 @@ impl Normalization {
 
 impl std::fmt::Display for Normalization {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Value { name, value } => write!(f, "{name}={value}"),
-            Self::Pawn { units } => write!(f, "a pawn of {units} units"),
-        }
+        write!(f, "{}={}", self.name, self.value)
     }
 }
 

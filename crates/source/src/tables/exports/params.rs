@@ -1,10 +1,8 @@
 //! Values as lines of a `.params` file, which `patch apply` writes into sources and SPSA tuning starts from.
 
-use std::path::Path;
-
 use super::code::{Overflow, fit};
 use super::header::Header;
-use super::lists::{Listed, PHASES};
+use super::lists::PHASES;
 use super::{NameStyle, Rounding, check_untapered};
 use crate::tables::Remedy;
 use crate::tables::sources::quote;
@@ -74,12 +72,4 @@ pub fn write(
     }
     let header = header.map_or(String::new(), |header| format!("// {}\n", header.machine()));
     Ok(header + &params.text())
-}
-
-/// Returns the values of a `.params` file.
-pub fn read(text: &str, path: &Path) -> Result<Vec<Listed>> {
-    let file = ParamsFile::parse(text, path)?;
-    let listed =
-        |(line, entry): (u64, &ParamEntry)| Listed { line, name: entry.name.clone(), value: entry.v.value };
-    Ok(file.numbered().map(listed).collect())
 }

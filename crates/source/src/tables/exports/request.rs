@@ -6,7 +6,7 @@ use super::{
     CodeOptions, ExportOptions, Exported, Format, NameStyle, Normalization, PhaseValues, Rounding, Target,
     check_names, export,
 };
-use gputexel_io::{Advice, Error, Result};
+use gputexel_io::{Error, Result};
 use gputexel_model::{Colors, ParameterFile, Prior, SquareOrder, named_parameters};
 
 /// Request of an export; [`options`](Self::options) completes it for a format.
@@ -24,10 +24,8 @@ pub struct ExportRequest {
     pub decimals: Option<String>,
     /// Denominator of fixed-point numbers in centipawns, instead of `decimals`.
     pub fixed: Option<u32>,
-    /// Normalization: `NAME=VALUE`, or `wdl` for a score that wins half of the games, given by `pawn_units`.
+    /// Normalization: `NAME=VALUE`.
     pub normalize: Option<String>,
-    /// The score that wins half of the games, in units of the values.
-    pub pawn_units: Option<f64>,
     /// Pairs of middlegame and endgame values, a table for each, or one for both; by default as usual in the language.
     pub phases: Option<PhaseValues>,
     /// Style of names: `snake`, `pascal` or `screaming`.
@@ -107,19 +105,7 @@ impl ExportRequest {
                 })
             }
         };
-        let normalization = match (self.normalize.as_deref(), self.pawn_units) {
-            (Some("wdl"), Some(units)) => Some(Normalization::Pawn { units }),
-            (Some("wdl"), None) => {
-                let advice = Advice::default().text("give them with ").setting("wdl", "FILE");
-                let reason = "normalization by wdl needs the constants of a win/draw/loss model";
-                return Err(Error::Usage(reason.to_string()).advise(advice));
-            }
-            (_, Some(_)) => {
-                let reason = "is only used with the normalization wdl".to_string();
-                return Err(Error::Setting { setting: "wdl", value: None, reason });
-            }
-            (text, None) => text.map(str::parse::<Normalization>).transpose()?,
-        };
+        let normalization = self.normalize.as_deref().map(str::parse::<Normalization>).transpose()?;
         Ok(ExportOptions { target, rounding, normalization, header: !self.no_header })
     }
 

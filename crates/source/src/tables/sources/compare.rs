@@ -1,18 +1,17 @@
 //! Checks that the numbers in an array are those that its marker describes.
 //!
 //! A table filled in the wrong order of squares, colors or pieces looks like any other. But its current values are
-//! known: those that the run started from, or, if it is filled again, those that it ended with. They are compared under
-//! the marker first. If they do not match, [`alternatives`](mod@super::alternatives) tries the common mistakes.
+//! known: those that the run started from, or, if it is filled again, those that it ended with.
 
-use super::alternatives::{Alternative, best, oriented};
 use super::content::Content;
 use super::difference::{Added, Compared, Difference, Reference, difference};
 use super::known::KnownValues;
 use super::marker::Marking;
-use super::values::TableValues;
+use super::pieces::{Piece, Pieces};
+use super::values::{Named, TableValues};
 use super::{Job, arrange};
 use crate::tables::Remedy;
-use gputexel_model::SquareOrder;
+use gputexel_model::{Colors, ROLE_NAMES, SquareOrder};
 
 /// Reason not to fill an array, and its remedy.
 pub(super) struct MarkerError {
@@ -20,16 +19,9 @@ pub(super) struct MarkerError {
     pub remedy: Option<Remedy>,
 }
 
-impl From<String> for MarkerError {
-    fn from(why: String) -> Self {
-        Self { why, remedy: None }
-    }
-}
-
 /// Result of comparing an array.
 pub(super) struct MarkerMatch {
     pub compared: Compared,
-    pub also: Vec<&'static str>,
     pub note: Option<String>,
 }
 
@@ -56,96 +48,53 @@ impl<'a> MarkerChecker<'a> {
 
     /// Compares an array with the known values.
     pub fn check(&mut self, job: &Job<'_>) -> Result<MarkerMatch, MarkerError> {
-        let Job { marking, named, array, .. } = job;
-        let (_, order) = arrange(self.values, named, marking, array).map_err(|(_, why)| why)?;
-        let (compared, own) = nearest(&self.references, job, &self.added)
-            .ok_or_else(|| "no number could be compared".to_string())?;
-        let fits = own.fits();
+        let own = Order { marking: job.marking.clone(), named: job.named.clone(), remark: "" };
+        let (compared, difference) = self
+            .nearest(job, std::slice::from_ref(&own))
+            .map(|(_, compared, difference)| (compared, difference))
+            .ok_or_else(|| MarkerError { why: "no number could be compared".to_string(), remedy: None })?;
         // Zeros are placeholders. That they match the king's value, or values without material, means nothing.
         let zeros = job.found(self.values).iter().all(|value| *value == 0.0);
-        let nearest = match (fits && own.total == 0.0) || zeros {
-            true => None,
-            false => best(&self.references, job, &self.added),
+        let orders = match zeros || (difference.fits() && difference.total == 0.0) {
+            true => Vec::new(),
+            false => orders(job),
         };
-        let nearer = nearest.filter(|other| other.difference.cmp(&own).is_lt());
-        let matched = match nearer {
-            Some(other) if other.difference.fits() => {
-                Err((other_fits(marking, &own, compared, &other), Remedy::Trust))
+        let other =
+            self.nearest(job, &orders).filter(|(.., other)| other.fits() && other.cmp(&difference).is_lt());
+        let matched = match other {
+            Some((order, by, _)) => Err((other_fits(&job.marking, &difference, order, by), Remedy::Trust)),
+            None if difference.fits() => {
+                for (key, value) in &difference.added {
+                    self.added.entry(*key).or_default().push(*value);
+                }
+                Ok(MarkerMatch { compared, note: None })
             }
-            _ if fits => {
-                let also = self.also(job, compared, &own);
-                self.added_by(&own);
-                Ok(MarkerMatch { compared, also, note: None })
-            }
-            // A small improvement is not significant.
-            nearer => {
-                let nearer = nearer.filter(|other| other.difference.total < 0.75 * own.total);
-                self.unknown(job, &own, compared, nearer).map_err(|why| (why, Remedy::GiveStart))
-            }
+            None => self.unknown(job, &difference, compared).map_err(|why| (why, Remedy::GiveStart)),
         };
-        let matched = match matched {
-            Err((why, _)) if self.trust => {
-                MarkerMatch { compared: Compared::Trusted, also: Vec::new(), note: Some(why) }
-            }
-            Err((why, remedy)) => return Err(MarkerError { why, remedy: Some(remedy) }),
-            Ok(matched) => matched,
-        };
-        if order.unsaid && !self.only_by_piece(job, &matched) {
-            return Err(format!(
-                "neither the brackets nor the marker say how the tables of both colors follow each other; \
-                 add 'by color' (all of White's, then all of Black's) or 'by piece' (by turns) to '{}'",
-                marking.text()
-            )
-            .into());
-        }
-        Ok(matched)
-    }
-
-    fn added_by(&mut self, own: &Difference) {
-        for (key, value) in &own.added {
-            self.added.entry(*key).or_default().push(*value);
+        match matched {
+            Err((why, _)) if self.trust => Ok(MarkerMatch { compared: Compared::Trusted, note: Some(why) }),
+            Err((why, remedy)) => Err(MarkerError { why, remedy: Some(remedy) }),
+            Ok(matched) => Ok(matched),
         }
     }
 
-    /// Returns other first squares that fit the numbers equally well.
-    fn also(&self, job: &Job<'_>, compared: Compared, own: &Difference) -> Vec<&'static str> {
-        let Some(reference) = self.references.iter().find(|reference| reference.compared == compared) else {
-            return Vec::new();
-        };
-        let own_content = Content::new(&reference.values, &job.named, &job.marking);
-        if !own_content.has_squares() {
-            return Vec::new();
-        }
-        let mut also = Vec::new();
-        for first in SquareOrder::ORIENTATIONS {
-            let marking = oriented(&job.marking, first);
-            let Ok((content, order)) = arrange(&reference.values, &job.named, &marking, &job.array) else {
-                continue;
-            };
-            if content.first_squares() == own_content.first_squares() {
-                continue;
-            }
-            let other = difference(&content, &order, &job.array, &self.added);
-            if other.fits() && other.total <= own.total {
-                also.push(first);
-            }
-        }
-        also
+    /// Returns the order and the values nearest to the numbers, the first of several.
+    fn nearest<'o>(&self, job: &Job<'_>, orders: &'o [Order]) -> Option<(&'o Order, Compared, Difference)> {
+        let all = orders.iter().flat_map(|order| self.references.iter().map(move |of| (order, of)));
+        let differences = all.filter_map(|(order, Reference { compared, values })| {
+            let (content, places) = arrange(values, &order.named, &order.marking, &job.array).ok()?;
+            Some((order, *compared, difference(&content, &places, &job.array, &self.added)))
+        });
+        differences.min_by(|(.., a), (.., b)| a.cmp(b))
     }
 
     /// Returns the match for an array whose numbers are not known values in any order.
-    fn unknown(
-        &self,
-        job: &Job<'_>,
-        own: &Difference,
-        compared: Compared,
-        nearer: Option<Alternative>,
-    ) -> Result<MarkerMatch, String> {
+    fn unknown(&self, job: &Job<'_>, own: &Difference, compared: Compared) -> Result<MarkerMatch, String> {
         let found = job.found(self.values);
         let first = found.first().copied().unwrap_or_default();
         let all_alike = found.iter().all(|value| *value == first);
         let known = self.references.iter().any(|reference| reference.compared != Compared::Result);
-        let matched = |compared, note| Ok(MarkerMatch { compared, also: Vec::new(), note });
+        let matched = |compared, note| Ok(MarkerMatch { compared, note });
         if all_alike && (found.len() > 1 || first == 0.0) {
             let order = Content::new(self.values, &job.named, &job.marking).order_name();
             let note = match (found.len(), order) {
@@ -163,7 +112,7 @@ impl<'a> MarkerChecker<'a> {
             return matched(Compared::NotCompared, None);
         }
         let (name, expected, there) = own.worst.clone().unwrap_or_default();
-        let mut why = if known {
+        Err(if known {
             format!(
                 "the numbers are neither what the run started from nor its result, whatever the order of squares, \
                  colors and phases: as marked, {} of {} differ from {} ({name}: {there}, expected {expected})",
@@ -177,79 +126,91 @@ impl<'a> MarkerChecker<'a> {
                  file, and {} of {} numbers are not the tuned values ({name}: {there}, tuned {expected})",
                 own.others, own.numbers,
             )
-        };
-        if let Some(near) = nearer {
-            why += &format!(
-                "; '{}' is nearer, {:.1} off on average, not {:.1}",
-                near.text,
-                near.difference.mean(),
-                own.mean()
-            );
-        }
-        Err(why)
-    }
-
-    /// Returns true if the numbers show that tables of both colors alternate, and no other order fits.
-    fn only_by_piece(&self, job: &Job<'_>, matched: &MarkerMatch) -> bool {
-        use super::marker::Grouping::Color;
-        let Some(reference) = self.references.iter().find(|other| other.compared == matched.compared) else {
-            return false;
-        };
-        let marking = Marking { by: Some(Color), ..job.marking.clone() };
-        arrange(&reference.values, &job.named, &marking, &job.array)
-            .is_ok_and(|(content, order)| !difference(&content, &order, &job.array, &self.added).fits())
+        })
     }
 }
 
-/// Returns the values nearest to the numbers under their marker, the first of several.
-fn nearest(references: &[Reference], job: &Job<'_>, added: &Added) -> Option<(Compared, Difference)> {
-    let differences = references.iter().filter_map(|Reference { compared, values }| {
-        let (content, order) = arrange(values, &job.named, &job.marking, &job.array).ok()?;
-        Some((*compared, difference(&content, &order, &job.array, added)))
+/// An order that the numbers may have.
+#[derive(Clone)]
+struct Order {
+    marking: Marking,
+    named: Named,
+    /// Remark after the marker, for an order that no marker can express.
+    remark: &'static str,
+}
+
+/// Returns other orders of squares, colors and phases: the common mistakes in markers. Those with fewer changes come
+/// first.
+fn orders(job: &Job<'_>) -> Vec<Order> {
+    let Job { marking, named, .. } = job;
+    let own = Order { marking: marking.clone(), named: named.clone(), remark: "" };
+    let oriented = SquareOrder::ORIENTATIONS.iter().map(|first| {
+        let mut order = own.clone();
+        order.marking.orient(first);
+        order
     });
-    differences.min_by(|(_, a), (_, b)| a.cmp(b))
+    let mut all: Vec<Order> = std::iter::once(own.clone()).chain(oriented).collect();
+    if marking.order.colors != Colors::One {
+        vary(&mut all, |order| {
+            let colors = &mut order.marking.order.colors;
+            *colors = if *colors == Colors::Negated { Colors::Both } else { Colors::Negated };
+        });
+        let listed = |pieces: &Pieces| {
+            let mut more = all.clone();
+            more.iter_mut().for_each(|order| order.marking.pieces = Some(pieces.clone()));
+            more
+        };
+        let more: Vec<Order> = colored(marking).iter().flat_map(listed).collect();
+        all.extend(more);
+    }
+    // Values of pieces are so near each other that two in the wrong order may pass for rounded ones.
+    let pairs = (0..marking.pieces.as_ref().map_or(0, Vec::len)).flat_map(|j| (0..j).map(move |i| (i, j)));
+    all.extend(pairs.map(|(i, j)| {
+        let mut order = own.clone();
+        order.marking.pieces.iter_mut().for_each(|pieces| pieces.swap(i, j));
+        order
+    }));
+    if named.phases.len() == 2 {
+        vary(&mut all, |order| {
+            order.named.phases = vec![1, 0];
+            order.remark = " with the endgame's numbers before the middlegame's, which no marker can say";
+        });
+    }
+    all
 }
 
-/// Returns true if the numbers of an array are known values in the order of its marker.
-///
-/// # Errors
-/// The reason not to read them as marked: they match another marker, or are far nearer to another order of this one.
-pub(super) fn check_read(references: &[Reference], job: &Job<'_>) -> Result<bool, String> {
-    let added = Added::new();
-    // Contradictions are reported when it is read.
-    let Some((compared, own)) = nearest(references, job, &added) else { return Ok(false) };
-    if own.fits() && own.total == 0.0 {
-        return Ok(true);
+/// Adds changed copies of all orders.
+fn vary(all: &mut Vec<Order>, change: impl Fn(&mut Order)) {
+    let mut more = all.clone();
+    more.iter_mut().for_each(change);
+    all.extend(more);
+}
+
+/// Returns the orders of the pieces of both colors: by color and by piece, either color first.
+fn colored(marking: &Marking) -> Vec<Pieces> {
+    let all = || (0..ROLE_NAMES.len()).map(|role| Some(Piece::white(role))).collect();
+    let mut own: Pieces = marking.pieces.clone().unwrap_or_else(all);
+    own.retain(|piece| piece.is_none_or(|piece| !piece.black));
+    let of = |piece: &Option<Piece>, black| piece.map(|piece| Piece { black, ..piece });
+    let mut lists = Vec::new();
+    for blacks in [[false, true], [true, false]] {
+        lists.push(blacks.iter().flat_map(|&black| own.iter().map(move |piece| of(piece, black))).collect());
+        lists.push(own.iter().flat_map(|piece| blacks.map(|black| of(piece, black))).collect());
     }
-    match best(references, job, &added) {
-        Some(other) if other.difference.fits() && other.difference.cmp(&own).is_lt() => {
-            Err(other_fits(&job.marking, &own, compared, &other))
-        }
-        _ if own.fits() => Ok(true),
-        // Other values of the same tables resemble them in the right order only.
-        Some(other) if other.difference.total < 0.75 * own.total => Err(format!(
-            "the numbers are nearer to '{}' by {}, {:.1} off on average, than to '{}', {:.1} off; correct the marker",
-            other.text,
-            other.compared.values(),
-            other.difference.mean(),
-            job.marking.text(),
-            own.mean()
-        )),
-        _ => Ok(false),
-    }
+    lists
 }
 
 /// Returns the message that the numbers do not match the marker but something else.
-fn other_fits(marking: &Marking, own: &Difference, compared: Compared, other: &Alternative) -> String {
+fn other_fits(marking: &Marking, own: &Difference, other: &Order, by: Compared) -> String {
     let (name, expected, there) = own.worst.clone().unwrap_or_default();
-    let Alternative { text, compared: by, .. } = other;
     format!(
-        "the numbers are those of '{text}' by {}, not of '{}', where {} of {} differ from {} ({name}: {there}, \
-         expected {expected}); correct the marker",
+        "the numbers are those of '{}{}' by {}, not of '{}', where {} of {} differ from the known values ({name}: \
+         {there}, expected {expected}); correct the marker",
+        other.marking.text(),
+        other.remark,
         by.values(),
         marking.text(),
         own.others.max(1),
         own.numbers,
-        compared.values(),
     )
 }

@@ -1,7 +1,6 @@
 //! Features of each number of a marker's array, in order.
 
-use super::board::Board;
-use super::marker::{Grouping, Marking, Offset};
+use super::marker::{Marking, Offset};
 use super::pieces::{Piece, is_colored};
 use super::values::{Named, PHASES, Place, TableValues};
 use gputexel_model::{Colors, FeatureTable, ROLE_NAMES, SquareCell, SquareOrder};
@@ -25,10 +24,10 @@ pub(super) struct Content<'a> {
     pub pieces: Vec<Option<Source>>,
     /// True for those of Black; `None` if entries do not belong to one color each.
     blacks: Option<Vec<bool>>,
-    /// Order of the piece values of two colors, if the marker does not list them all.
-    pub doubled: Option<Grouping>,
-    /// One list per piece; no lists for values without squares.
+    /// One list per piece, White's cells before Black's; no lists for values without squares.
     cells: Vec<Vec<SquareCell>>,
+    /// Number of colors that have values of their own.
+    pub colors: usize,
     pub phases: Vec<usize>,
     /// Number of squares in a row.
     pub row: usize,
@@ -39,7 +38,7 @@ pub(super) struct Content<'a> {
 impl<'a> Content<'a> {
     pub fn new(values: &'a TableValues, named: &Named, marking: &'a Marking) -> Self {
         let table = |table: usize| &values.tables.0[table];
-        let (listed, doubled) = listed_pieces(values, named.place, marking);
+        let listed = listed_pieces(values, named.place, marking);
         // Kings may have no value; then their entries are left alone.
         let six = |sources: &[Source]| {
             let source = |piece: &Option<Piece>| piece.and_then(|piece| sources.get(piece.role).copied());
@@ -72,21 +71,22 @@ impl<'a> Content<'a> {
                 let black = cells.split_off(marking.order.entries());
                 cells = if blacks[index] { black } else { cells };
             }
-            let colors = cells.chunks(marking.order.entries());
-            colors.flat_map(|color| marking.board.place(color.to_vec())).collect()
+            cells
         };
         let cells = if has_squares { pieces.iter().enumerate().map(cells).collect() } else { Vec::new() };
-        let king_optional = pieces.len() == 6 && !has_squares && is_pieces(values, named.place);
+        let of_pieces = has_squares || is_pieces(values, named.place);
+        let both = marking.order.colors != Colors::One && blacks.is_none() && of_pieces;
+        let king_optional = pieces.len() == 6 && !has_squares && of_pieces;
         Self {
             values,
             marking,
             cells,
             pieces,
             blacks,
-            doubled,
+            colors: if both { 2 } else { 1 },
             phases: named.phases.clone(),
-            row: marking.board.row(marking.order.files),
-            king_optional: king_optional && marking.pieces.is_none() && doubled.is_none(),
+            row: marking.order.files,
+            king_optional: king_optional && marking.pieces.is_none() && !both,
         }
     }
 
@@ -94,12 +94,6 @@ impl<'a> Content<'a> {
     pub fn check(&self, named: &Named) -> std::result::Result<(), String> {
         let what = &self.marking.what;
         let squares = matches!(named.place, Place::Tables(_)) || self.has_squares();
-        if let (Some(prefix), Place::Table(at)) = (&self.marking.prefix, named.place)
-            && squares
-            && self.values.tables.0[at].prefix.as_ref() != Some(prefix)
-        {
-            return Err(format!("no squares of '{what}' have names that begin with '{prefix}'"));
-        }
         match self.marking {
             Marking { pieces: Some(_), .. } if !is_pieces(self.values, named.place) => {
                 Err(format!("option 'pieces' is for all pieces; '{what}' is one's"))
@@ -110,34 +104,19 @@ impl<'a> Content<'a> {
             Marking { offset: Some(Offset::Material), .. } if !self.has_squares() => {
                 Err(format!("option 'offset material' leaves nothing of '{what}'"))
             }
-            Marking { by: Some(_), .. } if self.pieces.len() == 1 => {
-                Err(format!("option 'by' is for several pieces; '{what}' is one's"))
-            }
-            Marking { color_option: Some(option), .. }
-                if !squares && !is_pieces(self.values, named.place) =>
+            Marking { order, .. }
+                if order.colors != Colors::One && !squares && !is_pieces(self.values, named.place) =>
             {
-                Err(format!("option '{option}' is for values of pieces, which '{what}' is not"))
+                Err(format!("option 'colors' is for values of pieces, which '{what}' is not"))
             }
             Marking { rows: Some(_), .. } if squares || is_pieces(self.values, named.place) => {
                 Err(format!("option 'rows' is for lists of values; '{what}' is of pieces"))
             }
-            Marking { board: Board::PawnRanks, .. } if !self.is_of_pawns(named.place) => Err(format!(
-                "option 'ranks 2-7' is for tables of pawns; other pieces stand on all ranks, and '{what}' is not a pawn's"
+            _ if self.row != 8 && self.listed_orders().contains(&None) => Err(format!(
+                "the schema lists the squares of '{what}' in an order of its own; half tables of it need an 'orientation'"
             )),
-            _ if (self.row != 8 || self.marking.board != Board::Squares)
-                && self.listed_orders().contains(&None) =>
-            {
-                Err(format!(
-                    "the schema lists the squares of '{what}' in an order of its own; half tables and boards of it need an 'orientation'"
-                ))
-            }
             _ => Ok(()),
         }
-    }
-
-    /// Returns true if a place is a table of pawns, judging by its name.
-    fn is_of_pawns(&self, place: Place) -> bool {
-        matches!(place, Place::Table(at) if self.values.tables.0[at].name.to_lowercase().contains("pawn"))
     }
 
     /// Leaves out the entries after those that count in each row, which belong to the source; `entries` is the number
@@ -202,15 +181,9 @@ impl<'a> Content<'a> {
         (!parts.is_empty()).then(|| parts.join(", "))
     }
 
-    /// Returns the number of squares per piece, at least 1.
+    /// Returns the number of values per piece, those of both colors together.
     pub fn squares(&self) -> usize {
-        self.cells.first().map_or(1, Vec::len)
-    }
-
-    /// Returns the number of colors that have tables of their own.
-    pub fn colors(&self) -> usize {
-        let both = self.marking.order.colors != Colors::One && self.blacks.is_none();
-        if self.has_squares() && both { 2 } else { 1 }
+        self.cells.first().map_or(self.colors, Vec::len)
     }
 
     /// Returns the marker.
@@ -239,13 +212,7 @@ impl<'a> Content<'a> {
 
     /// Returns the lengths as shown to the user.
     pub fn shape(&self) -> Vec<usize> {
-        let colors = self.colors();
-        let (pieces, squares) = (self.pieces.len(), self.squares() / colors);
-        let outer = match self.marking.by {
-            Some(Grouping::Color) => [colors, pieces],
-            _ => [pieces, colors],
-        };
-        let mut shape = vec![outer[0], outer[1], squares, self.phases.len()];
+        let mut shape = vec![self.colors, self.pieces.len(), self.squares() / self.colors, self.phases.len()];
         shape.retain(|&length| length > 1);
         shape
     }
@@ -254,16 +221,13 @@ impl<'a> Content<'a> {
     /// own.
     pub fn features(&self, piece: usize, square: usize) -> Option<(Vec<usize>, bool)> {
         let table = |at: usize| &self.values.tables.0[at];
-        let black = self.blacks.as_ref().is_some_and(|blacks| blacks[piece]);
+        let black = self.blacks.as_ref().map_or(!self.has_squares() && square == 1, |blacks| blacks[piece]);
         let negative = black && self.marking.order.colors == Colors::Negated;
         Some(match self.pieces[piece]? {
             Source::Feature(id) => (vec![id], negative),
             Source::Mean(at) => (table(at).piece_ids().to_vec(), negative),
             Source::Table(at) => {
                 let SquareCell { squares, negative } = &self.cells[piece][square];
-                if squares.is_empty() {
-                    return None;
-                }
                 (squares.iter().map(|&square| table(at).ids[square]).collect(), *negative)
             }
         })
@@ -272,12 +236,6 @@ impl<'a> Content<'a> {
     /// Returns −1 for Black's values of the opposite sign, else 1.
     pub fn sign(&self, piece: usize, square: usize) -> f64 {
         if self.features(piece, square).is_some_and(|(_, negative)| negative) { -1.0 } else { 1.0 }
-    }
-
-    /// Returns the square of each index of the first color, by piece; `None` for pieces that the source keeps.
-    pub fn first_squares(&self) -> Vec<Option<&[SquareCell]>> {
-        let cells = self.cells.iter().map(|cells| &cells[..cells.len() / self.colors()]);
-        cells.zip(&self.pieces).map(|(cells, piece)| piece.map(|_| cells)).collect()
     }
 
     /// Returns the value of a table's piece, centipawns.
@@ -327,30 +285,14 @@ fn piece_features<'a>(values: &TableValues, table: &'a FeatureTable) -> Option<&
     (matches!(ids.len(), 5 | 6) && ids.iter().zip(&ROLE_NAMES).all(same)).then_some(ids)
 }
 
-/// Returns the pieces of an array in order, and the order of those of both colors if the marker does not list them all.
-fn listed_pieces(
-    values: &TableValues,
-    place: Place,
-    marking: &Marking,
-) -> (Vec<Option<Piece>>, Option<Grouping>) {
+/// Returns the pieces of an array in order.
+fn listed_pieces(values: &TableValues, place: Place, marking: &Marking) -> Vec<Option<Piece>> {
     let roles = match place {
         Place::Table(at) => piece_features(values, &values.tables.0[at]).map_or(6, <[usize]>::len),
         _ => 6,
     };
     let all = || (0..roles).map(|role| Some(Piece::white(role))).collect();
-    let own = marking.pieces.clone().unwrap_or_else(all);
-    let squares = matches!(place, Place::Tables(_));
-    if squares || marking.order.colors == Colors::One || is_colored(&own) || !is_pieces(values, place) {
-        return (own, None);
-    }
-    let colored = |black: bool| move |piece: &Option<Piece>| piece.map(|piece| Piece { black, ..piece });
-    let order = [marking.black_first, !marking.black_first];
-    let grouping = marking.by.unwrap_or(Grouping::Color);
-    let pieces = match grouping {
-        Grouping::Color => order.iter().flat_map(|&black| own.iter().map(colored(black))).collect(),
-        Grouping::Piece => own.iter().flat_map(|piece| order.map(|black| colored(black)(piece))).collect(),
-    };
-    (pieces, Some(grouping))
+    marking.pieces.clone().unwrap_or_else(all)
 }
 
 /// Returns true if a place has one number, or one table, for each piece; kings may lack a number.
@@ -418,8 +360,6 @@ mod tests {
         );
         assert_eq!(numbers(&values, "knight_mg orientation a8")[..2], [64.0 + 56.0, 64.0 + 57.0]);
         assert_eq!(numbers(&values, "knight_mg orientation=h1")[..2], [64.0 + 7.0, 64.0 + 6.0]);
-        assert_eq!(numbers(&values, "knight_mg orientation a8, flip")[..2], [64.0, 65.0]);
-        assert_eq!(numbers(&values, "knight_mg flip")[63], 64.0 + 7.0);
         // Means of a1 and h1, b1 and g1: 3.5, rounded.
         assert_eq!(numbers(&values, "pawn.mg files 4")[..5], [4.0, 4.0, 4.0, 4.0, 12.0]);
         assert_eq!(numbers(&values, "pst.eg").len(), 384);

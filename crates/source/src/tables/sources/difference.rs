@@ -18,8 +18,6 @@ pub enum Compared {
     Given,
     /// The tuned ones.
     Result,
-    /// Values of the parameters of an export.
-    Like,
     /// All equal and unknown, so that nothing could be compared.
     Alike,
     /// A single number, which has no order, with an unknown start.
@@ -34,7 +32,6 @@ impl Compared {
         match self {
             Self::Start => "the values that the run started from",
             Self::Given => "the start values given",
-            Self::Like => "the values of the reference file",
             _ => "the tuned values",
         }
     }
@@ -73,11 +70,6 @@ impl Difference {
     pub fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         let rank = |difference: &Self| if difference.fits() { 0 } else { 1 };
         rank(self).cmp(&rank(other)).then(self.total.total_cmp(&other.total))
-    }
-
-    /// Returns the mean difference, in units of the source.
-    pub fn mean(&self) -> f64 {
-        self.total / self.numbers.max(1) as f64
     }
 }
 

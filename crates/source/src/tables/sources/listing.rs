@@ -5,13 +5,11 @@
 
 use std::path::{Path, PathBuf};
 
-use super::array::{Array, Wrong};
-use super::board::Board;
-use super::content::Content;
-use super::marker::{Marking, Offset, quoted};
+use super::array::Wrong;
+use super::marker::quoted;
 use super::number::Number;
-use super::read::{Found, Sink, ending, find_marked};
-use super::values::{Named, TableValues, plain};
+use super::read::{Found, Sink, ending, find_marked, resolved};
+use super::values::{TableValues, plain};
 use super::{arrange, refuse_binary, take_places};
 use crate::characters::line_of;
 use crate::encoding::decode;
@@ -76,7 +74,7 @@ pub struct ListedMarker {
     pub numbers: usize,
     /// First square in the source; `None` if the marker does not say it, or there are no squares.
     pub first: Option<&'static str>,
-    /// True for half a table, or one without the first and the last rank.
+    /// True for half a table.
     pub partial: bool,
     /// Least value, middlegame and endgame.
     pub min: Option<[f64; 2]>,
@@ -170,11 +168,13 @@ pub(crate) fn numbers(source: &str, shown: &Path) -> Result<Vec<MarkedNumber>> {
     let (mut found, values) = named(source, shown)?;
     let mut numbers = Vec::new();
     for one in &mut found {
-        let named = resolved(&values, &one.marking, &one.array)
+        let named = values
+            .resolve(&one.marking.what)
             .ok_or_else(|| wrong((one.at, format!("'{}' names nothing", one.marking.what))))?;
         take_places(&values, &named, &mut one.marking, &one.array)
             .map_err(|why| wrong((one.array.start, why)))?;
-        let Found { at, marking, array, .. } = &*one;
+        let named = resolved(&values, named, &one.marking, &one.array);
+        let Found { at, marking, array } = &*one;
         let (content, order) = arrange(&values, &named, marking, array)
             .map_err(|(place, why)| wrong((if place == 0 { *at } else { place }, why)))?;
         for (index, entry) in array.entries.iter().enumerate() {
@@ -216,26 +216,10 @@ pub(crate) fn numbers(source: &str, shown: &Path) -> Result<Vec<MarkedNumber>> {
 pub fn list_text(source: &str, shown: &Path) -> Result<Vec<ListedMarker>> {
     let wrong = wrong_in(source, shown);
     let (mut found, values) = named(source, shown)?;
-    let mut sink = Sink::new(&values);
-    // Piece values first: tables may need them.
-    for tables_of_offsets in [false, true] {
-        for one in found.iter_mut() {
-            if matches!(one.marking.offset, Some(Offset::Material)) != tables_of_offsets {
-                continue;
-            }
-            let named = resolved(&values, &one.marking, &one.array).ok_or_else(|| {
-                let why = format!("no marker in this file has the table of '{}'", one.marking.what);
-                wrong((one.at, why))
-            })?;
-            take_places(&values, &named, &mut one.marking, &one.array)
-                .map_err(|why| wrong((one.array.start, why)))?;
-            let comments = vec![None; one.array.entries.len()];
-            sink.take(&named, &one.marking, &one.array, &comments)
-                .map_err(|(place, why)| wrong((if place == 0 { one.at } else { place }, why)))?;
-        }
-    }
+    let unknown = |what: &str| (format!("no marker in this file has the table of '{what}'"), None);
+    let sink = Sink::read(&values, source, shown, &mut found, unknown)?;
     let count = values.features.len();
-    let value = |id: usize, phase: usize| sink.theta[phase * count + id].map(|(value, _)| value);
+    let value = |id: usize, phase: usize| sink.theta[phase * count + id];
     let mut listed = Vec::new();
     for one in &found {
         let groups = groups_of(one).map_err(wrong)?;
@@ -254,7 +238,6 @@ pub fn list_text(source: &str, shown: &Path) -> Result<Vec<ListedMarker>> {
                 MarkedParameter { name: name.clone(), values }
             });
             let squares = group.kind == MarkedKind::Squares;
-            let said = one.marking.oriented || matches!(one.marking.board, Board::X88 | Board::Mailbox);
             listed.push(ListedMarker {
                 file: shown.to_path_buf(),
                 line: line_of(source, one.at),
@@ -262,8 +245,8 @@ pub fn list_text(source: &str, shown: &Path) -> Result<Vec<ListedMarker>> {
                 phases,
                 kind: group.kind,
                 numbers: one.array.entries.len() / tables,
-                first: (squares && said).then(|| one.marking.order.first()),
-                partial: squares && (one.marking.order.files == 4 || one.marking.board == Board::PawnRanks),
+                first: (squares && one.marking.oriented).then(|| one.marking.order.first()),
+                partial: squares && one.marking.order.files == 4,
                 min: one.marking.min,
                 max: one.marking.max,
                 parameters: parameters.collect(),
@@ -295,14 +278,6 @@ fn names_of(groups: &[Group]) -> TableValues {
     TableValues::names_only(features, false).with_theta(theta)
 }
 
-fn resolved(values: &TableValues, marking: &Marking, array: &Array) -> Option<Named> {
-    let named = values.resolve(&marking.what)?;
-    let content = Content::new(values, &named, marking);
-    let single =
-        named.phases.len() == 2 && content.is_untapered() && arrange(values, &named, marking, array).is_err();
-    Some(if single { Named { phases: vec![0], tied: true, ..named } } else { named })
-}
-
 /// Returns the phases of a marker's numbers: as its name ends, else pairs where the brackets show them.
 fn phases_of(found: &Found) -> MarkedPhases {
     let what = &found.marking.what;
@@ -332,7 +307,7 @@ fn has_pairs(Found { marking, array, .. }: &Found) -> bool {
 
 /// Returns the groups that a marker stands for; none for the piece value of a table.
 fn groups_of(found: &Found) -> std::result::Result<Vec<Group>, Wrong> {
-    let Found { at, marking, array, .. } = found;
+    let Found { at, marking, array } = found;
     if let Some(index) = array.beside_pairs.filter(|_| ending(&marking.what).1.len() == 2) {
         let why = "a single number stands among pairs of a middlegame and an endgame value; write a pair, too: S(0, 0)";
         return Err((array.entries[index].start, why.to_string()));
@@ -352,10 +327,9 @@ fn groups_of(found: &Found) -> std::result::Result<Vec<Group>, Wrong> {
     let untapered = phases == MarkedPhases::Both;
     let group = |name: String, names: Vec<String>, kind| Group { name, names, kind, untapered };
     let squares = |name: &str| -> Vec<String> {
-        let prefix = marking.prefix.clone().unwrap_or_else(|| format!("{name}_"));
-        shakmaty::Square::ALL.iter().map(|square| format!("{prefix}{square}")).collect()
+        shakmaty::Square::ALL.iter().map(|square| format!("{name}_{square}")).collect()
     };
-    let board = marking.entries();
+    let board = marking.order.entries();
     let tables = elements.checked_div(board * colors).filter(|count| count * board * colors == elements);
     if plain(&name) == "pst" && tables.is_some_and(|count| count >= 6) {
         let roles = ROLE_NAMES.iter().map(|role| group(role.to_string(), squares(role), MarkedKind::Squares));
@@ -552,7 +526,7 @@ mod tests {
                 "// gputexel: a.mg\nint a[2] = {1, 2};\n// gputexel: a.eg\nint b[3] = {1, 2, 3};",
                 "a.cpp:3: the numbers of 'a'",
             ),
-            ("// gputexel: a\nint a = 5;\n// gputexel: a name b\nint b = 6;", "elsewhere"),
+            ("// gputexel: a\nint a = 5;\n// gputexel: a\nint b = 6;", "elsewhere"),
             (
                 "\n// gputexel: a orientation a8\nint a[63] = {1, 2, 3};",
                 "a.cpp:2: 'a' is a table of 64 squares",
@@ -582,7 +556,7 @@ mod tests {
         #[test]
         fn no_source_panics(parts in proptest::collection::vec(proptest::sample::select(vec![
             "// gputexel: ", "a", "pst", ".mg", " rows 1/2", " colors both", " pieces -pk", " number 1", "\n", "{1, 2}", "[2]",
-            "3", "= ", "{", "}", "(4, 5)", ";", " files 4", " board 0x88", " material", " offset material",
+            "3", "= ", "{", "}", "(4, 5)", ";", " files 4", " material", " offset material",
         ]), 0..30)) {
             let _ = list_text(&parts.concat(), Path::new("x.rs"));
         }

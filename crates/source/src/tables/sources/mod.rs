@@ -4,13 +4,10 @@
 //! [`plan()`] finds the markers of files, puts the values of a [`TableValues`] into their arrays, and returns the new
 //! texts, which [`crate::write`] writes. Only numbers change; their format and alignment follow the existing array.
 
-mod alternatives;
 mod array;
-mod board;
 mod compare;
 mod content;
 mod difference;
-mod element;
 mod fill;
 mod known;
 mod labels;
@@ -24,7 +21,6 @@ mod pieces;
 mod read;
 mod values;
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use crate::characters::line_of;
@@ -39,7 +35,6 @@ use array::Array;
 use compare::{MarkerChecker, MarkerError, MarkerMatch};
 use content::Content;
 pub use difference::Compared;
-use element::ElementType;
 pub use fill::{FillRequest, fill};
 use gputexel_io::{Error, Result, counted};
 pub use known::{KnownValues, start_of};
@@ -49,7 +44,7 @@ pub(crate) use listing::{MarkedNumber, numbers};
 use marker::{Marker, Marking, Offset};
 pub(crate) use marker::{escape_unseen, quote};
 use order::Order;
-pub(crate) use read::{Precision, ReadAs, ReadTables, read};
+pub(crate) use read::{ReadTables, read};
 use values::Named;
 pub(crate) use values::marker_name;
 pub use values::{TableName, TableValues};
@@ -61,10 +56,8 @@ pub struct Filled {
     pub file: PathBuf,
     /// The marker's line, from 1.
     pub line: u64,
-    /// The marker's name.
+    /// Table or feature that the marker names.
     pub marker: String,
-    /// Table or feature that it names.
-    pub what: String,
     /// Number of numbers in its array.
     pub numbers: usize,
     /// Number of those that change.
@@ -73,8 +66,6 @@ pub struct Filled {
     pub order: Option<String>,
     /// Values that the numbers matched before.
     pub compared: Compared,
-    /// Other first squares that fit these numbers equally well.
-    pub also: Vec<&'static str>,
     /// Note for the user.
     pub note: Option<String>,
 }
@@ -96,14 +87,11 @@ pub struct TablesPlan {
 /// One line without its end: `psqt.cpp:12: knight.mg: 64 numbers, 40 changed; a8 first`.
 impl std::fmt::Display for Filled {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { file, line, marker, numbers, changed, order, also, .. } = self;
+        let Self { file, line, marker, numbers, changed, order, .. } = self;
         let numbers = counted(*numbers as u64, "number");
         write!(f, "{}:{line}: {marker}: {numbers}, {changed} changed", file.display())?;
         if let Some(order) = order {
             write!(f, "; {order}")?;
-        }
-        if !also.is_empty() {
-            write!(f, " ({} would also fit the old numbers)", also.join(", "))?;
         }
         Ok(())
     }
@@ -256,9 +244,6 @@ fn common_folder<'a>(files: impl Iterator<Item = &'a PathBuf>) -> PathBuf {
     common.to_path_buf()
 }
 
-/// Mean over squares below which tables do not contain a piece value, centipawns.
-const RELATIVE: f64 = 40.0;
-
 /// A marker with its array, read but not changed.
 struct Job<'a> {
     /// The byte of the marker.
@@ -266,7 +251,6 @@ struct Job<'a> {
     marking: Marking,
     named: Named,
     array: Array,
-    element: Option<ElementType>,
     source: &'a str,
 }
 
@@ -303,7 +287,6 @@ impl<'a> Survey<'a> {
         }
         let code: Vec<Token> =
             survey.tokens.iter().filter(|token| token.kind != Kind::Comment).copied().collect();
-        let mut names: HashMap<String, usize> = HashMap::new();
         let own_export = is_export(source);
         for Marker { start, end, at, marking } in found {
             let mut marking = match marking {
@@ -314,20 +297,12 @@ impl<'a> Survey<'a> {
             };
             marking.oriented |= own_export;
             if !wanted.is_empty() {
-                let same = |name: &String| name.eq_ignore_ascii_case(&marking.name);
+                let same = |name: &String| name.eq_ignore_ascii_case(&marking.what);
                 let asked: Vec<usize> = (0..wanted.len()).filter(|&i| same(&wanted[i])).collect();
                 if asked.is_empty() {
                     continue;
                 }
                 asked.into_iter().for_each(|i| served[i] = true);
-            }
-            if let Some(other) = names.insert(marking.name.clone(), at) {
-                let why = format!(
-                    "marker '{}' is in line {}, too; distinguish them with 'name SOMETHING'",
-                    marking.name,
-                    survey.line_of(other)
-                );
-                return Err(survey.wrong(at, why));
             }
             let array = find_numbers(source, &code, (start, end), language, &marking)
                 .map_err(|(at, why)| survey.wrong(at, why))?;
@@ -338,7 +313,6 @@ impl<'a> Survey<'a> {
                     survey.wrong(at, format!("stands for the same numbers as the marker in line {line}"))
                 );
             }
-            let element = ElementType::before(source, &code, array.start, language);
             let mut named = values.resolve(&marking.what).ok_or_else(|| {
                 let near = values.near(&marking.what);
                 let error =
@@ -356,7 +330,7 @@ impl<'a> Survey<'a> {
                 // The engine has one number for both phases.
                 named = Named { phases: vec![0], tied: true, ..named };
             }
-            let job = Job { at, marking, named, array, element, source };
+            let job = Job { at, marking, named, array, source };
             job.check(values)
                 .map_err(|(place, why)| survey.wrong(if place == 0 { at } else { place }, why))?;
             survey.jobs.push(job);
@@ -380,28 +354,22 @@ impl<'a> Survey<'a> {
         filled: &mut Vec<Filled>,
     ) -> Result<String> {
         let mut edits = Vec::new();
-        for (job, MarkerMatch { compared, also, note }) in self.jobs.iter().zip(matches) {
+        for (job, MarkerMatch { compared, note }) in self.jobs.iter().zip(matches) {
             let (numbers, order) = job
                 .numbers(values)
                 .map_err(|(place, why)| self.wrong(if place == 0 { job.at } else { place }, why))?;
             let changes = |number: &&Replacement| self.source[number.start..number.end] != number.new;
-            let doubled = job.counts_twice(values, &numbers);
-            let note = note.into_iter().chain(doubled).reduce(|first, second| format!("{first}; {second}"));
             filled.push(Filled {
                 file: self.shown.to_path_buf(),
                 line: self.line_of(job.at),
-                marker: job.marking.name.clone(),
-                what: job.marking.what.clone(),
+                marker: job.marking.what.clone(),
                 numbers: numbers.len(),
                 changed: numbers.iter().filter(changes).count(),
                 order,
                 compared,
-                also,
                 note,
             });
-            let span = (job.array.start, job.array.end);
-            let eager = self.language != Language::RUST;
-            edits.extend(layout::edits(self.source, &self.tokens, span, &numbers, eager));
+            edits.extend(layout::edits(self.source, &numbers, self.language != Language::RUST));
         }
         edits.sort_by_key(|(range, _)| range.start);
         let mut text = String::with_capacity(self.source.len());
@@ -530,30 +498,6 @@ impl Job<'_> {
         replaced.filter_map(|(_, entry)| entry.number.as_ref().ok().map(|number| number.value)).collect()
     }
 
-    /// Returns a note on squares that were relative to a piece value and now contain it.
-    fn counts_twice(&self, values: &TableValues, numbers: &[Replacement]) -> Option<String> {
-        let is_squares = Content::new(values, &self.named, &self.marking).has_squares();
-        if !is_squares || self.marking.offset.is_some() {
-            return None;
-        }
-        let mean = |numbers: &mut dyn Iterator<Item = f64>| {
-            let (sum, count) = numbers.fold((0.0, 0), |(sum, count), number| (sum + number, count + 1));
-            sum / f64::from(count) / self.marking.scale
-        };
-        let old = self.found(values);
-        let from = mean(&mut old.iter().copied());
-        let to = mean(&mut numbers.iter().filter_map(|number| number.new.parse::<f64>().ok()));
-        let moved =
-            old.iter().any(|&number| number != 0.0) && from.abs() < RELATIVE && to.abs() > 2.0 * RELATIVE;
-        moved.then(|| {
-            format!(
-                "the mean of the numbers goes from {from:.0} to {to:.0}: if the source adds piece values elsewhere, every \
-                 piece will count twice; say so in the marker ('offset material' or 'offset NUMBER'; 'offset 0' if it \
-                 does not)"
-            )
-        })
-    }
-
     /// Returns the numbers of the array, old and new, and a description of their order; an error at byte 0 is about the
     /// marker.
     #[allow(clippy::type_complexity)]
@@ -577,11 +521,8 @@ impl Job<'_> {
             let new = if value == number.value {
                 self.source[entry.start..entry.end].to_string()
             } else {
-                let fits =
-                    |new: String| self.element.map_or(Ok(()), |element| element.check(value)).map(|()| new);
                 number
                     .write(value, plus)
-                    .and_then(fits)
                     .map_err(|why| (entry.start, format!("{}: {why}", content.name(piece, square, phase))))?
             };
             numbers.push(Replacement { start: entry.start, end: entry.end, new });

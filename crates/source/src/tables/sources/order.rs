@@ -2,7 +2,15 @@
 
 use super::array::Array;
 use super::content::Content;
-use super::marker::Grouping;
+
+/// Order of the values of two colors and several pieces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Grouping {
+    /// All pieces of White, then all of Black.
+    Color,
+    /// Both colors of a piece, then both of the next.
+    Piece,
+}
 
 /// Order of pieces, colors, squares and phases in an array: squares are innermost, except that the phase may be
 /// anywhere.
@@ -16,8 +24,6 @@ pub(super) struct Order {
     /// Order of the tables of two colors and several pieces.
     colors: Option<Grouping>,
     black_first: bool,
-    /// True if neither the brackets nor the marker give that order.
-    pub unsaid: bool,
 }
 
 impl Order {
@@ -44,17 +50,7 @@ impl Order {
             run = rest[axis..].iter().product();
         }
         let lengths = |shape: &[usize]| shape.iter().map(|n| format!("[{n}]")).collect::<String>();
-        let (grouping, unsaid) =
-            grouping(&rest, content).map_err(|why| format!("the array is {}, {why}", lengths(shape)))?;
-        if let (Some(by), [outer, _]) = (content.doubled, &rest[..])
-            && (*outer == 2) != (by == Grouping::Color)
-        {
-            return Err(format!(
-                "the array is {}, in which values of both colors are not by {}",
-                lengths(shape),
-                by.name()
-            ));
-        }
+        let grouping = grouping(&rest, content);
         let block = match grouping {
             Some(Grouping::Color) => content.squares() / 2,
             _ => content.squares(),
@@ -80,14 +76,13 @@ impl Order {
             run,
             colors: grouping,
             black_first: content.marking().black_first,
-            unsaid,
         })
     }
 
     /// Returns the order for rows of different lengths: lists of values in their order.
     fn of_jagged(array: &Array, content: &Content<'_>) -> Result<Self, String> {
         let phases = content.phases.len();
-        if content.has_squares() || content.doubled.is_some() || content.marking().rows.is_some() {
+        if content.has_squares() || content.colors == 2 || content.marking().rows.is_some() {
             return Err("the rows of the array have different lengths".to_string());
         }
         if phases == 2 && !array.pairs_inside {
@@ -102,7 +97,6 @@ impl Order {
             run: 1,
             colors: None,
             black_first: false,
-            unsaid: false,
         })
     }
 
@@ -134,18 +128,14 @@ impl Order {
     }
 }
 
-/// Returns the order of the tables of two colors, and true if it is not given; `None` for tables of one color.
-fn grouping(rest: &[usize], content: &Content<'_>) -> Result<(Option<Grouping>, bool), String> {
-    if content.colors() == 1 {
-        return Ok((None, false));
+/// Returns the order of the values of two colors, as the brackets have it, else by color; `None` for one color.
+fn grouping(rest: &[usize], content: &Content<'_>) -> Option<Grouping> {
+    if content.colors == 1 {
+        return None;
     }
-    let pieces = content.pieces.len();
-    if pieces == 1 {
-        return Ok((Some(Grouping::Piece), false));
-    }
-    let half = content.squares() / 2;
+    let (pieces, half) = (content.pieces.len(), content.squares() / 2);
     let mut inner = 1;
-    let inners: Vec<usize> = rest
+    let blocks: Vec<usize> = rest
         .iter()
         .rev()
         .map(|length| {
@@ -153,17 +143,6 @@ fn grouping(rest: &[usize], content: &Content<'_>) -> Result<(Option<Grouping>, 
             inner
         })
         .collect();
-    let said = match (inners.contains(&(half * pieces)), inners.contains(&(2 * half))) {
-        (true, false) => Some(Grouping::Color),
-        (false, true) => Some(Grouping::Piece),
-        _ => None,
-    };
-    match (content.marking().by, said) {
-        (Some(by), Some(said)) if by != said => {
-            Err(format!("which is by {}, not 'by {}'", said.name(), by.name()))
-        }
-        (Some(by), _) => Ok((Some(by), false)),
-        (None, Some(said)) => Ok((Some(said), false)),
-        (None, None) => Ok((Some(Grouping::Piece), true)),
-    }
+    let by_piece = blocks.contains(&(2 * half)) && !blocks.contains(&(half * pieces));
+    Some(if pieces == 1 || by_piece { Grouping::Piece } else { Grouping::Color })
 }

@@ -39,23 +39,10 @@ fn list(numbers: impl IntoIterator<Item = i64>) -> String {
 type Numbers = fn(&[f64]) -> String;
 
 /// Examples of the page, with the contents of `{ ... }` there.
-const TABLES: [(&str, Numbers); 12] = [
+const TABLES: [(&str, Numbers); 8] = [
     ("// gputexel: knight.mg orientation a8\nconst int knight_mg[8][8] = { ... };", |theta| {
         let rank = |rank: usize| list((0..8).map(|file| at(theta, 1, 8 * (7 - rank) + file)));
         format!("{{{}}}", (0..8).map(rank).collect::<Vec<_>>().join(", "))
-    }),
-    ("// gputexel: pawn.mg ranks 2-7 orientation a8\nconst int pawn_mg[48] = { ... };", |theta| {
-        list((0..48).map(|i| at(theta, 0, 8 * (6 - i / 8) + i % 8)))
-    }),
-    ("// gputexel: bishop.mg board 0x88\nconst int bishop_mg[128] = { ... };", |theta| {
-        list((0..128).map(|i| if i & 0x88 == 0 { at(theta, 2, 8 * (i >> 4) + (i & 7)) } else { 77 }))
-    }),
-    ("// gputexel: rook.mg board 10x12 orientation a8\nconst int rook_mg[120] = { ... };", |theta| {
-        let entry = |i: usize| match (i / 10, i % 10) {
-            (line @ 2..=9, file @ 1..=8) => at(theta, 3, 8 * (9 - line) + file - 1).to_string(),
-            _ => "OFF".to_string(),
-        };
-        format!("{{{}}}", (0..120).map(entry).collect::<Vec<_>>().join(", "))
     }),
     ("// gputexel: pst.mg colors both\nconst int pst_mg[2][6][64] = { ... };", |theta| {
         let table =
@@ -97,10 +84,6 @@ const TABLES: [(&str, Numbers); 12] = [
         let row = || list((0..6).map(|role| piece(theta, role)));
         format!("{{{}, {}}}", row(), row())
     }),
-    ("// gputexel: material.mg colors both by piece\nconst int value_mg[6][2] = { ... };", |theta| {
-        let pair = |role: usize| list([piece(theta, role); 2]);
-        format!("{{{}}}", (0..6).map(pair).collect::<Vec<_>>().join(", "))
-    }),
     ("// gputexel: material.mg colors negated\nconst int value_mg[] = { ... };", |theta| {
         let entry =
             |(name, sign, role): (&str, i64, usize)| format!("[{name}] = {}", sign * piece(theta, role));
@@ -140,14 +123,12 @@ fn tables_of_the_page_are_filled() {
         let other = |from: &str, to: &str| source(&start).replacen(from, to, 1);
         for wrong in [
             other(" orientation a8", ""),
-            other("board 0x88", "board 0x88 orientation a8"),
             other("colors both\nconst int pst", "colors negated\nconst int pst"),
             other("PNBRQKpnbrqk", "pnbrqkPNBRQK"),
             other("-pnbrq-pnbrq", "-pbnrq-pbnrq"),
             other("-pnbrq-pnbrq colors negated", "-pnbrq-pnbrq"),
             other("pieces -pnbrqk\n", "pieces -kqrbnp\n"),
             other("material.mg\n", "material.mg pieces -pnbrqk\n"),
-            other("colors both by piece\n", "colors both\n"),
             other("colors negated\nconst int value_mg[]", "colors both\nconst int value_mg[]"),
         ] {
             if wrong == source(&start) {
@@ -158,6 +139,20 @@ fn tables_of_the_page_are_filled() {
             assert_eq!(bench.text("a.c"), wrong);
         }
     }
+}
+
+#[test]
+fn piece_values_of_both_colors_are_by_piece_if_the_brackets_say_so() {
+    let bench = Bench::new();
+    let (start, tuned) = (values(0.0, false), values(1.0, false));
+    write_values(&bench, "start.json", &start);
+    write_values(&bench, "tuned.json", &tuned);
+    let source = |theta: &[f64]| {
+        let pair = |role: usize| list([piece(theta, role), -piece(theta, role)]);
+        let pairs = (0..6).map(pair).collect::<Vec<_>>().join(", ");
+        format!("// gputexel: material.mg colors negated\nconst int value_mg[6][2] = {{{pairs}}};\n")
+    };
+    fills(&bench, &source(&start), &source(&tuned));
 }
 
 #[test]
@@ -179,9 +174,7 @@ fn one_number_for_both_phases_needs_values_without_phases() {
         assert_eq!((record.mg, record.eg), (expected, expected), "{}", record.name);
     }
     // An export of such values has no pairs, and is read back, too.
-    for (to, name) in
-        [("c", "t.h"), ("cpp", "t.hpp"), ("rust", "t.rs"), ("python", "t.py"), ("params", "t.params")]
-    {
+    for (to, name) in [("c", "t.h"), ("cpp", "t.hpp"), ("rust", "t.rs"), ("python", "t.py")] {
         let export = ["export", "tuned.json", "--to", to, "-o", name, "--untapered", "--decimals", "all"];
         bench.ok(export);
         let exported = bench.text(name);
@@ -304,15 +297,9 @@ fn rejects_invalid_layouts() {
     let bench = Bench::new();
     write_values(&bench, "p.json", &values(0.0, false));
     for case in [
-        "knight.mg ranks 2-7 ~ a[48] = {0} ~ is for tables of pawns",
-        "pawn.mg ranks 1-8 ~ a[48] = {0} ~ expected 2-7",
-        "pawn.mg board 8x8 ~ a[48] = {0} ~ expected 0x88 or 10x12",
-        "pawn.mg board 0x88 files 4 ~ a[48] = {0} ~ option 'files 4'",
-        "pawn.mg board 0x88 ranks 2-7 ~ a[48] = {0} ~ option 'ranks 2-7'",
-        "pawn.mg board 0x88 ~ a[64] = {0} ~ 'pawn.mg' has 128",
-        "material.mg board 0x88 ~ a[6] = {0} ~ is for tables of squares",
-        "material.mg pieces pnbrqkpnbrqk by color ~ a[12] = {0} ~ says already whose",
-        "material.mg colors both ~ a[6][2] = {{1,2},{3,4},{5,6},{7,8},{9,1},{2,3}} ~ not by color",
+        "pawn.mg files 5 ~ a[48] = {0} ~ expected 4",
+        "material.mg files 4 ~ a[6] = {0} ~ is for tables of squares",
+        "material.mg flip ~ a[6] = {0} ~ option 'flip' is not known",
         "material.mg ~ a[] = { [PAWN] = 1, 2, 3, 4, 5 } ~ '[PAWN] =' places an entry",
         "material.mg pieces kq ~ a[] = { [PAWN] = 1, [KNIGHT] = 2 } ~ are 'pieces pn', the marker",
         "pst.mg rows 3/4 ~ a[] = {0} ~ option 'rows' is for lists",

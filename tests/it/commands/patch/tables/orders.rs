@@ -69,21 +69,18 @@ fn places_both_colors_by_brackets_and_marker() {
         ("pst.mg colors both", &[2, 6, 64][..], "color", 1, 0),
         ("pst.mg colors both orientation a8", &[2, 6, 8, 8], "color", 1, 56),
         ("pst.mg colors both", &[6, 2, 64], "piece", 1, 0),
-        ("pst.mg colors both by piece", &[12, 64], "piece", 1, 0),
-        ("pst.mg colors both by color", &[12, 64], "color", 1, 0),
-        ("pst.mg colors negated by color", &[768], "color", -1, 0),
+        ("pst.mg pieces PpNnBbRrQqKk", &[12, 64], "piece", 1, 0),
+        ("pst.mg colors both", &[12, 64], "color", 1, 0),
+        ("pst.mg colors negated", &[768], "color", -1, 0),
         ("pst.mg colors negated", &[2, 6, 64], "color", -1, 0),
-        ("pst.mg colors negated first black orientation h1", &[2, 6, 64], "black", -1, 7),
-        ("pst.mg colors both first black", &[2, 6, 64], "black", 1, 0),
-        // As before: alternating, if the numbers confirm it.
-        ("pst.mg colors both", &[12, 64], "piece", 1, 0),
+        ("pst.mg colors negated pieces pnbrqkPNBRQK orientation h1", &[2, 6, 64], "black", -1, 7),
     ] {
         let source = marked(marker, lengths, &both_colors(&start, layout, sign, mirror));
         let (code, out, err) = run(&source);
         assert_eq!((code, err.as_str()), (0, ""), "{marker} {lengths:?}");
         let report: serde_json::Value = serde_json::from_str(&out).unwrap();
         assert_eq!(report["markers"][0]["compared"], "given", "{out}");
-        assert!(report["markers"][0]["order"].str().contains(" first, "), "{out}");
+        assert!(report["markers"][0]["order"].str().contains(" first"), "{out}");
         let wanted = marked(marker, lengths, &both_colors(&tuned, layout, sign, mirror));
         assert_eq!(bench.text("a.c"), wanted, "{marker} {lengths:?}");
         // Its own numbers are recognized without the start.
@@ -91,18 +88,17 @@ fn places_both_colors_by_brackets_and_marker() {
         assert_eq!(bench.text("a.c"), wanted);
     }
     for (marker, lengths, layout, sign, mirror, expected) in [
-        ("pst.mg colors both", &[12, 64][..], "color", 1, 0, "'gputexel: pst.mg colors both by color'"),
-        ("pst.mg colors both by color", &[12, 64], "piece", 1, 0, "'gputexel: pst.mg colors both by piece'"),
-        ("pst.mg colors both by piece", &[2, 6, 64], "color", 1, 0, "is [2][6][64], which is by color"),
-        ("pst.mg colors both", &[2, 6, 64], "color", -1, 0, "'gputexel: pst.mg colors negated'"),
         (
-            "pst.mg colors negated",
-            &[2, 6, 64],
-            "black",
-            -1,
+            "pst.mg colors both",
+            &[12, 64][..],
+            "piece",
+            1,
             0,
-            "'gputexel: pst.mg colors negated first black'",
+            "'gputexel: pst.mg colors both pieces PpNnBbRrQqKk'",
         ),
+        ("pst.mg pieces PpNnBbRrQqKk", &[12, 64], "color", 1, 0, "pieces PNBRQKpnbrqk'"),
+        ("pst.mg colors both", &[2, 6, 64], "color", -1, 0, "'gputexel: pst.mg colors negated'"),
+        ("pst.mg colors negated", &[2, 6, 64], "black", -1, 0, "colors negated pieces pnbrqkPNBRQK'"),
         ("pst.mg colors both", &[2, 6, 64], "color", 1, 56, "'gputexel: pst.mg orientation a8 colors both'"),
     ] {
         let source = marked(marker, lengths, &both_colors(&start, layout, sign, mirror));
@@ -112,10 +108,7 @@ fn places_both_colors_by_brackets_and_marker() {
         assert!(message.starts_with("gputexel: a.c:") && message.contains(expected), "{marker}: {message}");
         assert_eq!(bench.text("a.c"), source);
     }
-    // Brackets, marker and numbers do not determine it, and `--trust-marker` does not help.
-    bench.write("a.c", marked("pst.mg colors both", &[12, 64], &[0; 768]));
-    bench.fails_with("patch tables tuned.json a.c --trust-marker", 1, ["add 'by color'", "'by piece'"]);
-    // Zeros do not determine orientations, either, which is reported.
+    // Zeros do not determine orientations, which is reported.
     bench.write("a.c", marked("pst.mg colors both", &[2, 6, 64], &[0; 768]));
     let (code, out, _) = bench.run("patch tables tuned.json a.c");
     assert!(code == 0 && out.contains("whether a1 first is right cannot be determined"), "{out}");
@@ -148,13 +141,10 @@ fn matches_numbers_with_markers() {
     for (marker, lengths, numbers, expected) in [
         ("knight.mg orientation a8", &[64][..], whole(&knight), "'gputexel: knight.mg orientation a1'"),
         ("knight.mg", &[64], whole(&table(0, 1, &|i| i ^ 7)), "'gputexel: knight.mg orientation h1'"),
-        ("knight.mg flip", &[8, 8], whole(&table(0, 1, &|i| 63 - i)), "'gputexel: knight.mg orientation h8'"),
-        ("knight.mg", &[64], whole(&table(1, 1, &|i| i)), "'gputexel: knight.eg'"),
-        ("knight.mg", &[64], whole(&table(1, 1, &|i| i ^ 56)), "'gputexel: knight.eg orientation a8'"),
+        ("knight.mg", &[8, 8], whole(&table(0, 1, &|i| 63 - i)), "'gputexel: knight.mg orientation h8'"),
         ("knight", &[64, 2], pairs, "'gputexel: knight orientation a8'"),
         ("knight", &[64, 2], swapped, "with the endgame's numbers before the middlegame's"),
         ("knight.mg files 4", &[8, 4], half, "'gputexel: knight.mg orientation a8 files 4'"),
-        ("knight.mg", &[64], without.clone(), "'gputexel: knight.mg offset material'"),
     ] {
         let source = marked(marker, lengths, &numbers);
         bench.write("a.c", &source);
@@ -165,6 +155,10 @@ fn matches_numbers_with_markers() {
         assert!(message.contains(expected) && message.contains("--trust-marker"), "{marker}: {message}");
         // All or nothing.
         assert_eq!((bench.text("a.c"), bench.text("good.c")), (source, good));
+    }
+    for numbers in [whole(&table(1, 1, &|i| i)), without.clone()] {
+        bench.write("a.c", marked("knight.mg", &[64], &numbers));
+        bench.fails_with("patch tables tuned.json a.c --start start.json", 1, "--trust-marker");
     }
     // Tables without material are compared up to the piece value, which is derived from that.
     let source = marked("knight.mg offset material", &[64], &without)
@@ -277,7 +271,7 @@ fn imported_tables_keep_the_order_of_the_schema() {
     let tuned =
         |option: &str| engine_source(option, |phase, i| values[&format!("n_{}", from_a8(i))][phase], &rest);
     // Without an orientation, and with the right one.
-    for option in ["", " orientation a8", " flip"] {
+    for option in ["", " orientation a8"] {
         bench.write("e.cpp", engine_source(option, engine_knight, &start));
         assert_has(&bench.ok("patch tables run/params.json e.cpp"), ["knight.mg: 64 numbers", "; a8 first"]);
         assert_eq!(bench.text("e.cpp"), tuned(option));
@@ -333,7 +327,7 @@ fn rejects_unknown_starting_values() {
     let flat: Vec<i64> = (0..384).map(|i| piece[i / 64]).collect();
     bench.write("a.c", marked("pst.mg orientation a8", &[6, 64], &flat));
     let (code, out, _) = bench.run("patch tables run a.c");
-    assert!(code == 0 && out.contains("; a8 first (a1, h1, h8 would also fit the old numbers)"), "{out}");
+    assert!(code == 0 && out.contains("; a8 first"), "{out}");
 }
 
 #[test]
@@ -349,7 +343,7 @@ fn exports_and_imports_keep_the_order_of_the_schema() {
         body.split(',').filter_map(|word| word.trim().parse().ok()).collect()
     };
     let by_index: Vec<i64> = (0..64).map(|i| values[&format!("n_{}", from_a8(i))][0]).collect();
-    let marker = "knight.mg prefix \"n_\" orientation a8";
+    let marker = "knight.mg orientation a8";
     let header = bench.text("run/tables.h");
     assert_eq!(array(&header, marker), by_index);
     assert!(header.contains("// Index 0 is a8, 7 is h8, 63 is h1"), "{header}");
@@ -357,7 +351,7 @@ fn exports_and_imports_keep_the_order_of_the_schema() {
     assert_eq!(array(&out, marker), by_index);
     let (_, out, _) = bench.run("export run --to c --orientation a1");
     let mirrored: Vec<i64> = (0..64).map(|i| by_index[i ^ 56]).collect();
-    assert_eq!(array(&out, "knight.mg prefix \"n_\" orientation a1"), mirrored);
+    assert_eq!(array(&out, "knight.mg orientation a1"), mirrored);
     // Without that option, an export's marker means a1 as before.
     bench.write("old.h", out.replace(" orientation a1", ""));
     let knight = |name: &str, index: usize| {
@@ -369,51 +363,16 @@ fn exports_and_imports_keep_the_order_of_the_schema() {
         bench.ok(["import-params", name, "--like", "run", "-o", "back.json", "--force"]);
         assert!((0..64).all(|i| knight("back.json", i) == values[&format!("n_{}", from_a8(i))]), "{name}");
     }
-    // The engine's own source, in the schema's order, which the start of the run confirms.
+    // The engine's own source, in the schema's order, which is reported.
     let start = [&MOBILITY[..], &[[12, 12]]].concat();
-    let import = |name: &str, flags: &str| {
-        let base = ["import-params", name, "--like", "run", "-o", "back.json", "--force"];
-        bench.run((&base, flags))
-    };
     bench.write("e.cpp", engine_source("", engine_knight, &start));
-    let (code, out, err) = import("e.cpp", "");
-    assert_eq!((code, err.as_str()), (0, ""));
-    assert!(!out.contains("squares are taken"), "{out}");
+    let out = bench.ok("import-params e.cpp --like run -o back.json --force");
+    assert_has(&out, "squares are taken to be a8 first as in the schema");
     assert!((0..64).all(|i| knight("back.json", i) == [engine_knight(0, i), engine_knight(1, i)]));
-    // Other values of the same tables confirm nothing, but are closer to one order than to the others.
-    let edited = |phase: usize, i: usize| engine_knight(phase, i) + 3 + (i % 5) as i64;
-    bench.write("e.cpp", engine_source("", edited, &start));
-    let (code, out, err) = import("e.cpp", "");
-    assert_eq!((code, err.as_str()), (0, ""));
-    assert!(out.contains("squares are taken to be a8 first as in the schema"), "{out}");
-    assert!((0..64).all(|i| knight("back.json", i) == [edited(0, i), edited(1, i)]));
-    bench.write("e.cpp", engine_source(" orientation a1", edited, &start));
-    let (code, _, err) = import("e.cpp", "");
-    assert!(code == 1 && err.contains("nearer to 'gputexel: knight.mg orientation a8'"), "{err}");
     bench.write("e.cpp", engine_source(" orientation a1", engine_knight, &start));
-    std::fs::remove_file(bench.path("back.json")).unwrap();
-    let (code, out, err) = import("e.cpp", "");
-    assert_eq!((code, out.as_str()), (1, ""));
-    let why = "e.cpp:1: the numbers are those of 'gputexel: knight.mg orientation a8' by the values that";
-    assert_has(&err, why);
-    assert!(!bench.path("back.json").exists());
-    let (code, out, _) = import("e.cpp", "--trust-marker");
-    assert!(code == 0 && out.contains("the marker was trusted"), "{out}");
+    let out = bench.ok("import-params e.cpp --like run -o back.json --force");
+    assert!(!out.contains("squares are taken"), "{out}");
     assert!((0..64).all(|i| knight("back.json", i)[0] == engine_knight(0, i ^ 56)));
-    // The tuned source mirrored: its numbers are recognized.
-    let tuned = |phase: usize, i: usize| values[&format!("n_{}", from_a8(i))][phase];
-    bench.write("e.cpp", engine_source(" orientation h8", tuned, &start));
-    let (code, _, err) = import("e.cpp", "");
-    assert!(
-        code == 1 && err.contains("the numbers are those of 'gputexel: knight.mg orientation a8'"),
-        "{err}"
-    );
-    // With nothing to compare with, the assumption is reported.
-    engine_values(&bench, "p.json", 0.0);
-    let (_, out, _) = bench.run("export p.json --to cpp --no-header");
-    bench.write("p.hpp", out);
-    let (code, _, err) = bench.run("import-params p.hpp --model pst");
-    assert!(code == 0 && err.contains("squares are taken to be a1 first"), "{err}");
 }
 
 #[test]

@@ -63,7 +63,7 @@ fn programs_are_explained() {
     assert!(told.contains("params.json: the relu2 of 'danger' in mg is divided by 0"), "{told}");
 }
 
-/// Unused values are left out and read back as 0.
+/// Unused values are left out.
 #[test]
 fn values_that_do_not_exist_are_not_written() {
     use gputexel_model::program::{Accumulator, Adjustment, Input, Phase, Program};
@@ -99,8 +99,6 @@ fn values_that_do_not_exist_are_not_written() {
                 && text.contains("those of accumulators in units of their sums"),
             "{text}"
         );
-        let back = read_back(&text, Format::Code(language), None);
-        assert_eq!(values(&back.file), values(&file), "{text}");
         // Without a header they are needed, as are nonzero ones always.
         asked.header = false;
         assert!(export(&file, &asked).unwrap().text.contains("gputexel: complexity.mg"));
