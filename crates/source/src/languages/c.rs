@@ -24,7 +24,6 @@ pub(super) static SPEC: Spec = Spec {
     ..BASE
 };
 
-/// Reads a raw string, as in `R"x(...)x"`.
 pub(super) fn literal(bytes: &[u8], at: usize) -> Option<(Kind, usize)> {
     let prefixes: [&[u8]; 5] = [b"R\"", b"LR\"", b"uR\"", b"UR\"", b"u8R\""];
     let open = at + prefixes.into_iter().find(|prefix| bytes[at..].starts_with(prefix))?.len();

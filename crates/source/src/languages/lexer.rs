@@ -1,7 +1,5 @@
-//! A lexer for sources: comments, words, numbers, string literals and punctuation.
-//!
-//! It separates code from comments and strings, so that neither is mistaken for an array. It accepts any
-//! input: an unclosed comment or string ends with its line or the file.
+//! Tokens of sources: comments, words, numbers, literals, punctuation. Any input is accepted: what is not closed
+//! ends with its line or the file.
 
 use super::Language;
 
@@ -87,7 +85,6 @@ fn line_end(bytes: &[u8], at: usize) -> usize {
     if end > at && bytes[end - 1] == b'\r' { end - 1 } else { end }
 }
 
-/// Returns the end of the first `wanted` from `at` on.
 pub(super) fn find(bytes: &[u8], at: usize, wanted: &[u8]) -> usize {
     let from = at.min(bytes.len());
     memchr::memmem::find(&bytes[from..], wanted).map_or(bytes.len(), |n| from + n + wanted.len())

@@ -1,6 +1,4 @@
-//! Source languages: a file for each, and the table of all.
-//!
-//! A new language is a file with its [`Spec`] and a line in the table.
+//! Source languages: a new one is a file with its [`Spec`] and a line in the table.
 
 mod c;
 mod cpp;
@@ -22,21 +20,15 @@ pub struct Language(&'static Spec);
 
 /// Description of a language.
 pub struct Spec {
-    /// Name on the command line.
     pub(crate) name: &'static str,
     /// Endings of file names, without the dot.
     pub(crate) endings: &'static [&'static str],
-    /// Name of a file of tables.
     pub(crate) file_name: &'static str,
-    /// Mark of comments that end with their line.
     pub(crate) comment: &'static str,
-    /// True for comments within `/* */`.
     pub(crate) has_blocks: bool,
-    /// True if these nest.
     pub(crate) nests: bool,
     /// Returns kind and end of a literal that begins at a byte and is read differently in other languages.
     pub(crate) literal: fn(&[u8], usize) -> Option<(Kind, usize)>,
-    /// True if numbers may begin with their point.
     pub(crate) leading_point: bool,
     /// True if a newline ends a statement, unless brackets are open.
     pub(crate) ends_with_line: bool,
@@ -44,17 +36,13 @@ pub struct Spec {
     pub(crate) has_directives: bool,
     /// True for C and C++: octal numbers, apostrophes between digits, fractions that are doubles, `constexpr`.
     pub(crate) is_c: bool,
-    /// Usual style of names.
     pub(crate) style: NameStyle,
-    /// True if values are usually written as pairs.
     pub(crate) pairs: bool,
     /// Ending of names of pairs, if any: in C and C++, simple names are taken.
     pub(crate) pair_ending: Option<&'static str>,
     /// Usual name of the class or package, if one is required.
     pub(crate) module: Option<&'static str>,
-    /// Indentation of declarations.
     pub(crate) indent: &'static str,
-    /// Brackets of arrays.
     pub(crate) brackets: (char, char),
     /// Text before and after the numbers of a pair.
     pub(crate) pair: (&'static str, &'static str),
@@ -62,13 +50,10 @@ pub struct Spec {
     pub(crate) single_pair: fn(&str) -> &'static str,
     /// Text before the value of a declaration.
     pub(crate) declare: fn(&Declaration<'_>) -> String,
-    /// End of a declaration.
     pub(crate) end: &'static str,
     /// Line above a declaration; given true for names in an unusual style, and for fractions.
     pub(crate) attributes: fn(bool, bool) -> String,
-    /// Text above all declarations.
     pub(crate) opening: fn(&Frame<'_>) -> String,
-    /// Text below all declarations.
     pub(crate) closing: &'static str,
 }
 
@@ -100,7 +85,6 @@ pub(crate) const BASE: Spec = Spec {
     closing: "",
 };
 
-/// A declaration.
 pub(crate) struct Declaration<'a> {
     pub name: &'a str,
     /// Lengths from outermost to innermost, without that of pairs; empty for a single value.
@@ -112,19 +96,16 @@ pub(crate) struct Declaration<'a> {
 }
 
 impl Declaration<'_> {
-    /// Returns the name of one of two types, for fractions or whole numbers.
     fn number(&self, float: &'static str, whole: &'static str) -> &'static str {
         if self.float { float } else { whole }
     }
 
-    /// Returns all lengths in brackets, with `two` also that of pairs.
     pub(crate) fn dimensions(&self, two: bool) -> String {
         let all = self.lengths.iter().copied().chain(two.then_some(2));
         all.map(|length| format!("[{length}]")).collect()
     }
 }
 
-/// Surroundings of the declarations of a file.
 pub(crate) struct Frame<'a> {
     /// Prefix of names.
     pub prefix: &'a str,
@@ -165,7 +146,6 @@ impl Language {
     /// Languages that the folder of a run has files for.
     pub const RUN: [Self; 3] = [Self::C, Self::CPP, Self::RUST];
 
-    /// Returns the language of a description that is not in the table.
     pub(crate) fn of_spec(spec: &'static Spec) -> Self {
         Self(spec)
     }
@@ -187,7 +167,6 @@ impl Language {
         self.0.file_name
     }
 
-    /// Returns a pair with `width` characters per number.
     pub(crate) fn pair(self, mg: &str, eg: &str, width: usize) -> String {
         let (before, after) = self.0.pair;
         format!("{before}{mg:>width$}, {eg:>width$}{after}")

@@ -1,5 +1,4 @@
-//! Tuned tables outside of gputexel: [`exports`] writes them as code or lists and reads them back, [`sources`] fills
-//! marked arrays in the source code of engines.
+//! Tuned tables as code or lists ([`exports`]) and in marked arrays of sources ([`sources`]).
 
 pub mod exports;
 pub mod sources;
@@ -13,7 +12,6 @@ pub use exports::{
     import, import_files, option_names, tables,
 };
 
-/// Returns the features of a parameter file.
 pub(crate) fn features(file: &ParameterFile) -> Vec<Feature> {
     let feature =
         |record: &ParameterRecord| Feature { name: record.name.clone(), group: record.group.clone() };

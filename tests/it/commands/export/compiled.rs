@@ -37,192 +37,159 @@ fn wanted(file: &ParameterFile, decimals: usize) -> String {
     file.parameters.iter().map(line).collect()
 }
 
-#[test]
-#[ignore = "full"]
-fn odd_names_compile_in_c() {
-    let bench = Bench::new();
-    let file = odd(&bench, "p.json");
-    let report = export(&bench, "p.json -o t.h");
-    assert_eq!(report["told_apart"], serde_json::json!({ "laufer": "laufer_2" }));
-    export(&bench, "p.json -o pairs.h --to c --pairs --prefix Pair_ --decimals 2");
-    let mut prints = String::new();
-    for (name, count) in identifiers() {
-        for i in 0..count {
-            let at = if count > 1 { format!("[{i}]") } else { String::new() };
-            prints += &format!("    printf(\"%d %d\\n\", {name}_mg{at}, {name}_eg{at});\n");
-        }
-    }
-    let mut pairs = String::new();
-    for (name, count) in identifiers() {
-        for i in 0..count {
-            let at = if count > 1 { format!("[{i}]") } else { String::new() };
-            let name = format!(
-                "Pair_{}_score{at}",
-                name.strip_prefix('n').filter(|n| n.starts_with('3')).unwrap_or(name)
-            );
-            pairs += &format!("    printf(\"%.2f %.2f\\n\", {name}[0], {name}[1]);\n");
-        }
-    }
-    let source = |prints: &str| {
-        format!(
-            "#include <stdio.h>\n#include \"t.h\"\n#include \"pairs.h\"\n#include \"t.h\"\nint main(void) {{\n{prints}    return 0;\n}}\n"
-        )
-    };
-    let flags = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror"];
-    if let Some(out) = bench.compiled("gcc", &flags, "main.c", &source(&prints)) {
-        assert_eq!(out, wanted(&file, 0));
-    }
-    if let Some(out) = bench.compiled("gcc", &flags, "main.c", &source(&pairs)) {
-        assert_eq!(out, wanted(&file, 2));
+/// Returns an identifier in the style of Go and C#.
+fn pascal(name: &str) -> String {
+    let capital = |word: &str| word[..1].to_uppercase() + &word[1..];
+    match name {
+        "laufer_2" => "Laufer_2".to_string(),
+        _ => name.split('_').map(capital).collect(),
     }
 }
 
+/// An export, the program that prints its values, and how each is printed, given its name and index.
+struct Case {
+    flags: &'static str,
+    decimals: usize,
+    command: &'static str,
+    file: &'static str,
+    before: &'static str,
+    print: fn(&str, &str) -> String,
+    after: &'static str,
+}
+
+const C: &str = "gcc -std=c99 -Wall -Wextra -pedantic -Werror";
+const CPP: &str = "g++ -std=c++11 -Wall -Wextra -pedantic -Werror";
+const RUST: &str = "rustc --edition 2021 -Dwarnings";
+const C_MAIN: &str = "#include <stdio.h>\n#include \"t.h\"\n#include \"t.h\"\nint main(void) {\n";
+const CPP_MAIN: &str = "#include <cstdio>\n#include \"t.hpp\"\nint main() {\n";
+
+const CASES: [Case; 9] = [
+    Case {
+        flags: "-o t.h",
+        decimals: 0,
+        command: C,
+        file: "main.c",
+        before: C_MAIN,
+        print: |name, at| format!("printf(\"%d %d\\n\", {name}_mg{at}, {name}_eg{at});"),
+        after: "return 0;\n}\n",
+    },
+    Case {
+        flags: "-o t.h --pairs --decimals 2",
+        decimals: 2,
+        command: C,
+        file: "main.c",
+        before: C_MAIN,
+        print: |name, at| format!("printf(\"%.2f %.2f\\n\", {name}_score{at}[0], {name}_score{at}[1]);"),
+        after: "return 0;\n}\n",
+    },
+    Case {
+        flags: "-o t.hpp",
+        decimals: 0,
+        command: CPP,
+        file: "main.cpp",
+        before: CPP_MAIN,
+        print: |name, at| format!("std::printf(\"%d %d\\n\", {name}_score{at}.mg, {name}_score{at}.eg);"),
+        after: "}\n",
+    },
+    Case {
+        flags: "-o t.hpp --separate --style pascal --decimals all",
+        decimals: 2,
+        command: CPP,
+        file: "main.cpp",
+        before: CPP_MAIN,
+        print: |name, at| {
+            let name = pascal(name);
+            format!("std::printf(\"%.2f %.2f\\n\", {name}Mg{at}, {name}Eg{at});")
+        },
+        after: "}\n",
+    },
+    Case {
+        flags: "-o t.rs",
+        decimals: 0,
+        command: RUST,
+        file: "main.rs",
+        before: "mod t;\nfn main() {\n",
+        print: |name, at| {
+            format!("let (mg, eg) = t::{}{at}; println!(\"{{mg}} {{eg}}\");", name.to_uppercase())
+        },
+        after: "}\n",
+    },
+    Case {
+        flags: "-o t.rs --separate --style snake --decimals 2",
+        decimals: 2,
+        command: RUST,
+        file: "main.rs",
+        before: "mod t;\nfn main() {\n",
+        print: |name, at| format!("println!(\"{{:.2}} {{:.2}}\", t::{name}_mg{at}, t::{name}_eg{at});"),
+        after: "}\n",
+    },
+    Case {
+        flags: "-o t.py",
+        decimals: 0,
+        command: "python3 -B",
+        file: "main.py",
+        before: "from t import *\n",
+        print: |name, at| {
+            let name = name.to_uppercase();
+            format!("print({name}_MG{at}, {name}_EG{at})")
+        },
+        after: "",
+    },
+    Case {
+        flags: "-o t.go --pairs --module main",
+        decimals: 0,
+        command: "go run t.go",
+        file: "main.go",
+        before: "package main\n\nimport \"fmt\"\n\nfunc main() {\n",
+        print: |name, at| format!("fmt.Println({0}{at}[0], {0}{at}[1])", pascal(name)),
+        after: "}\n",
+    },
+    Case {
+        flags: "-o t.cs --separate",
+        decimals: 0,
+        command: "dotnet run",
+        file: "main.cs",
+        before: "",
+        print: |name, at| {
+            let name = pascal(name);
+            format!("System.Console.WriteLine(Tables.{name}Mg{at} + \" \" + Tables.{name}Eg{at});")
+        },
+        after: "",
+    },
+];
+
+const PROJECT: &str = "<Project Sdk=\"Microsoft.NET.Sdk\"><PropertyGroup><OutputType>Exe</OutputType>\
+    <TargetFramework>net8.0</TargetFramework><TreatWarningsAsErrors>true</TreatWarningsAsErrors></PropertyGroup></Project>";
+
 #[test]
 #[ignore = "full"]
-fn odd_names_compile_in_cpp() {
-    let bench = Bench::new();
-    let file = odd(&bench, "p.json");
-    export(&bench, "p.json -o macro.hpp");
-    export(&bench, "p.json -o plain.hpp --separate --style pascal --prefix k --decimals all");
-    let print = |format: &str, one: &dyn Fn(&str, &str) -> String| -> String {
-        let mut text = String::new();
+fn odd_names_compile_in_every_language() {
+    for Case { flags, decimals, command, file, before, print, after } in CASES {
+        let bench = Bench::new();
+        let values = odd(&bench, "p.json");
+        let report = export(&bench, &*format!("p.json {flags}"));
+        assert_eq!(report["told_apart"].as_object().unwrap().len(), 1, "{report}");
+        let mut source = before.to_string();
         for (name, count) in identifiers() {
             for i in 0..count {
                 let at = if count > 1 { format!("[{i}]") } else { String::new() };
-                text += &format!("    std::printf(\"{format} {format}\\n\", {});\n", one(name, &at));
+                source += &format!("{}\n", print(name, &at));
             }
         }
-        text
-    };
-    let source = |prints: &str| {
-        format!(
-            "#include <cstdio>\n#include \"macro.hpp\"\n#include \"plain.hpp\"\nint main() {{\n{prints}}}\n"
-        )
-    };
-    let flags = ["-std=c++11", "-Wall", "-Wextra", "-pedantic", "-Werror"];
-    let pairs = print("%d", &|name, at| format!("{name}_score{at}.mg, {name}_score{at}.eg"));
-    if let Some(out) = bench.compiled("g++", &flags, "main.cpp", &source(&pairs)) {
-        assert_eq!(out, wanted(&file, 0));
-    }
-    let pascal = |name: &str| -> String {
-        let words =
-            name.split('_').map(|word| word.strip_prefix('n').filter(|w| w.starts_with('3')).unwrap_or(word));
-        let capital = |word: &str| word[..1].to_uppercase() + &word[1..];
-        match name {
-            "laufer_2" => "kLaufer_2".to_string(),
-            _ => format!("k{}", words.map(capital).collect::<String>()),
-        }
-    };
-    let plain = print("%.2f", &|name, at| format!("{0}Mg{at}, {0}Eg{at}", pascal(name)));
-    if let Some(out) = bench.compiled("g++", &flags, "main.cpp", &source(&plain)) {
-        assert_eq!(out, wanted(&file, 2));
-    }
-}
-
-#[test]
-#[ignore = "full"]
-fn odd_names_compile_in_rust() {
-    let bench = Bench::new();
-    let file = odd(&bench, "p.json");
-    export(&bench, "p.json -o pairs.rs");
-    export(&bench, "p.json -o snake.rs --separate --style snake --decimals 2");
-    let mut prints = String::new();
-    let mut separate = String::new();
-    for (name, count) in identifiers() {
-        let upper = name.to_uppercase();
-        for i in 0..count {
-            let at = if count > 1 { format!("[{i}]") } else { String::new() };
-            prints += &format!("    let (mg, eg) = pairs::{upper}{at}; println!(\"{{mg}} {{eg}}\");\n");
-            separate +=
-                &format!("    println!(\"{{:.2}} {{:.2}}\", snake::{name}_mg{at}, snake::{name}_eg{at});\n");
-        }
-    }
-    let source = format!("mod pairs;\nmod snake;\nfn main() {{\n{prints}{separate}}}\n");
-    let flags = ["--edition", "2021", "-Dwarnings"];
-    if let Some(out) = bench.compiled("rustc", &flags, "main.rs", &source) {
-        assert_eq!(out, wanted(&file, 0) + &wanted(&file, 2));
-    }
-}
-
-#[test]
-#[ignore = "full"]
-fn python_reads_its_lists() {
-    let bench = Bench::new();
-    let file = odd(&bench, "p.json");
-    let uneven = pst(&bench, "pst.json", false);
-    export(&bench, "p.json -o one.py");
-    export(&bench, "p.json -o two.py --pairs --decimals all");
-    export(&bench, "pst.json -o three.py --colors negated --pairs --split-material");
-    let mut script = String::from("import one, two, three\n");
-    let mut second = String::new();
-    for (name, count) in identifiers() {
-        let upper = name.to_uppercase();
-        for i in 0..count {
-            let at = if count > 1 { format!("[{i}]") } else { String::new() };
-            script += &format!("print(one.{upper}_MG{at}, one.{upper}_EG{at})\n");
-            second += &format!("print('%.2f %.2f' % two.{upper}{at})\n");
-        }
-    }
-    script += &second;
-    script += "print(three.KNIGHT[0][5][1] + three.MATERIAL[1][1], three.KNIGHT[1][5 ^ 56][1] - three.MATERIAL[1][1])\n";
-    let eg = uneven.parameters[64 + 5].eg.round();
-    let expected = wanted(&file, 0) + &wanted(&file, 2) + &format!("{eg} {}\n", -eg);
-    if let Some(out) = interpreted(&bench, "python3", ["-B", "-c", &script]) {
-        assert_eq!(out, expected);
-    }
-}
-
-#[test]
-#[ignore = "full"]
-fn odd_names_compile_in_go_and_csharp() {
-    let bench = Bench::new();
-    let file = odd(&bench, "p.json");
-    let uneven = pst(&bench, "pst.json", false);
-    let first = |i: usize| (uneven.parameters[64 + i].mg.round(), uneven.parameters[64 + i].eg.round());
-    for pairs in [false, true] {
-        let style = if pairs { "--pairs" } else { "--separate" };
-        export(&bench, ["p.json", "-o", "odd.go", "--force", style, "--module", "main"]);
-        export(
-            &bench,
-            [
-                "pst.json", "-o", "psqt.go", "--force", style, "--module", "main", "--colors", "both",
-                "--prefix", "P",
-            ],
-        );
-        let knight =
-            if pairs { "PKnight[1][1][0], PKnight[1][1][1]" } else { "PKnightMg[1][1], PKnightEg[1][1]" };
-        let odd = if pairs { "Mobility[1][0], Mobility[1][1]" } else { "MobilityMg[1], MobilityEg[1]" };
-        let main = format!(
-            "package main\n\nimport \"fmt\"\n\nfunc main() {{\n\tfmt.Println({odd})\n\tfmt.Println({knight})\n}}\n"
-        );
-        bench.write("main.go", main);
-        let (mg, eg) = first(1 ^ 56);
-        let expected = format!("{} {}\n{mg} {eg}\n", file.parameters[1].mg, file.parameters[1].eg.round());
-        if let Some(out) = interpreted(&bench, "go", "run main.go odd.go psqt.go") {
-            assert_eq!(out, expected);
-        }
-        export(&bench, ["p.json", "-o", "Odd.cs", "--force", style]);
-        export(
-            &bench,
-            ["pst.json", "-o", "Psqt.cs", "--force", style, "--module", "Psqt", "--colors", "both"],
-        );
-        let (knight, odd) = match pairs {
-            true => (
-                "Psqt.Knight[1, 1].Mg + \" \" + Psqt.Knight[1, 1].Eg",
-                "Tables.Mobility[1].Mg + \" \" + Tables.Mobility[1].Eg",
-            ),
-            false => (
-                "Psqt.KnightMg[1, 1] + \" \" + Psqt.KnightEg[1, 1]",
-                "Tables.MobilityMg[1] + \" \" + Tables.MobilityEg[1]",
-            ),
+        source += after;
+        bench.write("a.csproj", PROJECT);
+        let words: Vec<&str> = command.split(' ').collect();
+        let printed = match words[0] {
+            "gcc" | "g++" | "rustc" => bench.compiled(words[0], &words[1..], file, &source),
+            _ => {
+                bench.write(file, &source);
+                let file = if words[0] == "dotnet" { None } else { Some(file) };
+                let all: Vec<&str> = words[1..].iter().copied().chain(file).collect();
+                interpreted(&bench, words[0], &all[..])
+            }
         };
-        bench.write(
-            "Main.cs",
-            format!("System.Console.WriteLine({odd});\nSystem.Console.WriteLine({knight});\n"),
-        );
-        bench.write("a.csproj", "<Project Sdk=\"Microsoft.NET.Sdk\"><PropertyGroup><OutputType>Exe</OutputType><TargetFramework>net8.0</TargetFramework><TreatWarningsAsErrors>true</TreatWarningsAsErrors></PropertyGroup></Project>");
-        if let Some(out) = interpreted(&bench, "dotnet", "run") {
-            assert_eq!(out.replace('\r', ""), expected);
+        if let Some(printed) = printed {
+            assert_eq!(printed.replace('\r', ""), wanted(&values, decimals), "{flags}");
         }
     }
 }
@@ -321,12 +288,6 @@ fn engine_in_c_gives_the_same_scores() {
             "--files 4",
             &pointers,
             "    int rank = color ? 7 - square / 8 : square / 8, file = square % 8;\n    int v = tables[phase][role][rank * 4 + (file < 4 ? file : 7 - file)];\n    return color ? -v : v;\n",
-        ),
-        (
-            "mirrored.json",
-            "--files 4 --orientation h8",
-            &pointers,
-            "    int rank = color ? square / 8 : 7 - square / 8, file = square % 8;\n    int v = tables[phase][role][rank * 4 + (file < 4 ? file : 7 - file)];\n    return color ? -v : v;\n",
         ),
     ];
     for (params, flags, tables, body) in cases {

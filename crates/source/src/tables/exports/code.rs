@@ -11,27 +11,22 @@ use gputexel_model::{Colors, Feature, FeatureTable, FeatureTables, ParameterFile
 
 const PHASES: [&str; 2] = ["mg", "eg"];
 
-/// Handling of values that do not fit an integer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overflow {
     Refuse,
-    /// They become the nearest one that fits.
     Saturate,
 }
 
 /// Item to be declared once (pairs) or once per phase.
 struct Item<'a> {
-    /// Its name in the source, without an ending.
     identifier: String,
     /// Options of its marker, after the phase, each preceded by a space.
     options: String,
-    /// Name in its marker, without the phase.
     what: String,
     /// Lengths from outermost to innermost.
     lengths: Vec<usize>,
     /// Numbers per line; 1 if each has a comment.
     row: usize,
-    /// Texts of its numbers, by phase.
     numbers: [Vec<String>; 2],
     /// Names of its numbers, if nothing else gives them.
     notes: Option<Vec<&'a str>>,
@@ -65,10 +60,6 @@ impl<'a> Writer<'a> {
         Self { file, options, rounding, overflow, features, tables, imported, told_apart: Vec::new() }
     }
 
-    /// Returns the whole text.
-    ///
-    /// # Errors
-    /// Values that do not fit, and half tables that are not symmetric.
     pub fn text(&mut self, header: Option<&Header>) -> Result<String> {
         let CodeOptions { language, prefix, phases, .. } = self.options;
         let comment = language.comment;
@@ -97,7 +88,6 @@ impl<'a> Writer<'a> {
         Ok(text)
     }
 
-    /// Returns comments on which index means which square.
     fn about_squares(&self) -> Vec<String> {
         let CodeOptions { split, .. } = self.options;
         let mut lines = Vec::new();
@@ -125,7 +115,6 @@ impl<'a> Writer<'a> {
         lines
     }
 
-    /// Returns the order of a table's squares: the requested one, else for imported tables that of the schema.
     fn order(&self, table: &FeatureTable) -> SquareOrder {
         let CodeOptions { order, oriented, .. } = self.options;
         let unasked = !oriented && order.first() == SquareOrder::default().first();
@@ -135,7 +124,6 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Returns all tables, with piece values before them if they are separate.
     fn items(&mut self) -> Result<Vec<Item<'a>>> {
         let CodeOptions { language, phases, split, .. } = self.options;
         let style = self.options.style;
@@ -185,7 +173,6 @@ impl<'a> Writer<'a> {
         Ok(items)
     }
 
-    /// Returns the piece values of tables of squares: six as an array, else one.
     fn piece_values(&self, what: &str, tables: &[usize], identifier: String) -> Result<Item<'a>> {
         let mut numbers = [Vec::new(), Vec::new()];
         for (phase, numbers) in numbers.iter_mut().enumerate() {
@@ -324,7 +311,7 @@ impl<'a> Writer<'a> {
         Ok(self.rounding.text(fit(units, self.rounding, self.overflow, name)?))
     }
 
-    /// Returns a declaration per phase, or one of pairs, with its marker; unused phases can be left out.
+    /// A declaration per phase, or one of pairs, with its marker.
     fn declare(&self, item: &Item<'_>, leaves_out: bool) -> String {
         let CodeOptions { language, phases, style, .. } = self.options;
         let untapered = *phases == PhaseValues::Untapered;
@@ -419,7 +406,6 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Describes which index means which square.
 pub fn describe_order(order: &SquareOrder) -> String {
     let last = match order.first() {
         "a1" => "h8",
@@ -450,10 +436,7 @@ pub fn describe_order(order: &SquareOrder) -> String {
     }
 }
 
-/// Returns a number if it can be written.
-///
-/// # Errors
-/// [`Error::Usage`] with its name when a whole number does not fit 32 bits.
+/// A number that fits 32 bits if it is whole; `name` is for the message.
 pub fn fit(units: f64, rounding: Rounding, overflow: Overflow, name: impl Fn() -> String) -> Result<f64> {
     if rounding.is_whole() && !(f64::from(i32::MIN)..=f64::from(i32::MAX)).contains(&units) {
         return match overflow {

@@ -7,20 +7,15 @@ use crate::tables::sources::{EXPORT_SIGN, escape_unseen};
 use gputexel_chess::PhaseSettings;
 use gputexel_model::{ParameterFile, Provenance};
 
-/// Prefix of the machine-readable line.
 const SIGN: &str = EXPORT_SIGN;
 
-/// Header of an export.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Header {
-    /// Name of the format on the command line.
     pub format: String,
-    /// Name of the feature set.
     pub feature_set: String,
     /// Number of features; 0 if unknown.
     #[serde(default)]
     pub features: usize,
-    /// Phase convention of the values.
     pub phase: PhaseSettings,
     /// Scale constant K, base-10 form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -31,10 +26,8 @@ pub struct Header {
     /// Style of the names of UCI options, if they differ from those of the parameters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub style: Option<NameStyle>,
-    /// Prefix of the names of UCI options.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub prefix: String,
-    /// Origin of the values.
     #[serde(default)]
     pub provenance: Provenance,
 }
@@ -48,7 +41,6 @@ fn is_one(scale: &f64) -> bool {
 }
 
 impl Header {
-    /// Creates the header of a parameter file.
     pub fn new(file: &ParameterFile, format: &str) -> Self {
         Self {
             format: format.to_string(),
@@ -63,7 +55,6 @@ impl Header {
         }
     }
 
-    /// Returns the lines for readers, without comment marks.
     pub fn lines(&self, file: &ParameterFile, rounding: Rounding) -> Vec<String> {
         let units = match rounding {
             Rounding::Fixed(parts) => format!("1/{parts} centipawn"),
@@ -113,13 +104,12 @@ impl Header {
         lines
     }
 
-    /// Returns the machine-readable line, without comment marks.
     pub fn machine(&self) -> String {
         let json = serde_json::to_string(self).expect("plain data serializes");
         format!("{SIGN} {}", escape_unseen(&json))
     }
 
-    /// Finds the machine-readable line in a text; returns its number from 1, with the reason if it is malformed.
+    /// The machine-readable line of a text: its number from 1, and its contents or what is wrong with them.
     pub fn find(text: &str) -> Option<(u64, Result<Self, String>)> {
         let (number, json) = (1..).zip(text.lines()).find_map(|(number, line)| {
             let line = line.trim_start_matches('\u{feff}').trim_start_matches(['/', '#', ' ']);

@@ -95,7 +95,6 @@ fn import_all(texts: &[(&[u8], &Path)], like: Option<&Like>) -> Result<Imported>
     assembled(&whole, like, values, notes)
 }
 
-/// Values of some parameters.
 struct Values {
     header: Option<Header>,
     format: Format,
@@ -104,7 +103,6 @@ struct Values {
     theta: Vec<f64>,
     /// Values were rounded to 1/`scale` centipawn.
     scale: f64,
-    /// Rows of CSV with all that they hold.
     records: Vec<ParameterRecord>,
 }
 
@@ -169,7 +167,6 @@ fn read_values(
     Ok(Values { header, format, features, theta, scale, records })
 }
 
-/// Returns the parameters composed of all values.
 fn assembled(
     path: &Path,
     like: Option<&Like>,
@@ -223,7 +220,6 @@ fn assembled(
     Ok(Imported { file, format, notes })
 }
 
-/// Returns the format by the ending of the file, the header, or the look of the text.
 fn format_of(text: &str, path: &Path, header: Option<&Header>) -> Result<Format> {
     let ending = path.extension().and_then(|ending| ending.to_str()).and_then(Format::of_ending);
     let by_header = || {
@@ -264,7 +260,6 @@ fn features_of(kind: FeatureKind) -> Vec<Feature> {
     FeatureSet::new(kind, PhaseSettings::default()).features
 }
 
-/// Reads a text that already is a parameter file, checks it and compares it with `like`.
 fn parameter_file(text: &str, path: &Path, like: Option<&Like>) -> Result<Imported> {
     let file = ParameterFile::parse(text, path)?;
     file.phase.validate().map_err(|error| Error::input(path, error.to_string()))?;
@@ -364,7 +359,6 @@ fn options<'a>(
     Ok(values)
 }
 
-/// Returns the features whose parameters the options name.
 fn named_by_options(listed: &[Listed], path: &Path, prefix: &str) -> Result<Vec<Feature>> {
     let mut features = Vec::new();
     let mut seen = std::collections::HashSet::new();
@@ -381,7 +375,6 @@ fn named_by_options(listed: &[Listed], path: &Path, prefix: &str) -> Result<Vec<
     Ok(features)
 }
 
-/// Values of parameters, each set once.
 struct Assignment<'a> {
     features: Vec<Feature>,
     theta: Vec<f64>,
@@ -405,7 +398,6 @@ impl<'a> Assignment<'a> {
     }
 }
 
-/// Returns the name and phase convention of the feature set.
 fn whose(
     like: Option<&Like>,
     header: Option<&Header>,

@@ -27,7 +27,6 @@ fn units(record: &ParameterRecord, phase: usize, rounding: Rounding) -> Result<f
     fit(rounding.round(value * rounding.scale()), rounding, Overflow::Refuse, name)
 }
 
-/// Writes rows of name, group, values, and further known fields.
 pub fn csv(file: &ParameterFile, rounding: Rounding, header: Option<&Header>) -> Result<String> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let counted = file.parameters.iter().any(|record| record.occurrences.is_some());
@@ -115,7 +114,6 @@ pub fn read_csv(text: &str, path: &Path) -> Result<Vec<ParameterRecord>> {
     Ok(records)
 }
 
-/// Returns the message without the position, which is reported separately.
 fn reason(error: &csv::Error) -> String {
     match error.kind() {
         csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
@@ -180,7 +178,6 @@ pub fn option_names(names: &[&str], style: Option<NameStyle>, prefix: &str) -> R
     Ok(options)
 }
 
-/// Returns one option name for each parameter: by default its own, as an engine has it that was asked for its options.
 pub fn untapered_names(file: &ParameterFile, style: Option<NameStyle>, prefix: &str) -> Vec<Vec<String>> {
     let own = |name: &str| match style {
         Some(style) => style.identifier(prefix, name),
@@ -189,7 +186,6 @@ pub fn untapered_names(file: &ParameterFile, style: Option<NameStyle>, prefix: &
     file.parameters.iter().map(|record| vec![own(&record.name)]).collect()
 }
 
-/// Writes lines `setoption name NAME value VALUE`, with one name for each parameter or one for each phase.
 pub fn uci(
     file: &ParameterFile,
     rounding: Rounding,

@@ -7,8 +7,7 @@ use crate::tables::Remedy;
 use gputexel_io::{Error, Result};
 use gputexel_model::Feature;
 
-/// Returns all values; missing ones are taken from a parameter file, and those of a phase that a parameter does not
-/// have from its schema.
+/// Fills in missing values: those of a parameter file, or of a phase that a parameter does not have.
 pub(super) fn complete(
     features: &[Feature],
     mut theta: Vec<f64>,

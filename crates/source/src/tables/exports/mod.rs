@@ -1,7 +1,4 @@
-//! Tuned values as text for engines: source code of six languages, JSON, CSV, UCI options and `.params` files.
-//!
-//! Owns formats, orders of squares, rounding, names and headers of exports; [`import()`] reads exports. Markers of
-//! arrays and the reading of arrays are those of [`sources`](crate::tables::sources).
+//! Tuned values as source code of six languages, JSON, CSV, UCI options and `.params` files.
 
 mod code;
 mod evaluation;
@@ -277,7 +274,6 @@ pub fn export(file: &ParameterFile, options: &ExportOptions) -> Result<Exported>
     Ok(Exported { text, values, factor, old_k, k: file.k, told_apart })
 }
 
-/// Rejects parameters that are listed twice.
 fn check_names(file: &ParameterFile) -> std::result::Result<(), String> {
     let mut names = std::collections::HashSet::new();
     match file.parameters.iter().find(|record| !names.insert(record.name.as_str())) {
@@ -286,7 +282,6 @@ fn check_names(file: &ParameterFile) -> std::result::Result<(), String> {
     }
 }
 
-/// Rejects values of which one cannot stand for both phases.
 fn check_untapered(file: &ParameterFile) -> Result<()> {
     let Some(record) = file.parameters.iter().find(|record| record.mg != record.eg) else { return Ok(()) };
     Err(Error::Usage(format!(
@@ -296,13 +291,11 @@ fn check_untapered(file: &ParameterFile) -> Result<()> {
     .advise(Remedy::TiedBasis))
 }
 
-/// Describes the rounding of values, if it changes any of them.
 fn rounded(file: &ParameterFile, rounding: Rounding) -> Option<String> {
     let changes = |value: f64| rounding.round(value * rounding.scale()) / rounding.scale() != value;
     file.parameters.iter().any(|record| changes(record.mg) || changes(record.eg)).then(|| rounding.describe())
 }
 
-/// Checks that a word can be an identifier of any language, or its beginning.
 fn check_word(what: &str, word: &str) -> Result<()> {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_';
     if word.chars().all(fits) && !word.starts_with(|c: char| c.is_ascii_digit()) {
@@ -313,11 +306,8 @@ fn check_word(what: &str, word: &str) -> Result<()> {
     )))
 }
 
-/// Returns the tables in the folder of a run: whole centipawns, half away from zero, in the usual form of the language.
-///
-/// Square a1 is index 0, h8 is 63, from White's side, unless a schema counts them otherwise; Black's squares are
-/// flipped (`square ^ 56`).
-/// Unconstrained parameters can diverge; values that do not fit 32 bits become the nearest that do.
+/// The tables in the folder of a run: whole centipawns, half away from zero, in the usual form of the language.
+/// Values that do not fit 32 bits become the nearest that do.
 pub fn tables(file: &ParameterFile, language: Language) -> String {
     let options = CodeOptions::new(language);
     let mut file = file.clone();

@@ -23,30 +23,27 @@ const RESERVED: &str = "\
     EOF NAN NULL INFINITY S Equals Finalize GetHashCode GetType MemberwiseClone ReferenceEquals ToString \
     i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 str usize isize Option Some Ok Err Result Vec";
 
-/// Returns true for a word that is not usable as an identifier.
 pub fn is_reserved(word: &str) -> bool {
     RESERVED.split_whitespace().any(|reserved| reserved == word)
 }
 
-/// Generates unique identifiers.
 pub struct Identifiers<'a> {
     style: NameStyle,
     prefix: &'a str,
-    /// Endings that can follow every one.
     endings: Vec<String>,
     reserved: HashSet<String>,
     taken: HashSet<String>,
 }
 
 impl<'a> Identifiers<'a> {
-    /// Creates a generator of identifiers to which any of the `endings` can be added; none is one of the `reserved`.
+    /// None of the identifiers is `reserved`, with any of the `endings`.
     pub fn new(style: NameStyle, prefix: &'a str, endings: &[String], reserved: &[&str]) -> Self {
         let words = RESERVED.split_whitespace().chain(reserved.iter().copied());
         let endings = if endings.is_empty() { vec![String::new()] } else { endings.to_vec() };
         Self { style, prefix, endings, reserved: words.map(str::to_string).collect(), taken: HashSet::new() }
     }
 
-    /// Returns the identifier of a name, without an ending, and true if it got a number because others collide.
+    /// The identifier of a name, without an ending, and true if it got a number because others collide.
     pub fn take(&mut self, name: &str) -> (String, bool) {
         let mut first = self.style.identifier(self.prefix, name);
         let with_endings = |own: &str| -> Vec<String> {

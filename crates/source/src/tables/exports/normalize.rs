@@ -18,7 +18,6 @@ pub struct Normalization {
 impl FromStr for Normalization {
     type Err = Error;
 
-    /// Parses `NAME.mg=VALUE` or `NAME.eg=VALUE`.
     fn from_str(text: &str) -> Result<Self> {
         let wrong = |why: &str| Error::Usage(format!("normalization '{text}': {why}"));
         let (name, value) =
@@ -82,7 +81,6 @@ impl std::fmt::Display for Normalization {
     }
 }
 
-/// Returns the value that a name stands for.
 fn find(whole_name: &str, file: &ParameterFile) -> Result<f64> {
     let unknown = |why: &str| Error::Usage(format!("normalization by '{whole_name}': {why}"));
     let (name, phase) = match whole_name.rsplit_once('.') {

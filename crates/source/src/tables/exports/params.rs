@@ -10,17 +10,14 @@ use gputexel_io::params::{ParamEntry, ParamKind, ParamsFile};
 use gputexel_io::{Error, Result};
 use gputexel_model::ParameterFile;
 
-/// Names of parameters.
 pub struct Names<'a> {
     /// Style; `None` for the names of the parameters.
     pub style: Option<NameStyle>,
     pub prefix: &'a str,
-    /// True for one line for both phases.
     pub untapered: bool,
 }
 
 impl Names<'_> {
-    /// Returns the names of a parameter: one for both phases, or one for each.
     pub fn of(&self, name: &str) -> Vec<String> {
         let own = match self.style {
             Some(style) => style.identifier(self.prefix, name),
@@ -34,12 +31,7 @@ impl Names<'_> {
     }
 }
 
-/// Returns a line for each value: name, type, value, and the range, step and delta that
-/// [`tune`](ParamEntry::from_source) gives to such a number of a source.
-///
-/// # Errors
-/// [`Error::Usage`] for values or ranges that do not fit 32 bits, for two parameters with one name, and for values that
-/// differ between the phases where one line stands for both.
+/// Lines of name, type, value, and the range, step and delta of [`ParamEntry::from_source`].
 pub fn write(
     file: &ParameterFile,
     rounding: Rounding,

@@ -137,8 +137,7 @@ pub fn export_file(source: &Path, options: &ExportOptions) -> Result<Exported> {
     export(&parameter_file(source)?, options)
 }
 
-/// Returns the parameter file of a path: itself, or that of the folder of a run; or values named by a word, such as
-/// `pesto`.
+/// Reads a parameter file, that of a run's folder, or values named by a word, such as `pesto`.
 pub(super) fn parameter_file(path: &Path) -> Result<ParameterFile> {
     if let Some(word) = path.to_str().filter(|text| Prior::is_word(text)) {
         let (set, theta) = named_parameters(word)?;

@@ -24,7 +24,6 @@ pub enum Rounding {
 impl FromStr for Rounding {
     type Err = Error;
 
-    /// Parses decimals: `0` to `12`, or `all`.
     fn from_str(text: &str) -> Result<Self> {
         match text.parse::<u8>() {
             _ if text == "all" => Ok(Self::All),

@@ -1,7 +1,5 @@
-//! The array of a marker: its position, its numbers in order, and their nesting.
-//!
-//! Only the shape of arrays is parsed: brackets of any kind nest, text before a bracket (`S(`, `Score::new(`, `new
-//! int[] {`) is kept, and anything but a number is an entry that cannot be replaced.
+//! The array of a marker: its numbers and their nesting. Text before a bracket (`S(`, `new int[] {`) is kept;
+//! anything but a number cannot be replaced.
 
 use super::labels::{self, Label};
 use super::marker::Places;
@@ -9,10 +7,8 @@ use super::number::Number;
 use crate::languages::Language;
 use crate::lexer::{Kind, Token};
 
-/// Maximum nesting depth of brackets.
 const MAX_DEPTH: usize = 32;
 
-/// An entry of an array.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Entry {
     pub start: usize,
@@ -21,10 +17,8 @@ pub(super) struct Entry {
     pub number: Result<Number, String>,
 }
 
-/// An array, or a single value.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Array {
-    /// Byte range, including brackets.
     pub start: usize,
     pub end: usize,
     pub entries: Vec<Entry>,
@@ -34,11 +28,9 @@ pub(super) struct Array {
     pub pairs_inside: bool,
     /// The first entry that stands beside pairs without being one, as in `{S(1, 2), 0}`.
     pub beside_pairs: Option<usize>,
-    /// Order given by the names of entries.
     pub places: Places,
 }
 
-/// State of reading an array.
 #[derive(Default)]
 struct Reading {
     entries: Vec<Entry>,
@@ -46,7 +38,6 @@ struct Reading {
     labels: Vec<(usize, Vec<Option<Label>>)>,
 }
 
-/// Byte of an error and its message.
 pub(super) type Wrong = (usize, String);
 
 enum Node {
@@ -111,13 +102,12 @@ impl Parser<'_> {
         self.is(at, b')') || self.is(at, b']') || self.is(at, b'}')
     }
 
-    /// Returns true if a token is the first of its line.
     fn begins_line(&self, at: usize) -> bool {
         let start = self.code[at].start;
         at == 0 || self.source[self.code[at - 1].end..start].contains('\n')
     }
 
-    /// Returns the first token after the line of `at`, including lines continued by a backslash.
+    /// The first token after a line, continued lines included.
     fn next_line(&self, at: usize) -> usize {
         let mut end = self.code[at].start;
         while let Some(n) = self.source[end..].find('\n') {
@@ -130,7 +120,6 @@ impl Parser<'_> {
         self.code.len()
     }
 
-    /// Returns the bracket that closes the one at `open`.
     fn close(&self, open: usize) -> Result<usize, Wrong> {
         let mut stack: Vec<usize> = Vec::new();
         for at in open..self.code.len() {
@@ -157,7 +146,7 @@ impl Parser<'_> {
         Err((self.code[opened].start, why))
     }
 
-    /// Returns the array that begins at token `at` or after it. `marker` is the byte for messages.
+    /// The array that begins at token `at` or after it; `marker` is the byte for messages.
     fn array(&self, mut at: usize, marker: usize) -> Result<Array, Wrong> {
         let none = || (marker, "no array follows the marker".to_string());
         // Attributes and preprocessor lines may stand in between.
@@ -235,13 +224,12 @@ impl Parser<'_> {
         Ok(array)
     }
 
-    /// Returns true if `[` opens an attribute (`[[maybe_unused]]`, C#'s `[Serializable]`).
     fn attribute(&self, at: usize) -> bool {
         let inner = (at..self.code.len()).find(|&i| !self.is(i, b'['));
         self.language.has_directives && inner.is_some_and(|i| self.code[i].kind == Kind::Word)
     }
 
-    /// Returns the beginning of the value declared at `at`: after `=`, or where braces open; for a mere entry, `at`.
+    /// The beginning of the value declared at `at`: after `=`, or where braces open; for a mere entry, `at`.
     fn value(&self, at: usize, limit: usize) -> Result<usize, Wrong> {
         let mut i = at;
         let mut angles = 0usize;
@@ -276,8 +264,7 @@ impl Parser<'_> {
         Ok(colon.unwrap_or(at))
     }
 
-    /// Returns the name of the next value that the declaration at `at` declares with the same type, after a value with
-    /// the tokens `first..=last`: `int a[] = {1}, b[] = {2};`.
+    /// The name of the next value of the same declaration: `int a[] = {1}, b[] = {2};`.
     fn declared_beside(&self, at: usize, first: usize, last: usize) -> Option<usize> {
         let is_word = |at: usize| self.code.get(at).is_some_and(|token| token.kind == Kind::Word);
         // A single word is the name before which the marker was put.
@@ -293,7 +280,6 @@ impl Parser<'_> {
         (is_word(name) && self.is(next, b'=') && !self.is(next + 1, b'=')).then_some(name)
     }
 
-    /// Returns the end of the value that begins at `at`, after its last token.
     fn end(&self, at: usize, limit: usize) -> usize {
         let mut i = at;
         let mut angles = 0usize;
@@ -319,7 +305,6 @@ impl Parser<'_> {
         i.min(limit)
     }
 
-    /// Returns the bracket of an array in a value, if it has one.
     fn initializer(&self, first: usize, end: usize) -> Option<usize> {
         let outside = |mark: u8| {
             let mut i = first;
@@ -407,7 +392,6 @@ impl Parser<'_> {
         (from..to).all(joins) && (from == open || !self.is(open, b'[') || self.literal(open))
     }
 
-    /// Returns true if `[` follows a token that makes it an array: `vec![`, `&[`.
     fn literal(&self, open: usize) -> bool {
         open > 0 && (self.is(open - 1, b'!') || self.is(open - 1, b'&'))
     }
@@ -456,7 +440,7 @@ impl Parser<'_> {
         Ok(Some(nodes))
     }
 
-    /// Returns the name in `name: value`, `.name = value` and `[NAME] = value`, if any, and the beginning of the value.
+    /// The name in `name: value`, `.name = value` and `[NAME] = value`, and the beginning of the value.
     fn designator(&self, from: usize, to: usize) -> Result<(Option<Label>, usize), Wrong> {
         let assigned = |at: usize| at + 1 < to && self.is(at, b'=') && !self.is(at + 1, b'=');
         let named = |names: std::ops::Range<usize>, bracketed: bool| {
@@ -492,7 +476,6 @@ impl Parser<'_> {
     }
 }
 
-/// Combines the names of all groups to an order.
 fn all_places(groups: &[(usize, Vec<Option<Label>>)]) -> Result<Places, Wrong> {
     let mut all = Places::default();
     for (start, names) in groups {
@@ -508,7 +491,6 @@ fn all_places(groups: &[(usize, Vec<Option<Label>>)]) -> Result<Places, Wrong> {
     Ok(all)
 }
 
-/// Returns true if all innermost groups have two entries.
 fn pairs_inside(node: &Node) -> bool {
     match node {
         Node::Entry => false,
@@ -519,7 +501,7 @@ fn pairs_inside(node: &Node) -> bool {
     }
 }
 
-/// Returns the first entry that stands beside pairs; `next` is the number of the entry that comes next.
+/// The first entry beside pairs that is none; `next` is the number of the entry that comes next.
 fn beside_pairs(node: &Node, next: &mut usize) -> Option<usize> {
     let Node::Group(nodes) = node else {
         *next += 1;

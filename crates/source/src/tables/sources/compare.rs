@@ -1,7 +1,5 @@
-//! Checks that the numbers in an array are those that its marker describes.
-//!
-//! A table filled in the wrong order of squares, colors or pieces looks like any other. But its current values are
-//! known: those that the run started from, or, if it is filled again, those that it ended with.
+//! Checks that the numbers in an array are those that its marker describes: a table filled in the wrong order
+//! looks like any other.
 
 use super::content::Content;
 use super::difference::{Added, Compared, Difference, Reference, difference};
@@ -13,13 +11,11 @@ use super::{Job, arrange};
 use crate::tables::Remedy;
 use gputexel_model::{Colors, ROLE_NAMES, SquareOrder};
 
-/// Reason not to fill an array, and its remedy.
 pub(super) struct MarkerError {
     pub why: String,
     pub remedy: Option<Remedy>,
 }
 
-/// Result of comparing an array.
 pub(super) struct MarkerMatch {
     pub compared: Compared,
     pub note: Option<String>,
@@ -46,7 +42,6 @@ impl<'a> MarkerChecker<'a> {
         Self { values, references: references.into_iter().flatten().collect(), added: Added::new(), trust }
     }
 
-    /// Compares an array with the known values.
     pub fn check(&mut self, job: &Job<'_>) -> Result<MarkerMatch, MarkerError> {
         let own = Order { marking: job.marking.clone(), named: job.named.clone(), remark: "" };
         let (compared, difference) = self
@@ -78,7 +73,6 @@ impl<'a> MarkerChecker<'a> {
         }
     }
 
-    /// Returns the order and the values nearest to the numbers, the first of several.
     fn nearest<'o>(&self, job: &Job<'_>, orders: &'o [Order]) -> Option<(&'o Order, Compared, Difference)> {
         let all = orders.iter().flat_map(|order| self.references.iter().map(move |of| (order, of)));
         let differences = all.filter_map(|(order, Reference { compared, values })| {
@@ -88,7 +82,6 @@ impl<'a> MarkerChecker<'a> {
         differences.min_by(|(.., a), (.., b)| a.cmp(b))
     }
 
-    /// Returns the match for an array whose numbers are not known values in any order.
     fn unknown(&self, job: &Job<'_>, own: &Difference, compared: Compared) -> Result<MarkerMatch, String> {
         let found = job.found(self.values);
         let first = found.first().copied().unwrap_or_default();
@@ -130,7 +123,6 @@ impl<'a> MarkerChecker<'a> {
     }
 }
 
-/// An order that the numbers may have.
 #[derive(Clone)]
 struct Order {
     marking: Marking,
@@ -139,8 +131,7 @@ struct Order {
     remark: &'static str,
 }
 
-/// Returns other orders of squares, colors and phases: the common mistakes in markers. Those with fewer changes come
-/// first.
+/// The common mistakes in markers, those with fewer changes first.
 fn orders(job: &Job<'_>) -> Vec<Order> {
     let Job { marking, named, .. } = job;
     let own = Order { marking: marking.clone(), named: named.clone(), remark: "" };
@@ -179,14 +170,13 @@ fn orders(job: &Job<'_>) -> Vec<Order> {
     all
 }
 
-/// Adds changed copies of all orders.
 fn vary(all: &mut Vec<Order>, change: impl Fn(&mut Order)) {
     let mut more = all.clone();
     more.iter_mut().for_each(change);
     all.extend(more);
 }
 
-/// Returns the orders of the pieces of both colors: by color and by piece, either color first.
+/// Pieces of both colors by color and by piece, either color first.
 fn colored(marking: &Marking) -> Vec<Pieces> {
     let all = || (0..ROLE_NAMES.len()).map(|role| Some(Piece::white(role))).collect();
     let mut own: Pieces = marking.pieces.clone().unwrap_or_else(all);
@@ -200,7 +190,6 @@ fn colored(marking: &Marking) -> Vec<Pieces> {
     lists
 }
 
-/// Returns the message that the numbers do not match the marker but something else.
 fn other_fits(marking: &Marking, own: &Difference, other: &Order, by: Compared) -> String {
     let (name, expected, there) = own.worst.clone().unwrap_or_default();
     format!(

@@ -5,13 +5,10 @@ use super::pieces::{Piece, is_colored};
 use super::values::{Named, PHASES, Place, TableValues};
 use gputexel_model::{Colors, FeatureTable, ROLE_NAMES, SquareCell, SquareOrder};
 
-/// Source of some numbers of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source {
-    /// A table of squares.
     Table(usize),
     Feature(usize),
-    /// The piece value of a table of squares.
     Mean(usize),
 }
 
@@ -90,7 +87,6 @@ impl<'a> Content<'a> {
         }
     }
 
-    /// Checks that all options apply here.
     pub fn check(&self, named: &Named) -> std::result::Result<(), String> {
         let what = &self.marking.what;
         let squares = matches!(named.place, Place::Tables(_)) || self.has_squares();
@@ -119,8 +115,7 @@ impl<'a> Content<'a> {
         }
     }
 
-    /// Leaves out the entries after those that count in each row, which belong to the source; `entries` is the number
-    /// of entries of the whole array.
+    /// Leaves out entries after those that count in each row; `entries` is the number of all in the array.
     pub fn pad_rows(&mut self, rows: &[usize], entries: usize) -> std::result::Result<(), String> {
         let (counted, all) = (rows.iter().sum::<usize>(), self.pieces.len());
         if counted != all {
@@ -143,13 +138,11 @@ impl<'a> Content<'a> {
         Ok(())
     }
 
-    /// Returns true if there are tables of squares.
     pub fn has_squares(&self) -> bool {
         !self.cells.is_empty()
     }
 
-    /// Returns the orders that the tables have from the schema, if no marker gives one; `None` for orders specific to
-    /// the schema.
+    /// Orders that tables have from the schema if no marker gives one; `None` for those of no first square.
     fn listed_orders(&self) -> Vec<Option<SquareOrder>> {
         if self.marking.oriented || !self.values.own_order || !self.has_squares() {
             return Vec::new();
@@ -161,7 +154,6 @@ impl<'a> Content<'a> {
         self.pieces.iter().flatten().filter_map(table).collect()
     }
 
-    /// Returns the description of the order of squares, if there are squares: `a8 first`.
     pub fn order_name(&self) -> Option<String> {
         let listed = self.listed_orders();
         match listed.first() {
@@ -174,34 +166,29 @@ impl<'a> Content<'a> {
         }
     }
 
-    /// Describes the order of squares, then that of `colors`, and whether squares are `tied`: of both phases.
     pub fn description(&self, colors: Option<String>, tied: bool) -> Option<String> {
         let both = (tied && self.has_squares()).then(|| "one number for both phases".to_string());
         let parts: Vec<String> = self.order_name().into_iter().chain(colors).chain(both).collect();
         (!parts.is_empty()).then(|| parts.join(", "))
     }
 
-    /// Returns the number of values per piece, those of both colors together.
     pub fn squares(&self) -> usize {
         self.cells.first().map_or(self.colors, Vec::len)
     }
 
-    /// Returns the marker.
     pub fn marking(&self) -> &Marking {
         self.marking
     }
 
-    /// Returns the number of numbers.
     pub fn count(&self) -> usize {
         self.pieces.len() * self.squares() * self.phases.len()
     }
 
-    /// Returns true if there are both phases and each number is the same in both, as with one phase.
+    /// True if there are both phases and each number is the same in both.
     pub fn is_untapered(&self) -> bool {
         self.phases == [0, 1] && self.first_tapered().is_none()
     }
 
-    /// Returns the first feature whose values differ between the phases.
     pub fn first_tapered(&self) -> Option<usize> {
         let count = self.values.features.len();
         let tapered = |id: &usize| self.values.theta[*id] != self.values.theta[count + *id];
@@ -210,15 +197,13 @@ impl<'a> Content<'a> {
         places.find_map(|(piece, square)| self.features(piece, square)?.0.into_iter().find(tapered))
     }
 
-    /// Returns the lengths as shown to the user.
     pub fn shape(&self) -> Vec<usize> {
         let mut shape = vec![self.colors, self.pieces.len(), self.squares() / self.colors, self.phases.len()];
         shape.retain(|&length| length > 1);
         shape
     }
 
-    /// Returns the features whose mean a number is, and true if its sign is inverted; `None` if the source keeps its
-    /// own.
+    /// The features whose mean a number is, and true if its sign is inverted; `None` if the source keeps its own.
     pub fn features(&self, piece: usize, square: usize) -> Option<(Vec<usize>, bool)> {
         let table = |at: usize| &self.values.tables.0[at];
         let black = self.blacks.as_ref().map_or(!self.has_squares() && square == 1, |blacks| blacks[piece]);
@@ -233,18 +218,15 @@ impl<'a> Content<'a> {
         })
     }
 
-    /// Returns −1 for Black's values of the opposite sign, else 1.
     pub fn sign(&self, piece: usize, square: usize) -> f64 {
         if self.features(piece, square).is_some_and(|(_, negative)| negative) { -1.0 } else { 1.0 }
     }
 
-    /// Returns the value of a table's piece, centipawns.
     pub fn material(&self, table: usize, phase: usize) -> f64 {
         self.values.value(self.values.tables.0[table].piece_ids(), phase)
     }
 
-    /// Returns a number in units of the source, rounded by `round` to what the source can hold; `None` if the source
-    /// keeps its own.
+    /// A number in units of the source, rounded by `round`; `None` if the source keeps its own.
     pub fn number(
         &self,
         piece: usize,
@@ -267,7 +249,6 @@ impl<'a> Content<'a> {
         Some(if negative && number != 0.0 { -number } else { number })
     }
 
-    /// Returns the name of a number, for messages.
     pub fn name(&self, piece: usize, square: usize, phase: usize) -> String {
         let phase = PHASES[self.phases[phase]];
         match (self.pieces[piece], self.features(piece, square)) {
@@ -278,14 +259,13 @@ impl<'a> Content<'a> {
     }
 }
 
-/// Returns the features of a table if they are pawn, knight, bishop, rook, queen and possibly king, and nothing else.
+/// The features of a table of pawn, knight, bishop, rook, queen and possibly king.
 fn piece_features<'a>(values: &TableValues, table: &'a FeatureTable) -> Option<&'a [usize]> {
     let same = |(id, role): (&usize, &&str)| values.features[*id].name.eq_ignore_ascii_case(role);
     let ids = &table.ids[..];
     (matches!(ids.len(), 5 | 6) && ids.iter().zip(&ROLE_NAMES).all(same)).then_some(ids)
 }
 
-/// Returns the pieces of an array in order.
 fn listed_pieces(values: &TableValues, place: Place, marking: &Marking) -> Vec<Option<Piece>> {
     let roles = match place {
         Place::Table(at) => piece_features(values, &values.tables.0[at]).map_or(6, <[usize]>::len),
@@ -295,7 +275,7 @@ fn listed_pieces(values: &TableValues, place: Place, marking: &Marking) -> Vec<O
     marking.pieces.clone().unwrap_or_else(all)
 }
 
-/// Returns true if a place has one number, or one table, for each piece; kings may lack a number.
+/// True for one number, or table, for each piece; kings may lack a number.
 pub(super) fn is_pieces(values: &TableValues, place: Place) -> bool {
     match place {
         Place::Tables(_) | Place::Material(_) => true,

@@ -27,7 +27,6 @@ pub enum Compared {
 }
 
 impl Compared {
-    /// Returns a description of the values.
     pub(super) fn values(self) -> &'static str {
         match self {
             Self::Start => "the values that the run started from",
@@ -40,13 +39,11 @@ impl Compared {
 /// Piece values, in centipawns, that the engine apparently adds to tables, by table and phase.
 pub(super) type Added = HashMap<(usize, usize), Vec<f64>>;
 
-/// Values that the numbers may be.
 pub(super) struct Reference {
     pub compared: Compared,
     pub values: TableValues,
 }
 
-/// Result of comparing numbers with values in some order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Difference {
     /// Number of compared numbers.
@@ -73,7 +70,6 @@ impl Difference {
     }
 }
 
-/// Compares the numbers of an array with those of `content` in `order`.
 pub(super) fn difference(content: &Content<'_>, order: &Order, array: &Array, added: &Added) -> Difference {
     let marking = content.marking();
     let free = matches!(marking.offset, Some(Offset::Material));

@@ -8,7 +8,7 @@ use gputexel_io::{Error, Result};
 use gputexel_model::ParameterFile;
 use serde::Deserialize;
 
-/// Fields of the record of a run, `run.json`, that identify the run of a parameter file and its start.
+/// The fields of `run.json` that identify a run, and its start.
 #[derive(Deserialize)]
 struct StartRecord {
     config: StartConfig,
@@ -16,7 +16,6 @@ struct StartRecord {
 
 #[derive(Deserialize)]
 struct StartConfig {
-    /// Description of the prior.
     prior: String,
     seed: u64,
     /// θ at the start: middlegame, then endgame values, centipawns.
@@ -26,7 +25,6 @@ struct StartConfig {
 /// Known values of the sources, besides the tuned ones.
 #[derive(Clone, Debug, Default)]
 pub struct KnownValues {
-    /// Start of tuning.
     pub(super) start: Option<TableValues>,
     /// Values of the sources as given by the user.
     pub(super) given: Option<TableValues>,
@@ -52,7 +50,6 @@ pub fn start_of(path: &Path) -> Result<Option<Vec<f64>>> {
     Ok(start_of_run(&values, path)?.map(|start| start.theta))
 }
 
-/// Returns the values of a parameter file with the parameters of another one.
 fn same_parameters(values: &TableValues, path: &Path) -> Result<TableValues> {
     let other = TableValues::read(path)?;
     let places: std::collections::HashMap<&str, usize> =
@@ -72,7 +69,6 @@ fn same_parameters(values: &TableValues, path: &Path) -> Result<TableValues> {
     Ok(values.with_theta(theta.concat()))
 }
 
-/// Returns the start of the run that produced a file; `None` if there is no record of it.
 fn start_of_run(values: &TableValues, params: &Path) -> Result<Option<TableValues>> {
     let file = parameters_at(params);
     let record = file.with_file_name("run.json");

@@ -1,5 +1,4 @@
-//! Names of entries: `[PAWN] = 82`, `Pawn: 82`, `'P': 82`. Entries are where their names put them, so the order of an
-//! array is that of its names.
+//! Names of entries, which give the order of an array: `[PAWN] = 82`, `Pawn: 82`, `'P': 82`.
 
 use super::marker::Places;
 use super::pieces::{Piece, Pieces, is_colored, role};
@@ -13,11 +12,9 @@ pub(super) struct Label {
     pub bracketed: bool,
 }
 
-/// Meaning of a name.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Meaning {
     Piece(Piece, Said),
-    /// No piece.
     Empty,
     Black(bool),
     Index(u64),
@@ -27,14 +24,13 @@ enum Meaning {
 /// Way in which a name gives the color of its piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Said {
-    /// Not at all.
     Nothing,
     /// By a capital or small letter, which is only meaningful together with the other.
     Letter,
     Word,
 }
 
-/// Returns the order given by the names of a group's entries; empty for fields without the names of pieces or colors.
+/// Empty for fields without the names of pieces or colors.
 pub(super) fn places(labels: &[Option<Label>]) -> Result<Places, String> {
     let Some(first) =
         labels.iter().flatten().find(|label| label.bracketed).or(labels.iter().flatten().next())
@@ -83,7 +79,6 @@ pub(super) fn places(labels: &[Option<Label>]) -> Result<Places, String> {
     ))
 }
 
-/// Returns true if the entries are middlegame and endgame, whose order is checked elsewhere.
 fn is_phases(labels: &[Option<Label>]) -> bool {
     let said = |label: &Option<Label>, words: [&str; 2]| {
         label.as_ref().is_some_and(|label| words.iter().any(|word| label.text.to_lowercase().contains(word)))

@@ -1,12 +1,9 @@
-//! Replaces numbers and keeps columns that are aligned to the right.
-//!
-//! A number and the spaces before it fill a slot. If those of a column have one width, they keep it, and grow only for a
-//! number that is too long. Everything else stays the same, byte for byte.
+//! Replaces numbers and keeps columns that are aligned to the right: a number and the spaces before it fill a
+//! slot, which grows only for a number that is too long.
 
 /// Bytes of the source and their replacement.
 pub(super) type Edit = (std::ops::Range<usize>, String);
 
-/// A number and its replacement.
 #[derive(Clone, Debug)]
 pub(super) struct Replacement {
     pub start: usize,
@@ -16,11 +13,9 @@ pub(super) struct Replacement {
 
 struct Cell<'a> {
     number: &'a Replacement,
-    /// Spaces before the number.
     pad: usize,
     /// True if the number is the first of its line, after spaces and tabs.
     indented: bool,
-    /// True if a bracket opens before the spaces.
     opened: bool,
 }
 
@@ -34,19 +29,15 @@ impl Cell<'_> {
     }
 }
 
-/// Alignment of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     Right,
     Ragged,
-    /// Numbers of one length show no alignment.
     Unclear,
-    /// A single number.
     Alone,
 }
 
-/// Returns the edits that put `numbers` (ascending) in their places. `eager` also aligns numbers of one length, which
-/// show no alignment.
+/// `numbers` ascend; `eager` also aligns numbers of one length, which show no alignment.
 pub(super) fn edits(source: &str, numbers: &[Replacement], eager: bool) -> Vec<Edit> {
     if numbers.iter().all(|number| source[number.start..number.end] == number.new) {
         return Vec::new();
@@ -146,7 +137,6 @@ fn modes(columns: &[Vec<Cell>], eager: bool) -> Vec<Mode> {
     modes
 }
 
-/// Returns the width of the slots of a column that is aligned to the right.
 fn slot(cells: &[Cell], columns: &[Vec<Cell>], tight: bool) -> usize {
     let least = cells.iter().map(|cell| cell.pad).min().unwrap_or(0);
     let apart = if cells.iter().any(|cell| cell.indented) {

@@ -6,11 +6,8 @@ use super::number::Number;
 use crate::languages::Language;
 use crate::lexer::{Kind, Token};
 
-/// Finds numbers on the line of a marker at bytes `marker.0..marker.1`, or on the next line with code if the marker has
-/// a line to itself. `wanted` holds positions from 1; `code` holds the tokens without comments.
-///
-/// # Errors
-/// No such line, too few numbers on it, or one that cannot be replaced.
+/// Finds numbers on the line of a marker, or on the next line of code if it has a line to itself; `wanted` holds
+/// positions from 1.
 pub(super) fn numbers(
     source: &str,
     code: &[Token],
@@ -57,7 +54,7 @@ pub(super) fn numbers(
     Ok(Array { start, end, entries, shape, pairs_inside: false, beside_pairs: None, places })
 }
 
-/// Returns the sign that belongs to a number: `x - 3` is a difference, `x * -3` has a negative number.
+/// `x - 3` is a difference, `x * -3` has a negative number.
 fn sign(source: &str, code: &[Token], first: usize, at: usize) -> Option<u8> {
     let before = at.checked_sub(1).filter(|&before| before >= first)?;
     let sign = match code[before].kind {

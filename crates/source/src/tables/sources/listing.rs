@@ -1,7 +1,4 @@
-//! Markers as they are, without a list of parameters: what each names, the numbers beside it, and what the marker says
-//! about them.
-//!
-//! Lists are numbered from 0, those of several rows by row and entry, boards named by squares, values of pieces by pieces.
+//! What markers say themselves. Lists are numbered from 0, boards named by squares, values of pieces by pieces.
 
 use std::path::{Path, PathBuf};
 
@@ -104,7 +101,6 @@ fn wrong_in<'a>(source: &'a str, shown: &'a Path) -> impl Fn(Wrong) -> Error + C
     move |(at, why)| Error::line(shown, line_of(source, at), why)
 }
 
-/// Returns the markers of a text with the names that they give.
 fn named(source: &str, shown: &Path) -> Result<(Vec<Found>, TableValues)> {
     let wrong = wrong_in(source, shown);
     let mut found = find_marked(source, shown, Language::of(shown))?;
@@ -140,7 +136,6 @@ fn named(source: &str, shown: &Path) -> Result<(Vec<Found>, TableValues)> {
     Ok((found, values))
 }
 
-/// A number that a marker names.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct MarkedNumber {
     /// Byte of its marker.
@@ -159,10 +154,6 @@ pub(crate) struct MarkedNumber {
     pub bounds: Option<(f64, f64)>,
 }
 
-/// Returns the numbers of all markers of a text, in the order of the markers.
-///
-/// # Errors
-/// As [`list`].
 pub(crate) fn numbers(source: &str, shown: &Path) -> Result<Vec<MarkedNumber>> {
     let wrong = wrong_in(source, shown);
     let (mut found, values) = named(source, shown)?;
@@ -257,16 +248,14 @@ pub fn list_text(source: &str, shown: &Path) -> Result<Vec<ListedMarker>> {
     Ok(listed)
 }
 
-/// Parameters with a common name.
 struct Group {
     name: String,
     names: Vec<String>,
     kind: MarkedKind,
-    /// True if each number counts in both phases.
     untapered: bool,
 }
 
-/// Returns the names of all groups; values of untapered ones are equal, others are unknown.
+/// Values of untapered groups are equal, others unknown.
 fn names_of(groups: &[Group]) -> TableValues {
     let feature = |group: &Group, name: &String| Feature { name: name.clone(), group: group.name.clone() };
     let features: Vec<Feature> =
@@ -278,7 +267,7 @@ fn names_of(groups: &[Group]) -> TableValues {
     TableValues::names_only(features, false).with_theta(theta)
 }
 
-/// Returns the phases of a marker's numbers: as its name ends, else pairs where the brackets show them.
+/// The phases as the name ends, else pairs where the brackets show them.
 fn phases_of(found: &Found) -> MarkedPhases {
     let what = &found.marking.what;
     let (rest, tied) = match quoted(what) {
@@ -294,7 +283,6 @@ fn phases_of(found: &Found) -> MarkedPhases {
     }
 }
 
-/// Returns true if the brackets of an array, or the numbers that a marker asks for, are pairs.
 fn has_pairs(Found { marking, array, .. }: &Found) -> bool {
     if array.pairs_inside {
         return true;
@@ -305,7 +293,7 @@ fn has_pairs(Found { marking, array, .. }: &Found) -> bool {
     shape.last() == Some(&2) || twos > colors
 }
 
-/// Returns the groups that a marker stands for; none for the piece value of a table.
+/// None for the piece value of a table.
 fn groups_of(found: &Found) -> std::result::Result<Vec<Group>, Wrong> {
     let Found { at, marking, array } = found;
     if let Some(index) = array.beside_pairs.filter(|_| ending(&marking.what).1.len() == 2) {
@@ -403,76 +391,33 @@ mod tests {
 
     #[test]
     fn brackets_and_endings_say_what_a_number_counts_for() {
-        for (source, phases, kind, values) in [
-            ("// gputexel: a\nint a = 5;", MarkedPhases::Both, MarkedKind::Single, vec![vec![5.0]]),
-            ("// gputexel: a.mg\nint a = 5;", MarkedPhases::Mg, MarkedKind::Single, vec![vec![5.0]]),
-            ("// gputexel: a_eg\nint a = -5;", MarkedPhases::Eg, MarkedKind::Single, vec![vec![-5.0]]),
-            ("// gputexel: a\nS a = S(5, 6);", MarkedPhases::Pairs, MarkedKind::Single, vec![vec![5.0, 6.0]]),
-            (
-                "// gputexel: a\nint a[3] = {1, 2, 3};",
-                MarkedPhases::Both,
-                MarkedKind::List,
-                vec![vec![1.0], vec![2.0], vec![3.0]],
-            ),
-            (
-                "// gputexel: a\nS a[2] = {S(1, 2), S(3, 4)};",
-                MarkedPhases::Pairs,
-                MarkedKind::List,
-                vec![vec![1.0, 2.0], vec![3.0, 4.0]],
-            ),
-            (
-                "// gputexel: a.mg\nint a[2][2] = {{1, 2}, 3};",
-                MarkedPhases::Mg,
-                MarkedKind::List,
-                vec![vec![1.0], vec![2.0], vec![3.0]],
-            ),
-            (
-                "x += 4 * (m - 3); // gputexel: a number 1/2",
-                MarkedPhases::Pairs,
-                MarkedKind::Single,
-                vec![vec![4.0, 3.0]],
-            ),
-            (
-                "// gputexel: a.mg rows 2/1\nint a[2][3] = {{1, 2, 0}, {3, 0, 0}};",
-                MarkedPhases::Mg,
-                MarkedKind::List,
-                vec![vec![1.0], vec![2.0], vec![3.0]],
-            ),
-            (
-                "// gputexel: worth.both pieces -pnbrq colors negated\nint a[12] = {0,1,2,3,4,5,0,-1,-2,-3,-4,-5};",
-                MarkedPhases::Both,
-                MarkedKind::Pieces,
-                (1..6).map(|value| vec![f64::from(value)]).collect(),
-            ),
-        ] {
-            let found = one(source);
-            assert_eq!((found.phases, found.kind), (phases, kind), "{source}");
-            let got: Vec<Vec<f64>> = found.parameters.into_iter().map(|own| own.values).collect();
-            assert_eq!(got, values, "{source}");
-        }
-    }
-
-    #[test]
-    fn entries_of_rows_are_numbered_by_row() {
-        for (source, names) in [
-            ("// gputexel: a\nint a[4] = {1, 2, 3, 4};", "a_0 a_1 a_2 a_3"),
-            (
-                "// gputexel: a.mg\nint a[2][3] = {{1, 2, 3}, {4, 5, 6}};",
-                "a_0_0 a_0_1 a_0_2 a_1_0 a_1_1 a_1_2",
-            ),
-            (
-                "// gputexel: a\nS a[2][2] = {{S(1, 2), S(3, 4)}, {S(5, 6), S(7, 8)}};",
-                "a_0_0 a_0_1 a_1_0 a_1_1",
-            ),
+        for (source, expected) in [
+            ("a\nint a = 5;", "Both Single a=5"),
+            ("a.mg\nint a = 5;", "Mg Single a=5"),
+            ("a_eg\nint a = -5;", "Eg Single a=-5"),
+            ("a\nS a = S(5, 6);", "Pairs Single a=5/6"),
+            ("a number 1/2\nx += 4 * (m - 3);", "Pairs Single a=4/3"),
+            ("a\nint a[3] = {1, 2, 3};", "Both List a_0=1 a_1=2 a_2=3"),
+            ("a\nS a[2] = {S(1, 2), S(3, 4)};", "Pairs List a_0=1/2 a_1=3/4"),
+            ("a.mg\nint a[2][2] = {{1, 2}, {3, 4}};", "Mg List a_0_0=1 a_0_1=2 a_1_0=3 a_1_1=4"),
+            ("a\nS a[2][1] = {{S(1, 2)}, {S(5, 6)}};", "Pairs List a_0=1/2 a_1=5/6"),
             // Phases outside of rows of three, and rows of different lengths.
-            ("// gputexel: a\nint a[2][3] = {{1, 2, 3}, {4, 5, 6}};", "a_0 a_1 a_2"),
-            ("// gputexel: a.mg\nint a[2][3] = {{1, 2, 3}, {4}};", "a_0 a_1 a_2 a_3"),
-            ("// gputexel: a.mg rows 2/1\nint a[2][3] = {{1, 2, 0}, {3, 0, 0}};", "a_0_0 a_0_1 a_1_0"),
-            ("// gputexel: a.mg rows 2/2\nint a[4] = {1, 2, 3, 4};", "a_0_0 a_0_1 a_1_0 a_1_1"),
-            ("// gputexel: a.mg rows 2\nint a[3] = {1, 2, 0};", "a_0 a_1"),
+            ("a\nint a[2][3] = {{1, 2, 3}, {4, 5, 6}};", "Pairs List a_0=1/4 a_1=2/5 a_2=3/6"),
+            ("a.mg\nint a[2][2] = {{1, 2}, 3};", "Mg List a_0=1 a_1=2 a_2=3"),
+            ("a.mg rows 2/1\nint a[2][3] = {{1, 2, 0}, {3, 0, 0}};", "Mg List a_0_0=1 a_0_1=2 a_1_0=3"),
+            ("a.mg rows 2\nint a[3] = {1, 2, 0};", "Mg List a_0=1 a_1=2"),
+            (
+                "a.both pieces -pnbrq colors negated\nint a[12] = {0,1,2,3,4,5,0,-1,-2,-3,-4,-5};",
+                "Both Pieces pawn=1 knight=2 bishop=3 rook=4 queen=5",
+            ),
         ] {
-            let found: Vec<String> = one(source).parameters.into_iter().map(|own| own.name).collect();
-            assert_eq!(found.join(" "), names, "{source}");
+            let ListedMarker { phases, kind, parameters, .. } = one(&format!("// gputexel: {source}"));
+            let mut shown = format!("{phases:?} {kind:?}");
+            for MarkedParameter { name, values } in parameters {
+                let values: Vec<String> = values.iter().map(f64::to_string).collect();
+                shown += &format!(" {name}={}", values.join("/"));
+            }
+            assert_eq!(shown, expected, "{source}");
         }
     }
 
@@ -510,13 +455,6 @@ mod tests {
         assert_eq!((found.min, found.max), (Some([-50.0; 2]), Some([50.0, 60.0])));
         let unsaid = one(&source.replace(" orientation a8", ""));
         assert_eq!((unsaid.first, &unsaid.parameters[0].values[..]), (None, &[0.0][..]));
-    }
-
-    #[test]
-    fn a_marker_of_six_tables_has_its_numbers_once() {
-        let found =
-            listed(&format!("// gputexel: pst.mg\nint a[6][64] = {{{}}};", ["0"; 384].join(","))).unwrap();
-        assert_eq!(found.iter().map(|one| one.numbers).collect::<Vec<_>>(), [64; 6]);
     }
 
     #[test]

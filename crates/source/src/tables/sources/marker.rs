@@ -9,24 +9,18 @@ const SIGN: &str = "gputexel:";
 const OPTIONS: [&str; 10] =
     ["orientation", "files", "colors", "scale", "offset", "pieces", "rows", "number", "min", "max"];
 
-/// A marker and its position.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Marker {
-    /// Byte at which its comment begins.
     pub start: usize,
-    /// Byte after its comment.
     pub end: usize,
-    /// Byte of the sign, for its line.
     pub at: usize,
     /// Its contents, or the reason why they cannot be parsed.
     pub marking: Result<Marking, String>,
 }
 
-/// Contents of a marker.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Marking {
     pub what: String,
-    /// Square of each index.
     pub order: SquareOrder,
     /// True if it gives the first square. Otherwise imported tables have the order of the schema.
     pub oriented: bool,
@@ -34,7 +28,6 @@ pub(super) struct Marking {
     pub black_first: bool,
     pub scale: f64,
     pub offset: Option<Offset>,
-    /// Entries by piece.
     pub pieces: Option<Pieces>,
     /// Number of entries of each row that count, if rows continue with others.
     pub rows: Option<Vec<usize>>,
@@ -42,13 +35,10 @@ pub(super) struct Marking {
     pub numbers: Option<Vec<usize>>,
     /// Least value of the parameters, middlegame and endgame, centipawns.
     pub min: Option<[f64; 2]>,
-    /// Largest value of the parameters.
     pub max: Option<[f64; 2]>,
-    /// Options about squares, for messages.
     pub square_option: Option<&'static str>,
 }
 
-/// Values that the engine itself adds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Offset {
     /// Middlegame and endgame, in units of the source.
@@ -57,7 +47,6 @@ pub(super) enum Offset {
     Material,
 }
 
-/// Finds all markers among the comments.
 pub(super) fn find(source: &str, tokens: &[Token]) -> Vec<Marker> {
     let mut markers = Vec::new();
     for token in tokens.iter().filter(|token| token.kind == Kind::Comment) {
@@ -77,7 +66,7 @@ pub(super) fn find(source: &str, tokens: &[Token]) -> Vec<Marker> {
     markers
 }
 
-/// Finds comments that would be markers if they had a colon: their positions, and the word that follows.
+/// Comments that would be markers if they had a colon: their bytes, and the word that follows.
 pub(super) fn without_colon<'a>(source: &'a str, tokens: &[Token]) -> Vec<(usize, &'a str)> {
     let mut found = Vec::new();
     for token in tokens.iter().filter(|token| token.kind == Kind::Comment) {
@@ -93,12 +82,10 @@ pub(super) fn without_colon<'a>(source: &'a str, tokens: &[Token]) -> Vec<(usize
     found
 }
 
-/// Returns true if a character only opens or decorates a comment.
 fn is_ornament(c: char) -> bool {
     c.is_whitespace() || matches!(c, '/' | '*' | '!' | '<' | '#')
 }
 
-/// Parses the text after `gputexel:`.
 pub(super) fn parse(said: &str) -> Result<Marking, String> {
     let mut words = words(said)?.into_iter();
     let what = words.next().ok_or("the marker names nothing")?;
@@ -139,7 +126,6 @@ pub(super) fn parse(said: &str) -> Result<Marking, String> {
     Ok(marking)
 }
 
-/// Parses a number, or two as MG/EG.
 fn pair(text: &str) -> Option<[f64; 2]> {
     let number = |text: &str| text.parse::<f64>().ok().filter(|number| number.is_finite());
     let (mg, eg) = text.split_once('/').unwrap_or((text, text));
@@ -147,7 +133,6 @@ fn pair(text: &str) -> Option<[f64; 2]> {
 }
 
 impl Marking {
-    /// Returns true if the pieces are of both colors, each entry of one.
     pub fn is_colored(&self) -> bool {
         self.pieces.as_ref().is_some_and(is_colored)
     }
@@ -192,7 +177,6 @@ impl Marking {
         Ok(())
     }
 
-    /// Sets the first square.
     pub fn orient(&mut self, first: &str) -> Option<()> {
         let SquareOrder { files, colors, .. } = self.order;
         self.order = SquareOrder { files, colors, ..first.parse().ok()? };
@@ -200,7 +184,6 @@ impl Marking {
         Some(())
     }
 
-    /// Counts pieces of both colors as such.
     fn color_pieces(&mut self) {
         if self.is_colored() && self.order.colors == Colors::One {
             self.order.colors = Colors::Both;
@@ -224,7 +207,7 @@ impl Marking {
         Ok(())
     }
 
-    /// Returns the text of the marker without options that no order of squares, colors or pieces needs.
+    /// The marker with its options for orders.
     pub fn text(&self) -> String {
         let mut text = format!("{SIGN} {}", self.what);
         if self.oriented {
@@ -245,7 +228,6 @@ impl Marking {
     }
 }
 
-/// Order given by the names of an array's entries.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Places {
     pub pieces: Option<Pieces>,
@@ -259,8 +241,7 @@ fn counts(text: &str) -> Option<Vec<usize>> {
     text.split('/').map(number).collect()
 }
 
-/// Splits at blanks, commas and equals signs. A word that begins with a quote extends to the end of the string, with
-/// the escapes of JSON, and any text right after it.
+/// Splits at blanks, commas and equals signs, except within quoted JSON strings.
 fn words(said: &str) -> Result<Vec<String>, String> {
     let separates = |c: char| c.is_whitespace() || matches!(c, ',' | '=');
     let mut words = Vec::new();
@@ -274,7 +255,6 @@ fn words(said: &str) -> Result<Vec<String>, String> {
     Ok(words)
 }
 
-/// Returns the string at the beginning of a text, and its end.
 pub(crate) fn quoted(text: &str) -> Result<(String, usize), String> {
     let mut strings = serde_json::Deserializer::from_str(text).into_iter::<String>();
     match strings.next() {
@@ -283,14 +263,12 @@ pub(crate) fn quoted(text: &str) -> Result<(String, usize), String> {
     }
 }
 
-/// Returns a quoted name that can stand in a comment of any language. Characters that could end the comment's line or
-/// change its display are escaped as in JSON.
+/// Quotes a name as in JSON, so that it can stand in a comment of any language.
 pub(crate) fn quote(name: &str) -> String {
     escape_unseen(&serde_json::Value::from(name).to_string())
 }
 
-/// Escapes everything in JSON or text that could end a line or change its display: compilers warn of such comments, or
-/// take the following text for code.
+/// Escapes what could end a line or change its display: the following text might become code.
 pub(crate) fn escape_unseen(text: &str) -> String {
     let unseen = |c: char| {
         c.is_control()

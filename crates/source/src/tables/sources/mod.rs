@@ -1,8 +1,4 @@
-//! Writes tuned values into marked arrays of sources.
-//!
-//! A comment `gputexel: WHAT [options]` stands above an array of C, C++, C#, Rust, Go or Python, or on its line.
-//! [`plan()`] finds the markers of files, puts the values of a [`TableValues`] into their arrays, and returns the new
-//! texts, which [`crate::write`] writes. Only numbers change; their format and alignment follow the existing array.
+//! Writes tuned values into arrays that a comment `gputexel: WHAT [options]` marks. Only numbers change.
 
 mod array;
 mod compare;
@@ -196,7 +192,7 @@ pub fn plan(
     Ok(plan)
 }
 
-/// Rejects binary data, whose bytes might look like a marker; of texts, only UTF-16 has zeros.
+/// Of texts, only UTF-16 has zeros.
 fn refuse_binary(bytes: &[u8], shown: &Path) -> Result<()> {
     let wide = bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]);
     match wide || memchr::memchr(0, bytes).is_none() {
@@ -205,8 +201,7 @@ fn refuse_binary(bytes: &[u8], shown: &Path) -> Result<()> {
     }
 }
 
-/// Compares all arrays, by source: first those whose piece values the engine itself adds, because they reveal these
-/// values.
+/// Compares first those arrays to which the engine adds piece values: they reveal these values.
 fn compared(mut checker: MarkerChecker<'_>, surveys: &[Survey<'_>]) -> Result<Vec<Vec<MarkerMatch>>> {
     let mut matches: Vec<Vec<Option<MarkerMatch>>> =
         surveys.iter().map(|survey| survey.jobs.iter().map(|_| None).collect()).collect();
@@ -229,7 +224,6 @@ fn compared(mut checker: MarkerChecker<'_>, surveys: &[Survey<'_>]) -> Result<Ve
     Ok(matches.into_iter().map(|all| all.into_iter().flatten().collect()).collect())
 }
 
-/// Returns the innermost folder that holds all files.
 fn common_folder<'a>(files: impl Iterator<Item = &'a PathBuf>) -> PathBuf {
     let mut folders = files.filter_map(|file| file.parent());
     let Some(first) = folders.next() else { return PathBuf::new() };
@@ -244,7 +238,6 @@ fn common_folder<'a>(files: impl Iterator<Item = &'a PathBuf>) -> PathBuf {
     common.to_path_buf()
 }
 
-/// A marker with its array, read but not changed.
 struct Job<'a> {
     /// The byte of the marker.
     at: usize,
@@ -254,7 +247,6 @@ struct Job<'a> {
     source: &'a str,
 }
 
-/// The markers of one source that are filled.
 struct Survey<'a> {
     shown: &'a Path,
     source: &'a str,
@@ -346,7 +338,6 @@ impl<'a> Survey<'a> {
         Error::line(self.shown, self.line_of(at), why)
     }
 
-    /// Returns the new text.
     fn filled(
         &self,
         values: &TableValues,
@@ -384,7 +375,6 @@ impl<'a> Survey<'a> {
     }
 }
 
-/// Returns the array of a marker, or its numbers on a line.
 fn find_numbers(
     source: &str,
     code: &[Token],
@@ -398,10 +388,7 @@ fn find_numbers(
     }
 }
 
-/// Adds the order given by the names of its array's entries to a marker.
-///
-/// # Errors
-/// If they contradict the marker, or name pieces in a list that has others in their places.
+/// Adds the order given by the names of entries to a marker.
 fn take_places(
     values: &TableValues,
     named: &Named,
@@ -424,7 +411,6 @@ fn take_places(
     }
 }
 
-/// Checks that one number can stand for both phases.
 fn check_tied(values: &TableValues, named: &Named, marking: &Marking) -> std::result::Result<(), String> {
     let content = Content::new(values, named, marking);
     let Some(id) = content.first_tapered() else { return Ok(()) };
@@ -435,7 +421,7 @@ fn check_tied(values: &TableValues, named: &Named, marking: &Marking) -> std::re
     ))
 }
 
-/// Returns the features of the numbers of an array, in order; an error at byte 0 is about the marker.
+/// The features of the numbers of an array; an error at byte 0 is about the marker.
 fn arrange<'a>(
     values: &'a TableValues,
     named: &Named,
@@ -473,7 +459,6 @@ fn arrange<'a>(
 }
 
 impl Job<'_> {
-    /// Checks that marker and array match, and that all numbers to replace can be replaced.
     fn check(&self, values: &TableValues) -> std::result::Result<(), array::Wrong> {
         let (content, order) = arrange(values, &self.named, &self.marking, &self.array)?;
         for (index, entry) in self.array.entries.iter().enumerate() {
@@ -485,7 +470,6 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// Returns the numbers of the array to replace.
     fn found(&self, values: &TableValues) -> Vec<f64> {
         let Ok((content, order)) = arrange(values, &self.named, &self.marking, &self.array) else {
             return Vec::new();
@@ -498,8 +482,7 @@ impl Job<'_> {
         replaced.filter_map(|(_, entry)| entry.number.as_ref().ok().map(|number| number.value)).collect()
     }
 
-    /// Returns the numbers of the array, old and new, and a description of their order; an error at byte 0 is about the
-    /// marker.
+    /// The numbers, old and new, and a description of their order; an error at byte 0 is about the marker.
     #[allow(clippy::type_complexity)]
     fn numbers(
         &self,
@@ -531,10 +514,9 @@ impl Job<'_> {
     }
 }
 
-/// Prefix of the machine-readable line in exports.
 pub(crate) const EXPORT_SIGN: &str = "gputexel-export:";
 
-/// Returns true if a source is an export, where markers without an orientation mean a1 first.
+/// Markers of exports mean a1 first unless they say otherwise.
 fn is_export(source: &str) -> bool {
     source.lines().any(|line| line.trim_start_matches(['/', '#', ' ', '\u{feff}']).starts_with(EXPORT_SIGN))
 }

@@ -2,15 +2,11 @@
 
 use crate::languages::Language;
 
-/// A decimal literal with its sign.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Number {
     pub value: f64,
-    /// True if written with a `+`.
     pub plus: bool,
-    /// Number of decimals, for floats.
     decimals: Option<usize>,
-    /// True for a point without decimals.
     bare_point: bool,
     /// True for a point without a digit before it.
     no_zero: bool,
@@ -19,7 +15,6 @@ pub(crate) struct Number {
 }
 
 impl Number {
-    /// Parses a literal without its sign.
     pub fn parse(sign: Option<u8>, text: &str, language: Language) -> Result<Self, String> {
         let wrong = || format!("'{text}' is not a number that gputexel can write");
         let run = |text: &str| {
@@ -58,12 +53,10 @@ impl Number {
         })
     }
 
-    /// Returns the unit of its last digit.
     pub fn unit(&self) -> f64 {
         self.decimals.map_or(1.0, |decimals| 0.1f64.powi(decimals.min(17) as i32))
     }
 
-    /// Returns the letters after its digits.
     pub fn suffix(&self) -> &str {
         self.suffix.trim_start_matches('_')
     }
@@ -79,7 +72,6 @@ impl Number {
         if rounded == 0.0 { 0.0 } else { rounded } // no -0
     }
 
-    /// Formats a value in the style of this literal, with its sign; positive ones with `+` if requested.
     pub fn write(&self, value: f64, plus: bool) -> Result<String, String> {
         let value = self.round(value);
         let size = value.abs();
@@ -104,7 +96,6 @@ impl Number {
         Ok(format!("{sign}{digits}{}", self.suffix))
     }
 
-    /// Returns the limits given by an integer's suffix.
     fn limits(&self) -> Option<(f64, f64)> {
         if self.decimals.is_some() {
             return None;
@@ -126,7 +117,6 @@ impl Number {
     }
 }
 
-/// Returns true for separators between digits.
 fn separates(c: char) -> bool {
     c == '_' || c == '\''
 }

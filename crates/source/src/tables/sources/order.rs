@@ -12,8 +12,7 @@ enum Grouping {
     Piece,
 }
 
-/// Order of pieces, colors, squares and phases in an array: squares are innermost, except that the phase may be
-/// anywhere.
+/// Squares are innermost, except that the phase may be anywhere.
 pub(super) struct Order {
     pieces: usize,
     /// Squares per piece, for both colors if there are two.
@@ -27,7 +26,7 @@ pub(super) struct Order {
 }
 
 impl Order {
-    /// Returns the order, unless the brackets contradict the marker.
+    /// Fails if the brackets contradict the marker.
     pub fn of(array: &Array, content: &Content<'_>) -> Result<Self, String> {
         let Some(shape) = array.shape.as_deref() else {
             return Self::of_jagged(array, content);
@@ -79,7 +78,7 @@ impl Order {
         })
     }
 
-    /// Returns the order for rows of different lengths: lists of values in their order.
+    /// For rows of different lengths: lists of values in their order.
     fn of_jagged(array: &Array, content: &Content<'_>) -> Result<Self, String> {
         let phases = content.phases.len();
         if content.has_squares() || content.colors == 2 || content.marking().rows.is_some() {
@@ -116,7 +115,6 @@ impl Order {
         (piece, color * half + rest % half, phase)
     }
 
-    /// Describes the order of the tables of two colors.
     pub fn describe_colors(&self) -> Option<String> {
         let grouping = self.colors?;
         let (one, other) = if self.black_first { ("Black", "White") } else { ("White", "Black") };
@@ -128,7 +126,7 @@ impl Order {
     }
 }
 
-/// Returns the order of the values of two colors, as the brackets have it, else by color; `None` for one color.
+/// As the brackets have it, else by color; `None` for one color.
 fn grouping(rest: &[usize], content: &Content<'_>) -> Option<Grouping> {
     if content.colors == 1 {
         return None;

@@ -2,7 +2,6 @@
 
 use gputexel_model::ROLE_NAMES;
 
-/// Piece of an entry or a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Piece {
     /// 0 for the pawn, 5 for the king.
@@ -12,7 +11,6 @@ pub(super) struct Piece {
 }
 
 impl Piece {
-    /// Returns a piece of White, or of no particular color.
     pub fn white(role: usize) -> Self {
         Self { role, black: false }
     }
@@ -21,9 +19,8 @@ impl Piece {
 /// The pieces of an array in order; `None` for entries that are left alone.
 pub(super) type Pieces = Vec<Option<Piece>>;
 
-/// Parses letters of `pnbrqk`, with `-` for other entries. If a piece occurs twice, both colors are meant: capital
-/// letters are White's if both cases occur, otherwise the first of two is White's. Returns `None` if that fails, for
-/// example if only one color has a piece.
+/// Parses letters of `pnbrqk`, `-` for other entries. A piece that occurs twice is of both colors: capital
+/// letters are White's if both cases occur, else the first is.
 pub(super) fn parse(text: &str) -> Option<Pieces> {
     let roles: Vec<Option<usize>> = text
         .chars()
@@ -59,7 +56,6 @@ pub(super) fn parse(text: &str) -> Option<Pieces> {
     pieces.iter().any(Option::is_some).then_some(pieces)
 }
 
-/// Returns letters in the format of [`parse`].
 pub(super) fn text(pieces: &Pieces) -> String {
     let colored = is_colored(pieces);
     let letter = |piece: &Option<Piece>| match piece {
@@ -70,12 +66,10 @@ pub(super) fn text(pieces: &Pieces) -> String {
     pieces.iter().map(letter).collect()
 }
 
-/// Returns true if there are entries of both colors.
 pub(super) fn is_colored(pieces: &Pieces) -> bool {
     pieces.iter().flatten().any(|piece| piece.black)
 }
 
-/// Returns the piece of a letter, in any case.
 pub(super) fn role(c: char) -> Option<usize> {
     (0..ROLE_NAMES.len()).find(|&role| letter(role) == c.to_ascii_lowercase())
 }

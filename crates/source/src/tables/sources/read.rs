@@ -15,7 +15,6 @@ use crate::tables::Remedy;
 use gputexel_io::{Error, Result};
 use gputexel_model::Feature;
 
-/// Values of marked arrays.
 pub(crate) struct ReadTables {
     /// Middlegame, then endgame values; NaN if missing in the source.
     pub theta: Vec<f64>,
@@ -25,17 +24,12 @@ pub(crate) struct ReadTables {
     pub assumed: Option<(String, Vec<String>)>,
 }
 
-/// A marker with its array.
 pub(super) struct Found {
     pub at: usize,
     pub marking: Marking,
     pub array: array::Array,
 }
 
-/// Returns the markers of a source with their arrays; none if there are none.
-///
-/// # Errors
-/// [`Error::Input`] with the line of a marker that cannot be parsed or has no array.
 pub(super) fn find_marked(source: &str, path: &Path, language: Language) -> Result<Vec<Found>> {
     let tokens = lexer::lex(source, language);
     let wrong = |at: usize, why: String| Error::line(path, line_of(source, at), why);
@@ -52,12 +46,8 @@ pub(super) fn find_marked(source: &str, path: &Path, language: Language) -> Resu
     Ok(found)
 }
 
-/// Reads all marked arrays of a source. `own_order`: tables of squares have the order of the features unless markers
-/// give another; `untapered`: for each feature, true if one number may be both of its values.
-///
-/// # Errors
-/// [`Error::Input`] with the line for text that is not UTF-8, a source without markers, arrays that do not match, and
-/// values that contradict each other.
+/// Reads all marked arrays. `own_order`: tables of squares have the order of the features unless markers give
+/// another; `untapered`: for each feature, true if one number may be both of its values.
 pub(crate) fn read(
     bytes: &[u8],
     path: &Path,
@@ -95,7 +85,7 @@ pub(crate) fn read(
     Ok(ReadTables { theta, scale: sink.scale, assumed })
 }
 
-/// Returns what a marker names; one number stands for both phases if the values are equal and the array has no pairs.
+/// One number stands for both phases if the values are equal and the array has no pairs.
 pub(super) fn resolved(values: &TableValues, named: Named, marking: &Marking, array: &array::Array) -> Named {
     let untapered = named.phases.len() == 2 && Content::new(values, &named, marking).is_untapered();
     match untapered && arrange(values, &named, marking, array).is_err() {
@@ -104,17 +94,15 @@ pub(super) fn resolved(values: &TableValues, named: Named, marking: &Marking, ar
     }
 }
 
-/// Collected values.
 pub(super) struct Sink<'a> {
     values: &'a TableValues,
     pub theta: Vec<Option<f64>>,
-    /// Piece values of tables, by table and phase.
     means: Vec<[Option<f64>; 2]>,
     scale: f64,
 }
 
 impl<'a> Sink<'a> {
-    /// Reads arrays; `unknown` gives the message about a name that is not a parameter, and its remedy.
+    /// `unknown` gives the message about a name that is not a parameter, and its remedy.
     pub fn read(
         values: &'a TableValues,
         source: &str,
@@ -228,7 +216,6 @@ impl<'a> Sink<'a> {
     }
 }
 
-/// Returns a name without the ending of its phase, and its phases.
 pub(super) fn ending(what: &str) -> (&str, Vec<usize>) {
     let both = || without_both(what).map(|base| (base, vec![0]));
     phases(what).or_else(both).unwrap_or((what, vec![0, 1]))

@@ -30,13 +30,10 @@ pub struct TableName {
     pub numbers: usize,
 }
 
-/// Middlegame or endgame.
 pub(super) const PHASES: [&str; 2] = ["mg", "eg"];
 
-/// Ending of names whose numbers count in both phases.
 const BOTH: &str = "both";
 
-/// Values that a name stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Named {
     pub place: Place,
@@ -83,13 +80,11 @@ impl TableValues {
         Ok(Self { tables: FeatureTables::new(&features), features, theta, own_order: false })
     }
 
-    /// Creates names without values; `own_order` as in the field.
     pub(super) fn names_only(features: Vec<Feature>, own_order: bool) -> Self {
         let theta = vec![f64::NAN; 2 * features.len()];
         Self { tables: FeatureTables::new(&features), theta, features, own_order }
     }
 
-    /// Returns the same parameters with other values.
     pub(super) fn with_theta(&self, theta: Vec<f64>) -> Self {
         Self { theta, ..self.clone() }
     }
@@ -167,8 +162,8 @@ impl TableValues {
         names
     }
 
-    /// Returns the tables, and features outside of tables, that do not occur in any of these names; with `.mg` or `.eg`
-    /// if only that phase does not.
+    /// Tables, and features outside of tables, without any of these names; with `.mg` or `.eg` for only that
+    /// phase.
     pub(super) fn unmarked<'n>(&self, names: impl Iterator<Item = &'n Named>) -> Vec<String> {
         let mut marked = [vec![false; self.features.len()], vec![false; self.features.len()]];
         for Named { place, phases, tied } in names {
@@ -209,8 +204,7 @@ impl TableValues {
         left
     }
 
-    /// Resolves a name: exactly if quoted; otherwise in any case, with dots or underscores, unless there is an exact
-    /// match.
+    /// Exactly if quoted; otherwise in any case, with dots or underscores, unless there is an exact match.
     pub(super) fn resolve(&self, text: &str) -> Option<Named> {
         self.resolve_phases(text).or_else(|| {
             let Named { place, .. } = self.resolve_phases(without_both(text)?)?;
@@ -218,7 +212,6 @@ impl TableValues {
         })
     }
 
-    /// Resolves as [`resolve`](Self::resolve), but only names of numbers that count in both phases.
     fn resolve_phases(&self, text: &str) -> Option<Named> {
         if let Ok((name, end)) = quoted(text) {
             let (rest, phases) = phases(&text[end..]).unwrap_or((&text[end..], vec![0, 1]));
@@ -255,8 +248,7 @@ impl TableValues {
         did_you_mean(text, names.filter(|name| phase(name) == phase(text)))
     }
 
-    /// Returns a table or feature by its name, unless it is ambiguous; a feature also by the names of its group and
-    /// itself.
+    /// A table or feature, unless ambiguous; a feature also by the names of its group and itself.
     fn place(&self, named: impl Fn(&str) -> bool) -> Option<Place> {
         let mut tables = (0..self.tables.0.len()).filter(|&table| named(&self.tables.0[table].name));
         let only = |named: &dyn Fn(&Feature) -> bool| {
@@ -272,7 +264,6 @@ impl TableValues {
         }
     }
 
-    /// Returns the own value of a piece, from its table or feature.
     fn mean(&self, named: impl Fn(&str) -> bool) -> Option<Place> {
         match self.place(named)? {
             Place::Table(table) if self.tables.0[table].is_squares() => Some(Place::Mean(table)),
@@ -281,14 +272,12 @@ impl TableValues {
         }
     }
 
-    /// Returns the mean of some features.
     pub(super) fn value(&self, ids: &[usize], phase: usize) -> f64 {
         let value = |id: &usize| self.theta[phase * self.features.len() + id];
         ids.iter().map(value).sum::<f64>() / ids.len() as f64
     }
 }
 
-/// Returns a name without the ending of a phase, if it has one.
 pub(super) fn phases(text: &str) -> Option<(&str, Vec<usize>)> {
     let base_end = text.len().checked_sub(3)?;
     let ending = text.get(base_end..)?.strip_prefix(['.', '_'])?;
@@ -296,14 +285,12 @@ pub(super) fn phases(text: &str) -> Option<(&str, Vec<usize>)> {
     Some((&text[..base_end], vec![phase]))
 }
 
-/// Returns a name without the ending for numbers that count in both phases, if it has it.
 pub(super) fn without_both(text: &str) -> Option<&str> {
     let base_end = text.len().checked_sub(BOTH.len() + 1)?;
     let ending = text.get(base_end..)?.strip_prefix(['.', '_'])?;
     ending.eq_ignore_ascii_case(BOTH).then_some(&text[..base_end])
 }
 
-/// Normalizes case, dots and underscores.
 pub(super) fn plain(name: &str) -> String {
     name.to_lowercase().replace('_', ".")
 }

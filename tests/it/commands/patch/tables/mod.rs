@@ -156,38 +156,6 @@ fn cpp_sources_hold_the_values() {
 }
 
 #[test]
-#[ignore = "full"]
-fn rust_sources_hold_the_values() {
-    let bench = Bench::new();
-    let theta = pst(&bench, "p.json", 0.7);
-    let source = format!(
-        "// gputexel: bishop orientation a8\n#[rustfmt::skip]\npub const BISHOP: [[i32; 2]; 64] = [\n{}];\n\
-         struct Score {{ mg: i16, eg: i16 }}\n\
-         // gputexel: king.g1\n\
-         const KING: Score = Score {{ mg: 1_i16, eg: -2 }};\n\
-         // gputexel: rook.eg orientation h8\n\
-         static ROOK: &[i32] = &[\n{}];\n\
-         fn main() {{\n    for [mg, eg] in BISHOP {{ println!(\"{{mg}} {{eg}}\"); }}\n\
-         \x20   println!(\"{{}} {{}}\", KING.mg, KING.eg);\n    for r in ROOK {{ println!(\"{{r}}\"); }}\n}}\n",
-        "    [ 10,  -5], [  0,   0], [  0,   0], [  0,   0],\n".repeat(16),
-        "    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,\n".repeat(4),
-    );
-    bench.write("psqt.rs", &source);
-    patch(&bench, &["--trust-marker", "p.json", "psqt.rs"], &["psqt.rs"]);
-    let mut wanted: Vec<i64> =
-        (0..64).flat_map(|i| [0, 1].map(|phase| rounded(&theta, phase, 2, i ^ 56))).collect();
-    wanted.extend([0, 1].map(|phase| rounded(&theta, phase, 5, 6)));
-    wanted.extend((0..64).map(|i| rounded(&theta, 1, 3, 63 - i)));
-    if let Some(got) = output(&bench, "rustc", &["--edition", "2021"], "psqt.rs") {
-        assert_eq!(got, wanted);
-    }
-    let text = bench.text("psqt.rs");
-    assert!(text.contains(&format!("mg: {}_i16, eg: {} }}", wanted[128], wanted[129])), "{text}");
-    let rows: Vec<usize> = text.lines().skip(3).take(16).map(str::len).collect();
-    assert!(rows.iter().all(|&length| length == rows[0]), "{text}");
-}
-
-#[test]
 fn csharp_sources_hold_the_values() {
     let bench = Bench::new();
     material(&bench, "m.json");

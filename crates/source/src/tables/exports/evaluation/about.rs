@@ -37,14 +37,12 @@ and the factor change them, exactly, as stated below, and
 score = (mg * phase + eg * (PHASE_MAX - phase)) / PHASE_MAX from White's view, which alone is truncated, toward zero.
 ";
 
-/// Behind the command that compiles it.
 const MAIN: &str = "
 makes it a program that reads lines of FEN and prints their scores, for `gputexel verify`. In comments, `gputexel: NAME`
 marks values for `gputexel patch tables`.
 
 ";
 
-/// Returns the comment.
 pub fn lines(set: &FeatureSet, language: Language, without: &[String]) -> String {
     let (usage, compiler) = if language == Language::RUST {
         (RUST, "rustc -O -C target-cpu=native --cfg evaluation_main")

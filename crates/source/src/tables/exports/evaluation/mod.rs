@@ -1,7 +1,4 @@
-//! Whole evaluations as source code: the values of a feature set and the code that uses them, in one file.
-//!
-//! The code is in files of its own: in the common part of C99 and C++17, as a header of C++ has the same text in a
-//! namespace, and in Rust.
+//! Whole evaluations as source code, values and code in one file.
 
 mod about;
 mod terms;
@@ -32,7 +29,6 @@ static C_TABLES: Spec = Spec {
     ..BASE
 };
 
-/// Arrays of the code in Rust.
 static RUST_TABLES: Spec = Spec {
     pair: ("s(", ")"),
     brackets: ('[', ']'),
@@ -60,10 +56,8 @@ const CLASSICAL: Part = part!("classical");
 const FEN: Part = part!("fen");
 const MAIN: Part = part!("main");
 
-/// Width of comments about groups, without the comment mark.
 const WIDTH: usize = 113;
 
-/// Languages that evaluations are written in.
 const LANGUAGES: [Language; 3] = [Language::C, Language::CPP, Language::RUST];
 
 /// Request of a whole evaluation.
@@ -180,7 +174,7 @@ fn text(file: &ParameterFile, set: &FeatureSet, language: Language, without: &[S
     terms::leave_out(&text, without)
 }
 
-/// Returns the header of the values and their arrays, each with a marker and, above it, the definition of its group.
+/// The header of the values and their arrays, each below the definition of its group.
 fn tables(file: &ParameterFile, set: &FeatureSet, language: Language) -> (String, String) {
     let rust = language == Language::RUST;
     let options = CodeOptions {
@@ -212,7 +206,6 @@ fn tables(file: &ParameterFile, set: &FeatureSet, language: Language) -> (String
     (header.to_string(), text)
 }
 
-/// Returns a comment in lines of limited width.
 fn wrapped(sentence: &str) -> String {
     let mut lines: Vec<String> = Vec::new();
     for word in sentence.split(' ') {
@@ -224,7 +217,6 @@ fn wrapped(sentence: &str) -> String {
     lines.iter().map(|line| format!("// {line}\n")).collect()
 }
 
-/// Returns the constants that are not tuned: units of the phase, and the tables that each king selects.
 fn constants(set: &FeatureSet, rust: bool) -> String {
     let PhaseSettings { pawn, knight, bishop, rook, queen, max } = set.phase;
     let units = [pawn, knight, bishop, rook, queen, 0].map(|units| units.to_string());
@@ -245,7 +237,6 @@ fn constants(set: &FeatureSet, rust: bool) -> String {
     text
 }
 
-/// Returns items in brackets.
 fn list(items: &[String], rust: bool) -> String {
     let items = items.join(", ");
     if rust { format!("[{items}]") } else { format!("{{ {items} }}") }

@@ -1,7 +1,5 @@
-//! Terms that an evaluation can do without.
-//!
-//! A line of the code that ends in `//@ TERM` is written if the term is, one that ends in `//@ !TERM` if it is not.
-//! Functions, constants and tables that nothing uses any more are then left out as well, with their values.
+//! Terms that an evaluation can do without: a line that ends in `//@ TERM` is written if the term is, one that
+//! ends in `//@ !TERM` if it is not.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,13 +10,11 @@ use gputexel_model::FeatureKind;
 const LINEAR: [&str; 10] =
     ["tempo", "pawns", "passed", "mobility", "outposts", "bishops", "rooks", "shelter", "attack", "threats"];
 
-/// Terms of `full` that are not linear.
 const NOT_LINEAR: [&str; 3] = ["danger", "complexity", "factor"];
 
 /// Mark of lines that are written if any term is left out.
 const WITHOUT: &str = "without";
 
-/// Returns the terms of a feature set.
 fn of(kind: FeatureKind) -> Vec<&'static str> {
     match kind {
         FeatureKind::Classical => LINEAR.to_vec(),
@@ -27,10 +23,6 @@ fn of(kind: FeatureKind) -> Vec<&'static str> {
     }
 }
 
-/// Checks that a feature set has the terms that are to be left out.
-///
-/// # Errors
-/// [`Error::Usage`] for other terms, with those that there are.
 pub fn check(without: &[String], kind: FeatureKind) -> Result<()> {
     let terms = of(kind);
     let Some(unknown) = without.iter().find(|term| !terms.contains(&term.as_str())) else { return Ok(()) };
@@ -41,12 +33,11 @@ pub fn check(without: &[String], kind: FeatureKind) -> Result<()> {
     }))
 }
 
-/// Returns true if what is left of `full` is `classical`.
 pub fn are_linear(without: &[String]) -> bool {
     NOT_LINEAR.iter().all(|term| without.iter().any(|other| other == term))
 }
 
-/// Returns the code without some terms, and without what only they use; marks are removed in any case.
+/// The code without some terms and what only they use, and without the marks.
 pub fn leave_out(text: &str, without: &[String]) -> String {
     let left_out = |term: &str| match term {
         WITHOUT => without.is_empty(),
@@ -71,9 +62,7 @@ pub fn leave_out(text: &str, without: &[String]) -> String {
 /// A definition with the comments above it, or other lines.
 struct Item<'a> {
     text: &'a str,
-    /// The lines without comments.
     code: String,
-    /// Name of a private function, constant or table.
     name: Option<&'a str>,
 }
 
@@ -152,7 +141,7 @@ fn words(code: &str) -> impl Iterator<Item = &str> {
     code.split(|c: char| !c.is_alphanumeric() && c != '_')
 }
 
-/// Returns the name of the private function, constant or table whose definition begins with a line, other than `main`.
+/// The name of a private definition that begins with a line, other than `main`.
 fn defined(line: &str) -> Option<&str> {
     let (keyword, rest) = line.split_once(' ')?;
     let next = rest.split(' ').next()?;

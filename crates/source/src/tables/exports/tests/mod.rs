@@ -19,7 +19,6 @@ fn record(name: &str, group: &str, mg: f64, eg: f64) -> ParameterRecord {
     ParameterRecord { name, group, mg, eg, occurrences: None, errors: None, bootstrap: None }
 }
 
-/// Returns piece-square values with fractions; symmetric in files if requested.
 fn pst(symmetric: bool) -> ParameterFile {
     let set = FeatureSet::new(FeatureKind::Pst, PhaseSettings::parse("1,2,3,5/26").unwrap());
     let theta: Vec<f64> = (0..768)
@@ -37,7 +36,6 @@ fn code(options: CodeOptions, rounding: Rounding) -> ExportOptions {
     ExportOptions { target: Target::Code(options), rounding, normalization: None, header: true }
 }
 
-/// Returns the expected values after reading back.
 fn rounded(file: &ParameterFile, rounding: Rounding) -> Vec<(String, f64, f64)> {
     let value = |value: f64| rounding.round(value * rounding.scale()) / rounding.scale();
     let of = |record: &ParameterRecord| (record.name.clone(), value(record.mg), value(record.eg));
@@ -55,7 +53,6 @@ fn file_name(format: Format) -> String {
     }
 }
 
-/// Returns the parameters of a file with other values.
 fn names_of(file: &ParameterFile) -> Like {
     let mut file = file.clone();
     file.parameters.iter_mut().for_each(|record| (record.mg, record.eg) = (7777.5, 8888.5));
@@ -104,22 +101,19 @@ fn piece_square_tables_come_back_from_every_order() {
 #[test]
 fn all_digits_come_back() {
     let file = pst(false);
+    let uci = Target::Uci { style: None, prefix: "x ".into(), untapered: false };
+    let mut all = vec![(Target::Json, Format::Json), (Target::Csv, Format::Csv), (uci, Format::Uci)];
     for language in Language::ALL {
         for pairs in [false, true] {
             let options = CodeOptions { phases: phases(pairs), ..CodeOptions::new(language) };
-            let text = export(&file, &code(options, Rounding::All)).unwrap().text;
-            assert_eq!(values(&read_back(&text, Format::Code(language), None).file), values(&file));
+            all.push((Target::Code(options), Format::Code(language)));
         }
     }
-    for (target, format) in [
-        (Target::Json, Format::Json),
-        (Target::Csv, Format::Csv),
-        (Target::Uci { style: None, prefix: "x ".into(), untapered: false }, Format::Uci),
-    ] {
+    for (target, format) in all {
         let options = ExportOptions { target, rounding: Rounding::All, normalization: None, header: true };
-        let imported = read_back(&export(&file, &options).unwrap().text, format, None);
-        assert_eq!(values(&imported.file), values(&file));
-        assert_eq!((imported.file.k, imported.file.phase), (file.k, file.phase.clone()));
+        let imported = read_back(&export(&file, &options).unwrap().text, format, None).file;
+        assert_eq!(values(&imported), values(&file));
+        assert_eq!((imported.k, imported.phase), (file.k, file.phase.clone()));
     }
 }
 

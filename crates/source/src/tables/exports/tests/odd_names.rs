@@ -4,7 +4,6 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Names that nobody should choose.
 fn odd_name() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         "[a-zA-Z_][a-zA-Z0-9_]{0,6}",

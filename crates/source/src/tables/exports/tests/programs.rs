@@ -63,7 +63,6 @@ fn programs_are_explained() {
     assert!(told.contains("params.json: the relu2 of 'danger' in mg is divided by 0"), "{told}");
 }
 
-/// Unused values are left out.
 #[test]
 fn values_that_do_not_exist_are_not_written() {
     use gputexel_model::program::{Accumulator, Adjustment, Input, Phase, Program};
