@@ -4,9 +4,11 @@ use std::path::PathBuf;
 
 use gputexel::dataset;
 use gputexel::io::{check_outputs, check_present, write_atomically};
+use gputexel::model::{Colors, SquareOrder};
 use gputexel::run::are_datasets;
 use gputexel::tables::{
-    self, EvaluationRequest, ExportOptions, ExportRequest, Format, ImportRequest, LikeSource, PhaseValues,
+    self, CodeOptions, EvaluationRequest, ExportOptions, Format, ImportRequest, LikeSource, NameStyle,
+    Normalization, PhaseValues, Rounding, Target,
 };
 use gputexel::{Error, Result};
 use serde_json::{Map, Value, json};
@@ -51,32 +53,30 @@ pub struct ExportArgs {
     #[arg(long, conflicts_with_all = ["orientation", "colors", "files", "split_material", "decimals", "fixed",
         "normalize", "pairs", "separate", "untapered", "style", "prefix", "no_header"])]
     evaluation: bool,
-    /// With --evaluation: terms of classical or full to leave out, with their values: tempo, pawns, passed, mobility,
-    /// outposts, bishops, rooks, shelter, attack, threats; danger, complexity, factor
-    #[arg(long, value_name = "TERM,...", requires = "evaluation", value_delimiter = ',')]
-    without: Vec<String>,
     /// First square of tables: a1, h1, a8 or h8 [default: a1; for imported datasets, as in the schema]
     #[arg(long, value_name = "SQUARE", help_heading = "Piece-square tables")]
-    orientation: Option<String>,
+    orientation: Option<SquareOrder>,
     /// One table for both colors (mirrored for Black), one for each color, or one for each with
     /// Black's values negated [default: one]
-    #[arg(long, value_name = "one|both|negated", help_heading = "Piece-square tables")]
+    #[arg(long, value_name = "one|both|negated", help_heading = "Piece-square tables",
+        value_parser = ["one", "both", "negated"], hide_possible_values = true)]
     colors: Option<String>,
     /// Files per rank: 8, or 4 for half tables of symmetric values [default: 8]
-    #[arg(long, value_name = "N", help_heading = "Piece-square tables")]
+    #[arg(long, value_name = "N", help_heading = "Piece-square tables", value_parser = ["8", "4"],
+        hide_possible_values = true)]
     files: Option<String>,
     /// Write piece values (means of tables) separately; tables then contain the remainder
     #[arg(long, help_heading = "Piece-square tables")]
     split_material: bool,
     /// Decimal places: 0 to 12, or all [default: 0; json and csv: all]
     #[arg(long, value_name = "N", help_heading = "Numbers", conflicts_with = "fixed")]
-    decimals: Option<String>,
+    decimals: Option<Rounding>,
     /// Integers in units of 1/PARTS centipawn: with 256, 1 is written as 256
     #[arg(long, value_name = "PARTS", help_heading = "Numbers", value_parser = clap::value_parser!(u32).range(2..=1 << 20))]
     fixed: Option<u32>,
     /// Scale all values, and K inversely, so that one of them has this value (pawn.eg=100)
     #[arg(long, value_name = "NAME=VALUE", help_heading = "Numbers")]
-    normalize: Option<String>,
+    normalize: Option<Normalization>,
     /// Write pairs of middlegame and endgame values [default for cpp and rust]
     #[arg(long, help_heading = "Names", conflicts_with_all = ["separate", "untapered"])]
     pairs: bool,
@@ -88,7 +88,8 @@ pub struct ExportArgs {
     untapered: bool,
     /// Naming convention: snake, pascal or screaming [default: the language's convention; uci: the parameters' own
     /// names; params: snake]
-    #[arg(long, value_name = "STYLE", help_heading = "Names")]
+    #[arg(long, value_name = "STYLE", help_heading = "Names", value_parser = ["snake", "pascal", "screaming"],
+        hide_possible_values = true)]
     style: Option<String>,
     /// Prefix for all names
     #[arg(long, value_name = "WORD", help_heading = "Names")]
@@ -126,32 +127,84 @@ impl ExportArgs {
         flags.into_iter().find_map(|(given, phases)| given.then_some(phases))
     }
 
-    /// Converts the flags to a request; flags that do not apply to the format are errors.
+    /// Returns a flag that is given and does not apply to the format.
+    fn unused(&self, format: Format) -> Option<&'static str> {
+        let code = matches!(format, Format::Code(_));
+        let params = format == Format::Params;
+        let names = code || params || format == Format::Uci;
+        let module = matches!(format, Format::Code(language) if CodeOptions::new(language).has_module());
+        let flags = [
+            (self.orientation.is_some(), code, "orientation"),
+            (self.colors.is_some(), code, "colors"),
+            (self.files.is_some(), code, "files"),
+            (self.split_material, code, "split-material"),
+            (self.pairs, code, "pairs"),
+            (self.separate, code || params, "separate"),
+            (self.untapered, names, "untapered"),
+            (self.style.is_some(), names, "style"),
+            (self.prefix.is_some(), names, "prefix"),
+            (self.module.is_some(), module, "module"),
+            (self.fixed.is_some(), format != Format::Json, "fixed"),
+            (self.no_header, format != Format::Json, "no-header"),
+        ];
+        flags.into_iter().find(|(given, used, _)| *given && !used).map(|(.., name)| name)
+    }
+
     fn options(&self, format: Format) -> Result<ExportOptions> {
-        let request = ExportRequest {
-            orientation: self.orientation.clone(),
-            colors: self.colors.clone(),
-            files: self.files.clone(),
-            split_material: self.split_material,
-            decimals: self.decimals.clone(),
-            fixed: self.fixed,
-            normalize: self.normalize.clone(),
-            phases: self.phases(),
-            style: self.style.clone(),
-            prefix: self.prefix.clone(),
-            module: self.module.clone(),
-            no_header: self.no_header,
-        };
         let name = format.name();
-        if let Some(setting) = request.unused(format) {
-            let flag = setting.replace(' ', "-");
+        if let Some(flag) = self.unused(format) {
             return Err(Error::Usage(format!("--{flag} does not apply to {name}")));
         }
-        if request.lacks_scale(format) {
+        if self.no_header && self.fixed.is_some() && !matches!(format, Format::Code(_)) {
             let reason = "--fixed needs the header: without it,";
             return Err(Error::Usage(format!("{reason} {name} does not record the scale of the numbers")));
         }
-        request.options(format)
+        let rounding = match (self.decimals, self.fixed, format) {
+            (Some(decimals), ..) => decimals,
+            (None, Some(parts), _) => Rounding::Fixed(parts),
+            (None, None, Format::Json | Format::Csv) => Rounding::All,
+            (None, None, _) => Rounding::Whole,
+        };
+        Ok(ExportOptions {
+            target: self.target(format),
+            rounding,
+            normalization: self.normalize.clone(),
+            header: !self.no_header,
+        })
+    }
+
+    fn target(&self, format: Format) -> Target {
+        let style = self.style.as_deref().and_then(NameStyle::parse);
+        let prefix = self.prefix.clone().unwrap_or_default();
+        let untapered = self.untapered;
+        match format {
+            Format::Json => Target::Json,
+            Format::Csv => Target::Csv,
+            Format::Uci => Target::Uci { style, prefix, untapered },
+            Format::Params => Target::Params { style: style.unwrap_or(NameStyle::Snake), prefix, untapered },
+            Format::Code(language) => {
+                let usual = CodeOptions::new(language);
+                let order = SquareOrder {
+                    files: if self.files.as_deref() == Some("4") { 4 } else { 8 },
+                    colors: match self.colors.as_deref() {
+                        Some("both") => Colors::Both,
+                        Some("negated") => Colors::Negated,
+                        _ => Colors::One,
+                    },
+                    ..self.orientation.unwrap_or_default()
+                };
+                Target::Code(CodeOptions {
+                    order,
+                    oriented: self.orientation.is_some(),
+                    phases: self.phases().unwrap_or(usual.phases),
+                    split: self.split_material,
+                    style: style.unwrap_or(usual.style),
+                    prefix,
+                    module: self.module.clone(),
+                    language,
+                })
+            }
+        }
     }
 }
 
@@ -163,10 +216,7 @@ impl Subcommand for ExportArgs {
         check_outputs(&[or_stdout(&self.output)], [&self.source], self.force)?;
         let exported = match &options {
             Some(options) => tables::export_file(&self.source, options)?,
-            None => {
-                EvaluationRequest { format, namespace: self.module.clone(), without: self.without.clone() }
-                    .export(&self.source)?
-            }
+            None => EvaluationRequest { format, namespace: self.module.clone() }.export(&self.source)?,
         };
         let Some(path) = or_stdout(&self.output) else {
             let text = match context.json {

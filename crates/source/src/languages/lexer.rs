@@ -154,74 +154,35 @@ fn number(bytes: &[u8], at: usize, language: Language) -> usize {
 mod tests {
     use super::*;
 
-    fn texts(source: &str, language: Language) -> Vec<&str> {
-        lex(source, language).iter().map(|token| &source[token.start..token.end]).collect()
-    }
-
     #[test]
     fn comments_and_strings_hide_what_is_in_them() {
-        let c = "\u{feff}int a='\\''; // x {\r\n/* { */ R\"x(})\" )x\" \"\\\"{\" #error Can't {\n1'000 -.5f";
-        assert_eq!(
-            texts(c, Language::C),
-            [
-                "int",
-                "a",
-                "=",
-                "'\\''",
-                ";",
-                "// x {",
-                "/* { */",
-                "R\"x(})\" )x\"",
-                "\"\\\"{\"",
-                "#",
-                "error",
-                "Can",
-                "'t {",
-                "1'000",
-                "-",
-                ".5f"
-            ]
-        );
-        let rust = "/* a /* b */ c */ r#\"\"{\"# 'a' '{' &'static \"a\nb\" 0..5 1_000i32 1.max(2) r#fn";
-        assert_eq!(
-            texts(rust, Language::RUST),
-            [
-                "/* a /* b */ c */",
-                "r#\"\"{\"#",
-                "'a'",
-                "'{'",
-                "&",
-                "'",
-                "static",
-                "\"a\nb\"",
-                "0",
-                ".",
-                ".",
-                "5",
-                "1_000i32",
-                "1",
-                ".",
-                "max",
-                "(",
-                "2",
-                ")",
-                "r",
-                "#",
-                "fn"
-            ]
-        );
-        let go = "a := `\n\\` + '\\'' // x { \"";
-        assert_eq!(texts(go, Language::GO), ["a", ":", "=", "`\n\\`", "+", "'\\''", "// x { \""]);
-        let python = "a = '\"' # x [ '\nb = '''c\n'd''' // 2";
-        assert_eq!(
-            texts(python, Language::PYTHON),
-            ["a", "=", "'\"'", "# x [ '", "b", "=", "'''c\n'd'''", "/", "/", "2"]
-        );
-        let csharp = "@\"\\\" $@\"{\"\"\" \"\"\"a\"b\"\"\" @class 1e+5 0x1F";
-        assert_eq!(
-            texts(csharp, Language::CSHARP),
-            ["@\"\\\"", "$@\"{\"\"\"", "\"\"\"a\"b\"\"\"", "@", "class", "1e+5", "0x1F"]
-        );
+        for (language, source, expected) in [
+            (
+                Language::C,
+                "\u{feff}int a='\\''; // x {\r\n/* { */ R\"x(})\" )x\" \"\\\"{\" #error Can't {\n1'000 -.5f",
+                "int|a|=|'\\''|;|// x {|/* { */|R\"x(})\" )x\"|\"\\\"{\"|#|error|Can|'t {|1'000|-|.5f",
+            ),
+            (
+                Language::RUST,
+                "/* a /* b */ c */ r#\"\"{\"# 'a' '{' &'static \"a\nb\" 0..5 1_000i32 1.max(2) r#fn",
+                "/* a /* b */ c */|r#\"\"{\"#|'a'|'{'|&|'|static|\"a\nb\"|0|.|.|5|1_000i32|1|.|max|(|2|)|r|#|fn",
+            ),
+            (Language::GO, "a := `\n\\` + '\\'' // x { \"", "a|:|=|`\n\\`|+|'\\''|// x { \""),
+            (
+                Language::PYTHON,
+                "a = '\"' # x [ '\nb = '''c\n'd''' // 2",
+                "a|=|'\"'|# x [ '|b|=|'''c\n'd'''|/|/|2",
+            ),
+            (
+                Language::CSHARP,
+                "@\"\\\" $@\"{\"\"\" \"\"\"a\"b\"\"\" @class 1e+5 0x1F",
+                "@\"\\\"|$@\"{\"\"\"|\"\"\"a\"b\"\"\"|@|class|1e+5|0x1F",
+            ),
+        ] {
+            let texts: Vec<&str> =
+                lex(source, language).iter().map(|token| &source[token.start..token.end]).collect();
+            assert_eq!(texts.join("|"), expected);
+        }
     }
 
     #[test]

@@ -65,42 +65,6 @@ fn values(set: &FeatureSet, seed: u64) -> Vec<f64> {
     (0..2 * count).map(value).collect()
 }
 
-/// Terms of `full`, with the beginnings and endings of their groups' names.
-const TERMS: [(&str, &[&str]); 13] = [
-    ("tempo", &["tempo"]),
-    ("pawns", &["isolated", "doubled", "backward", "phalanx", "supported"]),
-    ("passed", &["passed_"]),
-    ("mobility", &["_mobility"]),
-    ("outposts", &["outpost"]),
-    ("bishops", &["bishop_pair", "bishop_pawns"]),
-    ("rooks", &["rook_file"]),
-    ("shelter", &["king_shield", "king_storm", "king_file"]),
-    ("attack", &["king_attack", "safe_check"]),
-    ("threats", &["_threat"]),
-    ("danger", &["danger"]),
-    ("complexity", &["complexity"]),
-    ("factor", &["factor"]),
-];
-
-/// Returns true if a group belongs to terms.
-fn is_part(group: &str, terms: &str) -> bool {
-    let names = TERMS.iter().filter(|(term, _)| terms.split(',').any(|other| other == *term));
-    let mut names = names.flat_map(|(_, names)| *names);
-    names.any(|name| group.starts_with(name) || name.starts_with('_') && group.ends_with(name))
-}
-
-/// Returns values with which terms change no score.
-fn neutral(set: &FeatureSet, theta: &[f64], terms: &str) -> Vec<f64> {
-    let count = set.features.len();
-    let value = |(index, value): (usize, &f64)| match set.features[index % count].group.as_str() {
-        group if !is_part(group, terms) => *value,
-        // The factor of 1, by the number of pawns, of which every position has one.
-        "factor_pawns" if index >= count => 64.0,
-        _ => 0.0,
-    };
-    theta.iter().enumerate().map(value).collect()
-}
-
 fn write(bench: &Bench, name: &str, set: &FeatureSet, theta: &[f64]) {
     bench.write(name, ParameterFile::new(set, theta, None, Some(0.8)).to_json());
 }
@@ -232,37 +196,6 @@ fn check(compilers: &[(&str, &str, &str)], each: usize, random: usize) {
     }
 }
 
-fn text_of(bench: &Bench, name: &str) -> String {
-    std::fs::read_to_string(bench.path(name)).unwrap()
-}
-
-/// Compiles exports of a feature set without terms and compares them with values with which the terms change no score.
-fn check_without(
-    kind: FeatureKind,
-    terms: &[&str],
-    (compiler, flags, file): (&str, &str, &str),
-    each: usize,
-) {
-    if !requirement::program(compiler) {
-        return;
-    }
-    let bench = Bench::new();
-    let set = FeatureSet::new(kind, PhaseSettings::default());
-    let theta = values(&set, 13);
-    let fens = boards(each, 500);
-    write(&bench, "p.json", &set, &theta);
-    for terms in terms {
-        bench.ok(&*format!("--quiet export p.json --evaluation --force --without {terms} -o {file}"));
-        let text = text_of(&bench, file);
-        for group in set.groups() {
-            let marker = format!("// gputexel: {}\n", group.name);
-            assert_eq!(text.contains(&marker), !is_part(group.name, terms), "{terms}: {}", group.name);
-        }
-        bench.compile(&format!("{compiler} {flags} {file} -o program"));
-        compare(&bench, "program", &fens, &wanted(&set, &neutral(&set, &theta, terms), &fens));
-    }
-}
-
 const RUST: &str = "--edition 2021 -Dwarnings -O --cfg evaluation_main";
 const C: &str = "-std=c99 -O1 -Wall -Wextra -Wpedantic -Werror -DEVALUATION_MAIN";
 
@@ -285,20 +218,6 @@ fn evaluations_of_all_languages_are_those_of_the_features_on_100_000_positions()
         ("rustc", RUST, "e.rs"),
     ];
     check(&compilers, 1, 40_000);
-}
-
-#[test]
-fn evaluations_without_terms_are_those_in_which_they_count_nothing() {
-    let all = "tempo,pawns,passed,mobility,outposts,bishops,rooks,shelter,attack,threats";
-    let gcc = ("gcc", C, "e.c");
-    check_without(
-        FeatureKind::Full,
-        &["mobility,threats,complexity", "danger,factor,passed,shelter"],
-        gcc,
-        300,
-    );
-    check_without(FeatureKind::Classical, &["pawns,rooks,bishops,outposts", all], gcc, 300);
-    check_without(FeatureKind::Full, &["danger,complexity,factor,tempo"], ("rustc", RUST, "e.rs"), 300);
 }
 
 /// Values that were tuned later are put into the file, which still compiles and evaluates with them.
@@ -329,7 +248,6 @@ fn what_does_not_fit_an_evaluation_is_wrong_usage() {
         ("--to csv", "evaluations are written in c, cpp and rust, not csv"),
         ("--to c --pairs", "cannot be used with"),
         ("--to c --module x", "--module does not apply to c"),
-        ("--to c --without mobility", "--without does not apply to pst"),
         ("--to cpp --module while", "module 'while' cannot be the name of a namespace"),
     ] {
         let (code, _, err) = bench.run(("export p.json --evaluation", flags));
@@ -400,5 +318,5 @@ fn small_engine_generates_legal_moves_and_plays_with_every_evaluation() {
 fn evaluation_of_pesto_needs_no_file() {
     let bench = Bench::new();
     bench.ok("--quiet export pesto --evaluation -o e.c");
-    assert!(text_of(&bench, "e.c").contains("static const Score pawn_value[64] = {"));
+    assert!(bench.text("e.c").contains("static const Score pawn_value[64] = {"));
 }

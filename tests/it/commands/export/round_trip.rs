@@ -126,11 +126,11 @@ fn bad_requests_are_refused() {
     export(&["--to", "fortran"], 2, "expected one of c, cpp");
     export(&["-o", "there.h"], 2, "there.h: exists; use --force");
     export(&["--to", "c", "--orientation", "e4"], 2, "a1, h1, a8 or h8");
-    export(&["--to", "c", "--colors", "red"], 2, "one, both or negated");
-    export(&["--to", "c", "--files", "5"], 2, "8 or 4");
+    export(&["--to", "c", "--colors", "red"], 2, "negated");
+    export(&["--to", "c", "--files", "5"], 2, "--files");
     export(&["--to", "c", "--files", "4"], 2, "--basis mirrored");
     export(&["--to", "c", "--decimals", "x"], 2, "0 to 12, or all");
-    export(&["--to", "c", "--style", "kebab"], 2, "snake, pascal or screaming");
+    export(&["--to", "c", "--style", "kebab"], 2, "screaming");
     export(&["--to", "c", "--prefix", "a b"], 2, "letters, digits and underscores");
     export(&["--to", "c", "--module", "x"], 2, "--module does not apply to c");
     export(&["--to", "json", "--orientation", "a8"], 2, "--orientation does not apply to json");

@@ -1,11 +1,12 @@
 //! Parameters of an export that does not name them itself.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use super::check_names;
 use crate::tables::features;
 use gputexel_chess::PhaseSettings;
-use gputexel_io::Result;
-use gputexel_model::{Feature, FeatureKind, FeatureSet, ParameterFile, Phases};
+use gputexel_io::{Error, Result};
+use gputexel_model::{Feature, FeatureKind, FeatureSet, ParameterFile, Phases, Prior, named_parameters};
 
 /// Parameters of an export.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,11 +75,24 @@ pub enum LikeSource {
 impl LikeSource {
     pub(super) fn read(&self) -> Result<Like> {
         Ok(match self {
-            Self::File(path) => Like::File(Box::new(super::request::parameter_file(path)?)),
+            Self::File(path) => Like::File(Box::new(parameter_file(path)?)),
             Self::Set(name) => {
                 Like::Set(Box::new(FeatureSet::new(FeatureKind::parse(name)?, PhaseSettings::default())))
             }
             Self::Features(set) => Like::Set(set.clone()),
         })
     }
+}
+
+/// Reads a parameter file, that of a run's folder, or values named by a word, such as `pesto`.
+pub(super) fn parameter_file(path: &Path) -> Result<ParameterFile> {
+    if let Some(word) = path.to_str().filter(|text| Prior::is_word(text)) {
+        let (set, theta) = named_parameters(word)?;
+        return Ok(ParameterFile::new(&set, &theta, None, None));
+    }
+    let file = ParameterFile::locate(path)?;
+    let read = ParameterFile::read(&file)?;
+    read.phase.validate().map_err(|error| Error::input(&file, error.to_string()))?;
+    check_names(&read).map_err(|reason| Error::input(&file, reason))?;
+    Ok(read)
 }

@@ -10,9 +10,9 @@ mod missing;
 mod naming;
 mod normalize;
 mod params;
-mod request;
 mod rounding;
 
+use std::path::Path;
 use std::str::FromStr;
 
 pub use crate::languages::{Language, NameStyle};
@@ -26,7 +26,6 @@ pub use import::{ImportRequest, Imported, import, import_files};
 pub use like::{Like, LikeSource};
 pub use lists::option_names;
 pub use normalize::Normalization;
-pub use request::{ExportRequest, export_file};
 pub use rounding::Rounding;
 
 /// A format of exports.
@@ -130,6 +129,11 @@ impl CodeOptions {
             module: None,
         }
     }
+
+    /// Returns true if the language has classes or packages for [`module`](Self::module).
+    pub fn has_module(&self) -> bool {
+        self.language.module.is_some()
+    }
 }
 
 /// Output format with its options.
@@ -189,6 +193,15 @@ pub struct Exported {
     pub k: Option<f64>,
     /// Names with colliding identifiers, with the numbered identifiers that they got.
     pub told_apart: Vec<(String, String)>,
+}
+
+/// Writes the values of a parameter file, or of the one in a run's folder.
+///
+/// # Errors
+/// Errors of [`ParameterFile::locate`], [`ParameterFile::read`] and [`export`]; [`Error::Input`] for invalid phase
+/// weights.
+pub fn export_file(source: &Path, options: &ExportOptions) -> Result<Exported> {
+    export(&like::parameter_file(source)?, options)
 }
 
 /// Writes the values of a parameter file.
@@ -265,10 +278,9 @@ pub fn export(file: &ParameterFile, options: &ExportOptions) -> Result<Exported>
             lists::uci(&file, rounding, &names, options.header.then_some(&header))?
         }
         Target::Params { style, prefix, untapered } => {
-            let (style, scale) = (Some(*style), rounding.scale());
-            let header = Header { scale, style, prefix: prefix.clone(), ..header(Format::Params) };
-            let names = params::Names { style, prefix, untapered: *untapered };
-            params::write(&file, rounding, &names, options.header.then_some(&header))?
+            let (scale, prefix_used) = (rounding.scale(), prefix.clone());
+            let header = Header { scale, style: Some(*style), prefix: prefix_used, ..header(Format::Params) };
+            params::write(&file, rounding, (*style, prefix, *untapered), options.header.then_some(&header))?
         }
     };
     Ok(Exported { text, values, factor, old_k, k: file.k, told_apart })

@@ -10,42 +10,26 @@ use gputexel_io::params::{ParamEntry, ParamKind, ParamsFile};
 use gputexel_io::{Error, Result};
 use gputexel_model::ParameterFile;
 
-pub struct Names<'a> {
-    /// Style; `None` for the names of the parameters.
-    pub style: Option<NameStyle>,
-    pub prefix: &'a str,
-    pub untapered: bool,
-}
-
-impl Names<'_> {
-    pub fn of(&self, name: &str) -> Vec<String> {
-        let own = match self.style {
-            Some(style) => style.identifier(self.prefix, name),
-            None => format!("{}{name}", self.prefix),
-        };
-        match (self.untapered, self.style) {
-            (true, _) => vec![own],
-            (false, Some(style)) => PHASES.map(|phase| format!("{own}{}", style.ending(phase))).to_vec(),
-            (false, None) => PHASES.map(|phase| format!("{own}_{phase}")).to_vec(),
-        }
-    }
-}
-
 /// Lines of name, type, value, and the range, step and delta of [`ParamEntry::from_source`].
 pub fn write(
     file: &ParameterFile,
     rounding: Rounding,
-    names: &Names<'_>,
+    (style, prefix, untapered): (NameStyle, &str, bool),
     header: Option<&Header>,
 ) -> Result<String> {
-    if names.untapered {
+    if untapered {
         check_untapered(file)?;
     }
     let kind = if rounding.is_whole() { ParamKind::Int } else { ParamKind::Float };
     let mut params = ParamsFile::default();
     let mut seen = std::collections::HashMap::new();
     for record in &file.parameters {
-        for (phase, name) in names.of(&record.name).into_iter().enumerate() {
+        let own = style.identifier(prefix, &record.name);
+        let names = match untapered {
+            true => vec![own],
+            false => PHASES.map(|phase| format!("{own}{}", style.ending(phase))).to_vec(),
+        };
+        for (phase, name) in names.into_iter().enumerate() {
             if let Some(other) = seen.insert(name.clone(), &record.name) {
                 let reason =
                     format!("parameters {} and {} are both called {name}", quote(other), quote(&record.name));

@@ -78,7 +78,7 @@ pub(super) fn edits(source: &str, numbers: &[Replacement], eager: bool) -> Vec<E
             _ => None,
         };
         for Cell { number, pad, .. } in cells {
-            let least = usize::from(single).min(*pad);
+            let least = usize::from(*mode == Mode::Alone).min(*pad);
             let new = right.map_or(*pad, |slot| slot.saturating_sub(number.new.len()).max(least));
             change(source, number.start - pad..number.start, " ".repeat(new), &mut out);
             change(source, number.start..number.end, number.new.clone(), &mut out);

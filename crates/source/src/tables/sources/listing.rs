@@ -103,7 +103,7 @@ fn wrong_in<'a>(source: &'a str, shown: &'a Path) -> impl Fn(Wrong) -> Error + C
 
 fn named(source: &str, shown: &Path) -> Result<(Vec<Found>, TableValues)> {
     let wrong = wrong_in(source, shown);
-    let mut found = find_marked(source, shown, Language::of(shown))?;
+    let mut found = find_marked(source, shown, Language::of(shown), None)?;
     for one in &mut found {
         one.marking.take_places(&one.array.places).map_err(|why| wrong((one.array.start, why)))?;
     }

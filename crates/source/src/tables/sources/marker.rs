@@ -66,22 +66,6 @@ pub(super) fn find(source: &str, tokens: &[Token]) -> Vec<Marker> {
     markers
 }
 
-/// Comments that would be markers if they had a colon: their bytes, and the word that follows.
-pub(super) fn without_colon<'a>(source: &'a str, tokens: &[Token]) -> Vec<(usize, &'a str)> {
-    let mut found = Vec::new();
-    for token in tokens.iter().filter(|token| token.kind == Kind::Comment) {
-        let comment = &source[token.start..token.end];
-        let text = comment.trim_start_matches(is_ornament).trim_end().trim_end_matches("*/");
-        let Some(said) = text.strip_prefix(SIGN.trim_end_matches(':')) else { continue };
-        if said.starts_with(char::is_whitespace)
-            && let Some(word) = said.split_whitespace().next()
-        {
-            found.push((token.start, word));
-        }
-    }
-    found
-}
-
 fn is_ornament(c: char) -> bool {
     c.is_whitespace() || matches!(c, '/' | '*' | '!' | '<' | '#')
 }

@@ -23,7 +23,7 @@ use crate::characters::line_of;
 use crate::encoding::{decode, encode};
 use crate::files::distinct_files;
 use crate::languages::Language;
-use crate::lexer::{self, Kind, Token};
+use crate::lexer::Token;
 use crate::tables::Remedy;
 pub(crate) use crate::utf8;
 use crate::{Change, PatchPlan};
@@ -37,9 +37,10 @@ pub use known::{KnownValues, start_of};
 use layout::Replacement;
 pub use listing::{ListedMarker, MarkedKind, MarkedParameter, MarkedPhases, list, list_text};
 pub(crate) use listing::{MarkedNumber, numbers};
-use marker::{Marker, Marking, Offset};
+use marker::{Marking, Offset};
 pub(crate) use marker::{escape_unseen, quote};
 use order::Order;
+use read::{Found, find_marked, resolved};
 pub(crate) use read::{ReadTables, read};
 use values::Named;
 pub(crate) use values::marker_name;
@@ -250,8 +251,6 @@ struct Job<'a> {
 struct Survey<'a> {
     shown: &'a Path,
     source: &'a str,
-    language: Language,
-    tokens: Vec<Token>,
     jobs: Vec<Job<'a>>,
 }
 
@@ -263,41 +262,20 @@ impl<'a> Survey<'a> {
         wanted: &[String],
         served: &mut [bool],
     ) -> Result<Self> {
-        let language = Language::of(shown);
-        let tokens = lexer::lex(source, language);
-        let found = marker::find(source, &tokens);
-        let mut survey = Self { shown, source, language, tokens, jobs: Vec::new() };
-        for (at, word) in marker::without_colon(source, &survey.tokens) {
-            if values.resolve(word).is_some() {
-                return Err(
-                    survey.wrong(at, format!("looks like a marker without a colon: 'gputexel: {word}'"))
-                );
-            }
-        }
+        let mut select = |marking: &Marking| {
+            let same = |name: &String| name.eq_ignore_ascii_case(&marking.what);
+            let asked = wanted.iter().zip(served.iter_mut()).filter(|(name, _)| same(name));
+            asked.map(|(_, served)| *served = true).count() > 0
+        };
+        let found = match wanted {
+            [] => find_marked(source, shown, Language::of(shown), None)?,
+            _ => find_marked(source, shown, Language::of(shown), Some(&mut select))?,
+        };
+        let mut survey = Self { shown, source, jobs: Vec::new() };
         if found.is_empty() && wanted.is_empty() {
             return Err(Error::input(shown, "has no marker; write '// gputexel: NAME' above an array"));
         }
-        let code: Vec<Token> =
-            survey.tokens.iter().filter(|token| token.kind != Kind::Comment).copied().collect();
-        let own_export = is_export(source);
-        for Marker { start, end, at, marking } in found {
-            let mut marking = match marking {
-                Ok(marking) => marking,
-                // Errors of others matter only if all are filled.
-                Err(_) if !wanted.is_empty() => continue,
-                Err(why) => return Err(survey.wrong(at, why)),
-            };
-            marking.oriented |= own_export;
-            if !wanted.is_empty() {
-                let same = |name: &String| name.eq_ignore_ascii_case(&marking.what);
-                let asked: Vec<usize> = (0..wanted.len()).filter(|&i| same(&wanted[i])).collect();
-                if asked.is_empty() {
-                    continue;
-                }
-                asked.into_iter().for_each(|i| served[i] = true);
-            }
-            let array = find_numbers(source, &code, (start, end), language, &marking)
-                .map_err(|(at, why)| survey.wrong(at, why))?;
+        for Found { at, mut marking, array } in found {
             let overlaps = |job: &&Job<'_>| array.start < job.array.end && job.array.start < array.end;
             if let Some(other) = survey.jobs.iter().find(overlaps) {
                 let line = survey.line_of(other.at);
@@ -305,7 +283,7 @@ impl<'a> Survey<'a> {
                     survey.wrong(at, format!("stands for the same numbers as the marker in line {line}"))
                 );
             }
-            let mut named = values.resolve(&marking.what).ok_or_else(|| {
+            let named = values.resolve(&marking.what).ok_or_else(|| {
                 let near = values.near(&marking.what);
                 let error =
                     survey.wrong(at, format!("'{}' is not a name in the parameter file{near}", marking.what));
@@ -317,11 +295,7 @@ impl<'a> Survey<'a> {
                 check_tied(values, &named, &marking)
                     .map_err(|why| survey.wrong(at, why).advise(Remedy::TiedBasis))?;
             }
-            let content = Content::new(values, &named, &marking);
-            if 2 * array.entries.len() == content.count() && content.is_untapered() {
-                // The engine has one number for both phases.
-                named = Named { phases: vec![0], tied: true, ..named };
-            }
+            let named = resolved(values, named, &marking, &array);
             let job = Job { at, marking, named, array, source };
             job.check(values)
                 .map_err(|(place, why)| survey.wrong(if place == 0 { at } else { place }, why))?;
@@ -360,7 +334,7 @@ impl<'a> Survey<'a> {
                 compared,
                 note,
             });
-            edits.extend(layout::edits(self.source, &numbers, self.language != Language::RUST));
+            edits.extend(layout::edits(self.source, &numbers, Language::of(self.shown) != Language::RUST));
         }
         edits.sort_by_key(|(range, _)| range.start);
         let mut text = String::with_capacity(self.source.len());

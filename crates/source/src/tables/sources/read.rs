@@ -30,14 +30,26 @@ pub(super) struct Found {
     pub array: array::Array,
 }
 
-pub(super) fn find_marked(source: &str, path: &Path, language: Language) -> Result<Vec<Found>> {
+/// The markers with their arrays: all, or those that `select` takes, whatever is wrong with others.
+pub(super) fn find_marked(
+    source: &str,
+    path: &Path,
+    language: Language,
+    mut select: Option<&mut dyn FnMut(&Marking) -> bool>,
+) -> Result<Vec<Found>> {
     let tokens = lexer::lex(source, language);
     let wrong = |at: usize, why: String| Error::line(path, line_of(source, at), why);
     let code: Vec<Token> = tokens.iter().filter(|token| token.kind != Kind::Comment).copied().collect();
     let own_export = is_export(source);
     let mut found = Vec::new();
     for Marker { start, end, at, marking } in marker::find(source, &tokens) {
-        let mut marking = marking.map_err(|why| wrong(at, why))?;
+        let mut marking = match marking {
+            Err(_) if select.is_some() => continue,
+            marking => marking.map_err(|why| wrong(at, why))?,
+        };
+        if select.as_mut().is_some_and(|select| !select(&marking)) {
+            continue;
+        }
         marking.oriented |= own_export;
         let array = find_numbers(source, &code, (start, end), language, &marking)
             .map_err(|(at, why)| wrong(at, why))?;
@@ -57,7 +69,7 @@ pub(crate) fn read(
     untapered: &[bool],
 ) -> Result<ReadTables> {
     let source = utf8(bytes, path)?;
-    let mut found = find_marked(source, path, language)?;
+    let mut found = find_marked(source, path, language, None)?;
     if found.is_empty() {
         return Err(Error::input(path, "has no marker 'gputexel: NAME' above an array"));
     }

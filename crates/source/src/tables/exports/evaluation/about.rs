@@ -1,6 +1,5 @@
 //! The comment at the top of an evaluation.
 
-use super::terms;
 use crate::languages::Language;
 use gputexel_model::FeatureSet;
 
@@ -43,7 +42,7 @@ marks values for `gputexel patch tables`.
 
 ";
 
-pub fn lines(set: &FeatureSet, language: Language, without: &[String]) -> String {
+pub fn lines(set: &FeatureSet, language: Language) -> String {
     let (usage, compiler) = if language == Language::RUST {
         (RUST, "rustc -O -C target-cpu=native --cfg evaluation_main")
     } else if language == Language::CPP {
@@ -52,11 +51,7 @@ pub fn lines(set: &FeatureSet, language: Language, without: &[String]) -> String
         (C, "cc -O2 -march=native -DEVALUATION_MAIN")
     };
     let sums = if set.king_buckets.is_some() { "" } else { SUMS };
-    let arithmetic = if set.program.is_some() && !terms::are_linear(without) { NOT_LINEAR } else { LINEAR };
-    let left_out = match without {
-        [] => String::new(),
-        terms => format!("\nIt does without these terms of '{}': {}.\n", set.kind.name(), terms.join(", ")),
-    };
-    let text = format!("{YOURS}{usage}{sums}{arithmetic}{left_out}\n`{compiler}`{MAIN}");
+    let arithmetic = if set.program.is_some() { NOT_LINEAR } else { LINEAR };
+    let text = format!("{YOURS}{usage}{sums}{arithmetic}\n`{compiler}`{MAIN}");
     text.lines().map(|line| format!("// {line}").trim_end().to_string() + "\n").collect()
 }

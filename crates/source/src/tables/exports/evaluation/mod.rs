@@ -1,14 +1,13 @@
 //! Whole evaluations as source code, values and code in one file.
 
 mod about;
-mod terms;
 
 use std::path::Path;
 
 use super::code::{Overflow, Writer};
 use super::header::Header;
+use super::like::parameter_file;
 use super::naming::is_reserved;
-use super::request::parameter_file;
 use super::{CodeOptions, Exported, Format, NameStyle, PhaseValues, Rounding, check_word};
 use crate::languages::{BASE, Language, Spec};
 use gputexel_chess::PhaseSettings;
@@ -67,15 +66,13 @@ pub struct EvaluationRequest {
     pub format: Format,
     /// The namespace of C++; by default `evaluation`.
     pub namespace: Option<String>,
-    /// Terms of `classical` and `full` to leave out, with their values.
-    pub without: Vec<String>,
 }
 
 impl EvaluationRequest {
     /// Writes the evaluation of a parameter file, or of the one in a run's folder.
     ///
     /// # Errors
-    /// [`Error::Usage`] for other languages, words that cannot be a namespace and unknown terms; otherwise as
+    /// [`Error::Usage`] for other languages, and words that cannot be a namespace; otherwise as
     /// [`ParameterFile::read`], and [`Error::Input`] for features that are imported or no evaluation, and for values
     /// beyond [`MAX_EVALUATION_CP`].
     pub fn export(&self, source: &Path) -> Result<Exported> {
@@ -86,15 +83,11 @@ impl EvaluationRequest {
     fn write(&self, language: Language, file: &ParameterFile, path: &Path) -> Result<Exported> {
         let file = whole(file, path)?;
         let set = file.computed_set().expect("the file was made of this set");
-        terms::check(&self.without, set.kind)?;
-        let mut text = text(&file, &set, language, &self.without);
+        let mut text = text(&file, &set, language);
         if language == Language::CPP {
             text = as_cpp(&text, self.namespace.as_deref().unwrap_or("evaluation"));
         }
-        let left = |name: &str| text.contains(&format!("// gputexel: {name}\n"));
-        let groups = set.grouped();
-        let without = groups.iter().filter(|(name, _)| !self.without.is_empty() && !left(name));
-        let values = 2 * (file.parameters.len() - without.map(|(_, ids)| ids.len()).sum::<usize>());
+        let values = 2 * file.parameters.len();
         Ok(Exported { text, values, factor: None, old_k: file.k, k: file.k, told_apart: Vec::new() })
     }
 
@@ -147,17 +140,16 @@ fn whole(file: &ParameterFile, path: &Path) -> Result<ParameterFile> {
 }
 
 /// Returns the evaluation, for C++ in C; the language is also that of its header.
-fn text(file: &ParameterFile, set: &FeatureSet, language: Language, without: &[String]) -> String {
+fn text(file: &ParameterFile, set: &FeatureSet, language: Language) -> String {
     let rust = language == Language::RUST;
-    let linear = terms::are_linear(without);
     let parts: &[Part] = match set.kind {
         FeatureKind::KingPst => &[LINEAR, part!("king_pst")],
-        FeatureKind::Full if !linear => &[SQUARES, CLASSICAL, part!("full")],
-        FeatureKind::Classical | FeatureKind::Full => &[LINEAR, SQUARES, CLASSICAL, part!("classical_end")],
+        FeatureKind::Full => &[SQUARES, CLASSICAL, part!("full")],
+        FeatureKind::Classical => &[LINEAR, SQUARES, CLASSICAL, part!("classical_end")],
         _ => &[LINEAR, SQUARES, part!("pst")],
     };
     let of = |part: &Part| part[usize::from(rust)];
-    let mut text = about::lines(set, language, without);
+    let mut text = about::lines(set, language);
     let (header, tables) = tables(file, set, language);
     text += &header;
     text += "\n";
@@ -171,7 +163,7 @@ fn text(file: &ParameterFile, set: &FeatureSet, language: Language, without: &[S
     text.extend(parts.iter().map(of));
     text += of(&FEN);
     text += of(&MAIN);
-    terms::leave_out(&text, without)
+    text
 }
 
 /// The header of the values and their arrays, each below the definition of its group.

@@ -1,7 +1,7 @@
 //! Values of evaluations can be read back, and what is none is refused.
 
 use super::*;
-use crate::tables::import;
+use crate::tables::{Like, import};
 use gputexel_model::ParameterRecord;
 
 fn sets() -> Vec<FeatureSet> {
@@ -19,11 +19,8 @@ fn file(set: &FeatureSet) -> ParameterFile {
 }
 
 fn written(file: &ParameterFile, language: Language, namespace: Option<&str>) -> Result<String> {
-    let request = EvaluationRequest {
-        format: Format::Code(language),
-        namespace: namespace.map(str::to_string),
-        without: Vec::new(),
-    };
+    let request =
+        EvaluationRequest { format: Format::Code(language), namespace: namespace.map(str::to_string) };
     request.language()?;
     request.write(language, file, Path::new("p.json")).map(|exported| exported.text)
 }
@@ -35,7 +32,8 @@ fn values_are_read_back_from_every_language() {
         for language in LANGUAGES {
             let text = written(&file, language, None).unwrap();
             let name = format!("evaluation.{}", language.endings[0]);
-            let read = import(text.as_bytes(), Path::new(&name), None).unwrap().file;
+            let like = Like::Set(Box::new(set.clone()));
+            let read = import(text.as_bytes(), Path::new(&name), Some(&like)).unwrap().file;
             assert_eq!((&read.phase, read.k), (&set.phase, file.k));
             let whole =
                 |record: &ParameterRecord| (record.name.clone(), record.mg.round(), record.eg.round());
@@ -61,29 +59,21 @@ fn what_is_no_evaluation_is_refused() {
     let set = FeatureSet::new(FeatureKind::Pst, PhaseSettings::default());
     let good = file(&set);
     let refusal = |file: &ParameterFile| written(file, Language::C, None).unwrap_err().to_string();
-    let mut imported = good.clone();
-    imported.feature_set = "imported".to_string();
-    assert_eq!(
-        refusal(&imported),
-        "p.json: its features are those of an engine, which has their evaluation already"
+    let changed = |change: &dyn Fn(&mut ParameterFile)| {
+        let mut file = good.clone();
+        change(&mut file);
+        refusal(&file)
+    };
+    assert!(changed(&|file| file.feature_set = "imported".into()).contains("of an engine"));
+    assert!(changed(&|file| file.parameters[70].eg = -30_001.0).contains("'knight_g1.eg' is -30001"));
+    assert!(
+        changed(&|file| file.parameters[1].name = "pawn_a1".into()).contains("'pawn_a1' is listed twice")
     );
     let material = FeatureSet::new(FeatureKind::Material, PhaseSettings::default());
-    assert_eq!(
-        refusal(&file(&material)),
-        "p.json: evaluations are of pst, king-pst, classical and full, not of 'material'"
-    );
-    let mut large = good.clone();
-    large.parameters[70].eg = -30_001.0;
-    assert_eq!(
-        refusal(&large),
-        "p.json: 'knight_g1.eg' is -30001: values of an evaluation are at most 30000"
-    );
-    let mut twice = good.clone();
-    twice.parameters[1].name = "pawn_a1".to_string();
-    assert_eq!(refusal(&twice), "p.json: parameter 'pawn_a1' is listed twice");
+    assert!(refusal(&file(&material)).contains("'material'"));
     let mut program = file(&FeatureSet::new(FeatureKind::Full, PhaseSettings::default()));
     program.program = None;
-    assert_eq!(refusal(&program), "p.json: its program is not that of feature set 'full'");
+    assert!(refusal(&program).contains("its program"));
     let named = |language, name| written(&good, language, Some(name)).map_err(|error| error.to_string());
     assert_eq!(
         named(Language::CPP, "class").unwrap_err(),

@@ -253,12 +253,12 @@ static Score knights(Side *side)
         int square = next_square(&rest);
         Bitboard attacks = knight_attacks(square);
         note_attacks(side, KNIGHT, attacks);
-        score += knight_mobility_value[count(attacks & side->mobility_area)]; //@ mobility
-        if (has(outposts(side), square)) { //@ outposts
-            score += outpost_value[0]; //@ outposts
-        } else if (attacks & outposts(side) & ~side->own_all) { //@ outposts
-            score += outpost_value[2]; //@ outposts
-        } //@ outposts
+        score += knight_mobility_value[count(attacks & side->mobility_area)];
+        if (has(outposts(side), square)) {
+            score += outpost_value[0];
+        } else if (attacks & outposts(side) & ~side->own_all) {
+            score += outpost_value[2];
+        }
     }
     return score;
 }
@@ -268,19 +268,19 @@ static Score bishops(Side *side)
     Score score = 0;
     Bitboard occupied = side->occupied & ~(side->own[QUEEN] | side->their[QUEEN]);
     Bitboard rest = side->own[BISHOP];
-    if (count(rest) >= 2) { //@ bishops
-        score += bishop_pair_value; //@ bishops
-    } //@ bishops
+    if (count(rest) >= 2) {
+        score += bishop_pair_value;
+    }
     while (rest) {
         int square = next_square(&rest);
         Bitboard attacks = bishop_attacks(square, occupied);
-        Bitboard same_color = has(LIGHT_SQUARES, square) ? LIGHT_SQUARES : ~LIGHT_SQUARES; //@ bishops
+        Bitboard same_color = has(LIGHT_SQUARES, square) ? LIGHT_SQUARES : ~LIGHT_SQUARES;
         note_attacks(side, BISHOP, attacks);
-        score += bishop_mobility_value[count(attacks & side->mobility_area)]; //@ mobility
-        score += bishop_pawns_value[at_most(count(side->own[PAWN] & same_color), 8)]; //@ bishops
-        if (has(outposts(side), square)) { //@ outposts
-            score += outpost_value[1]; //@ outposts
-        } //@ outposts
+        score += bishop_mobility_value[count(attacks & side->mobility_area)];
+        score += bishop_pawns_value[at_most(count(side->own[PAWN] & same_color), 8)];
+        if (has(outposts(side), square)) {
+            score += outpost_value[1];
+        }
     }
     return score;
 }
@@ -295,23 +295,23 @@ static Score rooks(Side *side)
 {
     Score score = 0;
     Bitboard occupied = side->occupied & ~(side->own[QUEEN] | side->their[QUEEN] | side->own[ROOK]);
-    int seventh_counts = (side->their[KING] & RANK_8) || (side->their[PAWN] & RANK_7); //@ rooks
+    int seventh_counts = (side->their[KING] & RANK_8) || (side->their[PAWN] & RANK_7);
     Bitboard rest = side->own[ROOK];
     while (rest) {
         int square = next_square(&rest);
         Bitboard attacks = rook_attacks(square, occupied);
-        Bitboard file = FILE_A << square % 8; //@ rooks
+        Bitboard file = FILE_A << square % 8;
         note_attacks(side, ROOK, attacks);
-        score += rook_mobility_value[count(attacks & side->mobility_area)]; //@ mobility
-        if (!(side->own[PAWN] & file)) { //@ rooks
-            score += rook_file_value[side->their[PAWN] & file ? 1 : 0]; //@ rooks
-        } //@ rooks
-        if (seventh_counts && square / 8 == 6) { //@ rooks
-            score += rook_file_value[2]; //@ rooks
-        } //@ rooks
-        if (has(fill_down(side->passed), square)) { //@ rooks
-            score += rook_file_value[3]; //@ rooks
-        } //@ rooks
+        score += rook_mobility_value[count(attacks & side->mobility_area)];
+        if (!(side->own[PAWN] & file)) {
+            score += rook_file_value[side->their[PAWN] & file ? 1 : 0];
+        }
+        if (seventh_counts && square / 8 == 6) {
+            score += rook_file_value[2];
+        }
+        if (has(fill_down(side->passed), square)) {
+            score += rook_file_value[3];
+        }
     }
     return score;
 }
@@ -324,7 +324,7 @@ static Score queens(Side *side)
         int square = next_square(&rest);
         Bitboard attacks = bishop_attacks(square, side->occupied) | rook_attacks(square, side->occupied);
         note_attacks(side, QUEEN, attacks);
-        score += queen_mobility_value[count(attacks & side->mobility_area)]; //@ mobility
+        score += queen_mobility_value[count(attacks & side->mobility_area)];
     }
     return score;
 }
@@ -448,11 +448,11 @@ static Score linear_score(const Position *position, const Sums *sums, Side sides
         Score own;
         look(position, color, side);
         own = knights(side) + bishops(side) + rooks(side) + queens(side);
-        own += pawn_structure(side); //@ pawns
-        own += minors_behind_pawns(side); //@ outposts
-        if (color == position->side_to_move) { //@ tempo
-            own += tempo_value; //@ tempo
-        } //@ tempo
+        own += pawn_structure(side);
+        own += minors_behind_pawns(side);
+        if (color == position->side_to_move) {
+            own += tempo_value;
+        }
         score += color == WHITE ? own : -own;
     }
     for (int color = WHITE; color <= BLACK; color++) {
@@ -464,10 +464,10 @@ static Score linear_score(const Position *position, const Sums *sums, Side sides
         }
         side->their_attacks.all = flipped(their->all);
         side->their_attacks.twice = flipped(their->twice);
-        own += passed_pawns(side); //@ passed
-        own += king_shelter(side); //@ shelter
-        own += king_attack(side); //@ attack
-        own += threats(side); //@ threats
+        own += passed_pawns(side);
+        own += king_shelter(side);
+        own += king_attack(side);
+        own += threats(side);
         score += color == WHITE ? own : -own;
     }
     return score;

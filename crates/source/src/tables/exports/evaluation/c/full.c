@@ -211,20 +211,19 @@ int evaluate_with(const Position *position, const Sums *sums)
 {
     Side sides[2];
     Score linear = linear_score(position, sums, sides);
-    Score white_danger = danger(&sides[BLACK], &sides[WHITE], position->side_to_move == BLACK); //@ danger
-    Score black_danger = danger(&sides[WHITE], &sides[BLACK], position->side_to_move == WHITE); //@ danger
-    Score change = complexity(&sides[WHITE], &sides[BLACK]); //@ complexity
+    Score white_danger = danger(&sides[BLACK], &sides[WHITE], position->side_to_move == BLACK);
+    Score black_danger = danger(&sides[WHITE], &sides[BLACK], position->side_to_move == WHITE);
+    Score change = complexity(&sides[WHITE], &sides[BLACK]);
     int phase = at_most(sums->phase, PHASE_MAX);
     // In units of 1 / DANGER_DIVISOR centipawn, so that nothing is cut off before the end.
     int64_t mg = (int64_t)DANGER_DIVISOR * mg_of(linear);
     int64_t eg = (int64_t)DANGER_DIVISOR * eg_of(linear);
-    mg += squared(mg_of(black_danger)) - squared(mg_of(white_danger)); //@ danger
-    eg += squared(eg_of(black_danger)) - squared(eg_of(white_danger)); //@ danger
-    mg = adjusted(mg, (int64_t)DANGER_DIVISOR * mg_of(change)); //@ complexity
-    eg = adjusted(eg, (int64_t)DANGER_DIVISOR * eg_of(change)); //@ complexity
+    mg += squared(mg_of(black_danger)) - squared(mg_of(white_danger));
+    eg += squared(eg_of(black_danger)) - squared(eg_of(white_danger));
+    mg = adjusted(mg, (int64_t)DANGER_DIVISOR * mg_of(change));
+    eg = adjusted(eg, (int64_t)DANGER_DIVISOR * eg_of(change));
     mg *= FACTOR_ONE;
-    eg *= factor(&sides[eg < 0 ? BLACK : WHITE]); //@ factor
-    eg *= FACTOR_ONE; //@ !factor
+    eg *= factor(&sides[eg < 0 ? BLACK : WHITE]);
     return finish(
         mg * phase + eg * (PHASE_MAX - phase),
         (int64_t)DANGER_DIVISOR * FACTOR_ONE * PHASE_MAX,

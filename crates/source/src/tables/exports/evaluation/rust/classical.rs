@@ -261,12 +261,12 @@ impl Side {
             let square = next_square(&mut rest);
             let attacks = knight_attacks(square);
             self.note_attacks(KNIGHT, attacks);
-            score += KNIGHT_MOBILITY_VALUE[count(attacks & self.mobility_area)]; //@ mobility
-            if has(self.outposts(), square) { //@ outposts
-                score += OUTPOST_VALUE[0]; //@ outposts
-            } else if attacks & self.outposts() & !self.own_all != 0 { //@ outposts
-                score += OUTPOST_VALUE[2]; //@ outposts
-            } //@ outposts
+            score += KNIGHT_MOBILITY_VALUE[count(attacks & self.mobility_area)];
+            if has(self.outposts(), square) {
+                score += OUTPOST_VALUE[0];
+            } else if attacks & self.outposts() & !self.own_all != 0 {
+                score += OUTPOST_VALUE[2];
+            }
         }
         score
     }
@@ -275,19 +275,19 @@ impl Side {
         let mut score = 0;
         let occupied = self.occupied & !(self.own[QUEEN] | self.their[QUEEN]);
         let mut rest = self.own[BISHOP];
-        if count(rest) >= 2 { //@ bishops
-            score += BISHOP_PAIR_VALUE; //@ bishops
-        } //@ bishops
+        if count(rest) >= 2 {
+            score += BISHOP_PAIR_VALUE;
+        }
         while rest != 0 {
             let square = next_square(&mut rest);
             let attacks = bishop_attacks(square, occupied);
-            let same_color = if has(LIGHT_SQUARES, square) { LIGHT_SQUARES } else { !LIGHT_SQUARES }; //@ bishops
+            let same_color = if has(LIGHT_SQUARES, square) { LIGHT_SQUARES } else { !LIGHT_SQUARES };
             self.note_attacks(BISHOP, attacks);
-            score += BISHOP_MOBILITY_VALUE[count(attacks & self.mobility_area)]; //@ mobility
-            score += BISHOP_PAWNS_VALUE[count(self.own[PAWN] & same_color).min(8)]; //@ bishops
-            if has(self.outposts(), square) { //@ outposts
-                score += OUTPOST_VALUE[1]; //@ outposts
-            } //@ outposts
+            score += BISHOP_MOBILITY_VALUE[count(attacks & self.mobility_area)];
+            score += BISHOP_PAWNS_VALUE[count(self.own[PAWN] & same_color).min(8)];
+            if has(self.outposts(), square) {
+                score += OUTPOST_VALUE[1];
+            }
         }
         score
     }
@@ -300,23 +300,23 @@ impl Side {
     fn rooks(&mut self) -> Score {
         let mut score = 0;
         let occupied = self.occupied & !(self.own[QUEEN] | self.their[QUEEN] | self.own[ROOK]);
-        let seventh_counts = self.their[KING] & RANK_8 != 0 || self.their[PAWN] & RANK_7 != 0; //@ rooks
+        let seventh_counts = self.their[KING] & RANK_8 != 0 || self.their[PAWN] & RANK_7 != 0;
         let mut rest = self.own[ROOK];
         while rest != 0 {
             let square = next_square(&mut rest);
             let attacks = rook_attacks(square, occupied);
-            let file = FILE_A << (square % 8); //@ rooks
+            let file = FILE_A << (square % 8);
             self.note_attacks(ROOK, attacks);
-            score += ROOK_MOBILITY_VALUE[count(attacks & self.mobility_area)]; //@ mobility
-            if self.own[PAWN] & file == 0 { //@ rooks
-                score += ROOK_FILE_VALUE[usize::from(self.their[PAWN] & file != 0)]; //@ rooks
-            } //@ rooks
-            if seventh_counts && square / 8 == 6 { //@ rooks
-                score += ROOK_FILE_VALUE[2]; //@ rooks
-            } //@ rooks
-            if has(fill_down(self.passed), square) { //@ rooks
-                score += ROOK_FILE_VALUE[3]; //@ rooks
-            } //@ rooks
+            score += ROOK_MOBILITY_VALUE[count(attacks & self.mobility_area)];
+            if self.own[PAWN] & file == 0 {
+                score += ROOK_FILE_VALUE[usize::from(self.their[PAWN] & file != 0)];
+            }
+            if seventh_counts && square / 8 == 6 {
+                score += ROOK_FILE_VALUE[2];
+            }
+            if has(fill_down(self.passed), square) {
+                score += ROOK_FILE_VALUE[3];
+            }
         }
         score
     }
@@ -328,7 +328,7 @@ impl Side {
             let square = next_square(&mut rest);
             let attacks = bishop_attacks(square, self.occupied) | rook_attacks(square, self.occupied);
             self.note_attacks(QUEEN, attacks);
-            score += QUEEN_MOBILITY_VALUE[count(attacks & self.mobility_area)]; //@ mobility
+            score += QUEEN_MOBILITY_VALUE[count(attacks & self.mobility_area)];
         }
         score
     }
@@ -427,11 +427,11 @@ fn linear_score(position: &Position, sums: &Sums) -> ([Side; 2], Score) {
     let mut sides = [WHITE, BLACK].map(|color| Side::new(position, color));
     for (color, side) in sides.iter_mut().enumerate() {
         let mut own = side.knights() + side.bishops() + side.rooks() + side.queens();
-        own += side.pawn_structure(); //@ pawns
-        own += side.minors_behind_pawns(); //@ outposts
-        if color == position.side_to_move { //@ tempo
-            own += TEMPO_VALUE; //@ tempo
-        } //@ tempo
+        own += side.pawn_structure();
+        own += side.minors_behind_pawns();
+        if color == position.side_to_move {
+            own += TEMPO_VALUE;
+        }
         score += if color == WHITE { own } else { -own };
     }
     for color in [WHITE, BLACK] {
@@ -440,10 +440,10 @@ fn linear_score(position: &Position, sums: &Sums) -> ([Side; 2], Score) {
         let side = &mut sides[color];
         side.their_attacks = Attacks { of, all: all.swap_bytes(), twice: twice.swap_bytes() };
         let mut own = 0;
-        own += side.passed_pawns(); //@ passed
-        own += side.king_shelter(); //@ shelter
-        own += side.king_attack(); //@ attack
-        own += side.threats(); //@ threats
+        own += side.passed_pawns();
+        own += side.king_shelter();
+        own += side.king_attack();
+        own += side.threats();
         score += if color == WHITE { own } else { -own };
     }
     (sides, score)

@@ -187,20 +187,19 @@ fn adjusted(value: i64, by: i64) -> i64 {
 /// As `evaluate`, with sums that the caller keeps.
 pub fn evaluate_with(position: &Position, sums: &Sums) -> i32 {
     let ([white, black], linear) = linear_score(position, sums);
-    let white_danger = black.danger(&white, position.side_to_move == BLACK); //@ danger
-    let black_danger = white.danger(&black, position.side_to_move == WHITE); //@ danger
-    let change = complexity(&white, &black); //@ complexity
+    let white_danger = black.danger(&white, position.side_to_move == BLACK);
+    let black_danger = white.danger(&black, position.side_to_move == WHITE);
+    let change = complexity(&white, &black);
     let phase = sums.phase.min(PHASE_MAX);
     // In units of 1 / DANGER_DIVISOR centipawn, so that nothing is cut off before the end.
     let [mg, eg] = [mg_of, eg_of].map(|of| {
         let value = DANGER_DIVISOR * of(linear);
-        let value = value + squared(of(black_danger)) - squared(of(white_danger)); //@ danger
-        let value = adjusted(value, DANGER_DIVISOR * of(change)); //@ complexity
+        let value = value + squared(of(black_danger)) - squared(of(white_danger));
+        let value = adjusted(value, DANGER_DIVISOR * of(change));
         value
     });
     let mg = mg * FACTOR_ONE;
-    let eg = eg * if eg < 0 { black.factor() } else { white.factor() }; //@ factor
-    let eg = eg * FACTOR_ONE; //@ !factor
+    let eg = eg * if eg < 0 { black.factor() } else { white.factor() };
     let total = mg * phase + eg * (PHASE_MAX - phase);
     finish(total, DANGER_DIVISOR * FACTOR_ONE * PHASE_MAX, position.side_to_move)
 }

@@ -1,5 +1,4 @@
 #![allow(dead_code, unexpected_cfgs)]
-#![allow(unused_mut, unused_variables)] //@ without
 
 /// A set of squares: a1 is bit 0, b1 bit 1, h8 bit 63.
 pub type Bitboard = u64;
