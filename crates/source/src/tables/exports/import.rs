@@ -103,7 +103,6 @@ struct Values {
     theta: Vec<f64>,
     /// Values were rounded to 1/`scale` centipawn.
     scale: f64,
-    records: Vec<ParameterRecord>,
 }
 
 impl Values {
@@ -121,7 +120,6 @@ impl Values {
             *own = *new;
         }
         self.scale = self.scale.max(other.scale);
-        self.records.extend(other.records);
         Ok(())
     }
 }
@@ -158,19 +156,19 @@ fn read_values(
                 let markers = markers.join(", ");
                 format!("squares are taken to be {order}, as no marker says otherwise: {markers}")
             }));
-            (Assignment { features, theta, path, records: Vec::new() }, scale)
+            (Assignment { features, theta, path }, scale)
         }
         Format::Csv => (rows(text, path, scale, known)?, scale),
         _ => (options(text, path, (scale, style, prefix), known)?, scale),
     };
-    let Assignment { features, theta, records, .. } = values;
-    Ok(Values { header, format, features, theta, scale, records })
+    let Assignment { features, theta, .. } = values;
+    Ok(Values { header, format, features, theta, scale })
 }
 
 fn assembled(
     path: &Path,
     like: Option<&Like>,
-    Values { header, format, features, theta, scale, records }: Values,
+    Values { header, format, features, theta, scale }: Values,
     mut notes: Vec<String>,
 ) -> Result<Imported> {
     let (feature_set, phase) = whose(like, header.as_ref(), &features, path, &mut notes)?;
@@ -192,14 +190,7 @@ fn assembled(
         errors: None,
         bootstrap: None,
     };
-    let mut parameters: Vec<ParameterRecord> = features.iter().enumerate().map(record).collect();
-    let extras: HashMap<&str, &ParameterRecord> =
-        records.iter().map(|record| (record.name.as_str(), record)).collect();
-    for record in &mut parameters {
-        if let Some(extra) = extras.get(record.name.as_str()) {
-            (record.occurrences, record.errors) = (extra.occurrences, extra.errors);
-        }
-    }
+    let parameters: Vec<ParameterRecord> = features.iter().enumerate().map(record).collect();
     let k = match (&header, like) {
         (Some(header), _) => header.k,
         (None, Some(Like::File(file))) => file.k,
@@ -294,26 +285,22 @@ fn other_phase(path: &Path, own: &PhaseSettings, other: &PhaseSettings) -> Error
 }
 
 fn rows<'a>(text: &str, path: &'a Path, scale: f64, known: Option<Vec<Feature>>) -> Result<Assignment<'a>> {
-    let records = lists::read_csv(text, path)?;
-    let features = known.unwrap_or_else(|| {
-        let own =
-            |record: &ParameterRecord| Feature { name: record.name.clone(), group: record.group.clone() };
-        records.iter().map(own).collect()
-    });
+    let rows = lists::read_csv(text, path)?;
+    let features = known.unwrap_or_else(|| rows.iter().map(|(_, feature, _)| feature.clone()).collect());
     let ids: HashMap<String, usize> =
         features.iter().enumerate().map(|(id, feature)| (feature.name.clone(), id)).collect();
     let mut values = Assignment::new(features, path);
-    for record in &records {
-        let id = *ids.get(&record.name).ok_or_else(|| {
-            let near = did_you_mean(&record.name, ids.keys().cloned());
-            let why = format!("'{}' is not a parameter of the reference or the header{near}", record.name);
-            let error = Error::input(path, why);
+    for (line, Feature { name, .. }, [mg, eg]) in &rows {
+        let id = *ids.get(name).ok_or_else(|| {
+            let near = did_you_mean(name, ids.keys().cloned());
+            let why = format!("'{name}' is not a parameter of the reference or the header{near}");
+            let error = Error::line(path, *line, why);
             if near.is_empty() { error.advise(Remedy::OtherLike) } else { error }
         })?;
-        values.set(id, 0, record.mg / scale, None)?;
-        values.set(id, 1, record.eg / scale, None)?;
+        values.set(id, 0, mg / scale, *line)?;
+        values.set(id, 1, eg / scale, *line)?;
     }
-    Ok(Assignment { records, ..values })
+    Ok(values)
 }
 
 fn options<'a>(
@@ -353,7 +340,7 @@ fn options<'a>(
             Error::line(path, line, format!("option '{name}' is not a parameter{near}"))
         })?;
         for phase in phases {
-            values.set(id, phase, value / scale, Some(line))?;
+            values.set(id, phase, value / scale, line)?;
         }
     }
     Ok(values)
@@ -379,22 +366,21 @@ struct Assignment<'a> {
     features: Vec<Feature>,
     theta: Vec<f64>,
     path: &'a Path,
-    records: Vec<ParameterRecord>,
 }
 
 impl<'a> Assignment<'a> {
     fn new(features: Vec<Feature>, path: &'a Path) -> Self {
-        Self { theta: vec![f64::NAN; 2 * features.len()], features, path, records: Vec::new() }
+        Self { theta: vec![f64::NAN; 2 * features.len()], features, path }
     }
 
-    fn set(&mut self, id: usize, phase: usize, value: f64, line: Option<u64>) -> Result<()> {
+    fn set(&mut self, id: usize, phase: usize, value: f64, line: u64) -> Result<()> {
         let slot = &mut self.theta[phase * self.features.len() + id];
         if slot.is_nan() {
             *slot = value;
             return Ok(());
         }
         let reason = format!("parameter '{}.{}' is listed twice", self.features[id].name, PHASES[phase]);
-        Err(Error::Input { path: self.path.to_path_buf(), line, reason })
+        Err(Error::line(self.path, line, reason))
     }
 }
 

@@ -9,7 +9,7 @@ use super::{NameStyle, Rounding};
 use crate::tables::Remedy;
 use crate::tables::sources::quote;
 use gputexel_io::{Error, Result};
-use gputexel_model::{BothPhases, ParameterFile, ParameterRecord};
+use gputexel_model::{Feature, ParameterFile, ParameterRecord};
 
 pub const PHASES: [&str; 2] = ["mg", "eg"];
 
@@ -63,7 +63,7 @@ fn short(rounding: Rounding, units: f64) -> String {
 }
 
 /// Reads the output of [`csv()`], columns in any order.
-pub fn read_csv(text: &str, path: &Path) -> Result<Vec<ParameterRecord>> {
+pub fn read_csv(text: &str, path: &Path) -> Result<Vec<(u64, Feature, [f64; 2])>> {
     let mut reader =
         csv::ReaderBuilder::new().comment(None).trim(csv::Trim::None).from_reader(body(text).1.as_bytes());
     let skipped = body(text).0;
@@ -77,39 +77,22 @@ pub fn read_csv(text: &str, path: &Path) -> Result<Vec<ParameterRecord>> {
         find(name).ok_or_else(|| Error::line(path, skipped + 1, format!("has no column '{name}'")))
     };
     let (name, mg, eg) = (need("name")?, need("mg")?, need("eg")?);
-    let (group, occurrences, errors) =
-        (find("group"), find("occurrences"), [find("error_mg"), find("error_eg")]);
+    let group = find("group");
     let mut records = Vec::new();
     for row in reader.records() {
         let row = row.map_err(failed)?;
         let line = skipped + row.position().map_or(1, csv::Position::line);
-        let number = |column: usize, what: &str| -> Result<Option<f64>> {
+        let value = |column: usize, what: &str| -> Result<f64> {
             let text = row.get(column).unwrap_or_default().trim();
-            if text.is_empty() {
-                return Ok(None);
-            }
             let value = text.parse::<f64>().ok().filter(|value| value.is_finite());
-            let wrong =
-                || Error::line(path, line, format!("{what} of '{}' is '{text}', not a number", &row[name]));
-            value.map(Some).ok_or_else(wrong)
+            value.ok_or_else(|| {
+                let name = &row[name];
+                Error::line(path, line, format!("{what} of '{name}' is '{text}', not a number"))
+            })
         };
-        let value = |column: usize, what: &str| {
-            number(column, what)?
-                .ok_or_else(|| Error::line(path, line, format!("'{}' has no {what}", &row[name])))
-        };
-        let error = |phase: usize| errors[phase].map_or(Ok(None), |column| number(column, "the error"));
-        let (error_mg, error_eg) = (error(0)?, error(1)?);
-        let known = error_mg.is_some() || error_eg.is_some();
-        let count = occurrences.map_or(Ok(None), |column| number(column, "the count"))?;
-        records.push(ParameterRecord {
-            name: row[name].to_string(),
-            group: group.map_or(String::new(), |group| row[group].to_string()),
-            mg: value(mg, "mg")?,
-            eg: value(eg, "eg")?,
-            occurrences: count.map(|count| count as u64),
-            errors: known.then_some(BothPhases { mg: error_mg, eg: error_eg }),
-            bootstrap: None,
-        });
+        let group = group.map_or(String::new(), |group| row[group].to_string());
+        let feature = Feature { name: row[name].to_string(), group };
+        records.push((line, feature, [value(mg, "mg")?, value(eg, "eg")?]));
     }
     Ok(records)
 }

@@ -281,7 +281,7 @@ fn mistakes_are_named_with_their_line() {
         ("a.csv", "name,mg,eg\n", "contains no parameters".to_string()),
         ("a.csv", "name,mg,eg\na,1\n", "a.csv:2: no CSV: 2 columns".to_string()),
         ("a.csv", "name,mg,eg\na,1,2\nb,1,nan\n", "a.csv:3: eg of 'b' is 'nan'".to_string()),
-        ("a.csv", "name,mg,eg\na,1,\n", "a.csv:2: 'a' has no eg".to_string()),
+        ("a.csv", "name,mg,eg\na,1,\n", "a.csv:2: eg of 'a' is ''".to_string()),
         ("a.csv", "name,mg,eg\na,1,2\na,1,2\n", "'a.mg' is listed twice".to_string()),
         ("a.uci", "setoption name a.mg value 1\n", "'a.eg' is missing".to_string()),
         ("a.uci", "setoption name a.mg value 1\nsetoption name a.mg value 1\n", "a.uci:2: ".to_string()),
