@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use gputexel::io::{check_apart, check_outputs, write_atomically};
+use gputexel::marked_schema::read_marked_schema;
 use gputexel::trace::{CompiledSchema, ImportReport, ImportSettings, Schema, export_files, import, survey};
 use gputexel::tracing::{TracingSettings, import_traced};
-use gputexel::tuning::marked_schema::read_marked_schema;
 use gputexel::{Error, dataset};
 use serde_json::json;
 

@@ -79,7 +79,7 @@ pub fn explained_compensation(ahead: &[Ahead; 2]) -> Option<String> {
 
 /// Rejects positions, from the given files if any, in which advantages are compensated. What the values of another engine
 /// call an advantage need not be material.
-pub(crate) fn refuse_compensation(data: &Dataset, files: &[PathBuf]) -> Result<()> {
+pub fn refuse_compensation(data: &Dataset, files: &[PathBuf]) -> Result<()> {
     if data.metadata().feature_set.imported.is_some() {
         return Ok(());
     }

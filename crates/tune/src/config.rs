@@ -121,7 +121,7 @@ impl Default for RunConfig {
 }
 
 /// Refuses weights λ that are negative or not finite.
-pub(crate) fn check_l2(weights: &[f64]) -> Result<()> {
+pub fn check_l2(weights: &[f64]) -> Result<()> {
     match weights.iter().find(|l2| !(l2.is_finite() && **l2 >= 0.0)) {
         Some(l2) => Err(Error::setting("l2", *l2, "must be 0 or a positive number")),
         None => Ok(()),

@@ -28,7 +28,7 @@ impl ConstantTerm {
     /// The constant term with the largest part of the gain on held-out positions, or else on those of
     /// training, if that is large. `occurrences` are those of the features, `scores` those of the two vectors
     /// θ.
-    pub(crate) fn of(
+    pub fn of(
         data: &Dataset,
         split: &Split,
         objective: Objective,

@@ -8,7 +8,6 @@ mod constant_term;
 mod diagnostics;
 mod driver;
 mod file_loss;
-pub mod marked_schema;
 mod parts;
 mod polish;
 mod products;
@@ -17,7 +16,6 @@ mod records;
 mod regularization;
 mod rounding;
 mod rounding_outcome;
-pub mod run;
 mod run_record;
 mod run_scores;
 mod scale;
@@ -29,15 +27,15 @@ mod steps;
 mod stopping;
 mod strength;
 pub mod sweep;
-pub mod sweep_run;
 mod training;
 mod uncertainty;
 mod values;
 mod worst;
 
 pub use checkpoint::{Checkpoint, Progress};
-pub use compensation::{Ahead, compensation, explained_compensation};
-pub use config::{Limits, RunConfig, space_of};
+pub use compensation::{Ahead, compensation, explained_compensation, refuse_compensation};
+pub use config::{Limits, RunConfig, check_l2, space_of};
+pub use constant_term::ConstantTerm;
 pub use diagnostics::{diagnose, paired_difference};
 pub use driver::{Event, Outcome, Tuning};
 pub use file_loss::{FileLoss, ScaleOrigin};
@@ -54,7 +52,7 @@ pub use program_diagnostics::{
     MIN_ACTIVE_SHARE, TermActivity, diagnose_program, term_activity, undetermined_products,
 };
 pub use records::{CoordinateRecord, CoordinateUncertainty, CoordinatesFile, EpochRecord, read_metrics};
-pub use regularization::{REGULARIZATION_SCALE_CP, Regularization};
+pub use regularization::{REGULARIZATION_SCALE_CP, Regularization, penalties_of};
 pub use rounding::{Rounded, Rounding, round, round_naively, round_successively};
 pub use rounding_outcome::{
     RoundedSummary, RoundingOutcome, RoundingSummary, SurveySummary, gauss_newton_matrix, round_outcome,

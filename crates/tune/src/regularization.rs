@@ -180,7 +180,7 @@ impl Regularization {
     }
 }
 
-pub(super) fn penalties_of(data: &Dataset, all: Vec<Penalty>) -> Vec<Penalty> {
+pub fn penalties_of(data: &Dataset, all: Vec<Penalty>) -> Vec<Penalty> {
     if all.is_empty() {
         return all;
     }

@@ -24,7 +24,7 @@ impl RunScores {
     }
 
     /// Computes the mean loss under the result minus that under the prior, and its standard error by game.
-    pub(crate) fn difference(&self, data: &Dataset, objective: Objective, which: &[u32]) -> (f64, f64) {
+    pub fn difference(&self, data: &Dataset, objective: Objective, which: &[u32]) -> (f64, f64) {
         let mut order = which.to_vec();
         order.sort_by_key(|&n| data.game(n as usize));
         let x_per_cp = x_per_cp(objective.k);

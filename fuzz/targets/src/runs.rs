@@ -6,8 +6,8 @@ use std::path::Path;
 use gputexel_io::RunFolder;
 use gputexel_optim::{MethodFlags, OptimizerState, Space};
 use gputexel_report::Report;
-use gputexel_tune::run::{InHand, Tuner, run_report};
-use gputexel_tune::sweep_run::{is_sweep, sweep_report};
+use gputexel_runs::sweeps::{is_sweep, sweep_report};
+use gputexel_runs::{InHand, Tuner, run_report};
 use gputexel_tune::{Checkpoint, OptimizerConfig, Progress};
 use serde_json::Value;
 

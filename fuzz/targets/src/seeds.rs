@@ -14,9 +14,9 @@ use gputexel_ingest::extraction::{ExtractSettings, Hooks, extract};
 use gputexel_io::StopFlag;
 use gputexel_model::{FeatureKind, FeatureSet};
 use gputexel_play::{Match, MatchOptions, TimeControl};
+use gputexel_runs::sweeps::{SweepEnd, SweepFiles, SweepSettings};
+use gputexel_runs::{RunOutput, Tuner, TunerSettings};
 use gputexel_tune::Limits;
-use gputexel_tune::run::{RunOutput, Tuner, TunerSettings};
-use gputexel_tune::sweep_run::{SweepEnd, SweepFiles, SweepSettings};
 
 use crate::{bundle, data, runs};
 

@@ -197,6 +197,7 @@ impl RunReport {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Finding, FindingKind};
 
     /// Run of 500 features whose names are meant to break the page.
     fn report() -> RunReport {
@@ -216,7 +217,10 @@ mod tests {
             title: evil.to_string(),
             status: evil.to_string(),
             facts: vec![(evil.to_string(), evil.to_string())],
-            warnings: vec![evil.to_string()],
+            conclusion: Some(Conclusion {
+                findings: vec![Finding::warning(FindingKind::DeadTerm, evil, Vec::new())],
+                ..Conclusion::default()
+            }),
             steps: (1..=5000).map(step).collect(),
             step_name: evil.to_string(),
             loss_name: evil.to_string(),

@@ -1,0 +1,49 @@
+//! Whole tuning runs: from positions and settings to parameters and their files.
+
+#![allow(missing_docs, reason = "internal crate; the library's front door is documented")]
+
+mod basis;
+mod blend;
+pub mod comparison;
+mod conclusion;
+mod event;
+mod inputs;
+mod joint_scale;
+mod memory;
+mod page;
+mod pieces;
+mod reopen;
+mod resume;
+mod session;
+mod settings;
+mod start;
+mod strength;
+mod summary;
+pub mod sweeps;
+mod tuned;
+mod tuner;
+mod uncertainty;
+
+pub use basis::BasisSettings;
+pub use blend::{BlendSettings, BlendShare};
+pub use event::{Deciding, RunEvent, RunObserver, Start};
+pub use inputs::{are_datasets, begins_as_dataset, datasets_of, default_features, extract};
+pub use page::{InHand, Positions, run_report};
+pub use pieces::PieceWorth;
+pub use reopen::Reopened;
+pub use resume::Finished;
+pub use settings::{ChooseOptimizer, MakeOptimizer, OptimizerChoice, RunOutput, TunerSettings};
+pub use strength::PriorStrength;
+pub use summary::{
+    BlendSummary, BootstrapSummary, DetailsSummary, FactorSummary, FindingsSummary, MemberSummary,
+    PolishSummary, ProgramSummary, RunSummary, StepsSummary, SwarmDetails, SwarmSummary, TermSummary,
+    TuneDetails, UncertaintySummary,
+};
+pub use tuned::{AgainstResults, FAR_CP, SwarmLosses, Tuned, WEAK_SUPPORT, write_report};
+pub use tuner::Tuner;
+pub use uncertainty::{Answer, BEYOND, Findings, GroupErrors, OFF_OPTIMUM};
+
+/// Returns true if there are fewer than ten positions per coordinate, which makes results noise.
+pub(crate) fn are_few(positions: u64, coordinates: usize) -> bool {
+    positions < 10 * coordinates as u64
+}

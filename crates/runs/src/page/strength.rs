@@ -1,0 +1,395 @@
+//! Describes the regularization toward the prior.
+
+use gputexel_io::run_folder::{ABLATION, RunFolder};
+use gputexel_io::{Error, Result, SETTINGS_BYTES};
+use gputexel_model::{Penalty, PenaltyKind};
+use gputexel_report::{PenaltyRow, StrengthReport, Table, grouped};
+use gputexel_tune::{
+    Ablation, HeldOutGain, LeftOut, RunConfig, RunRecord, ScaleMode, ScaleRecord, StartsRecord, Strength,
+};
+
+/// Maximum number of groups listed by name; of more, only the number is given.
+const NAMED: usize = 12;
+/// Relative difference of scores below which they have the scale that margins were made for.
+const SAME_SCALE: f64 = 0.05;
+
+/// Returns the worth of each group of features, if the folder has it.
+///
+/// # Errors
+/// [`Error::Input`] when the file is damaged; [`Error::Io`].
+pub(super) fn ablation(folder: &RunFolder) -> Result<Option<Ablation>> {
+    let path = folder.file(ABLATION);
+    let text = match gputexel_io::read_whole_text(&path, SETTINGS_BYTES) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(Error::io(&path, error)),
+    };
+    match serde_json::from_str(&text) {
+        Ok(ablation) => Ok(Some(ablation)),
+        Err(error) => Err(Error::input(&path, format!("does not say what groups are worth: {error}"))),
+    }
+}
+
+/// Returns the regularization of a run from its record; `ratio` is that of its scores to the prior's.
+pub(super) fn of_record(
+    record: &RunRecord,
+    ratio: Option<f64>,
+    ablation: Option<&Ablation>,
+) -> StrengthReport {
+    let config = &record.config;
+    let mut report = StrengthReport { ablation: ablation.map(ablation_table), ..StrengthReport::default() };
+    match &record.strength {
+        Some(strength) => chosen(&mut report, strength, config),
+        None if config.penalties.iter().any(|penalty| penalty.weight > 0.0) => {
+            report.notes.push(format!("The weights of penalties were given. {ABOUT_PENALTIES}"));
+            report.penalties = given(&config.penalties);
+        }
+        None => report.notes.push(without_penalties(config)),
+    }
+    let notes = [
+        record.starts.as_ref().map(starts_note),
+        record.scale.map(|scale| scale_note(&scale, config.k)),
+        ratio.map(|ratio| ratio_note(record, ratio)),
+    ];
+    let notes: Vec<String> = notes.into_iter().flatten().collect();
+    if !notes.is_empty() {
+        report.notes.push(notes.join(" "));
+    }
+    report
+}
+
+const ABOUT_PENALTIES: &str =
+    "Penalties count changes from the prior, so that the prior itself costs nothing.";
+
+/// Adds the result of the choice of weights.
+fn chosen(report: &mut StrengthReport, strength: &Strength, config: &RunConfig) {
+    let what = if strength.by_game { "games" } else { "positions" };
+    if strength.keeps_prior {
+        report.notes.push(match strength.gain {
+            Some(_) => {
+                "Nothing beat the prior on positions that were held out: the prior is kept.".to_string()
+            }
+            None => "There was nothing to hold out and judge weights by: the prior is kept.".to_string(),
+        });
+    } else {
+        report.notes.push(format!(
+            "Weights were chosen by the loss of {what} that were held out in turn. {ABOUT_PENALTIES}"
+        ));
+        report.penalties = strength.kinds.iter().map(|kind| of_kind(kind, config)).collect();
+    }
+    if let Some(HeldOutGain { before, after, error }) = strength.gain {
+        let change = format!("{before:.8} → {after:.8} ({:+.8} ± {error:.8})", after - before);
+        report.facts.push(("held-out loss, prior → result".to_string(), change));
+        report.prior_loss = Some(before);
+    }
+    if !strength.keeps_prior {
+        let all = grouped(strength.coordinates as u64);
+        report
+            .facts
+            .push(("effective parameters".to_string(), format!("{:.0} of {all}", strength.effective)));
+    }
+    if strength.folds > 0 {
+        let folds = format!("{} of {} {what}", strength.folds, grouped(strength.clusters));
+        report.facts.push(("folds".to_string(), folds));
+    }
+    report.curve.clone_from(&strength.curve);
+    let half = strength.unpenalized.len() / 2;
+    let (mg, eg) = strength.unpenalized.split_at(half);
+    report.unpenalized = mg.iter().zip(eg).map(|(mg, eg)| [*mg, *eg]).collect();
+}
+
+/// Returns a kind whose penalties all have one weight: that of the run, which may have changed with K since the choice.
+fn of_kind(kind: &gputexel_tune::KindStrength, config: &RunConfig) -> PenaltyRow {
+    let of_run = config.penalties.iter().find(|penalty| penalty.kind == kind.kind);
+    PenaltyRow {
+        name: kind.kind.name().to_string(),
+        meaning: meaning(kind.kind).to_string(),
+        of: String::new(),
+        weight: of_run.map_or(0.0, |penalty| penalty.weight),
+        worth: kind.worth,
+    }
+}
+
+/// Returns penalties with the same kind and weight in one row each.
+fn given(penalties: &[Penalty]) -> Vec<PenaltyRow> {
+    let mut rows: Vec<(PenaltyKind, f64, Vec<&Penalty>)> = Vec::new();
+    for penalty in penalties.iter().filter(|penalty| penalty.weight > 0.0) {
+        match rows.iter_mut().find(|row| row.0 == penalty.kind && row.1 == penalty.weight) {
+            Some(row) => row.2.push(penalty),
+            None => rows.push((penalty.kind, penalty.weight, vec![penalty])),
+        }
+    }
+    let row = |(kind, weight, list): &(PenaltyKind, f64, Vec<&Penalty>)| PenaltyRow {
+        name: kind.name().to_string(),
+        meaning: meaning(*kind).to_string(),
+        of: groups_text(list),
+        weight: *weight,
+        worth: None,
+    };
+    rows.iter().map(row).collect()
+}
+
+/// Returns the groups of penalties of one kind; a phase is named if the other one is not among them.
+fn groups_text(penalties: &[&Penalty]) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for penalty in penalties {
+        let whole = penalties.iter().filter(|other| other.group() == penalty.group()).count() > 1;
+        let name = if whole { penalty.group() } else { &penalty.of };
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    match names.len() {
+        0..=NAMED => names.join(", "),
+        n => format!("{} and {} more", names[..NAMED].join(", "), n - NAMED),
+    }
+}
+
+/// Describes the effect of a kind of penalty, as a sentence.
+fn meaning(kind: PenaltyKind) -> &'static str {
+    match kind {
+        PenaltyKind::Ridge => "Holds small how far every parameter is from its prior.",
+        PenaltyKind::Level => "Holds small how far the mean of a group is from that of its prior.",
+        PenaltyKind::Mean => {
+            "Holds small how far the change of a parameter is from the mean change of its group, which is free."
+        }
+        PenaltyKind::Smooth => {
+            "Holds small how much changes differ between neighboring squares, and between neighbors in a list."
+        }
+        PenaltyKind::Bend => {
+            "Holds small how much changes bend along ranks, files and lists; a constant slope is free."
+        }
+        PenaltyKind::Mirror => {
+            "Holds small how much changes differ between mirrored squares, files a to d and h to e."
+        }
+        PenaltyKind::Additive => {
+            "Holds small what the changes on a board are beyond one value for each rank and one for each file."
+        }
+        PenaltyKind::Phases => {
+            "Holds small how much changes in the middlegame and in the endgame differ in shape; their means are free."
+        }
+    }
+}
+
+/// Describes the regularization of a run without penalties, as a sentence.
+fn without_penalties(config: &RunConfig) -> String {
+    let mut weights = if config.l2.is_empty() { vec![0.0] } else { config.l2.clone() };
+    weights.sort_by(f64::total_cmp);
+    weights.dedup();
+    let texts: Vec<String> = weights.iter().map(|weight| format!("{weight:e}")).collect();
+    match config.has_l2() {
+        true => format!(
+            "No penalties. L2 regularization with weight {} holds every parameter to its prior.",
+            texts.join(" or ")
+        ),
+        false => {
+            "No penalties, and no regularization: nothing holds the parameters to the prior.".to_string()
+        }
+    }
+}
+
+/// Describes the starting point of the run.
+fn starts_note(starts: &StartsRecord) -> String {
+    let StartsRecord { losses, best } = starts;
+    let count = losses.len();
+    let from = match best {
+        0 => "the prior, from which the loss was the smallest".to_string(),
+        _ => format!("the best of them, where it was {:.6}", losses[*best]),
+    };
+    let prior = losses[0];
+    format!(
+        "Of {count} starts, a short fit from the prior had the training loss {prior:.6}. The run went on from {from}."
+    )
+}
+
+/// Describes the origin of K, as a sentence.
+fn scale_note(scale: &ScaleRecord, k: f64) -> String {
+    match scale.mode {
+        ScaleMode::Joint => {
+            let on_prior = scale.on_prior;
+            format!("K was fitted together with the parameters: {k:.6}, and {on_prior:.6} on the prior.")
+        }
+        ScaleMode::Auto | ScaleMode::Prior if scale.joint_failed => format!(
+            "K was fitted on the prior: {k:.6}. The prior says too little about the results for tuned scores to keep its \
+             scale."
+        ),
+        ScaleMode::Auto | ScaleMode::Prior => format!("K was fitted on the prior: {k:.6}."),
+    }
+}
+
+/// Describes the consequence of the scale of the scores for an engine.
+fn ratio_note(record: &RunRecord, ratio: f64) -> String {
+    let joint = record.scale.is_some_and(|scale| scale.mode == ScaleMode::Joint || scale.joint_failed);
+    let swarm = record.config.optimizer.swarms().is_some();
+    let advice = match ((ratio - 1.0).abs() <= SAME_SCALE, joint || swarm) {
+        (true, _) => "search margins in centipawns can stay as they are.",
+        (false, true) => "multiply search margins in centipawns by that.",
+        (false, false) => "multiply search margins in centipawns by that, or fit K jointly.",
+    };
+    format!("Scores are {ratio:.2} times those of the prior: {advice}")
+}
+
+fn ablation_table(ablation: &Ablation) -> Table {
+    let row = |left: &LeftOut| {
+        vec![
+            left.group.clone(),
+            grouped(left.coordinates as u64),
+            format!("{:+.8}", left.cost),
+            format!("{:.8}", left.error),
+            if left.cost < left.error { "may go".to_string() } else { String::new() },
+        ]
+    };
+    let what = if ablation.by_game { "games" } else { "positions" };
+    Table {
+        caption: format!(
+            "Each group kept at the prior in turn, the others tuned; held-out loss with all of them {:.8}, {} folds of {what}",
+            ablation.held_out, ablation.folds
+        ),
+        header: ["group", "parameters", "held-out loss rises by", "±", "verdict"]
+            .map(str::to_string)
+            .to_vec(),
+        rows: ablation.groups.iter().map(row).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gputexel_chess::PhaseSettings;
+    use gputexel_model::{FeatureKind, FeatureSet, parse_penalties};
+    use gputexel_tune::KindStrength;
+
+    fn record() -> RunRecord {
+        RunRecord::new("tune", RunConfig::default())
+    }
+
+    fn penalties(text: &str) -> Vec<Penalty> {
+        parse_penalties(&FeatureSet::new(FeatureKind::Pst, PhaseSettings::default()), text).unwrap()
+    }
+
+    #[test]
+    fn given_weights_are_merged_where_they_are_the_same() {
+        let mut record = record();
+        record.config.penalties = penalties("smooth=1e-3,ridge=2e-4,ridge:king.eg=5e-4,mirror:queen=1e-5");
+        let report = of_record(&record, None, None);
+        let rows: Vec<(&str, &str, f64)> =
+            report.penalties.iter().map(|row| (row.name.as_str(), row.of.as_str(), row.weight)).collect();
+        let all = "pawn, knight, bishop, rook, queen, king";
+        assert_eq!(
+            rows,
+            [
+                ("smooth", all, 1e-3),
+                ("ridge", "pawn, knight, bishop, rook, queen, king.mg", 2e-4),
+                ("ridge", "king.eg", 5e-4),
+                ("mirror", "queen", 1e-5)
+            ]
+        );
+        assert!(
+            report.notes.len() == 1 && report.notes[0].starts_with("The weights of penalties were given.")
+        );
+        assert!(report.facts.is_empty() && report.penalties.iter().all(|row| row.worth.is_none()));
+    }
+
+    #[test]
+    fn choices_are_told_with_the_weights_of_the_run() {
+        let mut record = record();
+        // K was fitted with the parameters, and the weights followed.
+        record.config.penalties = penalties("smooth=4e-3");
+        let kind = |kind, weight, worth| KindStrength { kind, weight, worth };
+        let strength = Strength {
+            folds: 5,
+            by_game: true,
+            clusters: 12_345,
+            kinds: vec![
+                kind(PenaltyKind::Ridge, 0.0, Some(-1e-7)),
+                kind(PenaltyKind::Smooth, 1e-3, Some(2.5e-5)),
+            ],
+            gain: Some(HeldOutGain { before: 0.07, after: 0.069, error: 0.0001 }),
+            effective: 141.7,
+            coordinates: 768,
+            curve: vec![(0.1, 0.0695), (1.0, 0.069)],
+            unpenalized: vec![1.0, 2.0, 3.0, 4.0],
+            keeps_prior: false,
+        };
+        record.strength = Some(strength.clone());
+        let report = of_record(&record, None, None);
+        let rows: Vec<(f64, Option<f64>)> =
+            report.penalties.iter().map(|row| (row.weight, row.worth)).collect();
+        assert_eq!(rows, [(0.0, Some(-1e-7)), (4e-3, Some(2.5e-5))]);
+        let facts: Vec<&str> = report.facts.iter().map(|fact| fact.1.as_str()).collect();
+        let loss = "0.07000000 → 0.06900000 (-0.00100000 ± 0.00010000)";
+        assert_eq!(facts, [loss, "142 of 768", "5 of 12,345 games"]);
+        assert_eq!((report.prior_loss, &report.unpenalized[..]), (Some(0.07), &[[1.0, 3.0], [2.0, 4.0]][..]));
+        assert_eq!(report.curve, strength.curve);
+        let kept = |gain| {
+            let mut record = record.clone();
+            record.strength = Some(Strength { keeps_prior: true, gain, ..strength.clone() });
+            of_record(&record, None, None)
+        };
+        let kept_one = kept(strength.gain);
+        assert!(kept_one.notes[0].contains("Nothing beat the prior") && kept_one.penalties.is_empty());
+        assert!(kept(None).notes[0].contains("nothing to hold out") && kept(None).prior_loss.is_none());
+    }
+
+    #[test]
+    fn runs_without_penalties_say_what_holds_them() {
+        let mut record = record();
+        let mut note_with = |l2| {
+            record.config.l2 = vec![l2];
+            of_record(&record, None, None).notes[0].clone()
+        };
+        assert!(note_with(3e-4).contains("weight 3e-4 holds"));
+        assert!(note_with(0.0).contains("nothing holds"));
+    }
+
+    #[test]
+    fn the_scale_of_scores_is_told_with_what_it_means() {
+        let mut record = record();
+        record.config.k = 0.9;
+        let mut note = |mode, ratio| {
+            record.scale = Some(ScaleRecord { mode, on_prior: 0.8, joint_failed: false });
+            of_record(&record, ratio, None).notes[1].clone()
+        };
+        assert_eq!(
+            note(ScaleMode::Prior, Some(1.178)),
+            "K was fitted on the prior: 0.900000. Scores are 1.18 times those of the prior: multiply search margins in \
+             centipawns by that, or fit K jointly."
+        );
+        assert!(
+            note(ScaleMode::Prior, Some(0.96)).ends_with(
+                "0.96 times those of the prior: search margins in centipawns can stay as they are."
+            )
+        );
+        let joint = note(ScaleMode::Joint, Some(0.5));
+        assert!(
+            joint.contains("0.900000, and 0.800000 on the prior") && joint.ends_with("by that."),
+            "{joint}"
+        );
+        assert!(note(ScaleMode::Prior, None).ends_with("0.900000."));
+        record.scale = None;
+        assert!(
+            of_record(&record, Some(0.9), None).notes[1].starts_with("Scores are 0.90 times"),
+            "K was given"
+        );
+    }
+
+    #[test]
+    fn ablations_are_read_from_the_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = RunFolder::view(folder.path());
+        assert_eq!(ablation(&run).unwrap(), None);
+        let left =
+            |group: &str, cost: f64| LeftOut { group: group.into(), coordinates: 128, cost, error: 1e-5 };
+        let groups = vec![left("rook", 2e-4), left("king", 2e-6)];
+        let written = Ablation { folds: 5, by_game: true, held_out: 0.07, groups };
+        let path = folder.path().join(ABLATION);
+        std::fs::write(&path, serde_json::to_string(&written).unwrap()).unwrap();
+        let read = ablation(&run).unwrap().unwrap();
+        let table = of_record(&record(), None, Some(&read)).ablation.unwrap();
+        assert!(table.caption.contains("0.07000000, 5 folds of games"), "{}", table.caption);
+        assert_eq!(table.rows[0], ["rook", "128", "+0.00020000", "0.00001000", ""]);
+        assert_eq!((table.rows.len(), table.rows[1][4].as_str()), (2, "may go"));
+        std::fs::write(&path, "{}").unwrap();
+        assert!(ablation(&run).unwrap_err().to_string().contains("does not say what groups are worth"));
+    }
+}
