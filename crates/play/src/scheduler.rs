@@ -181,7 +181,8 @@ impl<P, T: AsMut<dyn Player>, S> Worker<'_, '_, P, T, S> {
             match self.play::<N>(&mut players, &pair)? {
                 Outcome::Played(games) => {
                     attempts = 0;
-                    if !locked(self.shared).schedule.finished(self.number, pair, &games)? {
+                    let mut shared = locked(self.shared);
+                    if !shared.schedule.finished(self.number, pair, &games)? {
                         self.over.set();
                     }
                 }

@@ -339,11 +339,11 @@ impl Probed {
             ("held out", losses.and_then(|all| all.held_out.as_ref())),
         ] {
             let Some(loss) = loss else { continue };
-            let of = counted(loss.positions, "position");
+            let positions = counted(loss.positions, "position");
             line(
                 name,
                 format!(
-                    "{:.6} of the engine's evaluations, {:.6} of predictions; before {:.6} ({of})",
+                    "{:.6} of the engine's evaluations, {:.6} of predictions; before {:.6} ({positions})",
                     loss.engine, loss.predicted, loss.start
                 ),
             );

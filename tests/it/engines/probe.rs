@@ -90,11 +90,11 @@ fn coefficients_of_the_built_in_engine_are_those_of_extraction() {
         probed.metadata().feature_set.features.iter().map(|feature| feature.name.clone()).collect();
     let at = names.iter().position(|name| name == "pawn_eg").unwrap();
     for n in 0..probed.len() {
-        let of = |data: &Dataset, id: usize| -> f32 {
+        let coefficient = |data: &Dataset, id: usize| -> f32 {
             data.row(n).entries().filter(|(other, _)| usize::from(*other) == id).map(|(_, c)| c).sum()
         };
         // Without pieces, the phase is the endgame.
-        assert!((of(&probed, at) - of(&extracted, 0)).abs() < 0.01, "position {n}");
+        assert!((coefficient(&probed, at) - coefficient(&extracted, 0)).abs() < 0.01, "position {n}");
     }
     let record = probed.metadata().probing.clone().unwrap();
     assert!(record.is_linear() && record.pattern.unwrap().contains("static score"));

@@ -203,16 +203,16 @@ impl<'a> Asker<'a> {
         let clear: Vec<String> =
             clear.iter().map(|option| format!("setoption name {}", option.name)).collect();
         let known = current.filter(|_| !is_new);
-        let mut told = Vec::new();
+        let mut lines = Vec::new();
         for (i, (parameter, value)) in self.source.parameters.iter().zip(values).enumerate() {
             if known.as_ref().is_none_or(|known| known[i] != *value) {
-                told.push(format!("setoption name {} value {}", parameter.name, parameter.text(*value)));
+                lines.push(format!("setoption name {} value {}", parameter.name, parameter.text(*value)));
             }
         }
-        if !told.is_empty() || way.ask != Ask::Eval {
-            told.extend(clear.iter().cloned());
-            told.push("ucinewgame".to_string());
-            player.tell(vec![told.join("\n")]).map_err(before)?;
+        if !lines.is_empty() || way.ask != Ask::Eval {
+            lines.extend(clear.iter().cloned());
+            lines.push("ucinewgame".to_string());
+            player.tell(vec![lines.join("\n")]).map_err(before)?;
         }
         let fresh = match way.fresh {
             true => clear.iter().map(|line| format!("{line}\n")).collect::<String>() + "ucinewgame\n",
