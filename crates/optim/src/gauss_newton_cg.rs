@@ -540,7 +540,7 @@ mod tests {
         other.scalars["method"] = "gauss-newton".into();
         assert!(method.restore(other).is_err());
         let space = Space::unbounded(&[1.0]);
-        let settings = GaussNewtonSettings { damping: 0.0, ..GaussNewtonSettings::default() };
+        let settings = GaussNewtonSettings { damping: 0.0 };
         assert!(GaussNewtonCg::try_new(&space, settings).is_err());
     }
 }

@@ -408,7 +408,7 @@ mod tests {
 
     #[test]
     fn it_ends_where_no_neighbor_improves() {
-        let one = LocalSettings { steps: vec![1], ..LocalSettings::default() };
+        let one = LocalSettings { steps: vec![1] };
         for settings in [LocalSettings::default(), one] {
             let (point, _) = run(Local::try_new(&start(), settings.clone()).unwrap());
             for i in 0..SIZE {
@@ -428,11 +428,8 @@ mod tests {
     #[test]
     fn combinations_are_checked_again() {
         // All six coordinates gain individually, but moving all at once overshoots the valley of their sum.
-        let mut method = Local::try_new(
-            &Space::unbounded(&[0.0; SIZE]),
-            LocalSettings { steps: vec![1], ..LocalSettings::default() },
-        )
-        .unwrap();
+        let mut method =
+            Local::try_new(&Space::unbounded(&[0.0; SIZE]), LocalSettings { steps: vec![1] }).unwrap();
         let valley = |proposal: &Proposal| {
             let value = |x: &[f64]| {
                 let sum: f64 = x.iter().sum();
