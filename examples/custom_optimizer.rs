@@ -1,8 +1,5 @@
 //! Tunes with an optimizer that the library does not have:
 //! `cargo run --example custom_optimizer -- data/sample.bin`
-//!
-//! Rprop (Riedmiller and Braun, 1993) uses only the signs of the gradient: each coordinate has a step of its own,
-//! which grows while the sign stays and shrinks when it changes.
 
 use gputexel::dataset;
 use gputexel::evaluator::Evaluations;

@@ -6,11 +6,12 @@ use crate::device::may_have_gpu;
 use gputexel_dataset::Layout;
 use gputexel_io::{Error, Result};
 
+use crate::Evaluator;
 use crate::cpu::CpuEvaluator;
 use crate::divided::{Divided, Division, ListedDevice, Speeds, Team, divide};
+use crate::fallback::FallbackEvaluator;
 use crate::fallback::{MakeFallback, StatsObserver};
 use crate::gpu::{self, AdapterSummary, BackendChoice, GpuContext, GpuOptions};
-use crate::{Evaluator, FallbackEvaluator};
 
 type MakeEvaluator = dyn for<'l> Fn(&'l Layout) -> Result<Box<dyn Evaluator + 'l>> + Send + Sync;
 

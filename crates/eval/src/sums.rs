@@ -8,7 +8,8 @@ use gputexel_io::{Error, Result};
 use gputexel_optim::linalg::mirror;
 use serde::{Deserialize, Serialize};
 
-use crate::{Evaluations, Population, ProductRequest, Products, Request};
+use crate::products::{ProductRequest, Products};
+use crate::{Evaluations, Population, Request};
 
 pub trait Summand {
     fn add(&mut self, next: &Self);

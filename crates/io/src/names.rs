@@ -1,6 +1,6 @@
 //! Names of the values of enumerations, on command lines and in files.
 
-use crate::Error;
+use crate::error::Error;
 
 /// Implements the names of an enumeration: `ALL`, `name`, `Display` and `FromStr`, whose errors are
 /// [`Error::Usage`], or [`Error::Setting`] for a `setting`.

@@ -3,7 +3,8 @@
 use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::Path;
 
-use crate::{Error, Result, shown};
+use crate::error::{Error, Result};
+use crate::messages::shown;
 
 /// Mark of unused parameters, anywhere in a line.
 pub const NOT_USED: &str = "[[NOT USED]]";

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read, Take};
 use std::path::Path;
 
-use crate::{Error, Result};
+use crate::error::{Error, Result};
 
 /// Maximum size of files written by people or engines, bytes: settings, parameters, lists, schemas, exports.
 pub const SETTINGS_BYTES: u64 = 1 << 28;

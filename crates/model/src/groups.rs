@@ -113,7 +113,8 @@ impl ParameterGroups {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{FeatureKind, named_parameters};
+    use crate::kinds::FeatureKind;
+    use crate::playing::named_parameters;
     use gputexel_chess::PhaseSettings;
 
     fn pst() -> FeatureSet {

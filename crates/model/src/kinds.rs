@@ -4,11 +4,11 @@ use half::f16;
 use serde::{Deserialize, Serialize};
 use shakmaty::{Bitboard, Board, Color, Role, Square};
 
-use crate::KingBuckets;
 use crate::classical::catalog::features_of;
 use crate::classical::{self, Tapered, Values};
 use crate::feature::{Arrangement, Feature, FeatureRow, ROLE_NAMES};
 use crate::full::{self, FurtherValues};
+use crate::king_buckets::KingBuckets;
 use crate::program::Program;
 use gputexel_io::{Error, Result, any_of};
 

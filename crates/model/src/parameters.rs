@@ -374,7 +374,7 @@ impl ParameterFile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::FeatureKind;
+    use crate::kinds::FeatureKind;
 
     fn pst() -> FeatureSet {
         FeatureSet::new(FeatureKind::Pst, PhaseSettings::default())

@@ -3,7 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::feature::Arrangement;
-use crate::{Feature, ImportedParameter, Place, check_name};
+use crate::feature::Feature;
+use crate::imported::{ImportedParameter, Place, check_name};
 use gputexel_io::{Error, Result};
 
 /// Checks that every line lies in one group and has several parameters, and that no square is taken twice.

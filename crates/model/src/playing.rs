@@ -245,8 +245,9 @@ impl Evaluation for TableEvaluation {
 mod tests {
     use super::*;
     use crate::classical;
+    use crate::feature::FeatureRow;
+    use crate::king_buckets::KingPieces;
     use crate::program::CompiledProgram;
-    use crate::{FeatureRow, KingPieces};
     use rand::prelude::*;
     use rand_xoshiro::Xoshiro256PlusPlus;
     use shakmaty::CastlingMode;

@@ -172,7 +172,7 @@ impl Prior {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::FeatureKind;
+    use crate::kinds::FeatureKind;
     use gputexel_chess::PhaseSettings;
 
     #[test]

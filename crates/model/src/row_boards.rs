@@ -62,7 +62,8 @@ impl RowBoards {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{FeatureKind, FeatureRow};
+    use crate::feature::FeatureRow;
+    use crate::kinds::FeatureKind;
     use gputexel_chess::PhaseSettings;
 
     #[test]

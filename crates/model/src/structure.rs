@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 
 use crate::feature::Arrangement;
-use crate::{FeatureSet, Phases, places};
+use crate::feature_set::FeatureSet;
+use crate::imported::Phases;
+use crate::places;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Structure {

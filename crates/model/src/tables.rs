@@ -105,7 +105,8 @@ fn squares(features: &[Feature], ids: &[usize]) -> Option<(String, Vec<usize>)> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{FeatureKind, FeatureSet};
+    use crate::feature_set::FeatureSet;
+    use crate::kinds::FeatureKind;
     use gputexel_chess::PhaseSettings;
 
     #[test]

@@ -379,7 +379,8 @@ impl Optimizer for GaussNewtonCg {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{GaussNewton, MatrixBlock};
+    use crate::gauss_newton::GaussNewton;
+    use crate::products::MatrixBlock;
 
     const SIZE: usize = 12;
     const ROWS: usize = 40;

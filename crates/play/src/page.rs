@@ -5,8 +5,9 @@ use std::path::Path;
 use gputexel_io::{Result, escaped};
 use gputexel_report::{Heading, MatchReport, Standing, Table, grouped};
 
+use crate::config::EngineKind;
+use crate::record::{MatchRecord, PlayedPair};
 use crate::statistics::Pentanomial;
-use crate::{EngineKind, MatchRecord, PlayedPair};
 
 const POINTS: usize = 400;
 /// Least number of pairs for which an estimate is drawn.

@@ -92,7 +92,8 @@ fn opening(pgn: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Match, MatchOptions};
+    use crate::session::Match;
+    use crate::settings::MatchOptions;
     use gputexel_io::StopFlag;
 
     #[test]

@@ -94,7 +94,8 @@ impl Report {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Conclusion, Table, Verdict};
+    use crate::conclusion::{Conclusion, Verdict};
+    use crate::html::Table;
 
     #[test]
     fn lists_name_data_and_held_out_error() {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::Tuned;
+use crate::tuned::Tuned;
 use crate::tuned::{FAR_CP, WEAK_SUPPORT};
 use crate::uncertainty::{Answer, Findings, OFF_OPTIMUM};
 use gputexel_io::{counted, escaped};

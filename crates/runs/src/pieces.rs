@@ -3,7 +3,7 @@
 use gputexel_model::ROLE_NAMES;
 use serde::Serialize;
 
-use crate::Tuned;
+use crate::tuned::Tuned;
 
 /// Fall of a piece's worth that is reported, as a share of its worth before.
 const FALL: f64 = 0.25;

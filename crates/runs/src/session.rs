@@ -3,8 +3,8 @@
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use crate::InHand;
 use crate::conclusion::conclude;
+use crate::page::InHand;
 use gputexel_dataset::objective::Objective;
 use gputexel_dataset::{Dataset, Layout, Split};
 use gputexel_eval::Backend;

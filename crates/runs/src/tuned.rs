@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use crate::conclusion::conclude;
-use crate::{InHand, run_report};
+use crate::page::{InHand, run_report};
 use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::Objective;
 use gputexel_io::run_folder::{

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use crate::RunScores;
+use crate::run_scores::RunScores;
 use gputexel_dataset::objective::Objective;
 use gputexel_dataset::{Dataset, Split};
 use gputexel_eval::exact::{exact_scores, loss_of_scores};

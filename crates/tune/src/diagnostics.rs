@@ -4,7 +4,7 @@
 use rayon::prelude::*;
 
 use super::clustered::{Cell, Clustered, Position};
-use crate::RunScores;
+use crate::run_scores::RunScores;
 use gputexel_dataset::objective::{Objective, sigmoid, x_per_cp};
 use gputexel_dataset::{Dataset, Split};
 use gputexel_eval::exact::{exact_scores, loss_at};

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::RunScores;
+use crate::run_scores::RunScores;
 use gputexel_dataset::objective::x_per_cp;
 use gputexel_dataset::{Dataset, Split};
 

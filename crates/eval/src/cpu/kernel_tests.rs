@@ -10,8 +10,9 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::cpu::{CpuEvaluator, InstructionSet};
+use crate::products::ProductRequest;
 use crate::reference::{Seen, each_position};
-use crate::{Evaluator, Population, ProductRequest, Request};
+use crate::{Evaluator, Population, Request};
 
 const LOSSES: [LossKind; 3] = [LossKind::Squared, LossKind::CrossEntropy, LossKind::Power(2.5)];
 

@@ -7,8 +7,9 @@ use rayon::prelude::*;
 use super::curvature::Targets;
 use super::single::{self, MemberParameters, TURN};
 use super::{CpuEvaluator, STRIPES_PER_CALL, stripes};
+use crate::Population;
+use crate::products::ProductRequest;
 use crate::sums::ProductSums;
-use crate::{Population, ProductRequest};
 use gputexel_dataset::{Bucket, Layout, Shape, poisson_weight};
 
 /// Number of positions after which sums are added up in f64, and the next member is processed.

@@ -9,10 +9,11 @@ use gputexel_io::{Error, Result};
 use rayon::prelude::*;
 
 use super::{Answer, Helper, Task};
+use crate::crate::device::Stats;
 use crate::cpu::CpuEvaluator;
 use crate::gpu::{self, GpuContext, GpuOptions};
 use crate::sums::{Node, Sums, Tree};
-use crate::{Evaluator, Population, Request, Stats};
+use crate::{Evaluator, Population, Request};
 
 /// A device with an evaluator for each of its sections, so that sums do not depend on the assignment of sections.
 pub struct DeviceThread {

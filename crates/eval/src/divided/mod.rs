@@ -12,9 +12,12 @@ pub use device::DeviceThread;
 pub use listed::{DeviceList, ListedDevice};
 pub(crate) use listed::{Speeds, divide};
 
+use crate::crate::device::Stats;
 use crate::cpu::CpuEvaluator;
+use crate::fallback::Fallback;
+use crate::products::{ProductRequest, Products};
 use crate::sums::{Node, ProductSums, Summand, Sums, Tree};
-use crate::{Evaluations, Evaluator, Fallback, Population, ProductRequest, Products, Request, Stats};
+use crate::{Evaluations, Evaluator, Population, Request};
 
 #[derive(Clone, Debug)]
 pub enum Task {

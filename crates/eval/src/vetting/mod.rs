@@ -9,7 +9,7 @@ mod verdicts;
 pub use check::{CheckReport, Checker, Depth, Finding, Group};
 pub use verdicts::{DamagedList, damaged_list, remember, verdict, vet};
 
-use crate::Backend;
+use crate::backend::Backend;
 use crate::divided::{DeviceList, ListedDevice};
 use crate::gpu::{BackendChoice, GpuContext};
 use gputexel_io::Result;

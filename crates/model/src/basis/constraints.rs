@@ -4,7 +4,9 @@ use std::collections::{HashMap, HashSet};
 
 use super::names::ParameterNames;
 use crate::feature::Arrangement;
-use crate::{Coordinate, Feature, FeatureSet, Parameterization};
+use crate::feature::Feature;
+use crate::feature_set::FeatureSet;
+use crate::parameterization::{Coordinate, Parameterization};
 use gputexel_io::{Error, Result};
 
 /// Longest line that can be in order: coordinates of a longer one would move too much.

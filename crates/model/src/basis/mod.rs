@@ -256,7 +256,7 @@ impl CoordinateRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::FeatureKind;
+    use crate::kinds::FeatureKind;
     use gputexel_chess::PhaseSettings;
 
     fn pst() -> FeatureSet {

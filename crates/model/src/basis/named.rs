@@ -1,7 +1,9 @@
 //! The built-in bases.
 
 use super::{Base, BasisFile, CoordinateRecord, Named, Value};
-use crate::{FeatureKind, FeatureSet, ROLE_NAMES};
+use crate::feature::ROLE_NAMES;
+use crate::feature_set::FeatureSet;
+use crate::kinds::FeatureKind;
 use gputexel_io::{Error, Result};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -238,7 +240,9 @@ fn from_middle(line: i32) -> i32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Basis, Parameterization, Prior};
+    use crate::basis::Basis;
+    use crate::parameterization::Parameterization;
+    use crate::prior::Prior;
     use gputexel_chess::PhaseSettings;
 
     fn pst() -> FeatureSet {

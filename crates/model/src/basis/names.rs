@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::FeatureSet;
+use crate::feature_set::FeatureSet;
 use gputexel_io::{did_you_mean, matches_pattern};
 
 /// The parameters of a feature set, looked up by name.
@@ -55,7 +55,7 @@ impl<'a> ParameterNames<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::FeatureKind;
+    use crate::kinds::FeatureKind;
     use gputexel_chess::PhaseSettings;
 
     #[test]

@@ -1,7 +1,7 @@
 //! The basis defined by the schema of imported features.
 
 use super::{Base, BasisFile, CoordinateRecord, Named, Value};
-use crate::FeatureSet;
+use crate::feature_set::FeatureSet;
 use crate::imported::Phases;
 use gputexel_io::{Error, Result};
 
@@ -48,9 +48,10 @@ impl FeatureSet {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Feature;
+    use crate::basis::Basis;
+    use crate::feature::Feature;
     use crate::imported::{Imported, ImportedParameter, check_name};
-    use crate::{Basis, Prior};
+    use crate::prior::Prior;
     use gputexel_chess::PhaseSettings;
 
     fn set(parameters: Vec<ImportedParameter>) -> Result<FeatureSet> {

@@ -13,7 +13,8 @@ pub use form::{Form, Term};
 pub use kind::PenaltyKind;
 pub use symmetric::SparseSymmetric;
 
-use crate::{FeatureSet, Structure};
+use crate::feature_set::FeatureSet;
+use crate::structure::Structure;
 use gputexel_io::{Error, Result};
 
 /// The unit of distances, centipawns: weights are the cost of a square of one pawn.

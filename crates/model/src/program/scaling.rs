@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 
 use super::{Input, Operator, Phase, Program, Term};
-use crate::{ImportedParameter, Phases};
+use crate::imported::{ImportedParameter, Phases};
 
 /// Status of a value of a feature while others are tuned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,8 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::Optimizer;
 use crate::method::{Method, MethodFlags, MethodLimits, MethodSpec};
-use crate::{Optimizer, ParticleSwarm, Space};
+use crate::particle_swarm::ParticleSwarm;
+use crate::space::Space;
 use gputexel_io::{Error, Result};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,7 +1,8 @@
 //! Contents of a page, as plain data: names, numbers and texts. Nothing here is computed or escaped; the page
 //! escapes.
 
-use crate::{Conclusion, Diagnostics, ProgramDiagnostics};
+use crate::conclusion::Conclusion;
+use crate::diagnostics::{Diagnostics, ProgramDiagnostics};
 
 /// Anything empty or `None` is left out or reported as missing.
 #[derive(Clone, Debug, Default, PartialEq)]

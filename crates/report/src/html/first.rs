@@ -7,7 +7,7 @@ use super::data::RunReport;
 use super::groups::{Group, groups};
 use super::number::whole;
 use super::{bars, facts, pieces};
-use crate::{Conclusion, Judgement};
+use crate::conclusion::{Conclusion, Judgement};
 
 impl Judgement {
     fn names(self) -> (&'static str, &'static str) {
@@ -79,7 +79,7 @@ fn worth(report: &RunReport, groups: &[Group<'_>]) -> Markup {
 mod tests {
     use super::super::data::Parameter;
     use super::*;
-    use crate::Verdict;
+    use crate::conclusion::Verdict;
 
     #[test]
     fn the_verdict_comes_first_with_the_worth_of_pieces() {

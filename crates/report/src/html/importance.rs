@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use super::data::{SweepReport, SweepSetting};
 use super::table;
-use crate::Table;
+use crate::html::Table;
 
 /// Shares of the variance of the loss that means over one axis explain: first-order indices of Sobol (1993).
 fn main_effects(sweep: &SweepReport, varied: &[usize], settings: &[&SweepSetting]) -> Option<Vec<f64>> {

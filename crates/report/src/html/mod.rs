@@ -45,7 +45,7 @@ pub use number::{bytes, grouped};
 pub use page::{Page, Part};
 pub use spsa::{SpsaReport, ValuePath};
 
-use crate::Conclusion;
+use crate::conclusion::Conclusion;
 use gputexel_io::Result;
 pub(super) use groups::{Shape, groups};
 use heading::{Section, record};
@@ -197,7 +197,7 @@ impl RunReport {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Finding, FindingKind};
+    use crate::conclusion::{Finding, FindingKind};
 
     /// Run of 500 features whose names are meant to break the page.
     fn report() -> RunReport {

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::data::RunReport;
 use super::number::grouped;
 use super::plot::{Axis, Plot, Series, Style};
-use crate::{Calibration, Diagnostics, Residual, SetDiagnostics};
+use crate::diagnostics::{Calibration, Diagnostics, Residual, SetDiagnostics};
 use gputexel_io::Result;
 
 type Estimate = fn(&Residual) -> (f64, f64);

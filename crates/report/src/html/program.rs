@@ -8,7 +8,7 @@ use super::data::RunReport;
 use super::number::grouped;
 use super::plot::{Axis, Plot, Series, Style};
 use super::stacked;
-use crate::{
+use crate::diagnostics::{
     AdjustmentDiagnostics, FactorDiagnostics, FactorGroup, Histogram, ProgramDiagnostics, SumDiagnostics,
     TermDiagnostics, Worth,
 };
@@ -274,7 +274,7 @@ fn common_prefix(groups: &[FactorGroup]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::PartWorth;
+    use crate::diagnostics::PartWorth;
     use gputexel_model::program::{Phase, TermActivity};
 
     const EVIL: &str = "<script>\"'&";

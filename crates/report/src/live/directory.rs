@@ -6,7 +6,8 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
-use crate::{ListedRun, Live, Report, RunList, Stage, notice};
+use crate::html::{ListedRun, Live, RunList, Stage, notice};
+use crate::report::Report;
 use gputexel_io::folder_lock::FolderLock;
 use gputexel_io::run_folder::{Kind, PARAMETERS, REPORT};
 use gputexel_io::{Error, Result, escaped};

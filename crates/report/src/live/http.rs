@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use tiny_http::{Header, Method, Request, Response};
 
-use crate::{Live, notice};
+use crate::html::{Live, notice};
 use gputexel_io::{Error, Result};
 
 const MAKERS: usize = 2;

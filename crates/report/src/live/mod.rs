@@ -5,7 +5,8 @@ mod http;
 
 use std::sync::{Arc, Mutex};
 
-use crate::{Live, Report};
+use crate::html::Live;
+use crate::report::Report;
 use gputexel_io::{Error, Result};
 
 pub use directory::{CompareRuns, ReadReport, RunDirectory};

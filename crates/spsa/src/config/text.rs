@@ -6,8 +6,8 @@ use std::path::Path;
 use toml::Value;
 
 use super::{EngineSection, GamesSection, OptionValue, RunConfig, RunSection};
-use crate::Rounding;
 use crate::toml_text::{key, number, parameter_table, quoted};
+use crate::variables::Rounding;
 
 /// Appends `key = value # comment`, or, for a value that is missing, the same as a comment with an example.
 struct Writer(String);

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use super::{EngineSection, RunConfig};
-use crate::{Tuner, Variable};
+use crate::tuner::Tuner;
+use crate::variables::Variable;
 use gputexel_io::{Error, Result};
 use gputexel_play::TimeControl;
 use gputexel_play::client::EngineCommand;

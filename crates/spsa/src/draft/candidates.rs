@@ -5,9 +5,9 @@ use gputexel_io::{Error, Result, did_you_mean};
 use gputexel_model::{FeatureKind, ParameterGroups, ROLE_NAMES, named_parameters};
 use gputexel_play::client::{EngineOption, OptionKind, Setting};
 
-use crate::Variable;
 use crate::lists::ListEntry;
 use crate::planner::{Advice, Guess, too_few};
+use crate::variables::Variable;
 
 /// The gain that fishtest's and zamar's users begin with.
 const R_END: f64 = 0.002;

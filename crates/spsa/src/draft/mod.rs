@@ -15,9 +15,12 @@ pub use candidates::{Budget, Candidates, engine_candidates, listed_candidates, p
 
 use crate::config::{EngineSection, GamesSection, OptionValue, RunConfig, RunSection, parameter_table};
 use crate::lists::{ListOptions, read_list};
+use crate::method_kind::MethodKind;
+use crate::schedule::Schedule;
+use crate::settings::check_draw_rate;
 use crate::toml_text::comment;
 use crate::variables::positive;
-use crate::{MethodKind, Rounding, Schedule, Variable, check_draw_rate};
+use crate::variables::{Rounding, Variable};
 
 #[derive(Clone, Debug)]
 pub struct DraftOptions {

@@ -1,8 +1,8 @@
 //! Planning what a list lacks and another format needs.
 
 use super::{ListEntry, ListFormat, Setting};
-use crate::check_draw_rate;
 use crate::planner::{Advice, Guess, elo_of_curve, gain, too_few};
+use crate::settings::check_draw_rate;
 use crate::variables::positive;
 use gputexel_io::Error;
 

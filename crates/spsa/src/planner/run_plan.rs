@@ -3,9 +3,10 @@
 use gputexel_io::{Error, Result, StopFlag};
 
 use super::{Advice, Autoselect, Guess, autoselect, scenario, too_few};
+use crate::method_kind::MethodKind;
 use crate::numbers::shortest_digits;
+use crate::settings::check_draw_rate;
 use crate::simulator::{Summary, simulate};
-use crate::{MethodKind, check_draw_rate};
 
 /// Most parameters, for whose covariance there is room in many repeats.
 const MAX_PARAMETERS: usize = 1024;

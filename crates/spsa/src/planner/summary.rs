@@ -3,8 +3,9 @@
 use serde::Serialize;
 
 use super::{Advice, Guess, RunPlan};
+use crate::method_kind::MethodKind;
+use crate::schedule::Schedule;
 use crate::simulator::Summary;
-use crate::{MethodKind, Schedule};
 
 /// A plan in one object; its JSON is what `spsa plan --json` prints.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -6,7 +6,7 @@ use std::path::Path;
 use gputexel_io::{Error, Result, SETTINGS_BYTES, read_whole};
 use serde::{Deserialize, Serialize};
 
-use crate::Variable;
+use crate::variables::Variable;
 
 const FORMAT: &str = "gputexel-directions";
 

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Perturbation;
 use crate::config::{RunConfig, existing_games};
+use crate::tuner::Perturbation;
 use gputexel_io::folder_lock::FolderLock;
 use gputexel_io::{LogFile, Result, RunLog, check_replaceable};
 use gputexel_play::{End, RunHead};

@@ -10,7 +10,7 @@ use shakmaty::Color;
 use super::journal::EVENT;
 use super::setup::Setup;
 use super::{GameNote, Header, PlayedPair, RunEvent, RunState, TunedPlayer};
-use crate::Perturbation;
+use crate::tuner::Perturbation;
 use gputexel_io::{AppendFile, Error, Result, RunFolder, RunLog, StopFlag, write_atomically};
 use gputexel_play::scheduler::{NextStep, Players, Schedule, Unready, Venue, play_pairs};
 use gputexel_play::{GameRecord, Stop, check_tables, pair_pgn};

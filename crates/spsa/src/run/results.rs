@@ -8,8 +8,8 @@ use serde::{Serialize, Serializer};
 
 use super::sides::tuned_setting;
 use super::{Header, RunState, TunedEngine};
-use crate::MethodKind;
 use crate::lists::{self, ListEntry, ListFormat, ListOptions};
+use crate::method_kind::MethodKind;
 use crate::numbers::four_digits;
 use gputexel_io::run_folder::PARAMETERS;
 use gputexel_io::write_atomically;

@@ -5,8 +5,8 @@ use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::Directions;
-use crate::Variable;
 use crate::config::EngineSection;
+use crate::variables::Variable;
 use gputexel_io::{Error, Result, StopFlag};
 use gputexel_model::{FeatureSet, ParameterFile, ParameterGroups, Prior, TableEvaluation, named_parameters};
 use gputexel_play::client::{EngineCommand, OptionKind, Setting, UciPlayer, find_program};

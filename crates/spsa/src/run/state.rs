@@ -5,7 +5,8 @@ use std::path::Path;
 
 use super::journal::{Header, JOURNAL, PlayedPair, RunEvent};
 use crate::config::RunConfig;
-use crate::{Schedule, Tuner};
+use crate::schedule::Schedule;
+use crate::tuner::Tuner;
 use gputexel_io::{Error, Result};
 use gputexel_play::End;
 use gputexel_play::statistics::{Estimate, Pentanomial};

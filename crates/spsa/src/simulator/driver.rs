@@ -4,8 +4,8 @@ use rayon::prelude::*;
 
 use super::repeat::Repeat;
 use super::{Outcome, Scenario};
-use crate::Tuner;
 use crate::methods::Factors;
+use crate::tuner::Tuner;
 use gputexel_io::{Error, Result, StopFlag};
 
 /// Points of a trajectory, unless there are fewer iterations.

@@ -77,7 +77,9 @@ pub fn simulate(scenario: &Scenario, stop: &StopFlag, progress: &mut dyn FnMut(u
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{MethodKind, Noise, Tuner};
+    use crate::method_kind::MethodKind;
+    use crate::settings::Noise;
+    use crate::tuner::Tuner;
 
     /// Parameters that differ, more of them than a word of signs has bits, with optima off the origin and bounds
     /// that are met.

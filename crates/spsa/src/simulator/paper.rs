@@ -1,7 +1,10 @@
 //! The table of arXiv:2205.15602 and the settings behind it.
 
 use super::Scenario;
-use crate::{MethodKind, Noise, Schedule, Settings, Variable};
+use crate::method_kind::MethodKind;
+use crate::schedule::Schedule;
+use crate::settings::{Noise, Settings};
+use crate::variables::Variable;
 
 /// Elo gained over 50 runs.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -4,7 +4,7 @@ use super::Scenario;
 use super::games::pair;
 use super::random::SignRandom;
 use crate::methods::{Factors, Scratch};
-use crate::{Perturbation, Tuner};
+use crate::tuner::{Perturbation, Tuner};
 
 #[derive(Clone, Debug)]
 pub(super) struct Repeat<'a> {

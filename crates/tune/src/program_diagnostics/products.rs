@@ -1,7 +1,7 @@
 //! Products whose scale the data do not determine.
 
 use super::MOST_POSITIONS;
-use crate::RunConfig;
+use crate::config::RunConfig;
 use crate::scale_ratio::at_most;
 use gputexel_dataset::Dataset;
 use gputexel_model::program::ValueKind;

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::folded::Folded;
 use super::model::{FoldModel, LeaveOut};
 use super::pulled::Pulled;
-use crate::RunParts;
+use crate::parts::RunParts;
 use crate::strength::choice::strength_obstacle;
 use gputexel_dataset::objective::Objective;
 use gputexel_eval::{Population, Request};

@@ -5,7 +5,9 @@ use std::sync::atomic::AtomicBool;
 use serde::{Deserialize, Serialize};
 
 use super::choice::{StrengthRequest, WithoutFolds, choose_with_folds, strength_obstacle};
-use crate::{RunConfig, exact_scores, fit_scale};
+use crate::config::RunConfig;
+use crate::exact_scores;
+use crate::scale::fit_scale;
 use gputexel_dataset::objective::Objective;
 use gputexel_dataset::{Blend, Dataset, Split};
 use gputexel_eval::Backend;

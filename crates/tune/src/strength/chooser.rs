@@ -9,7 +9,7 @@ use super::progress::{StrengthObserver, StrengthProgress};
 use super::pulled::Pulled;
 use super::search::{Limits, minimize};
 use super::shorten::{Ways, shorten};
-use crate::{RunConfig, space_of};
+use crate::config::{RunConfig, space_of};
 use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::Objective;
 use gputexel_eval::Evaluator;

@@ -68,7 +68,7 @@ fn pulled_factors(term: &Term, rows: &[Vec<(u32, f64)>]) -> Vec<(u32, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Regularization;
+    use crate::regularization::Regularization;
     use gputexel_model::{Coordinate, Form, PenaltyKind};
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::folded::Folded;
 use super::pulled::Pulled;
-use crate::space_of;
+use crate::config::space_of;
 use gputexel_dataset::objective::Objective;
 use gputexel_eval::{Evaluator, Population, Request};
 use gputexel_io::Result;

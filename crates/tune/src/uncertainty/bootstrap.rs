@@ -6,8 +6,9 @@ use std::sync::atomic::AtomicBool;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::{ErrorStatus, Fit, Sandwich, is_determined, rows_of};
+use crate::config::space_of;
+use crate::stopping::StopReason;
 use crate::training::{Problem, train};
-use crate::{StopReason, space_of};
 use gputexel_eval::{Evaluator, Fallback, Population, Request};
 use gputexel_io::{Error, Result};
 use gputexel_optim::{MemberStatus, QUASI_NEWTON_PAIRS, QuasiNewton, SharedModel, Space};

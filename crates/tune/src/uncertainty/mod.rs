@@ -7,7 +7,7 @@ mod sums;
 
 use std::ops::Range;
 
-use crate::Regularization;
+use crate::regularization::Regularization;
 use gputexel_dataset::Layout;
 use gputexel_dataset::objective::Objective;
 use gputexel_io::{Error, Result};

@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 use super::program_sums::program_sums;
 use super::sums::{Sums, sums};
 use super::{Fit, MIN_CLUSTERS, is_determined, rows_of};
-use crate::space_of;
+use crate::config::space_of;
 use gputexel_io::{Error, Result};
 use gputexel_optim::Space;
 use gputexel_optim::linalg::{View, dot, invert, multiply, positive};

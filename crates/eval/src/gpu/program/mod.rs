@@ -9,12 +9,14 @@ use bytemuck::{Pod, Zeroable};
 
 use self::slabs::Slab;
 use super::{GpuOptions, kernels};
+use crate::crate::device::Stats;
 use crate::cpu::CpuEvaluator;
 use crate::device::GpuContext;
 use crate::device::buffers::{GrowingBuffer, INPUT, OUTPUT, Readback, STATE, STORAGE, UNIFORM};
 use crate::device::meter::{DeviceBuffer, Gpu, whole};
+use crate::products::{ProductRequest, Products};
 use crate::sums::{nan_unless_finite, push_means};
-use crate::{Evaluations, Evaluator, Population, ProductRequest, Products, Request, Stats};
+use crate::{Evaluations, Evaluator, Population, Request};
 use gputexel_dataset::Layout;
 use gputexel_dataset::objective::{LossKind, x_per_cp};
 use gputexel_io::{Error, Result};

@@ -1,9 +1,10 @@
 //! Steps of Adam on the device: moments and parameters after each, from the gradient in f64.
 
 use crate::device::GpuContext;
+use crate::device_steps::{AdamMember, AdamStart};
 use crate::gpu::GpuEvaluator;
 use crate::reference::reference;
-use crate::{AdamMember, AdamStart, AdamState, AdamStep, Evaluator, Request};
+use crate::{AdamState, AdamStep, Evaluator, Request};
 use gputexel_dataset::objective::LossKind;
 use gputexel_io::Result;
 

@@ -2,7 +2,9 @@
 
 use super::ConstraintKind::{Decreasing, Increasing, Negative, Positive};
 use super::*;
-use crate::{Basis, BasisFile, CoordinateRecord, FeatureKind, Named, Prior};
+use crate::basis::{Basis, BasisFile, CoordinateRecord, Named};
+use crate::kinds::FeatureKind;
+use crate::prior::Prior;
 use gputexel_chess::PhaseSettings;
 
 fn classical() -> FeatureSet {

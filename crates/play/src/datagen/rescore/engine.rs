@@ -9,13 +9,15 @@ use serde::Serialize;
 use shakmaty::{CastlingMode, Chess, EnPassantMode, Position};
 
 use super::memory::{BlockScores, ScoreMemory};
+use crate::config::EngineConfig;
+use crate::contestant::{Contestant, Side};
 use crate::datagen::score_cp;
 use crate::engine::Limits;
+use crate::hash::{check_hash, check_tables};
+use crate::player::{Failure, GameSoFar, Player};
 use crate::pool;
-use crate::{
-    Contestant, EngineConfig, Failure, GameSoFar, Player, Side, TimeControl, check_concurrency, check_hash,
-    check_tables, deadline_from_seconds,
-};
+use crate::settings::{check_concurrency, deadline_from_seconds};
+use crate::time_control::TimeControl;
 use gputexel_io::{Error, Result, StopFlag};
 
 const BLOCK: usize = 64;

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use shakmaty::Chess;
 
+use crate::config::EngineConfig;
+use crate::time_control::TimeControl;
 use crate::unfinished::{Unfinished, begin_again};
-use crate::{EngineConfig, TimeControl};
 use gputexel_chess::sample::position_key;
 use gputexel_io::folder_lock::FolderLock;
 use gputexel_io::run_folder::Kind;

@@ -3,8 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::output::GameFormat;
+use crate::config::{EngineConfig, RulesConfig, RunHead};
+use crate::contestant::Side;
 use crate::openings::{Openings, RandomPlies};
-use crate::{EngineConfig, GameSettings, RulesConfig, RunHead, Side};
+use crate::settings::GameSettings;
 use gputexel_io::{Error, Result};
 
 pub(super) const FORMAT: &str = "gputexel-selfplay";

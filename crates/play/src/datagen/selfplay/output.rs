@@ -13,7 +13,10 @@ use shakmaty::{Chess, Color, EnPassantMode, Move, Position};
 
 use super::record::{JOURNAL, StoredGame, is_sound};
 use crate::datagen::score_cp;
-use crate::{End, GameRecord, GameTags, TimeControl, to_pgn};
+use crate::end::End;
+use crate::game::GameRecord;
+use crate::pgn::{GameTags, to_pgn};
+use crate::time_control::TimeControl;
 use gputexel_chess::formats::{Format, Writer};
 use gputexel_chess::sample::{Origin, position_key};
 use gputexel_io::{AtomicFile, Error, LogLine, Result, read_at};

@@ -8,10 +8,11 @@ use shakmaty::fen::Fen;
 use shakmaty::uci::UciMove;
 use shakmaty::{CastlingMode, Chess, EnPassantMode, KnownOutcome, Move, Position};
 
+use crate::end::End;
 use crate::engine::Score;
+use crate::game::{GameRecord, Played};
 use crate::leaves::read_leaf;
 use crate::openings::Opening;
-use crate::{End, GameRecord, Played};
 use gputexel_chess::sample::position_key;
 use gputexel_io::LogFile;
 use gputexel_io::run_folder::Kind;

@@ -5,9 +5,11 @@ use std::collections::HashSet;
 use super::config::SelfPlayConfig;
 use super::record::StoredGame;
 use super::tally::SelfPlayTally;
+use crate::config::EngineKind;
+use crate::game::GameRecord;
 use crate::openings::{Opening, Openings};
+use crate::runner::Stop;
 use crate::scheduler::Schedule;
-use crate::{EngineKind, GameRecord, Stop};
 use gputexel_chess::sample::position_key;
 use gputexel_io::{Error, Result, RunLog, counted};
 

@@ -9,9 +9,12 @@ use super::output::{GameFormat, LEAVES, Labels, WrittenFile, write_games};
 use super::record::{JOURNAL, StoredGame};
 use super::schedule::GameSchedule;
 use super::tally::SelfPlayTally;
+use crate::contestant::Contestant;
+use crate::game::Rules;
 use crate::openings::{Opening, Openings};
+use crate::runner::Stop;
 use crate::scheduler::{Venue, play_pairs};
-use crate::{Changes, Contestant, Rules, Seating, Stop, check_concurrency};
+use crate::settings::{Changes, Seating, check_concurrency};
 use gputexel_io::run_folder::{Kind, check_inputs};
 use gputexel_io::{Error, LogLine, Result, RunFolder, RunLog, StopFlag};
 

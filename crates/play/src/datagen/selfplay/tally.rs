@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use shakmaty::Color;
 
 use super::record::{StoredGame, is_sound};
-use crate::End;
+use crate::end::End;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SelfPlayTally {

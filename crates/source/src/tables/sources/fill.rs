@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::{KnownValues, TableValues, TablesOptions, TablesPlan, plan};
-use crate::{Backup, Written, write};
+use crate::transaction::{Backup, Written, write};
 use gputexel_io::Result;
 
 /// Request to [`fill`].
