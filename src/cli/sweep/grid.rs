@@ -36,12 +36,6 @@ pub fn resume(args: &SweepArgs, path: &Path, context: &Context, watch: &LivePage
     carry_out(&files.resume(path)?, args, context, watch, &backend)
 }
 
-pub fn merge(args: &SweepArgs, context: &Context, watch: &LivePage) -> anyhow::Result<()> {
-    let files = files(args, context)?;
-    let backend = args.backend.open()?;
-    carry_out(&files.merge(&args.merge)?, args, context, watch, &backend)
-}
-
 fn files(args: &SweepArgs, context: &Context) -> Result<SweepFiles> {
     let checkpoint_every = checkpoint_every(args.checkpoint_every)?;
     if args.top == 0 {
@@ -55,7 +49,6 @@ fn files(args: &SweepArgs, context: &Context) -> Result<SweepFiles> {
         overwrite: args.force,
         command_line: context.command_line.clone(),
         checkpoint_every,
-        part: parsed(&args.part)?,
     })
 }
 

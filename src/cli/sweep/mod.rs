@@ -37,7 +37,7 @@ gputexel sweep d.bin --grid l2=0,1e-5,1e-4,1e-3 --grid learning-rate=5,20 --epoc
 )]
 pub struct SweepArgs {
     /// Datasets
-    #[arg(required_unless_present_any = ["resume", "merge"], conflicts_with_all = ["resume", "merge"], value_name = "DATASET")]
+    #[arg(required_unless_present = "resume", conflicts_with = "resume", value_name = "DATASET")]
     datasets: Vec<PathBuf>,
     #[command(flatten)]
     fresh: NewSweepArgs,
@@ -55,13 +55,6 @@ pub struct SweepArgs {
     /// Resume an interrupted sweep with bit-identical results, or show a finished one again
     #[arg(long, value_name = "DIR", conflicts_with_all = ["Sweep", "Scale", "Tuned"], help_heading = "Output")]
     resume: Option<PathBuf>,
-    /// Run only one part of the runs, such as 2/8, in the folder of --out; the parts of a sweep may run on different
-    /// machines
-    #[arg(long, value_name = "I/N", requires = "out", conflicts_with_all = ["resume", "merge", "scale", "best", "csv", "svg"], help_heading = "Output")]
-    part: Option<String>,
-    /// Merge the parts of a sweep in these folders: the same results as without parts
-    #[arg(long, value_name = "DIR", num_args = 1.., conflicts_with_all = ["resume", "Sweep", "Scale", "Tuned"], help_heading = "Output")]
-    merge: Vec<PathBuf>,
     /// Train with the best settings on all positions and write parameters (FILE.json), or parameters
     /// and tables (DIR)
     #[arg(long, value_name = "FILE|DIR", conflicts_with = "scale", help_heading = "Output", value_parser = super::target::file())]
@@ -153,11 +146,10 @@ impl Subcommand for SweepArgs {
         }
         let watch = self.watch.open()?;
         let result = match (&self.resume, &fresh.scale) {
-            _ if !self.merge.is_empty() => grid::merge(self, context, &watch),
             (Some(folder), _) => grid::resume(self, folder, context, &watch),
             (None, Some(values)) => scale::run(self, values, context),
             (None, None) if fresh.grid.is_empty() => {
-                let text = "sweep needs --scale, --grid, --resume or --merge; see 'gputexel sweep --help'";
+                let text = "sweep needs --scale, --grid or --resume; see 'gputexel sweep --help'";
                 Err(Error::Usage(text.to_string()).into())
             }
             (None, None) => grid::start(self, context, &watch),

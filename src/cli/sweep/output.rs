@@ -48,9 +48,6 @@ pub fn print_opening(sweep: &StartedSweep) -> Result<()> {
     if let Some(k) = config.blend_k {
         let _ = writeln!(out, "blend K     {}", scale_forms(k));
     }
-    if let Some(part) = sweep.part() {
-        let _ = writeln!(out, "part        {part}");
-    }
     let _ = match sweep.folder() {
         Some(folder) => {
             let how = if sweep.is_resumed() { " (resumed)" } else { "" };
@@ -120,15 +117,6 @@ pub fn print_results(context: &Context, top: usize, end: &SweepEnd<'_>) -> Resul
             outcome.seconds
         ),
     };
-    if let Some(part) = end.part().filter(|_| !interrupted) {
-        let _ = writeln!(
-            out,
-            "part        {part}: {} done; when all parts are, 'gputexel sweep --merge' with their folders says what \
-             follows",
-            counted(outcome.runs.len() as u64, "run")
-        );
-        return print_text(&out);
-    }
     if outcome.together > 0 && outcome.together < config.runs() / config.seeds.len() {
         let _ = writeln!(out, "population  {} at a time", counted(outcome.together as u64, "run"));
     }

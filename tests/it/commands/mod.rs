@@ -76,6 +76,5 @@ mod tune {
     mod strength;
     mod summary;
     mod sweep;
-    mod sweep_parts;
     mod uncertainty;
 }

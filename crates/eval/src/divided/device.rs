@@ -9,8 +9,8 @@ use gputexel_io::{Error, Result};
 use rayon::prelude::*;
 
 use super::{Answer, Helper, Task};
-use crate::crate::device::Stats;
 use crate::cpu::CpuEvaluator;
+use crate::device::Stats;
 use crate::gpu::{self, GpuContext, GpuOptions};
 use crate::sums::{Node, Sums, Tree};
 use crate::{Evaluator, Population, Request};

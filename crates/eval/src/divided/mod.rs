@@ -12,8 +12,8 @@ pub use device::DeviceThread;
 pub use listed::{DeviceList, ListedDevice};
 pub(crate) use listed::{Speeds, divide};
 
-use crate::crate::device::Stats;
 use crate::cpu::CpuEvaluator;
+use crate::device::Stats;
 use crate::fallback::Fallback;
 use crate::products::{ProductRequest, Products};
 use crate::sums::{Node, ProductSums, Summand, Sums, Tree};

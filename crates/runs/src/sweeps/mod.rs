@@ -26,7 +26,6 @@ mod best;
 mod chart;
 mod files;
 mod page;
-mod parts;
 mod results;
 mod scale;
 mod settings;

@@ -29,7 +29,7 @@ pub fn sweep_report(folder: &RunFolder) -> Result<RunReport> {
         let none = Standing { epochs: 0, seconds: 0.0, finished: false };
         return Ok(report(&name, &record, &none, &Ranking::default()));
     };
-    let runs = recorded_runs(&record.config, record.part, &checkpoint, &folder.checkpoint())?;
+    let runs = recorded_runs(&record.config, &checkpoint, &folder.checkpoint())?;
     let Progress { epochs, seconds, finished, .. } = checkpoint.progress;
     let standing = Standing { epochs, seconds, finished: finished == Some(StopReason::Epochs) };
     Ok(report(&name, &record, &standing, &rank(&runs, record.config.folds)))

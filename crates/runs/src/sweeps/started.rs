@@ -11,13 +11,10 @@ use gputexel_io::{
     Error, Result, StopFlag, absolute, check_outputs, check_present, check_replaceable, check_target, is_one,
 };
 use gputexel_tune::Checkpoint;
-use gputexel_tune::sweep::{
-    MakeEvaluator, SweepConfig, SweepDriver, SweepEvent, SweepOutputs, SweepPart, SweepRecord,
-};
+use gputexel_tune::sweep::{MakeEvaluator, SweepConfig, SweepDriver, SweepEvent, SweepOutputs, SweepRecord};
 use serde_json::Value;
 
 use crate::sweeps::best::{BestTarget, check_best, holds_best_only};
-use crate::sweeps::parts::Parts;
 use crate::sweeps::results::{FIRST_COLUMN, PICTURE, RUNS};
 use crate::sweeps::{BestParameters, SweepResults};
 
@@ -61,9 +58,6 @@ pub struct SweepFiles {
     pub overwrite: bool,
     pub command_line: String,
     pub checkpoint_every: Duration,
-    /// The part of a new sweep to run, if not all of it; it needs a folder, and is [merged](Self::merge) with the
-    /// others later.
-    pub part: Option<SweepPart>,
 }
 
 impl Default for SweepFiles {
@@ -76,7 +70,6 @@ impl Default for SweepFiles {
             overwrite: false,
             command_line: String::new(),
             checkpoint_every: Duration::from_secs(30),
-            part: None,
         }
     }
 }
@@ -92,12 +85,7 @@ impl SweepFiles {
     }
 
     pub fn begin(&self, config: SweepConfig, data: Dataset) -> Result<StartedSweep> {
-        SweepDriver::try_new(&config, &data)?.with_part(self.part)?;
-        if self.part.is_some() && self.folder.is_none() {
-            return Err(Error::Usage(
-                "a part of a sweep needs a folder, from which it is merged".to_string(),
-            ));
-        }
+        SweepDriver::try_new(&config, &data)?;
         if self.folder.is_some() {
             if config.datasets.is_empty() {
                 let reason = "a sweep in a folder needs the files of its dataset: it is resumed from them";
@@ -114,27 +102,12 @@ impl SweepFiles {
             force: self.overwrite,
             written: false,
         };
-        let record = SweepRecord {
-            part: self.part,
-            ..SweepRecord::new(&self.command_line, absolutes(&outputs), config)
-        };
+        let record = SweepRecord::new(&self.command_line, absolutes(&outputs), config);
         let sweep = StartedSweep::new(data, folder, record, outputs, self.checkpoint_every);
         if let Some(folder) = &sweep.folder {
             folder.write_record(Kind::Sweep, &sweep.record)?;
         }
         sweep.open_best()
-    }
-
-    pub fn merge(&self, folders: &[PathBuf]) -> Result<StartedSweep> {
-        let parts = Parts::read(folders)?;
-        let data = positions_of(parts.config())?;
-        let checkpoint = parts.merged()?;
-        let sweep = self.begin(parts.config().clone(), data)?;
-        if let Some(folder) = &sweep.folder {
-            checkpoint.write_to(folder)?;
-        }
-        sweep.checkpoint.set(Some(checkpoint));
-        Ok(sweep)
     }
 
     /// Opens a sweep that was begun in a folder: an interrupted one continues, a finished one can be shown again. Files
@@ -256,10 +229,6 @@ impl StartedSweep {
         Ok(self)
     }
 
-    pub fn part(&self) -> Option<SweepPart> {
-        self.record.part
-    }
-
     pub fn config(&self) -> &SweepConfig {
         &self.record.config
     }
@@ -296,17 +265,13 @@ impl StartedSweep {
         let (config, folder) = (self.config(), self.folder.as_ref());
         let driver = match self.checkpoint.take() {
             Some(checkpoint) => {
-                let path = folder.map_or_else(|| "the merged state".into(), RunFolder::checkpoint);
-                SweepDriver::resume(config, self.record.part, &self.data, checkpoint, &path)?
+                let path = folder.map(RunFolder::checkpoint).unwrap_or_default();
+                SweepDriver::resume(config, &self.data, checkpoint, &path)?
             }
-            None => SweepDriver::try_new(config, &self.data)?.with_part(self.record.part)?,
+            None => SweepDriver::try_new(config, &self.data)?,
         };
         let store = folder.map(|folder| (folder, self.every));
         let results = SweepResults::of(driver, (config, &self.data), store, make_evaluator, cancel, observe)?;
-        if self.record.part.is_some() {
-            // A part alone has no best parameters.
-            return Ok(SweepEnd { results, best: None, report: Ok(()), failure: None, sweep: self });
-        }
         self.outputs.csv.as_deref().map_or(Ok(()), |path| results.write_csv(path))?;
         self.outputs.svg.as_deref().map_or(Ok(()), |path| results.write_svg(path))?;
         folder.map_or(Ok(()), |folder| results.write_runs(folder))?;
@@ -344,17 +309,9 @@ pub struct SweepEnd<'r> {
 }
 
 impl SweepEnd<'_> {
-    pub fn part(&self) -> Option<SweepPart> {
-        self.sweep.record.part
-    }
-
     /// Returns the results as JSON, with the best parameters and where they were written.
     pub fn to_json(&self) -> Value {
-        let mut json = self.results.to_json(self.best.as_ref().map(|(path, best)| (&**path, best)));
-        if let Some(part) = self.part() {
-            json["part"] = part.to_string().into();
-        }
-        json
+        self.results.to_json(self.best.as_ref().map(|(path, best)| (&**path, best)))
     }
 
     /// Records in the folder that everything was written, so that it is not written again unless requested.
@@ -366,7 +323,7 @@ impl SweepEnd<'_> {
         if let Some(progress) = results.unfinished() {
             return Err(Error::Interrupted(format!("after {progress} of all runs")));
         }
-        if results.best().is_none() && sweep.record.part.is_none() {
+        if results.best().is_none() {
             return Err(Error::Numeric("the losses of all runs are no longer finite".to_string()));
         }
         if let Some(folder) = &sweep.folder

@@ -114,8 +114,6 @@ pub struct SweepRecord {
     /// Files written outside its folder.
     #[serde(default, skip_serializing_if = "SweepOutputs::is_empty")]
     pub outputs: SweepOutputs,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub part: Option<SweepPart>,
     pub config: SweepConfig,
 }
 
@@ -126,7 +124,6 @@ impl SweepRecord {
             command_line: command_line.to_string(),
             started: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
             outputs,
-            part: None,
             config,
         }
     }
@@ -232,30 +229,5 @@ impl SweepConfig {
         }
         // The required number of games does not depend on the seed.
         Folds::try_new(data, self.folds, self.seeds[0]).map(|_| ())
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SweepPart {
-    /// Its number, from 1.
-    pub number: usize,
-    pub of: usize,
-}
-
-impl std::str::FromStr for SweepPart {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        let numbers = text.split_once('/').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
-        let part = numbers.map(|(number, of)| Self { number, of });
-        part.filter(|part| (1..=part.of).contains(&part.number)).ok_or_else(|| {
-            Error::setting("part", text, "expected the number of a part and how many there are, such as 1/8")
-        })
-    }
-}
-
-impl std::fmt::Display for SweepPart {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}/{}", self.number, self.of)
     }
 }

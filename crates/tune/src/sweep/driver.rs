@@ -1,13 +1,11 @@
 //! The order of work in a sweep.
 
-use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use super::super::{Checkpoint, Progress, StopReason};
-use super::config::{SweepConfig, SweepPart};
-use super::merge::{NUMBERS, RESULTS, runs_of};
+use super::config::SweepConfig;
 
 use super::plan::Plan;
 use super::train::{Member, Portion, RunResult, members_per_portion};
@@ -63,14 +61,18 @@ pub struct SweepOutcome {
     pub together: usize,
 }
 
+/// Name of the results of the runs in a checkpoint.
+const RESULTS: &str = "sweep-results";
+/// Number of values per run in it.
+const NUMBERS: usize = 4;
+
 pub struct SweepDriver<'a> {
     config: &'a SweepConfig,
     data: &'a Dataset,
     /// Combination and fold of every run of one seed, sorted by loss function, so that one call evaluates many, then by
     /// fold, so that neighbors leave out the same positions.
     order: Vec<(usize, usize)>,
-    /// The runs of the part that is computed here, by seed, in that order.
-    part: Range<usize>,
+    /// By seed, in that order.
     results: Vec<RunResult>,
     portion: usize,
     /// The state of the current portion, as stored in a checkpoint.
@@ -91,7 +93,6 @@ impl<'a> SweepDriver<'a> {
             config,
             data,
             order: order(config),
-            part: 0..config.runs(),
             results: Vec::new(),
             portion: members_per_portion(config.method, config.start.len()),
             resumed: None,
@@ -101,23 +102,15 @@ impl<'a> SweepDriver<'a> {
         })
     }
 
-    pub fn with_part(mut self, part: Option<SweepPart>) -> Result<Self> {
-        if let Some(part) = part {
-            self.part = runs_of(part, self.config)?;
-        }
-        Ok(self)
-    }
-
     pub fn resume(
         config: &'a SweepConfig,
-        part: Option<SweepPart>,
         data: &'a Dataset,
         checkpoint: Checkpoint,
         path: &Path,
     ) -> Result<Self> {
-        let mut sweep = Self::try_new(config, data)?.with_part(part)?;
+        let mut sweep = Self::try_new(config, data)?;
         let mut state = checkpoint.optimizer;
-        sweep.results = recorded_results(&state, sweep.part.len(), path)?;
+        sweep.results = recorded_results(&state, config.runs(), path)?;
         state.vectors.remove(RESULTS);
         sweep.seconds_before = checkpoint.progress.seconds;
         state.scalars = state.scalars["portion"].take();
@@ -147,11 +140,11 @@ impl<'a> SweepDriver<'a> {
     }
 
     fn planned(&self) -> u64 {
-        self.part.len() as u64 * self.config.epochs
+        self.config.runs() as u64 * self.config.epochs
     }
 
     fn next(&self) -> usize {
-        self.part.start + self.results.len()
+        self.results.len()
     }
 
     fn seconds(&self) -> f64 {
@@ -159,11 +152,11 @@ impl<'a> SweepDriver<'a> {
     }
 
     fn next_members(&self) -> Option<Vec<Member>> {
-        if self.next() >= self.part.end {
+        if self.next() >= self.config.runs() {
             return None;
         }
         let within = self.next() % self.order.len();
-        let left = self.part.end - self.next();
+        let left = self.config.runs() - self.next();
         let end = (within + self.portion.min(left)).min(self.order.len());
         let member = |&(combination, fold): &(usize, usize)| Member {
             setting: self.config.setting(combination),
@@ -206,7 +199,7 @@ impl<'a> SweepDriver<'a> {
         let mut together = 0;
         let mut unfinished = Vec::new();
         let mut epochs = self.epochs_of_ended();
-        let all = self.part.len();
+        let all = self.config.runs();
         let goes_on = || !cancel.load(Ordering::Relaxed);
         while self.results.len() < all && goes_on() {
             let seed = self.next() / self.order.len();
@@ -259,7 +252,7 @@ impl<'a> SweepDriver<'a> {
         }
         // Unlike progress, in which converged runs count in full.
         epochs = self.results.iter().chain(&unfinished).map(|result| result.epochs).sum();
-        let runs = numbered(&self.order, self.part.start, self.results.iter().chain(&unfinished).copied());
+        let runs = numbered(&self.order, self.results.iter().chain(&unfinished).copied());
         Ok(SweepOutcome { reason, runs, epochs, planned: self.planned(), seconds: self.seconds(), together })
     }
 }
@@ -295,30 +288,19 @@ fn recorded_results(state: &OptimizerState, runs: usize, path: &Path) -> Result<
     Ok(results.as_chunks().0.iter().map(result).collect())
 }
 
-/// Returns the runs of a sweep, or of a part of it, that had finished when the checkpoint at `path` was written.
+/// Returns the runs of a sweep that had finished when the checkpoint at `path` was written.
 ///
 /// # Errors
 /// [`Error::Input`] when the checkpoint does not belong to the configuration.
-pub fn recorded_runs(
-    config: &SweepConfig,
-    part: Option<SweepPart>,
-    checkpoint: &Checkpoint,
-    path: &Path,
-) -> Result<Vec<SweepRun>> {
+pub fn recorded_runs(config: &SweepConfig, checkpoint: &Checkpoint, path: &Path) -> Result<Vec<SweepRun>> {
     config.validate()?;
-    let own = part.map_or(Ok(0..config.runs()), |part| runs_of(part, config))?;
-    let results = recorded_results(&checkpoint.optimizer, own.len(), path)?;
-    Ok(numbered(&order(config), own.start, results.into_iter()))
+    let results = recorded_results(&checkpoint.optimizer, config.runs(), path)?;
+    Ok(numbered(&order(config), results.into_iter()))
 }
 
-/// Combines results, in their order from `first` on, with the runs they belong to.
-fn numbered(
-    order: &[(usize, usize)],
-    first: usize,
-    results: impl Iterator<Item = RunResult>,
-) -> Vec<SweepRun> {
+/// Combines results, in their order, with the runs they belong to.
+fn numbered(order: &[(usize, usize)], results: impl Iterator<Item = RunResult>) -> Vec<SweepRun> {
     let run = |(i, result): (usize, RunResult)| {
-        let i = first + i;
         let (combination, fold) = order[i % order.len()];
         SweepRun { seed: i / order.len(), combination, fold, result }
     };

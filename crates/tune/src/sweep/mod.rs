@@ -4,17 +4,15 @@
 mod config;
 mod driver;
 mod grid;
-mod merge;
 mod plan;
 mod ranking;
 mod train;
 
-pub use config::{SweepConfig, SweepMethod, SweepOutputs, SweepPart, SweepRecord};
+pub use config::{SweepConfig, SweepMethod, SweepOutputs, SweepRecord};
 pub use driver::{
     MakeEvaluator, Retrained, SweepDriver, SweepEvent, SweepOutcome, SweepRun, recorded_runs, retrain,
 };
 pub use grid::{Axis, AxisKey, AxisValues, Grid, Setting};
-pub use merge::merged;
 pub use plan::Plan;
 pub use ranking::{Estimate, Ranked, Ranking, rank};
 pub use train::RunResult;

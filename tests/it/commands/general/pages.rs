@@ -59,7 +59,6 @@ mv runs/quiet run-quiet; mv runs/unique run-unique
 for name in a b new old params; do cp runs/first/params.json $name.json; done
 gputexel -q export runs/first -o psqt.hpp
 gputexel -q basis madchess -o mine.json
-for part in 1 2; do gputexel -q sweep d.bin --grid l2=0:1e-3:26 --grid seed=1,2 --epochs 2 --part $part/2 --out parts/$part; done
 gputexel -q match runs/first material --nodes 30 --games 2 --out runs/match
 "#;
 

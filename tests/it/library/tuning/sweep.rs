@@ -393,7 +393,7 @@ fn sweeps_resume_after_any_step() {
             }
             assert!(first.reason == StopReason::Interrupted && first.epochs < whole.epochs);
             assert!(first.runs.len() == 12 || first.runs.len() == 24, "{}", first.runs.len());
-            let mut sweep = SweepDriver::resume(&config, None, &data, stored, &path).unwrap();
+            let mut sweep = SweepDriver::resume(&config, &data, stored, &path).unwrap();
             let rest = sweep.run(&cpu, &AtomicBool::new(false), &mut |_| Ok(())).unwrap();
             assert_eq!((rest.runs, rest.epochs), (whole.runs.clone(), whole.epochs), "after {stop} steps");
         }
@@ -415,7 +415,7 @@ fn sweeps_resume_after_any_step() {
         };
         SweepDriver::try_new(&config, &data).unwrap().run(&cpu, &cancel, &mut observe).unwrap();
         let stored = stored.unwrap();
-        let mut resumed = SweepDriver::resume(&config, None, &data, stored.clone(), &path).unwrap();
+        let mut resumed = SweepDriver::resume(&config, &data, stored.clone(), &path).unwrap();
         let mut written = false;
         let mut watch = |event: SweepEvent<'_>| {
             written |= matches!(event, SweepEvent::State { .. });
@@ -424,15 +424,12 @@ fn sweeps_resume_after_any_step() {
         resumed.run(&cpu, &AtomicBool::new(true), &mut watch).unwrap();
         assert!(!written, "the state under way was given up");
         assert!(matches!(
-            SweepDriver::resume(&other, None, &data, stored.clone(), &path),
+            SweepDriver::resume(&other, &data, stored.clone(), &path),
             Err(Error::Input { .. })
         ));
         let mut poisoned = stored;
         poisoned.optimizer.vectors.values_mut().find(|v| !v.is_empty()).unwrap()[0] = f64::NAN;
-        assert!(matches!(
-            SweepDriver::resume(&config, None, &data, poisoned, &path),
-            Err(Error::Input { .. })
-        ));
+        assert!(matches!(SweepDriver::resume(&config, &data, poisoned, &path), Err(Error::Input { .. })));
     }
 }
 

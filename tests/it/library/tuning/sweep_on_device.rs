@@ -59,7 +59,7 @@ fn sweeps_on_a_device_resume_after_any_step() {
     assert_eq!(states.len(), 10);
     for state in states {
         let path = Path::new("c.safetensors");
-        let mut sweep = SweepDriver::resume(&config, None, &data, state, path).unwrap();
+        let mut sweep = SweepDriver::resume(&config, &data, state, path).unwrap();
         assert_eq!(sweep.run(gpu, &never, &mut |_| Ok(())).unwrap().runs, whole.runs);
     }
     for (a, b) in whole.runs.iter().zip(&run(&config, &data).runs) {

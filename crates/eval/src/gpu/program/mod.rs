@@ -9,9 +9,9 @@ use bytemuck::{Pod, Zeroable};
 
 use self::slabs::Slab;
 use super::{GpuOptions, kernels};
-use crate::crate::device::Stats;
 use crate::cpu::CpuEvaluator;
 use crate::device::GpuContext;
+use crate::device::Stats;
 use crate::device::buffers::{GrowingBuffer, INPUT, OUTPUT, Readback, STATE, STORAGE, UNIFORM};
 use crate::device::meter::{DeviceBuffer, Gpu, whole};
 use crate::products::{ProductRequest, Products};
