@@ -12,13 +12,14 @@ use gputexel::matches::{Changes, MatchResult, Stop};
 use gputexel::model::ParameterFile;
 use gputexel::spsa::config::{EngineSection, GamesSection, OptionValue, RunConfig, RunSection};
 use gputexel::spsa::planner::{Advice, Guess};
-use gputexel::spsa::run::{Direction, Directions, SpsaRun, Verification, VerifyOptions};
+use gputexel::spsa::run::{Direction, Directions, SpsaRun, Verification, VerifyOptions, conclude_test};
 use gputexel::spsa::{MethodKind, Rounding, Schedule};
 use gputexel::tables::option_names;
 use gputexel::tuning::RunRecord;
 use gputexel::{Error, Result};
 use serde::{Deserialize, Serialize};
 
+use super::conclusion::{add, ending, findings};
 use super::context::Context;
 use super::games::{Progress, RuleFlags, settings};
 use super::output::print_result;
@@ -150,15 +151,14 @@ impl Subcommand for ImproveArgs {
         let names: Vec<String> =
             plan.search.parameters.iter().map(|variable| variable.name.clone()).collect();
         drop(search);
-        let MatchResult { tally, stop, .. } =
-            play_test(&folder.file(SEARCH), &plan, self.concurrency, context)?;
-        let (passed, verdict) = match stop {
+        let tested = play_test(&folder.file(SEARCH), &plan, self.concurrency, context)?;
+        let passed = match &tested.stop {
             Stop::Cancelled => return Err(interrupted("during the test").into()),
-            Stop::Failures(why) => return Err(Error::input(folder.path(), why).into()),
-            Stop::Decided(SprtState::AcceptedH1) => (true, "passed; these values are written"),
-            Stop::Decided(_) => (false, "not passed; the start is kept, and written"),
-            Stop::AllPlayed => (false, "too few to decide; the start is kept, and written"),
+            Stop::Failures(why) => return Err(Error::input(folder.path(), why.clone()).into()),
+            Stop::Decided(state) => *state == SprtState::AcceptedH1,
+            Stop::AllPlayed => false,
         };
+        let (tally, conclusion) = (&tested.tally, conclude_test(&tested));
         let used = if passed { factors.clone() } else { vec![0.0; factors.len()] };
         let directions = Directions::read(&folder.file("directions.json"))?;
         let start = ParameterFile::read(&folder.file("start.json"))?;
@@ -166,11 +166,12 @@ impl Subcommand for ImproveArgs {
         folder.write(PARAMETERS, file.to_json())?;
         let elo = tally.pairs.elo();
         let path = folder.path().join(PARAMETERS);
-        let object = serde_json::json!({
+        let mut object = serde_json::json!({
             "folder": folder.path(), "passed": passed, "elo": elo.elo, "elo_error95": elo.error95,
             "test_games": tally.games(), "search_pairs": search_pairs,
             "factors": names.iter().cloned().zip(factors.iter().copied()).collect::<std::collections::BTreeMap<_, _>>(),
         });
+        add(&mut object, &conclusion);
         print_result(context, &object, || {
             let titles = ["direction", "share of the step", ""];
             let mut rows = vec![titles.map(String::from).to_vec()];
@@ -178,12 +179,14 @@ impl Subcommand for ImproveArgs {
                 vec![name.clone(), format!("{factor:+.2}"), format!("± {error:.2}")]
             }));
             format!(
-                "{}search      {} games\ntest        Elo {:+.1} ± {:.1} in {} games; {verdict}\nwritten     {}\n",
+                "{}search      {} games\ntest        Elo {:+.1} ± {:.1} in {} games\n{}{}written     {}\n",
                 aligned(&rows, 0),
                 grouped(2 * search_pairs),
                 elo.elo,
                 elo.error95,
                 grouped(tally.games()),
+                findings(&conclusion, true),
+                ending(&conclusion),
                 path.display()
             )
         })

@@ -6,12 +6,14 @@ use std::time::{Duration, Instant};
 use gputexel::io::absolute;
 use gputexel::io::run_folder::{Kind, PARAMETERS, RunFolder};
 use gputexel::matches::openings::{Openings, Order};
-use gputexel::matches::{Contestant, GameSettings, MatchRecord, Side};
+use gputexel::matches::statistics::Pentanomial;
+use gputexel::matches::{Contestant, GameSettings, MatchRecord, Side, judge};
 use gputexel::model::ParameterFile;
-use gputexel::report::{Page, Part, Table};
+use gputexel::report::{Conclusion, Judgement, Page, Part, Table, quoted};
 use gputexel::{Error, Result};
 use serde::{Deserialize, Serialize};
 
+use super::conclusion::{add, ending};
 use super::context::Context;
 use super::output::{print_result, print_text};
 use super::steps::{self, Words, existing};
@@ -126,6 +128,8 @@ struct Played {
     elo: f64,
     error95: f64,
     los: f64,
+    #[serde(skip)]
+    pairs: Pentanomial,
 }
 
 impl Played {
@@ -270,7 +274,7 @@ impl Learning<'_> {
             self.folder.write("learn.html", self.page(&rounds, None).to_html())?;
         }
         let labels = labels.ok_or_else(|| Error::Usage("no round was played".to_string()))?;
-        self.finish(&rounds, &best, &labels)
+        self.finish(&rounds, &best, &labels, hours)
     }
 
     fn read_round(&self, file: &Path) -> Result<Round> {
@@ -390,10 +394,10 @@ impl Learning<'_> {
         self.step(&format!("match against {b}"), &words)?;
         let tally = MatchRecord::read(folder)?.tally;
         let elo = tally.pairs.elo();
-        Ok(Played { elo: elo.elo, error95: elo.error95, los: tally.pairs.los() })
+        Ok(Played { elo: elo.elo, error95: elo.error95, los: tally.pairs.los(), pairs: tally.pairs })
     }
 
-    fn finish(&self, rounds: &[Round], best: &str, labels: &Path) -> anyhow::Result<()> {
+    fn finish(&self, rounds: &[Round], best: &str, labels: &Path, hours: f64) -> anyhow::Result<()> {
         let model = self.start.model();
         // What comes after so many rounds; more of them will have another end.
         let end = self.folder.file(&format!("after-{:02}", rounds.len()));
@@ -428,19 +432,18 @@ impl Learning<'_> {
         if wins {
             self.folder.write(PARAMETERS, parameters.to_json())?;
         }
-        self.folder.write("learn.html", self.page(rounds, Some(&played)).to_html())?;
+        let conclusion = self.conclude(rounds, &played[0].1, &values, hours);
+        self.folder.write("learn.html", self.page(rounds, Some((&played, &conclusion))).to_html())?;
         let path = self.folder.path().display();
-        let object = serde_json::json!({
+        let mut object = serde_json::json!({
             "folder": self.folder.path(), "model": model, "rounds": rounds, "kept": wins,
             "against": played.iter().map(|(name, played)| serde_json::json!({"name": name, "match": played})).collect::<Vec<_>>(),
         });
+        add(&mut object, &conclusion);
         print_result(self.context, &object, || {
             let result = match wins {
                 true => format!("written     {path}/{PARAMETERS}: {model}\n"),
-                false => format!(
-                    "not written {path}/{PARAMETERS}: the values of {model}, in {}, do not beat {start}; more time may help\n",
-                    values.display()
-                ),
+                false => format!("not written {path}/{PARAMETERS}\n"),
             };
             let lines: String = played
                 .iter()
@@ -448,8 +451,30 @@ impl Learning<'_> {
                     format!("against     {name}: Elo {:+.0} ± {:.0}\n", played.elo, played.error95)
                 })
                 .collect();
-            format!("\n{}\n{result}report      {path}/learn.html\n{lines}", aligned(&table(rounds), 0))
+            let table = aligned(&table(rounds), 0);
+            format!("\n{table}\n{result}report      {path}/learn.html\n{lines}{}", ending(&conclusion))
         })
+    }
+
+    fn conclude(&self, rounds: &[Round], played: &Played, values: &Path, hours: f64) -> Conclusion {
+        let (model, start) = (self.start.model(), self.start.params());
+        let verdict = judge(&played.pairs, |judgement| match judgement {
+            Judgement::Better if played.wins() => format!("the values of {model} are stronger than {start}"),
+            _ if played.wins() => format!("the values of {model} score more than {start}"),
+            _ => format!(
+                "the values of {model}, in {}, do not beat {start}; more time may help",
+                values.display()
+            ),
+        });
+        let is_over = rounds.iter().rev().take_while(|round| !round.kept).count() >= PATIENCE;
+        let next = match played.wins() || is_over {
+            true => String::new(),
+            false => {
+                let folder = quoted(self.folder.path());
+                format!("gputexel learn --resume {folder} --hours {}", 2.0 * hours)
+            }
+        };
+        Conclusion { verdict, findings: Vec::new(), next }
     }
 
     fn show(&self, this: &Round) -> Result<()> {
@@ -465,7 +490,8 @@ impl Learning<'_> {
         ))
     }
 
-    fn page(&self, rounds: &[Round], against: Option<&[(String, Played)]>) -> Page {
+    fn page(&self, rounds: &[Round], end: Option<(&[(String, Played)], &Conclusion)>) -> Page {
+        let (against, conclusion) = end.unzip();
         let model = self.start.model();
         let mut facts = vec![("rounds".to_string(), rounds.len().to_string())];
         for (name, played) in against.unwrap_or_default() {
@@ -479,6 +505,7 @@ impl Learning<'_> {
                 self.start.params()
             ),
             facts,
+            conclusion: conclusion.cloned(),
             parts: vec![Part {
                 id: "rounds",
                 name: "Rounds",

@@ -10,6 +10,7 @@ mod bench;
 mod check;
 mod compare;
 mod completions;
+mod conclusion;
 mod context;
 mod convert;
 mod demo;

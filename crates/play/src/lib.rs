@@ -5,6 +5,7 @@
 mod adjudication;
 mod builtin;
 pub mod client;
+mod conclusion;
 mod config;
 mod contestant;
 pub mod datagen;
@@ -33,6 +34,7 @@ mod unfinished;
 
 pub use adjudication::{Adjudication, DrawRule, WinRule};
 pub use builtin::BuiltinPlayer;
+pub use conclusion::{failures, judge};
 pub use config::{
     EngineConfig, EngineKind, MatchConfig, OpeningsConfig, RulesConfig, RunHead, check_checksum,
 };

@@ -7,6 +7,7 @@ use gputexel_report::{Heading, MatchReport, Standing, Table, grouped};
 
 use crate::config::EngineKind;
 use crate::record::{MatchRecord, PlayedPair};
+use crate::conclusion::conclude;
 use crate::statistics::Pentanomial;
 
 const POINTS: usize = 400;
@@ -17,14 +18,14 @@ const LISTED: usize = 10;
 
 /// Creates the report of a match from its folder; the match may be in progress.
 pub fn match_report(folder: &Path) -> Result<MatchReport> {
-    Ok(report(&MatchRecord::read(folder)?, &escaped(&folder.display().to_string())))
+    Ok(report(&MatchRecord::read(folder)?, folder))
 }
 
 pub fn is_match(folder: &Path) -> bool {
     folder.join(crate::journal::JOURNAL).exists()
 }
 
-fn report(record: &MatchRecord, name: &str) -> MatchReport {
+fn report(record: &MatchRecord, folder: &Path) -> MatchReport {
     let MatchRecord { config, tally, .. } = record;
     let [a, b] = [0, 1].map(|engine| match config.engines[engine].name.as_str() {
         "" => config.engines[engine].source.clone(),
@@ -50,21 +51,6 @@ fn report(record: &MatchRecord, name: &str) -> MatchReport {
         fact(&format!("test: {}", sprt.state(&tally.pairs)), value);
     }
     fact("games", grouped(games));
-    let mut warnings = Vec::new();
-    let failed: u64 = tally.failures.iter().sum();
-    if failed > 0 {
-        warnings.push(format!(
-            "{} of {} games were decided by failing engines, which Elo includes.",
-            grouped(failed),
-            grouped(games)
-        ));
-    }
-    if record.ahead > 0 {
-        let ahead = grouped(record.ahead);
-        warnings.push(format!(
-            "{ahead} finished pairs do not count: an earlier one is missing, or the test had ended."
-        ));
-    }
     let half_points: Vec<usize> = record.pairs.iter().map(|pair| pair.half_points).collect();
     MatchReport {
         head: Heading {
@@ -73,7 +59,7 @@ fn report(record: &MatchRecord, name: &str) -> MatchReport {
             running: false,
             status: format!("{} of at most {} games", grouped(games), grouped(config.games.max(games))),
             facts,
-            warnings,
+            conclusion: conclude(config, tally, record.ahead, Some(folder)),
         },
         course: elo_course(&half_points, |pairs| config.sprt.as_ref().map(|sprt| sprt.llr(pairs))),
         bounds: config.sprt.as_ref().map(|sprt| sprt.bounds()),
@@ -84,7 +70,7 @@ fn report(record: &MatchRecord, name: &str) -> MatchReport {
         one_sided: one_sided(&record.pairs, names),
         ends: (games > 0).then(|| ends(record)),
         engines: (games > 0).then(|| engines(record, names)),
-        configuration: configuration(record, name),
+        configuration: configuration(record, &escaped(&folder.display().to_string())),
     }
 }
 

@@ -4,17 +4,17 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use super::config::{EVENT, EngineKind, MatchConfig};
+use super::conclusion::conclude;
+use super::config::{EVENT, MatchConfig};
 use super::contestant::{Contestant, make_names_differ};
-use super::end::End;
 use super::journal::{self, MatchFiles};
 use super::openings::Openings;
 use super::runner::{MatchEvent, MatchResult, MatchSettings, run_match};
 use super::settings::{Changes, MatchOptions, Seating, check_concurrency, check_games};
 use super::tally::{PairSummary, Tally};
-use super::time_control::TimeControl;
 use gputexel_io::run_folder::{Kind, check_inputs};
 use gputexel_io::{Error, Result, RunFolder, RunLog, StopFlag};
+use gputexel_report::Conclusion;
 
 const GAMES_FILE: &str = "games.pgn";
 
@@ -202,32 +202,8 @@ pub struct FinishedMatch {
 }
 
 impl FinishedMatch {
-    pub fn hints(&self) -> Vec<String> {
-        (0..2).filter_map(|engine| self.hint(engine)).collect()
-    }
-
-    /// A hint if an engine seems to exceed its node limit.
-    fn hint(&self, engine: usize) -> Option<String> {
-        let TimeControl::Nodes(limit) = self.settings.rules.time_controls[engine] else { return None };
-        if self.config.engines[engine].kind == EngineKind::BuiltIn {
-            return None;
-        }
-        let (tally, name) = (&self.result.tally, &self.settings.names[engine]);
-        let each = tally.nodes[engine] / tally.moves[engine].max(1);
-        let hung = tally.ends.contains_key(&End::Hung) && tally.failures[engine] > 0;
-        // Many engines check their limits only every few thousand nodes.
-        if each > 2 * limit + 5000 {
-            return Some(format!(
-                "{name} reports {each} nodes per move at {limit}: it seems to ignore 'go nodes'; depth and time may do"
-            ));
-        }
-        hung.then(|| format!("{name} may hang because it does not know 'go nodes'; depth and time may do"))
-    }
-
-    /// True if every game was decided by an engine failure.
-    pub fn is_all_failed(&self) -> bool {
-        let tally = &self.result.tally;
-        tally.games() > 0 && tally.failures.iter().sum::<u64>() == tally.games()
+    pub fn conclusion(&self) -> Conclusion {
+        conclude(&self.config, &self.result.tally, self.result.ahead, self.folder.as_deref())
     }
 
     /// Including games that do not count.

@@ -135,6 +135,11 @@ impl Tally {
         self.wins_draws_losses.iter().sum()
     }
 
+    /// True if every game was decided by an engine failure.
+    pub fn is_all_failed(&self) -> bool {
+        self.games() > 0 && self.failures.iter().sum::<u64>() == self.games()
+    }
+
     /// Over all moves of an engine, 0 or 1.
     pub fn nodes_per_second(&self, engine: usize) -> u64 {
         (self.nodes[engine] as f64 / (self.micros[engine].max(1) as f64 / 1e6)) as u64

@@ -1,6 +1,9 @@
 //! What a command found out: its verdict, its findings and the command to type next. Computed once, stored in the record,
 //! and shown alike by the terminal, `--json` and the page.
 
+use std::path::Path;
+
+use gputexel_io::escaped;
 use serde::{Deserialize, Serialize};
 
 /// The conclusion of a run.
@@ -120,4 +123,31 @@ pub enum FindingKind {
     FactorAtMaximum,
     /// A term of a nonlinear evaluation is hardly ever active.
     DeadTerm,
+    /// Games were decided by failing engines.
+    EngineFailed,
+    /// An engine does not respect its limit.
+    IgnoresLimit,
+    /// Finished games do not count.
+    NotCounted,
+}
+
+/// Quotes a path for a shell if it has characters that a shell would change.
+pub fn quoted(path: &Path) -> String {
+    let path = path.display().to_string();
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-:,+@%=".contains(c);
+    match !path.is_empty() && path.chars().all(is_plain) {
+        true => path,
+        false => format!("'{}'", escaped(&path).replace('\'', "'\\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_quoted_for_shells() {
+        let text = |path: &str| quoted(Path::new(path));
+        assert_eq!([text("runs/a"), text("a b"), text("it's")], ["runs/a", "'a b'", "'it'\\''s'"]);
+    }
 }

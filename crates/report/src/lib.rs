@@ -19,7 +19,7 @@ mod svg;
 
 pub use bands::{BandPanel, Bands};
 pub use board::{Known, board, change_boards, shape_board};
-pub use conclusion::{Conclusion, Finding, FindingKind, Judgement, Severity, Verdict};
+pub use conclusion::{Conclusion, Finding, FindingKind, Judgement, Severity, Verdict, quoted};
 pub use curve::{Curve, Spacing};
 pub use diagnostics::{
     AdjustmentDiagnostics, Calibration, CalibrationBin, Diagnostics, FactorDiagnostics, FactorGroup,

@@ -5,9 +5,11 @@ use std::path::Path;
 use crate::tuned::Tuned;
 use crate::tuned::{FAR_CP, WEAK_SUPPORT};
 use crate::uncertainty::{Answer, Findings, OFF_OPTIMUM};
-use gputexel_io::{counted, escaped};
+use gputexel_io::counted;
 use gputexel_model::{Prior, program};
-use gputexel_report::{Conclusion, Finding, FindingKind, Judgement, ProgramDiagnostics, Verdict, grouped};
+use gputexel_report::{
+    Conclusion, Finding, FindingKind, Judgement, ProgramDiagnostics, Verdict, grouped, quoted,
+};
 use gputexel_tune::explained_compensation;
 use gputexel_tune::{Curvature, HeldOutGain, OptimizerConfig, Strength, space_of};
 
@@ -137,16 +139,6 @@ fn next(tuned: &Tuned, judgement: Judgement) -> String {
             format!("gputexel selfplay{own} --games 20000 --nodes 5000 -o more-games")
         }
         Judgement::Unknown | Judgement::Worse => format!("gputexel report {folder} --open"),
-    }
-}
-
-/// Quotes a path for a shell if it has characters that a shell would change.
-fn quoted(path: &Path) -> String {
-    let path = path.display().to_string();
-    let is_plain = |c: char| c.is_alphanumeric() || "/._-:,+@%=".contains(c);
-    match !path.is_empty() && path.chars().all(is_plain) {
-        true => path,
-        false => format!("'{}'", escaped(&path).replace('\'', "'\\''")),
     }
 }
 
@@ -353,11 +345,5 @@ mod tests {
     fn changes_are_in_percent_of_the_loss_before() {
         let text = |error: f64| percent(HeldOutGain { before: 0.1, after: 0.0963, error });
         assert_eq!([text(0.0005), text(f64::NAN)], ["−3.7 % ± 0.5 %", "−3.7 %"]);
-    }
-
-    #[test]
-    fn paths_are_quoted_for_shells() {
-        let text = |path: &str| quoted(Path::new(path));
-        assert_eq!([text("runs/a"), text("a b"), text("it's")], ["runs/a", "'a b'", "'it'\\''s'"]);
     }
 }

@@ -168,17 +168,18 @@ fn play(context: &Context, page: &LivePage, prepared: Match) -> anyhow::Result<(
             Some(report)
         }
     };
+    let conclusion = finished.conclusion();
     let text = match context.json {
-        true => format!("{}\n", output::json(&finished)),
+        true => format!("{}\n", output::json(&finished, &conclusion)),
         false if context.quiet => String::new(),
         false => {
             let line = report.map(|path| format!("report      {}\n", path.display()));
-            output::table(&finished) + &line.unwrap_or_default()
+            output::table(&finished, &conclusion) + &line.unwrap_or_default()
         }
     };
     print_text(&text)?;
     match &finished.result.stop {
-        Stop::AllPlayed | Stop::Decided(_) if finished.is_all_failed() => {
+        Stop::AllPlayed | Stop::Decided(_) if finished.result.tally.is_all_failed() => {
             let tally = &finished.result.tally;
             let worst = usize::from(tally.failures[1] > tally.failures[0]);
             let last = tally.last_failure[worst].as_deref().unwrap_or("unknown");

@@ -5,8 +5,10 @@ use std::path::Path;
 use gputexel::matches::openings::Book;
 use gputexel::matches::statistics::{EloModel, Sprt};
 use gputexel::matches::{FinishedMatch, MatchConfig, Tally};
+use gputexel::report::Conclusion;
 use serde_json::{Value, json};
 
+use super::super::conclusion::{add, ending, findings};
 use super::super::games::ends_table;
 use super::super::style;
 use super::super::table::{aligned, counted, grouped, percent};
@@ -44,7 +46,7 @@ fn describe_openings(finished: &FinishedMatch) -> String {
     }
 }
 
-pub fn table(finished: &FinishedMatch) -> String {
+pub fn table(finished: &FinishedMatch, conclusion: &Conclusion) -> String {
     let FinishedMatch { settings, result, .. } = finished;
     let tally = &result.tally;
     let games = tally.games();
@@ -112,24 +114,8 @@ pub fn table(finished: &FinishedMatch) -> String {
             }
         }
     }
-    let failed: u64 = tally.failures.iter().sum();
-    if failed > 0 {
-        text += &format!(
-            "warning     {failed} of {games} games were decided by failing engines, which the Elo above includes\n"
-        );
-    }
-    for hint in finished.hints() {
-        text += &format!("hint        {hint}\n");
-    }
-    if result.ahead > 0 {
-        text += &format!(
-            "{} not counted because an earlier pair is missing\n",
-            match result.ahead {
-                1 => "1 finished pair is".to_string(),
-                pairs => format!("{} finished pairs are", grouped(pairs)),
-            }
-        );
-    }
+    text += &findings(conclusion, true);
+    text += &ending(conclusion);
     let pgn = finished.pgn.as_deref().unwrap_or(Path::new("-"));
     text + &format!("{}, {:.1} s\n", pgn.display(), finished.seconds)
 }
@@ -140,7 +126,7 @@ fn limits(config: &MatchConfig) -> String {
 }
 
 /// From the view of A.
-pub fn json(finished: &FinishedMatch) -> Value {
+pub fn json(finished: &FinishedMatch, conclusion: &Conclusion) -> Value {
     let FinishedMatch { config, settings, result, .. } = finished;
     let tally = &result.tally;
     let [wins, draws, losses] = tally.wins_draws_losses;
@@ -169,9 +155,6 @@ pub fn json(finished: &FinishedMatch) -> Value {
         "seconds": finished.seconds, "folder": finished.folder, "pgn": finished.pgn,
         "finished_ahead": result.ahead,
     });
-    let hints = finished.hints();
-    if !hints.is_empty() {
-        object["hints"] = json!(hints);
-    }
+    add(&mut object, conclusion);
     object
 }

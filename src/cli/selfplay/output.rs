@@ -1,6 +1,7 @@
 //! Output of self-play during play and at its end.
 
 use gputexel::datagen::selfplay::{FinishedSelfPlay, SelfPlayConfig, SelfPlayTally};
+use gputexel::report::quoted;
 use serde_json::{Value, json};
 
 use super::super::games::ends_table;
@@ -115,11 +116,6 @@ fn openings(config: &SelfPlayConfig) -> String {
         }
         None => format!("{drawn}seed {}", config.seed),
     }
-}
-
-fn quoted(path: &std::path::Path) -> String {
-    let text = path.display().to_string();
-    shlex::try_quote(&text).map_or_else(|_| text.clone(), |quoted| quoted.into_owned())
 }
 
 pub fn json(finished: &FinishedSelfPlay) -> Value {

@@ -3,10 +3,10 @@
 use std::fmt::Write as _; // to strings, which cannot fail
 
 use gputexel::Result;
-use gputexel::report::{Conclusion, Finding, Severity};
 use gputexel::run::{Answer, RunSummary, Tuned};
 use gputexel::tuning::{Ablation, LeftOut};
 
+use super::super::conclusion::findings;
 use super::super::context::Context;
 use super::super::output::{print_text, write_stdout};
 use super::super::runs::{
@@ -31,16 +31,6 @@ pub fn print_results(context: &Context, tuned: &Tuned, piece: Option<&str>, verb
     let findings = findings(&tuned.conclusion(), verbose);
     let between = if verbose { "\n" } else { "" };
     print_text(&(details + &findings + between + &summary(tuned, piece)))
-}
-
-/// Formats the warnings of a run, and the notes if `all` is true.
-pub(super) fn findings(conclusion: &Conclusion, all: bool) -> String {
-    let line = |finding: &Finding| match finding.severity {
-        Severity::Warning => Some(format!("warning     {}\n", finding.text)),
-        Severity::Note if all => Some(format!("note        {}\n", finding.text)),
-        Severity::Note => None,
-    };
-    conclusion.findings.iter().filter_map(line).collect()
 }
 
 /// Formats the end of a run, losses, and all that is remarkable about parameters.

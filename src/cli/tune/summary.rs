@@ -4,11 +4,12 @@
 use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::Path;
 
-use gputexel::report::{Conclusion, Judgement, Known, Verdict, shape_board};
+use gputexel::report::{Known, shape_board};
 use gputexel::run::Tuned;
 use gputexel::tuning::{HeldOutGain, ScaleMode};
 
-use super::super::style::{bad, columns, good, shade};
+use super::super::conclusion::{next, verdict};
+use super::super::style::{columns, shade};
 use super::super::table::{aligned, counted, grouped};
 
 /// Maximum number of changes listed if there is no board to show.
@@ -25,14 +26,13 @@ pub fn summary(tuned: &Tuned, piece: Option<&str>) -> String {
     let mut out = data_line(tuned);
     out += &gain_line(tuned);
     let conclusion = tuned.conclusion();
-    let _ = writeln!(out, "verdict     {}", verdict(&conclusion.verdict));
+    out += &verdict(&conclusion.verdict);
     out += &scale_line(tuned);
     out += &values(tuned, piece);
     let folder = tuned.folder.as_deref().unwrap_or(Path::new("")).display();
     let z = if tuned.config().named_basis().is_some() { "z.json, " } else { "" };
     let _ = writeln!(out, "files       {folder}/report.html, params.json, {z}tables.h, .hpp, .rs");
-    let _ = writeln!(out, "next        {}", conclusion.next);
-    out
+    out + &next(&conclusion)
 }
 
 fn data_line(tuned: &Tuned) -> String {
@@ -65,19 +65,6 @@ fn gain_line(tuned: &Tuned) -> String {
     match tuned.loss_before.zip(tuned.loss) {
         Some((before, after)) => format!("loss        {} in training\n", change(before, after)),
         None => String::new(),
-    }
-}
-
-/// Returns the last lines: what the values are good for, and what to do next.
-pub(super) fn conclusion_lines(conclusion: &Conclusion) -> String {
-    format!("verdict     {}\nnext        {}\n", verdict(&conclusion.verdict), conclusion.next)
-}
-
-fn verdict(Verdict { judgement, words, .. }: &Verdict) -> String {
-    match judgement {
-        Judgement::Better => good(words),
-        Judgement::TooLittle | Judgement::Worse => bad(words),
-        Judgement::Same | Judgement::Unknown => words.clone(),
     }
 }
 

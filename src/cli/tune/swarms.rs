@@ -6,13 +6,13 @@ use gputexel::report::board;
 use gputexel::run::{RunSummary, SwarmLosses, Tuned};
 use gputexel::tuning::Polish;
 
+use super::super::conclusion::{ending, findings};
 use super::super::context::Context;
 use super::super::output::{print_text, write_stdout};
 use super::super::runs::{reason_text, regularized_line, rounding_lines};
 use super::super::style::columns;
 use super::super::table::{aligned, counted};
-use super::output::{ablation_table, findings, uncertainty_lines};
-use super::summary::conclusion_lines;
+use super::output::{ablation_table, uncertainty_lines};
 
 const LISTED: usize = 120;
 
@@ -75,7 +75,7 @@ pub(super) fn print_results(
     out += &tuned.ablation.as_ref().map(ablation_table).unwrap_or_default();
     out += &findings(&tuned.conclusion(), true);
     let _ = writeln!(out, "\nwritten     {}: params.json, z.json, tables, report.html", folder);
-    out += &conclusion_lines(&tuned.conclusion());
+    out += &ending(&tuned.conclusion());
     print_text(&out)
 }
 

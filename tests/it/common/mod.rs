@@ -2,6 +2,7 @@
 
 pub mod browser;
 pub mod classical;
+pub mod conclusion;
 pub mod engine_trace;
 pub mod exports;
 pub mod games;

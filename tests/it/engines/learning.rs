@@ -1,5 +1,6 @@
 //! Positions as a search sees them, `gputexel learn` and `gputexel improve` through the real binary.
 
+use crate::common::conclusion::assert_one_conclusion;
 use crate::common::prelude::*;
 
 const LEARN: &str = "--games 40 --label-nodes 40 --match-games 4 --hours 1e-6";
@@ -85,6 +86,8 @@ fn learning_is_resumed_and_writes_values_only_if_they_win() {
     // A round that is finished is not played again; one that was killed is.
     let again = bench.report("learn --resume l --hours 1e-6");
     assert_eq!(again["rounds"], report["rounds"]);
+    let out = bench.ok("learn --resume l --hours 1e-6");
+    assert_one_conclusion(&again, &out, Some(&bench.text("l/learn.html")));
     std::fs::remove_file(bench.path("l/round-01/round.json")).unwrap();
     let labels = bench.text("l/round-01/labeled.fens");
     let again = bench.report("learn --resume l --hours 1e-6");
@@ -119,6 +122,7 @@ fn games_decide_how_far_a_run_is_followed() {
     assert!(kept["parameters"].as_array().unwrap().iter().all(|p| p["mg"] == p["eg"]), "{kept}");
     // A folder that is finished says the same again.
     assert_eq!(bench.report("improve --resume i")["factors"], report["factors"]);
+    assert_one_conclusion(&report, &bench.ok("improve --resume i"), None);
     // With an engine, its options must be there and have the values of the start.
     let engine = format!("{} uci", env!("CARGO_BIN_EXE_gputexel"));
     bench.fails_with(["improve", "r", "--engine", &engine, "-o", "x"], 1, "has no option");

@@ -1,5 +1,6 @@
 //! `gputexel match` through the real binary.
 
+use crate::common::conclusion::assert_one_conclusion;
 use crate::common::prelude::*;
 
 fn play(bench: &Bench, args: impl Words) -> Value {
@@ -42,6 +43,26 @@ fn material_beats_zero_and_extract_reads_the_games() {
         &out,
         ["material against zero, 2 games at nodes=200", "Elo ", "LOS ", "pairs ", "ends", "nodes/s"],
     );
+}
+
+#[test]
+fn a_match_has_one_conclusion() {
+    let bench = Bench::new();
+    let conclusion = |sides: &str, folder: &str| {
+        let args = format!("match {sides} --games 12 --nodes 100 --hash 1 --max-plies 100 --out {folder}");
+        let (out, _) = bench.done(&*args);
+        let told = bench.report(("match --resume", folder));
+        let page = bench.text(&format!("{folder}/report.html"));
+        assert_one_conclusion(&told, &out, Some(&page));
+        let is_clear = told["elo_low"].f64() > 0.0 || told["elo_high"].f64() < 0.0;
+        assert_eq!(out.contains("stronger"), is_clear, "{out}");
+        told
+    };
+    let told = conclusion("material zero", "clear");
+    assert_eq!((told["verdict"]["judgement"].str(), told["next"].str()), ("better", ""));
+    let told = conclusion("material material", "same");
+    assert_eq!(told["verdict"]["judgement"], "same");
+    assert_eq!(told["next"], "gputexel match --resume same --games 24");
 }
 
 #[test]
@@ -192,9 +213,9 @@ fn engines_that_ignore_limits_of_nodes_are_pointed_out() {
     let args = ["cmd:sh engine.sh 90000", "cmd:sh engine.sh 300", "--games", "2", "--max-plies", "2"];
     let rest = ["--nodes", "200", "--openings", "book.epd", "--name-b", "Modest"];
     let report = play(&bench, (&args, (&rest, "--out m")));
-    assert_eq!(report["hints"].list().len(), 1, "{report}");
+    assert_eq!(report["findings"].list().len(), 1, "{report}");
     let (out, _) = bench.done(("match", (&args, (&rest, "--out n"))));
-    let says = "hint        Glutton reports 90000 nodes per move at 200: it seems to ignore 'go nodes'";
+    let says = "warning     Glutton reports 90000 nodes per move at 200: it seems to ignore 'go nodes'";
     assert!(out.contains(says), "{out}");
 }
 

@@ -2,7 +2,7 @@
 
 use crate::common::prelude::*;
 use gputexel::spsa::config::RunConfig;
-use gputexel::spsa::run::{RunSummary, SpsaRun, Stop, Verification, VerifyOptions, read};
+use gputexel::spsa::run::{RunSummary, SpsaRun, Stop, Verification, VerifyOptions, conclude, read};
 
 const CONFIG: &str = "[run]\nmethod = \"spsa\"\niterations = 12\nseed = 7\n\
      [engine]\nparams = \"material:100,300,300,700,700\"\n\
@@ -56,7 +56,8 @@ fn runs_are_the_same_recorded_or_not_and_interrupted_or_not() {
     resumed.replan(14).unwrap();
     assert_eq!(resumed.run(|_| ()).unwrap(), Stop::AllPlayed);
     let (header, state) = (resumed.header(), resumed.state());
-    let summary = RunSummary::new(folder.path(), header, state);
+    let conclusion = conclude(folder.path(), header, state, None);
+    let summary = RunSummary::new(folder.path(), header, state, &conclusion);
     assert_eq!((summary.completed_pairs, summary.games, summary.replans), (14, 28, &[(12, 14)][..]));
     drop(resumed);
     assert_eq!(read(folder.path()).unwrap().1.len(), 15);

@@ -39,7 +39,7 @@ pub(super) fn screen(report: &RunReport) -> Markup {
     }
 }
 
-fn verdict_box(Conclusion { verdict, next, .. }: &Conclusion) -> Markup {
+pub(super) fn verdict_box(Conclusion { verdict, next, .. }: &Conclusion) -> Markup {
     let (class, name) = verdict.judgement.names();
     html! {
         div class=(class) {

@@ -3,6 +3,8 @@
 use maud::{Markup, html};
 
 use super::facts;
+use super::first::verdict_box;
+use crate::Conclusion;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
@@ -46,7 +48,7 @@ pub struct Heading {
     pub running: bool,
     pub status: String,
     pub facts: Vec<(String, String)>,
-    pub warnings: Vec<String>,
+    pub conclusion: Conclusion,
 }
 
 pub(super) type Section = (&'static str, &'static str, Markup);
@@ -56,8 +58,9 @@ impl Heading {
         Stage::of(self.final_, self.running)
     }
 
-    pub(super) fn over(&self, sections: &[Section]) -> Markup {
-        self.above(&html! {}, sections)
+    /// The verdict, unless more games will change it.
+    pub(super) fn verdict(&self) -> Markup {
+        html! { @if !self.running { div.first { (verdict_box(&self.conclusion)) } } }
     }
 
     pub(super) fn above(&self, first: &Markup, sections: &[Section]) -> Markup {
@@ -66,13 +69,18 @@ impl Heading {
                 h1 { (self.title) }
                 p.status { (self.stage().tag()) " " (self.status) }
                 (facts(&self.facts))
-                @if !self.warnings.is_empty() { ul.warnings { @for warning in &self.warnings { li { (warning) } } } }
+                (warnings(&self.conclusion))
             }
             (first)
             nav aria-label="Sections" { @for (id, name, _) in sections { a href={ "#" (id) } { (name) } } }
             @for (id, name, markup) in sections { section id=(id) { h2 { (name) } (markup) } }
         }
     }
+}
+
+pub(super) fn warnings(conclusion: &Conclusion) -> Markup {
+    let mut warnings = conclusion.warnings().peekable();
+    html! { @if warnings.peek().is_some() { ul.warnings { @for warning in warnings { li { (warning) } } } } }
 }
 
 pub(super) fn record(rows: &[(String, String)]) -> Markup {

@@ -76,6 +76,7 @@ impl MatchReport {
         let parts = self.games.iter().zip(names).filter(|(games, _)| **games > 0);
         let test = self.bounds.zip(self.course.last().and_then(|at| at.llr));
         html! {
+            (self.head.verdict())
             @if self.games.iter().sum::<u64>() > 0 {
                 div.results role="img" aria-label={ "games of " (self.names[0]) ": won, drawn, lost" } {
                     @for (games, name) in parts { span class=(name) style={ "flex-grow:" (games) } { (grouped(*games)) " " (name) } }

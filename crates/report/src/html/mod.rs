@@ -45,7 +45,6 @@ pub use number::{bytes, grouped};
 pub use page::{Page, Part};
 pub use spsa::{SpsaReport, ValuePath};
 
-use crate::conclusion::Conclusion;
 use gputexel_io::Result;
 pub(super) use groups::{Shape, groups};
 use heading::{Section, record};
@@ -168,7 +167,7 @@ impl RunReport {
             status: format!("{}{}", self.status, self.prospect()),
             // They follow the verdict.
             facts: Vec::new(),
-            warnings: self.conclusion.iter().flat_map(Conclusion::warnings).map(str::to_string).collect(),
+            conclusion: self.conclusion.clone().unwrap_or_default(),
         };
         Ok(html! { (pieces::symbols()) (heading.above(&first::screen(self), &sections)) })
     }
@@ -197,7 +196,7 @@ impl RunReport {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conclusion::{Finding, FindingKind};
+    use crate::{Conclusion, Finding, FindingKind};
 
     /// Run of 500 features whose names are meant to break the page.
     fn report() -> RunReport {

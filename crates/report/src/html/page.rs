@@ -3,7 +3,10 @@
 use maud::html;
 
 use super::data::Table;
+use super::first::verdict_box;
+use super::heading::warnings;
 use super::{document, facts, table};
+use crate::Conclusion;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Part {
@@ -17,6 +20,7 @@ pub struct Page {
     pub title: String,
     pub about: String,
     pub facts: Vec<(String, String)>,
+    pub conclusion: Option<Conclusion>,
     pub parts: Vec<Part>,
 }
 
@@ -24,6 +28,10 @@ impl Page {
     pub fn to_html(&self) -> String {
         let body = html! {
             header { h1 { (self.title) } p.status { (self.about) } (facts(&self.facts)) }
+            @if let Some(conclusion) = &self.conclusion {
+                (warnings(conclusion))
+                div.first { (verdict_box(conclusion)) }
+            }
             nav aria-label="Sections" { @for part in &self.parts { a href={ "#" (part.id) } { (part.name) } } }
             @for part in &self.parts {
                 section id=(part.id) {

@@ -97,7 +97,7 @@ impl SpsaReport {
             sections.push(("parameters", "Parameters", table(parameters)));
         }
         sections.push(("configuration", "Configuration", record(&self.configuration)));
-        Ok(document(&self.head.title, &self.head.over(&sections), live))
+        Ok(document(&self.head.title, &self.head.above(&self.head.verdict(), &sections), live))
     }
 
     fn ranges(&self) -> Markup {
@@ -147,11 +147,7 @@ impl SpsaReport {
                          far, with the 95 % interval: near zero, neither direction has been better on the whole.";
             figures.push(elo_course("Plus against minus", about, &self.sides).figure("sides")?);
         }
-        let unknown = self.gain.is_empty() && self.head.final_;
-        Ok((!figures.is_empty()).then(|| html! {
-            @if unknown { p.note { "What the run has gained is known only from games of the result against the start: 'gputexel spsa verify' plays them." } }
-            div.figures { @for figure in &figures { (figure) } }
-        }))
+        Ok((!figures.is_empty()).then(|| html! { div.figures { @for figure in &figures { (figure) } } }))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Runs with real games: pairs between two perturbed sides, several at a time, whose scores go to the tuner as they
 //! are finished.
 
+mod conclusion;
 mod directions;
 mod journal;
 mod playing;
@@ -11,10 +12,11 @@ mod sides;
 mod state;
 mod verification;
 
+pub use conclusion::{conclude, conclude_test};
 pub use directions::{Direction, Directions};
 pub use gputexel_play::Stop;
 pub use journal::{Events, GameNote, Header, JOURNAL, PlayedPair, RunEvent, read};
-pub use results::{ParameterSummary, RunSummary, ValueWarning, write_values};
+pub use results::{ParameterSummary, RunSummary, write_values};
 pub use session::SpsaRun;
 pub use sides::{TunedEngine, TunedPlayer};
 pub use state::RunState;

@@ -1,6 +1,5 @@
 //! Results of a run: values in the forms that others read, with warnings about them.
 
-use std::fmt;
 use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::Path;
 
@@ -10,11 +9,11 @@ use super::sides::tuned_setting;
 use super::{Header, RunState, TunedEngine};
 use crate::lists::{self, ListEntry, ListFormat, ListOptions};
 use crate::method_kind::MethodKind;
-use crate::numbers::four_digits;
 use gputexel_io::run_folder::PARAMETERS;
 use gputexel_io::write_atomically;
 use gputexel_play::Stop;
 use gputexel_play::client::{Setting, values_text};
+use gputexel_report::Conclusion;
 
 /// Lists of the values for other programs, by the names of their files.
 const LISTS: [(&str, ListFormat); 2] =
@@ -81,55 +80,6 @@ fn values_csv(state: &RunState) -> String {
     text
 }
 
-#[derive(Clone, Debug, PartialEq)]
-pub enum ValueWarning {
-    AtBound {
-        name: String,
-        bound: f64,
-    },
-    /// It moved farther than the prior of a Bayesian method allows for.
-    BeyondPrior {
-        name: String,
-        s: f64,
-        moved: f64,
-    },
-}
-
-impl fmt::Display for ValueWarning {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::AtBound { name, bound } => {
-                write!(f, "{name} is at its bound {bound}: the best value may be beyond it")
-            }
-            Self::BeyondPrior { name, s, moved } => write!(
-                f,
-                "{name} moved {moved:.1} s from its start: s = {} was too small; if sigma was, too, so is \
-                 posterior s",
-                four_digits(*s)
-            ),
-        }
-    }
-}
-
-impl RunState {
-    pub fn warnings(&self) -> Vec<ValueWarning> {
-        let tuner = &self.tuner;
-        let rounded = tuner.rounded_values();
-        let mut warnings = Vec::new();
-        for (i, v) in tuner.variables().iter().enumerate() {
-            let name = || v.name.clone();
-            if rounded[i] <= v.min || rounded[i] >= v.max {
-                warnings.push(ValueWarning::AtBound { name: name(), bound: rounded[i] });
-            }
-            let moved = (tuner.values()[i] - v.start).abs();
-            if let Some(s) = v.s.filter(|s| tuner.method().is_bayesian() && moved > 2.0 * s) {
-                warnings.push(ValueWarning::BeyondPrior { name: name(), s, moved: moved / s });
-            }
-        }
-        warnings
-    }
-}
-
 /// State of a run, printed as JSON by `--json`.
 #[derive(Clone, Debug, Serialize)]
 pub struct RunSummary<'a> {
@@ -153,7 +103,6 @@ pub struct RunSummary<'a> {
     pub ends: Vec<(&'static str, u64)>,
     /// τ as known by now.
     pub tau: f64,
-    pub warnings: Vec<String>,
     pub spoiled: [u64; 2],
     pub last_failure: Option<&'a str>,
     /// Changes of the number of iterations: after how many pairs, and what N was then.
@@ -164,6 +113,8 @@ pub struct RunSummary<'a> {
     pub stop: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,
+    #[serde(flatten)]
+    pub conclusion: &'a Conclusion,
 }
 
 fn as_map<S: Serializer>(ends: &[(&'static str, u64)], serializer: S) -> Result<S::Ok, S::Error> {
@@ -194,7 +145,12 @@ pub struct ParameterSummary<'a> {
 
 impl<'a> RunSummary<'a> {
     /// Sums up a run.
-    pub fn new(folder: &'a Path, header: &'a Header, state: &'a RunState) -> Self {
+    pub fn new(
+        folder: &'a Path,
+        header: &'a Header,
+        state: &'a RunState,
+        conclusion: &'a Conclusion,
+    ) -> Self {
         let tuner = &state.tuner;
         let bayesian = tuner.method().is_bayesian();
         let (errors, rounded) = (tuner.standard_errors(), tuner.rounded_values());
@@ -232,13 +188,13 @@ impl<'a> RunSummary<'a> {
             plus_elo_error95: elo.error95,
             ends: state.ends.iter().map(|(end, count)| (end.describe(), *count)).collect(),
             tau: tuner.noise_variance().sqrt(),
-            warnings: state.warnings().iter().map(ToString::to_string).collect(),
             spoiled: state.spoiled,
             last_failure: state.last_failure.as_deref(),
             replans: &state.replans,
             parameters: tuner.variables().iter().enumerate().map(parameter).collect(),
             stop: None,
             seconds: None,
+            conclusion,
         }
     }
 

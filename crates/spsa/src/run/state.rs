@@ -7,6 +7,7 @@ use super::journal::{Header, JOURNAL, PlayedPair, RunEvent};
 use crate::config::RunConfig;
 use crate::schedule::Schedule;
 use crate::tuner::Tuner;
+use crate::variables::Variable;
 use gputexel_io::{Error, Result};
 use gputexel_play::End;
 use gputexel_play::statistics::{Estimate, Pentanomial};
@@ -138,6 +139,13 @@ impl RunState {
             path.push((self.tuner.completed_pairs(), self.tuner.values().to_vec()));
         }
         path
+    }
+
+    /// What the tuned values are measured against: those of the beginning, rounded; of factors of directions, 0.
+    pub fn starting_values(&self, header: &Header) -> Vec<f64> {
+        let along = header.config.engine.directions.is_some();
+        let start = |v: &Variable| if along { 0.0 } else { v.rounded(v.start) };
+        self.tuner.variables().iter().map(start).collect()
     }
 
     pub fn games(&self) -> u64 {

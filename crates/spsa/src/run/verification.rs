@@ -102,15 +102,17 @@ impl Verification {
         let state = RunState::replay(folder, &header, &events, |_, _| Ok(()))?;
         let setup = Setup::open(&mut header, options.concurrency, &stop)?;
         let variables = state.tuner.variables();
-        // Factors of directions begin anywhere; without any step, they are 0.
-        let along = header.config.engine.directions.is_some();
         let config = VerifyConfig {
             format: "gputexel-spsa-verify".to_string(),
             names: variables.iter().map(|v| v.name.clone()).collect(),
             tuned: state.tuner.rounded_values(),
-            start: variables.iter().map(|v| if along { 0.0 } else { v.rounded(v.start) }).collect(),
+            start: state.starting_values(&header),
         };
         Ok(Self { header, state, setup, config, options, stop, folder: folder.join(FOLDER) })
+    }
+
+    pub fn header(&self) -> &Header {
+        &self.header
     }
 
     pub fn state(&self) -> &RunState {

@@ -12,11 +12,12 @@ use gputexel::matches::check_games;
 use gputexel::report::Report;
 use gputexel::spsa::config::{Conf, RunConfig};
 use gputexel::spsa::numbers::four_digits;
-use gputexel::spsa::run::{RunState, RunSummary, SpsaRun, Stop, read};
+use gputexel::spsa::run::{RunState, RunSummary, SpsaRun, Stop, Verified, conclude, read};
 use gputexel::spsa::{MethodKind, Rounding};
 use gputexel::{Error, Result};
 use serde_json::{Value, json};
 
+use super::super::conclusion::ending;
 use super::super::context::Context;
 use super::super::games::warn;
 use super::super::live::{LiveArgs, LivePage};
@@ -115,7 +116,12 @@ pub fn run(args: &RunArgs, context: &Context) -> anyhow::Result<()> {
         let mut report = None;
         let played = verify::play_folder(&folder, games, args.concurrency, false, context, &mut report);
         if let Some(mut object) = object {
-            object["verification"] = report.unwrap_or_default();
+            if let Some(verification) = report {
+                for part in ["verdict", "findings", "next"] {
+                    object[part] = verification[part].clone();
+                }
+                object["verification"] = verification;
+            }
             write_stdout(&format!("{object:#}\n"))?;
         }
         played?;
@@ -233,15 +239,18 @@ fn play_on(
     let stop = stop?;
     drawn?;
     let (header, state) = (run.header(), run.state());
-    let mut object =
-        context.json.then(|| json!(RunSummary::new(folder, header, state).ended(&stop, seconds)));
+    let conclusion = conclude(folder, header, state, Verified::read(folder)?.as_ref());
+    // Before games against the start, there is little to conclude.
+    let is_verified = args.verify.is_some() && matches!(stop, Stop::AllPlayed);
+    let mut object = context
+        .json
+        .then(|| json!(RunSummary::new(folder, header, state, &conclusion).ended(&stop, seconds)));
     if !context.json && !context.quiet {
         let report = folder.join(gputexel::io::run_folder::REPORT);
-        let text = outputs::table(folder, header, state, seconds);
-        print_text(&format!("{text}report      {}\n", report.display()))?;
-    } else if (args.verify.is_none() || !matches!(stop, Stop::AllPlayed))
-        && let Some(object) = object.take()
-    {
+        let text = outputs::table(folder, header, state, &conclusion, seconds);
+        let ending = if is_verified { String::new() } else { ending(&conclusion) };
+        print_text(&format!("{text}report      {}\n{ending}", report.display()))?;
+    } else if !is_verified && let Some(object) = object.take() {
         write_stdout(&format!("{object:#}\n"))?;
     }
     let (completed, all) = (state.tuner.completed_pairs(), state.tuner.iterations());

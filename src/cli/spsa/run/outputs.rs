@@ -4,10 +4,11 @@ use std::path::Path;
 
 use gputexel::Result;
 use gputexel::io::write_atomically;
-use gputexel::report::{self, Paths};
+use gputexel::report::{self, Conclusion, Paths};
 use gputexel::spsa::numbers::four_digits as number;
 use gputexel::spsa::run::{Header, RunState};
 
+use super::super::super::conclusion::findings;
 use super::super::super::table::{aligned, counted, grouped, percent};
 use super::live::{games, heading, parameter_rows};
 
@@ -35,7 +36,13 @@ pub fn picture(state: &RunState) -> Result<String> {
     paths.to_svg()
 }
 
-pub fn table(folder: &Path, header: &Header, state: &RunState, seconds: f64) -> String {
+pub fn table(
+    folder: &Path,
+    header: &Header,
+    state: &RunState,
+    conclusion: &Conclusion,
+    seconds: f64,
+) -> String {
     let tuner = &state.tuner;
     let (completed, all) = (tuner.completed_pairs(), tuner.iterations());
     let mut text = format!("{}\n", heading(header, state));
@@ -72,9 +79,7 @@ pub fn table(folder: &Path, header: &Header, state: &RunState, seconds: f64) -> 
         }
     };
     text += "larger value: Elo of the side that played the larger value, over the whole run, with its 95 % error bar\n";
-    for warning in state.warnings() {
-        text += &format!("warning     {warning}\n");
-    }
+    text += &findings(conclusion, true);
     text + &format!("{}, {}\n", folder.display(), time(seconds))
 }
 

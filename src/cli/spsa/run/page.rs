@@ -6,8 +6,8 @@ use gputexel::Result;
 use gputexel::io::run_folder::REPORT;
 use gputexel::io::write_atomically;
 use gputexel::matches::elo_course;
-use gputexel::report::{Heading, SpsaReport, Standing, Table, ValuePath};
-use gputexel::spsa::run::{Header, RunEvent, RunState, Verified, read};
+use gputexel::report::{Conclusion, Heading, SpsaReport, Standing, Table, ValuePath};
+use gputexel::spsa::run::{Header, RunEvent, RunState, Verified, conclude, read};
 
 use super::super::super::table::{grouped, percent};
 use super::live::{elo, heading, parameter_rows};
@@ -24,9 +24,11 @@ pub fn of_folder(folder: &Path) -> Result<SpsaReport> {
         _ => None,
     };
     let sides: Vec<usize> = events.iter().filter_map(points).collect();
-    let gain = Verified::read(folder)?.map(|verified| verified.half_points).unwrap_or_default();
+    let verified = Verified::read(folder)?;
+    let conclusion = conclude(folder, &header, &state, verified.as_ref());
+    let gain = verified.map(|verified| verified.half_points).unwrap_or_default();
     let [sides, gain] = [sides, gain].map(|half_points| elo_course(&half_points, |_| None));
-    Ok(page(folder, &header, &state, sides, gain))
+    Ok(page(folder, &header, &state, conclusion, [sides, gain]))
 }
 
 pub fn write_page(folder: &Path) -> Result<()> {
@@ -37,8 +39,8 @@ fn page(
     folder: &Path,
     header: &Header,
     state: &RunState,
-    sides: Vec<Standing>,
-    gain: Vec<Standing>,
+    conclusion: Conclusion,
+    [sides, gain]: [Vec<Standing>; 2],
 ) -> SpsaReport {
     let tuner = &state.tuner;
     let (completed, all) = (tuner.completed_pairs(), tuner.iterations());
@@ -76,7 +78,6 @@ fn page(
     row("begun", header.head.date.clone());
     row("command", header.head.command_line.clone());
     row("version", format!("gputexel {}", header.head.gputexel));
-    let warnings = state.warnings().iter().map(ToString::to_string).collect();
     SpsaReport {
         head: Heading {
             title: format!("gputexel spsa: {}", gputexel::io::escaped(&folder.display().to_string())),
@@ -84,7 +85,7 @@ fn page(
             running: false,
             status: format!("{} of {} pairs ({})", grouped(completed), grouped(all), percent(completed, all)),
             facts,
-            warnings,
+            conclusion,
         },
         pairs: all as f64,
         paths: farthest.into_iter().map(path).collect(),

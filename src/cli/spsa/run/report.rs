@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use gputexel::io::{check_target, write_atomically};
-use gputexel::spsa::run::{RunState, RunSummary, read};
+use gputexel::spsa::run::{RunState, RunSummary, Verified, conclude, read};
 
+use super::super::super::conclusion::ending;
 use super::super::super::context::Context;
 use super::super::super::output::{print_text, write_stdout};
 use super::outputs;
@@ -34,11 +35,12 @@ pub fn report(args: &ReportArgs, context: &Context) -> anyhow::Result<()> {
     if let Some(path) = &args.svg {
         write_atomically(path, outputs::picture(&state)?.as_bytes())?;
     }
+    let conclusion = conclude(folder, &header, &state, Verified::read(folder)?.as_ref());
     if context.json {
-        let summary = RunSummary::new(folder, &header, &state);
+        let summary = RunSummary::new(folder, &header, &state, &conclusion);
         write_stdout(&format!("{:#}\n", serde_json::json!(summary)))?;
     } else if !context.quiet {
-        print_text(&outputs::table(folder, &header, &state, 0.0))?;
+        print_text(&(outputs::table(folder, &header, &state, &conclusion, 0.0) + &ending(&conclusion)))?;
     }
     Ok(())
 }

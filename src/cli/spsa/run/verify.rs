@@ -3,11 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use gputexel::matches::{MatchResult, Stop, Tally};
-use gputexel::spsa::run::{Verification, VerifyOptions};
+use gputexel::report::Conclusion;
+use gputexel::spsa::run::{Verification, Verified, VerifyOptions, conclude};
 use gputexel::{Error, Result};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
+use super::super::super::conclusion::{add, ending};
 use super::super::super::context::Context;
 use super::super::super::games::warn;
 use super::super::super::output::{print_text, write_stdout};
@@ -66,9 +68,13 @@ pub fn play_folder(
         let (completed, all) = (tuner.completed_pairs(), tuner.iterations());
         note!("gputexel: the run has not finished yet: using the values after {completed} of {all} pairs");
     }
+    let concluded = || -> Result<Conclusion> {
+        let verified = Verified::read(folder)?;
+        Ok(conclude(folder, verification.header(), verification.state(), verified.as_ref()))
+    };
     if !verification.has_changes() {
         note!("gputexel: after rounding, the values equal the starting values: there is nothing to verify");
-        *report = Some(summary(&Tally::default(), None));
+        *report = Some(summary(&Tally::default(), None, &concluded()?));
         return Ok(());
     }
     warn(&verification.seating().warnings, None, context);
@@ -85,8 +91,9 @@ pub fn play_folder(
     let result = result?;
     // The report of the run shows the gain.
     super::page::write_page(folder)?;
-    *report = Some(summary(&result.tally, Some(&verification.pgn())));
-    show(&result, games, &verification.pgn(), context)?;
+    let conclusion = concluded()?;
+    *report = Some(summary(&result.tally, Some(&verification.pgn()), &conclusion));
+    show(&result, games, &verification.pgn(), &conclusion, context)?;
     match &result.stop {
         Stop::AllPlayed | Stop::Decided(_) => Ok(()),
         Stop::Failures(failures) => {
@@ -101,18 +108,26 @@ pub fn play_folder(
 }
 
 /// Summarizes the match as JSON; without PGN if no games were played because no value changed.
-fn summary(tally: &Tally, pgn: Option<&Path>) -> Value {
+fn summary(tally: &Tally, pgn: Option<&Path>, conclusion: &Conclusion) -> Value {
     let elo = tally.pairs.elo();
     let [wins, draws, losses] = tally.wins_draws_losses;
     let los = tally.pairs.los();
-    json!({
+    let mut object = json!({
         "games": tally.games(), "wins": wins, "draws": draws, "losses": losses, "pairs": tally.pairs.counts,
         "elo": pgn.map(|_| elo.elo), "elo_error95": pgn.map(|_| elo.error95), "los": pgn.map(|_| los),
         "failures": tally.failures, "time_forfeits": tally.time_forfeits, "pgn": pgn,
-    })
+    });
+    add(&mut object, conclusion);
+    object
 }
 
-fn show(result: &MatchResult, games: u64, pgn: &Path, context: &Context) -> Result<()> {
+fn show(
+    result: &MatchResult,
+    games: u64,
+    pgn: &Path,
+    conclusion: &Conclusion,
+    context: &Context,
+) -> Result<()> {
     if context.json || context.quiet {
         return Ok(());
     }
@@ -134,5 +149,5 @@ fn show(result: &MatchResult, games: u64, pgn: &Path, context: &Context) -> Resu
             text += &format!("{name}: {}, {late} on time\n", counted(failures, "failure"));
         }
     }
-    print_text(&(text + &format!("{}\n", pgn.display())))
+    print_text(&(text + &format!("{}\n", pgn.display()) + &ending(conclusion)))
 }

@@ -1,5 +1,6 @@
 //! `gputexel spsa run` with the built-in engine: kills, resuming, refused input.
 
+use crate::common::conclusion::assert_one_conclusion;
 use crate::common::prelude::*;
 use crate::common::spsa::{built_in, entries, iterations};
 
@@ -280,4 +281,18 @@ fn results_are_verified_against_the_start() {
     bench.fails_with("spsa verify r --games 61", 2, "games are played in pairs");
     let (code, out, _) = bench.run("spsa verify r --games 80");
     assert!(code == 0 && out.contains("tuned against start, 80 of 80 games"), "{out}");
+}
+
+#[test]
+fn a_run_of_games_has_one_conclusion() {
+    let bench = Bench::new();
+    bench.write("run.toml", built_in("bspsa", 6, 1));
+    let mut out = bench.ok("spsa run run.toml --out r");
+    for next in ["gputexel spsa verify r", "gputexel spsa verify r --games 8"] {
+        let told: Value = serde_json::from_str(&bench.ok("--json spsa report r")).unwrap();
+        assert_one_conclusion(&told, &out, Some(&bench.text("r/report.html")));
+        assert_one_conclusion(&told, &bench.ok("spsa report r"), None);
+        assert_eq!(told["next"], next);
+        out = bench.ok("spsa verify r --games 4");
+    }
 }

@@ -1,5 +1,6 @@
 //! Verdicts at the end of runs, and runs that are stopped while they choose.
 
+use crate::common::conclusion::assert_one_conclusion;
 use crate::common::prelude::*;
 
 fn summary(bench: &Bench, args: impl Words) -> Vec<String> {
@@ -25,11 +26,6 @@ fn verdicts_follow_from_what_was_held_out() {
     }
 }
 
-/// Replaces what HTML escapes.
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
-}
-
 /// Terminal, `--json`, record and page have the same verdict, findings and next command.
 #[test]
 fn a_run_has_one_conclusion() {
@@ -50,15 +46,7 @@ fn a_run_has_one_conclusion() {
         for part in ["verdict", "findings", "next"] {
             assert_eq!(told[part], conclusion[part], "{flags}");
         }
-        let (words, next) = (conclusion["verdict"]["words"].str(), conclusion["next"].str());
-        let warnings = conclusion["findings"].list().iter().filter(|one| one["severity"] == "warning");
-        let warnings: Vec<String> =
-            warnings.map(|one| format!("warning     {}\n", one["text"].str())).collect();
-        assert_has(&out, [&*format!("verdict     {words}\n"), &*format!("next        {next}\n")]);
-        assert!(warnings.iter().all(|line| out.contains(line.as_str())), "{out}");
-        assert_has(&page, [&*escaped(words), &*format!("<code>{}</code>", escaped(next))]);
-        assert_eq!(page.matches("<ul class=\"warnings\"><li>").count(), usize::from(!warnings.is_empty()));
-        assert!(warnings.iter().all(|line| page.contains(&escaped(line[12..].trim_end()))), "{flags}");
+        assert_one_conclusion(&told, &out, Some(&page));
     }
 }
 

@@ -1,0 +1,109 @@
+//! What a match has shown, and what is remarkable about its games.
+
+use std::path::Path;
+
+use gputexel_report::{Conclusion, Finding, FindingKind, Judgement, Verdict, grouped, quoted};
+
+use crate::statistics::{Pentanomial, SprtState};
+use crate::{End, EngineKind, MatchConfig, Tally, TimeControl};
+
+/// Judges games from the view of A: better or worse only if the 95 % interval of Elo excludes 0.
+pub fn judge(pairs: &Pentanomial, words: impl FnOnce(Judgement) -> String) -> Verdict {
+    let elo = pairs.elo();
+    let judgement = match () {
+        () if pairs.pairs() == 0 => Judgement::Unknown,
+        () if elo.low > 0.0 => Judgement::Better,
+        () if elo.high < 0.0 => Judgement::Worse,
+        () => Judgement::Same,
+    };
+    let (figure, measured_on) = match judgement {
+        Judgement::Unknown => ("Elo unknown".to_string(), String::new()),
+        _ => (
+            format!("Elo {:+.1} ± {:.1}", elo.elo, elo.error95).replace('-', "−"),
+            format!("{} games", grouped(pairs.games())),
+        ),
+    };
+    Verdict { judgement, figure, measured_on, words: words(judgement) }
+}
+
+/// `ahead` finished pairs do not count.
+pub(crate) fn conclude(config: &MatchConfig, tally: &Tally, ahead: u64, folder: Option<&Path>) -> Conclusion {
+    let state = config.sprt.map_or(SprtState::Continue, |sprt| sprt.state(&tally.pairs));
+    let is_decided = state != SprtState::Continue;
+    let [a, b] = config.engines.each_ref().map(|engine| engine.name.as_str());
+    let verdict = match tally.is_all_failed() {
+        true => Verdict {
+            words: "unknown, all games were decided by failing engines".to_string(),
+            figure: "Elo unknown".to_string(),
+            ..Verdict::default()
+        },
+        false => judge(&tally.pairs, |judgement| match judgement {
+            Judgement::Better => format!("{a} is stronger than {b}"),
+            Judgement::Worse => format!("{b} is stronger than {a}"),
+            Judgement::Unknown | Judgement::TooLittle => "unknown, no pair of games counts".to_string(),
+            Judgement::Same if is_decided => format!("no difference beyond the error; {state}"),
+            Judgement::Same => "no difference beyond the error: more games would tell".to_string(),
+        }),
+    };
+    let is_finished = is_decided || tally.games() >= config.games;
+    let next = folder.map(|folder| match verdict.judgement {
+        _ if !is_finished => format!("gputexel match --resume {}", quoted(folder)),
+        Judgement::Same if !is_decided => {
+            format!("gputexel match --resume {} --games {}", quoted(folder), 2 * tally.games())
+        }
+        _ => String::new(),
+    });
+    let mut findings: Vec<Finding> = failures(tally).into_iter().collect();
+    findings.extend((0..2).filter_map(|engine| ignored_limit(config, tally, engine)));
+    findings.extend((ahead > 0).then(|| not_counted(ahead, is_decided)));
+    Conclusion { verdict, findings, next: next.unwrap_or_default() }
+}
+
+/// Games that say more of how engines fail than of their strength.
+pub fn failures(tally: &Tally) -> Option<Finding> {
+    let failed: u64 = tally.failures.iter().sum();
+    let text = format!(
+        "{failed} of {} games were decided by failing engines, which the Elo above includes",
+        tally.games()
+    );
+    (failed > 0).then(|| Finding::warning(FindingKind::EngineFailed, text, Vec::new()))
+}
+
+/// An engine that seems to exceed its limit of nodes.
+fn ignored_limit(config: &MatchConfig, tally: &Tally, engine: usize) -> Option<Finding> {
+    let Ok(TimeControl::Nodes(limit)) = config.limits[engine].parse() else { return None };
+    let name = &config.engines[engine].name;
+    if config.engines[engine].kind == EngineKind::BuiltIn {
+        return None;
+    }
+    let each = tally.nodes[engine] / tally.moves[engine].max(1);
+    let hung = tally.ends.contains_key(&End::Hung) && tally.failures[engine] > 0;
+    // Many engines check their limits only every few thousand nodes.
+    let text = match each > 2 * limit + 5000 {
+        true => format!(
+            "{name} reports {each} nodes per move at {limit}: it seems to ignore 'go nodes'; depth and time may do"
+        ),
+        false if hung => {
+            format!("{name} may hang because it does not know 'go nodes'; depth and time may do")
+        }
+        false => return None,
+    };
+    Some(Finding::warning(FindingKind::IgnoresLimit, text, vec![name.clone()]))
+}
+
+fn not_counted(ahead: u64, is_decided: bool) -> Finding {
+    let pairs = match ahead {
+        1 => "1 finished pair is".to_string(),
+        pairs => format!("{} finished pairs are", grouped(pairs)),
+    };
+    match is_decided {
+        true => {
+            let text = format!("{pairs} not counted because the test had ended");
+            Finding::note(FindingKind::NotCounted, text, Vec::new())
+        }
+        false => {
+            let text = format!("{pairs} not counted because an earlier pair is missing");
+            Finding::warning(FindingKind::NotCounted, text, Vec::new())
+        }
+    }
+}

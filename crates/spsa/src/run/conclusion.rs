@@ -1,0 +1,73 @@
+//! What a run has gained, as far as games have shown it, and what is remarkable about its values.
+
+use std::path::Path;
+
+use gputexel_play::statistics::{Pentanomial, SprtState};
+use gputexel_play::{MatchResult, Stop, failures, judge};
+use gputexel_report::{Conclusion, Finding, FindingKind, Judgement, Verdict, quoted};
+
+use super::{Header, RunState, Verified};
+use crate::numbers::four_digits;
+
+/// Concludes from a run and from the games of its values against its start.
+pub fn conclude(folder: &Path, header: &Header, state: &RunState, verified: Option<&Verified>) -> Conclusion {
+    let tuned = state.tuner.rounded_values();
+    let has_changes = tuned != state.starting_values(header);
+    let mut pairs = Pentanomial::default();
+    // Games of other values say nothing of these.
+    let verified = verified.filter(|verified| verified.tuned == tuned);
+    verified.into_iter().flat_map(|verified| &verified.half_points).for_each(|points| pairs.add(*points));
+    let verdict = judge(&pairs, |judgement| match judgement {
+        Judgement::Better => "the result is stronger than the start".to_string(),
+        Judgement::Worse => "the start is stronger than the result".to_string(),
+        Judgement::Same => "no difference beyond the error: more games would tell".to_string(),
+        _ if !has_changes => "after rounding, the values equal the starting values".to_string(),
+        _ => "unknown, no games against the start were played".to_string(),
+    });
+    let shown = quoted(folder);
+    let next = match verdict.judgement {
+        _ if !state.tuner.is_finished() => format!("gputexel spsa run --resume {shown}"),
+        Judgement::Same => format!("gputexel spsa verify {shown} --games {}", 2 * pairs.games()),
+        Judgement::Unknown if has_changes => format!("gputexel spsa verify {shown}"),
+        _ => String::new(),
+    };
+    Conclusion { verdict, findings: findings(state), next }
+}
+
+/// Values at bounds, and those that moved farther than the prior of a Bayesian method allows for.
+fn findings(state: &RunState) -> Vec<Finding> {
+    let tuner = &state.tuner;
+    let mut found = Vec::new();
+    for ((v, rounded), value) in tuner.variables().iter().zip(tuner.rounded_values()).zip(tuner.values()) {
+        let name = &v.name;
+        if rounded <= v.min || rounded >= v.max {
+            let text = format!("{name} is at its bound {rounded}: the best value may be beyond it");
+            found.push(Finding::warning(FindingKind::AtBound, text, vec![name.clone()]));
+        }
+        let moved = (value - v.start).abs();
+        if let Some(s) = v.s.filter(|s| tuner.method().is_bayesian() && moved > 2.0 * s) {
+            let text = format!(
+                "{name} moved {:.1} s from its start: s = {} was too small; if sigma was, too, so is posterior s",
+                moved / s,
+                four_digits(s)
+            );
+            found.push(Finding::warning(FindingKind::FarFromPrior, text, vec![name.clone()]));
+        }
+    }
+    found
+}
+
+/// Concludes from the test of a result that is used only if it passes.
+pub fn conclude_test(MatchResult { tally, stop, .. }: &MatchResult) -> Conclusion {
+    let judged = judge(&tally.pairs, |_| String::new());
+    let (judgement, words) = match stop {
+        Stop::Decided(SprtState::AcceptedH1) => (judged.judgement, "passed; these values are written"),
+        Stop::Decided(_) => (judged.judgement, "not passed; the start is kept, and written"),
+        _ => (Judgement::TooLittle, "too few to decide; the start is kept, and written"),
+    };
+    Conclusion {
+        verdict: Verdict { judgement, words: words.to_string(), ..judged },
+        findings: failures(tally).into_iter().collect(),
+        next: String::new(),
+    }
+}
