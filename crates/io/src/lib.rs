@@ -4,7 +4,6 @@
 
 mod advice;
 mod appending;
-mod archive;
 mod atomic;
 mod error;
 pub mod folder_lock;
@@ -27,9 +26,7 @@ mod run_log;
 mod sizes;
 mod stop_flag;
 mod streams;
-mod tar;
 mod targets;
-mod zip;
 
 pub use advice::Advice;
 pub use appending::{AppendFile, is_open_at};
