@@ -5,6 +5,7 @@
 mod advice;
 mod appending;
 mod atomic;
+mod clock;
 mod error;
 pub mod folder_lock;
 pub mod input;
@@ -31,6 +32,7 @@ mod targets;
 pub use advice::Advice;
 pub use appending::{AppendFile, is_open_at};
 pub use atomic::{AtomicFile, staging_folder, write_atomically};
+pub use clock::timestamp;
 pub use error::{Error, Result};
 pub use layers::is_compressed;
 pub use lines::{LINE_BYTES, Lines, Text};
