@@ -66,8 +66,8 @@ pub struct ExtractArgs {
 fn after_help() -> String {
     let training: Vec<_> = Format::training_data().map(Format::name).collect();
     format!(
-        "Inputs are games (PGN), labeled positions, one per line, or training data ({}), uncompressed, compressed \
-         (zst, gz, bz2, xz) or in an archive (tar, zip); the format is detected from the content. \
+        "Inputs are games (PGN), labeled positions, one per line, or training data ({}), uncompressed or compressed \
+         (zst, gz, bz2); the format is detected from the content. \
          {AFTER_FORMATS}{EXAMPLES}",
         training.join(", ")
     )

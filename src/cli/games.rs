@@ -73,8 +73,8 @@ pub struct RuleFlags {
     /// Transposition table size of each built-in engine, in MiB [default: 4]
     #[arg(long, value_name = "MIB", help_heading = "Engines")]
     hash: Option<u32>,
-    /// Opening book: EPD or FEN, one position per line, or PGN; plain, compressed (zst, gz, bz2, xz) or
-    /// in a tar or zip archive [default: 8 random plies, different for every opening]
+    /// Opening book: EPD or FEN, one position per line, or PGN; plain or compressed (zst, gz, bz2)
+    /// [default: 8 random plies, different for every opening]
     #[arg(long, value_name = "FILE", help_heading = "Openings")]
     openings: Option<PathBuf>,
     /// Order of the openings: random or sequential [default: random]

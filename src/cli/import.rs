@@ -22,7 +22,7 @@ use super::trace_command::TraceCommandArgs;
 #[command(
     mut_args(short_help(&["schema", "source", "output", "trace-command", "schema-from", "threads"])),
     after_help = "\
-A trace is text in SVMlight format, one position per line, plain or compressed (zst, gz, bz2, xz):
+A trace is text in SVMlight format, one position per line, plain or compressed (zst, gz, bz2):
 
   result [qid:GAME] index:coefficient index:coefficient ... # FEN
 

@@ -163,8 +163,6 @@ subcommands! {
     Bench(bench::BenchArgs),
     /// Print shell completions
     Completions(completions::CompletionsArgs),
-    /// Print the manual page, or write the pages of all commands
-    Man(completions::ManArgs),
 }
 
 /// Prints help, the version, or clap's error; returns the exit code.

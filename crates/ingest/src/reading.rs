@@ -12,7 +12,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use gputexel_chess::formats::Format;
 use gputexel_dataset::{DatasetWriter, SourceRecord};
-use gputexel_io::input::{Filled, Input, MAX_LINE_BYTES, endless_line};
+use gputexel_io::input::{Input, MAX_LINE_BYTES, endless_line};
 use gputexel_io::{Error, Result};
 
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
@@ -67,7 +67,7 @@ impl Source {
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ending {
-    /// Warnings about data that were ignored: after compressed data, in archives.
+    /// Warnings about data that were ignored after compressed data.
     pub warnings: Vec<String>,
     /// Size and hash of the decompressed content, if there are several inputs.
     pub content: Option<(u64, u64)>,
@@ -76,9 +76,7 @@ pub(crate) struct Ending {
 #[derive(Debug, Default)]
 pub(crate) struct Chunk {
     pub source: usize,
-    /// The file that it belongs to, if the source is an archive.
-    pub member: Option<Arc<str>>,
-    /// Number of its first line, from 1, within that file; 1 in binary formats.
+    /// Number of its first line, from 1; 1 in binary formats.
     pub first_line: u64,
     /// Offset in the decompressed input, bytes.
     pub offset: u64,
@@ -254,13 +252,13 @@ fn split_into_chunks(
         bytes.clear();
         bytes.append(&mut carried);
         let mut size = format.chunk_bytes();
-        let (end, filled) = loop {
-            let filled = input.fill_member(&mut bytes, size)?;
-            if filled != Filled::Full {
-                break (bytes.len(), filled);
+        let (end, ended) = loop {
+            let ended = input.fill(&mut bytes, size)?;
+            if ended {
+                break (bytes.len(), ended);
             }
             if let Some(end) = format.split_point(&bytes) {
-                break (end, filled);
+                break (end, ended);
             }
             if format.is_training_data() {
                 if size >= format.max_record_bytes() {
@@ -274,8 +272,8 @@ fn split_into_chunks(
                 // every worker may hold several chunks. It must be split between lines, or the rest of a line
                 // would be taken for a line of its own.
                 match Format::Text.split_point(&bytes) {
-                    Some(end) => break (end, filled),
-                    None => return Err(endless_line(&input.place(), first_line)),
+                    Some(end) => break (end, ended),
+                    None => return Err(endless_line(input.name(), first_line)),
                 }
             }
             size *= 2;
@@ -288,19 +286,17 @@ fn split_into_chunks(
             hash.update(&bytes);
             size_read += bytes.len() as u64;
         }
-        let ending = (filled == Filled::End).then(|| Ending {
+        let ending = ended.then(|| Ending {
             warnings: input.warnings().to_vec(),
             content: hashed.then(|| (size_read, hash.digest())),
         });
-        let member = input.member().cloned();
-        if !send(Chunk { source: 0, member, first_line, offset, ending, bytes }) {
+        if !send(Chunk { source: 0, first_line, offset, ending, bytes }) {
             return Ok(false);
         }
-        match filled {
-            Filled::End => return Ok(true),
-            Filled::MemberEnd => first_line = 1,
-            Filled::Full => first_line += lines,
+        if ended {
+            return Ok(true);
         }
+        first_line += lines;
         offset += length;
     }
 }

@@ -4,8 +4,8 @@
 
 mod advice;
 mod appending;
-mod archive;
 mod atomic;
+mod clock;
 mod error;
 pub mod folder_lock;
 pub mod input;
@@ -27,13 +27,12 @@ mod run_log;
 mod sizes;
 mod stop_flag;
 mod streams;
-mod tar;
 mod targets;
-mod zip;
 
 pub use advice::Advice;
 pub use appending::{AppendFile, is_open_at};
 pub use atomic::{AtomicFile, staging_folder, write_atomically};
+pub use clock::timestamp;
 pub use error::{Error, Result};
 pub use layers::is_compressed;
 pub use lines::{LINE_BYTES, Lines, Text};

@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use crate::advice::Advice;
 use crate::appending::AppendFile;
 use crate::atomic::write_atomically;
+use crate::clock::timestamp;
 use crate::error::{Error, Result};
 use crate::folder_lock::{FolderLock, holds_leftovers_only, no_record};
 use crate::json_lines::wrap_numbers;
@@ -420,7 +421,7 @@ pub fn append_line(file: &mut AppendFile, record: &impl Serialize) -> Result<()>
 /// Makes a folder under `runs` named by the time, with a number appended if that exists.
 fn dated_folder() -> Result<PathBuf> {
     let runs = Path::new(RUNS);
-    let stamp = jiff::Timestamp::now().strftime("%Y-%m-%d-%H%M%S").to_string();
+    let stamp = timestamp().replace('T', "-").replace([':', 'Z'], "");
     let mut path = runs.join(&stamp);
     let mut number = 2;
     loop {

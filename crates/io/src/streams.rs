@@ -1,5 +1,5 @@
 //! Compressed data in one or several streams, and the data after them: parallel compressors and `cat` write
-//! many streams (gzip calls them members); disks and archives pad files with other bytes.
+//! many streams (gzip calls them members); disks pad files with other bytes.
 
 use std::io::{BufRead, BufReader, Read};
 use std::marker::PhantomData;
@@ -7,11 +7,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bzip2::bufread::BzDecoder;
 use flate2::bufread::GzDecoder;
-use lzma_rust2::XzReader;
-
-/// Maximum memory for decoding an xz stream, KiB: the largest dictionary that `xz` itself writes, and the decoder's
-/// overhead.
-const XZ_MEMORY_KIB: u32 = (3 << 19) + (1 << 14);
 
 /// The compressed bytes: counts those read, and can peek at the next two.
 pub(super) struct Source<R> {
@@ -69,7 +64,6 @@ pub(super) trait Decoder<R>: Read {
     const NAME: &'static str;
     /// First bytes of a stream.
     const MAGIC: [u8; 2];
-    const PADDED: bool = false;
 
     fn new(source: Source<R>) -> Self;
 
@@ -95,20 +89,6 @@ impl<R: Read> Decoder<R> for BzDecoder<Source<R>> {
 
     fn new(source: Source<R>) -> Self {
         Self::new(source)
-    }
-
-    fn into_source(self) -> Source<R> {
-        self.into_inner()
-    }
-}
-
-impl<R: Read> Decoder<R> for XzReader<Source<R>> {
-    const NAME: &'static str = "xz";
-    const MAGIC: [u8; 2] = [0xfd, b'7'];
-    const PADDED: bool = true;
-
-    fn new(source: Source<R>) -> Self {
-        Self::new_mem_limit(source, false, XZ_MEMORY_KIB)
     }
 
     fn into_source(self) -> Source<R> {
@@ -144,18 +124,12 @@ impl<R: Read, D: Decoder<R>> Streams<R, D> {
 
     fn next(&self, mut source: Source<R>) -> std::io::Result<Option<D>> {
         let end = source.taken;
-        let mut next = source.peek()?;
-        while D::PADDED && next.0 == Some(0) {
-            source.consume(1);
-            next = source.peek()?;
-        }
-        let aligned = (source.taken - end).is_multiple_of(4);
         let [first, second] = D::MAGIC;
-        match next {
-            (None, _) if aligned => Ok(None),
+        match source.peek()? {
+            (None, _) => Ok(None),
             // A single first byte is a truncated stream, which the decoder reports.
-            (Some(a), None) if a == first && aligned => Ok(Some(D::new(source))),
-            (Some(a), Some(b)) if (a, b) == (first, second) && aligned => Ok(Some(D::new(source))),
+            (Some(a), None) if a == first => Ok(Some(D::new(source))),
+            (Some(a), Some(b)) if (a, b) == (first, second) => Ok(Some(D::new(source))),
             _ => {
                 let garbage = Garbage { format: D::NAME, at: end };
                 *self.garbage.lock().unwrap_or_else(PoisonError::into_inner) = Some(garbage);
@@ -198,13 +172,6 @@ mod tests {
         bz2.finish().unwrap()
     }
 
-    fn xz(text: &str) -> Vec<u8> {
-        let options = lzma_rust2::XzOptions::with_preset(1);
-        let mut xz = lzma_rust2::XzWriter::new(Vec::new(), options).unwrap();
-        xz.write_all(text.as_bytes()).unwrap();
-        xz.finish().unwrap()
-    }
-
     type Bytes = std::io::Cursor<Vec<u8>>;
 
     fn read<D: Decoder<Bytes>>(bytes: &[u8], capacity: usize) -> (std::io::Result<String>, Option<u64>) {
@@ -225,7 +192,6 @@ mod tests {
         for (compress, read, magic) in [
             (gz as fn(&str) -> Vec<u8>, read::<GzDecoder<_>> as Reader, &b"\x1f\x8b"[..]),
             (bz2, read::<BzDecoder<_>>, b"BZ"),
-            (xz, read::<XzReader<_>>, b"\xfd7"),
         ] {
             let (one, two) = (compress("hello "), compress("world"));
             let both = [one.clone(), two.clone()].concat();
@@ -253,16 +219,5 @@ mod tests {
             broken[one.len() + 12] ^= 0x55;
             assert!(read(&broken, 1 << 16).0.is_err());
         }
-    }
-
-    #[test]
-    fn xz_streams_may_be_padded() {
-        let (one, two) = (xz("hello "), xz("world"));
-        let padded = [&one[..], &[0; 8], &two, &[0; 4]].concat();
-        let (text, garbage) = read::<XzReader<_>>(&padded, 7);
-        assert_eq!((text.unwrap().as_str(), garbage), ("hello world", None));
-        let odd = [&one[..], &[0; 5], &two].concat();
-        let (text, garbage) = read::<XzReader<_>>(&odd, 7);
-        assert_eq!((text.unwrap().as_str(), garbage), ("hello ", Some(one.len() as u64)));
     }
 }

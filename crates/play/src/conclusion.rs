@@ -4,8 +4,11 @@ use std::path::Path;
 
 use gputexel_report::{Conclusion, Finding, FindingKind, Judgement, Verdict, grouped, quoted};
 
+use crate::config::{EngineKind, MatchConfig};
+use crate::end::End;
 use crate::statistics::{Pentanomial, SprtState};
-use crate::{End, EngineKind, MatchConfig, Tally, TimeControl};
+use crate::tally::Tally;
+use crate::time_control::TimeControl;
 
 /// Judges games from the view of A: better or worse only if the 95 % interval of Elo excludes 0.
 pub fn judge(pairs: &Pentanomial, words: impl FnOnce(Judgement) -> String) -> Verdict {

@@ -10,7 +10,7 @@ use super::game::Rules;
 use super::journal::JOURNAL;
 use super::openings::Openings;
 use super::statistics::Sprt;
-use gputexel_io::{Error, Result, check_replaceable};
+use gputexel_io::{Error, Result, check_replaceable, timestamp};
 
 pub(crate) const FORMAT: &str = "gputexel-match";
 const VERSION: u32 = 1;
@@ -35,7 +35,7 @@ impl RunHead {
             version: VERSION,
             gputexel: env!("CARGO_PKG_VERSION").to_string(),
             command_line: command_line.to_string(),
-            date: jiff::Timestamp::now().strftime("%Y.%m.%d").to_string(),
+            date: timestamp()[..10].replace('-', "."),
         }
     }
 

@@ -5,9 +5,9 @@ use std::path::Path;
 use gputexel_io::{Result, escaped};
 use gputexel_report::{Heading, MatchReport, Standing, Table, grouped};
 
+use crate::conclusion::conclude;
 use crate::config::EngineKind;
 use crate::record::{MatchRecord, PlayedPair};
-use crate::conclusion::conclude;
 use crate::statistics::Pentanomial;
 
 const POINTS: usize = 400;

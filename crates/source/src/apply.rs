@@ -2,13 +2,10 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::LazyLock;
-
-use regex::Regex;
 
 use super::Options;
 use super::blocks::{Setting, TuneFile};
-use super::characters::{is_word, line_end, line_start, next_line};
+use super::characters::{is_digit, is_word, line_end, line_start, next_line};
 use super::compat;
 use super::languages::Language;
 use super::layout::{apart, remove_lines, replace_part};
@@ -22,14 +19,32 @@ use gputexel_io::params::{ParamEntry, ParamKind, ParamsFile};
 use gputexel_io::shown;
 use gputexel_io::{Error, Result};
 
-static DECLARATION: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^\s*(?:int|float)\s+(\w+)\s*=\s*([-+.\deE]+)\s*;\s*(?://.*)?$").expect("fixed")
-});
+/// Returns the rest of a text after tokens that blanks may stand before.
+fn after<'a>(mut text: &'a str, tokens: &[&str]) -> Option<&'a str> {
+    for token in tokens {
+        text = text.trim_start().strip_prefix(token)?;
+    }
+    Some(text)
+}
 
-static OPTION: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^\s*TUNE\s*\(\s*SetRange\s*\([^()]*\)\s*,\s*(\w+)\s*,\s*SetDefaultRange\s*\)\s*;\s*$")
-        .expect("fixed")
-});
+/// Finds what `tune` writes for a parameter in a line, and returns its value.
+type Written = for<'a> fn(line: &'a str, name: &str) -> Option<&'a str>;
+
+/// `int NAME = VALUE;`, or `float`, and perhaps a comment.
+fn declaration<'a>(line: &'a str, name: &str) -> Option<&'a str> {
+    let rest = after(line, &["int"]).or_else(|| after(line, &["float"]))?;
+    let rest = after(rest.strip_prefix(char::is_whitespace)?, &[name, "="])?.trim_start();
+    let (value, rest) = rest.split_at(rest.find(|c| !(is_digit(c) || "-+.eE".contains(c)))?);
+    let rest = after(rest, &[";"])?.trim_start();
+    (!value.is_empty() && (rest.is_empty() || rest.starts_with("//"))).then_some(value)
+}
+
+/// `TUNE(SetRange(…), NAME, SetDefaultRange);`, without a value.
+fn option<'a>(line: &'a str, name: &str) -> Option<&'a str> {
+    let (range, rest) = after(line, &["TUNE", "(", "SetRange", "("])?.split_once(')')?;
+    let rest = after(rest, &[",", name, ",", "SetDefaultRange", ")", ";"])?.trim_start();
+    (!range.contains('(') && rest.is_empty()).then_some(rest)
+}
 
 /// # Errors
 /// [`Error::Io`]; [`Error::Input`] with file and line of anything unusable: a context without a match, a
@@ -186,12 +201,12 @@ impl BlockApply<'_> {
         let mut declared: HashMap<&str, String> = HashMap::new();
         if let Some(marker) = &p.block.settings.options {
             for name in names.iter().rev() {
-                self.take_line(source, name, marker, &OPTION, "option")?;
+                self.take_line(source, name, marker, option, "option")?;
             }
         }
         if let Some(marker) = &p.block.settings.declaration {
             for name in names.iter().rev() {
-                let text = self.take_line(source, name, marker, &DECLARATION, "declaration")?;
+                let text = self.take_line(source, name, marker, declaration, "declaration")?;
                 declared.insert(name, text);
             }
         }
@@ -238,10 +253,10 @@ impl BlockApply<'_> {
         source: &mut Source,
         name: &str,
         marker: &Setting,
-        expression: &Regex,
+        written: Written,
         what: &str,
     ) -> Result<String> {
-        let mut lines = lines_about(&source.text, name, expression);
+        let mut lines = lines_about(&source.text, name, written);
         match lines.len() {
             1 => {
                 let (start, value) = lines.remove(0);
@@ -261,17 +276,13 @@ impl BlockApply<'_> {
     }
 }
 
-fn lines_about(text: &str, name: &str, expression: &Regex) -> Vec<(usize, String)> {
+fn lines_about(text: &str, name: &str, written: Written) -> Vec<(usize, String)> {
     let mut lines: Vec<(usize, String)> = Vec::new();
     for at in memchr::memmem::find_iter(text.as_bytes(), name.as_bytes()) {
         let alone = !text[..at].chars().next_back().is_some_and(is_word)
             && !text[at + name.len()..].chars().next().is_some_and(is_word);
         let start = line_start(text, at);
-        if alone
-            && let Some(captures) = expression.captures(&text[start..line_end(text, at)])
-            && &captures[1] == name
-        {
-            let value = captures.get(2).map_or("", |group| group.as_str());
+        if alone && let Some(value) = written(&text[start..line_end(text, at)], name) {
             lines.push((start, value.to_string()));
         }
     }
@@ -282,11 +293,11 @@ fn lines_about(text: &str, name: &str, expression: &Regex) -> Vec<(usize, String
 impl Placed<'_> {
     /// Removes the lines that `tune` has inserted under markers for a block, as far as they are present.
     pub fn take_lines_off(&self, source: &mut Source) {
-        let settings =
-            [(&self.block.settings.options, &OPTION), (&self.block.settings.declaration, &DECLARATION)];
-        for (_, expression) in settings.into_iter().filter(|(marker, _)| marker.is_some()) {
+        let settings: [(_, Written); 2] =
+            [(&self.block.settings.options, option), (&self.block.settings.declaration, declaration)];
+        for (_, written) in settings.into_iter().filter(|(marker, _)| marker.is_some()) {
             for name in self.context.names() {
-                for (start, _) in lines_about(&source.text, name, expression).into_iter().rev() {
+                for (start, _) in lines_about(&source.text, name, written).into_iter().rev() {
                     let end = next_line(&source.text, start);
                     remove_lines(&mut source.text, start..end);
                 }
@@ -312,12 +323,12 @@ impl Placed<'_> {
 
 pub(super) fn lost_lines(p: &Placed<'_>, source: &Source) -> Vec<String> {
     let settings = &p.block.settings;
-    let written =
-        [(&settings.declaration, &DECLARATION, "declaration"), (&settings.options, &OPTION, "option")];
+    let kinds: [(_, Written, _); 2] =
+        [(&settings.declaration, declaration, "declaration"), (&settings.options, option, "option")];
     let mut lost = Vec::new();
-    for (_, expression, what) in written.into_iter().filter(|(marker, ..)| marker.is_some()) {
+    for (_, written, what) in kinds.into_iter().filter(|(marker, ..)| marker.is_some()) {
         for name in p.context.names() {
-            let count = lines_about(&source.before, name, expression).len();
+            let count = lines_about(&source.before, name, written).len();
             let name = shown(name);
             match count {
                 1 => {}
@@ -343,4 +354,34 @@ fn refuse_leftovers(p: &Placed<'_>, source: &Source, tune: &TuneFile) -> Result<
         shown(line)
     );
     Err(p.block.error(&tune.path, p.block.line, reason))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn written_lines_are_recognized() {
+        for (line, value) in [
+            ("int a = 12;", Some("12")),
+            ("\t float  a=-1.5e3 ; // was 2", Some("-1.5e3")),
+            ("int a = 12", None),
+            ("int a = ;", None),
+            ("int ab = 12;", None),
+            ("inta = 12;", None),
+            ("double a = 12;", None),
+            ("int a = 12; b();", None),
+        ] {
+            assert_eq!(declaration(line, "a"), value, "{line}");
+        }
+        for (line, found) in [
+            ("TUNE(SetRange(0, 10), a, SetDefaultRange);", true),
+            (" TUNE ( SetRange ( x ) , a , SetDefaultRange ) ; ", true),
+            ("TUNE(SetRange(f(0), 10), a, SetDefaultRange);", false),
+            ("TUNE(SetRange(0, 10), ab, SetDefaultRange);", false),
+            ("TUNE(SetRange(0, 10), a, SetDefaultRange); // x", false),
+        ] {
+            assert_eq!(option(line, "a").is_some(), found, "{line}");
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! The record of a run in its folder: its configuration, and decisions made before it began.
 
+use gputexel_io::timestamp;
 use gputexel_report::Conclusion;
 use serde::{Deserialize, Serialize};
 
@@ -78,7 +79,7 @@ impl RunRecord {
         Self {
             program: concat!("gputexel ", env!("CARGO_PKG_VERSION")).to_string(),
             command_line: command_line.to_string(),
-            started: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+            started: timestamp(),
             config,
             uncertainty: UncertaintyRequest::default(),
             ablate: false,

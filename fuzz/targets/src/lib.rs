@@ -21,7 +21,7 @@ pub type Target = Box<dyn Fn(&[u8]) + Send + Sync>;
 
 #[allow(clippy::type_complexity, reason = "a name and a function")]
 const TARGETS: &[(&str, fn(&[u8]))] = &[
-    ("archive", positions::archive),
+    ("compressed", positions::compressed),
     ("checkpoint", runs::checkpoint),
     ("container", data::container),
     ("evaluator", evaluators::evaluator),

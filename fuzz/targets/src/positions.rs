@@ -1,4 +1,4 @@
-//! Games, positions, training data, and the archives that they come in.
+//! Games, positions, training data, and their compression.
 
 use std::io::Write as _;
 use std::sync::{Arc, LazyLock};
@@ -13,7 +13,7 @@ use gputexel_chess::quiescence::Quiescence;
 use gputexel_chess::sample::{Batch, position_key};
 use gputexel_chess::selection::{Criteria, Selection, Unit};
 use gputexel_chess::text::{PointOfView, TextFormat, read_text};
-use gputexel_io::input::{Filled, Input};
+use gputexel_io::input::Input;
 use gputexel_model::{FeatureKind, FeatureSet, Prior, TableEvaluation};
 use shakmaty::fen::Fen;
 use shakmaty::{CastlingMode, EnPassantMode, Position as _};
@@ -164,17 +164,18 @@ fn lines(data: &[u8], format: Format) {
 /// Number of decompressed bytes after which reading stops: a few bytes may expand to any size.
 const ENOUGH: usize = 1 << 22;
 
-/// A file that may be compressed or an archive: reading it ends, in bounded memory, with text or one error.
-pub(crate) fn archive(data: &[u8]) {
+/// A file that may be compressed: reading it ends, in bounded memory, with text or one error.
+pub(crate) fn compressed(data: &[u8]) {
     let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
     file.write_all(data).expect("room for a temporary file");
     let Ok(mut input) = Input::open(file.path(), Arc::default()) else { return };
     let (mut read, mut buffer) = (0, Vec::new());
     while read < ENOUGH {
         buffer.clear();
-        match input.fill_member(&mut buffer, 1 << 16) {
-            Err(_) | Ok(Filled::End) => break,
-            Ok(_) => read += buffer.len(),
+        if input.fill(&mut buffer, 1 << 16).is_ok_and(|ended| !ended) {
+            read += buffer.len();
+        } else {
+            break;
         }
         assert!(buffer.len() <= 1 << 16);
     }

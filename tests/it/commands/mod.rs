@@ -31,7 +31,6 @@ mod export {
 }
 
 mod extract {
-    mod archives;
     mod check;
     mod classical;
     mod comments;

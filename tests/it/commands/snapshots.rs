@@ -130,7 +130,6 @@ pages! {
     improve "improve",
     info "info",
     learn "learn",
-    man "man",
     matches "match",
     patch "patch",
     patch_tables "patch-tables",

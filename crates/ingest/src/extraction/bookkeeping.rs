@@ -14,7 +14,6 @@ use gputexel_chess::sample::{Agreement, Batch, Damage, Verdict};
 use gputexel_chess::scale::{ResultScale, ResultTally};
 use gputexel_chess::selection::{LeftOut, Unit};
 use gputexel_dataset::SourceRecord;
-use gputexel_io::input::place;
 use gputexel_io::{Advice, AtomicFile, Error, Result};
 
 /// Number of lines or games before the share of bad ones is first checked.
@@ -53,7 +52,7 @@ impl<'a> Bookkeeping<'a> {
     /// damaged; errors of writing the list of skipped games.
     pub fn add(&mut self, chunk: &Chunk, rest: &Batch, kept: u64, left_out: &LeftOut) -> Result<()> {
         let report = &mut self.reports[chunk.source];
-        let input = place(&report.record.path, chunk.member.as_deref());
+        let input = &report.record.path;
         for game in &rest.skipped {
             let number = report.record.records + game.game + 1;
             let text = format!("{input}: game {number} (line {}): {}", game.line, game.what);

@@ -46,7 +46,7 @@ struct BookEntry {
 }
 
 impl Book {
-    /// Plain, compressed or in an archive; of each game, the first `plies`.
+    /// Plain or compressed; of each game, the first `plies`.
     ///
     /// In lines, everything after the four or six fields except the counters `hmvc` and `fmvn` is ignored, and so
     /// are empty lines and those that begin with `#`. Positions whose castling rights require it are Chess960.

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use super::facts;
 use super::first::verdict_box;
-use crate::Conclusion;
+use crate::conclusion::Conclusion;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {

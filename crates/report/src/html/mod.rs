@@ -196,7 +196,7 @@ impl RunReport {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Conclusion, Finding, FindingKind};
+    use crate::conclusion::{Conclusion, Finding, FindingKind};
 
     /// Run of 500 features whose names are meant to break the page.
     fn report() -> RunReport {

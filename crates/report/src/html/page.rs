@@ -6,7 +6,7 @@ use super::data::Table;
 use super::first::verdict_box;
 use super::heading::warnings;
 use super::{document, facts, table};
-use crate::Conclusion;
+use crate::conclusion::Conclusion;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Part {

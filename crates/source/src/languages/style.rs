@@ -1,6 +1,5 @@
 //! Styles of identifiers.
 
-use deunicode::deunicode;
 use heck::{ToPascalCase, ToShoutySnakeCase, ToSnakeCase};
 
 /// Style that joins words to one identifier.
@@ -28,8 +27,7 @@ impl NameStyle {
 
     /// Returns an identifier of ASCII letters, digits and underscores for any name.
     pub fn identifier(self, prefix: &str, name: &str) -> String {
-        // Anything but letters and digits separates words; non-ASCII letters are transliterated.
-        let spelled = deunicode(name);
+        let spelled: String = name.chars().map(spelled).collect();
         let words = match self {
             Self::Snake => spelled.to_snake_case(),
             Self::Pascal => spelled.to_pascal_case(),
@@ -58,5 +56,33 @@ impl NameStyle {
             Self::Pascal => self.join(&[word]),
             Self::Snake | Self::Screaming => format!("_{}", self.join(&[word])),
         }
+    }
+}
+
+/// Letters of Latin alphabets beside those of ASCII, and how they are spelled.
+#[rustfmt::skip]
+const LATIN: [(&str, &str); 53] = [
+    ("ŉ", "'n"), ("¹", "1"), ("²", "2"), ("³", "3"), ("ÀÁÂÃÄÅĀĂĄ", "A"), ("Æ", "AE"), ("ÇĆĈĊČ", "C"),
+    ("ÐĎĐ", "D"), ("ÈÉÊËĒĔĖĘĚ", "E"), ("ĜĞĠĢ", "G"), ("ĤĦ", "H"), ("ÌÍÎÏĨĪĬĮİ", "I"), ("Ĳ", "IJ"),
+    ("Ĵ", "J"), ("Ķ", "K"), ("ĹĻĽĿŁ", "L"), ("ÑŃŅŇ", "N"), ("ŋ", "NG"), ("ÒÓÔÕÖØŌŎŐ", "O"), ("Œ", "OE"),
+    ("ŔŖŘ", "R"), ("ŚŜŞŠȘ", "S"), ("ŢŤŦȚ", "T"), ("Þ", "Th"), ("ÙÚÛÜŨŪŬŮŰŲ", "U"), ("Ŵ", "W"),
+    ("ÝŶŸ", "Y"), ("ŹŻŽ", "Z"), ("ªàáâãäåāăą", "a"), ("æ", "ae"), ("çćĉċč", "c"), ("ðďđ", "d"),
+    ("èéêëēĕėęě", "e"), ("ĝğġģ", "g"), ("ĥħ", "h"), ("ìíîïĩīĭįı", "i"), ("ĳ", "ij"), ("ĵ", "j"),
+    ("ķĸ", "k"), ("ĺļľŀł", "l"), ("ñńņň", "n"), ("Ŋ", "ng"), ("ºòóôõöøōŏő", "o"), ("œ", "oe"),
+    ("ŕŗř", "r"), ("śŝşšſș", "s"), ("ß", "ss"), ("ţťŧț", "t"), ("þ", "th"), ("µùúûüũūŭůűų", "u"),
+    ("ŵ", "w"), ("ýÿŷ", "y"), ("źżž", "z"),
+];
+
+/// Spells a character in ASCII: letters without their marks, those of other alphabets by their codes; anything else
+/// separates words.
+fn spelled(c: char) -> String {
+    match c {
+        '\u{300}'..='\u{36f}' => String::new(),
+        _ if c.is_ascii() => c.to_string(),
+        _ if c.is_alphanumeric() => {
+            let latin = LATIN.iter().find(|(letters, _)| letters.contains(c));
+            latin.map_or_else(|| format!("u{:x}", c as u32), |(_, spelling)| spelling.to_string())
+        }
+        _ => " ".to_string(),
     }
 }

@@ -9,7 +9,7 @@ use super::grid::{Axis, AxisKey, Grid, Setting};
 use crate::config::rough_loss;
 use gputexel_dataset::objective::{GivenScale, LossKind};
 use gputexel_dataset::{Dataset, Folds, SourceRecord};
-use gputexel_io::{Error, Result};
+use gputexel_io::{Error, Result, timestamp};
 use gputexel_model::{Parameterization, Penalty};
 use gputexel_optim::{AdamSettings, Schedule};
 
@@ -122,7 +122,7 @@ impl SweepRecord {
         Self {
             program: concat!("gputexel ", env!("CARGO_PKG_VERSION")).to_string(),
             command_line: command_line.to_string(),
-            started: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+            started: timestamp(),
             outputs,
             config,
         }

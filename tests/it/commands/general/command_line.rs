@@ -1,4 +1,4 @@
-//! Shell completions, manual pages, and the help of commands.
+//! Shell completions and the help of commands.
 
 use crate::common::prelude::*;
 
@@ -11,21 +11,6 @@ fn completions_contain_all_commands() {
     // The available shell reads its own completions.
     let (code, _, err) = bench.shell("\"$GPUTEXEL\" completions bash -o c.sh -q && bash -n c.sh");
     assert_eq!((code, err.as_str()), (0, ""));
-}
-
-#[test]
-fn pages_are_written_for_all_commands() {
-    let bench = Bench::new();
-    let (code, out, _) = bench.run("man");
-    assert!(code == 0 && out.contains(".TH gputexel 1"), "{out}");
-    bench.ok("man -o man");
-    let names = bench.names("man");
-    for name in ["gputexel.1", "gputexel-export.1", "gputexel-spsa-run.1", "gputexel-patch-tables.1"] {
-        assert!(names.iter().any(|own| own == name), "{names:?}");
-    }
-    let page = bench.text("man/gputexel-export.1");
-    assert!(page.contains("split\\-material") && page.contains("Examples:"), "{page}");
-    bench.ok("man -o man --force");
 }
 
 #[test]
@@ -55,7 +40,6 @@ fn a_hyphen_is_standard_output_or_refused() {
         "export run --to c",
         "import-params run/params.json",
         "spsa init --params run",
-        "man",
     ] {
         let out = bench.ok(args);
         let (code, with_hyphen, err) = bench.run((args, "-o -"));
@@ -78,7 +62,6 @@ fn a_hyphen_is_standard_output_or_refused() {
     for args in [
         &["basis", "mirrored", "-o", "-", "--force"][..],
         &["completions", "bash", "-o", "-", "--force"],
-        &["man", "-o", "-", "--force"],
         &["export", "run", "--to", "c", "-o", "-", "--force"],
         &["import-params", "run/params.json", "-o", "-", "--force"],
         &["bench", "d.bin", "-o", "-", "--force"],
@@ -97,7 +80,7 @@ fn a_hyphen_is_standard_output_or_refused() {
 #[test]
 fn distinguishes_full_disks_from_closed_pipes() {
     let bench = Bench::new();
-    for args in ["features pst", "--help", "tune -h", "--version", "man", "completions bash", "devices"] {
+    for args in ["features pst", "--help", "tune -h", "--version", "completions bash", "devices"] {
         let (code, _, err) = bench.shell(&format!("\"$GPUTEXEL\" {args} > /dev/full"));
         let said = "gputexel: standard output: No space left on device (os error 28)\n";
         assert_eq!((code, err.as_str()), (1, said), "{args}");

@@ -48,7 +48,6 @@ const LINES: &[&[&str]] = &[
     &["devices"],
     &["bench", "--seconds", "0.01", "--device", "cpu"],
     &["completions", "bash"],
-    &["man"],
     &["spsa", "init", "--params", "material", "-o", "new.toml"],
     &["spsa", "convert", "new.toml", "--to", "toml"],
     &["spsa", "plan", "--games", "4000", "--draw-rate", "0.5", "-p", "x,1,0,9,1,2", "--repeats", "2"],
@@ -70,12 +69,11 @@ const LINES: &[&[&str]] = &[
 ];
 
 /// Commands that write a file to standard output.
-const FILES: [&[&str]; 7] = [
+const FILES: [&[&str]; 6] = [
     &["export", "r", "--to", "c"],
     &["export", "r", "--to", "json"],
     &["basis", "mirrored"],
     &["completions", "bash"],
-    &["man"],
     &["spsa", "convert", "new.toml", "--to", "toml"],
     &["patch", "init", "source/t.c:2"],
 ];
