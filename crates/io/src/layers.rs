@@ -111,3 +111,27 @@ fn decoder(head: &[u8], whole: impl Read + Send + 'static, notes: &mut Notes) ->
     notes.push(known);
     Ok(Decoded::Compressed(decoder))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_formats_are_refused_by_name() {
+        let mut tar = [0; 1024];
+        tar[257..262].copy_from_slice(b"ustar");
+        let packed = zstd::encode_all(&tar[..], 3).unwrap();
+        for (format, bytes) in [
+            ("7z", &b"7z\xbc\xaf\x27\x1c"[..]),
+            ("xz", b"\xfd7zXZ\0\0\x04"),
+            ("zip", b"PK\x03\x04\x14\0"),
+            ("tar", &tar),
+            ("tar", &packed),
+        ] {
+            let refused = unpack(Cursor::new(bytes.to_vec()), &mut Notes::new()).err();
+            let Some(Fault::Refused(reason)) = refused else { panic!("{format}: {refused:?}") };
+            assert!(reason.starts_with(&format!("is packed with {format}; unpack it first")), "{reason}");
+        }
+        assert!(unpack(Cursor::new(b"1. e4".to_vec()), &mut Notes::new()).is_ok());
+    }
+}
