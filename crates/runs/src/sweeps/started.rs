@@ -302,7 +302,8 @@ impl StartedSweep {
             None => SweepDriver::try_new(config, &self.data)?.with_part(self.record.part)?,
         };
         let store = folder.map(|folder| (folder, self.every));
-        let results = SweepResults::of(driver, (config, &self.data), store, make_evaluator, cancel, observe)?;
+        let results =
+            SweepResults::train(driver, (config, &self.data), store, make_evaluator, cancel, observe)?;
         if self.record.part.is_some() {
             // A part alone has no best parameters.
             return Ok(SweepEnd { results, best: None, report: Ok(()), failure: None, sweep: self });
