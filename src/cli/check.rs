@@ -217,13 +217,13 @@ pub(super) fn explained(explanation: Option<&Explanation>) -> String {
 /// Formats which parameters a comparison of evaluations cannot test.
 fn untested(untested: Option<&Untested>) -> String {
     let Some(Untested { zero, same_in_phases }) = untested else { return String::new() };
-    let of = |names: &[String], what: &str| {
+    let reason = |names: &[String], what: &str| {
         let count = counted(names.len() as u64, "parameter");
         (!names.is_empty()).then(|| format!("{count} {what}: {}", some_of(names, SOME)))
     };
     let reasons = [
-        of(zero, "of value 0, whose wrong count changes nothing"),
-        of(same_in_phases, "with equal values in both phases, where a wrong phase changes nothing"),
+        reason(zero, "of value 0, whose wrong count changes nothing"),
+        reason(same_in_phases, "with equal values in both phases, where a wrong phase changes nothing"),
     ];
     let reasons: Vec<String> = reasons.into_iter().flatten().collect();
     format!("not tested  {}; give them other values in the engine for the check\n", reasons.join("; "))

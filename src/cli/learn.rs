@@ -458,14 +458,15 @@ impl Learning<'_> {
 
     fn conclude(&self, rounds: &[Round], played: &Played, values: &Path, hours: f64) -> Conclusion {
         let (model, start) = (self.start.model(), self.start.params());
-        let verdict = judge(&played.pairs, |judgement| match judgement {
-            Judgement::Better if played.wins() => format!("the values of {model} are stronger than {start}"),
-            _ if played.wins() => format!("the values of {model} score more than {start}"),
-            _ => format!(
+        let mut verdict = judge(&played.pairs, [model, start]);
+        if !played.wins() {
+            verdict.words = format!(
                 "the values of {model}, in {}, do not beat {start}; more time may help",
                 values.display()
-            ),
-        });
+            );
+        } else if verdict.judgement != Judgement::Better {
+            verdict.words = format!("{model} scores more than {start}, within the error");
+        }
         let is_over = rounds.iter().rev().take_while(|round| !round.kept).count() >= PATIENCE;
         let next = match played.wins() || is_over {
             true => String::new(),

@@ -7,7 +7,7 @@ use gputexel::io::run_folder::RunFolder;
 use gputexel::live::LiveReport;
 use gputexel::model::FeatureSet;
 use gputexel::report::Report;
-use gputexel::run::{InHand, run_report};
+use gputexel::run::{ReportData, run_report};
 use gputexel::sweep::{is_sweep, sweep_report};
 
 use super::context::Context;
@@ -69,7 +69,7 @@ impl LivePage {
         let (path, features) = (folder.path().to_path_buf(), features.clone());
         self.show(context, move || {
             let note = "Calibration and residuals are added at the end of the run.";
-            of_run(&path, &InHand { features: Some(&features), note, ..InHand::default() })
+            of_run(&path, &ReportData { features: Some(&features), note, ..ReportData::default() })
         })
     }
 
@@ -83,8 +83,8 @@ impl LivePage {
 
 /// # Errors
 /// If there is no run in the folder yet, or a file is damaged.
-pub fn of_run(path: &Path, in_hand: &InHand<'_>) -> Result<Report> {
+pub fn of_run(path: &Path, report_data: &ReportData<'_>) -> Result<Report> {
     let folder = RunFolder::view(path);
-    let report = if is_sweep(path) { sweep_report(&folder)? } else { run_report(&folder, in_hand)? };
+    let report = if is_sweep(path) { sweep_report(&folder)? } else { run_report(&folder, report_data)? };
     Ok(Report::Run(Box::new(report)))
 }

@@ -87,9 +87,9 @@ struct SwarmArgs {
 impl SwarmArgs {
     fn settings(&self, seed: u64) -> Result<ParticleSwarmSettings> {
         let variant: SwarmVariant = self.variant.as_deref().map(str::parse).transpose()?.unwrap_or_default();
-        let of = ParticleSwarmSettings::of(variant);
+        let usual = ParticleSwarmSettings::of(variant);
         let restart_after = match self.restart_after.as_deref() {
-            None => of.restart_after,
+            None => usual.restart_after,
             Some("never") => None,
             Some(text) => Some(text.parse().map_err(|_| {
                 Error::Usage(format!("--restart-after {text}: expected a number of iterations, or never"))
@@ -98,14 +98,14 @@ impl SwarmArgs {
         let settings = ParticleSwarmSettings {
             seed,
             variant,
-            swarms: self.swarms.unwrap_or(of.swarms),
-            particles: self.particles.unwrap_or(of.particles),
-            inertia: self.inertia.unwrap_or(of.inertia),
-            own: self.own.unwrap_or(of.own),
-            swarm: self.swarm.unwrap_or(of.swarm),
-            global: self.global.unwrap_or(of.global),
-            initial_velocity: self.initial_velocity.unwrap_or(of.initial_velocity),
-            death: self.death.unwrap_or(of.death),
+            swarms: self.swarms.unwrap_or(usual.swarms),
+            particles: self.particles.unwrap_or(usual.particles),
+            inertia: self.inertia.unwrap_or(usual.inertia),
+            own: self.own.unwrap_or(usual.own),
+            swarm: self.swarm.unwrap_or(usual.swarm),
+            global: self.global.unwrap_or(usual.global),
+            initial_velocity: self.initial_velocity.unwrap_or(usual.initial_velocity),
+            death: self.death.unwrap_or(usual.death),
             restart_after,
         };
         settings.validate().map(|()| settings)

@@ -6,7 +6,7 @@ use gputexel::io::run_folder::{Kind, REPORT, RunFolder};
 use gputexel::io::{check_apart, check_target, write_atomically};
 use gputexel::matches::{is_match, match_report};
 use gputexel::report::{Report, RunReport};
-use gputexel::run::{InHand, Positions, run_report, write_report};
+use gputexel::run::{Positions, ReportData, run_report, write_report};
 use gputexel::sweep::{is_sweep, sweep_report};
 use gputexel::tuning::RunRecord;
 use gputexel::{Error, Result};
@@ -112,7 +112,7 @@ pub fn of_folder(path: &Path) -> Result<Report> {
         return page::of_folder(path).map(|report| Report::Spsa(Box::new(report)));
     }
     let note = "Calibration and residuals take the positions: 'gputexel report' adds them.";
-    of_run(path, &InHand { note, ..InHand::default() })
+    of_run(path, &ReportData { note, ..ReportData::default() })
 }
 
 fn plain(args: &ReportArgs, context: &Context, what: &str, is_final: bool, html: &str) -> anyhow::Result<()> {
@@ -140,11 +140,11 @@ fn write(target: &Path, html: &str, open: bool) -> Result<()> {
 fn again(folder: &RunFolder, record: &RunRecord, given: &[PathBuf]) -> Result<RunReport> {
     const NEED: &str = "Calibration and residuals need the positions, but";
     const HINT: &str = "give the file with --dataset.";
-    let in_hand = InHand { record: Some(record), ..InHand::default() };
+    let report_data = ReportData { record: Some(record), ..ReportData::default() };
     let note = match Positions::read(record, given)? {
         Positions::Found(found) => {
             let positions = Some((&found.0, &found.1));
-            return run_report(folder, &InHand { positions, ..in_hand });
+            return run_report(folder, &ReportData { positions, ..report_data });
         }
         Positions::Unnamed => format!("{NEED} the run names no dataset; {HINT}"),
         Positions::Missing(path) => format!("{NEED} {} does not exist; {HINT}", path.display()),
@@ -152,7 +152,7 @@ fn again(folder: &RunFolder, record: &RunRecord, given: &[PathBuf]) -> Result<Ru
             format!("{NEED} {} is not the dataset of the run; {HINT}", path.display())
         }
     };
-    run_report(folder, &InHand { note: &note, ..in_hand })
+    run_report(folder, &ReportData { note: &note, ..report_data })
 }
 
 /// # Errors

@@ -101,15 +101,15 @@ pub fn ahead_lines(ahead: Option<&[Ahead; 2]>, indent: usize) -> String {
     let Some([middlegame, endgame]) = ahead.filter(|[mg, eg]| mg.positions + eg.positions > 0) else {
         return String::new();
     };
-    let of = |half: &Ahead| match half.positions {
+    let result = |half: &Ahead| match half.positions {
         0 => "-".to_string(),
         positions => format!("{:.3} ({})", half.mean_result, grouped(positions)),
     };
     let mut text = format!(
         "{:indent$}a minor piece ahead, mean result: middlegame {}, endgame {}\n",
         "",
-        of(middlegame),
-        of(endgame)
+        result(middlegame),
+        result(endgame)
     );
     if let Some(why) = ahead.and_then(explained_compensation) {
         text += &format!("{:indent$}warning: {why}\n", "");

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use gputexel_io::counted;
 use gputexel_report::{Conclusion, Finding, FindingKind, Judgement, Verdict, grouped, quoted};
 
 use crate::config::{EngineKind, MatchConfig};
@@ -11,43 +12,26 @@ use crate::tally::Tally;
 use crate::time_control::TimeControl;
 
 /// Judges games from the view of A: better or worse only if the 95 % interval of Elo excludes 0.
-pub fn judge(pairs: &Pentanomial, words: impl FnOnce(Judgement) -> String) -> Verdict {
+pub fn judge(pairs: &Pentanomial, [a, b]: [&str; 2]) -> Verdict {
     let elo = pairs.elo();
-    let judgement = match () {
-        () if pairs.pairs() == 0 => Judgement::Unknown,
-        () if elo.low > 0.0 => Judgement::Better,
-        () if elo.high < 0.0 => Judgement::Worse,
-        () => Judgement::Same,
+    let (judgement, words) = match () {
+        () if pairs.pairs() == 0 => {
+            let words = "unknown: no pair of games says anything".to_string();
+            return Verdict { figure: "Elo unknown".to_string(), words, ..Verdict::default() };
+        }
+        () if elo.low > 0.0 => (Judgement::Better, format!("{a} is stronger than {b}")),
+        () if elo.high < 0.0 => (Judgement::Worse, format!("{b} is stronger than {a}")),
+        () => (Judgement::Same, "no difference beyond the error: more games would tell".to_string()),
     };
-    let (figure, measured_on) = match judgement {
-        Judgement::Unknown => ("Elo unknown".to_string(), String::new()),
-        _ => (
-            format!("Elo {:+.1} ± {:.1}", elo.elo, elo.error95).replace('-', "−"),
-            format!("{} games", grouped(pairs.games())),
-        ),
-    };
-    Verdict { judgement, figure, measured_on, words: words(judgement) }
+    let figure = format!("Elo {:+.1} ± {:.1}", elo.elo, elo.error95).replace('-', "−");
+    Verdict { judgement, figure, measured_on: format!("{} games", grouped(pairs.games())), words }
 }
 
 /// `ahead` finished pairs do not count.
 pub(crate) fn conclude(config: &MatchConfig, tally: &Tally, ahead: u64, folder: Option<&Path>) -> Conclusion {
-    let state = config.sprt.map_or(SprtState::Continue, |sprt| sprt.state(&tally.pairs));
-    let is_decided = state != SprtState::Continue;
-    let [a, b] = config.engines.each_ref().map(|engine| engine.name.as_str());
-    let verdict = match tally.is_all_failed() {
-        true => Verdict {
-            words: "unknown, all games were decided by failing engines".to_string(),
-            figure: "Elo unknown".to_string(),
-            ..Verdict::default()
-        },
-        false => judge(&tally.pairs, |judgement| match judgement {
-            Judgement::Better => format!("{a} is stronger than {b}"),
-            Judgement::Worse => format!("{b} is stronger than {a}"),
-            Judgement::Unknown | Judgement::TooLittle => "unknown, no pair of games counts".to_string(),
-            Judgement::Same if is_decided => format!("no difference beyond the error; {state}"),
-            Judgement::Same => "no difference beyond the error: more games would tell".to_string(),
-        }),
-    };
+    let is_decided = config.sprt.is_some_and(|sprt| sprt.state(&tally.pairs) != SprtState::Continue);
+    let pairs = if tally.is_all_failed() { Pentanomial::default() } else { tally.pairs };
+    let verdict = judge(&pairs, config.engines.each_ref().map(|engine| engine.name.as_str()));
     let is_finished = is_decided || tally.games() >= config.games;
     let next = folder.map(|folder| match verdict.judgement {
         _ if !is_finished => format!("gputexel match --resume {}", quoted(folder)),
@@ -95,18 +79,11 @@ fn ignored_limit(config: &MatchConfig, tally: &Tally, engine: usize) -> Option<F
 }
 
 fn not_counted(ahead: u64, is_decided: bool) -> Finding {
-    let pairs = match ahead {
-        1 => "1 finished pair is".to_string(),
-        pairs => format!("{} finished pairs are", grouped(pairs)),
+    let verb = if ahead == 1 { "is" } else { "are" };
+    let (finding, why): (fn(_, _, _) -> _, _) = match is_decided {
+        true => (Finding::note, "the test had ended"),
+        false => (Finding::warning, "an earlier pair is missing"),
     };
-    match is_decided {
-        true => {
-            let text = format!("{pairs} not counted because the test had ended");
-            Finding::note(FindingKind::NotCounted, text, Vec::new())
-        }
-        false => {
-            let text = format!("{pairs} not counted because an earlier pair is missing");
-            Finding::warning(FindingKind::NotCounted, text, Vec::new())
-        }
-    }
+    let text = format!("{} {verb} not counted because {why}", counted(ahead, "finished pair"));
+    finding(FindingKind::NotCounted, text, Vec::new())
 }

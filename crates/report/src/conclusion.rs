@@ -6,61 +6,48 @@ use std::path::Path;
 use gputexel_io::escaped;
 use serde::{Deserialize, Serialize};
 
-/// The conclusion of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Conclusion {
-    /// What the result is good for.
     pub verdict: Verdict,
-    /// What is remarkable about it, the most important first.
+    /// The most important first.
     pub findings: Vec<Finding>,
     /// The command to type next; empty if there is none.
     pub next: String,
 }
 
 impl Conclusion {
-    /// Returns the texts of the warnings.
     pub fn warnings(&self) -> impl Iterator<Item = &str> {
         let warnings = self.findings.iter().filter(|finding| finding.severity == Severity::Warning);
         warnings.map(|finding| finding.text.as_str())
     }
 }
 
-/// Judgement of a result.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
-    /// The judgement.
     pub judgement: Judgement,
     /// The figure that it rests on, such as `Held-out error −3.7 % ± 0.5 %`.
     pub figure: String,
     /// What the figure was measured on, such as `5 folds of games`; empty if nothing was held out.
     pub measured_on: String,
-    /// The judgement in words.
     pub words: String,
 }
 
-/// Outcome of a judgement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Judgement {
-    /// Better than the values before.
     Better,
-    /// Not distinguishable from them.
+    /// Not distinguishable.
     Same,
-    /// Worse than they are.
     Worse,
     /// There are too few games or positions to tell.
     TooLittle,
-    /// Cannot be judged.
     #[default]
     Unknown,
 }
 
-/// Something remarkable about a result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
-    /// Its kind.
     pub kind: FindingKind,
-    /// How much it matters.
     pub severity: Severity,
     /// A sentence without a full stop.
     pub text: String,
@@ -81,17 +68,14 @@ impl Finding {
     }
 }
 
-/// How much a finding matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
-    /// For reading.
     Note,
     /// The result should not be used without thinking of it.
     Warning,
 }
 
-/// Kinds of findings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FindingKind {
@@ -103,15 +87,10 @@ pub enum FindingKind {
     NotOptimal,
     /// Whole numbers are wanted, and not all values are.
     Fractions,
-    /// Coordinates ended at a bound.
     AtBound,
-    /// No position has a feature.
     NeverOccurs,
-    /// Few positions have a feature.
     Rare,
-    /// Values moved far from the prior.
     FarFromPrior,
-    /// Standard errors could not be estimated.
     NoErrors,
     /// Errors rest on the Gauss–Newton matrix, because the values are at no minimum.
     NoMinimum,
@@ -123,11 +102,8 @@ pub enum FindingKind {
     FactorAtMaximum,
     /// A term of a nonlinear evaluation is hardly ever active.
     DeadTerm,
-    /// Games were decided by failing engines.
     EngineFailed,
-    /// An engine does not respect its limit.
     IgnoresLimit,
-    /// Finished games do not count.
     NotCounted,
 }
 

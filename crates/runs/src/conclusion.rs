@@ -154,10 +154,10 @@ fn findings(tuned: &Tuned) -> Vec<Finding> {
         Answer::LeftOut(reason) => {
             found.push(Finding::note(FindingKind::NoErrors, format!("no errors: {reason}"), Vec::new()));
         }
-        Answer::Found(findings) => found.extend(of_errors(findings, tuned)),
+        Answer::Found(findings) => found.extend(error_findings(findings, tuned)),
     }
     if let Some(program) = &tuned.program {
-        found.extend(of_program(program, tuned.features.imported.is_some()));
+        found.extend(program_findings(program, tuned.features.imported.is_some()));
     }
     found
 }
@@ -252,7 +252,7 @@ fn values(tuned: &Tuned) -> Vec<Finding> {
 }
 
 /// What standard errors and bootstrap say about the result.
-fn of_errors(findings: &Findings, tuned: &Tuned) -> Vec<Finding> {
+fn error_findings(findings: &Findings, tuned: &Tuned) -> Vec<Finding> {
     let (config, warning) = (tuned.config(), |kind, text: String| Finding::warning(kind, text, Vec::new()));
     let mut found = Vec::new();
     if findings.sandwich.curvature == Curvature::GaussNewton {
@@ -294,7 +294,7 @@ fn of_errors(findings: &Findings, tuned: &Tuned) -> Vec<Finding> {
 
 /// Terms of a nonlinear evaluation that are hardly ever active, and a factor that is often at its maximum. `imported`
 /// evaluations have a schema that can be changed.
-fn of_program(diagnostics: &ProgramDiagnostics, imported: bool) -> Vec<Finding> {
+fn program_findings(diagnostics: &ProgramDiagnostics, imported: bool) -> Vec<Finding> {
     let mut found = Vec::new();
     if let Some(factor) = diagnostics.factor.as_ref().filter(|factor| factor.is_often_at_max()) {
         let freeze = "--freeze those that count only there";

@@ -28,7 +28,7 @@ pub use basis::BasisSettings;
 pub use blend::{BlendSettings, BlendShare};
 pub use event::{Deciding, RunEvent, RunObserver, Start};
 pub use inputs::{are_datasets, begins_as_dataset, datasets_of, default_features, extract};
-pub use page::{InHand, Positions, run_report};
+pub use page::{Positions, ReportData, run_report};
 pub use pieces::PieceWorth;
 pub use reopen::Reopened;
 pub use resume::Finished;

@@ -26,7 +26,7 @@ impl<'a> Tuner<'a> {
             Opened::Finished(finished) => Reopened::Finished(finished),
             Opened::Unfinished(unfinished) => Reopened::Unfinished {
                 record: Box::new(unfinished.record.clone()),
-                tuner: Box::new(Self::of(Source::Unfinished(unfinished))),
+                tuner: Box::new(Self::from_source(Source::Unfinished(unfinished))),
             },
         })
     }

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use crate::conclusion::conclude;
-use crate::page::InHand;
+use crate::page::ReportData;
 use gputexel_dataset::objective::Objective;
 use gputexel_dataset::{Dataset, Layout, Split};
 use gputexel_eval::Backend;
@@ -42,7 +42,7 @@ pub(crate) struct Session<'r, 'o> {
     pub observe: &'r mut RunObserver<'o>,
 }
 
-struct Driven {
+struct Trained {
     outcome: Outcome,
     checkpoint: Option<Checkpoint>,
     epochs: Vec<EpochRecord>,
@@ -63,15 +63,15 @@ impl Session<'_, '_> {
             && (result.is_ok() || interrupted)
         {
             let tuned = result.as_ref().ok();
-            let in_hand = InHand {
+            let report_data = ReportData {
                 record: Some(tuned.map_or(self.record, |tuned| &tuned.record)),
                 positions: Some((self.data, self.split)),
                 scores: scores.as_ref(),
                 score_ratio: tuned.and_then(|tuned| tuned.score_ratio),
                 program: tuned.and_then(|tuned| tuned.program.as_ref()),
-                ..InHand::default()
+                ..ReportData::default()
             };
-            leave_report(folder, &in_hand, self.observe)?;
+            leave_report(folder, &report_data, self.observe)?;
             if interrupted && !self.record.config.datasets.is_empty() {
                 (self.observe)(RunEvent::Resumable { folder: folder.path() })?;
             }
@@ -90,8 +90,8 @@ impl Session<'_, '_> {
         let (record, data, split) = (self.record, self.data, self.split);
         let config = &record.config;
         let layout = Layout::try_new(data, split.parts(), |n| split.part_of(n))?;
-        let driven = self.drive(&layout, checkpoint, resuming, fitted_loss)?;
-        let Driven { mut outcome, mut checkpoint, epochs } = driven;
+        let trained = self.drive(&layout, checkpoint, resuming, fitted_loss)?;
+        let Trained { mut outcome, mut checkpoint, epochs } = trained;
         let occurrences = data.occurrences();
         hold_undetermined(config, &occurrences, &mut outcome);
         if outcome.reason == StopReason::Interrupted {
@@ -110,7 +110,7 @@ impl Session<'_, '_> {
             observe(RunEvent::Deciding { what: Deciding::WholeNumbers, progress, share: None })
         };
         if let Some(swarms) = config.optimizer.swarms() {
-            swarm_losses = Some(SwarmLosses::of(&parts, &outcome));
+            swarm_losses = Some(SwarmLosses::from_outcome(&parts, &outcome));
             if swarms.polish {
                 let mut what = polish(&parts, &mut outcome, &mut rounds)?;
                 rounding = what.rounding.take();
@@ -156,11 +156,11 @@ impl Session<'_, '_> {
             }),
             against_results: config.blend.and_then(|_| {
                 let which = if held_out.is_empty() { &training } else { &held_out };
-                let of = |theta: &[f64]| loss_against_results(data, objective, theta, which);
+                let loss = |theta: &[f64]| loss_against_results(data, objective, theta, which);
                 (!which.is_empty()).then(|| AgainstResults {
                     held_out: !held_out.is_empty(),
-                    before: of(&config.prior_theta),
-                    after: of(&outcome.parameters),
+                    before: loss(&config.prior_theta),
+                    after: loss(&outcome.parameters),
                 })
             }),
             program: diagnose_program(data, split, objective, &outcome.parameters, &config.prior_theta),
@@ -219,7 +219,7 @@ impl Session<'_, '_> {
         checkpoint: Option<Checkpoint>,
         resuming: bool,
         fitted_loss: Option<f64>,
-    ) -> Result<Driven> {
+    ) -> Result<Trained> {
         let (folder, split, data, backend) = (self.folder, self.split, self.data, self.backend);
         let config = &self.record.config;
         let (mut evaluator, line) = backend.evaluator(layout)?;
@@ -303,7 +303,7 @@ impl Session<'_, '_> {
             Event::Replaced(fallback) => observe(RunEvent::Replaced(&fallback)),
         });
         observe(RunEvent::Optimized)?;
-        Ok(Driven { outcome: outcome?, checkpoint: state, epochs })
+        Ok(Trained { outcome: outcome?, checkpoint: state, epochs })
     }
 }
 

@@ -13,7 +13,7 @@ use gputexel_io::{Error, Result, RunFolder, StopFlag, absolute};
 use gputexel_model::{FeatureSet, Parameterization, Penalty, PenaltyKind, Prior, penalties};
 use gputexel_tune::refuse_compensation;
 use gputexel_tune::{
-    ModelSize, RunConfig, RunRecord, UncertaintyRequest, Undecided, exact_scores, fit_scale, space_of,
+    ModelSize, PendingChoices, RunConfig, RunRecord, UncertaintyRequest, exact_scores, fit_scale, space_of,
     term_activity,
 };
 
@@ -204,7 +204,7 @@ impl Beginning<'_, '_> {
             OptimizerChoice::Custom(_, make) => Some(make(&space_of(&config.parameterization()))?),
             _ => None,
         };
-        let undecided = Undecided {
+        let undecided = PendingChoices {
             starts: settings.starts,
             strength: strength.order(settings.prior_strength.is_some()),
             scale: settings.k.is_none().then_some(settings.scale),

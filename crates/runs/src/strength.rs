@@ -11,8 +11,8 @@ use gputexel_io::{Advice, Error, Result, RunFolder};
 use gputexel_model::program::TermActivity;
 use gputexel_model::{FeatureSet, Penalty, parse_penalties};
 use gputexel_tune::{
-    KindStrength, RunConfig, RunRecord, RunScores, ScaleMode, ScaleRecord, StartsRecord, Strength,
-    StrengthOrder, StrengthProgress, StrengthRequest, Undecided, choose_start, choose_strength,
+    KindStrength, PendingChoices, RunConfig, RunRecord, RunScores, ScaleMode, ScaleRecord, StartsRecord,
+    Strength, StrengthOrder, StrengthProgress, StrengthRequest, choose_start, choose_strength,
     default_starts, starts_obstacle, strength_obstacle, training_score_ratio,
 };
 
@@ -142,8 +142,8 @@ impl Decision<'_, '_> {
         Ok(Some(choice.record))
     }
 
-    pub fn decide(mut self, config: &mut RunConfig, undecided: Undecided) -> Result<Decided> {
-        let Undecided { starts, strength, scale: mode } = undecided;
+    pub fn decide(mut self, config: &mut RunConfig, undecided: PendingChoices) -> Result<Decided> {
+        let PendingChoices { starts, strength, scale: mode } = undecided;
         if mode == Some(ScaleMode::Joint) {
             Self::check_joint(config)?;
         }
@@ -222,7 +222,7 @@ impl Decision<'_, '_> {
                         scale.joint_failed = true;
                         if k != on_prior {
                             (config.k, config.begin) = (k, None);
-                            return self.decide(config, Undecided { scale: None, ..undecided });
+                            return self.decide(config, PendingChoices { scale: None, ..undecided });
                         }
                     }
                 }

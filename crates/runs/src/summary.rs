@@ -303,7 +303,7 @@ impl<'a> TuneDetails<'a> {
             unsupported: tuned.unsupported(),
             filled: tuned.filled(),
             weak: tuned.weak(),
-            uncertainty: UncertaintySummary::of(tuned),
+            uncertainty: UncertaintySummary::new(tuned),
             rounding: RoundingSummary::new(tuned.rounding.as_ref()),
             blend: BlendSummary::new(tuned),
             strength: tuned.record.strength.as_ref(),
@@ -314,7 +314,7 @@ impl<'a> TuneDetails<'a> {
 }
 
 impl<'a> UncertaintySummary<'a> {
-    fn of(tuned: &'a Tuned) -> Option<Self> {
+    fn new(tuned: &'a Tuned) -> Option<Self> {
         match &tuned.uncertainty {
             Answer::None => None,
             Answer::LeftOut(left_out) => Some(Self::LeftOut { left_out }),
@@ -331,7 +331,7 @@ impl<'a> SwarmDetails<'a> {
             best_iteration: tuned.outcome.best_epoch,
             polish: tuned.polish.as_ref().map(PolishSummary::from),
             coordinates: named.map(|(coordinate, z)| (coordinate.name.clone(), *z)).collect(),
-            uncertainty: UncertaintySummary::of(tuned),
+            uncertainty: UncertaintySummary::new(tuned),
             rounding: RoundingSummary::new(tuned.rounding.as_ref()),
             ablation: tuned.ablation.as_ref(),
         }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use crate::conclusion::conclude;
-use crate::page::{InHand, run_report};
+use crate::page::{ReportData, run_report};
 use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::Objective;
 use gputexel_io::run_folder::{
@@ -132,7 +132,7 @@ pub struct SwarmLosses {
 }
 
 impl SwarmLosses {
-    pub(crate) fn of(parts: &RunParts<'_>, outcome: &Outcome) -> Self {
+    pub(crate) fn from_outcome(parts: &RunParts<'_>, outcome: &Outcome) -> Self {
         let RunParts { config, data, split, .. } = *parts;
         let objective = Objective { k: config.k, loss: config.loss };
         let training: Vec<u32> = split.training().map(|n| n as u32).collect();
@@ -299,15 +299,15 @@ impl Tuned {
         }
         let parameters = self.write_files(&folder)?;
         self.checkpoint.as_ref().map_or(Ok(()), |checkpoint| checkpoint.write_to(&folder))?;
-        let in_hand = InHand {
+        let report_data = ReportData {
             record: Some(&self.record),
             checkpoint: self.checkpoint.as_ref(),
             parameters: Some(&parameters),
             program: self.program.as_ref(),
             note: "Calibration and residuals need the positions of the run.",
-            ..InHand::default()
+            ..ReportData::default()
         };
-        write_report(&folder, &run_report(&folder, &in_hand)?)
+        write_report(&folder, &run_report(&folder, &report_data)?)
     }
 
     pub(crate) fn write_files(&self, folder: &RunFolder) -> Result<ParameterFile> {
@@ -359,10 +359,10 @@ pub(crate) fn leave_so_far(
 
 pub(crate) fn leave_report(
     folder: &RunFolder,
-    in_hand: &InHand<'_>,
+    report_data: &ReportData<'_>,
     observe: &mut RunObserver<'_>,
 ) -> Result<()> {
-    let report = run_report(folder, in_hand);
+    let report = run_report(folder, report_data);
     match report.and_then(|report| write_report(folder, &report)) {
         Err(error) => observe(RunEvent::Alert(&format!("no report: {error}"))),
         Ok(()) => Ok(()),

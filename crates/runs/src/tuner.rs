@@ -55,17 +55,17 @@ pub(crate) enum Source<'a> {
 
 impl<'a> Tuner<'a> {
     pub fn new(data: &'a Dataset, settings: TunerSettings<'a>) -> Self {
-        Self::of(Source::Dataset(data, Box::new(settings)))
+        Self::from_source(Source::Dataset(data, Box::new(settings)))
     }
 
     /// Creates a run on files: one or more datasets, or games or labeled positions, which are first extracted, by
     /// default with the default settings, into the folder of the run if it has one.
     pub fn from_files<P: AsRef<Path>>(paths: &[P], settings: TunerSettings<'a>) -> Self {
         let paths = paths.iter().map(|path| path.as_ref().to_path_buf()).collect();
-        Self::of(Source::Files(paths, Box::new(settings)))
+        Self::from_source(Source::Files(paths, Box::new(settings)))
     }
 
-    pub(crate) fn of(source: Source<'a>) -> Self {
+    pub(crate) fn from_source(source: Source<'a>) -> Self {
         Self {
             source,
             uncertainty: UncertaintyRequest::default(),

@@ -276,8 +276,8 @@ impl Findings {
             let errors = features.filter_map(|(id, _)| self.sandwich.theta[phase * count + id]);
             median(&mut errors.collect::<Vec<f64>>())
         };
-        let of = |group| GroupErrors { group, middlegame: middle(group, 0), endgame: middle(group, 1) };
-        set.group_names().into_iter().map(of).collect()
+        let medians = |group| GroupErrors { group, middlegame: middle(group, 0), endgame: middle(group, 1) };
+        set.group_names().into_iter().map(medians).collect()
     }
 
     /// Returns ratios of bootstrap errors to sandwich errors, in the order of θ.

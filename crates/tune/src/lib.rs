@@ -57,7 +57,7 @@ pub use rounding::{Rounded, Rounding, round, round_naively, round_successively};
 pub use rounding_outcome::{
     RoundedSummary, RoundingOutcome, RoundingSummary, SurveySummary, gauss_newton_matrix, round_outcome,
 };
-pub use run_record::{BlendRecord, RunRecord, StrengthOrder, UncertaintyRequest, Undecided};
+pub use run_record::{BlendRecord, PendingChoices, RunRecord, StrengthOrder, UncertaintyRequest};
 pub use run_scores::RunScores;
 pub use scale::{K_RANGE, ScaleFit, fit_scale};
 pub use scale_curve::{MinimumAt, ScaleCurve, scale_curve};

@@ -16,7 +16,7 @@ pub struct UncertaintyRequest {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Undecided {
+pub struct PendingChoices {
     pub starts: Option<usize>,
     /// How the weights of penalties are chosen, if they are.
     pub strength: Option<StrengthOrder>,
@@ -44,7 +44,7 @@ pub struct RunRecord {
     pub ablate: bool,
     /// Choices that are not made yet; before them, the configuration is not the final one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub undecided: Option<Undecided>,
+    pub undecided: Option<PendingChoices>,
     /// Starting points, if not only the prior.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub starts: Option<StartsRecord>,

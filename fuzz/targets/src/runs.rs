@@ -7,7 +7,7 @@ use gputexel_io::RunFolder;
 use gputexel_optim::{MethodFlags, OptimizerState, Space};
 use gputexel_report::Report;
 use gputexel_runs::sweeps::{is_sweep, sweep_report};
-use gputexel_runs::{InHand, Tuner, run_report};
+use gputexel_runs::{ReportData, Tuner, run_report};
 use gputexel_tune::{Checkpoint, OptimizerConfig, Progress};
 use serde_json::Value;
 
@@ -32,7 +32,7 @@ pub(crate) fn run_folder(data: &[u8]) {
     let view = RunFolder::view(path);
     let report = match is_sweep(path) {
         true => sweep_report(&view),
-        false => run_report(&view, &InHand::default()),
+        false => run_report(&view, &ReportData::default()),
     };
     if let Ok(report) = report {
         let mut report = Report::Run(Box::new(report));

@@ -138,11 +138,11 @@ fn change_lines(tuned: &Tuned) -> String {
     let count = set.features.len();
     let pieces = tuned.pieces();
     let size = |id: usize| {
-        let of = |i: usize| {
+        let change = |i: usize| {
             let error = tuned.errors.as_ref().map_or(Some(1.0), |errors| errors[i]);
             error.map_or(0.0, |error| (theta[i] - prior[i]).abs() / error.max(f64::MIN_POSITIVE))
         };
-        of(id).max(of(count + id))
+        change(id).max(change(count + id))
     };
     let is_shown = |id: &usize| {
         tuned.occurrences[*id] > 0

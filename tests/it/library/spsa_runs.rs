@@ -56,8 +56,8 @@ fn runs_are_the_same_recorded_or_not_and_interrupted_or_not() {
     resumed.replan(14).unwrap();
     assert_eq!(resumed.run(|_| ()).unwrap(), Stop::AllPlayed);
     let (header, state) = (resumed.header(), resumed.state());
-    let conclusion = conclude(folder.path(), header, state, None);
-    let summary = RunSummary::new(folder.path(), header, state, &conclusion);
+    let conclusion = conclude(folder.path(), header, state).unwrap();
+    let summary = RunSummary::new(folder.path(), header, state, &conclusion, None);
     assert_eq!((summary.completed_pairs, summary.games, summary.replans), (14, 28, &[(12, 14)][..]));
     drop(resumed);
     assert_eq!(read(folder.path()).unwrap().1.len(), 15);

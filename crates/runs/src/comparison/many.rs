@@ -91,9 +91,9 @@ impl Contenders {
         for (i, contender) in self.all.iter_mut().enumerate() {
             let own = contender.known().map(|loss| loss.k);
             if let (Some(k), Some(theta), Some(lowest)) = (own, &thetas[i], &thetas[best]) {
-                let of = |k: f64| Objective { k, loss: kind };
-                contender.over_best =
-                    (i != best).then(|| paired_difference(&data, (of(best_k), lowest), (of(k), theta)));
+                let objective = |k: f64| Objective { k, loss: kind };
+                contender.over_best = (i != best)
+                    .then(|| paired_difference(&data, (objective(best_k), lowest), (objective(k), theta)));
             }
         }
         self.on = Some((kind, data.len() as u64, paths.to_vec()));
@@ -101,20 +101,22 @@ impl Contenders {
     }
 
     fn columns(&self) -> Vec<Column> {
-        let of = |value: &dyn Fn(&Contender) -> Option<f64>| -> Vec<Option<f64>> {
+        let values = |value: &dyn Fn(&Contender) -> Option<f64>| -> Vec<Option<f64>> {
             self.all.iter().map(|contender| value(contender).filter(|value| value.is_finite())).collect()
         };
         let loss: fn(f64) -> String = |value| format!("{value:.8}");
         let signed: fn(f64) -> String = |value| format!("{value:+.8}");
         let all = vec![
-            ("training loss", of(&|c| c.side.file.provenance.loss), loss),
-            ("held-out loss", of(&|c| c.side.file.provenance.loss_held_out), loss),
-            ("loss on the dataset", of(&|c| c.known().map(|loss| loss.loss)), loss),
-            ("over the best", of(&|c| c.over_best.map(|over| over.0)), signed),
-            ("± of that", of(&|c| c.over_best.map(|over| over.1)), loss),
-            ("epochs", of(&|c| c.steps.last().map(|step| step.number as f64)), |value| grouped(value as u64)),
-            ("seconds", of(&|c| c.steps.last().map(|step| step.seconds)), |value| format!("{value:.1}")),
-            ("change from the first, cp", of(&|c| c.change), |value| format!("{value:.1}")),
+            ("training loss", values(&|c| c.side.file.provenance.loss), loss),
+            ("held-out loss", values(&|c| c.side.file.provenance.loss_held_out), loss),
+            ("loss on the dataset", values(&|c| c.known().map(|loss| loss.loss)), loss),
+            ("over the best", values(&|c| c.over_best.map(|over| over.0)), signed),
+            ("± of that", values(&|c| c.over_best.map(|over| over.1)), loss),
+            ("epochs", values(&|c| c.steps.last().map(|step| step.number as f64)), |value| {
+                grouped(value as u64)
+            }),
+            ("seconds", values(&|c| c.steps.last().map(|step| step.seconds)), |value| format!("{value:.1}")),
+            ("change from the first, cp", values(&|c| c.change), |value| format!("{value:.1}")),
         ];
         all.into_iter().filter(|(_, values, _)| values.iter().any(Option::is_some)).collect()
     }
@@ -128,14 +130,14 @@ impl Contenders {
 
     /// Returns a note on training losses that cannot be compared; empty if they can.
     pub fn note(&self) -> String {
-        let of = |value: &dyn Fn(&Contender) -> String| {
+        let differs = |value: &dyn Fn(&Contender) -> String| {
             let mut all: Vec<String> = self.all.iter().map(value).collect();
             all.sort_unstable();
             all.dedup();
             all.len() > 1
         };
-        let data = of(&|c| c.side.file.provenance.datasets.join("+"));
-        let kinds = of(&|c| c.side.file.provenance.loss_kind.clone());
+        let data = differs(&|c| c.side.file.provenance.datasets.join("+"));
+        let kinds = differs(&|c| c.side.file.provenance.loss_kind.clone());
         match data || kinds {
             true => "Training and held-out losses are of different data or kinds of loss: only losses on one dataset \
                      (--dataset) can be compared."
@@ -153,8 +155,8 @@ impl Contenders {
             .find_map(|name| columns.iter().find(|column| column.0 == name));
         let mut order: Vec<usize> = (0..self.all.len()).collect();
         if let Some((_, values, _)) = key {
-            let of = |i: usize| values[i].unwrap_or(f64::INFINITY);
-            order.sort_by(|&a, &b| of(a).total_cmp(&of(b)).then(a.cmp(&b)));
+            let loss = |i: usize| values[i].unwrap_or(f64::INFINITY);
+            order.sort_by(|&a, &b| loss(a).total_cmp(&loss(b)).then(a.cmp(&b)));
         }
         let mut header = vec![String::new()];
         header.extend(columns.iter().map(|column| column.0.to_string()));

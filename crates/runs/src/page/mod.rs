@@ -19,7 +19,7 @@ pub use run::run_report;
 /// Data of a run that are available when its report is made. Missing record, state and parameters are read from its
 /// folder; without positions a report has neither calibration nor residuals.
 #[derive(Clone, Copy, Default)]
-pub struct InHand<'a> {
+pub struct ReportData<'a> {
     /// Its configuration.
     pub record: Option<&'a RunRecord>,
     /// Its last state.

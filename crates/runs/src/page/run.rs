@@ -13,7 +13,7 @@ use gputexel_tune::{
 };
 
 use super::steps::steps;
-use super::{InHand, record, strength};
+use super::{ReportData, record, strength};
 
 /// Number of positions below which a feature is called rare.
 const RARE: u64 = 100;
@@ -23,7 +23,7 @@ const RARE: u64 = 100;
 /// # Errors
 /// [`Error::Input`](gputexel_io::Error::Input) and [`Error::Io`](gputexel_io::Error::Io) when the folder is not
 /// that of a run, or a file is damaged.
-pub fn run_report(folder: &RunFolder, known: &InHand<'_>) -> Result<RunReport> {
+pub fn run_report(folder: &RunFolder, known: &ReportData<'_>) -> Result<RunReport> {
     let record = match known.record {
         Some(record) => Cow::Borrowed(record),
         None => Cow::Owned(folder.record::<RunRecord>(Kind::Run)?),

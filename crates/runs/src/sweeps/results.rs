@@ -34,7 +34,7 @@ pub struct SweepResults<'d> {
 impl<'d> SweepResults<'d> {
     /// Trains to the end, or until `cancel` is set, and ranks the results so far; stores the state in a folder, if any,
     /// at regular intervals and at the end.
-    pub(crate) fn of(
+    pub(crate) fn train(
         mut driver: SweepDriver<'_>,
         (config, data): (&SweepConfig, &'d Dataset),
         store: Option<(&RunFolder, Duration)>,

@@ -155,7 +155,7 @@ impl SweepSettings {
         let config = self.config(data)?;
         let make_evaluator: &MakeEvaluator<'_> = &|layout| Ok(backend.evaluator(layout)?.0);
         let driver = SweepDriver::try_new(&config, data)?;
-        SweepResults::of(driver, (&config, data), None, make_evaluator, stop, &mut |_| Ok(()))
+        SweepResults::train(driver, (&config, data), None, make_evaluator, stop, &mut |_| Ok(()))
     }
 
     /// Returns the parameterization; `None` if every parameter is trained by itself.

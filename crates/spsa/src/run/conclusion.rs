@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use gputexel_io::Result;
 use gputexel_play::statistics::{Pentanomial, SprtState};
 use gputexel_play::{MatchResult, Stop, failures, judge};
 use gputexel_report::{Conclusion, Finding, FindingKind, Judgement, Verdict, quoted};
@@ -9,21 +10,24 @@ use gputexel_report::{Conclusion, Finding, FindingKind, Judgement, Verdict, quot
 use super::{Header, RunState, Verified};
 use crate::numbers::four_digits;
 
-/// Concludes from a run and from the games of its values against its start.
-pub fn conclude(folder: &Path, header: &Header, state: &RunState, verified: Option<&Verified>) -> Conclusion {
+/// Concludes from a run and from the games in its folder of its values against its start.
+///
+/// # Errors
+/// A match of them that cannot be read.
+pub fn conclude(folder: &Path, header: &Header, state: &RunState) -> Result<Conclusion> {
     let tuned = state.tuner.rounded_values();
     let has_changes = tuned != state.starting_values(header);
     let mut pairs = Pentanomial::default();
     // Games of other values say nothing of these.
-    let verified = verified.filter(|verified| verified.tuned == tuned);
-    verified.into_iter().flat_map(|verified| &verified.half_points).for_each(|points| pairs.add(*points));
-    let verdict = judge(&pairs, |judgement| match judgement {
-        Judgement::Better => "the result is stronger than the start".to_string(),
-        Judgement::Worse => "the start is stronger than the result".to_string(),
-        Judgement::Same => "no difference beyond the error: more games would tell".to_string(),
-        _ if !has_changes => "after rounding, the values equal the starting values".to_string(),
-        _ => "unknown, no games against the start were played".to_string(),
-    });
+    let verified = Verified::read(folder)?.filter(|verified| verified.tuned == tuned);
+    verified.iter().flat_map(|verified| &verified.half_points).for_each(|points| pairs.add(*points));
+    let mut verdict = judge(&pairs, ["the result", "the start"]);
+    if verdict.judgement == Judgement::Unknown {
+        verdict.words = match has_changes {
+            true => "unknown, no games against the start were played".to_string(),
+            false => "after rounding, the values equal the starting values".to_string(),
+        };
+    }
     let shown = quoted(folder);
     let next = match verdict.judgement {
         _ if !state.tuner.is_finished() => format!("gputexel spsa run --resume {shown}"),
@@ -31,7 +35,7 @@ pub fn conclude(folder: &Path, header: &Header, state: &RunState, verified: Opti
         Judgement::Unknown if has_changes => format!("gputexel spsa verify {shown}"),
         _ => String::new(),
     };
-    Conclusion { verdict, findings: findings(state), next }
+    Ok(Conclusion { verdict, findings: findings(state), next })
 }
 
 /// Values at bounds, and those that moved farther than the prior of a Bayesian method allows for.
@@ -59,7 +63,7 @@ fn findings(state: &RunState) -> Vec<Finding> {
 
 /// Concludes from the test of a result that is used only if it passes.
 pub fn conclude_test(MatchResult { tally, stop, .. }: &MatchResult) -> Conclusion {
-    let judged = judge(&tally.pairs, |_| String::new());
+    let judged = judge(&tally.pairs, [""; 2]);
     let (judgement, words) = match stop {
         Stop::Decided(SprtState::AcceptedH1) => (judged.judgement, "passed; these values are written"),
         Stop::Decided(_) => (judged.judgement, "not passed; the start is kept, and written"),

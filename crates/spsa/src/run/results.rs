@@ -144,12 +144,13 @@ pub struct ParameterSummary<'a> {
 }
 
 impl<'a> RunSummary<'a> {
-    /// Sums up a run.
+    /// `ended` says how the process that played ended, and after how many seconds.
     pub fn new(
         folder: &'a Path,
         header: &'a Header,
         state: &'a RunState,
         conclusion: &'a Conclusion,
+        ended: Option<(&Stop, f64)>,
     ) -> Self {
         let tuner = &state.tuner;
         let bayesian = tuner.method().is_bayesian();
@@ -192,17 +193,9 @@ impl<'a> RunSummary<'a> {
             last_failure: state.last_failure.as_deref(),
             replans: &state.replans,
             parameters: tuner.variables().iter().enumerate().map(parameter).collect(),
-            stop: None,
-            seconds: None,
+            stop: ended.map(|(stop, _)| stop.name()),
+            seconds: ended.map(|(_, seconds)| seconds),
             conclusion,
         }
-    }
-
-    /// Adds how the process that played ended, and how long it took.
-    #[must_use]
-    pub fn ended(mut self, stop: &Stop, seconds: f64) -> Self {
-        self.stop = Some(stop.name());
-        self.seconds = Some(seconds);
-        self
     }
 }

@@ -12,7 +12,7 @@ use gputexel::matches::check_games;
 use gputexel::report::Report;
 use gputexel::spsa::config::{Conf, RunConfig};
 use gputexel::spsa::numbers::four_digits;
-use gputexel::spsa::run::{RunState, RunSummary, SpsaRun, Stop, Verified, conclude, read};
+use gputexel::spsa::run::{RunState, RunSummary, SpsaRun, Stop, conclude, read};
 use gputexel::spsa::{MethodKind, Rounding};
 use gputexel::{Error, Result};
 use serde_json::{Value, json};
@@ -239,12 +239,12 @@ fn play_on(
     let stop = stop?;
     drawn?;
     let (header, state) = (run.header(), run.state());
-    let conclusion = conclude(folder, header, state, Verified::read(folder)?.as_ref());
+    let conclusion = conclude(folder, header, state)?;
     // Before games against the start, there is little to conclude.
     let is_verified = args.verify.is_some() && matches!(stop, Stop::AllPlayed);
     let mut object = context
         .json
-        .then(|| json!(RunSummary::new(folder, header, state, &conclusion).ended(&stop, seconds)));
+        .then(|| json!(RunSummary::new(folder, header, state, &conclusion, Some((&stop, seconds)))));
     if !context.json && !context.quiet {
         let report = folder.join(gputexel::io::run_folder::REPORT);
         let text = outputs::table(folder, header, state, &conclusion, seconds);

@@ -24,9 +24,8 @@ pub fn of_folder(folder: &Path) -> Result<SpsaReport> {
         _ => None,
     };
     let sides: Vec<usize> = events.iter().filter_map(points).collect();
-    let verified = Verified::read(folder)?;
-    let conclusion = conclude(folder, &header, &state, verified.as_ref());
-    let gain = verified.map(|verified| verified.half_points).unwrap_or_default();
+    let conclusion = conclude(folder, &header, &state)?;
+    let gain = Verified::read(folder)?.map(|verified| verified.half_points).unwrap_or_default();
     let [sides, gain] = [sides, gain].map(|half_points| elo_course(&half_points, |_| None));
     Ok(page(folder, &header, &state, conclusion, [sides, gain]))
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use gputexel::io::{check_target, write_atomically};
-use gputexel::spsa::run::{RunState, RunSummary, Verified, conclude, read};
+use gputexel::spsa::run::{RunState, RunSummary, conclude, read};
 
 use super::super::super::conclusion::ending;
 use super::super::super::context::Context;
@@ -35,9 +35,9 @@ pub fn report(args: &ReportArgs, context: &Context) -> anyhow::Result<()> {
     if let Some(path) = &args.svg {
         write_atomically(path, outputs::picture(&state)?.as_bytes())?;
     }
-    let conclusion = conclude(folder, &header, &state, Verified::read(folder)?.as_ref());
+    let conclusion = conclude(folder, &header, &state)?;
     if context.json {
-        let summary = RunSummary::new(folder, &header, &state, &conclusion);
+        let summary = RunSummary::new(folder, &header, &state, &conclusion, None);
         write_stdout(&format!("{:#}\n", serde_json::json!(summary)))?;
     } else if !context.quiet {
         print_text(&(outputs::table(folder, &header, &state, &conclusion, 0.0) + &ending(&conclusion)))?;

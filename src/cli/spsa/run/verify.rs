@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use gputexel::matches::{MatchResult, Stop, Tally};
 use gputexel::report::Conclusion;
-use gputexel::spsa::run::{Verification, Verified, VerifyOptions, conclude};
+use gputexel::spsa::run::{Verification, VerifyOptions, conclude};
 use gputexel::{Error, Result};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
@@ -68,13 +68,10 @@ pub fn play_folder(
         let (completed, all) = (tuner.completed_pairs(), tuner.iterations());
         note!("gputexel: the run has not finished yet: using the values after {completed} of {all} pairs");
     }
-    let concluded = || -> Result<Conclusion> {
-        let verified = Verified::read(folder)?;
-        Ok(conclude(folder, verification.header(), verification.state(), verified.as_ref()))
-    };
+    let conclude = || conclude(folder, verification.header(), verification.state());
     if !verification.has_changes() {
         note!("gputexel: after rounding, the values equal the starting values: there is nothing to verify");
-        *report = Some(summary(&Tally::default(), None, &concluded()?));
+        *report = Some(summary(&Tally::default(), None, &conclude()?));
         return Ok(());
     }
     warn(&verification.seating().warnings, None, context);
@@ -91,7 +88,7 @@ pub fn play_folder(
     let result = result?;
     // The report of the run shows the gain.
     super::page::write_page(folder)?;
-    let conclusion = concluded()?;
+    let conclusion = conclude()?;
     *report = Some(summary(&result.tally, Some(&verification.pgn()), &conclusion));
     show(&result, games, &verification.pgn(), &conclusion, context)?;
     match &result.stop {
