@@ -9,7 +9,7 @@ const KINDS: [(&str, &str); 4] = [
     ("opens a browser", r"\bopen::(that|with|commands)"),
     (
         "network",
-        r"\b(TcpListener|TcpStream|UdpSocket|UnixListener|UnixDatagram)::(bind|connect)\(|\bUnixStream::(pair|connect)\(|\btiny_http::Server::|\bServer::(http|https|http_unix)\(|\b(async_nats|reqwest|ureq|curl)::",
+        r"\b(TcpListener|TcpStream|UdpSocket|UnixListener|UnixDatagram)::(bind|connect)\(|\bUnixStream::(pair|connect)\(|\btiny_http::Server::|\bServer::(http|https|http_unix)\(|\b(reqwest|ureq|curl)::",
     ),
     ("environment", r"\benv::(var|var_os|vars|vars_os|set_var|remove_var)\b|\bdirs::\w+_dir\b"),
 ];
