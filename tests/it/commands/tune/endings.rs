@@ -33,10 +33,12 @@ fn losses_before_and_after_are_at_the_same_k() {
     let bench = bench();
     let out = bench.ok("tune d.bin -v --backend cpu --out a --l2 1e-4 --k joint");
     let record = bench.json("a/run.json");
-    let numbers = [&record["config"]["k"], &record["scale"]["on_prior"]].map(|k| format!("{:.6}", k.f64()));
-    let line = out.lines().find(|line| numbers.iter().all(|k| line.contains(k)));
+    let line = out.lines().find(|line| line.contains("both at K ")).unwrap_or_else(|| panic!("{out}"));
+    for k in [&record["config"]["k"], &record["scale"]["on_prior"]] {
+        assert_has(line, format!("{:.6}", k.f64()));
+    }
     // The loss of the prior at its own K is the one that `eval` computes.
-    let prior: f64 = line.unwrap().split(" has ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+    let prior: f64 = line.split(" has ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
     let own = bench.tune("d.bin --out b --l2 1e-4 --k prior");
     assert!((prior - own["loss_before"].f64()).abs() < 1e-9, "{out} {own}");
 }
