@@ -206,12 +206,15 @@ fn not_optimal(tuned: &Tuned) -> Option<Finding> {
 
 /// Values at bounds, without whole numbers, or that few positions know anything of.
 fn values(tuned: &Tuned) -> Vec<Finding> {
-    let own = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<String>>();
     let mut found = Vec::new();
     let (held, fractions) = (tuned.at_bounds(), tuned.fractions());
     if !held.is_empty() {
         let text = format!("at a bound: {}", shortened(&held, "coordinates"));
-        found.push(Finding::warning(FindingKind::AtBound, text, own(&held)));
+        found.push(Finding::warning(
+            FindingKind::AtBound,
+            text,
+            held.iter().map(ToString::to_string).collect(),
+        ));
     }
     if fractions > 0 {
         let text = format!(
@@ -234,19 +237,19 @@ fn values(tuned: &Tuned) -> Vec<Finding> {
         };
         let text =
             format!("never occur: {}; they keep their start{except}", shortened(&unsupported, "features"));
-        found.push(Finding::note(FindingKind::NeverOccurs, text, own(&unsupported)));
+        found.push(Finding::note(FindingKind::NeverOccurs, text, Vec::new()));
     }
     let (weak, far) = (tuned.weak(), tuned.far());
     if !weak.is_empty() {
         let text = format!("in fewer than {WEAK_SUPPORT} positions: {}", shortened(&weak, "features"));
-        found.push(Finding::note(FindingKind::Rare, text, own(&weak)));
+        found.push(Finding::note(FindingKind::Rare, text, Vec::new()));
     }
     if !far.is_empty() {
         let text = format!(
             "more than {FAR_CP} centipawns from the prior: {}; --l2 or more positions would constrain them",
             shortened(&far, "features")
         );
-        found.push(Finding::note(FindingKind::FarFromPrior, text, own(&far)));
+        found.push(Finding::note(FindingKind::FarFromPrior, text, Vec::new()));
     }
     found
 }

@@ -271,7 +271,8 @@ impl StartedSweep {
             None => SweepDriver::try_new(config, &self.data)?,
         };
         let store = folder.map(|folder| (folder, self.every));
-        let results = SweepResults::train(driver, (config, &self.data), store, make_evaluator, cancel, observe)?;
+        let results =
+            SweepResults::train(driver, (config, &self.data), store, make_evaluator, cancel, observe)?;
         self.outputs.csv.as_deref().map_or(Ok(()), |path| results.write_csv(path))?;
         self.outputs.svg.as_deref().map_or(Ok(()), |path| results.write_svg(path))?;
         folder.map_or(Ok(()), |folder| results.write_runs(folder))?;

@@ -51,7 +51,7 @@ const LINES: &[&[&str]] = &[
     &["spsa", "init", "--params", "material", "-o", "new.toml"],
     &["spsa", "convert", "new.toml", "--to", "toml"],
     &["spsa", "plan", "--games", "4000", "--draw-rate", "0.5", "-p", "x,1,0,9,1,2", "--repeats", "2"],
-    &["spsa", "simulate", "-N", "2000", "--elo", "50", "--repeats", "2"],
+    &["spsa", "simulate", "--conf", "s.conf", "--repeats", "2"],
     &["spsa", "run", "run.toml", "--out", "g", "--verify", "2"],
     &["spsa", "report", "g"],
     &["spsa", "verify", "g", "--games", "2"],
@@ -87,6 +87,12 @@ fn bench() -> Bench {
     );
     bench.write("p.fens", "1 1-0 rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1\n");
     bench.write("run.toml", built_in("spsa", 6, 1));
+    bench.write("x.var", "a,100,-1000,1000,50,0.002,200\n");
+    bench.write(
+        "s.conf",
+        "[Main]\nSimulate = 1\nVariables = x.var\nLog = l\nGameLog = g\nIterations = 400\nGamma = 0.101\nA = 40\n\
+         Alpha = 0.602\n",
+    );
     std::fs::create_dir(bench.path("source")).unwrap();
     let zeros = ["0"; 64].join(", ");
     bench.write("source/t.c", format!("int mg[64] = {{{zeros}}}; // gputexel: knight.mg\nint x = 5;\n"));

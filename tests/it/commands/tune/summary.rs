@@ -35,7 +35,7 @@ fn a_run_has_one_conclusion() {
         "tune d.bin --k 0.8 --l2 1e-3 --holdout 0.2",
         "tune m.bin --k 0.8 --l2 0 --optimizer adam --epochs 2 --errors",
         "tune m.bin --k 0.8",
-        "pso m.bin --k 0.8 --swarms 1 --particles 8 --iterations 2",
+        "pso m.bin --k 0.8 --basis identity --radius 50 --swarms 1 --particles 8 --iterations 2",
     ] {
         let flags = format!("{flags} --backend cpu --out r --force");
         let (out, _) = bench.done(&*flags);
