@@ -77,8 +77,8 @@ impl<'a> Bookkeeping<'a> {
         report.score_agreement.merge(&rest.score_agreement);
         report.comments.merge(&rest.comments);
         report.tally.merge(&rest.tally);
-        report.unread_scores.merge(&rest.unread_scores, &input);
-        report.unread_text.merge(&rest.unread_text, &input);
+        report.unread_scores.merge(&rest.unread_scores, input);
+        report.unread_text.merge(&rest.unread_text, input);
         let room = Batch::COMPLAINTS.saturating_sub(report.complaints.len());
         for (place, reason) in rest.complaints.iter().take(room) {
             let text = match report.format.is_text() {
