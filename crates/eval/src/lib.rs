@@ -43,7 +43,7 @@ pub struct Population {
     pub part_weights: Vec<f32>,
     /// Weight β of the search score in a member's targets, see [`Layout::search`]; empty: 0.
     pub blends: Vec<f32>,
-    /// Seeds of bootstraps: each game counts [`poisson_weight`] times for a member; empty: once.
+    /// Seeds of bootstraps: each game counts as often as a Poisson variable says for a member; empty: once.
     pub resamples: Vec<u32>,
 }
 

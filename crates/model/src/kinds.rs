@@ -38,11 +38,11 @@ kinds! {
     Pst("pst"): Pst,
     /// One feature per piece type: 6 features; a coefficient is White's count − Black's.
     Material("material"): Material,
-    /// The usual terms of a hand-written evaluation, see [`classical`](crate::classical); coefficients are
+    /// The usual terms of a hand-written evaluation, see [`classical`]; coefficients are
     /// whole numbers, expressed by repeating ids in a row.
     Classical("classical"): Classical,
-    /// The features of [`classical`](crate::classical) and a program: danger of kings, complexity and a factor
-    /// on the endgame, see [`full`](crate::full).
+    /// The features of [`classical`] and a program: danger of kings, complexity and a factor
+    /// on the endgame, see [`full`].
     Full("full"): Full,
     Imported("imported"): ImportedFeatures,
     /// Piece-square tables by the squares of kings, see [`KingBuckets`]; all coefficients ±1.

@@ -1,5 +1,6 @@
 //! What a run was good for, by positions that it did not learn from, and what is remarkable about its result.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use crate::tuned::Tuned;
@@ -21,6 +22,16 @@ const SLIGHT: f64 = 1e-4;
 const MIN_GAMES: u64 = 100;
 /// Number of names in a sentence.
 const NAMED: usize = 6;
+
+impl Tuned {
+    /// Returns verdict, findings and next command.
+    pub fn conclusion(&self) -> Cow<'_, Conclusion> {
+        match &self.record.conclusion {
+            Some(conclusion) => Cow::Borrowed(conclusion),
+            None => Cow::Owned(conclude(self)),
+        }
+    }
+}
 
 /// Concludes from the result of a run.
 pub(crate) fn conclude(tuned: &Tuned) -> Conclusion {

@@ -1,10 +1,8 @@
 //! Result of a run, and the files that it is written to.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use crate::conclusion::conclude;
 use crate::page::{ReportData, run_report};
 use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::Objective;
@@ -13,7 +11,7 @@ use gputexel_io::run_folder::{
 };
 use gputexel_io::{Error, RECORD_BYTES, Result, RunFolder, read_whole};
 use gputexel_model::{FeatureSet, ParameterFile, Provenance, ValueChange};
-use gputexel_report::{Conclusion, RunReport};
+use gputexel_report::RunReport;
 use gputexel_source::tables::{Language, tables};
 use gputexel_tune::Ahead;
 use gputexel_tune::ConstantTerm;
@@ -216,14 +214,6 @@ impl Tuned {
     /// none, that of the folds by which the regularization was chosen.
     pub fn gain(&self) -> Option<HeldOutGain> {
         self.held_out_gain.or_else(|| self.record.strength.as_ref()?.gain)
-    }
-
-    /// Returns verdict, findings and next command.
-    pub fn conclusion(&self) -> Cow<'_, Conclusion> {
-        match &self.record.conclusion {
-            Some(conclusion) => Cow::Borrowed(conclusion),
-            None => Cow::Owned(conclude(self)),
-        }
     }
 
     /// Returns true if there are fewer than ten positions per coordinate.

@@ -89,6 +89,11 @@ pub(super) fn without_blank_edges(body: &str) -> &str {
     &body[line_start(body, first)..]
 }
 
+/// A whole number, without the sign of zero.
+pub(super) fn whole_text(value: f64) -> String {
+    if value == 0.0 { "0".to_string() } else { format!("{value:.0}") }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,12 +7,11 @@ use std::path::Path;
 
 use super::Options;
 use super::blocks::{Add, Block, Body, Declared, Setting, Settings, TuneFile, param, words};
-use super::characters::{is_space, next_line, number_value, with_newlines};
+use super::characters::{is_space, next_line, number_value, whole_text, with_newlines};
 use super::names::{Segment, Template, number_before};
 use super::pattern::{Found, number_ends};
-use super::plan::{PatchPlan, PlannedBlock, PlannedValue, params_path, read_params};
+use super::plan::{PatchPlan, PlannedBlock, PlannedValue, finish, params_path, read_params};
 use super::sources::{Source, Sources};
-use super::tune::{finish, whole_text};
 use gputexel_io::params::{Number, ParamEntry, ParamKind, ParamsFile, python};
 use gputexel_io::{Error, Result, shown};
 

@@ -119,3 +119,47 @@ pub(super) fn read_params(path: &Path) -> Result<(ParamsFile, Option<Vec<u8>>)> 
         Err(error) => Err(error),
     }
 }
+
+/// Adds the changed files to a plan: the sources, and the parameters, of which so many were known before.
+pub(super) fn finish(
+    plan: &mut PatchPlan,
+    sources: Sources,
+    (path, before): (PathBuf, Option<Vec<u8>>),
+    (params, known): (ParamsFile, usize),
+) -> Result<()> {
+    let not_used = params.entries().filter(|entry| entry.not_used).count();
+    let all = params.entries().count();
+    plan.params =
+        Some(ParamsSummary { path: path.clone(), used: all - not_used, new: all - known, not_used });
+    plan.take_sources(sources)?;
+    let after = params.text().into_bytes();
+    if before.as_ref() != Some(&after) {
+        plan.changes.push(Change { path: resolved(&path)?, shown: path, before, after, params: true });
+    }
+    Ok(())
+}
+
+/// Path of the parameters: next to the blocks, which may have come with a tree, so that a link is followed
+/// within that folder only.
+fn resolved(params: &Path) -> Result<PathBuf> {
+    let io = |e| Error::io(params, e);
+    let folder = match params.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let root = folder.canonicalize().map_err(io)?;
+    match params.canonicalize() {
+        Ok(path) if path.starts_with(&root) => Ok(path),
+        Ok(_) => {
+            let folder = folder.display();
+            Err(Error::input(
+                params,
+                format!("is a link that leads outside {folder}; put the file itself there"),
+            ))
+        }
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+            Ok(root.join(params.file_name().unwrap_or_default()))
+        }
+        Err(e) => Err(io(e)),
+    }
+}

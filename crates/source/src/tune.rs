@@ -1,11 +1,11 @@
 //! `tune`: numbers become names, declared and offered as options.
 
 use std::cell::OnceCell;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::Options;
 use super::blocks::{Declared, Setting, TuneFile};
-use super::characters::{is_space, is_word, next_line, number_value, without_blank_edges};
+use super::characters::{is_space, is_word, next_line, number_value, whole_text, without_blank_edges};
 use super::compat;
 use super::constants::Code;
 use super::layout::Edit;
@@ -13,7 +13,7 @@ use super::layout::{apart, replace_part};
 use super::names::Template;
 use super::order::{History, uncover, verify_reversible};
 use super::pattern::{Pattern, values};
-use super::plan::{Change, ParamsSummary, PatchPlan, PlannedBlock, PlannedValue, params_path, read_params};
+use super::plan::{PatchPlan, PlannedBlock, PlannedValue, finish, params_path, read_params};
 use super::sources::{Source, Sources};
 use super::state::{Placed, State, place, refuse_others};
 use super::warnings::{encodings, of_block, undeclared};
@@ -65,50 +65,6 @@ pub fn plan_tune(tune: &Path, folder: &Path, options: &Options) -> Result<PatchP
     }
     finish(&mut plan, sources, (params_path, bytes), (params, known))?;
     Ok(plan)
-}
-
-/// Adds the changed files to a plan: the sources, and the parameters, of which so many were known before.
-pub(super) fn finish(
-    plan: &mut PatchPlan,
-    sources: Sources,
-    (path, before): (PathBuf, Option<Vec<u8>>),
-    (params, known): (ParamsFile, usize),
-) -> Result<()> {
-    let not_used = params.entries().filter(|entry| entry.not_used).count();
-    let all = params.entries().count();
-    plan.params =
-        Some(ParamsSummary { path: path.clone(), used: all - not_used, new: all - known, not_used });
-    plan.take_sources(sources)?;
-    let after = params.text().into_bytes();
-    if before.as_ref() != Some(&after) {
-        plan.changes.push(Change { path: resolved(&path)?, shown: path, before, after, params: true });
-    }
-    Ok(())
-}
-
-/// Path of the parameters: next to the blocks, which may have come with a tree, so that a link is followed
-/// within that folder only.
-fn resolved(params: &Path) -> Result<PathBuf> {
-    let io = |e| Error::io(params, e);
-    let folder = match params.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    let root = folder.canonicalize().map_err(io)?;
-    match params.canonicalize() {
-        Ok(path) if path.starts_with(&root) => Ok(path),
-        Ok(_) => {
-            let folder = folder.display();
-            Err(Error::input(
-                params,
-                format!("is a link that leads outside {folder}; put the file itself there"),
-            ))
-        }
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
-            Ok(root.join(params.file_name().unwrap_or_default()))
-        }
-        Err(e) => Err(io(e)),
-    }
 }
 
 /// Adds the parameters for the numbers of a context, unless they exist.
@@ -413,8 +369,4 @@ pub(super) fn value_text(entry: &ParamEntry, source_text: Option<&str>, declares
         ParamKind::Float if value == 0.0 => "0.0".to_string(),
         ParamKind::Float => plain(value),
     }
-}
-
-pub(super) fn whole_text(value: f64) -> String {
-    if value == 0.0 { "0".to_string() } else { format!("{value:.0}") }
 }

@@ -180,6 +180,18 @@ pub fn worst_errors(
     request: &Request,
     got: &Evaluations,
 ) -> [f64; 3] {
+    worst_errors_of(data, layout, population, request, got, |_| true)
+}
+
+/// As [`worst_errors`], with gradients and curvatures of some of the members.
+pub fn worst_errors_of(
+    data: &Dataset,
+    layout: &Layout,
+    population: &Population,
+    request: &Request,
+    got: &Evaluations,
+    is_compared: impl Fn(usize) -> bool,
+) -> [f64; 3] {
     let wanted = gputexel::evaluator::reference::reference(data, layout, population, request);
     assert_eq!(got.positions, wanted.positions);
     let losses = [(&got.losses, &wanted.losses), (&got.part_losses, &wanted.part_losses)];
@@ -190,8 +202,9 @@ pub fn worst_errors(
     let size = 2 * population.features;
     let by_member = |got: &[f64], wanted: &[f64], size: usize| {
         assert_eq!(got.len(), wanted.len());
-        let members = got.chunks(size).zip(wanted.chunks(size));
-        members.map(|(got, wanted)| relative_difference(got, wanted)).fold(0.0, f64::max)
+        let members = got.chunks(size).zip(wanted.chunks(size)).enumerate();
+        let members = members.filter(|(member, _)| is_compared(*member));
+        members.map(|(_, (got, wanted))| relative_difference(got, wanted)).fold(0.0, f64::max)
     };
     [
         loss[0].max(loss[1]),
