@@ -2,7 +2,7 @@
 
 use crate::common;
 use crate::common::prelude::*;
-use crate::common::{worsen, worst_errors};
+use crate::common::{worsen, worst_errors, worst_errors_of};
 
 fn population(data: &Dataset, members: usize, whole: bool) -> Population {
     let set = &data.metadata().feature_set;
