@@ -86,7 +86,7 @@ fn learning_is_resumed_and_writes_values_only_if_they_win() {
     // A round that is finished is not played again; one that was killed is.
     let again = bench.report("learn --resume l --hours 1e-6");
     assert_eq!(again["rounds"], report["rounds"]);
-    let out = bench.ok("learn --resume l --hours 1e-6");
+    let (_, out, _) = bench.run("learn --resume l --hours 1e-6");
     assert_one_conclusion(&again, &out, Some(&bench.text("l/learn.html")));
     std::fs::remove_file(bench.path("l/round-01/round.json")).unwrap();
     let labels = bench.text("l/round-01/labeled.fens");
