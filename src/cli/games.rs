@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use gputexel::io::run_folder::RunFolder;
 use gputexel::matches::client::Setting;
 use gputexel::matches::{
-    Adjudication, Changes, DrawRule, End, GameSettings, Side, TimeControl, WinRule, deadline_from_seconds,
+    Adjudication, Changes, End, GameSettings, TimeControl, deadline_from_seconds,
 };
 use gputexel::{Error, Result};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -46,27 +46,15 @@ pub struct RuleFlags {
     /// Milliseconds per move
     #[arg(long, value_name = "MS", group = "time_control", help_heading = "Limits")]
     move_time: Option<u64>,
-    /// Tolerance for exceeding time limits [default: 0; 100 with a fixed time per move]
-    #[arg(long, value_name = "MS", help_heading = "Limits")]
-    time_margin_ms: Option<u64>,
     /// Seconds after which an engine without a time limit is considered hung [default: 60]
     #[arg(long, value_name = "SECONDS", help_heading = "Limits")]
     deadline: Option<f64>,
-    /// Adjudicate draws by score, but not before this move [default: 40]
-    #[arg(long, value_name = "MOVE", help_heading = "Adjudication")]
-    draw_after: Option<u32>,
-    /// Adjudicate a draw after this many consecutive plies with small scores [default: 8]
-    #[arg(long, value_name = "PLIES", help_heading = "Adjudication")]
-    draw_plies: Option<u32>,
-    /// Scores up to this size count as drawn [default: 10]
-    #[arg(long, value_name = "CP", help_heading = "Adjudication")]
-    draw_score: Option<u32>,
-    /// Adjudicate a win when both engines agree on a score of at least this
-    #[arg(long, value_name = "CP", help_heading = "Adjudication")]
-    win_score: Option<u32>,
-    /// Adjudicate a win after this many consecutive plies [default: 6]
-    #[arg(long, value_name = "PLIES", requires = "win_score", help_heading = "Adjudication")]
-    win_plies: Option<u32>,
+    /// Adjudicate a draw from this move on, after PLIES scores in a row of at most CP: 40:8:10
+    #[arg(long, value_name = "MOVE:PLIES:CP", help_heading = "Adjudication")]
+    draw: Option<String>,
+    /// Adjudicate a win after PLIES scores in a row in which both engines see at least CP for the winner: 6:1000
+    #[arg(long, value_name = "PLIES:CP", help_heading = "Adjudication")]
+    win: Option<String>,
     /// Adjudicate a draw after this many plies in total
     #[arg(long, value_name = "PLIES", help_heading = "Adjudication")]
     max_plies: Option<u32>,
@@ -77,9 +65,6 @@ pub struct RuleFlags {
     /// [default: 8 random plies, different for every opening]
     #[arg(long, value_name = "FILE", help_heading = "Openings")]
     openings: Option<PathBuf>,
-    /// Order of the openings: random or sequential [default: random]
-    #[arg(long, value_name = "ORDER", requires = "openings", help_heading = "Openings")]
-    order: Option<String>,
     /// PGN books: plies to play from each game [default: 16]
     #[arg(long, value_name = "N", requires = "openings", help_heading = "Openings")]
     book_plies: Option<u32>,
@@ -108,11 +93,13 @@ impl RuleFlags {
         let usual = GameSettings::default();
         Ok(GameSettings {
             limit: self.limit()?,
-            time_margin: self.time_margin_ms.map(Duration::from_millis),
             deadline: self.deadline.map_or(Ok(usual.deadline), deadline_from_seconds)?,
-            adjudication: self.adjudication(),
+            adjudication: Adjudication {
+                draw: parsed(&self.draw)?,
+                win: parsed(&self.win)?,
+                max_plies: self.max_plies,
+            },
             book: self.openings.clone(),
-            order: parsed(&self.order)?.unwrap_or(usual.order),
             book_plies: self.book_plies.unwrap_or(usual.book_plies),
             seed: self.seed.unwrap_or(usual.seed),
             hash_mib: self.hash.unwrap_or(usual.hash_mib),
@@ -132,38 +119,12 @@ impl RuleFlags {
         }
         .parse()
     }
-
-    fn adjudication(&self) -> Adjudication {
-        let asked = self.draw_after.is_some() || self.draw_plies.is_some() || self.draw_score.is_some();
-        Adjudication {
-            draw: asked.then(|| DrawRule {
-                after_move: self.draw_after.unwrap_or(40),
-                plies: self.draw_plies.unwrap_or(8),
-                score_cp: self.draw_score.unwrap_or(10),
-            }),
-            win: self.win_score.map(|score_cp| WinRule { score_cp, plies: self.win_plies.unwrap_or(6) }),
-            max_plies: self.max_plies,
-        }
-    }
 }
 
-/// `flag` gave the options.
-pub fn side(text: &str, name: Option<&str>, options: &[String], flag: &str) -> Result<Side> {
-    set_up(Side::new(text), name, options, flag)
-}
-
-/// Replaces name and options where new ones are given.
-pub fn set_up(mut side: Side, name: Option<&str>, options: &[String], flag: &str) -> Result<Side> {
-    if let Some(name) = name {
-        side = side.name(name);
-    }
-    let settings = settings(options, flag)?;
-    Ok(settings.into_iter().fold(side, |side, setting| side.option(setting.name, setting.value)))
-}
-
-pub fn settings(options: &[String], flag: &str) -> Result<Vec<Setting>> {
+/// UCI options, of a flag `--option`.
+pub fn settings(options: &[String]) -> Result<Vec<Setting>> {
     let parse = |option: &String| {
-        option.parse().map_err(|_| Error::Usage(format!("{flag} '{option}': expected NAME=VALUE")))
+        option.parse().map_err(|_| Error::Usage(format!("--option '{option}': expected NAME=VALUE")))
     };
     options.iter().map(parse).collect()
 }

@@ -149,21 +149,12 @@ fn of_match(words: &[String]) -> Option<Vec<String>> {
             (_, Some(("nodes" | "depth", number))) => {
                 flag(&format!("--{}", word.split('=').next()?), number.to_string())
             }
-            (_, Some(("file", file))) => flag(if pgn { "--pgn" } else { "--openings" }, file.to_string()),
-            (_, Some(("name", name))) if engines > 0 => {
-                flag(if engines > 1 { "--name-b" } else { "--name-a" }, name.to_string());
-            }
-            (_, Some(("elo0" | "elo1" | "alpha" | "beta", _) | ("model", "normalized"))) => {
-                sprt.push(word.clone());
-            }
-            (_, Some(("proto" | "format" | "order" | "plies" | "model", _))) => {}
+            (_, Some(("file", file))) if !pgn => flag("--openings", file.to_string()),
+            (_, Some(("elo0" | "elo1" | "alpha" | "beta", _))) => sprt.push(word.clone()),
+            (_, Some(("name" | "file" | "proto" | "format" | "order" | "plies" | "model", _))) => {}
             (_, Some((option, value))) if option.starts_with("option.") => {
-                let value = format!("{}={value}", &option["option.".len()..]);
-                for (side, own) in [("--option-a", engines == 1), ("--option-b", engines > 1)] {
-                    if own || each {
-                        flag(side, value.clone());
-                    }
-                }
+                let side = if each { "" } else { ["A:", "B:"][usize::from(engines > 1)] };
+                flag("--option", format!("{side}{}={value}", &option["option.".len()..]));
             }
             _ => {
                 line.push(word.clone());
@@ -190,7 +181,7 @@ mod tests {
     fn lines_of_other_programs_are_translated() {
         let fastchess = "match -engine cmd=./new name=new option.Hash=16 -engine cmd=./old -each tc=8+0.08 option.Threads=1 \
             -rounds 500 -repeat -concurrency 8 -openings file=book.epd format=epd order=random -sprt elo0=0 elo1=5";
-        let own = "'gputexel match ./new --name-a new --option-a Hash=16 ./old --time 8+0.08 --option-a Threads=1 --option-b Threads=1 \
+        let own = "'gputexel match ./new --option A:Hash=16 ./old --time 8+0.08 --option Threads=1 \
             --games 1000 --concurrency 8 --openings book.epd --sprt elo0=0,elo1=5'";
         assert_eq!(hint(fastchess).unwrap(), own);
         assert_eq!(hint("match a b tc=8+0.08").unwrap(), "'gputexel match a b --time 8+0.08'");

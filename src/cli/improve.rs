@@ -205,7 +205,7 @@ impl ImproveArgs {
         gputexel::matches::check_games("test-games", test_games)?;
         let changes = Changes { concurrency: self.concurrency, ..Changes::default() };
         let play = self.rules.settings(changes, context)?;
-        let options = settings(&self.option, "--option")?;
+        let options = settings(&self.option)?;
         let (names, bounds, fractions, start) = match &self.engine {
             None => {
                 let set = tuned.computed_set().ok_or_else(|| {
@@ -280,7 +280,6 @@ impl ImproveArgs {
             opponent: None,
             games: GamesSection {
                 limit: play.limit.to_string(),
-                time_margin_ms: play.time_margin.map(|margin| margin.as_millis() as u64),
                 deadline: Some(play.deadline.as_secs_f64()),
                 concurrency: play.concurrency,
                 book: play.book.clone(),

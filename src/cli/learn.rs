@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use gputexel::io::absolute;
 use gputexel::io::run_folder::{Kind, PARAMETERS, RunFolder};
-use gputexel::matches::openings::{Openings, Order};
+use gputexel::matches::openings::Openings;
 use gputexel::matches::statistics::Pentanomial;
 use gputexel::matches::{Contestant, GameSettings, MatchRecord, Side, judge};
 use gputexel::model::ParameterFile;
@@ -201,7 +201,7 @@ impl Start {
             gputexel::matches::check_games("match-games", games)?;
         }
         if let Some(path) = &self.openings {
-            Openings::read(path, GameSettings::default().book_plies, Order::Random, 1)?;
+            Openings::read(path, GameSettings::default().book_plies, 1)?;
         }
         if let Some(labels) = &self.labels {
             let opened = Side::new(labels.as_str()).describe().and_then(|mut engine| {
@@ -357,8 +357,7 @@ impl Learning<'_> {
             .flag("--engine", Some(engine))
             .flag("--nodes", Some(label_nodes))
             .flag("--quiescence-margin", Some(0))
-            .path(Some("--output"), &labeled)
-            .and(existing(path, "labeled.fens.rescore").map(|_| "--resume"));
+            .path(Some("--output"), &labeled);
         self.step(&format!("labels from {} nodes", grouped(label_nodes)), &words)?;
         // Labels are what is worth keeping; games are large.
         let _ = std::fs::remove_dir_all(folder);

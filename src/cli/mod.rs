@@ -147,7 +147,7 @@ subcommands! {
     Learn(learn::LearnArgs),
     /// Let games decide how far to follow a run: SPSA over its steps, then a sequential test
     Improve(improve::ImproveArgs),
-    /// Rescore positions with an engine, or relabel them from tablebases
+    /// Rescore positions with an engine
     Rescore(rescore::RescoreArgs),
     /// List the features of a model: their names and definitions
     Features(features::FeaturesArgs),

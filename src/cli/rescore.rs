@@ -1,105 +1,71 @@
-//! `gputexel rescore`: relabels positions with an engine or from tablebases.
+//! `gputexel rescore`: gives positions new scores by an engine.
 
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use gputexel::datagen::rescore::{
-    EngineOptions, Progress, RescoreOptions, RescoreReport, TablebaseReport, rescore,
-};
-use gputexel::matches::{TimeControl, deadline_from_seconds};
+use gputexel::datagen::rescore::{Progress, RescoreOptions, RescoreReport, rescore};
+use gputexel::matches::{Side, TimeControl, deadline_from_seconds};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::context::Context;
 use super::convert::{ConversionArgs, describe as describe_conversion};
-use super::games::side;
+use super::games::settings;
 use super::output::print_result;
 use super::subcommand::{Subcommand, short_help};
-use super::table::{aligned, counted, grouped};
+use super::table::{counted, grouped};
 
 const LINES_EVERY: Duration = Duration::from_secs(5);
-const MATERIALS: usize = 12;
 
 /// Flags of `rescore`.
 #[derive(Debug, clap::Args)]
 #[command(
-    mut_args(short_help(&[
-        "output", "engine", "nodes", "depth", "option", "concurrency", "syzygy", "preset", "resume",
-    ])),
+    mut_args(short_help(&["output", "engine", "nodes", "depth", "option", "concurrency", "preset"])),
     after_help = "\
-An engine's score replaces that of each position; results are unchanged. Tablebases replace results and scores of positions \
-within their reach that have no castling rights: a win is 1, a loss 0, and a draw, also one by the 50-move rule, 0.5; \
-a win scores 20000 centipawns less the plies to the next capture, pawn move or mate (DTZ). Everything else, the order \
-and the selection are as with convert. The engine's scores are kept in OUTPUT.rescore until the output is complete, \
-so that --resume loses at most 64 positions per thread. Positions are scored in blocks of 64 that begin with empty \
-tables: with fixed nodes or depth, scores depend neither on --concurrency nor on interruptions.\n\n\
+The engine's score replaces that of each position; results are unchanged. Everything else, the order \
+and the selection are as with convert. Positions are scored in blocks of 64 that begin with empty \
+tables: with fixed nodes or depth, scores do not depend on --concurrency.\n\n\
 Examples:\n  \
 gputexel rescore quiet.epd -o rescored.binpack --engine /usr/games/stockfish --nodes 20000\n  \
-gputexel rescore games.binpack -o endings.binpack --syzygy /data/syzygy --skip-missing\n  \
-gputexel rescore quiet.epd -o rescored.txt --engine runs/first --depth 8 --resume")]
+gputexel rescore quiet.epd -o rescored.txt --engine runs/first --depth 8")]
 pub struct RescoreArgs {
     #[command(flatten)]
     conversion: ConversionArgs,
     /// UCI engine (a program or a quoted command line), or a parameter file, the folder of a run or piece values for
     /// the built-in engine
     #[arg(long, value_name = "ENGINE", help_heading = "Engine")]
-    engine: Option<String>,
+    engine: String,
     /// UCI option; may be given several times
-    #[arg(long, value_name = "NAME=VALUE", requires = "engine", help_heading = "Engine")]
+    #[arg(long, value_name = "NAME=VALUE", help_heading = "Engine")]
     option: Vec<String>,
     /// Nodes per position [default: 5000]
-    #[arg(long, value_name = "N", requires = "engine", group = "engine_limit", help_heading = "Engine")]
+    #[arg(long, value_name = "N", group = "engine_limit", help_heading = "Engine")]
     nodes: Option<u64>,
     /// Search depth per position
-    #[arg(long, value_name = "N", requires = "engine", group = "engine_limit", help_heading = "Engine")]
+    #[arg(long, value_name = "N", group = "engine_limit", help_heading = "Engine")]
     depth: Option<u32>,
     /// Milliseconds per position
-    #[arg(long, value_name = "MS", requires = "engine", group = "engine_limit", help_heading = "Engine")]
+    #[arg(long, value_name = "MS", group = "engine_limit", help_heading = "Engine")]
     move_time: Option<u64>,
     /// Seconds after which the engine is considered hung [default: 60]
-    #[arg(long, value_name = "SECONDS", requires = "engine", help_heading = "Engine")]
+    #[arg(long, value_name = "SECONDS", help_heading = "Engine")]
     deadline: Option<f64>,
     /// Transposition table size of each built-in engine, in MiB [default: 4]
-    #[arg(long, value_name = "MIB", requires = "engine", help_heading = "Engine")]
+    #[arg(long, value_name = "MIB", help_heading = "Engine")]
     hash: Option<u32>,
     /// Number of positions scored concurrently [default: one per core]
-    #[arg(long, value_name = "N", requires = "engine", help_heading = "Engine")]
+    #[arg(long, value_name = "N", help_heading = "Engine")]
     concurrency: Option<usize>,
-    /// Give up after this many positions without a score [default: 10]
-    #[arg(long, value_name = "N", requires = "engine", help_heading = "Engine")]
-    max_unscored: Option<u64>,
-    /// Resume an interrupted rescoring to the same output
-    #[arg(long, requires = "engine", help_heading = "Engine")]
-    resume: bool,
-    /// Folders of Syzygy tablebases (.rtbw and .rtbz), separated as in PATH; may be given several times
-    #[arg(long, value_name = "DIRS", help_heading = "Tablebases")]
-    syzygy: Vec<String>,
-    /// Leave positions unchanged if a table is missing [default: refuse]
-    #[arg(long, requires = "syzygy", help_heading = "Tablebases")]
-    skip_missing: bool,
 }
 
 impl RescoreArgs {
     fn options(&self) -> gputexel::Result<RescoreOptions> {
-        let engine = match &self.engine {
-            None => None,
-            Some(engine) => {
-                let usual = EngineOptions::new(side(engine, None, &self.option, "--option")?);
-                Some(EngineOptions {
-                    limit: self.limit()?.unwrap_or(usual.limit),
-                    deadline: self.deadline.map_or(Ok(usual.deadline), deadline_from_seconds)?,
-                    hash_mib: self.hash.unwrap_or(usual.hash_mib),
-                    concurrency: self.concurrency,
-                    max_unscored: self.max_unscored.unwrap_or(usual.max_unscored),
-                    ..usual
-                })
-            }
-        };
-        let folders = self.syzygy.iter().flat_map(std::env::split_paths);
+        let engine = Side::new(self.engine.as_str()).options(settings(&self.option)?);
+        let usual = RescoreOptions::new(engine);
         Ok(RescoreOptions {
-            engine,
-            tablebases: folders.filter(|folder| !folder.as_os_str().is_empty()).collect::<Vec<PathBuf>>(),
-            skip_missing: self.skip_missing,
-            resume: self.resume,
+            limit: self.limit()?.unwrap_or(usual.limit),
+            deadline: self.deadline.map_or(Ok(usual.deadline), deadline_from_seconds)?,
+            hash_mib: self.hash.unwrap_or(usual.hash_mib),
+            concurrency: self.concurrency,
+            ..usual
         })
     }
 
@@ -123,13 +89,12 @@ impl Subcommand for RescoreArgs {
         if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}") {
             bar.set_style(style);
         }
-        let lines = !context.shows_progress() && !context.quiet && !context.json;
         let begin = Instant::now();
         let mut last_line = begin;
         let mut observe = |progress: &Progress| {
-            let rate = (progress.scored - progress.known) as f64 / begin.elapsed().as_secs_f64();
+            let rate = progress.scored as f64 / begin.elapsed().as_secs_f64();
             let text = format!("{} scored, {rate:.0} positions/s", counted(progress.scored, "position"));
-            if lines && last_line.elapsed() >= LINES_EVERY {
+            if context.prints_lines() && last_line.elapsed() >= LINES_EVERY {
                 last_line = Instant::now();
                 note!("{text}");
             }
@@ -138,71 +103,23 @@ impl Subcommand for RescoreArgs {
         };
         let report = rescore(inputs, &settings, output, &options, &context.cancel.into(), &mut observe);
         bar.finish_and_clear();
-        let report = report.map_err(|error| match error {
-            gputexel::Error::Interrupted(what) if self.engine.is_some() => {
-                gputexel::Error::Interrupted(format!("{what}; the same command with --resume continues"))
-            }
-            error => error,
-        })?;
+        let report = report?;
         print_result(context, &report, || describe(&report))
     }
 }
 
 fn describe(report: &RescoreReport) -> String {
-    let mut text = describe_conversion(&report.conversion);
-    if let Some(tables) = &report.tablebases {
-        text += &describe_tables(tables);
+    let (mut text, progress) = (describe_conversion(&report.conversion), report.progress);
+    text += &format!("scores of {}: {}", report.engine, counted(progress.scored, "position"));
+    if progress.ends > 0 {
+        text += &format!("; mates and stalemates scored by the rules: {}", grouped(progress.ends));
     }
-    if let Some(engine) = &report.engine {
-        let progress = report.progress;
-        text += &format!("scores of {engine}: {}", counted(progress.scored, "position"));
-        if progress.known > 0 {
-            text += &format!(", {} of them before the interruption", grouped(progress.known));
-        }
-        if progress.ends > 0 {
-            text += &format!("; mates and stalemates scored by the rules: {}", grouped(progress.ends));
-        }
-        text.push('\n');
-        if progress.unscored > 0 {
-            text +=
-                &format!("  warning: {} without a score, such as\n", counted(progress.unscored, "position"));
-        }
-        for one in &report.unscored {
-            text += &format!("    {}: {}\n", one.fen, gputexel::io::printable(&one.reason));
-        }
+    text.push('\n');
+    if progress.unscored > 0 {
+        text += &format!("  warning: {} without a score, such as\n", counted(progress.unscored, "position"));
     }
-    text
-}
-
-fn describe_tables(tables: &TablebaseReport) -> String {
-    let changed: u64 = tables.materials.values().map(|material| material.changed).sum();
-    let mut text = format!(
-        "tablebases: {}, {} of them with another result than before\n",
-        counted(tables.positions(), "position"),
-        grouped(changed)
-    );
-    let mut materials: Vec<_> = tables.materials.iter().collect();
-    materials.sort_by_key(|(_, material)| std::cmp::Reverse(material.results.iter().sum::<u64>()));
-    let header = ["material", "White wins", "draws", "Black wins", "changed"].map(str::to_string).to_vec();
-    let mut rows = vec![header];
-    for (name, material) in materials.iter().take(MATERIALS) {
-        let counts = material.results.iter().chain([&material.changed]).map(|count| grouped(*count));
-        rows.push(std::iter::once((*name).clone()).chain(counts).collect());
-    }
-    if !materials.is_empty() {
-        text += &aligned(&rows, 2);
-    }
-    if materials.len() > MATERIALS {
-        text += &format!("  and {} more\n", materials.len() - MATERIALS);
-    }
-    if tables.unclear > 0 {
-        text += &format!(
-            "  {} left as before: the tables leave open whether the 50-move rule draws\n",
-            counted(tables.unclear, "position")
-        );
-    }
-    if !tables.missing.is_empty() {
-        text += &format!("  warning: tables are missing: {}\n", tables.missing_in_words());
+    for one in &report.unscored {
+        text += &format!("    {}: {}\n", one.fen, gputexel::io::printable(&one.reason));
     }
     text
 }

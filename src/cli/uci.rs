@@ -15,8 +15,7 @@ use super::subcommand::Subcommand;
 #[command(after_help = "\
 Commands are read from standard input until quit or end of input; a search with limits finishes \
 before the next go and at the end, one without is stopped. Every parameter of the model is an \
-option: setoption name knight_f3.mg value 12.5. In addition to UCI there are d (the position), eval (its \
-static score) and bench [DEPTH].\n\n\
+option: setoption name knight_f3.mg value 12.5. In addition to UCI there is eval, the static score of the position.\n\n\
 Examples:\n  \
 gputexel uci --params runs/first/params.json")]
 pub struct UciArgs {

@@ -31,7 +31,6 @@ pub enum Kind {
     Spsa,
     /// `selfplay`.
     SelfPlay,
-    Rescore,
     /// `probe`, until it is finished.
     Probe,
     Learn,
@@ -41,13 +40,12 @@ pub enum Kind {
 }
 
 impl Kind {
-    const RECORDED: [Self; 9] = [
+    const RECORDED: [Self; 8] = [
         Self::Run,
         Self::Sweep,
         Self::Match,
         Self::Spsa,
         Self::SelfPlay,
-        Self::Rescore,
         Self::Probe,
         Self::Learn,
         Self::Improve,
@@ -60,7 +58,6 @@ impl Kind {
             Self::Match => Some("match.jsonl"),
             Self::Spsa => Some("spsa.jsonl"),
             Self::SelfPlay => Some("selfplay.jsonl"),
-            Self::Rescore => Some("rescore.jsonl"),
             Self::Probe => Some("probe.jsonl"),
             Self::Learn => Some("learn.json"),
             Self::Improve => Some("improve.json"),
@@ -75,7 +72,6 @@ impl Kind {
             Self::Match => "match",
             Self::Spsa => "SPSA run",
             Self::SelfPlay => "self-play run",
-            Self::Rescore => "rescoring",
             Self::Probe => "probe",
             Self::Learn => "run of learn",
             Self::Improve => "run of improve",

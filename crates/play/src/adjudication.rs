@@ -1,5 +1,7 @@
 //! Adjudication of games by the scores of both engines.
 
+use std::str::FromStr;
+
 use serde::{Deserialize, Serialize};
 use shakmaty::Color;
 
@@ -24,6 +26,33 @@ pub struct WinRule {
     pub score_cp: u32,
 }
 
+/// The whole numbers in `text`, with colons between them.
+fn numbers<const N: usize>(setting: &'static str, form: &str, text: &str) -> Result<[u32; N]> {
+    let numbers: Option<Vec<u32>> = text.split(':').map(|word| word.parse().ok()).collect();
+    let expected = || Error::setting(setting, text, format!("expected {form}, whole numbers"));
+    numbers.and_then(|numbers| numbers.try_into().ok()).ok_or_else(expected)
+}
+
+/// `MOVE:PLIES:CP`.
+impl FromStr for DrawRule {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let [after_move, plies, score_cp] = numbers("draw", "MOVE:PLIES:CP", text)?;
+        Ok(Self { after_move, plies, score_cp })
+    }
+}
+
+/// `PLIES:CP`.
+impl FromStr for WinRule {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let [plies, score_cp] = numbers("win", "PLIES:CP", text)?;
+        Ok(Self { plies, score_cp })
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Adjudication {
     pub draw: Option<DrawRule>,
@@ -35,9 +64,8 @@ impl Adjudication {
     /// Refuses rules that could never or would always apply.
     pub fn check(&self) -> Result<()> {
         let settings = [
-            ("draw-plies", self.draw.map(|rule| rule.plies)),
-            ("win-plies", self.win.map(|rule| rule.plies)),
-            ("win-score", self.win.map(|rule| rule.score_cp)),
+            ("draw", self.draw.map(|rule| rule.plies)),
+            ("win", self.win.map(|rule| rule.plies.min(rule.score_cp))),
             ("max-plies", self.max_plies),
         ];
         match settings.into_iter().find(|(_, value)| *value == Some(0)) {

@@ -28,22 +28,22 @@ pub fn judge(pairs: &Pentanomial, [a, b]: [&str; 2]) -> Verdict {
 }
 
 /// `ahead` finished pairs do not count.
-pub(crate) fn conclude(config: &MatchConfig, tally: &Tally, ahead: u64, folder: Option<&Path>) -> Conclusion {
+pub(crate) fn conclude(config: &MatchConfig, tally: &Tally, ahead: u64, folder: &Path) -> Conclusion {
     let is_decided = config.sprt.is_some_and(|sprt| sprt.state(&tally.pairs) != SprtState::Continue);
     let pairs = if tally.is_all_failed() { Pentanomial::default() } else { tally.pairs };
     let verdict = judge(&pairs, config.engines.each_ref().map(|engine| engine.name.as_str()));
-    let is_finished = is_decided || tally.games() >= config.games;
-    let next = folder.map(|folder| match verdict.judgement {
+    let is_finished = is_decided || tally.games() >= config.play.games;
+    let next = match verdict.judgement {
         _ if !is_finished => format!("gputexel match --resume {}", quoted(folder)),
         Judgement::Same if !is_decided => {
             format!("gputexel match --resume {} --games {}", quoted(folder), 2 * tally.games())
         }
         _ => String::new(),
-    });
+    };
     let mut findings: Vec<Finding> = failures(tally).into_iter().collect();
     findings.extend((0..2).filter_map(|engine| ignored_limit(config, tally, engine)));
     findings.extend((ahead > 0).then(|| not_counted(ahead, is_decided)));
-    Conclusion { verdict, findings, next: next.unwrap_or_default() }
+    Conclusion { verdict, findings, next }
 }
 
 /// Games that say more of how engines fail than of their strength.
@@ -58,7 +58,7 @@ pub fn failures(tally: &Tally) -> Option<Finding> {
 
 /// An engine that seems to exceed its limit of nodes.
 fn ignored_limit(config: &MatchConfig, tally: &Tally, engine: usize) -> Option<Finding> {
-    let Ok(TimeControl::Nodes(limit)) = config.limits[engine].parse() else { return None };
+    let TimeControl::Nodes(limit) = config.play.limit else { return None };
     let name = &config.engines[engine].name;
     if config.engines[engine].kind == EngineKind::BuiltIn {
         return None;

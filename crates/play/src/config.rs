@@ -1,4 +1,4 @@
-//! Configuration of a match in its folder: everything that determines results.
+//! Configuration of games as their journals have it: everything that determines results.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -7,15 +7,14 @@ use serde::{Deserialize, Serialize};
 
 use super::adjudication::Adjudication;
 use super::game::Rules;
-use super::journal::JOURNAL;
 use super::openings::Openings;
 use super::statistics::Sprt;
-use gputexel_io::{Error, Result, check_replaceable, timestamp};
+use super::time_control::TimeControl;
+use gputexel_io::{Error, Result, timestamp};
 
 pub(crate) const FORMAT: &str = "gputexel-match";
 const VERSION: u32 = 1;
 pub(crate) const EVENT: &str = "gputexel match";
-const FIRST_TAG: &str = "[Event \"gputexel match\"]";
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunHead {
@@ -49,60 +48,65 @@ impl RunHead {
     }
 }
 
+/// Of matches and of self-play.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct RulesConfig {
-    /// Tolerance of a time limit.
-    pub time_margin_ms: u64,
+pub struct PlayConfig {
+    #[serde(flatten)]
+    pub head: RunHead,
+    pub limit: TimeControl,
     /// Time after which an engine without a clock counts as hung.
     pub deadline_ms: u64,
     pub adjudication: Adjudication,
     pub openings: OpeningsConfig,
+    pub seed: u64,
+    pub hash_mib: u32,
+    pub games: u64,
+    /// Games that may end by an engine failure.
+    pub max_failures: u64,
 }
 
-impl RulesConfig {
-    /// Returns the rules of games with these limits.
-    pub fn rules(&self, [a, b]: [&str; 2]) -> Result<Rules> {
-        Ok(Rules {
-            time_controls: [a.parse()?, b.parse()?],
-            time_margin: Duration::from_millis(self.time_margin_ms),
+impl PlayConfig {
+    pub fn rules(&self) -> Rules {
+        Rules {
+            time_control: self.limit,
+            time_margin: self.limit.usual_margin(),
             deadline: Duration::from_millis(self.deadline_ms),
             adjudication: self.adjudication,
-        })
+        }
     }
 
     /// Records the checksum of a book, or refuses one that has changed since the `what` began.
-    pub(crate) fn open_openings(&mut self, seed: u64, what: &str) -> Result<Openings> {
-        let Some(path) = &self.openings.file else { return Ok(Openings::generated(seed)) };
-        let order = self.openings.order.parse()?;
-        let openings = Openings::read(path, self.openings.book_plies, order, seed)?;
+    pub(crate) fn open_openings(&mut self, what: &str) -> Result<Openings> {
+        let Some(path) = &self.openings.file else { return Ok(Openings::generated(self.seed)) };
+        let openings = Openings::read(path, self.openings.book_plies, self.seed)?;
         if let Some(book) = openings.book() {
             check_checksum(path, &mut self.openings.checksum, &book.checksum, what)?;
         }
         Ok(openings)
+    }
+
+    /// For a resumed run of which some were `played`.
+    pub(crate) fn change_games(&mut self, games: u64, played: u64, folder: &Path, what: &str) -> Result<()> {
+        if games < played {
+            let reason = format!("{} already has {played}; a {what} can only be extended", folder.display());
+            return Err(Error::setting("games", games, reason));
+        }
+        self.games = games;
+        Ok(())
     }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MatchConfig {
     #[serde(flatten)]
-    pub head: RunHead,
+    pub play: PlayConfig,
     pub engines: [EngineConfig; 2],
-    /// Limits of A and B, such as `nodes=5000`; see [`TimeControl`](super::TimeControl).
-    pub limits: [String; 2],
-    #[serde(flatten)]
-    pub play: RulesConfig,
-    pub seed: u64,
-    pub hash_mib: u32,
     pub sprt: Option<Sprt>,
-    /// File of the games, if not in the folder.
-    pub pgn: Option<PathBuf>,
-    pub games: u64,
-    pub max_failures: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EngineConfig {
-    /// Empty until it runs, for a UCI engine without a given name.
+    /// Empty until it runs, for a UCI engine.
     pub name: String,
     pub kind: EngineKind,
     /// Parameters as `material` or an absolute path; a command line for UCI engines.
@@ -125,20 +129,15 @@ pub struct OpeningsConfig {
     pub file: Option<PathBuf>,
     /// xxh3 of the decompressed book.
     pub checksum: Option<String>,
-    /// The name of an [`Order`](super::openings::Order).
-    pub order: String,
     pub book_plies: u32,
 }
 
-impl MatchConfig {
-    pub(crate) fn check(&self, folder: &Path) -> Result<()> {
-        self.head.check(FORMAT, &folder.join(JOURNAL))
-    }
-
-    /// Refuses to resume if the file of games now has other contents.
-    pub(crate) fn check_games(&self, folder: &Path) -> Result<()> {
-        let is_ours = |head: &[u8]| head.starts_with(FIRST_TAG.as_bytes());
-        self.pgn.as_ref().map_or(Ok(()), |pgn| check_replaceable(&folder.join(JOURNAL), pgn, is_ours))
+impl OpeningsConfig {
+    pub fn describe(&self, seed: u64) -> String {
+        match &self.file {
+            Some(file) => format!("{}, seed {seed}", file.display()),
+            None => format!("8 random, balanced plies, seed {seed}"),
+        }
     }
 }
 

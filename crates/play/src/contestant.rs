@@ -1,6 +1,6 @@
 //! The sides of a match: distinguishes parameter files from commands, and creates players.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -16,7 +16,6 @@ use gputexel_model::{ParameterFile, Prior, TableEvaluation, named_parameters};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Side {
     source: String,
-    name: Option<String>,
     options: Vec<Setting>,
 }
 
@@ -27,23 +26,15 @@ impl Side {
         Self { source: source.into(), ..Self::default() }
     }
 
-    /// Sets its name in games and reports.
     #[must_use]
-    pub fn name(mut self, name: impl Into<String>) -> Self {
-        self.name = Some(name.into());
-        self
-    }
-
-    #[must_use]
-    pub fn option(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        self.options.push(Setting { name: name.into(), value: value.into() });
-        self
+    pub fn options(self, options: Vec<Setting>) -> Self {
+        Self { options, ..self }
     }
 
     /// # Errors
     /// [`Error::Usage`] for options without an engine and for commands that read values.
     pub fn describe(&self) -> Result<EngineConfig> {
-        let Self { source: text, name, options } = self;
+        let Self { source: text, options } = self;
         if text.trim().is_empty() {
             let expected = "expected a parameter file, the folder of a run, piece values or an engine";
             return Err(Error::Usage(format!("one side of the match has no name: {expected}")));
@@ -52,7 +43,7 @@ impl Side {
             Some(command) => Some(command),
             None => is_command(text).then_some(text.as_str()),
         };
-        let (kind, source, default_name) = match command {
+        let (kind, source, name) = match command {
             // Its own name is known when it runs.
             Some(command) => (EngineKind::Uci, fixed_command(command)?, String::new()),
             None if Prior::is_word(text) => (EngineKind::BuiltIn, text.clone(), text.clone()),
@@ -68,33 +59,8 @@ impl Side {
                 "'{text}' is played by the built-in engine; options only apply to UCI engines"
             )));
         }
-        let name = name.clone().unwrap_or(default_name);
         let options = options.iter().map(|option| (option.name.clone(), option.value.clone())).collect();
         Ok(EngineConfig { name, kind, source, checksum: None, options })
-    }
-}
-
-impl From<&str> for Side {
-    fn from(source: &str) -> Self {
-        Self::new(source)
-    }
-}
-
-impl From<String> for Side {
-    fn from(source: String) -> Self {
-        Self::new(source)
-    }
-}
-
-impl From<&Path> for Side {
-    fn from(source: &Path) -> Self {
-        Self::new(source.display().to_string())
-    }
-}
-
-impl From<PathBuf> for Side {
-    fn from(source: PathBuf) -> Self {
-        source.as_path().into()
     }
 }
 

@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 
-use super::tally::PairSummary;
+use super::config::{FORMAT, MatchConfig};
+use super::statistics::SprtState;
+use super::tally::{PairSummary, Tally};
 use gputexel_io::folder_lock::FolderLock;
 use gputexel_io::{Error, LogFile, LogLine, Result, RunLog, is_open_at};
 
@@ -43,33 +45,67 @@ pub fn open<T: DeserializeOwned>(lock: &FolderLock) -> Result<Opened<T>> {
     Ok((journal, config, pairs))
 }
 
+/// A match as its folder has it, which may be in progress.
+#[derive(Clone, Debug)]
+pub struct MatchRecord {
+    pub config: MatchConfig,
+    /// Of A, 0 to 4, by pair: those before the first missing one, up to the one that decided the test.
+    pub half_points: Vec<usize>,
+    pub tally: Tally,
+    pub decided: bool,
+    /// Finished pairs that do not count yet.
+    pub ahead: u64,
+}
+
+impl MatchRecord {
+    pub fn read(folder: &Path) -> Result<Self> {
+        let mut finished: BTreeMap<u64, PairSummary> = BTreeMap::new();
+        let config: MatchConfig = read_pairs(folder, |mut pair: PairSummary| {
+            pair.pgn.clear();
+            finished.entry(pair.pair).or_insert(pair);
+        })?;
+        config.play.head.check(FORMAT, &LOG.path(folder))?;
+        let (mut tally, mut half_points, mut decided) = (Tally::default(), Vec::new(), false);
+        let all = finished.len() as u64;
+        for (next, (number, pair)) in (0..).zip(finished) {
+            if number != next || decided {
+                break;
+            }
+            tally.add(&pair);
+            half_points.push(pair.half_points());
+            decided = config.sprt.is_some_and(|sprt| sprt.state(&tally.pairs) != SprtState::Continue);
+        }
+        let ahead = all - half_points.len() as u64;
+        Ok(Self { config, half_points, tally, decided, ahead })
+    }
+
+    /// True if all games are played, or the test has decided.
+    pub fn is_finished(&self) -> bool {
+        self.decided || self.tally.games() >= self.config.play.games
+    }
+}
+
 pub struct MatchFiles {
-    journal: Option<RunLog<PairSummary>>,
-    games: Option<GamesFile>,
+    journal: RunLog<PairSummary>,
+    games: GamesFile,
 }
 
 impl MatchFiles {
     /// Creates the file of games with those of the pairs in `done`.
-    pub fn new(
-        journal: Option<RunLog<PairSummary>>,
-        pgn: Option<&Path>,
-        done: &BTreeMap<u64, PairSummary>,
-    ) -> Result<Self> {
-        let mut games = pgn.map(GamesFile::create).transpose()?;
-        if let Some(games) = &mut games {
-            done.iter().try_for_each(|(number, pair)| games.add(*number, &pair.pgn))?;
-        }
+    pub fn new(journal: RunLog<PairSummary>, pgn: &Path, done: &BTreeMap<u64, PairSummary>) -> Result<Self> {
+        let mut games = GamesFile::create(pgn)?;
+        done.iter().try_for_each(|(number, pair)| games.add(*number, &pair.pgn))?;
         Ok(Self { journal, games })
     }
 
     pub fn add(&mut self, pair: &PairSummary) -> Result<()> {
-        self.journal.as_mut().map_or(Ok(()), |journal| journal.append(pair))?;
-        self.games.as_mut().map_or(Ok(()), |games| games.add(pair.pair, &pair.pgn))
+        self.journal.append(pair)?;
+        self.games.add(pair.pair, &pair.pgn)
     }
 
     pub fn finish(self) -> Result<()> {
-        self.journal.as_ref().map_or(Ok(()), RunLog::check)?;
-        self.games.map_or(Ok(()), GamesFile::finish)
+        self.journal.check()?;
+        self.games.finish()
     }
 }
 
@@ -104,11 +140,37 @@ impl GamesFile {
             self.file.write_all(games.as_bytes()).map_err(|e| Error::io(&self.path, e))?;
         }
         self.file.flush().map_err(|e| Error::io(&self.path, e))?;
-        let file = self.file.get_ref();
-        // Devices and pipes cannot be lost.
-        match file.metadata().is_ok_and(|metadata| metadata.is_file()) && !is_open_at(&self.path, file) {
-            true => Err(Error::lost(&self.path)),
-            false => Ok(()),
+        match is_open_at(&self.path, self.file.get_ref()) {
+            true => Ok(()),
+            false => Err(Error::lost(&self.path)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::Match;
+    use crate::settings::MatchOptions;
+    use gputexel_io::StopFlag;
+
+    #[test]
+    fn folders_are_read_as_far_as_pairs_follow_each_other() {
+        let mut options = MatchOptions::new("material", "zero");
+        (options.play.limit, options.play.games) = ("nodes=30".parse().unwrap(), Some(8));
+        let folder = tempfile::tempdir().unwrap();
+        let mut begun = Match::new(&options, StopFlag::new()).unwrap();
+        begun.create_folder(Some(folder.path()), false).unwrap();
+        let finished = begun.run(|_| ()).unwrap();
+        let record = MatchRecord::read(folder.path()).unwrap();
+        assert_eq!(record.tally, finished.result.tally);
+        assert!(record.is_finished() && record.ahead == 0 && record.half_points.len() == 4);
+        let journal = folder.path().join(JOURNAL);
+        let text = std::fs::read_to_string(&journal).unwrap();
+        let without: Vec<&str> = text.lines().filter(|line| !line.contains("\"pair\":1,")).collect();
+        std::fs::write(&journal, without.join("\n") + "\n").unwrap();
+        let record = MatchRecord::read(folder.path()).unwrap();
+        assert_eq!((record.half_points.len(), record.ahead, record.is_finished()), (1, 2, false));
+        assert!(MatchRecord::read(&folder.path().join("none")).is_err());
     }
 }

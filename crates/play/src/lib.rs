@@ -21,8 +21,6 @@ mod pgn;
 mod player;
 mod pool;
 pub mod probe;
-mod record;
-mod roster;
 mod runner;
 pub mod scheduler;
 mod session;
@@ -30,13 +28,12 @@ mod settings;
 pub mod statistics;
 mod tally;
 mod time_control;
-mod unfinished;
 
 pub use adjudication::{Adjudication, DrawRule, WinRule};
 pub use builtin::BuiltinPlayer;
 pub use conclusion::{failures, judge};
 pub use config::{
-    EngineConfig, EngineKind, MatchConfig, OpeningsConfig, RulesConfig, RunHead, check_checksum,
+    EngineConfig, EngineKind, MatchConfig, OpeningsConfig, PlayConfig, RunHead, check_checksum,
 };
 pub use contestant::{Contestant, Side, absolute_command};
 pub use end::End;
@@ -45,8 +42,7 @@ pub use hash::{check_hash, check_tables};
 pub use page::{elo_course, is_match, match_report};
 pub use pgn::{GameTags, to_pgn};
 pub use player::{Choice, Failure, GameSoFar, Player};
-pub use record::{MatchRecord, PlayedPair};
-pub use roster::engine_files;
+pub use journal::MatchRecord;
 pub use runner::{MatchEvent, MatchResult, MatchSettings, Stop, pair_pgn, run_match};
 pub use session::{FinishedMatch, Match};
 pub use settings::{

@@ -22,7 +22,7 @@ pub struct GameTags<'a> {
     pub round: String,
     /// White's and Black's.
     pub names: [&'a str; 2],
-    pub time_controls: [TimeControl; 2],
+    pub time_control: TimeControl,
 }
 
 pub fn to_pgn(record: &GameRecord, tags: &GameTags<'_>) -> String {
@@ -49,17 +49,11 @@ pub fn to_pgn(record: &GameRecord, tags: &GameTags<'_>) -> String {
     }
     tag("PlyCount", &record.plies().to_string());
     tag("Termination", record.end.termination());
-    let [white, black] = tags.time_controls;
-    if white == black {
-        tag("TimeControl", &white.time_control());
-    } else {
-        tag("WhiteTimeControl", &white.time_control());
-        tag("BlackTimeControl", &black.time_control());
-    }
-    for (name, time_control) in [("WhiteLimit", white), ("BlackLimit", black)] {
-        if !matches!(time_control, TimeControl::Clock { .. }) {
-            tag(name, &time_control.to_string());
-        }
+    tag("TimeControl", &tags.time_control.time_control());
+    if !matches!(tags.time_control, TimeControl::Clock { .. }) {
+        let limit = tags.time_control.to_string();
+        tag("WhiteLimit", &limit);
+        tag("BlackLimit", &limit);
     }
     text.push('\n');
     let mut words = moves(record, tags);
@@ -103,7 +97,7 @@ fn moves(record: &GameRecord, tags: &GameTags<'_>) -> Vec<String> {
             (false, _) => san.to_string(),
         });
         if let Some(comment) =
-            played.and_then(|played| comment(played, tags.time_controls[turn.fold_wb(0, 1)]))
+            played.and_then(|played| comment(played, tags.time_control))
         {
             words.push(comment);
         }

@@ -63,53 +63,6 @@ pub struct MatchResult {
     pub ahead: u64,
 }
 
-struct Counting<'a> {
-    settings: &'a MatchSettings,
-    observer: &'a mut MatchObserver<'a>,
-    tally: Tally,
-    next: u64,
-    waiting: BTreeMap<u64, PairSummary>,
-    stop: Option<Stop>,
-}
-
-impl Counting<'_> {
-    fn add(&mut self, pair: PairSummary) -> Result<()> {
-        self.waiting.insert(pair.pair, pair);
-        while self.stop.is_none() {
-            let Some(pair) = self.waiting.remove(&self.next) else { break };
-            self.next += 1;
-            self.tally.add(&pair);
-            (self.observer)(MatchEvent::Counted(&self.tally))?;
-            self.stop = self.verdict();
-        }
-        Ok(())
-    }
-
-    fn verdict(&self) -> Option<Stop> {
-        let state =
-            self.settings.sprt.as_ref().map_or(SprtState::Continue, |sprt| sprt.state(&self.tally.pairs));
-        let failures: u64 = self.tally.failures.iter().sum();
-        if failures > self.settings.max_failures {
-            let worst = usize::from(self.tally.failures[1] > self.tally.failures[0]);
-            let last = self.tally.last_failure[worst].as_deref().unwrap_or("unknown");
-            let other = match self.tally.failures[1 - worst] {
-                0 => String::new(),
-                count => format!(" ({} in {count})", self.settings.names[1 - worst]),
-            };
-            return Some(Stop::Failures(format!(
-                "{}: failed in {} of {} games{other}, last: {last}",
-                self.settings.names[worst],
-                self.tally.failures[worst],
-                self.tally.games(),
-            )));
-        }
-        if state != SprtState::Continue {
-            return Some(Stop::Decided(state));
-        }
-        (self.next >= self.settings.pairs).then_some(Stop::AllPlayed)
-    }
-}
-
 /// Plays a match, continuing after the pairs in `done`. The result does not depend on `concurrency`, as long as the
 /// players' moves do not depend on time.
 pub fn run_match(
@@ -120,32 +73,77 @@ pub fn run_match(
     stop: &StopFlag,
     observer: &mut MatchObserver<'_>,
 ) -> Result<MatchResult> {
-    let (tally, waiting) = (Tally::default(), BTreeMap::new());
-    let counting = Counting { settings, observer, tally, next: 0, waiting, stop: None };
-    let known: Vec<u64> = done.keys().copied().collect();
-    let mut schedule = MatchSchedule { counting, known, next: 0, is_broken: false };
-    done.into_values().try_for_each(|pair| schedule.counting.add(pair))?;
-    if schedule.counting.stop.is_none() && settings.pairs > 0 {
+    let mut schedule = MatchSchedule {
+        settings,
+        observer,
+        tally: Tally::default(),
+        counted: 0,
+        waiting: BTreeMap::new(),
+        stop: None,
+        known: done.keys().copied().collect(),
+        next: 0,
+        is_broken: false,
+    };
+    done.into_values().try_for_each(|pair| schedule.add(pair))?;
+    if schedule.stop.is_none() && settings.pairs > 0 {
         let venue = Venue { players, opening: &|pair| openings.get(*pair), rules: settings.rules };
         let threads = settings.pairs.min(settings.concurrency as u64);
         play_pairs(&venue, &mut schedule, threads, stop, &mut |_| ())?;
     }
-    let counting = schedule.counting;
-    let ahead = counting.waiting.len() as u64;
-    let stop = match counting.stop {
-        Some(stop) => stop,
-        None if settings.pairs == 0 => Stop::AllPlayed,
-        None => Stop::Cancelled,
-    };
-    Ok(MatchResult { tally: counting.tally, stop, ahead })
+    let unfinished = if settings.pairs == 0 { Stop::AllPlayed } else { Stop::Cancelled };
+    let MatchSchedule { tally, stop, waiting, .. } = schedule;
+    Ok(MatchResult { tally, stop: stop.unwrap_or(unfinished), ahead: waiting.len() as u64 })
 }
 
-/// Pairs by number, without the known ones.
+/// Plays pairs by number, without the known ones, and counts them in order.
 struct MatchSchedule<'a> {
-    counting: Counting<'a>,
+    settings: &'a MatchSettings,
+    observer: &'a mut MatchObserver<'a>,
+    tally: Tally,
+    counted: u64,
+    waiting: BTreeMap<u64, PairSummary>,
+    stop: Option<Stop>,
     known: Vec<u64>,
     next: u64,
     is_broken: bool,
+}
+
+impl MatchSchedule<'_> {
+    fn add(&mut self, pair: PairSummary) -> Result<()> {
+        self.waiting.insert(pair.pair, pair);
+        while self.stop.is_none() {
+            let Some(pair) = self.waiting.remove(&self.counted) else { break };
+            self.counted += 1;
+            self.tally.add(&pair);
+            (self.observer)(MatchEvent::Counted(&self.tally))?;
+            self.stop = self.verdict();
+        }
+        Ok(())
+    }
+
+    fn verdict(&self) -> Option<Stop> {
+        let (names, failures) = (&self.settings.names, self.tally.failures);
+        if failures[0] + failures[1] > self.settings.max_failures {
+            let worst = usize::from(failures[1] > failures[0]);
+            let last = self.tally.last_failure[worst].as_deref().unwrap_or("unknown");
+            let other = match failures[1 - worst] {
+                0 => String::new(),
+                count => format!(" ({} in {count})", names[1 - worst]),
+            };
+            return Some(Stop::Failures(format!(
+                "{}: failed in {} of {} games{other}, last: {last}",
+                names[worst],
+                failures[worst],
+                self.tally.games(),
+            )));
+        }
+        match self.settings.sprt.map(|sprt| sprt.state(&self.tally.pairs)) {
+            None | Some(SprtState::Continue) => {
+                (self.counted >= self.settings.pairs).then_some(Stop::AllPlayed)
+            }
+            Some(state) => Some(Stop::Decided(state)),
+        }
+    }
 }
 
 impl Schedule<2> for MatchSchedule<'_> {
@@ -157,22 +155,22 @@ impl Schedule<2> for MatchSchedule<'_> {
         }
         let pair = self.next;
         self.next += 1;
-        (pair < self.counting.settings.pairs).then_some(pair)
+        (pair < self.settings.pairs).then_some(pair)
     }
 
     fn finished(&mut self, _: usize, pair: u64, games: &[GameRecord; 2]) -> Result<bool> {
         // Results that arrive after the end are dropped.
-        if self.is_broken || self.counting.stop.is_some() {
+        if self.is_broken || self.stop.is_some() {
             return Ok(false);
         }
-        let MatchSettings { names, event, date, rules, .. } = self.counting.settings;
+        let MatchSettings { names, event, date, rules, .. } = self.settings;
         let pgn = pair_pgn(games, pair + 1, names, rules, [event, date]);
         let pair = PairSummary::new(pair, games, pgn);
-        let stored = (self.counting.observer)(MatchEvent::Finished(&pair));
+        let stored = (self.observer)(MatchEvent::Finished(&pair));
         self.is_broken = stored.is_err();
         stored?;
-        self.counting.add(pair)?;
-        Ok(self.counting.stop.is_none())
+        self.add(pair)?;
+        Ok(self.stop.is_none())
     }
 }
 
@@ -184,13 +182,10 @@ pub fn pair_pgn(
     rules: &Rules,
     [event, date]: [&str; 2],
 ) -> String {
-    let [control_a, control_b] = rules.time_controls;
-    let sides = [([a.as_str(), b], [control_a, control_b]), ([b.as_str(), a], [control_b, control_a])];
-    let games = games.iter().zip(sides).zip(1..);
-    games
-        .map(|((game, (names, time_controls)), game_number)| {
-            let round = format!("{number}.{game_number}");
-            to_pgn(game, &GameTags { event, date, round, names, time_controls })
-        })
-        .collect()
+    let games = games.iter().zip([[a.as_str(), b], [b.as_str(), a]]).zip(1..);
+    let text = |((game, names), game_number): ((&GameRecord, [&str; 2]), u32)| {
+        let (round, time_control) = (format!("{number}.{game_number}"), rules.time_control);
+        to_pgn(game, &GameTags { event, date, round, names, time_control })
+    };
+    games.map(text).collect()
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::conclusion::conclude;
-use super::config::{EVENT, MatchConfig};
+use super::config::{EVENT, FORMAT, MatchConfig};
 use super::contestant::{Contestant, make_names_differ};
 use super::journal::{self, MatchFiles};
 use super::openings::Openings;
@@ -26,10 +26,10 @@ const GAMES_FILE: &str = "games.pgn";
 ///
 /// let mut options = MatchOptions::new("material", "zero");
 /// (options.play.limit, options.play.games) = ("nodes=30".parse()?, Some(2));
-/// let finished = Match::new(&options, StopFlag::new())?.run(|_| ())?;
-/// assert_eq!(finished.result.tally.games(), 2);
 /// let folder = tempfile::tempdir()?;
-/// finished.write_to(folder.path())?;
+/// let mut begun = Match::new(&options, StopFlag::new())?;
+/// begun.create_folder(Some(folder.path()), false)?;
+/// assert_eq!(begun.run(|_| ())?.result.tally.games(), 2);
 /// // Two games more.
 /// let changes = Changes { games: Some(4), ..Changes::default() };
 /// let longer = Match::resume(folder.path(), changes, StopFlag::new())?.run(|_| ())?;
@@ -60,38 +60,32 @@ impl Match {
     /// Continues or extends a match.
     ///
     /// # Errors
-    /// [`Error::Input`] when it is no match, is damaged, or its parameters, openings or file of games have changed;
-    /// [`Error::Busy`] when it is being written; [`Error::Setting`] for fewer games than were played.
+    /// [`Error::Input`] when it is no match, is damaged, or its parameters or openings have changed; [`Error::Busy`]
+    /// when it is being written; [`Error::Setting`] for fewer games than were played.
     pub fn resume(folder: impl AsRef<Path>, changes: Changes, stop: impl Into<StopFlag>) -> Result<Self> {
         let folder = RunFolder::enter(folder.as_ref(), Kind::Match)?;
         let (journal, mut config, done) = journal::open::<MatchConfig>(folder.lock()?)?;
-        config.check(folder.path())?;
-        config.check_games(folder.path())?;
-        config.games = changes.games.unwrap_or(config.games);
-        config.max_failures = changes.max_failures.unwrap_or(config.max_failures);
-        let played = 2 * done.len() as u64;
-        if config.games < played {
-            let folder = folder.path().display();
-            let reason = format!("{folder} already has {played}; a match can only be extended");
-            return Err(Error::setting("games", config.games, reason));
-        }
+        let play = &mut config.play;
+        play.head.check(FORMAT, &journal::LOG.path(folder.path()))?;
+        play.max_failures = changes.max_failures.unwrap_or(play.max_failures);
+        let games = changes.games.unwrap_or(play.games);
+        play.change_games(games, 2 * done.len() as u64, folder.path(), "match")?;
         let prepared = Self::prepare(config, changes.concurrency, stop.into())?;
         Ok(Self { done, place: Some((folder, journal)), ..prepared })
     }
 
     fn prepare(mut config: MatchConfig, concurrency: Option<usize>, stop: StopFlag) -> Result<Self> {
-        check_games("games", config.games)?;
-        let [limit_a, limit_b] = &config.limits;
-        let rules = config.play.rules([limit_a, limit_b])?;
+        check_games("games", config.play.games)?;
+        let rules = config.play.rules();
         check_concurrency(concurrency)?;
-        let hash_mib = config.hash_mib;
+        let hash_mib = config.play.hash_mib;
         let [a, b] = &mut config.engines;
         let open = |engine| Contestant::open(engine, hash_mib, &stop, "match");
         let contestants = [open(a)?, open(b)?];
         make_names_differ(&mut config.engines);
-        let openings = config.play.open_openings(config.seed, "match")?;
+        let openings = config.play.open_openings("match")?;
         let mut seating = Seating::new(concurrency, &rules, openings.book())?;
-        let pairs = config.games / 2;
+        let pairs = config.play.games / 2;
         if let Some(book) = openings.book()
             && pairs > book.len() as u64
             && config.sprt.is_none()
@@ -105,19 +99,15 @@ impl Match {
         let settings = MatchSettings {
             names: config.engines.each_ref().map(|engine| engine.name.clone()),
             event: EVENT.to_string(),
-            date: config.head.date.clone(),
+            date: config.play.head.date.clone(),
             rules,
             pairs,
             concurrency: seating.concurrency,
             sprt: config.sprt,
-            max_failures: config.max_failures,
+            max_failures: config.play.max_failures,
         };
         let (done, place) = (BTreeMap::new(), None);
         Ok(Self { config, settings, openings, contestants, seating, stop, done, place })
-    }
-
-    pub fn config(&self) -> &MatchConfig {
-        &self.config
     }
 
     pub fn settings(&self) -> &MatchSettings {
@@ -132,8 +122,7 @@ impl Match {
         self.done.len() as u64
     }
 
-    /// Keeps every finished pair in a folder; `None` is a dated one under `runs`. Without a folder, games stay in
-    /// memory.
+    /// In which every finished pair is kept; `None` is a dated one under `runs`.
     ///
     /// # Errors
     /// [`Error::Usage`] when it is not empty, unless `overwrite` is set, or contains the parameters of a side;
@@ -158,34 +147,31 @@ impl Match {
     /// Plays the missing pairs; `observe` gets the tally after each pair that counts.
     ///
     /// # Errors
-    /// Errors of engines and files; [`Error::Input`] when the folder was removed or replaced meanwhile.
+    /// [`Error::Usage`] without a folder; errors of engines and files; [`Error::Input`] when the folder was removed
+    /// or replaced meanwhile.
     pub fn run(self, mut observe: impl FnMut(&Tally) + Send) -> Result<FinishedMatch> {
         let Self { config, settings, openings, contestants, stop, done, place, .. } = self;
-        let (folder, journal) = place.unzip();
-        let folder = folder.map(|folder| folder.path().to_path_buf());
-        let pgn = config.pgn.clone().or_else(|| folder.as_ref().map(|folder| folder.join(GAMES_FILE)));
-        let mut kept = journal.is_none().then(BTreeMap::new);
-        let mut files = MatchFiles::new(journal, pgn.as_deref(), &done)?;
+        let Some((folder, journal)) = place else {
+            return Err(Error::Usage("a match needs a folder for its games".to_string()));
+        };
+        let pgn = folder.file(GAMES_FILE);
+        let mut files = MatchFiles::new(journal, &pgn, &done)?;
         let begin = Instant::now();
         let threads = settings.pairs.min(settings.concurrency as u64);
         let names = settings.names.each_ref().map(String::as_str);
         let players = Contestant::players(contestants.each_ref(), names, threads)?;
-        let result = run_match(&settings, &openings, players, done, &stop, &mut |event| {
-            match event {
-                MatchEvent::Counted(tally) => observe(tally),
-                MatchEvent::Finished(pair) => {
-                    files.add(pair)?;
-                    if let Some(kept) = &mut kept {
-                        kept.insert(pair.pair, pair.clone());
-                    }
-                }
+        let result = run_match(&settings, &openings, players, done, &stop, &mut |event| match event {
+            MatchEvent::Counted(tally) => {
+                observe(tally);
+                Ok(())
             }
-            Ok(())
+            MatchEvent::Finished(pair) => files.add(pair),
         });
         let seconds = begin.elapsed().as_secs_f64();
         // Finished games are worth writing even after an error, if they are still there.
         files.finish()?;
-        Ok(FinishedMatch { config, settings, openings, result: result?, seconds, folder, pgn, kept })
+        let folder = folder.path().to_path_buf();
+        Ok(FinishedMatch { config, settings, openings, result: result?, seconds, folder, pgn })
     }
 }
 
@@ -196,35 +182,17 @@ pub struct FinishedMatch {
     pub openings: Openings,
     pub result: MatchResult,
     pub seconds: f64,
-    pub folder: Option<PathBuf>,
-    pub pgn: Option<PathBuf>,
-    kept: Option<BTreeMap<u64, PairSummary>>,
+    pub folder: PathBuf,
+    pub pgn: PathBuf,
 }
 
 impl FinishedMatch {
     pub fn conclusion(&self) -> Conclusion {
-        conclude(&self.config, &self.result.tally, self.result.ahead, self.folder.as_deref())
+        conclude(&self.config, &self.result.tally, self.result.ahead, &self.folder)
     }
 
     /// Including games that do not count.
     pub fn played_games(&self) -> u64 {
         self.result.tally.games() + 2 * self.result.ahead
-    }
-
-    /// Writes a match that was not recorded while it was played.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for a match that has a folder, or a folder that is not empty.
-    pub fn write_to(&self, folder: impl AsRef<Path>) -> Result<()> {
-        let Some(pairs) = &self.kept else {
-            let place = self.folder.as_deref().unwrap_or(Path::new(".")).display();
-            return Err(Error::Usage(format!("the match was recorded in {place} while it was played")));
-        };
-        let folder = RunFolder::create(Some(folder.as_ref()), Kind::Match, false)?;
-        let journal = RunLog::create(folder.lock()?, journal::LOG, &self.config)?;
-        let games = folder.file(GAMES_FILE);
-        let mut files = MatchFiles::new(Some(journal), Some(&games), &BTreeMap::new())?;
-        pairs.values().try_for_each(|pair| files.add(pair))?;
-        files.finish()
     }
 }

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::adjudication::Adjudication;
-use super::config::{FORMAT, MatchConfig, OpeningsConfig, RulesConfig, RunHead};
+use super::config::{FORMAT, MatchConfig, OpeningsConfig, PlayConfig, RunHead};
 use super::contestant::Side;
 use super::game::Rules;
 use super::hash::check_hash;
-use super::openings::{Book, Order};
+use super::openings::Book;
 use super::statistics::Sprt;
 use super::time_control::TimeControl;
 use gputexel_io::{Error, Result, absolute};
@@ -19,14 +19,11 @@ const GAMES_WITH_SPRT: u64 = 100_000;
 #[derive(Clone, Debug)]
 pub struct GameSettings {
     pub limit: TimeControl,
-    /// Rounded to milliseconds; `None` for [`TimeControl::usual_margin`].
-    pub time_margin: Option<Duration>,
     /// After which an engine without a clock counts as hung: more than 0 and at most a day.
     pub deadline: Duration,
     pub adjudication: Adjudication,
     /// EPD, FEN or PGN; `None` for random openings.
     pub book: Option<PathBuf>,
-    pub order: Order,
     /// Of each game of PGN books.
     pub book_plies: u32,
     pub seed: u64,
@@ -46,11 +43,9 @@ impl Default for GameSettings {
     fn default() -> Self {
         Self {
             limit: TimeControl::Nodes(5000),
-            time_margin: None,
             deadline: Duration::from_secs(60),
             adjudication: Adjudication::default(),
             book: None,
-            order: Order::default(),
             book_plies: 16,
             seed: 1,
             hash_mib: 4,
@@ -63,24 +58,34 @@ impl Default for GameSettings {
 }
 
 impl GameSettings {
-    pub(crate) fn record(&self, limits: &[TimeControl]) -> Result<RulesConfig> {
+    /// With `games` and `max_failures` of these unless others are set.
+    pub(crate) fn record(
+        &self,
+        format: &str,
+        games: u64,
+        max_failures: impl Fn(u64) -> u64,
+    ) -> Result<PlayConfig> {
         deadline_from_seconds(self.deadline.as_secs_f64())?;
         check_hash(self.hash_mib)?;
         if self.book_plies == 0 {
             return Err(Error::setting("book-plies", 0, "expected at least 1"));
         }
         self.adjudication.check()?;
-        let usual_margin = limits.iter().map(TimeControl::usual_margin).max().unwrap_or_default();
-        Ok(RulesConfig {
-            time_margin_ms: self.time_margin.unwrap_or(usual_margin).as_millis() as u64,
+        let games = self.games.unwrap_or(games);
+        Ok(PlayConfig {
+            head: RunHead::new(format, &self.command_line),
+            limit: self.limit,
             deadline_ms: self.deadline.as_millis() as u64,
             adjudication: self.adjudication,
             openings: OpeningsConfig {
                 file: self.book.as_deref().map(absolute),
                 checksum: None,
-                order: self.order.name().to_string(),
                 book_plies: self.book_plies,
             },
+            seed: self.seed,
+            hash_mib: self.hash_mib,
+            games,
+            max_failures: self.max_failures.unwrap_or_else(|| max_failures(games)),
         })
     }
 }
@@ -89,35 +94,22 @@ impl GameSettings {
 pub struct MatchOptions {
     pub sides: [Side; 2],
     pub play: GameSettings,
-    /// If it differs from A's.
-    pub limit_b: Option<TimeControl>,
     pub sprt: Option<Sprt>,
-    /// Instead of `games.pgn` in the folder.
-    pub pgn: Option<PathBuf>,
 }
 
 impl MatchOptions {
     /// Sides as in [`Side::new`].
-    pub fn new(a: impl Into<Side>, b: impl Into<Side>) -> Self {
-        let (sides, play) = ([a.into(), b.into()], GameSettings::default());
-        Self { sides, play, limit_b: None, sprt: None, pgn: None }
+    pub fn new(a: &str, b: &str) -> Self {
+        Self { sides: [a, b].map(Side::new), play: GameSettings::default(), sprt: None }
     }
 
     pub(crate) fn record(&self) -> Result<MatchConfig> {
-        let Self { sides: [a, b], play, sprt, .. } = self;
-        let limits = [play.limit, self.limit_b.unwrap_or(play.limit)];
-        let games = play.games.unwrap_or(if sprt.is_some() { GAMES_WITH_SPRT } else { GAMES });
+        let Self { sides: [a, b], play, sprt } = self;
+        let games = if sprt.is_some() { GAMES_WITH_SPRT } else { GAMES };
         Ok(MatchConfig {
-            head: RunHead::new(FORMAT, &play.command_line),
-            play: play.record(&limits)?,
+            play: play.record(FORMAT, games, |games| (games / 10).clamp(10, 100))?,
             engines: [a.describe()?, b.describe()?],
-            limits: limits.map(|limit| limit.to_string()),
-            seed: play.seed,
-            hash_mib: play.hash_mib,
             sprt: *sprt,
-            pgn: self.pgn.as_deref().map(absolute),
-            games,
-            max_failures: play.max_failures.unwrap_or_else(|| (games / 10).clamp(10, 100)),
         })
     }
 }
@@ -181,7 +173,7 @@ pub fn deadline_from_seconds(seconds: f64) -> Result<Duration> {
 /// Engines that play on time disturb each other.
 fn crowding(rules: &Rules, concurrency: usize) -> Option<String> {
     let cores = cores();
-    (concurrency > cores && rules.time_controls.iter().any(TimeControl::is_timed)).then(|| {
+    (concurrency > cores && rules.time_control.is_timed()).then(|| {
         format!(
             "{concurrency} games at a time on {cores} cores: engines that play on time will disturb each other"
         )

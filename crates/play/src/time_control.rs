@@ -4,10 +4,13 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::engine::{Clock, Limits};
 use gputexel_io::{Error, Result};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub enum TimeControl {
     Nodes(u64),
     Depth(u32),
@@ -33,7 +36,7 @@ impl TimeControl {
     }
 
     /// `[MOVES/]BASE[+INCREMENT]`, seconds, or `MINUTES:SECONDS` for the base.
-    pub fn parse_clock(text: &str) -> Result<Self> {
+    fn parse_clock(text: &str) -> Result<Self> {
         let bad = || {
             Error::Usage(format!(
                 "time control '{text}': expected [MOVES/]SECONDS[+INCREMENT], such as 10+0.1 or 40/60"
@@ -76,15 +79,6 @@ fn parse_seconds(text: &str) -> Option<Duration> {
     Some(Duration::from_millis((seconds * 1e3).round() as u64))
 }
 
-/// Without superfluous digits.
-pub(super) struct Seconds(pub Duration);
-
-impl fmt::Display for Seconds {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0.as_millis() as f64 / 1e3)
-    }
-}
-
 /// As parsed: `nodes=5000`, `depth=8`, `move-time=100` (milliseconds), `time=10+0.1`.
 impl fmt::Display for TimeControl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -102,11 +96,12 @@ impl TimeControl {
     pub fn time_control(&self) -> String {
         let Self::Clock { base, increment, moves } = self else { return "-".to_string() };
         let moves = moves.map(|moves| format!("{moves}/")).unwrap_or_default();
+        let seconds = |time: &Duration| time.as_millis() as f64 / 1e3;
         let increment = match increment.is_zero() {
             true => String::new(),
-            false => format!("+{}", Seconds(*increment)),
+            false => format!("+{}", seconds(increment)),
         };
-        format!("{moves}{}{increment}", Seconds(*base))
+        format!("{moves}{}{increment}", seconds(base))
     }
 }
 
@@ -128,6 +123,20 @@ impl FromStr for TimeControl {
             "time" => Self::parse_clock(value),
             _ => Err(bad()),
         }
+    }
+}
+
+impl TryFrom<String> for TimeControl {
+    type Error = Error;
+
+    fn try_from(text: String) -> Result<Self> {
+        text.parse()
+    }
+}
+
+impl From<TimeControl> for String {
+    fn from(time_control: TimeControl) -> Self {
+        time_control.to_string()
     }
 }
 

@@ -1,10 +1,8 @@
 //! Output of a match during play and at its end.
 
-use std::path::Path;
-
 use gputexel::matches::openings::Book;
-use gputexel::matches::statistics::{EloModel, Sprt};
-use gputexel::matches::{FinishedMatch, MatchConfig, Tally};
+use gputexel::matches::statistics::Sprt;
+use gputexel::matches::{FinishedMatch, Tally};
 use gputexel::report::Conclusion;
 use serde_json::{Value, json};
 
@@ -30,20 +28,17 @@ pub fn describe(tally: &Tally, sprt: Option<&Sprt>, rate: f64) -> String {
 }
 
 fn describe_openings(finished: &FinishedMatch) -> String {
-    let config = &finished.config;
-    match (&config.play.openings.file, finished.openings.book()) {
-        (Some(path), Some(book)) => {
-            let mut text = format!("{}, {}", path.display(), counted(book.len() as u64, "opening"));
-            if book.duplicates > 0 {
-                text += &format!(", {} duplicates left out", grouped(book.duplicates));
+    let play = &finished.config.play;
+    let mut text = play.openings.describe(play.seed);
+    if let Some(book) = finished.openings.book() {
+        text += &format!(", {}", counted(book.len() as u64, "opening"));
+        for (count, what) in [(book.duplicates, "duplicates left out"), (book.bad, "unusable")] {
+            if count > 0 {
+                text += &format!(", {} {what}", grouped(count));
             }
-            if book.bad > 0 {
-                text += &format!(", {} unusable", grouped(book.bad));
-            }
-            text + &format!(", {}, seed {}", config.play.openings.order, config.seed)
         }
-        _ => format!("8 random, balanced plies, seed {}", config.seed),
     }
+    text
 }
 
 pub fn table(finished: &FinishedMatch, conclusion: &Conclusion) -> String {
@@ -51,7 +46,8 @@ pub fn table(finished: &FinishedMatch, conclusion: &Conclusion) -> String {
     let tally = &result.tally;
     let games = tally.games();
     let [a, b] = &settings.names;
-    let mut text = format!("{a} against {b}, {} at {}", counted(games, "game"), limits(&finished.config));
+    let limit = finished.config.play.limit;
+    let mut text = format!("{a} against {b}, {} at {limit}", counted(games, "game"));
     text += &format!("\nopenings    {}\n", describe_openings(finished));
     if games > 0 {
         let [wins, draws, losses] = tally.wins_draws_losses;
@@ -70,20 +66,12 @@ pub fn table(finished: &FinishedMatch, conclusion: &Conclusion) -> String {
         if let Some(sprt) = &settings.sprt {
             let [low, high] = sprt.bounds();
             text += &format!(
-                "SPRT        {}, LLR {:.2} ({low:.2} to {high:.2}), elo0 {}, elo1 {}{}\n",
+                "SPRT        {}, LLR {:.2} ({low:.2} to {high:.2}), elo0 {}, elo1 {}\n",
                 sprt.state(&tally.pairs),
                 sprt.llr(&tally.pairs),
                 sprt.elo0(),
-                sprt.elo1(),
-                match sprt.model() {
-                    EloModel::Logistic => "",
-                    EloModel::Normalized => " (normalized Elo)",
-                }
+                sprt.elo1()
             );
-            if sprt.model() == EloModel::Normalized {
-                let normalized = tally.pairs.normalized_elo();
-                text += &format!("normalized  {:+.1} ± {:.1} Elo\n", normalized.elo, normalized.error95);
-            }
         }
         text += &format!(
             "White       won {}, lost {}\n",
@@ -116,13 +104,7 @@ pub fn table(finished: &FinishedMatch, conclusion: &Conclusion) -> String {
     }
     text += &findings(conclusion, true);
     text += &ending(conclusion);
-    let pgn = finished.pgn.as_deref().unwrap_or(Path::new("-"));
-    text + &format!("{}, {:.1} s\n", pgn.display(), finished.seconds)
-}
-
-fn limits(config: &MatchConfig) -> String {
-    let [a, b] = &config.limits;
-    if a == b { a.clone() } else { format!("{a} against {b}") }
+    text + &format!("{}, {:.1} s\n", finished.pgn.display(), finished.seconds)
 }
 
 /// From the view of A.
@@ -133,13 +115,13 @@ pub fn json(finished: &FinishedMatch, conclusion: &Conclusion) -> Value {
     let (elo, book) = (tally.pairs.elo(), finished.openings.book());
     let sprt = settings.sprt.as_ref().map(|sprt| {
         json!({
-            "elo0": sprt.elo0(), "elo1": sprt.elo1(), "model": sprt.model(), "bounds": sprt.bounds(),
+            "elo0": sprt.elo0(), "elo1": sprt.elo1(), "bounds": sprt.bounds(),
             "llr": sprt.llr(&tally.pairs), "state": sprt.state(&tally.pairs),
         })
     });
     let engine = |engine: usize| {
         json!({
-            "name": settings.names[engine], "limit": config.limits[engine], "nodes": tally.nodes[engine],
+            "name": settings.names[engine], "limit": config.play.limit, "nodes": tally.nodes[engine],
             "moves": tally.moves[engine], "seconds": tally.micros[engine] as f64 / 1e6,
             "nodes_per_second": tally.nodes_per_second(engine), "failures": tally.failures[engine],
             "time_forfeits": tally.time_forfeits[engine], "last_failure": tally.last_failure[engine],
@@ -151,7 +133,7 @@ pub fn json(finished: &FinishedMatch, conclusion: &Conclusion) -> Value {
         "elo_high": elo.high, "los": tally.pairs.los(), "sprt": sprt, "stop": result.stop.name(),
         "white_wins": tally.white_wins, "black_wins": tally.black_wins, "plies": tally.plies,
         "ends": tally.ends, "engines": [engine(0), engine(1)], "openings": config.play.openings.file,
-        "openings_count": book.map(Book::len), "openings_bad": book.map(|book| book.bad), "seed": config.seed,
+        "openings_count": book.map(Book::len), "openings_bad": book.map(|book| book.bad), "seed": config.play.seed,
         "seconds": finished.seconds, "folder": finished.folder, "pgn": finished.pgn,
         "finished_ahead": result.ahead,
     });

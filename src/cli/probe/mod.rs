@@ -103,12 +103,9 @@ pub struct ProbeArgs {
     /// Number of processes [default: one per core]; does not change the result
     #[arg(long, value_name = "N", help_heading = "Engine")]
     processes: Option<usize>,
-    /// Seconds without an answer after which the engine counts as hung
-    #[arg(long, value_name = "SECONDS", default_value_t = 60.0, help_heading = "Engine")]
-    deadline: f64,
-    /// Seconds for the engine to become ready
-    #[arg(long, value_name = "SECONDS", default_value_t = 30.0, help_heading = "Engine")]
-    start_deadline: f64,
+    /// Seconds without an answer, also when it starts, after which the engine counts as hung [default: 60, and 30]
+    #[arg(long, value_name = "SECONDS", help_heading = "Engine")]
+    deadline: Option<f64>,
     #[command(flatten)]
     rounds: RoundArgs,
     #[command(flatten)]
@@ -117,7 +114,7 @@ pub struct ProbeArgs {
 
 impl ProbeArgs {
     fn settings(&self) -> Result<ProbeSettings> {
-        let command = engine_command(&self.engine, &self.set, Some(self.start_deadline))?;
+        let (command, deadline) = engine_command(&self.engine, &self.set, self.deadline)?;
         if command.reads_values() && !(self.set.is_empty() && self.option.is_empty() && self.ask.is_none()) {
             let reason = format!(
                 "{PARAMETERS_WORD} makes ENGINE a program without options: --set, --option and --ask"
@@ -140,7 +137,7 @@ impl ProbeArgs {
             pattern: self.eval_pattern.as_deref().map(str::parse::<EvalPattern>).transpose()?,
             by_mover: view.map(|view| view == PointOfView::Stm),
             processes,
-            deadline: deadline_from_seconds(self.deadline)?,
+            deadline,
             reading,
             resume: self.resume,
             force: self.force,
@@ -244,15 +241,20 @@ impl Display {
     }
 }
 
-/// `seconds` to become ready.
-pub fn engine_command(text: &str, settings: &[String], seconds: Option<f64>) -> Result<EngineCommand> {
+/// With the time for an answer; `seconds` also to become ready.
+pub fn engine_command(
+    text: &str,
+    settings: &[String],
+    seconds: Option<f64>,
+) -> Result<(EngineCommand, Duration)> {
     let mut command: EngineCommand = text.parse()?;
     command.make_absolute();
-    if let Some(seconds) = seconds {
-        command.start_deadline = start_deadline(seconds)?;
+    let deadline = deadline_from_seconds(seconds.unwrap_or(60.0))?;
+    if seconds.is_some() {
+        command.start_deadline = deadline;
     }
     command.settings = settings.iter().map(|text| text.parse()).collect::<Result<_>>()?;
-    Ok(command)
+    Ok((command, deadline))
 }
 
 /// By default one per core.
@@ -261,13 +263,6 @@ pub fn process_count(given: Option<usize>) -> Result<usize> {
         Some(0) => Err(Error::Usage("--processes must be at least 1".to_string())),
         given => Ok(given.unwrap_or_else(cores)),
     }
-}
-
-/// More than 0 and at most a day.
-fn start_deadline(seconds: f64) -> Result<Duration> {
-    deadline_from_seconds(seconds).map_err(|_| {
-        Error::setting("start-deadline", seconds, "expected seconds, more than 0 and at most a day")
-    })
 }
 
 fn describe_survey(survey: &Survey) -> String {

@@ -5,11 +5,11 @@ mod output;
 use std::path::PathBuf;
 
 use gputexel::Error;
-use gputexel::datagen::selfplay::{GameFormat, SelfPlay, SelfPlayOptions};
-use gputexel::matches::{Changes, Stop};
+use gputexel::datagen::selfplay::{SelfPlay, SelfPlayOptions};
+use gputexel::matches::{Changes, Side, Stop};
 
 use super::context::Context;
-use super::games::{FolderFlags, Progress, RuleFlags, side, warn};
+use super::games::{FolderFlags, Progress, RuleFlags, settings, warn};
 use super::output::print_result;
 use super::subcommand::{Subcommand, short_help};
 
@@ -17,18 +17,19 @@ use super::subcommand::{Subcommand, short_help};
 #[derive(Debug, clap::Args)]
 #[command(
     mut_args(short_help(&[
-        "params", "engine", "option", "nodes", "time", "games", "concurrency", "openings", "leaves",
-        "format", "out", "resume",
+        "params", "engine", "option", "nodes", "time", "games", "concurrency", "openings", "leaves", "out",
+        "resume",
     ])),
     allow_negative_numbers = true,
     after_help = "\
 The built-in engine or a UCI engine plays both sides of each game; no two games share an opening. Every \
-game is kept in DIR/selfplay.jsonl as it is finished; the files of games are written from it, in order and as a \
-whole, when playing ends. With fixed nodes or depth they depend on the settings and the seed alone, not on \
---concurrency or interruptions. Games in which the engine fails or exceeds its time are not written.\n\n\
+game is kept in DIR/selfplay.jsonl as it is finished; games.pgn, with scores in comments, is written from it, in order \
+and as a whole, when playing ends. With fixed nodes or depth it depends on the settings and the seed alone, not on \
+--concurrency or interruptions. Games in which the engine fails or exceeds its time are not written. 'convert' makes \
+binary formats of games.pgn.\n\n\
 Examples:\n  \
 gputexel selfplay --games 10000 --nodes 5000 -o runs/games\n  \
-gputexel selfplay --params runs/first --win-score 1000 --draw-after 40 --seed 2 -o runs/second-games\n  \
+gputexel selfplay --params runs/first --win 6:1000 --draw 40:8:10 --seed 2 -o runs/second-games\n  \
 gputexel selfplay --engine ./engine --option Hash=16 --depth 8 --openings book.epd --random-plies 2\n  \
 gputexel selfplay --resume runs/games"
 )]
@@ -45,12 +46,7 @@ pub struct SelfPlayArgs {
     max_failures: Option<u64>,
     #[command(flatten)]
     files: FolderFlags,
-    /// Output formats, separated by commas: pgn (scores in comments), binpack (every position searched, with its
-    /// move and score), bulletformat (positions that are not in check and whose move is neither a capture nor a
-    /// promotion) [default: pgn]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Games")]
-    format: Vec<String>,
-    /// Resume an interrupted run; --games extends it, --format writes other files
+    /// Resume an interrupted run; --games extends it
     #[arg(long, value_name = "DIR", conflicts_with_all = ["Played", "RuleFlags"], help_heading = "Games")]
     resume: Option<PathBuf>,
 }
@@ -69,16 +65,9 @@ struct Played {
     /// UCI option; may be given several times
     #[arg(long, value_name = "NAME=VALUE", requires = "engine", help_heading = "Engines")]
     option: Vec<String>,
-    /// Name of the engine in games [default: from its file, or the engine's own name]
-    #[arg(long, value_name = "NAME", help_heading = "Engines")]
-    name: Option<String>,
     /// Random plies from the initial position or the book's opening [default: 8 without a book, 0 with one]
     #[arg(long, value_name = "N", help_heading = "Openings")]
     random_plies: Option<u32>,
-    /// Largest material advantage after the random plies, determined by a search of one ply and captures [default:
-    /// 200]
-    #[arg(long, value_name = "CP", help_heading = "Openings")]
-    opening_limit: Option<u32>,
     /// Also write leaves.fens: one in N of the positions that searches evaluate in quiescence, drawn by key, to be labeled
     /// by 'rescore'; a UCI engine has to print them as 'info string leaf FEN' [default: none]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Games")]
@@ -86,16 +75,8 @@ struct Played {
 }
 
 impl SelfPlayArgs {
-    fn formats(&self) -> gputexel::Result<Option<Vec<GameFormat>>> {
-        let mut formats: Vec<GameFormat> =
-            self.format.iter().map(|name| name.parse()).collect::<gputexel::Result<_>>()?;
-        formats.dedup();
-        Ok((!formats.is_empty()).then_some(formats))
-    }
-
     fn options(&self, changes: Changes, context: &Context) -> gputexel::Result<SelfPlayOptions> {
         let Self { played, rules, .. } = self;
-        let usual = SelfPlayOptions::default();
         // A word given as a command must not be taken for a file.
         let source = match (&played.engine, &played.params) {
             (Some(command), _) if command.starts_with("cmd:") => command.clone(),
@@ -103,12 +84,10 @@ impl SelfPlayArgs {
             (None, params) => params.clone().unwrap_or_else(|| "material".to_string()),
         };
         Ok(SelfPlayOptions {
-            engine: side(&source, played.name.as_deref(), &played.option, "--option")?,
+            engine: Side::new(source).options(settings(&played.option)?),
             play: rules.settings(changes, context)?,
             random_plies: played.random_plies,
-            opening_limit_cp: played.opening_limit.unwrap_or(usual.opening_limit_cp),
-            leaves: played.leaves.unwrap_or(usual.leaves),
-            formats: self.formats()?.unwrap_or(usual.formats),
+            leaves: played.leaves.unwrap_or(0),
         })
     }
 }
@@ -121,7 +100,7 @@ impl Subcommand for SelfPlayArgs {
             concurrency: self.files.concurrency,
         };
         let mut selfplay = match &self.resume {
-            Some(folder) => SelfPlay::resume(folder, changes, self.formats()?, context.cancel)?,
+            Some(folder) => SelfPlay::resume(folder, changes, context.cancel)?,
             None => SelfPlay::new(&self.options(changes, context)?, context.cancel)?,
         };
         // All checks come before anything is written.
@@ -129,7 +108,7 @@ impl Subcommand for SelfPlayArgs {
             selfplay.create_folder(self.files.out.as_deref(), self.files.force)?;
         }
         warn(&selfplay.seating().warnings, selfplay.folder(), context);
-        let games = selfplay.config().games;
+        let games = selfplay.config().play.games;
         let mut progress = Progress::new(context, games, selfplay.tally().finished());
         let bar = progress.bar();
         let finished = selfplay.run(move |tally| {
@@ -151,14 +130,14 @@ impl Subcommand for SelfPlayArgs {
             }
             Stop::AllPlayed | Stop::Decided(_) => Ok(()),
             Stop::Failures(failures) => {
-                let limit = finished.config.max_failures;
+                let limit = finished.config.play.max_failures;
                 let reason = format!("{failures}; self-play was given up (--max-failures {limit})");
                 Err(Error::input(&finished.folder, reason).into())
             }
             Stop::Cancelled => Err(Error::Interrupted(format!(
                 "after {} of {} games; resume with 'gputexel selfplay --resume {folder}'",
                 finished.tally.finished(),
-                finished.config.games,
+                finished.config.play.games,
             ))
             .into()),
         }

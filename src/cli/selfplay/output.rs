@@ -30,7 +30,7 @@ pub fn table(finished: &FinishedSelfPlay) -> String {
         "{} against itself, {} at {}\nopenings    {}\n",
         config.engine.name,
         counted(games, "game"),
-        config.limit,
+        config.play.limit,
         openings(config)
     );
     if games > 0 {
@@ -74,26 +74,19 @@ pub fn table(finished: &FinishedSelfPlay) -> String {
     }
     if finished.played_now > 0 {
         text += &format!(
-            "{}, {:.1} games/s with {} at a time, {:.1} % of the time in searches\n",
+            "{}, {:.1} games/s with {} at a time\n",
             duration(finished.seconds),
             finished.played_now as f64 / finished.seconds,
-            finished.concurrency,
-            100.0 * finished.search_share
+            finished.concurrency
         );
     }
     for file in &finished.files {
-        text += &format!("{}\n", file.path.display());
-        if file.left_out > 0 {
-            text += &format!(
-                "  {} left out: the format cannot express them without a score or as they are\n",
-                counted(file.left_out, "position")
-            );
-        }
+        text += &format!("{}\n", file.display());
     }
     if let (Some(file), true) = (finished.files.first(), games > 0) {
         let dataset = finished.folder.join("dataset.bin");
         text += &match tally.leaves {
-            0 => format!("next: gputexel extract {} -o {}\n", quoted(&file.path), quoted(&dataset)),
+            0 => format!("next: gputexel extract {} -o {}\n", quoted(file), quoted(&dataset)),
             _ => format!(
                 "next: gputexel rescore {} --engine ENGINE --quiescence-margin 0 -o {}\n",
                 quoted(&finished.folder.join("leaves.fens")),
@@ -105,16 +98,14 @@ pub fn table(finished: &FinishedSelfPlay) -> String {
 }
 
 fn openings(config: &SelfPlayConfig) -> String {
-    let random = config.random;
+    let (random, seed) = (config.random, config.play.seed);
     let drawn = match random.plies {
         0 => String::new(),
         plies => format!("{plies} random plies within {} cp, ", random.limit_cp),
     };
     match &config.play.openings.file {
-        Some(book) => {
-            format!("{}, {}, {drawn}seed {}", book.display(), config.play.openings.order, config.seed)
-        }
-        None => format!("{drawn}seed {}", config.seed),
+        Some(book) => format!("{}, {drawn}seed {seed}", book.display()),
+        None => format!("{drawn}seed {seed}"),
     }
 }
 
@@ -127,7 +118,6 @@ pub fn json(finished: &FinishedSelfPlay) -> Value {
         "leaves": tally.leaves,
         "without_score": tally.without_score, "nodes": tally.nodes, "stop": finished.stop.name(),
         "engine": finished.config.engine.name, "played_now": finished.played_now, "seconds": finished.seconds,
-        "concurrency": finished.concurrency, "search_share": finished.search_share, "folder": finished.folder,
-        "files": finished.files,
+        "concurrency": finished.concurrency, "folder": finished.folder, "files": finished.files,
     })
 }

@@ -2,8 +2,6 @@
 
 mod asking;
 mod command;
-#[doc(hidden)]
-pub mod heard;
 mod options;
 mod process;
 mod protocol;

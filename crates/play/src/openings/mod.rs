@@ -46,16 +46,6 @@ impl Opening {
 /// With one opening of a book before the next is tried.
 const DRAWS_OF_ONE: u64 = 1000;
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Order {
-    /// By the seed; none recurs before all have been played.
-    #[default]
-    Random,
-    Sequential,
-}
-
-gputexel_io::names!(Order "order": Random "random", Sequential "sequential");
-
 #[derive(Clone, Debug)]
 pub struct Openings {
     book: Option<(Book, Vec<u32>)>,
@@ -69,17 +59,16 @@ impl Openings {
         Self { book: None, seed }
     }
 
-    pub fn of_book(book: Book, order: Order, seed: u64) -> Self {
+    /// In an order by the seed: none recurs before all have been played.
+    pub fn of_book(book: Book, seed: u64) -> Self {
         let mut indices: Vec<u32> = (0..book.len() as u32).collect();
-        if order == Order::Random {
-            indices.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
-        }
+        indices.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
         Self { book: Some((book, indices)), seed }
     }
 
     /// See [`Book::read`].
-    pub fn read(path: &Path, book_plies: u32, order: Order, seed: u64) -> Result<Self> {
-        Ok(Self::of_book(Book::read(path, book_plies)?, order, seed))
+    pub fn read(path: &Path, book_plies: u32, seed: u64) -> Result<Self> {
+        Ok(Self::of_book(Book::read(path, book_plies)?, seed))
     }
 
     pub fn book(&self) -> Option<&Book> {

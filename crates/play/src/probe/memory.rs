@@ -7,15 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use super::plan::Plan;
 use super::search::Differences;
-use crate::unfinished::{Unfinished, begin_again};
 use gputexel_io::run_folder::Kind;
-use gputexel_io::{Error, LogFile, Result, RunFolder, RunLog};
+use gputexel_io::{Advice, Error, LogFile, Result, RunFolder, RunLog};
 
 const FORMAT: &str = "gputexel-probe";
 const VERSION: u32 = 1;
 const JOURNAL: LogFile = LogFile { name: "probe.jsonl", what: Kind::Probe.name() };
-
-pub(super) const PROBE: Unfinished = Unfinished { kind: Kind::Probe, suffix: ".probe", journal: JOURNAL };
 
 pub(super) const POSITIONS: &str = "positions.fens";
 pub(super) const TRACE: &str = "rows.svm";
@@ -69,9 +66,31 @@ pub(super) struct Memory {
     journal: Option<RunLog<Block>>,
 }
 
+fn folder_of(output: &Path) -> PathBuf {
+    let mut path = output.as_os_str().to_owned();
+    path.push(".probe");
+    PathBuf::from(path)
+}
+
+/// Begun and not completed.
+pub(super) fn is_begun(output: &Path) -> bool {
+    JOURNAL.path(&folder_of(output)).exists()
+}
+
 impl Memory {
+    /// # Errors
+    /// [`Error::Usage`] for an interrupted probe that is neither resumed nor, with `force`, started again.
     pub fn open(output: &Path, resume: bool, force: bool) -> Result<Self> {
-        let (folder, _) = PROBE.open(output, resume, force)?;
+        let path = folder_of(output);
+        let folder = match (is_begun(output), resume) {
+            (true, true) => RunFolder::enter(&path, Kind::Probe)?,
+            (true, false) if !force => {
+                let reason = format!("{}: a probe to this output was interrupted", path.display());
+                let advice = Advice::default().text("use ").setting("resume", "").text(" to continue it, or ");
+                return Err(Error::Usage(reason).advise(advice.setting("force", "").text(" to start again")));
+            }
+            _ => RunFolder::create(Some(&path), Kind::Probe, true)?,
+        };
         Ok(Self { folder, journal: None })
     }
 
@@ -98,7 +117,9 @@ impl Memory {
                 (false, _) => "was begun with another engine, options or parameters",
                 (true, false) => "was begun with other positions",
             };
-            Err(Error::input(&path, what).advise(begin_again()))
+            let advice = Advice::default().text("give the same as then, or start again with ");
+            let advice = advice.setting("force", "").text(" instead of ").setting("resume", "");
+            Err(Error::input(&path, what).advise(advice))
         };
         let mut blocks = BTreeMap::new();
         let (journal, header) = RunLog::open(self.folder.lock()?, JOURNAL, check, |_, block: Block| {
@@ -127,6 +148,13 @@ impl Memory {
     pub fn remove(self) {
         let Self { folder, journal } = self;
         drop(journal);
-        PROBE.remove(folder, &[POSITIONS, TRACE]);
+        // Leftovers do no harm.
+        for name in [JOURNAL.name, POSITIONS, TRACE] {
+            let _ = folder.remove(name);
+        }
+        if let Ok(lock) = folder.lock() {
+            lock.remove_file();
+        }
+        let _ = std::fs::remove_dir(folder.path());
     }
 }

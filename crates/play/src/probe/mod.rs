@@ -9,7 +9,6 @@ mod memory;
 mod output;
 mod parameters;
 mod plan;
-mod pool;
 mod positions;
 mod probed;
 mod search;
@@ -21,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-pub use again::{Again, AgainSettings, Cause, Deviation, KnownPosition, ask_again};
+pub use again::{Again, AgainSettings, Deviation, KnownPosition, Outcome, ask_again};
 pub use answer::EvalPattern;
 pub use asking::Ask;
 pub use parameters::{Options, ProbeParameter, parameters_of};
@@ -31,7 +30,7 @@ pub use search::Differences;
 use crate::client::{
     EngineCommand, EngineOption, OptionKind, PARAMETERS_WORD, Setting, UciPlayer, find_program,
 };
-use asking::{Asker, Source};
+use asking::{Asker, Source, each};
 use gputexel_chess::formats::Format;
 use gputexel_ingest::conversion::{ConversionReport, ConversionSettings, convert};
 use gputexel_ingest::extraction::{ExtractSettings, Hooks};
@@ -145,13 +144,12 @@ pub fn probe(
     observe: &mut dyn FnMut(ProbeEvent<'_>),
 ) -> Result<(ProbeReport, Probed)> {
     let begun = Instant::now();
-    if !settings.force && output.exists() && !memory::PROBE.is_begun(output) {
+    if !settings.force && output.exists() && !memory::is_begun(output) {
         return Err(Error::Exists(output.to_path_buf()));
     }
     let (source, left_out) = source(settings, stop)?;
     let mut memory = Memory::open(output, settings.resume, settings.force)?;
-    let result = run(inputs, settings, (output, begun), source, (&mut memory, left_out), observe);
-    match result {
+    match run(inputs, settings, (output, begun), source, (&mut memory, left_out), observe) {
         Ok((report, mut probed)) => {
             probed.memories.push(memory);
             Ok((report, probed))
@@ -223,7 +221,7 @@ fn options_of(command: &EngineCommand, stop: &StopFlag) -> Result<Vec<EngineOpti
             let words = format!(
                 "it must speak UCI; a program that reads a file of values has {PARAMETERS_WORD} in its command; "
             );
-            let advice = Advice::default().text(words).setting("start-deadline", "SECONDS");
+            let advice = Advice::default().text(words).setting("deadline", "SECONDS");
             error.advise(advice.text(" gives it more time"))
         }
         _ => error,
@@ -453,7 +451,7 @@ fn measure(
         let measured = search.and_then(Search::run).map_err(|failed| failed.into_error(source))?;
         Ok(output::block(number, &measured, (source, positions.has_games), &chunk, asker.asked - before))
     };
-    pool::each(source, processes, &open, work, |number, block: Block| {
+    each(source, processes, &open, work, |number, block: Block| {
         memory.keep(&block)?;
         done += chunks[number].len() as u64;
         evaluations += block.asked;

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use super::asking::Source;
+use super::asking::{Source, evaluations};
 use super::memory::{Block, Header, Memory, Request};
 use super::output;
 use super::plan::Plan;
 use super::positions::{Labeled, Positions};
 use super::search::Differences;
-use super::{ProbeEvent, ProbeProgress, Survey, measure, parameters_in, pool, summarize};
+use super::{ProbeEvent, ProbeProgress, Survey, measure, parameters_in, summarize};
 use gputexel_ingest::trace::ImportReport;
 use gputexel_io::Result;
 
@@ -78,7 +78,7 @@ impl Probed {
             observe(ProbeEvent::Progress(ProbeProgress { positions, known, total, evaluations }));
         };
         let pool = (self.processes, self.plan.block);
-        pool::evaluations(&self.source, &way, pool, values, &asked, &mut report)
+        evaluations(&self.source, &way, pool, values, &asked, &mut report)
     }
 
     /// Measures the coefficients under other values. What was measured is kept beside `output` until it is

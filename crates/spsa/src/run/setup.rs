@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use gputexel_io::{Error, Result, StopFlag};
-use gputexel_play::openings::{Openings, Order};
+use gputexel_play::openings::Openings;
 use gputexel_play::{Adjudication, Rules, Seating, TimeControl, check_checksum, deadline_from_seconds};
 
 use super::{Header, TunedEngine};
@@ -48,9 +48,7 @@ impl Setup {
         let games = &config.games;
         let openings = match &games.book {
             None => Openings::generated(config.run.seed),
-            Some(path) => {
-                Openings::read(path, games.book_plies.unwrap_or(16), Order::Random, config.run.seed)?
-            }
+            Some(path) => Openings::read(path, games.book_plies.unwrap_or(16), config.run.seed)?,
         };
         if let (Some(book), Some(path)) = (openings.book(), &games.book) {
             check_checksum(path, &mut header.book, &book.checksum, "run")?;
@@ -79,7 +77,7 @@ fn rules(config: &RunConfig) -> Result<Rules> {
     let games = &config.games;
     let limit: TimeControl = games.limit.parse()?;
     Ok(Rules {
-        time_controls: [limit; 2],
+        time_control: limit,
         time_margin: games.time_margin_ms.map_or_else(|| limit.usual_margin(), Duration::from_millis),
         // It is the configuration's, not a setting of whoever opens the run.
         deadline: deadline_from_seconds(games.deadline.unwrap_or(60.0))

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use gputexel_io::folder_lock::FolderLock;
 use gputexel_io::{Advice, Error, Result, RunLog, StopFlag};
 use gputexel_play::journal::{self, MatchFiles};
-use gputexel_play::openings::{Openings, Order};
+use gputexel_play::openings::Openings;
 use gputexel_play::scheduler::Players;
 use gputexel_play::statistics::Sprt;
 use gputexel_play::{
@@ -153,7 +153,7 @@ impl Verification {
     pub fn run(&self, mut observe: impl FnMut(&Tally) + Send) -> Result<MatchResult> {
         self.create_folder()?;
         let (journal, done) = self.open_journal()?;
-        let mut files = MatchFiles::new(Some(journal), Some(&self.pgn()), &done)?;
+        let mut files = MatchFiles::new(journal, &self.pgn(), &done)?;
         let settings = MatchSettings {
             names: ["tuned".to_string(), "start".to_string()],
             event: "gputexel spsa verify".to_string(),
@@ -189,7 +189,7 @@ impl Verification {
     fn openings(&self) -> Openings {
         let seed = self.header.config.run.seed ^ OTHER_OPENINGS;
         match self.setup.openings.book() {
-            Some(book) => Openings::of_book(book.clone(), Order::Random, seed),
+            Some(book) => Openings::of_book(book.clone(), seed),
             None => Openings::generated(seed),
         }
     }

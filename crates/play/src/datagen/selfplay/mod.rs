@@ -6,9 +6,7 @@ mod output;
 mod record;
 mod schedule;
 mod session;
-mod tally;
 
 pub use config::{SelfPlayConfig, SelfPlayOptions};
-pub use output::{GameFormat, WrittenFile, is_quiet};
+pub use record::SelfPlayTally;
 pub use session::{FinishedSelfPlay, SelfPlay};
-pub use tally::SelfPlayTally;

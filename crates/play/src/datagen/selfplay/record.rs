@@ -1,12 +1,12 @@
 //! A finished game as a line of the journal, and back.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use shakmaty::fen::Fen;
 use shakmaty::uci::UciMove;
-use shakmaty::{CastlingMode, Chess, EnPassantMode, KnownOutcome, Move, Position};
+use shakmaty::{CastlingMode, Chess, Color, EnPassantMode, KnownOutcome, Move, Position};
 
 use crate::end::End;
 use crate::engine::Score;
@@ -39,19 +39,6 @@ impl StoredMove {
             nodes: *nodes,
             took: Duration::from_micros(*micros),
         })
-    }
-
-    /// As reported, or 0.
-    pub(super) fn nodes(&self) -> u64 {
-        self.3.unwrap_or(0)
-    }
-
-    pub(super) fn has_score(&self) -> bool {
-        self.1.is_some()
-    }
-
-    pub(super) fn micros(&self) -> u64 {
-        self.4
     }
 }
 
@@ -180,6 +167,55 @@ fn read(text: &str) -> Option<Score> {
 /// Only games that were played properly say something about positions.
 pub(super) fn is_sound(end: End) -> bool {
     !end.is_failure() && end != End::TimeForfeit
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SelfPlayTally {
+    /// White wins, draws, Black wins.
+    pub results: [u64; 3],
+    /// Including spoiled games.
+    pub ends: BTreeMap<End, u64>,
+    /// Searched in games that count.
+    pub positions: u64,
+    pub without_score: u64,
+    /// Drawn from those that were evaluated, in a game each once.
+    pub leaves: u64,
+    /// As reported.
+    pub nodes: u64,
+    /// Games with an illegal move or none, a crash, a hang, or exceeded time. They are not written.
+    pub spoiled: u64,
+    pub last_failure: Option<String>,
+}
+
+impl SelfPlayTally {
+    pub(super) fn add(&mut self, game: &StoredGame) {
+        *self.ends.entry(game.end).or_default() += 1;
+        if !is_sound(game.end) {
+            self.spoiled += 1;
+            let what = game.failure.as_deref().unwrap_or("unknown");
+            self.last_failure = Some(format!("{}: {what}", game.end.describe()));
+            return;
+        }
+        let place = match game.outcome().and_then(|outcome| outcome.winner()) {
+            Some(Color::White) => 0,
+            None => 1,
+            Some(Color::Black) => 2,
+        };
+        self.results[place] += 1;
+        self.positions += game.moves.len() as u64;
+        self.without_score += game.moves.iter().filter(|played| played.1.is_none()).count() as u64;
+        self.leaves += game.leaves.len() as u64;
+        self.nodes += game.moves.iter().map(|played| played.3.unwrap_or(0)).sum::<u64>();
+    }
+
+    /// Games that count.
+    pub fn games(&self) -> u64 {
+        self.results.iter().sum()
+    }
+
+    pub fn finished(&self) -> u64 {
+        self.games() + self.spoiled
+    }
 }
 
 #[cfg(test)]

@@ -3,8 +3,7 @@
 use std::collections::HashSet;
 
 use super::config::SelfPlayConfig;
-use super::record::StoredGame;
-use super::tally::SelfPlayTally;
+use super::record::{SelfPlayTally, StoredGame};
 use crate::config::EngineKind;
 use crate::game::GameRecord;
 use crate::openings::{Opening, Openings};
@@ -55,7 +54,7 @@ impl GameSchedule<'_> {
     /// Stops if the engine has failed too often, or shows no leaves.
     pub(super) fn judge(&mut self) {
         let prints_leaves = self.config.leaves > 0 && self.config.engine.kind == EngineKind::Uci;
-        let enough = self.config.games.clamp(1, GAMES_WITHOUT_LEAVES);
+        let enough = self.config.play.games.clamp(1, GAMES_WITHOUT_LEAVES);
         if prints_leaves && self.tally.leaves == 0 && self.tally.games() >= enough {
             let engine = self.config.engine.name.clone();
             let reason = format!(
@@ -65,7 +64,7 @@ impl GameSchedule<'_> {
             );
             self.broken = Some(Error::Engine { engine, reason });
         }
-        if self.stop.is_none() && self.tally.spoiled > self.config.max_failures {
+        if self.stop.is_none() && self.tally.spoiled > self.config.play.max_failures {
             let last = self.tally.last_failure.as_deref().unwrap_or("unknown");
             self.stop = Some(Stop::Failures(format!(
                 "{}: failed in {} of {} games, last: {last}",
@@ -85,7 +84,7 @@ impl Schedule<1> for GameSchedule<'_> {
             self.used.insert(self.known[at].1);
             self.next += 1;
         }
-        if self.next >= self.config.games || self.broken.is_some() {
+        if self.next >= self.config.play.games || self.broken.is_some() {
             return None;
         }
         match self.opening(self.next) {

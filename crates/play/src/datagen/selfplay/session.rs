@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::config::{FORMAT, SelfPlayConfig, SelfPlayOptions};
-use super::output::{GameFormat, LEAVES, Labels, WrittenFile, write_games};
-use super::record::{JOURNAL, StoredGame};
+use super::output::{GAMES, LEAVES, write_games};
+use super::record::{JOURNAL, SelfPlayTally, StoredGame};
 use super::schedule::GameSchedule;
-use super::tally::SelfPlayTally;
 use crate::contestant::Contestant;
 use crate::game::Rules;
 use crate::openings::{Opening, Openings};
@@ -57,32 +56,27 @@ impl SelfPlay {
     }
 
     fn prepare(mut config: SelfPlayConfig, concurrency: Option<usize>, stop: StopFlag) -> Result<Self> {
-        let rules = config.play.rules([&config.limit, &config.limit])?;
+        let rules = config.play.rules();
         check_concurrency(concurrency)?;
         let openings = config.open_openings()?;
         let mut contestant =
-            Contestant::open(&mut config.engine, config.hash_mib, &stop, Kind::SelfPlay.name())?;
+            Contestant::open(&mut config.engine, config.play.hash_mib, &stop, Kind::SelfPlay.name())?;
         contestant.draw_leaves(config.leaves);
         let seating = Seating::new(concurrency, &rules, openings.book())?;
         let (tally, known, files) = (SelfPlayTally::default(), Vec::new(), None);
         Ok(Self { config, rules, openings, contestant, seating, stop, tally, known, files })
     }
 
-    /// Continues or extends a run, or writes other `formats`.
+    /// Continues or extends a run.
     ///
     /// # Errors
     /// [`Error::Input`] when it is no such run, is damaged, or the book or parameters have changed; [`Error::Busy`]
     /// when it is being written; [`Error::Setting`] for fewer games than were played.
-    pub fn resume(
-        folder: impl AsRef<Path>,
-        changes: Changes,
-        formats: Option<Vec<GameFormat>>,
-        stop: impl Into<StopFlag>,
-    ) -> Result<Self> {
+    pub fn resume(folder: impl AsRef<Path>, changes: Changes, stop: impl Into<StopFlag>) -> Result<Self> {
         let folder = RunFolder::enter(folder.as_ref(), Kind::SelfPlay)?;
         let (mut tally, mut known) = (SelfPlayTally::default(), BTreeMap::new());
         let journal = JOURNAL.path(folder.path());
-        let check = |config: &SelfPlayConfig| config.head.check(FORMAT, &journal);
+        let check = |config: &SelfPlayConfig| config.play.head.check(FORMAT, &journal);
         let each = |line: LogLine, game: StoredGame| {
             if game.outcome().is_none() {
                 return Err(Error::line(&journal, line.number, "a result that is none"));
@@ -95,15 +89,11 @@ impl SelfPlay {
         };
         let (log, mut config) = RunLog::open(folder.lock()?, JOURNAL, check, each)?;
         let played = known.last_key_value().map_or(0, |(last, _)| last + 1);
+        let play = &mut config.play;
+        play.max_failures = changes.max_failures.unwrap_or(play.max_failures);
         // It may have been extended before.
-        config.games = changes.games.unwrap_or(config.games.max(played));
-        if config.games < played {
-            let folder = folder.path().display();
-            let reason = format!("{folder} already has {played}; a run can only be extended");
-            return Err(Error::setting("games", config.games, reason));
-        }
-        config.max_failures = changes.max_failures.unwrap_or(config.max_failures);
-        config.formats = formats.unwrap_or(config.formats);
+        let games = changes.games.unwrap_or(play.games.max(played));
+        play.change_games(games, played, folder.path(), "run")?;
         let prepared = Self::prepare(config, changes.concurrency, stop.into())?;
         Ok(Self { tally, known: known.into_iter().collect(), files: Some((folder, log)), ..prepared })
     }
@@ -124,10 +114,6 @@ impl SelfPlay {
         self.files.as_ref().map(|(folder, _)| folder)
     }
 
-    pub fn rules(&self) -> &Rules {
-        &self.rules
-    }
-
     /// `None` is a dated folder under `runs`.
     ///
     /// # Errors
@@ -140,10 +126,7 @@ impl SelfPlay {
         }
         let folder = RunFolder::create(path, Kind::SelfPlay, overwrite)?;
         let begin = || {
-            for format in GameFormat::ALL {
-                folder.remove(format.file_name())?;
-            }
-            folder.remove(LEAVES)?;
+            [GAMES, LEAVES].iter().try_for_each(|name| folder.remove(name))?;
             RunLog::create(folder.lock()?, JOURNAL, &self.config)
         };
         let journal = begin().inspect_err(|_| folder.discard())?;
@@ -163,7 +146,7 @@ impl SelfPlay {
             return Err(Error::Usage("self-play needs a folder for its games".to_string()));
         };
         let (name, concurrency) = (config.engine.name.clone(), seating.concurrency);
-        let (before, micros_before) = (tally.finished(), tally.micros);
+        let before = tally.finished();
         let mut schedule = GameSchedule {
             config,
             openings: &openings,
@@ -177,7 +160,7 @@ impl SelfPlay {
             broken: None,
         };
         schedule.judge();
-        let missing = schedule.config.games.saturating_sub(schedule.known.len() as u64);
+        let missing = schedule.config.play.games.saturating_sub(schedule.known.len() as u64);
         let begin = Instant::now();
         let threads = missing.min(concurrency as u64);
         let played = match schedule.stop.is_none() && missing > 0 {
@@ -192,27 +175,20 @@ impl SelfPlay {
         let GameSchedule { config, journal, tally, stop: given_up, broken, .. } = schedule;
         // Finished games are worth writing even after an error, if they are still there.
         journal.check()?;
-        let labels = Labels {
-            name: config.engine.name.clone(),
-            date: config.head.date.clone(),
-            time_control: config.limit.parse()?,
-        };
         // A file without games would be mistaken for a result.
         let written = match tally.games() {
             0 => Vec::new(),
-            _ => write_games(folder.path(), &labels, &config.formats, tally.leaves > 0)?,
+            _ => write_games(folder.path(), &config, tally.leaves > 0)?,
         };
         played?;
         broken.map_or(Ok(()), Err)?;
         let ended = match given_up {
             Some(reason) => reason,
-            None if tally.finished() >= config.games => Stop::AllPlayed,
+            None if tally.finished() >= config.play.games => Stop::AllPlayed,
             None => Stop::Cancelled,
         };
-        let searched = (tally.micros - micros_before) as f64 / 1e6;
         Ok(FinishedSelfPlay {
             played_now: tally.finished() - before,
-            search_share: if seconds > 0.0 { searched / (seconds * concurrency as f64) } else { 0.0 },
             folder: folder.path().to_path_buf(),
             config,
             tally,
@@ -234,8 +210,6 @@ pub struct FinishedSelfPlay {
     /// Of this process.
     pub seconds: f64,
     pub concurrency: usize,
-    /// Share of the time spent in searches: their sum / (seconds × concurrency).
-    pub search_share: f64,
     pub folder: PathBuf,
-    pub files: Vec<WrittenFile>,
+    pub files: Vec<PathBuf>,
 }

@@ -5,7 +5,6 @@ mod clock;
 mod exchange;
 mod generation;
 mod history;
-mod key;
 mod picker;
 mod table;
 #[cfg(test)]
@@ -16,7 +15,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use shakmaty::zobrist::Zobrist64;
-use shakmaty::{Chess, Move, Position};
+use shakmaty::{Chess, EnPassantMode, Move, Position};
 
 use self::clock::Deadlines;
 use self::history::History;
@@ -60,8 +59,6 @@ pub struct Iteration<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chosen {
     pub best: Move,
-    /// Expected reply.
-    pub ponder: Option<Move>,
     /// Of the last iteration that was finished, side to move's view.
     pub score: Score,
     /// Of the last iteration that was finished; 0 if none was.
@@ -171,7 +168,7 @@ impl Engine {
         self.buffers.frames.fill(Default::default());
         self.buffers.keys.clear();
         self.buffers.keys.extend_from_slice(earlier);
-        self.buffers.keys.push(key::key(position));
+        self.buffers.keys.push(key(position));
         let static_score = self.evaluation.score_stm(&self.evaluation.state(position), position);
         let mut tree = Tree {
             evaluation: &self.evaluation,
@@ -196,7 +193,6 @@ impl Engine {
 
         let mut chosen = Chosen {
             best: fallback,
-            ponder: None,
             score: Score::Centipawns(static_score),
             depth: 0,
             nodes: 0,
@@ -247,15 +243,13 @@ impl Engine {
             let line = &tree.buffers.lines[0];
             chosen.line = if line.first() == Some(&best) { line.to_vec() } else { vec![best] };
         }
-        if chosen.line.len() == 1 {
-            let mut next = position.clone();
-            next.play_unchecked(chosen.best);
-            let answer = self.table.get(key::key(&next), 1).and_then(|found| found.m.unpack(&next));
-            chosen.line.extend(answer.filter(|m| next.is_legal(*m)));
-        }
-        chosen.ponder = chosen.line.get(1).copied();
         Some(chosen)
     }
+}
+
+/// En passant counts if it can be played.
+fn key(position: &Chess) -> Zobrist64 {
+    position.zobrist_hash(EnPassantMode::Legal)
 }
 
 /// Windows around the last score, widened until the score is inside.

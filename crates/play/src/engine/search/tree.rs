@@ -7,14 +7,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use arrayvec::ArrayVec;
 use shakmaty::zobrist::Zobrist64;
-use shakmaty::{Chess, Color, Move, Position, Role};
+use shakmaty::{Chess, Color, EnPassantMode, Move, Position, Role};
 
-use super::MATE_BOUND_CP;
+use super::{MATE_BOUND_CP, key};
 use super::clock::Deadlines;
 use super::exchange::{self, value};
 use super::generation::Legality;
 use super::history::{History, PieceTo};
-use super::key::{key_after, key_after_null};
 use super::picker::Picker;
 use super::table::{Bound, Table};
 use crate::leaves::Leaves;
@@ -142,7 +141,8 @@ impl<E: Evaluation> Tree<'_, E> {
         let turn = node.position.turn();
         let mut position = node.position.clone();
         position.play_unchecked(m);
-        let key = key_after(node.key, &node.position, m, &position);
+        let hash = node.position.update_zobrist_hash(node.key, m, EnPassantMode::Legal);
+        let key = hash.unwrap_or_else(|| key(&position));
         self.table.prefetch(key);
         let state = self.evaluation.after(&node.state, turn, m);
         self.buffers.keys.push(key);
@@ -426,7 +426,7 @@ impl<E: Evaluation> Tree<'_, E> {
     ) -> Option<i32> {
         let position = node.position.clone().swap_turn().ok()?;
         let reduced = depth - 4 - depth / 4 - ((estimate - beta) / 200).min(3);
-        let key = key_after_null(node.key, &node.position, &position);
+        let key = key(&position);
         self.nodes += 1;
         self.buffers.keys.push(key);
         self.buffers.frames[ply].played = None;

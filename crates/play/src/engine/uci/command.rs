@@ -16,16 +16,12 @@ pub(super) struct Go {
     pub increment: [Duration; 2],
     pub moves_to_go: Option<u32>,
     pub infinite: bool,
-    /// Think on the expected move until it has been played.
-    pub ponder: bool,
-    /// In at most this many moves.
-    pub mate: Option<u32>,
     pub moves: Vec<String>,
     /// What cannot be parsed.
     pub complaints: Vec<String>,
 }
 
-const WORDS: [&str; 13] = [
+const WORDS: [&str; 10] = [
     "depth",
     "nodes",
     "movetime",
@@ -35,10 +31,7 @@ const WORDS: [&str; 13] = [
     "binc",
     "movestogo",
     "infinite",
-    "ponder",
-    "mate",
     "searchmoves",
-    "perft",
 ];
 
 impl Go {
@@ -49,14 +42,12 @@ impl Go {
         while let Some(word) = words.next() {
             match word {
                 "infinite" => go.infinite = true,
-                "ponder" => go.ponder = true,
                 "searchmoves" => {
                     while let Some(m) = words.next_if(|word| !WORDS.contains(word)) {
                         go.moves.push(m.to_string());
                     }
                 }
-                "depth" | "nodes" | "movetime" | "wtime" | "btime" | "winc" | "binc" | "movestogo"
-                | "mate" => {
+                "depth" | "nodes" | "movetime" | "wtime" | "btime" | "winc" | "binc" | "movestogo" => {
                     // Some GUIs send negative numbers for clocks that have run out.
                     let Some(number) = words.peek().and_then(|word| word.parse::<i64>().ok()) else {
                         let found = words.next_if(|word| !WORDS.contains(word)).unwrap_or("nothing");
@@ -75,8 +66,7 @@ impl Go {
                         "btime" => go.time[1] = Some(time),
                         "winc" => go.increment[0] = time,
                         "binc" => go.increment[1] = time,
-                        "movestogo" => go.moves_to_go = Some(small).filter(|moves| *moves > 0),
-                        _ => go.mate = Some(small),
+                        _ => go.moves_to_go = Some(small).filter(|moves| *moves > 0),
                     }
                 }
                 _ => go.complaints.push(format!("go: '{word}' is not known")),
@@ -88,7 +78,7 @@ impl Go {
     /// For either side to move.
     pub(super) fn is_bounded(&self) -> bool {
         let limited = |color| self.limits(color) != Limits::default();
-        !self.infinite && !self.ponder && limited(Color::White) && limited(Color::Black)
+        !self.infinite && limited(Color::White) && limited(Color::Black)
     }
 
     pub(super) fn limits(&self, turn: Color) -> Limits {
@@ -103,7 +93,7 @@ impl Go {
 
     /// Only a stop ends the search.
     pub(super) fn is_endless(&self, limits: &Limits) -> bool {
-        self.infinite || (*limits == Limits::default() && self.mate.is_none())
+        self.infinite || *limits == Limits::default()
     }
 }
 
@@ -132,10 +122,7 @@ mod tests {
         assert_eq!(go.limits(Color::Black).clock.unwrap().remaining, Duration::ZERO);
         let go = Go::parse("searchmoves e2e4 d2d4 depth 5");
         assert_eq!((go.moves.len(), go.depth), (2, Some(5)));
-        assert!(
-            Go::parse("").is_endless(&Limits::default())
-                && !Go::parse("mate 3").is_endless(&Limits::default())
-        );
+        assert!(Go::parse("").is_endless(&Limits::default()));
         let go = Go::parse("infinite depth 4");
         assert!(go.is_endless(&go.limits(Color::White)));
     }

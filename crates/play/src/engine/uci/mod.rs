@@ -4,7 +4,6 @@
 //! A search with limits finishes before the next `go`, and at the end of the input, so that commands can come from a
 //! file; one without limits ends there.
 
-mod bench;
 mod command;
 mod lines;
 mod options;
@@ -14,7 +13,6 @@ use std::io::{BufRead, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
-pub use self::bench::BENCH_POSITIONS;
 use self::command::{Go, parse_option};
 use self::lines::read_line;
 pub use self::options::PARAMETER_RANGE_CP;
@@ -129,12 +127,6 @@ impl<W: Write> Front<'_, W> {
                 }
             }
             "stop" => self.stop(),
-            "ponderhit" => {
-                if let Some(signals) = self.searches.last() {
-                    signals.hit.store(true, Ordering::Release);
-                    signals.interrupt.store(true, Ordering::Release);
-                }
-            }
             "go" => {
                 let go = Go::parse(rest);
                 let signals = self.begin(go.is_bounded());
@@ -146,12 +138,7 @@ impl<W: Write> Front<'_, W> {
                 Some((name, value)) => self.queue(Job::Option(name, value)),
                 None => self.answers.complain(&format!("setoption without a name: '{rest}'")),
             },
-            "d" => self.queue(Job::Show),
             "eval" => self.queue(Job::Evaluate),
-            "bench" => {
-                let signals = self.begin(true);
-                self.queue(Job::Bench(rest.trim().parse().ok(), signals));
-            }
             // Part of the protocol, but without use here.
             "debug" | "register" => {}
             _ => self.answers.complain(&format!("unknown command '{word}'")),
@@ -188,7 +175,6 @@ impl<W: Write> Front<'_, W> {
     fn stop_where(&self, applies: impl Fn(&Signals) -> bool) {
         for signals in self.searches.iter().filter(|signals| applies(signals)) {
             signals.stop.store(true, Ordering::Release);
-            signals.interrupt.store(true, Ordering::Release);
         }
     }
 }

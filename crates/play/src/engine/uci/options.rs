@@ -52,7 +52,6 @@ impl Parameters {
             "option name Hash type spin default {hash_mib} min 1 max {MAX_HASH_MIB}\n\
              option name Clear Hash type button\n\
              option name Threads type spin default 1 min 1 max 1\n\
-             option name Ponder type check default false\n\
              option name UCI_Chess960 type check default false\n\
              option name Move Overhead type spin default {overhead_ms} min 0 max {MAX_OVERHEAD_MS}\n"
         );
@@ -76,14 +75,10 @@ impl Parameters {
             "clear hash" => Change::ClearHash,
             "threads" => whole(1, 1).map(|_| Change::Nothing)?,
             "move overhead" => Change::MoveOverhead(whole(0, MAX_OVERHEAD_MS)?),
-            "ponder" | "uci_chess960" => {
-                let on = match value {
-                    "true" => true,
-                    "false" => false,
-                    _ => return Err(format!("option '{name}': '{value}' is neither true nor false")),
-                };
-                if lower == "ponder" { Change::Nothing } else { Change::Chess960(on) }
-            }
+            "uci_chess960" => match value.parse() {
+                Ok(on) => Change::Chess960(on),
+                Err(_) => return Err(format!("option '{name}': '{value}' is neither true nor false")),
+            },
             _ => {
                 let Some(&id) = self.ids.get(&lower) else { return Err(format!("no option '{name}'")) };
                 let (low, high) = self.bounds[id];

@@ -3,15 +3,13 @@ use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use shakmaty::fen::Fen;
 use shakmaty::uci::UciMove;
 use shakmaty::zobrist::Zobrist64;
 use shakmaty::{CastlingMode, Chess, EnPassantMode, File, Move, Position};
 
 use super::Answers;
-use super::bench::{BENCH_DEPTH, BENCH_POSITIONS};
 use super::command::Go;
 use super::options::{Change, Parameters};
 use crate::engine::{Engine, Iteration, Limits, Score};
@@ -28,10 +26,6 @@ pub(super) struct Signals {
     /// Ends by itself.
     pub bounded: bool,
     pub stop: AtomicBool,
-    /// Set with `stop` and with `hit`.
-    pub interrupt: AtomicBool,
-    /// The move that was pondered on has been played.
-    pub hit: AtomicBool,
     /// The reply has been sent.
     pub done: AtomicBool,
 }
@@ -42,9 +36,7 @@ pub(super) enum Job {
     Position(String),
     Option(String, String),
     Go(Box<Go>, Arc<Signals>),
-    Show,
     Evaluate,
-    Bench(Option<u32>, Arc<Signals>),
 }
 
 pub(super) struct Worker<'a, W> {
@@ -92,16 +84,10 @@ impl<'a, W: Write> Worker<'a, W> {
                     self.go(&go, &signals);
                     signals.done.store(true, Ordering::Release);
                 }
-                Job::Show => self.show(),
                 Job::Evaluate => {
                     self.refresh();
                     let score = self.static_score();
                     self.answers.say(&format!("info string static score {score} cp, side to move\n"));
-                }
-                Job::Bench(depth, signals) => {
-                    self.refresh();
-                    self.bench(depth.unwrap_or(BENCH_DEPTH), &signals);
-                    signals.done.store(true, Ordering::Release);
                 }
             }
         }
@@ -188,103 +174,36 @@ impl<'a, W: Write> Worker<'a, W> {
                 None => self.answers.complain(&format!("searchmoves: '{word}' is not legal")),
             }
         }
-        let mut chosen = None;
-        if go.ponder {
-            chosen = self.search(&Limits::default(), &among, None, &signals.interrupt);
-            self.wait(&signals.interrupt);
+        let best = self.search(&limits, &among, &signals.stop);
+        // An endless search may reply only after it was stopped.
+        while go.is_endless(&limits) && !signals.stop.load(Ordering::Acquire) && !self.answers.is_gone() {
+            std::thread::sleep(WAIT);
         }
-        let hit = signals.hit.load(Ordering::Acquire) && !signals.stop.load(Ordering::Acquire);
-        if !go.ponder || hit {
-            chosen = self.search(&limits, &among, go.mate, &signals.stop);
-            if go.is_endless(&limits) {
-                self.wait(&signals.stop);
-            }
-        }
-        let answer = match chosen {
+        self.answers.say(&match best {
             None => {
                 let score = if self.position.is_check() { "mate 0" } else { "cp 0" };
                 format!("info depth 0 score {score}\nbestmove (none)\n")
             }
-            Some((best, ponder)) => {
-                let mut text = format!("bestmove {}", self.written(best));
-                if let Some(ponder) = ponder {
-                    let _ = write!(text, " ponder {}", self.written(ponder));
-                }
-                text.push('\n');
-                text
-            }
-        };
-        self.answers.say(&answer);
+            Some(best) => format!("bestmove {}\n", written(best, self.chess960)),
+        });
     }
 
-    /// An endless search may reply only after it was stopped.
-    fn wait(&self, signal: &AtomicBool) {
-        while !signal.load(Ordering::Acquire) && !self.answers.is_gone() {
-            std::thread::sleep(WAIT);
-        }
-    }
-
-    /// The move and the expected reply.
-    fn search(
-        &mut self,
-        limits: &Limits,
-        among: &[Move],
-        mate: Option<u32>,
-        stop: &AtomicBool,
-    ) -> Option<(Move, Option<Move>)> {
-        let answers = self.answers;
-        let chess960 = self.chess960;
+    fn search(&mut self, limits: &Limits, among: &[Move], stop: &AtomicBool) -> Option<Move> {
+        let (answers, chess960) = (self.answers, self.chess960);
         let mut report = |iteration: &Iteration<'_>| {
             answers.say(&info(iteration, chess960));
-            let found = mate
-                .is_some_and(|most| matches!(iteration.score, Score::Mate(n) if n > 0 && n as u32 <= most));
-            if found || answers.is_gone() {
+            if answers.is_gone() {
                 stop.store(true, Ordering::Release);
             }
         };
         let chosen =
-            self.engine.search_among(&self.position, &self.earlier, among, limits, stop, &mut report)?;
-        Some((chosen.best, chosen.ponder))
-    }
-
-    fn written(&self, m: Move) -> UciMove {
-        written(m, self.chess960)
+            self.engine.search_among(&self.position, &self.earlier, among, limits, stop, &mut report);
+        chosen.map(|chosen| chosen.best)
     }
 
     fn static_score(&self) -> i32 {
         let evaluation = self.engine.evaluation();
         evaluation.score_stm(&evaluation.state(&self.position), &self.position)
-    }
-
-    fn show(&self) {
-        let fen = Fen::from_position(&self.position, EnPassantMode::Legal);
-        let key: Zobrist64 = self.position.zobrist_hash(EnPassantMode::Legal);
-        let mut text = String::new();
-        for line in format!("{:?}", self.position.board()).lines() {
-            let _ = writeln!(text, "info string {line}");
-        }
-        let _ = writeln!(text, "info string fen {fen}\ninfo string key {:016x}", key.0);
-        self.answers.say(&text);
-    }
-
-    /// Each from empty tables, which gives the same nodes every time.
-    fn bench(&mut self, depth: u32, signals: &Signals) {
-        let limits = Limits { depth: Some(depth), ..Limits::default() };
-        let start = Instant::now();
-        let mut nodes = 0;
-        for fen in BENCH_POSITIONS {
-            let position = parse_fen(fen.as_bytes())
-                .and_then(|(setup, _)| legal_position(setup, CastlingMode::Standard))
-                .expect("the positions are legal, a test says so");
-            self.engine.new_game();
-            if let Some(chosen) = self.engine.search(&position, &[], &limits, &signals.stop, &mut |_| {}) {
-                nodes += chosen.nodes;
-            }
-        }
-        self.engine.new_game();
-        let seconds = start.elapsed().as_secs_f64();
-        let speed = nodes as f64 / seconds.max(1e-9);
-        self.answers.say(&format!("info string bench {nodes} nodes {seconds:.3} s {speed:.0} nodes/s\n"));
     }
 }
 
