@@ -31,8 +31,6 @@ pub enum Kind {
     Spsa,
     /// `selfplay`.
     SelfPlay,
-    /// `probe`, until it is finished.
-    Probe,
     Learn,
     Improve,
     /// Parameters and tables only.
@@ -40,13 +38,12 @@ pub enum Kind {
 }
 
 impl Kind {
-    const RECORDED: [Self; 8] = [
+    const RECORDED: [Self; 7] = [
         Self::Run,
         Self::Sweep,
         Self::Match,
         Self::Spsa,
         Self::SelfPlay,
-        Self::Probe,
         Self::Learn,
         Self::Improve,
     ];
@@ -58,7 +55,6 @@ impl Kind {
             Self::Match => Some("match.jsonl"),
             Self::Spsa => Some("spsa.jsonl"),
             Self::SelfPlay => Some("selfplay.jsonl"),
-            Self::Probe => Some("probe.jsonl"),
             Self::Learn => Some("learn.json"),
             Self::Improve => Some("improve.json"),
             Self::Parameters => None,
@@ -72,7 +68,6 @@ impl Kind {
             Self::Match => "match",
             Self::Spsa => "SPSA run",
             Self::SelfPlay => "self-play run",
-            Self::Probe => "probe",
             Self::Learn => "run of learn",
             Self::Improve => "run of improve",
             Self::Parameters => "parameter file",

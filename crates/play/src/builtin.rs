@@ -3,9 +3,6 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use shakmaty::zobrist::Zobrist64;
-use shakmaty::{Chess, EnPassantMode, Position};
-
 use super::player::{Choice, Failure, GameSoFar, Player};
 use crate::engine::{Engine, Limits};
 use gputexel_io::StopFlag;
@@ -16,9 +13,6 @@ pub struct BuiltinPlayer {
     name: String,
     engine: Engine,
     stop: StopFlag,
-    /// The game as far as it was followed; its keys since the last capture or pawn move, but the last.
-    followed: Option<(Chess, usize)>,
-    keys: Vec<Zobrist64>,
 }
 
 impl BuiltinPlayer {
@@ -31,8 +25,6 @@ impl BuiltinPlayer {
             name: name.into(),
             engine: Engine::try_new(evaluation, hash_mib)?,
             stop: StopFlag::new(),
-            followed: None,
-            keys: Vec::new(),
         })
     }
 
@@ -50,24 +42,6 @@ impl BuiltinPlayer {
     pub fn set_evaluation(&mut self, evaluation: TableEvaluation) {
         self.engine.set_evaluation(evaluation);
     }
-
-    fn follow(&mut self, game: &GameSoFar) {
-        let (mut position, done) = match self.followed.take() {
-            Some((position, done)) if done <= game.moves.len() => (position, done),
-            _ => {
-                self.keys.clear();
-                (game.start.clone(), 0)
-            }
-        };
-        for &m in &game.moves[done..] {
-            self.keys.push(position.zobrist_hash(EnPassantMode::Legal));
-            position.play_unchecked(m);
-            if position.halfmoves() == 0 {
-                self.keys.clear();
-            }
-        }
-        self.followed = Some((position, game.moves.len()));
-    }
 }
 
 impl Player for BuiltinPlayer {
@@ -77,13 +51,12 @@ impl Player for BuiltinPlayer {
 
     fn new_game(&mut self, _chess960: bool) -> Result<(), Failure> {
         self.engine.new_game();
-        self.followed = None;
         Ok(())
     }
 
     fn choose(&mut self, game: &GameSoFar, limits: &Limits, _deadline: Duration) -> Result<Choice, Failure> {
-        self.follow(game);
-        let chosen = self.engine.search(&game.position, &self.keys, limits, &self.stop, &mut |_| {});
+        let earlier = game.keys.split_last().map_or(&[][..], |(_, earlier)| earlier);
+        let chosen = self.engine.search(&game.position, earlier, limits, &self.stop, &mut |_| {});
         // A search that was aborted says nothing about the engine.
         if self.stop.load(Ordering::Relaxed) {
             return Err(Failure::Stopped);

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 use shakmaty::zobrist::Zobrist64;
-use shakmaty::{Chess, EnPassantMode, KnownOutcome, Position};
+use shakmaty::{Chess, KnownOutcome, Position};
 
-use super::player::Failure;
+use super::player::{Failure, key};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -97,10 +97,6 @@ pub(super) fn natural_end(position: &Chess, keys: &[Zobrist64]) -> Option<(Known
         return draw(End::FiftyMoves);
     }
     None
-}
-
-pub(super) fn key(position: &Chess) -> Zobrist64 {
-    position.zobrist_hash(EnPassantMode::Legal)
 }
 
 /// Whether a game can begin with a position; the reason if not.

@@ -7,11 +7,10 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 use shakmaty::uci::UciMove;
-use shakmaty::zobrist::Zobrist64;
 use shakmaty::{Chess, Color, KnownOutcome, Move, Position};
 
 use super::adjudication::{Adjudication, Adjudicator, EarlyEnd};
-use super::end::{End, key, natural_end};
+use super::end::{End, natural_end};
 use super::openings::Opening;
 use super::player::{Failure, GameSoFar, Player};
 use super::time_control::{RunningClock, TimeControl};
@@ -87,36 +86,27 @@ impl fmt::Display for Unplayed {
 /// A game in progress.
 struct Course {
     game: GameSoFar,
-    keys: Vec<Zobrist64>,
     adjudicator: Adjudicator,
 }
 
 impl Course {
     fn new(opening: &Opening, adjudication: Adjudication) -> Self {
-        let game = GameSoFar {
-            start: opening.start.clone(),
-            chess960: opening.chess960,
-            moves: Vec::with_capacity(200),
-            position: opening.start.clone(),
-            clocks: None,
-        };
-        let keys = vec![key(&opening.start)];
-        let mut course = Self { game, keys, adjudicator: Adjudicator::new(adjudication) };
-        opening.moves.iter().for_each(|&m| course.push(m));
-        course
+        let mut game = GameSoFar::at(opening.start.clone(), opening.chess960);
+        opening.moves.iter().for_each(|&m| game.push(m));
+        Self { game, adjudicator: Adjudicator::new(adjudication) }
     }
 
     /// `m` is legal, `score` the mover's view.
     fn play(&mut self, m: Move, score: Option<Score>) {
         let turn = self.game.position.turn();
-        self.push(m);
+        self.game.push(m);
         self.adjudicator.add(turn, score);
     }
 
     /// By the rules of chess, or else by adjudication.
     fn end(&self) -> Option<(KnownOutcome, End)> {
         let position = &self.game.position;
-        natural_end(position, &self.keys).or_else(|| {
+        natural_end(position, &self.game.keys).or_else(|| {
             let moves_over = position.fullmoves().get() - 1;
             self.adjudicator.early_end(self.game.moves.len(), moves_over).map(|end| match end {
                 EarlyEnd::Draw => (KnownOutcome::Draw, End::AdjudicatedDraw),
@@ -124,16 +114,6 @@ impl Course {
                 EarlyEnd::TooLong => (KnownOutcome::Draw, End::TooLong),
             })
         })
-    }
-
-    fn push(&mut self, m: Move) {
-        self.game.position.play_unchecked(m);
-        self.game.moves.push(m);
-        // Positions before a capture or pawn move cannot recur.
-        if self.game.position.halfmoves() == 0 {
-            self.keys.clear();
-        }
-        self.keys.push(key(&self.game.position));
     }
 }
 

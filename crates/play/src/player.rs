@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use shakmaty::{Chess, Move};
+use shakmaty::zobrist::Zobrist64;
+use shakmaty::{Chess, EnPassantMode, Move, Position};
 
 use crate::engine::{Limits, Score};
 
@@ -13,8 +14,28 @@ pub struct GameSoFar {
     pub chess960: bool,
     pub moves: Vec<Move>,
     pub position: Chess,
+    /// Of the positions since the last capture or pawn move, up to this one.
+    pub keys: Vec<Zobrist64>,
     /// Remaining time and increment, White's first.
     pub clocks: Option<[(Duration, Duration); 2]>,
+}
+
+impl GameSoFar {
+    pub fn at(start: Chess, chess960: bool) -> Self {
+        let (position, keys) = (start.clone(), vec![key(&start)]);
+        Self { start, chess960, moves: Vec::new(), position, keys, clocks: None }
+    }
+
+    /// `m` is legal.
+    pub fn push(&mut self, m: Move) {
+        self.position.play_unchecked(m);
+        self.moves.push(m);
+        // Positions before a capture or pawn move cannot recur.
+        if self.position.halfmoves() == 0 {
+            self.keys.clear();
+        }
+        self.keys.push(key(&self.position));
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +47,10 @@ pub struct Choice {
     pub nodes: Option<u64>,
     /// Drawn from what the search evaluated.
     pub leaves: Vec<Chess>,
+}
+
+pub(super) fn key(position: &Chess) -> Zobrist64 {
+    position.zobrist_hash(EnPassantMode::Legal)
 }
 
 /// Reason why there is no move. The player loses the game.

@@ -1,42 +1,15 @@
-//! What engines and their users say, journals of matches, and lists of SPSA parameters.
+//! What users of engines say, journals of matches, and lists of SPSA parameters.
 
 use std::path::Path;
 use std::sync::LazyLock;
 
 use gputexel_chess::PhaseSettings;
-use gputexel_chess::fen::{legal_position, parse_fen};
 use gputexel_model::{FeatureKind, FeatureSet, Prior};
 use gputexel_play::MatchRecord;
-use gputexel_play::client::heard;
 use gputexel_play::engine::uci;
 use gputexel_spsa::lists::{ListFormat, ListOptions, parse_list, write_list};
-use shakmaty::{CastlingMode, Chess, Position as _};
 
 use crate::bundle;
-
-/// Output of a UCI engine, after the position of the first line: a choice is a legal move, a setting one line.
-pub(crate) fn uci_engine(data: &[u8]) {
-    let Some((first, lines)) = std::str::from_utf8(data).ok().and_then(|text| text.split_once('\n')) else {
-        return;
-    };
-    let position = match parse_fen(first.as_bytes()) {
-        Ok((setup, _)) => legal_position(setup, CastlingMode::Standard),
-        Err(_) => Ok(Chess::default()),
-    };
-    let Ok(position) = position else { return };
-    let (_, late) = heard::uci(lines, &position, true);
-    let (options, choice) = heard::uci(lines, &position, false);
-    for option in options {
-        for value in ["", "1", "true", "a text", "-7"] {
-            if let Ok(line) = heard::setting(&option, value) {
-                assert!(!line.contains('\n') && line.starts_with("setoption name "), "{line}");
-            }
-        }
-    }
-    for choice in [late, choice].into_iter().flatten().flatten() {
-        assert!(position.is_legal(choice.m));
-    }
-}
 
 static PLAYER: LazyLock<(FeatureSet, Vec<f64>)> = LazyLock::new(|| {
     let set = FeatureSet::new(FeatureKind::Material, PhaseSettings::default());
@@ -73,7 +46,7 @@ pub(crate) fn match_folder(data: &[u8]) {
     let path = folder.path();
     std::fs::write(path.join(gputexel_play::journal::JOURNAL), data).expect("room for a temporary file");
     if let Ok(record) = MatchRecord::read(path) {
-        assert!(record.tally.games() >= record.pairs.len() as u64);
+        assert!(record.tally.games() >= record.half_points.len() as u64);
         assert!((0.0..=record.tally.games() as f64).contains(&record.tally.points()));
         let report = gputexel_play::match_report(path).expect("what can be read can be shown");
         let _ = gputexel_report::Report::Match(Box::new(report)).to_html(None);

@@ -38,7 +38,6 @@ const TARGETS: &[(&str, fn(&[u8]))] = &[
     ("tables", sources::tables),
     ("text", positions::text),
     ("trace", data::trace),
-    ("uci_engine", engines::uci_engine),
     ("uci_gui", engines::uci_gui),
 ];
 

@@ -60,7 +60,7 @@ gputexel probe './engine evaluate {params}' positions.epd -o d.bin --parameters 
 #[derive(Debug, clap::Args)]
 #[command(
     mut_args(short_help(&[
-        "output", "option", "parameters", "set", "processes", "rounds", "resume", "threads",
+        "output", "option", "parameters", "set", "processes", "rounds", "threads",
     ])),
     after_help = EXAMPLES,
     after_long_help = format!("{ABOUT}{EXAMPLES}")
@@ -75,12 +75,9 @@ pub struct ProbeArgs {
     /// Dataset to write
     #[arg(short, long, value_name = "FILE", value_parser = super::target::file())]
     output: PathBuf,
-    /// Replace the output if it exists, and start an interrupted probe again
-    #[arg(long, conflicts_with = "resume")]
-    force: bool,
-    /// Continue an interrupted probe to the same output
+    /// Replace the output if it exists
     #[arg(long)]
-    resume: bool,
+    force: bool,
     /// Tune the options whose names match, such as 'Mobility*' or '*_mg'; may be given several times [default: numeric
     /// options whose names are not about search, machine or interface]
     #[arg(long, value_name = "PATTERN", conflicts_with = "parameters", help_heading = "Parameters")]
@@ -139,7 +136,6 @@ impl ProbeArgs {
             processes,
             deadline,
             reading,
-            resume: self.resume,
             force: self.force,
         })
     }
@@ -161,8 +157,7 @@ impl ProbeArgs {
 impl Subcommand for ProbeArgs {
     fn run(&self, context: &Context) -> anyhow::Result<()> {
         let settings = self.settings()?;
-        let overwrite = self.force || self.resume;
-        self.rounds.check(overwrite)?;
+        self.rounds.check(self.force)?;
         if self.inputs.iter().any(|path| path.as_os_str() == "-") {
             return Err(Error::Usage("-: positions to ask about are read from files".to_string()).into());
         }
@@ -170,8 +165,7 @@ impl Subcommand for ProbeArgs {
         let observe = &mut |event: ProbeEvent<'_>| display.show(event, context);
         let (report, mut probed) =
             probe(&self.inputs, &settings, &self.output, &context.cancel.into(), observe)?;
-        let rounds = self.rounds.run(&mut probed, &self.output, context, (&mut display, overwrite))?;
-        probed.finish();
+        let rounds = self.rounds.run(&mut probed, &self.output, context, (&mut display, self.force))?;
         drop(display);
         let object = json!({ "probe": report, "rounds": rounds });
         print_result(context, &object, || {
@@ -224,14 +218,13 @@ impl Display {
     fn progress(&mut self, at: ProbeProgress) {
         self.bar.set_length(at.total);
         self.bar.set_position(at.positions);
-        if at.positions == at.known {
+        if at.positions == 0 {
             self.begun = Instant::now();
             self.bar.set_message("");
             return;
         }
         let seconds = self.begun.elapsed().as_secs_f64();
-        let done = at.positions.saturating_sub(at.known) as f64;
-        let left = seconds / done * at.total.saturating_sub(at.positions) as f64;
+        let left = seconds / at.positions as f64 * at.total.saturating_sub(at.positions) as f64;
         let speed = at.evaluations as f64 / seconds.max(1e-9);
         let text = format!("{} evaluations/s, {} left", grouped(speed as u64), duration(left));
         if self.timer.as_mut().is_some_and(LineTimer::is_due) {

@@ -3,7 +3,6 @@
 //! evaluations fit better then.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
 
 use gputexel::dataset::{self, Dataset, Split};
 use gputexel::io::run_folder::{Kind, PARAMETERS, RunFolder, check_contents};
@@ -92,9 +91,7 @@ impl RoundArgs {
                 (true, _) => dataset.to_path_buf(),
                 (false, _) => {
                     let data = out.join(format!("round-{number}.bin"));
-                    probed.write(Some(reach), &data.with_extension("svm"), &data, true)?;
-                    // The trace was only needed for the import.
-                    let _ = std::fs::remove_file(data.with_extension("svm"));
+                    probed.write(Some(reach), &data, true)?;
                     data
                 }
             };
@@ -113,15 +110,7 @@ impl RoundArgs {
                 words = words.flag("--k", config.as_ref().map(|config| config.k));
             }
             words = words.and((overwrite && !says("--force")).then_some("--force")).and(own);
-            run(words.as_slice(), true, context).map_err(|error| {
-                match context.cancel.load(Ordering::Relaxed) {
-                    true => {
-                        Error::Interrupted(format!("in {name}; the same command with --resume continues"))
-                            .into()
-                    }
-                    false => error,
-                }
-            })?;
+            run(words.as_slice(), true, context)?;
             let record: RunRecord = RunFolder::view(&folder).record(Kind::Run)?;
             let settings = config.get_or_insert(record.config);
             let data = dataset::read(&data)?;
@@ -144,8 +133,7 @@ impl RoundArgs {
                     break;
                 }
                 display.line(&name, "measuring around these values", context);
-                let beside = out.join(format!("round-{number}"));
-                probed.measure_at(&values, &beside, &mut |event| display.show(event, context))?;
+                probed.measure_at(&values, &mut |event| display.show(event, context))?;
             } else {
                 reach /= 2.0;
                 if reach < REACH[1] {

@@ -47,12 +47,10 @@ fn game(fen: &str, moves: &str) -> GameSoFar {
         "" => Chess::default(),
         _ => fen.parse::<Fen>().unwrap().into_position::<Chess>(mode).unwrap(),
     };
-    let mut game =
-        GameSoFar { start: start.clone(), chess960, moves: Vec::new(), position: start, clocks: None };
+    let mut game = GameSoFar::at(start, chess960);
     for word in moves.split_whitespace() {
         let m = word.parse::<UciMove>().unwrap().to_move(&game.position).unwrap();
-        game.moves.push(m);
-        game.position.play_unchecked(m);
+        game.push(m);
     }
     game
 }
@@ -479,8 +477,7 @@ fn self_play(player: &mut UciPlayer, mut game: GameSoFar, limits: &Limits, plies
     while game.moves.len() < plies && !game.position.is_game_over() {
         let choice = player.choose(&game, limits, SECONDS(20)).unwrap_or_else(|failure| panic!("{failure}"));
         assert!(choice.score.is_some(), "{choice:?}");
-        game.moves.push(choice.m);
-        game.position.play_unchecked(choice.m);
+        game.push(choice.m);
     }
     game
 }

@@ -128,9 +128,6 @@ fn limits_are_kept() {
     engine.ask("go wtime -100 btime -100", "bestmove");
     let only = engine.ask("go depth 3 searchmoves a2a3", "bestmove");
     assert!(only.starts_with("bestmove a2a3"), "{only}");
-    engine.tell("position fen 7k/8/5K2/6Q1/8/8/8/8 w - - 0 1");
-    let mate = engine.ask("go mate 1", "bestmove");
-    assert!(mate.starts_with("bestmove g5g7"), "{mate}");
     engine.tell("quit");
     engine.ends();
 }
@@ -149,12 +146,6 @@ fn endless_searches_end_on_stop() {
     std::thread::sleep(Duration::from_millis(100));
     let rest: Vec<String> = engine.lines.try_iter().collect();
     assert!(!rest.iter().any(|line| line.starts_with("bestmove")), "{rest:?}");
-    engine.ask("stop", "bestmove");
-    engine.tell("position startpos moves e2e4\ngo ponder depth 3");
-    engine.until("info depth 4");
-    engine.ask("ponderhit", "bestmove");
-    engine.tell("go ponder wtime 1000 btime 1000");
-    engine.until("info depth 2");
     engine.ask("stop", "bestmove");
     engine.tell("go infinite\nquit");
     engine.until("bestmove");
@@ -216,9 +207,7 @@ fn invalid_commands_are_answered_and_ignored() {
     }
     engine.until("bestmove");
     // The position is the one before the illegal move.
-    let fen = engine.ask("d", "info string fen");
-    assert!(fen.contains("4P3/8/PPPP1PPP/RNBQKBNR b KQkq"), "{fen}");
-    engine.until("info string key");
+    assert_eq!(engine.ask("go depth 1 searchmoves e7e5", "bestmove"), "bestmove e7e5");
     let mut bytes: Vec<u8> = (0..=255).filter(|b| *b != b'\n').cycle().take(100_000).collect();
     bytes.push(b'\n');
     bytes.extend(vec![b'z'; 5_000_000]);
@@ -256,6 +245,6 @@ fn parameters_too_large_to_play_with_are_refused() {
 fn a_broken_pipe_ends_quietly() {
     let bench = common::program::Bench::new();
     let (code, _, err) =
-        bench.shell("{ echo uci; sleep 0.3; echo go infinite; sleep 0.3; echo isready; sleep 0.3; echo d; } | \"$GPUTEXEL\" uci | true");
+        bench.shell("{ echo uci; sleep 0.3; echo go infinite; sleep 0.3; echo isready; sleep 0.3; echo eval; } | \"$GPUTEXEL\" uci | true");
     assert_eq!((code, err.as_str()), (0, ""));
 }

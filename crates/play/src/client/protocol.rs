@@ -183,7 +183,7 @@ impl Report {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use shakmaty::{Move, Position};
+    use shakmaty::Move;
 
     fn report(lines: &[&str]) -> (Option<Score>, Option<u32>, Option<u64>) {
         let mut report = Report::default();
@@ -259,18 +259,11 @@ mod tests {
 
     #[test]
     fn games_are_told() {
-        let mut game = GameSoFar {
-            start: Chess::default(),
-            chess960: false,
-            moves: Vec::new(),
-            position: Chess::default(),
-            clocks: None,
-        };
+        let mut game = GameSoFar::at(Chess::default(), false);
         assert_eq!(position(&game), "position startpos");
         for word in ["e2e4", "e7e5", "g1f3", "g8f6", "f1e2", "f8e7", "e1g1"] {
             let m = word.parse::<UciMove>().unwrap().to_move(&game.position).unwrap();
-            game.moves.push(m);
-            game.position.play_unchecked(m);
+            game.push(m);
         }
         assert_eq!(position(&game), "position startpos moves e2e4 e7e5 g1f3 g8f6 f1e2 f8e7 e1g1");
         game.chess960 = true;

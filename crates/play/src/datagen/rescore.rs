@@ -259,13 +259,7 @@ impl Search {
             if self.stop.is_set() {
                 return Err(interrupted());
             }
-            let game = GameSoFar {
-                start: position.clone(),
-                chess960,
-                moves: Vec::new(),
-                position: position.clone(),
-                clocks: None,
-            };
+            let game = GameSoFar::at(position.clone(), chess960);
             answers.push(match player.choose(&game, &self.limits, self.deadline) {
                 Ok(choice) => choice.score.map(score_cp).ok_or_else(|| "no score".to_string()),
                 Err(Failure::Stopped) => return Err(interrupted()),

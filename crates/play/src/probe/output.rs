@@ -2,20 +2,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
-use super::Survey;
+use super::{Survey, temporary};
 use super::asking::Source;
-use super::memory::Block;
 use super::positions::{Labeled, Positions};
-use super::search::Measured;
+use super::search::{Differences, Measured};
 use gputexel_ingest::extraction::Hooks;
 use gputexel_ingest::trace::{
     Columns, CompiledSchema, GameColumn, ImportReport, ImportSettings, ProbedParameter, ProbingRecord,
     QidWord, Schema, SchemaParameter, Values, import_probed,
 };
-use gputexel_io::{AtomicFile, Error, Result};
+use gputexel_io::{Error, Result};
 use gputexel_model::Place;
 use shakmaty::Square;
 
@@ -29,8 +29,21 @@ const FIRST: u32 = 5;
 /// Positions that a dataset names.
 const SAMPLE: usize = 4000;
 
+/// Measured positions that follow each other.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Block {
+    /// Rows of a trace.
+    pub lines: String,
+    /// Positions without an evaluation, from 0 in the block.
+    pub lost: Vec<u32>,
+    pub effective: Vec<u32>,
+    pub check: Differences,
+    /// With the sum of squares that each explains, cp².
+    pub blamed: Vec<(u32, f64)>,
+    pub asked: u64,
+}
+
 pub(super) fn block(
-    number: usize,
     measured: &Measured,
     (source, has_games): (&Source, bool),
     positions: &[&Labeled],
@@ -64,7 +77,6 @@ pub(super) fn block(
         let _ = writeln!(lines, " # {}", position.fen);
     }
     Block {
-        block: number as u64,
         lines,
         lost,
         effective: effective.into_iter().collect(),
@@ -78,14 +90,16 @@ pub(super) fn write(
     source: &Source,
     survey: &Survey,
     (positions, effective, rows): (&Positions, &BTreeSet<u32>, &[&Labeled]),
-    blocks: &BTreeMap<u64, Block>,
-    (inputs, trace): (&[PathBuf], &Path),
+    blocks: &[Block],
+    inputs: &[PathBuf],
     (output, force): (&Path, bool),
 ) -> Result<ImportReport> {
-    let io = |error: std::io::Error| Error::io(trace, error);
-    let mut out = BufWriter::new(AtomicFile::beside(trace).map_err(io)?);
-    blocks.values().try_for_each(|block| out.write_all(block.lines.as_bytes())).map_err(io)?;
-    out.into_inner().map_err(|error| io(error.into_error()))?.finish().map_err(io)?;
+    let folder = temporary()?;
+    let trace = folder.path().join("rows.svm");
+    let io = |error: std::io::Error| Error::io(&trace, error);
+    let mut out = BufWriter::new(File::create(&trace).map_err(io)?);
+    blocks.iter().try_for_each(|block| out.write_all(block.lines.as_bytes())).map_err(io)?;
+    out.flush().map_err(io)?;
     let schema = schema(survey, positions, effective);
     let mut settings = ImportSettings::new(CompiledSchema::try_new(&schema)?);
     // Labels were checked when the positions were read.
@@ -93,10 +107,9 @@ pub(super) fn write(
     settings.force = force;
     let named: Vec<String> = inputs.iter().map(|path| path.display().to_string()).collect();
     let hooks = &mut Hooks { cancel: &source.stop, progress: &mut |_| {} };
-    let traces = [trace.to_path_buf()];
     let names = [PathBuf::from(named.join(", "))];
     let record = ProbingRecord { sample: sample(rows), ..survey.record.clone() };
-    import_probed((&traces, &names), &settings, output, hooks, record)
+    import_probed((&[trace], &names), &settings, output, hooks, record)
 }
 
 /// Positions that the engine can be asked about again.

@@ -45,7 +45,7 @@ pub(super) struct Measured {
     pub tally: Vec<[u64; 2]>,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Differences {
     pub compared: u64,
     /// More than rounding explains.

@@ -2,11 +2,12 @@
 
 use super::answer::{EvalPattern, Number};
 use super::asking::{Ask, Asker, Failed, Source, Way};
+use super::ProbeSettings;
 use super::linearity::Tester;
 use super::plan::{Plan, Step, Tree};
 use super::positions::{Labeled, Positions, mirrored};
 use super::search::Search;
-use gputexel_io::{Error, Result};
+use gputexel_io::Result;
 
 const SAMPLE: usize = 200;
 
@@ -30,13 +31,6 @@ const START: f64 = 1000.0;
 
 /// Least share of positions for which a question has to be answered: one that answers better may follow.
 const ANSWERED: [f64; 2] = [0.5, 0.98];
-
-#[derive(Clone, Debug, Default)]
-pub(super) struct Wishes {
-    pub ask: Option<Ask>,
-    pub pattern: Option<EvalPattern>,
-    pub by_mover: Option<bool>,
-}
 
 /// A way to ask that works, and the evaluations that it gives.
 struct Method {
@@ -69,7 +63,7 @@ pub(super) fn survey(
     asker: &mut Asker<'_>,
     source: &Source,
     positions: &Positions,
-    wishes: &Wishes,
+    wishes: &ProbeSettings,
     block: usize,
 ) -> Result<Plan> {
     let sample: Vec<&Labeled> =
@@ -88,11 +82,7 @@ pub(super) fn survey(
     let failures = tester.classify_all().map_err(|failed| failed.into_error(source))?;
     let steps = tester.into_steps();
     let mut plan = Plan {
-        ask: way.ask.name().to_string(),
-        pattern: way.pattern.as_ref().map(ToString::to_string),
-        fresh: way.fresh,
-        by_mover: way.by_mover,
-        unit_cp: way.unit_cp,
+        way: way.clone(),
         resolution_cp,
         noise_cp,
         tree: Tree::new(source, &steps),
@@ -133,7 +123,7 @@ fn find(
     asker: &mut Asker<'_>,
     source: &Source,
     sample: &[&Labeled],
-    wishes: &Wishes,
+    wishes: &ProbeSettings,
     steps: &[Step],
 ) -> Result<(Method, Vec<String>)> {
     let ways = match (source.is_program, wishes.ask) {
@@ -158,7 +148,7 @@ fn attempt(
     asker: &mut Asker<'_>,
     source: &Source,
     sample: &[&Labeled],
-    wishes: &Wishes,
+    wishes: &ProbeSettings,
     steps: &[Step],
 ) -> std::result::Result<Method, Useless> {
     let fens: Vec<&str> = sample.iter().map(|position| position.fen.as_str()).collect();
@@ -309,8 +299,4 @@ fn responds(
         Some(_) => Ok(true),
         None => Ok(false),
     }
-}
-
-pub(super) fn no_positions(source: &str) -> Error {
-    Error::Usage(format!("{source}: no position has a legal move"))
 }

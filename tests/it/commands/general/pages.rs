@@ -108,8 +108,6 @@ fn shortened(line: &str) -> String {
             // Of few games, values without penalties are none that the engine plays with.
             (r"--prior-strength none --blend", "--l2 1e-3 --blend"),
             (r#""?/usr/games/(toga2|stockfish)"?"#, "./engine"),
-            // These few tables do not cover most positions.
-            (r"/data/syzygy", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/syzygy --skip-missing")),
         ];
         rules.map(|(pattern, with)| (Regex::new(pattern).unwrap(), with)).into()
     });

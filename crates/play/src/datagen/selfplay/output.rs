@@ -7,15 +7,10 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use shakmaty::fen::Fen;
-use shakmaty::{Color, EnPassantMode};
+use xxhash_rust::xxh3::xxh3_64;
 
-use super::config::SelfPlayConfig;
 use super::record::{JOURNAL, StoredGame, is_sound};
 use crate::end::End;
-use crate::game::GameRecord;
-use crate::pgn::{GameTags, to_pgn};
-use gputexel_chess::sample::position_key;
 use gputexel_io::{AtomicFile, Error, LogLine, Result, read_at};
 
 pub(super) const GAMES: &str = "games.pgn";
@@ -31,7 +26,7 @@ struct Mark {
 }
 
 /// In the order of the games, each file completely or not at all. Spoiled games are omitted.
-pub(super) fn write_games(folder: &Path, config: &SelfPlayConfig, has_leaves: bool) -> Result<Vec<PathBuf>> {
+pub(super) fn write_games(folder: &Path, has_leaves: bool) -> Result<Vec<PathBuf>> {
     let journal = JOURNAL.path(folder);
     let mut lines: Vec<(u64, LogLine)> = Vec::new();
     JOURNAL.read::<IgnoredAny, Mark>(
@@ -51,34 +46,27 @@ pub(super) fn write_games(folder: &Path, config: &SelfPlayConfig, has_leaves: bo
     let mut games = Output::begin(folder.join(GAMES))?;
     let mut leaves = has_leaves.then(|| Output::begin(folder.join(LEAVES))).transpose()?;
     let mut seen = HashSet::new();
-    for (number, line) in lines {
-        let stored: StoredGame = read_at(&mut file, &journal, line)?;
-        let game = stored.record().map_err(|reason| Error::line(&journal, line.number, reason))?;
-        games.write(&written(number, &game, config))?;
+    for (_, line) in lines {
+        let game: StoredGame = read_at(&mut file, &journal, line)?;
+        games.write(&game.pgn)?;
         if let Some(leaves) = &mut leaves {
-            leaves.write(&written_leaves(number, &game, &mut seen))?;
+            leaves.write(&lines_of_leaves(&game, &mut seen))?;
         }
     }
     std::iter::once(games).chain(leaves).map(Output::finish).collect()
 }
 
-fn written(number: u64, game: &GameRecord, config: &SelfPlayConfig) -> String {
-    let tags = GameTags {
-        event: "gputexel self-play",
-        date: &config.play.head.date,
-        round: (number + 1).to_string(),
-        names: [&config.engine.name; 2],
-        time_control: config.play.limit,
-    };
-    to_pgn(game, &tags)
-}
-
 /// Each position once, in all games.
-fn written_leaves(number: u64, game: &GameRecord, seen: &mut HashSet<u64>) -> String {
-    let result = f32::from(game.half_points(Color::White)) / 2.0;
-    let new = game.leaves.iter().filter(|leaf| seen.insert(position_key(leaf)));
-    let line = |leaf| format!("{} {result} {}\n", number + 1, Fen::from_position(leaf, EnPassantMode::Legal));
-    new.map(line).collect()
+fn lines_of_leaves(game: &StoredGame, seen: &mut HashSet<u64>) -> String {
+    let result = match game.result.as_str() {
+        "1-0" => "1",
+        "0-1" => "0",
+        _ => "0.5",
+    };
+    // Counters of moves make no other position.
+    let key = |leaf: &str| xxh3_64(leaf.rsplitn(3, ' ').last().unwrap_or(leaf).as_bytes());
+    let new = game.leaves.iter().filter(|leaf| seen.insert(key(leaf)));
+    new.map(|leaf| format!("{} {result} {leaf}\n", game.game + 1)).collect()
 }
 
 struct Output {

@@ -104,7 +104,7 @@ impl Schedule<1> for GameSchedule<'_> {
         if self.stop.is_some() {
             return Ok(false);
         }
-        let stored = StoredGame::new(game, record);
+        let stored = StoredGame::new(game, record, &self.config);
         self.journal.append(&stored)?;
         self.tally.add(&stored);
         (self.observe)(&self.tally);

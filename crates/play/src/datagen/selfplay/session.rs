@@ -178,7 +178,7 @@ impl SelfPlay {
         // A file without games would be mistaken for a result.
         let written = match tally.games() {
             0 => Vec::new(),
-            _ => write_games(folder.path(), &config, tally.leaves > 0)?,
+            _ => write_games(folder.path(), tally.leaves > 0)?,
         };
         played?;
         broken.map_or(Ok(()), Err)?;

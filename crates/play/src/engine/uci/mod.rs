@@ -5,22 +5,23 @@
 //! file; one without limits ends there.
 
 mod command;
-mod lines;
 mod options;
 mod worker;
 
-use std::io::{BufRead, Write};
+use std::io::{BufRead, Read as _, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
 use self::command::{Go, parse_option};
-use self::lines::read_line;
 pub use self::options::PARAMETER_RANGE_CP;
 use self::options::Parameters;
 use self::worker::{Job, Signals, Worker};
 use crate::engine::DEFAULT_MOVE_OVERHEAD;
 use gputexel_io::{Error, Result};
 use gputexel_model::FeatureSet;
+
+/// A game of 5,000 moves takes 50,000 bytes. The rest of a longer line is the next one.
+const MAX_LINE_BYTES: u64 = 1 << 20;
 
 struct Answers<W> {
     output: Mutex<W>,
@@ -76,10 +77,11 @@ pub fn serve(
             .spawn_scoped(scope, move || worker.run(&queue))
             .map_err(|source| Error::io("a thread for the search", source))?;
         let mut front = Front { answers: &answers, jobs, searches: Vec::new(), list };
-        let mut line = String::new();
+        let mut line = Vec::new();
         let ended = loop {
-            match read_line(&mut input, &mut line) {
-                Ok(false) => {
+            line.clear();
+            match (&mut input).take(MAX_LINE_BYTES).read_until(b'\n', &mut line) {
+                Ok(0) => {
                     front.stop_endless();
                     break Ok(());
                 }
@@ -87,9 +89,9 @@ pub fn serve(
                     front.stop();
                     break Err(Error::io("standard input", source));
                 }
-                Ok(true) => {}
+                Ok(_) => {}
             }
-            if !front.obey(&line) || answers.is_gone() {
+            if !front.obey(String::from_utf8_lossy(&line).trim()) || answers.is_gone() {
                 front.stop();
                 break Ok(());
             }
