@@ -27,7 +27,6 @@ pub struct DemoArgs {
     folder: Option<PathBuf>,
 }
 
-/// The commands of the demonstration as words, each with its purpose.
 fn road(folder: &Path) -> Vec<(&'static str, Vec<String>)> {
     let at = |name: &str| folder.join(name).display().to_string();
     let words = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
@@ -53,7 +52,6 @@ fn road(folder: &Path) -> Vec<(&'static str, Vec<String>)> {
     ]
 }
 
-/// Returns the default folder, or the first with a number that does not exist.
 fn default_folder() -> PathBuf {
     let numbered = (2u32..).map(|number| PathBuf::from(format!("gputexel-demo-{number}")));
     let mut all = std::iter::once(PathBuf::from("gputexel-demo")).chain(numbered);

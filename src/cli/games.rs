@@ -6,9 +6,7 @@ use std::time::{Duration, Instant};
 
 use gputexel::io::run_folder::RunFolder;
 use gputexel::matches::client::Setting;
-use gputexel::matches::{
-    Adjudication, Changes, End, GameSettings, TimeControl, deadline_from_seconds,
-};
+use gputexel::matches::{Adjudication, Changes, End, GameSettings, TimeControl, deadline_from_seconds};
 use gputexel::{Error, Result};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -40,8 +38,8 @@ pub struct RuleFlags {
     /// Search depth per move
     #[arg(long, value_name = "N", group = "time_control", help_heading = "Limits")]
     depth: Option<u32>,
-    /// Time control, in seconds: 10+0.1, 40/60, 1:30+1
-    #[arg(long, value_name = "[MOVES/]BASE[+INC]", group = "time_control", help_heading = "Limits")]
+    /// Time control, in seconds: 10+0.1, 60, 1:30+1
+    #[arg(long, value_name = "BASE[+INC]", group = "time_control", help_heading = "Limits")]
     time: Option<String>,
     /// Milliseconds per move
     #[arg(long, value_name = "MS", group = "time_control", help_heading = "Limits")]
@@ -104,7 +102,6 @@ impl RuleFlags {
             seed: self.seed.unwrap_or(usual.seed),
             hash_mib: self.hash.unwrap_or(usual.hash_mib),
             games: changes.games,
-            max_failures: changes.max_failures,
             concurrency: changes.concurrency,
             command_line: context.command_line.clone(),
         })
@@ -129,21 +126,16 @@ pub fn settings(options: &[String]) -> Result<Vec<Setting>> {
     options.iter().map(parse).collect()
 }
 
-/// Progress line of games.
 pub struct Progress {
-    /// Maximum number of games.
     games: u64,
     bar: ProgressBar,
-    /// True to print plain lines instead of a bar.
     lines: bool,
     last_line: Instant,
     begin: Instant,
-    /// Number of games played by an earlier process.
     known: u64,
 }
 
 impl Progress {
-    /// `known` games were played before.
     pub fn new(context: &Context, games: u64, known: u64) -> Self {
         let bar = match context.shows_progress() {
             true => ProgressBar::new(games),
@@ -177,7 +169,6 @@ impl Progress {
     }
 }
 
-/// The most frequent first.
 pub fn ends_table(ends: &BTreeMap<End, u64>, games: u64) -> String {
     let mut ends: Vec<_> = ends.iter().collect();
     ends.sort_by_key(|(_, count)| std::cmp::Reverse(**count));

@@ -103,17 +103,13 @@ pub struct ImproveArgs {
     resume: Option<PathBuf>,
 }
 
-/// Contents of `improve.json`.
 #[derive(Debug, Serialize, Deserialize)]
 struct Plan {
-    /// The run that proposes.
     run: PathBuf,
-    /// The search.
     search: RunConfig,
     /// True if the search is skipped, and the factors that it would begin with are tested.
     #[serde(default)]
     test_only: bool,
-    /// The test.
     sprt: String,
     /// Largest number of games of the test.
     test_games: u64,

@@ -9,7 +9,7 @@ use gputexel::matches::openings::Openings;
 use gputexel::matches::statistics::Pentanomial;
 use gputexel::matches::{Contestant, GameSettings, MatchRecord, Side, judge};
 use gputexel::model::ParameterFile;
-use gputexel::report::{Conclusion, Judgement, Page, Part, Table, quoted};
+use gputexel::report::{Conclusion, Judgement, quoted};
 use gputexel::{Error, Result};
 use serde::{Deserialize, Serialize};
 
@@ -69,7 +69,6 @@ pub struct LearnArgs {
     resume: Option<PathBuf>,
 }
 
-/// Contents of `learn.json`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Plan {
     hours: f64,
@@ -77,7 +76,6 @@ struct Plan {
     start: Start,
 }
 
-/// Settings that a run keeps.
 #[derive(Clone, Debug, PartialEq, clap::Args, Serialize, Deserialize)]
 #[group(id = "Start", multiple = true)]
 struct Start {
@@ -107,7 +105,6 @@ struct Start {
     seed: Option<u64>,
 }
 
-/// A finished round.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Round {
     round: u32,
@@ -117,7 +114,6 @@ struct Round {
     /// Elo over the values before, and half the width of its 95 % interval.
     elo: f64,
     error95: f64,
-    /// True if its values replace those before.
     kept: bool,
     seconds: f64,
 }
@@ -133,7 +129,6 @@ struct Played {
 }
 
 impl Played {
-    /// By its likelihood.
     fn wins(&self) -> bool {
         self.los > 0.95
     }
@@ -228,7 +223,6 @@ impl Start {
     }
 }
 
-/// A run under way.
 struct Learning<'a> {
     folder: &'a RunFolder,
     start: Start,
@@ -271,7 +265,6 @@ impl Learning<'_> {
                 labels = Some(path.join("labeled.fens"));
             }
             rounds.push(done);
-            self.folder.write("learn.html", self.page(&rounds, None).to_html())?;
         }
         let labels = labels.ok_or_else(|| Error::Usage("no round was played".to_string()))?;
         self.finish(&rounds, &best, &labels, hours)
@@ -432,7 +425,6 @@ impl Learning<'_> {
             self.folder.write(PARAMETERS, parameters.to_json())?;
         }
         let conclusion = self.conclude(rounds, &played[0].1, &values, hours);
-        self.folder.write("learn.html", self.page(rounds, Some((&played, &conclusion))).to_html())?;
         let path = self.folder.path().display();
         let mut object = serde_json::json!({
             "folder": self.folder.path(), "model": model, "rounds": rounds, "kept": wins,
@@ -451,7 +443,7 @@ impl Learning<'_> {
                 })
                 .collect();
             let table = aligned(&table(rounds), 0);
-            format!("\n{table}\n{result}report      {path}/learn.html\n{lines}{}", ending(&conclusion))
+            format!("\n{table}\n{result}{lines}{}", ending(&conclusion))
         })
     }
 
@@ -488,30 +480,6 @@ impl Learning<'_> {
             duration(*seconds),
             this.verdict(),
         ))
-    }
-
-    fn page(&self, rounds: &[Round], end: Option<(&[(String, Played)], &Conclusion)>) -> Page {
-        let (against, conclusion) = end.unzip();
-        let model = self.start.model();
-        let mut facts = vec![("rounds".to_string(), rounds.len().to_string())];
-        for (name, played) in against.unwrap_or_default() {
-            facts.push((format!("Elo over {name}"), format!("{:+.0} ± {:.0}", played.elo, played.error95)));
-        }
-        let [titles, rows @ ..] = &table(rounds)[..] else { unreachable!("there are titles") };
-        Page {
-            title: format!("gputexel learn: {}", self.folder.path().display()),
-            about: format!(
-                "Values of {model} from self-play, beginning with {}. Each round's values play against those before.",
-                self.start.params()
-            ),
-            facts,
-            conclusion: conclusion.cloned(),
-            parts: vec![Part {
-                id: "rounds",
-                name: "Rounds",
-                tables: vec![Table { header: titles.clone(), rows: rows.to_vec(), ..Table::default() }],
-            }],
-        }
     }
 }
 

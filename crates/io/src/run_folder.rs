@@ -38,15 +38,8 @@ pub enum Kind {
 }
 
 impl Kind {
-    const RECORDED: [Self; 7] = [
-        Self::Run,
-        Self::Sweep,
-        Self::Match,
-        Self::Spsa,
-        Self::SelfPlay,
-        Self::Learn,
-        Self::Improve,
-    ];
+    const RECORDED: [Self; 7] =
+        [Self::Run, Self::Sweep, Self::Match, Self::Spsa, Self::SelfPlay, Self::Learn, Self::Improve];
 
     pub const fn record(self) -> Option<&'static str> {
         match self {

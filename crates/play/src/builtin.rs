@@ -21,11 +21,7 @@ impl BuiltinPlayer {
         evaluation: TableEvaluation,
         hash_mib: usize,
     ) -> gputexel_io::Result<Self> {
-        Ok(Self {
-            name: name.into(),
-            engine: Engine::try_new(evaluation, hash_mib)?,
-            stop: StopFlag::new(),
-        })
+        Ok(Self { name: name.into(), engine: Engine::try_new(evaluation, hash_mib)?, stop: StopFlag::new() })
     }
 
     pub fn with_stop(mut self, stop: impl Into<StopFlag>) -> Self {

@@ -56,7 +56,6 @@ pub fn failures(tally: &Tally) -> Option<Finding> {
     (failed > 0).then(|| Finding::warning(FindingKind::EngineFailed, text, Vec::new()))
 }
 
-/// An engine that seems to exceed its limit of nodes.
 fn ignored_limit(config: &MatchConfig, tally: &Tally, engine: usize) -> Option<Finding> {
     let TimeControl::Nodes(limit) = config.play.limit else { return None };
     let name = &config.engines[engine].name;

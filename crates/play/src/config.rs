@@ -38,7 +38,6 @@ impl RunHead {
         }
     }
 
-    /// Refuses journals of other programs or versions.
     pub fn check(&self, format: &str, journal: &Path) -> Result<()> {
         if self.format == format && self.version == VERSION {
             return Ok(());
@@ -48,7 +47,6 @@ impl RunHead {
     }
 }
 
-/// Of matches and of self-play.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlayConfig {
     #[serde(flatten)]
@@ -61,8 +59,6 @@ pub struct PlayConfig {
     pub seed: u64,
     pub hash_mib: u32,
     pub games: u64,
-    /// Games that may end by an engine failure.
-    pub max_failures: u64,
 }
 
 impl PlayConfig {

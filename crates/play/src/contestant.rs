@@ -31,8 +31,6 @@ impl Side {
         Self { options, ..self }
     }
 
-    /// # Errors
-    /// [`Error::Usage`] for options without an engine and for commands that read values.
     pub fn describe(&self) -> Result<EngineConfig> {
         let Self { source: text, options } = self;
         if text.trim().is_empty() {
@@ -64,7 +62,6 @@ impl Side {
     }
 }
 
-/// Gives engines with the same name different ones.
 pub(crate) fn make_names_differ(engines: &mut [EngineConfig; 2]) {
     if engines[0].name == engines[1].name {
         for (engine, letter) in engines.iter_mut().zip(["A", "B"]) {
@@ -177,7 +174,6 @@ impl Contestant {
         }
     }
 
-    /// Table of each player in this process, MiB.
     pub fn table_mib(&self) -> Option<usize> {
         match &self.source {
             Source::BuiltIn { hash_mib, .. } => Some(*hash_mib),
@@ -185,7 +181,6 @@ impl Contestant {
         }
     }
 
-    /// Returns the players of two engines, for `threads` games in parallel.
     pub(crate) fn players<'a, P>(
         contestants: [&'a Self; 2],
         names: [&'a str; 2],

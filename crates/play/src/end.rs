@@ -49,7 +49,6 @@ impl End {
         matches!(self, Self::IllegalMove | Self::NoMove | Self::Died | Self::Hung)
     }
 
-    /// The PGN tag Termination.
     pub fn termination(self) -> &'static str {
         match self {
             Self::Checkmate

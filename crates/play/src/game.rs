@@ -22,7 +22,6 @@ const GRACE: Duration = Duration::from_secs(5);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// Of both.
     pub time_control: TimeControl,
     pub time_margin: Duration,
     /// Time after which an engine without a clock counts as hung.
@@ -83,7 +82,6 @@ impl fmt::Display for Unplayed {
     }
 }
 
-/// A game in progress.
 struct Course {
     game: GameSoFar,
     adjudicator: Adjudicator,
@@ -119,9 +117,6 @@ impl Course {
 
 /// An engine that fails loses. The clock starts only after the engine has received the position
 /// ([`Player::prepare`]).
-///
-/// # Errors
-/// [`Unplayed`] when an engine cannot be prepared or was stopped, or `stop` is set between two moves.
 pub fn play_game(
     white: &mut dyn Player,
     black: &mut dyn Player,

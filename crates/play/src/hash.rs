@@ -5,9 +5,6 @@ use gputexel_io::{Error, Result, counted, grouped};
 const HASH_MIB: std::ops::RangeInclusive<u32> = 1..=65_536;
 
 /// Refuses transposition tables of these sizes in MiB, all of them `times` times, that do not fit into free memory.
-///
-/// # Errors
-/// [`Error::Setting`], named `hash`.
 pub fn check_tables(mib: impl IntoIterator<Item = usize>, times: u64) -> Result<()> {
     check_room(mib, times, gputexel_io::memory::available())
 }

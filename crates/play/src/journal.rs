@@ -53,7 +53,6 @@ pub struct MatchRecord {
     pub half_points: Vec<usize>,
     pub tally: Tally,
     pub decided: bool,
-    /// Finished pairs that do not count yet.
     pub ahead: u64,
 }
 
@@ -119,7 +118,6 @@ pub struct GamesFile {
 }
 
 impl GamesFile {
-    /// Replaces an existing file.
     pub fn create(path: &Path) -> Result<Self> {
         let file = File::create(path).map_err(|e| Error::io(path, e))?;
         Ok(Self { path: path.to_path_buf(), file: BufWriter::new(file), next: 0, waiting: BTreeMap::new() })

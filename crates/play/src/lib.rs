@@ -39,10 +39,10 @@ pub use contestant::{Contestant, Side, absolute_command};
 pub use end::End;
 pub use game::{GameRecord, Played, Rules, Unplayed, play_game, play_games};
 pub use hash::{check_hash, check_tables};
+pub use journal::MatchRecord;
 pub use page::{elo_course, is_match, match_report};
 pub use pgn::{GameTags, to_pgn};
 pub use player::{Choice, Failure, GameSoFar, Player};
-pub use journal::MatchRecord;
 pub use runner::{MatchEvent, MatchResult, MatchSettings, Stop, pair_pgn, run_match};
 pub use session::{FinishedMatch, Match};
 pub use settings::{

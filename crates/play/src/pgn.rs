@@ -20,7 +20,6 @@ pub struct GameTags<'a> {
     pub date: &'a str,
     /// `12.1`: pair and game.
     pub round: String,
-    /// White's and Black's.
     pub names: [&'a str; 2],
     pub time_control: TimeControl,
 }
@@ -96,9 +95,7 @@ fn moves(record: &GameRecord, tags: &GameTags<'_>) -> Vec<String> {
             (false, 0) => format!("{number}... {san}"),
             (false, _) => san.to_string(),
         });
-        if let Some(comment) =
-            played.and_then(|played| comment(played, tags.time_control))
-        {
+        if let Some(comment) = played.and_then(|played| comment(played, tags.time_control)) {
             words.push(comment);
         }
     }

@@ -75,7 +75,6 @@ pub enum Failure {
     Stopped,
 }
 
-/// Plays one game at a time.
 pub trait Player: Send {
     fn name(&self) -> &str;
 

@@ -10,9 +10,6 @@ pub(crate) const STACK_BYTES: usize = 16 << 20;
 
 /// Works on `items` with a thread for each of `begin`, which makes its state. `done` gets the results in the order in
 /// which they are finished.
-///
-/// # Errors
-/// The first of `begin`, of `work`, or of `done`; nothing is begun after it.
 pub(crate) fn each<W, R: Send, B: FnOnce() -> Result<W> + Send>(
     begin: impl Iterator<Item = B>,
     items: &[usize],

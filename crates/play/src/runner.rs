@@ -34,7 +34,6 @@ pub enum MatchEvent<'a> {
 
 pub type MatchObserver<'a> = dyn FnMut(MatchEvent<'_>) -> Result<()> + Send + 'a;
 
-/// Why playing ended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Stop {
     AllPlayed,
@@ -57,9 +56,7 @@ impl Stop {
 #[derive(Clone, Debug)]
 pub struct MatchResult {
     pub tally: Tally,
-    /// Reason for its end.
     pub stop: Stop,
-    /// Finished pairs that do not count.
     pub ahead: u64,
 }
 

@@ -37,7 +37,6 @@ pub trait Schedule<const N: usize>: Send {
         }
     }
 
-    /// No more games are wanted.
     fn cancelled(&mut self, _pair: Self::Pair) -> Result<()> {
         Ok(())
     }
@@ -50,7 +49,6 @@ pub struct Unready {
     pub failure: Failure,
 }
 
-/// After an engine was not ready.
 pub enum NextStep<P> {
     Retry(P),
     Ask,
@@ -59,7 +57,6 @@ pub enum NextStep<P> {
 
 pub struct Venue<'a, P, T> {
     pub players: Players<'a, P, T>,
-    /// Of a pair.
     pub opening: &'a (dyn Fn(&P) -> Opening + Sync),
     pub rules: Rules,
 }
@@ -152,9 +149,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 struct Worker<'a, 's, P, T, S> {
     venue: &'a Venue<'a, P, T>,
     shared: &'a Mutex<Shared<'s, S>>,
-    /// No more games are wanted.
     over: &'a StopFlag,
-    /// Counted from 1.
     number: usize,
 }
 

@@ -49,25 +49,15 @@ pub struct Match {
 
 impl Match {
     /// Once `stop` is set, the match ends.
-    ///
-    /// # Errors
-    /// [`Error::Setting`] for invalid settings, [`Error::Usage`] for engines that lack an option; errors of
-    /// parameters, books and engines.
     pub fn new(options: &MatchOptions, stop: impl Into<StopFlag>) -> Result<Self> {
         Self::prepare(options.record()?, options.play.concurrency, stop.into())
     }
 
-    /// Continues or extends a match.
-    ///
-    /// # Errors
-    /// [`Error::Input`] when it is no match, is damaged, or its parameters or openings have changed; [`Error::Busy`]
-    /// when it is being written; [`Error::Setting`] for fewer games than were played.
     pub fn resume(folder: impl AsRef<Path>, changes: Changes, stop: impl Into<StopFlag>) -> Result<Self> {
         let folder = RunFolder::enter(folder.as_ref(), Kind::Match)?;
         let (journal, mut config, done) = journal::open::<MatchConfig>(folder.lock()?)?;
         let play = &mut config.play;
         play.head.check(FORMAT, &journal::LOG.path(folder.path()))?;
-        play.max_failures = changes.max_failures.unwrap_or(play.max_failures);
         let games = changes.games.unwrap_or(play.games);
         play.change_games(games, 2 * done.len() as u64, folder.path(), "match")?;
         let prepared = Self::prepare(config, changes.concurrency, stop.into())?;
@@ -104,7 +94,7 @@ impl Match {
             pairs,
             concurrency: seating.concurrency,
             sprt: config.sprt,
-            max_failures: config.play.max_failures,
+            max_failures: (config.play.games / 10).clamp(10, 100),
         };
         let (done, place) = (BTreeMap::new(), None);
         Ok(Self { config, settings, openings, contestants, seating, stop, done, place })
@@ -123,10 +113,6 @@ impl Match {
     }
 
     /// In which every finished pair is kept; `None` is a dated one under `runs`.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] when it is not empty, unless `overwrite` is set, or contains the parameters of a side;
-    /// [`Error::Busy`]; [`Error::Io`].
     pub fn create_folder(&mut self, path: Option<&Path>, overwrite: bool) -> Result<()> {
         if let Some(path) = path {
             let engines = self.config.engines.iter().filter(|engine| engine.checksum.is_some());
@@ -145,10 +131,6 @@ impl Match {
     }
 
     /// Plays the missing pairs; `observe` gets the tally after each pair that counts.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] without a folder; errors of engines and files; [`Error::Input`] when the folder was removed
-    /// or replaced meanwhile.
     pub fn run(self, mut observe: impl FnMut(&Tally) + Send) -> Result<FinishedMatch> {
         let Self { config, settings, openings, contestants, stop, done, place, .. } = self;
         let Some((folder, journal)) = place else {
@@ -191,7 +173,6 @@ impl FinishedMatch {
         conclude(&self.config, &self.result.tally, self.result.ahead, &self.folder)
     }
 
-    /// Including games that do not count.
     pub fn played_games(&self) -> u64 {
         self.result.tally.games() + 2 * self.result.ahead
     }

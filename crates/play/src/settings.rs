@@ -31,10 +31,6 @@ pub struct GameSettings {
     pub hash_mib: u32,
     /// `None` for 1,000, or 100,000 in a match with a sequential test.
     pub games: Option<u64>,
-    /// Games that may end by engine failures; `None` for a tenth of those of a match, 10 to 100, and a hundredth of
-    /// those of self-play, at least 10.
-    pub max_failures: Option<u64>,
-    /// `None` for the number of cores.
     pub concurrency: Option<usize>,
     pub command_line: String,
 }
@@ -50,7 +46,6 @@ impl Default for GameSettings {
             seed: 1,
             hash_mib: 4,
             games: None,
-            max_failures: None,
             concurrency: None,
             command_line: String::new(),
         }
@@ -58,20 +53,14 @@ impl Default for GameSettings {
 }
 
 impl GameSettings {
-    /// With `games` and `max_failures` of these unless others are set.
-    pub(crate) fn record(
-        &self,
-        format: &str,
-        games: u64,
-        max_failures: impl Fn(u64) -> u64,
-    ) -> Result<PlayConfig> {
+    /// `games` unless others are set.
+    pub(crate) fn record(&self, format: &str, games: u64) -> Result<PlayConfig> {
         deadline_from_seconds(self.deadline.as_secs_f64())?;
         check_hash(self.hash_mib)?;
         if self.book_plies == 0 {
             return Err(Error::setting("book-plies", 0, "expected at least 1"));
         }
         self.adjudication.check()?;
-        let games = self.games.unwrap_or(games);
         Ok(PlayConfig {
             head: RunHead::new(format, &self.command_line),
             limit: self.limit,
@@ -84,8 +73,7 @@ impl GameSettings {
             },
             seed: self.seed,
             hash_mib: self.hash_mib,
-            games,
-            max_failures: self.max_failures.unwrap_or_else(|| max_failures(games)),
+            games: self.games.unwrap_or(games),
         })
     }
 }
@@ -107,7 +95,7 @@ impl MatchOptions {
         let Self { sides: [a, b], play, sprt } = self;
         let games = if sprt.is_some() { GAMES_WITH_SPRT } else { GAMES };
         Ok(MatchConfig {
-            play: play.record(FORMAT, games, |games| (games / 10).clamp(10, 100))?,
+            play: play.record(FORMAT, games)?,
             engines: [a.describe()?, b.describe()?],
             sprt: *sprt,
         })
@@ -118,8 +106,6 @@ impl MatchOptions {
 pub struct Changes {
     /// At least as many as were played.
     pub games: Option<u64>,
-    /// Games that may end by engine failures.
-    pub max_failures: Option<u64>,
     pub concurrency: Option<usize>,
 }
 
@@ -129,7 +115,6 @@ pub struct Seating {
 }
 
 impl Seating {
-    /// Default: one per core.
     pub fn new(asked: Option<usize>, rules: &Rules, book: Option<&Book>) -> Result<Self> {
         let concurrency = check_concurrency(asked)?;
         let mut warnings: Vec<String> = crowding(rules, concurrency).into_iter().collect();
@@ -144,8 +129,6 @@ impl Seating {
     }
 }
 
-/// # Errors
-/// [`Error::Setting`], named `setting`, for zero or an odd number.
 pub fn check_games(setting: &'static str, games: u64) -> Result<()> {
     if games > 0 && games.is_multiple_of(2) {
         return Ok(());
@@ -153,7 +136,6 @@ pub fn check_games(setting: &'static str, games: u64) -> Result<()> {
     Err(Error::setting(setting, games, "games are played in pairs, so the number must be even and positive"))
 }
 
-/// The number of cores by default.
 pub fn check_concurrency(asked: Option<usize>) -> Result<usize> {
     match asked.unwrap_or_else(cores) {
         0 => Err(Error::setting("concurrency", 0, "expected at least 1")),
@@ -161,8 +143,6 @@ pub fn check_concurrency(asked: Option<usize>) -> Result<usize> {
     }
 }
 
-/// # Errors
-/// [`Error::Setting`], named `deadline`, unless more than 0 and at most a day.
 pub fn deadline_from_seconds(seconds: f64) -> Result<Duration> {
     let deadline = Duration::try_from_secs_f64(seconds).ok();
     deadline

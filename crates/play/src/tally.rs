@@ -57,10 +57,8 @@ impl GameSummary {
     }
 }
 
-/// A finished pair, as it is stored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PairSummary {
-    /// From 0.
     pub pair: u64,
     /// A has White in the first.
     pub games: [GameSummary; 2],
@@ -73,14 +71,8 @@ impl PairSummary {
         Self { pair, games, pgn }
     }
 
-    /// A's, 0 to 4.
     pub fn half_points(&self) -> usize {
         [Color::White, Color::Black].iter().zip(&self.games).map(|(a, game)| game.half_points(*a)).sum()
-    }
-
-    /// In both games, 0 to 4.
-    pub fn white_half_points(&self) -> usize {
-        self.games.iter().map(|game| game.half_points(Color::White)).sum()
     }
 
     pub fn is_valid(&self) -> bool {
@@ -91,7 +83,6 @@ impl PairSummary {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tally {
     pub pairs: Pentanomial,
-    /// Of A.
     pub wins_draws_losses: [u64; 3],
     pub white_wins: u64,
     pub black_wins: u64,
@@ -145,7 +136,6 @@ impl Tally {
         (self.nodes[engine] as f64 / (self.micros[engine].max(1) as f64 / 1e6)) as u64
     }
 
-    /// Of A.
     pub fn points(&self) -> f64 {
         self.wins_draws_losses[0] as f64 + 0.5 * self.wins_draws_losses[1] as f64
     }

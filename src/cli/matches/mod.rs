@@ -49,10 +49,6 @@ pub struct MatchArgs {
     /// Number of games, two per opening [default: 1000; with --sprt, at most 100000]
     #[arg(long, value_name = "N", help_heading = "Games")]
     games: Option<u64>,
-    /// Abort the match after this many games decided by failing engines [default: a tenth of the games, but between
-    /// 10 and 100]
-    #[arg(long, value_name = "N", help_heading = "Games")]
-    max_failures: Option<u64>,
     #[command(flatten)]
     files: FolderFlags,
     /// Resume an interrupted match; --games extends it
@@ -91,11 +87,7 @@ impl Played {
 
 impl Subcommand for MatchArgs {
     fn run(&self, context: &Context) -> anyhow::Result<()> {
-        let changes = Changes {
-            games: self.games,
-            max_failures: self.max_failures,
-            concurrency: self.files.concurrency,
-        };
+        let changes = Changes { games: self.games, concurrency: self.files.concurrency };
         if let Some(path) = &self.resume {
             let prepared = Match::resume(path, changes, context.cancel)?;
             return play(context, &self.live.open()?, prepared);
@@ -149,9 +141,7 @@ fn play(context: &Context, page: &LivePage, prepared: Match) -> anyhow::Result<(
         }
         Stop::AllPlayed | Stop::Decided(_) => Ok(()),
         Stop::Failures(failures) => {
-            let limit = finished.settings.max_failures;
-            let reason = format!("{failures}; the match was aborted (--max-failures {limit})");
-            Err(Error::input(folder, reason).into())
+            Err(Error::input(folder, format!("{failures}; the match was aborted")).into())
         }
         Stop::Cancelled => Err(Error::Interrupted(format!(
             "after {} of {games} games; resume with 'gputexel match --resume {}'",

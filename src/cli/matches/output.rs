@@ -11,7 +11,6 @@ use super::super::games::ends_table;
 use super::super::style;
 use super::super::table::{aligned, counted, grouped, percent};
 
-/// For the progress line.
 pub fn describe(tally: &Tally, sprt: Option<&Sprt>, rate: f64) -> String {
     let elo = tally.pairs.elo();
     let [wins, draws, losses] = tally.wins_draws_losses;
@@ -107,7 +106,6 @@ pub fn table(finished: &FinishedMatch, conclusion: &Conclusion) -> String {
     text + &format!("{}, {:.1} s\n", finished.pgn.display(), finished.seconds)
 }
 
-/// From the view of A.
 pub fn json(finished: &FinishedMatch, conclusion: &Conclusion) -> Value {
     let FinishedMatch { config, settings, result, .. } = finished;
     let tally = &result.tally;

@@ -28,7 +28,6 @@ use super::reading::{ReadingArgs, describe_source, parse_view};
 use super::subcommand::{Subcommand, short_help};
 use super::table::{bytes, counted, duration, grouped, result_table, some_of};
 
-/// Names in a line.
 pub const NAMED: usize = 12;
 
 const ABOUT: &str = "\
@@ -174,7 +173,6 @@ impl Subcommand for ProbeArgs {
     }
 }
 
-/// Progress as a bar, or as lines.
 struct Display {
     bar: ProgressBar,
     timer: Option<LineTimer>,
@@ -250,7 +248,6 @@ pub fn engine_command(
     Ok((command, deadline))
 }
 
-/// By default one per core.
 pub fn process_count(given: Option<usize>) -> Result<usize> {
     match given {
         Some(0) => Err(Error::Usage("--processes must be at least 1".to_string())),
@@ -355,10 +352,6 @@ fn describe(report: &ProbeReport, goes_on: bool) -> String {
         check.mean_cp(),
         check.largest_cp
     );
-    if !report.blamed.is_empty() {
-        let list = some_of(&report.blamed, NAMED);
-        let _ = writeln!(text, "not linear  {list}, by these differences");
-    }
     let _ = writeln!(
         text,
         "{}: {}, {}, {:.1} coefficients per position, {}",

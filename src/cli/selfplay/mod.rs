@@ -41,9 +41,6 @@ pub struct SelfPlayArgs {
     /// Number of games [default: 1000]
     #[arg(long, value_name = "N", help_heading = "Games")]
     games: Option<u64>,
-    /// Give up after this many games spoiled by a failing engine [default: a hundredth of the games, but at least 10]
-    #[arg(long, value_name = "N", help_heading = "Games")]
-    max_failures: Option<u64>,
     #[command(flatten)]
     files: FolderFlags,
     /// Resume an interrupted run; --games extends it
@@ -94,11 +91,7 @@ impl SelfPlayArgs {
 
 impl Subcommand for SelfPlayArgs {
     fn run(&self, context: &Context) -> anyhow::Result<()> {
-        let changes = Changes {
-            games: self.games,
-            max_failures: self.max_failures,
-            concurrency: self.files.concurrency,
-        };
+        let changes = Changes { games: self.games, concurrency: self.files.concurrency };
         let mut selfplay = match &self.resume {
             Some(folder) => SelfPlay::resume(folder, changes, context.cancel)?,
             None => SelfPlay::new(&self.options(changes, context)?, context.cancel)?,
@@ -130,8 +123,7 @@ impl Subcommand for SelfPlayArgs {
             }
             Stop::AllPlayed | Stop::Decided(_) => Ok(()),
             Stop::Failures(failures) => {
-                let limit = finished.config.play.max_failures;
-                let reason = format!("{failures}; self-play was given up (--max-failures {limit})");
+                let reason = format!("{failures}; self-play was given up");
                 Err(Error::input(&finished.folder, reason).into())
             }
             Stop::Cancelled => Err(Error::Interrupted(format!(

@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 use super::super::games::ends_table;
 use super::super::table::{counted, duration, grouped, percent};
 
-/// For the progress line.
 pub fn describe(tally: &SelfPlayTally, games: u64, rate: f64) -> String {
     let [white, draws, black] = tally.results;
     let left = games.saturating_sub(tally.finished()) as f64 / rate;

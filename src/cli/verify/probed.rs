@@ -25,8 +25,6 @@ use super::super::probe::{engine_command, process_count, short};
 use super::super::table::{counted, grouped};
 use super::VerifyArgs;
 
-const LISTED: usize = 24;
-
 /// Flags for asking an engine that was probed.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Engine that was probed")]
@@ -78,12 +76,10 @@ pub fn advised(error: Error, inputs: &[PathBuf]) -> Error {
     }
 }
 
-/// A command whose program exists.
 fn is_program(text: &str) -> bool {
     text.parse::<EngineCommand>().is_ok_and(|command| find_program(&command.program).is_some())
 }
 
-/// A run on datasets of a probe.
 pub struct Probed {
     paths: Vec<PathBuf>,
     sets: Vec<Dataset>,
@@ -180,7 +176,6 @@ impl Probed {
         self.sets[0].metadata().probing.as_ref().expect("datasets of a probe")
     }
 
-    /// The same in all phases.
     fn tuned(&self, path: &Path) -> Result<Vec<f64>> {
         let set = &self.sets[0].metadata().feature_set;
         let theta = self.file.theta(set, path)?;
@@ -249,8 +244,7 @@ impl Probed {
             .map(|((row, engine), predicted)| (*row, (*engine, *predicted)))
             .collect();
         let which: Vec<usize> = rows.iter().copied().filter(|row| scores.contains_key(row)).collect();
-        let mean =
-            |score: &dyn Fn(usize) -> f64| mean_loss(&data, config, which.iter().copied(), score);
+        let mean = |score: &dyn Fn(usize) -> f64| mean_loss(&data, config, which.iter().copied(), score);
         Ok(Some(Loss {
             start: mean(&|row| f64::from(data.static_evaluations()[row])),
             predicted: mean(&|row| scores[&row].1),
@@ -284,12 +278,6 @@ impl Probed {
                 }
             },
         );
-        for (name, own, tuned) in again.built_otherwise.iter().take(LISTED) {
-            line("built", format!("with {name} = {own}, not {tuned}"));
-        }
-        if again.built_otherwise.len() > LISTED {
-            line("", format!("and {} more", again.built_otherwise.len() - LISTED));
-        }
         if again.missing > 0 {
             line("left out", format!("{} without an evaluation now", counted(again.missing, "position")));
         }
@@ -307,8 +295,9 @@ impl Probed {
             line("", format!("engine {engine}, predicted {predicted}: {}", worst.fen));
         }
         if let Some(Loss { start, predicted, engine }) = loss {
-            let text =
-                format!("{engine:.6} of the engine's evaluations, {predicted:.6} of predictions; before {start:.6}");
+            let text = format!(
+                "{engine:.6} of the engine's evaluations, {predicted:.6} of predictions; before {start:.6}"
+            );
             line("loss", text);
             if self.is_better(again, Some(Loss { start, predicted, engine })) {
                 let text = format!(
@@ -353,7 +342,6 @@ impl Probed {
     }
 }
 
-/// Mean losses of evaluations against the targets of a run.
 #[derive(Clone, Copy, Debug, Serialize)]
 struct Loss {
     /// Of the engine's evaluations when it was probed.

@@ -1,7 +1,6 @@
-//! Engines in other processes: real ones, and all kinds of misbehavior.
+//! Engines in other processes, and all kinds of misbehavior.
 //!
-//! The bad engines are shell scripts, so these tests need a POSIX shell. The real ones are expected where Debian
-//! installs them, see [`requirement`].
+//! They are shell scripts, so these tests need a POSIX shell.
 #![cfg(unix)]
 
 use super::script::{Bench, EngineScript};
@@ -469,50 +468,4 @@ fn waits_for_slow_and_verbose_starts() {
     assert_eq!(player.name(), "Script One");
     player.new_game(false).unwrap();
     assert_eq!(choose(&mut player, 5.0).unwrap().m, e2e4());
-}
-
-/// Plays up to `plies` against itself.
-fn self_play(player: &mut UciPlayer, mut game: GameSoFar, limits: &Limits, plies: usize) -> GameSoFar {
-    player.new_game(game.chess960).unwrap();
-    while game.moves.len() < plies && !game.position.is_game_over() {
-        let choice = player.choose(&game, limits, SECONDS(20)).unwrap_or_else(|failure| panic!("{failure}"));
-        assert!(choice.score.is_some(), "{choice:?}");
-        game.push(choice.m);
-    }
-    game
-}
-
-#[test]
-#[ignore = "full"]
-fn stockfish_plays() {
-    let path = "/usr/games/stockfish";
-    if !requirement::program(path) {
-        return;
-    }
-    let mut player = UciPlayer::start(path.parse().unwrap()).unwrap();
-    assert!(player.name().starts_with("Stockfish"), "{}", player.name());
-    let hash = player.options().iter().find(|option| option.name == "Hash").unwrap();
-    assert!(matches!(hash.kind, OptionKind::Spin { default: 16, min: 1, .. }), "{hash:?}");
-    player.set("Hash=4".parse().unwrap()).unwrap();
-    assert_has(&player.set("Hash=0".parse().unwrap()).unwrap_err().to_string(), "from 1 to");
-    let nodes = Limits { nodes: Some(500), ..Limits::default() };
-    for limits in [DEPTH, nodes, Limits { move_time: Some(Duration::from_millis(10)), ..Limits::default() }] {
-        assert_eq!(self_play(&mut player, start(), &limits, 20).moves.len(), 20);
-    }
-    assert!(self_play(&mut player, game(FRC, ""), &DEPTH, 40).moves.len() > 10);
-    // Had it misread the castling, it would move for the wrong side.
-    let castled = game(FRC, "b1a1 b8a8 e2e4");
-    assert!(player.choose(&castled, &DEPTH, SECONDS(20)).is_ok());
-    let mate = game("6k1/5ppp/8/8/8/8/8/R3K3 w - - 0 1", "");
-    player.new_game(false).unwrap();
-    let choice = player.choose(&mate, &DEPTH, SECONDS(20)).unwrap();
-    assert_eq!(choice.score, Some(Score::Mate(1)));
-    assert_eq!(choice.m.to_uci(CastlingMode::Standard).to_string(), "a1a8");
-    // Already mated: it reports so, without a move.
-    let over = game("6k1/5ppp/8/8/8/8/8/R3K3 w - - 0 1", "a1a8");
-    assert!(matches!(player.choose(&over, &DEPTH, SECONDS(20)), Err(Failure::NoMove(_))));
-    let before = Instant::now();
-    let endless = player.choose(&start(), &Limits::default(), Duration::from_millis(300));
-    assert_eq!(endless, Err(Failure::Hung(Duration::from_millis(300))));
-    assert!(before.elapsed() < SECONDS(60));
 }

@@ -182,7 +182,7 @@ fn uci_engines_play_and_may_fail() {
     let engine = "while read line; do case \"$line\" in uci) echo 'id name Mayfly'; echo uciok;; \
                   isready) echo readyok;; 'go '*) echo 'bestmove a1a1';; quit) exit;; esac; done\n";
     bench.write("engine.sh", engine);
-    let args = ["cmd:sh engine.sh", "material", "--games", "4", "--out", "m", "--max-failures", "4"];
+    let args = ["cmd:sh engine.sh", "material", "--games", "4", "--out", "m"];
     // All files exist, but an inconclusive result is not a success.
     let (code, out, err) = bench.run(("match --json", (&args, &QUICK)));
     assert_eq!(code, 1);
@@ -196,11 +196,11 @@ fn uci_engines_play_and_may_fail() {
         (&"Mayfly".into(), &4.into())
     );
     let args = ["match", "cmd:sh engine.sh", "material", "--games", "40", "--out", "n", "--json"];
-    let (code, out, err) = bench.run((&args, ("--max-failures 5 --concurrency 1", &QUICK)));
+    let (code, out, err) = bench.run((&args, ("--concurrency 1", &QUICK)));
     assert_eq!(code, 1);
     assert_one_line(&err);
-    assert!(err.contains("Mayfly: failed in 6 of 6 games, last: illegal move 'a1a1'"), "{err}");
-    assert_eq!(serde_json::from_str::<Value>(&out).unwrap()["games"], 6);
+    assert!(err.contains("Mayfly: failed in 12 of 12 games, last: illegal move 'a1a1'"), "{err}");
+    assert_eq!(serde_json::from_str::<Value>(&out).unwrap()["games"], 12);
 }
 
 #[cfg(unix)]

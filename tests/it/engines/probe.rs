@@ -416,7 +416,7 @@ fn rounds_are_verified_by_the_loss_of_the_engine() {
 }
 
 #[test]
-fn parameters_that_only_the_final_check_finds_not_linear_are_named() {
+fn what_only_the_final_check_finds_not_linear_is_told() {
     // The survey asks about every third position.
     let odd =
         r#"case $t in *3K4) echo "eval $((A*A*(w-b)/10+B*w))" ;; *) echo "eval $((A*(w-b)+B*w))" ;; esac"#;
@@ -430,10 +430,9 @@ fn parameters_that_only_the_final_check_finds_not_linear_are_named() {
     let lines = (0..200).map(|i| format!("{}{}{}", asked[i], other[2 * i], other[2 * i + 1]));
     scripted.0.write("p.epd", lines.collect::<String>());
     let report = scripted.probed(&["--eval-view", "white"]);
-    assert_eq!(strings(&report["probe"]["blamed"])[0], "A", "{}", report["probe"]);
+    assert!(report["probe"]["check"]["beyond"].u64() > 0, "{}", report["probe"]);
     let args = Scripted::args(&["--eval-view", "white", "--force"]);
     let (out, _) = scripted.0.done(args[1..].to_vec());
-    assert!(out.contains("\nnot linear  A"), "{out}");
     assert!(out.contains("--rounds measures again"), "{out}");
 }
 

@@ -38,9 +38,6 @@ impl UciPlayer {
     }
 
     /// `hear` gets each line with the number of its question.
-    ///
-    /// # Errors
-    /// The number of the question that was not answered, and the failure.
     pub fn ask(
         &mut self,
         questions: &[String],
@@ -74,10 +71,6 @@ impl UciPlayer {
 }
 
 /// Runs a program that reads all of `input` and then ends.
-///
-/// # Errors
-/// [`Failure::Hung`] when it prints nothing for the time `deadline`; [`Failure::Died`] when it ends otherwise than
-/// by success.
 pub fn run_program(
     command: &EngineCommand,
     input: String,

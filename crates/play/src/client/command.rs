@@ -81,7 +81,6 @@ impl EngineCommand {
         }
     }
 
-    /// The program, behind `env NAME=VALUE` if it is started by that.
     pub fn engine(&self) -> &Path {
         self.behind_env().map_or(&self.program, |at| Path::new(&self.arguments[at]))
     }
@@ -121,9 +120,6 @@ impl EngineCommand {
 
 impl EngineCommand {
     /// Quoted so that parsing restores it.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for text that cannot be quoted.
     pub fn to_command_line(&self) -> Result<String> {
         let program = self.program.display().to_string();
         let words = std::iter::once(program.as_str()).chain(self.arguments.iter().map(String::as_str));

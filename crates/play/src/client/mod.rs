@@ -48,18 +48,12 @@ struct Introduction {
 }
 
 impl UciPlayer {
-    /// # Errors
-    /// [`Error::Engine`] when it cannot be started or does not answer within [`EngineCommand::start_deadline`];
-    /// [`Error::Usage`] for a setting that it does not offer or a value out of its range.
     pub fn start(command: EngineCommand) -> Result<Self> {
         Self::start_stoppable(command, StopFlag::new())
     }
 
     /// Once `stop` is set, now or later, nothing waits for the engine any more: it is told to quit, and killed after
     /// two seconds; requests end with [`Failure::Stopped`].
-    ///
-    /// # Errors
-    /// As [`start`](Self::start); [`Error::Interrupted`] when `stop` is set.
     pub fn start_stoppable(command: EngineCommand, stop: impl Into<StopFlag>) -> Result<Self> {
         let stop = stop.into();
         let failed = |failure| match failure {

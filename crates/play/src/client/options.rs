@@ -6,7 +6,6 @@ use gputexel_io::escaped;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EngineOption {
-    /// May contain blanks.
     pub name: String,
     #[serde(flatten)]
     pub kind: OptionKind,
@@ -116,7 +115,6 @@ fn values_of(keyword: &str, words: &[&str]) -> Vec<String> {
     values
 }
 
-/// Empty if there is none.
 fn value_of(keyword: &str, words: &[&str]) -> String {
     values_of(keyword, words).into_iter().next().unwrap_or_default()
 }

@@ -52,8 +52,6 @@ pub(super) struct EngineProcess {
 }
 
 impl EngineProcess {
-    /// # Errors
-    /// [`io::ErrorKind::TimedOut`] after the command's deadline.
     pub(super) fn spawn(command: &EngineCommand, stop: StopFlag) -> io::Result<Self> {
         let (arguments, _values) = command.arguments_of_process()?;
         let (contained, pipes) = gputexel_io::processes::start(&command.call(&arguments), &stop)?;
@@ -83,7 +81,6 @@ impl EngineProcess {
         })
     }
 
-    /// Ends the process.
     pub(super) fn into_failure(
         process: Option<Self>,
         error: ReadError,
@@ -120,9 +117,6 @@ impl EngineProcess {
     }
 
     /// Waits for a process that has closed its output.
-    ///
-    /// # Errors
-    /// How it ended, unless by success.
     pub(super) fn success(mut self) -> Result<(), String> {
         self.wait_for(KILL_TIMEOUT, Self::has_exited);
         match self.contained.status() {

@@ -71,7 +71,6 @@ pub(super) fn engine_name(line: &str) -> Option<String> {
     (!name.is_empty()).then(|| shown(&name))
 }
 
-/// Lines between a `go` and its answer.
 #[derive(Debug, Default)]
 pub(super) struct Dialog {
     report: Report,
@@ -94,7 +93,6 @@ impl Dialog {
         Self { leaves: Leaves::new(one_in), chess960, ..self }
     }
 
-    /// The answer, if the line is one.
     pub(super) fn read(&mut self, line: &str, position: &Chess) -> Option<Result<Choice, Failure>> {
         match line.split_whitespace().next()? {
             "readyok" => self.is_fenced = false,

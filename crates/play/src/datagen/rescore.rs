@@ -38,7 +38,6 @@ pub struct RescoreOptions {
     /// After which it counts as hung.
     pub deadline: Duration,
     pub hash_mib: u32,
-    /// The number of cores by default.
     pub concurrency: Option<usize>,
 }
 
@@ -62,24 +61,18 @@ pub struct Unscored {
     /// Among the positions to score, from 1.
     pub position: u64,
     pub fen: String,
-    /// What the engine did instead.
     pub reason: String,
 }
 
 #[derive(Clone, Debug, Serialize)]
 pub struct RescoreReport {
     pub conversion: ConversionReport,
-    /// Its name.
     pub engine: String,
     pub progress: Progress,
-    /// The first of them.
     pub unscored: Vec<Unscored>,
 }
 
 /// Gives positions new scores, in their order; those that the engine fails to score lose theirs.
-///
-/// # Errors
-/// Errors of a conversion and of engines; [`Error::Engine`] for too many positions without a score.
 pub fn rescore(
     inputs: &[PathBuf],
     settings: &ConversionSettings,
@@ -103,7 +96,6 @@ struct Scorer<'a> {
     concurrency: usize,
     search: Search,
     counts: Counts<'a>,
-    /// Positions handed in.
     position: u64,
 }
 
@@ -125,7 +117,6 @@ struct Search {
 type Answer = std::result::Result<i32, String>;
 
 impl<'a> Scorer<'a> {
-    /// Checks the settings and tries the engine.
     fn start(
         options: &RescoreOptions,
         stop: &StopFlag,

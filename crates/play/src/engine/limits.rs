@@ -15,7 +15,6 @@ pub struct Clock {
 pub struct Limits {
     /// Iterations of deepening.
     pub depth: Option<u32>,
-    /// Positions searched.
     pub nodes: Option<u64>,
     /// To be used up.
     pub move_time: Option<Duration>,

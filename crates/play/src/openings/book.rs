@@ -21,7 +21,6 @@ use gputexel_io::{Error, Result};
 
 const COMPLAINTS: usize = 5;
 
-/// Longer lines are not positions.
 const MAX_LINE: usize = 4096;
 
 #[derive(Clone, Debug)]
@@ -50,9 +49,6 @@ impl Book {
     ///
     /// In lines, everything after the four or six fields except the counters `hmvc` and `fmvn` is ignored, and so
     /// are empty lines and those that begin with `#`. Positions whose castling rights require it are Chess960.
-    ///
-    /// # Errors
-    /// [`Error::Input`] when it contains no usable opening.
     pub fn read(path: &Path, plies: u32) -> Result<Self> {
         let input = Input::open(path, Arc::default())?;
         input.require_text()?;
@@ -100,7 +96,6 @@ impl Book {
         self.entries.len()
     }
 
-    /// Always false: empty books are refused.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -109,8 +104,6 @@ impl Book {
         self.entries.iter().any(|entry| entry.chess960)
     }
 
-    /// # Panics
-    /// If the index is out of range.
     pub fn opening(&self, index: usize) -> Opening {
         let entry = &self.entries[index];
         let start = match &entry.start {

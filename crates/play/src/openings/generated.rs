@@ -16,7 +16,6 @@ use gputexel_model::{FeatureKind, FeatureSet, Prior, TableEvaluation};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RandomPlies {
-    /// Drawn uniformly.
     pub plies: u32,
     /// Largest advantage afterwards, by a search of one ply and captures that counts material.
     pub limit_cp: u32,

@@ -66,7 +66,6 @@ impl Openings {
         Self { book: Some((book, indices)), seed }
     }
 
-    /// See [`Book::read`].
     pub fn read(path: &Path, book_plies: u32, seed: u64) -> Result<Self> {
         Ok(Self::of_book(Book::read(path, book_plies)?, seed))
     }

@@ -8,7 +8,7 @@ use super::asking::{Ask, Source, Way, evaluations};
 use super::parameters::ProbeParameter;
 use super::search::explained_cp;
 use super::{block_size, offered, options_of};
-use crate::client::{EngineCommand, EngineOption, OptionKind, PARAMETERS_WORD, Setting};
+use crate::client::{EngineCommand, EngineOption, PARAMETERS_WORD, Setting};
 use gputexel_ingest::trace::{ProbedParameter, ProbingRecord};
 use gputexel_io::{Advice, Error, Result, StopFlag};
 
@@ -28,7 +28,6 @@ pub struct KnownPosition {
 
 #[derive(Clone, Debug)]
 pub struct AgainSettings {
-    /// Its settings replace those of then.
     pub command: EngineCommand,
     /// Ask under the values that it was built with, instead of setting those to be verified.
     pub as_built: bool,
@@ -52,7 +51,6 @@ pub enum Outcome {
     Agreement,
     /// As predicted, but evaluations under the values of then are the same.
     Indistinguishable,
-    /// As under the values of then.
     Start,
     Other,
 }
@@ -61,16 +59,11 @@ pub enum Outcome {
 pub struct Again {
     /// Values that are not those of then.
     pub changed: u64,
-    /// Parameters that the engine as built has other values of: its own, and the ones to be verified.
-    pub built_otherwise: Vec<(String, f64, f64)>,
     pub compared: u64,
-    /// Positions without an evaluation now.
     pub missing: u64,
     /// Evaluations that differ by more than rounding explains.
     pub differing: u64,
-    /// Mean size of all differences.
     pub mean_cp: f64,
-    /// The largest differences first.
     pub worst: Vec<Deviation>,
     pub outcome: Outcome,
     /// NaN where there is none.
@@ -81,11 +74,6 @@ pub struct Again {
 }
 
 /// `values` are in the order of the record's parameters.
-///
-/// # Errors
-/// [`Engine`](gputexel_io::Error::Engine) for an engine without these parameters, without evaluations, or that
-/// fails; [`Usage`](gputexel_io::Error::Usage) for values out of its bounds, settings that it does not offer, and an
-/// engine in place of a program, or the reverse.
 pub fn ask_again(
     record: &ProbingRecord,
     positions: &[KnownPosition],
@@ -103,14 +91,10 @@ pub fn ask_again(
     };
     let whole = |(one, value): (&ProbedParameter, &f64)| if one.integer { value.round() } else { *value };
     let values: Vec<f64> = record.parameters.iter().zip(values).map(whole).collect();
-    let (mut parameters, mut set, mut built_otherwise) = (Vec::new(), Vec::new(), Vec::new());
-    match settings.as_built {
-        true => built_otherwise = defaults(record, &values, options.as_deref().unwrap_or_default()),
-        false => {
-            parameters = listed(record, &values, options.as_deref(), &command)?;
-            set.clone_from(&values);
-        }
-    }
+    let (parameters, set) = match settings.as_built {
+        true => (Vec::new(), Vec::new()),
+        false => (listed(record, &values, options.as_deref(), &command)?, values.clone()),
+    };
     let (deadline, stop) = (settings.deadline, stop.clone());
     let source = Source { command, is_program, parameters, deadline, stop };
     let asked: Vec<(&str, bool)> =
@@ -120,7 +104,7 @@ pub fn ask_again(
     if evaluations.iter().all(|value| value.is_nan()) {
         return Err(source.error("gives no evaluation in any position"));
     }
-    Ok(compare(record, positions, &values, evaluations, built_otherwise, settings.tolerance_cp))
+    Ok(compare(record, positions, &values, evaluations, settings.tolerance_cp))
 }
 
 fn compare(
@@ -128,7 +112,6 @@ fn compare(
     positions: &[KnownPosition],
     values: &[f64],
     evaluations: Vec<f64>,
-    built_otherwise: Vec<(String, f64, f64)>,
     tolerance_cp: f64,
 ) -> Again {
     let change = |i: u32| values[i as usize] - record.parameters[i as usize].start;
@@ -168,7 +151,6 @@ fn compare(
     };
     Again {
         changed: (0..values.len() as u32).filter(|i| change(*i) != 0.0).count() as u64,
-        built_otherwise,
         compared: known.len() as u64,
         missing: (evaluations.len() - known.len()) as u64,
         differing: differing as u64,
@@ -180,7 +162,6 @@ fn compare(
     }
 }
 
-/// With the settings of then.
 fn command_again(
     record: &ProbingRecord,
     settings: &AgainSettings,
@@ -215,7 +196,8 @@ fn listed(
         options.is_none_or(|all| all.iter().any(|option| option.name.eq_ignore_ascii_case(&one.name)))
     };
     if let Some(absent) = record.parameters.iter().find(|one| !is_offered(one)) {
-        let reason = format!("has no option {}, which the run has tuned in '{}'", absent.name, record.command);
+        let reason =
+            format!("has no option {}, which the run has tuned in '{}'", absent.name, record.command);
         let advice = Advice::default().setting("as-built", "");
         let advice = advice.text(" asks it under the values that it was built with");
         return Err(Error::Engine { engine: command.to_string(), reason }.advise(advice));
@@ -229,18 +211,4 @@ fn listed(
         options.map_or(Ok(own.clone()), |options| offered(&own, options, command))?.checked()
     };
     record.parameters.iter().zip(values).map(set).collect()
-}
-
-/// Of which the engine has other values by itself.
-fn defaults(record: &ProbingRecord, values: &[f64], options: &[EngineOption]) -> Vec<(String, f64, f64)> {
-    let other = |(one, value): (&ProbedParameter, &f64)| {
-        let option = options.iter().find(|option| option.name.eq_ignore_ascii_case(&one.name))?;
-        let own = match &option.kind {
-            OptionKind::Spin { default, .. } => *default as f64,
-            OptionKind::String { default } => default.parse().ok()?,
-            _ => return None,
-        };
-        (own != *value).then(|| (one.name.clone(), own, *value))
-    };
-    record.parameters.iter().zip(values).filter_map(other).collect()
 }

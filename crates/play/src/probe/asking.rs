@@ -26,7 +26,6 @@ pub enum Ask {
 gputexel_io::names!(Ask "ask": Eval "eval", Nodes "nodes", Depth "depth", Lines "lines");
 
 impl Ask {
-    /// As it is sent, for reports.
     pub fn words(self) -> &'static str {
         match self {
             Self::Eval => "eval",
@@ -41,7 +40,6 @@ impl Ask {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Way {
     pub ask: Ask,
-    /// Text around an evaluation.
     pub pattern: Option<EvalPattern>,
     /// Tables are emptied before each position.
     pub fresh: bool,
@@ -112,12 +110,10 @@ pub(super) struct Asker<'a> {
     player: Option<UciPlayer>,
     /// Values that the process has.
     current: Option<Vec<f64>>,
-    /// Positions asked about.
     pub asked: u64,
 }
 
 impl<'a> Asker<'a> {
-    /// A UCI engine is started at once.
     pub fn start(source: &'a Source) -> Result<Self> {
         let player = match source.is_program {
             true => None,
@@ -174,7 +170,6 @@ impl<'a> Asker<'a> {
         Ok(numbers)
     }
 
-    /// All lines.
     pub fn answers(
         &mut self,
         way: &Way,

@@ -56,7 +56,6 @@ impl<'t, 'a> Tester<'t, 'a> {
         Self { asker, source, way, sample, base, resolution, noise, steps, failures: Vec::new(), random }
     }
 
-    /// The values at which the engine failed.
     pub fn classify_all(&mut self) -> Result<Vec<(u32, f64)>, Failed> {
         let all: Vec<u32> =
             (0..self.steps.len() as u32).filter(|i| self.steps[*i as usize].change != 0.0).collect();

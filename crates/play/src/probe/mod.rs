@@ -48,7 +48,6 @@ const BLOCKS: usize = 8;
 const BLOCK: [usize; 2] = [200, 2000];
 const BLOCK_OF_PROGRAM: [usize; 2] = [1000, 100_000];
 
-/// For an answer of the survey.
 const HASTE: Duration = Duration::from_secs(10);
 
 /// Positions in a block at which an engine may fail.
@@ -86,9 +85,7 @@ pub struct Survey {
     /// Parameters and values at which the engine failed.
     pub failures: Vec<(String, f64)>,
     pub positions: u64,
-    /// Positions without a legal move.
     pub ended: u64,
-    /// Expected evaluations.
     pub per_position: f64,
 }
 
@@ -112,22 +109,14 @@ pub struct ProbeReport {
     pub import: ImportReport,
     pub survey: Survey,
     pub evaluations: u64,
-    /// Positions without an evaluation, such as mates.
     pub lost: u64,
     /// In any position; not tuned.
     pub without_effect: Vec<String>,
     /// Of predictions and evaluations.
     pub check: Differences,
-    /// Taken to be linear, but their effects differ from predictions; most important first.
-    pub blamed: Vec<String>,
     pub seconds: f64,
 }
 
-/// Writes a dataset of imported features.
-///
-/// # Errors
-/// [`Error::Usage`] for parameters that the engine does not have; [`Error::Engine`] when it gives no usable
-/// evaluation, or fails; [`Error::Interrupted`].
 pub fn probe(
     inputs: &[PathBuf],
     settings: &ProbeSettings,
@@ -157,9 +146,9 @@ pub fn probe(
     let (inputs, processes) = (inputs.to_vec(), settings.processes);
     let probed = Probed { source, plan, positions, blocks, inputs, processes };
     let import = probed.write(None, output, settings.force)?;
-    let (without_effect, check, blamed) = (probed.without_effect(), probed.check(), probed.blamed());
+    let (without_effect, check) = (probed.without_effect(), probed.check());
     let seconds = begun.elapsed().as_secs_f64();
-    let report = ProbeReport { import, survey, evaluations, lost, without_effect, check, blamed, seconds };
+    let report = ProbeReport { import, survey, evaluations, lost, without_effect, check, seconds };
     Ok((report, probed))
 }
 
@@ -256,7 +245,6 @@ fn options_of(command: &EngineCommand, stop: &StopFlag) -> Result<Vec<EngineOpti
     Ok(player.options().to_vec())
 }
 
-/// With the bounds of the engine.
 fn offered(
     listed: &ProbeParameter,
     options: &[EngineOption],
@@ -369,7 +357,6 @@ fn summarize(source: &Source, plan: &Plan, positions: &Positions, left_out: Vec<
     }
 }
 
-/// In their order.
 fn measure(
     source: &Source,
     plan: &Plan,

@@ -6,10 +6,10 @@ use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
-use super::{Survey, temporary};
 use super::asking::Source;
 use super::positions::{Labeled, Positions};
 use super::search::{Differences, Measured};
+use super::{Survey, temporary};
 use gputexel_ingest::extraction::Hooks;
 use gputexel_ingest::trace::{
     Columns, CompiledSchema, GameColumn, ImportReport, ImportSettings, ProbedParameter, ProbingRecord,
@@ -26,20 +26,15 @@ const SCORE: u32 = 3;
 const WEIGHT: u32 = 4;
 const FIRST: u32 = 5;
 
-/// Positions that a dataset names.
 const SAMPLE: usize = 4000;
 
-/// Measured positions that follow each other.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Block {
-    /// Rows of a trace.
     pub lines: String,
     /// Positions without an evaluation, from 0 in the block.
     pub lost: Vec<u32>,
     pub effective: Vec<u32>,
     pub check: Differences,
-    /// With the sum of squares that each explains, cp².
-    pub blamed: Vec<(u32, f64)>,
     pub asked: u64,
 }
 
@@ -76,14 +71,7 @@ pub(super) fn block(
         }
         let _ = writeln!(lines, " # {}", position.fen);
     }
-    Block {
-        lines,
-        lost,
-        effective: effective.into_iter().collect(),
-        check: measured.check,
-        blamed: measured.blamed.clone(),
-        asked,
-    }
+    Block { lines, lost, effective: effective.into_iter().collect(), check: measured.check, asked }
 }
 
 pub(super) fn write(

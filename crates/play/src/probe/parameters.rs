@@ -15,7 +15,6 @@ const OTHER_WORDS: &str = "\
 /// Largest range that steps are a tenth of; options without bounds have that of their type.
 const WIDE: f64 = 1e4;
 
-/// Of parameters of a dataset.
 const MAX_BOUND: f64 = 1e6;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -24,7 +23,6 @@ pub struct ProbeParameter {
     pub start: f64,
     pub min: f64,
     pub max: f64,
-    /// Only whole numbers may be set.
     pub integer: bool,
 }
 
@@ -76,9 +74,7 @@ impl ProbeParameter {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
-    /// In the engine's order.
     pub parameters: Vec<ProbeParameter>,
-    /// Numeric options that are no parameters.
     pub left_out: Vec<String>,
 }
 
@@ -110,7 +106,9 @@ pub fn parameters_of(options: &[EngineOption], patterns: &[String]) -> Options {
 fn is_other(name: &str) -> bool {
     let lower = name.to_lowercase();
     let whole = lower.split(|c: char| !c.is_alphabetic());
-    whole.chain(words(name).iter().map(String::as_str)).any(|word| OTHER_WORDS.split(' ').any(|other| other == word))
+    whole
+        .chain(words(name).iter().map(String::as_str))
+        .any(|word| OTHER_WORDS.split(' ').any(|other| other == word))
 }
 
 /// In lower case: `SlowMover`, `Slow Mover` and `slow_mover` have the same.

@@ -72,9 +72,7 @@ pub(super) struct Plan {
     /// Questions, and why they are of no use.
     pub passed_over: Vec<String>,
     pub tree: Tree,
-    /// Positions in a block.
     pub block: usize,
-    /// Expected evaluations.
     pub per_position: f64,
 }
 
@@ -132,7 +130,6 @@ impl Tree {
         (!self.order.is_empty()).then_some(Group { number: 0, first: 0, end: self.order.len() })
     }
 
-    /// By group.
     pub fn sizes(&self) -> Vec<usize> {
         let mut sizes = vec![0; self.asked.len()];
         let mut groups: Vec<Group> = self.root().into_iter().collect();

@@ -25,7 +25,6 @@ pub(super) struct Labeled {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Positions {
     pub all: Vec<Labeled>,
-    /// Positions without a legal move.
     pub ended: u64,
     /// Otherwise every position is numbered as a game of its own.
     pub has_games: bool,

@@ -1,6 +1,6 @@
 //! A finished probe, which can go on asking: at other values, and for their exact evaluations.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::asking::{Source, evaluations};
@@ -38,18 +38,6 @@ impl Probed {
         check
     }
 
-    /// Parameters that were taken to be linear, but whose effects differ from predictions, most important first.
-    pub fn blamed(&self) -> Vec<String> {
-        let mut sums: BTreeMap<u32, f64> = BTreeMap::new();
-        for (i, gain) in self.blocks.iter().flat_map(|block| &block.blamed) {
-            *sums.entry(*i).or_default() += gain;
-        }
-        let mut order: Vec<(u32, f64)> =
-            sums.into_iter().filter(|(i, _)| self.plan.steps[*i as usize].linear).collect();
-        order.sort_by(|a, b| b.1.total_cmp(&a.1));
-        order.into_iter().map(|(i, _)| self.source.parameters[i as usize].name.clone()).collect()
-    }
-
     /// Parameters that could move, but have no effect in any position.
     pub fn without_effect(&self) -> Vec<String> {
         let effective = self.effective();
@@ -70,7 +58,6 @@ impl Probed {
         evaluations(&self.source, &self.plan.way, pool, values, &asked, &mut report)
     }
 
-    /// Measures the coefficients under other values.
     pub fn measure_at(&mut self, values: &[f64], observe: &mut dyn FnMut(ProbeEvent<'_>)) -> Result<()> {
         for ((parameter, step), value) in
             self.source.parameters.iter_mut().zip(&mut self.plan.steps).zip(values)
@@ -100,7 +87,6 @@ impl Probed {
         self.blocks.iter().flat_map(|block| block.effective.iter().copied()).collect()
     }
 
-    /// Positions of the dataset.
     fn kept(&self) -> Vec<&Labeled> {
         let mut kept = Vec::new();
         for (block, chunk) in self.blocks.iter().zip(self.positions.all.chunks(self.plan.block.max(1))) {

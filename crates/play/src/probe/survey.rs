@@ -1,8 +1,8 @@
 //! What an engine's numbers are: found by asking about a few positions, again, mirrored, and under other values.
 
+use super::ProbeSettings;
 use super::answer::{EvalPattern, Number};
 use super::asking::{Ask, Asker, Failed, Source, Way};
-use super::ProbeSettings;
 use super::linearity::Tester;
 use super::plan::{Plan, Step, Tree};
 use super::positions::{Labeled, Positions, mirrored};
@@ -40,7 +40,6 @@ struct Method {
     base: Vec<f64>,
 }
 
-/// Why a question is of no use.
 enum Useless {
     Because(String),
     Stopped(Failed),
@@ -118,7 +117,6 @@ fn prune(plan: &mut Plan, tally: &[[u64; 2]], asked: u64, sample: usize, is_prog
     plan.per_position = twice * (asked.saturating_sub(saved)) as f64 / sample.max(1) as f64 + 2.0;
 }
 
-/// In turn.
 fn find(
     asker: &mut Asker<'_>,
     source: &Source,

@@ -7,7 +7,6 @@ pub(super) const UPPER_QUANTILE: f64 = 1.959_963_984_540_054;
 /// likelihood 0.
 const UNSEEN: f64 = 1e-3;
 
-/// Returns the counts, with zeros replaced by a small number.
 pub(super) fn regularized<const N: usize>(counts: &[f64; N]) -> [f64; N] {
     counts.map(|n| if n == 0.0 { UNSEEN } else { n })
 }

@@ -38,7 +38,6 @@ pub fn elo_of_score(score: f64) -> f64 {
     (0.0 - 400.0 * (1.0 / score - 1.0).log10()).clamp(-MAX_ELO, MAX_ELO)
 }
 
-/// Returns the probability that a standard normal variable is below `z`.
 fn normal_below(z: f64) -> f64 {
     0.5 * libm::erfc(-z / std::f64::consts::SQRT_2)
 }

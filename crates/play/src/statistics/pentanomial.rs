@@ -14,23 +14,8 @@ pub struct Pentanomial {
 
 impl Pentanomial {
     /// `half_points` of A, 0 to 4.
-    ///
-    /// # Panics
-    /// If `half_points` is above 4.
     pub fn add(&mut self, half_points: usize) {
         self.counts[half_points] += 1;
-    }
-
-    pub fn merge(&mut self, other: &Self) {
-        for (mine, theirs) in self.counts.iter_mut().zip(other.counts) {
-            *mine += theirs;
-        }
-    }
-
-    pub fn reversed(&self) -> Self {
-        let mut counts = self.counts;
-        counts.reverse();
-        Self { counts }
     }
 
     pub fn pairs(&self) -> u64 {
@@ -39,17 +24,6 @@ impl Pentanomial {
 
     pub fn games(&self) -> u64 {
         2 * self.pairs()
-    }
-
-    /// A's mean per game, 0 to 1; ½ without games.
-    pub fn score(&self) -> f64 {
-        if self.pairs() == 0 { 0.5 } else { Moments::from_counts(&self.as_f64()).mean }
-    }
-
-    /// Of a pair's mean score per game (0 to 1), with the number of pairs as divisor; 0 without pairs. Twice this is
-    /// fishtest's variance per game.
-    pub fn variance(&self) -> f64 {
-        if self.pairs() == 0 { 0.0 } else { Moments::from_counts(&self.as_f64()).variance }
     }
 
     /// Logistic Elo: the mean score ± 1.96 standard errors, mapped by −400 log₁₀(1/s − 1), as fishtest and fastchess

@@ -42,10 +42,6 @@ impl fmt::Display for SprtState {
 
 impl Sprt {
     /// `alpha` is the error of the first kind, `beta` of the second.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] unless −[`MAX_ELO`] < `elo0` < `elo1` < [`MAX_ELO`], and both errors are above 0 and below
-    /// ½.
     pub fn try_new(elo0: f64, elo1: f64, alpha: f64, beta: f64) -> Result<Self> {
         let wrong = |reason: String| Err(Error::Usage(format!("SPRT: {reason}")));
         for (name, elo) in [("elo0", elo0), ("elo1", elo1)] {
@@ -64,12 +60,10 @@ impl Sprt {
         Ok(Self { elo0, elo1, alpha, beta })
     }
 
-    /// Under H0.
     pub fn elo0(&self) -> f64 {
         self.elo0
     }
 
-    /// Under H1.
     pub fn elo1(&self) -> f64 {
         self.elo1
     }

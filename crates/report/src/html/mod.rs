@@ -16,7 +16,6 @@ mod importance;
 mod listing;
 mod matches;
 mod number;
-mod page;
 mod palette;
 mod parameters;
 mod pieces;
@@ -42,7 +41,6 @@ pub use heading::{Heading, Stage, remaining_seconds};
 pub use listing::{ListedRun, RunList, notice};
 pub use matches::{MatchReport, Standing};
 pub use number::{bytes, grouped};
-pub use page::{Page, Part};
 pub use spsa::{SpsaReport, ValuePath};
 
 use gputexel_io::Result;

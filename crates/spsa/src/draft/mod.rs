@@ -62,7 +62,6 @@ impl Default for DraftOptions {
             limit: TimeControl::Clock {
                 base: std::time::Duration::from_secs(8),
                 increment: std::time::Duration::from_millis(80),
-                moves: None,
             },
             book: None,
             concurrency: None,

@@ -11,10 +11,8 @@ use gputexel_io::{Error, Result};
 pub(super) const FORMAT: &str = "gputexel-selfplay";
 const RANDOM_PLIES: u32 = 8;
 
-/// See [`RandomPlies::limit_cp`].
 const OPENING_LIMIT_CP: u32 = 200;
 
-/// More would not leave a game.
 const MAX_RANDOM_PLIES: u32 = 200;
 const GAMES: u64 = 1000;
 
@@ -42,13 +40,12 @@ pub struct SelfPlayConfig {
     pub play: PlayConfig,
     pub engine: EngineConfig,
     pub random: RandomPlies,
-    /// See [`SelfPlayOptions::leaves`].
     pub leaves: u64,
 }
 
 impl SelfPlayConfig {
     pub fn new(options: &SelfPlayOptions) -> Result<Self> {
-        let play = options.play.record(FORMAT, GAMES, |games| (games / 100).max(10))?;
+        let play = options.play.record(FORMAT, GAMES)?;
         if play.games == 0 {
             return Err(Error::setting("games", 0, "expected at least 1"));
         }

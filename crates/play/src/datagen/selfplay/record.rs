@@ -18,7 +18,6 @@ pub(super) const JOURNAL: LogFile = LogFile { name: "selfplay.jsonl", what: Kind
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct StoredGame {
-    /// From 0.
     pub game: u64,
     /// Of the position after the opening, unique among games.
     pub key: u64,
@@ -27,10 +26,8 @@ pub(super) struct StoredGame {
     /// If the engine failed or exceeded the time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
-    /// Searched.
     pub positions: u64,
     pub without_score: u64,
-    /// As reported.
     pub nodes: u64,
     /// As FEN, in order and without duplicates.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -111,7 +108,6 @@ impl SelfPlayTally {
         self.nodes += game.nodes;
     }
 
-    /// Games that count.
     pub fn games(&self) -> u64 {
         self.results.iter().sum()
     }

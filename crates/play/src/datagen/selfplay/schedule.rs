@@ -15,6 +15,9 @@ use gputexel_io::{Error, Result, RunLog, counted};
 /// Games without a leaf after which an engine is taken to print none.
 const GAMES_WITHOUT_LEAVES: u64 = 20;
 
+/// Or a hundredth of the games, if that is more.
+const MOST_SPOILED: u64 = 10;
+
 pub(super) struct GameSchedule<'a> {
     pub config: SelfPlayConfig,
     pub openings: &'a Openings,
@@ -64,7 +67,7 @@ impl GameSchedule<'_> {
             );
             self.broken = Some(Error::Engine { engine, reason });
         }
-        if self.stop.is_none() && self.tally.spoiled > self.config.play.max_failures {
+        if self.stop.is_none() && self.tally.spoiled > (self.config.play.games / 100).max(MOST_SPOILED) {
             let last = self.tally.last_failure.as_deref().unwrap_or("unknown");
             self.stop = Some(Stop::Failures(format!(
                 "{}: failed in {} of {} games, last: {last}",

@@ -48,9 +48,6 @@ pub struct SelfPlay {
 
 impl SelfPlay {
     /// Once `stop` is set, playing ends.
-    ///
-    /// # Errors
-    /// [`Error::Setting`] for invalid settings; errors of parameters, books and engines.
     pub fn new(options: &SelfPlayOptions, stop: impl Into<StopFlag>) -> Result<Self> {
         Self::prepare(SelfPlayConfig::new(options)?, options.play.concurrency, stop.into())
     }
@@ -67,11 +64,6 @@ impl SelfPlay {
         Ok(Self { config, rules, openings, contestant, seating, stop, tally, known, files })
     }
 
-    /// Continues or extends a run.
-    ///
-    /// # Errors
-    /// [`Error::Input`] when it is no such run, is damaged, or the book or parameters have changed; [`Error::Busy`]
-    /// when it is being written; [`Error::Setting`] for fewer games than were played.
     pub fn resume(folder: impl AsRef<Path>, changes: Changes, stop: impl Into<StopFlag>) -> Result<Self> {
         let folder = RunFolder::enter(folder.as_ref(), Kind::SelfPlay)?;
         let (mut tally, mut known) = (SelfPlayTally::default(), BTreeMap::new());
@@ -90,7 +82,6 @@ impl SelfPlay {
         let (log, mut config) = RunLog::open(folder.lock()?, JOURNAL, check, each)?;
         let played = known.last_key_value().map_or(0, |(last, _)| last + 1);
         let play = &mut config.play;
-        play.max_failures = changes.max_failures.unwrap_or(play.max_failures);
         // It may have been extended before.
         let games = changes.games.unwrap_or(play.games.max(played));
         play.change_games(games, played, folder.path(), "run")?;
@@ -115,10 +106,6 @@ impl SelfPlay {
     }
 
     /// `None` is a dated folder under `runs`.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] when it is not empty, unless `overwrite` is set, or contains the engine's parameters;
-    /// [`Error::Busy`]; [`Error::Io`].
     pub fn create_folder(&mut self, path: Option<&Path>, overwrite: bool) -> Result<()> {
         let parameters = self.config.engine.checksum.as_ref().map(|_| Path::new(&self.config.engine.source));
         if let Some(path) = path {
@@ -136,10 +123,6 @@ impl SelfPlay {
 
     /// Plays the missing games, then writes the files of games, also when stopped. `observe` gets the tally after
     /// each game.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] without a folder; errors of engines and files; [`Error::Input`] when the folder was removed
-    /// or replaced meanwhile.
     pub fn run(self, mut observe: impl FnMut(&SelfPlayTally) + Send) -> Result<FinishedSelfPlay> {
         let Self { config, rules, openings, contestant, seating, stop, tally, known, files } = self;
         let Some((folder, journal)) = files else {
@@ -205,9 +188,7 @@ pub struct FinishedSelfPlay {
     pub config: SelfPlayConfig,
     pub tally: SelfPlayTally,
     pub stop: Stop,
-    /// By this process.
     pub played_now: u64,
-    /// Of this process.
     pub seconds: f64,
     pub concurrency: usize,
     pub folder: PathBuf,

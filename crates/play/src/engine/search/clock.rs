@@ -53,7 +53,6 @@ impl Deadlines {
     }
 }
 
-/// Soft and hard limit.
 fn allot(clock: &Clock, overhead: Duration) -> (Duration, Duration) {
     let left = clock.remaining.saturating_sub(overhead);
     let spendable = left - RESERVE.min(left / 4 * 3);

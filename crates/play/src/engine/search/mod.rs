@@ -36,7 +36,6 @@ const WINDOW_CP: i32 = 25;
 /// Searched whatever the clock, if the first iteration takes as many.
 const GRACE_NODES: u64 = 8192;
 
-/// See [`Engine::set_move_overhead`].
 pub const DEFAULT_MOVE_OVERHEAD: Duration = Duration::from_millis(20);
 
 type Cache = <TableEvaluation as Evaluation>::Cache;
@@ -45,14 +44,9 @@ type Cache = <TableEvaluation as Evaluation>::Cache;
 pub struct Iteration<'a> {
     /// Plies searched, except for unpromising lines.
     pub depth: u32,
-    /// Plies of the deepest line that could have become the best one.
-    pub deepest: u32,
-    /// Side to move's view.
     pub score: Score,
     pub nodes: u64,
     pub elapsed: Duration,
-    /// Share of the table that this search has filled, in thousandths.
-    pub hash_permille: u32,
     pub line: &'a [Move],
 }
 
@@ -64,7 +58,6 @@ pub struct Chosen {
     /// Of the last iteration that was finished; 0 if none was.
     pub depth: u32,
     pub nodes: u64,
-    /// Begins with `best`.
     pub line: Vec<Move>,
 }
 
@@ -183,7 +176,6 @@ impl Engine {
             best: None,
             nodes: 0,
             node_limit: limits.nodes.unwrap_or(u64::MAX),
-            deepest_ply: 0,
             deadlines,
             stop,
             grace: GRACE_NODES,
@@ -202,7 +194,6 @@ impl Engine {
         let mut score = static_score;
         let mut unchanged = 0;
         for depth in 1..=most {
-            tree.deepest_ply = 0;
             score = deepen(&mut tree, position, depth as i32, score);
             if tree.stopped {
                 break;
@@ -220,11 +211,9 @@ impl Engine {
             }
             report(&Iteration {
                 depth,
-                deepest: tree.deepest_ply as u32,
                 score: chosen.score,
                 nodes: tree.nodes,
                 elapsed: tree.deadlines.elapsed(),
-                hash_permille: tree.table.fill_permille(),
                 line: &chosen.line,
             });
             // If the best move stays the same, more time is unlikely to change it.
@@ -275,7 +264,6 @@ fn deepen<E: Evaluation>(tree: &mut Tree<'_, E>, position: &Chess, depth: i32, l
     }
 }
 
-/// Mates in moves.
 fn named(score: i32) -> Score {
     if score >= MATE_BOUND_CP {
         Score::Mate((MATE_CP - score + 1) / 2)

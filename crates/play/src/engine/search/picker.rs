@@ -7,7 +7,6 @@ use super::exchange::{self, value};
 use super::generation::Legality;
 use super::history::{History, PieceTo};
 
-/// See [`shakmaty::MoveList`].
 const MAX_MOVES: usize = 270;
 
 #[derive(Clone, Copy)]
@@ -28,7 +27,6 @@ enum Stage {
     Done,
 }
 
-/// Generates legal moves when they are needed.
 pub(super) struct Picker {
     stage: Stage,
     table: Option<Move>,

@@ -105,7 +105,6 @@ struct TableEntry {
     meta: u8,
 }
 
-/// Share a cache line.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(64))]
 struct Bucket([TableEntry; 4]);
@@ -227,17 +226,6 @@ impl Table {
             depth: depth as u8,
             meta: bits | generation << 2,
         };
-    }
-
-    /// Of the current search, in thousandths, by a sample.
-    pub(super) fn fill_permille(&self) -> u32 {
-        let sample = self.buckets.len().min(250);
-        let used = self.buckets[..sample]
-            .iter()
-            .flat_map(|bucket| &bucket.0)
-            .filter(|entry| entry.meta != 0 && entry.meta >> 2 == self.generation)
-            .count();
-        (used * 1000 / (4 * sample)) as u32
     }
 }
 

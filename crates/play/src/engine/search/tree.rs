@@ -9,13 +9,13 @@ use arrayvec::ArrayVec;
 use shakmaty::zobrist::Zobrist64;
 use shakmaty::{Chess, Color, EnPassantMode, Move, Position, Role};
 
-use super::{MATE_BOUND_CP, key};
 use super::clock::Deadlines;
 use super::exchange::{self, value};
 use super::generation::Legality;
 use super::history::{History, PieceTo};
 use super::picker::Picker;
 use super::table::{Bound, Table};
+use super::{MATE_BOUND_CP, key};
 use crate::leaves::Leaves;
 use gputexel_chess::evaluation::{Evaluation, MATE_CP, MAX_EVALUATION_CP};
 
@@ -99,13 +99,10 @@ pub(super) struct Tree<'a, E: Evaluation> {
     pub cache: &'a mut E::Cache,
     /// Index of the root's key among the keys.
     pub root_keys: usize,
-    /// At the root; empty for all.
     pub among: &'a [Move],
-    /// Of the root so far.
     pub best: Option<Move>,
     pub nodes: u64,
     pub node_limit: u64,
-    pub deepest_ply: usize,
     pub deadlines: Deadlines,
     pub stop: &'a AtomicBool,
     /// Nodes before time or a stop end anything.
@@ -174,7 +171,6 @@ impl<E: Evaluation> Tree<'_, E> {
         false
     }
 
-    /// By repetition, 50 moves, too little material.
     fn draw(&self, position: &Chess, ply: usize, in_check: bool) -> Option<i32> {
         if position.halfmoves() >= 100 {
             // A mate takes precedence over the 50-move rule.
@@ -224,7 +220,6 @@ impl<E: Evaluation> Tree<'_, E> {
         }
         if PV {
             self.buffers.lines[ply].clear();
-            self.deepest_ply = self.deepest_ply.max(ply);
         }
         if !is_root {
             if let Some(score) = self.draw(position, ply, in_check) {
@@ -443,7 +438,6 @@ impl<E: Evaluation> Tree<'_, E> {
         score.clamp(-MAX_EVALUATION_CP, MAX_EVALUATION_CP)
     }
 
-    /// After a beta cutoff.
     fn update_history(
         &mut self,
         turn: Color,
@@ -488,7 +482,6 @@ impl<E: Evaluation> Tree<'_, E> {
         let in_check = legality.in_check();
         if PV {
             self.buffers.lines[ply].clear();
-            self.deepest_ply = self.deepest_ply.max(ply);
         }
         if ply > 0
             && let Some(score) = self.draw(position, ply, in_check)

@@ -17,22 +17,11 @@ pub(super) struct Go {
     pub moves_to_go: Option<u32>,
     pub infinite: bool,
     pub moves: Vec<String>,
-    /// What cannot be parsed.
     pub complaints: Vec<String>,
 }
 
-const WORDS: [&str; 10] = [
-    "depth",
-    "nodes",
-    "movetime",
-    "wtime",
-    "btime",
-    "winc",
-    "binc",
-    "movestogo",
-    "infinite",
-    "searchmoves",
-];
+const WORDS: [&str; 10] =
+    ["depth", "nodes", "movetime", "wtime", "btime", "winc", "binc", "movestogo", "infinite", "searchmoves"];
 
 impl Go {
     /// Invalid words and numbers are skipped, with a complaint.

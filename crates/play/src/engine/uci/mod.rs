@@ -25,12 +25,10 @@ const MAX_LINE_BYTES: u64 = 1 << 20;
 
 struct Answers<W> {
     output: Mutex<W>,
-    /// The reader has closed the pipe.
     gone: AtomicBool,
 }
 
 impl<W: Write> Answers<W> {
-    /// Whole lines, flushed at once.
     fn say(&self, text: &str) {
         let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
         if output.write_all(text.as_bytes()).and_then(|()| output.flush()).is_err() {
@@ -49,10 +47,6 @@ impl<W: Write> Answers<W> {
 }
 
 /// Until `quit` or the end of the input; ends silently if the reader closes the pipe.
-///
-/// # Errors
-/// [`Error::Usage`] when a parameter or the size of the table (MiB) is out of range, [`Error::Io`] when the input
-/// cannot be read.
 pub fn serve(
     mut input: impl BufRead,
     output: impl Write + Send,

@@ -62,8 +62,6 @@ impl Parameters {
         text
     }
 
-    /// # Errors
-    /// A message about the name or the value; nothing has changed then.
     pub(super) fn set(&mut self, name: &str, value: &str) -> Result<Change, String> {
         let whole = |low: u64, high: u64| match value.parse::<u64>() {
             Ok(number) if (low..=high).contains(&number) => Ok(number),

@@ -23,10 +23,8 @@ const WAIT: Duration = Duration::from_millis(1);
 
 #[derive(Debug, Default)]
 pub(super) struct Signals {
-    /// Ends by itself.
     pub bounded: bool,
     pub stop: AtomicBool,
-    /// The reply has been sent.
     pub done: AtomicBool,
 }
 
@@ -207,7 +205,6 @@ impl<'a, W: Write> Worker<'a, W> {
     }
 }
 
-/// Castling in either notation.
 fn legal_move(position: &Chess, text: &str) -> Option<Move> {
     text.parse::<UciMove>().ok()?.to_move(position).ok()
 }
@@ -222,15 +219,14 @@ fn written(m: Move, chess960: bool) -> UciMove {
 }
 
 fn info(iteration: &Iteration<'_>, chess960: bool) -> String {
-    let Iteration { depth, deepest, nodes, hash_permille, .. } = iteration;
+    let Iteration { depth, nodes, .. } = iteration;
     let score = match iteration.score {
         Score::Centipawns(cp) => format!("cp {cp}"),
         Score::Mate(moves) => format!("mate {moves}"),
     };
     let speed = (*nodes as f64 / iteration.elapsed.as_secs_f64().max(1e-6)) as u64;
     let mut text = format!(
-        "info depth {depth} seldepth {deepest} multipv 1 score {score} nodes {nodes} nps {speed} \
-         hashfull {hash_permille} time {} pv",
+        "info depth {depth} multipv 1 score {score} nodes {nodes} nps {speed} time {} pv",
         iteration.elapsed.as_millis()
     );
     for &m in iteration.line {
