@@ -58,10 +58,7 @@ fn default_folder() -> PathBuf {
     all.find(|folder| !folder.exists()).unwrap_or_default()
 }
 
-/// Creates a new folder, or uses an empty one.
-///
-/// # Errors
-/// [`Error::Input`] if it holds something; [`Error::Io`].
+/// Or one that is there and empty.
 fn new_folder(folder: &Path) -> Result<()> {
     let holds_something = match std::fs::read_dir(folder) {
         Ok(mut entries) => entries.next().is_some(),

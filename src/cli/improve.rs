@@ -441,9 +441,6 @@ fn values_read(
 
 /// Names and bounds of the engine's options, of the middlegame and then of the endgame. An option that has the name
 /// of a parameter, without a phase, is both.
-///
-/// # Errors
-/// [`Error::Engine`] if an option is missing or its default is not the value from which steps begin.
 fn engine_options(
     command: &str,
     tuned: &ParameterFile,

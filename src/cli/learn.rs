@@ -18,7 +18,7 @@ use super::context::Context;
 use super::output::{print_result, print_text};
 use super::steps::{self, Words, existing};
 use super::subcommand::Subcommand;
-use super::table::{aligned, duration, grouped};
+use super::table::{duration, grouped};
 
 /// Model that labels positions and plays: richer than the tables that are wanted, so that its scores teach them
 /// something.
@@ -442,8 +442,7 @@ impl Learning<'_> {
                     format!("against     {name}: Elo {:+.0} ± {:.0}\n", played.elo, played.error95)
                 })
                 .collect();
-            let table = aligned(&table(rounds), 0);
-            format!("\n{table}\n{result}{lines}{}", ending(&conclusion))
+            format!("\n{result}{lines}{}", ending(&conclusion))
         })
     }
 
@@ -487,20 +486,4 @@ fn word(name: &str) -> String {
     let end =
         Path::new(name).file_name().map_or_else(|| name.into(), |end| end.to_string_lossy().into_owned());
     end.replace(|c: char| !c.is_ascii_alphanumeric(), "-")
-}
-
-fn table(rounds: &[Round]) -> Vec<Vec<String>> {
-    let titles = ["round", "games", "positions", "label nodes", "Elo", "", "time"].map(String::from).to_vec();
-    let row = |round: &Round| {
-        vec![
-            round.round.to_string(),
-            grouped(round.games),
-            grouped(round.positions),
-            grouped(round.label_nodes),
-            format!("{:+.0} ± {:.0}", round.elo, round.error95),
-            round.verdict().to_string(),
-            duration(round.seconds),
-        ]
-    };
-    std::iter::once(titles).chain(rounds.iter().map(row)).collect()
 }

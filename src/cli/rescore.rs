@@ -115,11 +115,9 @@ fn describe(report: &RescoreReport) -> String {
         text += &format!("; mates and stalemates scored by the rules: {}", grouped(progress.ends));
     }
     text.push('\n');
-    if progress.unscored > 0 {
-        text += &format!("  warning: {} without a score, such as\n", counted(progress.unscored, "position"));
-    }
-    for one in &report.unscored {
-        text += &format!("    {}: {}\n", one.fen, gputexel::io::printable(&one.reason));
+    if let Some(one) = &report.unscored {
+        let (count, one) = (counted(progress.unscored, "position"), gputexel::io::printable(one));
+        text += &format!("  warning: {count} without a score, such as {one}\n");
     }
     text
 }

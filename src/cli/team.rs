@@ -22,33 +22,28 @@ mod ranked {
     /// Number of this rank among those of its machine.
     static LOCAL_RANK: OnceLock<usize> = OnceLock::new();
 
-    /// Makes this process rank 0.
     pub fn lead(ranks: Ranks, local_rank: usize) -> &'static Ranks {
         follow(local_rank);
         RANKS.get_or_init(|| ranks)
     }
 
-    /// Makes this process one of the ranks of its machine.
     pub fn follow(local_rank: usize) {
         let _ = LOCAL_RANK.set(local_rank);
     }
 
-    /// Returns true if this process is rank 0 of several.
     pub fn is_led() -> bool {
         RANKS.get().is_some()
     }
 
-    /// Returns the other ranks, on rank 0 of several.
     pub fn team() -> Option<Arc<dyn Team>> {
         RANKS.get().map(|ranks| Arc::new(ranks.clone()) as Arc<dyn Team>)
     }
 
-    /// Describes the launcher that started this program, if any.
     pub fn launched() -> Option<String> {
         RANKS.get().map(|ranks| format!("mpirun -n {} gputexel-mpi", ranks.size()))
     }
 
-    /// Returns the GPU of this rank if its machine has several, which are assigned to its ranks in turn.
+    /// The GPU of this rank if its machine has several, which are assigned to its ranks in turn.
     pub fn own_device() -> Option<DeviceList> {
         let rank = *LOCAL_RANK.get()?;
         let adapters = list_adapters();
@@ -59,19 +54,16 @@ mod ranked {
     }
 }
 
-/// Returns `None`, without MPI.
 #[cfg(not(feature = "mpi"))]
 pub fn team() -> Option<Arc<dyn Team>> {
     None
 }
 
-/// Returns `None`, without MPI.
 #[cfg(not(feature = "mpi"))]
 pub fn launched() -> Option<String> {
     None
 }
 
-/// Returns `None`, without MPI: the device is chosen as usual.
 #[cfg(not(feature = "mpi"))]
 pub fn own_device() -> Option<DeviceList> {
     None

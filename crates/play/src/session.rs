@@ -74,7 +74,7 @@ impl Match {
         let contestants = [open(a)?, open(b)?];
         make_names_differ(&mut config.engines);
         let openings = config.play.open_openings("match")?;
-        let mut seating = Seating::new(concurrency, &rules, openings.book())?;
+        let mut seating = Seating::new(concurrency, openings.book())?;
         let pairs = config.play.games / 2;
         if let Some(book) = openings.book()
             && pairs > book.len() as u64

@@ -6,7 +6,6 @@ use std::time::Duration;
 use super::adjudication::Adjudication;
 use super::config::{FORMAT, MatchConfig, OpeningsConfig, PlayConfig, RunHead};
 use super::contestant::Side;
-use super::game::Rules;
 use super::hash::check_hash;
 use super::openings::Book;
 use super::statistics::Sprt;
@@ -115,9 +114,9 @@ pub struct Seating {
 }
 
 impl Seating {
-    pub fn new(asked: Option<usize>, rules: &Rules, book: Option<&Book>) -> Result<Self> {
+    pub fn new(asked: Option<usize>, book: Option<&Book>) -> Result<Self> {
         let concurrency = check_concurrency(asked)?;
-        let mut warnings: Vec<String> = crowding(rules, concurrency).into_iter().collect();
+        let mut warnings = Vec::new();
         if let Some(book) = book {
             warnings.extend(book.complaints.iter().cloned());
             let left_out = book.bad.saturating_sub(book.complaints.len() as u64);
@@ -148,16 +147,6 @@ pub fn deadline_from_seconds(seconds: f64) -> Result<Duration> {
     deadline
         .filter(|time| !time.is_zero() && *time <= Duration::from_secs(86_400))
         .ok_or_else(|| Error::setting("deadline", seconds, "expected seconds, more than 0 and at most a day"))
-}
-
-/// Engines that play on time disturb each other.
-fn crowding(rules: &Rules, concurrency: usize) -> Option<String> {
-    let cores = cores();
-    (concurrency > cores && rules.time_control.is_timed()).then(|| {
-        format!(
-            "{concurrency} games at a time on {cores} cores: engines that play on time will disturb each other"
-        )
-    })
 }
 
 pub fn cores() -> usize {

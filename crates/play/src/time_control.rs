@@ -28,14 +28,12 @@ impl TimeControl {
         Duration::from_millis(if matches!(self, Self::MoveTime(_)) { 100 } else { 0 })
     }
 
-    /// `BASE[+INCREMENT]`, seconds, or `MINUTES:SECONDS` for the base.
+    /// `BASE[+INCREMENT]`, seconds.
     fn parse_clock(text: &str) -> Result<Self> {
         let bad =
             || Error::Usage(format!("time control '{text}': expected SECONDS[+INCREMENT], such as 10+0.1"));
         let (base, increment) = text.split_once('+').unwrap_or((text, "0"));
-        let (minutes, seconds) = base.split_once(':').unwrap_or(("0", base));
-        let minutes: u32 = minutes.parse().map_err(|_| bad())?;
-        let base = parse_seconds(seconds).ok_or_else(bad)? + Duration::from_secs(60) * minutes.min(100_000);
+        let base = parse_seconds(base).ok_or_else(bad)?;
         let increment = parse_seconds(increment).ok_or_else(bad)?;
         if base.is_zero() {
             return Err(bad());
@@ -165,7 +163,6 @@ mod tests {
         for text in ["nodes=5000", "depth=8", "move-time=100", "time=10+0.1", "time=60", "time=0.5+0.01"] {
             assert_eq!(text.parse::<TimeControl>().unwrap().to_string(), text);
         }
-        assert_eq!("time=1:30+2".parse::<TimeControl>().unwrap().to_string(), "time=90+2");
         for text in
             ["", "nodes", "nodes=0", "nodes=-1", "depth=99999999999", "time=0", "time=40/5", "time=-1"]
         {

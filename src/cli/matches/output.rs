@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::super::conclusion::{add, ending, findings};
 use super::super::games::ends_table;
 use super::super::style;
-use super::super::table::{aligned, counted, grouped, percent};
+use super::super::table::{aligned, counted, grouped};
 
 pub fn describe(tally: &Tally, sprt: Option<&Sprt>, rate: f64) -> String {
     let elo = tally.pairs.elo();
@@ -72,12 +72,7 @@ pub fn table(finished: &FinishedMatch, conclusion: &Conclusion) -> String {
                 sprt.elo1()
             );
         }
-        text += &format!(
-            "White       won {}, lost {}\n",
-            percent(tally.white_wins, games),
-            percent(tally.black_wins, games)
-        );
-        text += &format!("length      {:.1} plies on average\nends\n", tally.plies as f64 / games as f64);
+        text += "ends\n";
         text += &ends_table(&tally.ends, games);
         let mut rows: Vec<_> = (0..2)
             .map(|engine| {

@@ -21,7 +21,7 @@ use serde_json::json;
 use super::super::context::Context;
 use super::super::output::print_result;
 use super::super::probe::losses::{mean_loss, with_targets};
-use super::super::probe::{engine_command, process_count, short};
+use super::super::probe::{engine_command, process_count};
 use super::super::table::{counted, grouped};
 use super::VerifyArgs;
 
@@ -90,9 +90,6 @@ pub struct Probed {
 impl Probed {
     /// `None` unless a probe has made the datasets, as far as that is known. That some are missing is an error only
     /// for an `engine` that is there.
-    ///
-    /// # Errors
-    /// [`Error::Input`] for a dataset that is missing, or not that of the run.
     pub fn find(engine: &str, params: &Path, before: &[PathBuf]) -> Result<Option<Self>> {
         let file = ParameterFile::read(params)?;
         if file.computed_set().is_some() {
@@ -290,10 +287,6 @@ impl Probed {
                 again.mean_cp
             ),
         );
-        for worst in again.worst.iter().filter(|_| again.differing > 0) {
-            let [engine, predicted] = [worst.engine_cp, worst.predicted_cp].map(short);
-            line("", format!("engine {engine}, predicted {predicted}: {}", worst.fen));
-        }
         if let Some(Loss { start, predicted, engine }) = loss {
             let text = format!(
                 "{engine:.6} of the engine's evaluations, {predicted:.6} of predictions; before {start:.6}"

@@ -194,10 +194,7 @@ fn missing_scores_are_not_labels() {
     let args = ["rescore", "in.txt", "--engine", "cmd:sh engine.sh", "-o", "out.txt"];
     let report = bench.report(args);
     // The move is legal in one position only, which has no score.
-    let unscored = report["unscored"].list();
-    assert_eq!((&report["progress"]["unscored"], unscored.len()), (&4.into(), 4));
-    assert_eq!(unscored[2]["reason"], "no score");
-    assert_eq!(unscored[0]["reason"], "illegal move 'e8e7'");
+    assert_eq!(report["progress"]["unscored"], 4);
     assert_eq!(report["conversion"]["losses"]["without_score"], 4);
     assert_eq!(labeled(&bench, "out.txt").len(), 1);
     bench.write("in.txt", POSITIONS.repeat(3));

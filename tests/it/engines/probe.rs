@@ -361,9 +361,6 @@ fn engines_with_other_values_are_told() {
         scripted.becomes(&[A, B], eval);
         scripted.verify_fails(&[], [part]);
     }
-    // The largest differences are shown.
-    let out = scripted.verify_fails(&[], []);
-    assert!(out.contains("/4K3 ") && out.contains(", predicted "), "{out}");
     scripted.becomes(&[A], BOTH);
     scripted.verify_fails(&[], ["has no option B, which the run has tuned"]);
     scripted.becomes(&[A, "option name B type spin default 5 min 5 max 5"], BOTH);

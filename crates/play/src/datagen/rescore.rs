@@ -22,7 +22,6 @@ use gputexel_ingest::extraction::Hooks;
 use gputexel_io::{Error, Result, StopFlag, check_target, counted};
 
 const BLOCK: usize = 64;
-const NAMED: usize = 5;
 
 /// Positions without a score after which the rescoring fails.
 const MOST_UNSCORED: u64 = 10;
@@ -56,20 +55,13 @@ pub struct Progress {
     pub ends: u64,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Unscored {
-    /// Among the positions to score, from 1.
-    pub position: u64,
-    pub fen: String,
-    pub reason: String,
-}
-
 #[derive(Clone, Debug, Serialize)]
 pub struct RescoreReport {
     pub conversion: ConversionReport,
     pub engine: String,
     pub progress: Progress,
-    pub unscored: Vec<Unscored>,
+    /// FEN of a position without a score, and why.
+    pub unscored: Option<String>,
 }
 
 /// Gives positions new scores, in their order; those that the engine fails to score lose theirs.
@@ -96,14 +88,13 @@ struct Scorer<'a> {
     concurrency: usize,
     search: Search,
     counts: Counts<'a>,
-    position: u64,
 }
 
 struct Counts<'a> {
     name: String,
     observe: &'a mut (dyn FnMut(&Progress) + Send),
     progress: Progress,
-    unscored: Vec<Unscored>,
+    unscored: Option<String>,
 }
 
 struct Search {
@@ -139,8 +130,8 @@ impl<'a> Scorer<'a> {
         let deadline = options.deadline + limits.move_time.unwrap_or_default();
         let name = config.name;
         let search = Search { name: name.clone(), limits, deadline, stop: stop.clone() };
-        let counts = Counts { name, observe, progress: Progress::default(), unscored: Vec::new() };
-        Ok(Self { contestant, players: Vec::new(), concurrency, search, counts, position: 0 })
+        let counts = Counts { name, observe, progress: Progress::default(), unscored: None };
+        Ok(Self { contestant, players: Vec::new(), concurrency, search, counts })
     }
 
     fn start_players(&mut self, blocks: usize) -> Result<()> {
@@ -155,8 +146,6 @@ impl<'a> Scorer<'a> {
     /// The side to move's view; all positions must have legal moves.
     fn score(&mut self, positions: &[&Chess]) -> Result<Vec<Option<i32>>> {
         let blocks: Vec<&[&Chess]> = positions.chunks(BLOCK).collect();
-        let first = self.position;
-        self.position += positions.len() as u64;
         self.start_players(blocks.len())?;
         let mut scores = vec![Vec::new(); blocks.len()];
         let Self { players, search, counts, .. } = self;
@@ -164,7 +153,7 @@ impl<'a> Scorer<'a> {
         let ask = |player: &mut &mut Box<dyn Player>, index: usize| search.ask(&mut ***player, blocks[index]);
         let all: Vec<usize> = (0..blocks.len()).collect();
         pool::each(begin, &all, ask, |index, found| {
-            counts.add(first + (index * BLOCK) as u64, blocks[index], &found)?;
+            counts.add(blocks[index], &found)?;
             scores[index] = found.into_iter().map(Answer::ok).collect();
             Ok(())
         })?;
@@ -194,42 +183,35 @@ impl Relabel for Scorer<'_> {
 
     fn finish(&mut self) -> Result<()> {
         let Counts { progress, unscored, .. } = &self.counts;
-        match unscored.first() {
-            Some(one) if progress.scored + progress.ends == 0 => Err(Error::Engine {
-                engine: self.search.name.clone(),
-                reason: format!(
-                    "gave no score for any of {}, such as {}: {}",
-                    counted(progress.unscored, "position"),
-                    one.fen,
-                    one.reason
-                ),
-            }),
+        match unscored {
+            Some(one) if progress.scored + progress.ends == 0 => {
+                let all = counted(progress.unscored, "position");
+                let reason = format!("gave no score for any of {all}, such as {one}");
+                Err(Error::Engine { engine: self.search.name.clone(), reason })
+            }
             _ => Ok(()),
         }
     }
 }
 
 impl Counts<'_> {
-    fn add(&mut self, first: u64, block: &[&Chess], answers: &[Answer]) -> Result<()> {
+    fn add(&mut self, block: &[&Chess], answers: &[Answer]) -> Result<()> {
         let Self { progress, unscored, .. } = self;
-        for ((answer, position), number) in answers.iter().zip(block).zip(first + 1..) {
+        for (answer, position) in answers.iter().zip(block) {
             let Err(reason) = answer else {
                 progress.scored += 1;
                 continue;
             };
             progress.unscored += 1;
             let fen = shakmaty::fen::Fen::from_position(*position, EnPassantMode::Legal).to_string();
-            unscored.push(Unscored { position: number, fen, reason: reason.clone() });
+            *unscored = Some(format!("{fen}: {reason}"));
         }
-        unscored.sort_by_key(|one| one.position);
-        let last = unscored.last().map(|one| format!("{}: {}", one.fen, one.reason));
-        unscored.truncate(NAMED);
         (self.observe)(progress);
-        match last {
-            Some(last) if progress.unscored > MOST_UNSCORED => Err(Error::Engine {
-                engine: self.name.clone(),
-                reason: format!("gave no score for {} positions, such as {last}", progress.unscored),
-            }),
+        match unscored {
+            Some(last) if progress.unscored > MOST_UNSCORED => {
+                let reason = format!("gave no score for {} positions, such as {last}", progress.unscored);
+                Err(Error::Engine { engine: self.name.clone(), reason })
+            }
             _ => Ok(()),
         }
     }

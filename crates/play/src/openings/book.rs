@@ -108,32 +108,21 @@ impl Book {
         let entry = &self.entries[index];
         let start = match &entry.start {
             None => Chess::default(),
-            Some(text) => {
-                let (position, _) = parse(text.as_bytes()).expect("it was parsed when the book was read");
-                position
-            }
+            Some(text) => parse(text.as_bytes()).expect("it was parsed when the book was read").0,
         };
         Opening { start, moves: entry.moves.to_vec(), chess960: entry.chess960 }
     }
 }
 
-/// The position, true for Chess960, and its length in bytes.
-fn parse_at(text: &[u8]) -> std::result::Result<(Chess, bool, usize), &'static str> {
-    let (setup, used) = parse_epd(text).map_err(|e| e.reason())?;
-    let mode = CastlingMode::detect(&setup);
-    let position = legal_position(setup, mode).map_err(|e| e.reason())?;
-    Ok((position, mode.is_chess960(), used))
-}
-
+/// The position, and true for Chess960.
 fn parse(text: &[u8]) -> std::result::Result<(Chess, bool), &'static str> {
-    parse_at(text).map(|(position, chess960, _)| (position, chess960))
+    let (setup, _) = parse_epd(text).map_err(|e| e.reason())?;
+    let mode = CastlingMode::detect(&setup);
+    Ok((legal_position(setup, mode).map_err(|e| e.reason())?, mode.is_chess960()))
 }
 
-/// What to store of a text whose position took `used` bytes: all of it if its counters may be operations.
-fn kept(text: &[u8], used: usize, position: &Chess) -> Box<str> {
-    let counted = position.halfmoves() > 0 || position.fullmoves().get() > 1;
-    let end = if counted { text.len() } else { used };
-    String::from_utf8_lossy(&text[..end]).into_owned().into_boxed_str()
+fn stored(text: &[u8]) -> Box<str> {
+    String::from_utf8_lossy(text).into()
 }
 
 struct Reading {
@@ -186,15 +175,11 @@ impl Reading {
             if text.is_empty() || text.starts_with(b"#") {
                 continue;
             }
-            match parse_at(text) {
+            match parse(text) {
                 Err(reason) => self.complain(number, reason),
-                Ok((position, chess960, used)) => {
-                    let fen = kept(text, used, &position);
-                    self.add(
-                        number,
-                        &position,
-                        BookEntry { start: Some(fen), chess960, moves: Box::default() },
-                    );
+                Ok((position, chess960)) => {
+                    let start = Some(stored(text));
+                    self.add(number, &position, BookEntry { start, chess960, moves: Box::default() });
                 }
             }
         }
@@ -267,9 +252,9 @@ impl Visitor for FirstMoves {
     fn tag(&mut self, tags: &mut Beginning, name: &[u8], value: RawTag<'_>) -> ControlFlow<Self::Output> {
         if name == b"FEN" {
             let text = value.as_bytes().trim_ascii();
-            match parse_at(text) {
-                Ok((position, chess960, used)) => {
-                    tags.start = Some(kept(text, used, &position));
+            match parse(text) {
+                Ok((position, chess960)) => {
+                    tags.start = Some(stored(text));
                     tags.position = position;
                     tags.chess960 = chess960;
                 }

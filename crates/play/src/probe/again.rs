@@ -12,8 +12,6 @@ use crate::client::{EngineCommand, EngineOption, PARAMETERS_WORD, Setting};
 use gputexel_ingest::trace::{ProbedParameter, ProbingRecord};
 use gputexel_io::{Advice, Error, Result, StopFlag};
 
-const WORST: usize = 3;
-
 /// Share of positions that may disagree with the predictions.
 const STRAY: f64 = 0.01;
 
@@ -37,14 +35,6 @@ pub struct AgainSettings {
     pub deadline: Duration,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Deviation {
-    pub fen: String,
-    /// White's view.
-    pub engine_cp: f64,
-    pub predicted_cp: f64,
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
@@ -64,7 +54,6 @@ pub struct Again {
     /// Evaluations that differ by more than rounding explains.
     pub differing: u64,
     pub mean_cp: f64,
-    pub worst: Vec<Deviation>,
     pub outcome: Outcome,
     /// NaN where there is none.
     #[serde(skip)]
@@ -142,20 +131,12 @@ fn compare(
         () if known.iter().all(|n| (evaluations[*n] - then(*n)).abs() <= unit + 1e-6) => Outcome::Start,
         () => Outcome::Other,
     };
-    let mut order = known.clone();
-    order.sort_by(|a, b| size(*b).total_cmp(&size(*a)));
-    let deviation = |n: &usize| Deviation {
-        fen: positions[*n].fen.clone(),
-        engine_cp: evaluations[*n],
-        predicted_cp: predictions[*n],
-    };
     Again {
         changed: (0..values.len() as u32).filter(|i| change(*i) != 0.0).count() as u64,
         compared: known.len() as u64,
         missing: (evaluations.len() - known.len()) as u64,
         differing: differing as u64,
         mean_cp: known.iter().map(|n| size(*n)).sum::<f64>() / known.len() as f64,
-        worst: order.iter().take(WORST).map(deviation).collect(),
         outcome,
         evaluations,
         predictions,

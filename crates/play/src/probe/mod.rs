@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-pub use again::{Again, AgainSettings, Deviation, KnownPosition, Outcome, ask_again};
+pub use again::{Again, AgainSettings, KnownPosition, Outcome, ask_again};
 pub use answer::EvalPattern;
 pub use asking::Ask;
 pub use parameters::{Options, ProbeParameter, parameters_of};

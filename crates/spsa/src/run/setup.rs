@@ -58,7 +58,7 @@ impl Setup {
             }
         }
         let rules = rules(config)?;
-        let mut seating = Seating::new(concurrency.or(games.concurrency), &rules, openings.book())?;
+        let mut seating = Seating::new(concurrency.or(games.concurrency), openings.book())?;
         seating.warnings.splice(..0, notes);
         if let Some(book) = openings.book().filter(|book| config.run.iterations > book.len() as u64) {
             let (pairs, lines) = (config.run.iterations, book.len());

@@ -59,7 +59,7 @@ impl SelfPlay {
         let mut contestant =
             Contestant::open(&mut config.engine, config.play.hash_mib, &stop, Kind::SelfPlay.name())?;
         contestant.draw_leaves(config.leaves);
-        let seating = Seating::new(concurrency, &rules, openings.book())?;
+        let seating = Seating::new(concurrency, openings.book())?;
         let (tally, known, files) = (SelfPlayTally::default(), Vec::new(), None);
         Ok(Self { config, rules, openings, contestant, seating, stop, tally, known, files })
     }
