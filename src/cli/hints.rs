@@ -150,7 +150,9 @@ fn of_match(words: &[String]) -> Option<Vec<String>> {
                 flag(&format!("--{}", word.split('=').next()?), number.to_string())
             }
             (_, Some(("file", file))) if !pgn => flag("--openings", file.to_string()),
-            (_, Some(("elo0" | "elo1" | "alpha" | "beta", _))) => sprt.push(word.clone()),
+            (_, Some(("elo0" | "elo1" | "alpha" | "beta", _) | ("model", "normalized"))) => {
+                sprt.push(word.clone());
+            }
             (_, Some(("name" | "file" | "proto" | "format" | "order" | "plies" | "model", _))) => {}
             (_, Some((option, value))) if option.starts_with("option.") => {
                 let side = if each { "" } else { ["A:", "B:"][usize::from(engines > 1)] };

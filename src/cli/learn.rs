@@ -350,7 +350,8 @@ impl Learning<'_> {
             .flag("--engine", Some(engine))
             .flag("--nodes", Some(label_nodes))
             .flag("--quiescence-margin", Some(0))
-            .path(Some("--output"), &labeled);
+            .path(Some("--output"), &labeled)
+            .and(existing(path, "labeled.fens.rescore").map(|_| "--resume"));
         self.step(&format!("labels from {} nodes", grouped(label_nodes)), &words)?;
         // Labels are what is worth keeping; games are large.
         let _ = std::fs::remove_dir_all(folder);

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use gputexel::datagen::rescore::{Progress, RescoreOptions, RescoreReport, rescore};
+use gputexel::datagen::rescore::{EngineOptions, Progress, RescoreOptions, RescoreReport, rescore};
 use gputexel::matches::{Side, TimeControl, deadline_from_seconds};
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -18,14 +18,17 @@ const LINES_EVERY: Duration = Duration::from_secs(5);
 /// Flags of `rescore`.
 #[derive(Debug, clap::Args)]
 #[command(
-    mut_args(short_help(&["output", "engine", "nodes", "depth", "option", "concurrency", "preset"])),
+    mut_args(short_help(&[
+        "output", "engine", "nodes", "depth", "option", "concurrency", "preset", "resume",
+    ])),
     after_help = "\
 The engine's score replaces that of each position; results are unchanged. Everything else, the order \
-and the selection are as with convert. Positions are scored in blocks of 64 that begin with empty \
-tables: with fixed nodes or depth, scores do not depend on --concurrency.\n\n\
+and the selection are as with convert. The engine's scores are kept in OUTPUT.rescore until the output is complete, \
+so that --resume loses at most 64 positions per thread. Positions are scored in blocks of 64 that begin with empty \
+tables: with fixed nodes or depth, scores depend neither on --concurrency nor on interruptions.\n\n\
 Examples:\n  \
 gputexel rescore quiet.epd -o rescored.binpack --engine /usr/games/stockfish --nodes 20000\n  \
-gputexel rescore quiet.epd -o rescored.txt --engine runs/first --depth 8")]
+gputexel rescore quiet.epd -o rescored.txt --engine runs/first --depth 8 --resume")]
 pub struct RescoreArgs {
     #[command(flatten)]
     conversion: ConversionArgs,
@@ -54,19 +57,26 @@ pub struct RescoreArgs {
     /// Number of positions scored concurrently [default: one per core]
     #[arg(long, value_name = "N", help_heading = "Engine")]
     concurrency: Option<usize>,
+    /// Give up after this many positions without a score [default: 10]
+    #[arg(long, value_name = "N", help_heading = "Engine")]
+    max_unscored: Option<u64>,
+    /// Resume an interrupted rescoring to the same output
+    #[arg(long, help_heading = "Engine")]
+    resume: bool,
 }
 
 impl RescoreArgs {
     fn options(&self) -> gputexel::Result<RescoreOptions> {
-        let engine = Side::new(self.engine.as_str()).options(settings(&self.option)?);
-        let usual = RescoreOptions::new(engine);
-        Ok(RescoreOptions {
+        let usual = EngineOptions::new(Side::new(self.engine.as_str()).options(settings(&self.option)?));
+        let engine = EngineOptions {
             limit: self.limit()?.unwrap_or(usual.limit),
             deadline: self.deadline.map_or(Ok(usual.deadline), deadline_from_seconds)?,
             hash_mib: self.hash.unwrap_or(usual.hash_mib),
             concurrency: self.concurrency,
+            max_unscored: self.max_unscored.unwrap_or(usual.max_unscored),
             ..usual
-        })
+        };
+        Ok(RescoreOptions { engine, resume: self.resume })
     }
 
     fn limit(&self) -> gputexel::Result<Option<TimeControl>> {
@@ -92,7 +102,7 @@ impl Subcommand for RescoreArgs {
         let begin = Instant::now();
         let mut last_line = begin;
         let mut observe = |progress: &Progress| {
-            let rate = progress.scored as f64 / begin.elapsed().as_secs_f64();
+            let rate = (progress.scored - progress.known) as f64 / begin.elapsed().as_secs_f64();
             let text = format!("{} scored, {rate:.0} positions/s", counted(progress.scored, "position"));
             if context.prints_lines() && last_line.elapsed() >= LINES_EVERY {
                 last_line = Instant::now();
@@ -103,21 +113,32 @@ impl Subcommand for RescoreArgs {
         };
         let report = rescore(inputs, &settings, output, &options, &context.cancel.into(), &mut observe);
         bar.finish_and_clear();
-        let report = report?;
+        let report = report.map_err(|error| match error {
+            gputexel::Error::Interrupted(what) => {
+                gputexel::Error::Interrupted(format!("{what}; the same command with --resume continues"))
+            }
+            error => error,
+        })?;
         print_result(context, &report, || describe(&report))
     }
 }
 
 fn describe(report: &RescoreReport) -> String {
-    let (mut text, progress) = (describe_conversion(&report.conversion), report.progress);
+    let mut text = describe_conversion(&report.conversion);
+    let progress = report.progress;
     text += &format!("scores of {}: {}", report.engine, counted(progress.scored, "position"));
+    if progress.known > 0 {
+        text += &format!(", {} of them before the interruption", grouped(progress.known));
+    }
     if progress.ends > 0 {
         text += &format!("; mates and stalemates scored by the rules: {}", grouped(progress.ends));
     }
     text.push('\n');
-    if let Some(one) = &report.unscored {
-        let (count, one) = (counted(progress.unscored, "position"), gputexel::io::printable(one));
-        text += &format!("  warning: {count} without a score, such as {one}\n");
+    if progress.unscored > 0 {
+        text += &format!("  warning: {} without a score, such as\n", counted(progress.unscored, "position"));
+    }
+    for one in &report.unscored {
+        text += &format!("    {}: {}\n", one.fen, gputexel::io::printable(&one.reason));
     }
     text
 }

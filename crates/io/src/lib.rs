@@ -45,7 +45,9 @@ pub use names::{any_of, unknown_name, unknown_value};
 pub use new_folders::NewFolders;
 pub use paths::{absolute, is_one, without_links};
 pub use patterns::matches_pattern;
-pub use reading::{RECORD_BYTES, SETTINGS_BYTES, open_whole, read_limited, read_whole, read_whole_text};
+pub use reading::{
+    RECORD_BYTES, SETTINGS_BYTES, first_difference, open_whole, read_limited, read_whole, read_whole_text,
+};
 pub use run_folder::RunFolder;
 pub use run_log::{LogFile, LogLine, RunLog, read_at};
 pub use sizes::parse_bytes;

@@ -31,6 +31,9 @@ pub enum Kind {
     Spsa,
     /// `selfplay`.
     SelfPlay,
+    Rescore,
+    /// `probe`, until it is finished.
+    Probe,
     Learn,
     Improve,
     /// Parameters and tables only.
@@ -38,8 +41,17 @@ pub enum Kind {
 }
 
 impl Kind {
-    const RECORDED: [Self; 7] =
-        [Self::Run, Self::Sweep, Self::Match, Self::Spsa, Self::SelfPlay, Self::Learn, Self::Improve];
+    const RECORDED: [Self; 9] = [
+        Self::Run,
+        Self::Sweep,
+        Self::Match,
+        Self::Spsa,
+        Self::SelfPlay,
+        Self::Rescore,
+        Self::Probe,
+        Self::Learn,
+        Self::Improve,
+    ];
 
     pub const fn record(self) -> Option<&'static str> {
         match self {
@@ -48,6 +60,8 @@ impl Kind {
             Self::Match => Some("match.jsonl"),
             Self::Spsa => Some("spsa.jsonl"),
             Self::SelfPlay => Some("selfplay.jsonl"),
+            Self::Rescore => Some("rescore.jsonl"),
+            Self::Probe => Some("probe.jsonl"),
             Self::Learn => Some("learn.json"),
             Self::Improve => Some("improve.json"),
             Self::Parameters => None,
@@ -61,6 +75,8 @@ impl Kind {
             Self::Match => "match",
             Self::Spsa => "SPSA run",
             Self::SelfPlay => "self-play run",
+            Self::Rescore => "rescoring",
+            Self::Probe => "probe",
             Self::Learn => "run of learn",
             Self::Improve => "run of improve",
             Self::Parameters => "parameter file",

@@ -57,7 +57,7 @@ pub fn failures(tally: &Tally) -> Option<Finding> {
 }
 
 fn ignored_limit(config: &MatchConfig, tally: &Tally, engine: usize) -> Option<Finding> {
-    let TimeControl::Nodes(limit) = config.play.limit else { return None };
+    let TimeControl::Nodes(limit) = config.limits()[engine] else { return None };
     let name = &config.engines[engine].name;
     if config.engines[engine].kind == EngineKind::BuiltIn {
         return None;

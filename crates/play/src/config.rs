@@ -64,7 +64,7 @@ pub struct PlayConfig {
 impl PlayConfig {
     pub fn rules(&self) -> Rules {
         Rules {
-            time_control: self.limit,
+            time_controls: [self.limit; 2],
             time_margin: self.limit.usual_margin(),
             deadline: Duration::from_millis(self.deadline_ms),
             adjudication: self.adjudication,
@@ -97,7 +97,23 @@ pub struct MatchConfig {
     #[serde(flatten)]
     pub play: PlayConfig,
     pub engines: [EngineConfig; 2],
+    /// If it differs from A's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit_b: Option<TimeControl>,
     pub sprt: Option<Sprt>,
+}
+
+impl MatchConfig {
+    /// Of A and B.
+    pub fn limits(&self) -> [TimeControl; 2] {
+        [self.play.limit, self.limit_b.unwrap_or(self.play.limit)]
+    }
+
+    pub(crate) fn rules(&self) -> Rules {
+        let time_controls = self.limits();
+        let time_margin = time_controls.iter().map(TimeControl::usual_margin).max().unwrap_or_default();
+        Rules { time_controls, time_margin, ..self.play.rules() }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -22,7 +22,8 @@ const GRACE: Duration = Duration::from_secs(5);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
-    pub time_control: TimeControl,
+    /// Limits of A and B.
+    pub time_controls: [TimeControl; 2],
     pub time_margin: Duration,
     /// Time after which an engine without a clock counts as hung.
     pub deadline: Duration,
@@ -115,20 +116,20 @@ impl Course {
     }
 }
 
-/// An engine that fails loses. The clock starts only after the engine has received the position
+/// `time_controls` are White's and Black's. An engine that fails loses. The clock starts only after the engine has received the position
 /// ([`Player::prepare`]).
 pub fn play_game(
     white: &mut dyn Player,
     black: &mut dyn Player,
     opening: &Opening,
     rules: &Rules,
+    time_controls: [TimeControl; 2],
     stop: &StopFlag,
 ) -> Result<GameRecord, Unplayed> {
     make_ready(white, opening.chess960)?;
     make_ready(black, opening.chess960)?;
     let mut course = Course::new(opening, rules.adjudication);
-    let time_control = rules.time_control;
-    let mut clocks = [RunningClock::new(&time_control); 2];
+    let mut clocks = time_controls.map(|time_control| RunningClock::new(&time_control));
     let mut moves = Vec::with_capacity(200);
     let mut leaves = Vec::new();
     let finish = |moves, leaves, (outcome, end), failure| GameRecord {
@@ -150,9 +151,8 @@ pub fn play_game(
         let side = turn.fold_wb(0, 1);
         let player: &mut dyn Player = if turn.is_white() { &mut *white } else { &mut *black };
         let lost = KnownOutcome::Decisive { winner: !turn };
-        if let TimeControl::Clock { increment, .. } = time_control {
-            course.game.clocks = Some(clocks.map(|clock| (clock.left, increment)));
-        }
+        let time_control = time_controls[side];
+        course.game.clocks = shown_clocks(&time_controls, &clocks);
         let limits = time_control.limits(&clocks[side]);
         let deadline = match time_control {
             TimeControl::Nodes(_) | TimeControl::Depth(_) => rules.deadline,
@@ -201,9 +201,10 @@ pub fn play_games<const N: usize>(
     rules: &Rules,
     stop: &StopFlag,
 ) -> Result<[GameRecord; N], Unplayed> {
+    let [control_a, control_b] = rules.time_controls;
     let play = |game| match game % 2 {
-        0 => play_game(a, b, opening, rules, stop),
-        _ => play_game(b, a, opening, rules, stop),
+        0 => play_game(a, b, opening, rules, [control_a, control_b], stop),
+        _ => play_game(b, a, opening, rules, [control_b, control_a], stop),
     };
     let mut games = (0..N).map(play).collect::<Result<Vec<_>, _>>()?;
     Ok(std::array::from_fn(|_| games.remove(0)))
@@ -215,4 +216,20 @@ fn make_ready(player: &mut dyn Player, chess960: bool) -> Result<(), Unplayed> {
         Failure::Stopped => Unplayed::Cancelled,
         failure => Unplayed::NotReady { name: player.name().to_string(), failure },
     })
+}
+
+/// Returns both clocks if both sides have one; if only one has, the other shows the same.
+fn shown_clocks(
+    time_controls: &[TimeControl; 2],
+    clocks: &[RunningClock; 2],
+) -> Option<[(Duration, Duration); 2]> {
+    let shown = |side: usize| match time_controls[side] {
+        TimeControl::Clock { increment, .. } => Some((clocks[side].left, increment)),
+        _ => None,
+    };
+    match (shown(0), shown(1)) {
+        (None, None) => None,
+        (Some(one), None) | (None, Some(one)) => Some([one, one]),
+        (Some(white), Some(black)) => Some([white, black]),
+    }
 }

@@ -8,9 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 
-use super::config::{FORMAT, MatchConfig};
-use super::statistics::SprtState;
-use super::tally::{PairSummary, Tally};
+use super::tally::PairSummary;
 use gputexel_io::folder_lock::FolderLock;
 use gputexel_io::{Error, LogFile, LogLine, Result, RunLog, is_open_at};
 
@@ -43,45 +41,6 @@ pub fn open<T: DeserializeOwned>(lock: &FolderLock) -> Result<Opened<T>> {
     };
     let (journal, config) = RunLog::open(lock, LOG, |_| Ok(()), each)?;
     Ok((journal, config, pairs))
-}
-
-/// A match as its folder has it, which may be in progress.
-#[derive(Clone, Debug)]
-pub struct MatchRecord {
-    pub config: MatchConfig,
-    /// Of A, 0 to 4, by pair: those before the first missing one, up to the one that decided the test.
-    pub half_points: Vec<usize>,
-    pub tally: Tally,
-    pub decided: bool,
-    pub ahead: u64,
-}
-
-impl MatchRecord {
-    pub fn read(folder: &Path) -> Result<Self> {
-        let mut finished: BTreeMap<u64, PairSummary> = BTreeMap::new();
-        let config: MatchConfig = read_pairs(folder, |mut pair: PairSummary| {
-            pair.pgn.clear();
-            finished.entry(pair.pair).or_insert(pair);
-        })?;
-        config.play.head.check(FORMAT, &LOG.path(folder))?;
-        let (mut tally, mut half_points, mut decided) = (Tally::default(), Vec::new(), false);
-        let all = finished.len() as u64;
-        for (next, (number, pair)) in (0..).zip(finished) {
-            if number != next || decided {
-                break;
-            }
-            tally.add(&pair);
-            half_points.push(pair.half_points());
-            decided = config.sprt.is_some_and(|sprt| sprt.state(&tally.pairs) != SprtState::Continue);
-        }
-        let ahead = all - half_points.len() as u64;
-        Ok(Self { config, half_points, tally, decided, ahead })
-    }
-
-    /// True if all games are played, or the test has decided.
-    pub fn is_finished(&self) -> bool {
-        self.decided || self.tally.games() >= self.config.play.games
-    }
 }
 
 pub struct MatchFiles {
@@ -142,33 +101,5 @@ impl GamesFile {
             true => Ok(()),
             false => Err(Error::lost(&self.path)),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::session::Match;
-    use crate::settings::MatchOptions;
-    use gputexel_io::StopFlag;
-
-    #[test]
-    fn folders_are_read_as_far_as_pairs_follow_each_other() {
-        let mut options = MatchOptions::new("material", "zero");
-        (options.play.limit, options.play.games) = ("nodes=30".parse().unwrap(), Some(8));
-        let folder = tempfile::tempdir().unwrap();
-        let mut begun = Match::new(&options, StopFlag::new()).unwrap();
-        begun.create_folder(Some(folder.path()), false).unwrap();
-        let finished = begun.run(|_| ()).unwrap();
-        let record = MatchRecord::read(folder.path()).unwrap();
-        assert_eq!(record.tally, finished.result.tally);
-        assert!(record.is_finished() && record.ahead == 0 && record.half_points.len() == 4);
-        let journal = folder.path().join(JOURNAL);
-        let text = std::fs::read_to_string(&journal).unwrap();
-        let without: Vec<&str> = text.lines().filter(|line| !line.contains("\"pair\":1,")).collect();
-        std::fs::write(&journal, without.join("\n") + "\n").unwrap();
-        let record = MatchRecord::read(folder.path()).unwrap();
-        assert_eq!((record.half_points.len(), record.ahead, record.is_finished()), (1, 2, false));
-        assert!(MatchRecord::read(&folder.path().join("none")).is_err());
     }
 }

@@ -21,6 +21,7 @@ mod pgn;
 mod player;
 mod pool;
 pub mod probe;
+mod record;
 mod runner;
 pub mod scheduler;
 mod session;
@@ -28,6 +29,7 @@ mod settings;
 pub mod statistics;
 mod tally;
 mod time_control;
+mod unfinished;
 
 pub use adjudication::{Adjudication, DrawRule, WinRule};
 pub use builtin::BuiltinPlayer;
@@ -39,10 +41,10 @@ pub use contestant::{Contestant, Side, absolute_command};
 pub use end::End;
 pub use game::{GameRecord, Played, Rules, Unplayed, play_game, play_games};
 pub use hash::{check_hash, check_tables};
-pub use journal::MatchRecord;
 pub use page::{elo_course, is_match, match_report};
 pub use pgn::{GameTags, to_pgn};
 pub use player::{Choice, Failure, GameSoFar, Player};
+pub use record::{MatchRecord, PlayedPair};
 pub use runner::{MatchEvent, MatchResult, MatchSettings, Stop, pair_pgn, run_match};
 pub use session::{FinishedMatch, Match};
 pub use settings::{

@@ -7,26 +7,30 @@ use gputexel_report::{Heading, MatchReport, Standing, Table, grouped};
 
 use crate::conclusion::conclude;
 use crate::config::EngineKind;
-use crate::journal::{JOURNAL, MatchRecord};
+use crate::record::{MatchRecord, PlayedPair};
 use crate::statistics::Pentanomial;
 
 const POINTS: usize = 400;
 /// Least number of pairs for which an estimate is drawn.
 const FIRST: usize = 5;
+/// Of each kind.
+const LISTED: usize = 10;
 
-pub fn is_match(folder: &Path) -> bool {
-    folder.join(JOURNAL).exists()
+pub fn match_report(folder: &Path) -> Result<MatchReport> {
+    Ok(report(&MatchRecord::read(folder)?, folder))
 }
 
-/// Of a match that may be in progress.
-pub fn match_report(folder: &Path) -> Result<MatchReport> {
-    let record = MatchRecord::read(folder)?;
-    let MatchRecord { config, tally, .. } = &record;
-    let [a, b] = config.engines.each_ref().map(|engine| match engine.name.as_str() {
-        "" => engine.source.as_str(),
-        name => name,
+pub fn is_match(folder: &Path) -> bool {
+    folder.join(crate::journal::JOURNAL).exists()
+}
+
+fn report(record: &MatchRecord, folder: &Path) -> MatchReport {
+    let MatchRecord { config, tally, .. } = record;
+    let [a, b] = [0, 1].map(|engine| match config.engines[engine].name.as_str() {
+        "" => config.engines[engine].source.clone(),
+        name => name.to_string(),
     });
-    let names = if a == b { ["A", "B"] } else { [a, b] };
+    let names = if a == b { ["A", "B"] } else { [a.as_str(), b.as_str()] };
     let games = tally.games();
     let elo = tally.pairs.elo();
     let mut facts = Vec::new();
@@ -46,7 +50,8 @@ pub fn match_report(folder: &Path) -> Result<MatchReport> {
         fact(&format!("test: {}", sprt.state(&tally.pairs)), value);
     }
     fact("games", grouped(games));
-    Ok(MatchReport {
+    let half_points: Vec<usize> = record.pairs.iter().map(|pair| pair.half_points).collect();
+    MatchReport {
         head: Heading {
             title: format!("{a} against {b}"),
             final_: record.is_finished(),
@@ -55,15 +60,17 @@ pub fn match_report(folder: &Path) -> Result<MatchReport> {
             facts,
             conclusion: conclude(config, tally, record.ahead, folder),
         },
-        course: elo_course(&record.half_points, |pairs| config.sprt.as_ref().map(|sprt| sprt.llr(pairs))),
+        course: elo_course(&half_points, |pairs| config.sprt.as_ref().map(|sprt| sprt.llr(pairs))),
         bounds: config.sprt.as_ref().map(|sprt| sprt.bounds()),
         names: names.map(str::to_string),
         games: tally.wins_draws_losses,
         pairs: tally.pairs.counts,
-        ends: (games > 0).then(|| ends(&record)),
-        engines: (games > 0).then(|| engines(&record, names)),
-        configuration: configuration(&record, &escaped(&folder.display().to_string())),
-    })
+        openings: (games > 0).then(|| openings(&record.pairs, names)),
+        one_sided: one_sided(&record.pairs, names),
+        ends: (games > 0).then(|| ends(record)),
+        engines: (games > 0).then(|| engines(record, names)),
+        configuration: configuration(record, &escaped(&folder.display().to_string())),
+    }
 }
 
 /// The Elo of a side over its pairs of games, at about 400 points at most.
@@ -84,6 +91,50 @@ pub fn elo_course(half_points: &[usize], llr: impl Fn(&Pentanomial) -> Option<f6
 
 fn share(count: u64, of: u64) -> String {
     format!("{:.1} %", 100.0 * count as f64 / of.max(1) as f64)
+}
+
+fn openings(pairs: &[PlayedPair], [a, b]: [&str; 2]) -> Table {
+    let all = pairs.len() as u64;
+    let count = |which: &dyn Fn(&PlayedPair) -> bool| pairs.iter().filter(|pair| which(pair)).count() as u64;
+    let (a, b) = (format!("{a} won both games"), format!("{b} won both games"));
+    let rows = [
+        ("White won both games", count(&|pair| pair.white_half_points == 4)),
+        ("Black won both games", count(&|pair| pair.white_half_points == 0)),
+        (&a, count(&|pair| pair.half_points == 4)),
+        (&b, count(&|pair| pair.half_points == 0)),
+        ("at least one draw", count(&|pair| pair.half_points % 2 == 1 || is_drawn(pair))),
+    ];
+    let row = |(what, count): (&str, u64)| vec![what.to_string(), grouped(count), share(count, all)];
+    let mut distinct: Vec<&str> = pairs.iter().map(|pair| pair.opening.as_str()).collect();
+    distinct.sort_unstable();
+    distinct.dedup();
+    Table {
+        caption: format!("{} pairs from {} openings", grouped(all), grouped(distinct.len() as u64)),
+        header: ["pairs in which", "number", "share"].map(str::to_string).to_vec(),
+        rows: rows.map(row).to_vec(),
+    }
+}
+
+/// A point each, for colors as for engines.
+fn is_drawn(pair: &PlayedPair) -> bool {
+    pair.half_points == 2 && pair.white_half_points == 2
+}
+
+/// The first pairs that B won, then those that A won.
+fn one_sided(pairs: &[PlayedPair], [a, b]: [&str; 2]) -> Option<Table> {
+    let mut rows = Vec::new();
+    for (half_points, winner) in [(0, b), (4, a)] {
+        for pair in pairs.iter().filter(|pair| pair.half_points == half_points).take(LISTED) {
+            let round = format!("{0}.1, {0}.2", pair.pair + 1);
+            rows.push(vec![round, winner.to_string(), pair.opening.clone()]);
+        }
+    }
+    let table = Table {
+        caption: format!("Pairs that one engine won, the first {LISTED} of each"),
+        header: ["rounds", "won by", "opening"].map(str::to_string).to_vec(),
+        rows,
+    };
+    (!table.rows.is_empty()).then_some(table)
 }
 
 fn ends(record: &MatchRecord) -> Table {
@@ -111,6 +162,7 @@ fn engines(record: &MatchRecord, names: [&str; 2]) -> Table {
         let moves = tally.moves[engine].max(1);
         vec![
             names[engine].to_string(),
+            record.config.limits()[engine].to_string(),
             grouped(tally.nodes_per_second(engine)),
             grouped(tally.nodes[engine] / moves),
             format!("{:.1}", tally.micros[engine] as f64 / 1e3 / moves as f64),
@@ -119,8 +171,16 @@ fn engines(record: &MatchRecord, names: [&str; 2]) -> Table {
             tally.last_failure[engine].clone().unwrap_or_default(),
         ]
     };
-    let header =
-        ["engine", "nodes/s", "nodes per move", "ms per move", "failures", "losses on time", "the last one"];
+    let header = [
+        "engine",
+        "limit",
+        "nodes/s",
+        "nodes per move",
+        "ms per move",
+        "failures",
+        "losses on time",
+        "the last one",
+    ];
     Table {
         caption: "What the engines did".to_string(),
         header: header.map(str::to_string).to_vec(),
@@ -129,10 +189,10 @@ fn engines(record: &MatchRecord, names: [&str; 2]) -> Table {
 }
 
 fn configuration(record: &MatchRecord, name: &str) -> Vec<(String, String)> {
-    let play = &record.config.play;
+    let config = &record.config;
     let mut rows = vec![("folder".to_string(), name.to_string())];
     let mut row = |name: &str, value: String| rows.push((name.to_string(), value));
-    for (engine, letter) in record.config.engines.iter().zip(["A", "B"]) {
+    for (engine, letter) in config.engines.iter().zip(["A", "B"]) {
         let kind = match engine.kind {
             EngineKind::BuiltIn => "built-in engine with",
             EngineKind::Uci => "UCI:",
@@ -143,15 +203,14 @@ fn configuration(record: &MatchRecord, name: &str) -> Vec<(String, String)> {
             row(&format!("options of {letter}"), options.collect::<Vec<_>>().join(", "));
         }
     }
-    row("limit", play.limit.to_string());
-    row("openings", play.openings.describe(play.seed));
-    if let Some(sprt) = &record.config.sprt {
+    row("openings", config.play.openings.describe(config.play.seed));
+    if let Some(sprt) = &config.sprt {
         row("test", format!("elo0 {}, elo1 {}", sprt.elo0(), sprt.elo1()));
     }
-    row("begun", play.head.date.clone());
-    if !play.head.command_line.is_empty() {
-        row("command", play.head.command_line.clone());
+    row("begun", config.play.head.date.clone());
+    if !config.play.head.command_line.is_empty() {
+        row("command", config.play.head.command_line.clone());
     }
-    row("version", format!("gputexel {}", play.head.gputexel));
+    row("version", format!("gputexel {}", config.play.head.gputexel));
     rows
 }

@@ -21,7 +21,7 @@ pub struct GameTags<'a> {
     /// `12.1`: pair and game.
     pub round: String,
     pub names: [&'a str; 2],
-    pub time_control: TimeControl,
+    pub time_controls: [TimeControl; 2],
 }
 
 pub fn to_pgn(record: &GameRecord, tags: &GameTags<'_>) -> String {
@@ -48,11 +48,17 @@ pub fn to_pgn(record: &GameRecord, tags: &GameTags<'_>) -> String {
     }
     tag("PlyCount", &record.plies().to_string());
     tag("Termination", record.end.termination());
-    tag("TimeControl", &tags.time_control.time_control());
-    if !matches!(tags.time_control, TimeControl::Clock { .. }) {
-        let limit = tags.time_control.to_string();
-        tag("WhiteLimit", &limit);
-        tag("BlackLimit", &limit);
+    let [white, black] = tags.time_controls;
+    if white == black {
+        tag("TimeControl", &white.time_control());
+    } else {
+        tag("WhiteTimeControl", &white.time_control());
+        tag("BlackTimeControl", &black.time_control());
+    }
+    for (name, time_control) in [("WhiteLimit", white), ("BlackLimit", black)] {
+        if !matches!(time_control, TimeControl::Clock { .. }) {
+            tag(name, &time_control.to_string());
+        }
     }
     text.push('\n');
     let mut words = moves(record, tags);
@@ -95,7 +101,9 @@ fn moves(record: &GameRecord, tags: &GameTags<'_>) -> Vec<String> {
             (false, 0) => format!("{number}... {san}"),
             (false, _) => san.to_string(),
         });
-        if let Some(comment) = played.and_then(|played| comment(played, tags.time_control)) {
+        if let Some(comment) =
+            played.and_then(|played| comment(played, tags.time_controls[turn.fold_wb(0, 1)]))
+        {
             words.push(comment);
         }
     }

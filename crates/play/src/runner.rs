@@ -179,10 +179,13 @@ pub fn pair_pgn(
     rules: &Rules,
     [event, date]: [&str; 2],
 ) -> String {
-    let games = games.iter().zip([[a.as_str(), b], [b.as_str(), a]]).zip(1..);
-    let text = |((game, names), game_number): ((&GameRecord, [&str; 2]), u32)| {
-        let (round, time_control) = (format!("{number}.{game_number}"), rules.time_control);
-        to_pgn(game, &GameTags { event, date, round, names, time_control })
-    };
-    games.map(text).collect()
+    let [control_a, control_b] = rules.time_controls;
+    let sides = [([a.as_str(), b], [control_a, control_b]), ([b.as_str(), a], [control_b, control_a])];
+    let games = games.iter().zip(sides).zip(1..);
+    games
+        .map(|((game, (names, time_controls)), game_number)| {
+            let round = format!("{number}.{game_number}");
+            to_pgn(game, &GameTags { event, date, round, names, time_controls })
+        })
+        .collect()
 }

@@ -66,7 +66,7 @@ impl Match {
 
     fn prepare(mut config: MatchConfig, concurrency: Option<usize>, stop: StopFlag) -> Result<Self> {
         check_games("games", config.play.games)?;
-        let rules = config.play.rules();
+        let rules = config.rules();
         check_concurrency(concurrency)?;
         let hash_mib = config.play.hash_mib;
         let [a, b] = &mut config.engines;

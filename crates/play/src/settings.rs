@@ -81,21 +81,24 @@ impl GameSettings {
 pub struct MatchOptions {
     pub sides: [Side; 2],
     pub play: GameSettings,
+    /// If it differs from A's.
+    pub limit_b: Option<TimeControl>,
     pub sprt: Option<Sprt>,
 }
 
 impl MatchOptions {
     /// Sides as in [`Side::new`].
     pub fn new(a: &str, b: &str) -> Self {
-        Self { sides: [a, b].map(Side::new), play: GameSettings::default(), sprt: None }
+        Self { sides: [a, b].map(Side::new), play: GameSettings::default(), limit_b: None, sprt: None }
     }
 
     pub(crate) fn record(&self) -> Result<MatchConfig> {
-        let Self { sides: [a, b], play, sprt } = self;
+        let Self { sides: [a, b], play, limit_b, sprt } = self;
         let games = if sprt.is_some() { GAMES_WITH_SPRT } else { GAMES };
         Ok(MatchConfig {
             play: play.record(FORMAT, games)?,
             engines: [a.describe()?, b.describe()?],
+            limit_b: *limit_b,
             sprt: *sprt,
         })
     }

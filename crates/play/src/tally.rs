@@ -75,6 +75,11 @@ impl PairSummary {
         [Color::White, Color::Black].iter().zip(&self.games).map(|(a, game)| game.half_points(*a)).sum()
     }
 
+    /// In both games, 0 to 4.
+    pub fn white_half_points(&self) -> usize {
+        self.games.iter().map(|game| game.half_points(Color::White)).sum()
+    }
+
     pub fn is_valid(&self) -> bool {
         self.games.iter().all(|game| game.outcome().is_some())
     }

@@ -46,7 +46,7 @@ pub(crate) fn match_folder(data: &[u8]) {
     let path = folder.path();
     std::fs::write(path.join(gputexel_play::journal::JOURNAL), data).expect("room for a temporary file");
     if let Ok(record) = MatchRecord::read(path) {
-        assert!(record.tally.games() >= record.half_points.len() as u64);
+        assert!(record.tally.games() >= record.pairs.len() as u64);
         assert!((0.0..=record.tally.games() as f64).contains(&record.tally.points()));
         let report = gputexel_play::match_report(path).expect("what can be read can be shown");
         let _ = gputexel_report::Report::Match(Box::new(report)).to_html(None);

@@ -62,7 +62,11 @@ pub struct MatchArgs {
 struct Played {
     #[command(flatten)]
     rules: RuleFlags,
-    /// Stop when a sequential test (SPRT) reaches a decision: elo0=0,elo1=5[,alpha=0.05,beta=0.05]
+    /// A different limit for B: nodes=N, depth=N, time=BASE+INC or move-time=MS
+    #[arg(long, value_name = "LIMIT", help_heading = "Limits")]
+    limit_b: Option<String>,
+    /// Stop when a sequential test (SPRT) reaches a decision: elo0=0,elo1=5[,alpha=0.05,beta=0.05]; with
+    /// model=normalized in normalized Elo instead of logistic
     #[arg(long, value_name = "TEST", help_heading = "Games")]
     sprt: Option<String>,
     /// UCI option of both engines, or, as A:NAME=VALUE or B:NAME=VALUE, of one; may be given several times
@@ -80,6 +84,7 @@ impl Played {
         Ok(MatchOptions {
             sides: [own(a, "A:", "B:")?, own(b, "B:", "A:")?],
             play: self.rules.settings(changes, context)?,
+            limit_b: parsed(&self.limit_b)?,
             sprt: parsed(&self.sprt)?,
         })
     }

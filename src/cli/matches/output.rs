@@ -1,7 +1,7 @@
 //! Output of a match during play and at its end.
 
 use gputexel::matches::openings::Book;
-use gputexel::matches::statistics::Sprt;
+use gputexel::matches::statistics::{EloModel, Sprt};
 use gputexel::matches::{FinishedMatch, Tally};
 use gputexel::report::Conclusion;
 use serde_json::{Value, json};
@@ -45,7 +45,10 @@ pub fn table(finished: &FinishedMatch, conclusion: &Conclusion) -> String {
     let tally = &result.tally;
     let games = tally.games();
     let [a, b] = &settings.names;
-    let limit = finished.config.play.limit;
+    let limit = match finished.config.limits() {
+        [a, b] if a == b => a.to_string(),
+        [a, b] => format!("{a} against {b}"),
+    };
     let mut text = format!("{a} against {b}, {} at {limit}", counted(games, "game"));
     text += &format!("\nopenings    {}\n", describe_openings(finished));
     if games > 0 {
@@ -65,12 +68,20 @@ pub fn table(finished: &FinishedMatch, conclusion: &Conclusion) -> String {
         if let Some(sprt) = &settings.sprt {
             let [low, high] = sprt.bounds();
             text += &format!(
-                "SPRT        {}, LLR {:.2} ({low:.2} to {high:.2}), elo0 {}, elo1 {}\n",
+                "SPRT        {}, LLR {:.2} ({low:.2} to {high:.2}), elo0 {}, elo1 {}{}\n",
                 sprt.state(&tally.pairs),
                 sprt.llr(&tally.pairs),
                 sprt.elo0(),
-                sprt.elo1()
+                sprt.elo1(),
+                match sprt.model() {
+                    EloModel::Logistic => "",
+                    EloModel::Normalized => " (normalized Elo)",
+                }
             );
+            if sprt.model() == EloModel::Normalized {
+                let normalized = tally.pairs.normalized_elo();
+                text += &format!("normalized  {:+.1} ± {:.1} Elo\n", normalized.elo, normalized.error95);
+            }
         }
         text += "ends\n";
         text += &ends_table(&tally.ends, games);
@@ -108,13 +119,13 @@ pub fn json(finished: &FinishedMatch, conclusion: &Conclusion) -> Value {
     let (elo, book) = (tally.pairs.elo(), finished.openings.book());
     let sprt = settings.sprt.as_ref().map(|sprt| {
         json!({
-            "elo0": sprt.elo0(), "elo1": sprt.elo1(), "bounds": sprt.bounds(),
+            "elo0": sprt.elo0(), "elo1": sprt.elo1(), "model": sprt.model(), "bounds": sprt.bounds(),
             "llr": sprt.llr(&tally.pairs), "state": sprt.state(&tally.pairs),
         })
     });
     let engine = |engine: usize| {
         json!({
-            "name": settings.names[engine], "limit": config.play.limit, "nodes": tally.nodes[engine],
+            "name": settings.names[engine], "limit": config.limits()[engine], "nodes": tally.nodes[engine],
             "moves": tally.moves[engine], "seconds": tally.micros[engine] as f64 / 1e6,
             "nodes_per_second": tally.nodes_per_second(engine), "failures": tally.failures[engine],
             "time_forfeits": tally.time_forfeits[engine], "last_failure": tally.last_failure[engine],

@@ -28,6 +28,7 @@ use super::reading::{ReadingArgs, describe_source, parse_view};
 use super::subcommand::{Subcommand, short_help};
 use super::table::{bytes, counted, duration, grouped, result_table, some_of};
 
+/// Names in a line.
 pub const NAMED: usize = 12;
 
 const ABOUT: &str = "\
@@ -59,7 +60,7 @@ gputexel probe './engine evaluate {params}' positions.epd -o d.bin --parameters 
 #[derive(Debug, clap::Args)]
 #[command(
     mut_args(short_help(&[
-        "output", "option", "parameters", "set", "processes", "rounds", "threads",
+        "output", "option", "parameters", "set", "processes", "rounds", "resume", "threads",
     ])),
     after_help = EXAMPLES,
     after_long_help = format!("{ABOUT}{EXAMPLES}")
@@ -74,9 +75,12 @@ pub struct ProbeArgs {
     /// Dataset to write
     #[arg(short, long, value_name = "FILE", value_parser = super::target::file())]
     output: PathBuf,
-    /// Replace the output if it exists
-    #[arg(long)]
+    /// Replace the output if it exists, and start an interrupted probe again
+    #[arg(long, conflicts_with = "resume")]
     force: bool,
+    /// Continue an interrupted probe to the same output
+    #[arg(long)]
+    resume: bool,
     /// Tune the options whose names match, such as 'Mobility*' or '*_mg'; may be given several times [default: numeric
     /// options whose names are not about search, machine or interface]
     #[arg(long, value_name = "PATTERN", conflicts_with = "parameters", help_heading = "Parameters")]
@@ -99,9 +103,12 @@ pub struct ProbeArgs {
     /// Number of processes [default: one per core]; does not change the result
     #[arg(long, value_name = "N", help_heading = "Engine")]
     processes: Option<usize>,
-    /// Seconds without an answer, also when it starts, after which the engine counts as hung [default: 60, and 30]
-    #[arg(long, value_name = "SECONDS", help_heading = "Engine")]
-    deadline: Option<f64>,
+    /// Seconds without an answer after which the engine counts as hung
+    #[arg(long, value_name = "SECONDS", default_value_t = 60.0, help_heading = "Engine")]
+    deadline: f64,
+    /// Seconds for the engine to become ready
+    #[arg(long, value_name = "SECONDS", default_value_t = 30.0, help_heading = "Engine")]
+    start_deadline: f64,
     #[command(flatten)]
     rounds: RoundArgs,
     #[command(flatten)]
@@ -110,7 +117,7 @@ pub struct ProbeArgs {
 
 impl ProbeArgs {
     fn settings(&self) -> Result<ProbeSettings> {
-        let (command, deadline) = engine_command(&self.engine, &self.set, self.deadline)?;
+        let command = engine_command(&self.engine, &self.set, Some(self.start_deadline))?;
         if command.reads_values() && !(self.set.is_empty() && self.option.is_empty() && self.ask.is_none()) {
             let reason = format!(
                 "{PARAMETERS_WORD} makes ENGINE a program without options: --set, --option and --ask"
@@ -133,8 +140,9 @@ impl ProbeArgs {
             pattern: self.eval_pattern.as_deref().map(str::parse::<EvalPattern>).transpose()?,
             by_mover: view.map(|view| view == PointOfView::Stm),
             processes,
-            deadline,
+            deadline: deadline_from_seconds(self.deadline)?,
             reading,
+            resume: self.resume,
             force: self.force,
         })
     }
@@ -156,7 +164,8 @@ impl ProbeArgs {
 impl Subcommand for ProbeArgs {
     fn run(&self, context: &Context) -> anyhow::Result<()> {
         let settings = self.settings()?;
-        self.rounds.check(self.force)?;
+        let overwrite = self.force || self.resume;
+        self.rounds.check(overwrite)?;
         if self.inputs.iter().any(|path| path.as_os_str() == "-") {
             return Err(Error::Usage("-: positions to ask about are read from files".to_string()).into());
         }
@@ -164,7 +173,8 @@ impl Subcommand for ProbeArgs {
         let observe = &mut |event: ProbeEvent<'_>| display.show(event, context);
         let (report, mut probed) =
             probe(&self.inputs, &settings, &self.output, &context.cancel.into(), observe)?;
-        let rounds = self.rounds.run(&mut probed, &self.output, context, (&mut display, self.force))?;
+        let rounds = self.rounds.run(&mut probed, &self.output, context, (&mut display, overwrite))?;
+        probed.finish();
         drop(display);
         let object = json!({ "probe": report, "rounds": rounds });
         print_result(context, &object, || {
@@ -173,6 +183,7 @@ impl Subcommand for ProbeArgs {
     }
 }
 
+/// Progress as a bar, or as lines.
 struct Display {
     bar: ProgressBar,
     timer: Option<LineTimer>,
@@ -216,13 +227,14 @@ impl Display {
     fn progress(&mut self, at: ProbeProgress) {
         self.bar.set_length(at.total);
         self.bar.set_position(at.positions);
-        if at.positions == 0 {
+        if at.positions == at.known {
             self.begun = Instant::now();
             self.bar.set_message("");
             return;
         }
         let seconds = self.begun.elapsed().as_secs_f64();
-        let left = seconds / at.positions as f64 * at.total.saturating_sub(at.positions) as f64;
+        let done = at.positions.saturating_sub(at.known) as f64;
+        let left = seconds / done * at.total.saturating_sub(at.positions) as f64;
         let speed = at.evaluations as f64 / seconds.max(1e-9);
         let text = format!("{} evaluations/s, {} left", grouped(speed as u64), duration(left));
         if self.timer.as_mut().is_some_and(LineTimer::is_due) {
@@ -232,27 +244,30 @@ impl Display {
     }
 }
 
-/// With the time for an answer; `seconds` also to become ready.
-pub fn engine_command(
-    text: &str,
-    settings: &[String],
-    seconds: Option<f64>,
-) -> Result<(EngineCommand, Duration)> {
+/// `seconds` to become ready.
+pub fn engine_command(text: &str, settings: &[String], seconds: Option<f64>) -> Result<EngineCommand> {
     let mut command: EngineCommand = text.parse()?;
     command.make_absolute();
-    let deadline = deadline_from_seconds(seconds.unwrap_or(60.0))?;
-    if seconds.is_some() {
-        command.start_deadline = deadline;
+    if let Some(seconds) = seconds {
+        command.start_deadline = start_deadline(seconds)?;
     }
     command.settings = settings.iter().map(|text| text.parse()).collect::<Result<_>>()?;
-    Ok((command, deadline))
+    Ok(command)
 }
 
+/// By default one per core.
 pub fn process_count(given: Option<usize>) -> Result<usize> {
     match given {
         Some(0) => Err(Error::Usage("--processes must be at least 1".to_string())),
         given => Ok(given.unwrap_or_else(cores)),
     }
+}
+
+/// More than 0 and at most a day.
+fn start_deadline(seconds: f64) -> Result<Duration> {
+    deadline_from_seconds(seconds).map_err(|_| {
+        Error::setting("start-deadline", seconds, "expected seconds, more than 0 and at most a day")
+    })
 }
 
 fn describe_survey(survey: &Survey) -> String {
@@ -352,6 +367,10 @@ fn describe(report: &ProbeReport, goes_on: bool) -> String {
         check.mean_cp(),
         check.largest_cp
     );
+    if !report.blamed.is_empty() {
+        let list = some_of(&report.blamed, NAMED);
+        let _ = writeln!(text, "not linear  {list}, by these differences");
+    }
     let _ = writeln!(
         text,
         "{}: {}, {}, {:.1} coefficients per position, {}",

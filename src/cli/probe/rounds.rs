@@ -3,6 +3,7 @@
 //! evaluations fit better then.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 
 use gputexel::dataset::{self, Dataset, Split};
 use gputexel::io::run_folder::{Kind, PARAMETERS, RunFolder, check_contents};
@@ -24,6 +25,7 @@ const REACH: [f64; 2] = [4.0, 0.25];
 /// Share of the loss that a round has to gain for another one to follow.
 const WORTH: f64 = 1e-5;
 
+/// Flags of the rounds.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Rounds")]
 pub struct RoundArgs {
@@ -39,13 +41,18 @@ pub struct RoundArgs {
     pub tune: String,
 }
 
+/// A round, as it is reported.
 #[derive(Clone, Debug, Serialize)]
 pub struct Round {
+    /// Folder of the run.
     pub run: PathBuf,
     /// Largest move allowed, in steps.
     pub reach: f64,
     /// Loss of the engine's own evaluations on training positions, before and after.
     pub loss: [f64; 2],
+    /// The same on positions that were held out.
+    pub held_out: Option<[f64; 2]>,
+    /// True if the values were accepted.
     pub accepted: bool,
 }
 
@@ -85,7 +92,9 @@ impl RoundArgs {
                 (true, _) => dataset.to_path_buf(),
                 (false, _) => {
                     let data = out.join(format!("round-{number}.bin"));
-                    probed.write(Some(reach), &data, true)?;
+                    probed.write(Some(reach), &data.with_extension("svm"), &data, true)?;
+                    // The trace was only needed for the import.
+                    let _ = std::fs::remove_file(data.with_extension("svm"));
                     data
                 }
             };
@@ -104,7 +113,15 @@ impl RoundArgs {
                 words = words.flag("--k", config.as_ref().map(|config| config.k));
             }
             words = words.and((overwrite && !says("--force")).then_some("--force")).and(own);
-            run(words.as_slice(), true, context)?;
+            run(words.as_slice(), true, context).map_err(|error| {
+                match context.cancel.load(Ordering::Relaxed) {
+                    true => {
+                        Error::Interrupted(format!("in {name}; the same command with --resume continues"))
+                            .into()
+                    }
+                    false => error,
+                }
+            })?;
             let record: RunRecord = RunFolder::view(&folder).record(Kind::Run)?;
             let settings = config.get_or_insert(record.config);
             let data = dataset::read(&data)?;
@@ -114,11 +131,11 @@ impl RoundArgs {
             }
             display.line(&name, "asking for the evaluations under the tuned values", context);
             let evaluations = probed.evaluate(&values, &mut |event| display.show(event, context))?;
-            let loss = exact_losses(&data, settings, &evaluations)?;
+            let Exact { loss, held_out } = Exact::compare(&data, settings, &evaluations)?;
             let accepted = loss[1] < loss[0];
             let verdict = if accepted { "accepted" } else { "not accepted" };
             display.line(&name, &format!("loss {:.6} -> {:.6}: {verdict}", loss[0], loss[1]), context);
-            rounds.push(Round { run: folder, reach, loss, accepted });
+            rounds.push(Round { run: folder, reach, loss, held_out, accepted });
             if is_linear || number == count {
                 break;
             }
@@ -127,7 +144,8 @@ impl RoundArgs {
                     break;
                 }
                 display.line(&name, "measuring around these values", context);
-                probed.measure_at(&values, &mut |event| display.show(event, context))?;
+                let beside = out.join(format!("round-{number}"));
+                probed.measure_at(&values, &beside, &mut |event| display.show(event, context))?;
             } else {
                 reach /= 2.0;
                 if reach < REACH[1] {
@@ -139,26 +157,39 @@ impl RoundArgs {
     }
 }
 
+/// The same for both phases.
 fn values_of(folder: &Path) -> Result<Vec<f64>> {
     let file = ParameterFile::read(&folder.join(PARAMETERS))?;
     Ok(file.parameters.iter().map(|record| record.mg).collect())
 }
 
-/// Losses of an engine's own evaluations by the targets of a run, before and after a change of its values, on the
-/// training positions. Positions without another evaluation keep theirs.
-fn exact_losses(data: &Dataset, config: &RunConfig, others: &[f64]) -> Result<[f64; 2]> {
-    if others.len() != data.len() {
-        let reason = format!("{} evaluations for {} positions", others.len(), data.len());
-        return Err(Error::Numeric(reason));
+/// Losses of an engine's own evaluations, before and after a change of its values.
+struct Exact {
+    loss: [f64; 2],
+    held_out: Option<[f64; 2]>,
+}
+
+impl Exact {
+    /// Losses by the targets of a run, on the training positions and those held out. Positions without another
+    /// evaluation keep theirs.
+    fn compare(data: &Dataset, config: &RunConfig, others: &[f64]) -> Result<Self> {
+        if others.len() != data.len() {
+            let reason = format!("{} evaluations for {} positions", others.len(), data.len());
+            return Err(Error::Numeric(reason));
+        }
+        let data = with_targets(data, config)?;
+        let split = Split::try_new(&data, config.holdout, config.optimizer.batches(), config.seed)?;
+        let mean = |which: &[usize], after: bool| {
+            mean_loss(&data, config, which.iter().copied(), |n| match after && !others[n].is_nan() {
+                true => others[n],
+                false => f64::from(data.static_evaluations()[n]),
+            })
+        };
+        let both = |which: Vec<usize>| [mean(&which, false), mean(&which, true)];
+        let held_out: Vec<usize> = split.held_out().collect();
+        let held_out = (!held_out.is_empty()).then(|| both(held_out));
+        Ok(Self { loss: both(split.training().collect()), held_out })
     }
-    let data = with_targets(data, config)?;
-    let split = Split::try_new(&data, config.holdout, config.optimizer.batches(), config.seed)?;
-    let before = |n: usize| f64::from(data.static_evaluations()[n]);
-    let after = |n: usize| if others[n].is_nan() { before(n) } else { others[n] };
-    Ok([
-        mean_loss(&data, config, split.training(), before),
-        mean_loss(&data, config, split.training(), after),
-    ])
 }
 
 pub fn describe(rounds: &[Round]) -> String {
@@ -171,12 +202,18 @@ pub fn describe(rounds: &[Round]) -> String {
             ),
         };
     };
-    let mut rows = vec![["round", "reach", "loss", "becomes", ""].map(str::to_string).to_vec()];
+    let header =
+        ["round", "reach", "loss", "becomes", "held out", "becomes", ""].map(str::to_string).to_vec();
+    let mut rows = vec![header];
     for (number, round) in (1..).zip(rounds) {
         let number: u32 = number;
         let [before, after] = round.loss.map(|loss| format!("{loss:.6}"));
+        let [held_before, held_after] = round
+            .held_out
+            .map_or(["-".to_string(), "-".to_string()], |pair| pair.map(|loss| format!("{loss:.6}")));
         let verdict = if round.accepted { "accepted" } else { "not accepted" }.to_string();
-        rows.push(vec![number.to_string(), format!("{} steps", round.reach), before, after, verdict]);
+        let reach = format!("{} steps", round.reach);
+        rows.push(vec![number.to_string(), reach, before, after, held_before, held_after, verdict]);
     }
     format!("{}result      {}\n", aligned(&rows, 2), last.run.display())
 }

@@ -5,7 +5,7 @@ mod output;
 use std::path::PathBuf;
 
 use gputexel::Error;
-use gputexel::datagen::selfplay::{SelfPlay, SelfPlayOptions};
+use gputexel::datagen::selfplay::{GameFormat, SelfPlay, SelfPlayOptions};
 use gputexel::matches::{Changes, Side, Stop};
 
 use super::context::Context;
@@ -17,16 +17,15 @@ use super::subcommand::{Subcommand, short_help};
 #[derive(Debug, clap::Args)]
 #[command(
     mut_args(short_help(&[
-        "params", "engine", "option", "nodes", "time", "games", "concurrency", "openings", "leaves", "out",
-        "resume",
+        "params", "engine", "option", "nodes", "time", "games", "concurrency", "openings", "leaves",
+        "format", "out", "resume",
     ])),
     allow_negative_numbers = true,
     after_help = "\
 The built-in engine or a UCI engine plays both sides of each game; no two games share an opening. Every \
-game is kept in DIR/selfplay.jsonl as it is finished; games.pgn, with scores in comments, is written from it, in order \
-and as a whole, when playing ends. With fixed nodes or depth it depends on the settings and the seed alone, not on \
---concurrency or interruptions. Games in which the engine fails or exceeds its time are not written. 'convert' makes \
-binary formats of games.pgn.\n\n\
+game is kept in DIR/selfplay.jsonl as it is finished; the files of games are written from it, in order and as a \
+whole, when playing ends. With fixed nodes or depth they depend on the settings and the seed alone, not on \
+--concurrency or interruptions. Games in which the engine fails or exceeds its time are not written.\n\n\
 Examples:\n  \
 gputexel selfplay --games 10000 --nodes 5000 -o runs/games\n  \
 gputexel selfplay --params runs/first --win 6:1000 --draw 40:8:10 --seed 2 -o runs/second-games\n  \
@@ -43,7 +42,12 @@ pub struct SelfPlayArgs {
     games: Option<u64>,
     #[command(flatten)]
     files: FolderFlags,
-    /// Resume an interrupted run; --games extends it
+    /// Output formats, separated by commas: pgn (scores in comments), binpack (every position searched, with its
+    /// move and score), bulletformat (positions that are not in check and whose move is neither a capture nor a
+    /// promotion) [default: pgn]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Games")]
+    format: Vec<String>,
+    /// Resume an interrupted run; --games extends it, --format writes other files
     #[arg(long, value_name = "DIR", conflicts_with_all = ["Played", "RuleFlags"], help_heading = "Games")]
     resume: Option<PathBuf>,
 }
@@ -72,6 +76,13 @@ struct Played {
 }
 
 impl SelfPlayArgs {
+    fn formats(&self) -> gputexel::Result<Option<Vec<GameFormat>>> {
+        let mut formats: Vec<GameFormat> =
+            self.format.iter().map(|name| name.parse()).collect::<gputexel::Result<_>>()?;
+        formats.dedup();
+        Ok((!formats.is_empty()).then_some(formats))
+    }
+
     fn options(&self, changes: Changes, context: &Context) -> gputexel::Result<SelfPlayOptions> {
         let Self { played, rules, .. } = self;
         // A word given as a command must not be taken for a file.
@@ -85,6 +96,7 @@ impl SelfPlayArgs {
             play: rules.settings(changes, context)?,
             random_plies: played.random_plies,
             leaves: played.leaves.unwrap_or(0),
+            formats: self.formats()?.unwrap_or_else(|| vec![GameFormat::Pgn]),
         })
     }
 }
@@ -93,7 +105,7 @@ impl Subcommand for SelfPlayArgs {
     fn run(&self, context: &Context) -> anyhow::Result<()> {
         let changes = Changes { games: self.games, concurrency: self.files.concurrency };
         let mut selfplay = match &self.resume {
-            Some(folder) => SelfPlay::resume(folder, changes, context.cancel)?,
+            Some(folder) => SelfPlay::resume(folder, changes, self.formats()?, context.cancel)?,
             None => SelfPlay::new(&self.options(changes, context)?, context.cancel)?,
         };
         // All checks come before anything is written.

@@ -73,19 +73,26 @@ pub fn table(finished: &FinishedSelfPlay) -> String {
     }
     if finished.played_now > 0 {
         text += &format!(
-            "{}, {:.1} games/s with {} at a time\n",
+            "{}, {:.1} games/s with {} at a time, {:.1} % of the time in searches\n",
             duration(finished.seconds),
             finished.played_now as f64 / finished.seconds,
-            finished.concurrency
+            finished.concurrency,
+            100.0 * finished.search_share
         );
     }
     for file in &finished.files {
-        text += &format!("{}\n", file.display());
+        text += &format!("{}\n", file.path.display());
+        if file.left_out > 0 {
+            text += &format!(
+                "  {} left out: the format cannot express them without a score or as they are\n",
+                counted(file.left_out, "position")
+            );
+        }
     }
     if let (Some(file), true) = (finished.files.first(), games > 0) {
         let dataset = finished.folder.join("dataset.bin");
         text += &match tally.leaves {
-            0 => format!("next: gputexel extract {} -o {}\n", quoted(file), quoted(&dataset)),
+            0 => format!("next: gputexel extract {} -o {}\n", quoted(&file.path), quoted(&dataset)),
             _ => format!(
                 "next: gputexel rescore {} --engine ENGINE --quiescence-margin 0 -o {}\n",
                 quoted(&finished.folder.join("leaves.fens")),
@@ -117,6 +124,7 @@ pub fn json(finished: &FinishedSelfPlay) -> Value {
         "leaves": tally.leaves,
         "without_score": tally.without_score, "nodes": tally.nodes, "stop": finished.stop.name(),
         "engine": finished.config.engine.name, "played_now": finished.played_now, "seconds": finished.seconds,
-        "concurrency": finished.concurrency, "folder": finished.folder, "files": finished.files,
+        "concurrency": finished.concurrency, "search_share": finished.search_share, "folder": finished.folder,
+        "files": finished.files,
     })
 }

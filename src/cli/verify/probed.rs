@@ -1,16 +1,16 @@
 //! `gputexel verify ENGINE`: an engine that was probed is asked again, under the tuned values.
 
-use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use gputexel::checking::check_tolerance;
 use gputexel::chess::fen::parse_fen;
-use gputexel::dataset::{self, Dataset};
+use gputexel::dataset::{self, Dataset, Split};
 use gputexel::io::run_folder::{Kind, RunFolder, parameters_at};
 use gputexel::io::{Advice, printable};
 use gputexel::matches::client::{EngineCommand, find_program};
-use gputexel::matches::probe::{Again, AgainSettings, Ask, KnownPosition, Outcome, ask_again};
+use gputexel::matches::deadline_from_seconds;
+use gputexel::matches::probe::{Again, AgainSettings, Ask, Cause, KnownPosition, ask_again};
 use gputexel::model::ParameterFile;
 use gputexel::run::begins_as_dataset;
 use gputexel::tuning::{RunConfig, RunRecord};
@@ -21,9 +21,11 @@ use serde_json::json;
 use super::super::context::Context;
 use super::super::output::print_result;
 use super::super::probe::losses::{mean_loss, with_targets};
-use super::super::probe::{engine_command, process_count};
-use super::super::table::{counted, grouped};
+use super::super::probe::{NAMED, engine_command, process_count, short};
+use super::super::table::{counted, grouped, some_of};
 use super::VerifyArgs;
+
+const LISTED: usize = 24;
 
 /// Flags for asking an engine that was probed.
 #[derive(Debug, clap::Args)]
@@ -38,9 +40,12 @@ pub struct EngineArgs {
     /// Number of processes [default: one per core]; does not change the result
     #[arg(long, value_name = "N")]
     processes: Option<usize>,
-    /// Seconds without an answer, also when it starts, after which the engine counts as hung [default: 60, and 30]
+    /// Seconds without an answer after which the engine counts as hung [default: 60]
     #[arg(long, value_name = "SECONDS")]
     deadline: Option<f64>,
+    /// Seconds for the engine to become ready [default: 30]
+    #[arg(long, value_name = "SECONDS")]
+    start_deadline: Option<f64>,
 }
 
 impl EngineArgs {
@@ -51,6 +56,7 @@ impl EngineArgs {
             (!self.set.is_empty(), "--set"),
             (self.processes.is_some(), "--processes"),
             (self.deadline.is_some(), "--deadline"),
+            (self.start_deadline.is_some(), "--start-deadline"),
         ]
         .into_iter()
         .find_map(|(given, name)| given.then_some(name))
@@ -76,10 +82,12 @@ pub fn advised(error: Error, inputs: &[PathBuf]) -> Error {
     }
 }
 
+/// A command whose program exists.
 fn is_program(text: &str) -> bool {
     text.parse::<EngineCommand>().is_ok_and(|command| find_program(&command.program).is_some())
 }
 
+/// A run on datasets of a probe.
 pub struct Probed {
     paths: Vec<PathBuf>,
     sets: Vec<Dataset>,
@@ -90,6 +98,9 @@ pub struct Probed {
 impl Probed {
     /// `None` unless a probe has made the datasets, as far as that is known. That some are missing is an error only
     /// for an `engine` that is there.
+    ///
+    /// # Errors
+    /// [`Error::Input`] for a dataset that is missing, or not that of the run.
     pub fn find(engine: &str, params: &Path, before: &[PathBuf]) -> Result<Option<Self>> {
         let file = ParameterFile::read(params)?;
         if file.computed_set().is_some() {
@@ -143,7 +154,7 @@ impl Probed {
             return Err(Error::Usage(format!("{text}: {reason}")).into());
         }
         let processes = process_count(args.engine.processes)?;
-        let (command, deadline) = engine_command(text, &args.engine.set, args.engine.deadline)?;
+        let command = engine_command(text, &args.engine.set, args.engine.start_deadline)?;
         let record = self.record();
         if let Some(setting) = command.settings.iter().find(|setting| record.has_parameter(&setting.name)) {
             let text =
@@ -157,13 +168,16 @@ impl Probed {
             as_built: args.engine.as_built,
             tolerance_cp: args.tolerance,
             processes,
-            deadline,
+            deadline: deadline_from_seconds(args.engine.deadline.unwrap_or(60.0))?,
         };
         let again = ask_again(record, &positions, &tuned, &settings, &context.cancel.into())?;
-        let loss = self.loss(&rows, &again)?;
-        let object = json!({ "asked": positions.len(), "again": again, "loss": loss });
-        print_result(context, &object, || self.describe(&again, loss, args))?;
-        match self.failure(&again, loss, args) {
+        let losses = self.losses(&rows, &again)?;
+        let object = json!({ "asked": positions.len(), "again": again, "losses": losses });
+        print_result(context, &object, || self.describe(&again, losses.as_ref(), args))?;
+        if self.better(&again.cause, losses.as_ref()).is_some() {
+            return Ok(());
+        }
+        match failure(&again, losses.as_ref(), args) {
             None => Ok(()),
             Some(reason) => Err(Error::Engine { engine: command.to_string(), reason }.into()),
         }
@@ -173,6 +187,7 @@ impl Probed {
         self.sets[0].metadata().probing.as_ref().expect("datasets of a probe")
     }
 
+    /// The same in all phases.
     fn tuned(&self, path: &Path) -> Result<Vec<f64>> {
         let set = &self.sets[0].metadata().feature_set;
         let theta = self.file.theta(set, path)?;
@@ -224,7 +239,7 @@ impl Probed {
     }
 
     /// Of the positions in `rows`; `None` without the run's settings.
-    fn loss(&self, rows: &[usize], again: &Again) -> Result<Option<Loss>> {
+    fn losses(&self, rows: &[usize], again: &Again) -> Result<Option<Losses>> {
         let Some(config) = &self.config else { return Ok(None) };
         let together;
         let data = match &self.sets[..] {
@@ -235,27 +250,32 @@ impl Probed {
             }
         };
         let data = with_targets(data, config)?;
-        let known = rows.iter().zip(&again.evaluations).zip(&again.predictions);
-        let scores: HashMap<usize, (f64, f64)> = known
-            .filter(|((_, engine), _)| !engine.is_nan())
-            .map(|((row, engine), predicted)| (*row, (*engine, *predicted)))
+        let split = Split::try_new(&data, config.holdout, config.optimizer.batches(), config.seed)?;
+        let known: Vec<(usize, usize)> =
+            rows.iter().copied().enumerate().filter(|(n, _)| !again.evaluations[*n].is_nan()).collect();
+        let losses_of = |known: &[(usize, usize)]| {
+            let places: std::collections::HashMap<usize, usize> =
+                known.iter().map(|(n, row)| (*row, *n)).collect();
+            let loss = |score: &dyn Fn(usize) -> f64| {
+                mean_loss(&data, config, known.iter().map(|(_, row)| *row), score)
+            };
+            Loss {
+                positions: known.len() as u64,
+                start: loss(&|row| f64::from(data.static_evaluations()[row])),
+                predicted: loss(&|row| again.predictions[places[&row]]),
+                engine: loss(&|row| again.evaluations[places[&row]]),
+            }
+        };
+        let held_out: Vec<(usize, usize)> = known
+            .iter()
+            .copied()
+            .filter(|(_, row)| Some(split.part_of(*row)) == split.held_out_part())
             .collect();
-        let which: Vec<usize> = rows.iter().copied().filter(|row| scores.contains_key(row)).collect();
-        let mean = |score: &dyn Fn(usize) -> f64| mean_loss(&data, config, which.iter().copied(), score);
-        Ok(Some(Loss {
-            start: mean(&|row| f64::from(data.static_evaluations()[row])),
-            predicted: mean(&|row| scores[&row].1),
-            engine: mean(&|row| scores[&row].0),
-        }))
+        let held_out = (!held_out.is_empty()).then(|| losses_of(&held_out));
+        Ok(Some(Losses { all: losses_of(&known), held_out }))
     }
 
-    /// Evaluations are not as predicted because they are not linear, but fit better than before.
-    fn is_better(&self, again: &Again, loss: Option<Loss>) -> bool {
-        let is_bent = again.outcome == Outcome::Other && !self.record().is_linear();
-        is_bent && loss.is_some_and(|loss| loss.engine < loss.start)
-    }
-
-    fn describe(&self, again: &Again, loss: Option<Loss>, args: &VerifyArgs) -> String {
+    fn describe(&self, again: &Again, losses: Option<&Losses>, args: &VerifyArgs) -> String {
         let record = self.record();
         let mut text = String::new();
         let mut line = |name: &str, value: String| {
@@ -263,18 +283,41 @@ impl Probed {
             let _ = writeln!(text, "{name:<12}{}", printable(&value));
         };
         let question = record.ask.parse::<Ask>().map_or("", Ask::words);
-        line("asked", format!("{} by '{question}'", counted(again.evaluations.len() as u64, "position")));
-        let params = args.params.display();
+        let all: usize = self.sets.iter().map(Dataset::len).sum();
+        let paths: Vec<String> = self.paths.iter().map(|path| path.display().to_string()).collect();
+        let asked = grouped(again.evaluations.len() as u64);
         line(
-            "values",
-            match args.engine.as_built {
-                true => format!("as built; those to be verified are of {params}"),
-                false => {
-                    let count = counted(record.parameters.len() as u64, "parameter");
-                    format!("{count} set to those of {params}, {} of them changed", grouped(again.changed))
-                }
-            },
+            "asked",
+            format!(
+                "{asked} of the {} of {}, by '{question}'",
+                counted(all as u64, "position"),
+                paths.join(", ")
+            ),
         );
+        let rounded = match again.rounded {
+            0 => String::new(),
+            count => format!(", {} rounded to whole numbers", grouped(count)),
+        };
+        match args.engine.as_built {
+            true => line(
+                "values",
+                format!("as built; those to be verified are of {}{rounded}", args.params.display()),
+            ),
+            false => {
+                let count = counted(again.values.len() as u64, "parameter");
+                let changed = format!("{} of them changed", grouped(again.changed));
+                line(
+                    "values",
+                    format!("{count} set to those of {}, {changed}{rounded}", args.params.display()),
+                );
+            }
+        }
+        for (name, own, tuned) in again.built_otherwise.iter().take(LISTED) {
+            line("built", format!("with {name} = {own}, not {tuned}"));
+        }
+        if again.built_otherwise.len() > LISTED {
+            line("", format!("and {} more", again.built_otherwise.len() - LISTED));
+        }
         if again.missing > 0 {
             line("left out", format!("{} without an evaluation now", counted(again.missing, "position")));
         }
@@ -287,60 +330,124 @@ impl Probed {
                 again.mean_cp
             ),
         );
-        if let Some(Loss { start, predicted, engine }) = loss {
-            let text = format!(
-                "{engine:.6} of the engine's evaluations, {predicted:.6} of predictions; before {start:.6}"
-            );
-            line("loss", text);
-            if self.is_better(again, Some(Loss { start, predicted, engine })) {
-                let text = format!(
-                    "not as predicted, but better: loss {start:.6} -> {engine:.6}; 'gputexel probe --rounds' goes on \
-                     from there"
-                );
-                line("better", text);
-            }
+        for worst in again.worst.iter().filter(|_| again.differing > 0) {
+            let [engine, predicted] = [worst.engine_cp, worst.predicted_cp].map(short);
+            line("", format!("engine {engine}, predicted {predicted}: {}", worst.fen));
         }
-        if again.outcome == Outcome::Agreement {
-            line("verified", "the engine evaluates with the tuned values".to_string());
+        for (name, loss) in [
+            ("loss", losses.map(|losses| &losses.all)),
+            ("held out", losses.and_then(|all| all.held_out.as_ref())),
+        ] {
+            let Some(loss) = loss else { continue };
+            let positions = counted(loss.positions, "position");
+            line(
+                name,
+                format!(
+                    "{:.6} of the engine's evaluations, {:.6} of predictions; before {:.6} ({positions})",
+                    loss.engine, loss.predicted, loss.start
+                ),
+            );
+        }
+        match &again.cause {
+            Cause::Agreement => line("verified", "the engine evaluates with the tuned values".to_string()),
+            cause => {
+                let Some(loss) = self.better(cause, losses) else { return text };
+                if let Cause::NotLinear { names: bent } = cause {
+                    line("not linear", listed(bent));
+                }
+                line(
+                    "better",
+                    format!(
+                        "not as predicted, but better: loss {:.6} -> {:.6}; 'gputexel probe --rounds' goes on from there",
+                        loss.start, loss.engine
+                    ),
+                );
+            }
         }
         text
     }
 
-    fn failure(&self, again: &Again, loss: Option<Loss>, args: &VerifyArgs) -> Option<String> {
-        let text = match again.outcome {
-            Outcome::Agreement => return None,
-            Outcome::Other if self.is_better(again, loss) => return None,
-            Outcome::Indistinguishable if again.changed == 0 => {
-                "the run keeps the values from before, so that there is nothing to verify"
-            }
-            Outcome::Indistinguishable => {
-                "the tuned values and those from before give the same evaluations, so that nothing can be verified; is it \
-                 the right --params?"
-            }
-            Outcome::Start if args.engine.as_built => {
-                "still evaluates with the values from before: write the tuned ones into its source, and compile it"
-            }
-            Outcome::Start => {
-                "evaluates as with the values from before, so that its options seem to have no effect"
-            }
-            Outcome::Other => {
-                let (differing, compared) = (grouped(again.differing), grouped(again.compared));
-                return Some(format!(
-                    "{differing} of {compared} evaluations are not those predicted: is it the same engine in the same unit, \
-                     do all values have an effect, and are they linear ('gputexel probe --rounds')?"
-                ));
-            }
+    /// The losses if evaluations are not as predicted because they are not linear, but fit better than before.
+    fn better<'l>(&self, cause: &Cause, losses: Option<&'l Losses>) -> Option<&'l Loss> {
+        let is_bent = match cause {
+            Cause::NotLinear { .. } => true,
+            // As it was built, an engine is not asked further.
+            Cause::Unknown => !self.record().is_linear(),
+            _ => false,
         };
-        Some(text.to_string())
+        losses.map(|losses| &losses.all).filter(|loss| is_bent && loss.engine < loss.start)
     }
 }
 
+/// Mean losses of evaluations against the targets of a run.
 #[derive(Clone, Copy, Debug, Serialize)]
 struct Loss {
+    /// Number of positions.
+    positions: u64,
     /// Of the engine's evaluations when it was probed.
     start: f64,
     /// Of those that are predicted for the tuned values.
     predicted: f64,
     /// Of the engine's evaluations now.
     engine: f64,
+}
+
+/// Losses of the positions that were asked about.
+#[derive(Clone, Copy, Debug, Serialize)]
+struct Losses {
+    all: Loss,
+    /// Those that the run has held out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    held_out: Option<Loss>,
+}
+
+fn listed(bent: &[String]) -> String {
+    match bent {
+        [] => "several parameters together".to_string(),
+        list => some_of(list, NAMED),
+    }
+}
+
+fn failure(again: &Again, losses: Option<&Losses>, args: &VerifyArgs) -> Option<String> {
+    let count = format!("{} of {} evaluations", grouped(again.differing), grouped(again.compared));
+    let text = match &again.cause {
+        Cause::Agreement => return None,
+        Cause::Indistinguishable if again.changed == 0 => {
+            "the run keeps the values from before, so that there is nothing to verify".to_string()
+        }
+        Cause::Indistinguishable => {
+            "the tuned values and those from before give the same evaluations, so that nothing can be verified; is it the \
+             right --params?"
+                .to_string()
+        }
+        Cause::Start if args.engine.as_built => {
+            "still evaluates with the values from before: write the tuned ones into its source, and compile it".to_string()
+        }
+        Cause::Start => "evaluates as with the values from before, so that its options seem to have no effect".to_string(),
+        Cause::Scale { factor } => format!(
+            "{count} are not those predicted, but {factor:.3} times as large: does it use another unit or point of view, or \
+             a scale that depends on its values?"
+        ),
+        Cause::OtherEngine { differing } => format!(
+            "{count} are not those predicted, and {} are others even under the values with which it was probed: is it the \
+             same engine, with the same options?",
+            grouped(*differing)
+        ),
+        Cause::NotApplied { names: still } => format!(
+            "{count} are not those predicted: when it is set alone, no effect has {}",
+            some_of(still, NAMED)
+        ),
+        Cause::NotLinear { names: bent } => {
+            let worse = losses.map_or(String::new(), |losses| {
+                format!(", and fit worse than before ({:.6}, not {:.6})", losses.all.engine, losses.all.start)
+            });
+            format!(
+                "{count} are not those predicted: they are not linear in {}{worse}; 'gputexel probe --rounds' measures again \
+                 around new values",
+                listed(bent)
+            )
+        }
+        Cause::Unknown => format!("{count} are not those predicted for the tuned values"),
+    };
+    Some(text)
 }

@@ -70,7 +70,7 @@ pub fn scored(moves: &str, scores: &[i32]) -> Vec<Step> {
 pub fn rules(time_control: &str) -> Rules {
     let time_control: TimeControl = time_control.parse().unwrap();
     Rules {
-        time_control,
+        time_controls: [time_control; 2],
         time_margin: Duration::ZERO,
         deadline: Duration::from_secs(60),
         adjudication: Adjudication::default(),
@@ -86,7 +86,7 @@ pub fn opening(fen: &str) -> Opening {
 /// Plays a script for both sides under some rules.
 pub fn try_game(opening: &Opening, steps: Vec<Step>, rules: &Rules) -> Result<GameRecord, Unplayed> {
     let (mut white, mut black) = (Scripted::new(steps.clone()), Scripted::new(steps));
-    play_game(&mut white, &mut black, opening, rules, &StopFlag::new())
+    play_game(&mut white, &mut black, opening, rules, rules.time_controls, &StopFlag::new())
 }
 
 pub fn game(opening: &Opening, steps: Vec<Step>, rules: &Rules) -> GameRecord {

@@ -16,13 +16,13 @@ fn play(limit: &str) -> (GameRecord, Vec<String>) {
     let command: EngineCommand = command.parse().unwrap();
     let [mut white, mut black] = [(); 2].map(|()| UciPlayer::start(command.clone()).unwrap());
     let rules = Rules {
-        time_control: limit.parse().unwrap(),
+        time_controls: [limit.parse().unwrap(); 2],
         time_margin: Duration::ZERO,
         deadline: Duration::from_secs(20),
         adjudication: Adjudication { max_plies: Some(2), ..Adjudication::default() },
     };
     let (start, never) = (Opening::at(Chess::default(), false), StopFlag::new());
-    let record = play_game(&mut white, &mut black, &start, &rules, &never).unwrap();
+    let record = play_game(&mut white, &mut black, &start, &rules, rules.time_controls, &never).unwrap();
     drop((white, black));
     let told = std::fs::read_to_string(folder.path().join("told")).unwrap();
     (record, told.lines().map(str::to_string).collect())

@@ -10,13 +10,17 @@ fn selfplay(bench: &Bench, args: impl Words) -> Value {
 
 #[test]
 #[ignore = "full"]
-fn games_are_the_same_for_any_concurrency() {
+fn games_are_the_same_for_any_concurrency_and_all_formats_agree() {
     let bench = Bench::new();
-    let report = selfplay(&bench, "--games 6 -o two --concurrency 2");
+    let all = "pgn,binpack,bulletformat";
+    let report = selfplay(&bench, ["--games", "6", "-o", "two", "--concurrency", "2", "--format", all]);
     let count = |key: &str| report[key].u64();
     assert_eq!((count("games"), count("white_wins") + count("draws") + count("black_wins")), (6, 6));
     assert_eq!((&report["stop"], count("spoiled"), count("without_score")), (&"all-played".into(), 0, 0));
-    assert_eq!(bench.names("two"), ["games.pgn", "selfplay.jsonl"]);
+    let share = report["search_share"].f64();
+    assert!(share > 0.0 && share <= 1.0, "{share}");
+    let files = ["games.bf", "games.binpack", "games.pgn", "selfplay.jsonl"];
+    assert_eq!(bench.names("two"), files);
     selfplay(&bench, "--games 6 -o one --concurrency 1");
     assert_eq!(bench.text("one/games.pgn"), bench.text("two/games.pgn"));
     selfplay(&bench, "--games 6 -o other --seed 2");
@@ -27,12 +31,28 @@ fn games_are_the_same_for_any_concurrency() {
     assert_eq!((batch.records, batch.complaints.len()), (6, 0));
     let scored = batch.samples.iter().filter(|sample| !sample.score_cp.is_nan()).count() as u64;
     assert_eq!(scored, count("positions"));
+    // The binary formats contain the same as the PGN.
+    let positions = |file: &str| {
+        let args = ["convert", file, "-o", "out.txt", "--force"];
+        bench.report(args);
+        bench.text("out.txt").lines().map(str::to_string).collect::<Vec<_>>()
+    };
+    let of_games = positions("two/games.pgn");
+    assert_eq!(of_games.len() as u64, count("positions"));
+    assert_eq!(positions("two/games.binpack"), of_games);
+    // As many as the default selection keeps of the games' searched positions.
+    let args = "convert two/games.pgn -o out.txt --force --keep-checks=false --keep-captures=false";
+    bench.report(args);
+    let quiet = bench.text("out.txt").lines().count();
+    assert!(quiet > 0 && quiet < of_games.len());
+    assert_eq!(bench.bytes("two/games.bf").len(), 32 * quiet);
 }
 
 #[test]
 fn openings_are_distinct_and_balanced() {
     let bench = Bench::new();
-    bench.report("selfplay --games 30 -o r --random-plies 2 --nodes 5 --max-plies 6");
+    let args = ["--games", "30", "-o", "r", "--random-plies", "2"];
+    bench.report(("selfplay", (&args, "--nodes 5 --max-plies 6")));
     let keys: HashSet<u64> = bench
         .text("r/selfplay.jsonl")
         .lines()
@@ -81,8 +101,8 @@ fn killed_runs_resume_to_the_same_games() {
     assert_eq!(report["games"], 16);
     assert!(report["played_now"].u64() <= 13, "{report}");
     assert_eq!(bench.text("killed/games.pgn"), bench.text("whole/games.pgn"));
-    // Extended on request.
-    let report = bench.report("selfplay --resume killed --games 18");
+    // Extended on request, and in another format.
+    let report = bench.report("selfplay --resume killed --games 18 --format pgn,binpack");
     assert_eq!((&report["games"], &report["played_now"]), (&18.into(), &2.into()));
     assert!(bench.text("killed/games.pgn").starts_with(&bench.text("whole/games.pgn")));
     bench.fails_with("selfplay --resume killed --games 17", 2, "--games 17: killed already has 18");
@@ -126,9 +146,12 @@ fn games_are_adjudicated() {
 #[test]
 fn bad_usage_of_selfplay_is_named() {
     let bench = Bench::new();
-    for (args, says) in
-        [("--games 0", "--games 0"), ("--random-plies 300", "--random-plies 300"), ("--win 0:0", "--win 0")]
-    {
+    for (args, says) in [
+        ("--games 0", "--games 0"),
+        ("--random-plies 300", "--random-plies 300"),
+        ("--format pgn,odd", "--format odd"),
+        ("--win 0:0", "--win 0"),
+    ] {
         bench.fails_with(("selfplay", args), 2, says);
     }
     for args in ["--params none.json", "--engine ./none", "--openings none.epd"] {
@@ -183,6 +206,76 @@ fn engines_replace_only_scores() {
 
 #[cfg(unix)]
 #[test]
+#[ignore = "full"]
+fn interrupted_rescorings_are_resumed() {
+    let bench = Bench::new();
+    bench.write("in.txt", POSITIONS.repeat(400));
+    let whole = ["rescore", "in.txt", "--engine", "material", "--nodes", "300", "--duplicates", "keep"];
+    bench.report((&whole, "-o whole.txt"));
+    let mut child = bench.spawn((&whole, "-o out.txt --concurrency 1"));
+    let journal = || {
+        std::fs::read(bench.path("out.txt.rescore/rescore.jsonl"))
+            .map_or(0, |b| b.iter().filter(|c| **c == b'\n').count())
+    };
+    let begin = std::time::Instant::now();
+    while journal() < 3 {
+        assert!(begin.elapsed().as_secs() < 120, "nothing is scored");
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(!bench.path("out.txt").exists());
+    bench.fails_with((&whole, "-o out.txt"), 2, "was interrupted; use --resume to continue it");
+    let other = [&whole[..4], &["--nodes", "301", "-o", "out.txt", "--resume"]].concat();
+    bench.fails_with(&other, 1, "was begun with another engine, parameters or limit");
+    bench
+        .write("in.txt", format!("{}\n", POSITIONS.lines().rev().collect::<Vec<_>>().join("\n")).repeat(400));
+    bench.fails_with((&whole, "-o out.txt --resume"), 1, "holds scores of other positions");
+    bench.write("in.txt", POSITIONS.repeat(400));
+    let report = bench.report((&whole, "-o out.txt --resume"));
+    assert!(report["progress"]["known"].u64() >= 64, "{report}");
+    assert_eq!(bench.text("out.txt"), bench.text("whole.txt"));
+    // A killed process leaves incomplete files, as everywhere.
+    let names = bench.names(".").into_iter().filter(|name| !name.starts_with(".gputexel-"));
+    assert_eq!(names.collect::<Vec<_>>(), ["in.txt", "out.txt", "whole.txt"]);
+}
+
+/// An existing file in place of the result is compared with it: it may be the result of the killed process, or
+/// anything else.
+#[cfg(unix)]
+#[test]
+#[ignore = "full"]
+fn resumed_rescoring_recognizes_its_result() {
+    let bench = Bench::new();
+    bench.write("in.txt", POSITIONS.repeat(400));
+    let args = ["rescore", "in.txt", "--engine", "material", "--nodes", "300", "--duplicates", "keep"];
+    let resumed = [&args[..], &["-o", "out.txt", "--resume"]].concat();
+    bench.report((&args, "-o whole.txt"));
+    let mut child = bench.spawn((&args, "-o out.txt --concurrency 1"));
+    let begin = std::time::Instant::now();
+    while !std::fs::read(bench.path("out.txt.rescore/rescore.jsonl")).is_ok_and(|b| b.len() > 1000) {
+        assert!(begin.elapsed().as_secs() < 120, "nothing is scored");
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    bench.write("out.txt", "mine\n");
+    bench.fails_with(&resumed, 2, "out.txt: exists");
+    assert_eq!(bench.text("out.txt"), "mine\n");
+    bench.write("out.txt", bench.text("whole.txt"));
+    let report = bench.report(&resumed);
+    assert_eq!(report["conversion"]["output"], "out.txt");
+    assert_eq!(bench.text("out.txt"), bench.text("whole.txt"));
+    assert!(!bench.path("out.txt.rescore").exists());
+    let error = bench.fails(&resumed, 2);
+    assert!(
+        error.contains("nothing is unfinished") && bench.text("out.txt") == bench.text("whole.txt"),
+        "{error}"
+    );
+}
+
+#[cfg(unix)]
+#[test]
 fn missing_scores_are_not_labels() {
     let bench = Bench::new();
     bench.write("in.txt", POSITIONS);
@@ -194,12 +287,14 @@ fn missing_scores_are_not_labels() {
     let args = ["rescore", "in.txt", "--engine", "cmd:sh engine.sh", "-o", "out.txt"];
     let report = bench.report(args);
     // The move is legal in one position only, which has no score.
-    assert_eq!(report["progress"]["unscored"], 4);
+    let unscored = report["unscored"].list();
+    assert_eq!((&report["progress"]["unscored"], unscored.len()), (&4.into(), 4));
+    assert_eq!(unscored[2]["reason"], "no score");
+    assert_eq!(unscored[0]["reason"], "illegal move 'e8e7'");
     assert_eq!(report["conversion"]["losses"]["without_score"], 4);
     assert_eq!(labeled(&bench, "out.txt").len(), 1);
-    bench.write("in.txt", POSITIONS.repeat(3));
-    let why = "Mute: gave no score for 1";
-    bench.fails_with((&args[..5], "other.txt --duplicates keep"), 1, why);
+    let why = "Mute: gave no score for 4 positions, such as";
+    bench.fails_with((&args[..5], "other.txt --max-unscored 3"), 1, why);
     assert!(!bench.path("other.txt").exists());
 }
 
@@ -215,10 +310,20 @@ fn engines_are_started_for_positions_and_their_silence_is_no_label() {
     let engine = "echo >>starts; while read line; do case \"$line\" in uci) echo 'id name Mute'; echo uciok;; \
                   isready) echo readyok;; 'go '*) echo bestmove 0000;; quit) exit;; esac; done\n";
     bench.write("engine.sh", engine);
-    let args = ["rescore", "in.txt", "--engine", "cmd:sh engine.sh", "--duplicates", "keep"];
+    let args = [
+        "rescore",
+        "in.txt",
+        "--engine",
+        "cmd:sh engine.sh",
+        "--duplicates",
+        "keep",
+        "--max-unscored",
+        "1000",
+    ];
     for output in ["out.txt", "out.binpack"] {
         let error = bench.fails((&args, &["-o", output, "--concurrency", "1000"]), 1);
-        assert!(!bench.path(output).exists() && error.contains("gave no score for"), "{error}");
+        assert!(!bench.path(output).exists(), "{error}");
+        assert!(error.contains("100") && error.contains("score"), "{error}");
     }
     assert_eq!(bench.text("starts").lines().count(), 2 * 3);
 }

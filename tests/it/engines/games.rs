@@ -97,19 +97,17 @@ fn flags_fall() {
 
 #[test]
 fn engines_receive_their_time() {
-    let rules = Rules { time_margin: Duration::from_secs(1), ..rules("time=10+1") };
+    let mut rules = Rules { time_margin: Duration::from_secs(1), ..rules("time=10+1") };
+    rules.time_controls[1] = "nodes=7".parse().unwrap();
     let steps = script("f3 e5 g4 Qh4");
     let (mut white, mut black) = (Scripted::new(steps.clone()), Scripted::new(steps));
-    play_game(&mut white, &mut black, &start(), &rules, &StopFlag::new()).unwrap();
+    play_game(&mut white, &mut black, &start(), &rules, rules.time_controls, &StopFlag::new()).unwrap();
     let clock = |i: usize| white.asked[i].0.clock.unwrap();
     assert_eq!((clock(0).remaining, clock(0).increment), (Duration::from_secs(11), Duration::from_secs(1)));
     assert!(
         clock(1).remaining > Duration::from_millis(11_500) && clock(1).remaining < Duration::from_secs(12)
     );
     assert!(white.asked[0].1 > Duration::from_secs(12) && white.asked[0].1 < Duration::from_secs(20));
-    let rules = Rules { time_margin: Duration::ZERO, time_control: "nodes=7".parse().unwrap(), ..rules };
-    let (mut white, mut black) = (Scripted::new(white.steps), Scripted::new(black.steps));
-    play_game(&mut white, &mut black, &start(), &rules, &StopFlag::new()).unwrap();
     assert_eq!((black.asked[0].0.nodes, black.asked[0].0.clock), (Some(7), None));
     assert_eq!(black.asked[0].1, Duration::from_secs(60));
 }
@@ -136,8 +134,14 @@ fn engines_that_fail_lose() {
     let mut broken = Scripted::new(Vec::new());
     broken.not_ready = Some(Failure::NotStarted("no such file".into()));
     broken.name = "broken".into();
-    let unplayed =
-        play_game(&mut Scripted::new(Vec::new()), &mut broken, &start(), &rules("nodes=1"), &StopFlag::new());
+    let unplayed = play_game(
+        &mut Scripted::new(Vec::new()),
+        &mut broken,
+        &start(),
+        &rules("nodes=1"),
+        rules("nodes=1").time_controls,
+        &StopFlag::new(),
+    );
     assert_eq!(unplayed.unwrap_err().to_string(), "broken: cannot be started: no such file");
 }
 
@@ -172,14 +176,15 @@ fn scores_end_games() {
 }
 
 #[test]
-fn pairs_swap_colors() {
-    let rules = rules("nodes=11");
+fn pairs_swap_colors_and_limits() {
+    let mut rules = rules("nodes=11");
+    rules.time_controls[1] = TimeControl::Depth(3);
     let steps = script("f3 e5 g4 Qh4");
     let (mut a, mut b) = (Scripted::new(steps.clone()), Scripted::new(steps));
     let pair: [_; 2] = play_games(&mut a, &mut b, &start(), &rules, &StopFlag::new()).unwrap();
     assert_eq!(pair.iter().map(|game| game.half_points(Color::White)).collect::<Vec<_>>(), [0, 0]);
     assert!(a.asked.len() == 4 && a.asked.iter().all(|(limits, _)| limits.nodes == Some(11)));
-    assert_eq!(b.asked.len(), 4);
+    assert!(b.asked.len() == 4 && b.asked.iter().all(|(limits, _)| limits.depth == Some(3)));
     // A wins both games: it mates as White, and as Black because B dies.
     let mut a = Scripted::new(script("e4 e5 Bc4 Nc6 Qh5 Nf6 Qxf7"));
     let mut b = Scripted::new(script("e4 e5 Bc4 Nc6 Qh5 Nf6 Qxf7"));

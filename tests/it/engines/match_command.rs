@@ -157,6 +157,7 @@ fn bad_usage_is_named() {
         ("material zero --deadline -1", "--deadline"),
         ("material zero --max-plies 0", "--max-plies 0"),
         ("material zero --option A:Hash=1", "options only apply to UCI engines"),
+        ("material zero --limit-b knots=3", "limit 'knots=3'"),
         ("material zero --draw 40:4", "--draw 40:4: expected MOVE:PLIES:CP"),
         ("material zero --win 0:300", "--win 0"),
     ] {

@@ -303,7 +303,7 @@ fn games_are_read_back_with_their_scores() {
             date: "2026.01.31",
             round: "1.1".into(),
             names: ["a", "b"],
-            time_control: rules.time_control,
+            time_controls: rules.time_controls,
         };
         let text = to_pgn(&record, &tags);
         assert!(text.lines().all(|line| line.len() <= 80 || line.starts_with('[')), "{text}");

@@ -98,6 +98,7 @@ fn coefficients_of_the_built_in_engine_are_those_of_extraction() {
     }
     let record = probed.metadata().probing.clone().unwrap();
     assert!(record.is_linear() && record.pattern.unwrap().contains("static score"));
+    assert!(!bench.path("d.bin.probe").exists());
     bench.fails_with(["probe", &engine, "p.epd", "-o", "d.bin"], 2, "exists");
 }
 
@@ -142,7 +143,7 @@ fn what_cannot_be_asked_is_refused() {
     scripted.0.write("l.params", "C,int,1,0,2,1,0.002\n");
     let wrong = [&Scripted::args(&["--parameters", "l.params"])[..]].concat();
     scripted.0.fails_with(wrong, 2, "C: is no option of");
-    assert!(!scripted.0.path("d.bin").exists());
+    assert!(!scripted.0.path("d.bin").exists() && !scripted.0.path("d.bin.probe").exists());
 }
 
 #[test]
@@ -289,6 +290,86 @@ fn positions_of_games_of_their_own_have_games() {
     assert_eq!((data.len(), data.metadata().games), (81, 81));
 }
 
+#[test]
+fn an_interrupted_probe_is_resumed() {
+    // It fails at positions of the last block that the survey does not ask about.
+    let fragile = r#"[ -e broken ] && grep -qF "$t $s" broken && exit 3; echo "eval $((A*(w-b)))""#;
+    let scripted = Scripted::new(&[A], fragile);
+    let bench = &scripted.0;
+    let kings = ["K7", "1K6", "2K5", "3K4", "4K3", "5K2", "6K1", "7K"];
+    let whole: String = kings.iter().map(|king| positions().replace("4K3", king)).collect();
+    bench.write("p.epd", &whole);
+    let report = scripted.probed(&[]);
+    let lines: Vec<&str> = whole.lines().collect();
+    assert_eq!(report["probe"]["import"]["positions"].u64(), lines.len() as u64);
+    let expected = bench.bytes("d.bin");
+    std::fs::remove_file(bench.path("d.bin")).unwrap();
+    let sample: HashSet<usize> = (0..200).map(|i| i * lines.len() / 200).collect();
+    let broken = (600..lines.len()).filter(|n| !sample.contains(n));
+    let broken: String = broken.map(|n| format!("{}\n", lines[n].split(" - ").next().unwrap())).collect();
+    bench.write("broken", broken);
+    let args = Scripted::args(&[]);
+    bench.fails_with(args.clone(), 1, "engine.sh: died");
+    assert!(bench.text("d.bin.probe/probe.jsonl").lines().count() > 1);
+    std::fs::remove_file(bench.path("broken")).unwrap();
+    bench.fails_with(args.clone(), 2, ["was interrupted", "--resume"]);
+    let other = [&args[..], &["--resume", "--eval-pattern", "eval {score}"]].concat();
+    bench.fails_with(other, 1, "was begun with another engine, options or parameters");
+    scripted.probed(&["--resume"]);
+    assert_eq!(bench.bytes("d.bin"), expected);
+    assert!(!bench.path("d.bin.probe").exists());
+}
+
+#[test]
+fn interrupted_rounds_are_resumed() {
+    // It fails after as many evaluations as a file says.
+    let counted = r#"[ -e broken ] && [ "$(grep -c . asked)" -ge "$(cat broken)" ] && exit 3
+        echo x >> asked; echo "eval $((A*A*(w-b)/10))""#;
+    let scripted = Scripted::new(&[A], counted);
+    let bench = &scripted.0;
+    let rounds = ["--rounds", "3", "--out", "r", "--tune", "--k 1 --l2 0"];
+    let asked = || {
+        let count = bench.text("asked").lines().count();
+        bench.write("asked", "");
+        count
+    };
+    let is_kept = || bench.path("d.bin.probe").exists() || bench.path("r/round-1.probe").exists();
+    bench.write("asked", "");
+    let whole = scripted.probed(&rounds);
+    let all = asked();
+    assert!(whole["rounds"].list().len() > 1 && !is_kept());
+    let params = bench.text("r/round-1/params.json");
+    bench.fails_with(Scripted::args(&rounds), 2, "exists");
+    std::fs::remove_file(bench.path("d.bin")).unwrap();
+    bench.fails_with(Scripted::args(&rounds), 2, "round-1: exists and is not empty");
+    asked();
+    scripted.probed(&[]);
+    let measured = asked();
+    for last in [measured, all - 1] {
+        std::fs::remove_file(bench.path("d.bin")).unwrap();
+        std::fs::remove_dir_all(bench.path("r")).unwrap();
+        bench.write("broken", last.to_string());
+        let (code, out, err) = bench.run(Scripted::args(&rounds)[1..].to_vec());
+        assert!(code == 1 && err.contains("engine.sh: died"), "{out}{err}");
+        assert!(err.contains("\nround 1     asking for the evaluations"), "{err}");
+        std::fs::remove_file(bench.path("broken")).unwrap();
+        bench.fails_with(Scripted::args(&rounds), 2, "--resume");
+        asked();
+        let resumed = scripted.probed(&[&rounds[..], &["--resume"]].concat());
+        assert_eq!(
+            (&resumed["rounds"], bench.text("r/round-1/params.json")),
+            (&whole["rounds"], params.clone())
+        );
+        // What was measured before is not asked again.
+        let again = asked();
+        assert!(
+            if last == measured { again == all - measured } else { again < all - measured },
+            "{again} {all}"
+        );
+        assert!(!is_kept());
+    }
+}
+
 /// Two parameters with an effect in most positions, White's view.
 const BOTH: &str = r#"echo "eval $((A*(w-b)+B*(w*w-b*b)))""#;
 
@@ -333,11 +414,14 @@ fn an_engine_that_takes_the_tuned_values_is_verified() {
     let values = scripted.values();
     assert!(values != [10.0, 5.0], "{values:?}");
     let out = scripted.0.ok(Scripted::VERIFY);
-    assert_has(&out, ["81 of 81 are those predicted", "\nverified", "2 parameters set to those of r"]);
+    for part in ["81 of 81 are those predicted", "\nheld out", "\nverified", "2 parameters set to those of r"]
+    {
+        assert!(out.contains(part), "{part}: {out}");
+    }
     let json = [&["--json"][..], &Scripted::VERIFY[..]].concat();
     let found: Value = serde_json::from_str(&scripted.0.ok(json)).unwrap();
-    assert_eq!((found["again"]["outcome"].str(), found["asked"].u64()), ("agreement", 81));
-    let loss = &found["loss"];
+    assert_eq!((found["again"]["cause"].str(), found["asked"].u64()), ("agreement", 81));
+    let loss = &found["losses"]["all"];
     assert!(
         (loss["engine"].f64() - loss["predicted"].f64()).abs() < 1e-9
             && loss["engine"].f64() < loss["start"].f64()
@@ -346,23 +430,37 @@ fn an_engine_that_takes_the_tuned_values_is_verified() {
     scripted.verify_fails(&["--as-built"], ["still evaluates with the values from before"]);
     let built = format!("A={}; B={}; {BOTH}", values[0], values[1]);
     scripted.becomes(&[], &built);
-    scripted.verify_fails(&[], ["has no option A", "--as-built"]);
+    scripted.verify_fails(&[], ["has no option A, B", "--as-built"]);
     scripted.0.ok([&Scripted::VERIFY[..], &["--as-built"]].concat());
 }
 
 #[test]
-fn engines_with_other_values_are_told() {
+fn what_an_engine_does_with_tuned_values_instead_is_named() {
     let scripted = tuned();
-    for (eval, part) in [
-        (r#"echo "eval $((10*(w-b)+5*(w*w-b*b)))""#, "evaluates as with the values from before"),
-        (r#"echo "eval $((2*A*(w-b)+2*B*(w*w-b*b)))""#, "evaluations are not those predicted"),
-        (r#"echo "eval $((A*(w-b)+5*(w*w-b*b)))""#, "evaluations are not those predicted"),
+    for (eval, parts) in [
+        (
+            r#"echo "eval $((10*(w-b)+5*(w*w-b*b)))""#,
+            ["evaluates as with the values from before", "no effect"],
+        ),
+        (r#"echo "eval $((2*A*(w-b)+2*B*(w*w-b*b)))""#, ["2.000 times as large", "another unit"]),
+        (
+            r#"echo "eval $((A*(w-b)+B*(w*w-b*b)+w*w*w-b*b*b))""#,
+            ["under the values with which it was probed", "same engine"],
+        ),
+        (r#"echo "eval $((A*(w-b)+5*(w*w-b*b)))""#, ["no effect has B", "not those predicted"]),
+        (
+            r#"echo "eval $(((10-3*(A-10))*(w-b)+(5-3*(B-5))*(w*w-b*b)))""#,
+            ["not linear in", "probe --rounds"],
+        ),
     ] {
         scripted.becomes(&[A, B], eval);
-        scripted.verify_fails(&[], [part]);
+        scripted.verify_fails(&[], parts);
     }
+    // The largest differences are shown.
+    let out = scripted.verify_fails(&[], []);
+    assert!(out.contains("/4K3 ") && out.contains(", predicted "), "{out}");
     scripted.becomes(&[A], BOTH);
-    scripted.verify_fails(&[], ["has no option B, which the run has tuned"]);
+    scripted.verify_fails(&[], ["has no option B, of those that the run has tuned"]);
     scripted.becomes(&[A, "option name B type spin default 5 min 5 max 5"], BOTH);
     scripted.0.fails_with(Scripted::VERIFY, 2, "is not within its bounds, 5 to 5");
 }
@@ -404,7 +502,7 @@ fn rounds_are_verified_by_the_loss_of_the_engine() {
     let scripted = Scripted::new(&[A], r#"echo "eval $((A*A*(w-b)/10))""#);
     scripted.probed(&["--rounds", "1", "--out", "r", "--tune", "--k 1 --l2 0"]);
     let out = scripted.0.ok(["verify", "/bin/sh engine.sh", "--params", "r/round-1"]);
-    assert!(!out.contains("verified"), "{out}");
+    assert!(out.contains("\nnot linear  A\n") && !out.contains("verified"), "{out}");
     let better = out.lines().find(|line| line.starts_with("better")).unwrap();
     assert!(
         better.contains("not as predicted, but better: loss 0.") && better.contains(" -> 0."),
@@ -413,7 +511,7 @@ fn rounds_are_verified_by_the_loss_of_the_engine() {
 }
 
 #[test]
-fn what_only_the_final_check_finds_not_linear_is_told() {
+fn parameters_that_only_the_final_check_finds_not_linear_are_named() {
     // The survey asks about every third position.
     let odd =
         r#"case $t in *3K4) echo "eval $((A*A*(w-b)/10+B*w))" ;; *) echo "eval $((A*(w-b)+B*w))" ;; esac"#;
@@ -427,9 +525,10 @@ fn what_only_the_final_check_finds_not_linear_is_told() {
     let lines = (0..200).map(|i| format!("{}{}{}", asked[i], other[2 * i], other[2 * i + 1]));
     scripted.0.write("p.epd", lines.collect::<String>());
     let report = scripted.probed(&["--eval-view", "white"]);
-    assert!(report["probe"]["check"]["beyond"].u64() > 0, "{}", report["probe"]);
+    assert_eq!(strings(&report["probe"]["blamed"])[0], "A", "{}", report["probe"]);
     let args = Scripted::args(&["--eval-view", "white", "--force"]);
     let (out, _) = scripted.0.done(args[1..].to_vec());
+    assert!(out.contains("\nnot linear  A"), "{out}");
     assert!(out.contains("--rounds measures again"), "{out}");
 }
 
@@ -438,8 +537,8 @@ fn engines_that_do_not_speak_uci_get_advice() {
     let bench = Bench::new();
     bench.write("p.epd", positions());
     bench.write("silent.sh", "while read -r line; do :; done\n");
-    let args = ["probe", "/bin/sh silent.sh", "p.epd", "-o", "d.bin", "--deadline", "0.5"];
+    let args = ["probe", "/bin/sh silent.sh", "p.epd", "-o", "d.bin", "--start-deadline", "0.5"];
     bench.fails_with(args, 1, "must speak UCI");
-    bench.fails_with(args, 1, "--deadline SECONDS");
-    bench.fails_with([&args[..6], &["0"]].concat(), 2, "--deadline 0: expected seconds");
+    bench.fails_with(args, 1, "--start-deadline SECONDS");
+    bench.fails_with([&args[..6], &["0"]].concat(), 2, "--start-deadline 0: expected seconds");
 }

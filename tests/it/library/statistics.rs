@@ -1,5 +1,6 @@
 //! Statistics of results, compared with other ways to compute them and with simulated matches.
 
+use crate::common::prelude::*;
 use gputexel::matches::statistics::{Estimate, MAX_ELO, Pentanomial, Sprt, expected_score};
 
 fn pentanomial(counts: [u64; 5]) -> Pentanomial {
@@ -13,14 +14,16 @@ fn near(value: f64, expected: f64, tolerance: f64) -> bool {
 /// The figures are from the tests of fastchess (MIT), a widely used match runner.
 #[test]
 fn elo_matches_fastchess() {
-    for (counts, elo, error95, los) in [
-        ([34, 54, 31 + 32, 64, 75], 55.58, 27.65, 1.0),
-        ([332, 433, 457 + 41, 333, 334], -8.64, 10.33, 0.0505),
-        ([7895, 8757, 5485 + 200, 568, 9999], -21.04, 2.95, 0.0),
+    for (counts, elo, error95, normalized, normalized_error, los) in [
+        ([34, 54, 31 + 32, 64, 75], 55.58, 27.65, 57.94, 28.28, 1.0),
+        ([332, 433, 457 + 41, 333, 334], -8.64, 10.33, -9.17, 10.96, 0.0505),
+        ([7895, 8757, 5485 + 200, 568, 9999], -21.04, 2.95, -19.01, 2.65, 0.0),
     ] {
         let pairs = pentanomial(counts);
-        let ours = pairs.elo();
+        let (ours, ours_normalized) = (pairs.elo(), pairs.normalized_elo());
         assert!(near(ours.elo, elo, 0.006) && near(ours.error95, error95, 0.006), "{counts:?}: {ours:?}");
+        assert!(near(ours_normalized.elo, normalized, 0.006), "{counts:?}: {ours_normalized:?}");
+        assert!(near(ours_normalized.error95, normalized_error, 0.006), "{counts:?}: {ours_normalized:?}");
         assert!(near(pairs.los(), los, 6e-5), "{counts:?}: {}", pairs.los());
     }
 }
@@ -109,17 +112,23 @@ fn hopeless_counts_give_finite_numbers() {
     for base in [[0, 0, 0, 0, 0], [0, 0, 0, 0, 1], [0, 0, 0, 1, 0], [0, 0, 1, 0, 0], [1, 0, 0, 0, 1]] {
         for times in [1, 2, 10, 1000, 1_000_000_000_000] {
             let pairs = pentanomial(base.map(|n| n * times));
-            let mut counts = pairs.counts;
-            counts.reverse();
-            let (estimate, reversed) = (pairs.elo(), pentanomial(counts).elo());
-            let Estimate { elo, error95, low, high } = estimate;
-            let all = [elo, error95, low, high];
-            assert!(all.iter().all(|x| x.is_finite() && x.abs() <= MAX_ELO * 2.0), "{pairs:?}");
-            assert!(low <= elo && elo <= high && error95 >= 0.0, "{pairs:?}: {estimate:?}");
-            let is_mirrored = near(reversed.elo, -elo, 1e-6) && near(reversed.low, -high, 1e-3);
-            assert!(is_mirrored, "{pairs:?}: {estimate:?} {reversed:?}");
+            let both = [pairs.elo(), pairs.normalized_elo()];
+            for (estimate, reversed) in
+                both.into_iter().zip([pairs.reversed().elo(), pairs.reversed().normalized_elo()])
+            {
+                let Estimate { elo, error95, low, high } = estimate;
+                assert!(
+                    [elo, error95, low, high].iter().all(|x| x.is_finite() && x.abs() <= MAX_ELO * 2.0),
+                    "{pairs:?}"
+                );
+                assert!(low <= elo && elo <= high && error95 >= 0.0, "{pairs:?}: {estimate:?}");
+                assert!(
+                    near(reversed.elo, -elo, 1e-6) && near(reversed.low, -high, 1e-3),
+                    "{pairs:?}: {estimate:?} {reversed:?}"
+                );
+            }
             assert!(sprt.llr(&pairs).is_finite() && (0.0..=1.0).contains(&pairs.los()));
-            assert!(near(pairs.los() + pentanomial(counts).los(), 1.0, 1e-12));
+            assert!(near(pairs.los() + pairs.reversed().los(), 1.0, 1e-12));
         }
     }
     assert_eq!((pentanomial([0; 5]).los(), sprt.llr(&pentanomial([0; 5]))), (0.5, 0.0));
@@ -146,6 +155,119 @@ fn counts_add_up() {
     }
     assert_eq!(pairs.counts, [1, 0, 1, 2, 1]);
     assert_eq!((pairs.pairs(), pairs.games()), (5, 10));
+    assert!(near(pairs.score(), 0.6, 1e-15));
+    // (0.6² + 0.1² + 2·0.15² + 0.4²) / 5
+    assert!(near(pairs.variance(), 0.115, 1e-15));
+    pairs.merge(&pentanomial([1, 1, 1, 1, 1]));
+    assert_eq!(pairs.counts, [2, 1, 2, 3, 2]);
+}
+
+/// Pairs whose opening gives White a random bonus: with colors swapped the results of the two games are negatively
+/// correlated, as in real matches.
+struct Players {
+    elo: f64,
+    draw_share: f64,
+    opening_elo: f64,
+}
+
+impl Players {
+    fn game(&self, advantage_elo: f64, rng: &mut Xoshiro256PlusPlus) -> usize {
+        // A draw reduces wins and losses equally, so the mean is the expected score.
+        let score = expected_score(advantage_elo);
+        let draw = self.draw_share * 2.0 * score.min(1.0 - score);
+        let u: f64 = rng.random();
+        if u < draw {
+            1
+        } else if u < draw + score - draw / 2.0 {
+            2
+        } else {
+            0
+        }
+    }
+
+    fn pair(&self, rng: &mut Xoshiro256PlusPlus) -> [usize; 2] {
+        let bonus = if rng.random::<bool>() { self.opening_elo } else { 0.0 };
+        [self.game(self.elo + bonus, rng), self.game(self.elo - bonus, rng)]
+    }
+
+    /// Returns the Elo of the true mean score of pairs: not quite `elo`, as the logistic is curved.
+    fn true_elo(&self) -> f64 {
+        let with = |bonus: f64| 0.5 * (expected_score(self.elo + bonus) + expected_score(self.elo - bonus));
+        let score: f64 = 0.5 * (with(0.0) + with(self.opening_elo));
+        -400.0 * (1.0 / score - 1.0).log10()
+    }
+}
+
+#[test]
+#[ignore = "full"]
+fn intervals_have_nominal_coverage() {
+    for (seed, players) in [
+        Players { elo: 0.0, draw_share: 0.5, opening_elo: 0.0 },
+        Players { elo: 20.0, draw_share: 0.7, opening_elo: 200.0 },
+        Players { elo: 150.0, draw_share: 0.3, opening_elo: 100.0 },
+        Players { elo: -60.0, draw_share: 0.0, opening_elo: 300.0 },
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed as u64);
+        let (matches, truth) = (3000, players.true_elo());
+        let (mut covered, mut superior) = (0, 0.0);
+        for _ in 0..matches {
+            let mut pairs = Pentanomial::default();
+            for _ in 0..300 {
+                let both = players.pair(&mut rng);
+                pairs.add(both[0] + both[1]);
+            }
+            let estimate = pairs.elo();
+            covered += usize::from(estimate.low <= truth && truth <= estimate.high);
+            superior += pairs.los();
+        }
+        let share = covered as f64 / matches as f64;
+        assert!((0.93..0.97).contains(&share), "{truth}: {share} of the intervals");
+        let superior = superior / matches as f64;
+        match players.elo {
+            0.0 => assert!(near(superior, 0.5, 0.03), "{superior}"),
+            elo => assert!((superior > 0.5) == (elo > 0.0), "{superior}"),
+        }
+    }
+}
+
+#[test]
+#[ignore = "full"]
+fn sequential_tests_have_nominal_error_rates() {
+    let (alpha, beta) = (0.1, 0.05);
+    let runs = 1500;
+    for (opening_elo, draw_share) in [(0.0, 0.4), (200.0, 0.6)] {
+        let mut players = Players { elo: 0.0, draw_share, opening_elo };
+        let h0 = players.true_elo();
+        players.elo = 30.0;
+        let h1 = players.true_elo();
+        let sprt = Sprt::try_new(h0, h1, alpha, beta).unwrap();
+        for (elo, allowed, wrong_state) in
+            [(0.0, alpha, SprtState::AcceptedH1), (30.0, beta, SprtState::AcceptedH0)]
+        {
+            players.elo = elo;
+            let mut rng = Xoshiro256PlusPlus::seed_from_u64(7);
+            let mut wrong = 0;
+            for _ in 0..runs {
+                let mut pairs = Pentanomial::default();
+                let state = loop {
+                    pairs.add(players.pair(&mut rng).iter().sum());
+                    match sprt.state(&pairs) {
+                        SprtState::Continue => assert!(pairs.pairs() < 100_000),
+                        ended => break ended,
+                    }
+                };
+                wrong += usize::from(state == wrong_state);
+            }
+            let share = wrong as f64 / runs as f64;
+            let noise = 3.0 * (allowed * (1.0 - allowed) / runs as f64).sqrt();
+            // Wald's bounds ignore that the last pair overshoots, so errors are rarer than allowed.
+            assert!(share < allowed + noise, "{elo}: {share} wrong of {allowed} allowed");
+            assert!(share > 0.5 * allowed, "{elo}: {share} wrong of {allowed}: more games than needed");
+        }
+    }
 }
 
 #[test]

@@ -6,7 +6,6 @@ use super::answer::{EvalPattern, Number, Said};
 use super::parameters::ProbeParameter;
 use crate::client::{EngineCommand, Etiquette, SearchScore, Setting, UciPlayer, run_program};
 use crate::player::Failure;
-use crate::pool;
 use gputexel_ingest::trace::ProbingRecord;
 use gputexel_io::{Error, Result, StopFlag};
 
@@ -269,43 +268,4 @@ impl<'a> Asker<'a> {
             }
         }
     }
-}
-
-/// Several processes, which take items one after the other.
-pub(super) fn each<R: Send>(
-    source: &Source,
-    count: usize,
-    items: &[usize],
-    work: impl Fn(&mut Asker<'_>, usize) -> Result<R> + Sync,
-    done: impl FnMut(usize, R) -> Result<()>,
-) -> Result<()> {
-    pool::each((0..count).map(|_| || Asker::start(source)), items, work, done)
-}
-
-/// Positions come with whether Black is to move; centipawns, White's view, in their order, NaN where there is none.
-/// `report` gets the number of finished positions.
-pub(super) fn evaluations(
-    source: &Source,
-    way: &Way,
-    (count, block): (usize, usize),
-    values: &[f64],
-    positions: &[(&str, bool)],
-    report: &mut dyn FnMut(u64),
-) -> Result<Vec<f64>> {
-    report(0);
-    let mut finished = 0;
-    let chunks: Vec<&[(&str, bool)]> = positions.chunks(block.max(1)).collect();
-    let items: Vec<usize> = (0..chunks.len()).collect();
-    let work = |asker: &mut Asker<'_>, number: usize| {
-        let found = asker.evaluate(way, values, chunks[number].iter().copied());
-        found.map_err(|failed| failed.into_error(source))
-    };
-    let mut found = vec![Vec::new(); chunks.len()];
-    each(source, count, &items, work, |number, evaluations| {
-        finished += evaluations.len() as u64;
-        report(finished);
-        found[number] = evaluations;
-        Ok(())
-    })?;
-    Ok(found.concat())
 }

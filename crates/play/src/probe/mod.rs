@@ -5,21 +5,23 @@ mod again;
 pub mod answer;
 mod asking;
 mod linearity;
+mod memory;
 mod output;
 mod parameters;
 mod plan;
+mod pool;
 mod positions;
 mod probed;
 mod search;
 mod survey;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-pub use again::{Again, AgainSettings, KnownPosition, Outcome, ask_again};
+pub use again::{Again, AgainSettings, Cause, Deviation, KnownPosition, ask_again};
 pub use answer::EvalPattern;
 pub use asking::Ask;
 pub use parameters::{Options, ProbeParameter, parameters_of};
@@ -29,17 +31,17 @@ pub use search::Differences;
 use crate::client::{
     EngineCommand, EngineOption, OptionKind, PARAMETERS_WORD, Setting, UciPlayer, find_program,
 };
-use asking::{Asker, Source, each};
+use asking::{Asker, Source};
 use gputexel_chess::formats::Format;
 use gputexel_ingest::conversion::{ConversionReport, ConversionSettings, convert};
 use gputexel_ingest::extraction::{ExtractSettings, Hooks};
 use gputexel_ingest::trace::{ImportReport, ProbedParameter, ProbingRecord};
 use gputexel_io::{Advice, Error, Result, StopFlag, did_you_mean};
-use output::Block;
+use memory::{Block, Header, Memory, POSITIONS, Request, TRACE};
 use plan::Plan;
 use positions::{Labeled, Positions};
 use search::Search;
-use tempfile::TempDir;
+use survey::Wishes;
 
 /// For each process, so that the time left can be told.
 const BLOCKS: usize = 8;
@@ -70,6 +72,7 @@ pub struct ProbeSettings {
     pub processes: usize,
     pub deadline: Duration,
     pub reading: ExtractSettings,
+    pub resume: bool,
     pub force: bool,
 }
 
@@ -92,6 +95,8 @@ pub struct Survey {
 #[derive(Clone, Copy, Debug)]
 pub struct ProbeProgress {
     pub positions: u64,
+    /// Of those, by earlier processes.
+    pub known: u64,
     pub total: u64,
     pub evaluations: u64,
 }
@@ -114,9 +119,13 @@ pub struct ProbeReport {
     pub without_effect: Vec<String>,
     /// Of predictions and evaluations.
     pub check: Differences,
+    /// Taken to be linear, but their effects differ from predictions; most important first.
+    pub blamed: Vec<String>,
     pub seconds: f64,
 }
 
+/// Writes a dataset of imported features. Finished blocks are kept in a folder next to the output with the suffix
+/// `.probe`, which [`Probed::finish`] removes.
 pub fn probe(
     inputs: &[PathBuf],
     settings: &ProbeSettings,
@@ -125,56 +134,22 @@ pub fn probe(
     observe: &mut dyn FnMut(ProbeEvent<'_>),
 ) -> Result<(ProbeReport, Probed)> {
     let begun = Instant::now();
-    if !settings.force && output.exists() {
+    if !settings.force && output.exists() && !memory::PROBE.is_begun(output) {
         return Err(Error::Exists(output.to_path_buf()));
     }
     let (source, left_out) = source(settings, stop)?;
-    let positions = read_positions(inputs, settings, &source, observe)?;
-    let block = block_size(&source, positions.all.len(), settings.processes);
-    // What does not answer a few positions soon is not asked about many.
-    let hasty = Source { deadline: source.deadline.min(HASTE), ..source.clone() };
-    let plan = survey::survey(&mut Asker::start(&hasty)?, &hasty, &positions, settings, block)?;
-    let survey = summarize(&source, &plan, &positions, left_out);
-    output::check(&survey, &positions)?;
-    observe(ProbeEvent::Surveyed(&survey));
-    let blocks = measure(&source, &plan, &positions, settings.processes, observe)?;
-    let evaluations = blocks.iter().map(|block| block.asked).sum();
-    let lost = blocks.iter().map(|block| block.lost.len() as u64).sum();
-    if lost == positions.all.len() as u64 {
-        return Err(source.error("gives no evaluation in any position"));
+    let mut memory = Memory::open(output, settings.resume, settings.force)?;
+    let result = run(inputs, settings, (output, begun), source, (&mut memory, left_out), observe);
+    match result {
+        Ok((report, mut probed)) => {
+            probed.memories.push(memory);
+            Ok((report, probed))
+        }
+        Err(error) => {
+            memory.discard_if_empty();
+            Err(error)
+        }
     }
-    let (inputs, processes) = (inputs.to_vec(), settings.processes);
-    let probed = Probed { source, plan, positions, blocks, inputs, processes };
-    let import = probed.write(None, output, settings.force)?;
-    let (without_effect, check) = (probed.without_effect(), probed.check());
-    let seconds = begun.elapsed().as_secs_f64();
-    let report = ProbeReport { import, survey, evaluations, lost, without_effect, check, seconds };
-    Ok((report, probed))
-}
-
-fn read_positions(
-    inputs: &[PathBuf],
-    settings: &ProbeSettings,
-    source: &Source,
-    observe: &mut dyn FnMut(ProbeEvent<'_>),
-) -> Result<Positions> {
-    let folder = temporary()?;
-    let path = folder.path().join("positions.fens");
-    let reading = settings.reading.clone();
-    let conversion = ConversionSettings { reading, format: Format::Games, default_score_cp: None };
-    let hooks = &mut Hooks { cancel: &source.stop, progress: &mut |_| {} };
-    let read = convert(inputs, &conversion, &path, hooks)?;
-    observe(ProbeEvent::Read(&read));
-    let text = std::fs::read_to_string(&path).map_err(|e| Error::io(&path, e))?;
-    let positions = Positions::parse(&text, read.has_games, &path)?;
-    match positions.all.is_empty() {
-        true => Err(Error::Usage(format!("{}: no position has a legal move", inputs[0].display()))),
-        false => Ok(positions),
-    }
-}
-
-fn temporary() -> Result<TempDir> {
-    tempfile::tempdir().map_err(|error| Error::io("a temporary folder", error))
 }
 
 /// With the names of numeric options that are no parameters.
@@ -237,7 +212,7 @@ fn options_of(command: &EngineCommand, stop: &StopFlag) -> Result<Vec<EngineOpti
             let words = format!(
                 "it must speak UCI; a program that reads a file of values has {PARAMETERS_WORD} in its command; "
             );
-            let advice = Advice::default().text(words).setting("deadline", "SECONDS");
+            let advice = Advice::default().text(words).setting("start-deadline", "SECONDS");
             error.advise(advice.text(" gives it more time"))
         }
         _ => error,
@@ -303,6 +278,91 @@ fn quiet_settings(
     options.iter().filter(|option| is_free(&option.name)).filter_map(setting).collect()
 }
 
+fn run(
+    inputs: &[PathBuf],
+    settings: &ProbeSettings,
+    (output, begun): (&Path, Instant),
+    source: Source,
+    (memory, left_out): (&mut Memory, Vec<String>),
+    observe: &mut dyn FnMut(ProbeEvent<'_>),
+) -> Result<(ProbeReport, Probed)> {
+    let path = memory.file(POSITIONS);
+    let mut reading = settings.reading.clone();
+    reading.force = true;
+    let conversion = ConversionSettings { reading, format: Format::Games, default_score_cp: None };
+    let read =
+        convert(inputs, &conversion, &path, &mut Hooks { cancel: &source.stop, progress: &mut |_| {} })?;
+    observe(ProbeEvent::Read(&read));
+    let text = std::fs::read_to_string(&path).map_err(|e| Error::io(&path, e))?;
+    let positions = Positions::parse(&text, read.has_games, &path)?;
+    drop(text);
+    if positions.all.is_empty() {
+        return Err(survey::no_positions(&inputs[0].display().to_string()));
+    }
+    let request = request(settings, &source);
+    let key = (positions.all.len() as u64, format!("{:016x}", positions.key));
+    let (plan, mut blocks) = match memory.recall(&request, &key)? {
+        Some(known) => known,
+        None => {
+            let wishes =
+                Wishes { ask: settings.ask, pattern: settings.pattern.clone(), by_mover: settings.by_mover };
+            let block = block_size(&source, positions.all.len(), settings.processes);
+            // What does not answer a few positions soon is not asked about many.
+            let hasty = Source { deadline: source.deadline.min(HASTE), ..source.clone() };
+            let mut asker = Asker::start(&hasty)?;
+            let plan = survey::survey(&mut asker, &hasty, &positions, &wishes, block)?;
+            memory.begin(&Header::new(request.clone(), key.clone(), plan.clone()))?;
+            (plan, BTreeMap::new())
+        }
+    };
+    let survey = summarize(&source, &plan, &positions, left_out);
+    output::check(&survey, &positions)?;
+    observe(ProbeEvent::Surveyed(&survey));
+    let known = (&mut *memory, &mut blocks);
+    measure(&source, &plan, &positions, settings.processes, known, observe)?;
+    let evaluations = blocks.values().map(|block| block.asked).sum();
+    let lost = blocks.values().map(|block| block.lost.len() as u64).sum();
+    if lost == positions.all.len() as u64 {
+        return Err(source.error("gives no evaluation in any position"));
+    }
+    let probed = Probed {
+        source,
+        request,
+        key,
+        plan,
+        positions,
+        blocks,
+        inputs: inputs.to_vec(),
+        processes: settings.processes,
+        resume: settings.resume,
+        memories: Vec::new(),
+    };
+    let import = probed.write(None, &memory.file(TRACE), output, settings.force || settings.resume)?;
+    let (without_effect, check, blamed) = (probed.without_effect(), probed.check(), probed.blamed());
+    let seconds = begun.elapsed().as_secs_f64();
+    let report = ProbeReport { import, survey, evaluations, lost, without_effect, check, blamed, seconds };
+    Ok((report, probed))
+}
+
+/// With values and bounds.
+fn parameters_in(source: &Source) -> Vec<(String, [f64; 3])> {
+    let parameter = |one: &ProbeParameter| (one.name.clone(), [one.start, one.min, one.max]);
+    source.parameters.iter().map(parameter).collect()
+}
+
+fn request(settings: &ProbeSettings, source: &Source) -> Request {
+    Request {
+        command: source.command.to_string(),
+        options: pairs(&source.command.settings),
+        parameters: parameters_in(source),
+        wishes: [
+            settings.ask.map(|ask| ask.name().to_string()),
+            settings.pattern.as_ref().map(ToString::to_string),
+            settings.by_mover.map(|by_mover| by_mover.to_string()),
+        ],
+    }
+}
+
 fn pairs(settings: &[Setting]) -> Vec<(String, String)> {
     settings.iter().map(|setting| (setting.name.clone(), setting.value.clone())).collect()
 }
@@ -334,11 +394,11 @@ fn summarize(source: &Source, plan: &Plan, positions: &Positions, left_out: Vec<
         record: ProbingRecord {
             command: source.command.to_command_line().unwrap_or_else(|_| source.command.to_string()),
             options: pairs(&source.command.settings),
-            ask: plan.way.ask.name().to_string(),
-            pattern: plan.way.pattern.as_ref().map(ToString::to_string),
-            fresh: plan.way.fresh,
-            view: if plan.way.by_mover { "stm" } else { "white" }.to_string(),
-            unit_cp: plan.way.unit_cp,
+            ask: plan.ask.clone(),
+            pattern: plan.pattern.clone(),
+            fresh: plan.fresh,
+            view: if plan.by_mover { "stm" } else { "white" }.to_string(),
+            unit_cp: plan.unit_cp,
             resolution_cp: plan.resolution_cp,
             noise_cp: plan.noise_cp,
             parameters: source.parameters.iter().zip(&plan.steps).map(parameter).collect(),
@@ -362,27 +422,36 @@ fn measure(
     plan: &Plan,
     positions: &Positions,
     processes: usize,
+    (memory, blocks): (&mut Memory, &mut BTreeMap<u64, Block>),
     observe: &mut dyn FnMut(ProbeEvent<'_>),
-) -> Result<Vec<Block>> {
-    let way = &plan.way;
+) -> Result<()> {
+    let way = plan.way()?;
     let chunks: Vec<&[Labeled]> = positions.all.chunks(plan.block.max(1)).collect();
-    let all: Vec<usize> = (0..chunks.len()).collect();
-    let (mut done, mut evaluations, total) = (0, 0, positions.all.len() as u64);
-    observe(ProbeEvent::Progress(ProbeProgress { positions: 0, total, evaluations }));
+    let known: u64 =
+        blocks.keys().filter_map(|n| chunks.get(*n as usize)).map(|chunk| chunk.len() as u64).sum();
+    let open: Vec<usize> = (0..chunks.len()).filter(|n| !blocks.contains_key(&(*n as u64))).collect();
+    let (mut done, mut evaluations) = (known, 0);
+    let total = positions.all.len() as u64;
+    observe(ProbeEvent::Progress(ProbeProgress { positions: known, known, total, evaluations }));
     let work = |asker: &mut Asker<'_>, number: usize| {
         let chunk: Vec<&Labeled> = chunks[number].iter().collect();
         let before = asker.asked;
         let search = Search::begin(asker, (plan, way.clone()), source, &chunk, (number as u64 + 1, SPARED));
         let measured = search.and_then(Search::run).map_err(|failed| failed.into_error(source))?;
-        Ok(output::block(&measured, (source, positions.has_games), &chunk, asker.asked - before))
+        Ok(output::block(number, &measured, (source, positions.has_games), &chunk, asker.asked - before))
     };
-    let mut blocks = vec![Block::default(); chunks.len()];
-    each(source, processes, &all, work, |number, block: Block| {
+    pool::each(source, processes, &open, work, |number, block: Block| {
+        memory.keep(&block)?;
         done += chunks[number].len() as u64;
         evaluations += block.asked;
-        blocks[number] = block;
-        observe(ProbeEvent::Progress(ProbeProgress { positions: done, total, evaluations }));
+        blocks.insert(block.block, block);
+        observe(ProbeEvent::Progress(ProbeProgress { positions: done, known, total, evaluations }));
         Ok(())
-    })?;
-    Ok(blocks)
+    })
+    .map_err(|error| match error {
+        Error::Interrupted(_) => Error::Interrupted(format!(
+            "{done} of {total} positions are done; the same command with --resume continues"
+        )),
+        other => other,
+    })
 }

@@ -2,20 +2,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
+use super::Survey;
 use super::asking::Source;
+use super::memory::Block;
 use super::positions::{Labeled, Positions};
-use super::search::{Differences, Measured};
-use super::{Survey, temporary};
+use super::search::Measured;
 use gputexel_ingest::extraction::Hooks;
 use gputexel_ingest::trace::{
     Columns, CompiledSchema, GameColumn, ImportReport, ImportSettings, ProbedParameter, ProbingRecord,
     QidWord, Schema, SchemaParameter, Values, import_probed,
 };
-use gputexel_io::{Error, Result};
+use gputexel_io::{AtomicFile, Error, Result};
 use gputexel_model::Place;
 use shakmaty::Square;
 
@@ -28,17 +28,8 @@ const FIRST: u32 = 5;
 
 const SAMPLE: usize = 4000;
 
-#[derive(Clone, Debug, Default)]
-pub(super) struct Block {
-    pub lines: String,
-    /// Positions without an evaluation, from 0 in the block.
-    pub lost: Vec<u32>,
-    pub effective: Vec<u32>,
-    pub check: Differences,
-    pub asked: u64,
-}
-
 pub(super) fn block(
+    number: usize,
     measured: &Measured,
     (source, has_games): (&Source, bool),
     positions: &[&Labeled],
@@ -71,23 +62,29 @@ pub(super) fn block(
         }
         let _ = writeln!(lines, " # {}", position.fen);
     }
-    Block { lines, lost, effective: effective.into_iter().collect(), check: measured.check, asked }
+    Block {
+        block: number as u64,
+        lines,
+        lost,
+        effective: effective.into_iter().collect(),
+        check: measured.check,
+        blamed: measured.blamed.clone(),
+        asked,
+    }
 }
 
 pub(super) fn write(
     source: &Source,
     survey: &Survey,
     (positions, effective, rows): (&Positions, &BTreeSet<u32>, &[&Labeled]),
-    blocks: &[Block],
-    inputs: &[PathBuf],
+    blocks: &BTreeMap<u64, Block>,
+    (inputs, trace): (&[PathBuf], &Path),
     (output, force): (&Path, bool),
 ) -> Result<ImportReport> {
-    let folder = temporary()?;
-    let trace = folder.path().join("rows.svm");
-    let io = |error: std::io::Error| Error::io(&trace, error);
-    let mut out = BufWriter::new(File::create(&trace).map_err(io)?);
-    blocks.iter().try_for_each(|block| out.write_all(block.lines.as_bytes())).map_err(io)?;
-    out.flush().map_err(io)?;
+    let io = |error: std::io::Error| Error::io(trace, error);
+    let mut out = BufWriter::new(AtomicFile::beside(trace).map_err(io)?);
+    blocks.values().try_for_each(|block| out.write_all(block.lines.as_bytes())).map_err(io)?;
+    out.into_inner().map_err(|error| io(error.into_error()))?.finish().map_err(io)?;
     let schema = schema(survey, positions, effective);
     let mut settings = ImportSettings::new(CompiledSchema::try_new(&schema)?);
     // Labels were checked when the positions were read.
@@ -95,9 +92,10 @@ pub(super) fn write(
     settings.force = force;
     let named: Vec<String> = inputs.iter().map(|path| path.display().to_string()).collect();
     let hooks = &mut Hooks { cancel: &source.stop, progress: &mut |_| {} };
+    let traces = [trace.to_path_buf()];
     let names = [PathBuf::from(named.join(", "))];
     let record = ProbingRecord { sample: sample(rows), ..survey.record.clone() };
-    import_probed((&[trace], &names), &settings, output, hooks, record)
+    import_probed((&traces, &names), &settings, output, hooks, record)
 }
 
 /// Positions that the engine can be asked about again.

@@ -5,12 +5,63 @@ use gputexel_io::{Error, Result, matches_pattern};
 use crate::client::{EngineOption, OptionKind};
 
 /// In names of options that concern the search, the machine or the interface.
-const OTHER_WORDS: &str = "\
-    hash thread threads cpu cores ponder multipv overhead skill level elo uci slow mover time nodes \
-    nodestime syzygy tablebase tablebases egtb egbb bitbase bitbases cache book depth ply plies \
-    extension extensions reduction reductions pruning futility razor razoring nullmove null lmr lmp \
-    aspiration history verification selective searched search split moves contempt randomness random \
-    lazy delta log";
+const OTHER_WORDS: [&str; 55] = [
+    "hash",
+    "thread",
+    "threads",
+    "cpu",
+    "cores",
+    "ponder",
+    "multipv",
+    "overhead",
+    "skill",
+    "level",
+    "elo",
+    "uci",
+    "slow",
+    "mover",
+    "time",
+    "nodes",
+    "nodestime",
+    "syzygy",
+    "tablebase",
+    "tablebases",
+    "egtb",
+    "egbb",
+    "bitbase",
+    "bitbases",
+    "cache",
+    "book",
+    "depth",
+    "ply",
+    "plies",
+    "extension",
+    "extensions",
+    "reduction",
+    "reductions",
+    "pruning",
+    "futility",
+    "razor",
+    "razoring",
+    "nullmove",
+    "null",
+    "lmr",
+    "lmp",
+    "aspiration",
+    "history",
+    "verification",
+    "selective",
+    "searched",
+    "search",
+    "split",
+    "moves",
+    "contempt",
+    "randomness",
+    "random",
+    "lazy",
+    "delta",
+    "log",
+];
 
 /// Largest range that steps are a tenth of; options without bounds have that of their type.
 const WIDE: f64 = 1e4;
@@ -106,9 +157,7 @@ pub fn parameters_of(options: &[EngineOption], patterns: &[String]) -> Options {
 fn is_other(name: &str) -> bool {
     let lower = name.to_lowercase();
     let whole = lower.split(|c: char| !c.is_alphabetic());
-    whole
-        .chain(words(name).iter().map(String::as_str))
-        .any(|word| OTHER_WORDS.split(' ').any(|other| other == word))
+    whole.chain(words(name).iter().map(String::as_str)).any(|word| OTHER_WORDS.contains(&word))
 }
 
 /// In lower case: `SlowMover`, `Slow Mover` and `slow_mover` have the same.

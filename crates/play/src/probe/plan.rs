@@ -1,9 +1,12 @@
 //! How an engine is asked, how far each parameter is moved, and which are moved together.
 
-use super::asking::{Source, Way};
-use super::parameters::ProbeParameter;
+use serde::{Deserialize, Serialize};
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+use super::asking::{Ask, Source, Way};
+use super::parameters::ProbeParameter;
+use gputexel_io::Result;
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Step {
     /// Signed; 0 for a parameter that cannot move.
     pub change: f64,
@@ -61,9 +64,13 @@ impl Step {
 }
 
 /// Everything that determines the answers, apart from the positions.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Plan {
-    pub way: Way,
+    pub ask: String,
+    pub pattern: Option<String>,
+    pub fresh: bool,
+    pub by_mover: bool,
+    pub unit_cp: f64,
     pub resolution_cp: f64,
     pub noise_cp: f64,
     pub steps: Vec<Step>,
@@ -77,6 +84,16 @@ pub(super) struct Plan {
 }
 
 impl Plan {
+    pub fn way(&self) -> Result<Way> {
+        Ok(Way {
+            ask: self.ask.parse::<Ask>()?,
+            pattern: self.pattern.as_deref().map(str::parse).transpose()?,
+            fresh: self.fresh,
+            by_mover: self.by_mover,
+            unit_cp: self.unit_cp,
+        })
+    }
+
     pub fn is_linear(&self) -> bool {
         self.steps.iter().all(|step| step.linear)
     }
@@ -84,7 +101,7 @@ impl Plan {
 
 /// Groups of parameters, halved down to single ones: ranges of `order`; numbered from 0, a group is followed by
 /// those of its first half, then by those of its second half.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Tree {
     /// That can move, similar names beside each other.
     pub order: Vec<u32>,

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use shakmaty::fen::Fen;
 use shakmaty::{CastlingMode, Color, EnPassantMode, Position};
+use xxhash_rust::xxh3::Xxh3;
 
 use gputexel_chess::fen::{legal_position, parse_fen};
 use gputexel_io::{Error, Result};
@@ -28,13 +29,18 @@ pub(super) struct Positions {
     pub ended: u64,
     /// Otherwise every position is numbered as a game of its own.
     pub has_games: bool,
+    /// Hash of all lines.
+    pub key: u64,
 }
 
 impl Positions {
     /// Lines `GAME RESULT FEN [SCORE|- [WEIGHT]]`; `path` is for messages.
     pub fn parse(text: &str, has_games: bool, path: &Path) -> Result<Self> {
         let mut found = Self { has_games, ..Self::default() };
+        let mut hash = Xxh3::new();
         for (number, line) in (1..).zip(text.lines()) {
+            hash.update(line.as_bytes());
+            hash.update(b"\n");
             let words: Vec<&str> = line.split_whitespace().collect();
             let wrong = || Error::line(path, number, "is not a line 'GAME RESULT FEN [SCORE]'");
             let [game, result, fen @ ..] = &words[..] else { return Err(wrong()) };
@@ -63,6 +69,7 @@ impl Positions {
                 weight: word(1),
             });
         }
+        found.key = hash.digest();
         Ok(found)
     }
 

@@ -1,24 +1,32 @@
 //! A finished probe, which can go on asking: at other values, and for their exact evaluations.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use super::asking::{Source, evaluations};
-use super::output::{self, Block};
+use super::asking::Source;
+use super::memory::{Block, Header, Memory, Request};
+use super::output;
 use super::plan::Plan;
 use super::positions::{Labeled, Positions};
 use super::search::Differences;
-use super::{ProbeEvent, ProbeProgress, Survey, measure, summarize};
+use super::{ProbeEvent, ProbeProgress, Survey, measure, parameters_in, pool, summarize};
 use gputexel_ingest::trace::ImportReport;
 use gputexel_io::Result;
 
 pub struct Probed {
     pub(super) source: Source,
+    pub(super) request: Request,
+    /// Number and hash of the positions.
+    pub(super) key: (u64, String),
     pub(super) plan: Plan,
     pub(super) positions: Positions,
-    pub(super) blocks: Vec<Block>,
+    pub(super) blocks: BTreeMap<u64, Block>,
     pub(super) inputs: Vec<PathBuf>,
     pub(super) processes: usize,
+    /// Go on where an earlier process was interrupted.
+    pub(super) resume: bool,
+    /// As long as it may have to be resumed.
+    pub(super) memories: Vec<Memory>,
 }
 
 impl Probed {
@@ -34,8 +42,20 @@ impl Probed {
 
     pub fn check(&self) -> Differences {
         let mut check = Differences::default();
-        self.blocks.iter().for_each(|block| check.add(&block.check));
+        self.blocks.values().for_each(|block| check.add(&block.check));
         check
+    }
+
+    /// Parameters that were taken to be linear, but whose effects differ from predictions, most important first.
+    pub fn blamed(&self) -> Vec<String> {
+        let mut sums: BTreeMap<u32, f64> = BTreeMap::new();
+        for (i, gain) in self.blocks.values().flat_map(|block| &block.blamed) {
+            *sums.entry(*i).or_default() += gain;
+        }
+        let mut order: Vec<(u32, f64)> =
+            sums.into_iter().filter(|(i, _)| self.plan.steps[*i as usize].linear).collect();
+        order.sort_by(|a, b| b.1.total_cmp(&a.1));
+        order.into_iter().map(|(i, _)| self.source.parameters[i as usize].name.clone()).collect()
     }
 
     /// Parameters that could move, but have no effect in any position.
@@ -48,30 +68,71 @@ impl Probed {
 
     /// Under other values, in the dataset's order: centipawns, White's view, NaN where there is none.
     pub fn evaluate(&self, values: &[f64], observe: &mut dyn FnMut(ProbeEvent<'_>)) -> Result<Vec<f64>> {
+        let way = self.plan.way()?;
         let asked: Vec<(&str, bool)> =
             self.kept().iter().map(|position| (position.fen.as_str(), position.black)).collect();
         let total = asked.len() as u64;
         let mut report = |positions| {
-            observe(ProbeEvent::Progress(ProbeProgress { positions, total, evaluations: positions }));
+            let known = 0;
+            let evaluations = positions;
+            observe(ProbeEvent::Progress(ProbeProgress { positions, known, total, evaluations }));
         };
         let pool = (self.processes, self.plan.block);
-        evaluations(&self.source, &self.plan.way, pool, values, &asked, &mut report)
+        pool::evaluations(&self.source, &way, pool, values, &asked, &mut report)
     }
 
-    pub fn measure_at(&mut self, values: &[f64], observe: &mut dyn FnMut(ProbeEvent<'_>)) -> Result<()> {
+    /// Measures the coefficients under other values. What was measured is kept beside `output` until it is
+    /// [finished](Self::finish).
+    pub fn measure_at(
+        &mut self,
+        values: &[f64],
+        output: &Path,
+        observe: &mut dyn FnMut(ProbeEvent<'_>),
+    ) -> Result<()> {
         for ((parameter, step), value) in
             self.source.parameters.iter_mut().zip(&mut self.plan.steps).zip(values)
         {
             parameter.start = *value;
             *step = step.from(parameter);
         }
-        self.blocks = measure(&self.source, &self.plan, &self.positions, self.processes, observe)?;
-        Ok(())
+        self.request.parameters = parameters_in(&self.source);
+        let mut memory = Memory::open(output, self.resume, true)?;
+        let known = match memory.recall(&self.request, &self.key) {
+            Ok(known) => known,
+            // Rounds may have gone another way before.
+            Err(_) => {
+                drop(memory);
+                memory = Memory::open(output, false, true)?;
+                None
+            }
+        };
+        self.blocks = match known {
+            Some((_, blocks)) => blocks,
+            None => {
+                memory.begin(&Header::new(self.request.clone(), self.key.clone(), self.plan.clone()))?;
+                BTreeMap::new()
+            }
+        };
+        let known = (&mut memory, &mut self.blocks);
+        let measured = measure(&self.source, &self.plan, &self.positions, self.processes, known, observe);
+        self.memories.push(memory);
+        measured
     }
 
-    /// With bounds at most `reach` steps away from the values.
-    pub fn write(&self, reach: Option<f64>, output: &Path, force: bool) -> Result<ImportReport> {
-        let mut survey: Survey = summarize(&self.source, &self.plan, &self.positions, Vec::new());
+    /// Removes what was kept to be resumed.
+    pub fn finish(self) {
+        self.memories.into_iter().for_each(Memory::remove);
+    }
+
+    /// With bounds at most `reach` steps away from the values; `trace` is a temporary file.
+    pub fn write(
+        &self,
+        reach: Option<f64>,
+        trace: &Path,
+        output: &Path,
+        force: bool,
+    ) -> Result<ImportReport> {
+        let mut survey = self.survey();
         if let Some(reach) = reach {
             for (one, parameter) in survey.record.parameters.iter_mut().zip(&self.source.parameters) {
                 let step = if one.linear { one.step.abs() / 5.0 } else { one.step.abs() };
@@ -80,18 +141,22 @@ impl Probed {
             }
         }
         let rows = (&self.positions, &self.effective(), &self.kept()[..]);
-        output::write(&self.source, &survey, rows, &self.blocks, &self.inputs, (output, force))
+        output::write(&self.source, &survey, rows, &self.blocks, (&self.inputs, trace), (output, force))
+    }
+
+    fn survey(&self) -> Survey {
+        summarize(&self.source, &self.plan, &self.positions, Vec::new())
     }
 
     fn effective(&self) -> BTreeSet<u32> {
-        self.blocks.iter().flat_map(|block| block.effective.iter().copied()).collect()
+        self.blocks.values().flat_map(|block| block.effective.iter().copied()).collect()
     }
 
     fn kept(&self) -> Vec<&Labeled> {
         let mut kept = Vec::new();
-        for (block, chunk) in self.blocks.iter().zip(self.positions.all.chunks(self.plan.block.max(1))) {
-            let is_kept = |(n, _): &(u32, &Labeled)| !block.lost.contains(n);
-            kept.extend((0..).zip(chunk).filter(is_kept).map(|(_, position)| position));
+        for (number, chunk) in (0..).zip(self.positions.all.chunks(self.plan.block.max(1))) {
+            let lost = self.blocks.get(&number).map_or(&[][..], |block| &block.lost);
+            kept.extend((0..).zip(chunk).filter(|(n, _)| !lost.contains(n)).map(|(_, position)| position));
         }
         kept
     }

@@ -26,6 +26,12 @@ const REPAIRS: u64 = 8;
 /// cancel in one.
 const CLEAN: u64 = 2;
 
+/// Parameters that are blamed for a block.
+const MOST_BLAMED: usize = 8;
+
+/// Share of the sum of squares that one has to explain.
+const LEAST_BLAME: f64 = 0.02;
+
 #[derive(Clone, Debug, Default)]
 pub(super) struct Measured {
     /// White's view, centipawns; NaN for positions to leave out.
@@ -33,11 +39,13 @@ pub(super) struct Measured {
     /// Change of the evaluation for a change of a parameter by 1.
     pub rows: Vec<Vec<(u32, f64)>>,
     pub check: Differences,
+    /// With the sum of squares that each explains, cp².
+    pub blamed: Vec<(u32, f64)>,
     /// Positions that were asked about each group, and those that changed.
     pub tally: Vec<[u64; 2]>,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Differences {
     pub compared: u64,
     /// More than rounding explains.
@@ -158,6 +166,9 @@ impl<'s, 'a> Search<'s, 'a> {
             check.sum_cp += difference.abs();
         }
         self.found.check = check;
+        if check.beyond > 0 {
+            self.found.blamed = self.blame(&all, &differences, &values);
+        }
         self.found.rows.iter_mut().for_each(|row| row.sort_by_key(|(i, _)| *i));
         Ok(self.found)
     }
@@ -337,6 +348,19 @@ impl<'s, 'a> Search<'s, 'a> {
         Ok((values, differences))
     }
 
+    fn blame(&self, places: &[u32], differences: &[f64], values: &[f64]) -> Vec<(u32, f64)> {
+        let known: Vec<(u32, f64)> = places
+            .iter()
+            .copied()
+            .zip(differences.iter().copied())
+            .filter(|(_, one)| !one.is_nan())
+            .collect();
+        let part = |(i, c): &(u32, f64)| (*i, c * (values[*i as usize] - self.start[*i as usize]));
+        let parts: Vec<Vec<(u32, f64)>> =
+            known.iter().map(|(n, _)| self.found.rows[*n as usize].iter().map(part).collect()).collect();
+        attribute(known.into_iter().map(|(_, difference)| difference).collect(), &parts, values.len())
+    }
+
     /// Rounding does not explain the difference.
     fn is_beyond(&self, n: u32, difference: f64, values: &[f64]) -> bool {
         let share = |(i, _): &(u32, f64)| {
@@ -357,5 +381,67 @@ impl<'s, 'a> Search<'s, 'a> {
             (position.fen.as_str(), position.black)
         });
         self.asker.evaluate(&self.way, values, asked)
+    }
+}
+
+/// Attributes differences between evaluations and predictions to parameters. All positions were asked under the same
+/// values, so where a parameter is not linear, the difference is a multiple of its part in the prediction.
+///
+/// One after the other, each parameter with the part of the sum of squares that it explains. `parts` are those of
+/// the predictions, by position.
+fn attribute(mut differences: Vec<f64>, parts: &[Vec<(u32, f64)>], count: usize) -> Vec<(u32, f64)> {
+    let total: f64 = differences.iter().map(|difference| difference * difference).sum();
+    // The best of many explains that much by chance.
+    let chance = 4.0 * (count.max(2) as f64).ln() / differences.len().max(1) as f64;
+    let least = LEAST_BLAME.max(chance) * total;
+    let mut found: Vec<(u32, f64)> = Vec::new();
+    while found.len() < MOST_BLAMED {
+        let mut sums = vec![[0.0, 0.0]; count];
+        for (difference, parts) in differences.iter().zip(parts) {
+            for (i, part) in parts {
+                let [product, square] = &mut sums[*i as usize];
+                *product += difference * part;
+                *square += part * part;
+            }
+        }
+        let gain =
+            |[product, square]: &[f64; 2]| if *square > 0.0 { product * product / square } else { 0.0 };
+        let best =
+            (0..count as u32).max_by(|a, b| gain(&sums[*a as usize]).total_cmp(&gain(&sums[*b as usize])));
+        let Some(best) = best.filter(|best| gain(&sums[*best as usize]) > least) else { break };
+        let [product, square] = sums[best as usize];
+        for (difference, parts) in differences.iter_mut().zip(parts) {
+            let own = parts.iter().filter(|(i, _)| *i == best);
+            *difference -= own.map(|(_, part)| product / square * part).sum::<f64>();
+        }
+        match found.iter_mut().find(|(i, _)| *i == best) {
+            Some((_, known)) => *known += gain(&[product, square]),
+            None => found.push((best, gain(&[product, square]))),
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_that_are_not_linear_are_found() {
+        let parts: Vec<Vec<(u32, f64)>> =
+            (0..400u32).map(|n| vec![(n % 5, f64::from(n % 7) - 3.0), (5 + n % 3, 10.0)]).collect();
+        let missed = |i: u32| if i == 2 { 0.5 } else { f64::from(u8::from(i == 6)) * 0.2 };
+        let differences: Vec<f64> = parts
+            .iter()
+            .enumerate()
+            .map(|(n, parts)| {
+                let rounding = if n % 2 == 0 { 0.3 } else { -0.3 };
+                rounding + parts.iter().map(|(i, part)| missed(*i) * part).sum::<f64>()
+            })
+            .collect();
+        let names: Vec<u32> = attribute(differences, &parts, 8).into_iter().map(|(i, _)| i).collect();
+        assert_eq!(names, [6, 2]);
+        let noise = (0..400).map(|n| if n % 2 == 0 { 1.0 } else { -1.0 }).collect();
+        assert_eq!(attribute(noise, &parts, 8), []);
     }
 }

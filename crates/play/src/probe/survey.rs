@@ -1,13 +1,12 @@
 //! What an engine's numbers are: found by asking about a few positions, again, mirrored, and under other values.
 
-use super::ProbeSettings;
 use super::answer::{EvalPattern, Number};
 use super::asking::{Ask, Asker, Failed, Source, Way};
 use super::linearity::Tester;
 use super::plan::{Plan, Step, Tree};
 use super::positions::{Labeled, Positions, mirrored};
 use super::search::Search;
-use gputexel_io::Result;
+use gputexel_io::{Error, Result};
 
 const SAMPLE: usize = 200;
 
@@ -31,6 +30,13 @@ const START: f64 = 1000.0;
 
 /// Least share of positions for which a question has to be answered: one that answers better may follow.
 const ANSWERED: [f64; 2] = [0.5, 0.98];
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Wishes {
+    pub ask: Option<Ask>,
+    pub pattern: Option<EvalPattern>,
+    pub by_mover: Option<bool>,
+}
 
 /// A way to ask that works, and the evaluations that it gives.
 struct Method {
@@ -62,7 +68,7 @@ pub(super) fn survey(
     asker: &mut Asker<'_>,
     source: &Source,
     positions: &Positions,
-    wishes: &ProbeSettings,
+    wishes: &Wishes,
     block: usize,
 ) -> Result<Plan> {
     let sample: Vec<&Labeled> =
@@ -81,7 +87,11 @@ pub(super) fn survey(
     let failures = tester.classify_all().map_err(|failed| failed.into_error(source))?;
     let steps = tester.into_steps();
     let mut plan = Plan {
-        way: way.clone(),
+        ask: way.ask.name().to_string(),
+        pattern: way.pattern.as_ref().map(ToString::to_string),
+        fresh: way.fresh,
+        by_mover: way.by_mover,
+        unit_cp: way.unit_cp,
         resolution_cp,
         noise_cp,
         tree: Tree::new(source, &steps),
@@ -121,7 +131,7 @@ fn find(
     asker: &mut Asker<'_>,
     source: &Source,
     sample: &[&Labeled],
-    wishes: &ProbeSettings,
+    wishes: &Wishes,
     steps: &[Step],
 ) -> Result<(Method, Vec<String>)> {
     let ways = match (source.is_program, wishes.ask) {
@@ -146,7 +156,7 @@ fn attempt(
     asker: &mut Asker<'_>,
     source: &Source,
     sample: &[&Labeled],
-    wishes: &ProbeSettings,
+    wishes: &Wishes,
     steps: &[Step],
 ) -> std::result::Result<Method, Useless> {
     let fens: Vec<&str> = sample.iter().map(|position| position.fen.as_str()).collect();
@@ -272,7 +282,7 @@ fn responds(
     base: &[f64],
     (steps, noise_cp): (&[Step], f64),
 ) -> std::result::Result<bool, Useless> {
-    let mut has_failed = false;
+    let mut failure = None;
     // Some engines fail at extreme values, and equal changes of all may cancel.
     for (divisor, pattern) in [(1.0, 1), (1.0, 2), (4.0, 1), (16.0, 2)] {
         let mut values = source.start();
@@ -289,9 +299,16 @@ fn responds(
                 }
             }
             Err(failed) if failed.stopped => return Err(Useless::Stopped(failed)),
-            Err(_) => has_failed = true,
+            Err(failed) => failure = Some(failed.failure),
         }
     }
-    // Which values it fails at is found out later.
-    Ok(has_failed)
+    match failure {
+        // Which values it fails at is found out later.
+        Some(_) => Ok(true),
+        None => Ok(false),
+    }
+}
+
+pub(super) fn no_positions(source: &str) -> Error {
+    Error::Usage(format!("{source}: no position has a legal move"))
 }

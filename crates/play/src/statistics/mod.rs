@@ -8,12 +8,16 @@ mod pentanomial;
 mod sprt;
 
 pub use pentanomial::Pentanomial;
-pub use sprt::{Sprt, SprtState};
+pub use sprt::{EloModel, Sprt, SprtState};
 
 use serde::{Deserialize, Serialize};
 
 /// A score of one in a million.
 pub const MAX_ELO: f64 = 2400.0;
+
+/// Normalized Elo of one standard deviation per game: 800 / ln 10, so that normalized and logistic Elo agree if all
+/// games are decisive and the players are nearly equal.
+const NORMALIZED_ELO: f64 = 800.0 / std::f64::consts::LN_10;
 
 /// From A's view, with its 95 % confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::likelihood::{UPPER_QUANTILE, interval, profile, regularized};
-use super::{Estimate, MAX_ELO, elo_of_score, normal_below};
+use super::{Estimate, MAX_ELO, NORMALIZED_ELO, elo_of_score, normal_below};
 
 const UNKNOWN: Estimate = Estimate { elo: 0.0, error95: MAX_ELO, low: -MAX_ELO, high: MAX_ELO };
 
@@ -18,12 +18,35 @@ impl Pentanomial {
         self.counts[half_points] += 1;
     }
 
+    pub fn merge(&mut self, other: &Self) {
+        for (mine, theirs) in self.counts.iter_mut().zip(other.counts) {
+            *mine += theirs;
+        }
+    }
+
+    pub fn reversed(&self) -> Self {
+        let mut counts = self.counts;
+        counts.reverse();
+        Self { counts }
+    }
+
     pub fn pairs(&self) -> u64 {
         self.counts.iter().sum()
     }
 
     pub fn games(&self) -> u64 {
         2 * self.pairs()
+    }
+
+    /// A's mean per game, 0 to 1; ½ without games.
+    pub fn score(&self) -> f64 {
+        if self.pairs() == 0 { 0.5 } else { Moments::from_counts(&self.as_f64()).mean }
+    }
+
+    /// Of a pair's mean score per game (0 to 1), with the number of pairs as divisor; 0 without pairs. Twice this is
+    /// fishtest's variance per game.
+    pub fn variance(&self) -> f64 {
+        if self.pairs() == 0 { 0.0 } else { Moments::from_counts(&self.as_f64()).variance }
     }
 
     /// Logistic Elo: the mean score ± 1.96 standard errors, mapped by −400 log₁₀(1/s − 1), as fishtest and fastchess
@@ -43,6 +66,25 @@ impl Pentanomial {
         // If every game was won, the bounded end is that of the counts; the estimate inside is only a convention.
         let (low, high) = (low.min(elo), high.max(elo));
         Estimate { elo, error95: (high - low) / 2.0, low, high }
+    }
+
+    /// Normalized Elo: (s − ½) / σ · 800 / ln 10, where σ is the standard deviation per game, √2 times that of a
+    /// pair's mean score (M. Van den Bergh, "Normalized Elo"); error 1.96 / √games · 800 / ln 10.
+    pub fn normalized_elo(&self) -> Estimate {
+        if self.pairs() == 0 {
+            return UNKNOWN;
+        }
+        let counts = self.as_f64();
+        let mut moments = Moments::from_counts(&counts);
+        let games = 2.0 * moments.total;
+        if moments.variance == 0.0 {
+            moments = Moments::from_counts(&regularized(&counts));
+        }
+        let deviation = (2.0 * moments.variance).sqrt();
+        let elo = ((moments.mean - 0.5) / deviation * NORMALIZED_ELO).clamp(-MAX_ELO, MAX_ELO);
+        let error95 = UPPER_QUANTILE / games.sqrt() * NORMALIZED_ELO;
+        let [low, high] = [elo - error95, elo + error95].map(|end| end.clamp(-MAX_ELO, MAX_ELO));
+        Estimate { elo, error95, low, high }
     }
 
     /// Likelihood of superiority: Φ((m − ½) / standard error), the probability that A is the stronger, given a flat

@@ -1,4 +1,4 @@
-//! A match: Elo and the sequential test over its games, and pairs by points.
+//! A match: Elo and the sequential test over its games, pairs by points, and decisive openings.
 
 use maud::{Markup, html};
 
@@ -34,6 +34,9 @@ pub struct MatchReport {
     pub games: [u64; 3],
     /// Pairs of games by A's half points, 0 to 4.
     pub pairs: [u64; 5],
+    pub openings: Option<Table>,
+    /// Pairs in which one engine won both games.
+    pub one_sided: Option<Table>,
     pub ends: Option<Table>,
     pub engines: Option<Table>,
     pub configuration: Vec<(String, String)>,
@@ -50,6 +53,14 @@ impl MatchReport {
         }
         if self.pairs.iter().sum::<u64>() > 0 {
             sections.push(("pairs", "Pairs", self.pentanomial()));
+        }
+        if let Some(openings) = &self.openings {
+            let section = html! {
+                p.note { "Both engines play each opening with White. Where one color wins both games, the opening decides, not the engines: many such pairs cost games, and a more balanced book finds differences sooner." }
+                (table(openings))
+                @if let Some(pairs) = &self.one_sided { (table(pairs)) }
+            };
+            sections.push(("openings", "Openings", section));
         }
         for (id, name, found) in [("ends", "Ends", &self.ends), ("engines", "Engines", &self.engines)] {
             if let Some(found) = found {

@@ -77,7 +77,7 @@ fn rules(config: &RunConfig) -> Result<Rules> {
     let games = &config.games;
     let limit: TimeControl = games.limit.parse()?;
     Ok(Rules {
-        time_control: limit,
+        time_controls: [limit; 2],
         time_margin: games.time_margin_ms.map_or_else(|| limit.usual_margin(), Duration::from_millis),
         // It is the configuration's, not a setting of whoever opens the run.
         deadline: deadline_from_seconds(games.deadline.unwrap_or(60.0))

@@ -10,7 +10,9 @@ fn matches_leave_reports() {
     let (out, _) = bench.done((&["match", material, "zero"], (&common, "--out m")));
     assert!(out.ends_with("report      m/report.html\n"), "{out}");
     let page = bench.text("m/report.html");
-    for text in ["Elo over games", "Sequential test", "built-in engine with", "finished"] {
+    for text in
+        ["Elo over games", "Sequential test", "White won both games", "built-in engine with", "finished"]
+    {
         assert!(page.contains(text), "{text}");
     }
     assert!(!page.contains("<script") && !page.contains("http://") && !page.contains("https://"), "{page}");

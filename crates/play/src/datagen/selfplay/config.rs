@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::output::GameFormat;
 use crate::config::{EngineConfig, PlayConfig};
 use crate::contestant::Side;
 use crate::openings::{Openings, RandomPlies};
@@ -26,11 +27,18 @@ pub struct SelfPlayOptions {
     pub random_plies: Option<u32>,
     /// One in this many of the positions evaluated in quiescence; 0 draws none.
     pub leaves: u64,
+    pub formats: Vec<GameFormat>,
 }
 
 impl Default for SelfPlayOptions {
     fn default() -> Self {
-        Self { engine: Side::new("material"), play: GameSettings::default(), random_plies: None, leaves: 0 }
+        Self {
+            engine: Side::new("material"),
+            play: GameSettings::default(),
+            random_plies: None,
+            leaves: 0,
+            formats: vec![GameFormat::Pgn],
+        }
     }
 }
 
@@ -41,6 +49,7 @@ pub struct SelfPlayConfig {
     pub engine: EngineConfig,
     pub random: RandomPlies,
     pub leaves: u64,
+    pub formats: Vec<GameFormat>,
 }
 
 impl SelfPlayConfig {
@@ -60,6 +69,7 @@ impl SelfPlayConfig {
             engine: options.engine.describe()?,
             random: RandomPlies { plies, limit_cp: OPENING_LIMIT_CP },
             leaves: options.leaves,
+            formats: options.formats.clone(),
         })
     }
 

@@ -6,7 +6,9 @@ mod output;
 mod record;
 mod schedule;
 mod session;
+mod tally;
 
 pub use config::{SelfPlayConfig, SelfPlayOptions};
-pub use record::SelfPlayTally;
+pub use output::{GameFormat, WrittenFile, is_quiet};
 pub use session::{FinishedSelfPlay, SelfPlay};
+pub use tally::SelfPlayTally;

@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 
 use super::config::SelfPlayConfig;
-use super::record::{SelfPlayTally, StoredGame};
+use super::record::StoredGame;
+use super::tally::SelfPlayTally;
 use crate::config::EngineKind;
 use crate::game::GameRecord;
 use crate::openings::{Opening, Openings};
@@ -107,7 +108,7 @@ impl Schedule<1> for GameSchedule<'_> {
         if self.stop.is_some() {
             return Ok(false);
         }
-        let stored = StoredGame::new(game, record, &self.config);
+        let stored = StoredGame::new(game, record);
         self.journal.append(&stored)?;
         self.tally.add(&stored);
         (self.observe)(&self.tally);

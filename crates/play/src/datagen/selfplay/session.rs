@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::config::{FORMAT, SelfPlayConfig, SelfPlayOptions};
-use super::output::{GAMES, LEAVES, write_games};
-use super::record::{JOURNAL, SelfPlayTally, StoredGame};
+use super::output::{GameFormat, LEAVES, Labels, WrittenFile, write_games};
+use super::record::{JOURNAL, StoredGame};
 use super::schedule::GameSchedule;
+use super::tally::SelfPlayTally;
 use crate::contestant::Contestant;
 use crate::game::Rules;
 use crate::openings::{Opening, Openings};
@@ -64,7 +65,13 @@ impl SelfPlay {
         Ok(Self { config, rules, openings, contestant, seating, stop, tally, known, files })
     }
 
-    pub fn resume(folder: impl AsRef<Path>, changes: Changes, stop: impl Into<StopFlag>) -> Result<Self> {
+    /// Continues or extends a run, or writes other `formats`.
+    pub fn resume(
+        folder: impl AsRef<Path>,
+        changes: Changes,
+        formats: Option<Vec<GameFormat>>,
+        stop: impl Into<StopFlag>,
+    ) -> Result<Self> {
         let folder = RunFolder::enter(folder.as_ref(), Kind::SelfPlay)?;
         let (mut tally, mut known) = (SelfPlayTally::default(), BTreeMap::new());
         let journal = JOURNAL.path(folder.path());
@@ -85,6 +92,7 @@ impl SelfPlay {
         // It may have been extended before.
         let games = changes.games.unwrap_or(play.games.max(played));
         play.change_games(games, played, folder.path(), "run")?;
+        config.formats = formats.unwrap_or(config.formats);
         let prepared = Self::prepare(config, changes.concurrency, stop.into())?;
         Ok(Self { tally, known: known.into_iter().collect(), files: Some((folder, log)), ..prepared })
     }
@@ -113,7 +121,8 @@ impl SelfPlay {
         }
         let folder = RunFolder::create(path, Kind::SelfPlay, overwrite)?;
         let begin = || {
-            [GAMES, LEAVES].iter().try_for_each(|name| folder.remove(name))?;
+            let games = GameFormat::ALL.iter().map(|format| format.file_name());
+            games.chain([LEAVES]).try_for_each(|name| folder.remove(name))?;
             RunLog::create(folder.lock()?, JOURNAL, &self.config)
         };
         let journal = begin().inspect_err(|_| folder.discard())?;
@@ -129,7 +138,7 @@ impl SelfPlay {
             return Err(Error::Usage("self-play needs a folder for its games".to_string()));
         };
         let (name, concurrency) = (config.engine.name.clone(), seating.concurrency);
-        let before = tally.finished();
+        let (before, micros_before) = (tally.finished(), tally.micros);
         let mut schedule = GameSchedule {
             config,
             openings: &openings,
@@ -158,10 +167,15 @@ impl SelfPlay {
         let GameSchedule { config, journal, tally, stop: given_up, broken, .. } = schedule;
         // Finished games are worth writing even after an error, if they are still there.
         journal.check()?;
+        let labels = Labels {
+            name: config.engine.name.clone(),
+            date: config.play.head.date.clone(),
+            time_control: config.play.limit,
+        };
         // A file without games would be mistaken for a result.
         let written = match tally.games() {
             0 => Vec::new(),
-            _ => write_games(folder.path(), tally.leaves > 0)?,
+            _ => write_games(folder.path(), &labels, &config.formats, tally.leaves > 0)?,
         };
         played?;
         broken.map_or(Ok(()), Err)?;
@@ -170,8 +184,10 @@ impl SelfPlay {
             None if tally.finished() >= config.play.games => Stop::AllPlayed,
             None => Stop::Cancelled,
         };
+        let searched = (tally.micros - micros_before) as f64 / 1e6;
         Ok(FinishedSelfPlay {
             played_now: tally.finished() - before,
+            search_share: if seconds > 0.0 { searched / (seconds * concurrency as f64) } else { 0.0 },
             folder: folder.path().to_path_buf(),
             config,
             tally,
@@ -191,6 +207,8 @@ pub struct FinishedSelfPlay {
     pub played_now: u64,
     pub seconds: f64,
     pub concurrency: usize,
+    /// Share of the time spent in searches: their sum / (seconds × concurrency).
+    pub search_share: f64,
     pub folder: PathBuf,
-    pub files: Vec<PathBuf>,
+    pub files: Vec<WrittenFile>,
 }

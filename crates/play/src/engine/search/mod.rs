@@ -5,6 +5,7 @@ mod clock;
 mod exchange;
 mod generation;
 mod history;
+mod key;
 mod picker;
 mod table;
 #[cfg(test)]
@@ -15,7 +16,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use shakmaty::zobrist::Zobrist64;
-use shakmaty::{Chess, EnPassantMode, Move, Position};
+use shakmaty::{Chess, Move, Position};
 
 use self::clock::Deadlines;
 use self::history::History;
@@ -161,7 +162,7 @@ impl Engine {
         self.buffers.frames.fill(Default::default());
         self.buffers.keys.clear();
         self.buffers.keys.extend_from_slice(earlier);
-        self.buffers.keys.push(key(position));
+        self.buffers.keys.push(key::key(position));
         let static_score = self.evaluation.score_stm(&self.evaluation.state(position), position);
         let mut tree = Tree {
             evaluation: &self.evaluation,
@@ -234,11 +235,6 @@ impl Engine {
         }
         Some(chosen)
     }
-}
-
-/// En passant counts if it can be played.
-fn key(position: &Chess) -> Zobrist64 {
-    position.zobrist_hash(EnPassantMode::Legal)
 }
 
 /// Windows around the last score, widened until the score is inside.

@@ -124,8 +124,10 @@ fn moves_from_elsewhere_are_checked() {
 fn keys_follow_moves() {
     random_games(140, |before, m, after| {
         let wanted: Zobrist64 = after.zobrist_hash(EnPassantMode::Legal);
-        let updated = before.update_zobrist_hash(key(before), m, EnPassantMode::Legal);
-        assert!(updated.is_none_or(|updated| updated == wanted), "{m:?} {before:?}");
+        assert_eq!(key::key_after(key::key(before), before, m, after), wanted, "{m:?} {before:?}");
+        if let Ok(passed) = before.clone().swap_turn() {
+            assert_eq!(key::key_after_null(key::key(before), before, &passed), key::key(&passed));
+        }
     });
 }
 
@@ -188,12 +190,12 @@ struct Minimax<'a> {
 
 impl Minimax<'_> {
     fn is_draw(&self, position: &Chess) -> bool {
-        let key = key(position);
+        let key = key::key(position);
         position.halfmoves() >= 100 || position.is_insufficient_material() || self.keys.contains(&key)
     }
 
     fn best(&mut self, position: &Chess, moves: &[Move], depth: u32, ply: i32, mut best: i32) -> i32 {
-        self.keys.push(key(position));
+        self.keys.push(key::key(position));
         for &m in moves {
             let mut next = position.clone();
             next.play_unchecked(m);

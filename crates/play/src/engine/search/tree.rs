@@ -7,15 +7,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use arrayvec::ArrayVec;
 use shakmaty::zobrist::Zobrist64;
-use shakmaty::{Chess, Color, EnPassantMode, Move, Position, Role};
+use shakmaty::{Chess, Color, Move, Position, Role};
 
+use super::MATE_BOUND_CP;
 use super::clock::Deadlines;
 use super::exchange::{self, value};
 use super::generation::Legality;
 use super::history::{History, PieceTo};
+use super::key::{key_after, key_after_null};
 use super::picker::Picker;
 use super::table::{Bound, Table};
-use super::{MATE_BOUND_CP, key};
 use crate::leaves::Leaves;
 use gputexel_chess::evaluation::{Evaluation, MATE_CP, MAX_EVALUATION_CP};
 
@@ -138,8 +139,7 @@ impl<E: Evaluation> Tree<'_, E> {
         let turn = node.position.turn();
         let mut position = node.position.clone();
         position.play_unchecked(m);
-        let hash = node.position.update_zobrist_hash(node.key, m, EnPassantMode::Legal);
-        let key = hash.unwrap_or_else(|| key(&position));
+        let key = key_after(node.key, &node.position, m, &position);
         self.table.prefetch(key);
         let state = self.evaluation.after(&node.state, turn, m);
         self.buffers.keys.push(key);
@@ -421,7 +421,7 @@ impl<E: Evaluation> Tree<'_, E> {
     ) -> Option<i32> {
         let position = node.position.clone().swap_turn().ok()?;
         let reduced = depth - 4 - depth / 4 - ((estimate - beta) / 200).min(3);
-        let key = key(&position);
+        let key = key_after_null(node.key, &node.position, &position);
         self.nodes += 1;
         self.buffers.keys.push(key);
         self.buffers.frames[ply].played = None;
