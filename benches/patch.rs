@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::path::Path;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use gputexel::patch::{Backup, Options, check, plan_apply, plan_tune, write};
+use gputexel::patch::{check, plan_apply, plan_tune, write};
 
 const BLOCKS: usize = 200;
 const SOURCE_BYTES: usize = 2_000_000;
@@ -43,20 +43,13 @@ fn patch(criterion: &mut Criterion) {
     let (tune, sources) = (folder.path().join("x.tune"), folder.path().join("source"));
     let mut group = criterion.benchmark_group("patch");
     group.throughput(Throughput::Bytes(SOURCE_BYTES as u64));
-    for (name, options) in
-        [("", Options::default()), (" --compat", Options { compat: true, ..Options::default() })]
-    {
-        group.bench_function(format!("tune{name}"), |b| {
-            b.iter(|| black_box(plan_tune(&tune, &sources, &options).unwrap()));
-        });
-    }
-    let options = Options::default();
-    group.bench_function("check", |b| b.iter(|| black_box(check(&tune, &sources, &options).unwrap())));
+    group.bench_function("tune", |b| b.iter(|| black_box(plan_tune(&tune, &sources).unwrap())));
+    group.bench_function("check", |b| b.iter(|| black_box(check(&tune, &sources).unwrap())));
     // Applying to tuned sources takes every name and line out again.
-    let plan = plan_tune(&tune, &sources, &options).unwrap();
-    write(&plan, &sources, "tune", &Backup::No).unwrap();
+    let plan = plan_tune(&tune, &sources).unwrap();
+    write(&plan, &sources, "tune").unwrap();
     group.bench_function("apply to tuned", |b| {
-        b.iter(|| black_box(plan_apply(&tune, &sources, &options).unwrap()));
+        b.iter(|| black_box(plan_apply(&tune, &sources, None).unwrap()));
     });
     group.finish();
 }

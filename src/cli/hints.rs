@@ -20,7 +20,7 @@ pub fn in_flags(error: &Error) -> String {
 }
 
 /// Formats advice with settings as flags, for the end of a message.
-pub fn of_advice(advice: &Advice) -> String {
+fn of_advice(advice: &Advice) -> String {
     let text = advice.render(|name, value| match value {
         "" => format!("--{name}"),
         _ => format!("--{name} {value}"),

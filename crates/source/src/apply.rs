@@ -3,10 +3,8 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use super::Options;
 use super::blocks::{Setting, TuneFile};
 use super::characters::{is_digit, is_word, line_end, line_start, next_line};
-use super::compat;
 use super::languages::Language;
 use super::layout::{apart, remove_lines, replace_part};
 use super::lexer::{Kind, lex};
@@ -46,26 +44,16 @@ fn option<'a>(line: &'a str, name: &str) -> Option<&'a str> {
     (!range.contains('(') && rest.is_empty()).then_some(rest)
 }
 
+/// Takes the values of the `.params` file next to the `.tune` file, or of another such as the result of an SPSA run.
+///
 /// # Errors
 /// [`Error::Io`]; [`Error::Input`] with file and line of anything unusable: a context without a match, a
 /// parameter that the `.params` file lacks.
-pub fn plan_apply(tune: &Path, folder: &Path, options: &Options) -> Result<PatchPlan> {
-    plan_apply_from(&params_path(tune)?, tune, folder, options)
-}
-
-/// Plans as [`plan_apply`], with the values of another `.params` file, such as the result of an SPSA run.
-pub fn plan_apply_from(
-    params_path: &Path,
-    tune: &Path,
-    folder: &Path,
-    options: &Options,
-) -> Result<PatchPlan> {
-    if options.compat {
-        return compat::plan_apply(params_path, tune, folder, options);
-    }
+pub fn plan_apply(tune: &Path, folder: &Path, params: Option<&Path>) -> Result<PatchPlan> {
+    let params_path = &params.map_or_else(|| params_path(tune), |path| Ok(path.to_path_buf()))?;
     let tune = TuneFile::read(tune)?;
-    let mut sources = Sources::open(folder, options)?;
-    let placed = place(&tune, &mut sources, options)?;
+    let mut sources = Sources::open(folder)?;
+    let placed = place(&tune, &mut sources)?;
     let (params, bytes) = read_params(params_path)?;
     let named = placed.iter().filter(|p| !p.block.name.is_empty());
     let needed = named.flat_map(|p| p.context.names().map(move |name| (p.block.line, name)));
@@ -150,7 +138,7 @@ impl BlockApply<'_> {
 
     fn apply(&self, source: &mut Source, state: &State) -> Result<PlannedBlock> {
         let p = self.p;
-        let found = p.pattern.find_all(&source.text, &source.frequencies);
+        let found = p.pattern.find_all(&source.text);
         let found = p.only(found, state, source, &self.tune.path)?;
         let at = match state {
             State::Ready(found) => Some(found.range.start),
@@ -222,7 +210,7 @@ impl BlockApply<'_> {
             return Ok(planned);
         }
         let pattern = p.tuned.as_ref().expect("the state is Done, which needs one");
-        let mut now = pattern.find_all(&source.text, &source.frequencies);
+        let mut now = pattern.find_all(&source.text);
         if now.len() != 1 {
             let reason = format!("its place in {} was changed by a block behind it", source.shown.display());
             return Err(self.error(p.block.line, reason));
@@ -291,8 +279,7 @@ fn lines_about(text: &str, name: &str, written: Written) -> Vec<(usize, String)>
 }
 
 impl Placed<'_> {
-    /// Removes the lines that `tune` has inserted under markers for a block, as far as they are present.
-    pub fn take_lines_off(&self, source: &mut Source) {
+    fn take_lines_off(&self, source: &mut Source) {
         let settings: [(_, Written); 2] =
             [(&self.block.settings.options, option), (&self.block.settings.declaration, declaration)];
         for (_, written) in settings.into_iter().filter(|(marker, _)| marker.is_some()) {
@@ -313,31 +300,12 @@ impl Placed<'_> {
     pub fn take_off(&self, source: &mut Source) {
         self.take_lines_off(source);
         if let (true, Some(tuned)) = (self.block.name.is_empty(), &self.tuned)
-            && let [found] = &tuned.find_all(&source.text, &source.frequencies)[..]
+            && let [found] = &tuned.find_all(&source.text)[..]
         {
             let body = self.context.filled(str::to_string);
             replace_part(&mut source.text, found.range.clone(), &body, source.newline);
         }
     }
-}
-
-pub(super) fn lost_lines(p: &Placed<'_>, source: &Source) -> Vec<String> {
-    let settings = &p.block.settings;
-    let kinds: [(_, Written, _); 2] =
-        [(&settings.declaration, declaration, "declaration"), (&settings.options, option, "option")];
-    let mut lost = Vec::new();
-    for (_, written, what) in kinds.into_iter().filter(|(marker, ..)| marker.is_some()) {
-        for name in p.context.names() {
-            let count = lines_about(&source.before, name, written).len();
-            let name = shown(name);
-            match count {
-                1 => {}
-                0 => lost.push(format!("the {what} of {name} is missing, or differs from what 'tune' wrote")),
-                count => lost.push(format!("the {what} of {name} is there {count} times")),
-            }
-        }
-    }
-    lost
 }
 
 fn refuse_leftovers(p: &Placed<'_>, source: &Source, tune: &TuneFile) -> Result<()> {

@@ -14,23 +14,16 @@ pub(super) struct Found {
     pub bytes: Vec<u8>,
     /// Mode, owner and group, passed on to a file that replaces it.
     pub metadata: Metadata,
-    pub read_only: bool,
-    pub other_names: u64,
 }
 
-/// Paths of files, links resolved, with the names that the user gave; each file once.
-pub(super) fn distinct_files(files: &[PathBuf]) -> Result<Vec<(PathBuf, &PathBuf)>> {
-    let mut found: Vec<(PathBuf, &PathBuf)> = Vec::new();
-    for shown in files {
-        let path = shown.canonicalize().map_err(|e| Error::io(shown, e))?;
-        if path.is_dir() {
-            return Err(Error::input(shown, "is a folder; expected a source"));
-        }
-        if !found.iter().any(|(other, _)| *other == path) {
-            found.push((path, shown));
-        }
+impl Found {
+    pub fn has_other_names(&self) -> bool {
+        #[cfg(unix)]
+        return std::os::unix::fs::MetadataExt::nlink(&self.metadata) > 1;
+        // On other systems, the standard library does not provide it.
+        #[cfg(not(unix))]
+        false
     }
-    Ok(found)
 }
 
 /// # Errors
@@ -58,12 +51,7 @@ pub(super) fn find(path: &Path) -> Result<Option<Found>> {
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
         metadata => metadata.map_err(|e| Error::io(path, e))?,
     };
-    Ok(Some(Found {
-        bytes: read_file(path)?,
-        read_only: metadata.permissions().readonly(),
-        other_names: other_names(&metadata),
-        metadata,
-    }))
+    Ok(Some(Found { bytes: read_file(path)?, metadata }))
 }
 
 /// Does the same as [`find`] for a path whose links were resolved; rejects a link created there since.
@@ -72,17 +60,6 @@ pub(super) fn find_unlinked(path: &Path) -> Result<Option<Found>> {
         Some(link) => Err(Error::input(link, "is a link, and links are not followed here")),
         None => find(path),
     }
-}
-
-#[cfg(unix)]
-fn other_names(metadata: &Metadata) -> u64 {
-    std::os::unix::fs::MetadataExt::nlink(metadata).saturating_sub(1)
-}
-
-/// On other systems, the standard library does not provide it.
-#[cfg(not(unix))]
-fn other_names(_metadata: &Metadata) -> u64 {
-    0
 }
 
 pub(super) fn staged(path: &Path) -> PathBuf {
@@ -129,13 +106,6 @@ pub(super) fn rename(from: &Path, to: &Path) -> Result<()> {
 
 pub(super) fn remove(path: &Path) -> Result<()> {
     match std::fs::remove_file(path) {
-        Err(e) if e.kind() != ErrorKind::NotFound => Err(Error::io(path, e)),
-        _ => Ok(()),
-    }
-}
-
-pub(super) fn remove_folder(path: &Path) -> Result<()> {
-    match std::fs::remove_dir_all(path) {
         Err(e) if e.kind() != ErrorKind::NotFound => Err(Error::io(path, e)),
         _ => Ok(()),
     }

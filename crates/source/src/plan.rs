@@ -1,13 +1,14 @@
 //! The plan of a command, computed before anything is written.
 
 use std::borrow::Cow;
+use std::fmt::{Display, Formatter};
 use std::path::{Path, PathBuf};
 
 use super::diff::unified;
 use super::encoding::{decode, encode};
 use super::sources::Sources;
 use gputexel_io::params::ParamsFile;
-use gputexel_io::{Error, Result};
+use gputexel_io::{Error, Result, counted, shown};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
@@ -49,6 +50,34 @@ pub struct ParamsSummary {
     pub used: usize,
     pub new: usize,
     pub not_used: usize,
+}
+
+/// `search.cpp:10: fm: tuned, fm_1 = 100, fm_2 = 30 (was 25)`.
+impl Display for PlannedBlock {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        let line = self.source_line.map(|line| format!(":{line}")).unwrap_or_default();
+        let name = if self.name.is_empty() { "unnamed" } else { &self.name };
+        write!(f, "{}{line}: {}: {}", self.file.display(), shown(name), self.action)?;
+        for value in &self.values {
+            let same = value.before == value.value || value.before == value.name || value.before.is_empty();
+            let was = if same { String::new() } else { format!(" (was {})", shown(&value.before)) };
+            write!(f, ", {} = {}{was}", shown(&value.name), shown(&value.value))?;
+        }
+        Ok(())
+    }
+}
+
+/// `x.params: 3 parameters used, 1 new`.
+impl Display for ParamsSummary {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {} used", self.path.display(), counted(self.used as u64, "parameter"))?;
+        for (count, what) in [(self.new, "new"), (self.not_used, "not used")] {
+            if count > 0 {
+                write!(f, ", {count} {what}")?;
+            }
+        }
+        Ok(())
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -2,13 +2,12 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use super::Options;
 use super::blocks::Setting;
 use super::characters::{line_of, line_start, newline_of, next_line};
-use super::encoding::{Encoding, decode};
+use super::encoding::{Encoding, decode, encode};
 use super::files::read_file;
-use super::pattern::Frequencies;
-use super::remedy::Remedy;
+use super::languages::Language;
+use super::plan::Change;
 use gputexel_io::{Error, Result};
 
 #[derive(Clone, Debug)]
@@ -21,7 +20,6 @@ pub(super) struct Source {
     pub before: String,
     pub text: String,
     pub newline: &'static str,
-    pub frequencies: Frequencies,
 }
 
 impl Source {
@@ -59,17 +57,16 @@ impl Source {
 pub(super) struct Sources {
     root: PathBuf,
     shown: PathBuf,
-    hidden: bool,
     pub files: Vec<Source>,
 }
 
 impl Sources {
-    pub fn open(folder: &Path, options: &Options) -> Result<Self> {
+    pub fn open(folder: &Path) -> Result<Self> {
         let root = folder.canonicalize().map_err(|e| Error::io(folder, e))?;
         if !root.is_dir() {
             return Err(Error::input(folder, "is a file; expected the folder with the sources"));
         }
-        Ok(Self { root, shown: folder.to_path_buf(), hidden: options.hidden, files: Vec::new() })
+        Ok(Self { root, shown: folder.to_path_buf(), files: Vec::new() })
     }
 
     /// Index of the file that a `#set file` names; reads it once.
@@ -88,9 +85,8 @@ impl Sources {
         }
         let shown = self.shown.join(relative);
         // Programs keep settings with commands in hidden files.
-        let check_hidden = |relative: &Path| match !self.hidden && is_hidden(relative) {
-            true => Err(at(format!("{}: is hidden, or in a hidden folder", setting.value))
-                .advise(Remedy::AllowHidden)),
+        let check_hidden = |relative: &Path| match is_hidden(relative) {
+            true => Err(at(format!("{}: is hidden, or in a hidden folder", setting.value))),
             false => Ok(()),
         };
         check_hidden(relative)?;
@@ -111,8 +107,8 @@ impl Sources {
         let bytes = read_source(&path, &shown)?;
         let (text, encoding) = decode(&bytes, &shown)?;
         let text = text.into_owned();
-        let (before, newline, frequencies) = (text.clone(), newline_of(&text), Frequencies::of(&text));
-        self.files.push(Source { path, shown, encoding, bytes, before, text, newline, frequencies });
+        let (before, newline) = (text.clone(), newline_of(&text));
+        self.files.push(Source { path, shown, encoding, bytes, before, text, newline });
         Ok(self.files.len() - 1)
     }
 }
@@ -124,7 +120,7 @@ fn is_hidden(relative: &Path) -> bool {
 
 /// # Errors
 /// [`Error::Io`]; [`Error::Input`] for anything but a regular file, and above 64 MiB.
-pub fn read_source(path: &Path, shown: &Path) -> Result<Vec<u8>> {
+pub(super) fn read_source(path: &Path, shown: &Path) -> Result<Vec<u8>> {
     read_file(path).map_err(|e| as_shown(e, shown))
 }
 
@@ -133,5 +129,60 @@ fn as_shown(error: Error, shown: &Path) -> Error {
         Error::Io { source, .. } => Error::io(shown, source),
         Error::Input { line, reason, .. } => Error::Input { path: shown.to_path_buf(), line, reason },
         other => other,
+    }
+}
+
+/// A source with markers, as named by the user.
+pub(crate) struct Loaded {
+    pub path: PathBuf,
+    pub shown: PathBuf,
+    pub text: String,
+    pub language: Language,
+    bytes: Vec<u8>,
+    encoding: Encoding,
+}
+
+impl Loaded {
+    /// Reads files, each once.
+    pub fn all(files: &[PathBuf]) -> Result<Vec<Self>> {
+        let mut all: Vec<Self> = Vec::new();
+        for shown in files {
+            let path = shown.canonicalize().map_err(|e| Error::io(shown, e))?;
+            if path.is_dir() {
+                return Err(Error::input(shown, "is a folder; expected a source"));
+            }
+            if all.iter().any(|other| other.path == path) {
+                continue;
+            }
+            let bytes = read_source(&path, shown)?;
+            let (text, encoding) = decode(&bytes, shown)?;
+            if text.contains('\0') {
+                let reason = "is a binary file (it contains a zero byte); expected a source";
+                return Err(Error::input(shown, reason));
+            }
+            let (text, language) = (text.into_owned(), Language::of(shown));
+            all.push(Self { path, shown: shown.clone(), text, language, bytes, encoding });
+        }
+        Ok(all)
+    }
+
+    /// The innermost folder that holds all sources.
+    pub fn folder(sources: &[Self]) -> PathBuf {
+        let first = sources.first().and_then(|source| source.path.parent());
+        let mut folder = first.map(Path::to_path_buf).unwrap_or_default();
+        while !sources.iter().all(|source| source.path.starts_with(&folder)) && folder.pop() {}
+        folder
+    }
+
+    pub fn error(&self, at: usize, reason: String) -> Error {
+        Error::line(&self.shown, line_of(&self.text, at), reason)
+    }
+
+    /// The change to a new text, if it is one.
+    pub fn change(&self, after: String) -> Result<Option<Change>> {
+        let after = encode(after, self.encoding, &self.shown)?;
+        let (path, shown) = (self.path.clone(), self.shown.clone());
+        let change = Change { path, shown, before: Some(self.bytes.clone()), after, params: false };
+        Ok((change.after != self.bytes).then_some(change))
     }
 }

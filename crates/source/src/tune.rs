@@ -1,13 +1,11 @@
 //! `tune`: numbers become names, declared and offered as options.
 
-use std::cell::OnceCell;
 use std::path::Path;
 
-use super::Options;
 use super::blocks::{Declared, Setting, TuneFile};
 use super::characters::{is_space, is_word, next_line, number_value, whole_text, without_blank_edges};
-use super::compat;
 use super::constants::Code;
+use super::languages::Language;
 use super::layout::Edit;
 use super::layout::{apart, replace_part};
 use super::names::Template;
@@ -16,7 +14,7 @@ use super::pattern::{Pattern, values};
 use super::plan::{PatchPlan, PlannedBlock, PlannedValue, finish, params_path, read_params};
 use super::sources::{Source, Sources};
 use super::state::{Placed, State, place, refuse_others};
-use super::warnings::{encodings, of_block, undeclared};
+use super::warnings::{of_block, undeclared};
 use gputexel_io::params::{Number, ParamEntry, ParamKind, ParamsFile, plain};
 use gputexel_io::shown;
 use gputexel_io::{Error, Result};
@@ -26,16 +24,13 @@ use gputexel_io::{Error, Result};
 ///
 /// # Errors
 /// [`Error::Io`]; [`Error::Input`] with file and line of anything unusable.
-pub fn plan_tune(tune: &Path, folder: &Path, options: &Options) -> Result<PatchPlan> {
-    if options.compat {
-        return compat::plan_tune(tune, folder, options);
-    }
+pub fn plan_tune(tune: &Path, folder: &Path) -> Result<PatchPlan> {
     let params_path = params_path(tune)?;
     let tune = TuneFile::read(tune)?;
-    let mut sources = Sources::open(folder, options)?;
+    let mut sources = Sources::open(folder)?;
     let (mut params, bytes) = read_params(&params_path)?;
     let known = params.entries().count();
-    let placed = place(&tune, &mut sources, options)?;
+    let placed = place(&tune, &mut sources)?;
     let mut states: Vec<State> = placed.iter().map(|p| p.state(&sources.files[p.file])).collect();
     uncover(&placed, &mut states, &sources);
     check_states(&placed, &states, &sources, &tune)?;
@@ -47,10 +42,10 @@ pub fn plan_tune(tune: &Path, folder: &Path, options: &Options) -> Result<PatchP
     }
     let mut plan = PatchPlan::default();
     let blocks = placed.iter().zip(&states);
-    let codes: Vec<OnceCell<Code>> = sources.files.iter().map(|_| OnceCell::new()).collect();
+    let codes: Vec<Code> =
+        sources.files.iter().map(|source| Code::of(&source.before, Language::of(&source.path))).collect();
     let odd = blocks.flat_map(|(p, state)| of_block(p, state, &sources.files[p.file], &tune, &codes[p.file]));
-    let read = encodings(&placed, &sources, &tune).into_iter();
-    plan.warnings = read.chain(odd).chain(undeclared(&tune)).collect();
+    plan.warnings = odd.chain(undeclared(&tune)).collect();
     let used = params.entries().filter(|entry| !entry.not_used);
     let ranges = used.filter_map(ParamEntry::range_problem);
     plan.warnings.extend(ranges.map(|problem| format!("{}: {problem}", params_path.display())));
@@ -68,7 +63,7 @@ pub fn plan_tune(tune: &Path, folder: &Path, options: &Options) -> Result<PatchP
 }
 
 /// Adds the parameters for the numbers of a context, unless they exist.
-pub(super) fn add_parameters(
+fn add_parameters(
     p: &Placed<'_>,
     state: &State,
     source: &Source,
@@ -147,8 +142,8 @@ fn check_states(placed: &[Placed<'_>], states: &[State], sources: &Sources, tune
 }
 
 fn is_present(body: &Template, source: &Source) -> bool {
-    let pattern = Pattern::new(&body.named(), false);
-    pattern.is_empty() || !pattern.find_all(&source.text, &source.frequencies).is_empty()
+    let pattern = Pattern::new(&body.named());
+    pattern.is_empty() || !pattern.find_all(&source.text).is_empty()
 }
 
 /// Adds a `#param`, or sets everything but its value, which is clamped to the range.
@@ -184,16 +179,16 @@ fn declare(declared: &Declared, params: &mut ParamsFile) {
     }
 }
 
-pub(super) struct BlockEdit<'a> {
-    pub tune: &'a TuneFile,
-    pub p: &'a Placed<'a>,
-    pub params: &'a ParamsFile,
-    pub history: &'a mut History,
+struct BlockEdit<'a> {
+    tune: &'a TuneFile,
+    p: &'a Placed<'a>,
+    params: &'a ParamsFile,
+    history: &'a mut History,
 }
 
 impl BlockEdit<'_> {
     /// Changes the text of a source like `tune`.
-    pub fn run(&mut self, source: &mut Source, state: &State) -> Result<PlannedBlock> {
+    fn run(&mut self, source: &mut Source, state: &State) -> Result<PlannedBlock> {
         let Self { p, params, .. } = *self;
         let done = matches!(state, State::Done(_));
         let place = match state {
@@ -204,10 +199,7 @@ impl BlockEdit<'_> {
             State::Ready(found) => found.marks.iter().map(|m| source.before[m.clone()].to_string()).collect(),
             _ => Vec::new(),
         };
-        if done
-            && let Some([found]) =
-                p.tuned.as_ref().map(|t| t.find_all(&source.text, &source.frequencies)).as_deref()
-        {
+        if done && let Some([found]) = p.tuned.as_ref().map(|t| t.find_all(&source.text)).as_deref() {
             self.history.visit(p.block, found.range.clone());
         }
         let mut replaced = done;
@@ -264,16 +256,11 @@ impl BlockEdit<'_> {
 
     fn replace(&mut self, source: &mut Source, state: &State, body: Option<&str>) -> Result<()> {
         let Self { tune, p, .. } = *self;
-        let found = p.pattern.find_all(&source.text, &source.frequencies);
-        if let (State::Ready(before), true) = (state, found.is_empty())
-            && let Some(error) = self.history.blame(p.block, &before.range, source, &tune.path)
-        {
-            return Err(error);
-        }
+        let found = p.pattern.find_all(&source.text);
         let found = p.only(found, state, source, &tune.path)?;
         let whole = std::slice::from_ref(&found.range);
         let changes = if body.is_some() { whole } else { &found.marks };
-        self.history.check_visit(p.block, &found, changes, source, &tune.path)?;
+        self.history.check_visit(p.block, &found, changes, &tune.path)?;
         self.history.visit(p.block, found.range.clone());
         match body {
             Some(body) => {
@@ -314,7 +301,7 @@ impl BlockEdit<'_> {
     }
 }
 
-pub(super) fn marker_line(source: &Source, marker: &Setting, what: &str, tune: &TuneFile) -> Result<usize> {
+fn marker_line(source: &Source, marker: &Setting, what: &str, tune: &TuneFile) -> Result<usize> {
     let lines = source.lines_with(&marker.value);
     let at = |reason: String| {
         Err(Error::line(&tune.path, marker.line, format!("{what}: marker {} {reason}", shown(&marker.value))))

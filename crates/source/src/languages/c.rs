@@ -10,16 +10,11 @@ pub(super) static SPEC: Spec = Spec {
     literal,
     has_directives: true,
     is_c: true,
-    pair_ending: Some("score"),
-    pair: ("{ ", " }"),
     declare: |declaration| {
-        let dimensions = declaration.dimensions(declaration.pairs);
-        format!("static const {} {}{dimensions} = ", declaration.number("double", "int"), declaration.name)
+        let (number, name) = (declaration.number("double", "int"), declaration.name);
+        format!("static const {number} {name}{} = ", declaration.dimension())
     },
-    opening: |frame| {
-        let guard = format!("GPUTEXEL_{}TABLES_H", frame.prefix.to_uppercase());
-        format!("#ifndef {guard}\n#define {guard}\n")
-    },
+    opening: |_, _| "#ifndef GPUTEXEL_TABLES_H\n#define GPUTEXEL_TABLES_H\n".to_string(),
     closing: "\n#endif\n",
     ..BASE
 };

@@ -15,13 +15,13 @@ pub(super) static SPEC: Spec = Spec {
     declare: |declaration| {
         let number = declaration.number("double", "int");
         let kind = if declaration.pairs { "decltype(S(0, 0))" } else { number };
-        format!("constexpr {kind} {}{} = ", declaration.name, declaration.dimensions(false))
+        format!("constexpr {kind} {}{} = ", declaration.name, declaration.dimension())
     },
-    opening: |frame| {
-        if !frame.pairs {
+    opening: |pairs, whole| {
+        if !pairs {
             return "#pragma once\n".to_string();
         }
-        let number = if frame.whole { "int" } else { "double" };
+        let number = if whole { "int" } else { "double" };
         format!(
             "#pragma once\n\n// Engines with a score type of their own define S(mg, eg) before they include this \
              file.\n#ifndef S\nstruct GputexelScore {{ {number} mg, eg; }};\n#define S(mg, eg) GputexelScore{{mg, eg}}\n\

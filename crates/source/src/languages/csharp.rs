@@ -14,18 +14,11 @@ pub(super) static SPEC: Spec = Spec {
     indent: "    ",
     declare: |declaration| {
         let number = declaration.number("double", "int");
-        let one = if declaration.pairs { format!("({number} Mg, {number} Eg)") } else { number.to_string() };
-        let how = match (declaration.lengths, declaration.pairs) {
-            ([], false) => "const",
-            _ => "static readonly",
-        };
-        let array = match declaration.lengths {
-            [] => String::new(),
-            lengths => format!("[{}]", ",".repeat(lengths.len() - 1)),
-        };
-        format!("public {how} {one}{array} {} = ", declaration.name)
+        let kind = if declaration.length.is_some() { "static readonly" } else { "const" };
+        let array = if declaration.length.is_some() { "[]" } else { "" };
+        format!("public {kind} {number}{array} {} = ", declaration.name)
     },
-    opening: |frame| format!("public static class {}\n{{", frame.module),
+    opening: |_, _| "public static class Tables\n{".to_string(),
     closing: "}\n",
     ..BASE
 };

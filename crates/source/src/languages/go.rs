@@ -11,17 +11,14 @@ pub(super) static SPEC: Spec = Spec {
     ends_with_line: true,
     style: NameStyle::Pascal,
     module: Some("tables"),
-    pair: ("{", "}"),
-    single_pair: |number| if number.contains(['.', 'e']) { "[2]float64" } else { "[2]int" },
     declare: |declaration| {
         let (name, number) = (declaration.name, declaration.number("float64", "int"));
-        match declaration.lengths {
-            [] if declaration.pairs => format!("var {name} = "),
-            [] => format!("const {name} = "),
-            _ => format!("var {name} = {}{number}", declaration.dimensions(declaration.pairs)),
+        match declaration.length {
+            None => format!("const {name} = "),
+            Some(length) => format!("var {name} = [{length}]{number}"),
         }
     },
     end: "",
-    opening: |frame| format!("\npackage {}\n", frame.module),
+    opening: |_, _| "\npackage tables\n".to_string(),
     ..BASE
 };

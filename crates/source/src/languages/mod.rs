@@ -46,14 +46,13 @@ pub struct Spec {
     pub(crate) brackets: (char, char),
     /// Text before and after the numbers of a pair.
     pub(crate) pair: (&'static str, &'static str),
-    /// Text before a pair outside of arrays, by its first number.
-    pub(crate) single_pair: fn(&str) -> &'static str,
     /// Text before the value of a declaration.
     pub(crate) declare: fn(&Declaration<'_>) -> String,
     pub(crate) end: &'static str,
     /// Line above a declaration; given true for names in an unusual style, and for fractions.
     pub(crate) attributes: fn(bool, bool) -> String,
-    pub(crate) opening: fn(&Frame<'_>) -> String,
+    /// Text above the declarations; given true for pairs, and for whole numbers.
+    pub(crate) opening: fn(bool, bool) -> String,
     pub(crate) closing: &'static str,
 }
 
@@ -77,18 +76,17 @@ pub(crate) const BASE: Spec = Spec {
     indent: "",
     brackets: ('{', '}'),
     pair: ("(", ")"),
-    single_pair: |_| "",
     declare: |declaration| format!("{} = ", declaration.name),
     end: ";",
     attributes: |_, _| String::new(),
-    opening: |_| String::new(),
+    opening: |_, _| String::new(),
     closing: "",
 };
 
 pub(crate) struct Declaration<'a> {
     pub name: &'a str,
-    /// Lengths from outermost to innermost, without that of pairs; empty for a single value.
-    pub lengths: &'a [usize],
+    /// Number of entries, not counting pairs as two; `None` for a single value.
+    pub length: Option<usize>,
     /// True if values are pairs of middlegame and endgame.
     pub pairs: bool,
     /// True if values have decimals.
@@ -100,21 +98,9 @@ impl Declaration<'_> {
         if self.float { float } else { whole }
     }
 
-    pub(crate) fn dimensions(&self, two: bool) -> String {
-        let all = self.lengths.iter().copied().chain(two.then_some(2));
-        all.map(|length| format!("[{length}]")).collect()
+    pub(crate) fn dimension(&self) -> String {
+        self.length.map(|length| format!("[{length}]")).unwrap_or_default()
     }
-}
-
-pub(crate) struct Frame<'a> {
-    /// Prefix of names.
-    pub prefix: &'a str,
-    /// Name of the class or package.
-    pub module: &'a str,
-    /// True if values are pairs.
-    pub pairs: bool,
-    /// True if values are whole numbers.
-    pub whole: bool,
 }
 
 macro_rules! languages {

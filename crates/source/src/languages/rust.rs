@@ -16,8 +16,10 @@ pub(super) static SPEC: Spec = Spec {
     declare: |declaration| {
         let number = declaration.number("f64", "i32");
         let one = if declaration.pairs { format!("({number}, {number})") } else { number.to_string() };
-        let lengths = declaration.lengths.iter().rev();
-        let kind = lengths.fold(one, |inner, length| format!("[{inner}; {length}]"));
+        let kind = match declaration.length {
+            Some(length) => format!("[{one}; {length}]"),
+            None => one,
+        };
         format!("pub const {}: {kind} = ", declaration.name)
     },
     // Against warnings of names that are not in the style of constants, and of numbers close to mathematical ones.

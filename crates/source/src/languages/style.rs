@@ -26,7 +26,7 @@ impl NameStyle {
     }
 
     /// Returns an identifier of ASCII letters, digits and underscores for any name.
-    pub fn identifier(self, prefix: &str, name: &str) -> String {
+    pub fn identifier(self, name: &str) -> String {
         let spelled: String = name.chars().map(spelled).collect();
         let words = match self {
             Self::Snake => spelled.to_snake_case(),
@@ -34,9 +34,9 @@ impl NameStyle {
             Self::Screaming => spelled.to_shouty_snake_case(),
         };
         let words = if words.is_empty() { self.join(&["unnamed"]) } else { words };
-        match prefix.is_empty() && words.starts_with(|c: char| c.is_ascii_digit()) {
+        match words.starts_with(|c: char| c.is_ascii_digit()) {
             true => self.join(&["n"]) + &words,
-            false => format!("{prefix}{words}"),
+            false => words,
         }
     }
 

@@ -1,6 +1,5 @@
 //! Tokens of a source with the scope and the statement of each.
 
-use crate::constants::{Bound, Code};
 use crate::languages::Language;
 use crate::lexer::{Kind, Token, lex};
 
@@ -26,7 +25,6 @@ pub(super) struct Scan<'a> {
     pub text: &'a str,
     pub tokens: Vec<Token>,
     pub places: Vec<Place>,
-    code: Code,
     rust: bool,
 }
 
@@ -40,8 +38,7 @@ impl<'a> Scan<'a> {
     pub fn of(text: &'a str, language: Language) -> Self {
         let tokens: Vec<Token> =
             lex(text, language).into_iter().filter(|token| token.kind != Kind::Comment).collect();
-        let code = Code::of(text, language);
-        let mut scan = Self { text, tokens, places: Vec::new(), code, rust: language == Language::RUST };
+        let mut scan = Self { text, tokens, places: Vec::new(), rust: language == Language::RUST };
         scan.places = scan.find_places();
         scan
     }
@@ -61,11 +58,6 @@ impl<'a> Scan<'a> {
     /// Token that begins at a byte, or the first after it.
     pub fn at(&self, byte: usize) -> usize {
         self.tokens.partition_point(|token| token.start < byte)
-    }
-
-    /// Reason why a token must be constant.
-    pub fn bound(&self, at: usize) -> Option<Bound> {
-        self.code.bound(self.tokens[at].start)
     }
 
     /// Last token of the statement that begins with a token: its `;`, else the last of all.

@@ -6,16 +6,12 @@ mod loader;
 mod tags;
 
 use std::collections::HashMap;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use crate::characters::line_of;
-use crate::encoding::{decode, encode};
-use crate::files::distinct_files;
 use crate::languages::Language;
 use crate::plan::{Change, PatchPlan};
-use crate::tables::sources::{MarkedNumber, numbers};
-use crate::transaction::{Backup, Written, write};
+use crate::sources::Loaded;
+use crate::tables::sources::{MarkedNumber, Replacement, edits_of, numbers};
 use declarations::{Piece, expose};
 use gputexel_io::params::{self, ParamEntry, ParamKind, ParamsFile};
 use gputexel_io::{Error, Result, did_you_mean};
@@ -41,27 +37,6 @@ pub struct ExposePlan {
     /// The innermost folder that holds all sources, links resolved.
     pub folder: PathBuf,
     pub params: PathBuf,
-}
-
-impl ExposePlan {
-    pub fn write(&self, command: &str, backup: &Backup) -> Result<Written> {
-        write(&self.plan, &self.folder, command, backup)
-    }
-}
-
-struct Loaded {
-    path: PathBuf,
-    shown: PathBuf,
-    bytes: Vec<u8>,
-    text: String,
-    encoding: crate::encoding::Encoding,
-    language: Language,
-}
-
-impl Loaded {
-    fn error(&self, at: usize, reason: String) -> Error {
-        Error::line(&self.shown, line_of(&self.text, at), reason)
-    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -136,7 +111,7 @@ pub fn plan_expose(files: &[PathBuf]) -> Result<ExposePlan> {
             let reason = "has text that gputexel could not restore later; nothing was written";
             return Err(Error::input(&source.shown, reason));
         }
-        push(&mut plan, source, after, numbers.len(), 0)?;
+        push(&mut plan, source, after.clone(), numbers.len(), 0)?;
     }
     let languages = |rust: bool| sources.iter().any(|source| (source.language == Language::RUST) == rust);
     if languages(false) {
@@ -169,20 +144,30 @@ pub fn plan_restore(files: &[PathBuf], values: Option<&Path>) -> Result<ExposePl
         let mut text = tags::without(&source.text);
         let mut found = numbers(&text, &source.shown)?;
         found.iter_mut().for_each(|own| own.name = identifier(&own.name));
-        let mut edits = Vec::new();
-        for own in &found {
-            let Some(value) = values.as_ref().and_then(|(_, values)| values.get(&own.name)) else { continue };
-            let value = own.number.round(if own.negative { 0.0 - value } else { *value });
-            if value != own.number.value {
-                let new = own.number.write(value, own.number.plus);
-                let error = |reason: String| Error::input(&source.shown, format!("'{}': {reason}", own.name));
-                edits.push(in_columns(&text, own.range.clone(), new.map_err(error)?));
+        let (mut edits, mut changed) = (Vec::new(), 0);
+        // The numbers of an array keep their columns.
+        for array in found.chunk_by(|a, b| a.at == b.at) {
+            let mut written = Vec::with_capacity(array.len());
+            for own in array {
+                let (start, end) = (own.range.start, own.range.end);
+                let mut new = text[own.range.clone()].to_string();
+                let value = values.as_ref().and_then(|(_, values)| values.get(&own.name));
+                let value =
+                    value.map(|value| own.number.round(if own.negative { 0.0 - value } else { *value }));
+                if let Some(value) = value.filter(|value| *value != own.number.value) {
+                    let error =
+                        |reason: String| Error::input(&source.shown, format!("'{}': {reason}", own.name));
+                    new = own.number.write(value, own.number.plus).map_err(error)?;
+                    changed += 1;
+                }
+                written.push(Replacement { start, end, new });
             }
+            written.sort_by_key(|number| number.start);
+            edits.extend(edits_of(&text, &written, source.language != Language::RUST));
         }
-        let changed = edits.len();
         tags::apply(&mut text, edits);
         known.extend(found.iter().map(|own| own.name.clone()));
-        push(&mut plan, source, &text, found.len(), changed)?;
+        push(&mut plan, source, text, found.len(), changed)?;
     }
     known.sort();
     known.dedup();
@@ -199,64 +184,19 @@ pub fn plan_restore(files: &[PathBuf], values: Option<&Path>) -> Result<ExposePl
     Ok(plan)
 }
 
-/// Keeps the columns of a table, whose numbers are aligned by spaces: a shorter number gets spaces in front
-/// of it, a longer one takes the place of some.
-fn in_columns(text: &str, range: Range<usize>, new: String) -> (Range<usize>, String) {
-    let before = &text[text[..range.start].rfind('\n').map_or(0, |end| end + 1)..range.start];
-    let line = text[range.start - before.len()..].lines().next().unwrap_or_default().trim_start();
-    let is_padded = |gap: &str| gap.starts_with(|c: char| c == '-' || c.is_ascii_digit());
-    if !line.split("  ").skip(1).any(|gap| is_padded(gap.trim_start())) {
-        return (range, new);
-    }
-    let missing = range.len().saturating_sub(new.len());
-    let spaces = before.len() - before.trim_end_matches(' ').len();
-    let taken = new.len().saturating_sub(range.len()).min(spaces.saturating_sub(1));
-    (range.start - taken..range.end, " ".repeat(missing) + &new)
-}
-
 fn load(files: &[PathBuf]) -> Result<(Vec<Loaded>, PathBuf)> {
-    let mut sources: Vec<Loaded> = Vec::new();
-    for (path, shown) in distinct_files(files)? {
-        let language = Language::of(shown);
-        if !(language.is_c || language == Language::RUST) {
-            return Err(Error::input(shown, "is no source in C, C++ or Rust"));
-        }
-        let bytes = crate::read_source(&path, shown)?;
-        let (text, encoding) = decode(&bytes, shown)?;
-        sources.push(Loaded {
-            text: text.into_owned(),
-            shown: shown.clone(),
-            path,
-            bytes,
-            encoding,
-            language,
-        });
+    let sources = Loaded::all(files)?;
+    let readable = |source: &&Loaded| source.language.is_c || source.language == Language::RUST;
+    if let Some(other) = sources.iter().find(|source| !readable(source)) {
+        return Err(Error::input(&other.shown, "is no source in C, C++ or Rust"));
     }
-    let Some(first) = sources.first() else {
-        return Err(Error::Usage("no source is given".to_string()));
-    };
-    let mut folder = first.path.parent().map(Path::to_path_buf).unwrap_or_default();
-    while !sources.iter().all(|source| source.path.starts_with(&folder)) && folder.pop() {}
+    let folder = Loaded::folder(&sources);
     Ok((sources, folder))
 }
 
-fn push(plan: &mut ExposePlan, source: &Loaded, after: &str, numbers: usize, changed: usize) -> Result<()> {
+fn push(plan: &mut ExposePlan, source: &Loaded, after: String, numbers: usize, changed: usize) -> Result<()> {
     plan.files.push(ExposedFile { file: source.shown.clone(), numbers, changed });
-    let after = encode(after.to_string(), source.encoding, &source.shown)?;
-    if after != source.bytes {
-        let metadata = std::fs::metadata(&source.path).map_err(|e| Error::io(&source.shown, e))?;
-        if metadata.permissions().readonly() {
-            return Err(Error::input(&source.shown, "is read-only"));
-        }
-        let (path, shown) = (source.path.clone(), source.shown.clone());
-        plan.plan.changes.push(Change {
-            path,
-            shown,
-            before: Some(source.bytes.clone()),
-            after,
-            params: false,
-        });
-    }
+    plan.plan.changes.extend(source.change(after)?);
     Ok(())
 }
 

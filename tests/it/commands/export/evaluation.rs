@@ -246,9 +246,7 @@ fn what_does_not_fit_an_evaluation_is_wrong_usage() {
     write(&bench, "p.json", &set, &values(&set, 1));
     for (flags, reason) in [
         ("--to csv", "evaluations are written in c, cpp and rust, not csv"),
-        ("--to c --pairs", "cannot be used with"),
-        ("--to c --module x", "--module does not apply to c"),
-        ("--to cpp --module while", "module 'while' cannot be the name of a namespace"),
+        ("--to c --untapered", "cannot be used with"),
     ] {
         let (code, _, err) = bench.run(("export p.json --evaluation", flags));
         assert_eq!(code, 2, "{flags}: {err}");

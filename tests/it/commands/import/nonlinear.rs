@@ -156,9 +156,9 @@ fn parameters_of_accumulators_are_tuned_and_written_back() {
 
     bench.write("half.c", SOURCE.replace("few.eg", "few"));
     let why = "half.c:8: the array has 1 number, 'few' has 2, [2]; '.mg' or '.eg'";
-    bench.fails_with("patch tables run half.c --no-backup", 1, why);
+    bench.fails_with("patch tables run half.c", 1, why);
     bench.write("engine.c", SOURCE);
-    bench.ok("patch tables run engine.c --no-backup");
+    bench.ok("patch tables run engine.c");
     let source = bench.text("engine.c");
     for expected in [
         format!("Rook = S({}, {});", value("rook", "mg"), value("rook", "eg")),

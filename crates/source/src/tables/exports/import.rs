@@ -7,10 +7,8 @@ use std::path::{Path, PathBuf};
 use super::header::Header;
 use super::like::{Like, LikeSource};
 use super::lists::{self, Listed, PHASES};
-use super::missing::{about_precision, complete};
 use super::{Format, NameStyle};
 use crate::languages::Language;
-use crate::tables::Remedy;
 use crate::tables::sources::{ReadTables, read, utf8};
 use gputexel_chess::PhaseSettings;
 use gputexel_io::{Error, Result, did_you_mean};
@@ -69,8 +67,8 @@ fn import_all(texts: &[(&[u8], &Path)], like: Option<&Like>) -> Result<Imported>
     let names: Vec<String> = texts.iter().map(|(_, path)| path.display().to_string()).collect();
     let whole = PathBuf::from(names.join(", "));
     if texts.len() > 1 && like.is_none() {
-        let reason = "are several files, none of which says which parameters there are";
-        return Err(Error::input(&whole, reason).advise(Remedy::Like));
+        let reason = "are several files, none of which says which parameters there are; see --like";
+        return Err(Error::input(&whole, reason));
     }
     let (mut all, mut notes): (Option<Values>, Vec<String>) = (None, Vec::new());
     for (bytes, path) in texts {
@@ -139,13 +137,11 @@ fn read_values(
         (None, Some(header)) => FeatureKind::parse(&header.feature_set).ok().map(features_of),
         (None, None) => None,
     };
-    let (scale, style, prefix) = header
-        .as_ref()
-        .map_or((1.0, None, ""), |header| (header.scale, header.style, header.prefix.as_str()));
+    let style = header.as_ref().and_then(|header| header.style);
     let (values, scale) = match format {
         Format::Code(language) => {
             let features = known.ok_or_else(|| {
-                Error::input(path, "does not say which parameters its arrays hold").advise(Remedy::Like)
+                Error::input(path, "does not say which parameters its arrays hold; see --like")
             })?;
             // Features that gputexel computes have an order of their own.
             let own_order = like.is_some_and(|like| FeatureKind::parse(like.feature_set()).is_err());
@@ -158,8 +154,8 @@ fn read_values(
             }));
             (Assignment { features, theta, path }, scale)
         }
-        Format::Csv => (rows(text, path, scale, known)?, scale),
-        _ => (options(text, path, (scale, style, prefix), known)?, scale),
+        Format::Csv => (rows(text, path, known)?, 1.0),
+        _ => (options(text, path, style, known)?, 1.0),
     };
     let Assignment { features, theta, .. } = values;
     Ok(Values { header, format, features, theta, scale })
@@ -175,9 +171,12 @@ fn assembled(
     if let Some(header) = header.as_ref().filter(|_| like.is_none())
         && header.features > features.len()
     {
-        let reason =
-            format!("has {} of the {} parameters that its header counts", features.len(), header.features);
-        return Err(Error::input(path, reason).advise(Remedy::LendValues));
+        let reason = format!(
+            "has {} of the {} parameters that its header counts; --like supplies the others",
+            features.len(),
+            header.features
+        );
+        return Err(Error::input(path, reason));
     }
     let theta = complete(&features, theta, like, path, &mut notes)?;
     let count = features.len();
@@ -209,6 +208,52 @@ fn assembled(
         file.provenance = header.provenance;
     }
     Ok(Imported { file, format, notes })
+}
+
+/// Fills in missing values: those of a parameter file, or of a phase that a parameter does not have.
+fn complete(
+    features: &[Feature],
+    mut theta: Vec<f64>,
+    like: Option<&Like>,
+    path: &Path,
+    notes: &mut Vec<String>,
+) -> Result<Vec<f64>> {
+    let count = features.len();
+    if theta.iter().all(|value| value.is_nan()) {
+        return Err(Error::input(path, "contains no parameters"));
+    }
+    let mut lent = 0;
+    for index in (0..theta.len()).filter(|&index| theta[index].is_nan()).collect::<Vec<_>>() {
+        theta[index] = match (like.and_then(|like| like.kept(index)), like) {
+            (Some(kept), _) => kept,
+            (None, Some(Like::File(file))) => {
+                lent += 1;
+                let record = &file.parameters[index % count];
+                [record.mg, record.eg][index / count]
+            }
+            _ => {
+                let (name, phase) = (&features[index % count].name, PHASES[index / count]);
+                let reason = format!("parameter '{name}.{phase}' is missing; see --like");
+                return Err(Error::input(path, reason));
+            }
+        };
+    }
+    if lent > 0 {
+        let all = theta.len();
+        notes.push(format!("{lent} of {all} values are not in it, and are those of the reference file"));
+    }
+    if let Some(index) = theta.iter().position(|value| !value.is_finite()) {
+        return Err(Error::input(path, format!("parameter '{}' is too large", features[index % count].name)));
+    }
+    Ok(theta)
+}
+
+/// Describes the precision lost by rounding to 1/`scale` centipawn.
+fn about_precision(theta: &[f64], scale: f64) -> Option<String> {
+    if theta.iter().all(|value| value.fract() == 0.0) {
+        return Some("values are whole centipawns; decimals are lost".to_string());
+    }
+    (scale != 1.0).then(|| format!("values are rounded to 1/{scale} centipawn"))
 }
 
 fn format_of(text: &str, path: &Path, header: Option<&Header>) -> Result<Format> {
@@ -267,7 +312,7 @@ fn parameter_file(text: &str, path: &Path, like: Option<&Like>) -> Result<Import
             features.iter().map(|feature| &feature.name).collect();
         if let Some(other) = file.parameters.iter().find(|record| !wanted.contains(&record.name)) {
             let reason = format!("'{}' is not a parameter of the reference", other.name);
-            return Err(Error::input(path, reason).advise(Remedy::OtherLike));
+            return Err(Error::input(path, reason));
         }
         if let Some(missing) = wanted.iter().find(|name| !names.contains(*name)) {
             return Err(Error::input(path, format!("parameter '{missing}' is missing")));
@@ -281,10 +326,10 @@ fn parameter_file(text: &str, path: &Path, like: Option<&Like>) -> Result<Import
 
 fn other_phase(path: &Path, own: &PhaseSettings, other: &PhaseSettings) -> Error {
     let reason = format!("its phase weights are {own}, those of the reference are {other}");
-    Error::input(path, reason).advise(Remedy::OtherLike)
+    Error::input(path, reason)
 }
 
-fn rows<'a>(text: &str, path: &'a Path, scale: f64, known: Option<Vec<Feature>>) -> Result<Assignment<'a>> {
+fn rows<'a>(text: &str, path: &'a Path, known: Option<Vec<Feature>>) -> Result<Assignment<'a>> {
     let rows = lists::read_csv(text, path)?;
     let features = known.unwrap_or_else(|| rows.iter().map(|(_, feature, _)| feature.clone()).collect());
     let ids: HashMap<String, usize> =
@@ -294,11 +339,10 @@ fn rows<'a>(text: &str, path: &'a Path, scale: f64, known: Option<Vec<Feature>>)
         let id = *ids.get(name).ok_or_else(|| {
             let near = did_you_mean(name, ids.keys().cloned());
             let why = format!("'{name}' is not a parameter of the reference or the header{near}");
-            let error = Error::line(path, *line, why);
-            if near.is_empty() { error.advise(Remedy::OtherLike) } else { error }
+            Error::line(path, *line, why)
         })?;
-        values.set(id, 0, mg / scale, *line)?;
-        values.set(id, 1, eg / scale, *line)?;
+        values.set(id, 0, *mg, *line)?;
+        values.set(id, 1, *eg, *line)?;
     }
     Ok(values)
 }
@@ -306,21 +350,22 @@ fn rows<'a>(text: &str, path: &'a Path, scale: f64, known: Option<Vec<Feature>>)
 fn options<'a>(
     text: &str,
     path: &'a Path,
-    (scale, style, prefix): (f64, Option<NameStyle>, &str),
+    style: Option<NameStyle>,
     known: Option<Vec<Feature>>,
 ) -> Result<Assignment<'a>> {
     let listed = lists::read_uci(text, path)?;
     let features = match known {
         Some(features) => features,
         None if style.is_some() => {
-            let reason = "its names are in a style from which those of the parameters cannot be told";
-            return Err(Error::input(path, reason).advise(Remedy::Like));
+            let reason =
+                "its names are in a style from which those of the parameters cannot be told; see --like";
+            return Err(Error::input(path, reason));
         }
-        None => named_by_options(&listed, path, prefix)?,
+        None => named_by_options(&listed, path)?,
     };
     let names: Vec<&str> = features.iter().map(|feature| feature.name.as_str()).collect();
     let mut places: HashMap<String, (usize, Range<usize>)> = HashMap::new();
-    for (id, pair) in lists::option_names(&names, style, prefix)?.into_iter().enumerate() {
+    for (id, pair) in lists::option_names(&names, style)?.into_iter().enumerate() {
         for (phase, option) in pair.into_iter().enumerate() {
             places.entry(option.to_lowercase()).or_insert((id, phase..phase + 1));
         }
@@ -340,20 +385,19 @@ fn options<'a>(
             Error::line(path, line, format!("option '{name}' is not a parameter{near}"))
         })?;
         for phase in phases {
-            values.set(id, phase, value / scale, line)?;
+            values.set(id, phase, value, line)?;
         }
     }
     Ok(values)
 }
 
-fn named_by_options(listed: &[Listed], path: &Path, prefix: &str) -> Result<Vec<Feature>> {
+fn named_by_options(listed: &[Listed], path: &Path) -> Result<Vec<Feature>> {
     let mut features = Vec::new();
     let mut seen = std::collections::HashSet::new();
     for Listed { line, name, .. } in listed {
-        let feature = name.strip_prefix(prefix).and_then(|name| name.get(..name.len().checked_sub(3)?));
-        let (Some(feature), true) = (feature, name.ends_with(".mg") || name.ends_with(".eg")) else {
-            let why = format!("option '{name}' is not called {prefix}NAME.mg or {prefix}NAME.eg");
-            return Err(Error::line(path, *line, why).advise(Remedy::Like));
+        let Some(feature) = name.strip_suffix(".mg").or_else(|| name.strip_suffix(".eg")) else {
+            let why = format!("option '{name}' is not called NAME.mg or NAME.eg; see --like");
+            return Err(Error::line(path, *line, why));
         };
         if seen.insert(feature.to_string()) {
             features.push(Feature { name: feature.to_string(), group: String::new() });

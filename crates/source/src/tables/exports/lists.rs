@@ -6,7 +6,6 @@ use std::path::Path;
 use super::code::{Overflow, fit};
 use super::header::Header;
 use super::{NameStyle, Rounding};
-use crate::tables::Remedy;
 use crate::tables::sources::quote;
 use gputexel_io::{Error, Result};
 use gputexel_model::{Feature, ParameterFile, ParameterRecord};
@@ -24,10 +23,10 @@ pub struct Listed {
 fn units(record: &ParameterRecord, phase: usize, rounding: Rounding) -> Result<f64> {
     let value = if phase == 0 { record.mg } else { record.eg };
     let name = || format!("{}.{}", record.name, PHASES[phase]);
-    fit(rounding.round(value * rounding.scale()), rounding, Overflow::Refuse, name)
+    fit(rounding.round(value), rounding, Overflow::Refuse, name)
 }
 
-pub fn csv(file: &ParameterFile, rounding: Rounding, header: Option<&Header>) -> Result<String> {
+pub fn csv(file: &ParameterFile, rounding: Rounding, header: &Header) -> Result<String> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let counted = file.parameters.iter().any(|record| record.occurrences.is_some());
     let errors = file.parameters.iter().any(|record| record.errors.is_some());
@@ -51,7 +50,7 @@ pub fn csv(file: &ParameterFile, rounding: Rounding, header: Option<&Header>) ->
     }
     let bytes = writer.into_inner().map_err(|error| Error::Usage(format!("CSV: {error}")))?;
     let text = String::from_utf8_lossy(&bytes);
-    Ok(header.map_or(String::new(), |header| format!("# {}\n", header.machine())) + &text)
+    Ok(format!("# {}\n{text}", header.machine()))
 }
 
 /// Formats a number; lists are not compiled, so whole numbers among others have no point.
@@ -122,13 +121,13 @@ fn body(text: &str) -> (u64, &str) {
 ///
 /// # Errors
 /// [`Error::Usage`] for names that UCI cannot hold, and for two that UCI does not distinguish.
-pub fn option_names(names: &[&str], style: Option<NameStyle>, prefix: &str) -> Result<Vec<[String; 2]>> {
+pub fn option_names(names: &[&str], style: Option<NameStyle>) -> Result<Vec<[String; 2]>> {
     let mut seen: HashMap<String, &str> = HashMap::new();
     let mut options = Vec::with_capacity(names.len());
     for name in names {
         let pair = PHASES.map(|phase| match style {
-            Some(style) => style.identifier(prefix, name) + &style.ending(phase),
-            None => format!("{prefix}{name}.{phase}"),
+            Some(style) => style.identifier(name) + &style.ending(phase),
+            None => format!("{name}.{phase}"),
         });
         for (option, phase) in pair.iter().zip(PHASES) {
             let words: Vec<&str> = option.split_whitespace().collect();
@@ -144,28 +143,24 @@ pub fn option_names(names: &[&str], style: Option<NameStyle>, prefix: &str) -> R
                 match seen.insert(option.to_lowercase(), name) {
                     Some(other) => {
                         return Err(Error::Usage(format!(
-                            "parameters {} and {} are both option '{option}'",
+                            "parameters {} and {} are both option '{option}'; try another --style",
                             quote(other),
                             quote(name)
-                        ))
-                        .advise(Remedy::OtherStyle));
+                        )));
                     }
                     None => continue,
                 }
             };
-            let reason = format!("option {} {why}", quote(&format!("{name}.{phase}")));
-            return Err(Error::Usage(reason).advise(Remedy::SnakeStyle));
+            let option = quote(&format!("{name}.{phase}"));
+            return Err(Error::Usage(format!("option {option} {why}; try --style snake")));
         }
         options.push(pair);
     }
     Ok(options)
 }
 
-pub fn untapered_names(file: &ParameterFile, style: Option<NameStyle>, prefix: &str) -> Vec<Vec<String>> {
-    let own = |name: &str| match style {
-        Some(style) => style.identifier(prefix, name),
-        None => format!("{prefix}{name}"),
-    };
+pub fn untapered_names(file: &ParameterFile, style: Option<NameStyle>) -> Vec<Vec<String>> {
+    let own = |name: &str| style.map_or_else(|| name.to_string(), |style| style.identifier(name));
     file.parameters.iter().map(|record| vec![own(&record.name)]).collect()
 }
 
@@ -173,9 +168,9 @@ pub fn uci(
     file: &ParameterFile,
     rounding: Rounding,
     options: &[Vec<String>],
-    header: Option<&Header>,
+    header: &Header,
 ) -> Result<String> {
-    let mut text = header.map_or(String::new(), |header| format!("# {}\n", header.machine()));
+    let mut text = format!("# {}\n", header.machine());
     for phase in 0..2 {
         for (record, option) in file.parameters.iter().zip(options).filter(|(_, option)| phase < option.len())
         {

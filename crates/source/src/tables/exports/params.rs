@@ -4,7 +4,6 @@ use super::code::{Overflow, fit};
 use super::header::Header;
 use super::lists::PHASES;
 use super::{NameStyle, Rounding, check_untapered};
-use crate::tables::Remedy;
 use crate::tables::sources::quote;
 use gputexel_io::params::{ParamEntry, ParamKind, ParamsFile};
 use gputexel_io::{Error, Result};
@@ -14,8 +13,9 @@ use gputexel_model::ParameterFile;
 pub fn write(
     file: &ParameterFile,
     rounding: Rounding,
-    (style, prefix, untapered): (NameStyle, &str, bool),
-    header: Option<&Header>,
+    style: NameStyle,
+    untapered: bool,
+    header: &Header,
 ) -> Result<String> {
     if untapered {
         check_untapered(file)?;
@@ -24,18 +24,19 @@ pub fn write(
     let mut params = ParamsFile::default();
     let mut seen = std::collections::HashMap::new();
     for record in &file.parameters {
-        let own = style.identifier(prefix, &record.name);
+        let own = style.identifier(&record.name);
         let names = match untapered {
             true => vec![own],
             false => PHASES.map(|phase| format!("{own}{}", style.ending(phase))).to_vec(),
         };
         for (phase, name) in names.into_iter().enumerate() {
             if let Some(other) = seen.insert(name.clone(), &record.name) {
+                let (one, other) = (quote(other), quote(&record.name));
                 let reason =
-                    format!("parameters {} and {} are both called {name}", quote(other), quote(&record.name));
-                return Err(Error::Usage(reason).advise(Remedy::OtherStyle));
+                    format!("parameters {one} and {other} are both called {name}; try another --style");
+                return Err(Error::Usage(reason));
             }
-            let value = rounding.round([record.mg, record.eg][phase] * rounding.scale());
+            let value = rounding.round([record.mg, record.eg][phase]);
             let value = fit(value, rounding, Overflow::Refuse, || name.clone())?;
             let entry = ParamEntry::from_source(name, kind, value);
             if ![entry.min.value, entry.max.value].into_iter().all(f64::is_finite) {
@@ -46,6 +47,5 @@ pub fn write(
             params.push(entry);
         }
     }
-    let header = header.map_or(String::new(), |header| format!("// {}\n", header.machine()));
-    Ok(header + &params.text())
+    Ok(format!("// {}\n", header.machine()) + &params.text())
 }

@@ -5,16 +5,9 @@ use super::content::Content;
 use super::difference::{Added, Compared, Difference, Reference, difference};
 use super::known::KnownValues;
 use super::marker::Marking;
-use super::pieces::{Piece, Pieces};
 use super::values::{Named, TableValues};
 use super::{Job, arrange};
-use crate::tables::Remedy;
-use gputexel_model::{Colors, ROLE_NAMES, SquareOrder};
-
-pub(super) struct MarkerError {
-    pub why: String,
-    pub remedy: Option<Remedy>,
-}
+use gputexel_model::SquareOrder;
 
 pub(super) struct MarkerMatch {
     pub compared: Compared,
@@ -42,12 +35,12 @@ impl<'a> MarkerChecker<'a> {
         Self { values, references: references.into_iter().flatten().collect(), added: Added::new(), trust }
     }
 
-    pub fn check(&mut self, job: &Job<'_>) -> Result<MarkerMatch, MarkerError> {
+    pub fn check(&mut self, job: &Job<'_>) -> Result<MarkerMatch, String> {
         let own = Order { marking: job.marking.clone(), named: job.named.clone(), remark: "" };
         let (compared, difference) = self
             .nearest(job, std::slice::from_ref(&own))
             .map(|(_, compared, difference)| (compared, difference))
-            .ok_or_else(|| MarkerError { why: "no number could be compared".to_string(), remedy: None })?;
+            .ok_or("no number could be compared")?;
         // Zeros are placeholders. That they match the king's value, or values without material, means nothing.
         let zeros = job.found(self.values).iter().all(|value| *value == 0.0);
         let orders = match zeros || (difference.fits() && difference.total == 0.0) {
@@ -57,18 +50,23 @@ impl<'a> MarkerChecker<'a> {
         let other =
             self.nearest(job, &orders).filter(|(.., other)| other.fits() && other.cmp(&difference).is_lt());
         let matched = match other {
-            Some((order, by, _)) => Err((other_fits(&job.marking, &difference, order, by), Remedy::Trust)),
+            Some((order, by, _)) => Err((
+                other_fits(&job.marking, &difference, order, by),
+                ", or use --trust-marker to fill it as marked",
+            )),
             None if difference.fits() => {
                 for (key, value) in &difference.added {
                     self.added.entry(*key).or_default().push(*value);
                 }
                 Ok(MarkerMatch { compared, note: None })
             }
-            None => self.unknown(job, &difference, compared).map_err(|why| (why, Remedy::GiveStart)),
+            None => self.unknown(job, &difference, compared).map_err(|why| {
+                (why, "; give --start with a parameter file of what the source holds, or use --trust-marker")
+            }),
         };
         match matched {
             Err((why, _)) if self.trust => Ok(MarkerMatch { compared: Compared::Trusted, note: Some(why) }),
-            Err((why, remedy)) => Err(MarkerError { why, remedy: Some(remedy) }),
+            Err((why, remedy)) => Err(why + remedy),
             Ok(matched) => Ok(matched),
         }
     }
@@ -140,20 +138,7 @@ fn orders(job: &Job<'_>) -> Vec<Order> {
         order.marking.orient(first);
         order
     });
-    let mut all: Vec<Order> = std::iter::once(own.clone()).chain(oriented).collect();
-    if marking.order.colors != Colors::One {
-        vary(&mut all, |order| {
-            let colors = &mut order.marking.order.colors;
-            *colors = if *colors == Colors::Negated { Colors::Both } else { Colors::Negated };
-        });
-        let listed = |pieces: &Pieces| {
-            let mut more = all.clone();
-            more.iter_mut().for_each(|order| order.marking.pieces = Some(pieces.clone()));
-            more
-        };
-        let more: Vec<Order> = colored(marking).iter().flat_map(listed).collect();
-        all.extend(more);
-    }
+    let mut all: Vec<Order> = oriented.collect();
     // Values of pieces are so near each other that two in the wrong order may pass for rounded ones.
     let pairs = (0..marking.pieces.as_ref().map_or(0, Vec::len)).flat_map(|j| (0..j).map(move |i| (i, j)));
     all.extend(pairs.map(|(i, j)| {
@@ -162,32 +147,15 @@ fn orders(job: &Job<'_>) -> Vec<Order> {
         order
     }));
     if named.phases.len() == 2 {
-        vary(&mut all, |order| {
+        let mut reversed = all.clone();
+        reversed.push(own);
+        for order in &mut reversed {
             order.named.phases = vec![1, 0];
             order.remark = " with the endgame's numbers before the middlegame's, which no marker can say";
-        });
+        }
+        all.extend(reversed);
     }
     all
-}
-
-fn vary(all: &mut Vec<Order>, change: impl Fn(&mut Order)) {
-    let mut more = all.clone();
-    more.iter_mut().for_each(change);
-    all.extend(more);
-}
-
-/// Pieces of both colors by color and by piece, either color first.
-fn colored(marking: &Marking) -> Vec<Pieces> {
-    let all = || (0..ROLE_NAMES.len()).map(|role| Some(Piece::white(role))).collect();
-    let mut own: Pieces = marking.pieces.clone().unwrap_or_else(all);
-    own.retain(|piece| piece.is_none_or(|piece| !piece.black));
-    let of = |piece: &Option<Piece>, black| piece.map(|piece| Piece { black, ..piece });
-    let mut lists = Vec::new();
-    for blacks in [[false, true], [true, false]] {
-        lists.push(blacks.iter().flat_map(|&black| own.iter().map(move |piece| of(piece, black))).collect());
-        lists.push(own.iter().flat_map(|piece| blacks.map(|black| of(piece, black))).collect());
-    }
-    lists
 }
 
 fn other_fits(marking: &Marking, own: &Difference, other: &Order, by: Compared) -> String {

@@ -2,10 +2,10 @@
 //! slot, which grows only for a number that is too long.
 
 /// Bytes of the source and their replacement.
-pub(super) type Edit = (std::ops::Range<usize>, String);
+pub(crate) type Edit = (std::ops::Range<usize>, String);
 
 #[derive(Clone, Debug)]
-pub(super) struct Replacement {
+pub(crate) struct Replacement {
     pub start: usize,
     pub end: usize,
     pub new: String,
@@ -38,7 +38,7 @@ enum Mode {
 }
 
 /// `numbers` ascend; `eager` also aligns numbers of one length, which show no alignment.
-pub(super) fn edits(source: &str, numbers: &[Replacement], eager: bool) -> Vec<Edit> {
+pub(crate) fn edits(source: &str, numbers: &[Replacement], eager: bool) -> Vec<Edit> {
     if numbers.iter().all(|number| source[number.start..number.end] == number.new) {
         return Vec::new();
     }

@@ -1,7 +1,6 @@
 //! Numbers on a line of code, by position: the 4 and the 3 of `4 * (mobility - 3)`.
 
 use super::array::{Array, Entry, Wrong};
-use super::marker::Places;
 use super::number::Number;
 use crate::languages::Language;
 use crate::lexer::{Kind, Token};
@@ -50,8 +49,7 @@ pub(super) fn numbers(
     let start = entries.iter().map(|entry| entry.start).min().unwrap_or(marker.0);
     let end = entries.iter().map(|entry| entry.end).max().unwrap_or(marker.1);
     let shape = if entries.len() == 1 { Vec::new() } else { vec![entries.len()] };
-    let (shape, places) = (Some(shape), Places::default());
-    Ok(Array { start, end, entries, shape, pairs_inside: false, beside_pairs: None, places })
+    Ok(Array { start, end, entries, shape: Some(shape), pairs_inside: false, beside_pairs: None })
 }
 
 /// `x - 3` is a difference, `x * -3` has a negative number.

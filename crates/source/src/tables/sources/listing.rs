@@ -2,16 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
+use super::arrange;
 use super::array::Wrong;
 use super::marker::quoted;
 use super::number::Number;
 use super::read::{Found, Sink, ending, find_marked, resolved};
 use super::values::{TableValues, plain};
-use super::{arrange, refuse_binary, take_places};
 use crate::characters::line_of;
-use crate::encoding::decode;
-use crate::files::distinct_files;
 use crate::languages::Language;
+use crate::sources::Loaded;
 use gputexel_io::{Error, Result};
 use gputexel_model::{Colors, Feature, ROLE_NAMES};
 
@@ -88,10 +87,8 @@ pub struct ListedMarker {
 /// binary or no files.
 pub fn list(files: &[PathBuf]) -> Result<Vec<ListedMarker>> {
     let mut all = Vec::new();
-    for (path, shown) in distinct_files(files)? {
-        let bytes = crate::read_source(&path, shown)?;
-        refuse_binary(&bytes, shown)?;
-        all.extend(list_text(&decode(&bytes, shown)?.0, shown)?);
+    for Loaded { text, shown, .. } in &Loaded::all(files)? {
+        all.extend(list_text(text, shown)?);
     }
     Ok(all)
 }
@@ -103,10 +100,7 @@ fn wrong_in<'a>(source: &'a str, shown: &'a Path) -> impl Fn(Wrong) -> Error + C
 
 fn named(source: &str, shown: &Path) -> Result<(Vec<Found>, TableValues)> {
     let wrong = wrong_in(source, shown);
-    let mut found = find_marked(source, shown, Language::of(shown), None)?;
-    for one in &mut found {
-        one.marking.take_places(&one.array.places).map_err(|why| wrong((one.array.start, why)))?;
-    }
+    let found = find_marked(source, shown, Language::of(shown))?;
     let mut groups: Vec<Group> = Vec::new();
     for one in &found {
         for group in groups_of(one).map_err(wrong)? {
@@ -156,16 +150,14 @@ pub(crate) struct MarkedNumber {
 
 pub(crate) fn numbers(source: &str, shown: &Path) -> Result<Vec<MarkedNumber>> {
     let wrong = wrong_in(source, shown);
-    let (mut found, values) = named(source, shown)?;
+    let (found, values) = named(source, shown)?;
     let mut numbers = Vec::new();
-    for one in &mut found {
+    for one in &found {
         let named = values
             .resolve(&one.marking.what)
             .ok_or_else(|| wrong((one.at, format!("'{}' names nothing", one.marking.what))))?;
-        take_places(&values, &named, &mut one.marking, &one.array)
-            .map_err(|why| wrong((one.array.start, why)))?;
         let named = resolved(&values, named, &one.marking, &one.array);
-        let Found { at, marking, array } = &*one;
+        let Found { at, marking, array } = one;
         let (content, order) = arrange(&values, &named, marking, array)
             .map_err(|(place, why)| wrong((if place == 0 { *at } else { place }, why)))?;
         for (index, entry) in array.entries.iter().enumerate() {
@@ -206,9 +198,9 @@ pub(crate) fn numbers(source: &str, shown: &Path) -> Result<Vec<MarkedNumber>> {
 /// As [`list`].
 pub fn list_text(source: &str, shown: &Path) -> Result<Vec<ListedMarker>> {
     let wrong = wrong_in(source, shown);
-    let (mut found, values) = named(source, shown)?;
-    let unknown = |what: &str| (format!("no marker in this file has the table of '{what}'"), None);
-    let sink = Sink::read(&values, source, shown, &mut found, unknown)?;
+    let (found, values) = named(source, shown)?;
+    let unknown = |what: &str| format!("no marker in this file has the table of '{what}'");
+    let sink = Sink::read(&values, source, shown, &found, unknown)?;
     let count = values.features.len();
     let value = |id: usize, phase: usize| sink.theta[phase * count + id];
     let mut listed = Vec::new();

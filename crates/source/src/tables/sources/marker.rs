@@ -24,8 +24,6 @@ pub(super) struct Marking {
     pub order: SquareOrder,
     /// True if it gives the first square. Otherwise imported tables have the order of the schema.
     pub oriented: bool,
-    /// True if Black's tables stand before White's, by the names of entries.
-    pub black_first: bool,
     pub scale: f64,
     pub offset: Option<Offset>,
     pub pieces: Option<Pieces>,
@@ -77,7 +75,6 @@ pub(super) fn parse(said: &str) -> Result<Marking, String> {
         what,
         order: SquareOrder::default(),
         oriented: false,
-        black_first: false,
         scale: 1.0,
         offset: None,
         pieces: None,
@@ -174,23 +171,6 @@ impl Marking {
         }
     }
 
-    /// Takes over the order given by names of entries, as in `[PAWN] =`.
-    pub fn take_places(&mut self, places: &Places) -> Result<(), String> {
-        if let Some(named) = &places.pieces {
-            if let Some(own) = self.pieces.as_ref().filter(|own| *own != named) {
-                return Err(format!(
-                    "the names of the entries are 'pieces {}', the marker says 'pieces {}'",
-                    pieces::text(named),
-                    pieces::text(own)
-                ));
-            }
-            self.pieces = Some(named.clone());
-            self.color_pieces();
-        }
-        self.black_first = self.order.colors != Colors::One && places.black_first == Some(true);
-        Ok(())
-    }
-
     /// The marker with its options for orders.
     pub fn text(&self) -> String {
         let mut text = format!("{SIGN} {}", self.what);
@@ -210,13 +190,6 @@ impl Marking {
         }
         text
     }
-}
-
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Places {
-    pub pieces: Option<Pieces>,
-    /// True if Black's entries come before White's.
-    pub black_first: Option<bool>,
 }
 
 /// Parses numbers from 1, separated by slashes.

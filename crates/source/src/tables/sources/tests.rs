@@ -14,7 +14,7 @@ fn values(kind: FeatureKind, value: impl Fn(usize) -> f64) -> TableValues {
 }
 
 fn file(values: &TableValues, source: &str, name: &Path) -> Result<(String, Vec<Filled>)> {
-    let survey = Survey::of(values, source, name, &[], &mut [])?;
+    let survey = Survey::of(values, source, name)?;
     let checker = MarkerChecker::new(values, &KnownValues::default(), true);
     let matches = compared(checker, std::slice::from_ref(&survey))?;
     let mut filled = Vec::new();
@@ -54,7 +54,7 @@ fn zeros_are_filled_as_marked() {
     for marker in ["pawn.mg orientation a8", "knight.mg offset material"] {
         let name = marker.split('.').next().unwrap();
         let source = format!("// gputexel: {marker}\nint a[64] = {{{}}};\n", vec!["0"; 64].join(", "));
-        let survey = Survey::of(&tuned, &source, Path::new("a.c"), &[], &mut []).unwrap();
+        let survey = Survey::of(&tuned, &source, Path::new("a.c")).unwrap();
         let matches = compared(MarkerChecker::new(&tuned, &known, false), std::slice::from_ref(&survey));
         let matches: Vec<MarkerMatch> =
             matches.unwrap_or_else(|error| panic!("{marker}: {error}")).into_iter().flatten().collect();

@@ -18,18 +18,6 @@ pub struct TableValues {
     pub(super) own_order: bool,
 }
 
-/// Name that a marker may use.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct TableName {
-    /// The name; `SQUARE` stands for a square.
-    pub name: String,
-    /// Lengths from the outermost array to the innermost; empty for a single number. Pairs of a middlegame and an
-    /// endgame value are a length of 2.
-    pub shape: Vec<usize>,
-    /// Number of numbers.
-    pub numbers: usize,
-}
-
 pub(super) const PHASES: [&str; 2] = ["mg", "eg"];
 
 const BOTH: &str = "both";
@@ -117,88 +105,30 @@ impl TableValues {
         Ok(Self { own_order: true, ..Self::try_new(features, mg.chain(eg).collect())? })
     }
 
-    /// Returns all names, the largest first.
-    pub fn names(&self) -> Vec<TableName> {
-        let mut names: Vec<TableName> = Vec::new();
-        let mut add = |name: &str, shape: &[usize]| {
-            let numbers = shape.iter().product::<usize>();
-            // A table of one feature may have the name of its feature.
-            if names.iter().any(|known| known.name == name) {
-                return;
-            }
-            names.push(TableName {
-                name: name.to_string(),
-                shape: [shape, &[2]].concat(),
-                numbers: 2 * numbers,
-            });
-            for phase in PHASES {
-                names.push(TableName { name: format!("{name}.{phase}"), shape: shape.to_vec(), numbers });
-            }
-        };
-        let pieces = self.tables.pieces();
-        if pieces.is_some() {
-            add("pst", &[6, 64]);
-        }
-        for table in &self.tables.0 {
-            match table.ids.len() {
-                1 => add(&marker_name(&table.name), &[]),
-                count => add(&marker_name(&table.name), &[count]),
-            }
-        }
-        if pieces.is_some() && !self.tables.0.iter().any(|table| table.name == "material") {
-            add("material", &[6]);
-        }
-        for table in self.tables.0.iter().filter(|table| table.is_squares()) {
-            add(&format!("{}.material", marker_name(&table.name)), &[]);
-        }
-        for table in &self.tables.0 {
-            match &table.prefix {
-                Some(prefix) if *prefix == format!("{}_", table.name) && is_plain(&table.name) => {
-                    add(&format!("{}.SQUARE", table.name), &[]);
-                }
-                _ => table.ids.iter().for_each(|&id| add(&marker_name(&self.features[id].name), &[])),
-            }
-        }
-        names
-    }
-
-    /// Tables, and features outside of tables, without any of these names; with `.mg` or `.eg` for only that
-    /// phase.
+    /// Tables, and features outside of tables, without any of these names in some phase.
     pub(super) fn unmarked<'n>(&self, names: impl Iterator<Item = &'n Named>) -> Vec<String> {
-        let mut marked = [vec![false; self.features.len()], vec![false; self.features.len()]];
+        let mut marked = vec![[false; 2]; self.features.len()];
         for Named { place, phases, tied } in names {
-            let tables = match place {
-                Place::Tables(tables) | Place::Material(tables) => &tables[..],
-                Place::Table(table) | Place::Mean(table) => std::slice::from_ref(table),
-                Place::Feature(_) => &[],
+            let ids: Vec<usize> = match place {
+                Place::Tables(tables) | Place::Material(tables) => {
+                    tables.iter().flat_map(|&table| self.tables.0[table].ids.clone()).collect()
+                }
+                Place::Table(table) | Place::Mean(table) => self.tables.0[*table].ids.clone(),
+                Place::Feature(id) => vec![*id],
             };
-            let single = match place {
-                Place::Feature(id) => Some(id),
-                _ => None,
-            };
-            for &id in tables.iter().flat_map(|&table| &self.tables.0[table].ids).chain(single) {
-                (0..2)
-                    .filter(|phase| *tied || phases.contains(phase))
-                    .for_each(|phase| marked[phase][id] = true);
+            for id in ids {
+                (0..2).for_each(|phase| marked[id][phase] |= *tied || phases.contains(&phase));
             }
         }
-        let named = |name: &str, left: [bool; 2]| match left {
-            [true, true] => Some(name.to_string()),
-            [false, false] => None,
-            [mg, _] => Some(format!("{name}.{}", PHASES[usize::from(!mg)])),
-        };
         let mut left = Vec::new();
         for table in &self.tables.0 {
-            let all = table.ids.len();
-            let counts = [0, 1].map(|phase| table.ids.iter().filter(|&&id| !marked[phase][id]).count());
-            // A phase of a table is listed as one unless only some of it is left; features without a table by name.
-            let is_uniform = table.is_squares() || counts.iter().all(|&count| count == 0 || count == all);
-            if all > 1 && table.name != "parameters" && is_uniform {
-                left.extend(named(&table.name, counts.map(|count| count == all)));
-            } else if !table.is_squares() {
-                let alone =
-                    |&id: &usize| named(&self.features[id].name, [0, 1].map(|phase| !marked[phase][id]));
-                left.extend(table.ids.iter().filter_map(alone));
+            let missing: Vec<usize> =
+                table.ids.iter().copied().filter(|&id| marked[id] != [true; 2]).collect();
+            let whole = missing.len() == table.ids.len() && missing.len() > 1 && table.name != "parameters";
+            match whole {
+                true => left.push(table.name.clone()),
+                false if table.is_squares() => {}
+                false => left.extend(missing.iter().map(|&id| self.features[id].name.clone())),
             }
         }
         left
@@ -242,10 +172,12 @@ impl TableValues {
 
     /// Returns a suggestion for an unknown name, as the end of a message.
     pub(super) fn near(&self, text: &str) -> String {
-        // Of the same phase, which is seldom wrong.
-        let phase = |name: &str| phases(name).map(|(_, phases)| phases);
-        let names = self.names().into_iter().map(|name| name.name);
-        did_you_mean(text, names.filter(|name| phase(name) == phase(text)))
+        let tables = self.tables.0.iter().map(|table| table.name.clone());
+        let features = self.features.iter().map(|feature| feature.name.clone());
+        // The phase is seldom wrong.
+        let phase = phases(text).map_or("", |(name, _)| &text[name.len()..]);
+        let names = tables.chain(features).map(|own| marker_name(&own) + phase);
+        did_you_mean(text, names)
     }
 
     /// A table or feature, unless ambiguous; a feature also by the names of its group and itself.

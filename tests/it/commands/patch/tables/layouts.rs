@@ -39,7 +39,7 @@ fn list(numbers: impl IntoIterator<Item = i64>) -> String {
 type Numbers = fn(&[f64]) -> String;
 
 /// Examples of the page, with the contents of `{ ... }` there.
-const TABLES: [(&str, Numbers); 8] = [
+const TABLES: [(&str, Numbers); 6] = [
     ("// gputexel: knight.mg orientation a8\nconst int knight_mg[8][8] = { ... };", |theta| {
         let rank = |rank: usize| list((0..8).map(|file| at(theta, 1, 8 * (7 - rank) + file)));
         format!("{{{}}}", (0..8).map(rank).collect::<Vec<_>>().join(", "))
@@ -65,12 +65,6 @@ const TABLES: [(&str, Numbers); 8] = [
     ("// gputexel: material.mg pieces -pnbrqk\nconst int value_mg[7] = { ... };", |theta| {
         list((0..7).map(|i| if i == 0 { 0 } else { piece(theta, i - 1) }))
     }),
-    ("// gputexel: material.mg\nconst int value_mg[7] = { ... };", |theta| {
-        // Entries have an order of their own.
-        let name = |role: usize| ["PAWN", "KNIGHT", "BISHOP", "ROOK", "QUEEN", "KING"][role];
-        let entry = |role: usize| format!("[{}] = {}", name(role), piece(theta, role));
-        format!("{{ [EMPTY] = 0, {} }}", [5, 4, 0, 1, 2, 3].map(entry).join(", "))
-    }),
     (
         "// gputexel: material.mg pieces -pnbrq-pnbrq colors negated\nconst int value_mg[12] = { ... };",
         |theta| {
@@ -83,13 +77,6 @@ const TABLES: [(&str, Numbers); 8] = [
     ("// gputexel: material.mg colors both\nconst int value_mg[2][6] = { ... };", |theta| {
         let row = || list((0..6).map(|role| piece(theta, role)));
         format!("{{{}, {}}}", row(), row())
-    }),
-    ("// gputexel: material.mg colors negated\nconst int value_mg[] = { ... };", |theta| {
-        let entry =
-            |(name, sign, role): (&str, i64, usize)| format!("[{name}] = {}", sign * piece(theta, role));
-        let all =
-            [("W_PAWN", 1, 0), ("B_PAWN", -1, 0), ("W_QUEEN", 1, 4), ("B_QUEEN", -1, 4), ("NO_PIECE", 0, 5)];
-        format!("{{ {} }}", all.map(entry).join(", ").replace("NO_PIECE] = 0", "NO_PIECE] = 7"))
     }),
 ];
 
@@ -128,8 +115,6 @@ fn tables_of_the_page_are_filled() {
             other("-pnbrq-pnbrq", "-pbnrq-pbnrq"),
             other("-pnbrq-pnbrq colors negated", "-pnbrq-pnbrq"),
             other("pieces -pnbrqk\n", "pieces -kqrbnp\n"),
-            other("material.mg\n", "material.mg pieces -pnbrqk\n"),
-            other("colors negated\nconst int value_mg[]", "colors both\nconst int value_mg[]"),
         ] {
             if wrong == source(&start) {
                 continue;
@@ -279,8 +264,7 @@ fn lists_and_numbers_of_lines_are_filled() {
         "mobility.mg rows 3/4/2 ~ a[] = {1,2,3,4,1,2,3,4,1,2,3} ~ a.c:2: the array's 11 numbers are not 3 rows",
         "mobility.mg rows 3/4/1 ~ a[3][4] = {{1,2,3,4},{1,2,3,4},{1,2,3,4}} ~ counts 8",
         "mobility.mg rows 2/5/2 ~ a[3][4] = {{1,2,3,4},{1,2,3,4},{1,2,3,4}} ~ counts 5",
-        "mobility.mg ~ a[9] = { [0] = 1, [2] = 3 } ~ a.c:2: the entries are placed with holes",
-        "mobility.mg ~ a[9] = { [LAZY] = 1, [OTHER] = 3 } ~ a.c:2: '[LAZY] =' places an entry",
+        "mobility.mg ~ a[9] = { [0] = 1, [2] = 3 } ~ a.c:2: '[0] =' places an entry",
         "step.mg pieces pn ~ a = 9 ~ option 'pieces' is for all pieces",
         "mobility.mg colors both ~ a[9] = {0} ~ option 'colors' is for values of pieces",
     ] {
@@ -301,7 +285,6 @@ fn rejects_invalid_layouts() {
         "material.mg files 4 ~ a[6] = {0} ~ is for tables of squares",
         "material.mg flip ~ a[6] = {0} ~ option 'flip' is not known",
         "material.mg ~ a[] = { [PAWN] = 1, 2, 3, 4, 5 } ~ '[PAWN] =' places an entry",
-        "material.mg pieces kq ~ a[] = { [PAWN] = 1, [KNIGHT] = 2 } ~ are 'pieces pn', the marker",
         "pst.mg rows 3/4 ~ a[] = {0} ~ option 'rows' is for lists",
     ] {
         let [marker, array, expected] = cells(case);

@@ -117,6 +117,7 @@ fn what_cannot_be_replaced_is_named() {
         ("// gputexel: a\nint a[2] = { [1] = 5, 2 };", C, "'[1] =' places an entry"),
         ("// gputexel: a\nint a[2] = {\n#if X\n 5,\n#endif\n 2 };", C, "line of the preprocessor"),
         ("// gputexel: a\nint a[2] = { };", C, "the array is empty"),
+        ("// gputexel: a\nint a[3] = { .x = 5, .y = 2, .z = 1 };", C, "entries with names"),
         ("// gputexel: a\nScore a = { .eg = 1, .mg = 2 };", C, "'eg' stands before 'mg'"),
         ("// gputexel: a\n#define S(a, b) 5", C, "a macro with arguments"),
         ("// gputexel: a\nint f(int x) { return x; }", C, "'{ return x; }' is not a number"),
