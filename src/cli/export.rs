@@ -6,7 +6,7 @@ use gputexel::dataset;
 use gputexel::io::{check_outputs, check_present, write_atomically};
 use gputexel::model::SquareOrder;
 use gputexel::run::are_datasets;
-use gputexel::tables::{self, CodeOptions, Format, ImportRequest, LikeSource, NameStyle, Rounding, Target};
+use gputexel::tables::{self, CodeOptions, Format, Like, NameStyle, Rounding, Target};
 use gputexel::{Error, Result};
 use serde_json::{Map, Value, json};
 
@@ -195,17 +195,15 @@ impl Subcommand for ImportParamsArgs {
     fn run(&self, context: &Context) -> anyhow::Result<()> {
         check_file_flags(&self.output, &[("--force", self.force)])?;
         check_outputs(&[or_stdout(&self.output)], self.like.iter().chain(&self.files), self.force)?;
-        let file = match &self.like {
-            Some(path) if path.is_file() && are_datasets(std::slice::from_ref(path))? => {
-                Some(LikeSource::Features(Box::new(dataset::read(path)?.metadata().feature_set.clone())))
+        let like = match (&self.like, &self.model) {
+            (Some(path), _) if path.is_file() && are_datasets(std::slice::from_ref(path))? => {
+                Some(Like::Set(Box::new(dataset::read(path)?.metadata().feature_set.clone())))
             }
-            path => path.clone().map(LikeSource::File),
+            (Some(path), _) => Some(Like::file(path)?),
+            (None, Some(name)) => Some(Like::set(name)?),
+            (None, None) => None,
         };
-        let request = ImportRequest {
-            files: self.files.clone(),
-            like: file.or_else(|| self.model.clone().map(LikeSource::Set)),
-        };
-        let imported = tables::import_files(&request)?;
+        let imported = tables::import_files(&self.files, like.as_ref())?;
         let Some(path) = or_stdout(&self.output) else {
             let files =
                 self.files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(", ");

@@ -45,10 +45,6 @@ fn option<'a>(line: &'a str, name: &str) -> Option<&'a str> {
 }
 
 /// Takes the values of the `.params` file next to the `.tune` file, or of another such as the result of an SPSA run.
-///
-/// # Errors
-/// [`Error::Io`]; [`Error::Input`] with file and line of anything unusable: a context without a match, a
-/// parameter that the `.params` file lacks.
 pub fn plan_apply(tune: &Path, folder: &Path, params: Option<&Path>) -> Result<PatchPlan> {
     let params_path = &params.map_or_else(|| params_path(tune), |path| Ok(path.to_path_buf()))?;
     let tune = TuneFile::read(tune)?;

@@ -22,7 +22,6 @@ pub(super) fn ends_with_point(text: &str) -> bool {
     text.ends_with('.') && (!text.ends_with("..") || text.ends_with("..."))
 }
 
-/// 1-based line of a position.
 pub(super) fn line_of(text: &str, offset: usize) -> u64 {
     1 + memchr::memchr_iter(b'\n', &text.as_bytes()[..offset]).count() as u64
 }

@@ -44,7 +44,7 @@ pub struct BlockCheck {
 }
 
 impl BlockCheck {
-    fn unreadable(block: &Block, error: &Error) -> Self {
+    fn new(block: &Block) -> Self {
         Self {
             name: block.name.clone(),
             line: block.line,
@@ -53,26 +53,18 @@ impl BlockCheck {
             source_lines: Vec::new(),
             values: Vec::new(),
             near: None,
-            problems: vec![error.to_string()],
+            problems: Vec::new(),
         }
     }
 
     fn of(p: &Placed<'_>, state: &State, source: &Source) -> Self {
         let lines = |starts: &[usize]| starts.iter().take(20).map(|at| source.line(*at)).collect();
         let names = p.context.names().map(str::to_string);
-        let mut check = Self {
-            name: p.block.name.clone(),
-            line: p.block.line,
-            file: source.shown.clone(),
-            state: BlockState::Ready,
-            source_lines: Vec::new(),
-            values: Vec::new(),
-            near: None,
-            problems: Vec::new(),
-        };
+        let mut check = Self { file: source.shown.clone(), ..Self::new(p.block) };
         match state {
             State::Ready(found) => {
                 let texts = found.marks.iter().map(|mark| source.before[mark.clone()].to_string());
+                check.state = BlockState::Ready;
                 check.source_lines = lines(&[found.range.start]);
                 check.values = names.zip(texts).collect();
             }
@@ -93,7 +85,6 @@ impl BlockCheck {
         check
     }
 
-    /// True if `tune` or `apply` can use the block.
     pub fn is_fine(&self) -> bool {
         matches!(self.state, BlockState::Ready | BlockState::Done) && self.problems.is_empty()
     }
@@ -102,20 +93,15 @@ impl BlockCheck {
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct CheckReport {
     pub blocks: Vec<BlockCheck>,
-    /// The `.params` file.
     pub params: PathBuf,
-    /// `None` if there is no such file.
     pub params_count: Option<usize>,
     /// Parameters of contexts that the `.params` file lacks, if there is one.
     pub params_missing: Vec<String>,
-    /// Reason why the `.params` file cannot be read.
     pub params_problem: Option<String>,
-    /// Likely mistakes: ranges without the value, parameters without a declaration.
     pub warnings: Vec<String>,
 }
 
 impl CheckReport {
-    /// Number of unusable blocks, plus 1 for an unusable `.params` file.
     pub fn failures(&self) -> usize {
         let blocks = self.blocks.iter().filter(|block| !block.is_fine()).count();
         blocks + usize::from(self.params_problem.is_some())
@@ -159,9 +145,6 @@ impl CheckReport {
     }
 }
 
-/// # Errors
-/// A `.tune` file that cannot be read, an invalid folder, or one left half written by an interrupted command.
-/// Faults of single blocks are in the report.
 pub fn check(tune: &Path, folder: &Path) -> Result<CheckReport> {
     refuse_interrupted(folder)?;
     let params = params_path(tune)?;
@@ -172,7 +155,10 @@ pub fn check(tune: &Path, folder: &Path) -> Result<CheckReport> {
     for block in &file.blocks {
         match place_block(block, &file, &mut sources) {
             Ok(p) => placed.push(p),
-            Err(error) => blocks.push(BlockCheck::unreadable(block, &error)),
+            Err(error) => {
+                let problems = vec![error.to_string()];
+                blocks.push(BlockCheck { problems, ..BlockCheck::new(block) });
+            }
         }
     }
     let mut states: Vec<State> = placed.iter().map(|p| p.state(&sources.files[p.file])).collect();
@@ -202,7 +188,6 @@ pub fn check(tune: &Path, folder: &Path) -> Result<CheckReport> {
     Ok(report)
 }
 
-/// Whole lines: one for the block unless its source is unreadable, one for each problem.
 impl Display for BlockCheck {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         let name = if self.name.is_empty() { "unnamed".into() } else { shown(&self.name) };
@@ -232,7 +217,6 @@ impl Display for BlockCheck {
     }
 }
 
-/// Whole lines: the blocks, the parameters, the warnings.
 impl Display for CheckReport {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         self.blocks.iter().try_for_each(|block| write!(f, "{block}"))?;

@@ -5,7 +5,6 @@ use std::ops::Range;
 use super::languages::Language;
 use super::lexer::{Kind, Token, lex};
 
-/// Reason why a number must stay one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Bound {
     /// It must be known at compile time, in this.
@@ -60,7 +59,6 @@ impl Code {
         self.tokens[..behind].last().filter(|token| token.end >= part.end)
     }
 
-    /// Reason why the number at a position must stay one.
     pub fn bound(&self, start: usize) -> Option<Bound> {
         self.bound[self.tokens.binary_search_by_key(&start, |token| token.start).ok()?]
     }

@@ -26,8 +26,6 @@ impl Found {
     }
 }
 
-/// # Errors
-/// [`Error::Io`]; [`Error::Input`] for anything but a regular file, and for huge files.
 pub(super) fn read_file(path: &Path) -> Result<Vec<u8>> {
     let metadata = std::fs::metadata(path).map_err(|e| Error::io(path, e))?;
     // Opening a pipe would wait for its other end. Reading a folder fails with the system's message.
@@ -45,7 +43,6 @@ pub(super) fn read_file(path: &Path) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// `None` if it does not exist.
 pub(super) fn find(path: &Path) -> Result<Option<Found>> {
     let metadata = match std::fs::metadata(path) {
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),

@@ -13,14 +13,12 @@ use super::pattern::Pattern;
 use gputexel_io::{Error, Result, counted, shown};
 use serde::Serialize;
 
-/// Maximum number of lines added to make a block match in one place.
 const MAX_ADDED: u64 = 20;
 
 /// Lines of a source, read from `search.cpp:10` or `search.cpp:10-14`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceLines {
     pub source: PathBuf,
-    /// The first line, from 1.
     pub first: u64,
     pub last: u64,
 }
@@ -59,10 +57,6 @@ pub struct Draft {
 }
 
 /// Makes a block of lines of a source.
-///
-/// # Errors
-/// [`Error::Io`]; [`Error::Input`] for lines that do not exist, contain no number that can be marked, or are
-/// not unique even with the following lines.
 pub fn draft(lines: &SourceLines, options: &DraftOptions) -> Result<Draft> {
     let SourceLines { source, first, last } = lines;
     let bytes = super::files::read_file(source)?;
@@ -78,7 +72,7 @@ pub fn draft(lines: &SourceLines, options: &DraftOptions) -> Result<Draft> {
         return Err(Error::input(source, reason));
     }
     let own = &lines[*first as usize - 1..*last as usize];
-    let name = options.name.clone().unwrap_or_else(|| suggested(&own.join(" "), source, *first));
+    let name = options.name.clone().unwrap_or_else(|| suggested(source, *first));
     if name.is_empty() || !is_name(&name) {
         return Err(Error::Usage(format!("name {}: letters, digits and _ make a name", shown(&name))));
     }
@@ -177,30 +171,10 @@ fn relative(source: &Path, folder: Option<&Path>) -> Result<String> {
     Ok(name)
 }
 
-/// Assigned variable, the name of a `#define`, or the file's name and the line.
-fn suggested(line: &str, source: &Path, first: u64) -> String {
-    let defined =
-        line.trim_start().strip_prefix('#').and_then(|rest| rest.trim_start().strip_prefix("define"));
-    let assigned = line.split_once('=').filter(|(_, right)| !right.starts_with('='));
-    let word: String = match (defined, assigned) {
-        (Some(rest), _) => rest.trim_start().chars().take_while(|c| is_word(*c)).collect(),
-        (None, Some((left, _))) => {
-            // The type of Rust's `MARGIN: i32` and the indices of `margins[2][3]` follow the name.
-            let left = left.trim_end().trim_end_matches(|c: char| "+-*/|&^".contains(c));
-            let typed = left.replace("::", "__").find(':');
-            let mut left = typed.map_or(left, |at| &left[..at]).trim_end();
-            while left.ends_with(']') {
-                left = left.rsplit_once('[').map_or("", |(before, _)| before).trim_end();
-            }
-            left[left.trim_end_matches(is_word).len()..].to_string()
-        }
-        (None, None) => String::new(),
-    };
+fn suggested(source: &Path, first: u64) -> String {
     let stem = source.file_stem().unwrap_or_default().to_string_lossy();
-    let stem: String = stem.chars().filter(|c| is_word(*c)).collect();
-    let names =
-        [word, format!("{stem}_{first}")].into_iter().filter(|name| !name.is_empty() && is_name(name));
-    names.into_iter().next().unwrap_or_else(|| format!("line_{first}"))
+    let name = format!("{}_{first}", stem.chars().filter(|c| is_word(*c)).collect::<String>());
+    if is_name(&name) { name } else { format!("line_{first}") }
 }
 
 fn marked(text: &str, line: &str, code: &Code) -> (String, Vec<String>) {
@@ -269,20 +243,6 @@ mod tests {
         ] {
             let (text, not) = marked(line, line, &Code::of(line, language));
             assert_eq!((text.as_str(), not.join(" ").as_str()), (expected, left));
-        }
-    }
-
-    #[test]
-    fn names_come_from_the_source() {
-        for (line, expected) in [
-            ("  int m = 5;", "m"),
-            ("  margin += 5;", "margin"),
-            ("#define RAZOR 5", "RAZOR"),
-            ("const MARGINS: [i32; 2] = [5, 6];", "MARGINS"),
-            ("std::array<int, 2> a::b[2][3] = {};", "b"),
-            ("  if (d == 5)", "search_7"),
-        ] {
-            assert_eq!(suggested(line, Path::new("a/search.cpp"), 7), expected);
         }
     }
 }

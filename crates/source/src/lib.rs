@@ -24,7 +24,6 @@ pub mod tables;
 mod transaction;
 mod tune;
 pub mod variables;
-mod warnings;
 
 use std::path::Path;
 
@@ -46,9 +45,6 @@ fn read_text(path: &Path) -> Result<String> {
 }
 
 /// Bytes as UTF-8 text.
-///
-/// # Errors
-/// [`Error::Input`] with line and column of the first byte that is not UTF-8; `path` is for the message.
 pub fn utf8<'a>(bytes: &'a [u8], path: &Path) -> Result<&'a str> {
     std::str::from_utf8(bytes).map_err(|e| {
         let before = &bytes[..e.valid_up_to()];

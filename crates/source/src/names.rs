@@ -26,10 +26,6 @@ enum Minus {
 
 impl Template {
     /// `d-25@` subtracts 25.
-    ///
-    /// # Errors
-    /// Something other than a number is marked, or a minus is ambiguous: the position in the body, and the
-    /// reason.
     pub fn parse(body: &str, prefix: &str) -> std::result::Result<Self, (usize, String)> {
         let mut template = Self::default();
         let mut unnamed = 0;

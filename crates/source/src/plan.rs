@@ -16,7 +16,6 @@ pub struct Change {
     pub shown: PathBuf,
     /// Its bytes now; `None` if there is no such file.
     pub before: Option<Vec<u8>>,
-    /// Its new bytes.
     pub after: Vec<u8>,
     /// True for the `.params` file, which tuning changes later.
     pub params: bool,
@@ -43,7 +42,6 @@ pub struct PlannedBlock {
     pub values: Vec<PlannedValue>,
 }
 
-/// Numbers of parameters in a `.params` file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct ParamsSummary {
     pub path: PathBuf,
@@ -126,9 +124,6 @@ fn shown_text(bytes: &[u8]) -> Cow<'_, str> {
 }
 
 /// `.params` file next to a `.tune` file.
-///
-/// # Errors
-/// [`Error::Usage`] if the `.tune` file has that name itself.
 pub fn params_path(tune: &Path) -> Result<PathBuf> {
     let path = tune.with_extension("params");
     if path == tune {

@@ -23,7 +23,6 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// Line of a position in the original text, for messages.
     pub fn line(&self, offset: usize) -> u64 {
         line_of(&self.before, offset)
     }
@@ -70,9 +69,6 @@ impl Sources {
     }
 
     /// Index of the file that a `#set file` names; reads it once.
-    ///
-    /// # Errors
-    /// A path that leads outside, or one that is missing, not a file, or not text.
     pub fn file(&mut self, setting: &Setting, tune: &Path) -> Result<usize> {
         let at = |reason: String| Error::line(tune, setting.line, reason);
         let name = setting.value.replace('\\', "/");
@@ -118,8 +114,6 @@ fn is_hidden(relative: &Path) -> bool {
     names.any(|name| name.as_os_str().as_encoded_bytes().starts_with(b"."))
 }
 
-/// # Errors
-/// [`Error::Io`]; [`Error::Input`] for anything but a regular file, and above 64 MiB.
 pub(super) fn read_source(path: &Path, shown: &Path) -> Result<Vec<u8>> {
     read_file(path).map_err(|e| as_shown(e, shown))
 }

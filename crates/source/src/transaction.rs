@@ -22,9 +22,6 @@ pub struct Written {
     pub warnings: Vec<String>,
 }
 
-/// # Errors
-/// [`Error::Io`], or [`Error::Input`] for a file that is read-only or was changed since it was read, and where a
-/// command was interrupted. All files then stay as they were.
 pub fn write(plan: &PatchPlan, sources: &Path, command: &str) -> Result<Written> {
     write_observed(plan, sources, command, &mut |_| Ok(()))
 }
@@ -78,7 +75,6 @@ fn next_replacement(records: &Records, plan: &PatchPlan, command: &str) -> Resul
     Ok(Replacement { folder: records.folder.join(name), record })
 }
 
-/// `None` if it does not exist.
 fn find_unchanged(change: &Change) -> Result<Option<Found>> {
     let found = find_unlinked(&change.path)?;
     if found.as_ref().map(|found| &found.bytes) != change.before.as_ref() {
@@ -142,7 +138,6 @@ struct Record {
 enum FileState {
     Old,
     New,
-    /// Neither the old nor the new file.
     Changed,
 }
 
@@ -168,7 +163,6 @@ struct Replacement {
 }
 
 impl Replacement {
-    /// `None` if there is no record yet.
     fn read(folder: &Path) -> Result<Option<Self>> {
         let path = folder.join(RECORD);
         let bytes = match std::fs::read(&path) {
@@ -275,8 +269,6 @@ struct Records {
 }
 
 impl Records {
-    /// # Errors
-    /// [`Error::Io`]; [`Error::Input`] if another process holds the lock, or no records can be kept.
     fn open(sources: &Path) -> Result<Self> {
         let sources = sources.canonicalize().map_err(|e| Error::io(sources, e))?;
         let folder = tree_folder(&sources)?;
@@ -377,7 +369,6 @@ pub fn refuse_interrupted(sources: &Path) -> Result<()> {
 pub struct Undone {
     pub command: String,
     pub files: Vec<PathBuf>,
-    /// Files that did not exist before, and were removed.
     pub removed: Vec<PathBuf>,
     /// Files that were changed since and were left alone: `.params` files that tuning has changed.
     pub kept: Vec<PathBuf>,
@@ -385,9 +376,6 @@ pub struct Undone {
 }
 
 /// Restores the files of a source folder as they were before the last command that is not undone.
-///
-/// # Errors
-/// [`Error::Input`] if there is nothing to undo, or a source was changed since.
 pub fn undo(sources: &Path) -> Result<Undone> {
     let here = sources.canonicalize().map_err(|e| Error::io(sources, e))?;
     let nothing = || Error::input(sources, "there is nothing to undo");
@@ -422,7 +410,6 @@ pub fn undo(sources: &Path) -> Result<Undone> {
 }
 
 impl Undone {
-    /// Whole lines: one for each file, and one for the command.
     pub fn describe(&self) -> String {
         let line = |file: &PathBuf, what: &str| format!("{}: {what}\n", file.display());
         let mut text: String = self.files.iter().map(|file| line(file, "restored")).collect();

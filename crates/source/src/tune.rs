@@ -2,28 +2,25 @@
 
 use std::path::Path;
 
-use super::blocks::{Declared, Setting, TuneFile};
+use super::blocks::{Block, Declared, Setting, TuneFile};
 use super::characters::{is_space, is_word, next_line, number_value, whole_text, without_blank_edges};
-use super::constants::Code;
+use super::constants::{Bound, Code};
 use super::languages::Language;
 use super::layout::Edit;
 use super::layout::{apart, replace_part};
+use super::lexer::Kind;
 use super::names::Template;
 use super::order::{History, uncover, verify_reversible};
 use super::pattern::{Pattern, values};
 use super::plan::{PatchPlan, PlannedBlock, PlannedValue, finish, params_path, read_params};
 use super::sources::{Source, Sources};
 use super::state::{Placed, State, place, refuse_others};
-use super::warnings::{of_block, undeclared};
 use gputexel_io::params::{Number, ParamEntry, ParamKind, ParamsFile, plain};
 use gputexel_io::shown;
 use gputexel_io::{Error, Result};
 
 /// Every context must match in one place, and every marker that is needed must be in one line; otherwise
 /// there is no plan.
-///
-/// # Errors
-/// [`Error::Io`]; [`Error::Input`] with file and line of anything unusable.
 pub fn plan_tune(tune: &Path, folder: &Path) -> Result<PatchPlan> {
     let params_path = params_path(tune)?;
     let tune = TuneFile::read(tune)?;
@@ -187,7 +184,6 @@ struct BlockEdit<'a> {
 }
 
 impl BlockEdit<'_> {
-    /// Changes the text of a source like `tune`.
     fn run(&mut self, source: &mut Source, state: &State) -> Result<PlannedBlock> {
         let Self { p, params, .. } = *self;
         let done = matches!(state, State::Done(_));
@@ -356,4 +352,51 @@ pub(super) fn value_text(entry: &ParamEntry, source_text: Option<&str>, declares
         ParamKind::Float if value == 0.0 => "0.0".to_string(),
         ParamKind::Float => plain(value),
     }
+}
+
+/// Reports contexts with undeclared parameters: no marker is set, and they have no `#add MARKER` that might
+/// declare them.
+fn undeclared(tune: &TuneFile) -> Option<String> {
+    let declares = |block: &&Block| {
+        block.settings.declaration.is_some() || block.adds.iter().any(|add| add.marker.is_some())
+    };
+    let named = tune.blocks.iter().filter(|block| !block.name.is_empty() && block.context.text.contains('@'));
+    let missing: Vec<&Block> = named.filter(|block| !declares(block)).collect();
+    let first = missing.first()?;
+    let more = if missing.len() > 1 { format!(" (and {} more)", missing.len() - 1) } else { String::new() };
+    Some(format!(
+        "{}:{}: {}{more}: nothing declares its parameters; #set declaration MARKER does",
+        tune.path.display(),
+        first.line,
+        first.title()
+    ))
+}
+
+fn of_block(p: &Placed<'_>, state: &State, source: &Source, tune: &TuneFile, code: &Code) -> Vec<String> {
+    let State::Ready(found) = state else { return Vec::new() };
+    let text = &source.before;
+    let declared = p.block.settings.declaration.is_some();
+    let mut said: Vec<String> = Vec::new();
+    for mark in &found.marks {
+        let number = &text[mark.clone()];
+        let unsigned = mark.start + usize::from(number.starts_with('-'));
+        let reason = match code.around(&(unsigned..mark.end)).map(|token| token.kind) {
+            Some(Kind::Comment) => Some("is in a comment".to_string()),
+            Some(Kind::Text) => Some("is in a string".to_string()),
+            _ if p.replacement().is_some() => None,
+            _ => match code.bound(unsigned) {
+                Some(bound @ Bound::Constant(_)) => Some(bound.to_string()),
+                _ => None,
+            },
+        };
+        if let Some(reason) = reason {
+            said.push(format!("{} in line {} {reason}", shown(number), source.line(mark.start)));
+        }
+        let whole = !number.contains('.') && declared;
+        if whole && !(-2_147_483_648.0..=2_147_483_647.0).contains(&number_value(number)) {
+            said.push(format!("{} does not fit the int that it is declared as", shown(number)));
+        }
+    }
+    let (path, line, title) = (tune.path.display(), p.block.line, p.block.title());
+    said.into_iter().map(|what| format!("{path}:{line}: {title}: {what}")).collect()
 }

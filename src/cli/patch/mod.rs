@@ -102,7 +102,7 @@ struct InitArgs {
     /// Folder that will be passed to tune and apply [default: that of the source]
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
-    /// Name of the context, which prefixes its parameters [default: from the source]
+    /// Name of the context, which prefixes its parameters [default: file and line]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     /// Marker in the source line below which parameters are declared

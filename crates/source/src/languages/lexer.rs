@@ -3,34 +3,24 @@
 
 use super::Language;
 
-/// Kind of a [`Token`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A comment, with its delimiters.
     Comment,
-    /// An identifier or keyword.
     Word,
-    /// A number without its sign.
     Number,
-    /// A string or character literal.
     Text,
     /// Any other single byte, such as a bracket.
     Mark(u8),
 }
 
-/// Bytes `start..end` of the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// Their kind.
     pub kind: Kind,
-    /// The first byte.
     pub start: usize,
-    /// The byte after the last.
     pub end: usize,
 }
 
 impl Token {
-    /// Returns true if the token is this byte of punctuation.
     pub fn is(&self, mark: u8) -> bool {
         self.kind == Kind::Mark(mark)
     }

@@ -14,14 +14,11 @@ use std::path::Path;
 use lexer::Kind;
 pub use style::NameStyle;
 
-/// A source language, compared by its name.
 #[derive(Clone, Copy)]
 pub struct Language(&'static Spec);
 
-/// Description of a language.
 pub struct Spec {
     pub(crate) name: &'static str,
-    /// Endings of file names, without the dot.
     pub(crate) endings: &'static [&'static str],
     pub(crate) file_name: &'static str,
     pub(crate) comment: &'static str,
@@ -87,9 +84,7 @@ pub(crate) struct Declaration<'a> {
     pub name: &'a str,
     /// Number of entries, not counting pairs as two; `None` for a single value.
     pub length: Option<usize>,
-    /// True if values are pairs of middlegame and endgame.
     pub pairs: bool,
-    /// True if values have decimals.
     pub float: bool,
 }
 
@@ -107,48 +102,37 @@ macro_rules! languages {
     ($($(#[$doc:meta])* $language:ident: $spec:expr,)*) => {
         impl Language {
             $($(#[$doc])* pub const $language: Self = Self(&$spec);)*
-            /// All languages.
             pub const ALL: [Self; [$(stringify!($language)),*].len()] = [$(Self::$language),*];
         }
     };
 }
 
 languages! {
-    /// C.
     C: c::SPEC,
-    /// C++.
     CPP: cpp::SPEC,
-    /// Rust.
     RUST: rust::SPEC,
-    /// C#.
     CSHARP: csharp::SPEC,
-    /// Go.
     GO: go::SPEC,
-    /// Python.
     PYTHON: python::SPEC,
 }
 
 impl Language {
-    /// Languages that the folder of a run has files for.
     pub const RUN: [Self; 3] = [Self::C, Self::CPP, Self::RUST];
 
     pub(crate) fn of_spec(spec: &'static Spec) -> Self {
         Self(spec)
     }
 
-    /// Returns the language of a file name's ending, in any case.
     pub fn of_ending(ending: &str) -> Option<Self> {
         let ending = ending.to_ascii_lowercase();
         Self::ALL.into_iter().find(|language| language.endings.contains(&ending.as_str()))
     }
 
-    /// Returns the language of a file; C if its ending is unknown.
     pub fn of(path: &Path) -> Self {
         let ending = path.extension().and_then(|ending| ending.to_str());
         ending.and_then(Self::of_ending).unwrap_or(Self::C)
     }
 
-    /// Returns the name of the file in the folder of a run.
     pub fn file_name(self) -> &'static str {
         self.0.file_name
     }

@@ -2,7 +2,6 @@
 
 use heck::{ToPascalCase, ToShoutySnakeCase, ToSnakeCase};
 
-/// Style that joins words to one identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NameStyle {
@@ -15,7 +14,6 @@ pub enum NameStyle {
 }
 
 impl NameStyle {
-    /// Parses a name: snake, pascal or screaming.
     pub fn parse(name: &str) -> Option<Self> {
         match name {
             "snake" => Some(Self::Snake),
@@ -40,7 +38,6 @@ impl NameStyle {
         }
     }
 
-    /// Joins lower-case words.
     pub fn join(self, words: &[&str]) -> String {
         let words = words.join(" ");
         match self {

@@ -6,8 +6,8 @@ pub mod sources;
 use gputexel_model::{Feature, ParameterFile, ParameterRecord};
 
 pub use exports::{
-    CodeOptions, Exported, Format, ImportRequest, Imported, Language, Like, LikeSource, NameStyle, Rounding,
-    Target, export, export_evaluation, export_file, import, import_files, option_names, tables,
+    CodeOptions, Exported, Format, Imported, Language, Like, NameStyle, Rounding, Target, export,
+    export_evaluation, export_file, import, import_files, option_names, tables,
 };
 
 pub(crate) fn features(file: &ParameterFile) -> Vec<Feature> {

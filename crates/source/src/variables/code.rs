@@ -60,7 +60,6 @@ impl<'a> Scan<'a> {
         self.tokens.partition_point(|token| token.start < byte)
     }
 
-    /// Last token of the statement that begins with a token: its `;`, else the last of all.
     pub fn end(&self, statement: usize) -> usize {
         let own =
             |at: &usize| self.places[*at].directive.is_some() || self.places[*at].statement == statement;

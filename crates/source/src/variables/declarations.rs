@@ -91,7 +91,6 @@ struct FileWork<'a> {
 }
 
 impl FileWork<'_> {
-    /// Edits, and the names that are variables now.
     fn edits(&self) -> Result<(Edits, Vec<usize>), (usize, String)> {
         let (piece, scan) = (self.piece, self.scan);
         let rust = piece.language == Language::RUST;

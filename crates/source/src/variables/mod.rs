@@ -18,7 +18,6 @@ use gputexel_io::{Error, Result, did_you_mean};
 
 pub const VARIABLE: &str = "GPUTEXEL_VALUES";
 
-/// Name of the parameter list, beside the sources.
 const PARAMS: &str = "gputexel_values.params";
 
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
@@ -30,11 +29,9 @@ pub struct ExposedFile {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ExposePlan {
-    /// The files that differ, to be [written](crate::write()).
     pub plan: PatchPlan,
     pub files: Vec<ExposedFile>,
     pub parameters: usize,
-    /// The innermost folder that holds all sources, links resolved.
     pub folder: PathBuf,
     pub params: PathBuf,
 }
@@ -48,10 +45,6 @@ struct Parameter {
 }
 
 /// Plans to make the marked numbers of sources variables.
-///
-/// # Errors
-/// [`Error::Io`]; [`Error::Input`] with the line for markers that do not match, numbers or names that must be
-/// constants, and sources that are exposed already.
 pub fn plan_expose(files: &[PathBuf]) -> Result<ExposePlan> {
     let (sources, folder) = load(files)?;
     let mut parameters: Vec<Parameter> = Vec::new();
@@ -127,10 +120,6 @@ pub fn plan_expose(files: &[PathBuf]) -> Result<ExposePlan> {
 
 /// Plans to make exposed numbers constants again, with the values of a `.params` file or a parameter file if
 /// given.
-///
-/// # Errors
-/// [`Error::Io`]; [`Error::Input`] for sources that are not exposed, names without a marker, and values that
-/// cannot be written.
 pub fn plan_restore(files: &[PathBuf], values: Option<&Path>) -> Result<ExposePlan> {
     let (sources, folder) = load(files)?;
     let values = values.map(|path| Ok::<_, Error>((path, read_values(path)?))).transpose()?;
@@ -163,7 +152,7 @@ pub fn plan_restore(files: &[PathBuf], values: Option<&Path>) -> Result<ExposePl
                 written.push(Replacement { start, end, new });
             }
             written.sort_by_key(|number| number.start);
-            edits.extend(edits_of(&text, &written, source.language != Language::RUST));
+            edits.extend(edits_of(&text, &written));
         }
         tags::apply(&mut text, edits);
         known.extend(found.iter().map(|own| own.name.clone()));
@@ -232,7 +221,6 @@ fn list_of(parameters: &[Parameter]) -> String {
     file.text()
 }
 
-/// Reads values by name from a `.params` file, or from the parameters of a run.
 fn read_values(path: &Path) -> Result<HashMap<String, f64>> {
     if path.extension().is_some_and(|extension| extension == "params") {
         let file = ParamsFile::parse(&crate::read_text(path)?, path)?;

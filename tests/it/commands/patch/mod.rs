@@ -214,9 +214,9 @@ fn check_reports_every_block_and_near_misses() {
 fn init_marks_numbers() {
     let bench = bench();
     let out = bench.ok("patch init source/s.cpp:8");
-    assert_eq!(out, "#set file s.cpp\n#context m\n  int m = 100@ * d - 25@;\n");
+    assert_eq!(out, "#set file s.cpp\n#context s_8\n  int m = 100@ * d - 25@;\n");
     let out = bench.ok("patch init source/s.cpp:8 --root . --declaration %%D%% --options %%O%%");
-    let expected = "#set file source/s.cpp\n#set declaration %%D%%\n#set options %%O%%\n#context m\n  int m = 100@ * d - 25@;\n";
+    let expected = "#set file source/s.cpp\n#set declaration %%D%%\n#set options %%O%%\n#context s_8\n  int m = 100@ * d - 25@;\n";
     assert_eq!(out, expected);
     // Its output can be used.
     bench.write("new.tune", out);
@@ -225,7 +225,7 @@ fn init_marks_numbers() {
     assert_eq!(bench.text("source/s.cpp"), SOURCE);
     // A line that occurs twice is written with the lines below it.
     bench.write("source/t.cpp", "#define A 5\nx = 1;\ny = 2u;\nx = 1;\nz = 3;\n");
-    assert_eq!(bench.ok("patch init source/t.cpp:2"), "#set file t.cpp\n#context x\nx = 1@;\ny = 2u;\n");
+    assert_eq!(bench.ok("patch init source/t.cpp:2"), "#set file t.cpp\n#context t_2\nx = 1@;\ny = 2u;\n");
     let (_, out, _) = bench.run("patch init source/t.cpp:1-3 --name m");
     assert_eq!(out, "#set file t.cpp\n#context m\n #define A 5@\nx = 1@;\ny = 2u;\n");
     let why = "source/t.cpp:3: no number that can be marked (2u cannot be)";

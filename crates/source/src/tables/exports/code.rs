@@ -24,7 +24,6 @@ struct Item<'a> {
     what: String,
     /// Number of entries; `None` for a single value.
     length: Option<usize>,
-    /// Numbers per line; 1 if each has a comment.
     row: usize,
     numbers: [Vec<String>; 2],
     /// Names of its numbers, if nothing else gives them.
@@ -42,7 +41,6 @@ pub struct Writer<'a> {
     tables: FeatureTables,
     /// True if the features are not those of gputexel.
     imported: bool,
-    /// Names with colliding identifiers, with the numbered identifiers that they got.
     pub told_apart: Vec<(String, String)>,
 }
 
@@ -156,7 +154,6 @@ impl<'a> Writer<'a> {
         Ok(items)
     }
 
-    /// True if each phase has an array of its own.
     fn writes_phases(&self) -> bool {
         !self.options.language.pairs && !self.options.untapered
     }
@@ -247,13 +244,11 @@ impl<'a> Writer<'a> {
         all.fold([true; 2], |[mg, eg], own| [mg && own[0], eg && own[1]])
     }
 
-    /// The rounded value of a feature.
     fn value(&self, id: usize, phase: usize) -> f64 {
         let record = &self.file.parameters[id];
         self.rounding.round([record.mg, record.eg][phase])
     }
 
-    /// The rounded piece value of a table of squares.
     fn mean(&self, table: usize, phase: usize) -> f64 {
         let ids = self.tables.0[table].piece_ids();
         let value = |&id: &usize| {
@@ -267,7 +262,6 @@ impl<'a> Writer<'a> {
         Ok(self.rounding.text(fit(value, self.rounding, self.overflow, name)?))
     }
 
-    /// A declaration per phase, or one of pairs, with its marker. Phases that no computation reads are left out.
     fn declare(&self, item: &Item<'_>) -> String {
         match self.writes_phases() {
             false => self.declaration(item, None),
@@ -370,7 +364,6 @@ pub fn fit(units: f64, rounding: Rounding, overflow: Overflow, name: impl Fn() -
     Ok(units)
 }
 
-/// Returns a name as a comment, in quotes unless it is a plain word.
 fn note(name: &str) -> String {
     let plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     if plain { name.to_string() } else { quote(name) }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::header::Header;
-use super::like::{Like, LikeSource};
+use super::like::Like;
 use super::lists::{self, Listed, PHASES};
 use super::{Format, NameStyle};
 use crate::languages::Language;
@@ -14,22 +14,8 @@ use gputexel_chess::PhaseSettings;
 use gputexel_io::{Error, Result, did_you_mean};
 use gputexel_model::{Feature, FeatureKind, FeatureSet, ParameterFile, ParameterRecord};
 
-/// Request to [`import_files`].
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ImportRequest {
-    /// The export, or the sources that together have the values. Several need [`like`](Self::like).
-    pub files: Vec<PathBuf>,
-    /// Source of its parameters; by default, the header of the file.
-    pub like: Option<LikeSource>,
-}
-
-/// Reads values from files.
-///
-/// # Errors
-/// Errors of [`import`] and of reading the files; files with different values for a parameter.
-pub fn import_files(request: &ImportRequest) -> Result<Imported> {
-    let ImportRequest { files, like } = request;
-    let reference = like.as_ref().map(LikeSource::read).transpose()?;
+/// Reads values from an export, or from sources that together have the values, which need `like`.
+pub fn import_files(files: &[PathBuf], like: Option<&Like>) -> Result<Imported> {
     let read = |file: &PathBuf| {
         if file.is_dir() {
             return Err(Error::input(file, "is a folder; expected an export"));
@@ -39,25 +25,18 @@ pub fn import_files(request: &ImportRequest) -> Result<Imported> {
     let texts: Vec<Vec<u8>> = files.iter().map(read).collect::<Result<_>>()?;
     let all: Vec<(&[u8], &Path)> =
         texts.iter().map(Vec::as_slice).zip(files.iter().map(PathBuf::as_path)).collect();
-    import_all(&all, reference.as_ref())
+    import_all(&all, like)
 }
 
-/// Result of reading an export.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Imported {
-    /// The parameters.
     pub file: ParameterFile,
-    /// Detected format.
     pub format: Format,
-    /// Notes on what the text lacks, one line each.
     pub notes: Vec<String>,
 }
 
 /// Reads JSON, CSV, UCI options, or a source with marked arrays. The parameters are those of `like`, else of the
 /// header, else those that the text names.
-///
-/// # Errors
-/// [`Error::Input`] with the line if it is no such text, does not match `like`, or lacks a value.
 pub fn import(bytes: &[u8], path: &Path, like: Option<&Like>) -> Result<Imported> {
     import_all(&[(bytes, path)], like)
 }

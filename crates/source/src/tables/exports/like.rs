@@ -1,6 +1,6 @@
 //! Parameters of an export that does not name them itself.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::check_names;
 use crate::tables::features;
@@ -8,7 +8,6 @@ use gputexel_chess::PhaseSettings;
 use gputexel_io::{Error, Result};
 use gputexel_model::{Feature, FeatureKind, FeatureSet, ParameterFile, Phases, Prior, named_parameters};
 
-/// Parameters of an export.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Like {
     /// Parameters of a parameter file, which supplies values that the export lacks.
@@ -18,6 +17,16 @@ pub enum Like {
 }
 
 impl Like {
+    /// Reads a parameter file, or that of a run's folder.
+    pub fn file(path: &Path) -> Result<Self> {
+        Ok(Self::File(Box::new(parameter_file(path)?)))
+    }
+
+    pub fn set(name: &str) -> Result<Self> {
+        let set = FeatureSet::new(FeatureKind::parse(name)?, PhaseSettings::default());
+        Ok(Self::Set(Box::new(set)))
+    }
+
     pub(super) fn features(&self) -> Vec<Feature> {
         match self {
             Self::File(file) => features(file),
@@ -58,29 +67,6 @@ impl Like {
             Self::File(file) => &file.phase,
             Self::Set(set) => &set.phase,
         }
-    }
-}
-
-/// Source of a [`Like`].
-#[derive(Clone, Debug, PartialEq)]
-pub enum LikeSource {
-    /// A parameter file, or the folder of a run.
-    File(PathBuf),
-    /// A feature set by its name.
-    Set(String),
-    /// A feature set, such as that of a dataset.
-    Features(Box<FeatureSet>),
-}
-
-impl LikeSource {
-    pub(super) fn read(&self) -> Result<Like> {
-        Ok(match self {
-            Self::File(path) => Like::File(Box::new(parameter_file(path)?)),
-            Self::Set(name) => {
-                Like::Set(Box::new(FeatureSet::new(FeatureKind::parse(name)?, PhaseSettings::default())))
-            }
-            Self::Features(set) => Like::Set(set.clone()),
-        })
     }
 }
 

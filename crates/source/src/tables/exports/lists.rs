@@ -12,7 +12,6 @@ use gputexel_model::{Feature, ParameterFile, ParameterRecord};
 
 pub const PHASES: [&str; 2] = ["mg", "eg"];
 
-/// A value with its name in a list.
 pub struct Listed {
     pub line: u64,
     /// Name of the feature and its phase; for UCI options, both in one.
@@ -117,10 +116,6 @@ fn body(text: &str) -> (u64, &str) {
     (lines, rest)
 }
 
-/// Returns the option name of each parameter.
-///
-/// # Errors
-/// [`Error::Usage`] for names that UCI cannot hold, and for two that UCI does not distinguish.
 pub fn option_names(names: &[&str], style: Option<NameStyle>) -> Result<Vec<[String; 2]>> {
     let mut seen: HashMap<String, &str> = HashMap::new();
     let mut options = Vec::with_capacity(names.len());

@@ -19,23 +19,17 @@ pub use evaluation::export_evaluation;
 use gputexel_io::{Error, Result};
 use gputexel_model::{ParameterFile, SquareOrder};
 use header::Header;
-pub use import::{ImportRequest, Imported, import, import_files};
-pub use like::{Like, LikeSource};
+pub use import::{Imported, import, import_files};
+pub use like::Like;
 pub use lists::option_names;
 pub use rounding::Rounding;
 
-/// A format of exports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// Source code.
     Code(Language),
-    /// A parameter file.
     Json,
-    /// Rows of name, group, mg, eg.
     Csv,
-    /// `setoption` lines.
     Uci,
-    /// Lines of a `.params` file, as read by `patch apply` and SPSA tuning.
     Params,
 }
 
@@ -44,17 +38,14 @@ impl Format {
     const LISTS: [(&'static str, Self); 4] =
         [("json", Self::Json), ("csv", Self::Csv), ("uci", Self::Uci), ("params", Self::Params)];
 
-    /// Returns all formats.
     pub fn all() -> impl Iterator<Item = Self> {
         Language::ALL.into_iter().map(Self::Code).chain(Self::LISTS.map(|(_, format)| format))
     }
 
-    /// Returns the names of all formats, with commas.
     pub fn names() -> String {
         Self::all().map(Self::name).collect::<Vec<_>>().join(", ")
     }
 
-    /// Returns its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Code(language) => language.name,
@@ -62,7 +53,6 @@ impl Format {
         }
     }
 
-    /// Returns the format of a file name's ending, if it determines one.
     pub fn of_ending(ending: &str) -> Option<Self> {
         let list = || Self::LISTS.iter().find(|(name, _)| name.eq_ignore_ascii_case(ending));
         Language::of_ending(ending).map(Self::Code).or_else(|| list().map(|(_, format)| *format))
@@ -78,7 +68,6 @@ impl FromStr for Format {
     }
 }
 
-/// Options of source code.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CodeOptions {
     pub language: Language,
@@ -87,59 +76,47 @@ pub struct CodeOptions {
     pub order: Option<SquareOrder>,
     /// True for one number for both phases, which are equal.
     pub untapered: bool,
-    /// True for piece values separate from tables of squares.
     pub split: bool,
-    /// Style of names.
     pub style: NameStyle,
 }
 
 impl CodeOptions {
-    /// Returns the usual options for a language.
     pub fn new(language: Language) -> Self {
         Self { language, order: None, untapered: false, split: false, style: language.style }
     }
 }
 
-/// Output format with its options.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Target {
-    /// Source code.
     Code(CodeOptions),
-    /// A parameter file.
     Json,
-    /// Rows of name, group, mg, eg.
     Csv,
     /// `setoption` lines; names in a style or as they are, one or two for each parameter.
-    Uci { style: Option<NameStyle>, untapered: bool },
+    Uci {
+        style: Option<NameStyle>,
+        untapered: bool,
+    },
     /// Lines of a `.params` file, one or two for each parameter.
-    Params { style: NameStyle, untapered: bool },
+    Params {
+        style: NameStyle,
+        untapered: bool,
+    },
 }
 
-/// An export.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Exported {
-    /// The text.
     pub text: String,
-    /// Number of values: two for each parameter.
     pub values: usize,
     pub k: Option<f64>,
-    /// Names with colliding identifiers, with the numbered identifiers that they got.
     pub told_apart: Vec<(String, String)>,
 }
 
 /// Writes the values of a parameter file, or of the one in a run's folder.
-///
-/// # Errors
-/// Errors of [`ParameterFile::locate`], [`ParameterFile::read`] and [`export`]; [`Error::Input`] for invalid phase
-/// weights.
 pub fn export_file(source: &Path, target: Target, rounding: Rounding) -> Result<Exported> {
     export(&like::parameter_file(source)?, target, rounding)
 }
 
 /// Writes the values of a parameter file.
-///
-/// # Errors
-/// [`Error::Usage`] with the parameter for values that do not fit the options, and for names that are listed twice.
 pub fn export(file: &ParameterFile, target: Target, rounding: Rounding) -> Result<Exported> {
     let mut file = file.clone();
     check_names(&file).map_err(Error::Usage)?;

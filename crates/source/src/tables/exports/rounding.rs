@@ -7,13 +7,10 @@ use gputexel_io::{Error, Result};
 /// Maximum number of decimals. Beyond them, values in centipawns are noise of their storage.
 const MAX_DECIMALS: u8 = 12;
 
-/// Rounding of a value.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Rounding {
-    /// Whole centipawns, half away from zero.
     #[default]
     Whole,
-    /// Number of decimals, 1 to 12.
     Decimals(u8),
     /// All digits, so that the same number is read back.
     All,
@@ -33,12 +30,10 @@ impl FromStr for Rounding {
 }
 
 impl Rounding {
-    /// True if integers are written.
     pub fn is_whole(self) -> bool {
         self == Self::Whole
     }
 
-    /// The closest value that can be written.
     pub fn round(self, value: f64) -> f64 {
         let rounded = match self {
             Self::Whole => value.round(),

@@ -11,7 +11,6 @@ const MAX_DEPTH: usize = 32;
 pub(super) struct Entry {
     pub start: usize,
     pub end: usize,
-    /// The number, or the reason why it is not one.
     pub number: Result<Number, String>,
 }
 

@@ -23,10 +23,8 @@ pub(super) struct Content<'a> {
     blacks: Option<Vec<bool>>,
     /// One list per piece, White's cells before Black's; no lists for values without squares.
     cells: Vec<Vec<SquareCell>>,
-    /// Number of colors that have values of their own.
     pub colors: usize,
     pub phases: Vec<usize>,
-    /// Number of squares in a row.
     pub row: usize,
     /// True if the last piece may be missing, since a king's value is irrelevant.
     pub king_optional: bool,

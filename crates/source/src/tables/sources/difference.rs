@@ -12,17 +12,13 @@ use super::values::TableValues;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Compared {
-    /// The values that the run started from.
     Start,
-    /// Values given by the user.
     Given,
-    /// The tuned ones.
     Result,
     /// All equal and unknown, so that nothing could be compared.
     Alike,
     /// A single number, which has no order, with an unknown start.
     NotCompared,
-    /// Others; the marker was trusted.
     Trusted,
 }
 
@@ -46,15 +42,12 @@ pub(super) struct Reference {
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Difference {
-    /// Number of compared numbers.
     pub numbers: usize,
-    /// Number of those that differ.
     pub others: usize,
     /// Sum of all differences, in units of the source.
     pub total: f64,
     /// The largest difference: its name, the expected and the actual number.
     pub worst: Option<(String, f64, f64)>,
-    /// Piece values that the engine apparently adds.
     pub added: Vec<((usize, usize), f64)>,
 }
 
@@ -63,7 +56,6 @@ impl Difference {
         self.others == 0
     }
 
-    /// Orders by size, the smaller first.
     pub fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         let rank = |difference: &Self| if difference.fits() { 0 } else { 1 };
         rank(self).cmp(&rank(other)).then(self.total.total_cmp(&other.total))

@@ -22,11 +22,9 @@ struct StartConfig {
     start: Vec<f64>,
 }
 
-/// Known values of the sources, besides the tuned ones.
 #[derive(Clone, Debug, Default)]
 pub struct KnownValues {
     pub(super) start: Option<TableValues>,
-    /// Values of the sources as given by the user.
     pub(super) given: Option<TableValues>,
 }
 
@@ -34,9 +32,6 @@ impl KnownValues {
     /// Finds the start of the run that produced a parameter file: `run.json`, in the folder given or in that of the
     /// file, if it is of the same run. `given` are the values that the sources hold according to the user, a parameter
     /// file or the folder of a run.
-    ///
-    /// # Errors
-    /// Errors of reading `given`; [`Error::Input`] if it lacks a parameter.
     pub fn find(values: &TableValues, params: &Path, given: Option<&Path>) -> Result<Self> {
         let given = given.map(|path| same_parameters(values, path)).transpose()?;
         Ok(Self { start: start_of_run(values, params)?, given })

@@ -20,21 +20,15 @@ use gputexel_model::{Colors, Feature, ROLE_NAMES};
 pub enum MarkedPhases {
     /// Pairs of a middlegame and an endgame value.
     Pairs,
-    /// Middlegame values.
     Mg,
-    /// Endgame values.
     Eg,
-    /// Each number counts in both phases.
     Both,
 }
 
-/// Kind of the parameters of a marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MarkedKind {
-    /// One parameter.
     Single,
-    /// A numbered list.
     List,
     /// The 64 squares of a board, from a1 to h8.
     Squares,
@@ -42,49 +36,33 @@ pub enum MarkedKind {
     Pieces,
 }
 
-/// A parameter of a marker.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct MarkedParameter {
-    /// Its name.
     pub name: String,
     /// Its middlegame and endgame value, or the only one, centipawns.
     pub values: Vec<f64>,
 }
 
-/// A marker with its parameters.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct ListedMarker {
-    /// The source, as named by the user.
     pub file: PathBuf,
-    /// The marker's line, from 1.
     pub line: u64,
-    /// The name as written, with its phase.
     pub marker: String,
-    /// The name of its table or parameter.
     pub name: String,
-    /// Phases of its numbers.
     pub phases: MarkedPhases,
-    /// Kind of its parameters.
     pub kind: MarkedKind,
     /// Number of numbers in the source, including those that are left alone.
     pub numbers: usize,
     /// First square in the source; `None` if the marker does not say it, or there are no squares.
     pub first: Option<&'static str>,
-    /// True for half a table.
     pub partial: bool,
-    /// Least value, middlegame and endgame.
     pub min: Option<[f64; 2]>,
-    /// Largest value, middlegame and endgame.
     pub max: Option<[f64; 2]>,
     /// The parameters, in the order of squares from a1, of pieces from the pawn, or of the list.
     pub parameters: Vec<MarkedParameter>,
 }
 
 /// Lists all markers of sources, in their order.
-///
-/// # Errors
-/// [`Error::Io`]; [`Error::Input`] with the line for markers and arrays that do not match, and for files that are
-/// binary or no files.
 pub fn list(files: &[PathBuf]) -> Result<Vec<ListedMarker>> {
     let mut all = Vec::new();
     for Loaded { text, shown, .. } in &Loaded::all(files)? {
@@ -93,7 +71,6 @@ pub fn list(files: &[PathBuf]) -> Result<Vec<ListedMarker>> {
     Ok(all)
 }
 
-/// Returns errors about bytes of a text, with their lines.
 fn wrong_in<'a>(source: &'a str, shown: &'a Path) -> impl Fn(Wrong) -> Error + Copy + 'a {
     move |(at, why)| Error::line(shown, line_of(source, at), why)
 }
@@ -132,7 +109,6 @@ fn named(source: &str, shown: &Path) -> Result<(Vec<Found>, TableValues)> {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct MarkedNumber {
-    /// Byte of its marker.
     pub at: usize,
     /// Bytes of the number, with its sign.
     pub range: std::ops::Range<usize>,
@@ -142,7 +118,6 @@ pub(crate) struct MarkedNumber {
     pub value: f64,
     /// True if it is the parameter's value of the opposite sign.
     pub negative: bool,
-    /// The literal.
     pub number: Number,
     /// Smallest and largest value, if the marker says both in units of the source.
     pub bounds: Option<(f64, f64)>,
@@ -193,9 +168,6 @@ pub(crate) fn numbers(source: &str, shown: &Path) -> Result<Vec<MarkedNumber>> {
 }
 
 /// Lists the markers of one text; `shown` gives its language, and is for messages.
-///
-/// # Errors
-/// As [`list`].
 pub fn list_text(source: &str, shown: &Path) -> Result<Vec<ListedMarker>> {
     let wrong = wrong_in(source, shown);
     let (found, values) = named(source, shown)?;

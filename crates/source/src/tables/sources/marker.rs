@@ -14,7 +14,6 @@ pub(super) struct Marker {
     pub start: usize,
     pub end: usize,
     pub at: usize,
-    /// Its contents, or the reason why they cannot be parsed.
     pub marking: Result<Marking, String>,
 }
 
@@ -41,7 +40,6 @@ pub(super) struct Marking {
 pub(super) enum Offset {
     /// Middlegame and endgame, in units of the source.
     Numbers([f64; 2]),
-    /// The value of the piece, given by the names with `material`.
     Material,
 }
 
@@ -171,7 +169,6 @@ impl Marking {
         }
     }
 
-    /// The marker with its options for orders.
     pub fn text(&self) -> String {
         let mut text = format!("{SIGN} {}", self.what);
         if self.oriented {
@@ -192,7 +189,6 @@ impl Marking {
     }
 }
 
-/// Parses numbers from 1, separated by slashes.
 fn counts(text: &str) -> Option<Vec<usize>> {
     let number = |text: &str| text.parse::<usize>().ok().filter(|number| (1..=4096).contains(number));
     text.split('/').map(number).collect()

@@ -41,35 +41,23 @@ use values::Named;
 pub use values::TableValues;
 pub(crate) use values::marker_name;
 
-/// Result of filling a marker's array.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Filled {
-    /// The file, as named by the user.
     pub file: PathBuf,
-    /// The marker's line, from 1.
     pub line: u64,
-    /// Table or feature that the marker names.
     pub marker: String,
-    /// Number of numbers in its array.
     pub numbers: usize,
-    /// Number of those that change.
     pub changed: usize,
     /// Description of the order of squares and colors, and of squares with one number for both phases, if any.
     pub order: Option<String>,
-    /// Values that the numbers matched before.
     pub compared: Compared,
-    /// Note for the user.
     pub note: Option<String>,
 }
 
-/// Planned changes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TablesPlan {
-    /// The files that differ, to be [written](crate::write()).
     pub plan: PatchPlan,
-    /// The arrays, in order.
     pub filled: Vec<Filled>,
-    /// The innermost folder that holds all sources, links resolved.
     pub folder: PathBuf,
     /// Tables and single values without a marker, with `.mg` or `.eg` if only that phase has none.
     pub unmarked: Vec<String>,
@@ -89,7 +77,6 @@ impl std::fmt::Display for Filled {
 }
 
 impl TablesPlan {
-    /// Returns what could not be compared and why, one line each.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         for Filled { file, line, marker, compared, note, .. } in &self.filled {
@@ -117,10 +104,6 @@ impl TablesPlan {
 
 /// Puts values into the arrays of the markers in `files`, after checking that the current numbers are some of `known`,
 /// in the order of the markers; with `trust`, arrays are filled as marked even if their numbers are unknown.
-///
-/// # Errors
-/// [`Error::Io`]; [`Error::Input`] with the line for markers and arrays that do not match, for files without a marker,
-/// and for unknown names.
 pub fn plan(values: &TableValues, known: &KnownValues, files: &[PathBuf], trust: bool) -> Result<TablesPlan> {
     let sources = Loaded::all(files)?;
     let surveys: Vec<Survey<'_>> = sources
@@ -155,7 +138,6 @@ fn compared(mut checker: MarkerChecker<'_>, surveys: &[Survey<'_>]) -> Result<Ve
 }
 
 struct Job<'a> {
-    /// The byte of the marker.
     at: usize,
     marking: Marking,
     named: Named,
@@ -230,7 +212,7 @@ impl<'a> Survey<'a> {
                 compared,
                 note,
             });
-            edits.extend(layout::edits(self.source, &numbers, Language::of(self.shown) != Language::RUST));
+            edits.extend(layout::edits(self.source, &numbers));
         }
         edits.sort_by_key(|(range, _)| range.start);
         let mut text = String::with_capacity(self.source.len());

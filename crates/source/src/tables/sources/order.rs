@@ -3,24 +3,19 @@
 use super::array::Array;
 use super::content::Content;
 
-/// Order of the values of two colors and several pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Grouping {
-    /// All pieces of White, then all of Black.
     Color,
-    /// Both colors of a piece, then both of the next.
     Piece,
 }
 
 /// Squares are innermost, except that the phase may be anywhere.
 pub(super) struct Order {
     pieces: usize,
-    /// Squares per piece, for both colors if there are two.
     squares: usize,
     phases: usize,
     /// Consecutive numbers of one phase.
     run: usize,
-    /// Order of the tables of two colors and several pieces.
     colors: Option<Grouping>,
 }
 

@@ -29,7 +29,6 @@ pub(super) struct Found {
     pub array: array::Array,
 }
 
-/// The markers with their arrays.
 pub(super) fn find_marked(source: &str, path: &Path, language: Language) -> Result<Vec<Found>> {
     let tokens = lexer::lex(source, language);
     let wrong = |at: usize, why: String| Error::line(path, line_of(source, at), why);
@@ -129,7 +128,6 @@ impl<'a> Sink<'a> {
         Ok(sink)
     }
 
-    /// Adds the numbers of an array; an error at byte 0 is about the marker.
     fn take(
         &mut self,
         named: &Named,
@@ -172,7 +170,6 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// Returns a number as a value in centipawns.
     fn value(
         &self,
         content: &Content<'_>,

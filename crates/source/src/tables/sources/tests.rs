@@ -73,20 +73,12 @@ fn layouts_are_kept() {
         "\u{feff}// gputexel: material.mg\nint a[] = {+1,-2, /* n */ 3,\n\t4,5, // x\n 6,};\n",
         "\u{feff}// gputexel: material.mg\nint a[] = {+100,+300, /* n */ +320,\n\t+500,+900, // x\n 0,};\n",
     );
-    // To the right, wide enough; and not wide enough.
+    // To the right.
     gives(
         "int a[] = { // gputexel: material.mg\n       1, -2000,     3, // one\n       4,     5,     6, // two\n};\n",
         "int a[] = { // gputexel: material.mg\n     100,   300,   320, // one\n     500,   900,     0, // two\n};\n",
     );
-    gives(
-        "int a[] = { // gputexel: material.mg\n     1, -2,  3, // one\n    -4,  5, -6  // two\n};\n",
-        "int a[] = { // gputexel: material.mg\n    100, 300, 320, // one\n    500, 900,   0  // two\n};\n",
-    );
-    // All of one length: lined up where it shows that this was meant.
-    gives(
-        "int a[] = { // gputexel: material.eg\n    0, 0, 0,\n    0, 0, 0,\n};\n",
-        "int a[] = { // gputexel: material.eg\n    110, 310, 330,\n    520, 950,   0,\n};\n",
-    );
+    // All of one length.
     gives(
         "int a[] = { // gputexel: material.eg\n    0,0,0,\n    0,0,0\n};\n",
         "int a[] = { // gputexel: material.eg\n    110,310,330,\n    520,950,0\n};\n",

@@ -11,7 +11,6 @@ use gputexel_model::{Feature, FeatureTables, ParameterFile};
 pub struct TableValues {
     pub(super) features: Vec<Feature>,
     pub(super) tables: FeatureTables,
-    /// Middlegame, then endgame values.
     pub(super) theta: Vec<f64>,
     /// True if the order of features is their author's, so that tables of squares have it unless their markers give
     /// another.
@@ -39,22 +38,15 @@ impl Named {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// Six tables of squares.
     Tables([usize; 6]),
-    /// All features of a table.
     Table(usize),
     Feature(usize),
-    /// Six piece values, of tables of squares.
     Material([usize; 6]),
-    /// The piece value of a table of squares.
     Mean(usize),
 }
 
 impl TableValues {
     /// Creates tables of values θ (mg of every feature, then eg of every feature, centipawns).
-    ///
-    /// # Errors
-    /// [`Error::Numeric`] when one is not finite.
     ///
     /// # Panics
     /// If `theta` is not twice as long as the features.
@@ -78,17 +70,11 @@ impl TableValues {
     }
 
     /// Reads a parameter file of any feature set; for those that gputexel computes, it must be complete.
-    ///
-    /// # Errors
-    /// Errors of [`ParameterFile::read`] and [`ParameterFile::theta`]; a name that is listed twice.
     pub fn read(path: &Path) -> Result<Self> {
         Self::of(&ParameterFile::read(path)?, path)
     }
 
     /// Converts a file that was read before, as [`read`](Self::read); `path` is for messages.
-    ///
-    /// # Errors
-    /// As [`read`](Self::read).
     pub fn of(file: &ParameterFile, path: &Path) -> Result<Self> {
         file.phase.validate()?;
         if let Some(set) = file.computed_set() {
@@ -170,7 +156,6 @@ impl TableValues {
         })
     }
 
-    /// Returns a suggestion for an unknown name, as the end of a message.
     pub(super) fn near(&self, text: &str) -> String {
         let tables = self.tables.0.iter().map(|table| table.name.clone());
         let features = self.features.iter().map(|feature| feature.name.clone());
@@ -227,7 +212,6 @@ pub(super) fn plain(name: &str) -> String {
     name.to_lowercase().replace('_', ".")
 }
 
-/// Returns true if a name needs no quotes in a marker.
 fn is_plain(name: &str) -> bool {
     !name.is_empty()
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
@@ -236,7 +220,6 @@ fn is_plain(name: &str) -> bool {
         && !name.to_lowercase().ends_with("_material")
 }
 
-/// Returns a name as written in markers, quoted if necessary.
 pub(crate) fn marker_name(name: &str) -> String {
     match is_plain(name) || name == "material" {
         true => name.to_string(),

@@ -55,10 +55,6 @@ const WIDTH: usize = 113;
 const LANGUAGES: [Language; 3] = [Language::C, Language::CPP, Language::RUST];
 
 /// Writes the evaluation of a parameter file, or of the one in a run's folder, in C, C++ or Rust.
-///
-/// # Errors
-/// [`Error::Usage`] for other languages; otherwise as [`ParameterFile::read`], and [`Error::Input`] for features that
-/// are imported or no evaluation, and for values beyond [`MAX_EVALUATION_CP`].
 pub fn export_evaluation(source: &Path, format: Format) -> Result<Exported> {
     let name = format.name();
     let language = LANGUAGES.into_iter().find(|language| language.name == name);
