@@ -239,16 +239,15 @@ fn stray(path: &Path, line: u64, content: &str) -> Error {
 
 fn set(settings: &mut Settings, words: &[String], line: u64, path: &Path) -> Result<()> {
     // Without a value, a marker is no longer set.
-    match words {
-        [key] if key == "declaration" => {
-            settings.declaration = None;
-            return Ok(());
+    if let [key] = words
+        && let Some(marker) = match key.as_str() {
+            "declaration" => Some(&mut settings.declaration),
+            "options" => Some(&mut settings.options),
+            _ => None,
         }
-        [key] if key == "options" => {
-            settings.options = None;
-            return Ok(());
-        }
-        _ => {}
+    {
+        *marker = None;
+        return Ok(());
     }
     let [key, value, rest @ ..] = words else {
         return Err(Error::line(path, line, "#set needs a key and a value, as in: #set file search.cpp"));

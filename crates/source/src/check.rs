@@ -60,7 +60,7 @@ impl BlockCheck {
     fn of(p: &Placed<'_>, state: &State, source: &Source) -> Self {
         let lines = |starts: &[usize]| starts.iter().take(20).map(|at| source.line(*at)).collect();
         let names = p.context.names().map(str::to_string);
-        let mut check = Self { file: source.shown.clone(), ..Self::new(p.block) };
+        let mut check = Self { file: source.file.shown.clone(), ..Self::new(p.block) };
         match state {
             State::Ready(found) => {
                 let texts = found.marks.iter().map(|mark| source.before[mark.clone()].to_string());

@@ -41,9 +41,6 @@ impl Code {
                 Some((_, constant)) => constant.map(Bound::Constant),
                 None => reader.step(i),
             };
-            for token in reader.arm(i) {
-                bound[token].get_or_insert(Bound::Constant("=>"));
-            }
         }
         Self { tokens, bound }
     }
@@ -65,7 +62,7 @@ impl Code {
 }
 
 /// End of a line, with those that it continues on.
-fn logical_end(text: &str, mut at: usize) -> usize {
+pub(super) fn logical_end(text: &str, mut at: usize) -> usize {
     loop {
         let end = memchr::memchr(b'\n', &text.as_bytes()[at..]).map_or(text.len(), |n| at + n);
         if end == text.len() || !text[at..end].trim_end_matches('\r').ends_with('\\') {
@@ -199,21 +196,6 @@ impl Reader<'_> {
             "const" if self.is(i + 1, b'(') => Some((word, b')')),
             _ => Some((word, end)),
         }
-    }
-
-    /// The tokens of the pattern before `=>`, without its condition.
-    fn arm(&self, i: usize) -> Vec<usize> {
-        let mut arm = Vec::new();
-        let arrows = self.language == Language::RUST || self.language == Language::CSHARP;
-        if arrows && self.is(i, b'=') && self.is(i + 1, b'>') {
-            for at in (0..i).rev().take_while(|at| !b",{}([;".iter().any(|mark| self.is(*at, *mark))) {
-                if self.word(at) == "if" {
-                    arm.clear();
-                }
-                arm.push(self.code[at]);
-            }
-        }
-        arm
     }
 
     /// True for the bracket of a size or an index, or of an attribute.

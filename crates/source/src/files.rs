@@ -1,7 +1,7 @@
 //! Reads regular files of a sane size as a whole, and writes new files next to them.
 
 use std::fs::{File, Metadata};
-use std::io::{ErrorKind, Read as _, Write as _};
+use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use gputexel_io::{Error, Result};
@@ -32,15 +32,7 @@ pub(super) fn read_file(path: &Path) -> Result<Vec<u8>> {
     if !metadata.is_file() && !metadata.is_dir() {
         return Err(Error::input(path, "is not a regular file"));
     }
-    let mut bytes = Vec::new();
-    if metadata.len() <= MAX_BYTES {
-        let file = File::open(path).map_err(|e| Error::io(path, e))?;
-        file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(|e| Error::io(path, e))?;
-    }
-    if metadata.len().max(bytes.len() as u64) > MAX_BYTES {
-        return Err(Error::input(path, format!("has more than {} MiB", MAX_BYTES >> 20)));
-    }
-    Ok(bytes)
+    gputexel_io::read_whole(path, MAX_BYTES).map_err(|e| Error::io(path, e))
 }
 
 pub(super) fn find(path: &Path) -> Result<Option<Found>> {

@@ -6,10 +6,10 @@ use std::str::FromStr;
 use super::blocks::is_name;
 use super::characters::is_word;
 use super::constants::Code;
-use super::encoding::decode;
 use super::languages::Language;
 use super::names::{Segment, Template};
 use super::pattern::Pattern;
+use super::sources::decode;
 use gputexel_io::{Error, Result, counted, shown};
 use serde::Serialize;
 

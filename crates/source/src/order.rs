@@ -74,7 +74,9 @@ impl History {
 
     fn refusal(block: &Block, visit: &Visit, tune: &Path, reason: &str) -> Error {
         let Visit { line, title, .. } = visit;
-        block.error(tune, block.line, format!("overlaps {title} in line {line}: {reason}"))
+        let what =
+            if *line == block.line { String::new() } else { format!("overlaps {title} in line {line}: ") };
+        block.error(tune, block.line, what + reason)
     }
 
     /// Rejects a block that changes the context of an earlier one, or whose context an earlier one has changed.
@@ -102,14 +104,8 @@ impl History {
     pub fn check_insertion(&self, block: &Block, at: usize, marker: &str, tune: &Path) -> Result<()> {
         let parted = |visit: &&Visit| visit.named && visit.range.start < at && at < visit.range.end;
         let Some(visit) = self.visits.iter().find(parted) else { return Ok(()) };
-        let marker = shown(marker);
-        if visit.line == block.line {
-            let reason = format!(
-                "holds the line with marker {marker}, below which 'tune' puts lines: 'apply' could not find it again"
-            );
-            return Err(block.error(tune, block.line, reason));
-        }
-        let reason = format!("the line with marker {marker} belongs to that context");
+        let reason =
+            format!("the line with marker {}, below which lines are put, belongs to it", shown(marker));
         Err(Self::refusal(block, visit, tune, &reason))
     }
 }
@@ -164,7 +160,7 @@ pub(super) fn verify_reversible(p: &Placed<'_>, state: &State, source: &Source, 
             let how = if count == 0 { "nowhere" } else { "in more than one place" };
             let reason = format!(
                 "once tuned it would be found {how} in {}, and 'apply' could not restore it",
-                source.shown.display()
+                source.file.shown.display()
             );
             Err(p.block.error(tune, p.block.line, reason))
         }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::characters::{ends_with_point, is_digit, is_space, is_word, number_value};
+use super::characters::{ends_with_point, is_digit, is_space, is_word};
 use super::names::{Segment, Template};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -235,10 +235,6 @@ fn number_ends(text: &str) -> Vec<usize> {
     }
     ends.extend(whole.into_iter().rev());
     ends
-}
-
-pub(super) fn values(text: &str, found: &Found) -> Vec<f64> {
-    found.marks.iter().map(|mark| number_value(&text[mark.clone()])).collect()
 }
 
 #[cfg(test)]

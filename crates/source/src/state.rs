@@ -171,7 +171,7 @@ impl Placed<'_> {
         PlannedBlock {
             name: self.block.name.clone(),
             line: self.block.line,
-            file: source.shown.clone(),
+            file: source.file.shown.clone(),
             source_line: at.map(|at| source.line(at)),
             action,
             values: Vec::new(),
@@ -179,7 +179,7 @@ impl Placed<'_> {
     }
 
     pub fn refusal(&self, state: &State, source: &Source, tune: &Path) -> Error {
-        let name = source.shown.display();
+        let name = source.file.shown.display();
         let reason = match state {
             State::Ready(_) => format!("no longer matches {name}: a block before it has changed that place"),
             State::Done(found) => {
@@ -190,14 +190,9 @@ impl Placed<'_> {
                 )
             }
             State::Several(starts) => {
-                let lines: Vec<String> =
-                    starts.iter().take(5).map(|start| source.line(*start).to_string()).collect();
-                let more = if starts.len() > lines.len() { ", …" } else { "" };
-                let count = starts.len();
-                format!(
-                    "matches {name} in {count} places, lines {}{more}; add lines until one is left",
-                    lines.join(", ")
-                )
+                let lines: Vec<String> = starts.iter().map(|start| source.line(*start).to_string()).collect();
+                let (count, lines) = (starts.len(), lines.join(", "));
+                format!("matches {name} in {count} places, lines {lines}; add lines until one is left")
             }
             State::Missing => match nearest(&source.before, &self.context) {
                 Some(near) => format!(
@@ -218,15 +213,8 @@ pub(super) fn refuse_others(
     tune: &Path,
     fine: impl Fn(&Placed<'_>, &State) -> bool,
 ) -> Result<()> {
-    let mut others = placed.iter().zip(states).filter(|(p, state)| !fine(p, state));
-    let Some((p, state)) = others.next() else { return Ok(()) };
-    // The closest place is only searched in one of them, since that takes time.
-    let error = p.refusal(state, &sources.files[p.file], tune);
-    match (error, others.count()) {
-        (Error::Input { path, line, reason }, more @ 1..) => {
-            let reason = format!("{reason} (and {more} more: see 'gputexel patch check')");
-            Err(Error::Input { path, line, reason })
-        }
-        (error, _) => Err(error),
+    match placed.iter().zip(states).find(|(p, state)| !fine(p, state)) {
+        Some((p, state)) => Err(p.refusal(state, &sources.files[p.file], tune)),
+        None => Ok(()),
     }
 }

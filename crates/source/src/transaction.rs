@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::files::{Found, find, find_unlinked, remove, rename, staged, sync_folder, write_new};
-use super::plan::{Change, PatchPlan};
+use super::plan::PatchPlan;
+use super::sources::Change;
 use gputexel_io::folder_lock::FolderLock;
 use gputexel_io::{Error, Result, write_atomically};
 
@@ -37,10 +38,11 @@ pub fn write_observed(
     if plan.changes.is_empty() {
         return Ok(Written::default());
     }
-    let records = Records::open(sources)?;
+    let here = sources.canonicalize().map_err(|e| Error::io(sources, e))?;
+    let locked = Locked::new(&here)?;
     refuse_interrupted(sources)?;
     let old: Vec<Option<Found>> = plan.changes.iter().map(find_unchanged).collect::<Result<_>>()?;
-    let mut replacement = next_replacement(&records, plan, command)?;
+    let mut replacement = next_replacement(&locked.0, here, plan, command)?;
     match replacement.write(plan, &old, observe) {
         Ok(warnings) => Ok(Written { backup: Some(replacement.folder), warnings }),
         Err(error) => {
@@ -51,9 +53,9 @@ pub fn write_observed(
     }
 }
 
-fn next_replacement(records: &Records, plan: &PatchPlan, command: &str) -> Result<Replacement> {
-    let last = numbered(&records.folder)?.last().map_or(0, |(number, _)| *number);
-    let full = || Error::input(&records.folder, "has no number left for the old files");
+fn next_replacement(folder: &Path, sources: PathBuf, plan: &PatchPlan, command: &str) -> Result<Replacement> {
+    let last = numbered(folder)?.last().map_or(0, |(number, _)| *number);
+    let full = || Error::input(folder, "has no number left for the old files");
     let name = format!("{:04}-{command}", last.checked_add(1).ok_or_else(full)?);
     let file = |(i, change): (usize, &Change)| FileRecord {
         path: change.path.clone(),
@@ -68,11 +70,11 @@ fn next_replacement(records: &Records, plan: &PatchPlan, command: &str) -> Resul
     };
     let record = Record {
         command: command.to_string(),
-        sources: records.sources.clone(),
+        sources,
         progress: Progress::Writing,
         files: plan.changes.iter().enumerate().map(file).collect(),
     };
-    Ok(Replacement { folder: records.folder.join(name), record })
+    Ok(Replacement { folder: folder.join(name), record })
 }
 
 fn find_unchanged(change: &Change) -> Result<Option<Found>> {
@@ -261,18 +263,14 @@ impl Replacement {
     }
 }
 
+/// The lock of the records of a source folder whose links are resolved.
 #[derive(Debug)]
-struct Records {
-    sources: PathBuf,
-    folder: PathBuf,
-    lock: FolderLock,
-}
+struct Locked(PathBuf, FolderLock);
 
-impl Records {
-    fn open(sources: &Path) -> Result<Self> {
-        let sources = sources.canonicalize().map_err(|e| Error::io(sources, e))?;
-        let folder = tree_folder(&sources)?;
-        let lock = loop {
+impl Locked {
+    fn new(sources: &Path) -> Result<Self> {
+        let folder = tree_folder(sources)?;
+        loop {
             make_private(&folder).map_err(|e| {
                 let reason =
                     format!("{e}; copies of old files are kept there; XDG_STATE_HOME names another place");
@@ -284,17 +282,16 @@ impl Records {
                 Err(Error::Busy { .. }) => {
                     return Err(Error::input(sources, "another 'gputexel patch' is at work there"));
                 }
-                lock => break lock?,
+                lock => return Ok(Self(folder, lock?)),
             }
-        };
-        Ok(Self { sources, folder, lock })
+        }
     }
 }
 
-impl Drop for Records {
+impl Drop for Locked {
     fn drop(&mut self) {
-        self.lock.remove_file();
-        let _ = std::fs::remove_dir(&self.folder);
+        self.1.remove_file();
+        let _ = std::fs::remove_dir(&self.0);
     }
 }
 
@@ -380,7 +377,7 @@ pub fn undo(sources: &Path) -> Result<Undone> {
     let here = sources.canonicalize().map_err(|e| Error::io(sources, e))?;
     let nothing = || Error::input(sources, "there is nothing to undo");
     last(&here)?.ok_or_else(nothing)?;
-    let _records = Records::open(&here)?;
+    let _locked = Locked::new(&here)?;
     let mut replacement = last(&here)?.ok_or_else(nothing)?;
     let record = replacement.record.clone();
     let (command, interrupted) = (record.command, record.progress == Progress::Writing);

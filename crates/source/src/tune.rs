@@ -5,13 +5,12 @@ use std::path::Path;
 use super::blocks::{Block, Declared, Setting, TuneFile};
 use super::characters::{is_space, is_word, next_line, number_value, whole_text, without_blank_edges};
 use super::constants::{Bound, Code};
-use super::languages::Language;
 use super::layout::Edit;
 use super::layout::{apart, replace_part};
 use super::lexer::Kind;
 use super::names::Template;
 use super::order::{History, uncover, verify_reversible};
-use super::pattern::{Pattern, values};
+use super::pattern::Pattern;
 use super::plan::{PatchPlan, PlannedBlock, PlannedValue, finish, params_path, read_params};
 use super::sources::{Source, Sources};
 use super::state::{Placed, State, place, refuse_others};
@@ -19,8 +18,6 @@ use gputexel_io::params::{Number, ParamEntry, ParamKind, ParamsFile, plain};
 use gputexel_io::shown;
 use gputexel_io::{Error, Result};
 
-/// Every context must match in one place, and every marker that is needed must be in one line; otherwise
-/// there is no plan.
 pub fn plan_tune(tune: &Path, folder: &Path) -> Result<PatchPlan> {
     let params_path = params_path(tune)?;
     let tune = TuneFile::read(tune)?;
@@ -40,7 +37,7 @@ pub fn plan_tune(tune: &Path, folder: &Path) -> Result<PatchPlan> {
     let mut plan = PatchPlan::default();
     let blocks = placed.iter().zip(&states);
     let codes: Vec<Code> =
-        sources.files.iter().map(|source| Code::of(&source.before, Language::of(&source.path))).collect();
+        sources.files.iter().map(|source| Code::of(&source.before, source.file.language)).collect();
     let odd = blocks.flat_map(|(p, state)| of_block(p, state, &sources.files[p.file], &tune, &codes[p.file]));
     plan.warnings = odd.chain(undeclared(&tune)).collect();
     let used = params.entries().filter(|entry| !entry.not_used);
@@ -68,15 +65,15 @@ fn add_parameters(
     tune: &TuneFile,
 ) -> Result<()> {
     let (State::Ready(found), false) = (state, p.block.name.is_empty()) else { return Ok(()) };
-    let numbers = values(&source.before, found);
-    let texts = found.marks.iter().map(|mark| &source.before[mark.clone()]);
-    if numbers.len() != p.context.names().count() {
+    if found.marks.len() != p.context.names().count() {
         return Err(p.block.error(&tune.path, p.block.line, "an @ has no number before it"));
     }
     if p.block.settings.declaration.is_some() {
         refuse_taken(p, source, &tune.path)?;
     }
-    for ((name, value), text) in p.context.names().zip(numbers).zip(texts) {
+    for (name, mark) in p.context.names().zip(&found.marks) {
+        let text = &source.before[mark.clone()];
+        let value = number_value(text);
         if !(2.0 * value).is_finite() {
             let reason = format!("{} is too large a number", shown(text));
             return Err(p.block.error(&tune.path, p.block.line, reason));
@@ -107,7 +104,7 @@ fn refuse_taken(p: &Placed<'_>, source: &Source, tune: &Path) -> Result<()> {
             !before.is_some_and(is_word) && !behind.is_some_and(is_word)
         });
         if let Some((at, _)) = taken {
-            let (file, line) = (source.shown.display(), source.line(at));
+            let (file, line) = (source.file.shown.display(), source.line(at));
             let name = shown(name);
             let reason = format!("the name {name} stands in {file}:{line} already");
             return Err(p.block.error(tune, p.block.line, reason));
@@ -119,12 +116,7 @@ fn refuse_taken(p: &Placed<'_>, source: &Source, tune: &Path) -> Result<()> {
 /// Plain patches may be in place (`apply` leaves them so), and may be in text that an earlier block inserts.
 fn check_states(placed: &[Placed<'_>], states: &[State], sources: &Sources, tune: &TuneFile) -> Result<()> {
     refuse_others(placed, states, sources, &tune.path, |p, state| {
-        let plain = p.block.name.is_empty();
-        match state {
-            State::Ready(_) => true,
-            State::Done(_) => plain,
-            State::Missing | State::Several(_) => plain,
-        }
+        matches!(state, State::Ready(_)) || p.block.name.is_empty()
     })?;
     let left = |p: &Placed<'_>, state: &State| {
         let source = &sources.files[p.file];
@@ -303,18 +295,9 @@ fn marker_line(source: &Source, marker: &Setting, what: &str, tune: &TuneFile) -
         Err(Error::line(&tune.path, marker.line, format!("{what}: marker {} {reason}", shown(&marker.value))))
     };
     match lines[..] {
-        [] => at(format!("is not in {}", source.shown.display())),
+        [] => at(format!("is not in {}", source.file.shown.display())),
         [line] => Ok(line),
-        [one, two, ..] => {
-            // The user's lines, without those inserted above.
-            let original = Source { text: source.before.clone(), ..source.clone() };
-            let (one, two) = match original.lines_with(&marker.value)[..] {
-                [one, two, ..] => (one, two),
-                _ => (one, two),
-            };
-            let (name, line) = (source.shown.display(), |at| super::characters::line_of(&original.text, at));
-            at(format!("is in {name} more than once, lines {} and {}", line(one), line(two)))
-        }
+        _ => at(format!("is in {} more than once", source.file.shown.display())),
     }
 }
 

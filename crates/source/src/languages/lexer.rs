@@ -100,8 +100,6 @@ fn block_comment(bytes: &[u8], at: usize, nests: bool) -> usize {
     bytes.len()
 }
 
-/// Reads a literal with backslash escapes. If it may not span lines, it ends with its line at the latest, as in `#error
-/// Can't`.
 pub(super) fn quoted(bytes: &[u8], at: usize, quote: u8, lines: bool) -> usize {
     let mut i = at + 1;
     while i < bytes.len() {

@@ -1,12 +1,7 @@
-//! Source languages: a new one is a file with its [`Spec`] and a line in the table.
+//! Source languages: a new one is a [`Spec`] and a line in the list.
 
-mod c;
-mod cpp;
-mod csharp;
-mod go;
 pub mod lexer;
-mod python;
-mod rust;
+mod specs;
 mod style;
 
 use std::path::Path;
@@ -98,25 +93,14 @@ impl Declaration<'_> {
     }
 }
 
-macro_rules! languages {
-    ($($(#[$doc:meta])* $language:ident: $spec:expr,)*) => {
-        impl Language {
-            $($(#[$doc])* pub const $language: Self = Self(&$spec);)*
-            pub const ALL: [Self; [$(stringify!($language)),*].len()] = [$(Self::$language),*];
-        }
-    };
-}
-
-languages! {
-    C: c::SPEC,
-    CPP: cpp::SPEC,
-    RUST: rust::SPEC,
-    CSHARP: csharp::SPEC,
-    GO: go::SPEC,
-    PYTHON: python::SPEC,
-}
-
 impl Language {
+    pub const C: Self = Self(&specs::C);
+    pub const CPP: Self = Self(&specs::CPP);
+    pub const RUST: Self = Self(&specs::RUST);
+    pub const CSHARP: Self = Self(&specs::CSHARP);
+    pub const GO: Self = Self(&specs::GO);
+    pub const PYTHON: Self = Self(&specs::PYTHON);
+    pub const ALL: [Self; 6] = [Self::C, Self::CPP, Self::RUST, Self::CSHARP, Self::GO, Self::PYTHON];
     pub const RUN: [Self; 3] = [Self::C, Self::CPP, Self::RUST];
 
     pub(crate) fn of_spec(spec: &'static Spec) -> Self {

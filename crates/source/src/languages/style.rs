@@ -56,30 +56,11 @@ impl NameStyle {
     }
 }
 
-/// Letters of Latin alphabets beside those of ASCII, and how they are spelled.
-#[rustfmt::skip]
-const LATIN: [(&str, &str); 53] = [
-    ("ŉ", "'n"), ("¹", "1"), ("²", "2"), ("³", "3"), ("ÀÁÂÃÄÅĀĂĄ", "A"), ("Æ", "AE"), ("ÇĆĈĊČ", "C"),
-    ("ÐĎĐ", "D"), ("ÈÉÊËĒĔĖĘĚ", "E"), ("ĜĞĠĢ", "G"), ("ĤĦ", "H"), ("ÌÍÎÏĨĪĬĮİ", "I"), ("Ĳ", "IJ"),
-    ("Ĵ", "J"), ("Ķ", "K"), ("ĹĻĽĿŁ", "L"), ("ÑŃŅŇ", "N"), ("ŋ", "NG"), ("ÒÓÔÕÖØŌŎŐ", "O"), ("Œ", "OE"),
-    ("ŔŖŘ", "R"), ("ŚŜŞŠȘ", "S"), ("ŢŤŦȚ", "T"), ("Þ", "Th"), ("ÙÚÛÜŨŪŬŮŰŲ", "U"), ("Ŵ", "W"),
-    ("ÝŶŸ", "Y"), ("ŹŻŽ", "Z"), ("ªàáâãäåāăą", "a"), ("æ", "ae"), ("çćĉċč", "c"), ("ðďđ", "d"),
-    ("èéêëēĕėęě", "e"), ("ĝğġģ", "g"), ("ĥħ", "h"), ("ìíîïĩīĭįı", "i"), ("ĳ", "ij"), ("ĵ", "j"),
-    ("ķĸ", "k"), ("ĺļľŀł", "l"), ("ñńņň", "n"), ("Ŋ", "ng"), ("ºòóôõöøōŏő", "o"), ("œ", "oe"),
-    ("ŕŗř", "r"), ("śŝşšſș", "s"), ("ß", "ss"), ("ţťŧț", "t"), ("þ", "th"), ("µùúûüũūŭůűų", "u"),
-    ("ŵ", "w"), ("ýÿŷ", "y"), ("źżž", "z"),
-];
-
-/// Spells a character in ASCII: letters without their marks, those of other alphabets by their codes; anything else
-/// separates words.
+/// Spells a character in ASCII: letters of other alphabets by their codes; anything else separates words.
 fn spelled(c: char) -> String {
     match c {
-        '\u{300}'..='\u{36f}' => String::new(),
         _ if c.is_ascii() => c.to_string(),
-        _ if c.is_alphanumeric() => {
-            let latin = LATIN.iter().find(|(letters, _)| letters.contains(c));
-            latin.map_or_else(|| format!("u{:x}", c as u32), |(_, spelling)| spelling.to_string())
-        }
+        _ if c.is_alphanumeric() => format!("u{:x}", c as u32),
         _ => " ".to_string(),
     }
 }

@@ -1,5 +1,6 @@
 //! Tokens of a source with the scope and the statement of each.
 
+use crate::constants::logical_end;
 use crate::languages::Language;
 use crate::lexer::{Kind, Token, lex};
 
@@ -83,7 +84,7 @@ impl<'a> Scan<'a> {
                 directive = None;
             }
             if !self.rust && directive.is_none() && first && token.is(b'#') {
-                (directive, line_end) = (Some(at), self.logical_end(token.start));
+                (directive, line_end) = (Some(at), logical_end(self.text, token.start));
             }
             let scope = frames.iter().rev().find_map(|frame| match frame {
                 Frame::Block(scope) => Some(*scope),
@@ -136,16 +137,6 @@ impl<'a> Scan<'a> {
             () if !self.rust && !calls && at > statement + 1 && self.is_name(at - 1) => Frame::Initializer,
             () if scope == Scope::File || scope == Scope::Class => Frame::Block(Scope::Function),
             () => Frame::Block(scope),
-        }
-    }
-
-    fn logical_end(&self, mut at: usize) -> usize {
-        loop {
-            let end = self.text[at..].find('\n').map_or(self.text.len(), |n| at + n);
-            if end == self.text.len() || !self.text[at..end].trim_end_matches('\r').ends_with('\\') {
-                return end;
-            }
-            at = end + 1;
         }
     }
 }

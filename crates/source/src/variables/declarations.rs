@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::code::{Place, Scan, Scope};
 use super::{loader, tags};
 use crate::languages::Language;
-use crate::tables::sources::MarkedNumber;
+use crate::tables::sources::{Edit, MarkedNumber, apply};
 
 pub(super) type Wrong = (usize, usize, String);
 
@@ -22,7 +22,7 @@ pub(super) struct Piece<'a> {
 /// Names that are variables now, with the files and tokens that declare them.
 type Names = BTreeMap<String, Vec<(usize, usize)>>;
 
-type Edits = Vec<(Range<usize>, String)>;
+type Edits = Vec<Edit>;
 
 pub(super) fn expose(pieces: &[Piece<'_>], index: &dyn Fn(&str) -> usize) -> Result<Vec<String>, Wrong> {
     let scans: Vec<Scan<'_>> = pieces.iter().map(|piece| Scan::of(piece.text, piece.language)).collect();
@@ -45,7 +45,7 @@ pub(super) fn expose(pieces: &[Piece<'_>], index: &dyn Fn(&str) -> usize) -> Res
         // Insertions stand before what is at their place.
         own.sort_by_key(|(range, _)| (range.start, range.end));
         let mut text = piece.text.to_string();
-        tags::apply(&mut text, own);
+        apply(&mut text, own);
         texts.push(text);
     }
     Ok(texts)

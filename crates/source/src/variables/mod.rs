@@ -9,9 +9,9 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use crate::languages::Language;
-use crate::plan::{Change, PatchPlan};
-use crate::sources::Loaded;
-use crate::tables::sources::{MarkedNumber, Replacement, edits_of, numbers};
+use crate::plan::PatchPlan;
+use crate::sources::{Change, Loaded};
+use crate::tables::sources::{MarkedNumber, Replacement, apply, edits_of, numbers};
 use declarations::{Piece, expose};
 use gputexel_io::params::{self, ParamEntry, ParamKind, ParamsFile};
 use gputexel_io::{Error, Result, did_you_mean};
@@ -154,7 +154,7 @@ pub fn plan_restore(files: &[PathBuf], values: Option<&Path>) -> Result<ExposePl
             written.sort_by_key(|number| number.start);
             edits.extend(edits_of(&text, &written));
         }
-        tags::apply(&mut text, edits);
+        apply(&mut text, edits);
         known.extend(found.iter().map(|own| own.name.clone()));
         push(&mut plan, source, text, found.len(), changed)?;
     }

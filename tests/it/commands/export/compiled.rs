@@ -39,7 +39,7 @@ fn wanted(file: &ParameterFile, decimals: usize) -> String {
 fn pascal(name: &str) -> String {
     let capital = |word: &str| word[..1].to_uppercase() + &word[1..];
     match name {
-        "laufer_2" => "Laufer_2".to_string(),
+        "lauf_er_2" => "LaufEr_2".to_string(),
         _ => name.split('_').map(capital).collect(),
     }
 }

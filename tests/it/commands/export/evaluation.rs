@@ -311,10 +311,3 @@ fn small_engine_generates_legal_moves_and_plays_with_every_evaluation() {
     assert_eq!(result["games"], 6, "{out}");
     assert_eq!(result["failures"].as_u64().unwrap_or(0), 0, "{out}");
 }
-
-#[test]
-fn evaluation_of_pesto_needs_no_file() {
-    let bench = Bench::new();
-    bench.ok("--quiet export pesto --evaluation -o e.c");
-    assert!(bench.text("e.c").contains("static const Score pawn_value[64] = {"));
-}

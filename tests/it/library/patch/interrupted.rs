@@ -176,35 +176,6 @@ fn undo_keeps_later_changes() {
 }
 
 #[test]
-fn a_copied_tree_has_nothing_to_undo() {
-    for step in [FILES, STEPS - 1, STEPS] {
-        let bench = Bench::new();
-        assert_eq!(bench.die_at(step), step < STEPS);
-        let copy = bench.folder.path().join("copy");
-        copy_tree(&bench.sources(), &copy);
-        let copied = std::fs::read_to_string(copy.join("0.cpp")).unwrap();
-        refuse_interrupted(&copy).unwrap();
-        assert!(undo(&copy).unwrap_err().to_string().contains("nothing to undo"));
-        undo(&bench.sources()).unwrap();
-        assert_eq!(std::fs::read_to_string(bench.file(0)).unwrap(), "old 0\n");
-        assert_eq!(std::fs::read_to_string(copy.join("0.cpp")).unwrap(), copied);
-    }
-}
-
-fn copy_tree(from: &Path, to: &Path) {
-    std::fs::create_dir_all(to).unwrap();
-    for entry in std::fs::read_dir(from).unwrap() {
-        let path = entry.unwrap().path();
-        let target = to.join(path.file_name().unwrap());
-        if path.is_dir() {
-            copy_tree(&path, &target);
-        } else {
-            std::fs::copy(path, target).unwrap();
-        }
-    }
-}
-
-#[test]
 fn stops_if_a_file_changes_after_planning() {
     let bench = Bench::new();
     std::fs::write(bench.file(2), "someone else's\n").unwrap();
@@ -219,17 +190,4 @@ fn stops_if_a_file_changes_after_planning() {
     let error = undo(&bench.sources()).unwrap_err().to_string();
     assert!(error.contains("2.cpp: was changed after 'patch tune'; its old text is in "), "{error}");
     assert_eq!(std::fs::read_to_string(bench.file(2)).unwrap(), "someone else's\n");
-}
-
-#[cfg(unix)]
-#[test]
-fn permissions_are_kept() {
-    use std::os::unix::fs::PermissionsExt;
-    let bench = Bench::new();
-    std::fs::set_permissions(bench.file(0), std::fs::Permissions::from_mode(0o750)).unwrap();
-    let mode = || std::fs::metadata(bench.file(0)).unwrap().permissions().mode() & 0o777;
-    write(&bench.plan(), &bench.sources(), "tune").unwrap();
-    assert_eq!(mode(), 0o750);
-    undo(&bench.sources()).unwrap();
-    assert_eq!(mode(), 0o750);
 }

@@ -80,19 +80,14 @@ impl<'a> Writer<'a> {
     }
 
     fn about_squares(&self) -> Vec<String> {
-        let mut lines = Vec::new();
-        let mut of_squares = self.tables.0.iter().filter(|table| table.is_squares());
-        if let Some(first) = of_squares.next() {
-            let order = self.order(first);
-            match of_squares.all(|table| self.order(table) == order) {
-                true => lines.push(describe_order(&order)),
-                false => {
-                    for table in self.tables.0.iter().filter(|table| table.is_squares()) {
-                        let name = marker_name(&table.name);
-                        lines.push(format!("{name}: {}", describe_order(&self.order(table))));
-                    }
-                }
+        let mut lines: Vec<String> = Vec::new();
+        for table in self.tables.0.iter().filter(|table| table.is_squares()) {
+            let line = describe_order(&self.order(table));
+            if !lines.contains(&line) {
+                lines.push(line);
             }
+        }
+        if !lines.is_empty() {
             if self.options.split {
                 lines.push(
                     "Piece values are apart: what a piece is worth is its value plus that of its square."

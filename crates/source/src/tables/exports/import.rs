@@ -5,14 +5,15 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::header::Header;
-use super::like::Like;
 use super::lists::{self, Listed, PHASES};
-use super::{Format, NameStyle};
+use super::{Format, NameStyle, check_names};
 use crate::languages::Language;
 use crate::tables::sources::{ReadTables, read, utf8};
 use gputexel_chess::PhaseSettings;
 use gputexel_io::{Error, Result, did_you_mean};
-use gputexel_model::{Feature, FeatureKind, FeatureSet, ParameterFile, ParameterRecord};
+use gputexel_model::{
+    Feature, FeatureKind, FeatureSet, ParameterFile, ParameterRecord, Phases, Prior, named_parameters,
+};
 
 /// Reads values from an export, or from sources that together have the values, which need `like`.
 pub fn import_files(files: &[PathBuf], like: Option<&Like>) -> Result<Imported> {
@@ -26,6 +27,79 @@ pub fn import_files(files: &[PathBuf], like: Option<&Like>) -> Result<Imported> 
     let all: Vec<(&[u8], &Path)> =
         texts.iter().map(Vec::as_slice).zip(files.iter().map(PathBuf::as_path)).collect();
     import_all(&all, like)
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Like {
+    /// Parameters of a parameter file, which supplies values that the export lacks.
+    File(Box<ParameterFile>),
+    /// Parameters of a feature set; all must be present.
+    Set(Box<FeatureSet>),
+}
+
+impl Like {
+    /// Reads a parameter file, or that of a run's folder.
+    pub fn file(path: &Path) -> Result<Self> {
+        Ok(Self::File(Box::new(located(path)?)))
+    }
+
+    pub fn set(name: &str) -> Result<Self> {
+        let set = FeatureSet::new(FeatureKind::parse(name)?, PhaseSettings::default());
+        Ok(Self::Set(Box::new(set)))
+    }
+
+    fn features(&self) -> Vec<Feature> {
+        match self {
+            Self::File(file) => crate::tables::features(file),
+            Self::Set(set) => set.features.clone(),
+        }
+    }
+
+    fn untapered(&self) -> Vec<bool> {
+        match self {
+            Self::File(file) => file.parameters.iter().map(|record| record.mg == record.eg).collect(),
+            Self::Set(set) => {
+                let declared = set.imported.iter().flat_map(|imported| &imported.parameters);
+                declared.map(|own| own.phases == Phases::Untapered).collect()
+            }
+        }
+    }
+
+    /// Returns a value that may be missing because it is not tuned: that of the phase that a parameter does not have.
+    fn kept(&self, index: usize) -> Option<f64> {
+        let Self::Set(set) = self else { return None };
+        let parameters = &set.imported.as_ref()?.parameters;
+        let own = parameters.get(index % parameters.len().max(1))?;
+        let phase = index / parameters.len();
+        matches!((own.phases, phase), (Phases::Mg, 1) | (Phases::Eg, 0)).then_some(own.prior[phase])
+    }
+
+    fn feature_set(&self) -> &str {
+        match self {
+            Self::File(file) => &file.feature_set,
+            Self::Set(set) => set.name(),
+        }
+    }
+
+    fn phase(&self) -> &PhaseSettings {
+        match self {
+            Self::File(file) => &file.phase,
+            Self::Set(set) => &set.phase,
+        }
+    }
+}
+
+/// Reads a parameter file, that of a run's folder, or values named by a word, such as `pesto`.
+pub(super) fn located(path: &Path) -> Result<ParameterFile> {
+    if let Some(word) = path.to_str().filter(|text| Prior::is_word(text)) {
+        let (set, theta) = named_parameters(word)?;
+        return Ok(ParameterFile::new(&set, &theta, None, None));
+    }
+    let file = ParameterFile::locate(path)?;
+    let read = ParameterFile::read(&file)?;
+    read.phase.validate().map_err(|error| Error::input(&file, error.to_string()))?;
+    check_names(&read).map_err(|reason| Error::input(&file, reason))?;
+    Ok(read)
 }
 
 #[derive(Clone, Debug, PartialEq)]

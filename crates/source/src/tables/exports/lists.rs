@@ -1,12 +1,13 @@
-//! Reads and writes names with values: CSV and UCI options.
+//! Names with values: CSV and UCI options, which are also read, and `.params` files.
 
 use std::collections::HashMap;
 use std::path::Path;
 
 use super::code::{Overflow, fit};
 use super::header::Header;
-use super::{NameStyle, Rounding};
+use super::{NameStyle, Rounding, check_untapered};
 use crate::tables::sources::quote;
+use gputexel_io::params::{ParamEntry, ParamKind, ParamsFile};
 use gputexel_io::{Error, Result};
 use gputexel_model::{Feature, ParameterFile, ParameterRecord};
 
@@ -67,7 +68,7 @@ pub fn read_csv(text: &str, path: &Path) -> Result<Vec<(u64, Feature, [f64; 2])>
     let skipped = body(text).0;
     let failed = |error: csv::Error| {
         let line = error.position().map_or(1, csv::Position::line);
-        Error::line(path, skipped + line, format!("no CSV: {}", reason(&error)))
+        Error::line(path, skipped + line, format!("no CSV: {error}"))
     };
     let titles = reader.headers().map_err(failed)?.clone();
     let find = |name: &str| titles.iter().position(|title| title.trim().eq_ignore_ascii_case(name));
@@ -93,16 +94,6 @@ pub fn read_csv(text: &str, path: &Path) -> Result<Vec<(u64, Feature, [f64; 2])>
         records.push((line, feature, [value(mg, "mg")?, value(eg, "eg")?]));
     }
     Ok(records)
-}
-
-fn reason(error: &csv::Error) -> String {
-    match error.kind() {
-        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
-            format!("{len} columns; expected {expected_len}")
-        }
-        csv::ErrorKind::Utf8 { .. } => "not UTF-8".to_string(),
-        _ => error.to_string(),
-    }
 }
 
 /// Returns the text after comments at the top, and the number of lines of these.
@@ -202,4 +193,45 @@ pub fn read_uci(text: &str, path: &Path) -> Result<Vec<Listed>> {
         listed.push(Listed { line, value: value.ok_or_else(wrong)?, name });
     }
     Ok(listed)
+}
+
+/// Lines of name, type, value, and the range, step and delta of [`ParamEntry::from_source`].
+pub fn params(
+    file: &ParameterFile,
+    rounding: Rounding,
+    style: NameStyle,
+    untapered: bool,
+    header: &Header,
+) -> Result<String> {
+    if untapered {
+        check_untapered(file)?;
+    }
+    let kind = if rounding.is_whole() { ParamKind::Int } else { ParamKind::Float };
+    let mut params = ParamsFile::default();
+    let mut seen = std::collections::HashMap::new();
+    for record in &file.parameters {
+        let own = style.identifier(&record.name);
+        let names = match untapered {
+            true => vec![own],
+            false => PHASES.map(|phase| format!("{own}{}", style.ending(phase))).to_vec(),
+        };
+        for (phase, name) in names.into_iter().enumerate() {
+            if let Some(other) = seen.insert(name.clone(), &record.name) {
+                let (one, other) = (quote(other), quote(&record.name));
+                let reason =
+                    format!("parameters {one} and {other} are both called {name}; try another --style");
+                return Err(Error::Usage(reason));
+            }
+            let value = rounding.round([record.mg, record.eg][phase]);
+            let value = fit(value, rounding, Overflow::Refuse, || name.clone())?;
+            let entry = ParamEntry::from_source(name, kind, value);
+            if ![entry.min.value, entry.max.value].into_iter().all(f64::is_finite) {
+                let reason =
+                    format!("{} is {value}: too large for a range of twice that", quote(&entry.name));
+                return Err(Error::Usage(reason));
+            }
+            params.push(entry);
+        }
+    }
+    Ok(format!("// {}\n", header.machine()) + &params.text())
 }

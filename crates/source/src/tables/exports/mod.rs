@@ -4,10 +4,8 @@ mod code;
 mod evaluation;
 mod header;
 mod import;
-mod like;
 mod lists;
 mod naming;
-mod params;
 mod rounding;
 
 use std::path::Path;
@@ -19,8 +17,7 @@ pub use evaluation::export_evaluation;
 use gputexel_io::{Error, Result};
 use gputexel_model::{ParameterFile, SquareOrder};
 use header::Header;
-pub use import::{Imported, import, import_files};
-pub use like::Like;
+pub use import::{Imported, Like, import, import_files};
 pub use lists::option_names;
 pub use rounding::Rounding;
 
@@ -113,7 +110,7 @@ pub struct Exported {
 
 /// Writes the values of a parameter file, or of the one in a run's folder.
 pub fn export_file(source: &Path, target: Target, rounding: Rounding) -> Result<Exported> {
-    export(&like::parameter_file(source)?, target, rounding)
+    export(&import::located(source)?, target, rounding)
 }
 
 /// Writes the values of a parameter file.
@@ -156,7 +153,7 @@ pub fn export(file: &ParameterFile, target: Target, rounding: Rounding) -> Resul
         }
         Target::Params { style, untapered } => {
             let header = Header { style: Some(style), ..header(Format::Params) };
-            params::write(&file, rounding, style, untapered, &header)?
+            lists::params(&file, rounding, style, untapered, &header)?
         }
     };
     Ok(Exported { text, values: 2 * file.parameters.len(), k: file.k, told_apart })

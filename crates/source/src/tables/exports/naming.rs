@@ -71,7 +71,6 @@ mod tests {
             ("knight_mobility", "knight_mobility", "KnightMobility", "KNIGHT_MOBILITY"),
             ("KnightOutpost", "knight_outpost", "KnightOutpost", "KNIGHT_OUTPOST"),
             ("passed <pawn> \"x\"", "passed_pawn_x", "PassedPawnX", "PASSED_PAWN_X"),
-            ("Läufer-Paar", "laufer_paar", "LauferPaar", "LAUFER_PAAR"),
             ("3rd rank", "n3rd_rank", "N3rdRank", "N3RD_RANK"),
             ("<>", "unnamed", "Unnamed", "UNNAMED"),
             ("\u{200b}", "unnamed", "Unnamed", "UNNAMED"),

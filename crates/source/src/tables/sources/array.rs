@@ -2,6 +2,7 @@
 //! anything but a number cannot be replaced.
 
 use super::number::Number;
+use crate::constants::logical_end;
 use crate::languages::Language;
 use crate::lexer::{Kind, Token};
 
@@ -98,15 +99,8 @@ impl Parser<'_> {
 
     /// The first token after a line, continued lines included.
     fn next_line(&self, at: usize) -> usize {
-        let mut end = self.code[at].start;
-        while let Some(n) = self.source[end..].find('\n') {
-            let line = self.source[end..end + n].trim_end_matches('\r');
-            end += n + 1;
-            if !line.ends_with('\\') {
-                return self.code.partition_point(|token| token.start < end);
-            }
-        }
-        self.code.len()
+        let end = logical_end(self.source, self.code[at].start);
+        self.code.partition_point(|token| token.start < end)
     }
 
     fn close(&self, open: usize) -> Result<usize, Wrong> {

@@ -1,7 +1,6 @@
 //! Features of each number of a marker's array, in order.
 
-use super::marker::{Marking, Offset};
-use super::pieces::{Piece, is_colored};
+use super::marker::{Marking, Offset, Piece, is_colored};
 use super::values::{Named, PHASES, Place, TableValues};
 use gputexel_model::{Colors, FeatureTable, ROLE_NAMES, SquareCell, SquareOrder};
 

@@ -1,7 +1,7 @@
 //! Replaces numbers and keeps columns that are aligned to the right.
 
 /// Bytes of the source and their replacement.
-pub(super) type Edit = (std::ops::Range<usize>, String);
+pub(crate) type Edit = (std::ops::Range<usize>, String);
 
 #[derive(Clone, Debug)]
 pub(crate) struct Replacement {
@@ -56,4 +56,21 @@ pub(crate) fn edits(source: &str, numbers: &[Replacement]) -> Vec<Edit> {
         edits.push((start - pad..*end, " ".repeat(room) + new));
     }
     edits
+}
+
+/// Makes edits, those at the same place in their order; of two that overlap, the first.
+pub(crate) fn apply(text: &mut String, mut edits: Vec<Edit>) {
+    edits.sort_by_key(|(range, _)| (range.start, range.end));
+    let mut out = String::with_capacity(text.len());
+    let mut at = 0;
+    for (range, new) in edits {
+        if range.start < at {
+            continue;
+        }
+        out.push_str(&text[at..range.start]);
+        out.push_str(&new);
+        at = range.end;
+    }
+    out.push_str(&text[at..]);
+    *text = out;
 }

@@ -5,8 +5,6 @@ use super::number::Number;
 use crate::languages::Language;
 use crate::lexer::{Kind, Token};
 
-/// Finds numbers on the line of a marker, or on the next line of code if it has a line to itself; `wanted` holds
-/// positions from 1.
 pub(super) fn numbers(
     source: &str,
     code: &[Token],

@@ -228,7 +228,7 @@ fn names_of(groups: &[Group]) -> TableValues {
         groups.iter().flat_map(|group| group.names.iter().map(|_| group.untapered)).collect();
     let value = |index: usize| if untapered[index % untapered.len()] { 0.0 } else { f64::NAN };
     let theta = (0..2 * features.len()).map(value).collect();
-    TableValues::names_only(features, false).with_theta(theta)
+    TableValues::new(features, theta, false)
 }
 
 /// The phases as the name ends, else pairs where the brackets show them.

@@ -3,15 +3,12 @@
 mod array;
 mod compare;
 mod content;
-mod difference;
-mod known;
 mod layout;
 mod line;
 mod listing;
 mod marker;
 mod number;
 mod order;
-mod pieces;
 mod read;
 mod values;
 
@@ -24,12 +21,11 @@ use crate::plan::PatchPlan;
 use crate::sources::Loaded;
 pub(crate) use crate::utf8;
 use array::Array;
+pub use compare::Compared;
 use compare::{MarkerChecker, MarkerMatch};
 use content::Content;
-pub use difference::Compared;
 use gputexel_io::{Error, Result, counted};
-pub use known::{KnownValues, start_of};
-pub(crate) use layout::{Replacement, edits as edits_of};
+pub(crate) use layout::{Edit, Replacement, apply, edits as edits_of};
 pub use listing::{ListedMarker, MarkedKind, MarkedParameter, MarkedPhases, list, list_text};
 pub(crate) use listing::{MarkedNumber, numbers};
 use marker::{Marking, Offset};
@@ -38,8 +34,8 @@ use order::Order;
 use read::{Found, find_marked, resolved};
 pub(crate) use read::{ReadTables, read};
 use values::Named;
-pub use values::TableValues;
 pub(crate) use values::marker_name;
+pub use values::{KnownValues, TableValues, start_of};
 
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Filled {
@@ -214,15 +210,8 @@ impl<'a> Survey<'a> {
             });
             edits.extend(layout::edits(self.source, &numbers));
         }
-        edits.sort_by_key(|(range, _)| range.start);
-        let mut text = String::with_capacity(self.source.len());
-        let mut at = 0;
-        for (range, new) in edits {
-            text.push_str(&self.source[at..range.start]);
-            text.push_str(&new);
-            at = range.end;
-        }
-        text.push_str(&self.source[at..]);
+        let mut text = self.source.to_string();
+        layout::apply(&mut text, edits);
         Ok(text)
     }
 }

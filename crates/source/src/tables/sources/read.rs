@@ -63,7 +63,7 @@ pub(crate) fn read(
     // Those with equal values are untapered; unknown ones are equal to nothing.
     let equal = |id: usize| if untapered.get(id) == Some(&true) { 0.0 } else { f64::NAN };
     let theta = (0..2 * features.len()).map(|index| equal(index % features.len())).collect();
-    let values = TableValues::names_only(features, own_order).with_theta(theta);
+    let values = TableValues::new(features, theta, own_order);
     let unknown = |what: &str| format!("'{what}' is not the name of a parameter{}", values.near(what));
     let sink = Sink::read(&values, source, path, &found, unknown)?;
     let mut assumed: Option<(String, Vec<String>)> = None;

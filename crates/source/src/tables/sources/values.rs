@@ -3,8 +3,10 @@
 use std::path::Path;
 
 use super::marker::{quote, quoted};
+use gputexel_io::run_folder::parameters_at;
 use gputexel_io::{Error, Result, did_you_mean};
 use gputexel_model::{Feature, FeatureTables, ParameterFile};
+use serde::Deserialize;
 
 /// Tuned values by their names in markers.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,10 +48,6 @@ pub(super) enum Place {
 }
 
 impl TableValues {
-    /// Creates tables of values θ (mg of every feature, then eg of every feature, centipawns).
-    ///
-    /// # Panics
-    /// If `theta` is not twice as long as the features.
     pub fn try_new(features: Vec<Feature>, theta: Vec<f64>) -> Result<Self> {
         let count = features.len();
         assert_eq!(theta.len(), 2 * count);
@@ -57,11 +55,11 @@ impl TableValues {
             let name = &features[index % count].name;
             return Err(Error::Numeric(format!("parameter '{name}' is {}", theta[index])));
         }
-        Ok(Self { tables: FeatureTables::new(&features), features, theta, own_order: false })
+        Ok(Self::new(features, theta, false))
     }
 
-    pub(super) fn names_only(features: Vec<Feature>, own_order: bool) -> Self {
-        let theta = vec![f64::NAN; 2 * features.len()];
+    /// Without checks; NaN are unknown values.
+    pub(super) fn new(features: Vec<Feature>, theta: Vec<f64>, own_order: bool) -> Self {
         Self { tables: FeatureTables::new(&features), theta, features, own_order }
     }
 
@@ -225,4 +223,79 @@ pub(crate) fn marker_name(name: &str) -> String {
         true => name.to_string(),
         false => quote(name),
     }
+}
+
+/// The fields of `run.json` that identify a run, and its start.
+#[derive(Deserialize)]
+struct StartRecord {
+    config: StartConfig,
+}
+
+#[derive(Deserialize)]
+struct StartConfig {
+    prior: String,
+    seed: u64,
+    /// θ at the start: middlegame, then endgame values, centipawns.
+    start: Vec<f64>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct KnownValues {
+    pub(super) start: Option<TableValues>,
+    pub(super) given: Option<TableValues>,
+}
+
+impl KnownValues {
+    /// Finds the start of the run that produced a parameter file: `run.json`, in the folder given or in that of the
+    /// file, if it is of the same run. `given` are the values that the sources hold according to the user, a parameter
+    /// file or the folder of a run.
+    pub fn find(values: &TableValues, params: &Path, given: Option<&Path>) -> Result<Self> {
+        let given = given.map(|path| same_parameters(values, path)).transpose()?;
+        Ok(Self { start: start_of_run(values, params)?, given })
+    }
+}
+
+/// Returns the θ that the run of a parameter file started from, in the order of its parameters; `None` if its folder
+/// has no record of the run.
+pub fn start_of(path: &Path) -> Result<Option<Vec<f64>>> {
+    let values = TableValues::read(path)?;
+    Ok(start_of_run(&values, path)?.map(|start| start.theta))
+}
+
+fn same_parameters(values: &TableValues, path: &Path) -> Result<TableValues> {
+    let other = TableValues::read(path)?;
+    let places: std::collections::HashMap<&str, usize> =
+        other.features.iter().enumerate().map(|(id, feature)| (feature.name.as_str(), id)).collect();
+    let count = other.features.len();
+    let mut theta = [Vec::new(), Vec::new()];
+    for feature in &values.features {
+        let &id = places.get(feature.name.as_str()).ok_or_else(|| {
+            Error::input(
+                path,
+                format!("parameter '{}' is missing; it must have those of PARAMS", feature.name),
+            )
+        })?;
+        theta[0].push(other.theta[id]);
+        theta[1].push(other.theta[count + id]);
+    }
+    Ok(values.with_theta(theta.concat()))
+}
+
+fn start_of_run(values: &TableValues, params: &Path) -> Result<Option<TableValues>> {
+    let file = parameters_at(params);
+    let record = file.with_file_name("run.json");
+    // Anything but a regular file of this name is not a record, and might never end.
+    if !std::fs::metadata(&record).is_ok_and(|metadata| metadata.is_file()) {
+        return Ok(None);
+    }
+    let text = gputexel_io::read_whole_text(&record, gputexel_io::SETTINGS_BYTES)
+        .map_err(|e| Error::io(&record, e))?;
+    // Other programs and versions may use a file of this name.
+    let Ok(StartRecord { config }) = serde_json::from_str::<StartRecord>(&text) else { return Ok(None) };
+    let provenance = ParameterFile::read(&file)?.provenance;
+    let same = provenance.prior == config.prior
+        && provenance.seed == config.seed
+        && config.start.len() == values.theta.len()
+        && config.start.iter().all(|value| value.is_finite());
+    Ok(same.then(|| values.with_theta(config.start)))
 }

@@ -276,29 +276,11 @@ fn lists_and_numbers_of_lines_are_filled() {
     }
 }
 
+/// Numbers that match no piece are reported as such, also where kings have no value.
 #[test]
-fn rejects_invalid_layouts() {
+fn kings_may_lack_a_value() {
     let bench = Bench::new();
-    write_values(&bench, "p.json", &values(0.0, false));
-    for case in [
-        "pawn.mg files 5 ~ a[48] = {0} ~ expected 4",
-        "material.mg files 4 ~ a[6] = {0} ~ is for tables of squares",
-        "material.mg flip ~ a[6] = {0} ~ option 'flip' is not known",
-        "material.mg ~ a[] = { [PAWN] = 1, 2, 3, 4, 5 } ~ '[PAWN] =' places an entry",
-        "pst.mg rows 3/4 ~ a[] = {0} ~ option 'rows' is for lists",
-    ] {
-        let [marker, array, expected] = cells(case);
-        let source = format!("// gputexel: {marker}\nint {array};");
-        bench.write("a.c", &source);
-        bench.fails_with("patch tables p.json a.c", 1, ["a.c:", expected]);
-        assert_eq!(bench.text("a.c"), source);
-    }
-}
-
-#[test]
-fn rejects_numbers_for_kings_without_value() {
-    let bench = Bench::new();
-    let write = |name: &str, change: f64| {
+    for (name, change) in [("start.json", 0.0), ("tuned.json", 7.0)] {
         let piece = |(name, value): (&str, f64)| ParameterRecord {
             name: name.to_string(),
             group: "material".to_string(),
@@ -312,22 +294,13 @@ fn rejects_numbers_for_kings_without_value() {
             [("pawn", 100.0), ("knight", 300.0), ("bishop", 320.0), ("rook", 500.0), ("queen", 900.0)];
         let values = values.map(piece).to_vec();
         bench.write(name, ParameterFile::of("imported", PhaseSettings::default(), None, values).to_json());
+    }
+    let source = |numbers: &str| {
+        format!("// gputexel: material.both pieces -PNBRQ-pnbrq- colors negated\nint a[] = {numbers};\n")
     };
-    write("start.json", 0.0);
-    write("tuned.json", 7.0);
-    let run = |source: &str| {
-        bench.write("a.c", source);
-        bench.run("patch tables tuned.json a.c --start start.json")
-    };
-    let source = |marker: &str, numbers: &str| format!("// gputexel: {marker}\nint a[] = {numbers};\n");
-    let marker = "material.both pieces -PNBRQ---pnbrq-- colors negated";
-    let numbers = "{0, 100, 300, 320, 500, 900, 0, 0, 0, -100, -300, -320, -500, -900, 0, 0}";
-    let (code, _, err) = run(&source(marker, numbers));
-    assert_eq!((code, err.as_str()), (0, ""));
-    let tuned = "{0, 107, 307, 327, 507, 907, 0, 0, 0, -107, -307, -327, -507, -907, 0, 0}";
-    assert_eq!(bench.text("a.c"), source(marker, tuned));
-    // Numbers that match no piece are reported as such.
-    let (code, _, err) = run(&source(marker, &numbers.replace("320", "333")));
-    assert_eq!(code, 1);
-    assert!(err.contains("(bishop.mg: 333, expected 320)") && !err.contains("K"), "{err}");
+    let numbers = "{0, 100, 300, 320, 500, 900, 0, -100, -300, -320, -500, -900, 0}";
+    let tuned = "{0, 107, 307, 327, 507, 907, 0, -107, -307, -327, -507, -907, 0}";
+    fills(&bench, &source(numbers), &source(tuned));
+    bench.write("a.c", source(&numbers.replace("320", "333")));
+    bench.fails_with("patch tables tuned.json a.c --start start.json", 1, "(bishop.mg: 333, expected 320)");
 }

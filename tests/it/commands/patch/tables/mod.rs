@@ -158,31 +158,6 @@ fn diffs_write_nothing_and_what_is_left_is_named() {
 }
 
 #[test]
-fn sources_in_other_encodings_keep_their_bytes() {
-    let bench = Bench::new();
-    material(&bench, "m.json");
-    for comment in [&b"caf\xe9"[..], b"\x8b\xee", "caf\u{e9}".as_bytes()] {
-        let source = |number: &str| {
-            [
-                b"// ",
-                comment,
-                b"\nint a = ",
-                number.as_bytes(),
-                b"; // gputexel: pawn.mg\n// ",
-                comment,
-                b"\n",
-            ]
-            .concat()
-        };
-        bench.write("a.c", source("82"));
-        let moved = bench.path("new.json");
-        std::fs::write(&moved, bench.text("m.json").replacen("82.0", "91.0", 1)).unwrap();
-        patch(&bench, &["new.json", "a.c", "--start", "m.json"], &["a.c"]);
-        assert_eq!(bench.bytes("a.c"), source("91"));
-    }
-}
-
-#[test]
 fn writes_nothing_unless_everything_fits() {
     let bench = Bench::new();
     material(&bench, "m.json");
@@ -221,23 +196,6 @@ fn writes_nothing_unless_everything_fits() {
     permissions.set_readonly(true);
     std::fs::set_permissions(bench.path("bad.c"), permissions).unwrap();
     fails("m.json good.c bad.c", 1, "bad.c: is read-only");
-}
-
-#[cfg(unix)]
-#[test]
-fn links_and_rights_are_kept() {
-    use std::os::unix::fs::PermissionsExt as _;
-    let bench = Bench::new();
-    material(&bench, "m.json");
-    bench.write("real.c", "int a = 1; // gputexel: pawn.mg\n");
-    std::fs::set_permissions(bench.path("real.c"), std::fs::Permissions::from_mode(0o640)).unwrap();
-    std::os::unix::fs::symlink("real.c", bench.path("link.c")).unwrap();
-    // The same file given twice is one file.
-    let (code, out, _) = bench.run("patch tables m.json link.c real.c");
-    assert_eq!((code, out.matches("1 changed").count()), (0, 1), "{out}");
-    assert_eq!(bench.text("real.c"), "int a = 82; // gputexel: pawn.mg\n");
-    assert!(std::fs::symlink_metadata(bench.path("link.c")).unwrap().is_symlink());
-    assert_eq!(std::fs::metadata(bench.path("real.c")).unwrap().permissions().mode() & 0o777, 0o640);
 }
 
 #[test]

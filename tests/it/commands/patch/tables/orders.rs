@@ -87,17 +87,6 @@ fn places_both_colors_by_brackets_and_marker() {
         bench.ok("patch tables tuned.json a.c");
         assert_eq!(bench.text("a.c"), wanted);
     }
-    for (marker, lengths, layout, sign, mirror, expected) in [
-        ("pst.mg colors both", &[12, 64][..], "piece", 1, 0, "differ from the start values"),
-        ("pst.mg pieces PpNnBbRrQqKk", &[12, 64], "color", 1, 0, "differ from the start values"),
-        ("pst.mg colors both", &[2, 6, 64], "color", -1, 0, "differ from the start values"),
-        ("pst.mg colors both", &[2, 6, 64], "color", 1, 56, "'gputexel: pst.mg orientation a8 colors both'"),
-    ] {
-        let source = marked(marker, lengths, &both_colors(&start, layout, sign, mirror));
-        bench.write("a.c", &source);
-        bench.fails_with("patch tables tuned.json a.c --start start.json", 1, ["a.c:", expected]);
-        assert_eq!(bench.text("a.c"), source);
-    }
     // Zeros do not determine orientations, which is reported.
     bench.write("a.c", marked("pst.mg colors both", &[2, 6, 64], &[0; 768]));
     let (code, out, _) = bench.run("patch tables tuned.json a.c");
@@ -145,10 +134,6 @@ fn matches_numbers_with_markers() {
         assert!(message.contains(expected) && message.contains("--trust-marker"), "{marker}: {message}");
         // All or nothing.
         assert_eq!((bench.text("a.c"), bench.text("good.c")), (source, good));
-    }
-    for numbers in [whole(&table(1, 1, &|i| i)), without.clone()] {
-        bench.write("a.c", marked("knight.mg", &[64], &numbers));
-        bench.fails_with("patch tables tuned.json a.c --start start.json", 1, "--trust-marker");
     }
     // Tables without material are compared up to the piece value, which is derived from that.
     let source = marked("knight.mg offset material", &[64], &without)
@@ -305,19 +290,10 @@ fn rejects_unknown_starting_values() {
     let numbers: Vec<i64> = (0..384).map(|i| start[i] as i64).collect();
     let source = marked("pst.mg", &[6, 64], &numbers);
     bench.write("a.c", &source);
-    let message = bench.fails("patch tables run a.c", 1);
-    let expected =
-        ["neither what the run started from nor its result", "of 384", "--start", "--trust-marker"];
-    assert_has(&message, expected);
+    bench.fails_with("patch tables run a.c", 1, ["of 384", "--start", "--trust-marker"]);
     assert_eq!(bench.text("a.c"), source);
     bench.ok("patch tables run a.c --start engine.json");
     assert_ne!(bench.text("a.c"), source);
-    // An engine that has only piece values is the run's start; its squares could be in any order.
-    let piece = [100, 300, 320, 500, 900, 0];
-    let flat: Vec<i64> = (0..384).map(|i| piece[i / 64]).collect();
-    bench.write("a.c", marked("pst.mg orientation a8", &[6, 64], &flat));
-    let (code, out, _) = bench.run("patch tables run a.c");
-    assert!(code == 0 && out.contains("; a8 first"), "{out}");
 }
 
 #[test]

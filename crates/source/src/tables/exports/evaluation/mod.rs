@@ -1,12 +1,10 @@
 //! Whole evaluations as source code, values and code in one file.
 
-mod about;
-
 use std::path::Path;
 
 use super::code::{Overflow, Writer};
 use super::header::Header;
-use super::like::parameter_file;
+use super::import::located;
 use super::{CodeOptions, Exported, Format, NameStyle, Rounding};
 use crate::languages::{BASE, Language, Spec};
 use gputexel_chess::PhaseSettings;
@@ -60,7 +58,7 @@ pub fn export_evaluation(source: &Path, format: Format) -> Result<Exported> {
     let language = LANGUAGES.into_iter().find(|language| language.name == name);
     let language = language
         .ok_or_else(|| Error::Usage(format!("evaluations are written in c, cpp and rust, not {name}")))?;
-    write(language, &parameter_file(source)?, source)
+    write(language, &located(source)?, source)
 }
 
 fn write(language: Language, file: &ParameterFile, path: &Path) -> Result<Exported> {
@@ -114,7 +112,7 @@ fn text(file: &ParameterFile, set: &FeatureSet, language: Language) -> String {
         _ => &[LINEAR, SQUARES, part!("pst")],
     };
     let of = |part: &Part| part[usize::from(rust)];
-    let mut text = about::lines(set, language);
+    let mut text = about(set, language);
     let (header, tables) = tables(file, set, language);
     text += &header;
     text += "\n";
@@ -259,6 +257,59 @@ fn as_cpp(text: &str) -> String {
     format!(
         "{cpp}\n}} // namespace evaluation\n\n#endif // GPUTEXEL_EVALUATION_HPP\n\n#ifdef EVALUATION_MAIN\n{main}"
     )
+}
+
+const YOURS: &str = "\
+An evaluation for chess engines, written by `gputexel export --evaluation`. The file is yours: use it, change it and put
+it under the license of your choice.
+";
+
+const ABOUT_C: &str = "
+Include it in the source file that evaluates. `evaluate` returns the score of a position in centipawns from the view of
+the side to move, at most 30000 either way. Colors and kinds of pieces are numbered from 0 as in the enums below, squares
+from a1 = 0, b1 = 1 to h8 = 63.
+";
+
+const ABOUT_RUST: &str = "
+It is a module. `evaluate` returns the score of a position in centipawns from the view of the side to move, at most 30000
+either way. Colors and kinds of pieces are numbered from 0 as in the constants below, squares from a1 = 0, b1 = 1 to
+h8 = 63.
+";
+
+const SUMS: &str = "
+The values of pieces on their squares need not be added up for each position: keep `Sums`, change them with `add_piece`,
+`remove_piece` and `move_piece` as moves are made, and call `evaluate_with`.
+";
+
+const ABOUT_LINEAR: &str = "
+All numbers are whole. mg and eg are the sums of middlegame and endgame values, White's less Black's, and
+score = (mg * phase + eg * (PHASE_MAX - phase)) / PHASE_MAX from White's view, truncated toward zero.
+";
+
+const NOT_LINEAR: &str = "
+All numbers are whole. mg and eg are the sums of middlegame and endgame values, White's less Black's; danger, complexity
+and the factor change them, exactly, as stated below, and
+score = (mg * phase + eg * (PHASE_MAX - phase)) / PHASE_MAX from White's view, which alone is truncated, toward zero.
+";
+
+const ABOUT_MAIN: &str = "
+makes it a program that reads lines of FEN and prints their scores, for `gputexel verify`. In comments, `gputexel: NAME`
+marks values for `gputexel patch tables`.
+
+";
+
+fn about(set: &FeatureSet, language: Language) -> String {
+    let (usage, compiler) = if language == Language::RUST {
+        (ABOUT_RUST, "rustc -O -C target-cpu=native --cfg evaluation_main")
+    } else if language == Language::CPP {
+        (ABOUT_C, "c++ -std=c++17 -O2 -march=native -DEVALUATION_MAIN -x c++")
+    } else {
+        (ABOUT_C, "cc -O2 -march=native -DEVALUATION_MAIN")
+    };
+    let sums = if set.king_buckets.is_some() { "" } else { SUMS };
+    let arithmetic = if set.program.is_some() { NOT_LINEAR } else { ABOUT_LINEAR };
+    let text = format!("{YOURS}{usage}{sums}{arithmetic}\n`{compiler}`{ABOUT_MAIN}");
+    text.lines().map(|line| format!("// {line}").trim_end().to_string() + "\n").collect()
 }
 
 #[cfg(test)]
