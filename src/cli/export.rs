@@ -8,7 +8,7 @@ use gputexel::model::SquareOrder;
 use gputexel::run::are_datasets;
 use gputexel::tables::{self, CodeOptions, Format, Like, NameStyle, Rounding, Target};
 use gputexel::{Error, Result};
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use super::context::Context;
 use super::output::{print_result, write_stdout};
@@ -16,7 +16,6 @@ use super::subcommand::{Subcommand, short_help};
 use super::table::counted;
 use super::target::{check_file_flags, or_stdout};
 
-/// Flags of `export`.
 #[derive(Debug, clap::Args)]
 #[command(
     mut_args(short_help(&["to", "output", "decimals", "evaluation", "style", "orientation"])),
@@ -140,29 +139,16 @@ impl Subcommand for ExportArgs {
         };
         write_atomically(path, exported.text.as_bytes())?;
         let count = exported.values;
-        let told_apart: Map<String, Value> =
-            exported.told_apart.iter().map(|(name, identifier)| (name.clone(), json!(identifier))).collect();
         let object = json!({
-            "file": path, "format": format.name(), "parameters": count, "k": exported.k, "told_apart": told_apart,
+            "file": path, "format": format.name(), "parameters": count, "k": exported.k,
         });
         print_result(context, &object, || {
-            let mut text = format!(
-                "written     {}: {} as {}\n",
-                path.display(),
-                counted(count as u64, "value"),
-                format.name()
-            );
-            for (name, identifier) in &exported.told_apart {
-                text += &format!(
-                    "name        {name:?} becomes {identifier}: its name would collide with another\n"
-                );
-            }
-            text
+            let count = counted(count as u64, "value");
+            format!("written     {}: {count} as {}\n", path.display(), format.name())
         })
     }
 }
 
-/// Flags of `import-params`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Reads parameter files, CSV with the columns name, mg and eg, setoption lines, and arrays with markers as used by \
@@ -172,10 +158,9 @@ gputexel import-params values.csv -o params.json\n  \
 gputexel import-params src/psqt.cpp --model pst -o psqt.json\n  \
 gputexel import-params options.txt --like runs/first -o changed.json")]
 pub struct ImportParamsArgs {
-    /// File to read: JSON, CSV, UCI options or a source with markers; or several sources that together contain the
-    /// values, with --like or --model
-    #[arg(value_name = "FILE", required = true)]
-    files: Vec<PathBuf>,
+    /// File to read: JSON, CSV, UCI options or a source with markers
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
     /// Parameter file with the same parameters, which supplies the values that FILE lacks; or a dataset that defines
     /// the parameters
     #[arg(long, value_name = "PARAMS|RUN|DATASET", conflicts_with = "model")]
@@ -194,7 +179,7 @@ pub struct ImportParamsArgs {
 impl Subcommand for ImportParamsArgs {
     fn run(&self, context: &Context) -> anyhow::Result<()> {
         check_file_flags(&self.output, &[("--force", self.force)])?;
-        check_outputs(&[or_stdout(&self.output)], self.like.iter().chain(&self.files), self.force)?;
+        check_outputs(&[or_stdout(&self.output)], self.like.iter().chain([&self.file]), self.force)?;
         let like = match (&self.like, &self.model) {
             (Some(path), _) if path.is_file() && are_datasets(std::slice::from_ref(path))? => {
                 Some(Like::Set(Box::new(dataset::read(path)?.metadata().feature_set.clone())))
@@ -203,12 +188,10 @@ impl Subcommand for ImportParamsArgs {
             (None, Some(name)) => Some(Like::set(name)?),
             (None, None) => None,
         };
-        let imported = tables::import_files(&self.files, like.as_ref())?;
+        let imported = tables::import_file(&self.file, like.as_ref())?;
         let Some(path) = or_stdout(&self.output) else {
-            let files =
-                self.files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(", ");
             for note in &imported.notes {
-                let line = format!("{files}: {note}");
+                let line = format!("{}: {note}", self.file.display());
                 note!("gputexel: {}", gputexel::io::printable(&line));
             }
             return Ok(write_stdout(&imported.file.to_json())?);

@@ -12,7 +12,6 @@ use super::sources::{Source, Sources};
 use super::state::{Placed, State, check_names, place_block};
 use super::transaction::refuse_interrupted;
 use super::tune::plan_tune;
-use gputexel_io::params::ParamsFile;
 use gputexel_io::{Error, Result, counted, shown};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -95,8 +94,6 @@ pub struct CheckReport {
     pub blocks: Vec<BlockCheck>,
     pub params: PathBuf,
     pub params_count: Option<usize>,
-    /// Parameters of contexts that the `.params` file lacks, if there is one.
-    pub params_missing: Vec<String>,
     pub params_problem: Option<String>,
     pub warnings: Vec<String>,
 }
@@ -170,12 +167,7 @@ pub fn check(tune: &Path, folder: &Path) -> Result<CheckReport> {
         Ok((file, bytes)) => (bytes.map(|_| file), None),
         Err(error) => (None, Some(error.to_string())),
     };
-    let lacks = |file: &ParamsFile| -> Vec<String> {
-        let names = blocks.iter().flat_map(|block| block.values.iter().map(|(name, _)| name));
-        names.filter(|name| file.get(name).is_none()).cloned().collect()
-    };
     let mut report = CheckReport {
-        params_missing: read.as_ref().map(lacks).unwrap_or_default(),
         params_count: read.as_ref().map(|file| file.entries().count()),
         params_problem,
         params,
@@ -225,11 +217,7 @@ impl Display for CheckReport {
             (Some(problem), _) => writeln!(f, "{problem}")?,
             (None, None) => writeln!(f, "{params}: does not exist yet")?,
             (None, Some(count)) => {
-                write!(f, "{params}: {}", counted(count as u64, "parameter"))?;
-                if !self.params_missing.is_empty() {
-                    write!(f, "; missing {}", self.params_missing.join(", "))?;
-                }
-                writeln!(f)?;
+                writeln!(f, "{params}: {}", counted(count as u64, "parameter"))?;
             }
         }
         self.warnings.iter().try_for_each(|warning| writeln!(f, "warning: {warning}"))

@@ -5,21 +5,8 @@ use std::ops::Range;
 use super::languages::Language;
 use super::lexer::{Kind, Token, lex};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Bound {
-    /// It must be known at compile time, in this.
-    Constant(&'static str),
-    Size,
-}
-
-impl std::fmt::Display for Bound {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Constant(word) => write!(f, "must be known when compiling, in '{word}'"),
-            Self::Size => f.write_str("is a size or an index"),
-        }
-    }
-}
+/// The word or the brackets in which something must be known when compiling.
+type Bound = &'static str;
 
 pub(super) struct Code {
     tokens: Vec<Token>,
@@ -38,7 +25,7 @@ impl Code {
                 directive = Some((logical_end(text, tokens[at].start), reader.directive(i)));
             }
             bound[at] = match directive {
-                Some((_, constant)) => constant.map(Bound::Constant),
+                Some((_, constant)) => constant,
                 None => reader.step(i),
             };
         }
@@ -49,11 +36,6 @@ impl Code {
         let first = self.tokens.partition_point(|token| token.start < part.start);
         let tokens = self.tokens[first..].iter().take_while(move |token| token.start < part.end);
         tokens.filter(|token| token.kind == Kind::Number)
-    }
-
-    pub fn around(&self, part: &Range<usize>) -> Option<&Token> {
-        let behind = self.tokens.partition_point(|token| token.start <= part.start);
-        self.tokens[..behind].last().filter(|token| token.end >= part.end)
     }
 
     pub fn bound(&self, start: usize) -> Option<Bound> {
@@ -126,15 +108,15 @@ impl Reader<'_> {
             self.open.pop();
         }
         let constant = self.constant(i);
-        self.open.extend(constant.map(|(word, end)| Open::Statement(Bound::Constant(word), end)));
+        self.open.extend(constant.map(|(word, end)| Open::Statement(word, end)));
         match self.token(i)?.kind {
             Kind::Mark(mark @ (b'(' | b'[' | b'{')) => {
-                let own = if mark == b'[' && self.is_size(i) { Some(Bound::Size) } else { self.bound() };
+                let own = if mark == b'[' && self.is_size(i) { Some("[]") } else { self.bound() };
                 self.open.push(Open::Bracket(mark, own));
             }
             Kind::Mark(b')' | b']' | b'}') => self.close(i),
             Kind::Mark(mark) => self.end(i, mark),
-            Kind::Number if self.is_argument(i) => return Some(Bound::Constant("<>")),
+            Kind::Number if self.is_argument(i) => return Some("<>"),
             _ => {}
         }
         self.bound()
@@ -165,7 +147,7 @@ impl Reader<'_> {
                 self.open.pop();
             }
             // The length of an array in Rust.
-            Some(Open::Bracket(b'[', own)) if mark == b';' => *own = Some(Bound::Size),
+            Some(Open::Bracket(b'[', own)) if mark == b';' => *own = Some("[]"),
             _ => {}
         }
     }
@@ -221,15 +203,15 @@ mod tests {
     #[test]
     fn constants_are_known_by_their_words() {
         for (line, number, expected) in [
-            ("constexpr int A = 5;", "5", Some(Bound::Constant("constexpr"))),
-            ("  #if A > 5", "5", Some(Bound::Constant("#if"))),
+            ("constexpr int A = 5;", "5", Some("constexpr")),
+            ("  #if A > 5", "5", Some("#if")),
             ("  #define A 5", "5", None),
-            ("  case -5: return 3;", "5", Some(Bound::Constant("case"))),
+            ("  case -5: return 3;", "5", Some("case")),
             ("  case B: return 5;", "5", None),
             ("  case A::B: return 5;", "5", None),
-            ("  enum { A = 5 };", "5", Some(Bound::Constant("enum"))),
+            ("  enum { A = 5 };", "5", Some("enum")),
             ("  enumerate(5);", "5", None),
-            ("x[y[1] + 5] = 2;", "5", Some(Bound::Size)),
+            ("x[y[1] + 5] = 2;", "5", Some("[]")),
             ("return [5];", "5", None),
         ] {
             let at = line.find(number).unwrap();

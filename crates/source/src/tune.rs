@@ -4,10 +4,8 @@ use std::path::Path;
 
 use super::blocks::{Block, Declared, Setting, TuneFile};
 use super::characters::{is_space, is_word, next_line, number_value, whole_text, without_blank_edges};
-use super::constants::{Bound, Code};
 use super::layout::Edit;
 use super::layout::{apart, replace_part};
-use super::lexer::Kind;
 use super::names::Template;
 use super::order::{History, uncover, verify_reversible};
 use super::pattern::Pattern;
@@ -35,11 +33,7 @@ pub fn plan_tune(tune: &Path, folder: &Path) -> Result<PatchPlan> {
         add_parameters(p, state, &sources.files[p.file], &mut params, &tune)?;
     }
     let mut plan = PatchPlan::default();
-    let blocks = placed.iter().zip(&states);
-    let codes: Vec<Code> =
-        sources.files.iter().map(|source| Code::of(&source.before, source.file.language)).collect();
-    let odd = blocks.flat_map(|(p, state)| of_block(p, state, &sources.files[p.file], &tune, &codes[p.file]));
-    plan.warnings = odd.chain(undeclared(&tune)).collect();
+    plan.warnings = undeclared(&tune).into_iter().collect();
     let used = params.entries().filter(|entry| !entry.not_used);
     let ranges = used.filter_map(ParamEntry::range_problem);
     plan.warnings.extend(ranges.map(|problem| format!("{}: {problem}", params_path.display())));
@@ -353,33 +347,4 @@ fn undeclared(tune: &TuneFile) -> Option<String> {
         first.line,
         first.title()
     ))
-}
-
-fn of_block(p: &Placed<'_>, state: &State, source: &Source, tune: &TuneFile, code: &Code) -> Vec<String> {
-    let State::Ready(found) = state else { return Vec::new() };
-    let text = &source.before;
-    let declared = p.block.settings.declaration.is_some();
-    let mut said: Vec<String> = Vec::new();
-    for mark in &found.marks {
-        let number = &text[mark.clone()];
-        let unsigned = mark.start + usize::from(number.starts_with('-'));
-        let reason = match code.around(&(unsigned..mark.end)).map(|token| token.kind) {
-            Some(Kind::Comment) => Some("is in a comment".to_string()),
-            Some(Kind::Text) => Some("is in a string".to_string()),
-            _ if p.replacement().is_some() => None,
-            _ => match code.bound(unsigned) {
-                Some(bound @ Bound::Constant(_)) => Some(bound.to_string()),
-                _ => None,
-            },
-        };
-        if let Some(reason) = reason {
-            said.push(format!("{} in line {} {reason}", shown(number), source.line(mark.start)));
-        }
-        let whole = !number.contains('.') && declared;
-        if whole && !(-2_147_483_648.0..=2_147_483_647.0).contains(&number_value(number)) {
-            said.push(format!("{} does not fit the int that it is declared as", shown(number)));
-        }
-    }
-    let (path, line, title) = (tune.path.display(), p.block.line, p.block.title());
-    said.into_iter().map(|what| format!("{path}:{line}: {title}: {what}")).collect()
 }

@@ -11,7 +11,6 @@ use super::super::context::Context;
 use super::super::output::print_result;
 use super::super::table::aligned;
 
-/// Flags of `list`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  gputexel patch list src/psqt.cpp src/evaluate.cpp")]
 pub struct ListArgs {

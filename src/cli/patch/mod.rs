@@ -59,7 +59,6 @@ struct InputArgs {
     sources: PathBuf,
 }
 
-/// Flags of `tune` and `apply`.
 #[derive(Debug, clap::Args)]
 struct EditArgs {
     #[command(flatten)]
@@ -69,7 +68,6 @@ struct EditArgs {
     dry_run: bool,
 }
 
-/// Flags of `apply`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  gputexel patch apply engine.tune src --params runs/x/values.params")]
 struct ApplyArgs {
@@ -81,7 +79,6 @@ struct ApplyArgs {
     params: Option<PathBuf>,
 }
 
-/// Flags of `undo`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  gputexel patch undo src")]
 struct UndoArgs {
@@ -90,7 +87,6 @@ struct UndoArgs {
     sources: PathBuf,
 }
 
-/// Flags of `init`.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  gputexel patch init src/search.cpp:120 --declaration TUNE_HERE --options OPTIONS_HERE >> engine.tune"

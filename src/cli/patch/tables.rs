@@ -8,7 +8,6 @@ use serde_json::json;
 use super::super::context::Context;
 use super::{Outcome, finish};
 
-/// Flags of `tables`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:\n  \

@@ -9,7 +9,6 @@ use serde_json::json;
 use super::super::context::Context;
 use super::{Outcome, finish};
 
-/// Flags of `expose`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 The program reads lines of NAME VALUE at its start, from the file that the environment variable GPUTEXEL_VALUES names. \
@@ -25,7 +24,6 @@ pub struct ExposeArgs {
     dry_run: bool,
 }
 
-/// Flags of `restore`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  gputexel patch restore src/psqt.h src/evaluate.cpp --params runs/tuned")]
 pub struct RestoreArgs {

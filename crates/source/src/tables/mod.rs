@@ -7,7 +7,7 @@ use gputexel_model::{Feature, ParameterFile, ParameterRecord};
 
 pub use exports::{
     CodeOptions, Exported, Format, Imported, Language, Like, NameStyle, Rounding, Target, export,
-    export_evaluation, export_file, import, import_files, option_names, tables,
+    export_evaluation, export_file, import, import_file, option_names, tables,
 };
 
 pub(crate) fn features(file: &ParameterFile) -> Vec<Feature> {

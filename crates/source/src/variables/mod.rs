@@ -256,15 +256,14 @@ fn is_cpp(source: &Loaded) -> bool {
 fn check_literal(own: &MarkedNumber, language: Language) -> std::result::Result<(), String> {
     let suffix = own.number.suffix();
     let whole = own.number.is_integer();
-    match language == Language::RUST {
-        true => Ok(()),
-        false if suffix.is_empty() || (!whole && suffix.eq_ignore_ascii_case("f")) => Ok(()),
-        false => Err(format!("has the suffix '{suffix}'; only plain numbers can become variables")),
-    }?;
-    match whole && own.value.abs() > f64::from(i32::MAX) {
-        true => Err("does not fit 32 bits".to_string()),
-        false => Ok(()),
+    let plain = suffix.is_empty() || (!whole && suffix.eq_ignore_ascii_case("f"));
+    if language != Language::RUST && !plain {
+        return Err(format!("has the suffix '{suffix}'; only plain numbers can become variables"));
     }
+    if whole && own.value.abs() > f64::from(i32::MAX) {
+        return Err("does not fit 32 bits".to_string());
+    }
+    Ok(())
 }
 
 fn identifier(name: &str) -> String {

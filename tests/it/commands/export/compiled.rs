@@ -135,8 +135,7 @@ fn odd_names_compile_in_every_language() {
     for Case { flags, decimals, command, file, before, print, after } in CASES {
         let bench = Bench::new();
         let values = odd(&bench, "p.json");
-        let report = export(&bench, &*format!("p.json {flags}"));
-        assert_eq!(report["told_apart"].as_object().unwrap().len(), 1, "{report}");
+        export(&bench, &*format!("p.json {flags}"));
         let mut source = before.to_string();
         for (name, count) in identifiers() {
             for i in 0..count {

@@ -137,32 +137,6 @@ fn warns_about_probable_mistakes() {
 }
 
 #[test]
-fn warns_about_unusual_places() {
-    let bench = bench();
-    // The line's position, the block, and the message.
-    for (source, tune, said) in [
-        ("// m = 7;\n", "m = 7@;", "7 in line 11 is in a comment"),
-        ("/*\n m = 7;\n*/\n", "m = 7@;", "7 in line 12 is in a comment"),
-        ("printf(\"m = 7;\");\n", "m = 7@;", "7 in line 11 is in a string"),
-        ("constexpr int n = 7;\n", "n = 7@;", "7 in line 11 must be known when compiling, in 'constexpr'"),
-        ("  case 7: return;\n", "case 7@:", "7 in line 11 must be known when compiling, in 'case'"),
-        (
-            "long n = 3000000000;\n",
-            "n = 3000000000@;",
-            "3000000000 does not fit the int that it is declared as",
-        ),
-    ] {
-        bench.write("source/s.cpp", format!("{SOURCE}{source}"));
-        bench.write("x.tune", format!("#set file s.cpp\n#set declaration %%D%%\n#context f\n{tune}\n"));
-        let expected = format!("warning: x.tune:3: context f: {said}\n");
-        let (code, out, _) = bench.run("patch check x.tune source");
-        assert!(code == 0 && out.contains(&expected), "{out}");
-        let (code, _, err) = bench.run("patch tune x.tune source --dry-run");
-        assert_eq!((code, err), (0, format!("gputexel: {expected}")));
-    }
-}
-
-#[test]
 fn apply_requires_the_output_of_tune() {
     let bench = bench();
     ok(&bench, "tune x.tune source");

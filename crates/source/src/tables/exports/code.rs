@@ -41,7 +41,6 @@ pub struct Writer<'a> {
     tables: FeatureTables,
     /// True if the features are not those of gputexel.
     imported: bool,
-    pub told_apart: Vec<(String, String)>,
 }
 
 impl<'a> Writer<'a> {
@@ -54,10 +53,10 @@ impl<'a> Writer<'a> {
         let features = crate::tables::features(file);
         let tables = FeatureTables::new(&features);
         let imported = file.computed_set().is_none();
-        Self { file, options, rounding, overflow, features, tables, imported, told_apart: Vec::new() }
+        Self { file, options, rounding, overflow, features, tables, imported }
     }
 
-    pub fn text(&mut self, header: &Header) -> Result<String> {
+    pub fn text(&self, header: &Header) -> Result<String> {
         let language = self.options.language;
         let comment = language.comment;
         if self.options.untapered {
@@ -105,7 +104,7 @@ impl<'a> Writer<'a> {
         self.options.order.or(listed).unwrap_or_default()
     }
 
-    fn items(&mut self) -> Result<Vec<Item<'a>>> {
+    fn items(&self) -> Result<Vec<Item<'a>>> {
         let CodeOptions { language, split, style, .. } = self.options;
         let endings: Vec<String> = match (self.writes_phases(), language.pair_ending) {
             (true, _) => PHASES.map(|phase| style.ending(phase)).to_vec(),
@@ -113,14 +112,7 @@ impl<'a> Writer<'a> {
             (false, None) => Vec::new(),
         };
         let mut identifiers = Identifiers::new(style, &endings, language.module);
-        let mut told_apart = Vec::new();
-        let mut take = |name: &str| {
-            let (identifier, told) = identifiers.take(name);
-            if told {
-                told_apart.push((name.to_string(), identifier.clone()));
-            }
-            identifier
-        };
+        let mut take = |name: &str| identifiers.take(name);
         let mut items = Vec::new();
         let taken = self.tables.0.iter().any(|table| table.name.eq_ignore_ascii_case("material"));
         if split {
@@ -145,7 +137,6 @@ impl<'a> Writer<'a> {
                 false => self.list(at, identifier)?,
             });
         }
-        self.told_apart = told_apart;
         Ok(items)
     }
 

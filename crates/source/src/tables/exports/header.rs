@@ -98,16 +98,14 @@ impl Header {
             let line = line.trim_start_matches('\u{feff}').trim_start_matches(['/', '#', ' ']);
             Some((number, line.strip_prefix(SIGN)?))
         })?;
-        let header = serde_json::from_str::<Self>(json.trim())
-            .map_err(|error| {
-                format!("'{SIGN}' is followed by something else than this program writes: {error}")
-            })
-            .and_then(|header| match () {
-                () if header.k.is_some_and(|k| !k.is_finite() || k <= 0.0) => {
-                    Err("k must be positive".into())
-                }
-                () => header.phase.validate().map(|()| header).map_err(|error| error.to_string()),
-            });
+        let wrong =
+            |error| format!("'{SIGN}' is followed by something else than this program writes: {error}");
+        let header = serde_json::from_str::<Self>(json.trim()).map_err(wrong).and_then(|header| {
+            if header.k.is_some_and(|k| !k.is_finite() || k <= 0.0) {
+                return Err("k must be positive".into());
+            }
+            header.phase.validate().map(|()| header).map_err(|error| error.to_string())
+        });
         Some((number, header))
     }
 }

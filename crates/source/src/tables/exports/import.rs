@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::header::Header;
 use super::lists::{self, Listed, PHASES};
@@ -15,18 +15,13 @@ use gputexel_model::{
     Feature, FeatureKind, FeatureSet, ParameterFile, ParameterRecord, Phases, Prior, named_parameters,
 };
 
-/// Reads values from an export, or from sources that together have the values, which need `like`.
-pub fn import_files(files: &[PathBuf], like: Option<&Like>) -> Result<Imported> {
-    let read = |file: &PathBuf| {
-        if file.is_dir() {
-            return Err(Error::input(file, "is a folder; expected an export"));
-        }
-        gputexel_io::read_whole(file, gputexel_io::SETTINGS_BYTES).map_err(|error| Error::io(file, error))
-    };
-    let texts: Vec<Vec<u8>> = files.iter().map(read).collect::<Result<_>>()?;
-    let all: Vec<(&[u8], &Path)> =
-        texts.iter().map(Vec::as_slice).zip(files.iter().map(PathBuf::as_path)).collect();
-    import_all(&all, like)
+/// Reads as [`import`], from a file.
+pub fn import_file(file: &Path, like: Option<&Like>) -> Result<Imported> {
+    if file.is_dir() {
+        return Err(Error::input(file, "is a folder; expected an export"));
+    }
+    let bytes = gputexel_io::read_whole(file, gputexel_io::SETTINGS_BYTES).map_err(|e| Error::io(file, e))?;
+    import(&bytes, file, like)
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -112,79 +107,14 @@ pub struct Imported {
 /// Reads JSON, CSV, UCI options, or a source with marked arrays. The parameters are those of `like`, else of the
 /// header, else those that the text names.
 pub fn import(bytes: &[u8], path: &Path, like: Option<&Like>) -> Result<Imported> {
-    import_all(&[(bytes, path)], like)
-}
-
-/// Reads as [`import`], from several texts with parts of the values.
-fn import_all(texts: &[(&[u8], &Path)], like: Option<&Like>) -> Result<Imported> {
-    let names: Vec<String> = texts.iter().map(|(_, path)| path.display().to_string()).collect();
-    let whole = PathBuf::from(names.join(", "));
-    if texts.len() > 1 && like.is_none() {
-        let reason = "are several files, none of which says which parameters there are; see --like";
-        return Err(Error::input(&whole, reason));
-    }
-    let (mut all, mut notes): (Option<Values>, Vec<String>) = (None, Vec::new());
-    for (bytes, path) in texts {
-        let text = utf8(bytes, path)?;
-        let header =
-            Header::find(text).map(|(line, header)| header.map_err(|why| Error::line(path, line, why)));
-        let header = header.transpose()?;
-        let format = format_of(text, path, header.as_ref())?;
-        if format == Format::Json {
-            return match texts.len() {
-                1 => parameter_file(text, path, like),
-                _ => Err(Error::input(path, "is a parameter file, which is whole by itself")),
-            };
-        }
-        let values = read_values(bytes, path, like, format, header, &mut notes)?;
-        match &mut all {
-            None => all = Some(values),
-            Some(all) => all.add(values, path)?,
-        }
-    }
-    let values = all.ok_or_else(|| Error::Usage("no file to read values from".to_string()))?;
-    assembled(&whole, like, values, notes)
-}
-
-struct Values {
-    header: Option<Header>,
-    format: Format,
-    features: Vec<Feature>,
-    /// Middlegame, then endgame values; NaN if missing.
-    theta: Vec<f64>,
-    /// Values were rounded to 1/`scale` centipawn.
-    scale: f64,
-}
-
-impl Values {
-    /// Adds the values of another text, which has the same parameters.
-    fn add(&mut self, other: Self, path: &Path) -> Result<()> {
-        self.header = self.header.take().or(other.header);
-        let count = self.features.len();
-        for (index, new) in other.theta.iter().enumerate().filter(|(_, value)| !value.is_nan()) {
-            let own = &mut self.theta[index];
-            if !own.is_nan() && own != new {
-                let (name, phase) = (&self.features[index % count].name, PHASES[index / count]);
-                let reason = format!("parameter '{name}.{phase}' is {new} here and {own} in a file before");
-                return Err(Error::input(path, reason));
-            }
-            *own = *new;
-        }
-        self.scale = self.scale.max(other.scale);
-        Ok(())
-    }
-}
-
-/// Reads the values of a text that is no parameter file.
-fn read_values(
-    bytes: &[u8],
-    path: &Path,
-    like: Option<&Like>,
-    format: Format,
-    header: Option<Header>,
-    notes: &mut Vec<String>,
-) -> Result<Values> {
     let text = utf8(bytes, path)?;
+    let header = Header::find(text).map(|(line, header)| header.map_err(|why| Error::line(path, line, why)));
+    let header = header.transpose()?;
+    let format = format_of(text, path, header.as_ref())?;
+    if format == Format::Json {
+        return parameter_file(text, path, like);
+    }
+    let mut notes = Vec::new();
     let known = match (like, &header) {
         (Some(like), _) => Some(like.features()),
         (None, Some(header)) => FeatureKind::parse(&header.feature_set).ok().map(features_of),
@@ -211,15 +141,6 @@ fn read_values(
         _ => (options(text, path, style, known)?, 1.0),
     };
     let Assignment { features, theta, .. } = values;
-    Ok(Values { header, format, features, theta, scale })
-}
-
-fn assembled(
-    path: &Path,
-    like: Option<&Like>,
-    Values { header, format, features, theta, scale }: Values,
-    mut notes: Vec<String>,
-) -> Result<Imported> {
     let (feature_set, phase) = whose(like, header.as_ref(), &features, path, &mut notes)?;
     if let Some(header) = header.as_ref().filter(|_| like.is_none())
         && header.features > features.len()

@@ -115,30 +115,24 @@ pub fn option_names(names: &[&str], style: Option<NameStyle>) -> Result<Vec<[Str
             Some(style) => style.identifier(name) + &style.ending(phase),
             None => format!("{name}.{phase}"),
         });
-        for (option, phase) in pair.iter().zip(PHASES) {
+        for option in &pair {
             let words: Vec<&str> = option.split_whitespace().collect();
+            let reserved =
+                |word: &&str| word.eq_ignore_ascii_case("value") || word.eq_ignore_ascii_case("name");
             let why = if words.join(" ") != *option || option.chars().any(char::is_control) {
                 "contains spaces that UCI does not preserve"
-            } else if words
-                .iter()
-                .any(|word| word.eq_ignore_ascii_case("value") || word.eq_ignore_ascii_case("name"))
-            {
+            } else if words.iter().any(reserved) {
                 "contains the word 'value' or 'name', which UCI reserves"
-            } else {
+            } else if let Some(other) = seen.insert(option.to_lowercase(), name) {
                 // UCI does not distinguish upper and lower case.
-                match seen.insert(option.to_lowercase(), name) {
-                    Some(other) => {
-                        return Err(Error::Usage(format!(
-                            "parameters {} and {} are both option '{option}'; try another --style",
-                            quote(other),
-                            quote(name)
-                        )));
-                    }
-                    None => continue,
-                }
+                let (one, two) = (quote(other), quote(name));
+                let reason =
+                    format!("parameters {one} and {two} are both option '{option}'; try another --style");
+                return Err(Error::Usage(reason));
+            } else {
+                continue;
             };
-            let option = quote(&format!("{name}.{phase}"));
-            return Err(Error::Usage(format!("option {option} {why}; try --style snake")));
+            return Err(Error::Usage(format!("option {} {why}; try --style snake", quote(option))));
         }
         options.push(pair);
     }

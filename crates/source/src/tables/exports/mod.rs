@@ -17,7 +17,7 @@ pub use evaluation::export_evaluation;
 use gputexel_io::{Error, Result};
 use gputexel_model::{ParameterFile, SquareOrder};
 use header::Header;
-pub use import::{Imported, Like, import, import_files};
+pub use import::{Imported, Like, import, import_file};
 pub use lists::option_names;
 pub use rounding::Rounding;
 
@@ -105,7 +105,6 @@ pub struct Exported {
     pub text: String,
     pub values: usize,
     pub k: Option<f64>,
-    pub told_apart: Vec<(String, String)>,
 }
 
 /// Writes the values of a parameter file, or of the one in a run's folder.
@@ -126,13 +125,10 @@ pub fn export(file: &ParameterFile, target: Target, rounding: Rounding) -> Resul
         file.provenance.changed.take().into_iter().chain(rounded(&file, rounding)).collect();
     file.provenance.changed = (!changes.is_empty()).then(|| changes.join(", "));
     let header = |format: Format| Header::new(&file, format.name());
-    let mut told_apart = Vec::new();
     let text = match target {
         Target::Code(code) => {
-            let mut writer = Writer::new(&file, code, rounding, Overflow::Refuse);
-            let text = writer.text(&header(Format::Code(code.language)))?;
-            told_apart = writer.told_apart;
-            text
+            let header = header(Format::Code(code.language));
+            Writer::new(&file, code, rounding, Overflow::Refuse).text(&header)?
         }
         Target::Json => {
             for record in &mut file.parameters {
@@ -156,7 +152,7 @@ pub fn export(file: &ParameterFile, target: Target, rounding: Rounding) -> Resul
             lists::params(&file, rounding, style, untapered, &header)?
         }
     };
-    Ok(Exported { text, values: 2 * file.parameters.len(), k: file.k, told_apart })
+    Ok(Exported { text, values: 2 * file.parameters.len(), k: file.k })
 }
 
 fn check_names(file: &ParameterFile) -> std::result::Result<(), String> {

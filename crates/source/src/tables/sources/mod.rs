@@ -55,7 +55,7 @@ pub struct TablesPlan {
     pub plan: PatchPlan,
     pub filled: Vec<Filled>,
     pub folder: PathBuf,
-    /// Tables and single values without a marker, with `.mg` or `.eg` if only that phase has none.
+    /// Tables of which not every value has a marker.
     pub unmarked: Vec<String>,
 }
 
@@ -81,13 +81,8 @@ impl TablesPlan {
             notes.push(format!("{}:{line}: {marker}: {trusted}{note}", file.display()));
         }
         if !self.unmarked.is_empty() {
-            const SHOWN: usize = 8;
-            let names = self.unmarked.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
-            let more = match self.unmarked.len().saturating_sub(SHOWN) {
-                0 => String::new(),
-                more => format!(" and {more} more"),
-            };
-            notes.push(format!("not written, because no marker names them: {names}{more}"));
+            let names = self.unmarked.join(", ");
+            notes.push(format!("not written as a whole, because markers are missing: {names}"));
         }
         let unchecked = self.filled.iter().filter(|filled| filled.compared == Compared::NotCompared).count();
         if unchecked > 0 {

@@ -89,7 +89,7 @@ impl TableValues {
         Ok(Self { own_order: true, ..Self::try_new(features, mg.chain(eg).collect())? })
     }
 
-    /// Tables, and features outside of tables, without any of these names in some phase.
+    /// Tables of which a value has none of these names.
     pub(super) fn unmarked<'n>(&self, names: impl Iterator<Item = &'n Named>) -> Vec<String> {
         let mut marked = vec![[false; 2]; self.features.len()];
         for Named { place, phases, tied } in names {
@@ -104,18 +104,8 @@ impl TableValues {
                 (0..2).for_each(|phase| marked[id][phase] |= *tied || phases.contains(&phase));
             }
         }
-        let mut left = Vec::new();
-        for table in &self.tables.0 {
-            let missing: Vec<usize> =
-                table.ids.iter().copied().filter(|&id| marked[id] != [true; 2]).collect();
-            let whole = missing.len() == table.ids.len() && missing.len() > 1 && table.name != "parameters";
-            match whole {
-                true => left.push(table.name.clone()),
-                false if table.is_squares() => {}
-                false => left.extend(missing.iter().map(|&id| self.features[id].name.clone())),
-            }
-        }
-        left
+        let left = self.tables.0.iter().filter(|table| table.ids.iter().any(|&id| marked[id] != [true; 2]));
+        left.map(|table| table.name.clone()).collect()
     }
 
     /// Exactly if quoted; otherwise in any case, with dots or underscores, unless there is an exact match.

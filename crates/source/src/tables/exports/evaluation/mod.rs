@@ -68,23 +68,17 @@ fn write(language: Language, file: &ParameterFile, path: &Path) -> Result<Export
     if language == Language::CPP {
         text = as_cpp(&text);
     }
-    Ok(Exported { text, values: 2 * file.parameters.len(), k: file.k, told_apart: Vec::new() })
+    Ok(Exported { text, values: 2 * file.parameters.len(), k: file.k })
 }
 
 /// Returns the file with all parameters in the order of its feature set, in whole centipawns.
 fn whole(file: &ParameterFile, path: &Path) -> Result<ParameterFile> {
-    let set = match (file.computed_set(), file.feature_set.as_str()) {
-        (Some(set), _) if set.kind != FeatureKind::Material && file.program == set.program => Ok(set),
-        (Some(set), _) if set.kind != FeatureKind::Material => {
-            Err(format!("its program is not that of feature set '{}'", set.name()))
-        }
-        (_, "imported") => {
-            Err("its features are those of an engine, which has their evaluation already".to_string())
-        }
-        (_, "king-pst") => Err("it does not say which king buckets its tables are for".to_string()),
-        (_, other) => Err(format!("evaluations are of pst, king-pst, classical and full, not of '{other}'")),
-    };
-    let set = set.map_err(|reason| Error::input(path, reason))?;
+    let fits = |set: &FeatureSet| set.kind != FeatureKind::Material && file.program == set.program;
+    let set = file.computed_set().filter(fits).ok_or_else(|| {
+        let reason =
+            "evaluations are of pst, king-pst with buckets, classical and full as they are computed here";
+        Error::input(path, format!("{reason}, not of this '{}'", file.feature_set))
+    })?;
     let theta = file.theta(&set, path)?;
     let limit = f64::from(MAX_EVALUATION_CP);
     if let Some(index) = theta.iter().position(|value| value.abs() > limit) {

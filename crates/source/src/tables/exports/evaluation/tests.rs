@@ -61,7 +61,7 @@ fn what_is_no_evaluation_is_refused() {
         change(&mut file);
         refusal(&file)
     };
-    assert!(changed(&|file| file.feature_set = "imported".into()).contains("of an engine"));
+    assert!(changed(&|file| file.feature_set = "imported".into()).contains("'imported'"));
     assert!(changed(&|file| file.parameters[70].eg = -30_001.0).contains("'knight_g1.eg' is -30001"));
     assert!(
         changed(&|file| file.parameters[1].name = "pawn_a1".into()).contains("'pawn_a1' is listed twice")
@@ -70,7 +70,7 @@ fn what_is_no_evaluation_is_refused() {
     assert!(refusal(&file(&material)).contains("'material'"));
     let mut program = file(&FeatureSet::new(FeatureKind::Full, PhaseSettings::default()));
     program.program = None;
-    assert!(refusal(&program).contains("its program"));
+    assert!(refusal(&program).contains("'full'"));
     assert!(written(&good, Language::CPP).unwrap().contains("\nnamespace evaluation {\n"));
     let other = export_evaluation(Path::new("pesto"), Format::Code(Language::GO)).unwrap_err().to_string();
     assert_eq!(other, "evaluations are written in c, cpp and rust, not go");
