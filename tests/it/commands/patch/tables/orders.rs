@@ -173,14 +173,11 @@ fn engine_knight(phase: usize, index: usize) -> i64 {
 
 const MOBILITY: [[i64; 2]; 5] = [[-20, -31], [-4, -9], [6, 7], [11, 19], [17, 22]];
 
-/// Creates a run, in `run`, on the trace of an engine whose tables start with a8; or, if `odd`, whose squares have an
-/// order that no first square describes.
-fn imported_run(bench: &Bench, odd: bool) {
-    let place = |index: usize| if odd { index * 5 % 64 } else { index };
-    let names: Vec<String> = (0..64).map(|i| format!("\"n_{}\"", from_a8(place(i)))).collect();
-    let priors: Vec<String> = (0..64)
-        .map(|i| format!("[{}, {}]", engine_knight(0, place(i)), engine_knight(1, place(i))))
-        .collect();
+/// Creates a run, in `run`, on the trace of an engine whose tables start with a8.
+fn imported_run(bench: &Bench) {
+    let names: Vec<String> = (0..64).map(|i| format!("\"n_{}\"", from_a8(i))).collect();
+    let priors: Vec<String> =
+        (0..64).map(|i| format!("[{}, {}]", engine_knight(0, i), engine_knight(1, i))).collect();
     let mobility: Vec<String> = MOBILITY.iter().map(|[mg, eg]| format!("[{mg}, {eg}]")).collect();
     let schema = format!(
         "{{\"format\": \"gputexel-schema\", \"version\": 1, \"index_base\": 1, \
@@ -236,7 +233,7 @@ fn engine_source(option: &str, knight: impl Fn(usize, usize) -> i64, rest: &[[i6
 #[test]
 fn imported_tables_keep_the_order_of_the_schema() {
     let bench = Bench::new();
-    imported_run(&bench, false);
+    imported_run(&bench);
     let values = run_values(&bench);
     let moved = (0..64).filter(|&i| values[&format!("n_{}", from_a8(i))][0] != engine_knight(0, i)).count();
     assert!(moved > 20, "{moved}");
@@ -299,7 +296,7 @@ fn rejects_unknown_starting_values() {
 #[test]
 fn exports_and_imports_keep_the_order_of_the_schema() {
     let bench = Bench::new();
-    imported_run(&bench, false);
+    imported_run(&bench);
     let values = run_values(&bench);
     // Returns the numbers after the marker of an array.
     let array = |text: &str, marker: &str| -> Vec<i64> {
@@ -339,26 +336,6 @@ fn exports_and_imports_keep_the_order_of_the_schema() {
     let out = bench.ok("import-params e.cpp --like run -o back.json --force");
     assert!(!out.contains("squares are taken"), "{out}");
     assert!((0..64).all(|i| knight("back.json", i)[0] == engine_knight(0, i ^ 56)));
-}
-
-#[test]
-fn keeps_custom_schema_orders() {
-    let bench = Bench::new();
-    imported_run(&bench, true);
-    let values = run_values(&bench);
-    let start = [&MOBILITY[..], &[[12, 12]]].concat();
-    let of_schema = |phase: usize, i: usize| engine_knight(phase, i * 5 % 64);
-    bench.write("e.cpp", engine_source("", of_schema, &start));
-    assert_has(&bench.ok("patch tables run e.cpp"), "; squares in the schema's order");
-    let rest: Vec<[i64; 2]> =
-        (0..5).map(|i| values[&format!("mobility_{i}")]).chain([values["tempo"]]).collect();
-    let tuned = |phase: usize, i: usize| values[&format!("n_{}", from_a8(i * 5 % 64))][phase];
-    assert_eq!(bench.text("e.cpp"), engine_source("", tuned, &rest));
-    // The engine's table in board order: its orientation must be given, and is found.
-    bench.write("e.cpp", engine_source("", engine_knight, &start));
-    bench.fails_with("patch tables run e.cpp", 1, "'gputexel: knight.mg orientation a8'");
-    bench.write("h.cpp", marked("knight.mg files 4", &[8, 4], &[0; 32]));
-    bench.fails_with("patch tables run h.cpp", 1, "need an 'orientation'");
 }
 
 /// Values of two pieces in the wrong order differ by no more than rounding allows; only the other order fits exactly.
