@@ -239,21 +239,6 @@ fn later_values_are_filled_in_by_patch_tables() {
     }
 }
 
-#[test]
-fn what_does_not_fit_an_evaluation_is_wrong_usage() {
-    let bench = Bench::new();
-    let set = FeatureSet::new(FeatureKind::Pst, PhaseSettings::default());
-    write(&bench, "p.json", &set, &values(&set, 1));
-    for (flags, reason) in [
-        ("--to csv", "evaluations are written in c, cpp and rust, not csv"),
-        ("--to c --untapered", "cannot be used with"),
-    ] {
-        let (code, _, err) = bench.run(("export p.json --evaluation", flags));
-        assert_eq!(code, 2, "{flags}: {err}");
-        assert!(err.contains(reason), "{flags}: {err}");
-    }
-}
-
 /// Compiles docs/engine/engine.c with the evaluation of a parameter file.
 fn engine(bench: &Bench, parameters: &str, name: &str) {
     bench.ok(&*format!("--quiet export {parameters} --evaluation --force -o evaluation.c"));

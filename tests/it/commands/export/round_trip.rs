@@ -106,6 +106,8 @@ fn bad_requests_are_refused() {
     export(&["--to", "c", "--style", "kebab"], 2, "screaming");
     export(&["--to", "json", "--orientation", "a8"], 2, "--orientation does not apply to json");
     export(&["--to", "csv", "--style", "snake"], 2, "--style does not apply to csv");
+    export(&["--to", "csv", "--evaluation"], 2, "evaluations are written in c, cpp and rust, not csv");
+    export(&["--to", "c", "--evaluation", "--untapered"], 2, "cannot be used with");
     export(&["--to", "csv", "--untapered"], 2, "--untapered does not apply to csv");
     let text = bench.text("p.json");
     let at = text.find("\"mg\": ").unwrap() + 6;

@@ -119,21 +119,6 @@ fn warns_about_probable_mistakes() {
     assert!(out.ends_with(&format!("warning: {warning}")), "{out}");
     let (code, _, err) = run("tune y.tune source --dry-run");
     assert_eq!((code, err), (0, format!("gputexel: warning: {warning}")));
-    // Custom declarations are trusted.
-    bench.write(
-        "y.tune",
-        format!(
-            "{TUNE}{}",
-            more.replace("h = 8@;\n", "h = 8@;\n#add %%O%%\nint @;\n").replace("#context g\ng = 7@;\n", "")
-        ),
-    );
-    let (code, _, err) = run("tune y.tune source");
-    assert_eq!((code, err.as_str()), (0, ""));
-
-    bench.write("source/s.cpp", SOURCE);
-    let (code, _, err) = run("init source/s.cpp:8 --declaration %%NONE%% --options %%O%%");
-    assert!(code == 0 && err.contains("%%NONE%% must be in exactly one line"), "{err}");
-    bench.fails_with("patch init source/s.cpp:9-8", 2, "the first line comes first");
 }
 
 #[test]
@@ -205,6 +190,7 @@ fn init_marks_numbers() {
     let why = "source/t.cpp:3: no number that can be marked (2u cannot be)";
     bench.fails_with("patch init source/t.cpp:3", 1, why);
     bench.fails_with("patch init source/t.cpp:9", 1, "has 5 lines");
+    bench.fails_with("patch init source/s.cpp:9-8", 2, "the first line comes first");
     bench.fails_with("patch init source/t.cpp", 2, "as in search.cpp:10");
     bench.fails_with("patch init source/t.cpp:1 --root source/none", 1, "none");
 }

@@ -65,25 +65,6 @@ fn rejects_overlapping_contexts() {
     assert!(marker.contains("context q: "), "{marker}");
 }
 
-#[test]
-fn patches_are_checked_in_order() {
-    for blocks in [
-        // The first block adds the line that the second matches, which adds a marker for the third.
-        "#context\nint f(int d) {\n#add\nint g(int x);\nint f(int d) {\n#context\nint g(int x);\n#add\nint g(int x, int y);\n// %%E%%\n#set declaration %%E%%\n#context p\na = 1@;\n",
-        // A marker that a patch adds for itself.
-        "#context\nint f(int d) {\n#add\n// %%E%%\nint f(int d) {\n#add %%E%%\nint helper;\n#context p\na = 1@;\n",
-        // Three in a row on one line, and a context next to them.
-        "#context\nc = 3;\n#add\nc = 4;\n#context\nc = 4;\n#add\nc = 5;\n#context\nc = 5;\n#add\nc = 6;\n#context p\na = 1@;\n",
-        // A second match disappears before it is searched for.
-        "#context\nreturn a;\n#add\nreturn b;\n#context\nreturn b;\n}\n#add\nreturn b + 1;\n}\n#context p\na = 1@;\n",
-    ] {
-        assert_eq!(outcome(blocks), "", "{blocks}");
-    }
-    // If a patch removes lines that a later block matches, both are named, with the reason.
-    let gone = outcome("#context\nc = 3;\n#add\nc = 4;\n#context\nc = 3;\n#add\nc = 5;\n");
-    assert!(gone.starts_with("x.tune:8: unnamed context: "), "{gone}");
-}
-
 /// The structure of YaneuraOu's lists: patches that prepare the tree for tuning come first, and most later blocks
 /// build on them.
 #[test]

@@ -386,21 +386,6 @@ mod tests {
     }
 
     #[test]
-    fn several_lists_have_a_number_for_each_piece() {
-        let source = "// gputexel: material\nint m[5] = {1, 2, 3, 4, 5};\n\
-            // gputexel: mobility pieces nbrqk\nS a[5] = {S(6, 7), S(8, 9), S(10, 11), S(12, 13), S(14, 15)};";
-        let values = |one: &ListedMarker| -> Vec<f64> {
-            one.parameters.iter().flat_map(|own| own.values.clone()).collect()
-        };
-        let found = listed(source).unwrap();
-        assert_eq!(values(&found[0]), [1.0, 2.0, 3.0, 4.0, 5.0]);
-        assert_eq!(values(&found[1]), (6..16).map(f64::from).collect::<Vec<_>>());
-        let names: Vec<String> =
-            numbers(source, Path::new("a.cpp")).unwrap().into_iter().map(|number| number.name).collect();
-        assert_eq!((&names[1][..], &names[5][..]), ("material_knight", "mobility_knight_mg"));
-    }
-
-    #[test]
     fn boards_are_listed_from_a1() {
         let numbers: Vec<String> = (0..64).map(|i| i.to_string()).collect();
         let source = format!(

@@ -3,9 +3,8 @@ use std::path::Path;
 use proptest::prelude::*;
 
 use super::*;
-use crate::tables::{Language as Written, tables};
 use gputexel_chess::PhaseSettings;
-use gputexel_model::{FeatureKind, FeatureSet, ParameterFile};
+use gputexel_model::{FeatureKind, FeatureSet};
 
 fn values(kind: FeatureKind, value: impl Fn(usize) -> f64) -> TableValues {
     let set = FeatureSet::new(kind, PhaseSettings::default());
@@ -184,32 +183,6 @@ fn floats_stay_floats() {
     let source = "// gputexel: material.mg\nfloat a[] = { 1.0f, 2.00, .5, 4, 5.0, -0.0 };";
     let expected = "// gputexel: material.mg\nfloat a[] = { 1.0f, -0.04, 3.3, 82, 0.5, -0.0 };";
     assert_eq!(patched(&values, "a.c", source).unwrap(), expected);
-}
-
-#[test]
-fn tables_of_a_run_come_out_as_they_are() {
-    for kind in [FeatureKind::Pst, FeatureKind::Material] {
-        let set = FeatureSet::new(kind, PhaseSettings::default());
-        let count = 2 * set.features.len();
-        let theta: Vec<f64> = (0..count).map(|i| (i as f64 * 1.7).sin() * 900.0).collect();
-        let other: Vec<f64> = (0..count).map(|i| (i as f64 * 2.3).cos() * 900.0).collect();
-        let values = TableValues::try_new(set.features.clone(), theta.clone()).unwrap();
-        for language in Written::RUN {
-            let text = |theta: &[f64]| tables(&ParameterFile::new(&set, theta, None, None), language);
-            let own = text(&theta);
-            let name = Path::new(language.file_name());
-            let (again, filled) = file(&values, &own, name).unwrap();
-            assert_eq!(again, own);
-            assert!(filled.iter().all(|filled| filled.compared == Compared::Result && filled.note.is_none()));
-            let phases = if language == Written::C { 2 } else { 1 };
-            let groups = if kind == FeatureKind::Pst { 6 } else { 1 };
-            assert_eq!(filled.len(), phases * groups);
-            assert_eq!(filled.iter().map(|filled| filled.numbers).sum::<usize>(), count);
-            // From other values to those that the run would have written.
-            let from = patched(&values, language.file_name(), &text(&other)).unwrap();
-            assert_eq!(from, own);
-        }
-    }
 }
 
 proptest! {

@@ -127,20 +127,6 @@ fn tables_of_the_page_are_filled() {
 }
 
 #[test]
-fn piece_values_of_both_colors_are_by_piece_if_the_brackets_say_so() {
-    let bench = Bench::new();
-    let (start, tuned) = (values(0.0, false), values(1.0, false));
-    write_values(&bench, "start.json", &start);
-    write_values(&bench, "tuned.json", &tuned);
-    let source = |theta: &[f64]| {
-        let pair = |role: usize| list([piece(theta, role), -piece(theta, role)]);
-        let pairs = (0..6).map(pair).collect::<Vec<_>>().join(", ");
-        format!("// gputexel: material.mg colors negated\nconst int value_mg[6][2] = {{{pairs}}};\n")
-    };
-    fills(&bench, &source(&start), &source(&tuned));
-}
-
-#[test]
 fn one_number_for_both_phases_needs_values_without_phases() {
     let bench = Bench::new();
     let (start, tied) = (values(0.0, true), values(1.0, true));
@@ -177,31 +163,21 @@ fn one_number_for_both_phases_needs_values_without_phases() {
     bench.fails_with("export tapered.json --to c --untapered", 2, ["in the endgame", "--basis tied"]);
 }
 
+fn record(name: &str, group: &str, mg: f64, eg: f64) -> ParameterRecord {
+    let (name, group) = (name.to_string(), group.to_string());
+    ParameterRecord { name, group, mg, eg, occurrences: None, errors: None, bootstrap: None }
+}
+
 /// Writes a parameter file of lists: mobility of three pieces in one group, and a bonus.
 fn lists(bench: &Bench, name: &str, change: f64) -> Vec<f64> {
     let mut parameters = Vec::new();
     for (piece, count) in [("knight", 3), ("bishop", 4), ("rook", 2)] {
         for i in 0..count {
             let value = f64::from(i * i) * 7.0 - 20.0 + piece.len() as f64 * 3.0 + change * f64::from(i + 1);
-            parameters.push(ParameterRecord {
-                name: format!("{piece}_mobility_{i}"),
-                group: "mobility".to_string(),
-                mg: value,
-                eg: value + 100.0,
-                occurrences: None,
-                errors: None,
-                bootstrap: None,
-            });
+            parameters.push(record(&format!("{piece}_mobility_{i}"), "mobility", value, value + 100.0));
         }
     }
-    let bonus = ParameterRecord {
-        name: "step".into(),
-        group: String::new(),
-        mg: 9.0 + change,
-        eg: 3.0 - change,
-        ..parameters[0].clone()
-    };
-    parameters.push(bonus);
+    parameters.push(record("step", "", 9.0 + change, 3.0 - change));
     let values = parameters.iter().map(|record| record.mg).collect();
     bench.write(name, ParameterFile::of("imported", PhaseSettings::default(), None, parameters).to_json());
     values
@@ -281,17 +257,9 @@ fn lists_and_numbers_of_lines_are_filled() {
 fn kings_may_lack_a_value() {
     let bench = Bench::new();
     for (name, change) in [("start.json", 0.0), ("tuned.json", 7.0)] {
-        let piece = |(name, value): (&str, f64)| ParameterRecord {
-            name: name.to_string(),
-            group: "material".to_string(),
-            mg: value + change,
-            eg: value + change,
-            occurrences: None,
-            errors: None,
-            bootstrap: None,
-        };
         let values =
             [("pawn", 100.0), ("knight", 300.0), ("bishop", 320.0), ("rook", 500.0), ("queen", 900.0)];
+        let piece = |(name, value): (&str, f64)| record(name, "material", value + change, value + change);
         let values = values.map(piece).to_vec();
         bench.write(name, ParameterFile::of("imported", PhaseSettings::default(), None, values).to_json());
     }

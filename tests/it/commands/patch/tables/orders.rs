@@ -279,21 +279,6 @@ fn imported_tables_keep_the_order_of_the_schema() {
 }
 
 #[test]
-fn rejects_unknown_starting_values() {
-    let bench = Bench::new();
-    bench.dataset("d.bin", FeatureKind::Pst, 400, 8);
-    bench.tune("d.bin --out run --epochs 2");
-    let start = engine_values(&bench, "engine.json", 0.0);
-    let numbers: Vec<i64> = (0..384).map(|i| start[i] as i64).collect();
-    let source = marked("pst.mg", &[6, 64], &numbers);
-    bench.write("a.c", &source);
-    bench.fails_with("patch tables run a.c", 1, ["of 384", "--start", "--trust-marker"]);
-    assert_eq!(bench.text("a.c"), source);
-    bench.ok("patch tables run a.c --start engine.json");
-    assert_ne!(bench.text("a.c"), source);
-}
-
-#[test]
 fn exports_and_imports_keep_the_order_of_the_schema() {
     let bench = Bench::new();
     imported_run(&bench);
