@@ -13,7 +13,6 @@ use gputexel::{Error, Result};
 use serde_json::json;
 
 use super::context::Context;
-use super::live::of_run;
 use super::output::{print_result, print_text, write_stdout};
 use super::spsa::run::page;
 use super::subcommand::Subcommand;
@@ -112,7 +111,12 @@ pub fn of_folder(path: &Path) -> Result<Report> {
         return page::of_folder(path).map(|report| Report::Spsa(Box::new(report)));
     }
     let note = "Calibration and residuals take the positions: 'gputexel report' adds them.";
-    of_run(path, &ReportData { note, ..ReportData::default() })
+    let folder = RunFolder::view(path);
+    let report = match is_sweep(path) {
+        true => sweep_report(&folder)?,
+        false => run_report(&folder, &ReportData { note, ..ReportData::default() })?,
+    };
+    Ok(Report::Run(Box::new(report)))
 }
 
 fn plain(args: &ReportArgs, context: &Context, what: &str, is_final: bool, html: &str) -> anyhow::Result<()> {

@@ -78,8 +78,7 @@ pub fn check_draw_rate(rate: f64) -> Result<()> {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
     pub method: MethodKind,
-    /// Gains over the iterations; of the Bayesian methods only c's part is used, of `constant` only the number of
-    /// iterations.
+    /// Gains over the iterations; of the Bayesian methods only c's part is used.
     pub schedule: Schedule,
     /// τ² of the Bayesian methods.
     pub noise: Noise,

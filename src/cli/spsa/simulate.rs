@@ -4,10 +4,8 @@
 use std::path::PathBuf;
 
 use gputexel::Error;
-use gputexel::io::{check_target, write_atomically};
-use gputexel::report::{BandPanel, Bands};
-use gputexel::spsa::config::{Conf, Simulation};
-use gputexel::spsa::simulator::{Outcome, PaperCell, Scenario, Summary, paper_cells, simulate};
+use gputexel::spsa::config::Conf;
+use gputexel::spsa::simulator::{PaperCell, Scenario, Summary, paper_cells, simulate};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::super::backend::set_threads;
@@ -15,7 +13,7 @@ use super::super::context::Context;
 use super::super::table::counted;
 use super::output::{SimulatedCell, print};
 
-/// Maximum number of repeats; their values are kept at 200 points in time.
+/// Maximum number of repeats.
 const MAX_REPEATS: usize = 100_000;
 
 /// Flags of `spsa simulate`.
@@ -41,12 +39,6 @@ pub struct SimulateArgs {
     /// CPU threads [default: one per core]; does not change results
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
-    /// Draw the percentiles of the gain over the iterations to this file
-    #[arg(long, value_name = "FILE", value_parser = super::super::target::file())]
-    svg: Option<PathBuf>,
-    /// Overwrite an existing file
-    #[arg(long)]
-    force: bool,
 }
 
 impl SimulateArgs {
@@ -56,9 +48,8 @@ impl SimulateArgs {
             return Ok(cells.map(|cell| (cell.scenario(self.repeats, self.seed), Some(cell))).collect());
         };
         match Conf::open(path)? {
-            Conf::Simulation(Simulation { settings, variables, draw_rate, .. }) => {
-                let (repeats, seed, optimum) = (self.repeats, self.seed, vec![0.0; variables.len()]);
-                Ok(vec![(Scenario { settings, variables, optimum, draw_rate, repeats, seed }, None)])
+            Conf::Simulation(scenario) => {
+                Ok(vec![(Scenario { repeats: self.repeats, seed: self.seed, ..*scenario }, None)])
             }
             Conf::Games(_) => Err(Error::input(path, "asks for games: 'gputexel spsa run' plays them")),
         }
@@ -71,11 +62,9 @@ pub fn run(args: &SimulateArgs, context: &Context) -> anyhow::Result<()> {
     if !(1..=MAX_REPEATS).contains(&args.repeats) {
         return Err(Error::Usage(format!("--repeats {}: expected 1 to {MAX_REPEATS}", args.repeats)).into());
     }
-    check_target(args.svg.as_deref(), args.force)?;
     let scenarios = args.scenarios()?;
     set_threads(args.threads)?;
     let mut finished = Vec::with_capacity(scenarios.len());
-    let mut panels = Vec::new();
     for (scenario, paper) in scenarios {
         let bar = bar(context, scenario.settings.schedule.iterations, title(&scenario));
         let started = std::time::Instant::now();
@@ -89,33 +78,12 @@ pub fn run(args: &SimulateArgs, context: &Context) -> anyhow::Result<()> {
             }
             outcome => outcome?,
         };
-        panels.push(panel(title(&scenario), &outcome));
         let summary = Summary::new(&outcome.gains);
         let (rms_error, deviation) = (outcome.rms_error, outcome.deviation);
         let seconds = started.elapsed().as_secs_f64();
         finished.push(SimulatedCell { scenario, summary, rms_error, deviation, paper, seconds });
     }
-    if let Some(path) = &args.svg {
-        let bands = Bands {
-            title: format!("Elo gained in {} simulated runs: median, quartiles, 5 to 95 %", args.repeats),
-            x_name: "pairs of games".to_string(),
-            y_name: "Elo".to_string(),
-            panels,
-        };
-        write_atomically(path, bands.to_svg()?.as_bytes())?;
-    }
     Ok(print(context, &finished)?)
-}
-
-fn panel(title: String, outcome: &Outcome) -> BandPanel {
-    let five = |gains: &[f64]| {
-        let s = Summary::new(gains);
-        [s.p5, s.p25, s.median, s.p75, s.p95]
-    };
-    BandPanel {
-        title,
-        points: outcome.trajectory.iter().map(|(k, gains)| (*k as f64, five(gains))).collect(),
-    }
 }
 
 fn title(scenario: &Scenario) -> String {

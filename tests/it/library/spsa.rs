@@ -39,7 +39,7 @@ impl TryRng for Lcg {
 #[test]
 fn the_original_scripts_log_is_reproduced() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/spsa");
-    let (_, mut variables) = read_variables(&folder.join("spsa.var")).unwrap();
+    let mut variables = read_variables(&folder.join("spsa.var"), None).unwrap();
     variables.iter_mut().for_each(|v| v.integer = false); // the script rounds nothing in simulations
     let schedule = Schedule { iterations: 400, stability: 40.0, alpha: 0.602, gamma: 0.101 };
     let settings = Settings { schedule, as_published: true, ..Settings::new(MethodKind::Spsa, 400, 0.0) };
@@ -267,7 +267,7 @@ fn settings(method: MethodKind) -> Settings {
 }
 
 #[test]
-fn stored_states_resume_bit_for_bit() {
+fn scores_in_any_order_lead_to_the_best_values() {
     for method in MethodKind::ALL {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(4);
         let mut tuner = Tuner::try_new(settings(method), variables()).unwrap();
@@ -281,14 +281,7 @@ fn stored_states_resume_bit_for_bit() {
             }
             let pair: Perturbation = out.pop().unwrap();
             let pair: Perturbation = serde_json::from_str(&serde_json::to_string(&pair).unwrap()).unwrap();
-            let stored = serde_json::to_string(&tuner).unwrap();
-            let mut restored = Tuner::restore(&stored).unwrap();
-            assert_eq!(restored, tuner);
-            restored.tell(&pair, score(&pair)).unwrap();
             tuner.tell(&pair, score(&pair)).unwrap();
-            let bits = |t: &Tuner| t.values().iter().map(|v| v.to_bits()).collect::<Vec<_>>();
-            assert_eq!(bits(&restored), bits(&tuner));
-            tuner = restored;
         }
         assert_eq!(tuner.completed_pairs(), 300);
         // From 3, 1.5 and −4 toward 1.
@@ -312,15 +305,6 @@ fn pairs_count_once_and_lost_ones_are_repeated() {
     assert_eq!(tuner, before);
     tuner.take_back(&first).unwrap();
     assert!(tuner.tell(&first, 2).is_err());
-    assert_eq!((tuner.completed_pairs(), tuner.pending()), (1, 0));
-    let again = tuner.ask(&mut rng).unwrap();
-    assert_eq!(again.k, 1);
-    tuner.take_all_back();
+    assert_eq!(tuner.completed_pairs(), 1);
     assert_eq!((tuner.ask(&mut rng).unwrap().k, tuner.ask(&mut rng).unwrap().k), (1, 3));
-    // A state whose counts do not add up is refused.
-    let stored = serde_json::to_string(&tuner).unwrap();
-    assert!(stored.contains("\"asked\":3"));
-    for broken in [stored.replace("\"asked\":3", "\"asked\":4"), stored[1..].to_string()] {
-        assert!(Tuner::restore(&broken).unwrap_err().to_string().starts_with("state of an SPSA run"));
-    }
 }

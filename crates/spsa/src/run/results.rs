@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 
 use super::sides::tuned_setting;
 use super::{Header, RunState, TunedEngine};
-use crate::lists::{self, ListEntry, ListFormat, ListOptions};
+use crate::lists::{self, ListEntry, ListFormat};
 use crate::method_kind::MethodKind;
 use gputexel_io::run_folder::PARAMETERS;
 use gputexel_io::write_atomically;
@@ -34,7 +34,7 @@ pub fn write_values(folder: &Path, state: &RunState, engine: &TunedEngine) -> gp
         false => {
             let entry = |(name, value)| ListEntry { integer: false, ..ListEntry::new(name, value) };
             let options: Vec<ListEntry> = options.into_iter().map(entry).collect();
-            ("values.uci", lists::write_list(&options, ListFormat::Uci, ListOptions::default())?.text)
+            ("values.uci", lists::write_list(&options, ListFormat::Uci)?.text)
         }
     };
     write_atomically(&folder.join(name), text.as_bytes())?;
@@ -46,7 +46,7 @@ pub fn write_values(folder: &Path, state: &RunState, engine: &TunedEngine) -> gp
         values.map(|(v, value)| ListEntry { start: value, ..ListEntry::from(v) }).collect();
     for (name, format) in LISTS {
         if lists::missing(&entries, format).is_none() {
-            let written = lists::write_list(&entries, format, ListOptions::default())?;
+            let written = lists::write_list(&entries, format)?;
             write_atomically(&folder.join(name), written.text.as_bytes())?;
         }
     }
@@ -105,8 +105,6 @@ pub struct RunSummary<'a> {
     pub tau: f64,
     pub spoiled: [u64; 2],
     pub last_failure: Option<&'a str>,
-    /// Changes of the number of iterations: after how many pairs, and what N was then.
-    pub replans: &'a [(u64, u64)],
     pub parameters: Vec<ParameterSummary<'a>>,
     /// Reason for the end of the process that played; none for a run that was only read.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -191,7 +189,6 @@ impl<'a> RunSummary<'a> {
             tau: tuner.noise_variance().sqrt(),
             spoiled: state.spoiled,
             last_failure: state.last_failure.as_deref(),
-            replans: &state.replans,
             parameters: tuner.variables().iter().enumerate().map(parameter).collect(),
             stop: ended.map(|(stop, _)| stop.name()),
             seconds: ended.map(|(_, seconds)| seconds),

@@ -8,7 +8,7 @@ use crate::methods::Factors;
 use crate::tuner::Tuner;
 use gputexel_io::{Error, Result, StopFlag};
 
-/// Points of a trajectory, unless there are fewer iterations.
+/// Times that progress is shown, unless there are fewer iterations.
 const POINTS: u64 = 200;
 /// Iterations whose factors are computed at a time, at most.
 const CHUNK: u64 = 50_000;
@@ -18,11 +18,8 @@ pub(super) fn run(scenario: &Scenario, stop: &StopFlag, progress: &mut dyn FnMut
     let mut repeats: Vec<Repeat<'_>> =
         (0..scenario.repeats as u64).map(|repeat| Repeat::new(scenario, tuner.clone(), repeat)).collect();
     let start = scenario.start_elo();
-    let gains = |repeats: &[Repeat<'_>]| -> Vec<f64> { repeats.iter().map(|r| r.elo() - start).collect() };
     let n = scenario.settings.schedule.iterations;
     let points = POINTS.max(n.div_ceil(CHUNK)).min(n);
-    let mut trajectory = Vec::with_capacity(points as usize + 1);
-    trajectory.push((0, gains(&repeats)));
     let mut done = 0;
     for point in 1..=points {
         let until = (u128::from(n) * u128::from(point) / u128::from(points)) as u64;
@@ -30,7 +27,6 @@ pub(super) fn run(scenario: &Scenario, stop: &StopFlag, progress: &mut dyn FnMut
         let factors: Vec<Factors> = (first..=until).map(|k| tuner.factors(k)).collect();
         repeats.par_iter_mut().for_each(|repeat| repeat.advance(&factors));
         done = until;
-        trajectory.push((done, gains(&repeats)));
         progress(done);
         if stop.is_set() && done < n {
             return Err(Error::Interrupted(format!("the simulation, after {done} of {n} iterations")));
@@ -46,9 +42,9 @@ pub(super) fn run(scenario: &Scenario, stop: &StopFlag, progress: &mut dyn FnMut
         .method
         .is_bayesian()
         .then(|| (repeats.iter().flat_map(Repeat::variances).sum::<f64>() / count).sqrt());
-    let gains = trajectory.last().map(|(_, gains)| gains.clone()).unwrap_or_default();
+    let gains: Vec<f64> = repeats.iter().map(|r| r.elo() - start).collect();
     if gains.iter().any(|gain| !gain.is_finite()) {
         return Err(Error::Numeric("simulated values left the finite numbers".to_string()));
     }
-    Ok(Outcome { gains, trajectory, values, rms_error, deviation })
+    Ok(Outcome { gains, values, rms_error, deviation })
 }

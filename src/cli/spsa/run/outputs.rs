@@ -1,40 +1,14 @@
-//! Output of a run at its end: a picture and a table.
+//! Table of a run.
 
 use std::path::Path;
 
-use gputexel::Result;
-use gputexel::io::write_atomically;
-use gputexel::report::{self, Conclusion, Paths};
+use gputexel::report::Conclusion;
 use gputexel::spsa::numbers::four_digits as number;
 use gputexel::spsa::run::{Header, RunState};
 
 use super::super::super::conclusion::findings;
-use super::super::super::table::{aligned, counted, grouped, percent};
+use super::super::super::table::{aligned, grouped, percent};
 use super::live::{games, heading, parameter_rows};
-
-const PICTURE: &str = "paths.svg";
-
-pub fn write_picture(folder: &Path, state: &RunState) -> Result<()> {
-    write_atomically(&folder.join(PICTURE), picture(state)?.as_bytes())
-}
-
-pub fn picture(state: &RunState) -> Result<String> {
-    let tuner = &state.tuner;
-    let path = state.path_to_now();
-    let one = |(i, v): (usize, &gputexel::spsa::Variable)| report::Path {
-        name: v.name.clone(),
-        unit: v.c_end,
-        points: path.iter().map(|(pairs, values)| (*pairs as f64, values[i])).collect(),
-    };
-    let all = tuner.iterations();
-    let paths = Paths {
-        title: format!("{}: {} of {} pairs", tuner.method(), grouped(tuner.completed_pairs()), grouped(all)),
-        x_name: "pairs of games".to_string(),
-        x_end: all as f64,
-        paths: tuner.variables().iter().enumerate().map(one).collect(),
-    };
-    paths.to_svg()
-}
 
 pub fn table(
     folder: &Path,
@@ -48,9 +22,6 @@ pub fn table(
     let mut text = format!("{}\n", heading(header, state));
     text +=
         &format!("pairs       {} of {} ({})\n", grouped(completed), grouped(all), percent(completed, all));
-    for (after, iterations) in &state.replans {
-        text += &format!("replanned   after {} to {}\n", counted(*after, "pair"), grouped(*iterations));
-    }
     if completed > 0 {
         let [zero, half, one, more, two] = state.pairs.counts;
         text += &format!("games       {}\n", games(state));

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use gputexel::io::{check_target, write_atomically};
 use gputexel::spsa::run::{RunState, RunSummary, conclude, read};
 
 use super::super::super::conclusion::ending;
@@ -12,29 +11,19 @@ use super::outputs;
 
 /// Flags of `spsa report`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  gputexel spsa report runs/toga --svg paths.svg")]
+#[command(after_help = "Examples:\n  gputexel spsa report runs/toga")]
 pub struct ReportArgs {
     /// Folder of the run
     #[arg(value_name = "DIR")]
     folder: PathBuf,
-    /// Draw the path of every parameter, scaled by its perturbation, to this file
-    #[arg(long, value_name = "FILE", value_parser = super::super::super::target::file())]
-    svg: Option<PathBuf>,
-    /// Overwrite an existing file
-    #[arg(long)]
-    force: bool,
 }
 
 /// # Errors
 /// Journals that cannot be read, files that cannot be written.
 pub fn report(args: &ReportArgs, context: &Context) -> anyhow::Result<()> {
-    check_target(args.svg.as_deref(), args.force)?;
     let folder = &args.folder;
     let (header, events) = read(folder)?;
     let state = RunState::replay(folder, &header, &events, |_, _| Ok(()))?;
-    if let Some(path) = &args.svg {
-        write_atomically(path, outputs::picture(&state)?.as_bytes())?;
-    }
     let conclusion = conclude(folder, &header, &state)?;
     if context.json {
         let summary = RunSummary::new(folder, &header, &state, &conclusion, None);
