@@ -59,11 +59,11 @@ impl Subcommand for ReportArgs {
         let folder = RunFolder::view(path);
         if is_match(path) {
             let report = match_report(path)?;
-            return plain(self, context, "match", report.head.final_, &report.to_html(None)?);
+            return plain(self, context, "match", report.head.final_, &report.to_html(None));
         }
         if page::is_run(path) {
             let report = page::of_folder(path)?;
-            return plain(self, context, "run by games", report.head.final_, &report.to_html(None)?);
+            return plain(self, context, "run by games", report.head.final_, &report.to_html(None));
         }
         let report = if is_sweep(path) {
             let report = sweep_report(&folder)?;
@@ -81,7 +81,7 @@ impl Subcommand for ReportArgs {
             again(&folder, &record, &self.dataset)?
         };
         let target = self.output.clone().unwrap_or_else(|| path.join(REPORT));
-        let html = report.to_html(None)?;
+        let html = report.to_html(None);
         write(&target, &html, self.open)?;
         if context.json {
             let object = json!({

@@ -294,14 +294,12 @@ impl Tuner {
         rule.r_end().map(|r_end| r_end[i] * rule.factors(self.asked.max(1)).r)
     }
 
-    /// The variables that went farthest from their starts in units of their perturbations, the farthest first, at
-    /// most so many.
-    pub fn farthest(&self, most: usize) -> Vec<usize> {
+    /// The variables that went farthest from their starts in units of their perturbations, the farthest first.
+    pub fn farthest(&self) -> Vec<usize> {
         let (values, variables) = (self.values(), self.variables());
         let far = |i: usize| ((values[i] - variables[i].start) / variables[i].c_end).abs();
         let mut order: Vec<usize> = (0..variables.len()).collect();
         order.sort_by(|a, b| far(*b).total_cmp(&far(*a)));
-        order.truncate(most);
         order
     }
 

@@ -152,7 +152,7 @@ fn play(context: &Context, prepared: Match) -> anyhow::Result<()> {
         Some(folder) => {
             let report = folder.join(REPORT);
             let page = match_report(folder)?;
-            write_atomically(&report, page.to_html(None)?.as_bytes())?;
+            write_atomically(&report, page.to_html(None).as_bytes())?;
             Some(report)
         }
     };

@@ -93,9 +93,6 @@ fn chosen(report: &mut StrengthReport, strength: &Strength, config: &RunConfig) 
         report.facts.push(("folds".to_string(), folds));
     }
     report.curve.clone_from(&strength.curve);
-    let half = strength.unpenalized.len() / 2;
-    let (mg, eg) = strength.unpenalized.split_at(half);
-    report.unpenalized = mg.iter().zip(eg).map(|(mg, eg)| [*mg, *eg]).collect();
 }
 
 /// Returns a kind whose penalties all have one weight: that of the run, which may have changed with K since the choice.
@@ -319,7 +316,7 @@ mod tests {
         let facts: Vec<&str> = report.facts.iter().map(|fact| fact.1.as_str()).collect();
         let loss = "0.07000000 → 0.06900000 (-0.00100000 ± 0.00010000)";
         assert_eq!(facts, [loss, "142 of 768", "5 of 12,345 games"]);
-        assert_eq!((report.prior_loss, &report.unpenalized[..]), (Some(0.07), &[[1.0, 3.0], [2.0, 4.0]][..]));
+        assert_eq!(report.prior_loss, Some(0.07));
         assert_eq!(report.curve, strength.curve);
         let kept = |gain| {
             let mut record = record.clone();

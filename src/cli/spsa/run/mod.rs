@@ -1,12 +1,12 @@
 //! `gputexel spsa run`: tunes by playing games.
 
-mod live;
-mod outputs;
 pub mod page;
 mod report;
+mod table;
 mod verify;
 
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use gputexel::matches::check_games;
 use gputexel::spsa::config::{Conf, RunConfig};
@@ -16,9 +16,8 @@ use serde_json::{Value, json};
 
 use super::super::conclusion::ending;
 use super::super::context::Context;
-use super::super::games::warn;
+use super::super::games::{Progress, warn};
 use super::super::output::{print_text, write_stdout};
-use live::Live;
 
 pub use report::{ReportArgs, report};
 pub use verify::{VerifyArgs, verify};
@@ -133,9 +132,16 @@ fn resume(args: &RunArgs, folder: &Path, context: &Context) -> anyhow::Result<(P
 fn play_on(args: &RunArgs, mut run: SpsaRun, context: &Context) -> anyhow::Result<(PathBuf, Option<Value>)> {
     let folder = &run.folder().map(|folder| folder.path().to_path_buf()).unwrap_or_default();
     warn(&run.seating().warnings, run.folder(), context);
-    let mut live = Live::new(context, run.header(), run.state());
-    let stop = run.run(|state| live.show(state));
-    let seconds = live.finish();
+    let tuner = &run.state().tuner;
+    let mut progress = Progress::new(context, 2 * tuner.iterations(), 2 * tuner.completed_pairs());
+    let (bar, begin) = (progress.bar(), Instant::now());
+    let stop = run.run(|state| {
+        progress.show(2 * state.tuner.completed_pairs(), |rate| {
+            format!("{rate:.1} games/s, {}; {}", table::games(state), table::values(state))
+        });
+    });
+    bar.finish_and_clear();
+    let seconds = begin.elapsed().as_secs_f64();
     // Write the report however the run ended, but only in its own folder.
     run.check_folder()?;
     let drawn = page::write_page(folder);
@@ -150,7 +156,7 @@ fn play_on(args: &RunArgs, mut run: SpsaRun, context: &Context) -> anyhow::Resul
         .then(|| json!(RunSummary::new(folder, header, state, &conclusion, Some((&stop, seconds)))));
     if !context.json && !context.quiet {
         let report = folder.join(gputexel::io::run_folder::REPORT);
-        let text = outputs::table(folder, header, state, &conclusion, seconds);
+        let text = table::table(folder, header, state, &conclusion, seconds);
         let ending = if is_verified { String::new() } else { ending(&conclusion) };
         print_text(&format!("{text}report      {}\n{ending}", report.display()))?;
     } else if !is_verified && let Some(object) = object.take() {

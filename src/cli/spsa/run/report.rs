@@ -7,7 +7,7 @@ use gputexel::spsa::run::{RunState, RunSummary, conclude, read};
 use super::super::super::conclusion::ending;
 use super::super::super::context::Context;
 use super::super::super::output::{print_text, write_stdout};
-use super::outputs;
+use super::table::table;
 
 /// Flags of `spsa report`.
 #[derive(Debug, clap::Args)]
@@ -29,7 +29,7 @@ pub fn report(args: &ReportArgs, context: &Context) -> anyhow::Result<()> {
         let summary = RunSummary::new(folder, &header, &state, &conclusion, None);
         write_stdout(&format!("{:#}\n", serde_json::json!(summary)))?;
     } else if !context.quiet {
-        print_text(&(outputs::table(folder, &header, &state, &conclusion, 0.0) + &ending(&conclusion)))?;
+        print_text(&(table(folder, &header, &state, &conclusion, 0.0) + &ending(&conclusion)))?;
     }
     Ok(())
 }

@@ -42,7 +42,7 @@ fn results_depend_on_the_seed_alone() {
     assert_eq!(mean(""), mean("--threads 1"));
     assert_ne!(mean(""), mean("--seed 6"));
     let (code, out, _) = bench.run("spsa simulate --conf s.conf --repeats 20");
-    assert!(code == 0 && out.contains("posterior s") && out.lines().count() == 4, "{out}");
+    assert!(code == 0 && out.contains("rms error") && out.lines().count() == 4, "{out}");
 }
 
 #[test]
