@@ -122,13 +122,4 @@ mod tests {
         assert!((Noise::DrawRate(0.82).variance(&[0; 5]) - 0.36).abs() < 1e-12);
         assert_eq!(Noise::Tau(0.5).variance(&[9; 5]), 0.25);
     }
-
-    #[test]
-    fn nonsense_is_refused() {
-        for noise in [Noise::Tau(0.0), Noise::Tau(f64::NAN), Noise::Tau(-1.0), Noise::DrawRate(1.0)] {
-            assert!(noise.validate().is_err(), "{noise:?}");
-        }
-        assert!(Noise::Measured(-0.1).validate().is_err() && Noise::Measured(f64::NAN).validate().is_err());
-        Noise::DrawRate(0.0).validate().unwrap();
-    }
 }

@@ -158,53 +158,6 @@ fn parameters_near_a_bound_are_unbiased() {
     }
 }
 
-/// One parameter in 0 to 400 that loses 10 Elo at a distance of 100, in 10,000 pairs.
-fn near_zero(method: MethodKind, c_end: f64, start: f64, optimum: f64) -> Scenario {
-    let variable = Variable {
-        name: "x".to_string(),
-        start,
-        min: 0.0,
-        max: 400.0,
-        integer: false,
-        c_end,
-        r_end: Some(0.002),
-        s: Some(80.0),
-        sigma: Some(9.9 * 100.0 / 10f64.sqrt()),
-        simul_elo: 10.0,
-    };
-    let settings = Settings::new(method, 10_000, 0.6);
-    let (variables, optimum) = (vec![variable], vec![optimum]);
-    Scenario { settings, variables, optimum, draw_rate: 0.6, repeats: 256, seed: 1 }
-}
-
-#[test]
-#[ignore = "full"]
-fn starts_on_a_bound_do_not_slow_a_run() {
-    for method in MethodKind::ALL {
-        for (c_end, least) in [(20.0, 1.2), (40.0, 3.8), (88.0, 5.5)] {
-            let now = near_zero(method, c_end, 0.0, 80.0);
-            let mut published = now.clone();
-            published.settings.as_published = true;
-            let [now, published] = [now, published]
-                .map(|scenario| simulate(&scenario, &StopFlag::new(), &mut |_| {}).unwrap().gains);
-            let gained = Summary::new(&now).mean;
-            // Of 6.4 Elo. Small steps of SPSA take longer than these runs are.
-            let least = if method.is_bayesian() { 5.5 } else { least };
-            assert!(gained > least, "{method} {c_end}: {gained}");
-            // As published, they go to the middle, fast, which here is the right way. Repeats draw the same numbers.
-            if !method.is_bayesian() {
-                let differences: Vec<f64> =
-                    now.iter().zip(&published).map(|(now, other)| now - other).collect();
-                let Summary { mean, standard_error, .. } = Summary::new(&differences);
-                assert!(
-                    mean > 3.0 * standard_error,
-                    "{method} {c_end}: {mean} ± {standard_error} of published"
-                );
-            }
-        }
-    }
-}
-
 #[test]
 fn posterior_deviations_match_the_errors() {
     for (parameters, method) in [(1, MethodKind::Bspsas), (4, MethodKind::Bspsas), (4, MethodKind::Bspsa)] {

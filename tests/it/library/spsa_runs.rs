@@ -2,7 +2,7 @@
 
 use crate::common::prelude::*;
 use gputexel::spsa::config::RunConfig;
-use gputexel::spsa::run::{RunSummary, SpsaRun, Stop, Verification, VerifyOptions, conclude, read};
+use gputexel::spsa::run::{SpsaRun, Stop, Verification, VerifyOptions, conclude, read, summary};
 
 const CONFIG: &str = "[run]\nmethod = \"spsa\"\niterations = 12\nseed = 7\n\
      [engine]\nparams = \"material:100,300,300,700,700\"\n\
@@ -55,8 +55,8 @@ fn runs_are_the_same_recorded_or_not_and_interrupted_or_not() {
     }
     let (header, state) = (resumed.header(), resumed.state());
     let conclusion = conclude(folder.path(), header, state).unwrap();
-    let summary = RunSummary::new(folder.path(), header, state, &conclusion, None);
-    assert_eq!((summary.completed_pairs, summary.games), (12, 24));
+    let summary = summary(folder.path(), header, state, &conclusion, None);
+    assert_eq!((summary["pairs_told"].u64(), summary["games"].u64()), (12, 24));
     drop(resumed);
     assert_eq!(read(folder.path()).unwrap().1.len(), 12);
     let refused = begun(config(), folder.path(), &stop).err().unwrap();

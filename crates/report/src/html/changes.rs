@@ -111,18 +111,4 @@ mod tests {
         assert_eq!((plain.header.len(), plain.rows[0].len()), (6, 6));
         assert!(largest(&all[3..], "the prior").is_none());
     }
-
-    #[test]
-    fn rows_beyond_the_first_are_folded() {
-        let parameter = |i: usize| Parameter {
-            group: format!("t{i}"),
-            values: [i as f64 + 1.0, 0.0],
-            reference: Some([0.0; 2]),
-            ..Parameter::default()
-        };
-        let report = RunReport { parameters: (0..40).map(parameter).collect(), ..RunReport::default() };
-        let text = of_run(&report).unwrap().into_string();
-        let (open, folded) = text.split_once("<details").unwrap();
-        assert_eq!((open.matches("<tr>").count(), folded.matches("<tr>").count()), (1 + 12, 1 + 28));
-    }
 }

@@ -140,103 +140,10 @@ fn common_prefix(groups: &[FactorGroup]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagnostics::{Histogram, SumDiagnostics};
-    use gputexel_model::program::{Phase, TermActivity};
-
-    const EVIL: &str = "<script>\"'&";
-
-    fn histogram() -> Histogram {
-        let edges = (0..5).map(f64::from).collect();
-        Histogram { edges, shares: [vec![0.25; 4], vec![0.5, 0.5, 0.0, 0.0]], count: 8, means: [2.0, 1.0] }
-    }
 
     fn group(names: &[&str]) -> FactorGroup {
         let names = names.iter().map(|name| (*name).to_string()).collect();
         FactorGroup { names, positions: 1234, means: [1.0, 0.5] }
-    }
-
-    fn program() -> ProgramDiagnostics {
-        let activity = |active: u64| TermActivity {
-            accumulator: EVIL.to_string(),
-            operator: "relu",
-            target: Phase::Mg,
-            can_be_off: true,
-            active,
-            positions: 1000,
-        };
-        let response = vec![0.0, 1.0, 2.0, 3.0, 4.0];
-        ProgramDiagnostics {
-            positions: 1000,
-            sums: vec![SumDiagnostics {
-                name: EVIL.to_string(),
-                sides: true,
-                present: 1.0,
-                histogram: histogram(),
-            }],
-            terms: vec![TermDiagnostics {
-                formula: EVIL.to_string(),
-                sum: 0,
-                activity: [activity(500), activity(5)],
-                response: [response.clone(), response],
-                mean_size: [1.0, f64::NAN],
-            }],
-            adjustments: vec![AdjustmentDiagnostics {
-                formula: EVIL.to_string(),
-                present: 1.0,
-                cut: [0.0, 0.0004],
-                histogram: histogram(),
-            }],
-            factor: Some(FactorDiagnostics {
-                formula: EVIL.to_string(),
-                present: 1.0,
-                at_min: [0.0; 2],
-                at_max: [0.0, 0.75],
-                histogram: histogram(),
-                combinations: vec![group(&["sf_<b>", "sf_c"]), group(&[])],
-                combination_count: 30,
-                parameters: vec![group(&["sf_<b>"]), group(&["sf_c"])],
-            }),
-            worth: Worth {
-                held_out: false,
-                positions: 1000,
-                loss: 0.07,
-                parts: vec![PartWorth { name: EVIL.to_string(), parts: 1, cost: 1e-4, error: 2e-5 }],
-            },
-        }
-    }
-
-    #[test]
-    fn everything_is_told_and_escaped() {
-        let text = section(&program(), "the prior").into_string();
-        assert!(!text.contains("<script") && !text.contains("<b>"), "{text}");
-        for part in [
-            "+0.00010000",
-            "training positions, as none are held out",
-            "50.0 % → 0.5 %",
-            "hardly ever on",
-            "0.0 % → under 0.1 %",
-            "2 most frequent of 30",
-            "&lt;b&gt;, c",
-            "names are without “sf_”",
-            "1.000 → 0.500",
-            "is at its largest value, positions say nothing",
-        ] {
-            assert!(text.contains(part), "{part}: {text}");
-        }
-        assert!(!text.contains("NaN"), "{text}");
-    }
-
-    #[test]
-    fn a_program_without_a_kind_of_part_has_no_heading_for_it() {
-        let empty = ProgramDiagnostics {
-            sums: Vec::new(),
-            terms: Vec::new(),
-            adjustments: Vec::new(),
-            factor: None,
-            ..program()
-        };
-        let text = section(&empty, "the prior").into_string();
-        assert!(!text.contains("<code"), "{text}");
     }
 
     #[test]

@@ -398,13 +398,5 @@ mod tests {
         assert_eq!(runs.list().runs[0].link, "/run/");
         drop(lock);
         assert_eq!(runs.list().runs[0].stage, Some(Stage::Open));
-        let looking = std::thread::scope(|scope| {
-            let looker = scope.spawn(|| (0..20_000).filter(|_| FolderLock::is_held(dir.path())).count());
-            for _ in 0..200 {
-                drop(FolderLock::acquire(dir.path()).unwrap());
-            }
-            looker.join().unwrap()
-        });
-        assert!(looking <= 20_000);
     }
 }

@@ -47,31 +47,6 @@ pub struct DraftOptions {
     pub stop: StopFlag,
 }
 
-impl Default for DraftOptions {
-    /// 20,000 games of SPSA at 8 s and 0.08 s per move, half of them drawn.
-    fn default() -> Self {
-        Self {
-            tune: Vec::new(),
-            list: None,
-            options: Vec::new(),
-            method: MethodKind::Spsa,
-            games: 20_000,
-            draw_rate: 0.5,
-            elo: None,
-            limit: TimeControl::Clock {
-                base: std::time::Duration::from_secs(8),
-                increment: std::time::Duration::from_millis(80),
-                moves: None,
-            },
-            book: None,
-            concurrency: None,
-            start_deadline: None,
-            output: None,
-            stop: StopFlag::new(),
-        }
-    }
-}
-
 #[derive(Clone, Debug, PartialEq)]
 pub struct Draft {
     pub config: RunConfig,

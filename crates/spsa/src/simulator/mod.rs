@@ -4,7 +4,6 @@ mod driver;
 mod games;
 mod paper;
 mod random;
-mod repeat;
 mod statistics;
 
 use super::settings::{Settings, check_draw_rate};

