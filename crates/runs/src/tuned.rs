@@ -360,5 +360,5 @@ pub(crate) fn leave_report(
 }
 
 pub fn write_report(folder: &RunFolder, report: &RunReport) -> Result<()> {
-    folder.write(REPORT, report.to_html(None)?)
+    folder.write(REPORT, report.to_html(None))
 }

@@ -7,12 +7,10 @@ use std::path::PathBuf;
 use gputexel::io::run_folder::REPORT;
 use gputexel::io::write_atomically;
 use gputexel::matches::{Changes, Match, MatchOptions, MatchSettings, Side, Stop, match_report};
-use gputexel::report::Report;
 use gputexel::{Error, Result};
 
 use super::context::Context;
 use super::games::{FolderFlags, Progress, RuleFlags, set_up, warn};
-use super::live::{LiveArgs, LivePage};
 use super::output::print_text;
 use super::settings::parsed;
 use super::subcommand::{Subcommand, short_help};
@@ -50,8 +48,6 @@ pub struct MatchArgs {
     engine: Vec<String>,
     #[command(flatten)]
     played: Played,
-    #[command(flatten)]
-    live: LiveArgs,
     /// Number of games, two per opening [default: 1000; with --sprt, at most 100000]
     #[arg(long, value_name = "N", help_heading = "Games")]
     games: Option<u64>,
@@ -119,7 +115,7 @@ impl Subcommand for MatchArgs {
         };
         if let Some(path) = &self.resume {
             let prepared = Match::resume(path, changes, context.cancel)?;
-            return play(context, &self.live.open()?, prepared);
+            return play(context, prepared);
         }
         let named = self.engine.iter().map(|name| Side::named(name));
         let typed = [&self.a, &self.b].into_iter().flatten().map(|text| Ok(Side::new(text.as_str())));
@@ -132,24 +128,17 @@ impl Subcommand for MatchArgs {
         if let Some(pgn) = self.played.pgn.as_ref().filter(|pgn| pgn.exists() && !force) {
             return Err(Error::Exists(pgn.clone()).into());
         }
-        if self.live.is_asked_for() && out.is_none() {
-            return Err(Error::Usage("--live needs a match with a folder: --out".into()).into());
-        }
         // All checks come before anything is written.
         let mut prepared = Match::new(&options, context.cancel)?;
-        let page = self.live.open()?;
         prepared.create_folder(out.as_deref(), *force)?;
-        play(context, &page, prepared)
+        play(context, prepared)
     }
 }
 
-fn play(context: &Context, page: &LivePage, prepared: Match) -> anyhow::Result<()> {
+fn play(context: &Context, prepared: Match) -> anyhow::Result<()> {
     let folder = prepared.folder().map(|folder| folder.path().to_path_buf()).unwrap_or_default();
     let MatchSettings { pairs, sprt, .. } = *prepared.settings();
     warn(&prepared.seating().warnings, prepared.folder(), context);
-    if let Some(path) = prepared.folder().map(|folder| folder.path().to_path_buf()) {
-        page.show(context, move || match_report(&path).map(|report| Report::Match(Box::new(report))))?;
-    }
     let games = 2 * pairs;
     let mut progress = Progress::new(context, games, 2 * prepared.known_pairs());
     let bar = progress.bar();
@@ -157,14 +146,13 @@ fn play(context: &Context, page: &LivePage, prepared: Match) -> anyhow::Result<(
         progress.show(tally.games(), |rate| output::describe(tally, sprt.as_ref(), rate));
     });
     bar.finish_and_clear();
-    page.end();
     let finished = finished?;
     let report = match &finished.folder {
         None => None,
         Some(folder) => {
             let report = folder.join(REPORT);
             let page = match_report(folder)?;
-            write_atomically(&report, page.to_html(None)?.as_bytes())?;
+            write_atomically(&report, page.to_html(None).as_bytes())?;
             Some(report)
         }
     };

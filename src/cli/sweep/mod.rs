@@ -12,7 +12,6 @@ use gputexel::Error;
 use super::backend::BackendArgs;
 use super::basis::BasisArgs;
 use super::context::Context;
-use super::live::LiveArgs;
 use super::scale::ScaleArgs;
 use super::subcommand::{Subcommand, short_help};
 
@@ -71,8 +70,6 @@ pub struct SweepArgs {
     /// Seconds between checkpoints
     #[arg(long, value_name = "SECONDS", default_value_t = 30.0, help_heading = "Output")]
     checkpoint_every: f64,
-    #[command(flatten)]
-    watch: LiveArgs,
     #[command(flatten)]
     backend: BackendArgs,
 }
@@ -139,23 +136,15 @@ const MANY: usize = 100_000;
 impl Subcommand for SweepArgs {
     fn run(&self, context: &Context) -> anyhow::Result<()> {
         let fresh = &self.fresh;
-        let watched = self.resume.is_some() || (self.out.is_some() && fresh.scale.is_none());
-        if self.watch.is_asked_for() && !watched {
-            let text = "--live needs a sweep with a folder: --grid with --out, or --resume";
-            return Err(Error::Usage(text.to_string()).into());
-        }
-        let watch = self.watch.open()?;
-        let result = match (&self.resume, &fresh.scale) {
-            (Some(folder), _) => grid::resume(self, folder, context, &watch),
+        match (&self.resume, &fresh.scale) {
+            (Some(folder), _) => grid::resume(self, folder, context),
             (None, Some(values)) => scale::run(self, values, context),
             (None, None) if fresh.grid.is_empty() => {
                 let text = "sweep needs --scale, --grid or --resume; see 'gputexel sweep --help'";
                 Err(Error::Usage(text.to_string()).into())
             }
-            (None, None) => grid::start(self, context, &watch),
-        };
-        watch.end();
-        result
+            (None, None) => grid::start(self, context),
+        }
     }
 
     #[cfg(feature = "mpi")]

@@ -54,7 +54,7 @@ pub fn run_report(folder: &RunFolder, known: &ReportData<'_>) -> Result<RunRepor
         None => so_far(config, checkpoint),
     };
     let theta: Option<Vec<f64>> = theta.filter(|theta: &Vec<f64>| theta.len() == config.prior_theta.len());
-    let features = known.features.or(known.positions.map(|(data, _)| &data.metadata().feature_set));
+    let features = known.positions.map(|(data, _)| &data.metadata().feature_set);
     let parameters = match (file, &theta, features) {
         (Some(file), Some(_), _) => of_file(file, config),
         (None, Some(theta), Some(set)) => of_theta(set, theta, config),

@@ -93,9 +93,6 @@ fn chosen(report: &mut StrengthReport, strength: &Strength, config: &RunConfig) 
         report.facts.push(("folds".to_string(), folds));
     }
     report.curve.clone_from(&strength.curve);
-    let half = strength.unpenalized.len() / 2;
-    let (mg, eg) = strength.unpenalized.split_at(half);
-    report.unpenalized = mg.iter().zip(eg).map(|(mg, eg)| [*mg, *eg]).collect();
 }
 
 /// Returns a kind whose penalties all have one weight: that of the run, which may have changed with K since the choice.
@@ -257,7 +254,6 @@ mod tests {
     use super::*;
     use gputexel_chess::PhaseSettings;
     use gputexel_model::{FeatureKind, FeatureSet, parse_penalties};
-    use gputexel_tune::KindStrength;
 
     fn record() -> RunRecord {
         RunRecord::new("tune", RunConfig::default())
@@ -291,47 +287,6 @@ mod tests {
     }
 
     #[test]
-    fn choices_are_told_with_the_weights_of_the_run() {
-        let mut record = record();
-        // K was fitted with the parameters, and the weights followed.
-        record.config.penalties = penalties("smooth=4e-3");
-        let kind = |kind, weight, worth| KindStrength { kind, weight, worth };
-        let strength = Strength {
-            folds: 5,
-            by_game: true,
-            clusters: 12_345,
-            kinds: vec![
-                kind(PenaltyKind::Ridge, 0.0, Some(-1e-7)),
-                kind(PenaltyKind::Smooth, 1e-3, Some(2.5e-5)),
-            ],
-            gain: Some(HeldOutGain { before: 0.07, after: 0.069, error: 0.0001 }),
-            effective: 141.7,
-            coordinates: 768,
-            curve: vec![(0.1, 0.0695), (1.0, 0.069)],
-            unpenalized: vec![1.0, 2.0, 3.0, 4.0],
-            keeps_prior: false,
-        };
-        record.strength = Some(strength.clone());
-        let report = of_record(&record, None, None);
-        let rows: Vec<(f64, Option<f64>)> =
-            report.penalties.iter().map(|row| (row.weight, row.worth)).collect();
-        assert_eq!(rows, [(0.0, Some(-1e-7)), (4e-3, Some(2.5e-5))]);
-        let facts: Vec<&str> = report.facts.iter().map(|fact| fact.1.as_str()).collect();
-        let loss = "0.07000000 → 0.06900000 (-0.00100000 ± 0.00010000)";
-        assert_eq!(facts, [loss, "142 of 768", "5 of 12,345 games"]);
-        assert_eq!((report.prior_loss, &report.unpenalized[..]), (Some(0.07), &[[1.0, 3.0], [2.0, 4.0]][..]));
-        assert_eq!(report.curve, strength.curve);
-        let kept = |gain| {
-            let mut record = record.clone();
-            record.strength = Some(Strength { keeps_prior: true, gain, ..strength.clone() });
-            of_record(&record, None, None)
-        };
-        let kept_one = kept(strength.gain);
-        assert!(kept_one.notes[0].contains("Nothing beat the prior") && kept_one.penalties.is_empty());
-        assert!(kept(None).notes[0].contains("nothing to hold out") && kept(None).prior_loss.is_none());
-    }
-
-    #[test]
     fn runs_without_penalties_say_what_holds_them() {
         let mut record = record();
         let mut note_with = |l2| {
@@ -340,56 +295,5 @@ mod tests {
         };
         assert!(note_with(3e-4).contains("weight 3e-4 holds"));
         assert!(note_with(0.0).contains("nothing holds"));
-    }
-
-    #[test]
-    fn the_scale_of_scores_is_told_with_what_it_means() {
-        let mut record = record();
-        record.config.k = 0.9;
-        let mut note = |mode, ratio| {
-            record.scale = Some(ScaleRecord { mode, on_prior: 0.8, joint_failed: false });
-            of_record(&record, ratio, None).notes[1].clone()
-        };
-        assert_eq!(
-            note(ScaleMode::Prior, Some(1.178)),
-            "K was fitted on the prior: 0.900000. Scores are 1.18 times those of the prior: multiply search margins in \
-             centipawns by that, or fit K jointly."
-        );
-        assert!(
-            note(ScaleMode::Prior, Some(0.96)).ends_with(
-                "0.96 times those of the prior: search margins in centipawns can stay as they are."
-            )
-        );
-        let joint = note(ScaleMode::Joint, Some(0.5));
-        assert!(
-            joint.contains("0.900000, and 0.800000 on the prior") && joint.ends_with("by that."),
-            "{joint}"
-        );
-        assert!(note(ScaleMode::Prior, None).ends_with("0.900000."));
-        record.scale = None;
-        assert!(
-            of_record(&record, Some(0.9), None).notes[1].starts_with("Scores are 0.90 times"),
-            "K was given"
-        );
-    }
-
-    #[test]
-    fn ablations_are_read_from_the_folder() {
-        let folder = tempfile::tempdir().unwrap();
-        let run = RunFolder::view(folder.path());
-        assert_eq!(ablation(&run).unwrap(), None);
-        let left =
-            |group: &str, cost: f64| LeftOut { group: group.into(), coordinates: 128, cost, error: 1e-5 };
-        let groups = vec![left("rook", 2e-4), left("king", 2e-6)];
-        let written = Ablation { folds: 5, by_game: true, held_out: 0.07, groups };
-        let path = folder.path().join(ABLATION);
-        std::fs::write(&path, serde_json::to_string(&written).unwrap()).unwrap();
-        let read = ablation(&run).unwrap().unwrap();
-        let table = of_record(&record(), None, Some(&read)).ablation.unwrap();
-        assert!(table.caption.contains("0.07000000, 5 folds of games"), "{}", table.caption);
-        assert_eq!(table.rows[0], ["rook", "128", "+0.00020000", "0.00001000", ""]);
-        assert_eq!((table.rows.len(), table.rows[1][4].as_str()), (2, "may go"));
-        std::fs::write(&path, "{}").unwrap();
-        assert!(ablation(&run).unwrap_err().to_string().contains("does not say what groups are worth"));
     }
 }

@@ -97,7 +97,6 @@ fn shortened(line: &str) -> String {
             (r"--verify 2000", "--verify 4"),
             (r"--epochs 1000", "--epochs 10"),
             (r"--bootstrap 200", "--bootstrap 20"),
-            (r"--live=8080", "--live"),
             (r"^gputexel pso d.bin", "gputexel pso d.bin --iterations 3"),
             (r"^(gputexel rescore .*)--nodes 30", "${1}--nodes 400"),
             (r"^(gputexel selfplay .*)--games 8", "${1}--games 40"),

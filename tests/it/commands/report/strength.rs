@@ -25,18 +25,6 @@ fn numbers(value: &Value) -> Vec<f64> {
     value.list().iter().map(|number| number.f64()).collect()
 }
 
-/// Returns the cells of the board with a caption, a1 first.
-fn board(html: &str, caption: &str) -> Vec<String> {
-    let table = html.split(&format!("<caption>{caption}<")).nth(1).unwrap_or_else(|| panic!("no {caption}"));
-    let body = table.split("<tbody>").nth(1).unwrap().split("</tbody>").next().unwrap();
-    let cells = |row: &str| -> Vec<String> {
-        let cells = row.split("<td").skip(1);
-        cells.map(|cell| cell.split(['>', '<']).nth(1).unwrap().to_string()).collect()
-    };
-    let rows: Vec<&str> = body.split("<tr>").skip(1).collect();
-    rows.into_iter().rev().flat_map(cells).collect()
-}
-
 /// Returns the slope of the regression of tuned scores on those of the prior, weighted by p (1 − p).
 fn slope(bench: &Bench, folder: &str) -> f64 {
     let data = read(&bench.path("d.bin")).unwrap();
@@ -86,23 +74,6 @@ fn pages_show_chosen_weights_and_their_effect() {
         assert!(text.contains("Held-out loss by strength of the prior"));
         let loss = format!("{:.8}", point[1].f64());
         assert!(text.contains(loss.trim_end_matches('0')), "{loss}");
-    }
-    // Boards, square by square.
-    let free = numbers(&strength["unpenalized"]);
-    let file = bench.json("r/params.json");
-    let list = file["parameters"].list();
-    let whole = |value: f64| match value.round() + 0.0 {
-        more if more > 9999.0 => "&gt;9999".to_string(),
-        less if less < -9999.0 => "&lt;-9999".to_string(),
-        value => format!("{value:.0}"),
-    };
-    for (offset, key, phase) in [(0, "mg", "middlegame"), (list.len(), "eg", "endgame")] {
-        let knights = || list.iter().enumerate().filter(|(_, p)| p["group"] == "knight");
-        let tuned: Vec<String> = knights().map(|(_, p)| whole(p[key].f64())).collect();
-        let without: Vec<String> = knights().map(|(id, _)| whole(free[offset + id])).collect();
-        assert_eq!(board(text, &format!("knight, tuned, {phase}")), tuned);
-        assert_eq!(board(text, &format!("knight, without penalties, {phase}")), without);
-        assert_ne!(tuned, without);
     }
     // The worth of each group.
     let ablation = bench.json("r/ablation.json");
