@@ -1,6 +1,5 @@
 //! Tests that need a GPU adapter, which may be a software one.
 
-mod adam;
 mod backends;
 mod checks;
 mod devices;
