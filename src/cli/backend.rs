@@ -1,13 +1,10 @@
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use gputexel::devices::{DamagedList, damaged_list};
 pub use gputexel::evaluator::Backend;
-use gputexel::evaluator::divided::DeviceList;
 use gputexel::evaluator::gpu::{BackendChoice, list_adapters};
-use gputexel::evaluator::{Stats, StatsObserver};
 use gputexel::io::parse_bytes;
 use gputexel::{Error, Result};
 
+use super::devices::select;
 use super::team::{launched, own_device, team};
 
 /// Flags that choose the backend.
@@ -18,9 +15,8 @@ pub struct BackendArgs {
     /// adapter) or cpu
     #[arg(long, value_name = "NAME", default_value = "auto")]
     backend: String,
-    /// Devices to share the work: all (every real GPU), or a list of adapters and cpu, such as 0,1 or 0=3,cpu=1 with
-    /// shares [default: shares by measured speed]; see docs/scale.md
-    #[arg(long, value_name = "LIST")]
+    /// Adapter to compute on: its number, or part of its name; see `gputexel devices`
+    #[arg(long, value_name = "NAME")]
     device: Option<String>,
     /// CPU threads [default: one per core]; does not change results
     #[arg(long, value_name = "N")]
@@ -29,9 +25,6 @@ pub struct BackendArgs {
     /// streamed
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     gpu_memory: Option<u64>,
-    /// Print GPU statistics to standard error at the end: dispatches, submissions, bytes
-    #[arg(long)]
-    pub(super) stats: bool,
 }
 
 pub fn program() -> String {
@@ -70,14 +63,16 @@ impl BackendArgs {
         let opened = match self.device.as_deref() {
             None => match own_device().filter(|_| choice != BackendChoice::Cpu) {
                 None => gputexel::devices::open(choice),
-                Some(list) => gputexel::devices::open_several(choice, &list),
+                Some(index) => gputexel::devices::open_at(choice, index),
             },
             Some(_) if choice == BackendChoice::Cpu => {
-                Err(Error::Usage("--device lists what --backend cpu leaves out".to_string()))
+                Err(Error::Usage("--device selects what --backend cpu leaves out".to_string()))
             }
             Some(text) => {
-                let list = DeviceList::parse(text, &list_adapters())?;
-                gputexel::devices::open_several(choice, &list)
+                let adapters = list_adapters();
+                let named = select(&adapters, Some(text))?;
+                let usable = named.iter().find(|&&index| adapters[index].unusable.is_none());
+                gputexel::devices::open_at(choice, *usable.unwrap_or(&named[0]))
             }
         };
         if opened.as_ref().map_or(choice == BackendChoice::Gpu, |backend| backend.adapter().is_some()) {
@@ -87,7 +82,7 @@ impl BackendArgs {
         if let Some(team) = team() {
             backend = backend.with_team(team);
         }
-        Ok(backend.with_stats(self.stats.then_some(print_stats as StatsObserver)))
+        Ok(backend)
     }
 }
 
@@ -99,16 +94,5 @@ pub fn warn_of_damage(list: Option<&DamagedList>) {
             path.display()
         );
         note!("gputexel: warning: {}", gputexel::io::printable(&text));
-    }
-}
-
-/// Evaluators come and go during a run; the note that the CPU has no statistics is printed once.
-static SAID_NONE: AtomicBool = AtomicBool::new(false);
-
-fn print_stats(evaluator: &str, stats: Option<Stats>) {
-    match stats {
-        Some(stats) => note!("{evaluator}: {stats}"),
-        None if SAID_NONE.swap(true, Ordering::Relaxed) => {}
-        None => note!("{evaluator}: no statistics: --stats counts what a GPU is given to do"),
     }
 }

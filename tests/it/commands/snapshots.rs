@@ -114,7 +114,6 @@ macro_rules! pages {
 
 pages! {
     basis "basis",
-    bench "bench",
     check "check",
     compare "compare",
     completions "completions",

@@ -5,7 +5,6 @@ pub mod buffers;
 mod context;
 pub mod meter;
 pub mod pace;
-mod timer;
 
 pub(crate) use adapter::{ALIGNMENT, may_have_gpu};
 pub use adapter::{AdapterSummary, BackendChoice, NO_ADAPTER, list_adapters};

@@ -10,7 +10,6 @@ use rayon::prelude::*;
 
 use super::{Answer, Helper, Task};
 use crate::cpu::CpuEvaluator;
-use crate::device::Stats;
 use crate::gpu::{self, GpuContext, GpuOptions};
 use crate::sums::{Node, Sums, Tree};
 use crate::{Evaluator, Population, Request};
@@ -20,8 +19,7 @@ pub struct DeviceThread {
     sections: Range<usize>,
     name: String,
     tasks: Option<Sender<Task>>,
-    answers: Receiver<Result<(Answer, Option<Stats>)>>,
-    stats: Option<Stats>,
+    answers: Receiver<Result<Answer>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -57,15 +55,13 @@ impl DeviceThread {
             };
             let _ = opened.send(Ok(()));
             for task in received {
-                let stats = |all: &[Section]| all.iter().filter_map(Section::stats).reduce(|a, b| a.plus(&b));
-                let result = compute(&mut evaluators, &task).map(|own| (own, stats(&evaluators)));
-                if answer.send(result).is_err() {
+                if answer.send(compute(&mut evaluators, &task)).is_err() {
                     return;
                 }
             }
         });
         is_open.recv().unwrap_or_else(|_| Err(stopped(&name)))?;
-        Ok(Self { sections, name, tasks: Some(tasks), answers, stats: None, thread: Some(thread) })
+        Ok(Self { sections, name, tasks: Some(tasks), answers, thread: Some(thread) })
     }
 }
 
@@ -87,17 +83,11 @@ impl Helper for DeviceThread {
     }
 
     fn end(&mut self) -> Result<Answer> {
-        let (answer, stats) = self.answers.recv().unwrap_or_else(|_| Err(stopped(&self.name)))?;
-        self.stats = stats;
-        Ok(answer)
+        self.answers.recv().unwrap_or_else(|_| Err(stopped(&self.name)))
     }
 
     fn describe(&self) -> String {
         self.name.clone()
-    }
-
-    fn stats(&self) -> Option<Stats> {
-        self.stats
     }
 }
 
@@ -123,10 +113,6 @@ impl<'a> Section<'a> {
     fn try_new(context: &GpuContext, first: usize, layout: &'a Layout, options: GpuOptions) -> Result<Self> {
         let evaluator = gpu::open(context, layout, options)?;
         Ok(Self { first, layout, evaluator, resampled: None })
-    }
-
-    fn stats(&self) -> Option<Stats> {
-        self.evaluator.stats()
     }
 
     fn sums(&mut self, population: &Population, request: &Request) -> Result<Sums> {

@@ -1,5 +1,4 @@
 mod device;
-mod listed;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,11 +8,8 @@ use gputexel_io::{Error, Result, counted};
 use serde::{Deserialize, Serialize};
 
 pub use device::DeviceThread;
-pub use listed::{DeviceList, ListedDevice};
-pub(crate) use listed::{Speeds, divide};
 
 use crate::cpu::CpuEvaluator;
-use crate::device::Stats;
 use crate::fallback::Fallback;
 use crate::products::{ProductRequest, Products};
 use crate::sums::{Node, ProductSums, Summand, Sums, Tree};
@@ -39,10 +35,6 @@ pub trait Helper {
     fn end(&mut self) -> Result<Answer>;
 
     fn describe(&self) -> String;
-
-    fn stats(&self) -> Option<Stats> {
-        None
-    }
 }
 
 pub struct Division {
@@ -214,10 +206,6 @@ impl Evaluator for Divided<'_> {
             idle => format!("; {idle} idle: there are more ranks and devices than sections"),
         };
         format!("{}: {}{idle}", counted(sections as u64, "section"), all.join("; "))
-    }
-
-    fn stats(&self) -> Option<Stats> {
-        self.helpers.iter().filter_map(|helper| helper.stats()).reduce(|a, b| a.plus(&b))
     }
 
     fn take_fallback(&mut self) -> Option<Fallback> {

@@ -2,7 +2,6 @@
 //! without color.
 
 mod bars;
-mod bench;
 mod boards;
 mod changes;
 mod comparison;
@@ -32,7 +31,6 @@ mod worst;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-pub use bench::BenchPage;
 pub use contest::{Contest, ContestColumn, Entrant};
 pub use data::{
     Comparison, CoordinateValue, Parameter, PenaltyRow, RunReport, SharedTrait, Step, StrengthReport, Swarms,
@@ -102,10 +100,7 @@ fn document(title: &str, body: &Markup, live: Option<&Live>) -> String {
         }
     });
     // The policy of a live page comes with the answer of its server.
-    framed(title, live.is_none().then_some(POLICY), body, script.as_ref())
-}
-
-fn framed(title: &str, policy: Option<&str>, body: &Markup, scripts: Option<&Markup>) -> String {
+    let policy = live.is_none().then_some(POLICY);
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -121,7 +116,7 @@ fn framed(title: &str, policy: Option<&str>, body: &Markup, scripts: Option<&Mar
             }
             body {
                 main id="page" { (body) }
-                @if let Some(scripts) = scripts { (scripts) }
+                @if let Some(script) = script { (script) }
             }
         }
     };
