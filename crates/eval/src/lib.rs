@@ -9,7 +9,6 @@ pub mod divided;
 pub mod exact;
 mod fallback;
 pub mod gpu;
-mod products;
 pub mod reference;
 pub mod sums;
 pub mod vetting;
@@ -18,7 +17,6 @@ pub use crate::device::Stats;
 pub use backend::Backend;
 pub use fallback::{Fallback, FallbackEvaluator};
 pub use gputexel_optim::Evaluations;
-pub use products::{ProductRequest, Products};
 
 use std::ops::Range;
 
@@ -180,11 +178,6 @@ pub trait Evaluator {
     /// [`Error::Gpu`] when a device fails; [`Error::Usage`] when the population does not match the dataset or does not
     /// fit in memory. Non-finite parameters give non-finite losses, not an error.
     fn evaluate(&mut self, population: &Population, request: &Request) -> Result<Evaluations>;
-
-    fn products(&mut self, population: &Population, request: &ProductRequest) -> Result<Products> {
-        let _ = (population, request);
-        Err(Error::Usage(format!("{}: no products with Gauss-Newton matrices", self.describe())))
-    }
 
     /// Describes the backend, device, instruction set and threads on one short line for display.
     fn describe(&self) -> String;

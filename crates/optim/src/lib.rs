@@ -4,21 +4,18 @@
 
 mod adam;
 mod answer;
-mod block_preconditioner;
 mod box_quadratic;
 mod conjugate;
 mod damping;
 mod description;
 mod details;
 mod gauss_newton;
-mod gauss_newton_cg;
 mod gauss_newton_runs;
 mod hybrid;
 pub mod linalg;
 mod local;
 mod method;
 mod particle_swarm;
-mod products;
 mod quasi_newton;
 mod registry;
 mod schedule;
@@ -29,13 +26,11 @@ pub use adam::{Adam, AdamRuns, AdamSettings};
 pub use answer::Evaluations;
 pub use details::{StepDetails, SwarmDetails};
 pub use gauss_newton::{GaussNewton, GaussNewtonSettings};
-pub use gauss_newton_cg::{GaussNewtonCg, GaussNewtonCgSettings};
 pub use gauss_newton_runs::{GaussNewtonRuns, MemberProgress, has_stalled};
 pub use hybrid::{Hybrid, HybridSettings};
 pub use local::{Local, LocalSettings};
 pub use method::{CustomMethod, MethodFlags, MethodLimits, MethodSpec};
 pub use particle_swarm::{ParticleSwarm, ParticleSwarmSettings, SwarmVariant, Swarms};
-pub use products::{MatrixBlock, ProductAnswer, ProductProposal};
 pub use quasi_newton::{MemberStatus, QUASI_NEWTON_PAIRS, QuasiNewton, SharedModel};
 pub use registry::{GAUSS_NEWTON_LIMIT, ModelSize, OptimizerConfig};
 pub use schedule::Schedule;
@@ -70,17 +65,6 @@ pub trait Optimizer {
     fn ask(&mut self) -> Proposal;
 
     fn tell(&mut self, evaluations: &Evaluations) -> Result<()>;
-
-    /// Requests products of the Gauss–Newton matrix that are needed before the next [`ask`](Self::ask); `None` if none
-    /// are, as for most methods.
-    fn ask_products(&mut self) -> Option<ProductProposal> {
-        None
-    }
-
-    fn tell_products(&mut self, answer: &ProductAnswer) -> Result<()> {
-        let _ = answer;
-        unreachable!("only optimizers that ask for products are told of them")
-    }
 
     /// Returns the best member of the last evaluation (for swarms: of all evaluations), or the start.
     fn best(&self) -> Best;

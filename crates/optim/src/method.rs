@@ -13,7 +13,7 @@ pub struct MethodSpec {
     pub help: &'static str,
     /// Flags with settings of this method, without dashes.
     pub flags: &'static [&'static str],
-    /// True if it solves with Gauss–Newton matrices, or products of them.
+    /// True if it solves with Gauss–Newton matrices.
     pub uses_matrices: bool,
     pub limits: MethodLimits,
     /// Meaning of convergence; empty if the method never states it.

@@ -12,7 +12,6 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::training::{Problem, train};
 use super::{Checkpoint, Progress, RunConfig, StopReason, space_of};
 use gputexel_dataset::Split;
-use gputexel_dataset::objective::Objective;
 use gputexel_eval::{Evaluations, Evaluator, Fallback, Population, Request};
 use gputexel_io::{Error, Result};
 use gputexel_optim::{Optimizer, Proposal, StepDetails, has_stalled};
@@ -138,18 +137,7 @@ impl<'a> Tuning<'a> {
         let mut pairs = 0;
         // A run that had ended may not have stored its result.
         let reason = train(self.progress.finished, cancel, || {
-            let ended = match self.optimizer.ask_products() {
-                Some(question) => {
-                    let objective = Objective { k: config.k, loss: config.loss };
-                    let parts = 0..self.run.split.batches();
-                    let answer = self.run.problem.products(evaluator, &question, objective, parts)?;
-                    evaluator.take_fallback().map_or(Ok(()), |it| observe(Event::Replaced(it)))?;
-                    self.optimizer.tell_products(&answer)?;
-                    self.progress.seconds = self.seconds_before + self.started.elapsed().as_secs_f64();
-                    None
-                }
-                None => self.step(evaluator, &mut pairs, observe)?,
-            };
+            let ended = self.step(evaluator, &mut pairs, observe)?;
             let late = config.stopping.seconds.is_some_and(|limit| self.progress.seconds >= limit);
             let ended = ended
                 .or_else(|| self.optimizer.converged().then_some(StopReason::Converged))

@@ -10,7 +10,6 @@ mod driver;
 mod file_loss;
 mod parts;
 mod polish;
-mod products;
 mod program_diagnostics;
 mod records;
 mod regularization;

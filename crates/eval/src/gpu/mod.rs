@@ -31,8 +31,7 @@ use self::kernels::Pipelines;
 use self::plan::{Budget, Chunks};
 use self::segment_plan::{PlanKey, SegmentPlan};
 use self::store::Store;
-use super::{Evaluations, Evaluator, Population, ProductRequest, Products, Request, Stats};
-use crate::cpu::CpuEvaluator;
+use super::{Evaluations, Evaluator, Population, Request, Stats};
 use crate::device::meter::{DeviceBuffer, Gpu};
 use crate::device::pace::Pace;
 use gputexel_dataset::Layout;
@@ -219,10 +218,6 @@ impl Evaluator for GpuEvaluator<'_> {
             }
             Ok(out)
         })
-    }
-
-    fn products(&mut self, population: &Population, request: &ProductRequest) -> Result<Products> {
-        CpuEvaluator::new(self.layout).products(population, request)
     }
 
     fn describe(&self) -> String {
