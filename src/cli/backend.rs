@@ -1,7 +1,6 @@
 use gputexel::devices::{DamagedList, damaged_list};
 pub use gputexel::evaluator::Backend;
 use gputexel::evaluator::gpu::{BackendChoice, list_adapters};
-use gputexel::io::parse_bytes;
 use gputexel::{Error, Result};
 
 use super::devices::select;
@@ -21,10 +20,6 @@ pub struct BackendArgs {
     /// CPU threads [default: one per core]; does not change results
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
-    /// Limit on GPU memory, for example 512M or 2G [default: no limit]; a dataset that takes more than half of it is
-    /// streamed
-    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
-    gpu_memory: Option<u64>,
 }
 
 pub fn program() -> String {
@@ -78,7 +73,7 @@ impl BackendArgs {
         if opened.as_ref().map_or(choice == BackendChoice::Gpu, |backend| backend.adapter().is_some()) {
             warn_of_damage(damaged.as_ref());
         }
-        let mut backend = opened?.with_memory(self.gpu_memory);
+        let mut backend = opened?;
         if let Some(team) = team() {
             backend = backend.with_team(team);
         }
