@@ -1,4 +1,3 @@
-use gputexel::devices::{DamagedList, damaged_list};
 pub use gputexel::evaluator::Backend;
 use gputexel::evaluator::gpu::{BackendChoice, list_adapters};
 use gputexel::{Error, Result};
@@ -53,8 +52,6 @@ impl BackendArgs {
         let choice: BackendChoice = self.backend.parse()?;
         warn_of_launcher();
         set_threads(self.threads)?;
-        // Read this first: opening a device rewrites the list.
-        let damaged = damaged_list();
         let opened = match self.device.as_deref() {
             None => match own_device().filter(|_| choice != BackendChoice::Cpu) {
                 None => gputexel::devices::open(choice),
@@ -70,24 +67,10 @@ impl BackendArgs {
                 gputexel::devices::open_at(choice, *usable.unwrap_or(&named[0]))
             }
         };
-        if opened.as_ref().map_or(choice == BackendChoice::Gpu, |backend| backend.adapter().is_some()) {
-            warn_of_damage(damaged.as_ref());
-        }
         let mut backend = opened?;
         if let Some(team) = team() {
             backend = backend.with_team(team);
         }
         Ok(backend)
-    }
-}
-
-/// Warns if the list of checked devices cannot be read.
-pub fn warn_of_damage(list: Option<&DamagedList>) {
-    if let Some(DamagedList { path, reason }) = list {
-        let text = format!(
-            "{}: {reason}; it counts as empty, and the next check of a device writes it anew",
-            path.display()
-        );
-        note!("gputexel: warning: {}", gputexel::io::printable(&text));
     }
 }

@@ -2,9 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::description::l2_text;
 use super::method::{Method, MethodFlags, MethodLimits, MethodSpec};
-use super::{Best, Evaluations, Optimizer, OptimizerState, Proposal, Schedule, Space};
+use super::{Best, Evaluations, Optimizer, OptimizerState, Proposal, Schedule, Space, l2_text};
 use gputexel_io::{Error, Result};
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

@@ -7,7 +7,6 @@ mod answer;
 mod box_quadratic;
 mod conjugate;
 mod damping;
-mod description;
 mod details;
 mod gauss_newton;
 mod gauss_newton_runs;
@@ -24,12 +23,12 @@ mod state;
 
 pub use adam::{Adam, AdamRuns, AdamSettings};
 pub use answer::Evaluations;
-pub use details::{StepDetails, SwarmDetails};
+pub use details::SwarmDetails;
 pub use gauss_newton::{GaussNewton, GaussNewtonSettings};
 pub use gauss_newton_runs::{GaussNewtonRuns, MemberProgress, has_stalled};
 pub use hybrid::{Hybrid, HybridSettings};
 pub use local::{Local, LocalSettings};
-pub use method::{CustomMethod, MethodFlags, MethodLimits, MethodSpec};
+pub use method::{MethodFlags, MethodLimits, MethodSpec};
 pub use particle_swarm::{ParticleSwarm, ParticleSwarmSettings, SwarmVariant, Swarms};
 pub use quasi_newton::{MemberStatus, QUASI_NEWTON_PAIRS, QuasiNewton, SharedModel};
 pub use registry::{GAUSS_NEWTON_LIMIT, ModelSize, OptimizerConfig};
@@ -37,7 +36,12 @@ pub use schedule::Schedule;
 pub use space::Space;
 pub use state::OptimizerState;
 
-use gputexel_io::Result;
+use gputexel_io::{Result, weight_text};
+
+/// Returns the weight λ as a prefix of other settings; empty if it is zero, since penalties may regularize a run as well.
+fn l2_text(l2: f64) -> String {
+    if l2 > 0.0 { format!("L2 {}, ", weight_text(l2)) } else { String::new() }
+}
 
 /// Parameter vectors to evaluate, and which results are needed.
 #[derive(Clone, Debug, PartialEq)]
@@ -84,7 +88,7 @@ pub trait Optimizer {
         false
     }
 
-    fn details(&self) -> Option<StepDetails> {
+    fn details(&self) -> Option<SwarmDetails> {
         None
     }
 

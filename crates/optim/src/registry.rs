@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::method::{CustomMethod, Method, MethodFlags, MethodLimits, MethodSpec};
+use super::method::{Method, MethodFlags, MethodLimits, MethodSpec};
 use super::{AdamRuns, GaussNewtonSettings, HybridSettings, LocalSettings, Optimizer, Space, Swarms};
 use gputexel_io::{Error, Result, any_of};
 
@@ -16,7 +16,6 @@ pub enum OptimizerConfig {
     Adam(AdamRuns),
     Local(LocalSettings),
     ParticleSwarm(Swarms),
-    Custom(CustomMethod),
 }
 
 fn list(mut words: Vec<String>, conjunction: &str) -> String {
@@ -63,7 +62,6 @@ impl OptimizerConfig {
             Self::Adam(method) => method,
             Self::Local(method) => method,
             Self::ParticleSwarm(method) => method,
-            Self::Custom(method) => method,
         }
     }
 
