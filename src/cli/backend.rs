@@ -1,5 +1,6 @@
 pub use gputexel::evaluator::Backend;
 use gputexel::evaluator::gpu::{BackendChoice, list_adapters};
+use gputexel::io::parse_bytes;
 use gputexel::{Error, Result};
 
 use super::devices::select;
@@ -19,6 +20,10 @@ pub struct BackendArgs {
     /// CPU threads [default: one per core]; does not change results
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
+    /// Limit on GPU memory, for example 512M or 2G [default: no limit]; a dataset that takes more than half of it is
+    /// streamed
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    gpu_memory: Option<u64>,
 }
 
 pub fn program() -> String {
@@ -67,7 +72,7 @@ impl BackendArgs {
                 gputexel::devices::open_at(choice, *usable.unwrap_or(&named[0]))
             }
         };
-        let mut backend = opened?;
+        let mut backend = opened?.with_memory(self.gpu_memory);
         if let Some(team) = team() {
             backend = backend.with_team(team);
         }

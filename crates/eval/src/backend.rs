@@ -20,7 +20,7 @@ type MakeEvaluator = dyn for<'l> Fn(&'l Layout) -> Result<Box<dyn Evaluator + 'l
 /// use gputexel_eval::Backend;
 /// use gputexel_eval::gpu::BackendChoice;
 ///
-/// let backend = Backend::open(BackendChoice::Cpu)?;
+/// let backend = Backend::open(BackendChoice::Cpu)?.with_memory(None);
 /// # Ok::<(), gputexel_io::Error>(())
 /// ```
 ///
@@ -36,6 +36,7 @@ pub struct Backend {
     choice: BackendChoice,
     devices: Devices,
     why: String,
+    memory: Option<u64>,
     team: Option<Arc<dyn Team>>,
 }
 
@@ -88,7 +89,7 @@ impl Backend {
     }
 
     fn new(choice: BackendChoice, devices: Devices, why: String) -> Self {
-        Self { choice, devices, why, team: None }
+        Self { choice, devices, why, memory: None, team: None }
     }
 
     /// Creates a backend of an open adapter.
@@ -112,12 +113,19 @@ impl Backend {
     fn divided<'a>(&self, layout: &'a Layout, division: Division) -> Result<Divided<'a>> {
         let Division { mut own, mut helpers, idle } = division;
         if let Some(context) = self.gpu().filter(|_| !own.is_empty()) {
-            let options = GpuOptions::new(context);
+            let options = GpuOptions { memory_bytes: self.memory, ..GpuOptions::new(context) };
             helpers.push(Box::new(DeviceThread::try_new(context, layout, own.clone(), options)?));
             own.end = own.start;
         }
         let falls_back = self.choice == BackendChoice::Auto;
         Ok(Divided::try_new(layout, own, helpers, falls_back)?.with_idle(idle))
+    }
+
+    /// Limits the memory used on the GPU, in bytes; a dataset that takes more than half of it is streamed.
+    #[must_use]
+    pub fn with_memory(mut self, bytes: Option<u64>) -> Self {
+        self.memory = bytes;
+        self
     }
 
     /// Returns the adapter that computes; `None` for the CPU and for custom evaluators.
@@ -144,7 +152,8 @@ impl Backend {
                 Box::new(self.divided(layout, team.divide(layout)?)?)
             }
             (None, Devices::Gpu(context)) => {
-                match (gpu::open(context, layout, GpuOptions::new(context)), self.choice) {
+                let options = GpuOptions { memory_bytes: self.memory, ..GpuOptions::new(context) };
+                match (gpu::open(context, layout, options), self.choice) {
                     (Ok(gpu), choice) => {
                         fallback = (choice == BackendChoice::Auto).then(|| Box::new(cpu) as _);
                         gpu

@@ -24,6 +24,7 @@ pub mod processes;
 mod reading;
 pub mod run_folder;
 mod run_log;
+mod sizes;
 mod stop_flag;
 mod streams;
 mod targets;
@@ -49,5 +50,6 @@ pub use reading::{
 };
 pub use run_folder::RunFolder;
 pub use run_log::{LogFile, LogLine, RunLog, read_at};
+pub use sizes::parse_bytes;
 pub use stop_flag::StopFlag;
 pub use targets::{check_apart, check_outputs, check_present, check_replaceable, check_target};

@@ -297,8 +297,49 @@ fn failing_device_is_replaced_during_the_run() {
             let (outcome, told) = in_trouble(&data, &config, trouble, false);
             assert!(matches!(outcome, Err(Error::Gpu(_))) && told.is_empty());
         }
-        let (outcome, _) = in_trouble(&data, &config, Trouble::NoMemory, false);
+        let (outcome, _) = in_trouble(&data, &config, Trouble::NoMemory, true);
         let error = outcome.unwrap_err().to_string();
-        assert!(error.starts_with("GPU: ") && error.contains("memory"), "{error}");
+        assert!(error.starts_with("GPU: 40 KiB of memory is too little; "), "{error}");
     }
+}
+
+#[test]
+#[ignore = "full"]
+fn memory_limit_streams_and_is_reported() {
+    if !gpu() {
+        return;
+    }
+    let bench = Bench::new();
+    bench.dataset("d.bin", FeatureKind::Pst, 20_000, 46);
+    // With held-out positions every step goes through the host, streamed or not.
+    let flags = [
+        "d.bin",
+        "--l2",
+        "0",
+        "--optimizer",
+        "adam",
+        "--epochs",
+        "2",
+        "--holdout",
+        "0.2",
+        "--k",
+        "0.8",
+        "--force",
+        "--out",
+    ];
+    let plain = tune(&bench, &[&flags[..], &["a"]].concat());
+    let gpu = ["tune", "-v", "--backend", "gpu"];
+    let (code, out, err) = bench.run([&gpu[..], &flags, &["b", "--gpu-memory", "3M"]].concat());
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("data streamed"), "{out}");
+    assert_eq!(bench.json("b/params.json")["provenance"]["loss"], plain["loss"]);
+    let (code, out, err) = bench.run([&gpu[..], &flags, &["c", "--gpu-memory", "50K"]].concat());
+    assert_eq!((code, out.as_str()), (1, ""));
+    assert_one_line(&err);
+    assert!(err.contains("50 KiB of memory is too little; "), "{err}");
+    let (code, _, err) = bench.run([&gpu[..], &flags, &["c", "--gpu-memory", "much"]].concat());
+    assert!(code == 2 && err.contains("expected a size such as 64M or 2G"), "{err}");
+    // With auto, the CPU takes over; without a real GPU it is used anyway.
+    let auto = [&["tune"][..], &flags, &["d", "--gpu-memory", "50K"]].concat();
+    assert_eq!(bench.run(&auto).0, 0);
 }

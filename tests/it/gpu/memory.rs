@@ -24,6 +24,96 @@ fn request(parts: usize, gradients: bool) -> Request {
     Request { parts: 0..parts, loss: LossKind::Squared, gradients, curvature: false }
 }
 
+#[test]
+#[ignore = "full"]
+fn streamed_results_equal_resident_ones_bit_for_bit() {
+    let Some(context) = context() else { return };
+    for (kind, memory) in [(FeatureKind::Pst, 5 << 20), (FeatureKind::Material, 1 << 20)] {
+        let data = dataset(kind, 24_000);
+        let layout = layout(&data);
+        // Buckets of several cells, each of which fits the slots.
+        let usual = GpuOptions { cell: 1024, ..GpuOptions::new(context) };
+        let little = GpuOptions { memory_bytes: Some(memory), ..usual };
+        let mut resident = GpuEvaluator::with_options(context, &layout, usual).unwrap();
+        let mut streamed = GpuEvaluator::with_options(context, &layout, little).unwrap();
+        assert!(streamed.is_streamed() && !resident.is_streamed());
+        assert!(streamed.describe().contains("streamed"));
+        let mut plain = population(&data, 3);
+        let mut weighted = population(&data, 9);
+        weighted.part_weights = (0..27).map(|i| (i % 4) as f32).collect();
+        weighted.resamples = (0..9).collect();
+        weighted.blends = vec![0.25; 9];
+        // Chunks of members, too, if the tables of all do not fit.
+        let many = population(&data, 70);
+        for round in 0..2 {
+            for (population, gradients) in
+                [(&plain, true), (&plain, false), (&weighted, true), (&many, true), (&many, false)]
+            {
+                let request = request(3, gradients);
+                let wanted = resident.evaluate(population, &request).unwrap();
+                let before = streamed.stats();
+                let got = streamed.evaluate(population, &request).unwrap();
+                assert!(got == wanted, "{kind:?}, {} members, gradients {gradients}", population.members());
+                let after = streamed.stats();
+                // Shards are uploaded every time, except for one that a slot still holds.
+                let sent = after.bytes_up - before.bytes_up;
+                assert!(sent > 24_000 * 16, "{kind:?}, round {round}: {sent} bytes");
+                assert!(after.submissions - before.submissions > 1);
+            }
+            plain.k[0] += 0.1;
+        }
+        // A matrix of 384 features needs more memory than this; of 6 it does not.
+        if kind == FeatureKind::Material {
+            let request = Request { curvature: true, ..request(3, true) };
+            let wanted = resident.evaluate(&weighted, &request).unwrap();
+            assert!(streamed.evaluate(&weighted, &request).unwrap() == wanted);
+            assert_eq!(wanted.curvatures.len(), 9 * 144);
+        } else {
+            let request = Request { curvature: true, ..request(3, false) };
+            let error = streamed.evaluate(&plain, &request).unwrap_err().to_string();
+            assert!(error.contains("too little; 40 MiB would do"), "{error}");
+        }
+        let single = Population::single(plain.member(1), 1.0);
+        let request = request(3, false);
+        assert!(
+            streamed.evaluate(&single, &request).unwrap() == resident.evaluate(&single, &request).unwrap()
+        );
+        let peak = streamed.stats().peak_bytes;
+        assert!(peak <= memory && peak > memory / 3, "{peak} bytes of {memory}");
+        assert!(resident.stats().peak_bytes > memory);
+    }
+}
+
+#[test]
+fn too_small_limit_reports_the_required_memory() {
+    let Some(context) = context() else { return };
+    let data = dataset(FeatureKind::Pst, 3000);
+    let layout = Layout::whole(&data).unwrap();
+    let with = |memory: u64| GpuOptions { memory_bytes: Some(memory), ..GpuOptions::new(context) };
+    let population = population(&data, 2);
+    let mut failures = 0;
+    for memory in [1, 4 << 10, 64 << 10, 128 << 10, 256 << 10] {
+        let outcome = |memory| {
+            GpuEvaluator::with_options(context, &layout, with(memory))
+                .and_then(|mut evaluator| evaluator.evaluate(&population, &request(1, true)))
+        };
+        let mut memory = memory;
+        // Enough memory for the data may not be enough for the members.
+        while let Err(error) = outcome(memory) {
+            failures += 1;
+            let text = error.to_string();
+            assert!(matches!(error, Error::Gpu(_)) && text.lines().count() == 1, "{text}");
+            let (_, rest) = text.split_once("too little; ").unwrap_or_else(|| panic!("{text}"));
+            let (advice, _) = rest.split_once(" would do").unwrap();
+            let (number, unit) = advice.split_once(' ').unwrap();
+            let more = number.parse::<u64>().unwrap() << if unit == "KiB" { 10 } else { 20 };
+            assert!(more > memory && more <= 4 << 20, "{text}");
+            memory = more;
+        }
+    }
+    assert!(failures >= 3);
+}
+
 /// The host gives everything to the device at once, and waits once: for the results.
 #[test]
 fn a_call_is_one_submission_and_one_wait() {

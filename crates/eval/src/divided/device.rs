@@ -29,6 +29,9 @@ impl DeviceThread {
         sections: Range<usize>,
         options: GpuOptions,
     ) -> Result<Self> {
+        let count = sections.len() as u64;
+        let options =
+            GpuOptions { memory_bytes: options.memory_bytes.map(|all| all / count.max(1)), ..options };
         let select = |section: usize| layout.select(section..section + 1).map(|own| (section, own));
         let layouts: Vec<(usize, Layout)> = sections.clone().map(select).collect::<Result<_>>()?;
         let (tasks, received) = channel();

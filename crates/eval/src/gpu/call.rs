@@ -410,10 +410,15 @@ impl GpuEvaluator<'_> {
         let plan = self.plan(&self.key(request, whole, Walk::of(request)))?;
         let tiling = Tiling { tile: whole.tile, tiles: members.len().div_ceil(whole.tile) };
         let call = self.begin_call(population, members.clone(), tiling, request)?;
-        let mut under_way: VecDeque<(wgpu::SubmissionIndex, u64)> = VecDeque::new();
+        let mut under_way: VecDeque<(wgpu::SubmissionIndex, u64, usize)> = VecDeque::new();
         let mut clock = Clock::start();
         for shard in 0..plan.shards.len() {
             let planned = &plan.shards[shard];
+            // A slot is only overwritten when the shard before the previous one is finished: pending uploads
+            // take host memory until the device gets to them.
+            while self.store.is_streamed() && under_way.front().is_some_and(|&(_, _, s)| s + 1 < shard) {
+                self.await_oldest(&call, &mut under_way, &mut clock)?;
+            }
             let mut at = 0;
             while at < planned.segments.len() {
                 let (count, pairs) = self.slice_length(&call, &planned.segments[at..]);
@@ -432,7 +437,7 @@ impl GpuEvaluator<'_> {
                     // Packing and uploading data, and compiling, say nothing about the device's speed.
                     clock = Clock::start();
                 }
-                under_way.push_back((self.gpu.submit(Some(encoder))?, pairs));
+                under_way.push_back((self.gpu.submit(Some(encoder))?, pairs, shard));
                 if under_way.len() > IN_FLIGHT {
                     self.await_oldest(&call, &mut under_way, &mut clock)?;
                 }
@@ -445,7 +450,7 @@ impl GpuEvaluator<'_> {
         while under_way.len() > 1 {
             self.await_oldest(&call, &mut under_way, &mut clock)?;
         }
-        let (last, pairs) = under_way.pop_front().expect("a request has positions");
+        let (last, pairs, _) = under_way.pop_front().expect("a request has positions");
         let loss_floats = call.loss_rows(&plan) as usize * call.tiling.padded();
         let mut readback = std::mem::take(&mut self.buffers.readback);
         let answer = readback.finish(&self.gpu, last, |floats| {
@@ -481,10 +486,10 @@ impl GpuEvaluator<'_> {
     fn await_oldest(
         &mut self,
         call: &Call,
-        under_way: &mut VecDeque<(wgpu::SubmissionIndex, u64)>,
+        under_way: &mut VecDeque<(wgpu::SubmissionIndex, u64, usize)>,
         clock: &mut Clock,
     ) -> Result<()> {
-        if let Some((oldest, pairs)) = under_way.pop_front() {
+        if let Some((oldest, pairs, _)) = under_way.pop_front() {
             self.gpu.wait(oldest)?;
             self.paces[usize::from(call.gradients)].observe(pairs, clock.lap());
         }

@@ -155,7 +155,7 @@ pub(super) fn check_segments(
 #[cfg(test)]
 mod tests {
     use super::super::shard::tests::layout_of;
-    use super::super::shard::{pack_places, pack_rows, row_elements, split_into_shards};
+    use super::super::shard::{Limits, pack_places, pack_rows, row_elements, split_into_shards};
     use super::*;
     use crate::gpu::deal::Slots;
     use crate::gpu::plan::split_into_segments;
@@ -262,7 +262,8 @@ mod tests {
     #[test]
     fn segments_name_what_there_is() {
         let layout = layout_of(&[700, 1300], 6);
-        let shards = split_into_shards(&layout, 1 << 30, 1024).unwrap();
+        let limits = Limits { binding: 1 << 30, shard: 1 << 30 };
+        let (shards, _) = split_into_shards(&layout, &limits, 1024).unwrap();
         let shards: Vec<&[Span]> = shards.iter().map(Vec::as_slice).collect();
         let good = split_into_segments(&shards, 0..2000, 256, 1024, 128).remove(0);
         let check = |segments: &[Segment]| check_segments(segments, shards[0], Some(128), 2, 2);

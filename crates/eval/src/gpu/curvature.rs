@@ -3,7 +3,8 @@
 use super::GpuEvaluator;
 use super::call::{Call, leading};
 use super::kernels::{Kernel, MAX_BLOCK, RESIDUALS, Variant};
-use super::plan::{Tiling, groups_for};
+use super::memory::{larger_limits, memory_error};
+use super::plan::{Budget, Tiling, groups_for};
 use super::segment_plan::{SegmentPlan, Walk};
 use super::store::Array;
 use crate::device::meter::{part, whole};
@@ -83,12 +84,20 @@ impl GpuEvaluator<'_> {
     fn matrix_segments(&self) -> Result<usize> {
         let slab = 4 * (self.layout.features() * self.layout.features()).max(1) as u64;
         // One slab per segment, and three blocks of partial sums per chunk, with two chunks to spare.
-        let room = self.budget.slabs.min(self.options.binding_bytes);
-        match (room / slab).saturating_sub(9) * CHUNK as u64 / (CHUNK as u64 + 3) {
-            0 => Err(Error::Gpu(format!(
-                "a Gauss-Newton matrix of {} features does not fit in memory together with the dataset",
-                self.layout.features()
-            ))),
+        let room = |budget: &Budget| {
+            let room = budget.slabs.min(self.options.binding_bytes);
+            (room / slab).saturating_sub(9) * CHUNK as u64 / (CHUNK as u64 + 3)
+        };
+        match room(&self.budget) {
+            0 => {
+                let reason = Error::Gpu(format!(
+                    "a Gauss-Newton matrix of {} features does not fit in memory together with the dataset",
+                    self.layout.features()
+                ));
+                let Some(memory) = self.planned else { return Err(reason) };
+                let enough = |&memory: &u64| room(&Budget::new(&self.options, Some(memory))) > 0;
+                Err(memory_error(&reason, memory, larger_limits(memory).find(enough)))
+            }
             segments => Ok(segments.min(65_535) as usize),
         }
     }

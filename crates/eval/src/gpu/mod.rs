@@ -87,7 +87,7 @@ impl<'a> GpuEvaluator<'a> {
         }
         options.validate()?;
         let gpu = Gpu::new(context, options.memory_bytes);
-        let store = Store::try_new(layout, &options)?;
+        let (store, budget) = memory::open(layout, &options, options.memory_bytes)?;
         let (tapers, _) = shard::tapers(layout);
         let taper_units = gpu.upload("tapers", bytemuck::cast_slice(&tapers))?;
         let pace = Pace::new(options.pairs_per_dispatch / 16);
@@ -95,7 +95,7 @@ impl<'a> GpuEvaluator<'a> {
             gpu,
             layout,
             options,
-            budget: Budget::new(&options, options.memory_bytes),
+            budget,
             tapers: tapers.len(),
             taper_units,
             planned: options.memory_bytes,
@@ -115,6 +115,11 @@ impl<'a> GpuEvaluator<'a> {
     /// Returns what the device was given to do so far.
     pub fn stats(&self) -> Stats {
         self.gpu.stats()
+    }
+
+    /// Returns true if the dataset is streamed through the device at every call.
+    pub fn is_streamed(&self) -> bool {
+        self.store.is_streamed()
     }
 
     fn validate(&self, population: &Population, request: &Request) -> Result<()> {
@@ -217,6 +222,7 @@ impl Evaluator for GpuEvaluator<'_> {
 
     fn describe(&self) -> String {
         let summary = self.gpu.context().summary();
-        format!("GPU: {} ({}, {})", summary.name, summary.kind, summary.backend)
+        let how = if self.is_streamed() { ", data streamed" } else { "" };
+        format!("GPU: {} ({}, {}{how})", summary.name, summary.kind, summary.backend)
     }
 }

@@ -72,6 +72,10 @@ impl GpuOptions {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Budget {
+    /// The dataset, if it stays on the device.
+    pub dataset: u64,
+    /// Otherwise, one of the two slots through which it is streamed.
+    pub slot: u64,
     pub slabs: u64,
     /// Everything that grows with the members of a chunk: parameters, tables, results.
     pub members: u64,
@@ -80,9 +84,14 @@ pub(super) struct Budget {
 impl Budget {
     pub(super) fn new(options: &GpuOptions, memory: Option<u64>) -> Self {
         match memory {
-            None => Self { slabs: options.slab_bytes, members: u64::MAX },
-            // The rest is left for the dataset, and small buffers that are not counted.
-            Some(memory) => Self { slabs: options.slab_bytes.min(memory / 4), members: memory / 16 * 3 },
+            None => Self { dataset: u64::MAX, slot: u64::MAX, slabs: options.slab_bytes, members: u64::MAX },
+            Some(memory) => Self {
+                dataset: memory / 2,
+                slot: memory / 4,
+                slabs: options.slab_bytes.min(memory / 4),
+                // A sixteenth is left for small buffers that are not counted.
+                members: memory / 16 * 3,
+            },
         }
     }
 }

@@ -59,27 +59,39 @@ impl Cost {
         Self(std::array::from_fn(|i| self.0[i] + other.0[i]))
     }
 
-    fn fits(self, binding: u64) -> bool {
-        self.0.iter().all(|&bytes| bytes <= binding)
+    fn fits(self, limits: &Limits) -> bool {
+        self.total() <= limits.shard && self.0.iter().all(|&bytes| bytes <= limits.binding)
     }
 
-    fn total(self) -> u64 {
+    pub(super) fn total(self) -> u64 {
         self.0.iter().sum()
     }
 }
 
-/// Divides a layout into shards at boundaries of cells of `cell` positions, so that each of their arrays fits a binding;
-/// returns their spans.
-pub(super) fn split_into_shards(layout: &Layout, binding: u64, cell: usize) -> Result<Vec<Vec<Span>>> {
+/// Limits of a shard, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    pub binding: u64,
+    pub shard: u64,
+}
+
+/// Divides a layout into shards at boundaries of cells of `cell` positions; returns their spans and the maximum memory
+/// of the whole dataset.
+pub(super) fn split_into_shards(
+    layout: &Layout,
+    limits: &Limits,
+    cell: usize,
+) -> Result<(Vec<Vec<Span>>, Cost)> {
     let (_, taper_of) = tapers(layout);
     let mut shards: Vec<Vec<Span>> = vec![Vec::new()];
-    let mut used = Cost::default();
+    let (mut used, mut total) = (Cost::default(), Cost::default());
     for (bucket, &taper) in layout.buckets().iter().zip(&taper_of) {
         for start in bucket.positions.clone().step_by(cell) {
             let cell = start..(start + cell).min(bucket.positions.end);
             let cost = Cost::of(layout, cell.clone());
-            if !used.plus(cost).fits(binding) {
-                if !cost.fits(binding) {
+            total = total.plus(cost);
+            if !used.plus(cost).fits(limits) {
+                if !cost.fits(limits) {
                     return Err(Error::Gpu(format!(
                         "{} positions take {} bytes, more than fit",
                         cell.len(),
@@ -100,7 +112,7 @@ pub(super) fn split_into_shards(layout: &Layout, binding: u64, cell: usize) -> R
         }
     }
     shards.retain(|spans| !spans.is_empty());
-    Ok(shards)
+    Ok((shards, total))
 }
 
 pub(super) fn pack_places(layout: &Layout, positions: Range<usize>, extended: bool) -> Vec<u32> {
@@ -262,9 +274,12 @@ pub(super) mod tests {
     fn shards_cover_every_position_once_and_start_on_blocks() {
         let layout = layout_of(&[1, 1024, 1025, 5000, 3], 4);
         assert_eq!(tapers(&layout).1, [0, 1, 2, 0, 1]);
-        for binding in [40_000, 1 << 30] {
-            let shards = split_into_shards(&layout, binding, MAX_BLOCK).unwrap();
-            assert_eq!(shards.len() > 1, binding < 1 << 30);
+        for (binding, shard) in [(40_000, 1 << 30), (1 << 30, 100_000), (1 << 30, 1 << 30)] {
+            let (shards, total) = split_into_shards(&layout, &Limits { binding, shard }, MAX_BLOCK).unwrap();
+            assert_eq!(shards.len() > 1, binding.min(shard) < 1 << 30);
+            let whole: Vec<_> =
+                layout.buckets().iter().map(|b| Cost::of(&layout, b.positions.clone())).collect();
+            assert!(total.total() >= whole.iter().map(|cost| cost.total()).sum());
             let mut next = 0;
             for span in shards.iter().flatten() {
                 assert_eq!(span.positions.start, next);
@@ -276,6 +291,7 @@ pub(super) mod tests {
             }
             assert_eq!(next, layout.positions());
         }
-        assert!(matches!(split_into_shards(&layout, 1000, MAX_BLOCK), Err(Error::Gpu(_))));
+        let little = Limits { binding: 1000, shard: 1 << 30 };
+        assert!(matches!(split_into_shards(&layout, &little, MAX_BLOCK), Err(Error::Gpu(_))));
     }
 }
