@@ -49,7 +49,7 @@ pub struct ExportArgs {
     /// Replace an existing file
     #[arg(long, requires = "output")]
     force: bool,
-    /// Write a whole evaluation, values and code, in c, cpp or rust, of pst, classical or full
+    /// Write a whole evaluation, values and code, in c, cpp or rust, of pst, king-pst, classical or full
     #[arg(long, conflicts_with_all = ["orientation", "colors", "files", "split_material", "decimals", "fixed",
         "normalize", "pairs", "separate", "untapered", "style", "prefix", "no_header"])]
     evaluation: bool,

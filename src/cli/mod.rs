@@ -23,6 +23,7 @@ mod hints;
 mod import;
 mod improve;
 mod info;
+mod king_flags;
 mod learn;
 mod lines;
 mod live;

@@ -10,6 +10,7 @@ pub mod full;
 mod groups;
 mod imported;
 mod kinds;
+mod king_buckets;
 mod parameterization;
 mod parameters;
 mod penalty;
@@ -33,6 +34,7 @@ pub use feature_set::{FeatureGroup, FeatureSet};
 pub use groups::{ParameterGroups, resolve as resolve_parameters};
 pub use imported::{Division, Imported, ImportedParameter, MAX_FEATURES, Phases, Place, check_name};
 pub use kinds::FeatureKind;
+pub use king_buckets::{KingBuckets, KingPieces};
 pub use parameterization::{Coordinate, Parameterization};
 pub use parameters::{
     BothPhases, CorrelationRecord, Interval, ParameterFile, ParameterRecord, Provenance, RoundingRecord,

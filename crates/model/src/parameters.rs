@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{FeatureKind, FeatureSet};
+use super::{FeatureSet, KingBuckets};
 use crate::program::Program;
 use gputexel_chess::PhaseSettings;
 use gputexel_io::run_folder::PARAMETERS;
@@ -162,6 +162,8 @@ pub struct ParameterFile {
     format: String,
     version: u32,
     pub feature_set: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub king_buckets: Option<KingBuckets>,
     pub phase: PhaseSettings,
     /// Scale constant K, base-10 form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -209,6 +211,7 @@ impl ParameterFile {
             format: FORMAT.to_string(),
             version: VERSION,
             feature_set: set.name().to_string(),
+            king_buckets: set.king_buckets.clone(),
             phase: set.phase.clone(),
             k,
             uncertainty: None,
@@ -229,6 +232,7 @@ impl ParameterFile {
             format: FORMAT.to_string(),
             version: VERSION,
             feature_set: feature_set.to_string(),
+            king_buckets: None,
             phase,
             k,
             uncertainty: None,
@@ -239,8 +243,8 @@ impl ParameterFile {
     }
 
     pub fn computed_set(&self) -> Option<FeatureSet> {
-        let kind = FeatureKind::parse(&self.feature_set).ok()?;
-        Some(FeatureSet::new(kind, self.phase.clone()))
+        let buckets = self.king_buckets.as_ref().filter(|buckets| buckets.validate().is_ok());
+        FeatureSet::computed(&self.feature_set, buckets, self.phase.clone())
     }
 
     /// The file that a path refers to: itself, or the result in a run's folder.
@@ -336,6 +340,12 @@ impl ParameterFile {
                     "its values belong to phase weights {}, the dataset was extracted with {}",
                     self.phase, set.phase
                 ),
+            ));
+        }
+        if self.king_buckets.is_some() && self.king_buckets != set.king_buckets {
+            return Err(Error::input(
+                path,
+                "its tables are for other king buckets than those of the dataset",
             ));
         }
         let ids: std::collections::HashMap<&str, usize> =

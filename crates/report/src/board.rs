@@ -27,7 +27,8 @@ fn tables(set: &FeatureSet) -> Vec<Squares> {
     all
 }
 
-/// Table of a piece: that of its name, or the first whose name contains it, such as `knight_squares`.
+/// Table of a piece: that of its name, or the first whose name contains it, such as `knight_squares` or
+/// `knight_k0`.
 fn table_of(set: &FeatureSet, piece: &str) -> Option<Squares> {
     let mut all = tables(set);
     let named = |is: &dyn Fn(&str) -> bool| all.iter().position(|table| is(&table.name.to_lowercase()));

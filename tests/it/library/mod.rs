@@ -32,6 +32,7 @@ mod model {
     mod basis;
     mod classical;
     mod full;
+    mod king_buckets;
     mod penalties;
     mod program;
 }

@@ -50,7 +50,8 @@ pub fn lines(set: &FeatureSet, language: Language) -> String {
     } else {
         (C, "cc -O2 -march=native -DEVALUATION_MAIN")
     };
+    let sums = if set.king_buckets.is_some() { "" } else { SUMS };
     let arithmetic = if set.program.is_some() { NOT_LINEAR } else { LINEAR };
-    let text = format!("{YOURS}{usage}{SUMS}{arithmetic}\n`{compiler}`{MAIN}");
+    let text = format!("{YOURS}{usage}{sums}{arithmetic}\n`{compiler}`{MAIN}");
     text.lines().map(|line| format!("// {line}").trim_end().to_string() + "\n").collect()
 }
