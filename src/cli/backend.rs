@@ -1,9 +1,12 @@
+use std::sync::atomic::{AtomicBool, Ordering};
+
 pub use gputexel::evaluator::Backend;
+use gputexel::evaluator::divided::DeviceList;
 use gputexel::evaluator::gpu::{BackendChoice, list_adapters};
+use gputexel::evaluator::{Stats, StatsObserver};
 use gputexel::io::parse_bytes;
 use gputexel::{Error, Result};
 
-use super::devices::select;
 use super::team::{launched, own_device, team};
 
 /// Flags that choose the backend.
@@ -14,8 +17,9 @@ pub struct BackendArgs {
     /// adapter) or cpu
     #[arg(long, value_name = "NAME", default_value = "auto")]
     backend: String,
-    /// Adapter to compute on: its number, or part of its name; see `gputexel devices`
-    #[arg(long, value_name = "NAME")]
+    /// Devices to share the work: all (every real GPU), or a list of adapters and cpu, such as 0,1 or 0=3,cpu=1 with
+    /// shares [default: shares by measured speed]; see docs/scale.md
+    #[arg(long, value_name = "LIST")]
     device: Option<String>,
     /// CPU threads [default: one per core]; does not change results
     #[arg(long, value_name = "N")]
@@ -24,6 +28,9 @@ pub struct BackendArgs {
     /// streamed
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     gpu_memory: Option<u64>,
+    /// Print GPU statistics to standard error at the end: dispatches, submissions, bytes
+    #[arg(long)]
+    pub(super) stats: bool,
 }
 
 pub fn program() -> String {
@@ -60,22 +67,31 @@ impl BackendArgs {
         let opened = match self.device.as_deref() {
             None => match own_device().filter(|_| choice != BackendChoice::Cpu) {
                 None => gputexel::devices::open(choice),
-                Some(index) => gputexel::devices::open_at(choice, index),
+                Some(list) => gputexel::devices::open_several(choice, &list),
             },
             Some(_) if choice == BackendChoice::Cpu => {
-                Err(Error::Usage("--device selects what --backend cpu leaves out".to_string()))
+                Err(Error::Usage("--device lists what --backend cpu leaves out".to_string()))
             }
             Some(text) => {
-                let adapters = list_adapters();
-                let named = select(&adapters, Some(text))?;
-                let usable = named.iter().find(|&&index| adapters[index].unusable.is_none());
-                gputexel::devices::open_at(choice, *usable.unwrap_or(&named[0]))
+                let list = DeviceList::parse(text, &list_adapters())?;
+                gputexel::devices::open_several(choice, &list)
             }
         };
         let mut backend = opened?.with_memory(self.gpu_memory);
         if let Some(team) = team() {
             backend = backend.with_team(team);
         }
-        Ok(backend)
+        Ok(backend.with_stats(self.stats.then_some(print_stats as StatsObserver)))
+    }
+}
+
+/// Evaluators come and go during a run; the note that the CPU has no statistics is printed once.
+static SAID_NONE: AtomicBool = AtomicBool::new(false);
+
+fn print_stats(evaluator: &str, stats: Option<Stats>) {
+    match stats {
+        Some(stats) => note!("{evaluator}: {stats}"),
+        None if SAID_NONE.swap(true, Ordering::Relaxed) => {}
+        None => note!("{evaluator}: no statistics: --stats counts what a GPU is given to do"),
     }
 }

@@ -6,6 +6,7 @@ mod output;
 
 mod backend;
 mod basis;
+mod bench;
 mod check;
 mod compare;
 mod completions;
@@ -158,6 +159,8 @@ subcommands! {
     Uci(uci::UciArgs),
     /// List GPU adapters and which one each backend choice would use, or check their results
     Devices(devices::DevicesArgs),
+    /// Measure how fast the CPU and each GPU evaluate populations
+    Bench(bench::BenchArgs),
     /// Print shell completions
     Completions(completions::CompletionsArgs),
 }

@@ -15,6 +15,9 @@ use super::{Cli, team};
 pub fn main(ranks: Ranks, local_rank: usize) -> ExitCode {
     let ranks = team::lead(ranks, local_rank);
     let code = super::main();
+    if Cli::try_parse().is_ok_and(|cli| cli.command.as_subcommand().backend().is_some_and(|it| it.stats)) {
+        note!("ranks: {}", ranks.traffic());
+    }
     match ranks.end() {
         Ok(()) => code,
         Err(error) => super::output::fail(error.into()),

@@ -27,6 +27,11 @@ pub fn check_file_flags(output: &Option<PathBuf>, flags: &[(&str, bool)]) -> Res
     }
 }
 
+/// Returns true if `-` was given.
+pub fn is_stdout(output: &Path) -> bool {
+    output == Path::new(STDOUT)
+}
+
 /// Parses the name of a file for output that cannot go to standard output, and refuses `-`.
 pub fn file() -> impl TypedValueParser<Value = PathBuf> {
     OsStringValueParser::new().try_map(|name: OsString| match name == STDOUT {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gputexel::evaluator::divided::Team;
+use gputexel::evaluator::divided::{DeviceList, Team};
 
 #[cfg(feature = "mpi")]
 pub use ranked::{follow, is_led, launched, lead, own_device, team};
@@ -15,7 +15,7 @@ mod ranked {
     use gputexel::evaluator::gpu::list_adapters;
     use gputexel_ranks::Ranks;
 
-    use super::{Arc, Team};
+    use super::{Arc, DeviceList, Team};
 
     /// The other ranks, set on rank 0.
     static RANKS: OnceLock<Ranks> = OnceLock::new();
@@ -49,13 +49,13 @@ mod ranked {
     }
 
     /// Returns the GPU of this rank if its machine has several, which are assigned to its ranks in turn.
-    pub fn own_device() -> Option<usize> {
+    pub fn own_device() -> Option<DeviceList> {
         let rank = *LOCAL_RANK.get()?;
         let adapters = list_adapters();
         let real: Vec<usize> = (0..adapters.len())
             .filter(|&index| adapters[index].unusable.is_none() && !adapters[index].software)
             .collect();
-        (real.len() > 1).then(|| real[rank % real.len()])
+        (real.len() > 1).then(|| DeviceList { devices: vec![(Some(real[rank % real.len()]), None)] })
     }
 }
 
@@ -73,6 +73,6 @@ pub fn launched() -> Option<String> {
 
 /// Returns `None`, without MPI: the device is chosen as usual.
 #[cfg(not(feature = "mpi"))]
-pub fn own_device() -> Option<usize> {
+pub fn own_device() -> Option<DeviceList> {
     None
 }

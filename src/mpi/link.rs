@@ -32,18 +32,6 @@ impl MpiLink {
     pub fn new(world: SimpleCommunicator) -> Self {
         Self { world }
     }
-
-    /// Waits until there is a message from another rank.
-    fn wait(&self, from: usize) {
-        let process = self.world.process_at_rank(from as i32);
-        let start = Instant::now();
-        while process.immediate_probe_with_tag(LENGTH).is_none() {
-            match start.elapsed() {
-                waited if waited < EAGER => std::hint::spin_loop(),
-                waited => std::thread::sleep((waited / 10).clamp(PAUSES[0], PAUSES[1])),
-            }
-        }
-    }
 }
 
 impl Link for MpiLink {
@@ -58,8 +46,20 @@ impl Link for MpiLink {
         Ok(())
     }
 
+    fn wait(&mut self, from: usize) -> Result<()> {
+        let process = self.world.process_at_rank(from as i32);
+        let start = Instant::now();
+        while process.immediate_probe_with_tag(LENGTH).is_none() {
+            match start.elapsed() {
+                waited if waited < EAGER => std::hint::spin_loop(),
+                waited => std::thread::sleep((waited / 10).clamp(PAUSES[0], PAUSES[1])),
+            }
+        }
+        Ok(())
+    }
+
     fn receive(&mut self, from: usize) -> Result<Vec<u8>> {
-        self.wait(from);
+        self.wait(from)?;
         let process = self.world.process_at_rank(from as i32);
         let (length, _) = process.receive_with_tag::<u64>(LENGTH);
         let length =

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use crate::device::may_have_gpu;
 use gputexel_dataset::Layout;
-use gputexel_io::Result;
+use gputexel_io::{Error, Result};
 
 use crate::Evaluator;
 use crate::cpu::CpuEvaluator;
-use crate::divided::{DeviceThread, Divided, Division, Team};
-use crate::fallback::{FallbackEvaluator, MakeFallback};
+use crate::divided::{Divided, Division, ListedDevice, Speeds, Team, divide};
+use crate::fallback::FallbackEvaluator;
+use crate::fallback::{MakeFallback, StatsObserver};
 use crate::gpu::{self, AdapterSummary, BackendChoice, GpuContext, GpuOptions};
 
 type MakeEvaluator = dyn for<'l> Fn(&'l Layout) -> Result<Box<dyn Evaluator + 'l>> + Send + Sync;
@@ -37,12 +38,15 @@ pub struct Backend {
     devices: Devices,
     why: String,
     memory: Option<u64>,
+    stats: Option<StatsObserver>,
+    speeds: Speeds,
     team: Option<Arc<dyn Team>>,
 }
 
 enum Devices {
     Cpu,
     Gpu(GpuContext),
+    Several(Vec<ListedDevice>),
     Custom(Box<MakeEvaluator>),
 }
 
@@ -89,12 +93,19 @@ impl Backend {
     }
 
     fn new(choice: BackendChoice, devices: Devices, why: String) -> Self {
-        Self { choice, devices, why, memory: None, team: None }
+        Self { choice, devices, why, memory: None, stats: None, speeds: Speeds::default(), team: None }
     }
 
-    /// Creates a backend of an open adapter.
-    pub fn on(choice: BackendChoice, context: GpuContext) -> Self {
-        Self::new(choice, Devices::Gpu(context), "requested".to_string())
+    /// Creates a backend of several devices, which share the [sections](Layout::sections) of a layout in proportion to
+    /// the given shares, or to their speed.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for no devices.
+    pub fn several(choice: BackendChoice, devices: Vec<ListedDevice>) -> Result<Self> {
+        if devices.is_empty() {
+            return Err(Error::Usage("no device is listed".to_string()));
+        }
+        Ok(Self::new(choice, Devices::Several(devices), "as listed".to_string()))
     }
 
     #[must_use]
@@ -109,16 +120,15 @@ impl Backend {
         self.divided(layout, Division { own: layout.sections(), helpers: Vec::new(), idle: 0 })
     }
 
-    /// Computes the sections that a division among processes leaves to this one on its device.
+    /// Divides the sections that a division among processes leaves to this one among its devices.
     fn divided<'a>(&self, layout: &'a Layout, division: Division) -> Result<Divided<'a>> {
-        let Division { mut own, mut helpers, idle } = division;
-        if let Some(context) = self.gpu().filter(|_| !own.is_empty()) {
-            let options = GpuOptions { memory_bytes: self.memory, ..GpuOptions::new(context) };
-            helpers.push(Box::new(DeviceThread::try_new(context, layout, own.clone(), options)?));
-            own.end = own.start;
-        }
+        let single = [ListedDevice { context: self.gpu().cloned(), share: None }];
+        let devices = if let Devices::Several(devices) = &self.devices { &devices[..] } else { &single };
+        let Division { own: sections, mut helpers, idle } = division;
+        let local = divide(devices, &self.speeds, layout, sections, self.memory)?;
+        helpers.extend(local.helpers);
         let falls_back = self.choice == BackendChoice::Auto;
-        Ok(Divided::try_new(layout, own, helpers, falls_back)?.with_idle(idle))
+        Ok(Divided::try_new(layout, local.own, helpers, falls_back)?.with_idle(idle + local.idle))
     }
 
     /// Limits the memory used on the GPU, in bytes; a dataset that takes more than half of it is streamed.
@@ -137,6 +147,13 @@ impl Backend {
         if let Devices::Gpu(context) = &self.devices { Some(context) } else { None }
     }
 
+    /// Makes every evaluator report its statistics when it is dropped.
+    #[must_use]
+    pub fn with_stats(mut self, observer: Option<StatsObserver>) -> Self {
+        self.stats = observer;
+        self
+    }
+
     /// Creates an evaluator for the layout, and a line that describes it and the reason for its choice.
     ///
     /// # Errors
@@ -147,9 +164,13 @@ impl Backend {
         let mut why = Some(self.why.clone());
         let mut fallback: Option<MakeFallback<'a>> = None;
         let evaluator: Box<dyn Evaluator + 'a> = match (&self.team, &self.devices) {
-            (Some(team), _) => {
+            (Some(_), _) | (None, Devices::Several(_)) => {
+                let division = match &self.team {
+                    Some(team) => team.divide(layout)?,
+                    None => Division { own: layout.sections(), helpers: Vec::new(), idle: 0 },
+                };
                 why = None;
-                Box::new(self.divided(layout, team.divide(layout)?)?)
+                Box::new(self.divided(layout, division)?)
             }
             (None, Devices::Gpu(context)) => {
                 let options = GpuOptions { memory_bytes: self.memory, ..GpuOptions::new(context) };
@@ -170,7 +191,7 @@ impl Backend {
         };
         let description = evaluator.describe();
         let line = why.map_or_else(|| description.clone(), |why| with_reason(&description, &why));
-        Ok((Box::new(FallbackEvaluator::open(evaluator, fallback)), line))
+        Ok((Box::new(FallbackEvaluator::open(evaluator, fallback, self.stats)), line))
     }
 }
 

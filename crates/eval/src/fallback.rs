@@ -2,7 +2,7 @@
 
 use gputexel_io::{Error, Result};
 
-use super::{Evaluations, Evaluator, Population, Request};
+use super::{Evaluations, Evaluator, Population, Request, Stats};
 
 /// A report that a device failed and another evaluator took over.
 #[derive(Debug)]
@@ -10,6 +10,9 @@ pub struct Fallback {
     pub error: Error,
     pub evaluator: String,
 }
+
+/// Called when an evaluator is dropped, with its description and its statistics, if it keeps any.
+pub type StatsObserver = fn(&str, Option<Stats>);
 
 pub(crate) type MakeFallback<'a> = Box<dyn FnOnce() -> Box<dyn Evaluator + 'a> + 'a>;
 
@@ -19,6 +22,7 @@ pub struct FallbackEvaluator<'a> {
     /// `None` if there is none, or after it was used.
     fallback: Option<MakeFallback<'a>>,
     news: Option<Fallback>,
+    stats: Option<StatsObserver>,
 }
 
 impl<'a> FallbackEvaluator<'a> {
@@ -26,23 +30,41 @@ impl<'a> FallbackEvaluator<'a> {
         first: Box<dyn Evaluator + 'a>,
         fallback: impl FnOnce() -> Box<dyn Evaluator + 'a> + 'a,
     ) -> Self {
-        Self::open(first, Some(Box::new(fallback)))
+        Self::open(first, Some(Box::new(fallback)), None)
     }
 
-    pub(crate) fn open(first: Box<dyn Evaluator + 'a>, fallback: Option<MakeFallback<'a>>) -> Self {
-        Self { active: first, fallback, news: None }
+    pub(crate) fn open(
+        first: Box<dyn Evaluator + 'a>,
+        fallback: Option<MakeFallback<'a>>,
+        stats: Option<StatsObserver>,
+    ) -> Self {
+        Self { active: first, fallback, news: None, stats }
     }
 
     fn with_fallback<T>(&mut self, mut call: impl FnMut(&mut dyn Evaluator) -> Result<T>) -> Result<T> {
         match call(&mut *self.active) {
             Err(error @ Error::Gpu(_)) => {
                 let Some(fallback) = self.fallback.take() else { return Err(error) };
-                self.active = fallback();
+                let next = fallback();
+                self.report();
+                self.active = next;
                 self.news = Some(Fallback { error, evaluator: self.active.describe() });
                 call(&mut *self.active)
             }
             answer => answer,
         }
+    }
+
+    fn report(&self) {
+        if let Some(observer) = self.stats {
+            observer(&self.active.describe(), self.active.stats());
+        }
+    }
+}
+
+impl Drop for FallbackEvaluator<'_> {
+    fn drop(&mut self) {
+        self.report();
     }
 }
 
@@ -55,6 +77,10 @@ impl Evaluator for FallbackEvaluator<'_> {
 
     fn describe(&self) -> String {
         self.active.describe()
+    }
+
+    fn stats(&self) -> Option<Stats> {
+        self.active.stats()
     }
 
     fn take_fallback(&mut self) -> Option<Fallback> {

@@ -15,7 +15,7 @@ pub mod vetting;
 
 pub use crate::device::Stats;
 pub use backend::Backend;
-pub use fallback::{Fallback, FallbackEvaluator};
+pub use fallback::{Fallback, FallbackEvaluator, StatsObserver};
 pub use gputexel_optim::Evaluations;
 
 use std::ops::Range;
@@ -181,6 +181,11 @@ pub trait Evaluator {
 
     /// Describes the backend, device, instruction set and threads on one short line for display.
     fn describe(&self) -> String;
+
+    /// Returns the statistics so far, if they are kept.
+    fn stats(&self) -> Option<Stats> {
+        None
+    }
 
     /// Returns the fallback to another evaluator since the last call of this function, for loops that report it, see
     /// [`FallbackEvaluator`].

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use gputexel_dataset::Layout;
 use gputexel_eval::divided::{Answer, Division, Helper, Task, Team};
@@ -11,7 +12,61 @@ use gputexel_io::{Error, Result};
 use crate::Link;
 use crate::message::{self, Reply};
 
-type Shared = Arc<Mutex<Box<dyn Link>>>;
+/// Traffic between rank 0 and the others.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Traffic {
+    /// Number of messages, both ways.
+    pub messages: u64,
+    /// Bytes from rank 0.
+    pub sent: u64,
+    /// Bytes to rank 0.
+    pub received: u64,
+    /// Seconds that rank 0 spent on messages: writing, sending, fetching, reading. Waiting for others is not included.
+    pub seconds: f64,
+}
+
+impl std::fmt::Display for Traffic {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+        let (sent, received) = (mib(self.sent), mib(self.received));
+        let Self { messages, seconds, .. } = self;
+        write!(
+            f,
+            "{messages} messages, {sent:.1} MiB sent, {received:.1} MiB received, busy with them {seconds:.2} s"
+        )
+    }
+}
+
+/// The link and its traffic.
+struct Counted {
+    link: Box<dyn Link>,
+    traffic: Traffic,
+}
+
+impl Counted {
+    fn send(&mut self, to: usize, message: impl FnOnce() -> Result<Vec<u8>>) -> Result<()> {
+        let start = Instant::now();
+        let message = message()?;
+        self.link.send(to, &message)?;
+        self.traffic.messages += 1;
+        self.traffic.sent += message.len() as u64;
+        self.traffic.seconds += start.elapsed().as_secs_f64();
+        Ok(())
+    }
+
+    fn receive(&mut self, from: usize) -> Result<Reply> {
+        self.link.wait(from)?;
+        let start = Instant::now();
+        let message = self.link.receive(from)?;
+        let reply = Reply::read(&message);
+        self.traffic.messages += 1;
+        self.traffic.received += message.len() as u64;
+        self.traffic.seconds += start.elapsed().as_secs_f64();
+        reply
+    }
+}
+
+type Shared = Arc<Mutex<Counted>>;
 
 /// All ranks, as seen by rank 0.
 #[derive(Clone)]
@@ -26,12 +81,18 @@ impl Ranks {
     /// Creates the ranks behind a link.
     pub fn new(link: Box<dyn Link>) -> Self {
         let size = link.size();
-        Self { link: Arc::new(Mutex::new(link)), size, next: Arc::default(), ended: Arc::default() }
+        let link = Arc::new(Mutex::new(Counted { link, traffic: Traffic::default() }));
+        Self { link, size, next: Arc::default(), ended: Arc::default() }
     }
 
     /// Returns the number of processes, including this one.
     pub fn size(&self) -> usize {
         self.size
+    }
+
+    /// Returns the traffic so far.
+    pub fn traffic(&self) -> Traffic {
+        locked(&self.link).traffic
     }
 
     /// Tells all others to end.
@@ -43,11 +104,11 @@ impl Ranks {
             return Ok(());
         }
         let mut link = locked(&self.link);
-        (1..self.size).map(|rank| link.send(rank, &message::end())).fold(Ok(()), Result::and)
+        (1..self.size).map(|rank| link.send(rank, || Ok(message::end()))).fold(Ok(()), Result::and)
     }
 }
 
-fn locked(link: &Shared) -> MutexGuard<'_, Box<dyn Link>> {
+fn locked(link: &Shared) -> MutexGuard<'_, Counted> {
     link.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -70,15 +131,15 @@ impl Team for Ranks {
             if of(rank).is_empty() || result.is_err() {
                 continue;
             }
-            result =
-                layout.select(of(rank)).and_then(|own| link.send(rank, &message::open(id, &own.to_bytes())));
+            let bytes = || layout.select(of(rank)).map(|own| message::open(id, &own.to_bytes()));
+            result = link.send(rank, bytes);
             if result.is_ok() {
                 sent.push(rank);
             }
         }
         let mut helpers: Vec<Box<dyn Helper>> = Vec::with_capacity(sent.len());
         for rank in sent {
-            let opened = link.receive(rank).and_then(|reply| match Reply::read(&reply)? {
+            let opened = link.receive(rank).and_then(|reply| match reply {
                 Reply::Opened(who) => Ok(who),
                 Reply::Failed(why) => Err(of_rank(rank, &why)),
                 Reply::Sums(_) => Err(unasked(rank)),
@@ -120,12 +181,11 @@ impl Helper for Remote {
     }
 
     fn begin(&mut self, task: &Task) -> Result<()> {
-        locked(&self.link).send(self.rank, &message::sums(self.id, task))
+        locked(&self.link).send(self.rank, || Ok(message::sums(self.id, task)))
     }
 
     fn end(&mut self) -> Result<Answer> {
-        let reply = locked(&self.link).receive(self.rank)?;
-        match Reply::read(&reply)? {
+        match locked(&self.link).receive(self.rank)? {
             Reply::Sums(answer) => Ok(answer),
             Reply::Failed(why) => Err(of_rank(self.rank, &why)),
             Reply::Opened(_) => Err(unasked(self.rank)),
@@ -140,6 +200,6 @@ impl Helper for Remote {
 impl Drop for Remote {
     fn drop(&mut self) {
         // If the connection is gone, so is the layout.
-        let _ = locked(&self.link).send(self.rank, &message::close(self.id));
+        let _ = locked(&self.link).send(self.rank, || Ok(message::close(self.id)));
     }
 }

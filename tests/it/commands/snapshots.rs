@@ -114,6 +114,7 @@ macro_rules! pages {
 
 pages! {
     basis "basis",
+    bench "bench",
     check "check",
     compare "compare",
     completions "completions",

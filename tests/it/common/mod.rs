@@ -15,6 +15,7 @@ pub mod programs;
 pub mod requirement;
 pub mod spsa;
 pub mod traces;
+pub mod webgpu;
 
 use crate::common::prelude::*;
 use gputexel::chess::fen::{legal_position, parse_fen};

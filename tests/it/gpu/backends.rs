@@ -328,10 +328,11 @@ fn memory_limit_streams_and_is_reported() {
         "--out",
     ];
     let plain = tune(&bench, &[&flags[..], &["a"]].concat());
-    let gpu = ["tune", "-v", "--backend", "gpu"];
+    let gpu = ["tune", "-v", "--backend", "gpu", "--stats"];
     let (code, out, err) = bench.run([&gpu[..], &flags, &["b", "--gpu-memory", "3M"]].concat());
     assert_eq!(code, 0, "{err}");
     assert!(out.contains("data streamed"), "{out}");
+    assert!(err.starts_with("GPU: ") && err.contains(" dispatches in ") && err.lines().count() == 1, "{err}");
     assert_eq!(bench.json("b/params.json")["provenance"]["loss"], plain["loss"]);
     let (code, out, err) = bench.run([&gpu[..], &flags, &["c", "--gpu-memory", "50K"]].concat());
     assert_eq!((code, out.as_str()), (1, ""));

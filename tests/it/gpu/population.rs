@@ -152,15 +152,15 @@ fn shared_theta_equals_copies() {
     let shared = population(&data, &layout, 40, 7, true);
     let copies = Population { parameters: shared.parameters.repeat(40), ..shared.clone() };
     let request = Request { parts: 0..5, loss: LossKind::Squared, gradients: true, curvature: false };
-    let before = evaluator.stats().bytes_up;
+    let before = evaluator.stats().unwrap().bytes_up;
     let first = evaluator.evaluate(&shared, &request).unwrap();
-    let sent = evaluator.stats().bytes_up - before;
+    let sent = evaluator.stats().unwrap().bytes_up - before;
     assert_eq!(evaluator.evaluate(&copies, &request).unwrap(), first);
     let alone = Request { gradients: false, ..request };
     assert_eq!(evaluator.evaluate(&shared, &alone).unwrap(), evaluator.evaluate(&copies, &alone).unwrap());
     // θ is uploaded once, not 40 times; the rest is the dataset.
-    let mut again = evaluator.stats().bytes_up;
+    let mut again = evaluator.stats().unwrap().bytes_up;
     evaluator.evaluate(&shared, &alone).unwrap();
-    again = evaluator.stats().bytes_up - again;
+    again = evaluator.stats().unwrap().bytes_up - again;
     assert!(again < 20_000 && again < sent, "{again} bytes of {sent}");
 }

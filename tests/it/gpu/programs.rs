@@ -92,7 +92,7 @@ fn streaming_changes_no_bit() {
         let mut gpu = GpuProgramEvaluator::with_options(context, &layout, options).unwrap();
         let first = gpu.evaluate(&population, &request).unwrap();
         assert_eq!(gpu.evaluate(&population, &request).unwrap(), first);
-        (first, gpu.stats())
+        (first, gpu.stats().unwrap())
     };
     let (whole, kept) = run(None);
     let (streamed, uploads) = run(Some(7 << 20));

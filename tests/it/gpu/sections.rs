@@ -4,7 +4,7 @@ use crate::common::prelude::*;
 use crate::common::{gpu, scored_dataset};
 use gputexel::Result;
 use gputexel::evaluator::Backend;
-use gputexel::evaluator::divided::{Answer, DeviceThread, Divided, Helper, Task};
+use gputexel::evaluator::divided::{Answer, Divided, Helper, ListedDevice, Task};
 use gputexel::evaluator::gpu::BackendChoice;
 use std::ops::Range;
 
@@ -155,23 +155,23 @@ fn several_devices_agree_to_the_last_bit() {
     let data = data(folder.path(), 3000);
     let layout = layout(&data, Some(5));
     // A different device of the same adapter each time.
-    let divided = |ranges: &[Range<usize>], own: Range<usize>| {
-        let device = |sections: &Range<usize>| -> Box<dyn Helper> {
-            let context = GpuContext::with_default_limits(true).unwrap();
-            let options = GpuOptions::new(&context);
-            Box::new(DeviceThread::try_new(&context, &layout, sections.clone(), options).unwrap())
-        };
-        let helpers = ranges.iter().map(device).collect();
-        let mut evaluator = Divided::try_new(&layout, own, helpers, false).unwrap();
-        (answers(&mut evaluator, data.feature_count(), 2), evaluator.describe())
+    let device =
+        |share| ListedDevice { context: Some(GpuContext::with_default_limits(true).unwrap()), share };
+    let several = |devices: Vec<ListedDevice>| {
+        let backend = Backend::several(BackendChoice::Gpu, devices).unwrap();
+        let (mut evaluator, line) = backend.evaluator(&layout).unwrap();
+        (answers(&mut *evaluator, data.feature_count(), 2), line)
     };
-    let (one, line) = divided(&[0..5], 0..0);
+    let (one, line) = several(vec![device(None)]);
     assert!(line.contains("5 sections: 5 by GPU"), "{line}");
-    let (two, line) = divided(&[0..2, 2..5], 0..0);
+    let (two, line) = several(vec![device(Some(2.0)), device(Some(3.0))]);
     assert!(line.contains("5 sections: 2 by GPU") && line.contains("; 3 by GPU"), "{line}");
     assert_eq!(one, two);
+    let (measured, _) = several(vec![device(None), device(None), device(None)]);
+    assert_eq!(one, measured);
     // With the CPU, results differ as little as those of GPU and CPU do.
-    let (mixed, line) = divided(&[0..2], 2..5);
+    let cpu = ListedDevice { context: None, share: Some(1.0) };
+    let (mixed, line) = several(vec![device(Some(1.0)), cpu]);
     assert!(line.contains("by CPU") && line.contains("by GPU"), "{line}");
     for (a, b) in one.iter().zip(mixed) {
         let (a, b) = (f64::from_bits(*a), f64::from_bits(b));
@@ -181,23 +181,29 @@ fn several_devices_agree_to_the_last_bit() {
 }
 
 #[test]
-fn a_device_is_selected_by_number_or_name() {
-    if gpu::context().is_none() {
-        return;
-    }
+fn devices_are_listed_by_flags() {
+    let Some(_) = gpu::context() else { return };
     let bench = Bench::with_positions(2_000, 9);
-    let tune = |device: &[&str], out: &str| {
-        let args = ["tune", "-v", "d.bin", "--prior-strength", "none", "--epochs", "3", "--out", out];
-        let told = bench.ok([&args[..], device].concat());
-        assert!(told.contains("GPU: "), "{told}");
-        bench.bytes(&format!("{out}/params.json"))
+    let tune = |device: &str, out: &str| {
+        let args =
+            ["tune", "-v", "d.bin", "--sections", "4", "--prior-strength", "none", "--optimizer", "adam"];
+        let args = [&args[..], &["--epochs", "5", "--device", device, "--out", out]].concat();
+        let told = bench.ok(&args);
+        (bench.bytes(&format!("{out}/params.json")), told)
     };
-    let named = &gputexel::evaluator::gpu::list_adapters()[0].name;
-    let one = tune(&["--device", "0"], "one");
-    assert_eq!(one, tune(&["--device", named], "named"));
+    let (one, told) = tune("0", "one");
+    assert!(told.contains("4 sections: 4 by GPU"), "{told}");
+    let (two, told) = tune("0,0", "two");
+    assert!(told.contains("by GPU") && told.contains("4 sections"), "{told}");
+    let (uneven, told) = tune("0=1,0=3", "uneven");
+    assert!(told.contains("4 sections: 1 by GPU"), "{told}");
+    assert!(one == two && one == uneven, "results depend on who has which section");
+    let (_, told) = tune("0=1,cpu=1", "mixed");
+    assert!(told.contains("4 sections: 2 by CPU"), "{told}");
     let refused = [
-        (&["--device", "7"][..], "--device 7: no such adapter"),
-        (&["--device", "0", "--backend", "cpu"], "--device selects what --backend cpu leaves out"),
+        (&["--device", "7"][..], "--device 7: '7': there "),
+        (&["--device", "0=1,cpu"], "shares are given for some devices only"),
+        (&["--device", "0", "--backend", "cpu"], "--device lists what --backend cpu leaves out"),
         (&["--sections", "0"], "--sections 0: must be from 1 to 4096"),
         (&["--resume", "one", "--sections", "3"], "--sections"),
     ];

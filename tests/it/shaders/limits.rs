@@ -25,7 +25,7 @@ fn many_shards_and_chunks_make_the_same_sums() {
     let run = |options: GpuOptions| {
         let mut gpu = GpuEvaluator::with_options(context, &layout, options).unwrap();
         let answer = gpu.evaluate(&population, &request).unwrap();
-        (answer, gpu.stats())
+        (answer, gpu.stats().unwrap())
     };
     let (whole, few) = run(roomy);
     // A megabyte holds the records of a tenth of the positions, and slabs of a few segments.

@@ -2,8 +2,8 @@
 
 use wgpu::{BufferUsages, CommandEncoder, MapMode};
 
-use super::context::ANSWER_TIMEOUT;
 use super::meter::{DeviceBuffer, Gpu};
+use super::timer::ANSWER_TIMEOUT;
 use gputexel_io::{Error, Result};
 
 /// Worked in by kernels only.

@@ -3,15 +3,14 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
-use wgpu::{Adapter, ComputePipeline, Device, DeviceDescriptor, Limits, Queue, ShaderRuntimeChecks};
+use wgpu::{
+    Adapter, ComputePipeline, Device, DeviceDescriptor, Features, Limits, Queue, ShaderRuntimeChecks,
+};
 
 use super::adapter::{AdapterSummary, BackendChoice, NO_ADAPTER, adapters, kernel_limits, summaries};
+use super::timer::{ANSWER_TIMEOUT, Timer};
 use gputexel_io::{Error, Result};
-
-/// Time that one slice may take before the device counts as hung.
-pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Switches the run-time checks of kernels on (`1`) or off (`0`), regardless of the build.
 const CHECKS_VARIABLE: &str = "GPUTEXEL_SHADER_CHECKS";
@@ -30,6 +29,7 @@ pub struct GpuContext {
     pipelines: Arc<Pipelines>,
     /// True if trusted kernels are compiled with run-time checks, too.
     checks: bool,
+    timer: Option<Arc<Timer>>,
 }
 
 impl GpuContext {
@@ -79,6 +79,8 @@ impl GpuContext {
     fn request(adapter: &Adapter, wanted: impl Fn(&Limits) -> Limits) -> Result<Self> {
         let (device, queue) = pollster::block_on(adapter.request_device(&DeviceDescriptor {
             label: Some("gputexel"),
+            // For benchmarks; costs nothing unless there is a timer.
+            required_features: adapter.features() & Features::TIMESTAMP_QUERY,
             required_limits: wanted(&adapter.limits()),
             ..Default::default()
         }))
@@ -114,7 +116,7 @@ impl GpuContext {
             Ok("1") => true,
             _ => cfg!(debug_assertions),
         };
-        Self { device, queue, summary, failure, pipelines: Arc::default(), checks }
+        Self { device, queue, summary, failure, pipelines: Arc::default(), checks, timer: None }
     }
 
     /// Returns the same device, whose [trusted kernels](Self::trusted_pipeline) are compiled from now on with or
@@ -123,6 +125,22 @@ impl GpuContext {
     pub fn with_shader_checks(mut self, checks: bool) -> Self {
         self.checks = checks;
         self
+    }
+
+    #[must_use]
+    pub(crate) fn with_timer(mut self) -> Self {
+        self.timer = Timer::new(&self.device, &self.queue).map(Arc::new);
+        self
+    }
+
+    pub(crate) fn timer(&self) -> Option<&Timer> {
+        self.timer.as_deref()
+    }
+
+    /// Returns the seconds that kernels ran since the last call; `None` without a [timer](Self::with_timer), or if
+    /// there were too many to be timed.
+    pub(crate) fn take_kernel_seconds(&self) -> Result<Option<f64>> {
+        self.timer.as_ref().map_or(Ok(None), |timer| timer.take(&self.device, &self.queue))
     }
 
     pub fn summary(&self) -> &AdapterSummary {

@@ -11,6 +11,7 @@ use wgpu::BufferUsages;
 
 use super::GpuContext;
 use super::context::KernelSource;
+use super::timer::Timer;
 use gputexel_io::{Error, Result};
 
 /// Bytes per piece of an upload, and bytes that may wait for a submission: the host holds a second copy of them.
@@ -33,6 +34,40 @@ pub struct Stats {
     pub peak_bytes: u64,
     /// Seconds that the host waited for the device.
     pub seconds: f64,
+}
+
+impl Stats {
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        Self {
+            dispatches: self.dispatches + other.dispatches,
+            submissions: self.submissions + other.submissions,
+            waits: self.waits + other.waits,
+            pipelines: self.pipelines + other.pipelines,
+            bind_groups: self.bind_groups + other.bind_groups,
+            bytes_up: self.bytes_up + other.bytes_up,
+            bytes_down: self.bytes_down + other.bytes_down,
+            peak_bytes: self.peak_bytes + other.peak_bytes,
+            seconds: self.seconds + other.seconds,
+        }
+    }
+}
+
+impl std::fmt::Display for Stats {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+        write!(
+            f,
+            "{} dispatches in {} submissions, {:.1} MiB up, {:.1} MiB down, at most {:.1} MiB held, {} waits of {:.2} s",
+            self.dispatches,
+            self.submissions,
+            mib(self.bytes_up),
+            mib(self.bytes_down),
+            mib(self.peak_bytes),
+            self.waits,
+            self.seconds
+        )
+    }
 }
 
 #[derive(Debug, Default)]
@@ -263,7 +298,9 @@ impl Gpu {
         self.shared.count(|counted| counted.stats.dispatches += 1);
         let group = self.bind_group(pipeline, bindings)?;
         self.guard(|| {
-            let mut pass = encoder.begin_compute_pass(&Default::default());
+            let timestamp_writes = self.context.timer().and_then(Timer::writes);
+            let mut pass =
+                encoder.begin_compute_pass(&wgpu::ComputePassDescriptor { label: None, timestamp_writes });
             pass.set_pipeline(pipeline);
             pass.set_bind_group(0, &group, &[]);
             pass.dispatch_workgroups(groups[0], groups[1], 1);

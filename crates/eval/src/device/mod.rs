@@ -5,6 +5,7 @@ pub mod buffers;
 mod context;
 pub mod meter;
 pub mod pace;
+mod timer;
 
 pub(crate) use adapter::{ALIGNMENT, may_have_gpu};
 pub use adapter::{AdapterSummary, BackendChoice, NO_ADAPTER, list_adapters};

@@ -9,6 +9,8 @@ use gputexel_io::{Error, Result};
 use rayon::prelude::*;
 
 use super::{Answer, Helper, Task};
+use crate::cpu::CpuEvaluator;
+use crate::device::Stats;
 use crate::gpu::{self, GpuContext, GpuOptions};
 use crate::sums::{Node, Sums, Tree};
 use crate::{Evaluator, Population, Request};
@@ -18,7 +20,8 @@ pub struct DeviceThread {
     sections: Range<usize>,
     name: String,
     tasks: Option<Sender<Task>>,
-    answers: Receiver<Result<Answer>>,
+    answers: Receiver<Result<(Answer, Option<Stats>)>>,
+    stats: Option<Stats>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -54,13 +57,15 @@ impl DeviceThread {
             };
             let _ = opened.send(Ok(()));
             for task in received {
-                if answer.send(compute(&mut evaluators, &task)).is_err() {
+                let stats = |all: &[Section]| all.iter().filter_map(Section::stats).reduce(|a, b| a.plus(&b));
+                let result = compute(&mut evaluators, &task).map(|own| (own, stats(&evaluators)));
+                if answer.send(result).is_err() {
                     return;
                 }
             }
         });
         is_open.recv().unwrap_or_else(|_| Err(stopped(&name)))?;
-        Ok(Self { sections, name, tasks: Some(tasks), answers, thread: Some(thread) })
+        Ok(Self { sections, name, tasks: Some(tasks), answers, stats: None, thread: Some(thread) })
     }
 }
 
@@ -82,11 +87,17 @@ impl Helper for DeviceThread {
     }
 
     fn end(&mut self) -> Result<Answer> {
-        self.answers.recv().unwrap_or_else(|_| Err(stopped(&self.name)))
+        let (answer, stats) = self.answers.recv().unwrap_or_else(|_| Err(stopped(&self.name)))?;
+        self.stats = stats;
+        Ok(answer)
     }
 
     fn describe(&self) -> String {
         self.name.clone()
+    }
+
+    fn stats(&self) -> Option<Stats> {
+        self.stats
     }
 }
 
@@ -112,6 +123,10 @@ impl<'a> Section<'a> {
     fn try_new(context: &GpuContext, first: usize, layout: &'a Layout, options: GpuOptions) -> Result<Self> {
         let evaluator = gpu::open(context, layout, options)?;
         Ok(Self { first, layout, evaluator, resampled: None })
+    }
+
+    fn stats(&self) -> Option<Stats> {
+        self.evaluator.stats()
     }
 
     fn sums(&mut self, population: &Population, request: &Request) -> Result<Sums> {

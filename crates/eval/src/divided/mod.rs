@@ -1,4 +1,5 @@
 mod device;
+mod listed;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -7,8 +8,11 @@ use gputexel_dataset::Layout;
 use gputexel_io::{Error, Result, counted};
 
 pub use device::DeviceThread;
+pub use listed::{DeviceList, ListedDevice};
+pub(crate) use listed::{Speeds, divide};
 
 use crate::cpu::CpuEvaluator;
+use crate::device::Stats;
 use crate::fallback::Fallback;
 use crate::sums::{Node, Sums, Tree};
 use crate::{Evaluations, Evaluator, Population, Request};
@@ -25,6 +29,10 @@ pub trait Helper {
     fn end(&mut self) -> Result<Answer>;
 
     fn describe(&self) -> String;
+
+    fn stats(&self) -> Option<Stats> {
+        None
+    }
 }
 
 pub struct Division {
@@ -151,6 +159,10 @@ impl Evaluator for Divided<'_> {
             idle => format!("; {idle} idle: there are more ranks and devices than sections"),
         };
         format!("{}: {}{idle}", counted(sections as u64, "section"), all.join("; "))
+    }
+
+    fn stats(&self) -> Option<Stats> {
+        self.helpers.iter().filter_map(|helper| helper.stats()).reduce(|a, b| a.plus(&b))
     }
 
     fn take_fallback(&mut self) -> Option<Fallback> {

@@ -24,6 +24,7 @@ use rayon::prelude::*;
 pub use crate::device::{AdapterSummary, BackendChoice, GpuContext, NO_ADAPTER, list_adapters};
 pub use plan::GpuOptions;
 pub use program::GpuProgramEvaluator;
+pub(crate) use tiles::TILES;
 pub use tiles::{DeviceTraits, TileChoice};
 
 use self::call::{Buffers, Sums};
@@ -110,11 +111,6 @@ impl<'a> GpuEvaluator<'a> {
 
     pub fn context(&self) -> &GpuContext {
         self.gpu.context()
-    }
-
-    /// Returns what the device was given to do so far.
-    pub fn stats(&self) -> Stats {
-        self.gpu.stats()
     }
 
     /// Returns true if the dataset is streamed through the device at every call.
@@ -224,5 +220,9 @@ impl Evaluator for GpuEvaluator<'_> {
         let summary = self.gpu.context().summary();
         let how = if self.is_streamed() { ", data streamed" } else { "" };
         format!("GPU: {} ({}, {}{how})", summary.name, summary.kind, summary.backend)
+    }
+
+    fn stats(&self) -> Option<Stats> {
+        Some(self.gpu.stats())
     }
 }

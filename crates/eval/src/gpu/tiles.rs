@@ -4,7 +4,7 @@ use crate::device::AdapterSummary;
 
 use super::kernels::{RESIDUALS, stage_length};
 
-const TILES: [usize; 4] = [4, 8, 16, 32];
+pub(crate) const TILES: [usize; 4] = [4, 8, 16, 32];
 
 /// Tiles to use instead of the estimated ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +68,16 @@ impl DeviceTraits {
         Self { hardware: Hardware::of(summary), memory: summary.workgroup_memory_bytes }
     }
 
+    pub(crate) fn of_vendor(vendor: &str, memory: u32) -> Self {
+        let hardware = match vendor {
+            "software" => Hardware::SOFTWARE,
+            "apple" => Hardware::APPLE,
+            "nvidia" => Hardware::NVIDIA,
+            _ => Hardware::OTHER,
+        };
+        Self { hardware, memory }
+    }
+
     fn fits(self, tile: usize, features: usize, gradients: bool) -> bool {
         let table = stage_length(tile, features);
         // In the loss kernel, sums replace the table.
@@ -75,7 +85,7 @@ impl DeviceTraits {
         tile > 1 && 16 * reals <= self.memory as usize
     }
 
-    pub(super) fn stages(
+    pub(crate) fn stages(
         self,
         choice: Option<TileChoice>,
         tile: usize,
@@ -86,7 +96,7 @@ impl DeviceTraits {
     }
 
     /// Chooses the tile of a population of several members: little padding, and low cost.
-    pub(super) fn tile(
+    pub(crate) fn tile(
         self,
         choice: Option<TileChoice>,
         members: usize,

@@ -1,4 +1,4 @@
-//! The positions on which devices are checked: 4,096 real ones, and their variants with other kinds of
+//! The positions on which devices are checked and measured: 4,096 real ones, and their variants with other kinds of
 //! features.
 
 use std::path::Path;
@@ -27,6 +27,25 @@ pub fn piece_squares() -> Result<Sample> {
     })?;
     let theta = Prior::default().theta(&file.metadata().feature_set)?;
     Ok(Sample { data: file, theta })
+}
+
+pub fn repeated(repeats: usize) -> Result<Sample> {
+    let Sample { data, theta } = piece_squares()?;
+    let games = 1 + (0..data.len()).map(|n| data.game(n)).max().unwrap_or(0);
+    let data = written(data.metadata().feature_set.clone(), |writer| {
+        let mut ids = Vec::new();
+        for (repeat, n) in (0..repeats.max(1)).flat_map(|repeat| (0..data.len()).map(move |n| (repeat, n))) {
+            let row = data.row(n);
+            ids.clear();
+            ids.extend(row.entries().map(|(id, _)| id));
+            let white = row.entries().filter(|&(_, coefficient)| coefficient > 0.0).count() as u16;
+            let stored = StoredRow { ids: &ids, white_entries: white, coefficients: &[], phase: row.phase };
+            let game = Some(data.game(n) + repeat as u32 * games);
+            writer.push_row(stored, PositionLabels { weight: 1.0, game, ..labels(&data, n) })?;
+        }
+        Ok(())
+    })?;
+    Ok(Sample { data, theta })
 }
 
 /// Returns every third position, with phases in steps of twelve: a tenth of the buckets, long enough that threads go

@@ -2,6 +2,7 @@
 //! without color.
 
 mod bars;
+mod bench;
 mod boards;
 mod changes;
 mod comparison;
@@ -31,6 +32,7 @@ mod worst;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
+pub use bench::BenchPage;
 pub use contest::{Contest, ContestColumn, Entrant};
 pub use data::{
     Comparison, CoordinateValue, Parameter, PenaltyRow, RunReport, SharedTrait, Step, StrengthReport, Swarms,
@@ -100,7 +102,10 @@ fn document(title: &str, body: &Markup, live: Option<&Live>) -> String {
         }
     });
     // The policy of a live page comes with the answer of its server.
-    let policy = live.is_none().then_some(POLICY);
+    framed(title, live.is_none().then_some(POLICY), body, script.as_ref())
+}
+
+fn framed(title: &str, policy: Option<&str>, body: &Markup, scripts: Option<&Markup>) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -116,7 +121,7 @@ fn document(title: &str, body: &Markup, live: Option<&Live>) -> String {
             }
             body {
                 main id="page" { (body) }
-                @if let Some(script) = script { (script) }
+                @if let Some(scripts) = scripts { (scripts) }
             }
         }
     };

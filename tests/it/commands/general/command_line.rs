@@ -64,6 +64,7 @@ fn a_hyphen_is_standard_output_or_refused() {
         &["completions", "bash", "-o", "-", "--force"],
         &["export", "run", "--to", "c", "-o", "-", "--force"],
         &["import-params", "run/params.json", "-o", "-", "--force"],
+        &["bench", "d.bin", "-o", "-", "--force"],
         &["spsa", "init", "--params", "run", "-o", "-", "--force"],
         &["spsa", "init", "--params", "run", "--force"],
         &["spsa", "convert", "list.csv", "--to", "toml", "-o", "-", "--force"],

@@ -65,6 +65,10 @@ fn rejects_devices_that_failed_a_check() {
     bench.write("state/gputexel/devices.json", verdict("0.0.1").to_string());
     assert_eq!(run(&tune).0, 0);
     bench.write("state/gputexel/devices.json", verdict(env!("CARGO_PKG_VERSION")).to_string());
+    let (code, out, err) = run(&["bench", "--device", "0"]);
+    assert_eq!((code, out.as_str()), (1, ""), "{err}");
+    assert_one_line(&err);
+    assert!(err.contains("is not measured") && err.contains("devices --check --device 0"), "{err}");
     let (code, out, _) = run(&["devices", "--json"]);
     let listed: serde_json::Value = serde_json::from_str(&out).unwrap();
     let taken = &listed["choices"]["gpu"];

@@ -46,6 +46,7 @@ const LINES: &[&[&str]] = &[
     &["features"],
     &["basis", "mirrored"],
     &["devices"],
+    &["bench", "--seconds", "0.01", "--device", "cpu"],
     &["completions", "bash"],
     &["spsa", "init", "--params", "material", "-o", "new.toml"],
     &["spsa", "convert", "new.toml", "--to", "toml"],

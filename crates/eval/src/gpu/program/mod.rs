@@ -318,14 +318,13 @@ impl Evaluator for GpuProgramEvaluator<'_> {
         let summary = self.gpu.context().summary();
         format!("GPU: {} ({}, {}, matrices on the CPU)", summary.name, summary.kind, summary.backend)
     }
+
+    fn stats(&self) -> Option<Stats> {
+        Some(self.gpu.stats())
+    }
 }
 
 impl GpuProgramEvaluator<'_> {
-    /// Returns what the device was given to do so far.
-    pub fn stats(&self) -> Stats {
-        self.gpu.stats()
-    }
-
     fn try_evaluate(&mut self, population: &Population, request: &Request) -> Result<Evaluations> {
         let members = population.members();
         let features = self.program.features();
