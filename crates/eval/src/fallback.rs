@@ -2,7 +2,7 @@
 
 use gputexel_io::{Error, Result};
 
-use super::{Evaluations, Evaluator, Population, Request, Stats};
+use super::{AdamStart, AdamState, AdamStep, Evaluations, Evaluator, Population, Request, Stats};
 
 /// A report that a device failed and another evaluator took over.
 #[derive(Debug)]
@@ -75,6 +75,18 @@ impl Evaluator for FallbackEvaluator<'_> {
         Ok(answer)
     }
 
+    fn begin_adam(&mut self, start: &AdamStart) -> Result<bool> {
+        self.with_fallback(|evaluator| evaluator.begin_adam(start))
+    }
+
+    fn adam_steps(&mut self, rates: &[(f64, f64)]) -> Result<Option<Vec<AdamStep>>> {
+        self.with_fallback(|evaluator| evaluator.adam_steps(rates))
+    }
+
+    fn adam_state(&mut self, steps: usize) -> Result<Option<AdamState>> {
+        self.with_fallback(|evaluator| evaluator.adam_state(steps))
+    }
+
     fn describe(&self) -> String {
         self.active.describe()
     }
@@ -114,6 +126,18 @@ mod tests {
         fn describe(&self) -> String {
             self.name.to_string()
         }
+
+        fn begin_adam(&mut self, _: &AdamStart) -> Result<bool> {
+            self.call(self.name == "first")
+        }
+
+        fn adam_steps(&mut self, _: &[(f64, f64)]) -> Result<Option<Vec<AdamStep>>> {
+            self.call((self.name == "first").then(Vec::new))
+        }
+
+        fn adam_state(&mut self, _: usize) -> Result<Option<AdamState>> {
+            self.call((self.name == "first").then(AdamState::default))
+        }
     }
 
     fn lost() -> Error {
@@ -147,6 +171,26 @@ mod tests {
             assert_eq!(told.len(), 1);
             assert_eq!(told[0].error.to_string(), "GPU: the device was lost");
             assert_eq!(told[0].evaluator, "second");
+        }
+    }
+
+    #[test]
+    fn steps_on_the_device_fall_back() {
+        let start = AdamStart {
+            population: request().0,
+            request: request().1,
+            prior: Vec::new(),
+            settings: Vec::new(),
+            first_moment: Vec::new(),
+            second_moment: Vec::new(),
+        };
+        for works in 0..4 {
+            let mut evaluator = pair(works, 9, lost);
+            // The other evaluator cannot take such steps.
+            assert_eq!(evaluator.begin_adam(&start).unwrap(), works > 0);
+            assert_eq!(evaluator.adam_steps(&[]).unwrap().is_some(), works > 1);
+            assert_eq!(evaluator.adam_state(0).unwrap().is_some(), works > 2);
+            assert_eq!(evaluator.take_fallback().is_some(), works < 3);
         }
     }
 

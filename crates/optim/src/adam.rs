@@ -3,7 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::method::{Method, MethodFlags, MethodLimits, MethodSpec};
-use super::{Best, Evaluations, Optimizer, OptimizerState, Proposal, Schedule, Space, l2_text};
+use super::{
+    AdamState, AdamStep, Best, Evaluations, Optimizer, OptimizerState, Proposal, Schedule, Space, StepsAhead,
+    l2_text,
+};
 use gputexel_io::{Error, Result};
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -245,6 +248,37 @@ impl Optimizer for Adam {
             }
         }
         self.end_step()
+    }
+
+    fn steps_ahead(&self) -> Option<StepsAhead> {
+        (self.bounds.is_none() && self.steps_per_epoch == 1).then(|| StepsAhead {
+            parameters: self.parameters.clone(),
+            first_moment: self.first_moment.clone(),
+            second_moment: self.second_moment.clone(),
+            settings: self.runs.iter().map(|run| [run.beta1, run.beta2, run.epsilon]).collect(),
+        })
+    }
+
+    fn rates_ahead(&self, count: usize) -> Vec<(f64, f64)> {
+        let members = 0..self.runs.len();
+        let all = (self.steps..).take(count).flat_map(|step| members.clone().map(move |m| (m, step)));
+        all.map(|(member, step)| self.rate(member, step)).collect()
+    }
+
+    fn tell_step(&mut self, step: &AdamStep) -> Result<()> {
+        self.steps += 1;
+        for (member, (&loss, &norm)) in step.losses.iter().zip(&step.gradient_norms).enumerate() {
+            let broken = !(loss.is_finite() && norm.is_finite());
+            (self.epoch_losses[member], self.gradient_norms[member]) =
+                if broken { (f64::INFINITY, f64::INFINITY) } else { (loss, norm) };
+        }
+        self.end_step()
+    }
+
+    fn tell_state(&mut self, state: AdamState) {
+        self.parameters = state.parameters;
+        self.first_moment = state.first_moment;
+        self.second_moment = state.second_moment;
     }
 
     fn best(&self) -> Best {

@@ -4,6 +4,8 @@ use crate::common;
 use crate::common::gpu::context;
 use crate::common::prelude::*;
 use crate::common::programs::{program_dataset, program_theta};
+use gputexel::evaluator::AdamStep;
+use gputexel::evaluator::reference::reference;
 
 fn evaluations(context: &GpuContext, kind: FeatureKind) -> Vec<Evaluations> {
     let data = common::random_dataset(&scratch(), kind, 2300, 61);
@@ -30,6 +32,21 @@ fn evaluations(context: &GpuContext, kind: FeatureKind) -> Vec<Evaluations> {
                 all.push(gpu.evaluate(population, &request).unwrap());
             }
         }
+        let zeros = vec![0.0; plain.parameters.len()];
+        let start = AdamStart {
+            request: Request { parts: 0..2, loss: LossKind::CrossEntropy, gradients: true, curvature: false },
+            prior: vec![1.0; 2 * data.feature_count()],
+            settings: vec![AdamMember { beta1: 0.9, beta2: 0.999, epsilon: 1e-12, pull: 1e-8 }; members],
+            first_moment: zeros.clone(),
+            second_moment: zeros,
+            population: plain,
+        };
+        assert!(gpu.begin_adam(&start).unwrap());
+        let steps = gpu.adam_steps(&vec![(1.5, 1000.0); 3 * members]).unwrap().unwrap();
+        all.extend(steps.iter().map(AdamStep::evaluations));
+        let state = gpu.adam_state(3).unwrap().unwrap();
+        let gradients = [state.parameters, state.second_moment, state.best_parameters].concat();
+        all.push(Evaluations { gradients, ..steps[2].evaluations() });
     }
     all
 }

@@ -1,5 +1,6 @@
 //! Tests that need a GPU adapter, which may be a software one.
 
+mod adam;
 mod backends;
 mod checks;
 mod devices;

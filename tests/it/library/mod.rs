@@ -55,5 +55,6 @@ mod tuning {
     mod runs;
     mod strength;
     mod sweep;
+    mod sweep_on_device;
     mod uncertainty;
 }

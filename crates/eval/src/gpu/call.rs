@@ -91,7 +91,7 @@ impl Call {
         self.sizes.stride as usize
     }
 
-    fn sizes_of(&self, slice: &Slice<'_>, total: usize) -> Uniforms {
+    pub(super) fn sizes_of(&self, slice: &Slice<'_>, total: usize) -> Uniforms {
         Uniforms {
             first_segment: slice.first as u32,
             segments: slice.segments.len() as u32,
@@ -99,6 +99,10 @@ impl Call {
             total_segments: total as u32,
             ..self.sizes
         }
+    }
+
+    fn uniforms_of(&self, slice: &Slice<'_>) -> wgpu::BufferBinding<'_> {
+        wgpu::BufferBinding { offset: slice.sizes_at, ..part(&self.uniforms, size_of::<Uniforms>() as u64) }
     }
 
     /// Returns true if the host's order of parameters differs from that of the kernels.
@@ -148,7 +152,7 @@ impl Call {
         Sums { losses, weights }
     }
 
-    fn loss_rows(&self, plan: &SegmentPlan) -> u64 {
+    pub(super) fn loss_rows(&self, plan: &SegmentPlan) -> u64 {
         (plan.total() * if self.shape.resamples { 2 } else { 1 }) as u64
     }
 }
@@ -158,6 +162,7 @@ pub(super) struct Slice<'p> {
     pub(super) shard: usize,
     pub(super) first: usize,
     pub(super) ordinal: usize,
+    pub(super) sizes_at: u64,
     pub(super) segments: &'p [Segment],
     pub(super) buffer: &'p wgpu::Buffer,
 }
@@ -327,10 +332,10 @@ impl GpuEvaluator<'_> {
     }
 
     pub(super) fn write_sizes(&self, call: &Call, slice: &Slice<'_>, total: usize) -> Result<()> {
-        self.gpu.write(&call.uniforms, 0, bytemuck::bytes_of(&call.sizes_of(slice, total)))
+        self.gpu.write(&call.uniforms, slice.sizes_at, bytemuck::bytes_of(&call.sizes_of(slice, total)))
     }
 
-    fn encode_slice(
+    pub(super) fn encode_slice(
         &mut self,
         call: &Call,
         plan: &SegmentPlan,
@@ -345,7 +350,7 @@ impl GpuEvaluator<'_> {
         let places = self.store.array(&self.gpu, slice.shard, Array::Places(self.extended))?;
         let rows = self.store.array(&self.gpu, slice.shard, Array::Rows)?;
         let mut bindings = vec![
-            whole(&call.uniforms),
+            call.uniforms_of(slice),
             whole(slice.buffer),
             whole(&places),
             whole(&rows),
@@ -371,7 +376,7 @@ impl GpuEvaluator<'_> {
         let elements = features * call.stride();
         let chunks = (slice.ordinal + count).div_ceil(CHUNK) - slice.ordinal / CHUNK;
         let bindings = [
-            whole(&call.uniforms),
+            call.uniforms_of(slice),
             whole(slice.buffer),
             whole(&slabs),
             whole(self.taper_units.raw()),
@@ -381,18 +386,18 @@ impl GpuEvaluator<'_> {
         let groups = [groups_for(elements), chunks as u32];
         self.gpu.dispatch(encoder, &reduce, &bindings, groups)?;
         // The kernel derives the number of elements from the binding's size.
-        let bindings = [whole(&call.uniforms), whole(&partials), part(&totals, side)];
+        let bindings = [call.uniforms_of(slice), whole(&partials), part(&totals, side)];
         self.gpu.dispatch(encoder, &total, &bindings, [groups_for(2 * elements), 1])
     }
 
-    fn slab_segments(&self, tiling: Tiling) -> usize {
+    pub(super) fn slab_segments(&self, tiling: Tiling) -> usize {
         // A sixteenth of each slab, and four slabs, are reserved for partial sums.
         let slab = 4 * (self.layout.features().max(1) * tiling.padded()) as u64;
         let room = self.budget.slabs.min(self.options.binding_bytes);
         (room.saturating_sub(4 * slab) / (slab + slab / 16)).clamp(1, 65_535) as usize
     }
 
-    fn slice_length(&self, call: &Call, segments: &[Segment]) -> (usize, u64) {
+    pub(super) fn slice_length(&self, call: &Call, segments: &[Segment]) -> (usize, u64) {
         let most = if call.gradients { self.slab_segments(call.tiling) } else { 65_535 };
         let wanted = self.paces[usize::from(call.gradients)].pairs();
         leading(&segments[..segments.len().min(most)], call.tiling.padded() as u64, wanted)
@@ -539,6 +544,7 @@ impl SegmentPlan {
             shard,
             first: range.start,
             ordinal: planned.ordinal + range.start,
+            sizes_at: 0,
             segments: &planned.segments[range],
             buffer: planned.buffer.raw(),
         }

@@ -375,7 +375,7 @@ fn sweeps_resume_after_any_step() {
                     }
                     SweepEvent::State { checkpoint, last } => {
                         if last {
-                            checkpoint().write(&path)?;
+                            checkpoint()?.write(&path)?;
                         }
                     }
                     SweepEvent::Replaced(_) => unreachable!("nothing fails"),
@@ -408,7 +408,7 @@ fn sweeps_resume_after_any_step() {
         let mut stored = None;
         let mut observe = |event: SweepEvent<'_>| {
             if let SweepEvent::State { checkpoint, last: false } = event {
-                stored = Some(checkpoint());
+                stored = Some(checkpoint()?);
                 cancel.store(true, Ordering::Relaxed);
             }
             Ok(())
