@@ -23,7 +23,7 @@ mod state;
 
 pub use adam::{Adam, AdamRuns, AdamSettings};
 pub use answer::{AdamState, AdamStep, Evaluations};
-pub use details::{StepDetails, SwarmDetails};
+pub use details::SwarmDetails;
 pub use gauss_newton::{GaussNewton, GaussNewtonSettings};
 pub use gauss_newton_runs::{GaussNewtonRuns, MemberProgress, has_stalled};
 pub use hybrid::{Hybrid, HybridSettings};

@@ -15,7 +15,7 @@ use super::{Checkpoint, Progress, RunConfig, StopReason, space_of};
 use gputexel_dataset::Split;
 use gputexel_eval::{Evaluations, Evaluator, Fallback, Population, Request};
 use gputexel_io::{Error, Result};
-use gputexel_optim::{Optimizer, Proposal, SwarmDetails, has_stalled};
+use gputexel_optim::{Proposal, SwarmDetails, has_stalled};
 
 /// A run in progress.
 pub struct Tuning<'a> {

@@ -9,7 +9,6 @@ use gputexel_io::{Error, Result};
 use rayon::prelude::*;
 
 use super::{Answer, Helper, Task};
-use crate::cpu::CpuEvaluator;
 use crate::device::Stats;
 use crate::gpu::{self, GpuContext, GpuOptions};
 use crate::sums::{Node, Sums, Tree};
