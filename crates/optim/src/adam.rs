@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::description::l2_text;
 use super::method::{Method, MethodFlags, MethodLimits, MethodSpec};
 use super::{
     AdamState, AdamStep, Best, Evaluations, Optimizer, OptimizerState, Proposal, Schedule, Space, StepsAhead,
+    l2_text,
 };
 use gputexel_io::{Error, Result};
 

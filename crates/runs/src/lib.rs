@@ -32,7 +32,7 @@ pub use page::{Positions, ReportData, run_report};
 pub use pieces::PieceWorth;
 pub use reopen::Reopened;
 pub use resume::Finished;
-pub use settings::{ChooseOptimizer, MakeOptimizer, OptimizerChoice, RunOutput, TunerSettings};
+pub use settings::{ChooseOptimizer, OptimizerChoice, RunOutput, TunerSettings};
 pub use strength::PriorStrength;
 pub use summary::{
     BlendSummary, BootstrapSummary, DetailsSummary, FactorSummary, FindingsSummary, MemberSummary,

@@ -5,7 +5,7 @@ use gputexel_dataset::objective::LossKind;
 use gputexel_ingest::extraction::ExtractSettings;
 use gputexel_io::{Error, Result};
 use gputexel_model::Prior;
-use gputexel_optim::{CustomMethod, Optimizer, Space};
+use gputexel_optim::Space;
 use gputexel_tune::check_l2;
 use gputexel_tune::{
     GAUSS_NEWTON_LIMIT, Limits, MOST_STARTS, ModelSize, OptimizerConfig, Rounding, ScaleMode,
@@ -103,7 +103,6 @@ pub enum RunOutput {
 
 /// Chooses a method and its settings by the size of the model.
 pub type ChooseOptimizer<'a> = Box<dyn Fn(ModelSize) -> Result<OptimizerConfig> + 'a>;
-pub type MakeOptimizer<'a> = Box<dyn FnOnce(&Space) -> Result<Box<dyn Optimizer>> + 'a>;
 
 #[derive(Default)]
 pub enum OptimizerChoice<'a> {
@@ -113,9 +112,6 @@ pub enum OptimizerChoice<'a> {
     /// One that depends on the size of the model. First called with [`ModelSize::UNKNOWN`], so that invalid settings
     /// are rejected before anything is read.
     BySize(ChooseOptimizer<'a>),
-    /// An optimizer supplied by the caller, by its name. Such a run has no folder, because it could not be resumed from
-    /// there.
-    Custom(String, MakeOptimizer<'a>),
 }
 
 impl TunerSettings<'_> {
@@ -125,15 +121,6 @@ impl TunerSettings<'_> {
         if let Some(count) = self.starts.filter(|count| !(1..=MOST_STARTS).contains(count)) {
             let reason = format!("must be at least 1 and at most {MOST_STARTS}");
             return Err(Error::Setting { setting: "starts", value: Some(count.to_string()), reason });
-        }
-        let in_memory = self.output == RunOutput::Memory;
-        if let OptimizerChoice::Custom(name, _) = &self.optimizer {
-            return match in_memory {
-                false => Err(Error::Usage(format!(
-                    "optimizer '{name}': only the program that supplied it could resume the run, so it cannot have a folder"
-                ))),
-                true => Ok(()),
-            };
         }
         check_l2(&self.l2)?;
         let optimizer = self.method(ModelSize::UNKNOWN)?;
@@ -157,7 +144,6 @@ impl TunerSettings<'_> {
             OptimizerChoice::Default => OptimizerConfig::default_for(self.loss.is_smooth(), model),
             OptimizerChoice::Given(optimizer) => optimizer.clone(),
             OptimizerChoice::BySize(choose) => choose(model)?,
-            OptimizerChoice::Custom(name, _) => OptimizerConfig::Custom(CustomMethod { name: name.clone() }),
         };
         optimizer.repeated(self.l2.len().max(1))
     }
@@ -165,9 +151,8 @@ impl TunerSettings<'_> {
     /// Returns the weights λ for a model: those given, or 1e-6 where penalties cannot be chosen because there are so
     /// many parameters, most of which occur in few positions.
     pub(crate) fn weights(&self, model: ModelSize) -> Vec<f64> {
-        let custom = matches!(self.optimizer, OptimizerChoice::Custom(..));
         let many = model.parameters > GAUSS_NEWTON_LIMIT && model.linear;
-        match self.l2.is_empty() && many && self.prior_strength.is_none() && !custom {
+        match self.l2.is_empty() && many && self.prior_strength.is_none() {
             true => vec![L2_OF_MANY],
             false => self.l2.clone(),
         }

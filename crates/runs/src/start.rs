@@ -13,7 +13,7 @@ use gputexel_io::{Error, Result, RunFolder, StopFlag, absolute};
 use gputexel_model::{FeatureSet, Parameterization, Penalty, PenaltyKind, Prior, penalties};
 use gputexel_tune::refuse_compensation;
 use gputexel_tune::{
-    ModelSize, PendingChoices, RunConfig, RunRecord, UncertaintyRequest, exact_scores, fit_scale, space_of,
+    ModelSize, PendingChoices, RunConfig, RunRecord, UncertaintyRequest, exact_scores, fit_scale,
     term_activity,
 };
 
@@ -22,7 +22,7 @@ use crate::event::{RunEvent, RunObserver};
 use crate::inputs::{default_extraction, extract_to, temporary_folder};
 use crate::memory::check_swarms;
 use crate::session::Session;
-use crate::settings::{OptimizerChoice, RunOutput, TunerSettings};
+use crate::settings::{RunOutput, TunerSettings};
 use crate::strength::{Decision, PriorStrength};
 use crate::tuned::Tuned;
 use crate::uncertainty;
@@ -200,10 +200,6 @@ impl Beginning<'_, '_> {
             fitted_loss = open.decide(blend, &mut config)?.or(fitted_loss);
         }
         let data = &*positions.data;
-        let custom = match settings.optimizer {
-            OptimizerChoice::Custom(_, make) => Some(make(&space_of(&config.parameterization()))?),
-            _ => None,
-        };
         let undecided = PendingChoices {
             starts: settings.starts,
             strength: strength.order(settings.prior_strength.is_some()),
@@ -216,8 +212,7 @@ impl Beginning<'_, '_> {
             blend: blend.map(|blend| blend.record),
             ..RunRecord::new(&settings.command_line, config)
         };
-        // Methods of a program cannot be resumed.
-        let resumable = folder.filter(|_| custom.is_none() && !positions.paths.is_empty());
+        let resumable = folder.filter(|_| !positions.paths.is_empty());
         if let Some(folder) = resumable {
             folder.write_first_record(Kind::Run, &record)?;
             observe(RunEvent::Opened { folder, features: &data.metadata().feature_set })?;
@@ -250,7 +245,6 @@ impl Beginning<'_, '_> {
             cancel: stop,
             activity,
             checkpoint_every,
-            custom,
             display,
             observe,
         }

@@ -10,7 +10,6 @@ mod driver;
 mod file_loss;
 mod parts;
 mod polish;
-mod products;
 mod program_diagnostics;
 mod records;
 mod regularization;
@@ -48,9 +47,7 @@ pub use gputexel_report::{
 };
 pub use parts::RunParts;
 pub use polish::{Polish, polish};
-pub use program_diagnostics::{
-    MIN_ACTIVE_SHARE, TermActivity, diagnose_program, term_activity, undetermined_products,
-};
+pub use program_diagnostics::{MIN_ACTIVE_SHARE, TermActivity, diagnose_program, term_activity};
 pub use records::{CoordinateRecord, CoordinateUncertainty, CoordinatesFile, EpochRecord, read_metrics};
 pub use regularization::{REGULARIZATION_SCALE_CP, Regularization, penalties_of};
 pub use rounding::{Rounded, Rounding, round, round_naively, round_successively};

@@ -8,7 +8,7 @@ use gputexel::chess::selection::Reason;
 use gputexel::evaluator::Fallback;
 use gputexel::extraction::Report;
 use gputexel::io::run_folder::SO_FAR;
-use gputexel::optimizer::{StepDetails, SwarmDetails};
+use gputexel::optimizer::SwarmDetails;
 use gputexel::run::{Deciding, RunEvent, Start};
 use gputexel::tuning::{EpochRecord, Stopping};
 use gputexel::{Error, Result};
@@ -346,10 +346,7 @@ impl Progress {
 
     fn epoch(&mut self, record: &EpochRecord, pairs: u64) -> Result<()> {
         let EpochRecord { seconds, ref details, .. } = *record;
-        let swarms = match details {
-            Some(StepDetails::Swarms(swarms)) => Some(swarms),
-            _ => None,
-        };
+        let swarms = details.as_ref();
         let rate = pairs as f64 / (seconds - self.last_seconds).max(1e-9);
         self.last_seconds = seconds;
         self.show(record, rate, swarms);

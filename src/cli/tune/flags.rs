@@ -145,13 +145,13 @@ pub struct NewRunArgs {
     pub(super) step: Vec<u32>,
     /// Round the result to integers: naive, local (no single step improves the exact loss) or none [default: none]
     ///
-    /// For gauss-newton, gn-lbfgs, gn-cg and adam; for pso, local is its --polish. naive rounds each value to the nearest.
+    /// For gauss-newton, gn-lbfgs and adam; for pso, local is its --polish. naive rounds each value to the nearest.
     #[arg(long, value_name = "HOW", help_heading = "Optimizer")]
     pub(super) round: Option<String>,
     #[arg(long, alias = "iterations", value_name = "N", help_heading = "Stopping", help = epochs_help())]
     pub(super) epochs: Option<u64>,
-    /// Stop when no component of the gradient (loss per centipawn) exceeds this [default: 0]; gauss-newton, gn-lbfgs,
-    /// gn-cg and local also stop when no step promises a lower loss
+    /// Stop when no component of the gradient (loss per centipawn) exceeds this [default: 0]; gauss-newton, gn-lbfgs
+    /// and local also stop when no step promises a lower loss
     #[arg(long, value_name = "NORM", help_heading = "Stopping")]
     pub(super) gradient_norm: Option<f64>,
     #[arg(long, value_name = "SHARE", help_heading = "Stopping", help = improvement_help())]
@@ -165,15 +165,15 @@ pub struct NewRunArgs {
 fn optimizer_help() -> String {
     let list = OptimizerConfig::list();
     format!(
-        "Optimizer: {list} [default: gn-lbfgs; with more than 4,096 parameters gn-cg if scores are linear; otherwise, \
-         and if the loss is not differentiable, adam]"
+        "Optimizer: {list} [default: gn-lbfgs; with more than 4,096 parameters, and if the loss is not \
+         differentiable, adam]"
     )
 }
 
 fn epochs_help() -> String {
     let defaults = OptimizerConfig::list_defaults(|limits| limits.epochs.to_string());
     format!(
-        "Epoch limit; the first epoch of gn-lbfgs, gn-cg and gauss-newton evaluates the prior [default: {defaults}]"
+        "Epoch limit; the first epoch of gn-lbfgs and gauss-newton evaluates the prior [default: {defaults}]"
     )
 }
 

@@ -30,7 +30,7 @@ pub struct SweepSettings {
     /// the features of another engine.
     pub basis: Option<String>,
     pub freeze: Vec<String>,
-    /// Constraints on parameters: signs, and sequences of values that never decrease or never increase.
+    /// Signs of parameters.
     pub constraints: Vec<Constraint>,
     /// The penalties of every run with their weights, see [`parse_penalties`].
     pub penalties: Option<String>,

@@ -34,7 +34,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("--blend auto", "tune::blend"),
     ("gputexel patch list", "import::markers"),
     ("whole.json", "import::markers"),
-    ("--increasing knight_mobility", "tune::constraints, on features that have mobility"),
+    ("--positive bishop_pair", "tune::constraints, on features that have it"),
 ];
 
 /// Creates the files named in the book: some games of the sample, and outputs made from them.
