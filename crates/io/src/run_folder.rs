@@ -25,7 +25,6 @@ pub const DATASET: &str = "dataset.bin";
 pub enum Kind {
     /// `tune` and `pso`.
     Run,
-    Sweep,
     /// `match`, and `spsa verify`.
     Match,
     Spsa,
@@ -41,9 +40,8 @@ pub enum Kind {
 }
 
 impl Kind {
-    const RECORDED: [Self; 9] = [
+    const RECORDED: [Self; 8] = [
         Self::Run,
-        Self::Sweep,
         Self::Match,
         Self::Spsa,
         Self::SelfPlay,
@@ -56,7 +54,6 @@ impl Kind {
     pub const fn record(self) -> Option<&'static str> {
         match self {
             Self::Run => Some("run.json"),
-            Self::Sweep => Some("sweep.json"),
             Self::Match => Some("match.jsonl"),
             Self::Spsa => Some("spsa.jsonl"),
             Self::SelfPlay => Some("selfplay.jsonl"),
@@ -71,7 +68,6 @@ impl Kind {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Run => "run",
-            Self::Sweep => "sweep",
             Self::Match => "match",
             Self::Spsa => "SPSA run",
             Self::SelfPlay => "self-play run",
@@ -111,7 +107,7 @@ pub fn parameters_at(path: &Path) -> PathBuf {
 
 /// Files of an earlier run that must not be mistaken for those of this one. Without its record, a run cannot be resumed,
 /// so that is removed first.
-const RESULTS: [&str; 13] = [
+const RESULTS: [&str; 11] = [
     "checkpoint.safetensors",
     SO_FAR,
     SO_FAR_TABLES[0],
@@ -122,8 +118,6 @@ const RESULTS: [&str; 13] = [
     "z.json",
     ABLATION,
     REPORT,
-    "runs.csv",
-    "sweep.svg",
     "log.csv",
 ];
 

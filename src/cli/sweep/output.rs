@@ -1,7 +1,9 @@
 use std::fmt::Write as _; // to strings, which cannot fail
+use std::path::Path;
 
 use gputexel::Result;
-use gputexel::sweep::{StartedSweep, SweepEnd, SweepResults};
+use gputexel::dataset::Dataset;
+use gputexel::sweep::{BestParameters, SweepResults};
 use gputexel::tuning::sweep::{Ranked, Ranking, SweepConfig, SweepMethod};
 
 use super::super::context::Context;
@@ -9,8 +11,10 @@ use super::super::output::{print_text, write_stdout};
 use super::super::scale::scale_forms;
 use super::super::table::{aligned, counted, grouped};
 
-pub fn print_opening(sweep: &StartedSweep) -> Result<()> {
-    let (config, data) = (sweep.config(), sweep.data());
+/// Number of table rows to show.
+const TOP: usize = 20;
+
+pub fn print_opening(config: &SweepConfig, data: &Dataset) -> Result<()> {
     let mut out = String::new();
     let what = match data.has_games() {
         true => counted(data.metadata().games, "game"),
@@ -48,15 +52,6 @@ pub fn print_opening(sweep: &StartedSweep) -> Result<()> {
     if let Some(k) = config.blend_k {
         let _ = writeln!(out, "blend K     {}", scale_forms(k));
     }
-    let _ = match sweep.folder() {
-        Some(folder) => {
-            let how = if sweep.is_resumed() { " (resumed)" } else { "" };
-            writeln!(out, "folder      {}{how}", folder.path().display())
-        }
-        None => {
-            writeln!(out, "folder      none, nothing is kept: --out DIR keeps state, results and a report")
-        }
-    };
     print_text(&out)
 }
 
@@ -65,7 +60,7 @@ fn has_own(config: &SweepConfig) -> bool {
     config.blend_k.is_some() || config.grid.losses(config.loss) != [config.judge]
 }
 
-fn table_of_settings(config: &SweepConfig, ranking: &Ranking, top: usize) -> String {
+fn table_of_settings(config: &SweepConfig, ranking: &Ranking) -> String {
     let own = has_own(config);
     let mut header = vec!["rank".to_string(), String::new()];
     header.extend(config.grid.axes.iter().map(|axis| axis.name.clone()));
@@ -74,7 +69,7 @@ fn table_of_settings(config: &SweepConfig, ranking: &Ranking, top: usize) -> Str
         header.push("own held-out".to_string());
     }
     let mut rows = vec![header];
-    for (rank, ranked) in ranking.ranked.iter().take(top).enumerate() {
+    for (rank, ranked) in ranking.ranked.iter().take(TOP).enumerate() {
         let Ranked { held_out, difference, .. } = ranked;
         let mark = match (rank, ranked.tied) {
             (0, _) => "*",
@@ -97,12 +92,16 @@ fn table_of_settings(config: &SweepConfig, ranking: &Ranking, top: usize) -> Str
     aligned(&rows, 0)
 }
 
-pub fn print_results(context: &Context, top: usize, end: &SweepEnd<'_>) -> Result<()> {
+pub fn print_results(
+    context: &Context,
+    results: &SweepResults<'_>,
+    best: Option<(&Path, &BestParameters)>,
+) -> Result<()> {
     if context.json {
-        return write_stdout(&format!("{}\n", end.to_json()));
+        return write_stdout(&format!("{}\n", results.to_json(best)));
     }
-    let SweepResults { config, outcome, ranking, .. } = &end.results;
-    let interrupted = end.results.is_interrupted();
+    let SweepResults { config, outcome, ranking, .. } = results;
+    let interrupted = results.is_interrupted();
     if context.quiet {
         return Ok(());
     }
@@ -129,10 +128,10 @@ pub fn print_results(context: &Context, top: usize, end: &SweepEnd<'_>) -> Resul
         if interrupted {
             let _ = writeln!(out, "so far, not final (interrupted after {done} of {planned} epochs):");
         }
-        out += &table_of_settings(config, ranking, top);
+        out += &table_of_settings(config, ranking);
     }
-    if ranking.ranked.len() > top {
-        let _ = writeln!(out, "and {} more", grouped((ranking.ranked.len() - top) as u64));
+    if ranking.ranked.len() > TOP {
+        let _ = writeln!(out, "and {} more", grouped((ranking.ranked.len() - TOP) as u64));
     }
     if ranking.incomplete > 0 {
         let have = if ranking.incomplete == 1 { "setting has" } else { "settings have" };
@@ -151,7 +150,7 @@ pub fn print_results(context: &Context, top: usize, end: &SweepEnd<'_>) -> Resul
             grouped(tied as u64)
         );
     }
-    if let Some((path, best)) = &end.best {
+    if let Some((path, best)) = best {
         let _ = writeln!(
             out,
             "written     {}: the best settings trained on all positions, loss {:.10}",

@@ -12,7 +12,6 @@ mod data;
 mod first;
 mod groups;
 mod heading;
-mod importance;
 mod listing;
 mod matches;
 mod number;
@@ -27,7 +26,6 @@ mod spsa;
 mod stacked;
 mod strength;
 mod support;
-mod sweep;
 mod worst;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -36,7 +34,7 @@ pub use bench::BenchPage;
 pub use contest::{Contest, ContestColumn, Entrant};
 pub use data::{
     Comparison, CoordinateValue, Parameter, PenaltyRow, RunReport, SharedTrait, Step, StrengthReport, Swarms,
-    SweepAxis, SweepReport, SweepSetting, Table, WorstPosition, WorstPositions,
+    Table, WorstPosition, WorstPositions,
 };
 pub use heading::{Heading, Stage, remaining_seconds};
 pub use listing::{ListedRun, RunList, notice};
@@ -78,7 +76,6 @@ type MakeSection = fn(&RunReport) -> Result<Option<Markup>>;
 
 /// Sections of the page of a run in their order: id for links, title, and maker.
 const SECTIONS: &[(&str, &str, MakeSection)] = &[
-    ("sweep", "Settings", sweep::of_run),
     ("coordinates", "Coordinates", bars::coordinates_of_run),
     ("errors", "What your evaluation gets wrong", worst::of_run),
     ("changes", "Largest changes", changes::of_run),
