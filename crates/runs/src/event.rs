@@ -80,8 +80,6 @@ pub enum RunEvent<'a> {
 /// Choice made before a run begins or after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deciding {
-    /// The share of search scores in the targets.
-    Blend,
     /// The point to begin from.
     Start,
     /// The weights of penalties.

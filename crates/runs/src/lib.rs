@@ -34,11 +34,7 @@ pub use reopen::Reopened;
 pub use resume::Finished;
 pub use settings::{ChooseOptimizer, MakeOptimizer, OptimizerChoice, RunOutput, TunerSettings};
 pub use strength::PriorStrength;
-pub use summary::{
-    BlendSummary, BootstrapSummary, DetailsSummary, FactorSummary, FindingsSummary, MemberSummary,
-    PolishSummary, ProgramSummary, RunSummary, StepsSummary, SwarmDetails, SwarmSummary, TermSummary,
-    TuneDetails, UncertaintySummary,
-};
+pub use summary::run_summary;
 pub use tuned::{AgainstResults, FAR_CP, SwarmLosses, Tuned, WEAK_SUPPORT, write_report};
 pub use tuner::Tuner;
 pub use uncertainty::{Answer, BEYOND, Findings, GroupErrors, OFF_OPTIMUM};

@@ -17,8 +17,8 @@ use gputexel_tune::Ahead;
 use gputexel_tune::ConstantTerm;
 use gputexel_tune::{
     Checkpoint, EpochRecord, Event, HeldOutGain, Outcome, Regularization, RunConfig, RunParts, RunRecord,
-    RunScores, ScaleMode, StopReason, Tuning, ablate, diagnose_program, loss_against_results, polish,
-    round_outcome, term_activity, training_score_ratio, undetermined_products,
+    RunScores, ScaleMode, StopReason, Tuning, diagnose_program, loss_against_results, polish, round_outcome,
+    term_activity, training_score_ratio, undetermined_products,
 };
 
 use crate::event::{Deciding, RunEvent, RunObserver, Start};
@@ -173,7 +173,6 @@ impl Session<'_, '_> {
             swarm_losses,
             uncertainty: Answer::None,
             errors: None,
-            ablation: None,
             failure: None,
             epochs,
             folder: self.folder.map(|folder| folder.path().to_path_buf()),
@@ -199,9 +198,6 @@ impl Session<'_, '_> {
             None if self.display => uncertainty::for_display(&parts, (&fitted.0, fitted.1)),
             None => None,
         };
-        if record.ablate {
-            tuned.ablation = Some(ablate(&parts, &fitted.0, config.l2(fitted.1))?);
-        }
         tuned.record.conclusion = Some(conclude(&tuned));
         if let Some(folder) = self.folder {
             tuned.write_files(folder)?;

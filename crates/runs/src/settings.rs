@@ -48,8 +48,6 @@ pub struct TunerSettings<'a> {
     /// fit from each, see [`choose_start`](gputexel_tune::choose_start). `None`: only the prior, or
     /// [`DEFAULT_STARTS`](gputexel_tune::DEFAULT_STARTS) if a term is inactive there in nearly all positions.
     pub starts: Option<usize>,
-    /// True to estimate the worth of each group of features on held-out positions.
-    pub ablate: bool,
     /// The number of [sections](gputexel_dataset::Layout::sections) of files; a dataset in memory has [its
     /// own](gputexel_dataset::Dataset::with_sections).
     pub sections: Option<usize>,
@@ -81,7 +79,6 @@ impl Default for TunerSettings<'_> {
             round: Rounding::None,
             limits: Limits::default(),
             starts: None,
-            ablate: false,
             sections: None,
             datasets: Vec::new(),
             output: RunOutput::Memory,

@@ -6,9 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::page::{ReportData, run_report};
 use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::Objective;
-use gputexel_io::run_folder::{
-    ABLATION, Kind, METRICS, PARAMETERS, REPORT, SO_FAR, SO_FAR_TABLES, append_line,
-};
+use gputexel_io::run_folder::{Kind, METRICS, PARAMETERS, REPORT, SO_FAR, SO_FAR_TABLES, append_line};
 use gputexel_io::{Error, RECORD_BYTES, Result, RunFolder, read_whole};
 use gputexel_model::{FeatureSet, ParameterFile, Provenance, ValueChange};
 use gputexel_report::RunReport;
@@ -16,7 +14,7 @@ use gputexel_source::tables::{Language, tables};
 use gputexel_tune::Ahead;
 use gputexel_tune::ConstantTerm;
 use gputexel_tune::{
-    Ablation, Checkpoint, CoordinatesFile, EpochRecord, HeldOutGain, Outcome, Polish, ProgramDiagnostics,
+    Checkpoint, CoordinatesFile, EpochRecord, HeldOutGain, Outcome, Polish, ProgramDiagnostics,
     RoundingOutcome, RunConfig, RunParts, RunRecord, exact_loss,
 };
 
@@ -94,8 +92,6 @@ pub struct Tuned {
     /// Standard errors of θ, centipawns: those of the uncertainty, or computed for a display of values, see
     /// [`Tuner::display`](crate::Tuner::display).
     pub errors: Option<Vec<Option<f64>>>,
-    /// Worth of each group of features, if requested; `ablation.json`.
-    pub ablation: Option<Ablation>,
     /// Diagnostics of the nonlinear parts of the evaluation.
     pub program: Option<ProgramDiagnostics>,
     /// Factor of the scores over the prior's on the training positions, see [`score_ratio`](gputexel_tune::score_ratio).
@@ -311,9 +307,6 @@ impl Tuned {
         }
         if let Some(coordinates) = self.coordinates() {
             folder.write("z.json", coordinates.to_json())?;
-        }
-        if let Some(ablation) = &self.ablation {
-            folder.write(ABLATION, format!("{}\n", serde_json::json!(ablation)))?;
         }
         folder.write(PARAMETERS, file.to_json())?;
         Ok(file)

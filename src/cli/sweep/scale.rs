@@ -37,11 +37,7 @@ pub fn run(args: &SweepArgs, values: &str, context: &Context) -> anyhow::Result<
         let why = format!("--scale '{values}': the range goes down from {first} to {last}");
         return Err(Error::Usage(why).into());
     }
-    let sweep = ScaleSweep {
-        ks,
-        loss: parsed(&args.loss)?.unwrap_or_default(),
-        prior: parsed(&args.prior)?,
-    };
+    let sweep = ScaleSweep { ks, loss: parsed(&args.loss)?.unwrap_or_default(), prior: parsed(&args.prior)? };
     sweep.validate()?;
     check_outputs(&[args.csv.as_deref()], &args.datasets, args.force)?;
     let backend = args.backend.open()?;

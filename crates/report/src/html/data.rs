@@ -158,7 +158,6 @@ pub struct StrengthReport {
     pub prior_loss: Option<f64>,
     /// Values without penalties, in the order of the parameters; or empty.
     pub unpenalized: Vec<[f64; 2]>,
-    pub ablation: Option<Table>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]

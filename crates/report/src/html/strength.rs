@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::data::{Parameter, RunReport, StrengthReport};
 use super::groups::groups;
 use super::plot::{Axis, Plot, Series, Style};
-use super::{boards, table};
+use super::boards;
 use gputexel_io::Result;
 
 /// Maximum distance of the prior's loss from the curve to be drawn, as a share of the curve's height.
@@ -31,10 +31,6 @@ fn section(strength: &StrengthReport, parameters: &[Parameter]) -> Result<Markup
             details.list { summary { "Penalties " span.soft { (strength.penalties.len()) } } (penalties(strength)) }
         }
         (unpenalized(strength, parameters))
-        @if let Some(ablation) = &strength.ablation {
-            h3 { "What each group is worth" }
-            (table(ablation))
-        }
     })
 }
 
@@ -142,11 +138,6 @@ mod tests {
             curve: vec![(0.01, 0.08), (0.1, 0.072), (1.0, 0.07), (10.0, 0.071), (100.0, 0.073)],
             prior_loss: Some(0.074),
             unpenalized: Vec::new(),
-            ablation: Some(Table {
-                caption: EVIL.to_string(),
-                header: vec![EVIL.to_string()],
-                rows: vec![vec![EVIL.to_string()]],
-            }),
         }
     }
 
