@@ -24,10 +24,9 @@ pub use diagnostics::{
     TermDiagnostics, Worth,
 };
 pub use html::{
-    BenchPage, Comparison, Contest, ContestColumn, CoordinateValue, Entrant, Heading, ListedRun, Live,
-    MatchReport, Page, Parameter, Part, PenaltyRow, RunList, RunReport, SharedTrait, SpsaReport, Stage,
-    Standing, Step, StrengthReport, Swarms, Table, ValuePath, WorstPosition, WorstPositions, bytes, grouped,
-    notice, remaining_seconds,
+    BenchPage, Comparison, CoordinateValue, Heading, ListedRun, Live, MatchReport, Page, Parameter, Part,
+    PenaltyRow, RunList, RunReport, SharedTrait, SpsaReport, Stage, Standing, Step, StrengthReport, Swarms,
+    Table, ValuePath, WorstPosition, WorstPositions, bytes, grouped, notice, remaining_seconds,
 };
 pub use paths::{Path, Paths};
 pub use readable::readable;

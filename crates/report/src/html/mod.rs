@@ -6,7 +6,6 @@ mod bench;
 mod boards;
 mod changes;
 mod comparison;
-mod contest;
 mod course;
 mod data;
 mod first;
@@ -31,7 +30,6 @@ mod worst;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 pub use bench::BenchPage;
-pub use contest::{Contest, ContestColumn, Entrant};
 pub use data::{
     Comparison, CoordinateValue, Parameter, PenaltyRow, RunReport, SharedTrait, Step, StrengthReport, Swarms,
     Table, WorstPosition, WorstPositions,

@@ -120,7 +120,7 @@ impl Losses {
     }
 }
 
-pub(super) fn loss_of(
+fn loss_of(
     data: &Dataset,
     all: &[u32],
     side: &Side,
