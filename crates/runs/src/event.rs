@@ -7,7 +7,7 @@ use gputexel_eval::Fallback;
 use gputexel_ingest::extraction::{Progress, Report};
 use gputexel_io::{Result, RunFolder};
 use gputexel_model::FeatureSet;
-use gputexel_tune::{BlendRecord, EpochRecord, RunConfig, ScaleRecord, StartsRecord, Strength};
+use gputexel_tune::{EpochRecord, RunRecord};
 
 /// Receives [`RunEvent`]s; an error ends the run.
 pub type RunObserver<'a> = dyn FnMut(RunEvent<'_>) -> Result<()> + 'a;
@@ -94,22 +94,14 @@ pub enum Deciding {
 pub struct Start<'a> {
     /// Folder where it is recorded.
     pub folder: Option<&'a RunFolder>,
-    /// Its configuration.
-    pub config: &'a RunConfig,
-    /// Number of starting points, if not only the prior.
-    pub starts: Option<&'a StartsRecord>,
-    /// Choice of the weights of its penalties, if there was one.
-    pub strength: Option<&'a Strength>,
-    /// Origin of K, unless it was given.
-    pub scale: Option<ScaleRecord>,
+    /// Its record: settings, and choices made before it began.
+    pub record: &'a RunRecord,
     /// The positions.
     pub data: &'a Dataset,
     /// Training and held-out positions.
     pub split: &'a Split,
     /// The backend and why it was chosen, on one line.
     pub backend: &'a str,
-    /// Search scores in the targets, if there are any.
-    pub blend: Option<&'a BlendRecord>,
     /// Loss of the prior at K, if K was fitted.
     pub fitted_loss: Option<f64>,
     /// Epochs done before, if the run is resumed.

@@ -13,12 +13,10 @@ use gputexel_io::{Error, Result, RunFolder, counted};
 use gputexel_model::FeatureSet;
 use gputexel_model::program::{TermActivity, dead_terms};
 use gputexel_optim::Optimizer;
-use gputexel_tune::Ahead;
-use gputexel_tune::ConstantTerm;
 use gputexel_tune::{
-    Checkpoint, EpochRecord, Event, HeldOutGain, Outcome, Regularization, RunConfig, RunParts, RunRecord,
-    RunScores, ScaleMode, StopReason, Tuning, diagnose_program, loss_against_results, polish, round_outcome,
-    term_activity, training_score_ratio, undetermined_products,
+    Ahead, Checkpoint, ConstantTerm, EpochRecord, Event, HeldOutGain, Outcome, Regularization, RunConfig,
+    RunParts, RunRecord, RunScores, ScaleMode, StopReason, Tuning, diagnose_program, loss_against_results,
+    polish, round_outcome, term_activity, training_score_ratio, undetermined_products,
 };
 
 use crate::event::{Deciding, RunEvent, RunObserver, Start};
@@ -258,11 +256,7 @@ impl Session<'_, '_> {
         }
         observe(RunEvent::Started(Start {
             folder,
-            config,
-            starts: self.record.starts.as_ref(),
-            strength: self.record.strength.as_ref(),
-            scale: self.record.scale,
-            blend: self.record.blend.as_ref(),
+            record: self.record,
             data,
             split,
             backend: &line,

@@ -6,9 +6,8 @@ use gputexel_ingest::extraction::ExtractSettings;
 use gputexel_io::{Error, Result};
 use gputexel_model::Prior;
 use gputexel_optim::{CustomMethod, Optimizer, Space};
-use gputexel_tune::check_l2;
 use gputexel_tune::{
-    GAUSS_NEWTON_LIMIT, Limits, MOST_STARTS, ModelSize, OptimizerConfig, Rounding, ScaleMode,
+    GAUSS_NEWTON_LIMIT, Limits, MOST_STARTS, ModelSize, OptimizerConfig, Rounding, ScaleMode, check_l2,
 };
 
 use crate::basis::BasisSettings;
@@ -135,7 +134,7 @@ impl TunerSettings<'_> {
         check_l2(&self.l2)?;
         let optimizer = self.method(ModelSize::UNKNOWN)?;
         let regularizes = self.l2.iter().any(|&l2| l2 > 0.0);
-        if matches!(self.prior_strength, Some(PriorStrength::Auto { .. })) && regularizes {
+        if matches!(self.prior_strength, Some(PriorStrength::Auto)) && regularizes {
             let reason = "is either given or chosen with the strength of the prior".to_string();
             return Err(Error::Setting { setting: "l2", value: None, reason });
         }
@@ -175,7 +174,7 @@ impl TunerSettings<'_> {
         match &self.prior_strength {
             Some(strength) => strength.clone(),
             None if optimizer.swarms().is_some() || !weights.is_empty() => PriorStrength::None,
-            None => PriorStrength::Auto { folds: None },
+            None => PriorStrength::Auto,
         }
     }
 }

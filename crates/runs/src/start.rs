@@ -11,10 +11,9 @@ use gputexel_ingest::extraction::ExtractSettings;
 use gputexel_io::run_folder::{DATASET, Kind};
 use gputexel_io::{Error, Result, RunFolder, StopFlag, absolute};
 use gputexel_model::{FeatureSet, Parameterization, Penalty, PenaltyKind, Prior, penalties};
-use gputexel_tune::refuse_compensation;
 use gputexel_tune::{
     BlendRecord, ModelSize, PendingChoices, RunConfig, RunRecord, UncertaintyRequest, exact_scores,
-    fit_scale, space_of, term_activity,
+    fit_scale, penalties_of, refuse_compensation, space_of, term_activity,
 };
 
 use crate::event::{RunEvent, RunObserver};
@@ -25,7 +24,6 @@ use crate::settings::{OptimizerChoice, RunOutput, TunerSettings};
 use crate::strength::{Decision, PriorStrength};
 use crate::tuned::Tuned;
 use crate::uncertainty;
-use gputexel_tune::penalties_of;
 
 pub(crate) struct Positions<'a> {
     pub data: Cow<'a, Dataset>,

@@ -11,11 +11,9 @@ use gputexel_io::{Error, RECORD_BYTES, Result, RunFolder, read_whole};
 use gputexel_model::{FeatureSet, ParameterFile, Provenance, ValueChange};
 use gputexel_report::RunReport;
 use gputexel_source::tables::{Language, tables};
-use gputexel_tune::Ahead;
-use gputexel_tune::ConstantTerm;
 use gputexel_tune::{
-    Checkpoint, CoordinatesFile, EpochRecord, HeldOutGain, Outcome, Polish, ProgramDiagnostics,
-    RoundingOutcome, RunConfig, RunParts, RunRecord, exact_loss,
+    Ahead, Checkpoint, ConstantTerm, CoordinatesFile, EpochRecord, HeldOutGain, Outcome, Polish,
+    ProgramDiagnostics, RoundingOutcome, RunConfig, RunParts, RunRecord, exact_loss,
 };
 
 use crate::event::{RunEvent, RunObserver};

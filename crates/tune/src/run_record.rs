@@ -26,7 +26,6 @@ pub struct PendingChoices {
 /// An order to choose the weights of penalties by held-out loss.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StrengthOrder {
-    pub folds: Option<usize>,
     /// True if it was given, not the default: it is an error if they cannot be chosen.
     pub given: bool,
 }

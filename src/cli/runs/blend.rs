@@ -8,7 +8,7 @@ use super::super::table::{counted, percent};
 
 pub fn blend_lines(start: &Start<'_>) -> String {
     let mut out = String::new();
-    let (Some(blend), Some(record)) = (start.config.blend, start.blend) else { return out };
+    let (Some(blend), Some(record)) = (start.record.config.blend, start.record.blend) else { return out };
     let origin = if record.k_fitted { ", fitted" } else { "" };
     let _ = match blend.share {
         1.0 => writeln!(out, "targets     search scores (K {:.6}{origin}); --blend 0 takes results", blend.k),

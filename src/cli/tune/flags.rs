@@ -9,9 +9,6 @@ use gputexel::{Error, Result};
 
 use super::super::settings::parsed;
 
-/// Maximum number of folds: each takes a matrix, and more of them change nothing.
-const MAX_FOLDS: usize = 100;
-
 /// Flags of `tune` and `pso` about the objective; a resumed run has them in its folder.
 #[derive(Debug, clap::Args)]
 #[group(id = "ObjectiveArgs", multiple = true)]
@@ -100,9 +97,6 @@ pub struct NewRunArgs {
     /// K of search scores (base 10) for --blend, or fit: the value that best fits their results [default: fit]
     #[arg(long, value_name = "K", requires = "blend", help_heading = "Objective")]
     pub(super) blend_k: Option<String>,
-    /// Folds of games for --prior-strength auto [default: 5, or 10 for fewer than 2000 games if scores are linear]
-    #[arg(long, value_name = "N", help_heading = "Objective")]
-    pub(super) prior_folds: Option<usize>,
     /// Ignore the bounds of the basis
     #[arg(long, requires = "basis", help_heading = "Objective")]
     pub(super) no_bounds: bool,
@@ -248,30 +242,9 @@ impl NewRunArgs {
 
     /// Returns the regularization toward neighbors and the prior, if the flags specify it.
     pub(super) fn prior_strength(&self, objective: &ObjectiveArgs) -> Result<Option<PriorStrength>> {
-        let folds = self.prior_folds;
-        if self.is_swarm() {
-            return match folds {
-                None => objective.given_strength(),
-                Some(_) => Err(Error::Usage("--prior-folds does not apply to --optimizer pso".to_string())),
-            };
-        }
-        let strength = match objective.prior_strength.as_deref().map(str::trim) {
-            None if folds.is_some() && !objective.l2.is_empty() => {
-                return Err(Error::Usage("--prior-folds only applies to --prior-strength auto".to_string()));
-            }
-            None if folds.is_some() => Some(PriorStrength::Auto { folds }),
-            None => None,
-            Some("auto") => Some(PriorStrength::Auto { folds }),
-            Some(_) if folds.is_some() => {
-                return Err(Error::Usage("--prior-folds only applies to --prior-strength auto".to_string()));
-            }
-            Some(text) => Some(PriorStrength::read(text)?),
-        };
-        match folds {
-            Some(folds) if !(2..=MAX_FOLDS).contains(&folds) => {
-                Err(Error::Usage(format!("--prior-folds must be at least 2 and at most {MAX_FOLDS}")))
-            }
-            _ => Ok(strength),
+        match self.is_swarm() {
+            true => objective.given_strength(),
+            false => objective.prior_strength.as_deref().map(PriorStrength::read).transpose(),
         }
     }
 

@@ -201,8 +201,6 @@ fn rejects_invalid_strengths() {
         (vec!["d.bin", "--prior-strength", "auto", "--l2", "1e-3"], 2, "--l2"),
         (vec!["d.bin", "--prior-strength", "auto", "--loss", "power:1.5"], 2, "curvature"),
         (vec!["d.bin", "--k", "joint", "--loss", "power:1.5"], 2, "--k joint"),
-        (vec!["d.bin", "--prior-folds", "1"], 2, "--prior-folds"),
-        (vec!["d.bin", "--prior-folds", "5", "--l2", "0"], 2, "--prior-folds"),
     ] {
         bench.fails_with(("tune --backend cpu --out r", &flags), code, wanted);
         assert!(!bench.path("r").exists(), "{flags:?}");
@@ -216,24 +214,20 @@ fn rejects_invalid_strengths() {
 #[test]
 fn handles_few_games_and_games_without_winner() {
     let bench = Bench::new();
-    let tune =
-        |input: &str, more: &str| bench.done(("tune --out r --force --k 1 --backend cpu", (input, more)));
+    let tune = |input: &str| bench.done(("tune --out r --force --k 1 --backend cpu", input));
     for (positions, wanted) in
         [(10, "one game is too few"), (30, "3 games are fewer than the folds: 3 are used")]
     {
         bench.dataset("few.bin", FeatureKind::Pst, positions, 3);
-        let (out, err) = tune("few.bin", "");
+        let (out, err) = tune("few.bin");
         assert!(err.contains(wanted), "{err} {out}");
     }
-    bench.dataset("d.bin", FeatureKind::Pst, 300, 3);
-    let (_, err) = tune("d.bin", "--prior-folds 100");
-    assert!(err.contains("30 games are fewer than the folds: 30 are used"), "{err}");
     let line = |i: usize| {
         let rank = |piece: &str| format!("{}{piece}{}", 1 + i % 3, 7 - (1 + i % 3));
         format!("7k/8/{}/8/8/{}/8/K7 w - - c9 \"1/2-1/2\";\n", rank("p"), rank("N"))
     };
     bench.write("draws.epd", (0..60).map(line).collect::<String>());
-    let (out, err) = tune("draws.epd", "");
+    let (out, err) = tune("draws.epd");
     assert!(err.contains("does not know its games"), "{err} {out}");
 }
 
