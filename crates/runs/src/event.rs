@@ -22,22 +22,11 @@ pub enum RunEvent<'a> {
     /// Games or positions are being extracted to a file first, with the progress.
     Extracting(Progress),
     /// Games or positions were extracted to a file first.
-    Extracted {
-        /// The report of the extraction.
-        report: &'a Report,
-        /// The dataset that was written.
-        output: &'a Path,
-    },
+    Extracted { report: &'a Report, output: &'a Path },
     /// The folder has a record of the run, which can be resumed and watched from now on.
-    Opened {
-        /// The folder.
-        folder: &'a RunFolder,
-        /// The features of its parameters.
-        features: &'a FeatureSet,
-    },
+    Opened { folder: &'a RunFolder, features: &'a FeatureSet },
     /// Something is being chosen before the run begins or after it, which may take a while.
     Deciding {
-        /// Kind of the choice.
         what: Deciding,
         /// Description and progress, on one line.
         progress: &'a str,
@@ -50,7 +39,6 @@ pub enum RunEvent<'a> {
     Started(Start<'a>),
     /// An epoch is done, and recorded if there is a folder.
     Epoch {
-        /// Its record.
         record: &'a EpochRecord,
         /// Number of (position, member) pairs evaluated in it.
         pairs: u64,
@@ -60,45 +48,28 @@ pub enum RunEvent<'a> {
     /// The optimizer has ended, for whatever reason.
     Optimized,
     /// The bootstrap has made progress.
-    Resampling {
-        /// Number of resamples that have converged.
-        done: usize,
-        /// Total number of resamples.
-        members: usize,
-        /// Evaluations so far.
-        evaluations: usize,
-    },
+    Resampling { done: usize, members: usize, evaluations: usize },
     /// The bootstrap has ended, for whatever reason.
     Resampled,
     /// The run was interrupted, and its folder contains the state to resume it from.
-    Resumable {
-        /// The folder.
-        folder: &'a Path,
-    },
+    Resumable { folder: &'a Path },
 }
 
-/// Choice made before a run begins or after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deciding {
-    /// The point to begin from.
     Start,
-    /// The weights of penalties.
     Strength,
     /// K, together with the parameters.
     Scale,
-    /// Whole numbers for the result.
     WholeNumbers,
 }
 
 /// A run in its initial state.
 pub struct Start<'a> {
-    /// Folder where it is recorded.
     pub folder: Option<&'a RunFolder>,
     /// Its record: settings, and choices made before it began.
     pub record: &'a RunRecord,
-    /// The positions.
     pub data: &'a Dataset,
-    /// Training and held-out positions.
     pub split: &'a Split,
     /// The backend and why it was chosen, on one line.
     pub backend: &'a str,

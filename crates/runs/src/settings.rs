@@ -38,7 +38,6 @@ pub struct TunerSettings<'a> {
     pub l2: Vec<f64>,
     /// The share of the games to hold out, 0 to 0.9, for the evaluation of the parameters.
     pub holdout: f64,
-    /// The seed of all random numbers; 1 by default.
     pub seed: u64,
     pub optimizer: OptimizerChoice<'a>,
     pub round: Rounding,
@@ -97,7 +96,6 @@ pub enum RunOutput {
     Folder(PathBuf),
 }
 
-/// Chooses a method and its settings by the size of the model.
 pub type ChooseOptimizer<'a> = Box<dyn Fn(ModelSize) -> Result<OptimizerConfig> + 'a>;
 pub type MakeOptimizer<'a> = Box<dyn FnOnce(&Space) -> Result<Box<dyn Optimizer>> + 'a>;
 

@@ -186,18 +186,6 @@ fn several_datasets_are_one() {
 }
 
 #[test]
-fn material_has_twelve_parameters() {
-    let bench = Bench::new();
-    bench.dataset("m.bin", FeatureKind::Material, 20_000, 3);
-    bench.tune("m.bin --l2=0 --out r --k 0.8");
-    let file = bench.json("r/params.json");
-    // Results were drawn with approximately these values.
-    let values = ["pawn", "knight", "rook", "queen"].map(|name| parameter(&file, name, "mg"));
-    assert!(values.is_sorted_by(|a, b| a < b), "{values:?}");
-    assert_eq!(parameter(&file, "king", "mg"), 0.0);
-}
-
-#[test]
 fn every_form_of_k_is_the_same() {
     let bench = bench();
     let k: f64 = 0.8;

@@ -1,7 +1,6 @@
 //! Prior strength: chosen, given, refused.
 
 use crate::common::prelude::*;
-use gputexel::tuning::score_ratio;
 
 fn bench() -> Bench {
     Bench::with_positions(4000, 11)
@@ -81,18 +80,6 @@ fn k_may_be_fitted_with_the_parameters() {
     assert_eq!(scale["on_prior"], prior["k"]);
     assert!(joint["k"].as_f64() != prior["k"].as_f64());
     assert_eq!(bench.json("p/run.json")["scale"]["mode"], "prior");
-    let data = bench.read("d.bin");
-    let prior = gputexel::model::Prior::default().theta(&data.metadata().feature_set).unwrap();
-    let file = bench.json("j/params.json");
-    let values = |phase: &str| -> Vec<f64> {
-        let list = file["parameters"].list();
-        list.iter().map(|parameter| parameter[phase].f64()).collect()
-    };
-    let theta = [values("mg"), values("eg")].concat();
-    let all: Vec<u32> = (0..data.len() as u32).collect();
-    let k = joint["k"].f64();
-    let ratio = score_ratio(&data, k, &RunScores::new(&data, &prior, &theta), &all).unwrap();
-    assert!((ratio - 1.0).abs() < 1e-6, "{ratio}");
 }
 
 #[test]

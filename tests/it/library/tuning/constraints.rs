@@ -2,7 +2,6 @@
 
 use crate::common::prelude::*;
 use gputexel::run::{BasisSettings, OptimizerChoice, Tuned};
-use gputexel::sweep::SweepSettings;
 use gputexel::tuning::space_of;
 use gputexel::{Tuner, TunerSettings};
 
@@ -195,32 +194,4 @@ fn inactive_constraints_change_nothing() {
     });
     let apart = most_apart(&open, &held);
     assert!(apart < 1e-6, "{apart}");
-}
-
-#[test]
-fn sweeps_hold_constraints() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = data(folder.path());
-    let set = &data.metadata().feature_set;
-    let list = constraints(&[(ConstraintKind::Increasing, "knight_mobility")]);
-    let frozen = settings(set, &[]).freeze;
-    let sweep = |constraints: &[Constraint]| SweepSettings {
-        k: Some(K),
-        axes: vec!["l2=0,1e-3".to_string()],
-        freeze: frozen.clone(),
-        constraints: constraints.to_vec(),
-        epochs: Some(5),
-        ..SweepSettings::default()
-    };
-    let config = sweep(&list).config(&data).unwrap();
-    let basis = config.basis.unwrap();
-    assert!(basis.coordinates.iter().any(|c| c.name == "knight_mobility_1.mg - knight_mobility_0.mg"));
-    let mut opened = None;
-    let backend = Backend::given_or_auto(None, &mut opened).unwrap();
-    let losses = |sweep: SweepSettings| {
-        let results = sweep.run(&data, backend, &AtomicBool::new(false)).unwrap();
-        results.ranking.ranked.iter().map(|row| row.training).collect::<Vec<f64>>()
-    };
-    let (held, open) = (losses(sweep(&list)), losses(sweep(&[])));
-    assert!(held.iter().zip(&open).all(|(held, open)| held != open), "{held:?} {open:?}");
 }
