@@ -8,6 +8,7 @@ use gputexel::live::LiveReport;
 use gputexel::model::FeatureSet;
 use gputexel::report::Report;
 use gputexel::run::{ReportData, run_report};
+use gputexel::sweep::{is_sweep, sweep_report};
 
 use super::context::Context;
 use super::output::print_text;
@@ -84,5 +85,6 @@ impl LivePage {
 /// If there is no run in the folder yet, or a file is damaged.
 pub fn of_run(path: &Path, report_data: &ReportData<'_>) -> Result<Report> {
     let folder = RunFolder::view(path);
-    Ok(Report::Run(Box::new(run_report(&folder, report_data)?)))
+    let report = if is_sweep(path) { sweep_report(&folder)? } else { run_report(&folder, report_data)? };
+    Ok(Report::Run(Box::new(report)))
 }

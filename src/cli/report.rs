@@ -7,6 +7,7 @@ use gputexel::io::{check_apart, check_target, write_atomically};
 use gputexel::matches::{is_match, match_report};
 use gputexel::report::{Report, RunReport};
 use gputexel::run::{Positions, ReportData, run_report, write_report};
+use gputexel::sweep::{is_sweep, sweep_report};
 use gputexel::tuning::RunRecord;
 use gputexel::{Error, Result};
 use serde_json::json;
@@ -26,7 +27,7 @@ Examples:\n  \
 gputexel report runs/first --open\n  \
 gputexel report runs/first -o first.html --dataset dataset.bin")]
 pub struct ReportArgs {
-    /// Folder of a run of tune, pso, match or spsa
+    /// Folder of a run of tune, pso, sweep, match or spsa
     #[arg(value_name = "RUN_FOLDER")]
     folder: PathBuf,
     /// Output file [default: report.html in the folder]
@@ -65,11 +66,21 @@ impl Subcommand for ReportArgs {
             let report = page::of_folder(path)?;
             return plain(self, context, "run by games", report.head.final_, &report.to_html(None)?);
         }
-        let record: RunRecord = folder.record(Kind::Run)?;
-        let named =
-            record.config.datasets.iter().map(Path::new).chain(self.dataset.iter().map(PathBuf::as_path));
-        check_apart(&[self.output.as_deref()], &named.collect::<Vec<_>>())?;
-        let report = again(&folder, &record, &self.dataset)?;
+        let report = if is_sweep(path) {
+            let report = sweep_report(&folder)?;
+            if let Some(dataset) = self.dataset.first() {
+                let text =
+                    format!("--dataset {}: the report of a sweep needs no positions", dataset.display());
+                return Err(Error::Usage(text).into());
+            }
+            report
+        } else {
+            let record: RunRecord = folder.record(Kind::Run)?;
+            let named =
+                record.config.datasets.iter().map(Path::new).chain(self.dataset.iter().map(PathBuf::as_path));
+            check_apart(&[self.output.as_deref()], &named.collect::<Vec<_>>())?;
+            again(&folder, &record, &self.dataset)?
+        };
         let target = self.output.clone().unwrap_or_else(|| path.join(REPORT));
         let html = report.to_html(None)?;
         write(&target, &html, self.open)?;

@@ -19,7 +19,7 @@ const LOOK: Duration = Duration::from_millis(100);
 /// Flags of `serve`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The page lists every run of tune, pso, match and spsa in DIR and the folders below it; pages of runs under way \
+The page lists every run of tune, pso, sweep, match and spsa in DIR and the folders below it; pages of runs under way \
 refresh by themselves, whoever started them. Only this machine can open them: it listens on 127.0.0.1, and serves only \
 these pages. Symbolic links are not followed. Ctrl-C stops it.\n\n\
 Examples:\n  \

@@ -25,6 +25,7 @@ pub const DATASET: &str = "dataset.bin";
 pub enum Kind {
     /// `tune` and `pso`.
     Run,
+    Sweep,
     /// `match`, and `spsa verify`.
     Match,
     Spsa,
@@ -38,8 +39,9 @@ pub enum Kind {
 }
 
 impl Kind {
-    const RECORDED: [Self; 8] = [
+    const RECORDED: [Self; 9] = [
         Self::Run,
+        Self::Sweep,
         Self::Match,
         Self::Spsa,
         Self::SelfPlay,
@@ -52,6 +54,7 @@ impl Kind {
     pub const fn record(self) -> &'static str {
         match self {
             Self::Run => "run.json",
+            Self::Sweep => "sweep.json",
             Self::Match => "match.jsonl",
             Self::Spsa => "spsa.jsonl",
             Self::SelfPlay => "selfplay.jsonl",
@@ -65,6 +68,7 @@ impl Kind {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Run => "run",
+            Self::Sweep => "sweep",
             Self::Match => "match",
             Self::Spsa => "SPSA run",
             Self::SelfPlay => "self-play run",
@@ -100,7 +104,7 @@ pub fn parameters_at(path: &Path) -> PathBuf {
 
 /// Files of an earlier run that must not be mistaken for those of this one. Without its record, a run cannot be resumed,
 /// so that is removed first.
-const RESULTS: [&str; 10] = [
+const RESULTS: [&str; 12] = [
     "checkpoint.safetensors",
     SO_FAR,
     SO_FAR_TABLES[0],
@@ -110,6 +114,8 @@ const RESULTS: [&str; 10] = [
     PARAMETERS,
     "z.json",
     REPORT,
+    "runs.csv",
+    "sweep.svg",
     "log.csv",
 ];
 

@@ -14,8 +14,13 @@ const FORMAT: &str = "gputexel-parameters";
 const VERSION: u32 = 1;
 
 /// Reasons why a folder may have no parameters although a run has started in it, by the file that shows this.
-const RECORDS: [(&str, &str, Option<CommandParts>); 3] = [
+const RECORDS: [(&str, &str, Option<CommandParts>); 4] = [
     ("run.json", "the run has not finished", Some(["resume it with 'gputexel tune ", "'"])),
+    (
+        "sweep.json",
+        "sweeps write parameters only on request",
+        Some(["'gputexel sweep ", " --best FILE' trains them"]),
+    ),
     (
         "spsa.jsonl",
         "the run has not finished, or tunes another engine",

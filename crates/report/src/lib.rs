@@ -5,7 +5,9 @@
 mod bands;
 mod board;
 mod conclusion;
+mod curve;
 mod diagnostics;
+mod heat;
 mod html;
 pub mod live;
 mod number_text;
@@ -18,15 +20,18 @@ mod svg;
 pub use bands::{BandPanel, Bands};
 pub use board::{Known, board, change_boards, shape_board};
 pub use conclusion::{Conclusion, Finding, FindingKind, Judgement, Severity, Verdict, quoted};
+pub use curve::{Curve, Spacing};
 pub use diagnostics::{
     AdjustmentDiagnostics, Calibration, CalibrationBin, Diagnostics, FactorDiagnostics, FactorGroup,
     Histogram, PartWorth, ProgramDiagnostics, Residual, ScaleNeighborhood, SetDiagnostics, SumDiagnostics,
     TermDiagnostics, Worth,
 };
+pub use heat::HeatMap;
 pub use html::{
     BenchPage, Comparison, CoordinateValue, Heading, ListedRun, Live, MatchReport, Page, Parameter, Part,
     PenaltyRow, RunList, RunReport, SharedTrait, SpsaReport, Stage, Standing, Step, StrengthReport, Swarms,
-    Table, ValuePath, WorstPosition, WorstPositions, bytes, grouped, notice, remaining_seconds,
+    SweepAxis, SweepReport, SweepSetting, Table, ValuePath, WorstPosition, WorstPositions, bytes, grouped,
+    notice, remaining_seconds,
 };
 pub use paths::{Path, Paths};
 pub use readable::readable;

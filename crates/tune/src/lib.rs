@@ -73,5 +73,5 @@ pub use uncertainty::{
     Bootstrap, BootstrapEvent, Curvature, ErrorStatus, Fit, MAX_ERROR_CP, MAX_PARAMETERS, MIN_CLUSTERS,
     Sandwich, Spread, bootstrap, bytes_needed, check_members, resample_seeds, sandwich,
 };
-pub use values::parse_numbers;
+pub use values::Values;
 pub use worst::{disagreements, worst_positions};

@@ -1,28 +1,124 @@
-//! `sweep --grid`: creates a sweep from flags, and runs it to the end.
+//! `sweep --grid`: creates a sweep from flags or its folder, and runs it to the end.
 
 use std::cell::Cell;
+use std::path::Path;
 
-use gputexel::dataset;
-use gputexel::io::{check_outputs, write_atomically};
+use gputexel::dataset::{self, Dataset};
 use gputexel::run::PriorStrength;
-use gputexel::sweep::{SweepResults, SweepSettings};
-use gputexel::tuning::sweep::{MakeEvaluator, SweepMethod};
+use gputexel::sweep::{StartedSweep, SweepFiles, SweepSettings};
+use gputexel::tuning::sweep::{MakeEvaluator, SweepConfig, SweepMethod};
 use gputexel::{Error, Result};
 
+use super::super::backend::{Backend, program};
 use super::super::context::Context;
+use super::super::live::LivePage;
 use super::super::output::print_text;
+use super::super::runs::checkpoint_every;
 use super::super::settings::parsed;
-use super::SweepArgs;
+use super::super::table::grouped;
 use super::output;
 use super::progress::Observer;
+use super::{MANY, NewSweepArgs, SweepArgs};
 
-pub fn run(args: &SweepArgs, context: &Context) -> anyhow::Result<()> {
-    // All checks come before anything is computed.
-    check_outputs(&[args.csv.as_deref(), args.best.as_deref()], &args.datasets, args.force)?;
-    let settings = settings(args)?;
+pub fn start(args: &SweepArgs, context: &Context, watch: &LivePage) -> anyhow::Result<()> {
+    // All checks come before anything is written.
+    let files = files(args, context)?;
+    files.check(&args.datasets)?;
     let backend = args.backend.open()?;
-    let data = dataset::read_positions(&args.datasets)?.with_sections(args.sections)?;
-    let config = settings.config(&data)?;
+    let data = dataset::read_positions(&args.datasets)?.with_sections(args.fresh.sections)?;
+    let config = configure(args, &data)?;
+    carry_out(&files.begin(config, data)?, args, context, watch, &backend)
+}
+
+pub fn resume(args: &SweepArgs, path: &Path, context: &Context, watch: &LivePage) -> anyhow::Result<()> {
+    let files = files(args, context)?;
+    let backend = args.backend.open()?;
+    carry_out(&files.resume(path)?, args, context, watch, &backend)
+}
+
+fn files(args: &SweepArgs, context: &Context) -> Result<SweepFiles> {
+    let checkpoint_every = checkpoint_every(args.checkpoint_every)?;
+    if args.top == 0 {
+        return Err(Error::Usage("--top 0: must be at least 1".to_string()));
+    }
+    Ok(SweepFiles {
+        folder: args.out.clone(),
+        best: args.best.clone(),
+        csv: args.csv.clone(),
+        svg: args.svg.clone(),
+        overwrite: args.force,
+        command_line: context.command_line.clone(),
+        checkpoint_every,
+    })
+}
+
+fn configure(args: &SweepArgs, data: &Dataset) -> Result<SweepConfig> {
+    let fresh = &args.fresh;
+    let usage = |text: &str| Err(Error::Usage(text.to_string()));
+    let (basis, frozen) = args.basis.names();
+    let default = SweepSettings::default();
+    let strength = fresh.prior_strength.as_deref().map(PriorStrength::read).transpose()?;
+    let settings = SweepSettings {
+        datasets: args.datasets.clone(),
+        axes: fresh.grid.clone(),
+        prior: parsed(&fresh.prior)?,
+        basis: basis.map(str::to_string),
+        freeze: frozen.to_vec(),
+        constraints: args.basis.constraints(),
+        penalties: match &strength {
+            Some(strength) => strength.weights()?.map(str::to_string),
+            None => None,
+        },
+        loss: parsed(&fresh.loss)?,
+        judge: parsed(&fresh.judge)?,
+        k: args.k.k()?,
+        k_base: fresh.k_base.parse()?,
+        blend_k: fresh.blend_k,
+        folds: fresh.folds.unwrap_or(default.folds),
+        seed: fresh.seed.unwrap_or(default.seed),
+        method: method(fresh)?,
+        epochs: fresh.epochs,
+    };
+    for (name, given, flag) in [
+        ("seed", fresh.seed.is_some(), "--seed"),
+        ("loss", settings.loss.is_some(), "--loss"),
+        ("k", settings.k.is_some(), "a fixed K"),
+    ] {
+        if given && settings.varies(name) {
+            return usage(&format!("{flag} and --grid {name}: give only one of them"));
+        }
+    }
+    let unscaled = settings.without_scales(data)?;
+    let runs = unscaled.runs();
+    if runs > MANY && !fresh.yes {
+        return usage(&format!("{} runs; confirm with --yes", grouped(runs as u64)));
+    }
+    if fresh.blend_k.is_some() && !unscaled.blends() {
+        return usage("--blend-k: needs --grid blend, for example blend=0:1:3");
+    }
+    settings.config(data)
+}
+
+fn method(fresh: &NewSweepArgs) -> Result<SweepMethod> {
+    match fresh.optimizer.as_deref().unwrap_or("adam") {
+        "adam" => Ok(SweepMethod::Adam { schedule: parsed(&fresh.schedule)?.unwrap_or_default() }),
+        "gauss-newton" if fresh.schedule.is_some() => {
+            Err(Error::Usage("--schedule only applies to adam".to_string()))
+        }
+        "gauss-newton" => Ok(SweepMethod::GaussNewton { improvement: 1e-8 }),
+        other => Err(Error::Usage(format!("optimizer '{other}': expected adam or gauss-newton"))),
+    }
+}
+
+fn carry_out(
+    sweep: &StartedSweep,
+    args: &SweepArgs,
+    context: &Context,
+    watch: &LivePage,
+    backend: &Backend,
+) -> anyhow::Result<()> {
+    let (config, folder) = (sweep.config(), sweep.folder());
+    sweep.warnings().iter().for_each(|warning| note!("gputexel: warning: {warning}"));
     let talks = !context.quiet && !context.json;
     let announce = Cell::new(talks);
     let make_evaluator: &MakeEvaluator<'_> = &|layout| {
@@ -33,77 +129,29 @@ pub fn run(args: &SweepArgs, context: &Context) -> anyhow::Result<()> {
         Ok(evaluator)
     };
     if talks {
-        output::print_opening(&config, &data)?;
+        output::print_opening(sweep)?;
+    }
+    if let Some(folder) = folder {
+        watch.follow(context, folder, &sweep.data().metadata().feature_set)?;
     }
     let mut observer = Observer::new(context, matches!(config.method, SweepMethod::GaussNewton { .. }));
-    let results = SweepResults::train(config, &data, make_evaluator, context.cancel, &mut |event| {
+    let end = sweep.carry_out(make_evaluator, context.cancel, &mut |event| {
         observer.observe(event);
         Ok(())
     });
     observer.finish();
-    let results = results?;
-    args.csv.as_deref().map_or(Ok(()), |path| results.write_csv(path))?;
-    let best = match &args.best {
-        None => None,
-        Some(path) => results.train_best(make_evaluator, context.cancel)?.map(|best| (&**path, best)),
+    let end = end?;
+    if let Err(error) = &end.report {
+        alert!("gputexel: warning: no report: {error}");
+    }
+    let unfinished = end.results.unfinished();
+    output::print_results(context, args.top, &end)?;
+    let how = match folder {
+        Some(folder) => format!("resume with '{} sweep --resume {}'", program(), folder.path().display()),
+        None => "use --out to be able to resume".to_string(),
     };
-    if let Some((path, best)) = &best {
-        write_atomically(path, best.file.to_json().as_bytes())?;
-    }
-    output::print_results(context, &results, best.as_ref().map(|(path, best)| (*path, best)))?;
-    if let Some(progress) = results.unfinished() {
-        return Err(Error::Interrupted(format!("after {progress} of all runs")).into());
-    }
-    match results.best() {
-        Some(_) => Ok(()),
-        None => Err(Error::Numeric("the losses of all runs are no longer finite".to_string()).into()),
-    }
-}
-
-fn settings(args: &SweepArgs) -> Result<SweepSettings> {
-    let (basis, frozen) = args.basis.names();
-    let default = SweepSettings::default();
-    let strength = args.prior_strength.as_deref().map(PriorStrength::read).transpose()?;
-    let settings = SweepSettings {
-        axes: args.grid.clone(),
-        prior: parsed(&args.prior)?,
-        basis: basis.map(str::to_string),
-        freeze: frozen.to_vec(),
-        constraints: args.basis.constraints(),
-        penalties: match &strength {
-            Some(strength) => strength.weights()?.map(str::to_string),
-            None => None,
-        },
-        loss: parsed(&args.loss)?,
-        k: args.k.k()?,
-        blend_k: args.blend_k,
-        folds: args.folds.unwrap_or(default.folds),
-        seed: args.seed.unwrap_or(default.seed),
-        method: method(args)?,
-        epochs: args.epochs,
-    };
-    for (name, given, flag) in [
-        ("seed", args.seed.is_some(), "--seed"),
-        ("loss", settings.loss.is_some(), "--loss"),
-        ("k", settings.k.is_some(), "a fixed K"),
-    ] {
-        if given && settings.varies(name) {
-            return Err(Error::Usage(format!("{flag} and --grid {name}: give only one of them")));
-        }
-    }
-    if args.blend_k.is_some() && !settings.varies("blend") {
-        return Err(Error::Usage("--blend-k: needs --grid blend, for example blend=0:1:3".to_string()));
-    }
-    Ok(settings)
-}
-
-fn method(args: &SweepArgs) -> Result<SweepMethod> {
-    match args.optimizer.as_deref().unwrap_or("adam") {
-        "adam" => Ok(SweepMethod::Adam { schedule: parsed(&args.schedule)?.unwrap_or_default() }),
-        "gauss-newton" if args.schedule.is_some() => {
-            Err(Error::Usage("--schedule only applies to adam".to_string()))
-        }
-        "gauss-newton" => Ok(SweepMethod::GaussNewton { improvement: 1e-8 }),
-        other => Err(Error::Usage(format!("optimizer '{other}': expected adam or gauss-newton"))),
-    }
+    Ok(end.finish().map_err(|error| match error {
+        Error::Interrupted(when) if unfinished.is_some() => Error::Interrupted(format!("{when}; {how}")),
+        error => error,
+    })?)
 }

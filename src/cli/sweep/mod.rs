@@ -12,6 +12,7 @@ use gputexel::Error;
 use super::backend::BackendArgs;
 use super::basis::BasisArgs;
 use super::context::Context;
+use super::live::LiveArgs;
 use super::scale::ScaleArgs;
 use super::subcommand::{Subcommand, short_help};
 
@@ -19,23 +20,67 @@ use super::subcommand::{Subcommand, short_help};
 #[derive(Debug, clap::Args)]
 #[command(
     mut_args(short_help(&[
-        "scale", "grid", "prior", "folds", "epochs", "optimizer", "best", "csv", "threads",
+        "scale", "grid", "prior", "folds", "epochs", "optimizer", "out", "resume", "best", "csv",
+        "threads",
     ])),
     allow_negative_numbers = true,
     after_help = "\
-Values are FROM:TO:N, FROM:TO:N:log, or a list such as 0,1e-5,1e-4. Keys of --grid: learning-rate (adam), \
-l2, strength (factor on the weights of --prior-strength), k, loss (squared, cross-entropy, power:Q), blend \
-(share of the search score in the targets), source:NAME (training weight factor of a source, given by its \
-path, part of its path, or its number from 1), seed (repeats the runs with other folds). A key with \
+Values are FROM:TO:N, FROM:TO:N:log, or a list such as 0,1e-5,1e-4. Keys of --grid: learning-rate, \
+beta1, beta2, epsilon (adam), l2, strength (factor on the weights of --prior-strength), k, loss \
+(squared, cross-entropy, power:Q), blend (share of the search score in the targets), source:NAME \
+(training weight factor of a source, given by its path, part of its path, or its number from 1), \
+seed (repeats the runs with other folds). A key with \
 a single value is fixed rather than varied.\n\n\
 Examples:\n  \
-gputexel sweep d.bin --scale 0.2:3:1024 --csv k.csv\n  \
-gputexel sweep d.bin --grid l2=0,1e-5,1e-4,1e-3 --grid learning-rate=5,20 --epochs 60 --best best.json"
+gputexel sweep d.bin --scale 0.2:3:1024 --svg k.svg\n  \
+gputexel sweep d.bin --grid l2=0,1e-5,1e-4,1e-3 --grid learning-rate=5,20 --epochs 60 --best runs/best"
 )]
 pub struct SweepArgs {
     /// Datasets
-    #[arg(required = true, value_name = "DATASET")]
+    #[arg(required_unless_present = "resume", conflicts_with = "resume", value_name = "DATASET")]
     datasets: Vec<PathBuf>,
+    #[command(flatten)]
+    fresh: NewSweepArgs,
+    // Next to `fresh`, not in it: clap leaves a group empty if its struct has a flattened one.
+    #[command(flatten)]
+    k: ScaleArgs,
+    #[command(flatten)]
+    basis: BasisArgs,
+    /// Keep state and results in this folder
+    #[arg(short, long, value_name = "DIR", conflicts_with_all = ["resume", "scale"], help_heading = "Output", value_parser = super::target::file())]
+    out: Option<PathBuf>,
+    /// Overwrite existing files and write into folders that are not empty
+    #[arg(long, help_heading = "Output")]
+    force: bool,
+    /// Resume an interrupted sweep with bit-identical results, or show a finished one again
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["Sweep", "Scale", "Tuned"], help_heading = "Output")]
+    resume: Option<PathBuf>,
+    /// Train with the best settings on all positions and write parameters (FILE.json), or parameters
+    /// and tables (DIR)
+    #[arg(long, value_name = "FILE|DIR", conflicts_with = "scale", help_heading = "Output", value_parser = super::target::file())]
+    best: Option<PathBuf>,
+    /// Write a table of all points or runs as CSV
+    #[arg(long, value_name = "FILE", help_heading = "Output", value_parser = super::target::file())]
+    csv: Option<PathBuf>,
+    /// Write a chart as SVG
+    #[arg(long, value_name = "FILE", help_heading = "Output", value_parser = super::target::file())]
+    svg: Option<PathBuf>,
+    /// Number of table rows to show
+    #[arg(long, value_name = "N", default_value_t = 20, help_heading = "Output")]
+    top: usize,
+    /// Seconds between checkpoints
+    #[arg(long, value_name = "SECONDS", default_value_t = 30.0, help_heading = "Output")]
+    checkpoint_every: f64,
+    #[command(flatten)]
+    watch: LiveArgs,
+    #[command(flatten)]
+    backend: BackendArgs,
+}
+
+/// Flags that determine what a sweep computes; a resumed one has them in its folder.
+#[derive(Debug, clap::Args)]
+#[group(id = "Sweep", multiple = true)]
+pub struct NewSweepArgs {
     /// Evaluate the prior for these values of K and find the minimum
     #[arg(long, value_name = "VALUES", allow_hyphen_values = true, conflicts_with = "grid")]
     scale: Option<String>,
@@ -46,6 +91,9 @@ pub struct SweepArgs {
     /// results depend on it [default: one per 2^20 positions, up to 64]
     #[arg(long, value_name = "N", help_heading = "Inputs")]
     sections: Option<usize>,
+    /// Form of K in --scale and --grid: 10 for 1 / (1 + 10^(-K s / 400)), e for base e
+    #[arg(long, value_name = "BASE", default_value = "10", help_heading = "Objective")]
+    k_base: String,
     /// Starting point and reference: material:P,N,B,R,Q, pesto (PeSTO's tables), zero, or a params.json or
     /// the folder of a run
     /// [default: material:100,300,320,500,900]
@@ -58,6 +106,10 @@ pub struct SweepArgs {
     /// Loss function: squared, cross-entropy, or power:Q [default: squared]
     #[arg(long, value_name = "LOSS", help_heading = "Objective")]
     loss: Option<String>,
+    /// Loss for evaluating held-out positions [default: that of the runs, or squared if
+    /// they differ]
+    #[arg(long, value_name = "LOSS", help_heading = "Objective")]
+    judge: Option<String>,
     /// K of search scores in blended targets (base 10) [default: fitted]
     #[arg(long, value_name = "K", help_heading = "Objective")]
     blend_k: Option<f64>,
@@ -76,33 +128,34 @@ pub struct SweepArgs {
     /// Epochs per run [default: 100 for adam, at most 50 for gauss-newton]
     #[arg(long, value_name = "N", help_heading = "Optimizer")]
     epochs: Option<u64>,
-    #[command(flatten)]
-    k: ScaleArgs,
-    #[command(flatten)]
-    basis: BasisArgs,
-    /// Overwrite existing files
-    #[arg(long, help_heading = "Output")]
-    force: bool,
-    /// Train with the best settings on all positions and write the parameters
-    #[arg(long, value_name = "FILE", conflicts_with = "scale", help_heading = "Output", value_parser = super::target::file())]
-    best: Option<PathBuf>,
-    /// Write a table of all points or runs as CSV
-    #[arg(long, value_name = "FILE", help_heading = "Output", value_parser = super::target::file())]
-    csv: Option<PathBuf>,
-    #[command(flatten)]
-    backend: BackendArgs,
+    /// Allow more than 100,000 runs or points
+    #[arg(long)]
+    yes: bool,
 }
+
+/// Number of runs, or values of K, above which `--yes` is required.
+const MANY: usize = 100_000;
 
 impl Subcommand for SweepArgs {
     fn run(&self, context: &Context) -> anyhow::Result<()> {
-        match &self.scale {
-            Some(values) => scale::run(self, values, context),
-            None if self.grid.is_empty() => {
-                let text = "sweep needs --scale or --grid; see 'gputexel sweep --help'";
+        let fresh = &self.fresh;
+        let watched = self.resume.is_some() || (self.out.is_some() && fresh.scale.is_none());
+        if self.watch.is_asked_for() && !watched {
+            let text = "--live needs a sweep with a folder: --grid with --out, or --resume";
+            return Err(Error::Usage(text.to_string()).into());
+        }
+        let watch = self.watch.open()?;
+        let result = match (&self.resume, &fresh.scale) {
+            (Some(folder), _) => grid::resume(self, folder, context, &watch),
+            (None, Some(values)) => scale::run(self, values, context),
+            (None, None) if fresh.grid.is_empty() => {
+                let text = "sweep needs --scale, --grid or --resume; see 'gputexel sweep --help'";
                 Err(Error::Usage(text.to_string()).into())
             }
-            None => grid::run(self, context),
-        }
+            (None, None) => grid::start(self, context, &watch),
+        };
+        watch.end();
+        result
     }
 
     #[cfg(feature = "mpi")]

@@ -1,9 +1,7 @@
 use std::fmt::Write as _; // to strings, which cannot fail
-use std::path::Path;
 
 use gputexel::Result;
-use gputexel::dataset::Dataset;
-use gputexel::sweep::{BestParameters, SweepResults};
+use gputexel::sweep::{StartedSweep, SweepEnd, SweepResults};
 use gputexel::tuning::sweep::{Ranked, Ranking, SweepConfig, SweepMethod};
 
 use super::super::context::Context;
@@ -11,10 +9,8 @@ use super::super::output::{print_text, write_stdout};
 use super::super::scale::scale_forms;
 use super::super::table::{aligned, counted, grouped};
 
-/// Number of table rows to show.
-const TOP: usize = 20;
-
-pub fn print_opening(config: &SweepConfig, data: &Dataset) -> Result<()> {
+pub fn print_opening(sweep: &StartedSweep) -> Result<()> {
+    let (config, data) = (sweep.config(), sweep.data());
     let mut out = String::new();
     let what = match data.has_games() {
         true => counted(data.metadata().games, "game"),
@@ -52,6 +48,15 @@ pub fn print_opening(config: &SweepConfig, data: &Dataset) -> Result<()> {
     if let Some(k) = config.blend_k {
         let _ = writeln!(out, "blend K     {}", scale_forms(k));
     }
+    let _ = match sweep.folder() {
+        Some(folder) => {
+            let how = if sweep.is_resumed() { " (resumed)" } else { "" };
+            writeln!(out, "folder      {}{how}", folder.path().display())
+        }
+        None => {
+            writeln!(out, "folder      none, nothing is kept: --out DIR keeps state, results and a report")
+        }
+    };
     print_text(&out)
 }
 
@@ -60,7 +65,7 @@ fn has_own(config: &SweepConfig) -> bool {
     config.blend_k.is_some() || config.grid.losses(config.loss) != [config.judge]
 }
 
-fn table_of_settings(config: &SweepConfig, ranking: &Ranking) -> String {
+fn table_of_settings(config: &SweepConfig, ranking: &Ranking, top: usize) -> String {
     let own = has_own(config);
     let mut header = vec!["rank".to_string(), String::new()];
     header.extend(config.grid.axes.iter().map(|axis| axis.name.clone()));
@@ -69,7 +74,7 @@ fn table_of_settings(config: &SweepConfig, ranking: &Ranking) -> String {
         header.push("own held-out".to_string());
     }
     let mut rows = vec![header];
-    for (rank, ranked) in ranking.ranked.iter().take(TOP).enumerate() {
+    for (rank, ranked) in ranking.ranked.iter().take(top).enumerate() {
         let Ranked { held_out, difference, .. } = ranked;
         let mark = match (rank, ranked.tied) {
             (0, _) => "*",
@@ -92,16 +97,12 @@ fn table_of_settings(config: &SweepConfig, ranking: &Ranking) -> String {
     aligned(&rows, 0)
 }
 
-pub fn print_results(
-    context: &Context,
-    results: &SweepResults<'_>,
-    best: Option<(&Path, &BestParameters)>,
-) -> Result<()> {
+pub fn print_results(context: &Context, top: usize, end: &SweepEnd<'_>) -> Result<()> {
     if context.json {
-        return write_stdout(&format!("{}\n", results.to_json(best)));
+        return write_stdout(&format!("{}\n", end.to_json()));
     }
-    let SweepResults { config, outcome, ranking, .. } = results;
-    let interrupted = results.is_interrupted();
+    let SweepResults { config, outcome, ranking, .. } = &end.results;
+    let interrupted = end.results.is_interrupted();
     if context.quiet {
         return Ok(());
     }
@@ -128,10 +129,10 @@ pub fn print_results(
         if interrupted {
             let _ = writeln!(out, "so far, not final (interrupted after {done} of {planned} epochs):");
         }
-        out += &table_of_settings(config, ranking);
+        out += &table_of_settings(config, ranking, top);
     }
-    if ranking.ranked.len() > TOP {
-        let _ = writeln!(out, "and {} more", grouped((ranking.ranked.len() - TOP) as u64));
+    if ranking.ranked.len() > top {
+        let _ = writeln!(out, "and {} more", grouped((ranking.ranked.len() - top) as u64));
     }
     if ranking.incomplete > 0 {
         let have = if ranking.incomplete == 1 { "setting has" } else { "settings have" };
@@ -150,7 +151,7 @@ pub fn print_results(
             grouped(tied as u64)
         );
     }
-    if let Some((path, best)) = best {
+    if let Some((path, best)) = &end.best {
         let _ = writeln!(
             out,
             "written     {}: the best settings trained on all positions, loss {:.10}",

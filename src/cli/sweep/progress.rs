@@ -29,8 +29,8 @@ impl Observer {
         Self { bar, lines: context.prints_lines().then(LineTimer::start), ends_early, first: None }
     }
 
-    pub fn observe(&mut self, event: SweepEvent) {
-        match event {
+    pub fn observe(&mut self, event: &SweepEvent<'_>) {
+        match *event {
             SweepEvent::Step { done, planned, seconds } => {
                 let (first, since) = *self.first.get_or_insert((done, seconds));
                 let rate = (done - first) as f64 / (seconds - since);
@@ -58,7 +58,8 @@ impl Observer {
                     }
                 }
             }
-            SweepEvent::Replaced(Fallback { error, evaluator }) => {
+            SweepEvent::State { .. } => {}
+            SweepEvent::Replaced(Fallback { ref error, ref evaluator }) => {
                 self.bar.suspend(|| note!("gputexel: warning: {error}; continuing on the {evaluator}"));
             }
         }

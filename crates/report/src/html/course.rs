@@ -19,6 +19,9 @@ fn with_points(series: Series) -> Series {
 }
 
 pub(super) fn losses_of_run(report: &RunReport) -> Result<Option<Markup>> {
+    if report.steps.is_empty() && report.sweep.is_some() {
+        return Ok(None);
+    }
     let exact = report.diagnostics.as_ref().map(positions::losses);
     Ok(Some(html! {
         div.figures {

@@ -32,6 +32,7 @@ pub struct RunReport {
     pub worst: Option<WorstPositions>,
     pub program: Option<ProgramDiagnostics>,
     pub diagnostics_note: String,
+    pub sweep: Option<SweepReport>,
     pub configuration: Vec<(String, String)>,
     /// Inputs with checksums.
     pub inputs: Option<Table>,
@@ -175,6 +176,30 @@ pub struct Table {
     pub caption: String,
     pub header: Vec<String>,
     pub rows: Vec<Vec<String>>,
+}
+
+/// A sweep: settings ranked by their held-out loss.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SweepReport {
+    pub judge: String,
+    pub axes: Vec<SweepAxis>,
+    pub settings: Vec<SweepSetting>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SweepAxis {
+    pub name: String,
+    pub labels: Vec<String>,
+    pub numbers: Option<Vec<f64>>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SweepSetting {
+    pub indices: Vec<usize>,
+    pub held_out: (f64, f64),
+    pub over_best: (f64, f64),
+    pub tied: bool,
+    pub training: f64,
 }
 
 /// Two sets of parameters side by side.

@@ -11,6 +11,7 @@ mod data;
 mod first;
 mod groups;
 mod heading;
+mod importance;
 mod listing;
 mod matches;
 mod number;
@@ -25,6 +26,7 @@ mod spsa;
 mod stacked;
 mod strength;
 mod support;
+mod sweep;
 mod worst;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -32,7 +34,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 pub use bench::BenchPage;
 pub use data::{
     Comparison, CoordinateValue, Parameter, PenaltyRow, RunReport, SharedTrait, Step, StrengthReport, Swarms,
-    Table, WorstPosition, WorstPositions,
+    SweepAxis, SweepReport, SweepSetting, Table, WorstPosition, WorstPositions,
 };
 pub use heading::{Heading, Stage, remaining_seconds};
 pub use listing::{ListedRun, RunList, notice};
@@ -74,6 +76,7 @@ type MakeSection = fn(&RunReport) -> Result<Option<Markup>>;
 
 /// Sections of the page of a run in their order: id for links, title, and maker.
 const SECTIONS: &[(&str, &str, MakeSection)] = &[
+    ("sweep", "Settings", sweep::of_run),
     ("coordinates", "Coordinates", bars::coordinates_of_run),
     ("errors", "What your evaluation gets wrong", worst::of_run),
     ("changes", "Largest changes", changes::of_run),

@@ -26,7 +26,7 @@ const WHOLE_BYTES: u64 = 1 << 30;
 const PREFIX: &str = "/run/";
 const COMPARE: &str = "/compare";
 const KEPT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
-const KINDS: [Kind; 3] = [Kind::Run, Kind::Match, Kind::Spsa];
+const KINDS: [Kind; 4] = [Kind::Run, Kind::Sweep, Kind::Match, Kind::Spsa];
 
 pub type ReadReport = Box<dyn Fn(&Path) -> Result<Report> + Send + Sync>;
 
@@ -201,7 +201,7 @@ impl Runs {
         self.walk(&self.root, DEPTH, &mut budget, &mut found);
         found.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
         let note = match (found.is_empty(), budget, found.len()) {
-            (true, ..) => "No run, match or SPSA run is in this folder yet.".to_string(),
+            (true, ..) => "No run, sweep, match or SPSA run is in this folder yet.".to_string(),
             (_, 0, _) => {
                 "The folder holds too much to be looked at as a whole: runs may be missing.".to_string()
             }

@@ -1,5 +1,5 @@
-//! Complete sweeps: many tuning runs with different settings, trained in parallel on folds of the games and ranked by
-//! their loss on held-out games; and the loss as a function of K, for which nothing is trained.
+//! Complete sweeps: many tuning runs with different settings, trained in parallel on folds of the games, ranked by
+//! their loss on held-out games, recorded and resumed.
 //!
 //! ```no_run
 //! use gputexel_eval::{Backend, gpu::BackendChoice};
@@ -12,14 +12,29 @@
 //! let settings = SweepSettings { axes, ..SweepSettings::default() };
 //! let results = settings.run(&data, &Backend::open(BackendChoice::Auto)?, &StopFlag::new())?;
 //! println!("{}", results.ranking.ranked[0].held_out.mean);
+//! results.write_to("sweep")?;
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! [`SweepSettings`] become a configuration, [`SweepResults`] are its results, and [`BestParameters`] are those trained with the best settings on all
+//! positions. [`SweepFiles`] adds output files: they are checked before the sweep begins, and a resumed sweep writes
+//! them, too. The runs themselves are trained by [`gputexel_tune::sweep`]. [`ScaleSweep`] only varies K, and trains
+//! nothing.
 
+mod best;
+mod chart;
+mod files;
+mod page;
 mod results;
 mod scale;
 mod settings;
+mod started;
 
-pub use results::{BestParameters, SweepResults};
-pub use scale::{ScalePoint, ScaleSummary, ScaleSweep, ScaleSweepResults};
+pub use best::BestParameters;
+pub use files::{write_csv, write_scale_csv};
+pub use page::{is_sweep, sweep_report};
+pub use results::SweepResults;
+pub use scale::{ScaleBase, ScalePoint, ScaleSummary, ScaleSweep, ScaleSweepResults};
 pub use settings::{MAX_RUNS, SweepSettings};
+pub use started::{StartedSweep, SweepEnd, SweepFiles};

@@ -1,48 +1,66 @@
-//! The results of a sweep: tables, and parameters trained with the best settings.
+//! The results of a sweep: its record, tables, plots and report.
 
-use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
 
+use crate::sweeps::chart::sweep_picture;
+use crate::sweeps::page;
 use gputexel_dataset::Dataset;
-use gputexel_dataset::objective::Objective;
-use gputexel_io::{Error, Result, write_atomically};
-use gputexel_model::{ParameterFile, Provenance};
-use gputexel_report::grouped;
+use gputexel_io::run_folder::{Kind, REPORT, RunFolder};
+use gputexel_io::{Result, write_atomically};
+use gputexel_report::{RunReport, grouped};
 use gputexel_tune::sweep::{
-    MakeEvaluator, Ranked, Ranking, Retrained, SweepConfig, SweepEvent, SweepOutcome, rank, retrain,
-    run_sweep,
+    MakeEvaluator, Ranked, Ranking, SweepConfig, SweepDriver, SweepEvent, SweepOutcome, SweepOutputs,
+    SweepRecord, rank, retrain,
 };
-use gputexel_tune::{StopReason, exact_loss};
+use gputexel_tune::{Checkpoint, StopReason};
 use serde_json::{Value, json};
+
+use crate::sweeps::{BestParameters, write_csv};
+
+pub(crate) const RUNS: &str = "runs.csv";
+pub(crate) const FIRST_COLUMN: &str = "rank,";
+pub(crate) const PICTURE: &str = "sweep.svg";
 
 pub struct SweepResults<'d> {
     pub config: SweepConfig,
     pub outcome: SweepOutcome,
     pub ranking: Ranking,
     data: &'d Dataset,
-}
-
-/// Parameters trained with the best settings on all positions.
-#[derive(Clone, Debug, PartialEq)]
-pub struct BestParameters {
-    pub file: ParameterFile,
-    /// Exact loss on all positions, of the kind used in training, without regularization.
-    pub loss: f64,
+    checkpoint: Option<Checkpoint>,
 }
 
 impl<'d> SweepResults<'d> {
-    /// Trains to the end, or until `cancel` is set, and ranks the results so far.
-    pub fn train(
-        config: SweepConfig,
-        data: &'d Dataset,
+    /// Trains to the end, or until `cancel` is set, and ranks the results so far; stores the state in a folder, if any,
+    /// at regular intervals and at the end.
+    pub(crate) fn train(
+        mut driver: SweepDriver<'_>,
+        (config, data): (&SweepConfig, &'d Dataset),
+        store: Option<(&RunFolder, Duration)>,
         make_evaluator: &MakeEvaluator<'_>,
         cancel: &AtomicBool,
-        observe: &mut dyn FnMut(SweepEvent) -> Result<()>,
+        observe: &mut dyn FnMut(&SweepEvent<'_>) -> Result<()>,
     ) -> Result<Self> {
-        let outcome = run_sweep(&config, data, make_evaluator, cancel, observe)?;
+        let mut stored = Instant::now();
+        let mut state = None;
+        let outcome = driver.run(make_evaluator, cancel, &mut |event| {
+            observe(&event)?;
+            let SweepEvent::State { checkpoint, last } = event else { return Ok(()) };
+            let due = store.filter(|(_, every)| last || stored.elapsed() >= *every);
+            if due.is_none() && !last {
+                return Ok(());
+            }
+            let checkpoint = checkpoint()?;
+            let written = due.map_or(Ok(()), |(folder, _)| checkpoint.write_to(folder));
+            stored = Instant::now();
+            if last {
+                state = Some(checkpoint);
+            }
+            written
+        })?;
         let ranking = rank(&outcome.runs, config.folds);
-        Ok(Self { config, outcome, ranking, data })
+        Ok(Self { config: config.clone(), outcome, ranking, data, checkpoint: state })
     }
 
     pub fn is_interrupted(&self) -> bool {
@@ -66,39 +84,47 @@ impl<'d> SweepResults<'d> {
         make_evaluator: &MakeEvaluator<'_>,
         cancel: &AtomicBool,
     ) -> Result<Option<BestParameters>> {
-        let Self { config, data, .. } = self;
         let Some(best) = self.best() else { return Ok(None) };
-        let Retrained { theta, mut optimizer } =
-            retrain(config, data, best.combination, make_evaluator, cancel)?;
-        let setting = config.setting(best.combination);
-        let all: Vec<u32> = (0..data.len() as u32).collect();
-        let objective = Objective { k: setting.k, loss: setting.loss };
-        let loss = exact_loss(data, objective, &theta, &all);
-        if setting.blend > 0.0 {
-            let _ = write!(optimizer, ", blend {}", setting.blend);
+        let trained = retrain(&self.config, self.data, best.combination, make_evaluator, cancel)?;
+        Ok(Some(BestParameters::new(&self.config, self.data, best.combination, &trained)))
+    }
+
+    /// Creates a folder with everything: the record of the sweep and its state, from which it can be displayed again
+    /// or, if it was interrupted, resumed; all runs as CSV; a plot; the report.
+    pub fn write_to(&self, path: impl AsRef<Path>) -> Result<()> {
+        let folder = RunFolder::create(Some(path.as_ref()), Kind::Sweep, false)?;
+        let record = SweepRecord::new("", SweepOutputs::default(), self.config.clone());
+        folder.write_record(Kind::Sweep, &record)?;
+        if let Some(checkpoint) = &self.checkpoint {
+            checkpoint.write_to(&folder)?;
         }
-        for (source, factor) in config.grid.sources().iter().zip(&setting.sources) {
-            let _ = write!(optimizer, ", source {} times {factor}", data.metadata().sources[*source].path);
-        }
-        let set = &data.metadata().feature_set;
-        let mut file = ParameterFile::new(set, &theta, Some(&data.occurrences()), Some(setting.k));
-        file.provenance = Provenance {
-            program: concat!("gputexel ", env!("CARGO_PKG_VERSION")).to_string(),
-            datasets: data.checksum().split('+').map(str::to_string).collect(),
-            positions: data.len() as u64,
-            optimizer,
-            loss_kind: setting.loss.to_string(),
-            prior: config.prior.clone(),
-            seed: config.seeds[0],
-            loss_before: Some(exact_loss(data, objective, &config.start, &all)),
-            loss: Some(loss),
-            ..Provenance::default()
-        };
-        Ok(Some(BestParameters { file, loss }))
+        self.write_runs(&folder)?;
+        self.write_report(&folder, &record)
+    }
+
+    pub(crate) fn write_runs(&self, folder: &RunFolder) -> Result<()> {
+        self.write_csv(&folder.file(RUNS))?;
+        self.write_svg(&folder.file(PICTURE))
+    }
+
+    pub(crate) fn write_report(&self, folder: &RunFolder, record: &SweepRecord) -> Result<()> {
+        folder.write(REPORT, self.report(folder.path(), record).to_html(None)?)
+    }
+
+    pub fn report(&self, folder: &Path, record: &SweepRecord) -> RunReport {
+        page::of_outcome(&folder.display().to_string(), record, &self.outcome, &self.ranking)
     }
 
     pub fn write_csv(&self, path: &Path) -> Result<()> {
         write_csv(path, self.rows())
+    }
+
+    /// Writes a plot of the held-out losses, if any setting is varied.
+    pub fn write_svg(&self, path: &Path) -> Result<()> {
+        match sweep_picture(&self.config, &self.ranking, self.unfinished().as_deref())? {
+            Some(document) => write_atomically(path, document.as_bytes()),
+            None => Ok(()),
+        }
     }
 
     fn rows(&self) -> Vec<Vec<String>> {
@@ -125,7 +151,8 @@ impl<'d> SweepResults<'d> {
 
     /// Returns the results as JSON, with the best parameters and where they were written.
     pub fn to_json(&self, best: Option<(&Path, &BestParameters)>) -> Value {
-        let Self { config, outcome, ranking, data } = self;
+        let Self { config, outcome, ranking, data, .. } = self;
+        let interrupted = self.is_interrupted();
         let entry = |(rank, ranked): (usize, &Ranked)| {
             let setting = config.setting(ranked.combination);
             let runs = ranked.runs.iter().map(|run| {
@@ -148,7 +175,7 @@ impl<'d> SweepResults<'d> {
             "folds_by": if data.has_games() { "game" } else { "position" },
             "seeds": config.seeds, "optimizer": config.method.name(), "runs": config.runs(),
             "together": outcome.together, "epochs": outcome.epochs, "epochs_planned": outcome.planned,
-            "interrupted": self.is_interrupted(), "seconds": outcome.seconds, "blend_k": config.blend_k,
+            "interrupted": interrupted, "seconds": outcome.seconds, "blend_k": config.blend_k,
             "ranking": ranking.ranked.iter().enumerate().map(entry).collect::<Vec<_>>(),
             "best": best,
         })
@@ -162,14 +189,4 @@ fn settings(config: &SweepConfig, combination: usize) -> Value {
         (axis.name.clone(), value)
     });
     Value::Object(pairs.collect())
-}
-
-pub(super) fn write_csv(path: &Path, rows: impl IntoIterator<Item = Vec<String>>) -> Result<()> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    let fail = |e: csv::Error| Error::io(path, std::io::Error::other(e));
-    for row in rows {
-        writer.write_record(&row).map_err(fail)?;
-    }
-    let bytes = writer.into_inner().map_err(|e| Error::io(path, std::io::Error::other(e.to_string())))?;
-    write_atomically(path, &bytes)
 }

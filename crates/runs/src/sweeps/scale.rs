@@ -4,19 +4,39 @@ use std::path::Path;
 
 use gputexel_dataset::objective::LossKind;
 use gputexel_dataset::{Dataset, Layout};
-use gputexel_io::{Error, Result};
+use gputexel_io::{Error, Result, write_atomically};
 use gputexel_model::Prior;
+use gputexel_report::{Curve, Spacing};
 use gputexel_tune::sweep::MakeEvaluator;
-use gputexel_tune::{MinimumAt, ScaleCurve, scale_curve};
+use gputexel_tune::{MinimumAt, ScaleCurve, Values, scale_curve};
 use serde::Serialize;
 
-use crate::sweeps::results::write_csv;
+use crate::sweeps::write_scale_csv;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ScaleBase {
+    #[default]
+    Ten,
+    E,
+}
+
+impl ScaleBase {
+    /// Returns the factor that converts K from this form to base 10.
+    pub fn factor(self) -> f64 {
+        match self {
+            Self::Ten => 1.0,
+            Self::E => 1.0 / std::f64::consts::LN_10,
+        }
+    }
+}
+
+gputexel_io::names!(ScaleBase setting "k-base": Ten "10", E "e");
 
 /// Settings of a computation of losses as a function of K.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScaleSweep {
-    /// Values of K, base-10 form.
-    pub ks: Vec<f64>,
+    pub values: Values,
+    pub base: ScaleBase,
     pub loss: LossKind,
     /// The parameters to evaluate; `None` for the initial values of the features.
     pub prior: Option<Prior>,
@@ -24,7 +44,7 @@ pub struct ScaleSweep {
 
 impl ScaleSweep {
     pub fn validate(&self) -> Result<()> {
-        match self.ks.iter().find(|k| **k <= 0.0) {
+        match self.values.numbers.iter().find(|k| **k <= 0.0) {
             Some(k) => {
                 let reason = format!("K {k}: must be a positive number");
                 Err(Error::Setting { setting: "scale", value: None, reason })
@@ -35,14 +55,16 @@ impl ScaleSweep {
 
     pub fn run(self, data: &Dataset, make_evaluator: &MakeEvaluator<'_>) -> Result<ScaleSweepResults> {
         self.validate()?;
-        let Self { ks, loss, prior } = self;
+        let Self { values, base, loss, prior } = self;
         let set = &data.metadata().feature_set;
         let prior = prior.unwrap_or_else(|| Prior::default_for(set));
         let theta = prior.theta(set)?;
         let layout = Layout::whole(data)?;
         let mut evaluator = make_evaluator(&layout)?;
+        let ks: Vec<f64> = values.numbers.iter().map(|k| k * base.factor()).collect();
         let curve = scale_curve(&mut *evaluator, &layout, data, &theta, &ks, loss)?;
-        Ok(ScaleSweepResults { curve, positions: data.len() as u64, loss, prior })
+        let (positions, logarithmic) = (data.len() as u64, values.logarithmic);
+        Ok(ScaleSweepResults { curve, positions, loss, prior, base, logarithmic })
     }
 }
 
@@ -52,15 +74,31 @@ pub struct ScaleSweepResults {
     pub positions: u64,
     pub loss: LossKind,
     pub prior: Prior,
+    pub base: ScaleBase,
+    logarithmic: bool,
 }
 
 impl ScaleSweepResults {
+    pub fn picture(&self) -> Curve {
+        let (curve, base, factor) = (&self.curve, self.base, self.base.factor());
+        Curve {
+            title: format!("Loss as a function of K (base {base})"),
+            x_name: format!("K (base {base})"),
+            y_name: format!("{} loss", self.loss),
+            points: curve.points.iter().map(|&(k, loss)| (k / factor, loss)).collect(),
+            errors: Vec::new(),
+            mark: (curve.minimum.k / factor, curve.minimum.loss),
+            spacing: if self.logarithmic { Spacing::Logarithmic } else { Spacing::Linear },
+        }
+    }
+
     /// Writes the losses as CSV, with K in base 10 and base e.
     pub fn write_csv(&self, path: &Path) -> Result<()> {
-        let numbers = |&(k, loss): &(f64, f64)| [k, k * std::f64::consts::LN_10, loss];
-        let rows = self.curve.points.iter().map(|point| numbers(point).map(|n| n.to_string()).to_vec());
-        let header = ["k", "k_e", "loss"].map(str::to_string).to_vec();
-        write_csv(path, std::iter::once(header).chain(rows))
+        write_scale_csv(path, &self.curve)
+    }
+
+    pub fn write_svg(&self, path: &Path) -> Result<()> {
+        write_atomically(path, self.picture().to_svg()?.as_bytes())
     }
 
     pub fn summary(&self) -> ScaleSummary {

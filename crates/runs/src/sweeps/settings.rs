@@ -1,23 +1,25 @@
 //! From settings to the configuration of a sweep.
 
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::LossKind;
 use gputexel_eval::Backend;
-use gputexel_io::{Advice, Error, Result};
+use gputexel_io::{Advice, Error, Result, absolute};
 use gputexel_model::{Basis, Constraint, FeatureSet, Parameterization, Prior, parse_penalties};
-use gputexel_report::grouped;
-use gputexel_tune::sweep::{Axis, AxisKey, Grid, MakeEvaluator, SweepConfig, SweepMethod};
+use gputexel_tune::sweep::{Axis, AxisKey, Grid, MakeEvaluator, SweepConfig, SweepDriver, SweepMethod};
 use gputexel_tune::{exact_scores, fit_scale, penalties_of};
 
-use crate::sweeps::results::SweepResults;
+use crate::sweeps::{ScaleBase, SweepResults};
 
 /// Maximum number of runs in a sweep: the results of more would not fit in a table.
-pub const MAX_RUNS: usize = 100_000;
+pub const MAX_RUNS: usize = 10_000_000;
 
 #[derive(Clone, Debug)]
 pub struct SweepSettings {
+    /// The files that the dataset was read from, for the record: a sweep is resumed from them.
+    pub datasets: Vec<PathBuf>,
     /// Settings that vary, `NAME=VALUES` with values `FROM:TO:N`, `FROM:TO:N:log` or a list with commas, in all
     /// combinations.
     pub axes: Vec<String>,
@@ -33,9 +35,14 @@ pub struct SweepSettings {
     pub penalties: Option<String>,
     /// The loss function of the runs, unless an axis varies it. `None`: squared.
     pub loss: Option<LossKind>,
+    /// The loss function by which held-out positions are judged. `None`: that of the runs, or squared where they
+    /// differ.
+    pub judge: Option<LossKind>,
     /// The scale constant, base-10 form, unless an axis varies it. `None`: fitted to the prior's scores, by loss
     /// function.
     pub k: Option<f64>,
+    /// The form in which the values of an axis of K are given.
+    pub k_base: ScaleBase,
     /// The scale constant of search scores, base-10 form, used if targets are blended with them. `None`: fitted.
     pub blend_k: Option<f64>,
     /// The number of folds of the games, each of which is held out once; 5 by default.
@@ -51,6 +58,7 @@ pub struct SweepSettings {
 impl Default for SweepSettings {
     fn default() -> Self {
         Self {
+            datasets: Vec::new(),
             axes: Vec::new(),
             prior: None,
             basis: None,
@@ -58,7 +66,9 @@ impl Default for SweepSettings {
             constraints: Vec::new(),
             penalties: None,
             loss: None,
+            judge: None,
             k: None,
+            k_base: ScaleBase::Ten,
             blend_k: None,
             folds: 5,
             seed: 1,
@@ -73,10 +83,10 @@ impl SweepSettings {
         self.axes.iter().any(|axis| axis.rsplit_once('=').is_some_and(|(axis, _)| axis == name))
     }
 
-    /// Returns the configuration without the scale constants, which may have to be fitted.
-    fn without_scales(&self, data: &Dataset) -> Result<SweepConfig> {
+    /// Returns the configuration without the scale constants, which may have to be fitted: enough to count runs.
+    pub fn without_scales(&self, data: &Dataset) -> Result<SweepConfig> {
         let set = &data.metadata().feature_set;
-        let axis = |text: &String| Axis::parse(text, &data.metadata().sources);
+        let axis = |text: &String| Axis::parse(text, &data.metadata().sources, self.k_base.factor());
         let mut grid = Grid { axes: self.axes.iter().map(axis).collect::<Result<_>>()? };
         let seeds = match grid.axes.iter().position(|axis| axis.key == AxisKey::Seed) {
             Some(place) => {
@@ -90,11 +100,14 @@ impl SweepSettings {
         };
         let loss = self.loss.unwrap_or_default();
         let kinds = grid.losses(loss);
-        let judge = if kinds.len() == 1 { kinds[0] } else { LossKind::Squared };
+        let judge = self.judge.unwrap_or(if kinds.len() == 1 { kinds[0] } else { LossKind::Squared });
         let prior = self.prior.clone().unwrap_or_else(|| Prior::default_for(set));
         let start = prior.theta(set)?;
         let adam = matches!(self.method, SweepMethod::Adam { .. });
         let config = SweepConfig {
+            datasets: self.datasets.iter().map(|file| absolute(file).display().to_string()).collect(),
+            checksum: data.checksum().to_string(),
+            sections: data.sections(),
             prior: prior.to_string(),
             basis: self.parameterization(set, &start)?,
             penalties: match &self.penalties {
@@ -111,7 +124,6 @@ impl SweepSettings {
             seeds,
             epochs: self.epochs.unwrap_or(if adam { 100 } else { 50 }),
             method: self.method,
-            portion: None,
         };
         config.validate()?;
         config.check_data(data)?;
@@ -122,7 +134,8 @@ impl SweepSettings {
         let mut config = self.without_scales(data)?;
         let runs = config.runs();
         if runs > MAX_RUNS {
-            let [runs, most] = [runs, MAX_RUNS].map(|count| grouped(count as u64));
+            let (runs, most) =
+                (gputexel_report::grouped(runs as u64), gputexel_report::grouped(MAX_RUNS as u64));
             return Err(Error::Usage(format!("{runs} runs: at most {most}")));
         }
         config.blend_k = self.blend_scale(data, &config)?;
@@ -140,7 +153,8 @@ impl SweepSettings {
     ) -> Result<SweepResults<'a>> {
         let config = self.config(data)?;
         let make_evaluator: &MakeEvaluator<'_> = &|layout| Ok(backend.evaluator(layout)?.0);
-        SweepResults::train(config, data, make_evaluator, stop, &mut |_| Ok(()))
+        let driver = SweepDriver::try_new(&config, data)?;
+        SweepResults::train(driver, (&config, data), None, make_evaluator, stop, &mut |_| Ok(()))
     }
 
     /// Returns the parameterization; `None` if every parameter is trained by itself.

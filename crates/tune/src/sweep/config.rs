@@ -1,15 +1,20 @@
-//! The configuration of a sweep.
+//! The configuration of a sweep, stored in its folder so that it can be resumed and repeated.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
 
 use super::super::space_of;
 use super::grid::{Axis, AxisKey, Grid, Setting};
 use crate::config::rough_loss;
 use gputexel_dataset::objective::{GivenScale, LossKind};
 use gputexel_dataset::{Dataset, Folds, SourceRecord};
-use gputexel_io::{Error, Result};
+use gputexel_io::{Error, Result, timestamp};
 use gputexel_model::{Parameterization, Penalty};
 use gputexel_optim::{AdamSettings, Schedule};
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "method", rename_all = "kebab-case")]
 pub enum SweepMethod {
     Adam {
         schedule: Schedule,
@@ -37,14 +42,22 @@ impl SweepMethod {
 }
 
 /// Everything that determines what a sweep computes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SweepConfig {
+    pub datasets: Vec<String>,
+    /// Checksum of the datasets, to detect different files under the same names.
+    pub checksum: String,
+    /// Requested number of [sections](gputexel_dataset::Layout::sections); results depend on it to the last digit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sections: Option<usize>,
     pub prior: String,
     /// θ of the prior, where every run starts.
     pub start: Vec<f64>,
     /// The parameterization of θ; without it, every parameter is tuned by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub basis: Option<Parameterization>,
     /// Penalties that tie parameters to each other or to the prior, in every run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub penalties: Vec<Penalty>,
     /// The settings that are varied.
     pub grid: Grid,
@@ -55,6 +68,7 @@ pub struct SweepConfig {
     /// Loss function by which held-out positions are judged.
     pub judge: LossKind,
     /// Scale constant that converts search scores to expected scores, if targets are blended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blend_k: Option<f64>,
     pub folds: usize,
     /// Seeds of the partitions into folds; all runs are repeated for each.
@@ -62,8 +76,57 @@ pub struct SweepConfig {
     pub method: SweepMethod,
     /// Epochs per run.
     pub epochs: u64,
-    /// Number of runs that are trained together; `None` for as many as fit in half a gigabyte.
-    pub portion: Option<usize>,
+}
+
+/// Files that a sweep writes outside its folder; recorded so that a resumed sweep writes them as well.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SweepOutputs {
+    /// Parameters of the best settings: a file (`.json`) or a folder; absolute, like all paths here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub best: Option<PathBuf>,
+    /// Table of all runs, as CSV.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub csv: Option<PathBuf>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub svg: Option<PathBuf>,
+    /// True if files that existed before the sweep may be overwritten.
+    #[serde(default)]
+    pub force: bool,
+    /// True if the sweep has finished and written everything; it is not written again unless requested.
+    #[serde(default)]
+    pub written: bool,
+}
+
+impl SweepOutputs {
+    pub fn is_empty(&self) -> bool {
+        self.best.is_none() && self.csv.is_none() && self.svg.is_none()
+    }
+}
+
+/// The contents of `sweep.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SweepRecord {
+    pub program: String,
+    /// The command line that started the sweep.
+    pub command_line: String,
+    /// Start time, UTC.
+    pub started: String,
+    /// Files written outside its folder.
+    #[serde(default, skip_serializing_if = "SweepOutputs::is_empty")]
+    pub outputs: SweepOutputs,
+    pub config: SweepConfig,
+}
+
+impl SweepRecord {
+    pub fn new(command_line: &str, outputs: SweepOutputs, config: SweepConfig) -> Self {
+        Self {
+            program: concat!("gputexel ", env!("CARGO_PKG_VERSION")).to_string(),
+            command_line: command_line.to_string(),
+            started: timestamp(),
+            outputs,
+            config,
+        }
+    }
 }
 
 impl SweepConfig {
@@ -138,7 +201,7 @@ impl SweepConfig {
             }
         }
         if let SweepMethod::GaussNewton { .. } = self.method {
-            if let Some(axis) = self.grid.axes.iter().find(|axis| axis.key == AxisKey::LearningRate) {
+            if let Some(axis) = self.grid.axes.iter().find(|axis| axis.key.is_adams()) {
                 return Err(Error::setting("grid", &axis.name, "gauss-newton does not know it"));
             }
             if let Some(loss) = self.grid.losses(self.loss).iter().find(|loss| !loss.is_smooth()) {

@@ -1,15 +1,22 @@
 //! The grid: the settings that are varied, their values, and the combinations.
 
-use crate::values::parse_numbers;
+use serde::{Deserialize, Serialize};
+
+use super::super::Values;
 use gputexel_dataset::SourceRecord;
 use gputexel_dataset::objective::LossKind;
 use gputexel_io::{Error, Result};
 use gputexel_optim::AdamSettings;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum AxisKey {
     /// Adam: learning rate, centipawns per step.
     LearningRate,
+    Beta1,
+    /// Adam: decay of the second moment.
+    Beta2,
+    Epsilon,
     L2,
     Strength,
     /// Scale constant, base-10 form.
@@ -23,13 +30,14 @@ pub enum AxisKey {
     Seed,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
 pub enum AxisValues {
-    Numbers(Vec<f64>),
+    Numbers(Values),
     Losses(Vec<LossKind>),
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Axis {
     pub key: AxisKey,
     pub name: String,
@@ -53,7 +61,8 @@ pub struct Setting {
 }
 
 /// The axes; combinations are numbered with the last axis varying fastest.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Grid {
     pub axes: Vec<Axis>,
 }
@@ -62,6 +71,9 @@ impl AxisKey {
     fn parse(name: &str, sources: &[SourceRecord]) -> Result<Self> {
         Ok(match name {
             "learning-rate" => Self::LearningRate,
+            "beta1" => Self::Beta1,
+            "beta2" => Self::Beta2,
+            "epsilon" => Self::Epsilon,
             "l2" => Self::L2,
             "strength" => Self::Strength,
             "k" => Self::K,
@@ -72,8 +84,8 @@ impl AxisKey {
                 Some(source) => Self::Source(find_source(source, sources)?),
                 None => {
                     let reason = format!(
-                        "unknown key '{name}'; expected learning-rate, l2, strength, k, loss, blend, source:NAME or \
-                         seed"
+                        "unknown key '{name}'; expected learning-rate, beta1, beta2, epsilon, l2, strength, \
+                         k, loss, blend, source:NAME or seed"
                     );
                     return Err(Error::Setting { setting: "grid", value: None, reason });
                 }
@@ -81,10 +93,16 @@ impl AxisKey {
         })
     }
 
+    pub fn is_adams(self) -> bool {
+        matches!(self, Self::LearningRate | Self::Beta1 | Self::Beta2 | Self::Epsilon)
+    }
+
     fn range(self, value: f64) -> (&'static str, bool) {
         match self {
             // Far beyond any sensible parameter value; larger steps could overflow f32.
             Self::LearningRate => ("a positive number up to 1e6", value > 0.0 && value <= 1e6),
+            Self::Beta1 | Self::Beta2 => ("from 0 to below 1", (0.0..1.0).contains(&value)),
+            Self::Epsilon => ("a positive number", value > 0.0),
             Self::L2 | Self::Strength => ("0 or a positive number", value >= 0.0),
             Self::K => ("a positive number up to 1e6", value > 0.0 && value <= 1e6),
             Self::Blend => ("from 0 to 1", (0.0..=1.0).contains(&value)),
@@ -107,25 +125,32 @@ fn find_source(name: &str, sources: &[SourceRecord]) -> Result<usize> {
     }
     let matching: Vec<usize> =
         (0..sources.len()).filter(|&i| !name.is_empty() && sources[i].path.contains(name)).collect();
-    let wrong = |reason: String| Err(Error::setting("grid", format!("source:{name}"), reason));
-    let listed = |which: &[usize]| {
-        let named: Vec<String> =
-            which.iter().take(10).map(|&i| format!("{} = {}", i + 1, sources[i].path)).collect();
+    let list = |which: &[usize]| -> String {
+        let named: Vec<String> = which.iter().map(|&i| format!("{} = {}", i + 1, sources[i].path)).collect();
         named.join(", ")
     };
+    let wrong = |reason: String| Error::setting("grid", format!("source:{name}"), reason);
     match matching[..] {
         [one] => Ok(one),
-        [] if sources.is_empty() => wrong("the dataset does not know its sources".to_string()),
+        [] if sources.is_empty() => Err(wrong("the dataset does not know its sources".to_string())),
         [] => {
-            let all: Vec<usize> = (0..sources.len()).collect();
-            wrong(format!("no source has this name; sources: {}", listed(&all)))
+            let some: Vec<usize> = (0..sources.len().min(10)).collect();
+            let more = match sources.len() - some.len() {
+                0 => String::new(),
+                more => format!(", and {more} more"),
+            };
+            Err(wrong(format!("no source has this name; sources: {}{more}", list(&some))))
         }
-        _ => wrong(format!("{} sources have this in their names: {}", matching.len(), listed(&matching))),
+        _ => Err(wrong(format!(
+            "{} sources have this in their names: {}",
+            matching.len(),
+            list(&matching[..matching.len().min(10)])
+        ))),
     }
 }
 
 impl Axis {
-    pub fn parse(text: &str, sources: &[SourceRecord]) -> Result<Self> {
+    pub fn parse(text: &str, sources: &[SourceRecord], k_factor: f64) -> Result<Self> {
         let Some((name, list)) = text.rsplit_once('=') else {
             return Err(Error::setting("grid", format!("'{text}'"), "expected KEY=VALUES"));
         };
@@ -142,21 +167,24 @@ impl Axis {
             distinct(names.len(), kinds.len())?;
             return Ok(Self { key, name: name.to_string(), values: AxisValues::Losses(kinds) });
         }
-        let values = parse_numbers(list).map_err(|e: Error| fail(e.to_string()))?;
-        for &value in &values {
+        let mut values: Values = list.parse().map_err(|e: Error| fail(e.to_string()))?;
+        if key == AxisKey::K {
+            values.numbers.iter_mut().for_each(|k| *k *= k_factor);
+        }
+        for &value in &values.numbers {
             let (expected, fits) = key.range(value);
             if !fits {
                 return Err(fail(format!("{value}: must be {expected}")));
             }
         }
-        let bits: std::collections::HashSet<u64> = values.iter().map(|v| v.to_bits()).collect();
-        distinct(bits.len(), values.len())?;
+        let bits: std::collections::HashSet<u64> = values.numbers.iter().map(|v| v.to_bits()).collect();
+        distinct(bits.len(), values.numbers.len())?;
         Ok(Self { key, name: name.to_string(), values: AxisValues::Numbers(values) })
     }
 
     pub fn len(&self) -> usize {
         match &self.values {
-            AxisValues::Numbers(values) => values.len(),
+            AxisValues::Numbers(values) => values.numbers.len(),
             AxisValues::Losses(kinds) => kinds.len(),
         }
     }
@@ -171,18 +199,18 @@ impl Axis {
             AxisValues::Losses(kinds) => kinds[index].to_string(),
             AxisValues::Numbers(values) => {
                 let distinct = |digits: &usize| {
-                    let texts = values.iter().map(|&value| rounded(value, *digits));
-                    texts.collect::<std::collections::HashSet<_>>().len() == values.len()
+                    let texts = values.numbers.iter().map(|&value| rounded(value, *digits));
+                    texts.collect::<std::collections::HashSet<_>>().len() == values.numbers.len()
                 };
                 let digits = (4..17).find(distinct).unwrap_or(17);
-                rounded(values[index], digits)
+                rounded(values.numbers[index], digits)
             }
         }
     }
 
     pub fn number(&self, index: usize) -> Option<f64> {
         match &self.values {
-            AxisValues::Numbers(values) => values.get(index).copied(),
+            AxisValues::Numbers(values) => values.numbers.get(index).copied(),
             AxisValues::Losses(_) => None,
         }
     }
@@ -247,12 +275,16 @@ impl Grid {
         setting.sources.clear();
         let indices = self.indices(combination);
         for (axis, &index) in self.axes.iter().zip(&indices) {
+            let adam = &mut setting.adam;
             match &axis.values {
                 AxisValues::Losses(kinds) => setting.loss = kinds[index],
                 AxisValues::Numbers(values) => {
-                    let value = values[index];
+                    let value = values.numbers[index];
                     match axis.key {
-                        AxisKey::LearningRate => setting.adam.learning_rate = value,
+                        AxisKey::LearningRate => adam.learning_rate = value,
+                        AxisKey::Beta1 => adam.beta1 = value,
+                        AxisKey::Beta2 => adam.beta2 = value,
+                        AxisKey::Epsilon => adam.epsilon = value,
                         AxisKey::L2 => setting.l2 = value,
                         AxisKey::Strength => setting.strength = value,
                         AxisKey::K => setting.k = value,
@@ -283,7 +315,7 @@ mod tests {
     }
 
     fn axis(text: &str) -> Result<Axis> {
-        Axis::parse(text, &sources())
+        Axis::parse(text, &sources(), 0.5)
     }
 
     #[test]
@@ -302,9 +334,9 @@ mod tests {
         };
         let setting = grid.setting(6, &base, &[]);
         assert_eq!(grid.indices(6), [1, 1, 0, 0]);
-        assert_eq!(grid.labels(6), ["0.0001", "cross-entropy", "0.5", "2"]);
+        assert_eq!(grid.labels(6), ["0.0001", "cross-entropy", "0.5", "1"]);
         assert_eq!((setting.l2, setting.loss), (1e-4, LossKind::CrossEntropy));
-        assert_eq!((setting.adam.beta1, setting.k), (0.8, 2.0));
+        assert_eq!((setting.adam.beta1, setting.k), (0.8, 1.0)); // k_factor is 0.5
         assert_eq!(setting.sources, [0.5]);
         let all: std::collections::HashSet<String> = (0..12).map(|i| grid.labels(i).join(" ")).collect();
         assert_eq!(all.len(), 12);

@@ -8,8 +8,10 @@ mod plan;
 mod ranking;
 mod train;
 
-pub use config::{SweepConfig, SweepMethod};
-pub use driver::{MakeEvaluator, Retrained, SweepEvent, SweepOutcome, SweepRun, retrain, run_sweep};
+pub use config::{SweepConfig, SweepMethod, SweepOutputs, SweepRecord};
+pub use driver::{
+    MakeEvaluator, Retrained, SweepDriver, SweepEvent, SweepOutcome, SweepRun, recorded_runs, retrain,
+};
 pub use grid::{Axis, AxisKey, AxisValues, Grid, Setting};
 pub use plan::Plan;
 pub use ranking::{Estimate, Ranked, Ranking, rank};

@@ -12,8 +12,8 @@ use super::grid::Setting;
 use super::plan::Plan;
 use gputexel_dataset::objective::LossKind;
 use gputexel_eval::{Evaluations, Evaluator, Population, Request};
-use gputexel_io::Result;
-use gputexel_optim::{Adam, GaussNewtonRuns, Optimizer, Proposal};
+use gputexel_io::{Error, Result};
+use gputexel_optim::{Adam, GaussNewtonRuns, Optimizer, OptimizerState, Proposal};
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Member {
@@ -50,7 +50,8 @@ struct Members<'a> {
 /// Memory limit for the members of a portion, in bytes.
 const PORTION_BYTES: usize = 512 << 20;
 
-/// Maximum number of runs in a portion: enough to keep a device busy.
+/// Maximum number of runs in a portion: enough to keep a device busy, and few enough that a sweep can be divided among
+/// machines.
 const PORTION_RUNS: usize = 128;
 
 /// Returns the number of runs with this number of parameters that are trained together. It does not depend on the
@@ -147,7 +148,7 @@ impl<'a> Portion<'a> {
             observe(self, evaluator)?;
             Ok(ended(self))
         })?;
-        self.steps.settle(evaluator, &self.members)?;
+        self.settle(evaluator)?;
         Ok(reason)
     }
 
@@ -161,6 +162,10 @@ impl<'a> Portion<'a> {
                 return Ok(());
             }
         }
+    }
+
+    pub fn settle(&mut self, evaluator: &mut dyn Evaluator) -> Result<()> {
+        self.steps.settle(evaluator, &self.members)
     }
 
     pub fn judge(&mut self, evaluator: &mut dyn Evaluator, judge: LossKind) -> Result<Vec<RunResult>> {
@@ -195,6 +200,19 @@ impl<'a> Portion<'a> {
             }
         }
         Ok(results)
+    }
+
+    pub fn save(&self) -> OptimizerState {
+        let mut state = self.steps.optimizer.save();
+        state.scalars = serde_json::json!({ "steps": self.steps.told, "optimizer": state.scalars });
+        state
+    }
+
+    pub fn restore(&mut self, mut saved: OptimizerState) -> Result<()> {
+        let broken = || Error::Usage("the saved state belongs to another sweep, or is damaged".to_string());
+        self.steps.told = saved.scalars["steps"].as_u64().ok_or_else(broken)?;
+        saved.scalars = saved.scalars["optimizer"].take();
+        self.steps.optimizer.restore(saved)
     }
 }
 
