@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use gputexel::live::RunDirectory;
-use gputexel::run::comparison::{Differences, Side};
+use gputexel::run::comparison::{Differences, Side, SortBy};
 use gputexel::{Error, Result};
 use serde_json::json;
 
@@ -40,7 +40,7 @@ pub struct ServeArgs {
 const TOP: usize = 20;
 
 fn comparison(a: &Path, b: &Path) -> Result<String> {
-    let differences = Differences::try_new(Side::read_both([a, b])?)?;
+    let differences = Differences::try_new(Side::read_both([a, b])?, SortBy::default())?;
     Ok(differences.page(TOP).to_html())
 }
 

@@ -28,9 +28,10 @@ pub use diagnostics::{
 };
 pub use heat::HeatMap;
 pub use html::{
-    BenchPage, Comparison, CoordinateValue, Heading, ListedRun, Live, MatchReport, Page, Parameter, Part,
-    PenaltyRow, RunList, RunReport, SharedTrait, SpsaReport, Stage, Standing, Step, StrengthReport, Swarms,
-    SweepAxis, SweepReport, SweepSetting, Table, ValuePath, WorstPosition, WorstPositions, bytes, grouped,
+    BenchPage, Comparison, Contest, ContestColumn, CoordinateValue, Entrant, Heading, ListedRun, Live,
+    MatchReport, Page, Parameter, Part, PenaltyRow, RunList, RunReport, SharedTrait, SpsaReport, Stage,
+    Standing, Step, StrengthReport, Swarms, SweepAxis, SweepReport, SweepSetting, Table, ValuePath,
+    WorstPosition, WorstPositions, bytes, grouped,
     notice, remaining_seconds,
 };
 pub use paths::{Path, Paths};

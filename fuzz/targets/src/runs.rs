@@ -1,4 +1,4 @@
-//! Folders of runs, and checkpoints.
+//! Folders of runs and sweeps, and checkpoints.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -6,22 +6,35 @@ use std::path::Path;
 use gputexel_io::RunFolder;
 use gputexel_optim::{MethodFlags, OptimizerState, Space};
 use gputexel_report::Report;
+use gputexel_runs::sweeps::{is_sweep, sweep_report};
 use gputexel_runs::{ReportData, Tuner, run_report};
 use gputexel_tune::{Checkpoint, OptimizerConfig, Progress};
 use serde_json::Value;
 
 use crate::bundle;
 
-pub(crate) const RUN_FILES: [&str; 6] =
-    ["run.json", "params.json", "best.json", "metrics.jsonl", "z.json", "checkpoint.safetensors"];
+pub(crate) const RUN_FILES: [&str; 8] = [
+    "run.json",
+    "sweep.json",
+    "params.json",
+    "best.json",
+    "metrics.jsonl",
+    "z.json",
+    "checkpoint.safetensors",
+    "ablation.json",
+];
 
-/// The folder of a run: its report, and resuming it. Its positions are missing.
+/// The folder of a run or a sweep: its report, and resuming it. Its positions are missing.
 pub(crate) fn run_folder(data: &[u8]) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path();
     bundle::write(data, &RUN_FILES, path);
     let view = RunFolder::view(path);
-    if let Ok(report) = run_report(&view, &ReportData::default()) {
+    let report = match is_sweep(path) {
+        true => sweep_report(&view),
+        false => run_report(&view, &ReportData::default()),
+    };
+    if let Ok(report) = report {
         let mut report = Report::Run(Box::new(report));
         report.set_running(false);
         let _ = report.to_html(None);

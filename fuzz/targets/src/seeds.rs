@@ -7,12 +7,14 @@ use gputexel_chess::PhaseSettings;
 use gputexel_chess::formats::Format;
 use gputexel_chess::selection::Selection;
 use gputexel_dataset::Dataset;
-use gputexel_eval::Evaluations;
+use gputexel_eval::gpu::BackendChoice;
+use gputexel_eval::{Backend, Evaluations};
 use gputexel_ingest::conversion::{ConversionSettings, convert};
 use gputexel_ingest::extraction::{ExtractSettings, Hooks, extract};
 use gputexel_io::StopFlag;
 use gputexel_model::{FeatureKind, FeatureSet};
 use gputexel_play::{Match, MatchOptions, TimeControl};
+use gputexel_runs::sweeps::{SweepEnd, SweepFiles, SweepSettings};
 use gputexel_runs::{RunOutput, Tuner, TunerSettings};
 use gputexel_tune::Limits;
 
@@ -46,6 +48,7 @@ pub fn seeds() -> Vec<Seed> {
     let run = run(folder, &dataset);
     add("parameters", "material.json", read(&run.join("params.json")));
     add("run_folder", "finished", files_of(&run, folder));
+    add("run_folder", "sweep", files_of(&sweep(folder, dataset), folder));
     for config in runs::optimizers() {
         add("checkpoint", config.spec().name, optimizer_state(&config));
     }
@@ -94,6 +97,23 @@ fn run(folder: &Path, data: &Dataset) -> std::path::PathBuf {
     };
     Tuner::new(data, settings).run().expect("a run");
     run
+}
+
+fn sweep(folder: &Path, data: Dataset) -> std::path::PathBuf {
+    let sweep = folder.join("sweep");
+    let settings = SweepSettings {
+        datasets: vec![folder.join("data.bin")],
+        axes: vec!["l2=1e-3,1e-4".to_string()],
+        k: Some(0.8),
+        folds: 2,
+        ..SweepSettings::default()
+    };
+    let config = settings.config(&data).expect("a sweep");
+    let backend = Backend::open(BackendChoice::Cpu).expect("a backend");
+    let files = SweepFiles { folder: Some(sweep.clone()), ..SweepFiles::default() };
+    let begun = files.begin(config, data).expect("a sweep");
+    begun.run(&backend, &StopFlag::new()).and_then(SweepEnd::finish).expect("a sweep");
+    sweep
 }
 
 fn match_journal(folder: &Path) -> Vec<u8> {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use gputexel::Error;
 use gputexel::io::{check_outputs, write_atomically};
-use gputexel::run::comparison::{Differences, Losses, Side};
+use gputexel::run::comparison::{Contenders, Differences, Losses, Side, SortBy};
 
 use super::context::Context;
 use super::scale::ScaleArgs;
@@ -15,11 +15,12 @@ use super::subcommand::Subcommand;
 /// Flags of `compare`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
+For more than two, a table shows the results of each; with --dataset, on the same positions. \
 Changes are from A to B. Parameters are matched by name, so feature sets that only partly overlap can be \
 compared, too.\n\n\
 Examples:\n  \
 gputexel compare runs/first runs/second --dataset dataset.bin\n  \
-gputexel compare old.json runs/second --html changes.html")]
+gputexel compare old.json runs/second --html changes.html --sort errors")]
 pub struct CompareArgs {
     /// Parameter file, folder of a run, or piece values for the parameters of B (material,
     /// material:100,300,320,500,900, zero)
@@ -28,6 +29,9 @@ pub struct CompareArgs {
     /// File, run or values to compare A with
     #[arg(value_name = "B")]
     b: PathBuf,
+    /// Further files, runs or values; all are then compared in one table
+    #[arg(value_name = "MORE")]
+    more: Vec<PathBuf>,
     /// Compute the losses of both on this dataset (if given several times, on all of them together)
     #[arg(long, value_name = "DATASET")]
     dataset: Vec<PathBuf>,
@@ -43,16 +47,35 @@ pub struct CompareArgs {
     #[arg(long)]
     force: bool,
     /// Number of rows in the list of largest changes
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value_t = 20, conflicts_with = "more")]
     top: usize,
+    /// Sort changes by: change (in centipawns), or errors (in standard errors of the difference)
+    #[arg(long, value_name = "BY", default_value = "change", conflicts_with = "more")]
+    sort: Order,
     /// Show only the board of this table
-    #[arg(long, value_name = "TABLE")]
+    #[arg(long, value_name = "TABLE", conflicts_with = "more")]
     board: Option<String>,
+}
+
+/// [`SortBy`] as a flag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Order {
+    Change,
+    Errors,
+}
+
+impl From<Order> for SortBy {
+    fn from(order: Order) -> Self {
+        match order {
+            Order::Change => Self::Change,
+            Order::Errors => Self::Errors,
+        }
+    }
 }
 
 impl Subcommand for CompareArgs {
     fn run(&self, context: &Context) -> anyhow::Result<()> {
-        let inputs = [&self.a, &self.b].into_iter().chain(&self.dataset);
+        let inputs = [&self.a, &self.b].into_iter().chain(&self.more).chain(&self.dataset);
         check_outputs(&[self.html.as_deref()], inputs, self.force)?;
         let k = self.scale.k()?;
         if k.is_some() && self.dataset.is_empty() {
@@ -64,8 +87,19 @@ impl Subcommand for CompareArgs {
         if self.top == 0 {
             return Err(Error::Usage("--top 0: must be at least 1".to_string()).into());
         }
+        if !self.more.is_empty() {
+            let paths = [&[self.a.clone(), self.b.clone()], &self.more[..]].concat();
+            let mut found = Contenders::read(&paths)?;
+            if !self.dataset.is_empty() {
+                found.judge(&self.dataset, loss, k)?;
+            }
+            if let Some(path) = &self.html {
+                write_atomically(path, found.page().to_html()?.as_bytes())?;
+            }
+            return output::print_many(context, &found, self.html.as_deref());
+        }
         let sides = Side::read_both([&self.a, &self.b])?;
-        let mut found = Differences::try_new(sides)?;
+        let mut found = Differences::try_new(sides, self.sort.into())?;
         self.board.as_deref().map_or(Ok(()), |board| found.check_board(board))?;
         if !self.dataset.is_empty() {
             found.losses = Some(Losses::on(&self.dataset, &found.sides, loss, k)?);

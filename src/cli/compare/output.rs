@@ -4,7 +4,7 @@ use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::Path;
 
 use gputexel::report::{change_boards, grouped};
-use gputexel::run::comparison::{DIFFERENCE_ERRORS_NOTE, Differences};
+use gputexel::run::comparison::{Change, Contenders, DIFFERENCE_ERRORS_NOTE, Differences};
 
 use super::super::context::Context;
 use super::super::output::print_result;
@@ -14,7 +14,7 @@ use super::super::table::{aligned, some_of};
 /// Maximum number of names shown of parameters that only one side has.
 const NAMES: usize = 12;
 
-/// Prints the comparison.
+/// Prints the comparison of two.
 ///
 /// # Errors
 /// When standard output cannot be written.
@@ -26,6 +26,25 @@ pub fn print(
     html: Option<&Path>,
 ) -> anyhow::Result<()> {
     print_result(context, &found.to_json(top), || describe(found, top, board, html))
+}
+
+/// Prints the comparison of more than two.
+///
+/// # Errors
+/// When standard output cannot be written.
+pub fn print_many(context: &Context, found: &Contenders, html: Option<&Path>) -> anyhow::Result<()> {
+    print_result(context, &found.to_json(), || {
+        let (on, rows) = found.table();
+        let mut out = if on.is_empty() { String::new() } else { format!("{on}\n") };
+        out += &aligned(&rows, 0);
+        if !found.note().is_empty() {
+            let _ = writeln!(out, "\n{}", found.note());
+        }
+        if let Some(path) = html {
+            let _ = writeln!(out, "written     {}", path.display());
+        }
+        out
+    })
 }
 
 fn describe(found: &Differences, top: usize, board: Option<&str>, html: Option<&Path>) -> String {
@@ -69,8 +88,7 @@ fn describe(found: &Differences, top: usize, board: Option<&str>, html: Option<&
     if found.changed() > 0 {
         let _ = writeln!(out, "\nLargest changes:");
         let mut rows = vec![["", "A", "±", "B", "±", "change", "change / SE"].map(str::to_string).to_vec()];
-        let changed = found.changes.iter().take(top).filter(|change| change.difference() != 0.0);
-        rows.extend(changed.map(|change| change.row(UNKNOWN, "")));
+        rows.extend(found.changes.iter().take(top).filter(|change| change.difference() != 0.0).map(row));
         out += &aligned(&without_unknown(rows), 2);
         if known > 0 {
             let _ = writeln!(out, "{DIFFERENCE_ERRORS_NOTE}");
@@ -98,6 +116,19 @@ fn without_unknown(rows: Vec<Vec<String>>) -> Vec<Vec<String>> {
         row.into_iter().zip(&says).filter(|(_, says)| **says).map(|(cell, _)| cell).collect()
     };
     rows.into_iter().map(kept).collect()
+}
+
+fn row(change: &Change) -> Vec<String> {
+    let error = |error: Option<f64>| error.map_or(UNKNOWN.to_string(), |error| format!("{error:.1}"));
+    vec![
+        change.name.clone(),
+        format!("{:.1}", change.values[0]),
+        error(change.errors[0]),
+        format!("{:.1}", change.values[1]),
+        error(change.errors[1]),
+        format!("{:+.1}", change.difference()),
+        change.in_errors().map_or(UNKNOWN.to_string(), |z| format!("{z:+.1}")),
+    ]
 }
 
 #[cfg(test)]

@@ -53,6 +53,22 @@ fn a_resumed_run_by_games_replaces_only_its_own_log() {
 }
 
 #[test]
+fn a_resumed_sweep_replaces_only_its_own_files() {
+    let bench = Bench::new();
+    bench.dataset("d.bin", FeatureKind::Material, 300, 1);
+    let grid = "sweep d.bin --grid l2=0,1e-4 --folds 2 --csv all.csv --out w";
+    assert_eq!(bench.run(grid).0, 0);
+    // As if killed before it had written anything.
+    let mut record = bench.json("w/sweep.json");
+    record["outputs"]["written"] = false.into();
+    bench.write("w/sweep.json", record.to_string());
+    keeps(&bench, "all.csv", "a diary", "--quiet sweep --resume w");
+    // A file named by the user is allowed.
+    assert_eq!(bench.run("sweep --resume w --csv all.csv --force").0, 0);
+    assert!(bench.bytes("all.csv").starts_with(b"rank,"));
+}
+
+#[test]
 fn escapes_engine_names_on_terminals() {
     let bench = Bench::new();
     let program = assert_cmd::cargo::cargo_bin!("gputexel").display().to_string();

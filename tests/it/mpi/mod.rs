@@ -50,24 +50,20 @@ fn any_number_of_ranks_writes_the_same_files() {
             &["tune", "--optimizer", "gn-cg", "--prior-strength", "bend=1e-4", "--epochs", "4"],
             &["params.json"],
         ),
-        (&["sweep", "--grid", "l2=0,1e-4", "--folds", "3", "--seed", "2"], &[""]),
+        (&["sweep", "--grid", "l2=0,1e-4", "--folds", "3", "--seed", "2"], &["runs.csv"]),
         (&["pso", "--particles", "40", "--iterations", "5", "--seed", "4"], &["params.json"]),
     ];
     for (n, (args, files)) in runs.into_iter().enumerate() {
         let alone = format!("alone{n}");
-        let flag = if args[0] == "sweep" { "--csv" } else { "--out" };
-        let all = [&args[..1], &common, &args[1..], &[flag, &alone]].concat();
+        let all = [&args[..1], &common, &args[1..], &["--out", &alone]].concat();
         bench.ok(&all);
         // More ranks than sections, too.
         let counts: &[usize] = if n == 0 { &[1, 2, 3, 4, 7] } else { &[3] };
         for &count in counts {
             let out = format!("out{n}-{count}");
-            works(&launcher, folder, count, &[&args[..1], &common, &args[1..], &[flag, &out]].concat());
+            works(&launcher, folder, count, &[&args[..1], &common, &args[1..], &["--out", &out]].concat());
             for file in files {
-                let [ours, theirs] = [&alone, &out].map(|run| match file.is_empty() {
-                    true => bench.bytes(run),
-                    false => bench.bytes(&format!("{run}/{file}")),
-                });
+                let [ours, theirs] = [&alone, &out].map(|run| bench.bytes(&format!("{run}/{file}")));
                 assert!(ours == theirs, "{args:?}, {count} ranks: {file} differs");
             }
         }

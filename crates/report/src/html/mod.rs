@@ -6,6 +6,7 @@ mod bench;
 mod boards;
 mod changes;
 mod comparison;
+mod contest;
 mod course;
 mod data;
 mod first;
@@ -32,6 +33,7 @@ mod worst;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 pub use bench::BenchPage;
+pub use contest::{Contest, ContestColumn, Entrant};
 pub use data::{
     Comparison, CoordinateValue, Parameter, PenaltyRow, RunReport, SharedTrait, Step, StrengthReport, Swarms,
     SweepAxis, SweepReport, SweepSetting, Table, WorstPosition, WorstPositions,

@@ -120,7 +120,7 @@ impl Losses {
     }
 }
 
-fn loss_of(
+pub(super) fn loss_of(
     data: &Dataset,
     all: &[u32],
     side: &Side,

@@ -1,6 +1,7 @@
 //! Two sets of parameters side by side: changes, and their effect on the loss.
 
 mod losses;
+mod many;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -11,6 +12,15 @@ use serde_json::{Value, json};
 
 use gputexel_report::{Comparison, Parameter, Table, grouped};
 pub use losses::{Loss, Losses};
+pub use many::{Contender, Contenders};
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SortBy {
+    #[default]
+    Change,
+    /// The change over its standard error; changes without an error come last.
+    Errors,
+}
 
 /// One of two sets of parameters.
 pub struct Side {
@@ -40,21 +50,6 @@ impl Change {
 
     pub fn in_errors(&self) -> Option<f64> {
         self.error().filter(|error| *error > 0.0).map(|error| self.difference() / error)
-    }
-
-    /// Returns the row of a table: name, both values with their errors, which follow `sign`, change, change in errors.
-    pub fn row(&self, unknown: &str, sign: &str) -> Vec<String> {
-        let error = |side: usize| self.errors[side].map(|error| format!("{sign}{error:.1}"));
-        let or_unknown = |text: Option<String>| text.unwrap_or_else(|| unknown.to_string());
-        vec![
-            self.name.clone(),
-            format!("{:.1}", self.values[0]),
-            or_unknown(error(0)),
-            format!("{:.1}", self.values[1]),
-            or_unknown(error(1)),
-            format!("{:+.1}", self.difference()),
-            or_unknown(self.in_errors().map(|z| format!("{z:+.1}"))),
-        ]
     }
 }
 
@@ -102,7 +97,7 @@ pub struct Differences {
 }
 
 impl Differences {
-    pub fn try_new(sides: [Side; 2]) -> Result<Self> {
+    pub fn try_new(sides: [Side; 2], sort: SortBy) -> Result<Self> {
         let [a, b] = &sides;
         if a.file.phase != b.file.phase {
             let text = format!(
@@ -159,7 +154,10 @@ impl Differences {
             let text = format!("{} and {} have no parameter in common", a.name, b.name);
             return Err(Error::Usage(text));
         }
-        let size = |change: &Change| change.difference().abs();
+        let size = |change: &Change| match sort {
+            SortBy::Change => change.difference().abs(),
+            SortBy::Errors => change.in_errors().map_or(-1.0, f64::abs),
+        };
         changes.sort_by(|x, y| size(y).total_cmp(&size(x)).then_with(|| x.name.cmp(&y.name)));
         Ok(Self { sides, both, changes, only, losses: None })
     }
@@ -212,6 +210,18 @@ impl Differences {
     }
 
     pub fn page(&self, top: usize) -> Comparison {
+        let row = |change: &Change| {
+            let error = |error: Option<f64>| error.map_or("–".to_string(), |error| format!("±{error:.1}"));
+            vec![
+                change.name.clone(),
+                format!("{:.1}", change.values[0]),
+                error(change.errors[0]),
+                format!("{:.1}", change.values[1]),
+                error(change.errors[1]),
+                format!("{:+.1}", change.difference()),
+                change.in_errors().map_or("–".to_string(), |z| format!("{z:+.1}")),
+            ]
+        };
         let [a, b] = [0, 1].map(|side| self.sides[side].name.clone());
         let units = match self.both.iter().any(|parameter| parameter.summed.is_some()) {
             true => "centipawns, those of accumulators in units of their sums",
@@ -249,7 +259,7 @@ impl Differences {
             largest: Table {
                 caption: format!("The {} largest changes, {units}", top.min(self.changes.len())),
                 header: header.map(str::to_string).to_vec(),
-                rows: self.changes.iter().take(top).map(|change| change.row("–", "±")).collect(),
+                rows: self.changes.iter().take(top).map(row).collect(),
             },
             only: self.only.clone(),
             errors_note: if known > 0 { DIFFERENCE_ERRORS_NOTE.to_string() } else { String::new() },

@@ -8,9 +8,12 @@ mod strength;
 use std::path::PathBuf;
 
 use gputexel_dataset::{self as dataset, Dataset, Split};
+use gputexel_io::run_folder::RunFolder;
 use gputexel_io::{Error, Result};
 use gputexel_model::{FeatureSet, ParameterFile};
 use gputexel_tune::{Checkpoint, ProgramDiagnostics, RunRecord, RunScores};
+
+use gputexel_report::Step;
 pub use run::run_report;
 
 /// Data of a run that are available when its report is made. Missing record, state and parameters are read from its
@@ -35,6 +38,14 @@ pub struct ReportData<'a> {
     pub features: Option<&'a FeatureSet>,
     /// Reason why there are no positions.
     pub note: &'a str,
+}
+
+/// Returns the epochs or iterations of a run so far.
+///
+/// # Errors
+/// [`Error::Io`].
+pub(crate) fn steps_of(folder: &RunFolder) -> Result<Vec<Step>> {
+    steps::steps(folder, true)
 }
 
 /// Positions of a run, read again for its report.

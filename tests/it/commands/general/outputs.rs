@@ -25,8 +25,8 @@ fn does_not_overwrite_inputs() {
         (&["report", "run", "-o", "run/params.json"], "is part of the run"),
         (&["compare", "p.json", "run", "--html", "p.json"], "is also an input"),
         (&["compare", "p.json", "run", "--dataset", "d.bin", "--html", "d.bin"], "is also an input"),
-        (&["sweep", "d.bin", "--scale", "0.5:2:8", "--csv", "link.bin"], "is also an input"),
-        (&["sweep", "d.bin", "--grid", "l2=0,1", "--best", "x", "--csv", "x"], "would be written twice"),
+        (&["sweep", "d.bin", "--scale", "0.5:2:8", "--svg", "link.bin"], "is also an input"),
+        (&["sweep", "d.bin", "--scale", "0.5:2:8", "--svg", "x", "--csv", "x"], "would be written twice"),
         (&["export", "p.json", "--to", "c", "-o", "p.json"], "is also an input"),
         (&["export", "run", "--to", "c", "-o", "run/params.json"], "is also an input"),
         (&["compare", "p.json", "run", "--html", "run/params.json"], "is also an input"),
@@ -98,12 +98,13 @@ fn wait_for_lines(bench: &Bench, child: &mut Child, name: &str, lines: usize) {
 }
 
 /// Long runs, with the file that shows that they have started.
-const LONG: [(&str, &[&str]); 4] = [
+const LONG: [(&str, &[&str]); 5] = [
     (
         "metrics.jsonl",
         &["tune", "d.bin", "--l2=0", "--optimizer", "adam", "--epochs", "1000000", "--backend", "cpu"],
     ),
     ("metrics.jsonl", &["pso", "d.bin", "--iterations", "100000", "--backend", "cpu"]),
+    ("sweep.json", &["sweep", "d.bin", "--grid", "learning-rate=1:20:50", "--epochs", "100000"]),
     ("match.jsonl", &["match", "material", "zero", "--nodes", "20", "--games", "100000"]),
     ("spsa.jsonl", &["spsa", "run", "run.toml", "-N", "1000000"]),
 ];
@@ -183,7 +184,7 @@ fn run_ends_when_its_folder_is_removed() {
 /// Flags that make a run check its folder at every step.
 fn checkpoints(args: &[&str]) -> Vec<&'static str> {
     match args[0] {
-        "tune" | "pso" => vec!["--checkpoint-every", "0"],
+        "tune" | "pso" | "sweep" => vec!["--checkpoint-every", "0"],
         _ => Vec::new(),
     }
 }

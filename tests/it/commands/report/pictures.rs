@@ -45,6 +45,11 @@ fn reports_are_legible_and_self_contained() {
     bench.tune("d.bin --out other --l2 1e-3");
     let (code, ..) = bench.run("-q compare r other --dataset d.bin --html c.html");
     assert_eq!(code, 0);
+    let grid = "--grid l2=0,1e-4,1e-3 --grid learning-rate=5,20 --epochs 5 --backend cpu";
+    let (code, ..) = bench.run(("-q sweep d.bin --out s", grid));
+    assert_eq!(code, 0);
+    let many = ["-q", "compare", "r", "other", "r/params.json", "--dataset", "d.bin", "--html", "many.html"];
+    assert_eq!(bench.run(many).0, 0);
     let swarms = "pso d.bin --out p --iterations 20 --swarms 4 --backend cpu";
     assert_eq!(bench.run(("-q", swarms)).0, 0);
     let played = "-q match r other --nodes 20 --games 40 --out m";
@@ -55,7 +60,16 @@ fn reports_are_legible_and_self_contained() {
     assert!(page.contains("Gain: result against start"), "{page}");
     let list = served(&bench);
     bench.write("list.html", list);
-    let names = ["r/report.html", "p/report.html", "c.html", "m/report.html", "g/report.html", "list.html"];
+    let names = [
+        "r/report.html",
+        "p/report.html",
+        "c.html",
+        "many.html",
+        "s/report.html",
+        "m/report.html",
+        "g/report.html",
+        "list.html",
+    ];
     let pages: Vec<(&str, u32)> =
         names.into_iter().flat_map(|name| [PHONE, DESKTOP].map(|width| (name, width))).collect();
     let paths: Vec<_> = pages.iter().map(|&(name, width)| (bench.path(name), width)).collect();

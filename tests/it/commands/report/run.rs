@@ -185,7 +185,7 @@ fn names_cannot_become_markup() {
 fn interrupted_and_finished_runs_have_reports() {
     let bench = bench();
     let flags = "tune d.bin --l2=0 --out r --backend cpu --threads=1 --optimizer adam --k 0.8";
-    let child = bench.spawn((flags, "--epochs 1000000 --improvement 0 --checkpoint-every 0"));
+    let child = bench.spawn((flags, "--epochs 1000000 --window 1000000 --checkpoint-every 0"));
     wait_until("there are metrics", || {
         std::fs::read_to_string(bench.path("r/metrics.jsonl")).is_ok_and(|text| text.lines().count() >= 5)
     });
@@ -221,7 +221,7 @@ fn interrupted_and_finished_runs_have_reports() {
 
 #[test]
 #[ignore = "full"]
-fn swarms_have_pictures_of_their_own() {
+fn swarms_and_sweeps_have_pictures_of_their_own() {
     let bench = bench();
     bench.ok("-q pso d.bin --out p --k 0.8 --iterations 12 --swarms 3 --backend cpu");
     let html = report(&bench, "p/report.html");
@@ -235,4 +235,20 @@ fn swarms_have_pictures_of_their_own() {
             "Loss over iterations",
         ],
     );
+    let grid =
+        ["--grid", "l2=0,1e-4,1e-3", "--grid", "learning-rate=5,20", "--epochs", "5", "--backend", "cpu"];
+    bench.ok(("-q sweep d.bin --out s", &grid));
+    let html = report(&bench, "s/report.html");
+    assert_self_contained(&html);
+    for part in
+        ["Held-out loss by l2", "Held-out loss by learning-rate", "0 (best)", "Settings ranked", "finished"]
+    {
+        assert!(html.contains(part), "{part}");
+    }
+    let best = bench.text("s/runs.csv");
+    let first = best.lines().nth(1).unwrap().split(',').nth(2).unwrap().to_string();
+    assert!(html.contains(&format!("<td>{first}</td>")), "{first}");
+    bench.ok("report s -o again.html");
+    assert_eq!(report(&bench, "again.html"), html);
+    bench.fails_with("report s --dataset d.bin", 2, "needs no positions");
 }

@@ -72,7 +72,7 @@ fn serves_only_runs_of_the_folder() {
 
     // A run that starts now is followed to its end.
     let long = "--backend cpu --threads=1 --optimizer adam --k 0.8 --epochs 1000000";
-    let flags = ["--checkpoint-every", "0.2", "--improvement", "0", "-q"];
+    let flags = ["--checkpoint-every", "0.2", "--window", "1000000", "-q"];
     let mut run = bench.spawn(("tune d.bin --out runs/new", (long, &flags)));
     wait_until("the list shows the run", || get("/").contains("tag open\">running<"));
     wait_until("the page shows the run", || {
@@ -143,4 +143,5 @@ fn watching_does_not_change_results() {
     let flag = format!("--live={}", taken.local_addr().unwrap().port());
     bench.fails_with(["tune", "d.bin", "--out", "none", &flag], 1, "cannot listen on 127.0.0.1:");
     assert!(!bench.path("none").exists(), "something was begun");
+    bench.fails_with("sweep d.bin --grid l2=0,1 --live", 2, "needs a sweep with a folder: --grid with --out");
 }

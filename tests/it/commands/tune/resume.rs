@@ -175,6 +175,7 @@ fn lines_torn_by_a_crash_do_not_spoil_the_metrics() {
 #[test]
 fn clears_leftovers_and_fills_gaps() {
     let bench = bench();
+    let tune = ["-q", "tune", "d.bin", "--l2=0", "--epochs", "3", "--backend", "cpu"];
     // Killed between the parameters and the report.
     bench.tune("d.bin --epochs 3 --out r");
     let tables = bench.bytes("r/tables.h");
@@ -206,4 +207,28 @@ fn clears_leftovers_and_fills_gaps() {
     // Files of a refused run are removed, and so is its lock.
     assert_eq!(bench.run((games, "u --errors --holdout 0.99")).0, 2);
     assert!(!bench.path("u").exists());
+
+    // Killed while the best parameters of a sweep were written.
+    let sweep =
+        ["-q", "sweep", "d.bin", "--grid", "l2=0", "--folds", "2", "--epochs", "2", "--backend", "cpu"];
+    assert_eq!(bench.run((&sweep, "--out w --best best")).0, 0);
+    let best = bench.bytes("best/params.json");
+    let mut record = bench.json("w/sweep.json");
+    record["outputs"]["written"] = false.into();
+    bench.write("w/sweep.json", record.to_string());
+    std::fs::remove_file(bench.path("best/params.json")).unwrap();
+    bench.write("best/.gputexel-d4e5f6", "half");
+    bench.write("best/.gputexel.lock", "process 999999999\n");
+    bench.ok("-q sweep --resume w --backend cpu");
+    assert!(bench.bytes("best/params.json") == best);
+    assert_eq!(bench.names("best"), ["params.json", "tables.h", "tables.hpp", "tables.rs"]);
+    // A folder that a kill left half-written, without a sweep to resume, accepts the same command again.
+    std::fs::remove_file(bench.path("best/params.json")).unwrap();
+    let again = [&sweep[..], &["--best", "best"]].concat();
+    assert_eq!(bench.run(&again).0, 0);
+    bench.fails_with(&again, 2, "best: exists and is not empty");
+    // The folder of the sweep itself works, too.
+    assert_eq!(bench.run((&sweep, "--out x --best x")).0, 0);
+    assert!(bench.path("x/params.json").exists() && bench.path("x/sweep.json").exists());
+    assert_eq!(bench.run((&tune, "--prior x --out y")).0, 0);
 }

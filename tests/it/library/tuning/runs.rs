@@ -4,7 +4,7 @@ use crate::common::prelude::*;
 use gputexel::matches::{Changes, MatchOptions};
 use gputexel::optimizer::{AdamRuns, Best, OptimizerState, Proposal};
 use gputexel::run::{OptimizerChoice, RunEvent, RunOutput};
-use gputexel::sweep::SweepSettings;
+use gputexel::sweep::{SweepFiles, SweepSettings};
 use gputexel::tuning::Limits;
 use gputexel::{Match, Result, Tuner, TunerSettings};
 use std::cell::Cell;
@@ -97,18 +97,40 @@ fn runs_and_sweeps_accept_custom_evaluators() {
     });
     run.run().unwrap();
     assert!(made.swap(0, Ordering::Relaxed) > 0 && line.ends_with("(mine)"), "{line}");
-    let settings = SweepSettings {
+    let of = |datasets: Vec<PathBuf>| SweepSettings {
+        datasets,
         axes: vec!["l2=0,1e-4".to_string()],
         k: Some(1.24),
         folds: 2,
         epochs: Some(1),
         ..SweepSettings::default()
     };
-    let stop = StopFlag::new();
-    assert!(!settings.run(&data, &backend, &stop).unwrap().is_interrupted());
+    let sweep = |stop: &StopFlag| of(Vec::new()).run(&data, &backend, stop).unwrap();
+    let go_on = StopFlag::new();
+    assert!(!sweep(&go_on).is_interrupted());
     assert!(made.load(Ordering::Relaxed) > 0);
+    let stop = StopFlag::new();
     stop.store(true, Ordering::Relaxed);
-    assert!(settings.run(&data, &backend, &stop).unwrap().is_interrupted());
+    assert!(sweep(&stop).is_interrupted());
+    // Stored in a folder, and resumed after it was stopped.
+    let folder = tempfile::tempdir().unwrap();
+    let (cut, sample) = (folder.path().join("cut"), sample());
+    let files = SweepFiles { folder: Some(cut.clone()), ..SweepFiles::default() };
+    let begin = |datasets: Vec<PathBuf>| files.begin(of(datasets).config(&data).unwrap(), data.clone());
+    assert!(begin(Vec::new()).err().unwrap().to_string().contains("needs the files of its dataset"));
+    assert!(begin(vec!["none.bin".into()]).is_err() && !cut.exists());
+    {
+        let begun = begin(vec![sample.clone()]).unwrap();
+        assert!(begun.run(&backend, &stop).unwrap().results.is_interrupted());
+    }
+    assert!(begin(vec![sample]).err().unwrap().to_string().contains("exists and is not empty"));
+    let resumed = SweepFiles::default().resume(&cut).unwrap();
+    let end = resumed.run(&backend, &go_on).unwrap();
+    assert_eq!(
+        end.results.best().map(|best| best.held_out.mean),
+        sweep(&go_on).best().map(|best| best.held_out.mean)
+    );
+    end.finish().unwrap();
     let error =
         Tuner::new(&data, TunerSettings { k: Some(1e300), ..TunerSettings::default() }).run().unwrap_err();
     assert!(error.to_string().starts_with("k 1e300: "), "{error}");

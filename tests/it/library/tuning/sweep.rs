@@ -1,12 +1,13 @@
-//! Sweeps: folds, curves of K, grids compared with separate runs.
+//! Sweeps: folds, curves of K, grids compared with separate runs, resuming.
 
 use crate::common::prelude::*;
 use crate::common::random_board;
 use gputexel::evaluator::Fallback;
+use gputexel::io::run_folder::RunFolder;
 use gputexel::optimizer::AdamRuns;
-use gputexel::sweep::SweepSettings;
+use gputexel::sweep::{SweepFiles, SweepSettings};
 use gputexel::tuning::sweep::{
-    Axis, Grid, MakeEvaluator, SweepConfig, SweepEvent, SweepMethod, SweepOutcome, retrain, run_sweep,
+    Axis, Grid, MakeEvaluator, SweepConfig, SweepDriver, SweepEvent, SweepMethod, SweepOutcome, retrain,
 };
 use gputexel::tuning::{MinimumAt, scale_curve};
 
@@ -97,10 +98,13 @@ impl Evaluator for Limited<'_> {
 }
 
 pub(super) fn config(data: &Dataset, axes: &[&str], method: SweepMethod, epochs: u64) -> SweepConfig {
-    let axis = |text: &&str| Axis::parse(text, &data.metadata().sources).unwrap();
+    let axis = |text: &&str| Axis::parse(text, &data.metadata().sources, 1.0).unwrap();
     let grid = Grid { axes: axes.iter().map(axis).collect() };
     let kinds = grid.losses(LossKind::Squared);
     SweepConfig {
+        datasets: Vec::new(),
+        sections: None,
+        checksum: String::new(),
         prior: Prior::default().to_string(),
         start: Prior::default().theta(&data.metadata().feature_set).unwrap(),
         basis: None,
@@ -114,7 +118,6 @@ pub(super) fn config(data: &Dataset, axes: &[&str], method: SweepMethod, epochs:
         seeds: vec![4],
         method,
         epochs,
-        portion: None,
     }
 }
 
@@ -122,7 +125,8 @@ pub(super) const ADAM: SweepMethod = SweepMethod::Adam { schedule: Schedule::Con
 const NEWTON: SweepMethod = SweepMethod::GaussNewton { improvement: 1e-8 };
 
 pub(super) fn run(config: &SweepConfig, data: &Dataset) -> SweepOutcome {
-    run_sweep(config, data, &cpu, &AtomicBool::new(false), &mut |_| Ok(())).unwrap()
+    let mut sweep = SweepDriver::try_new(config, data).unwrap();
+    sweep.run(&cpu, &AtomicBool::new(false), &mut |_| Ok(())).unwrap()
 }
 
 fn close(a: f64, b: f64) -> bool {
@@ -241,6 +245,7 @@ fn compare_with_tune(rows: &Rows, kind: FeatureKind, config: &dyn Fn(&Dataset) -
             stopping: Stopping {
                 epochs: config.epochs,
                 seconds: None,
+                gradient_norm: 0.0,
                 improvement: if matches!(config.method, SweepMethod::Adam { .. }) { 0.0 } else { 1e-8 },
                 window: if matches!(config.method, SweepMethod::Adam { .. }) { 100 } else { 1 },
                 patience: 1,
@@ -281,6 +286,7 @@ fn adam_runs_match_tune_on_the_training_folds() {
             "blend=0,0.4",
             "source:b.pgn=0.25,3",
             "l2=0,1e-3",
+            "beta1=0.8",
         ];
         config(data, &axes, ADAM, 30)
     });
@@ -303,7 +309,8 @@ fn portions_change_nothing() {
     for method in [ADAM, NEWTON] {
         let config = config(&data, &["l2=0,1e-3,1e-2", "loss=squared,cross-entropy"], method, 12);
         let whole = run(&config, &data);
-        let cut = run(&SweepConfig { portion: Some(4), ..config }, &data);
+        let mut sweep = SweepDriver::try_new(&config, &data).unwrap().with_portion(4);
+        let cut = sweep.run(&cpu, &AtomicBool::new(false), &mut |_| Ok(())).unwrap();
         assert_eq!((whole.together, cut.together), (18, 4));
         // Gauss-Newton runs end when they have converged.
         let most = 18 * 12;
@@ -328,11 +335,12 @@ fn lost_device_is_reported_once_per_seed() {
     // Six calls per seed: five steps, and an evaluation.
     for works in 0..6 {
         let mut told = Vec::new();
+        let mut sweep = SweepDriver::try_new(&config, &data).unwrap();
         let evaluator: &MakeEvaluator<'_> = &|layout| {
             let first = Box::new(Limited(CpuEvaluator::new(layout), works));
             Ok(Box::new(FallbackEvaluator::new(first, || Box::new(CpuEvaluator::new(layout)))))
         };
-        let outcome = run_sweep(&config, &data, evaluator, &AtomicBool::new(false), &mut |event| {
+        let outcome = sweep.run(evaluator, &AtomicBool::new(false), &mut |event| {
             if let SweepEvent::Replaced(Fallback { error, evaluator }) = event {
                 told.push(format!("{error}; {evaluator}"));
             }
@@ -344,27 +352,84 @@ fn lost_device_is_reported_once_per_seed() {
 }
 
 #[test]
-fn interrupted_sweeps_have_the_results_so_far() {
+#[ignore = "full"]
+fn sweeps_resume_after_any_step() {
     let folder = tempfile::tempdir().unwrap();
     let data = Rows::random(600, 8).whole(&folder.path().join("d.bin"), FeatureKind::Material);
-    let mut config = config(&data, &["l2=0,1e-3", "loss=squared,cross-entropy"], ADAM, 5);
-    (config.seeds, config.portion) = (vec![1, 2], Some(6));
-    let whole = run(&config, &data);
-    assert_eq!(whole.runs.len(), 24);
-    assert_ne!(whole.runs[0].result, whole.runs[12].result, "seeds cut different folds");
-    for stop in [0, 3, 7, 12] {
-        let cancel = AtomicBool::new(stop == 0);
-        let mut steps = 0;
-        let outcome = run_sweep(&config, &data, &cpu, &cancel, &mut |_| {
-            steps += 1;
-            cancel.store(steps >= stop, Ordering::Relaxed);
+    let path = folder.path().join("c.safetensors");
+    for method in [ADAM, NEWTON] {
+        let mut config = config(&data, &["l2=0,1e-3", "loss=squared,cross-entropy"], method, 5);
+        config.seeds = vec![1, 2];
+        let whole = run(&config, &data);
+        assert_eq!(whole.runs.len(), 24);
+        assert_ne!(whole.runs[0].result, whole.runs[12].result, "seeds cut different folds");
+        for stop in 1.. {
+            let cancel = AtomicBool::new(false);
+            let mut steps = 0;
+            let mut sweep = SweepDriver::try_new(&config, &data).unwrap();
+            let mut observe = |event: SweepEvent<'_>| {
+                match event {
+                    SweepEvent::Step { .. } => {
+                        steps += 1;
+                        cancel.store(steps >= stop, Ordering::Relaxed);
+                    }
+                    SweepEvent::State { checkpoint, last } => {
+                        if last {
+                            checkpoint()?.write(&path)?;
+                        }
+                    }
+                    SweepEvent::Replaced(_) => unreachable!("nothing fails"),
+                }
+                Ok(())
+            };
+            let first = sweep.run(&cpu, &cancel, &mut observe).unwrap();
+            let stored = Checkpoint::read(&path).unwrap();
+            if first.reason == StopReason::Epochs {
+                assert_eq!(
+                    (first.runs, stored.progress.finished),
+                    (whole.runs.clone(), Some(StopReason::Epochs))
+                );
+                break;
+            }
+            assert!(first.reason == StopReason::Interrupted && first.epochs < whole.epochs);
+            assert!(first.runs.len() == 12 || first.runs.len() == 24, "{}", first.runs.len());
+            let mut sweep = SweepDriver::resume(&config, &data, stored, &path).unwrap();
+            let rest = sweep.run(&cpu, &AtomicBool::new(false), &mut |_| Ok(())).unwrap();
+            assert_eq!((rest.runs, rest.epochs), (whole.runs.clone(), whole.epochs), "after {stop} steps");
+        }
+        // A sweep that is interrupted before its first step leaves the state unchanged.
+        let mut sweep = SweepDriver::try_new(&config, &data).unwrap();
+        let nothing = sweep.run(&cpu, &AtomicBool::new(true), &mut |_| Ok(())).unwrap();
+        assert_eq!((nothing.reason, nothing.runs.len()), (StopReason::Interrupted, 0));
+        // The state of another sweep, or with a non-finite number.
+        let mut other = config.clone();
+        other.grid.axes.truncate(1);
+        let cancel = AtomicBool::new(false);
+        let mut stored = None;
+        let mut observe = |event: SweepEvent<'_>| {
+            if let SweepEvent::State { checkpoint, last: false } = event {
+                stored = Some(checkpoint()?);
+                cancel.store(true, Ordering::Relaxed);
+            }
             Ok(())
-        });
-        let SweepOutcome { reason, runs, epochs, .. } = outcome.unwrap();
-        assert_eq!((reason, epochs), (StopReason::Interrupted, 6 * stop), "{stop}");
-        let finished = (stop as usize / 5) * 6;
-        assert_eq!(runs.len(), (stop as usize).div_ceil(5) * 6);
-        assert_eq!(runs[..finished], whole.runs[..finished]);
+        };
+        SweepDriver::try_new(&config, &data).unwrap().run(&cpu, &cancel, &mut observe).unwrap();
+        let stored = stored.unwrap();
+        let mut resumed = SweepDriver::resume(&config, &data, stored.clone(), &path).unwrap();
+        let mut written = false;
+        let mut watch = |event: SweepEvent<'_>| {
+            written |= matches!(event, SweepEvent::State { .. });
+            Ok(())
+        };
+        resumed.run(&cpu, &AtomicBool::new(true), &mut watch).unwrap();
+        assert!(!written, "the state under way was given up");
+        assert!(matches!(
+            SweepDriver::resume(&other, &data, stored.clone(), &path),
+            Err(Error::Input { .. })
+        ));
+        let mut poisoned = stored;
+        poisoned.optimizer.vectors.values_mut().find(|v| !v.is_empty()).unwrap()[0] = f64::NAN;
+        assert!(matches!(SweepDriver::resume(&config, &data, poisoned, &path), Err(Error::Input { .. })));
     }
 }
 
@@ -403,7 +468,7 @@ fn diverging_runs_rank_last_and_do_not_affect_others() {
 }
 
 #[test]
-fn built_sweep_matches_its_settings() {
+fn built_sweep_matches_its_settings_and_folder() {
     let folder = tempfile::tempdir().unwrap();
     let data = Rows::random(600, 11).whole(&folder.path().join("d.bin"), FeatureKind::Material);
     let settings = |axes: &[&str], k: Option<f64>, blend_k: Option<f64>| SweepSettings {
@@ -416,15 +481,24 @@ fn built_sweep_matches_its_settings() {
         ..SweepSettings::default()
     };
     let sweep = settings(&["l2=0,1e-3", "blend=0,0.5"], Some(0.9), Some(0.8));
-    let expected = config(&data, &["l2=0,1e-3", "blend=0,0.5"], SweepMethod::default(), 6);
+    let expected = SweepConfig {
+        sections: None,
+        checksum: data.checksum().to_string(),
+        ..config(&data, &["l2=0,1e-3", "blend=0,0.5"], SweepMethod::default(), 6)
+    };
     assert_eq!(sweep.config(&data).unwrap(), expected);
     let backend = Backend::custom("cpu", |layout| Ok(Box::new(CpuEvaluator::new(layout))));
     let results = sweep.run(&data, &backend, &AtomicBool::new(false)).unwrap();
     assert_eq!(results.outcome.runs, run(&expected, &data).runs);
     assert!(results.best().is_some() && results.unfinished().is_none());
-    let csv = folder.path().join("runs.csv");
-    results.write_csv(&csv).unwrap();
-    assert_eq!(std::fs::read_to_string(csv).unwrap().lines().count(), 1 + 12);
+    // The data in memory and those read from the folder give the same report.
+    let out = folder.path().join("out");
+    results.write_to(&out).unwrap();
+    assert!(results.write_to(&out).is_err(), "the folder is not empty");
+    let read = gputexel::sweep::sweep_report(&RunFolder::view(&out)).unwrap();
+    assert_eq!(std::fs::read_to_string(out.join("report.html")).unwrap(), read.to_html(None).unwrap());
+    assert_eq!(std::fs::read_to_string(out.join("runs.csv")).unwrap().lines().count(), 1 + 12);
+    assert!(out.join("sweep.svg").exists());
     let best = results.train_best(&cpu, &AtomicBool::new(false)).unwrap().unwrap();
     assert_eq!(best.file.provenance.loss, Some(best.loss));
     // Settings that contradict each other, or the data.
@@ -437,4 +511,62 @@ fn built_sweep_matches_its_settings() {
         let error = bad.config(&data).unwrap_err();
         assert!(error.exit_code() == 2 && error.to_string().contains(why), "{error}");
     }
+}
+
+#[test]
+fn files_of_a_sweep_are_checked_recorded_and_written_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("d.bin");
+    let data = || dataset::read(&path).unwrap();
+    let config = {
+        let data = Rows::random(600, 11).whole(&path, FeatureKind::Material);
+        let settings = SweepSettings {
+            datasets: vec![path.clone()],
+            axes: vec!["l2=0,1e-3".to_string()],
+            folds: 3,
+            k: Some(0.9),
+            epochs: Some(4),
+            ..SweepSettings::default()
+        };
+        settings.config(&data).unwrap()
+    };
+    let out = |name: &str| Some(folder.path().join(name));
+    let files = SweepFiles {
+        folder: out("run"),
+        best: out("best.json"),
+        csv: out("runs.csv"),
+        ..SweepFiles::default()
+    };
+    files.check(std::slice::from_ref(&path)).unwrap();
+    let go_on = AtomicBool::new(false);
+    {
+        let sweep = files.begin(config.clone(), data()).unwrap();
+        // If stopped before its first epoch, it keeps its starting state and writes no parameters.
+        let end = sweep.carry_out(&cpu, &AtomicBool::new(true), &mut |_| Ok(())).unwrap();
+        assert!(end.best.is_none() && end.results.is_interrupted());
+        assert!(matches!(end.finish(), Err(Error::Interrupted(_))));
+    }
+    // A resumed sweep writes the original files, whether or not they are named again.
+    {
+        let sweep = SweepFiles::default().resume(folder.path().join("run")).unwrap();
+        let end = sweep.carry_out(&cpu, &go_on, &mut |_| Ok(())).unwrap();
+        assert_eq!(end.best.as_ref().map(|(path, _)| path.clone()), out("best.json"));
+        end.finish().unwrap();
+    }
+    let best = || std::fs::metadata(folder.path().join("best.json")).unwrap().modified().unwrap();
+    let written = best();
+    // Once everything is written, it is only shown again.
+    {
+        let sweep = SweepFiles::default().resume(folder.path().join("run")).unwrap();
+        assert!(sweep.is_resumed());
+        let end = sweep.carry_out(&cpu, &go_on, &mut |_| Ok(())).unwrap();
+        assert!(end.best.is_none());
+        end.finish().unwrap();
+    }
+    assert_eq!(best(), written);
+    assert!(matches!(files.check(std::slice::from_ref(&path)), Err(Error::Exists(_))));
+    // A sweep that fails leaves no folder behind.
+    let fresh = SweepFiles { best: out("parameters"), ..SweepFiles::default() };
+    drop(fresh.begin(config, data()).unwrap());
+    assert!(!folder.path().join("parameters").exists());
 }

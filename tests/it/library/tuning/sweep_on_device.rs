@@ -4,7 +4,7 @@ use super::sweep::{ADAM, Rows, config, run};
 use crate::common::gpu::context;
 use crate::common::prelude::*;
 use gputexel::evaluator::{AdamState, AdamStep};
-use gputexel::tuning::sweep::{MakeEvaluator, SweepEvent, run_sweep};
+use gputexel::tuning::sweep::{MakeEvaluator, SweepDriver, SweepEvent};
 
 /// A device that takes all steps, and is lost after a number of calls for them.
 struct Stepping<'a>(GpuEvaluator<'a>, u32);
@@ -36,9 +36,9 @@ impl Evaluator for Stepping<'_> {
     }
 }
 
-/// A device takes the steps of a sweep on its own.
+/// A device takes the steps of a sweep on its own; its state can be stored after each.
 #[test]
-fn sweeps_on_a_device_match_those_of_the_host() {
+fn sweeps_on_a_device_resume_after_any_step() {
     let Some(context) = context() else { return };
     let folder = tempfile::tempdir().unwrap();
     let data = Rows::random(600, 10).whole(&folder.path().join("d.bin"), FeatureKind::Pst);
@@ -46,7 +46,22 @@ fn sweeps_on_a_device_match_those_of_the_host() {
     let never = AtomicBool::new(false);
     let gpu: &MakeEvaluator<'_> =
         &|layout| Ok(Box::new(Stepping(GpuEvaluator::try_new(context, layout)?, u32::MAX)));
-    let whole = run_sweep(&config, &data, gpu, &never, &mut |_| Ok(())).unwrap();
+    let mut states = Vec::new();
+    let whole = SweepDriver::try_new(&config, &data).unwrap().run(gpu, &never, &mut |_| Ok(())).unwrap();
+    // What was stored in between changes nothing.
+    let observed = SweepDriver::try_new(&config, &data).unwrap().run(gpu, &never, &mut |event| {
+        if let SweepEvent::State { checkpoint, .. } = event {
+            states.push(checkpoint()?);
+        }
+        Ok(())
+    });
+    assert_eq!(observed.unwrap().runs, whole.runs);
+    assert_eq!(states.len(), 10);
+    for state in states {
+        let path = Path::new("c.safetensors");
+        let mut sweep = SweepDriver::resume(&config, &data, state, path).unwrap();
+        assert_eq!(sweep.run(gpu, &never, &mut |_| Ok(())).unwrap().runs, whole.runs);
+    }
     for (a, b) in whole.runs.iter().zip(&run(&config, &data).runs) {
         assert!((a.result.held_out - b.result.held_out).abs() < 1e-5, "{a:?} {b:?}");
         assert!((a.result.training - b.result.training).abs() < 1e-5, "{a:?} {b:?}");
@@ -58,7 +73,7 @@ fn sweeps_on_a_device_match_those_of_the_host() {
             Ok(Box::new(FallbackEvaluator::new(first, || Box::new(CpuEvaluator::new(layout)))))
         };
         let mut replaced = 0;
-        let outcome = run_sweep(&config, &data, failing, &never, &mut |event| {
+        let outcome = SweepDriver::try_new(&config, &data).unwrap().run(failing, &never, &mut |event| {
             replaced += u32::from(matches!(event, SweepEvent::Replaced(_)));
             Ok(())
         });
