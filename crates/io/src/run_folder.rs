@@ -36,6 +36,8 @@ pub enum Kind {
     Probe,
     Learn,
     Improve,
+    /// Parameters and tables only.
+    Parameters,
 }
 
 impl Kind {
@@ -51,17 +53,18 @@ impl Kind {
         Self::Improve,
     ];
 
-    pub const fn record(self) -> &'static str {
+    pub const fn record(self) -> Option<&'static str> {
         match self {
-            Self::Run => "run.json",
-            Self::Sweep => "sweep.json",
-            Self::Match => "match.jsonl",
-            Self::Spsa => "spsa.jsonl",
-            Self::SelfPlay => "selfplay.jsonl",
-            Self::Rescore => "rescore.jsonl",
-            Self::Probe => "probe.jsonl",
-            Self::Learn => "learn.json",
-            Self::Improve => "improve.json",
+            Self::Run => Some("run.json"),
+            Self::Sweep => Some("sweep.json"),
+            Self::Match => Some("match.jsonl"),
+            Self::Spsa => Some("spsa.jsonl"),
+            Self::SelfPlay => Some("selfplay.jsonl"),
+            Self::Rescore => Some("rescore.jsonl"),
+            Self::Probe => Some("probe.jsonl"),
+            Self::Learn => Some("learn.json"),
+            Self::Improve => Some("improve.json"),
+            Self::Parameters => None,
         }
     }
 
@@ -76,6 +79,7 @@ impl Kind {
             Self::Probe => "probe",
             Self::Learn => "run of learn",
             Self::Improve => "run of improve",
+            Self::Parameters => "parameter file",
         }
     }
 }
@@ -158,7 +162,7 @@ impl RunFolder {
         let made = folder.lock.as_ref().filter(|_| holds_leftovers_only(&folder.path).unwrap_or(false));
         let stale = made.map(FolderLock::made).unwrap_or_default();
         let tables = TABLES.into_iter().filter(|name| folder.file(name).is_file());
-        let earlier = [kind.record()].into_iter().chain(RESULTS).chain(tables).filter(|_| overwrite);
+        let earlier = kind.record().into_iter().chain(RESULTS).chain(tables).filter(|_| overwrite);
         for name in stale.iter().map(String::as_str).chain(earlier) {
             folder.remove(name)?;
         }
@@ -171,8 +175,10 @@ impl RunFolder {
     /// # Errors
     /// [`Error::Input`] when there is none; [`Error::Busy`] when it is being written; [`Error::Io`].
     pub fn enter(path: &Path, kind: Kind) -> Result<Self> {
-        if !path.join(kind.record()).exists() {
-            return Err(no_record(path, kind.record(), kind.name()));
+        if let Some(record) = kind.record()
+            && !path.join(record).exists()
+        {
+            return Err(no_record(path, record, kind.name()));
         }
         Ok(Self {
             path: path.to_path_buf(),
@@ -191,7 +197,7 @@ impl RunFolder {
     /// # Errors
     /// [`Error::Io`] or [`Error::Input`] when it has no such record.
     pub fn record<T: DeserializeOwned>(&self, kind: Kind) -> Result<T> {
-        let (name, what) = (kind.record(), kind.name());
+        let (name, what) = (kind.record().unwrap_or_default(), kind.name());
         let record = self.path.join(name);
         let text = read_whole_text(&record, SETTINGS_BYTES).map_err(|e| match e.kind() {
             ErrorKind::NotFound => no_record(&self.path, name, what),
@@ -277,6 +283,9 @@ impl RunFolder {
     }
 
     /// Writes the record of a run, which marks its beginning.
+    ///
+    /// # Panics
+    /// For [`Kind::Parameters`], which has no record.
     pub fn write_record<T: Serialize>(&self, kind: Kind, record: &T) -> Result<()> {
         self.write_text_of(kind, record)?;
         self.making(&[])
@@ -284,17 +293,21 @@ impl RunFolder {
 
     /// Writes the record of a run whose settings may still turn out to be wrong: it can be resumed, but its
     /// files are not worth keeping.
+    ///
+    /// # Panics
+    /// As [`write_record`](Self::write_record).
     pub fn write_first_record<T: Serialize>(&self, kind: Kind, record: &T) -> Result<()> {
         let made = self.lock.as_ref().map(FolderLock::made).unwrap_or_default();
-        let names: Vec<&str> = made.iter().map(String::as_str).chain([kind.record()]).collect();
+        let names: Vec<&str> = made.iter().map(String::as_str).chain(kind.record()).collect();
         self.making(&names)?;
         self.write_text_of(kind, record)
     }
 
     fn write_text_of<T: Serialize>(&self, kind: Kind, record: &T) -> Result<()> {
+        let name = kind.record().expect("parameters have no record");
         let text = serde_json::to_string_pretty(record)
             .map_err(|e| Error::Numeric(format!("the run's record cannot be written: {e}")))?;
-        self.write(kind.record(), &(wrap_numbers(&text) + "\n"))
+        self.write(name, &(wrap_numbers(&text) + "\n"))
     }
 
     /// Opens the metrics file after its first `keep` lines; later ones belong to steps after the checkpoint, which are
@@ -355,18 +368,22 @@ pub fn check_contents(path: &Path, kind: Kind, overwrite: bool) -> Result<()> {
     }
     if !overwrite {
         let advice = Advice::default().text("use ").setting("force", "").text(" to write into it");
-        let advice = match kind {
-            Kind::Learn | Kind::Improve => Advice::default().text("name another folder"),
-            _ => advice.text(", or ").setting("resume", "").text(" to continue"),
+        let advice = match kind.record() {
+            Some(_) if matches!(kind, Kind::Learn | Kind::Improve) => {
+                Advice::default().text("name another folder")
+            }
+            Some(_) => advice.text(", or ").setting("resume", "").text(" to continue"),
+            None => advice,
         };
         return refuse("exists and is not empty".to_string(), advice);
     }
-    let mut others = Kind::RECORDED.into_iter().filter(|other| *other != kind);
-    match others.find(|other| path.join(other.record()).exists()) {
-        Some(other) => {
+    let recorded = Kind::RECORDED.into_iter().filter(|other| *other != kind);
+    let mut others = recorded.filter_map(|other| Some((other, other.record()?)));
+    match others.find(|(_, record)| path.join(record).exists()) {
+        Some((other, record)) => {
             let advice = Advice::behind(", which ").setting("force", "");
             let advice = advice.text(" does not overwrite; choose another folder");
-            refuse(format!("holds a {} ({})", other.name(), other.record()), advice)
+            refuse(format!("holds a {} ({record})", other.name()), advice)
         }
         None => Ok(()),
     }
@@ -374,7 +391,7 @@ pub fn check_contents(path: &Path, kind: Kind, overwrite: bool) -> Result<()> {
 
 pub fn check_inputs(folder: &Path, kind: Kind, inputs: &[&Path]) -> Result<()> {
     let removed: Vec<PathBuf> =
-        [kind.record()].into_iter().chain(RESULTS).map(|name| folder.join(name)).collect();
+        kind.record().into_iter().chain(RESULTS).map(|name| folder.join(name)).collect();
     match inputs.iter().find(|input| removed.iter().any(|path| is_one(path, &parameters_at(input)))) {
         Some(input) => {
             let folder = folder.display();

@@ -31,8 +31,7 @@ pub use html::{
     BenchPage, Comparison, Contest, ContestColumn, CoordinateValue, Entrant, Heading, ListedRun, Live,
     MatchReport, Page, Parameter, Part, PenaltyRow, RunList, RunReport, SharedTrait, SpsaReport, Stage,
     Standing, Step, StrengthReport, Swarms, SweepAxis, SweepReport, SweepSetting, Table, ValuePath,
-    WorstPosition, WorstPositions, bytes, grouped,
-    notice, remaining_seconds,
+    WorstPosition, WorstPositions, bytes, grouped, notice, remaining_seconds,
 };
 pub use paths::{Path, Paths};
 pub use readable::readable;

@@ -36,11 +36,13 @@ pub(super) struct Axis {
     pub name: String,
     pub logarithmic: bool,
     pub whole: bool,
+    /// Labels of the positions 0, 1, …, for values that are not numbers or not spread evenly.
+    pub texts: Vec<String>,
 }
 
 impl Axis {
     pub(super) fn linear(name: &str) -> Self {
-        Self { name: name.to_string(), logarithmic: false, whole: false }
+        Self { name: name.to_string(), logarithmic: false, whole: false, texts: Vec::new() }
     }
 
     pub(super) fn logarithmic(name: &str) -> Self {
@@ -49,6 +51,18 @@ impl Axis {
 
     pub(super) fn whole(name: &str) -> Self {
         Self { whole: true, ..Self::linear(name) }
+    }
+
+    pub(super) fn of_texts(name: &str, texts: Vec<String>) -> Self {
+        Self { texts, ..Self::whole(name) }
+    }
+
+    fn value_text(&self, value: f64) -> String {
+        match self.texts.is_empty() {
+            true => short(value),
+            // The first position is 0, and nothing else is labeled.
+            false => self.texts.get(value as usize).filter(|_| value >= 0.0).cloned().unwrap_or_default(),
+        }
     }
 
     fn place(&self, value: f64) -> f64 {
@@ -123,7 +137,7 @@ impl Drawn {
     fn text(&self, place: f64) -> String {
         let value = if self.axis.logarithmic { 10f64.powf(place) } else { place };
         match self.axis.logarithmic || self.axis.whole {
-            true => short(value),
+            true => self.axis.value_text(value),
             false => {
                 let text = fixed(value, self.span.digits());
                 if text.trim_matches(['-', '0', '.']).is_empty() { "0".to_string() } else { text }
@@ -179,7 +193,7 @@ impl Plot {
         Ok(html! {
             figure {
                 figcaption { strong { (self.title) } @if let Some((at, what)) = &self.mark {
-                    " " span.soft { (what) ": " (short(*at)) }
+                    " " span.soft { (what) ": " (self.x.value_text(*at)) }
                 } }
                 (picture)
                 @if self.series.len() > 1 || self.series.iter().any(|s| s.style != Style::Line) {
@@ -211,7 +225,7 @@ impl Plot {
                             @if !series.errors.is_empty() { th scope="col" { "±" } }
                         } } }
                         tbody { @for i in chosen(longest) { tr {
-                            th scope="row" { (short(self.series[0].points[i].0)) }
+                            th scope="row" { (self.x.value_text(self.series[0].points[i].0)) }
                             @for series in &self.series {
                                 td { (precise(series.points[i].1)) }
                                 @if !series.errors.is_empty() { td { (precise(series.errors[i])) } }
@@ -221,7 +235,7 @@ impl Plot {
                         thead { tr { th scope="col" { "series" } th scope="col" { (self.x.name) } th scope="col" { (self.y.name) } th scope="col" { "±" } } }
                         tbody { @for series in &self.series { @for i in chosen(series.points.len()) { tr {
                             th scope="row" { (series.name) }
-                            td { (short(series.points[i].0)) }
+                            td { (self.x.value_text(series.points[i].0)) }
                             td { (precise(series.points[i].1)) }
                             td { (series.errors.get(i).map_or(String::new(), |e| precise(*e))) }
                         } } } }
@@ -321,7 +335,7 @@ impl Plot {
                 let known = finite(point) && finite(&place(point));
                 if known && (n % stride == 0 || n + 1 == series.points.len()) {
                     let at = chart.backend_coord(&place(point));
-                    let (name, x) = (&series.name, short(point.0));
+                    let (name, x) = (&series.name, self.x.value_text(point.0));
                     let error = series.errors.get(n).filter(|error| error.is_finite());
                     let error = error.map(|error| format!(" ± {}", precise(*error))).unwrap_or_default();
                     let text = format!("{name}: {}{error} ({} {x})", precise(point.1), self.x.name);

@@ -2,10 +2,10 @@
 
 use maud::{Markup, html};
 
+use super::boards;
 use super::data::{Parameter, RunReport, StrengthReport};
 use super::groups::groups;
 use super::plot::{Axis, Plot, Series, Style};
-use super::boards;
 use gputexel_io::Result;
 
 /// Maximum distance of the prior's loss from the curve to be drawn, as a share of the curve's height.
@@ -118,7 +118,7 @@ fn unpenalized(strength: &StrengthReport, parameters: &[Parameter]) -> Markup {
 
 #[cfg(test)]
 mod tests {
-    use super::super::data::{PenaltyRow, Table};
+    use super::super::data::PenaltyRow;
     use super::*;
 
     const EVIL: &str = "<script>\"'&";

@@ -84,7 +84,7 @@ impl RunDirectory {
 
 fn kind(folder: &Path) -> Option<Kind> {
     let has = |name: &str| std::fs::symlink_metadata(folder.join(name)).is_ok_and(|about| about.is_file());
-    KINDS.into_iter().find(|kind| has(kind.record()))
+    KINDS.into_iter().find(|kind| kind.record().is_some_and(has))
 }
 
 /// Name of a file from its bytes in a link, which allow all names.

@@ -147,13 +147,9 @@ fn adam_follows_batches_holdout_and_schedule() {
 fn limits_end_a_run() {
     let bench = bench();
     let adam = ["d.bin", "--optimizer", "adam", "--epochs", "1000000", "--k", "0.8"];
-    bench.tune("d.bin --out first --optimizer adam --epochs 1 --k 0.8");
-    let steepest = bench.metrics("first")[0]["gradient_norm"].f64();
-    let norm = (0.3 * steepest).to_string();
     for (out, reason, flags) in [
         ("time", "time", &["--time", "0.3"][..]),
-        ("gradient", "gradient", &["--gradient-norm", &norm][..]),
-        ("improvement", "improvement", &["--improvement", "0.05", "--window", "3"][..]),
+        ("improvement", "improvement", &["--improvement", "0.5"][..]),
     ] {
         let report = bench.tune((&adam, (&["--out", out], flags)));
         assert_eq!(report["reason"], reason, "{report}");

@@ -68,18 +68,6 @@ fn other_optimizers_and_rounding_know_penalties() {
 }
 
 #[test]
-fn groups_are_left_out_in_turn() {
-    let bench = bench();
-    let report = bench.tune("d.bin --k 0.8 --l2 1e-3 --ablate --out r");
-    let groups = report["ablation"]["groups"].list();
-    assert_eq!(groups.len(), 6, "{report}");
-    let costs: Vec<f64> = groups.iter().map(|group| group["cost"].f64()).collect();
-    assert!(costs.is_sorted_by(|a, b| a >= b) && costs[0] > 1e-5, "{groups:?}");
-    assert!(groups.iter().all(|group| group["error"].f64() > 0.0), "{groups:?}");
-    assert_eq!(bench.json("r/ablation.json"), report["ablation"]);
-}
-
-#[test]
 #[ignore = "full"]
 fn k_may_be_fitted_with_the_parameters() {
     let bench = Bench::new();
@@ -169,23 +157,16 @@ fn handles_priors_without_scale() {
 #[ignore = "full"]
 fn sweeps_scale_given_weights() {
     let bench = bench();
-    let flags = ["sweep", "d.bin", "--k", "0.8", "--optimizer", "gauss-newton", "--backend", "cpu", "--out"];
-    let with = |out: &'static str, more: &[&'static str]| [&flags[..], &[out], more].concat();
-    let report =
-        bench.report(with("s", &["--prior-strength", "bend=1e-4,mean=1e-4", "--grid", "strength=0,1,1e3"]));
-    let text = bench.text("s/runs.csv");
-    assert!(text.starts_with("rank,strength,") && text.lines().count() == 16, "{report} {text}");
-    let training = |strength: &str| -> f64 {
-        let of = |line: &str| {
-            let cells: Vec<&str> = line.split(',').collect();
-            (cells[1] == strength).then(|| cells.last().unwrap().parse::<f64>().unwrap())
-        };
-        text.lines().filter_map(of).sum()
+    let sweep = "sweep d.bin --k 0.8 --optimizer gauss-newton --backend cpu";
+    let report = bench.report((sweep, "--prior-strength bend=1e-4,mean=1e-4 --grid strength=0,1,1e3"));
+    let training = |strength: f64| -> f64 {
+        let own = |entry: &&Value| entry["settings"]["strength"].f64() == strength;
+        report["ranking"].list().iter().find(own).unwrap()["training"].f64()
     };
-    assert!(training("0") < training("1") && training("1") < training("1000"), "{text}");
-    bench.fails_with(with("t", &["--grid", "strength=1,2"]), 2, "there are no penalties");
+    assert!(training(0.0) < training(1.0) && training(1.0) < training(1e3), "{report}");
+    bench.fails_with((sweep, "--grid strength=1,2"), 2, "there are no penalties");
     let why = "weights are chosen for single runs";
-    bench.fails_with(with("t", &["--prior-strength", "auto", "--grid", "l2=0,1"]), 2, why);
+    bench.fails_with((sweep, "--prior-strength auto --grid l2=0,1"), 2, why);
 }
 
 #[test]
