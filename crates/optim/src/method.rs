@@ -39,14 +39,6 @@ pub struct MethodFlags {
     pub damping: Option<f64>,
     /// Learning rates, centipawns per step.
     pub learning_rate: Vec<f64>,
-    /// Decays of the first moment.
-    pub beta1: Vec<f64>,
-    /// Decays of the second moment.
-    pub beta2: Vec<f64>,
-    /// Values of ε, in loss per centipawn.
-    pub epsilon: Vec<f64>,
-    /// True to leave out the correction of moments for their initialization at 0.
-    pub no_bias_correction: bool,
     /// The learning-rate schedule.
     pub schedule: Option<Schedule>,
     /// Mini-batches per epoch.

@@ -12,12 +12,10 @@ use gputexel_io::run_folder::{Kind, append_line};
 use gputexel_io::{Error, Result, RunFolder, counted};
 use gputexel_model::FeatureSet;
 use gputexel_model::program::{TermActivity, dead_terms};
-use gputexel_tune::Ahead;
-use gputexel_tune::ConstantTerm;
 use gputexel_tune::{
-    Checkpoint, EpochRecord, Event, HeldOutGain, Outcome, Regularization, RunConfig, RunParts, RunRecord,
-    RunScores, ScaleMode, StopReason, Tuning, ablate, diagnose_program, loss_against_results, polish,
-    round_outcome, term_activity, training_score_ratio,
+    Ahead, Checkpoint, ConstantTerm, EpochRecord, Event, HeldOutGain, Outcome, Regularization, RunConfig,
+    RunParts, RunRecord, RunScores, ScaleMode, StopReason, Tuning, diagnose_program, loss_against_results,
+    polish, round_outcome, term_activity, training_score_ratio,
 };
 
 use crate::event::{Deciding, RunEvent, RunObserver, Start};
@@ -171,7 +169,6 @@ impl Session<'_, '_> {
             swarm_losses,
             uncertainty: Answer::None,
             errors: None,
-            ablation: None,
             failure: None,
             epochs,
             folder: self.folder.map(|folder| folder.path().to_path_buf()),
@@ -197,9 +194,6 @@ impl Session<'_, '_> {
             None if self.display => uncertainty::for_display(&parts, (&fitted.0, fitted.1)),
             None => None,
         };
-        if record.ablate {
-            tuned.ablation = Some(ablate(&parts, &fitted.0, config.l2(fitted.1))?);
-        }
         tuned.record.conclusion = Some(conclude(&tuned));
         if let Some(folder) = self.folder {
             tuned.write_files(folder)?;
@@ -256,11 +250,7 @@ impl Session<'_, '_> {
         }
         observe(RunEvent::Started(Start {
             folder,
-            config,
-            starts: self.record.starts.as_ref(),
-            strength: self.record.strength.as_ref(),
-            scale: self.record.scale,
-            blend: self.record.blend.as_ref(),
+            record: self.record,
             data,
             split,
             backend: &line,

@@ -6,9 +6,8 @@ use gputexel_ingest::extraction::ExtractSettings;
 use gputexel_io::{Error, Result};
 use gputexel_model::Prior;
 use gputexel_optim::Space;
-use gputexel_tune::check_l2;
 use gputexel_tune::{
-    GAUSS_NEWTON_LIMIT, Limits, MOST_STARTS, ModelSize, OptimizerConfig, Rounding, ScaleMode,
+    GAUSS_NEWTON_LIMIT, Limits, MOST_STARTS, ModelSize, OptimizerConfig, Rounding, ScaleMode, check_l2,
 };
 
 use crate::basis::BasisSettings;
@@ -39,7 +38,6 @@ pub struct TunerSettings<'a> {
     pub l2: Vec<f64>,
     /// The share of the games to hold out, 0 to 0.9, for the evaluation of the parameters.
     pub holdout: f64,
-    /// The seed of all random numbers; 1 by default.
     pub seed: u64,
     pub optimizer: OptimizerChoice<'a>,
     pub round: Rounding,
@@ -48,8 +46,6 @@ pub struct TunerSettings<'a> {
     /// fit from each, see [`choose_start`](gputexel_tune::choose_start). `None`: only the prior, or
     /// [`DEFAULT_STARTS`](gputexel_tune::DEFAULT_STARTS) if a term is inactive there in nearly all positions.
     pub starts: Option<usize>,
-    /// True to estimate the worth of each group of features on held-out positions.
-    pub ablate: bool,
     /// The number of [sections](gputexel_dataset::Layout::sections) of files; a dataset in memory has [its
     /// own](gputexel_dataset::Dataset::with_sections).
     pub sections: Option<usize>,
@@ -81,7 +77,6 @@ impl Default for TunerSettings<'_> {
             round: Rounding::None,
             limits: Limits::default(),
             starts: None,
-            ablate: false,
             sections: None,
             datasets: Vec::new(),
             output: RunOutput::Memory,
@@ -101,7 +96,6 @@ pub enum RunOutput {
     Folder(PathBuf),
 }
 
-/// Chooses a method and its settings by the size of the model.
 pub type ChooseOptimizer<'a> = Box<dyn Fn(ModelSize) -> Result<OptimizerConfig> + 'a>;
 
 #[derive(Default)]
@@ -125,7 +119,7 @@ impl TunerSettings<'_> {
         check_l2(&self.l2)?;
         let optimizer = self.method(ModelSize::UNKNOWN)?;
         let regularizes = self.l2.iter().any(|&l2| l2 > 0.0);
-        if matches!(self.prior_strength, Some(PriorStrength::Auto { .. })) && regularizes {
+        if matches!(self.prior_strength, Some(PriorStrength::Auto)) && regularizes {
             let reason = "is either given or chosen with the strength of the prior".to_string();
             return Err(Error::Setting { setting: "l2", value: None, reason });
         }
@@ -163,7 +157,7 @@ impl TunerSettings<'_> {
         match &self.prior_strength {
             Some(strength) => strength.clone(),
             None if optimizer.swarms().is_some() || !weights.is_empty() => PriorStrength::None,
-            None => PriorStrength::Auto { folds: None },
+            None => PriorStrength::Auto,
         }
     }
 }

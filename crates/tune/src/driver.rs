@@ -301,7 +301,7 @@ impl<'a> Tuning<'a> {
         if progress.epochs >= stopping.epochs {
             return Some(StopReason::Epochs);
         }
-        if self.steps.optimizer.gradient_norm().is_some_and(|norm| norm <= stopping.gradient_norm) {
+        if self.steps.optimizer.gradient_norm().is_some_and(|norm| norm <= 0.0) {
             return Some(StopReason::Gradient);
         }
         let losses = &progress.recent_losses;

@@ -24,7 +24,8 @@ use super::blend::blend_lines;
 use super::strength::{scale_line, starts_line, strength_lines};
 
 fn print_opening(start: &Start<'_>) -> Result<()> {
-    let Start { config, data, split, backend, resumed, .. } = *start;
+    let Start { record, data, split, backend, resumed, .. } = *start;
+    let config = &record.config;
     let mut out = String::new();
     let games = match data.has_games() {
         true => counted(data.metadata().games, "game"),
@@ -325,7 +326,7 @@ struct Progress {
 
 impl Progress {
     fn begin(context: &Context, start: &Start<'_>, verbose: bool) -> Self {
-        let config = start.config;
+        let config = &start.record.config;
         let bar = match context.shows_progress() {
             true => ProgressBar::new(config.stopping.epochs),
             false => ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden()),

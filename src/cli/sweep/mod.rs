@@ -24,8 +24,8 @@ use super::subcommand::{Subcommand, short_help};
     ])),
     allow_negative_numbers = true,
     after_help = "\
-Values are FROM:TO:N, FROM:TO:N:log, or a list such as 0,1e-5,1e-4. Keys of --grid: learning-rate, \
-beta1, beta2, epsilon (adam), l2, strength (factor on the weights of --prior-strength), k, loss \
+Values are FROM:TO:N, FROM:TO:N:log, or a list such as 0,1e-5,1e-4. Keys of --grid: learning-rate \
+(adam), l2, strength (factor on the weights of --prior-strength), k, loss \
 (squared, cross-entropy, power:Q), blend (share of the search score in the targets), source:NAME \
 (training weight factor of a source, given by its path, part of its path, or its number from 1), \
 seed (repeats the runs with other folds). A key with \

@@ -164,7 +164,6 @@ fn start(args: &TuneArgs) -> Result<TunerSettings<'_>> {
         round: fresh.rounding()?,
         limits: fresh.limits(objective),
         starts: fresh.starts,
-        ablate: fresh.ablate,
         refuse_compensation: !fresh.allow_compensation,
         ..objective.settings()?
     })

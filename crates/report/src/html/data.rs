@@ -157,7 +157,6 @@ pub struct StrengthReport {
     /// Held-out loss by factor on all weights, ascending.
     pub curve: Vec<(f64, f64)>,
     pub prior_loss: Option<f64>,
-    pub ablation: Option<Table>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -4,7 +4,6 @@ use maud::{Markup, html};
 
 use super::data::{RunReport, StrengthReport};
 use super::plot::{Axis, Plot, Series, Style};
-use super::table;
 
 /// Maximum distance of the prior's loss from the curve to be drawn, as a share of the curve's height.
 const IN_RANGE: f64 = 1.0;
@@ -27,10 +26,6 @@ fn section(strength: &StrengthReport) -> Markup {
         }
         @if !strength.penalties.is_empty() {
             details.list { summary { "Penalties " span.soft { (strength.penalties.len()) } } (penalties(strength)) }
-        }
-        @if let Some(ablation) = &strength.ablation {
-            h3 { "What each group is worth" }
-            (table(ablation))
         }
     }
 }

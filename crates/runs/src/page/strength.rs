@@ -1,43 +1,18 @@
 //! Describes the regularization toward the prior.
 
-use gputexel_io::run_folder::{ABLATION, RunFolder};
-use gputexel_io::{Error, Result, SETTINGS_BYTES};
 use gputexel_model::{Penalty, PenaltyKind};
-use gputexel_report::{PenaltyRow, StrengthReport, Table, grouped};
-use gputexel_tune::{
-    Ablation, HeldOutGain, LeftOut, RunConfig, RunRecord, ScaleMode, ScaleRecord, StartsRecord, Strength,
-};
+use gputexel_report::{PenaltyRow, StrengthReport, grouped};
+use gputexel_tune::{HeldOutGain, RunConfig, RunRecord, ScaleMode, ScaleRecord, StartsRecord, Strength};
 
 /// Maximum number of groups listed by name; of more, only the number is given.
 const NAMED: usize = 12;
 /// Relative difference of scores below which they have the scale that margins were made for.
 const SAME_SCALE: f64 = 0.05;
 
-/// Returns the worth of each group of features, if the folder has it.
-///
-/// # Errors
-/// [`Error::Input`] when the file is damaged; [`Error::Io`].
-pub(super) fn ablation(folder: &RunFolder) -> Result<Option<Ablation>> {
-    let path = folder.file(ABLATION);
-    let text = match gputexel_io::read_whole_text(&path, SETTINGS_BYTES) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(Error::io(&path, error)),
-    };
-    match serde_json::from_str(&text) {
-        Ok(ablation) => Ok(Some(ablation)),
-        Err(error) => Err(Error::input(&path, format!("does not say what groups are worth: {error}"))),
-    }
-}
-
 /// Returns the regularization of a run from its record; `ratio` is that of its scores to the prior's.
-pub(super) fn of_record(
-    record: &RunRecord,
-    ratio: Option<f64>,
-    ablation: Option<&Ablation>,
-) -> StrengthReport {
+pub(super) fn of_record(record: &RunRecord, ratio: Option<f64>) -> StrengthReport {
     let config = &record.config;
-    let mut report = StrengthReport { ablation: ablation.map(ablation_table), ..StrengthReport::default() };
+    let mut report = StrengthReport::default();
     match &record.strength {
         Some(strength) => chosen(&mut report, strength, config),
         None if config.penalties.iter().any(|penalty| penalty.weight > 0.0) => {
@@ -226,29 +201,6 @@ fn ratio_note(record: &RunRecord, ratio: f64) -> String {
     format!("Scores are {ratio:.2} times those of the prior: {advice}")
 }
 
-fn ablation_table(ablation: &Ablation) -> Table {
-    let row = |left: &LeftOut| {
-        vec![
-            left.group.clone(),
-            grouped(left.coordinates as u64),
-            format!("{:+.8}", left.cost),
-            format!("{:.8}", left.error),
-            if left.cost < left.error { "may go".to_string() } else { String::new() },
-        ]
-    };
-    let what = if ablation.by_game { "games" } else { "positions" };
-    Table {
-        caption: format!(
-            "Each group kept at the prior in turn, the others tuned; held-out loss with all of them {:.8}, {} folds of {what}",
-            ablation.held_out, ablation.folds
-        ),
-        header: ["group", "parameters", "held-out loss rises by", "±", "verdict"]
-            .map(str::to_string)
-            .to_vec(),
-        rows: ablation.groups.iter().map(row).collect(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -267,7 +219,7 @@ mod tests {
     fn given_weights_are_merged_where_they_are_the_same() {
         let mut record = record();
         record.config.penalties = penalties("smooth=1e-3,ridge=2e-4,ridge:king.eg=5e-4,mirror:queen=1e-5");
-        let report = of_record(&record, None, None);
+        let report = of_record(&record, None);
         let rows: Vec<(&str, &str, f64)> =
             report.penalties.iter().map(|row| (row.name.as_str(), row.of.as_str(), row.weight)).collect();
         let all = "pawn, knight, bishop, rook, queen, king";
@@ -291,7 +243,7 @@ mod tests {
         let mut record = record();
         let mut note_with = |l2| {
             record.config.l2 = vec![l2];
-            of_record(&record, None, None).notes[0].clone()
+            of_record(&record, None).notes[0].clone()
         };
         assert!(note_with(3e-4).contains("weight 3e-4 holds"));
         assert!(note_with(0.0).contains("nothing holds"));

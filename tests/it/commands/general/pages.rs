@@ -31,7 +31,6 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("gputexel completions bash", "general::command_line"),
     ("gputexel tune full.bin", "import::nonlinear and tune::strength, with fewer parameters"),
     ("gputexel match runs/full/params.json", "as above; other parameters play, too"),
-    ("--blend auto", "tune::blend"),
     ("gputexel patch list", "import::markers"),
     ("whole.json", "import::markers"),
     ("--positive bishop_pair", "tune::constraints, on features that have it"),
@@ -125,7 +124,7 @@ fn shortened(line: &str) -> String {
         return line + " --nodes 30";
     }
     // Choosing weights takes a hundred times as long as tuning, and README and the tutorial do it.
-    let chooses = ["--l2", "--prior-strength", "--ablate", "--k joint", "--optimizer local"];
+    let chooses = ["--l2", "--prior-strength", "--k joint", "--optimizer local"];
     match line.starts_with("gputexel tune ") && !chooses.iter().any(|flag| line.contains(flag)) {
         true => line + " --l2 1e-3",
         false => line,

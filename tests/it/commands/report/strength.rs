@@ -51,7 +51,7 @@ fn slope(bench: &Bench, folder: &str) -> f64 {
 #[ignore = "full"]
 fn pages_show_chosen_weights_and_their_effect() {
     let bench = bench();
-    let done = bench.tune("d.bin --prior-strength auto --out r --ablate");
+    let done = bench.tune("d.bin --prior-strength auto --out r");
     let record = bench.json("r/run.json");
     let strength = &record["strength"];
     assert_eq!(strength["keeps_prior"], false, "the sample is enough to beat the prior");
@@ -75,15 +75,6 @@ fn pages_show_chosen_weights_and_their_effect() {
         let loss = format!("{:.8}", point[1].f64());
         assert!(text.contains(loss.trim_end_matches('0')), "{loss}");
     }
-    // The worth of each group.
-    let ablation = bench.json("r/ablation.json");
-    assert_eq!(done["ablation"], ablation);
-    for group in ablation["groups"].list() {
-        let (name, cost) = (group["group"].str(), group["cost"].f64());
-        let row =
-            format!("<th scope=\"row\">{name}</th><td>{}</td><td>{cost:+.8}</td>", group["coordinates"]);
-        assert!(text.contains(&row), "{row}");
-    }
     // The scale of the scores, by its definition.
     let ratio = slope(&bench, "r");
     let told = done["score_ratio"].f64();
@@ -94,17 +85,14 @@ fn pages_show_chosen_weights_and_their_effect() {
     // fields, as in folders of earlier versions, the page is still created.
     let (code, ..) = bench.run("-q report r -o again.html");
     assert_eq!((code, page(&bench, "again.html")), (0, html.clone()));
-    bench.write("r/ablation.json", "{\"folds\":");
-    bench.fails_with("report r", 1, "ablation.json: does not say what groups are worth");
-    std::fs::remove_file(bench.path("r/ablation.json")).unwrap();
     std::fs::rename(bench.path("d.bin"), bench.path("moved.bin")).unwrap();
     let (code, ..) = bench.run("-q report r");
     let without = page(&bench, "r/report.html");
     assert_eq!(code, 0);
-    assert!(!section(&without).contains("Scores are") && !section(&without).contains("each group"));
+    assert!(!section(&without).contains("Scores are"));
     assert!(section(&without).contains("K was fitted on the prior"), "{}", section(&without));
     let mut old = record;
-    for key in ["strength", "scale", "ablate"] {
+    for key in ["strength", "scale"] {
         old.as_object_mut().unwrap().remove(key);
     }
     old["config"].as_object_mut().unwrap().remove("penalties");

@@ -245,7 +245,7 @@ fn compare_with_tune(rows: &Rows, kind: FeatureKind, config: &dyn Fn(&Dataset) -
             stopping: Stopping {
                 epochs: config.epochs,
                 seconds: None,
-                gradient_norm: 0.0,
+
                 improvement: if matches!(config.method, SweepMethod::Adam { .. }) { 0.0 } else { 1e-8 },
                 window: if matches!(config.method, SweepMethod::Adam { .. }) { 100 } else { 1 },
                 patience: 1,
@@ -286,7 +286,6 @@ fn adam_runs_match_tune_on_the_training_folds() {
             "blend=0,0.4",
             "source:b.pgn=0.25,3",
             "l2=0,1e-3",
-            "beta1=0.8",
         ];
         config(data, &axes, ADAM, 30)
     });
