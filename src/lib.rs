@@ -58,7 +58,6 @@ pub use gputexel_dataset::objective;
 pub use gputexel_diagnose as checking;
 pub use gputexel_eval as evaluator;
 pub use gputexel_eval::Backend;
-pub use gputexel_eval::device as gpu;
 pub use gputexel_eval::vetting as devices;
 pub use gputexel_ingest::trace::import;
 pub use gputexel_ingest::{conversion, extraction, marked_schema, trace, tracing};

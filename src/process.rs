@@ -4,7 +4,6 @@
 pub fn prepare() {
     return_large_blocks();
     survive_large_files();
-    gputexel::matches::client::supervise_engines();
     if std::env::var_os("XDG_RUNTIME_DIR").is_none_or(|folder| folder.is_empty()) {
         // Without that folder, a layer of Mesa that sorts GPUs by what a desktop prefers complains on standard error
         // each time adapters are listed; without a desktop it does nothing. SAFETY: no other thread runs yet.

@@ -1,6 +1,5 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use gputexel::devices::{DamagedList, damaged_list};
 pub use gputexel::evaluator::Backend;
 use gputexel::evaluator::divided::DeviceList;
 use gputexel::evaluator::gpu::{BackendChoice, list_adapters};
@@ -65,8 +64,6 @@ impl BackendArgs {
         let choice: BackendChoice = self.backend.parse()?;
         warn_of_launcher();
         set_threads(self.threads)?;
-        // Read this first: opening a device rewrites the list.
-        let damaged = damaged_list();
         let opened = match self.device.as_deref() {
             None => match own_device().filter(|_| choice != BackendChoice::Cpu) {
                 None => gputexel::devices::open(choice),
@@ -80,25 +77,11 @@ impl BackendArgs {
                 gputexel::devices::open_several(choice, &list)
             }
         };
-        if opened.as_ref().map_or(choice == BackendChoice::Gpu, |backend| backend.adapter().is_some()) {
-            warn_of_damage(damaged.as_ref());
-        }
         let mut backend = opened?.with_memory(self.gpu_memory);
         if let Some(team) = team() {
             backend = backend.with_team(team);
         }
         Ok(backend.with_stats(self.stats.then_some(print_stats as StatsObserver)))
-    }
-}
-
-/// Warns if the list of checked devices cannot be read.
-pub fn warn_of_damage(list: Option<&DamagedList>) {
-    if let Some(DamagedList { path, reason }) = list {
-        let text = format!(
-            "{}: {reason}; it counts as empty, and the next check of a device writes it anew",
-            path.display()
-        );
-        note!("gputexel: warning: {}", gputexel::io::printable(&text));
     }
 }
 

@@ -29,14 +29,6 @@ pub struct BasisArgs {
     /// coordinates of the basis
     #[arg(long, value_name = "NAME", value_delimiter = ',', help_heading = "Objective")]
     freeze: Vec<String>,
-    /// Tables whose values must never fall along their lines (knight_mobility, passed_free.eg); tables by square,
-    /// such as those of pst, have no lines; where lines cross, the first ones count: ranks of pawn shelters,
-    /// distances of kings
-    #[arg(long, value_name = "NAME", value_delimiter = ',', help_heading = "Objective")]
-    increasing: Vec<String>,
-    /// Tables whose values must never rise along their lines
-    #[arg(long, value_name = "NAME", value_delimiter = ',', help_heading = "Objective")]
-    decreasing: Vec<String>,
     /// Tables or features whose values must be at least 0 (bishop_pair, passed_free.eg)
     #[arg(long, value_name = "NAME", value_delimiter = ',', help_heading = "Objective")]
     positive: Vec<String>,
@@ -65,8 +57,6 @@ impl BasisArgs {
     pub fn constraints(&self) -> Vec<Constraint> {
         let lists = ConstraintKind::ALL.map(|kind| {
             let names = match kind {
-                ConstraintKind::Increasing => &self.increasing,
-                ConstraintKind::Decreasing => &self.decreasing,
                 ConstraintKind::Positive => &self.positive,
                 ConstraintKind::Negative => &self.negative,
             };

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 
 use gputexel::devices::bench::{self, BenchData, BenchReport, BenchSettings, DeviceReport};
 use gputexel::devices::page::{self, PageData};
-use gputexel::devices::{damaged_list, verdict};
+use gputexel::devices::verdict;
 use gputexel::evaluator::gpu::{AdapterSummary, list_adapters};
 use gputexel::io::{check_apart, check_target, write_atomically};
 use gputexel::report::BenchPage;
 use gputexel::{Error, dataset};
 
-use super::backend::{set_threads, warn_of_damage};
+use super::backend::set_threads;
 use super::context::Context;
 use super::devices::select;
 use super::output::{print_result, write_stdout};
@@ -68,12 +68,9 @@ impl Subcommand for BenchArgs {
         }
         set_threads(self.threads)?;
         self.check_output(&self.output)?;
-        let (adapters, damaged) = (list_adapters(), damaged_list());
+        let adapters = list_adapters();
         let is_cpu = self.device.as_deref() == Some("cpu");
         let mut chosen = if is_cpu { Vec::new() } else { select(&adapters, self.device.as_deref())? };
-        if !chosen.is_empty() {
-            warn_of_damage(damaged.as_ref());
-        }
         if self.device.is_none() {
             chosen.retain(|&index| adapters[index].unusable.is_none());
         }

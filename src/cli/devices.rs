@@ -3,12 +3,11 @@
 
 use std::fmt::Write as _;
 
-use gputexel::devices::{CheckReport, Checker, Depth, damaged_list, remember, verdict};
+use gputexel::devices::{CheckReport, Checker, Depth, remember, verdict};
 use gputexel::evaluator::gpu::{AdapterSummary, BackendChoice, GpuContext, NO_ADAPTER, list_adapters};
 use gputexel::{Error, Result};
 use serde_json::json;
 
-use super::backend::warn_of_damage;
 use super::context::Context;
 use super::output::{print_text, write_stdout};
 use super::subcommand::Subcommand;
@@ -34,7 +33,6 @@ impl Subcommand for DevicesArgs {
     fn run(&self, ctx: &Context) -> anyhow::Result<()> {
         let adapters = list_adapters();
         let chosen = select(&adapters, self.device.as_deref())?;
-        warn_of_damage(damaged_list().as_ref());
         if self.check {
             return check(&adapters, &chosen, ctx);
         }

@@ -450,7 +450,7 @@ fn engine_options(
     let player = UciPlayer::start(parsed)?;
     let find = |name: &str| player.options().iter().find(|option| option.name.eq_ignore_ascii_case(name));
     let names: Vec<&str> = tuned.parameters.iter().map(|record| record.name.as_str()).collect();
-    let pairs = option_names(&names, None, "")?;
+    let pairs = option_names(&names, None)?;
     let count = names.len();
     let refuse = |reason: String| Err(Error::Engine { engine: command.to_string(), reason });
     let mut found = (Vec::new(), Vec::new());

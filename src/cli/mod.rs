@@ -27,7 +27,6 @@ mod info;
 mod king_flags;
 mod learn;
 mod lines;
-mod live;
 mod matches;
 mod patch;
 mod probe;

@@ -13,7 +13,6 @@ use gputexel::{Error, Result};
 use serde_json::json;
 
 use super::context::Context;
-use super::live::of_run;
 use super::output::{print_result, print_text, write_stdout};
 use super::spsa::run::page;
 use super::subcommand::Subcommand;
@@ -60,11 +59,11 @@ impl Subcommand for ReportArgs {
         let folder = RunFolder::view(path);
         if is_match(path) {
             let report = match_report(path)?;
-            return plain(self, context, "match", report.head.final_, &report.to_html(None)?);
+            return plain(self, context, "match", report.head.final_, &report.to_html(None));
         }
         if page::is_run(path) {
             let report = page::of_folder(path)?;
-            return plain(self, context, "run by games", report.head.final_, &report.to_html(None)?);
+            return plain(self, context, "run by games", report.head.final_, &report.to_html(None));
         }
         let report = if is_sweep(path) {
             let report = sweep_report(&folder)?;
@@ -82,7 +81,7 @@ impl Subcommand for ReportArgs {
             again(&folder, &record, &self.dataset)?
         };
         let target = self.output.clone().unwrap_or_else(|| path.join(REPORT));
-        let html = report.to_html(None)?;
+        let html = report.to_html(None);
         write(&target, &html, self.open)?;
         if context.json {
             let object = json!({
@@ -112,7 +111,12 @@ pub fn of_folder(path: &Path) -> Result<Report> {
         return page::of_folder(path).map(|report| Report::Spsa(Box::new(report)));
     }
     let note = "Calibration and residuals take the positions: 'gputexel report' adds them.";
-    of_run(path, &ReportData { note, ..ReportData::default() })
+    let folder = RunFolder::view(path);
+    let report = match is_sweep(path) {
+        true => sweep_report(&folder)?,
+        false => run_report(&folder, &ReportData { note, ..ReportData::default() })?,
+    };
+    Ok(Report::Run(Box::new(report)))
 }
 
 fn plain(args: &ReportArgs, context: &Context, what: &str, is_final: bool, html: &str) -> anyhow::Result<()> {

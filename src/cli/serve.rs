@@ -53,7 +53,7 @@ impl Subcommand for ServeArgs {
             format!("serving     {} at {address}\nend with Ctrl-C\n", self.folder.display())
         })?;
         if self.open {
-            open::that_detached(address).map_err(|_| {
+            open::that_detached(&address).map_err(|_| {
                 Error::Usage(format!("--open: no program here opens {address}; open it in a browser"))
             })?;
         }

@@ -2,10 +2,7 @@
 
 use gputexel_io::{Error, Result};
 
-use super::{
-    AdamStart, AdamState, AdamStep, Evaluations, Evaluator, Population, ProductRequest, Products, Request,
-    Stats,
-};
+use super::{AdamStart, AdamState, AdamStep, Evaluations, Evaluator, Population, Request, Stats};
 
 /// A report that a device failed and another evaluator took over.
 #[derive(Debug)]
@@ -75,12 +72,6 @@ impl Evaluator for FallbackEvaluator<'_> {
     fn evaluate(&mut self, population: &Population, request: &Request) -> Result<Evaluations> {
         let mut answer = self.with_fallback(|evaluator| evaluator.evaluate(population, request))?;
         request.check(population, &mut answer)?;
-        Ok(answer)
-    }
-
-    fn products(&mut self, population: &Population, request: &ProductRequest) -> Result<Products> {
-        let answer = self.with_fallback(|evaluator| evaluator.products(population, request))?;
-        answer.check(population, request)?;
         Ok(answer)
     }
 

@@ -10,7 +10,6 @@ pub mod divided;
 pub mod exact;
 mod fallback;
 pub mod gpu;
-mod products;
 pub mod reference;
 pub mod sums;
 pub mod vetting;
@@ -20,7 +19,6 @@ pub use backend::Backend;
 pub use device_steps::{AdamMember, AdamStart};
 pub use fallback::{Fallback, FallbackEvaluator, StatsObserver};
 pub use gputexel_optim::{AdamState, AdamStep, Evaluations};
-pub use products::{ProductRequest, Products};
 
 use std::ops::Range;
 
@@ -182,11 +180,6 @@ pub trait Evaluator {
     /// [`Error::Gpu`] when a device fails; [`Error::Usage`] when the population does not match the dataset or does not
     /// fit in memory. Non-finite parameters give non-finite losses, not an error.
     fn evaluate(&mut self, population: &Population, request: &Request) -> Result<Evaluations>;
-
-    fn products(&mut self, population: &Population, request: &ProductRequest) -> Result<Products> {
-        let _ = (population, request);
-        Err(Error::Usage(format!("{}: no products with Gauss-Newton matrices", self.describe())))
-    }
 
     /// Describes the backend, device, instruction set and threads on one short line for display.
     fn describe(&self) -> String;

@@ -8,7 +8,6 @@ use gputexel_io::{Error, Result};
 use gputexel_optim::linalg::mirror;
 use serde::{Deserialize, Serialize};
 
-use crate::products::{ProductRequest, Products};
 use crate::{Evaluations, Population, Request};
 
 pub trait Summand {
@@ -32,18 +31,6 @@ pub struct Sums {
 /// feature's two values are proportional in every position; mg mg, mg eg, eg mg and eg eg otherwise, under a program.
 pub const TRIANGLE: [usize; 2] = [3, 4];
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct ProductSums {
-    /// Σ v w r h (x·v) x: 2 F values for each member; empty unless requested.
-    pub products: Vec<f64>,
-    /// Σ v w r h x xᵀ: mg mg, mg eg and eg eg for each pair of features of a block, in lower triangles; empty unless
-    /// requested.
-    pub blocks: Vec<f64>,
-    /// Σ v w r of each member; empty if it follows from the layout.
-    pub weights: Vec<f64>,
-    pub positions: usize,
-}
-
 pub(crate) fn add(sum: &mut [f64], next: &[f64]) {
     sum.iter_mut().zip(next).for_each(|(sum, next)| *sum += next);
 }
@@ -54,15 +41,6 @@ impl Summand for Sums {
         add(&mut self.weights, &next.weights);
         add(&mut self.gradients, &next.gradients);
         add(&mut self.curvatures, &next.curvatures);
-        self.positions += next.positions;
-    }
-}
-
-impl Summand for ProductSums {
-    fn add(&mut self, next: &Self) {
-        add(&mut self.products, &next.products);
-        add(&mut self.blocks, &next.blocks);
-        add(&mut self.weights, &next.weights);
         self.positions += next.positions;
     }
 }
@@ -307,48 +285,6 @@ fn pull_matrix(matrix: &[f64], features: usize, program: bool, scale: f64, trian
             };
             values.next().expect("values for each pair of features").copy_from_slice(of_pair);
         }
-    }
-}
-
-impl ProductSums {
-    pub fn zero(layout: &Layout, population: &Population, request: &ProductRequest) -> Self {
-        let pairs = |count: usize| count * (count + 1) / 2;
-        let blocks: usize =
-            request.blocks(layout.features()).into_iter().map(|block| 3 * pairs(block.len())).sum();
-        let weights = if population.resamples.is_empty() { 0 } else { population.members() };
-        Self {
-            products: vec![0.0; request.vectors.len()],
-            blocks: vec![0.0; population.members() * blocks],
-            weights: vec![0.0; weights],
-            positions: 0,
-        }
-    }
-
-    pub fn means(self, layout: &Layout, population: &Population, request: &ProductRequest) -> Products {
-        let (members, parts) = (population.members(), layout.parts());
-        let Self { mut products, blocks, weights, positions } = self;
-        let mut out = Products { positions, ..Products::default() };
-        let (size, values) = (products.len() / members.max(1), blocks.len() / members.max(1));
-        for member in 0..members {
-            let of_part = |part: usize| {
-                f64::from(population.part_weight(member, part, parts.len())) * parts[part].weight
-            };
-            let weight = match weights.get(member) {
-                Some(&weight) => weight,
-                None => request.parts.clone().map(of_part).sum(),
-            };
-            let scale = x_per_cp(population.k[member]).powi(2) / weight;
-            products[member * size..][..size].iter_mut().for_each(|value| *value *= scale);
-            let mut own = &blocks[member * values..][..values];
-            for block in request.blocks(layout.features()) {
-                let triangle = 3 * block.len() * (block.len() + 1) / 2;
-                let (values, rest) = own.split_at(triangle);
-                push_matrix(values, block.len(), false, scale, &mut out.blocks);
-                own = rest;
-            }
-        }
-        out.products = products;
-        out
     }
 }
 

@@ -67,8 +67,6 @@ impl Source {
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ending {
-    /// Warnings about data that were ignored after compressed data.
-    pub warnings: Vec<String>,
     /// Size and hash of the decompressed content, if there are several inputs.
     pub content: Option<(u64, u64)>,
 }
@@ -286,10 +284,7 @@ fn split_into_chunks(
             hash.update(&bytes);
             size_read += bytes.len() as u64;
         }
-        let ending = ended.then(|| Ending {
-            warnings: input.warnings().to_vec(),
-            content: hashed.then(|| (size_read, hash.digest())),
-        });
+        let ending = ended.then(|| Ending { content: hashed.then(|| (size_read, hash.digest())) });
         if !send(Chunk { source: 0, first_line, offset, ending, bytes }) {
             return Ok(false);
         }
@@ -343,7 +338,6 @@ impl Contents {
     /// Processes the end of an input: sets the earlier input with the same content in `record`, if any, and
     /// adds to `warnings`.
     pub fn finish_source(&mut self, ending: &Ending, record: &mut SourceRecord, warnings: &mut Vec<String>) {
-        warnings.extend(ending.warnings.iter().cloned());
         record.same_as = ending.content.and_then(|content| match self.0.entry(content) {
             hash_map::Entry::Occupied(earlier) => Some(earlier.get().clone()),
             hash_map::Entry::Vacant(entry) => {

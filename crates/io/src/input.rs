@@ -4,10 +4,10 @@
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError};
 
-use super::layers::{Fault, Notes, plain_name, unpack};
+use super::layers::{Fault, plain_name, unpack};
 use crate::error::{Error, Result};
 
 /// Number of bytes of the beginning that are decompressed for detection; a few thousand lines.
@@ -36,9 +36,6 @@ pub struct Input {
     taken: usize,
     complete: bool,
     rest: Box<dyn Read + Send>,
-    /// Positions where compressed data ended before the file did.
-    notes: Notes,
-    warnings: Vec<String>,
     /// Number of bytes of the file read so far, and of decompressed bytes returned.
     raw_bytes: Arc<AtomicU64>,
     bytes: u64,
@@ -84,20 +81,18 @@ impl Input {
             taken: 0,
             complete: false,
             rest: Box::new(std::io::empty()),
-            notes: Vec::new(),
-            warnings: Vec::new(),
             raw_bytes: Arc::clone(&raw_bytes),
             bytes: 0,
         };
         let stream = if input.name == "-" {
             let raw = Counted { inner: std::io::stdin(), count, own: raw_bytes };
-            unpack(raw, &mut input.notes)
+            unpack(raw)
         } else {
             let file = File::open(path).map_err(|e| Error::io(path, e))?;
             if file.metadata().map_err(|e| Error::io(path, e))?.is_dir() {
                 return Err(Error::input(path, "is a folder; name the files in it"));
             }
-            unpack(Counted { inner: file, count, own: raw_bytes }, &mut input.notes)
+            unpack(Counted { inner: file, count, own: raw_bytes })
         };
         input.rest = stream.map_err(|fault| input.fault(fault))?;
         let mut head = Vec::with_capacity(HEAD_BYTES);
@@ -109,19 +104,6 @@ impl Input {
         input.complete = head.len() < HEAD_BYTES;
         input.head = head;
         Ok(input)
-    }
-
-    fn gather_notes(&mut self) {
-        let name = &self.name;
-        for note in self.notes.drain(..) {
-            let garbage = *note.lock().unwrap_or_else(PoisonError::into_inner);
-            self.warnings.extend(garbage.map(|garbage| {
-                let (format, at) = (garbage.format, garbage.at);
-                format!(
-                    "the {format} data of {name} end at byte {at}; what follows is not {format} and was left out"
-                )
-            }));
-        }
     }
 
     /// Rejects anything but text: a dataset, or data with many zeros at the beginning.
@@ -156,11 +138,6 @@ impl Input {
         self.complete
     }
 
-    /// Returns warnings about data left out, once the end is reached.
-    pub fn warnings(&self) -> &[String] {
-        &self.warnings
-    }
-
     /// Fills `buffer` up to `size` bytes; returns true if the input has ended.
     ///
     /// # Errors
@@ -180,11 +157,7 @@ impl Input {
             self.read_error(&e)
         })?;
         self.bytes += (buffer.len() - before) as u64;
-        let ended = (read as u64) < wanted;
-        if ended {
-            self.gather_notes();
-        }
-        Ok(ended)
+        Ok((read as u64) < wanted)
     }
 
     fn read_error(&self, error: &std::io::Error) -> Error {

@@ -2,10 +2,8 @@
 
 use std::io::{BufReader, Cursor, Read};
 
-use bzip2::bufread::BzDecoder;
-use flate2::bufread::GzDecoder;
-
-use super::streams::{Noted, Streams};
+use bzip2::bufread::MultiBzDecoder;
+use flate2::bufread::MultiGzDecoder;
 
 const MAX_LAYERS: usize = 4;
 
@@ -23,8 +21,6 @@ impl From<std::io::Error> for Fault {
         Self::Read(error)
     }
 }
-
-pub(super) type Notes = Vec<Noted>;
 
 const ZSTD: &[u8] = b"\x28\xb5\x2f\xfd";
 const GZIP: &[u8] = b"\x1f\x8b";
@@ -61,11 +57,8 @@ pub(super) fn plain_name(name: &str) -> String {
     plain.to_string()
 }
 
-/// Removes all compression; notes where compressed data ended before the file did.
-pub(super) fn unpack(
-    raw: impl Read + Send + 'static,
-    notes: &mut Notes,
-) -> Result<Box<dyn Read + Send>, Fault> {
+/// Removes all compression.
+pub(super) fn unpack(raw: impl Read + Send + 'static) -> Result<Box<dyn Read + Send>, Fault> {
     let mut stream: Box<dyn Read + Send> = Box::new(raw);
     for _ in 0..=MAX_LAYERS {
         let mut head = Vec::with_capacity(START as usize);
@@ -76,40 +69,23 @@ pub(super) fn unpack(
             )));
         }
         let first = head.clone();
-        match decoder(&first, Cursor::new(head).chain(stream), notes)? {
-            Decoded::Compressed(inner) => stream = inner,
-            Decoded::Plain(plain) => return Ok(plain),
-        }
+        let whole = Cursor::new(head).chain(stream);
+        // Parallel compressors write many frames, some of them after a skippable one; the decoder continues over both.
+        let skippable = matches!(first[..], [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..]);
+        stream = if skippable || first.starts_with(ZSTD) {
+            let mut decoder = zstd::stream::read::Decoder::new(whole)?;
+            // Large collections are written with --long, whose windows are rejected by default.
+            decoder.window_log_max(31)?;
+            Box::new(decoder)
+        } else if first.starts_with(GZIP) {
+            Box::new(MultiGzDecoder::new(BufReader::with_capacity(1 << 16, whole)))
+        } else if first.starts_with(BZIP2) {
+            Box::new(MultiBzDecoder::new(BufReader::with_capacity(1 << 16, whole)))
+        } else {
+            return Ok(Box::new(whole));
+        };
     }
     Err(Fault::Refused(format!("is compressed more than {MAX_LAYERS} times over")))
-}
-
-enum Decoded {
-    Compressed(Box<dyn Read + Send>),
-    Plain(Box<dyn Read + Send>),
-}
-
-fn decoder(head: &[u8], whole: impl Read + Send + 'static, notes: &mut Notes) -> std::io::Result<Decoded> {
-    // Parallel compressors write many frames, some of them after a skippable one; the decoder continues over both.
-    let skippable = matches!(head, [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..]);
-    if skippable || head.starts_with(ZSTD) {
-        let mut decoder = zstd::stream::read::Decoder::new(whole)?;
-        // Large collections are written with --long, whose windows are rejected by default.
-        decoder.window_log_max(31)?;
-        return Ok(Decoded::Compressed(Box::new(decoder)));
-    }
-    let noted = Noted::default();
-    let known = noted.clone();
-    let buffered = |whole| BufReader::with_capacity(1 << 16, whole);
-    let decoder: Box<dyn Read + Send> = if head.starts_with(GZIP) {
-        Box::new(Streams::<_, GzDecoder<_>>::new(buffered(whole), noted))
-    } else if head.starts_with(BZIP2) {
-        Box::new(Streams::<_, BzDecoder<_>>::new(buffered(whole), noted))
-    } else {
-        return Ok(Decoded::Plain(Box::new(whole)));
-    };
-    notes.push(known);
-    Ok(Decoded::Compressed(decoder))
 }
 
 #[cfg(test)]
@@ -128,10 +104,10 @@ mod tests {
             ("tar", &tar),
             ("tar", &packed),
         ] {
-            let refused = unpack(Cursor::new(bytes.to_vec()), &mut Notes::new()).err();
+            let refused = unpack(Cursor::new(bytes.to_vec())).err();
             let Some(Fault::Refused(reason)) = refused else { panic!("{format}: {refused:?}") };
             assert!(reason.starts_with(&format!("is packed with {format}; unpack it first")), "{reason}");
         }
-        assert!(unpack(Cursor::new(b"1. e4".to_vec()), &mut Notes::new()).is_ok());
+        assert!(unpack(Cursor::new(b"1. e4".to_vec())).is_ok());
     }
 }

@@ -26,7 +26,6 @@ pub mod run_folder;
 mod run_log;
 mod sizes;
 mod stop_flag;
-mod streams;
 mod targets;
 
 pub use advice::Advice;

@@ -70,10 +70,6 @@ impl Number {
     fn shown(&self) -> String {
         shown(&self.to_string())
     }
-
-    fn forget(&mut self) {
-        self.text = None;
-    }
 }
 
 impl std::fmt::Display for Number {
@@ -269,18 +265,6 @@ impl ParamsFile {
     pub fn push(&mut self, entry: ParamEntry) {
         self.lines.push(Line::Entry(Box::new(entry)));
     }
-
-    /// Drops the same as `tune.py` on reading: blank lines, columns past the seventh, the style of numbers, line ends.
-    pub fn forget_style(&mut self) {
-        self.lines.retain(|line| matches!(line, Line::Entry(_)));
-        (self.windows, self.mark) = (false, false);
-        for entry in self.entries_mut() {
-            entry.more.clear();
-            for number in [&mut entry.v, &mut entry.min, &mut entry.max, &mut entry.step, &mut entry.delta] {
-                number.forget();
-            }
-        }
-    }
 }
 
 fn parse_line(line: &str) -> std::result::Result<Line, String> {
@@ -339,10 +323,6 @@ mod tests {
         assert!(a.not_used && a.kind == ParamKind::Int && a.more == ["x", "y"], "{a:?}");
         assert_eq!(a.comment.as_deref(), Some(" was here "));
         assert_eq!(file.get("b").unwrap().max.value, 1000.0);
-        let mut plain = file;
-        plain.forget_style();
-        let expected = "a_1, int, 5.0, 0.0, 10.0, 1.0, 0.002 // was here [[NOT USED]]\nb, float, -1e-05, -1.0, 1000.0, 0.1, 0.002\n";
-        assert_eq!(plain.text(), expected);
     }
 
     #[test]

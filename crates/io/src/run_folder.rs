@@ -98,9 +98,6 @@ const RUNS: &str = "runs";
 /// The epochs of a run, one JSON object per line.
 pub const METRICS: &str = "metrics.jsonl";
 
-/// Worth of each group of features, in the folder of a run.
-pub const ABLATION: &str = "ablation.json";
-
 pub const REPORT: &str = "report.html";
 
 /// Returns the file of parameters that a path stands for, whether or not it exists: the folder of a run stands for its
@@ -111,7 +108,7 @@ pub fn parameters_at(path: &Path) -> PathBuf {
 
 /// Files of an earlier run that must not be mistaken for those of this one. Without its record, a run cannot be resumed,
 /// so that is removed first.
-const RESULTS: [&str; 13] = [
+const RESULTS: [&str; 12] = [
     "checkpoint.safetensors",
     SO_FAR,
     SO_FAR_TABLES[0],
@@ -120,7 +117,6 @@ const RESULTS: [&str; 13] = [
     METRICS,
     PARAMETERS,
     "z.json",
-    ABLATION,
     REPORT,
     "runs.csv",
     "sweep.svg",

@@ -203,21 +203,6 @@ impl Parameterization {
         gradients.chunks_exact(self.parameters()).flat_map(pull).collect()
     }
 
-    /// Computes B v of every vector of z, concatenated: the change of θ by a change of z.
-    pub fn push_directions(&self, vectors: &[f64]) -> Vec<f64> {
-        if self.is_identity() {
-            return vectors.to_vec();
-        }
-        let push = |vector: &[f64]| {
-            let mut out = vec![0.0; self.parameters()];
-            for (column, value) in self.columns.iter().zip(vector) {
-                column.iter().for_each(|&(index, factor)| out[index as usize] += factor * value);
-            }
-            out
-        };
-        vectors.chunks_exact(self.dimension()).flat_map(push).collect()
-    }
-
     /// Computes Bᵀ H B of every matrix (row-major, concatenated).
     pub fn pull_matrices(&self, matrices: Vec<f64>) -> Vec<f64> {
         if self.is_identity() {

@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::description::l2_text;
 use super::method::{Method, MethodFlags, MethodLimits, MethodSpec};
 use super::{
     AdamState, AdamStep, Best, Evaluations, Optimizer, OptimizerState, Proposal, Schedule, Space, StepsAhead,
+    l2_text,
 };
 use gputexel_io::{Error, Result};
 
@@ -48,32 +48,20 @@ impl AdamRuns {
     pub(crate) const SPEC: MethodSpec = MethodSpec {
         name: "adam",
         help: "",
-        flags: &["learning-rate", "beta1", "beta2", "epsilon", "no-bias-correction", "schedule", "batches"],
+        flags: &["learning-rate", "schedule", "batches"],
         uses_matrices: false,
         limits: MethodLimits { epochs: 500, improvement: 0.0, window: 50, patience: Some(50) },
         converged: "",
     };
 
     pub(crate) fn from_flags(flags: &MethodFlags) -> Result<Self> {
-        let bias_correction = !flags.no_bias_correction;
-        let mut all = vec![AdamSettings { bias_correction, ..AdamSettings::default() }];
-        let mut cross = |values: &[f64], set: fn(&mut AdamSettings, f64)| {
-            if !values.is_empty() {
-                let combine = |settings: &AdamSettings, &value: &f64| {
-                    let mut settings = *settings;
-                    set(&mut settings, value);
-                    settings
-                };
-                all =
-                    all.iter().flat_map(|one| values.iter().map(move |value| combine(one, value))).collect();
-            }
+        let with_rate = |&learning_rate: &f64| AdamSettings { learning_rate, ..AdamSettings::default() };
+        let runs = match flags.learning_rate.is_empty() {
+            true => vec![AdamSettings::default()],
+            false => flags.learning_rate.iter().map(with_rate).collect(),
         };
-        cross(&flags.learning_rate, |settings, value| settings.learning_rate = value);
-        cross(&flags.beta1, |settings, value| settings.beta1 = value);
-        cross(&flags.beta2, |settings, value| settings.beta2 = value);
-        cross(&flags.epsilon, |settings, value| settings.epsilon = value);
         let (schedule, batches) = (flags.schedule.unwrap_or_default(), flags.batches.unwrap_or(1));
-        Self { runs: all, schedule, batches }.repeated(1)
+        Self { runs, schedule, batches }.repeated(1)
     }
 
     pub(crate) fn repeated(mut self, count: usize) -> Result<Self> {
@@ -348,17 +336,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_of_settings_are_combined() {
-        let flags =
-            MethodFlags { learning_rate: vec![5.0, 20.0], beta1: vec![0.5, 0.9], ..MethodFlags::default() };
-        let all = AdamRuns::from_flags(&flags).unwrap().runs;
-        let settings: Vec<(f64, f64)> = all.iter().map(|one| (one.learning_rate, one.beta1)).collect();
-        assert_eq!(settings, [(5.0, 0.5), (5.0, 0.9), (20.0, 0.5), (20.0, 0.9)]);
-        assert!(all.iter().all(|one| one.beta2 == AdamSettings::default().beta2 && one.bias_correction));
-        assert_eq!(AdamRuns::from_flags(&MethodFlags::default()).unwrap().runs.len(), 1);
-        let many =
-            MethodFlags { learning_rate: vec![1.0; 101], beta1: vec![0.5; 101], ..MethodFlags::default() };
-        assert!(AdamRuns::from_flags(&many).is_err());
+    fn each_learning_rate_is_a_run() {
+        let of = |learning_rate: Vec<f64>| {
+            AdamRuns::from_flags(&MethodFlags { learning_rate, ..MethodFlags::default() })
+        };
+        let rates =
+            |list: Vec<f64>| of(list).unwrap().runs.iter().map(|one| one.learning_rate).collect::<Vec<_>>();
+        assert_eq!(rates(vec![5.0, 20.0]), [5.0, 20.0]);
+        assert_eq!(rates(Vec::new()), [AdamSettings::default().learning_rate]);
+        assert!(of(vec![1.0; AdamRuns::MOST + 1]).is_err());
     }
 
     fn told(losses: &[f64], gradients: &[f64]) -> Evaluations {

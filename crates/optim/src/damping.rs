@@ -1,4 +1,4 @@
-//! Damping of Levenberg–Marquardt steps, for matrices and conjugate gradients.
+//! Damping of Levenberg–Marquardt steps.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,13 +1,6 @@
-//! Details that methods report about a step besides its loss.
+//! What swarms report about an iteration besides its loss.
 
 use serde::{Deserialize, Deserializer, Serialize};
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
-#[non_exhaustive]
-pub enum StepDetails {
-    Swarms(SwarmDetails),
-}
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SwarmDetails {

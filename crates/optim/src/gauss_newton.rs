@@ -1,11 +1,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::damping::{Damping, largest_slope};
-use super::description::l2_text;
 use super::linalg::Cholesky;
 use super::method::{Method, MethodFlags, MethodLimits, MethodSpec};
 use super::state::or_infinite;
-use super::{Best, Evaluations, Optimizer, OptimizerState, Proposal, Space, box_quadratic};
+use super::{Best, Evaluations, Optimizer, OptimizerState, Proposal, Space, box_quadratic, l2_text};
 use gputexel_io::{Advice, Error, Result};
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

@@ -5,11 +5,10 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use super::damping::largest_slope;
-use super::description::l2_text;
 use super::linalg::{Cholesky, plain_dot as dot};
 use super::method::{Method, MethodLimits, MethodSpec};
 use super::{
-    Best, Evaluations, GaussNewton, GaussNewtonSettings, Optimizer, OptimizerState, Proposal, Space,
+    Best, Evaluations, GaussNewton, GaussNewtonSettings, Optimizer, OptimizerState, Proposal, Space, l2_text,
 };
 use gputexel_io::{Error, Result};
 

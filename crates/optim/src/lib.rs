@@ -4,21 +4,17 @@
 
 mod adam;
 mod answer;
-mod block_preconditioner;
 mod box_quadratic;
 mod conjugate;
 mod damping;
-mod description;
 mod details;
 mod gauss_newton;
-mod gauss_newton_cg;
 mod gauss_newton_runs;
 mod hybrid;
 pub mod linalg;
 mod local;
 mod method;
 mod particle_swarm;
-mod products;
 mod quasi_newton;
 mod registry;
 mod schedule;
@@ -27,22 +23,25 @@ mod state;
 
 pub use adam::{Adam, AdamRuns, AdamSettings};
 pub use answer::{AdamState, AdamStep, Evaluations};
-pub use details::{StepDetails, SwarmDetails};
+pub use details::SwarmDetails;
 pub use gauss_newton::{GaussNewton, GaussNewtonSettings};
-pub use gauss_newton_cg::{GaussNewtonCg, GaussNewtonCgSettings};
 pub use gauss_newton_runs::{GaussNewtonRuns, MemberProgress, has_stalled};
 pub use hybrid::{Hybrid, HybridSettings};
 pub use local::{Local, LocalSettings};
-pub use method::{CustomMethod, MethodFlags, MethodLimits, MethodSpec};
+pub use method::{MethodFlags, MethodLimits, MethodSpec};
 pub use particle_swarm::{ParticleSwarm, ParticleSwarmSettings, SwarmVariant, Swarms};
-pub use products::{MatrixBlock, ProductAnswer, ProductProposal};
 pub use quasi_newton::{MemberStatus, QUASI_NEWTON_PAIRS, QuasiNewton, SharedModel};
 pub use registry::{GAUSS_NEWTON_LIMIT, ModelSize, OptimizerConfig};
 pub use schedule::Schedule;
 pub use space::Space;
 pub use state::OptimizerState;
 
-use gputexel_io::Result;
+use gputexel_io::{Result, weight_text};
+
+/// Returns the weight λ as a prefix of other settings; empty if it is zero, since penalties may regularize a run as well.
+fn l2_text(l2: f64) -> String {
+    if l2 > 0.0 { format!("L2 {}, ", weight_text(l2)) } else { String::new() }
+}
 
 /// Parameter vectors to evaluate, and which results are needed.
 #[derive(Clone, Debug, PartialEq)]
@@ -80,17 +79,6 @@ pub trait Optimizer {
     fn ask(&mut self) -> Proposal;
 
     fn tell(&mut self, evaluations: &Evaluations) -> Result<()>;
-
-    /// Requests products of the Gauss–Newton matrix that are needed before the next [`ask`](Self::ask); `None` if none
-    /// are, as for most methods.
-    fn ask_products(&mut self) -> Option<ProductProposal> {
-        None
-    }
-
-    fn tell_products(&mut self, answer: &ProductAnswer) -> Result<()> {
-        let _ = answer;
-        unreachable!("only optimizers that ask for products are told of them")
-    }
 
     /// Returns the state from which an evaluator can take steps on its own; `None` for methods and settings that need
     /// the host in between.
@@ -132,7 +120,7 @@ pub trait Optimizer {
         false
     }
 
-    fn details(&self) -> Option<StepDetails> {
+    fn details(&self) -> Option<SwarmDetails> {
         None
     }
 

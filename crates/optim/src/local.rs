@@ -3,10 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::conjugate::Conjugate;
-use super::description::l2_text;
 use super::method::{Method, MethodFlags, MethodLimits, MethodSpec};
 use super::state::or_infinite;
-use super::{Best, Evaluations, Optimizer, OptimizerState, Proposal, Space};
+use super::{Best, Evaluations, Optimizer, OptimizerState, Proposal, Space, l2_text};
 use gputexel_io::{Error, Result};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

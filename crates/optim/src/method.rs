@@ -1,9 +1,7 @@
 //! Properties common to all methods: names, defaults, flags.
 
-use serde::{Deserialize, Serialize};
-
 use super::{Optimizer, Schedule, Space};
-use gputexel_io::{Error, Result};
+use gputexel_io::Result;
 
 /// Fixed properties of a method.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -13,7 +11,7 @@ pub struct MethodSpec {
     pub help: &'static str,
     /// Flags with settings of this method, without dashes.
     pub flags: &'static [&'static str],
-    /// True if it solves with Gauss–Newton matrices, or products of them.
+    /// True if it solves with Gauss–Newton matrices.
     pub uses_matrices: bool,
     pub limits: MethodLimits,
     /// Meaning of convergence; empty if the method never states it.
@@ -41,14 +39,6 @@ pub struct MethodFlags {
     pub damping: Option<f64>,
     /// Learning rates, centipawns per step.
     pub learning_rate: Vec<f64>,
-    /// Decays of the first moment.
-    pub beta1: Vec<f64>,
-    /// Decays of the second moment.
-    pub beta2: Vec<f64>,
-    /// Values of ε, in loss per centipawn.
-    pub epsilon: Vec<f64>,
-    /// True to leave out the correction of moments for their initialization at 0.
-    pub no_bias_correction: bool,
     /// The learning-rate schedule.
     pub schedule: Option<Schedule>,
     /// Mini-batches per epoch.
@@ -74,36 +64,6 @@ pub(crate) trait Method {
     /// Creates the optimizer in its initial state, for a run of at most `epochs` epochs.
     ///
     /// # Errors
-    /// [`Error::Usage`] for settings out of range, and for optimizers supplied by the caller.
+    /// [`Error::Usage`](gputexel_io::Error::Usage) for settings out of range.
     fn build(&self, space: &Space, epochs: u64) -> Result<Box<dyn Optimizer>>;
-}
-
-/// An optimizer supplied by the caller.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct CustomMethod {
-    pub name: String,
-}
-
-const CUSTOM: MethodSpec = MethodSpec {
-    name: "custom",
-    help: "",
-    flags: &[],
-    uses_matrices: false,
-    limits: MethodLimits { epochs: 500, improvement: 0.0, window: 50, patience: Some(50) },
-    converged: "",
-};
-
-impl Method for CustomMethod {
-    fn spec(&self) -> &'static MethodSpec {
-        &CUSTOM
-    }
-
-    fn summary(&self) -> Option<String> {
-        Some(self.name.clone())
-    }
-
-    fn build(&self, _space: &Space, _epochs: u64) -> Result<Box<dyn Optimizer>> {
-        let name = &self.name;
-        Err(Error::Usage(format!("optimizer '{name}': only the program that supplied it can build it")))
-    }
 }

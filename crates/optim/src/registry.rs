@@ -1,10 +1,7 @@
 use serde::{Deserialize, Serialize};
 
-use super::method::{CustomMethod, Method, MethodFlags, MethodLimits, MethodSpec};
-use super::{
-    AdamRuns, GaussNewtonCgSettings, GaussNewtonSettings, HybridSettings, LocalSettings, Optimizer, Space,
-    Swarms,
-};
+use super::method::{Method, MethodFlags, MethodLimits, MethodSpec};
+use super::{AdamRuns, GaussNewtonSettings, HybridSettings, LocalSettings, Optimizer, Space, Swarms};
 use gputexel_io::{Error, Result, any_of};
 
 /// With more parameters than this, the Gauss–Newton matrix and its factorization take too long.
@@ -16,12 +13,9 @@ pub const GAUSS_NEWTON_LIMIT: usize = 4096;
 pub enum OptimizerConfig {
     GaussNewton(GaussNewtonSettings),
     Hybrid(HybridSettings),
-    /// Gauss–Newton by conjugate gradients, from products of the matrix with vectors.
-    GaussNewtonCg(GaussNewtonCgSettings),
     Adam(AdamRuns),
     Local(LocalSettings),
     ParticleSwarm(Swarms),
-    Custom(CustomMethod),
 }
 
 fn list(mut words: Vec<String>, conjunction: &str) -> String {
@@ -44,21 +38,18 @@ impl ModelSize {
 }
 
 impl OptimizerConfig {
-    /// Returns the default method for a loss, which is smooth or not, and a model: Adam for losses that are not smooth;
-    /// else Gauss–Newton, followed by L-BFGS if matrices are not too large, or by conjugate gradients if they are and
-    /// scores are sums of parameters.
+    /// Returns the default method for a loss, which is smooth or not, and a model: Adam for losses that are not smooth
+    /// and for matrices that are too large; else Gauss–Newton, followed by L-BFGS.
     pub fn default_for(smooth: bool, model: ModelSize) -> Self {
-        match (smooth, model.parameters <= GAUSS_NEWTON_LIMIT, model.linear) {
-            (true, true, linear) => Self::Hybrid(HybridSettings::for_scores(linear)),
-            (true, false, true) => Self::GaussNewtonCg(GaussNewtonCgSettings::default()),
-            _ => Self::Adam(AdamRuns::default()),
+        match smooth && model.parameters <= GAUSS_NEWTON_LIMIT {
+            true => Self::Hybrid(HybridSettings::for_scores(model.linear)),
+            false => Self::Adam(AdamRuns::default()),
         }
     }
 
-    pub const NAMED: [&'static MethodSpec; 6] = [
+    pub const NAMED: [&'static MethodSpec; 5] = [
         &GaussNewtonSettings::SPEC,
         &HybridSettings::SPEC,
-        &GaussNewtonCgSettings::SPEC,
         &AdamRuns::SPEC,
         &LocalSettings::SPEC,
         &Swarms::SPEC,
@@ -68,11 +59,9 @@ impl OptimizerConfig {
         match self {
             Self::GaussNewton(method) => method,
             Self::Hybrid(method) => method,
-            Self::GaussNewtonCg(method) => method,
             Self::Adam(method) => method,
             Self::Local(method) => method,
             Self::ParticleSwarm(method) => method,
-            Self::Custom(method) => method,
         }
     }
 
@@ -88,8 +77,6 @@ impl OptimizerConfig {
         } else if is(HybridSettings::SPEC) {
             let settings = HybridSettings::for_scores(!flags.nonlinear);
             Ok(Self::Hybrid(HybridSettings { gauss_newton, ..settings }))
-        } else if is(GaussNewtonCgSettings::SPEC) {
-            Ok(Self::GaussNewtonCg(GaussNewtonCgSettings(gauss_newton)))
         } else if is(AdamRuns::SPEC) {
             AdamRuns::from_flags(flags).map(Self::Adam)
         } else if is(LocalSettings::SPEC) {
@@ -118,7 +105,7 @@ impl OptimizerConfig {
         self.method().batches()
     }
 
-    /// Returns true if it solves with Gauss–Newton matrices, or products of them.
+    /// Returns true if it solves with Gauss–Newton matrices.
     pub fn uses_matrices(&self) -> bool {
         self.spec().uses_matrices
     }

@@ -1,7 +1,7 @@
 //! Messages between ranks. A message is a byte for its kind, and its contents.
 
 use gputexel_eval::divided::Answer;
-use gputexel_eval::{Population, ProductRequest, Request};
+use gputexel_eval::{Population, Request};
 use gputexel_io::{Error, Result};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -13,8 +13,6 @@ pub(crate) enum Order {
     Open { id: u64, layout: Vec<u8> },
     /// Compute sums on it.
     Sums { id: u64, population: Population, request: Request },
-    /// Compute products on it.
-    Products { id: u64, population: Population, request: ProductRequest },
     /// The layout is not needed any more.
     Close { id: u64 },
     /// Everything is done.
@@ -36,7 +34,6 @@ pub(crate) enum Reply {
 mod kind {
     pub const OPEN: u8 = 1;
     pub const SUMS: u8 = 2;
-    pub const PRODUCTS: u8 = 3;
     pub const CLOSE: u8 = 4;
     pub const END: u8 = 5;
     pub const OPENED: u8 = 6;
@@ -69,11 +66,6 @@ pub(crate) fn sums(id: u64, of: &(Population, Request)) -> Vec<u8> {
     with_kind(kind::SUMS, &(id, of))
 }
 
-/// Returns the message for [products](Order::Products).
-pub(crate) fn products(id: u64, of: &(Population, ProductRequest)) -> Vec<u8> {
-    with_kind(kind::PRODUCTS, &(id, of))
-}
-
 /// Returns the message that a layout is [not needed any more](Order::Close).
 pub(crate) fn close(id: u64) -> Vec<u8> {
     with_kind(kind::CLOSE, &id)
@@ -95,10 +87,6 @@ impl Order {
             kind::SUMS => {
                 let (id, (population, request)) = contents(bytes)?;
                 Self::Sums { id, population, request }
-            }
-            kind::PRODUCTS => {
-                let (id, (population, request)) = contents(bytes)?;
-                Self::Products { id, population, request }
             }
             kind::CLOSE => Self::Close { id: contents(bytes)? },
             kind::END => Self::End,

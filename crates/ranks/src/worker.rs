@@ -39,11 +39,8 @@ impl Share {
             };
             let _ = reply.send(Reply::Opened(evaluator.describe()));
             for task in received {
-                let answer = match &task {
-                    Task::Sums(of) => of.0.validate(&layout).and_then(|()| of.1.validate(&layout)),
-                    Task::Products(of) => of.0.validate(&layout).and_then(|()| of.1.validate(&layout, &of.0)),
-                };
-                let sent = match answer.and_then(|()| evaluator.nodes(&task)) {
+                let valid = task.0.validate(&layout).and_then(|()| task.1.validate(&layout));
+                let sent = match valid.and_then(|()| evaluator.nodes(&task)) {
                     Ok(answer) => reply.send(Reply::Sums(answer)),
                     Err(error) => reply.send(Reply::Failed(error.to_string())),
                 };
@@ -101,11 +98,7 @@ pub fn serve(link: &mut dyn Link, backend: Result<Backend>) -> Result<()> {
                 }
             },
             Order::Sums { id, population, request } => match shares.get(&id) {
-                Some(share) => share.work(Task::Sums(Arc::new((population, request)))),
-                None => missing(id),
-            },
-            Order::Products { id, population, request } => match shares.get(&id) {
-                Some(share) => share.work(Task::Products(Arc::new((population, request)))),
+                Some(share) => share.work(Arc::new((population, request))),
                 None => missing(id),
             },
         };

@@ -10,7 +10,7 @@ use gputexel_dataset::objective::LossKind;
 use gputexel_dataset::{Dataset, DatasetWriter, Layout, Metadata, PositionLabels};
 use gputexel_eval::divided::Team;
 use gputexel_eval::gpu::BackendChoice;
-use gputexel_eval::{Backend, Evaluator, Population, ProductRequest, Request};
+use gputexel_eval::{Backend, Evaluator, Population, Request};
 use gputexel_io::{Error, Result};
 use gputexel_model::{FeatureKind, FeatureRow, FeatureSet};
 use gputexel_ranks::{Link, Ranks, serve};
@@ -84,14 +84,9 @@ fn layout(folder: &Path, sections: usize) -> Layout {
 fn answers(evaluator: &mut dyn Evaluator) -> Vec<u64> {
     let theta: Vec<f64> = (0..3 * SIZE).map(|i| (i * 37 % 101) as f64 - 50.0).collect();
     let population = Population::new(SIZE / 2, theta, vec![0.7, 1.0, 1.3]);
-    let (parts, loss) = (0..2, LossKind::Squared);
-    let request = Request { parts: parts.clone(), loss, gradients: true, curvature: true };
+    let request = Request { parts: 0..2, loss: LossKind::Squared, gradients: true, curvature: true };
     let got = evaluator.evaluate(&population, &request).unwrap();
-    let vectors = (0..3 * SIZE).map(|i| i as f64).collect();
-    let request = ProductRequest { parts, loss, vectors, block: Some(100) };
-    let products = evaluator.products(&population, &request).unwrap();
-    let all =
-        [got.losses, got.part_losses, got.gradients, got.curvatures, products.products, products.blocks];
+    let all = [got.losses, got.part_losses, got.gradients, got.curvatures];
     all.concat().into_iter().map(f64::to_bits).collect()
 }
 

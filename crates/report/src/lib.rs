@@ -2,37 +2,30 @@
 
 #![allow(missing_docs, reason = "internal crate; the library's front door is documented")]
 
-mod bands;
 mod board;
 mod conclusion;
 mod curve;
 mod diagnostics;
-mod heat;
 mod html;
 pub mod live;
 mod number_text;
-mod paths;
 mod readable;
 mod report;
 mod span;
-mod svg;
 
-pub use bands::{BandPanel, Bands};
 pub use board::{Known, board, change_boards, shape_board};
 pub use conclusion::{Conclusion, Finding, FindingKind, Judgement, Severity, Verdict, quoted};
-pub use curve::{Curve, Spacing};
+pub use curve::Curve;
 pub use diagnostics::{
     AdjustmentDiagnostics, Calibration, CalibrationBin, Diagnostics, FactorDiagnostics, FactorGroup,
     Histogram, PartWorth, ProgramDiagnostics, Residual, ScaleNeighborhood, SetDiagnostics, SumDiagnostics,
     TermDiagnostics, Worth,
 };
-pub use heat::HeatMap;
 pub use html::{
     BenchPage, Comparison, Contest, ContestColumn, CoordinateValue, Entrant, Heading, ListedRun, Live,
     MatchReport, Parameter, PenaltyRow, RunList, RunReport, SharedTrait, SpsaReport, Stage, Standing, Step,
     StrengthReport, Swarms, SweepAxis, SweepReport, SweepSetting, Table, ValuePath, WorstPosition,
     WorstPositions, bytes, grouped, notice, remaining_seconds,
 };
-pub use paths::{Path, Paths};
 pub use readable::readable;
 pub use report::Report;

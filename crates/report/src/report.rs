@@ -1,7 +1,5 @@
 //! Report of any kind of run.
 
-use gputexel_io::Result;
-
 use crate::html::{Live, MatchReport, RunReport, SpsaReport, Stage};
 
 #[derive(Clone, Debug)]
@@ -82,7 +80,7 @@ impl Report {
     }
 
     /// Page, one self-contained HTML document; with `live`, one that refreshes itself.
-    pub fn to_html(&self, live: Option<&Live>) -> Result<String> {
+    pub fn to_html(&self, live: Option<&Live>) -> String {
         match self {
             Self::Run(report) => report.to_html(live),
             Self::Match(report) => report.to_html(live),

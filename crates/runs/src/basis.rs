@@ -10,7 +10,7 @@ pub struct BasisSettings {
     pub basis: Option<Basis>,
     /// Parameters to keep: tables, features, one phase of them, or coordinates.
     pub freeze: Vec<String>,
-    /// Constraints on parameters: signs, and sequences of values that never fall or never rise.
+    /// Signs of parameters.
     pub constraints: Vec<Constraint>,
     pub unbounded: bool,
     pub integers: bool,

@@ -1,35 +1,16 @@
 //! Search scores in the targets of a run.
 
-use std::str::FromStr;
-
 use gputexel_dataset::objective::LossKind;
 use gputexel_dataset::{Blend, Dataset, Split};
-use gputexel_eval::Backend;
-use gputexel_eval::cpu::CpuEvaluator;
-use gputexel_io::{Advice, Error, Result, StopFlag};
-use gputexel_tune::{BLENDS, BlendRecord, RunConfig, choose_blend, exact_scores, fit_scale};
-
-use crate::event::{Deciding, RunEvent, RunObserver};
+use gputexel_io::{Advice, Error, Result};
+use gputexel_tune::{BlendRecord, fit_scale};
 
 /// Share of the search score in the targets of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum BlendShare {
     Given(f64),
-    Auto,
     /// 1 where [search scores can take the place of results](Dataset::prefers_scores), else 0.
     Scores,
-}
-
-impl FromStr for BlendShare {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        match (text, text.parse::<f64>()) {
-            ("auto", _) => Ok(Self::Auto),
-            (_, Ok(share)) => Ok(Self::Given(share)),
-            _ => Err(Error::setting("blend", text, "must be a number from 0 to 1, or auto")),
-        }
-    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -40,14 +21,6 @@ pub struct BlendSettings {
     pub k: Option<f64>,
 }
 
-/// Search scores whose share may not be chosen yet.
-#[derive(Clone, Debug)]
-pub(crate) struct Prepared {
-    pub blend: Blend,
-    pub record: BlendRecord,
-    chooses: bool,
-}
-
 impl BlendSettings {
     pub(crate) fn validate(self) -> Result<()> {
         let share = match self.share {
@@ -56,18 +29,18 @@ impl BlendSettings {
                 return Err(Error::Setting { setting: "blend-k", value: None, reason });
             }
             Some(BlendShare::Given(share)) => share,
-            None | Some(BlendShare::Auto | BlendShare::Scores) => 0.0,
+            None | Some(BlendShare::Scores) => 0.0,
         };
         Blend { share, k: self.k.unwrap_or(1.0) }.validate()
     }
 
-    /// Fits the scale constant of search scores on the training positions; with a given share, sets the targets.
+    /// Fits the scale constant of search scores on the training positions, and sets the targets.
     pub(crate) fn prepare(
         self,
         data: &mut Dataset,
         split: &Split,
         loss: LossKind,
-    ) -> Result<Option<Prepared>> {
+    ) -> Result<Option<(Blend, BlendRecord)>> {
         let Some(share) = self.share else { return Ok(None) };
         if share == BlendShare::Scores && !data.prefers_scores() {
             return Ok(None);
@@ -99,10 +72,9 @@ impl BlendSettings {
                 fit.k
             }
         };
-        let (share, chooses) = match share {
-            BlendShare::Given(share) => (share, false),
-            BlendShare::Auto => (0.0, true),
-            BlendShare::Scores => (1.0, false),
+        let share = match share {
+            BlendShare::Given(share) => share,
+            BlendShare::Scores => 1.0,
         };
         let blend = Blend { share, k };
         data.blend(blend)?;
@@ -110,64 +82,7 @@ impl BlendSettings {
             scored: data.scored_positions(),
             positions: data.len() as u64,
             k_fitted: self.k.is_none(),
-            choice: None,
         };
-        Ok(Some(Prepared { blend, record, chooses }))
-    }
-}
-
-pub(crate) struct OpenBlend<'a, 'o> {
-    pub data: &'a mut Dataset,
-    pub split: &'a Split,
-    pub backend: &'a Backend,
-    pub stop: &'a StopFlag,
-    /// True if K of the tuned scores is fitted, not given.
-    pub fits_k: bool,
-    pub observe: &'a mut RunObserver<'o>,
-}
-
-impl OpenBlend<'_, '_> {
-    /// Chooses the share, unless it is given, and sets its targets.
-    pub fn decide(self, prepared: &mut Prepared, config: &mut RunConfig) -> Result<Option<f64>> {
-        let Self { data, split, backend, stop, fits_k, observe } = self;
-        if !prepared.chooses {
-            return Ok(None);
-        }
-        let scale = (prepared.blend.k, fits_k);
-        let deciding = |observe: &mut RunObserver<'_>, tries: usize| {
-            let count = BLENDS.len();
-            let text = format!("the share of search scores: {} of {count}", tries + 1);
-            let share = Some(tries as f64 / count as f64);
-            observe(RunEvent::Deciding { what: Deciding::Blend, progress: &text, share })
-        };
-        let choice = match choose_blend(config, data, split, backend, scale, stop, &mut |tries| {
-            deciding(observe, tries)
-        }) {
-            // Matrices take more memory than the run itself may need.
-            Err(Error::Gpu(reason)) => {
-                let text = format!("{reason}; the share of search scores is chosen on the CPU");
-                observe(RunEvent::Warning(&text))?;
-                let cpu = Backend::custom("cpu", |layout| Ok(Box::new(CpuEvaluator::new(layout))));
-                choose_blend(config, data, split, &cpu, scale, stop, &mut |tries| deciding(observe, tries))?
-            }
-            answer => answer?,
-        };
-        if !choice.by_game {
-            let text = "the dataset does not know its games: the share of search scores is chosen by folds of \
-                        positions, and neighbors of one game in different folds favor results";
-            observe(RunEvent::Warning(text))?;
-        }
-        prepared.blend.share = choice.share;
-        prepared.record.choice = Some(choice);
-        config.blend = Some(prepared.blend);
-        data.blend(prepared.blend)?;
-        if !fits_k {
-            return Ok(None);
-        }
-        let training: Vec<u32> = split.training().map(|n| n as u32).collect();
-        let scores = exact_scores(data, &config.prior_theta, &training);
-        let fit = fit_scale(data, &scores, &training, config.loss)?;
-        config.k = fit.k;
-        Ok(Some(fit.loss))
+        Ok(Some((blend, record)))
     }
 }

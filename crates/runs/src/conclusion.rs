@@ -3,16 +3,14 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use crate::tuned::Tuned;
-use crate::tuned::{FAR_CP, WEAK_SUPPORT};
+use crate::tuned::{FAR_CP, Tuned, WEAK_SUPPORT};
 use crate::uncertainty::{Answer, Findings, OFF_OPTIMUM};
 use gputexel_io::counted;
 use gputexel_model::{Prior, program};
 use gputexel_report::{
     Conclusion, Finding, FindingKind, Judgement, ProgramDiagnostics, Verdict, grouped, quoted,
 };
-use gputexel_tune::explained_compensation;
-use gputexel_tune::{Curvature, HeldOutGain, OptimizerConfig, Strength, space_of};
+use gputexel_tune::{Curvature, HeldOutGain, OptimizerConfig, Strength, explained_compensation, space_of};
 
 /// Standard errors beyond which a difference counts.
 const CLEAR: f64 = 2.0;

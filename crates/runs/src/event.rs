@@ -7,7 +7,7 @@ use gputexel_eval::Fallback;
 use gputexel_ingest::extraction::{Progress, Report};
 use gputexel_io::{Result, RunFolder};
 use gputexel_model::FeatureSet;
-use gputexel_tune::{BlendRecord, EpochRecord, RunConfig, ScaleRecord, StartsRecord, Strength};
+use gputexel_tune::{EpochRecord, RunRecord};
 
 /// Receives [`RunEvent`]s; an error ends the run.
 pub type RunObserver<'a> = dyn FnMut(RunEvent<'_>) -> Result<()> + 'a;
@@ -22,22 +22,11 @@ pub enum RunEvent<'a> {
     /// Games or positions are being extracted to a file first, with the progress.
     Extracting(Progress),
     /// Games or positions were extracted to a file first.
-    Extracted {
-        /// The report of the extraction.
-        report: &'a Report,
-        /// The dataset that was written.
-        output: &'a Path,
-    },
+    Extracted { report: &'a Report, output: &'a Path },
     /// The folder has a record of the run, which can be resumed and watched from now on.
-    Opened {
-        /// The folder.
-        folder: &'a RunFolder,
-        /// The features of its parameters.
-        features: &'a FeatureSet,
-    },
+    Opened { folder: &'a RunFolder, features: &'a FeatureSet },
     /// Something is being chosen before the run begins or after it, which may take a while.
     Deciding {
-        /// Kind of the choice.
         what: Deciding,
         /// Description and progress, on one line.
         progress: &'a str,
@@ -50,7 +39,6 @@ pub enum RunEvent<'a> {
     Started(Start<'a>),
     /// An epoch is done, and recorded if there is a folder.
     Epoch {
-        /// Its record.
         record: &'a EpochRecord,
         /// Number of (position, member) pairs evaluated in it.
         pairs: u64,
@@ -60,58 +48,31 @@ pub enum RunEvent<'a> {
     /// The optimizer has ended, for whatever reason.
     Optimized,
     /// The bootstrap has made progress.
-    Resampling {
-        /// Number of resamples that have converged.
-        done: usize,
-        /// Total number of resamples.
-        members: usize,
-        /// Evaluations so far.
-        evaluations: usize,
-    },
+    Resampling { done: usize, members: usize, evaluations: usize },
     /// The bootstrap has ended, for whatever reason.
     Resampled,
     /// The run was interrupted, and its folder contains the state to resume it from.
-    Resumable {
-        /// The folder.
-        folder: &'a Path,
-    },
+    Resumable { folder: &'a Path },
 }
 
-/// Choice made before a run begins or after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deciding {
-    /// The share of search scores in the targets.
-    Blend,
-    /// The point to begin from.
     Start,
-    /// The weights of penalties.
     Strength,
     /// K, together with the parameters.
     Scale,
-    /// Whole numbers for the result.
     WholeNumbers,
 }
 
 /// A run in its initial state.
 pub struct Start<'a> {
-    /// Folder where it is recorded.
     pub folder: Option<&'a RunFolder>,
-    /// Its configuration.
-    pub config: &'a RunConfig,
-    /// Number of starting points, if not only the prior.
-    pub starts: Option<&'a StartsRecord>,
-    /// Choice of the weights of its penalties, if there was one.
-    pub strength: Option<&'a Strength>,
-    /// Origin of K, unless it was given.
-    pub scale: Option<ScaleRecord>,
-    /// The positions.
+    /// Its record: settings, and choices made before it began.
+    pub record: &'a RunRecord,
     pub data: &'a Dataset,
-    /// Training and held-out positions.
     pub split: &'a Split,
     /// The backend and why it was chosen, on one line.
     pub backend: &'a str,
-    /// Search scores in the targets, if there are any.
-    pub blend: Option<&'a BlendRecord>,
     /// Loss of the prior at K, if K was fitted.
     pub fitted_loss: Option<f64>,
     /// Epochs done before, if the run is resumed.

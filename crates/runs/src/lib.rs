@@ -12,7 +12,6 @@ mod joint_scale;
 mod memory;
 mod page;
 mod pieces;
-mod reopen;
 mod resume;
 mod session;
 mod settings;
@@ -30,17 +29,12 @@ pub use event::{Deciding, RunEvent, RunObserver, Start};
 pub use inputs::{are_datasets, begins_as_dataset, datasets_of, default_features, extract};
 pub use page::{Positions, ReportData, run_report};
 pub use pieces::PieceWorth;
-pub use reopen::Reopened;
 pub use resume::Finished;
-pub use settings::{ChooseOptimizer, MakeOptimizer, OptimizerChoice, RunOutput, TunerSettings};
+pub use settings::{ChooseOptimizer, OptimizerChoice, RunOutput, TunerSettings};
 pub use strength::PriorStrength;
-pub use summary::{
-    BlendSummary, BootstrapSummary, DetailsSummary, FactorSummary, FindingsSummary, MemberSummary,
-    PolishSummary, ProgramSummary, RunSummary, StepsSummary, SwarmDetails, SwarmSummary, TermSummary,
-    TuneDetails, UncertaintySummary,
-};
+pub use summary::run_summary;
 pub use tuned::{AgainstResults, FAR_CP, SwarmLosses, Tuned, WEAK_SUPPORT, write_report};
-pub use tuner::Tuner;
+pub use tuner::{Reopened, Tuner};
 pub use uncertainty::{Answer, BEYOND, Findings, GroupErrors, OFF_OPTIMUM};
 
 /// Returns true if there are fewer than ten positions per coordinate, which makes results noise.

@@ -142,7 +142,6 @@ impl Unfinished {
             cancel,
             activity: None,
             checkpoint_every,
-            custom: None,
             display,
             observe,
         };

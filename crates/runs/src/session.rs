@@ -12,13 +12,10 @@ use gputexel_io::run_folder::{Kind, append_line};
 use gputexel_io::{Error, Result, RunFolder, counted};
 use gputexel_model::FeatureSet;
 use gputexel_model::program::{TermActivity, dead_terms};
-use gputexel_optim::Optimizer;
-use gputexel_tune::Ahead;
-use gputexel_tune::ConstantTerm;
 use gputexel_tune::{
-    Checkpoint, EpochRecord, Event, HeldOutGain, Outcome, Regularization, RunConfig, RunParts, RunRecord,
-    RunScores, ScaleMode, StopReason, Tuning, ablate, diagnose_program, loss_against_results, polish,
-    round_outcome, term_activity, training_score_ratio, undetermined_products,
+    Ahead, Checkpoint, ConstantTerm, EpochRecord, Event, HeldOutGain, Outcome, Regularization, RunConfig,
+    RunParts, RunRecord, RunScores, ScaleMode, StopReason, Tuning, diagnose_program, loss_against_results,
+    polish, round_outcome, term_activity, training_score_ratio,
 };
 
 use crate::event::{Deciding, RunEvent, RunObserver, Start};
@@ -36,7 +33,6 @@ pub(crate) struct Session<'r, 'o> {
     /// Activity of the terms of a program under the prior, if it is already known.
     pub activity: Option<Vec<TermActivity>>,
     pub checkpoint_every: Duration,
-    pub custom: Option<Box<dyn Optimizer>>,
     /// True to compute errors for a display, see [`Tuned::errors`].
     pub display: bool,
     pub observe: &'r mut RunObserver<'o>,
@@ -173,7 +169,6 @@ impl Session<'_, '_> {
             swarm_losses,
             uncertainty: Answer::None,
             errors: None,
-            ablation: None,
             failure: None,
             epochs,
             folder: self.folder.map(|folder| folder.path().to_path_buf()),
@@ -199,9 +194,6 @@ impl Session<'_, '_> {
             None if self.display => uncertainty::for_display(&parts, (&fitted.0, fitted.1)),
             None => None,
         };
-        if record.ablate {
-            tuned.ablation = Some(ablate(&parts, &fitted.0, config.l2(fitted.1))?);
-        }
         tuned.record.conclusion = Some(conclude(&tuned));
         if let Some(folder) = self.folder {
             tuned.write_files(folder)?;
@@ -225,11 +217,10 @@ impl Session<'_, '_> {
         let (mut evaluator, line) = backend.evaluator(layout)?;
         let resumed = resuming.then(|| checkpoint.as_ref().map_or(0, |c| c.progress.epochs));
         let kept = checkpoint.as_ref().map_or(0, |c| c.progress.metrics);
-        let mut run = match (checkpoint, self.custom.take(), folder) {
-            (Some(checkpoint), _, Some(folder)) => {
+        let mut run = match (checkpoint, folder) {
+            (Some(checkpoint), Some(folder)) => {
                 Tuning::resume(config, split, checkpoint, &folder.checkpoint())?
             }
-            (_, Some(optimizer), _) => Tuning::with_optimizer(config, split, optimizer)?,
             _ => Tuning::try_new(config, split)?,
         };
         let mut metrics = folder.map(|folder| folder.metrics(kept)).transpose()?;
@@ -243,9 +234,6 @@ impl Session<'_, '_> {
                     None => "start from larger values of them, or from several points".to_string(),
                 };
                 let warning = format!("{clause}; {remedy}");
-                observe(RunEvent::Warning(&warning))?;
-            }
-            for warning in undetermined_products(data, config) {
                 observe(RunEvent::Warning(&warning))?;
             }
             if let Some(warning) = relative_tables(&data.metadata().feature_set, &config.prior_theta) {
@@ -262,11 +250,7 @@ impl Session<'_, '_> {
         }
         observe(RunEvent::Started(Start {
             folder,
-            config,
-            starts: self.record.starts.as_ref(),
-            strength: self.record.strength.as_ref(),
-            scale: self.record.scale,
-            blend: self.record.blend.as_ref(),
+            record: self.record,
             data,
             split,
             backend: &line,

@@ -5,10 +5,9 @@ use gputexel_dataset::objective::LossKind;
 use gputexel_ingest::extraction::ExtractSettings;
 use gputexel_io::{Error, Result};
 use gputexel_model::Prior;
-use gputexel_optim::{CustomMethod, Optimizer, Space};
-use gputexel_tune::check_l2;
+use gputexel_optim::Space;
 use gputexel_tune::{
-    GAUSS_NEWTON_LIMIT, Limits, MOST_STARTS, ModelSize, OptimizerConfig, Rounding, ScaleMode,
+    GAUSS_NEWTON_LIMIT, Limits, MOST_STARTS, ModelSize, OptimizerConfig, Rounding, ScaleMode, check_l2,
 };
 
 use crate::basis::BasisSettings;
@@ -39,7 +38,6 @@ pub struct TunerSettings<'a> {
     pub l2: Vec<f64>,
     /// The share of the games to hold out, 0 to 0.9, for the evaluation of the parameters.
     pub holdout: f64,
-    /// The seed of all random numbers; 1 by default.
     pub seed: u64,
     pub optimizer: OptimizerChoice<'a>,
     pub round: Rounding,
@@ -48,8 +46,6 @@ pub struct TunerSettings<'a> {
     /// fit from each, see [`choose_start`](gputexel_tune::choose_start). `None`: only the prior, or
     /// [`DEFAULT_STARTS`](gputexel_tune::DEFAULT_STARTS) if a term is inactive there in nearly all positions.
     pub starts: Option<usize>,
-    /// True to estimate the worth of each group of features on held-out positions.
-    pub ablate: bool,
     /// The number of [sections](gputexel_dataset::Layout::sections) of files; a dataset in memory has [its
     /// own](gputexel_dataset::Dataset::with_sections).
     pub sections: Option<usize>,
@@ -81,7 +77,6 @@ impl Default for TunerSettings<'_> {
             round: Rounding::None,
             limits: Limits::default(),
             starts: None,
-            ablate: false,
             sections: None,
             datasets: Vec::new(),
             output: RunOutput::Memory,
@@ -101,9 +96,7 @@ pub enum RunOutput {
     Folder(PathBuf),
 }
 
-/// Chooses a method and its settings by the size of the model.
 pub type ChooseOptimizer<'a> = Box<dyn Fn(ModelSize) -> Result<OptimizerConfig> + 'a>;
-pub type MakeOptimizer<'a> = Box<dyn FnOnce(&Space) -> Result<Box<dyn Optimizer>> + 'a>;
 
 #[derive(Default)]
 pub enum OptimizerChoice<'a> {
@@ -113,9 +106,6 @@ pub enum OptimizerChoice<'a> {
     /// One that depends on the size of the model. First called with [`ModelSize::UNKNOWN`], so that invalid settings
     /// are rejected before anything is read.
     BySize(ChooseOptimizer<'a>),
-    /// An optimizer supplied by the caller, by its name. Such a run has no folder, because it could not be resumed from
-    /// there.
-    Custom(String, MakeOptimizer<'a>),
 }
 
 impl TunerSettings<'_> {
@@ -126,19 +116,10 @@ impl TunerSettings<'_> {
             let reason = format!("must be at least 1 and at most {MOST_STARTS}");
             return Err(Error::Setting { setting: "starts", value: Some(count.to_string()), reason });
         }
-        let in_memory = self.output == RunOutput::Memory;
-        if let OptimizerChoice::Custom(name, _) = &self.optimizer {
-            return match in_memory {
-                false => Err(Error::Usage(format!(
-                    "optimizer '{name}': only the program that supplied it could resume the run, so it cannot have a folder"
-                ))),
-                true => Ok(()),
-            };
-        }
         check_l2(&self.l2)?;
         let optimizer = self.method(ModelSize::UNKNOWN)?;
         let regularizes = self.l2.iter().any(|&l2| l2 > 0.0);
-        if matches!(self.prior_strength, Some(PriorStrength::Auto { .. })) && regularizes {
+        if matches!(self.prior_strength, Some(PriorStrength::Auto)) && regularizes {
             let reason = "is either given or chosen with the strength of the prior".to_string();
             return Err(Error::Setting { setting: "l2", value: None, reason });
         }
@@ -157,7 +138,6 @@ impl TunerSettings<'_> {
             OptimizerChoice::Default => OptimizerConfig::default_for(self.loss.is_smooth(), model),
             OptimizerChoice::Given(optimizer) => optimizer.clone(),
             OptimizerChoice::BySize(choose) => choose(model)?,
-            OptimizerChoice::Custom(name, _) => OptimizerConfig::Custom(CustomMethod { name: name.clone() }),
         };
         optimizer.repeated(self.l2.len().max(1))
     }
@@ -165,9 +145,8 @@ impl TunerSettings<'_> {
     /// Returns the weights λ for a model: those given, or 1e-6 where penalties cannot be chosen because there are so
     /// many parameters, most of which occur in few positions.
     pub(crate) fn weights(&self, model: ModelSize) -> Vec<f64> {
-        let custom = matches!(self.optimizer, OptimizerChoice::Custom(..));
         let many = model.parameters > GAUSS_NEWTON_LIMIT && model.linear;
-        match self.l2.is_empty() && many && self.prior_strength.is_none() && !custom {
+        match self.l2.is_empty() && many && self.prior_strength.is_none() {
             true => vec![L2_OF_MANY],
             false => self.l2.clone(),
         }
@@ -178,7 +157,7 @@ impl TunerSettings<'_> {
         match &self.prior_strength {
             Some(strength) => strength.clone(),
             None if optimizer.swarms().is_some() || !weights.is_empty() => PriorStrength::None,
-            None => PriorStrength::Auto { folds: None },
+            None => PriorStrength::Auto,
         }
     }
 }

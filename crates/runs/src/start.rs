@@ -11,22 +11,19 @@ use gputexel_ingest::extraction::ExtractSettings;
 use gputexel_io::run_folder::{DATASET, Kind};
 use gputexel_io::{Error, Result, RunFolder, StopFlag, absolute};
 use gputexel_model::{FeatureSet, Parameterization, Penalty, PenaltyKind, Prior, penalties};
-use gputexel_tune::refuse_compensation;
 use gputexel_tune::{
-    ModelSize, PendingChoices, RunConfig, RunRecord, UncertaintyRequest, exact_scores, fit_scale, space_of,
-    term_activity,
+    BlendRecord, ModelSize, PendingChoices, RunConfig, RunRecord, UncertaintyRequest, exact_scores,
+    fit_scale, penalties_of, refuse_compensation, term_activity,
 };
 
-use crate::blend::{self, OpenBlend};
 use crate::event::{RunEvent, RunObserver};
 use crate::inputs::{default_extraction, extract_to, temporary_folder};
 use crate::memory::check_swarms;
 use crate::session::Session;
-use crate::settings::{OptimizerChoice, RunOutput, TunerSettings};
+use crate::settings::{RunOutput, TunerSettings};
 use crate::strength::{Decision, PriorStrength};
 use crate::tuned::Tuned;
 use crate::uncertainty;
-use gputexel_tune::penalties_of;
 
 pub(crate) struct Positions<'a> {
     pub data: Cow<'a, Dataset>,
@@ -36,7 +33,7 @@ pub(crate) struct Positions<'a> {
 struct Prepared {
     split: Split,
     config: RunConfig,
-    blend: Option<blend::Prepared>,
+    blend: Option<BlendRecord>,
     strength: PriorStrength,
     fitted_loss: Option<f64>,
 }
@@ -171,7 +168,7 @@ impl Beginning<'_, '_> {
             l2,
             penalties: penalties_of(data, penalties),
             k,
-            blend: blend.as_ref().map(|prepared| prepared.blend),
+            blend: blend.map(|(blend, _)| blend),
             loss: settings.loss,
             holdout: settings.holdout,
             seed: settings.seed,
@@ -180,30 +177,21 @@ impl Beginning<'_, '_> {
             optimizer,
         };
         config.validate()?;
+        let blend = blend.map(|(_, record)| record);
         Ok(Prepared { split, config, blend, strength, fitted_loss })
     }
 
     fn execute(
         self,
-        mut positions: Positions<'_>,
+        positions: Positions<'_>,
         prepared: Prepared,
         folder: Option<&RunFolder>,
     ) -> Result<Tuned> {
         let Self { settings, uncertainty, checkpoint_every, display, backend, stop, observe } = self;
-        let Prepared { split, mut config, mut blend, strength, mut fitted_loss } = prepared;
+        let Prepared { split, config, blend, strength, fitted_loss } = prepared;
         // Requests that would fail later are rejected before anything is chosen.
         uncertainty::check(uncertainty, &config, &positions.data, &split, observe)?;
-        if let Some(blend) = &mut blend {
-            let (fits_k, data) = (settings.k.is_none(), positions.data.to_mut());
-            let observe = &mut *observe;
-            let open = OpenBlend { data, split: &split, backend, stop, fits_k, observe };
-            fitted_loss = open.decide(blend, &mut config)?.or(fitted_loss);
-        }
         let data = &*positions.data;
-        let custom = match settings.optimizer {
-            OptimizerChoice::Custom(_, make) => Some(make(&space_of(&config.parameterization()))?),
-            _ => None,
-        };
         let undecided = PendingChoices {
             starts: settings.starts,
             strength: strength.order(settings.prior_strength.is_some()),
@@ -211,13 +199,11 @@ impl Beginning<'_, '_> {
         };
         let mut record = RunRecord {
             uncertainty,
-            ablate: settings.ablate,
             undecided: Some(undecided),
-            blend: blend.map(|blend| blend.record),
+            blend,
             ..RunRecord::new(&settings.command_line, config)
         };
-        // Methods of a program cannot be resumed.
-        let resumable = folder.filter(|_| custom.is_none() && !positions.paths.is_empty());
+        let resumable = folder.filter(|_| !positions.paths.is_empty());
         if let Some(folder) = resumable {
             folder.write_first_record(Kind::Run, &record)?;
             observe(RunEvent::Opened { folder, features: &data.metadata().feature_set })?;
@@ -237,7 +223,7 @@ impl Beginning<'_, '_> {
             }
             Err(error) => return Err(error),
         }
-        fitted_loss = fitted_loss.filter(|_| record.config.k == fitted_k);
+        let fitted_loss = fitted_loss.filter(|_| record.config.k == fitted_k);
         let activity = Some(activity);
         folder.map_or(Ok(()), |folder| folder.write_record(Kind::Run, &record))?;
         let (record, split) = (&record, &split);
@@ -250,7 +236,6 @@ impl Beginning<'_, '_> {
             cancel: stop,
             activity,
             checkpoint_every,
-            custom,
             display,
             observe,
         }

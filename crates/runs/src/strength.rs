@@ -21,10 +21,8 @@ use crate::joint_scale::{FITS, JointScale, ScaleSearch, at_scale};
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum PriorStrength {
-    Auto {
-        /// Number of folds [default: 5, or 10 for fewer than 2,000 games if scores are linear].
-        folds: Option<usize>,
-    },
+    /// Penalties whose weights are chosen by held-out loss.
+    Auto,
     /// Only the L2 regularization of the optimizer.
     None,
     /// Penalties with given weights, see [`parse_penalties`].
@@ -40,7 +38,7 @@ impl PriorStrength {
     /// Parses `auto`, `none`, weights of penalties, or the folder of a run, whose weights apply.
     pub fn read(text: &str) -> Result<Self> {
         match text.trim() {
-            "auto" => Ok(Self::Auto { folds: None }),
+            "auto" => Ok(Self::Auto),
             "none" => Ok(Self::None),
             path if Path::new(path).is_dir() => weights_of(Path::new(path)).map(Self::Weights),
             weights => Ok(Self::Weights(weights.to_string())),
@@ -51,7 +49,7 @@ impl PriorStrength {
         match self {
             Self::Weights(text) => Ok(Some(text)),
             Self::None => Ok(None),
-            Self::Auto { .. } => {
+            Self::Auto => {
                 let reason =
                     "weights are chosen for single runs: give weights, or the folder of a run".to_string();
                 Err(Error::Setting { setting: "prior-strength", value: Some("auto".to_string()), reason })
@@ -61,10 +59,7 @@ impl PriorStrength {
 
     /// Returns the order to choose weights, if they are to be chosen; `given` tells whether this is not the default.
     pub(crate) fn order(&self, given: bool) -> Option<StrengthOrder> {
-        match *self {
-            Self::Auto { folds } => Some(StrengthOrder { folds, given }),
-            _ => None,
-        }
+        (*self == Self::Auto).then_some(StrengthOrder { given })
     }
 
     pub(crate) fn given(&self, set: &FeatureSet) -> Result<Vec<Penalty>> {
@@ -149,7 +144,7 @@ impl Decision<'_, '_> {
         }
         let mut decided = Decided { starts: self.choose_start(config, starts)?, ..Decided::default() };
         let mut start = config.begin.clone();
-        if let Some(StrengthOrder { folds, given }) = strength {
+        if let Some(StrengthOrder { given }) = strength {
             match strength_obstacle(config) {
                 Some(reason) if given => {
                     let reason = format!("cannot be chosen by held-out loss: {reason}");
@@ -162,7 +157,7 @@ impl Decision<'_, '_> {
                 }
                 None => {
                     let request = StrengthRequest {
-                        folds,
+                        folds: None,
                         details: config.parameterization().dimension() <= DETAILED,
                         given: None,
                     };

@@ -6,18 +6,14 @@ use std::path::{Path, PathBuf};
 use crate::page::{ReportData, run_report};
 use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::Objective;
-use gputexel_io::run_folder::{
-    ABLATION, Kind, METRICS, PARAMETERS, REPORT, SO_FAR, SO_FAR_TABLES, append_line,
-};
+use gputexel_io::run_folder::{Kind, METRICS, PARAMETERS, REPORT, SO_FAR, SO_FAR_TABLES, append_line};
 use gputexel_io::{Error, RECORD_BYTES, Result, RunFolder, read_whole};
 use gputexel_model::{FeatureSet, ParameterFile, Provenance, ValueChange};
 use gputexel_report::RunReport;
 use gputexel_source::tables::{Language, tables};
-use gputexel_tune::Ahead;
-use gputexel_tune::ConstantTerm;
 use gputexel_tune::{
-    Ablation, Checkpoint, CoordinatesFile, EpochRecord, HeldOutGain, Outcome, Polish, ProgramDiagnostics,
-    RoundingOutcome, RunConfig, RunParts, RunRecord, exact_loss,
+    Ahead, Checkpoint, ConstantTerm, CoordinatesFile, EpochRecord, HeldOutGain, Outcome, Polish,
+    ProgramDiagnostics, RoundingOutcome, RunConfig, RunParts, RunRecord, exact_loss,
 };
 
 use crate::event::{RunEvent, RunObserver};
@@ -49,7 +45,6 @@ pub const FAR_CP: f64 = 1000.0;
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Tuned {
-    /// Record of the run.
     pub record: RunRecord,
     pub features: FeatureSet,
     /// True if the positions' coefficients were measured by asking an engine.
@@ -58,20 +53,15 @@ pub struct Tuned {
     pub positions: u64,
     /// Number of games that they are of, if that is known.
     pub games: Option<u64>,
-    /// Number of positions that have each feature.
     pub occurrences: Vec<u64>,
     /// Results of sides about a minor piece ahead, in the middlegame and the endgame, if a piece
     /// [lost](crate::PieceWorth::falls) a quarter of its worth.
     pub ahead: Option<[Ahead; 2]>,
     /// The constant term that accounts for much of the gain, if one does.
     pub constant_term: Option<ConstantTerm>,
-    /// Training loss of the prior.
     pub loss_before: Option<f64>,
-    /// Training loss of the result.
     pub loss: Option<f64>,
-    /// Held-out loss of the prior, if positions are held out.
     pub held_out_before: Option<f64>,
-    /// Held-out loss of the result, if positions are held out.
     pub held_out: Option<f64>,
     /// These two, with the error of their difference, by game.
     pub held_out_gain: Option<HeldOutGain>,
@@ -80,27 +70,19 @@ pub struct Tuned {
     pub penalty: Option<f64>,
     /// Training loss of the prior at the K fitted on it, if K was then fitted with the parameters.
     pub loss_at_prior_k: Option<f64>,
-    /// End of the run, and the parameters.
     pub outcome: Outcome,
-    /// Rounding to whole numbers.
     pub rounding: Option<RoundingOutcome>,
     /// Losses against results alone, if targets are blended with search scores.
     pub against_results: Option<AgainstResults>,
-    /// Polishing of the result of swarms.
     pub polish: Option<Polish>,
     pub swarm_losses: Option<SwarmLosses>,
-    /// Uncertainty of the parameters, if requested.
     pub uncertainty: Answer,
     /// Standard errors of θ, centipawns: those of the uncertainty, or computed for a display of values, see
     /// [`Tuner::display`](crate::Tuner::display).
     pub errors: Option<Vec<Option<f64>>>,
-    /// Worth of each group of features, if requested; `ablation.json`.
-    pub ablation: Option<Ablation>,
-    /// Diagnostics of the nonlinear parts of the evaluation.
     pub program: Option<ProgramDiagnostics>,
     /// Factor of the scores over the prior's on the training positions, see [`score_ratio`](gputexel_tune::score_ratio).
     pub score_ratio: Option<f64>,
-    /// Error of the estimate of the uncertainty, if it failed.
     pub failure: Option<Error>,
     /// The epochs of a run without a folder; otherwise they are in `metrics.jsonl`.
     pub epochs: Vec<EpochRecord>,
@@ -114,16 +96,13 @@ pub struct Tuned {
 pub struct AgainstResults {
     /// True for held-out positions, false for training positions.
     pub held_out: bool,
-    /// Loss of the prior.
     pub before: f64,
-    /// Loss of the result.
     pub after: f64,
 }
 
 /// Exact training losses of a run of swarms.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SwarmLosses {
-    /// Loss of the start.
     pub original: f64,
     /// Loss of the best position of all swarms, before polishing.
     pub best: f64,
@@ -150,7 +129,6 @@ impl Tuned {
         &self.outcome.parameters
     }
 
-    /// Returns the page about the run, if it has a folder.
     pub fn report(&self) -> Option<PathBuf> {
         self.folder.as_ref().map(|folder| folder.join(REPORT))
     }
@@ -312,9 +290,6 @@ impl Tuned {
         if let Some(coordinates) = self.coordinates() {
             folder.write("z.json", coordinates.to_json())?;
         }
-        if let Some(ablation) = &self.ablation {
-            folder.write(ABLATION, format!("{}\n", serde_json::json!(ablation)))?;
-        }
         folder.write(PARAMETERS, file.to_json())?;
         Ok(file)
     }
@@ -360,5 +335,5 @@ pub(crate) fn leave_report(
 }
 
 pub fn write_report(folder: &RunFolder, report: &RunReport) -> Result<()> {
-    folder.write(REPORT, report.to_html(None)?)
+    folder.write(REPORT, report.to_html(None))
 }

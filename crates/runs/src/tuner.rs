@@ -5,11 +5,11 @@ use std::time::Duration;
 use gputexel_dataset::{self as dataset, Dataset};
 use gputexel_eval::Backend;
 use gputexel_io::{Error, Result, StopFlag, check_present};
-use gputexel_tune::UncertaintyRequest;
+use gputexel_tune::{RunRecord, UncertaintyRequest};
 
 use crate::event::{RunEvent, RunObserver};
 use crate::inputs::{are_datasets, passed_over};
-use crate::resume::Unfinished;
+use crate::resume::{Finished, Opened, Unfinished};
 use crate::settings::{RunOutput, TunerSettings};
 use crate::start::{Beginning, Positions};
 use crate::tuned::Tuned;
@@ -47,7 +47,12 @@ pub struct Tuner<'a> {
     observer: Box<RunObserver<'a>>,
 }
 
-pub(crate) enum Source<'a> {
+pub enum Reopened<'a> {
+    Unfinished { record: Box<RunRecord>, tuner: Box<Tuner<'a>> },
+    Finished(Box<Finished>),
+}
+
+enum Source<'a> {
     Dataset(&'a Dataset, Box<TunerSettings<'a>>),
     Files(Vec<PathBuf>, Box<TunerSettings<'a>>),
     Unfinished(Box<Unfinished>),
@@ -65,7 +70,26 @@ impl<'a> Tuner<'a> {
         Self::from_source(Source::Files(paths, Box::new(settings)))
     }
 
-    pub(crate) fn from_source(source: Source<'a>) -> Self {
+    /// Resumes the run in a folder, with the settings it was started with and bit-identical results.
+    pub fn resume(path: impl AsRef<Path>) -> Result<Self> {
+        match Self::reopen(path)? {
+            Reopened::Unfinished { tuner, .. } => Ok(*tuner),
+            Reopened::Finished(finished) => Err(Error::Usage(finished.describe())),
+        }
+    }
+
+    /// Opens the folder of a run, and its data if the run has not ended.
+    pub fn reopen(path: impl AsRef<Path>) -> Result<Reopened<'a>> {
+        Ok(match Unfinished::open(path.as_ref())? {
+            Opened::Finished(finished) => Reopened::Finished(finished),
+            Opened::Unfinished(unfinished) => Reopened::Unfinished {
+                record: Box::new(unfinished.record.clone()),
+                tuner: Box::new(Self::from_source(Source::Unfinished(unfinished))),
+            },
+        })
+    }
+
+    fn from_source(source: Source<'a>) -> Self {
         Self {
             source,
             uncertainty: UncertaintyRequest::default(),

@@ -1,13 +1,11 @@
 //! `apply`: writes the values of the `.params` file into the sources.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::path::Path;
 
-use super::Options;
 use super::blocks::{Setting, TuneFile};
 use super::characters::{is_digit, is_word, line_end, line_start, next_line};
-use super::compat;
-use super::languages::Language;
 use super::layout::{apart, remove_lines, replace_part};
 use super::lexer::{Kind, lex};
 use super::order::uncover;
@@ -46,26 +44,12 @@ fn option<'a>(line: &'a str, name: &str) -> Option<&'a str> {
     (!range.contains('(') && rest.is_empty()).then_some(rest)
 }
 
-/// # Errors
-/// [`Error::Io`]; [`Error::Input`] with file and line of anything unusable: a context without a match, a
-/// parameter that the `.params` file lacks.
-pub fn plan_apply(tune: &Path, folder: &Path, options: &Options) -> Result<PatchPlan> {
-    plan_apply_from(&params_path(tune)?, tune, folder, options)
-}
-
-/// Plans as [`plan_apply`], with the values of another `.params` file, such as the result of an SPSA run.
-pub fn plan_apply_from(
-    params_path: &Path,
-    tune: &Path,
-    folder: &Path,
-    options: &Options,
-) -> Result<PatchPlan> {
-    if options.compat {
-        return compat::plan_apply(params_path, tune, folder, options);
-    }
+/// Takes the values of the `.params` file next to the `.tune` file, or of another such as the result of an SPSA run.
+pub fn plan_apply(tune: &Path, folder: &Path, params: Option<&Path>) -> Result<PatchPlan> {
+    let params_path = &params.map_or_else(|| params_path(tune), |path| Ok(path.to_path_buf()))?;
     let tune = TuneFile::read(tune)?;
-    let mut sources = Sources::open(folder, options)?;
-    let placed = place(&tune, &mut sources, options)?;
+    let mut sources = Sources::open(folder)?;
+    let placed = place(&tune, &mut sources)?;
     let (params, bytes) = read_params(params_path)?;
     let named = placed.iter().filter(|p| !p.block.name.is_empty());
     let needed = named.flat_map(|p| p.context.names().map(move |name| (p.block.line, name)));
@@ -93,9 +77,8 @@ pub fn plan_apply_from(
     }
     let mut states: Vec<State> = placed.iter().map(|p| p.state(&sources.files[p.file])).collect();
     uncover(&placed, &mut states, &sources);
-    refuse_others(&placed, &states, &sources, &tune.path, |p, state| match state {
-        State::Ready(_) | State::Done(_) => true,
-        State::Missing | State::Several(_) => p.block.name.is_empty(),
+    refuse_others(&placed, &states, &sources, &tune.path, |p, state| {
+        matches!(state, State::Ready(_) | State::Done(_)) || p.block.name.is_empty()
     })?;
 
     let mut planned: Vec<Option<PlannedBlock>> = placed.iter().map(|_| None).collect();
@@ -103,12 +86,8 @@ pub fn plan_apply_from(
     // Later insertions lie on top, and may have split those of a plain patch before them.
     for (i, (p, state)) in placed.iter().zip(&states).enumerate().rev() {
         let source = &mut sources.files[p.file];
-        let done = if p.block.name.is_empty() {
-            matches!(p.state(&source.as_now()), State::Done(_)) || matches!(state, State::Done(_))
-        } else {
-            matches!(state, State::Done(_))
-        };
-        if done {
+        let is_done = |state: &State| matches!(state, State::Done(_));
+        if is_done(state) || (p.block.name.is_empty() && is_done(&p.state(&source.as_now()))) {
             planned[i] = Some(work(p).restore(source, state)?);
         }
     }
@@ -150,7 +129,7 @@ impl BlockApply<'_> {
 
     fn apply(&self, source: &mut Source, state: &State) -> Result<PlannedBlock> {
         let p = self.p;
-        let found = p.pattern.find_all(&source.text, &source.frequencies);
+        let found = p.pattern.find_all(&source.text);
         let found = p.only(found, state, source, &self.tune.path)?;
         let at = match state {
             State::Ready(found) => Some(found.range.start),
@@ -165,24 +144,16 @@ impl BlockApply<'_> {
             return Ok(planned);
         }
         let mut planned = p.planned(source, at, "applied");
-        let texts: Vec<String> =
-            found.marks.iter().map(|mark| source.text[mark.clone()].to_string()).collect();
-        let value =
-            |name: &str, text: Option<&String>| value_text(self.entry(name), text.map(String::as_str), false);
-        let names: Vec<&str> = p.context.names().collect();
-        planned.values = names
-            .iter()
-            .enumerate()
-            .map(|(i, name)| PlannedValue {
-                name: name.to_string(),
-                before: texts.get(i).cloned().unwrap_or_default(),
-                value: value(name, texts.get(i)),
-            })
-            .collect();
-        for ((mark, name), text) in found.marks.into_iter().zip(names).zip(&texts).rev() {
-            let new = value(name, Some(text));
-            if new != *text {
-                let new = apart(&source.text, &mark, &new);
+        let marks = p.context.names().zip(&found.marks);
+        let value = |(name, mark): (&str, &Range<usize>)| {
+            let before = source.text[mark.clone()].to_string();
+            let value = value_text(self.entry(name), Some(&before), false);
+            PlannedValue { name: name.to_string(), before, value }
+        };
+        planned.values = marks.map(value).collect();
+        for (mark, own) in found.marks.into_iter().zip(&planned.values).rev() {
+            if own.value != own.before {
+                let new = apart(&source.text, &mark, &own.value);
                 source.text.replace_range(mark, &new);
             }
         }
@@ -213,7 +184,7 @@ impl BlockApply<'_> {
         for (add, marker, template) in p.under_markers().rev() {
             // After `apply`, a plain patch is in place without these.
             if !p.take_out(source, marker, template) && !plain {
-                let file = source.shown.display();
+                let file = source.file.shown.display();
                 let reason = format!("what this #add put below {} is gone from {file}", shown(marker));
                 return Err(self.error(add.line, reason));
             }
@@ -222,9 +193,10 @@ impl BlockApply<'_> {
             return Ok(planned);
         }
         let pattern = p.tuned.as_ref().expect("the state is Done, which needs one");
-        let mut now = pattern.find_all(&source.text, &source.frequencies);
+        let mut now = pattern.find_all(&source.text);
         if now.len() != 1 {
-            let reason = format!("its place in {} was changed by a block behind it", source.shown.display());
+            let reason =
+                format!("its place in {} was changed by a block behind it", source.file.shown.display());
             return Err(self.error(p.block.line, reason));
         }
         let now = now.remove(0);
@@ -265,7 +237,7 @@ impl BlockApply<'_> {
                 Ok(value)
             }
             count => {
-                let (file, name) = (source.shown.display(), shown(name));
+                let (file, name) = (source.file.shown.display(), shown(name));
                 let found =
                     if count == 0 { "is gone".to_string() } else { format!("is there {count} times") };
                 let reason =
@@ -291,8 +263,7 @@ fn lines_about(text: &str, name: &str, written: Written) -> Vec<(usize, String)>
 }
 
 impl Placed<'_> {
-    /// Removes the lines that `tune` has inserted under markers for a block, as far as they are present.
-    pub fn take_lines_off(&self, source: &mut Source) {
+    fn take_lines_off(&self, source: &mut Source) {
         let settings: [(_, Written); 2] =
             [(&self.block.settings.options, option), (&self.block.settings.declaration, declaration)];
         for (_, written) in settings.into_iter().filter(|(marker, _)| marker.is_some()) {
@@ -308,12 +279,10 @@ impl Placed<'_> {
         }
     }
 
-    /// Removes the insertions of `tune` and `apply` for a block, as far as they are present: lines under markers,
-    /// and the body of a patch, which is replaced by its context.
     pub fn take_off(&self, source: &mut Source) {
         self.take_lines_off(source);
         if let (true, Some(tuned)) = (self.block.name.is_empty(), &self.tuned)
-            && let [found] = &tuned.find_all(&source.text, &source.frequencies)[..]
+            && let [found] = &tuned.find_all(&source.text)[..]
         {
             let body = self.context.filled(str::to_string);
             replace_part(&mut source.text, found.range.clone(), &body, source.newline);
@@ -321,33 +290,14 @@ impl Placed<'_> {
     }
 }
 
-pub(super) fn lost_lines(p: &Placed<'_>, source: &Source) -> Vec<String> {
-    let settings = &p.block.settings;
-    let kinds: [(_, Written, _); 2] =
-        [(&settings.declaration, declaration, "declaration"), (&settings.options, option, "option")];
-    let mut lost = Vec::new();
-    for (_, written, what) in kinds.into_iter().filter(|(marker, ..)| marker.is_some()) {
-        for name in p.context.names() {
-            let count = lines_about(&source.before, name, written).len();
-            let name = shown(name);
-            match count {
-                1 => {}
-                0 => lost.push(format!("the {what} of {name} is missing, or differs from what 'tune' wrote")),
-                count => lost.push(format!("the {what} of {name} is there {count} times")),
-            }
-        }
-    }
-    lost
-}
-
 fn refuse_leftovers(p: &Placed<'_>, source: &Source, tune: &TuneFile) -> Result<()> {
     let names: Vec<&str> = p.context.names().collect();
     let text = &source.text;
-    let used = lex(text, Language::of(&source.path))
+    let used = lex(text, source.file.language)
         .into_iter()
         .find(|token| token.kind == Kind::Word && names.contains(&&text[token.start..token.end]));
     let Some(token) = used else { return Ok(()) };
-    let (name, file) = (shown(&text[token.start..token.end]), source.shown.display());
+    let (name, file) = (shown(&text[token.start..token.end]), source.file.shown.display());
     let line = text[line_start(text, token.start)..line_end(text, token.start)].trim();
     let reason = format!(
         "{name} is in another place of {file}, too, and would be declared no longer: '{}'",

@@ -139,7 +139,7 @@ impl TuneFile {
         Ok(file)
     }
 
-    pub fn close(&mut self, open: &mut Option<Block>, settings: &Settings) {
+    fn close(&mut self, open: &mut Option<Block>, settings: &Settings) {
         if let Some(mut block) = open.take() {
             block.settings = settings.clone();
             self.blocks.push(block);
@@ -181,7 +181,7 @@ pub(super) fn is_name(name: &str) -> bool {
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-pub(super) fn words(header: &str) -> Vec<String> {
+fn words(header: &str) -> Vec<String> {
     header.split(is_space).filter(|word| !word.is_empty()).map(str::to_string).collect()
 }
 
@@ -210,19 +210,17 @@ fn sections(text: &str, path: &Path) -> Result<Vec<Section>> {
         let mut words = words(header);
         if header.is_empty() || header.starts_with(is_space) {
             // `# include` belongs to the preprocessor, `# remark` to this format.
-            if words.first().is_some_and(|word| is_preprocessor(word)) {
-                return Err(preprocessor(path, line, content));
+            let directives =
+                ["include", "define", "undef", "if", "ifdef", "ifndef", "elif", "else", "endif", "pragma"];
+            if words.first().is_some_and(|word| directives.contains(&word.as_str())) {
+                return Err(stray(path, line, content));
             }
             ended = true;
             continue;
         }
         let kind = words.remove(0);
         if !["set", "context", "add", "param"].contains(&kind.as_str()) {
-            if is_preprocessor(&kind) {
-                return Err(preprocessor(path, line, content));
-            }
-            let reason = format!("#{} is none of #set, #context, #add and #param", shown(&kind));
-            return Err(Error::line(path, line, reason));
+            return Err(stray(path, line, content));
         }
         // `#set` and `#param` have no body.
         ended = kind == "set" || kind == "param";
@@ -231,53 +229,25 @@ fn sections(text: &str, path: &Path) -> Result<Vec<Section>> {
     Ok(sections)
 }
 
-fn is_preprocessor(word: &str) -> bool {
-    let word = word.trim_end_matches(|c: char| !c.is_ascii_alphabetic());
-    matches!(
-        word,
-        "include"
-            | "define"
-            | "undef"
-            | "if"
-            | "ifdef"
-            | "ifndef"
-            | "elif"
-            | "elifdef"
-            | "elifndef"
-            | "else"
-            | "endif"
-            | "line"
-            | "error"
-            | "warning"
-            | "pragma"
-            | "import"
-            | "region"
-            | "endregion"
-            | "nullable"
-    )
-}
-
-fn preprocessor(path: &Path, line: u64, content: &str) -> Error {
+fn stray(path: &Path, line: u64, content: &str) -> Error {
     let content = shown(content.trim_matches(is_space));
-    Error::line(
-        path,
-        line,
-        format!("'{content}' would end the block; write a blank before its # if it is source"),
-    )
+    let reason = format!(
+        "'{content}' is none of #set, #context, #add and #param; write a blank before its # if it is source"
+    );
+    Error::line(path, line, reason)
 }
 
 fn set(settings: &mut Settings, words: &[String], line: u64, path: &Path) -> Result<()> {
     // Without a value, a marker is no longer set.
-    match words {
-        [key] if key == "declaration" => {
-            settings.declaration = None;
-            return Ok(());
+    if let [key] = words
+        && let Some(marker) = match key.as_str() {
+            "declaration" => Some(&mut settings.declaration),
+            "options" => Some(&mut settings.options),
+            _ => None,
         }
-        [key] if key == "options" => {
-            settings.options = None;
-            return Ok(());
-        }
-        _ => {}
+    {
+        *marker = None;
+        return Ok(());
     }
     let [key, value, rest @ ..] = words else {
         return Err(Error::line(path, line, "#set needs a key and a value, as in: #set file search.cpp"));
@@ -302,7 +272,7 @@ fn set(settings: &mut Settings, words: &[String], line: u64, path: &Path) -> Res
     Ok(())
 }
 
-pub(super) fn param(words: &[String], note: Option<String>, line: u64, path: &Path) -> Result<Declared> {
+fn param(words: &[String], note: Option<String>, line: u64, path: &Path) -> Result<Declared> {
     let [name, kind, numbers @ ..] = words else {
         return Err(Error::line(
             path,
@@ -365,7 +335,7 @@ mod tests {
             ("stray\n", Some(1), "belongs to no"),
             ("#set file a\n#context x\na 1@\n#include <a>\n", Some(4), "write a blank before its #"),
             ("#set file a\n#context x\na 1@\n#  define X\n", Some(4), "write a blank before its #"),
-            ("#set file a\n#context x\na 1@\n#contxt y\n", Some(4), "#contxt is none of"),
+            ("#set file a\n#context x\na 1@\n#contxt y\n", Some(4), "#contxt y' is none of"),
             ("#set file a\n#context x\n\n#add\n", Some(2), "no lines to look for"),
             ("#context x\na 1@\n", Some(1), "no #set file"),
             ("#add\nx\n", Some(1), "#add without"),

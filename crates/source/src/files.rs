@@ -1,7 +1,7 @@
 //! Reads regular files of a sane size as a whole, and writes new files next to them.
 
 use std::fs::{File, Metadata};
-use std::io::{ErrorKind, Read as _, Write as _};
+use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use gputexel_io::{Error, Result};
@@ -14,56 +14,33 @@ pub(super) struct Found {
     pub bytes: Vec<u8>,
     /// Mode, owner and group, passed on to a file that replaces it.
     pub metadata: Metadata,
-    pub read_only: bool,
-    pub other_names: u64,
 }
 
-/// Paths of files, links resolved, with the names that the user gave; each file once.
-pub(super) fn distinct_files(files: &[PathBuf]) -> Result<Vec<(PathBuf, &PathBuf)>> {
-    let mut found: Vec<(PathBuf, &PathBuf)> = Vec::new();
-    for shown in files {
-        let path = shown.canonicalize().map_err(|e| Error::io(shown, e))?;
-        if path.is_dir() {
-            return Err(Error::input(shown, "is a folder; expected a source"));
-        }
-        if !found.iter().any(|(other, _)| *other == path) {
-            found.push((path, shown));
-        }
+impl Found {
+    pub fn has_other_names(&self) -> bool {
+        #[cfg(unix)]
+        return std::os::unix::fs::MetadataExt::nlink(&self.metadata) > 1;
+        // On other systems, the standard library does not provide it.
+        #[cfg(not(unix))]
+        false
     }
-    Ok(found)
 }
 
-/// # Errors
-/// [`Error::Io`]; [`Error::Input`] for anything but a regular file, and for huge files.
 pub(super) fn read_file(path: &Path) -> Result<Vec<u8>> {
     let metadata = std::fs::metadata(path).map_err(|e| Error::io(path, e))?;
     // Opening a pipe would wait for its other end. Reading a folder fails with the system's message.
     if !metadata.is_file() && !metadata.is_dir() {
         return Err(Error::input(path, "is not a regular file"));
     }
-    let mut bytes = Vec::new();
-    if metadata.len() <= MAX_BYTES {
-        let file = File::open(path).map_err(|e| Error::io(path, e))?;
-        file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(|e| Error::io(path, e))?;
-    }
-    if metadata.len().max(bytes.len() as u64) > MAX_BYTES {
-        return Err(Error::input(path, format!("has more than {} MiB", MAX_BYTES >> 20)));
-    }
-    Ok(bytes)
+    gputexel_io::read_whole(path, MAX_BYTES).map_err(|e| Error::io(path, e))
 }
 
-/// `None` if it does not exist.
 pub(super) fn find(path: &Path) -> Result<Option<Found>> {
     let metadata = match std::fs::metadata(path) {
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
         metadata => metadata.map_err(|e| Error::io(path, e))?,
     };
-    Ok(Some(Found {
-        bytes: read_file(path)?,
-        read_only: metadata.permissions().readonly(),
-        other_names: other_names(&metadata),
-        metadata,
-    }))
+    Ok(Some(Found { bytes: read_file(path)?, metadata }))
 }
 
 /// Does the same as [`find`] for a path whose links were resolved; rejects a link created there since.
@@ -72,17 +49,6 @@ pub(super) fn find_unlinked(path: &Path) -> Result<Option<Found>> {
         Some(link) => Err(Error::input(link, "is a link, and links are not followed here")),
         None => find(path),
     }
-}
-
-#[cfg(unix)]
-fn other_names(metadata: &Metadata) -> u64 {
-    std::os::unix::fs::MetadataExt::nlink(metadata).saturating_sub(1)
-}
-
-/// On other systems, the standard library does not provide it.
-#[cfg(not(unix))]
-fn other_names(_metadata: &Metadata) -> u64 {
-    0
 }
 
 pub(super) fn staged(path: &Path) -> PathBuf {
@@ -129,13 +95,6 @@ pub(super) fn rename(from: &Path, to: &Path) -> Result<()> {
 
 pub(super) fn remove(path: &Path) -> Result<()> {
     match std::fs::remove_file(path) {
-        Err(e) if e.kind() != ErrorKind::NotFound => Err(Error::io(path, e)),
-        _ => Ok(()),
-    }
-}
-
-pub(super) fn remove_folder(path: &Path) -> Result<()> {
-    match std::fs::remove_dir_all(path) {
         Err(e) if e.kind() != ErrorKind::NotFound => Err(Error::io(path, e)),
         _ => Ok(()),
     }

@@ -6,32 +6,19 @@ use std::str::FromStr;
 use super::blocks::is_name;
 use super::characters::is_word;
 use super::constants::Code;
-use super::encoding::decode;
 use super::languages::Language;
 use super::names::{Segment, Template};
-use super::pattern::{Frequencies, Pattern};
-use super::remedy::Remedy;
+use super::pattern::Pattern;
+use super::sources::decode;
 use gputexel_io::{Error, Result, counted, shown};
 use serde::Serialize;
 
-/// Maximum number of lines added to make a block match in one place.
 const MAX_ADDED: u64 = 20;
-
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct DraftOptions {
-    /// The folder that `tune` and `apply` will be given; by default that of the source.
-    pub folder: Option<PathBuf>,
-    pub name: Option<String>,
-    pub declaration: Option<String>,
-    pub options: Option<String>,
-    pub taken: Vec<String>,
-}
 
 /// Lines of a source, read from `search.cpp:10` or `search.cpp:10-14`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceLines {
     pub source: PathBuf,
-    /// The first line, from 1.
     pub first: u64,
     pub last: u64,
 }
@@ -48,6 +35,15 @@ impl FromStr for SourceLines {
     }
 }
 
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DraftOptions {
+    /// The folder that `tune` and `apply` will be given; by default that of the source.
+    pub folder: Option<PathBuf>,
+    pub name: Option<String>,
+    pub declaration: Option<String>,
+    pub options: Option<String>,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Draft {
     #[serde(rename = "block")]
@@ -60,94 +56,9 @@ pub struct Draft {
     pub markers_missing: Vec<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InitRequest {
-    pub source: PathBuf,
-    /// First and last line of the source for the block, from 1.
-    pub lines: (u64, u64),
-    /// Names used in the file that it is added to need not be given.
-    pub options: DraftOptions,
-    pub output: DraftOutput,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum DraftOutput {
-    #[default]
-    None,
-    /// A file that must not exist yet.
-    Create(PathBuf),
-    Append(PathBuf),
-    Replace(PathBuf),
-}
-
-impl DraftOutput {
-    pub fn path(&self) -> Option<&Path> {
-        match self {
-            Self::None => None,
-            Self::Create(path) | Self::Append(path) | Self::Replace(path) => Some(path),
-        }
-    }
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InitReport {
-    pub draft: Draft,
-    /// True if one marker tells where parameters are declared, and one where they are offered as options, in the
-    /// block itself or in an earlier one of the file.
-    pub has_markers: bool,
-}
-
-/// Makes a block as [`draft`] and writes it to a file.
-///
-/// # Errors
-/// Errors of [`draft`]; [`Error::Usage`] for a file that already exists or is the source file itself;
-/// [`Error::Io`].
-pub fn init(request: &InitRequest) -> Result<InitReport> {
-    let InitRequest { source, lines: (first, last), options, output } = request;
-    let existing = match output {
-        DraftOutput::Create(path) if path.exists() => {
-            let reason = format!("{}: already exists", path.display());
-            return Err(Error::Usage(reason).advise(Remedy::AppendOrReplace));
-        }
-        DraftOutput::Append(path) if path.exists() => {
-            gputexel_io::read_whole_text(path, gputexel_io::SETTINGS_BYTES).map_err(|e| Error::io(path, e))?
-        }
-        _ => String::new(),
-    };
-    if let Some(output) = output.path()
-        && let (Ok(output), Ok(source)) = (output.canonicalize(), source.canonicalize())
-        && output == source
-    {
-        return Err(Error::Usage(format!("{}: is the source file itself", output.display())));
-    }
-    let mut options = options.clone();
-    let contexts =
-        existing.lines().filter_map(|line| line.strip_prefix("#context")?.split_whitespace().next());
-    options.taken.extend(contexts.map(str::to_string));
-    let draft = draft(source, *first, *last, &options)?;
-    if let Some(path) = output.path() {
-        let gap = if existing.is_empty() || existing.ends_with("\n\n") {
-            ""
-        } else if existing.ends_with('\n') {
-            "\n"
-        } else {
-            "\n\n"
-        };
-        gputexel_io::write_atomically(path, format!("{existing}{gap}{}", draft.text).as_bytes())?;
-    }
-    // Settings of earlier blocks still apply.
-    let set = |key: &str| existing.lines().any(|line| line.starts_with(key));
-    let declared = options.declaration.is_some() || set("#set declaration");
-    let offered = options.options.is_some() || set("#set options");
-    Ok(InitReport { draft, has_markers: declared && offered })
-}
-
-/// Makes a block of lines `first` to `last` (from 1) of a source.
-///
-/// # Errors
-/// [`Error::Io`]; [`Error::Input`] for lines that do not exist, contain no number that can be marked, or are
-/// not unique even with the following lines.
-pub fn draft(source: &Path, first: u64, last: u64, options: &DraftOptions) -> Result<Draft> {
+/// Makes a block of lines of a source.
+pub fn draft(lines: &SourceLines, options: &DraftOptions) -> Result<Draft> {
+    let SourceLines { source, first, last } = lines;
     let bytes = super::files::read_file(source)?;
     let (text, _) = decode(&bytes, source)?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
@@ -156,21 +67,19 @@ pub fn draft(source: &Path, first: u64, last: u64, options: &DraftOptions) -> Re
     if first > last {
         return Err(Error::Usage(format!("lines {first} to {last}: the first line comes first")));
     }
-    if first == 0 || last > count {
+    if *first == 0 || *last > count {
         let reason = format!("has {}; lines {first} to {last} were asked for", counted(count, "line"));
         return Err(Error::input(source, reason));
     }
-    let name = match &options.name {
-        Some(name) if !name.is_empty() && is_name(name) => name.clone(),
-        Some(name) => {
-            return Err(Error::Usage(format!("name {}: letters, digits and _ make a name", shown(name))));
-        }
-        None => suggested(&lines[first as usize - 1..last as usize], source, first, &options.taken),
-    };
+    let own = &lines[*first as usize - 1..*last as usize];
+    let name = options.name.clone().unwrap_or_else(|| suggested(source, *first));
+    if name.is_empty() || !is_name(&name) {
+        return Err(Error::Usage(format!("name {}: letters, digits and _ make a name", shown(&name))));
+    }
     // A comment or a constant may have begun anywhere before.
     let code = Code::of(text, Language::of(source));
     let (mut body, mut left) = (String::new(), Vec::new());
-    for line in &lines[first as usize - 1..last as usize] {
+    for line in own {
         let (marked, skipped) = marked(text, line, &code);
         left.extend(skipped);
         push_line(&mut body, &marked);
@@ -178,21 +87,50 @@ pub fn draft(source: &Path, first: u64, last: u64, options: &DraftOptions) -> Re
     if !body.contains('@') {
         let which =
             if left.is_empty() { String::new() } else { format!(" ({} cannot be)", shown(&left.join(", "))) };
-        return Err(Error::line(source, first, format!("no number that can be marked{which}")));
+        return Err(Error::line(source, *first, format!("no number that can be marked{which}")));
     }
-    if lines[first as usize - 1..last as usize].iter().any(|line| line.contains('@')) {
-        return Err(Error::line(source, first, "holds an @, which marks numbers in the format"));
+    if own.iter().any(|line| line.contains('@')) {
+        return Err(Error::line(source, *first, "holds an @, which marks numbers in the format"));
     }
-    let frequencies = Frequencies::of(text);
+    let (template, last) = unique(body, text, &lines, &name, (source, *first, *last))?;
+    let values = template.segments.iter().filter_map(|segment| match segment {
+        Segment::Number { text, name } => Some((name.clone(), text.clone())),
+        _ => None,
+    });
+    let mut head = format!("#set file {}\n", relative(source, options.folder.as_deref())?);
+    for (key, marker) in [("declaration", &options.declaration), ("options", &options.options)] {
+        if let Some(marker) = marker {
+            head += &format!("#set {key} {marker}\n");
+        }
+    }
+    let alone = |marker: &&String| lines.iter().filter(|line| line.contains(marker.as_str())).count() == 1;
+    let markers = [&options.declaration, &options.options].into_iter().flatten();
+    let markers_missing = markers.filter(|marker| !alone(marker)).cloned().collect();
+    let mark = |segment: &Segment| match segment {
+        Segment::Number { text, .. } => format!("{text}@"),
+        Segment::Text(text) | Segment::Name(text) => text.clone(),
+    };
+    let body: String = template.segments.iter().map(mark).collect();
+    let text = format!("{head}#context {name}\n{body}");
+    Ok(Draft { text, values: values.collect(), name, first: *first, last, left, markers_missing })
+}
+
+/// Adds lines to a body until it matches in one place; returns it with its last line.
+fn unique(
+    mut body: String,
+    text: &str,
+    lines: &[&str],
+    name: &str,
+    (source, first, last): (&Path, u64, u64),
+) -> Result<(Template, u64)> {
     let mut end = last;
-    let template = loop {
+    loop {
         let parsed =
-            Template::parse(&body, &name).map_err(|(_, reason)| Error::line(source, first, reason))?;
-        let found = Pattern::new(&parsed, false).find_all(text, &frequencies);
-        match found.len() {
-            1 => break parsed,
+            Template::parse(&body, name).map_err(|(_, reason)| Error::line(source, first, reason))?;
+        match Pattern::new(&parsed).find_all(text).len() {
+            1 => return Ok((parsed, end)),
             0 => return Err(Error::line(source, first, "the block would not match its own lines")),
-            places if end - last == MAX_ADDED || end == count => {
+            places if end - last == MAX_ADDED || end == lines.len() as u64 => {
                 let reason =
                     format!("the block would match in {places} places; take more lines, as in FILE:10-14");
                 return Err(Error::line(source, first, reason));
@@ -206,23 +144,7 @@ pub fn draft(source: &Path, first: u64, last: u64, options: &DraftOptions) -> Re
         }
         push_line(&mut body, line);
         end += 1;
-    };
-    let values = template.segments.iter().filter_map(|segment| match segment {
-        Segment::Number { text, name } => Some((name.clone(), text.clone())),
-        _ => None,
-    });
-    let file = relative(source, options.folder.as_deref())?;
-    let mut head = format!("#set file {file}\n");
-    for (key, marker) in [("declaration", &options.declaration), ("options", &options.options)] {
-        if let Some(marker) = marker {
-            head += &format!("#set {key} {marker}\n");
-        }
     }
-    let alone = |marker: &&String| lines.iter().filter(|line| line.contains(marker.as_str())).count() == 1;
-    let markers = [&options.declaration, &options.options].into_iter().flatten();
-    let markers_missing = markers.filter(|marker| !alone(marker)).cloned().collect();
-    let text = format!("{head}#context {name}\n{body}");
-    Ok(Draft { text, values: values.collect(), name, first, last: end, left, markers_missing })
 }
 
 /// Appends a line; one of the preprocessor gets a blank, so that it does not open a block.
@@ -249,35 +171,10 @@ fn relative(source: &Path, folder: Option<&Path>) -> Result<String> {
     Ok(name)
 }
 
-/// Assigned variable, the name of a `#define`, or the file's name and the line.
-fn suggested(lines: &[&str], source: &Path, first: u64, taken: &[String]) -> String {
-    let line = lines.join(" ");
-    let last_word = |text: &str| {
-        let text = text.trim_end().trim_end_matches(|c: char| "+-*/|&^".contains(c)).trim_end();
-        // The type of Rust's `MARGIN: i32` and the indices of `margins[2][3]` follow the name.
-        let typed = text.replace("::", "__").find(':');
-        let mut text = typed.map_or(text, |at| &text[..at]).trim_end();
-        while text.ends_with(']') {
-            text = text.rsplit_once('[').map_or("", |(before, _)| before).trim_end();
-        }
-        let start = text.trim_end_matches(is_word).len();
-        text[start..].to_string()
-    };
-    let defined =
-        line.trim_start().strip_prefix('#').and_then(|rest| rest.trim_start().strip_prefix("define"));
-    let assigned = line.split_once('=').filter(|(_, right)| !right.starts_with('='));
-    let word = match (defined, assigned) {
-        (Some(rest), _) => rest.trim_start().chars().take_while(|c| is_word(*c)).collect(),
-        (None, Some((left, _))) => last_word(left),
-        (None, None) => String::new(),
-    };
-    let stem: String =
-        source.file_stem().unwrap_or_default().to_string_lossy().chars().filter(|c| is_word(*c)).collect();
-    let word = if !word.is_empty() && is_name(&word) { word } else { format!("{stem}_{first}") };
-    let word = if is_name(&word) { word } else { format!("line_{first}") };
-    let free = |name: &String| !taken.contains(name);
-    let numbered = (2u32..).map(|i| format!("{word}_{i}"));
-    std::iter::once(word.clone()).chain(numbered).find(free).expect("numbers do not end")
+fn suggested(source: &Path, first: u64) -> String {
+    let stem = source.file_stem().unwrap_or_default().to_string_lossy();
+    let name = format!("{}_{first}", stem.chars().filter(|c| is_word(*c)).collect::<String>());
+    if is_name(&name) { name } else { format!("line_{first}") }
 }
 
 fn marked(text: &str, line: &str, code: &Code) -> (String, Vec<String>) {
@@ -325,51 +222,27 @@ mod tests {
 
     #[test]
     fn numbers_are_told_from_the_rest() {
-        for (line, expected, left) in [
-            ("int m2 = 100 * d - 25; // was 99", "int m2 = 100@ * d - 25@; // was 99", ""),
-            ("f(\"5 \\\" 6\", '7', -8, 0.5)", "f(\"5 \\\" 6\", '7', -8@, 0.5@)", ""),
+        for (language, line, expected, left) in [
+            (Language::C, "int m2 = 100 * d - 25; // was 99", "int m2 = 100@ * d - 25@; // was 99", ""),
+            (Language::C, "f(\"5 \\\" 6\", '7', -8, 0.5)", "f(\"5 \\\" 6\", '7', -8@, 0.5@)", ""),
             (
-                "0x1F + 1e-3 + 2.5f + 10u + 1'000 + 1_000 + .5 + 3",
-                "0x1F + 1e-3 + 2.5f + 10u + 1'000 + 1_000 + .5 + 3@",
-                "0x1F 1e-3 2.5f 10u 1'000 1_000 .5",
+                Language::C,
+                "0x1F + 1e-3 + 2.5f + 10u + 1'000 + .5 + 3",
+                "0x1F + 1e-3 + 2.5f + 10u + 1'000 + .5 + 3@",
+                "0x1F 1e-3 2.5f 10u 1'000 .5",
             ),
-            ("a /* 1 */ 2", "a /* 1 */ 2@", ""),
-            ("x = 1.;", "x = 1.;", "1."),
-            ("x = 010 + 1.f + 07 - 0;", "x = 010 + 1.f + 07@ - 0@;", "010 1.f"),
-            ("int t[8][ 2 ] = {5, u[3] - 6};", "int t[8][ 2 ] = {5@, u[3] - 6@};", ""),
-            ("x = 1.e3 + 1.e-3f;", "x = 1.e3 + 1.e-3f;", "1.e3 1.e-3f"),
-            ("#if A > 5", "#if A > 5", ""),
-            ("constexpr int A = 5;", "constexpr int A = 5;", ""),
-            ("case 5: return 6;", "case 5: return 6@;", ""),
+            (Language::C, "a /* 1 */ 2", "a /* 1 */ 2@", ""),
+            (Language::C, "x = 010 + 1.f + 07 - 0;", "x = 010 + 1.f + 07@ - 0@;", "010 1.f"),
+            (Language::C, "int t[8][ 2 ] = {5, u[3] - 6};", "int t[8][ 2 ] = {5@, u[3] - 6@};", ""),
+            (Language::C, "case 5: return 6;", "case 5: return 6@;", ""),
+            (Language::RUST, "for i in 1..3 { x::<'a>(4) }", "for i in 1@..3@ { x::<'a>(4@) }", ""),
+            (Language::RUST, "let t: [i32; 2] = [5, 6];", "let t: [i32; 2] = [5@, 6@];", ""),
+            // A constant cannot be computed from values that are read at run time.
+            (Language::RUST, "const T: [i32; 2] = [5, 6];", "const T: [i32; 2] = [5, 6];", ""),
+            (Language::RUST, "t.0 + f(x).1 + 2.max(3)", "t.0 + f(x).1 + 2@.max(3@)", ""),
         ] {
-            let (text, not) = marked(line, line, &Code::of(line, Language::C));
+            let (text, not) = marked(line, line, &Code::of(line, language));
             assert_eq!((text.as_str(), not.join(" ").as_str()), (expected, left));
         }
-        for (line, expected) in [
-            ("for i in 1..3 { x::<'a>(4) }", "for i in 1@..3@ { x::<'a>(4@) }"),
-            ("let t: [i32; 2] = [5, 6];", "let t: [i32; 2] = [5@, 6@];"),
-            ("let t: [i32; 1] = [5];", "let t: [i32; 1] = [5@];"),
-            // A constant cannot be computed from values that are read at run time.
-            ("const T: [i32; 2] = [5, 6];", "const T: [i32; 2] = [5, 6];"),
-            ("t.0 + f(x).1 + 2.max(3)", "t.0 + f(x).1 + 2@.max(3@)"),
-        ] {
-            let (text, left) = marked(line, line, &Code::of(line, Language::RUST));
-            assert_eq!((text.as_str(), left.len()), (expected, 0));
-        }
-    }
-
-    #[test]
-    fn names_come_from_the_source() {
-        let name = |line: &str| suggested(&[line], Path::new("a/search.cpp"), 7, &["m".to_string()]);
-        assert_eq!(name("  int m = 5;"), "m_2");
-        assert_eq!(name("  margin += 5;"), "margin");
-        assert_eq!(name("int table[3] = {1, 2};"), "table");
-        assert_eq!(name("#define RAZOR 5"), "RAZOR");
-        assert_eq!(name("const MARGIN: i32 = 5;"), "MARGIN");
-        assert_eq!(name("const MARGINS: [i32; 2] = [5, 6];"), "MARGINS");
-        assert_eq!(name("std::array<int, 2> a::b[2][3] = {};"), "b");
-        assert_eq!(name("let m: a::b = 5;"), "m_2");
-        assert_eq!(name("  if (d == 5)"), "search_7");
-        assert_eq!(name("  return 5;"), "search_7");
     }
 }

@@ -6,57 +6,37 @@ mod apply;
 mod blocks;
 mod characters;
 mod check;
-mod compat;
 mod constants;
-mod describe;
-mod diff;
-mod edit;
-pub mod encoding;
 mod files;
 mod init;
-pub mod languages;
+mod languages;
 mod layout;
 mod names;
 mod nearest;
 mod order;
 mod pattern;
 mod plan;
-mod records;
-mod remedy;
 mod sources;
 mod state;
 pub mod tables;
 mod transaction;
 mod tune;
-mod undo;
 pub mod variables;
-mod warnings;
 
 use std::path::Path;
 
-pub use apply::{plan_apply, plan_apply_from};
+pub use apply::plan_apply;
 pub use check::{BlockCheck, BlockState, CheckReport, check};
-pub use edit::{EditCommand, EditReport, EditRequest, edit};
-pub use init::{Draft, DraftOptions, DraftOutput, InitReport, InitRequest, SourceLines, draft, init};
-pub use languages::lexer;
+pub use init::{Draft, DraftOptions, SourceLines, draft};
+use languages::lexer;
 pub use nearest::Near;
-pub use plan::{Change, ParamsSummary, PatchPlan, PlannedBlock, PlannedValue, params_path};
-pub use remedy::Remedy;
-pub use sources::read_source;
-pub use transaction::{Backup, WriteStep, Written, interrupted, recover, write, write_observed};
+pub use plan::{ParamsSummary, PatchPlan, PlannedBlock, PlannedValue, params_path};
+pub use sources::Change;
+pub use transaction::{Undone, Written, refuse_interrupted, undo, write, write_observed};
 pub use tune::plan_tune;
-pub use undo::{Undone, undo};
 
 pub use gputexel_io::params::{ParamEntry, ParamKind, ParamsFile};
 use gputexel_io::{Error, Result};
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Options {
-    /// True to follow `tune.py` exactly, including its quirks.
-    pub compat: bool,
-    pub strict_numbers: bool,
-    pub hidden: bool,
-}
 
 fn read_text(path: &Path) -> Result<String> {
     let bytes = files::read_file(path)?;
@@ -64,9 +44,6 @@ fn read_text(path: &Path) -> Result<String> {
 }
 
 /// Bytes as UTF-8 text.
-///
-/// # Errors
-/// [`Error::Input`] with line and column of the first byte that is not UTF-8; `path` is for the message.
 pub fn utf8<'a>(bytes: &'a [u8], path: &Path) -> Result<&'a str> {
     std::str::from_utf8(bytes).map_err(|e| {
         let before = &bytes[..e.valid_up_to()];
@@ -84,7 +61,7 @@ mod tests {
 
     use super::blocks::TuneFile;
     use super::names::Template;
-    use super::pattern::{Frequencies, Pattern};
+    use super::pattern::Pattern;
     use super::*;
 
     fn odd_text() -> impl Strategy<Value = String> {
@@ -128,9 +105,9 @@ mod tests {
             let Ok(template) = Template::parse(&tune, "p") else { return Ok(()) };
             let _ = nearest::nearest(&source, &template);
             for template in [template.named(), template] {
-                let pattern = Pattern::new(&template, false);
+                let pattern = Pattern::new(&template);
                 let mut end = 0;
-                for found in pattern.find_all(&source, &Frequencies::of(&source)) {
+                for found in pattern.find_all(&source) {
                     prop_assert!(found.range.start >= end && source.get(found.range.clone()).is_some());
                     end = found.range.end;
                 }

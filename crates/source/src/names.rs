@@ -26,10 +26,6 @@ enum Minus {
 
 impl Template {
     /// `d-25@` subtracts 25.
-    ///
-    /// # Errors
-    /// Something other than a number is marked, or a minus is ambiguous: the position in the body, and the
-    /// reason.
     pub fn parse(body: &str, prefix: &str) -> std::result::Result<Self, (usize, String)> {
         let mut template = Self::default();
         let mut unnamed = 0;
@@ -188,29 +184,9 @@ fn fraction_behind(text: &str) -> Option<usize> {
     (is_suffix && !rest.starts_with('.')).then_some(1 + word.len())
 }
 
-fn precedes_sign(word: &str) -> bool {
-    matches!(
-        word,
-        "return"
-            | "case"
-            | "throw"
-            | "co_return"
-            | "co_yield"
-            | "co_await"
-            | "else"
-            | "do"
-            | "and"
-            | "or"
-            | "not"
-            | "xor"
-            | "in"
-            | "is"
-            | "match"
-            | "if"
-            | "while"
-            | "yield"
-    )
-}
+/// Words before a sign.
+const BEFORE_SIGNS: &str =
+    "return case throw co_return co_yield co_await else do and or not xor in is match if while yield";
 
 fn minus(before: &str) -> Minus {
     let text = before.trim_end_matches(is_space);
@@ -232,7 +208,8 @@ fn minus(before: &str) -> Minus {
         Some(']' | '@') => Minus::Operator,
         Some(c) if is_word(c) => {
             let word = &text[text.trim_end_matches(is_word).len()..];
-            if precedes_sign(word) || preprocessed(text, word) { Minus::Sign } else { Minus::Operator }
+            let sign = BEFORE_SIGNS.split(' ').any(|own| own == word) || preprocessed(text, word);
+            if sign { Minus::Sign } else { Minus::Operator }
         }
         _ => Minus::Sign,
     }

@@ -4,7 +4,6 @@ use std::ops::Range;
 use std::path::Path;
 
 use super::blocks::Block;
-use super::characters::line_of;
 use super::layout::Edit;
 use super::pattern::Found;
 use super::sources::{Source, Sources};
@@ -19,8 +18,6 @@ struct Visit {
     named: bool,
     range: Range<usize>,
     changed: Vec<Range<usize>>,
-    /// Positions of these changes in the original text; empty ranges if lines were inserted.
-    were: Vec<Range<usize>>,
 }
 
 #[derive(Debug, Default)]
@@ -48,7 +45,6 @@ impl History {
     /// Records a replacement made by the last visitor.
     pub fn record(&mut self, edit: Edit) {
         let Edit { at, removed, added } = edit;
-        let were = self.origin(at)..self.origin(at + removed);
         self.edits.push(edit);
         let start = |x: usize| if x >= at + removed { x - removed + added } else { x.min(at) };
         let end = |x: usize| match x {
@@ -63,7 +59,6 @@ impl History {
         }
         if let Some(visit) = self.visits.last_mut() {
             visit.changed.push(at..at + added);
-            visit.were.push(were);
         }
     }
 
@@ -74,13 +69,14 @@ impl History {
             named: !block.name.is_empty(),
             range,
             changed: Vec::new(),
-            were: Vec::new(),
         });
     }
 
     fn refusal(block: &Block, visit: &Visit, tune: &Path, reason: &str) -> Error {
         let Visit { line, title, .. } = visit;
-        block.error(tune, block.line, format!("overlaps {title} in line {line}: {reason}"))
+        let what =
+            if *line == block.line { String::new() } else { format!("overlaps {title} in line {line}: ") };
+        block.error(tune, block.line, what + reason)
     }
 
     /// Rejects a block that changes the context of an earlier one, or whose context an earlier one has changed.
@@ -89,56 +85,27 @@ impl History {
         block: &Block,
         found: &Found,
         changes: &[Range<usize>],
-        source: &Source,
         tune: &Path,
     ) -> Result<()> {
         let named = !block.name.is_empty();
-        let shown = source.shown.display();
-        for visit in self.visits.iter().filter(|visit| visit.named || named) {
-            if let Some(change) = changes.iter().find(|change| meet(change, &visit.range)) {
-                let line = line_of(&source.before, self.origin(change.start.max(visit.range.start)));
-                let reason = format!("what it changes in line {line} of {shown} belongs to that context");
-                return Err(Self::refusal(block, visit, tune, &reason));
-            }
-            let theirs = visit.changed.iter().find(|changed| visit.named && meet(changed, &found.range));
-            if let Some(changed) = theirs {
-                let line = line_of(&source.before, self.origin(changed.start));
-                let reason = format!("line {line} of {shown} is changed by that context");
-                return Err(Self::refusal(block, visit, tune, &reason));
-            }
-        }
-        Ok(())
-    }
-
-    /// Error if a context of the original text is missing because of an earlier block.
-    pub fn blame(&self, block: &Block, before: &Range<usize>, source: &Source, tune: &Path) -> Option<Error> {
-        let inside = |were: &Range<usize>| {
-            meet(were, before) || (were.is_empty() && before.start < were.start && were.start < before.end)
+        let overlaps = |visit: &&Visit| {
+            changes.iter().any(|change| meet(change, &visit.range))
+                || visit.named && visit.changed.iter().any(|changed| meet(changed, &found.range))
         };
-        let (visit, were) = self
-            .visits
-            .iter()
-            .find_map(|visit| Some((visit, visit.were.iter().find(|were| inside(were))?)))?;
-        let (line, shown) = (line_of(&source.before, were.start), source.shown.display());
-        let done = if were.is_empty() { "is parted below" } else { "is changed" };
-        // Lines are inserted after a line end.
-        let line = if were.is_empty() { line - 1 } else { line };
-        let reason = format!("line {line} of {shown} {done} by that context");
-        Some(Self::refusal(block, visit, tune, &reason))
+        match self.visits.iter().filter(|visit| visit.named || named).find(overlaps) {
+            Some(visit) => {
+                Err(Self::refusal(block, visit, tune, "one of them changes what the other looks for"))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Rejects lines within a context that must be found again, that of the block or of another.
     pub fn check_insertion(&self, block: &Block, at: usize, marker: &str, tune: &Path) -> Result<()> {
         let parted = |visit: &&Visit| visit.named && visit.range.start < at && at < visit.range.end;
         let Some(visit) = self.visits.iter().find(parted) else { return Ok(()) };
-        let marker = shown(marker);
-        if visit.line == block.line {
-            let reason = format!(
-                "holds the line with marker {marker}, below which 'tune' puts lines: 'apply' could not find it again"
-            );
-            return Err(block.error(tune, block.line, reason));
-        }
-        let reason = format!("the line with marker {marker} belongs to that context");
+        let reason =
+            format!("the line with marker {}, below which lines are put, belongs to it", shown(marker));
         Err(Self::refusal(block, visit, tune, &reason))
     }
 }
@@ -187,13 +154,13 @@ pub(super) fn uncover(placed: &[Placed<'_>], states: &mut [State], sources: &Sou
 pub(super) fn verify_reversible(p: &Placed<'_>, state: &State, source: &Source, tune: &Path) -> Result<()> {
     let (State::Ready(_), false) = (state, p.block.name.is_empty()) else { return Ok(()) };
     let pattern = p.tuned.as_ref().unwrap_or(&p.pattern);
-    match pattern.find_all(&source.text, &source.frequencies).len() {
+    match pattern.find_all(&source.text).len() {
         1 => Ok(()),
         count => {
             let how = if count == 0 { "nowhere" } else { "in more than one place" };
             let reason = format!(
                 "once tuned it would be found {how} in {}, and 'apply' could not restore it",
-                source.shown.display()
+                source.file.shown.display()
             );
             Err(p.block.error(tune, p.block.line, reason))
         }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::characters::{ends_with_point, is_digit, is_space, is_word, number_value};
+use super::characters::{ends_with_point, is_digit, is_space, is_word};
 use super::names::{Segment, Template};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ enum Gap {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Item {
     Char(char),
-    Number(Option<String>),
+    Number,
     Word(String),
 }
 
@@ -31,21 +31,8 @@ pub(super) struct Found {
     pub marks: Vec<Range<usize>>,
 }
 
-#[derive(Clone, Debug)]
-pub(super) struct Frequencies(Box<[u32; 256]>);
-
-impl Frequencies {
-    pub fn of(text: &str) -> Self {
-        let mut counts = Box::new([0u32; 256]);
-        for &byte in text.as_bytes() {
-            counts[usize::from(byte)] += 1;
-        }
-        Self(counts)
-    }
-}
-
 impl Pattern {
-    pub fn new(template: &Template, strict: bool) -> Self {
+    pub fn new(template: &Template) -> Self {
         let mut items: Vec<(Gap, Item)> = Vec::new();
         let mut spaced = false;
         // True if the last item ends with a letter, digit or underscore.
@@ -67,9 +54,8 @@ impl Pattern {
                         (spaced, word) = (false, is_word(c));
                     }
                 }
-                Segment::Number { text, .. } => {
-                    let begins = strict && !text.starts_with('-');
-                    items.push((gap(spaced, word, begins), Item::Number(strict.then(|| text.clone()))));
+                Segment::Number { .. } => {
+                    items.push((Gap::Any, Item::Number));
                     (spaced, word) = (false, true);
                 }
                 Segment::Name(name) => {
@@ -80,7 +66,7 @@ impl Pattern {
         }
         // The bounds of a number separate it from the following text.
         for i in 1..items.len() {
-            if matches!(items[i - 1].1, Item::Number(_)) || matches!(items[i].1, Item::Number(_)) {
+            if matches!(items[i - 1].1, Item::Number) || matches!(items[i].1, Item::Number) {
                 items[i].0 = Gap::Any;
             }
         }
@@ -96,103 +82,35 @@ impl Pattern {
     }
 
     /// All matches, from left to right, that do not overlap.
-    pub fn find_all(&self, text: &str, frequencies: &Frequencies) -> Vec<Found> {
+    pub fn find_all(&self, text: &str) -> Vec<Found> {
         let mut found: Vec<Found> = Vec::new();
-        if self.items.is_empty() {
-            return found;
-        }
-        let free_from = |found: &[Found]| found.last().map_or(0, |last| last.range.end);
-        let consider = |start: usize, found: &mut Vec<Found>| {
-            if free_from(found) <= start
-                && let Some(place) = self.match_at(text, start)
-            {
-                found.push(place);
+        let mut consider = |start: usize| {
+            if found.last().is_none_or(|last| last.range.end <= start) {
+                found.extend(self.match_at(text, start));
             }
         };
-        match self.anchor(frequencies) {
-            Some((index, needle)) => {
-                // A needle may overlap itself.
-                let finder = memchr::memmem::Finder::new(&needle);
-                let mut from = 0;
-                while let Some(at) = finder.find(&text.as_bytes()[from..]).map(|at| from + at) {
-                    if let Some(start) = self.start_before(text, index, at, free_from(&found)) {
-                        consider(start, &mut found);
-                    }
-                    from = at + 1;
-                }
-            }
-            None => text.char_indices().for_each(|(start, _)| consider(start, &mut found)),
+        let needle = self.first_word();
+        if !needle.is_empty() {
+            memchr::memmem::find_iter(text.as_bytes(), &needle).for_each(consider);
+        } else if !self.is_empty() {
+            let numbers = text.char_indices().filter(|(_, c)| *c == '-' || is_digit(*c));
+            numbers.for_each(|(start, _)| consider(start));
         }
         found
     }
 
-    /// Item that leads to candidates, with its bytes, among those with a simple way back to the start: only
-    /// characters and names before it, or one number and then those. It is the longest text that is known to have
-    /// no blanks, as in words that stay words; else the rarest byte.
-    fn anchor(&self, frequencies: &Frequencies) -> Option<(usize, Vec<u8>)> {
-        let number = usize::from(matches!(self.items[0].1, Item::Number(_)));
-        let run =
-            self.items[number..].iter().take_while(|(_, item)| !matches!(item, Item::Number(_))).count();
-        let mut texts: Vec<(usize, String)> = Vec::new();
-        for (i, (gap, item)) in self.items.iter().enumerate().skip(number).take(run) {
-            if i == number || *gap != Gap::None {
-                texts.push((i, String::new()));
-            }
-            let text = &mut texts.last_mut().expect("one was pushed").1;
+    /// Text that every match begins with; empty for a number.
+    fn first_word(&self) -> String {
+        let mut word = String::new();
+        for (i, (gap, item)) in self.items.iter().enumerate() {
             match item {
-                Item::Char(c) => text.push(*c),
-                Item::Word(word) => text.push_str(word),
-                Item::Number(_) => {}
+                _ if i > 0 && *gap != Gap::None => break,
+                Item::Char(c) => word.push(*c),
+                Item::Word(name) => word.push_str(name),
+                Item::Number => break,
             }
         }
-        let longest = texts.into_iter().max_by_key(|(index, text)| (text.len(), std::cmp::Reverse(*index)));
-        if let Some((index, text)) = longest
-            && text.len() > 2
-        {
-            return Some((index, text.into_bytes()));
-        }
-        let first = |item: &Item| match item {
-            Item::Char(c) => c.encode_utf8(&mut [0; 4]).as_bytes().first().copied(),
-            Item::Word(word) => word.as_bytes().first().copied(),
-            Item::Number(_) => None,
-        };
-        let bytes = (number..number + run).filter_map(|i| Some((i, first(&self.items[i].1)?)));
-        let rarest = bytes.min_by_key(|(_, byte)| frequencies.0[usize::from(*byte)]);
-        rarest.map(|(index, byte)| (index, vec![byte]))
-    }
-
-    /// Beginning of a match whose item `index` is at `at`, if it begins after another that ends at `free`.
-    fn start_before(&self, text: &str, index: usize, mut at: usize, free: usize) -> Option<usize> {
-        for i in (0..index).rev() {
-            let before = &text[..at];
-            let end = match self.items[i + 1].0 {
-                Gap::None => at,
-                Gap::Any | Gap::Some => before.trim_end_matches(is_space).len(),
-            };
-            at = match &self.items[i].1 {
-                Item::Char(c) => end - text[..end].strip_suffix(*c).map(|_| c.len_utf8())?,
-                Item::Word(word) => end - text[..end].strip_suffix(word.as_str()).map(|_| word.len())?,
-                Item::Number(_) => {
-                    let digits = |end: usize| text[..end].trim_end_matches(is_digit).len();
-                    let mut start = digits(end);
-                    if start == end {
-                        return None;
-                    }
-                    if text[..start].ends_with('.') && digits(start - 1) < start - 1 {
-                        start = digits(start - 1);
-                    }
-                    if text[..start].ends_with('-') {
-                        start -= 1;
-                    }
-                    // The previous match may have consumed the sign, or the first digits.
-                    if start < free {
-                        start = free + text.get(free..end)?.find(is_digit)?;
-                    }
-                    start
-                }
-            };
-        }
-        Some(at)
+        word
     }
 
     fn match_at(&self, text: &str, start: usize) -> Option<Found> {
@@ -208,7 +126,7 @@ impl Pattern {
         match &self.items[0].1 {
             Item::Char(c) => is_word(*c),
             Item::Word(_) => true,
-            Item::Number(_) => false,
+            Item::Number => false,
         }
     }
 }
@@ -253,7 +171,7 @@ impl Search<'_> {
                     self.marks.push(at..at + word.len());
                     at += word.len();
                 }
-                Item::Number(expected) => return self.number(index, at, expected.as_deref()),
+                Item::Number => return self.number(index, at),
             }
             index += 1;
         }
@@ -268,15 +186,13 @@ impl Search<'_> {
     }
 
     /// Tries the numbers at a position, longest first, like the regular expression.
-    fn number(&mut self, index: usize, at: usize, expected: Option<&str>) -> Option<usize> {
+    fn number(&mut self, index: usize, at: usize) -> Option<usize> {
         if !self.failed.insert((index, at)) {
             return None;
         }
         let kept = self.marks.len();
         for end in number_ends(&self.text[at..]).into_iter().map(|length| at + length) {
-            let text = &self.text[at..end];
-            let wanted = expected.is_none_or(|expected| expected == text);
-            if !wanted || !self.stands_alone(at, end) {
+            if !self.stands_alone(at, end) {
                 continue;
             }
             self.marks.truncate(kept);
@@ -304,7 +220,7 @@ impl Search<'_> {
     }
 }
 
-pub(super) fn number_ends(text: &str) -> Vec<usize> {
+fn number_ends(text: &str) -> Vec<usize> {
     let sign = usize::from(text.starts_with('-'));
     let run = |from: usize| {
         let digits = text[from..].char_indices().take_while(|(_, c)| is_digit(*c));
@@ -319,10 +235,6 @@ pub(super) fn number_ends(text: &str) -> Vec<usize> {
     }
     ends.extend(whole.into_iter().rev());
     ends
-}
-
-pub(super) fn values(text: &str, found: &Found) -> Vec<f64> {
-    found.marks.iter().map(|mark| number_value(&text[mark.clone()])).collect()
 }
 
 #[cfg(test)]

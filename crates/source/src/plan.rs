@@ -1,25 +1,15 @@
 //! The plan of a command, computed before anything is written.
 
 use std::borrow::Cow;
+use std::fmt::{Display, Formatter, Write as _};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use super::diff::unified;
-use super::encoding::{decode, encode};
-use super::sources::Sources;
-use gputexel_io::params::ParamsFile;
-use gputexel_io::{Error, Result};
+use imara_diff::{Algorithm, Diff, Hunk, InternedInput};
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
-    pub path: PathBuf,
-    pub shown: PathBuf,
-    /// Its bytes now; `None` if there is no such file.
-    pub before: Option<Vec<u8>>,
-    /// Its new bytes.
-    pub after: Vec<u8>,
-    /// True for the `.params` file, which tuning changes later.
-    pub params: bool,
-}
+use super::sources::{Change, Source, Sources, decode};
+use gputexel_io::params::ParamsFile;
+use gputexel_io::{Error, Result, counted, shown};
 
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct PlannedValue {
@@ -42,13 +32,40 @@ pub struct PlannedBlock {
     pub values: Vec<PlannedValue>,
 }
 
-/// Numbers of parameters in a `.params` file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct ParamsSummary {
     pub path: PathBuf,
     pub used: usize,
     pub new: usize,
     pub not_used: usize,
+}
+
+/// `search.cpp:10: fm: tuned, fm_1 = 100, fm_2 = 30 (was 25)`.
+impl Display for PlannedBlock {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        let line = self.source_line.map(|line| format!(":{line}")).unwrap_or_default();
+        let name = if self.name.is_empty() { "unnamed" } else { &self.name };
+        write!(f, "{}{line}: {}: {}", self.file.display(), shown(name), self.action)?;
+        for value in &self.values {
+            let same = value.before == value.value || value.before == value.name || value.before.is_empty();
+            let was = if same { String::new() } else { format!(" (was {})", shown(&value.before)) };
+            write!(f, ", {} = {}{was}", shown(&value.name), shown(&value.value))?;
+        }
+        Ok(())
+    }
+}
+
+/// `x.params: 3 parameters used, 1 new`.
+impl Display for ParamsSummary {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {} used", self.path.display(), counted(self.used as u64, "parameter"))?;
+        for (count, what) in [(self.new, "new"), (self.not_used, "not used")] {
+            if count > 0 {
+                write!(f, ", {count} {what}")?;
+            }
+        }
+        Ok(())
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -75,17 +92,8 @@ impl PatchPlan {
     }
 
     pub(super) fn take_sources(&mut self, sources: Sources) -> Result<()> {
-        for source in sources.files {
-            let after = encode(source.text, source.encoding, &source.shown)?;
-            if after != source.bytes {
-                self.changes.push(Change {
-                    path: source.path,
-                    shown: source.shown,
-                    before: Some(source.bytes),
-                    after,
-                    params: false,
-                });
-            }
+        for Source { file, text, .. } in sources.files {
+            self.changes.extend(file.change(text)?);
         }
         Ok(())
     }
@@ -97,9 +105,6 @@ fn shown_text(bytes: &[u8]) -> Cow<'_, str> {
 }
 
 /// `.params` file next to a `.tune` file.
-///
-/// # Errors
-/// [`Error::Usage`] if the `.tune` file has that name itself.
 pub fn params_path(tune: &Path) -> Result<PathBuf> {
     let path = tune.with_extension("params");
     if path == tune {
@@ -161,5 +166,80 @@ fn resolved(params: &Path) -> Result<PathBuf> {
             Ok(root.join(params.file_name().unwrap_or_default()))
         }
         Err(e) => Err(io(e)),
+    }
+}
+
+const CONTEXT: u32 = 3;
+
+/// Unified diff of two texts named `old` and `new`; empty if they are equal.
+fn unified(before: &str, after: &str, old: &str, new: &str) -> String {
+    let lines = |text| str::split_inclusive(text, '\n').collect::<Vec<&str>>();
+    let (a, b) = (lines(before), lines(after));
+    let input = InternedInput::new(before, after);
+    let mut diff = Diff::compute(Algorithm::Myers, &input);
+    diff.postprocess_lines(&input);
+    let hunks: Vec<Hunk> = diff.hunks().collect();
+    let mut text = String::new();
+    if !hunks.is_empty() {
+        let _ = writeln!(text, "--- {old}\n+++ {new}");
+    }
+    for group in hunks.chunk_by(|one, next| next.before.start - one.before.end <= 2 * CONTEXT) {
+        let (first, last) = (&group[0], &group[group.len() - 1]);
+        let lead = first.before.start.min(CONTEXT);
+        let trail = (a.len() as u32 - last.before.end).min(CONTEXT);
+        let whole = first.before.start - lead..last.before.end + trail;
+        let new = first.after.start - lead..last.after.end + trail;
+        let _ = writeln!(text, "@@ -{} +{} @@", place(&whole), place(&new));
+        let mut at = whole.start;
+        for hunk in group {
+            put(&mut text, ' ', &a, at..hunk.before.start);
+            put(&mut text, '-', &a, hunk.before.clone());
+            put(&mut text, '+', &b, hunk.after.clone());
+            at = hunk.before.end;
+        }
+        put(&mut text, ' ', &a, at..whole.end);
+    }
+    text
+}
+
+/// Formats lines for the head of a hunk: the first, from 1, and their number if it is not one.
+fn place(lines: &Range<u32>) -> String {
+    match lines.len() {
+        0 => format!("{},0", lines.start),
+        1 => (lines.start + 1).to_string(),
+        count => format!("{},{count}", lines.start + 1),
+    }
+}
+
+fn put(text: &mut String, sign: char, lines: &[&str], range: Range<u32>) {
+    for line in &lines[range.start as usize..range.end as usize] {
+        text.push(sign);
+        text.push_str(line);
+        if !line.ends_with('\n') {
+            text.push_str("\n\\ No newline at end of file\n");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_are_shown_with_the_lines_around_them() {
+        let lines = |changed: &[u32]| -> String {
+            (1..=20)
+                .map(|i| if changed.contains(&i) { format!("{i}!\n") } else { format!("{i}\n") })
+                .collect()
+        };
+        let diff = unified(&lines(&[]), &lines(&[2, 9, 20]), "a/x", "b/x");
+        let expected = "--- a/x\n+++ b/x\n@@ -1,12 +1,12 @@\n 1\n-2\n+2!\n 3\n 4\n 5\n 6\n 7\n 8\n-9\n+9!\n \
+                        10\n 11\n 12\n@@ -17,4 +17,4 @@\n 17\n 18\n 19\n-20\n+20!\n";
+        assert_eq!(diff, expected);
+        assert_eq!(unified("a\n", "a\n", "a", "b"), "");
+        assert_eq!(
+            unified("", "a", "/dev/null", "b"),
+            "--- /dev/null\n+++ b\n@@ -0,0 +1 @@\n+a\n\\ No newline at end of file\n"
+        );
     }
 }

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use super::Options;
 use super::blocks::{Add, Block, TuneFile};
 use super::layout::{remove_lines, whole_lines};
 use super::names::Template;
@@ -32,20 +31,15 @@ pub(super) enum State {
     Several(Vec<usize>),
 }
 
-pub(super) fn place<'a>(
-    tune: &'a TuneFile,
-    sources: &mut Sources,
-    options: &Options,
-) -> Result<Vec<Placed<'a>>> {
+pub(super) fn place<'a>(tune: &'a TuneFile, sources: &mut Sources) -> Result<Vec<Placed<'a>>> {
     check_names(tune)?;
-    tune.blocks.iter().map(|block| place_block(block, tune, sources, options)).collect()
+    tune.blocks.iter().map(|block| place_block(block, tune, sources)).collect()
 }
 
 pub(super) fn place_block<'a>(
     block: &'a Block,
     tune: &TuneFile,
     sources: &mut Sources,
-    options: &Options,
 ) -> Result<Placed<'a>> {
     let setting = block
         .settings
@@ -56,10 +50,10 @@ pub(super) fn place_block<'a>(
     let context = Template::of(&block.context, block, &tune.path)?;
     let adds = block.adds.iter().map(|add| Template::of(&add.body, block, &tune.path));
     let adds = adds.collect::<Result<Vec<Template>>>()?;
-    let pattern = Pattern::new(&context, options.strict_numbers);
+    let pattern = Pattern::new(&context);
     let after = block.adds.iter().position(|add| add.marker.is_none());
     let after = after.map_or_else(|| context.named(), |i| adds[i].named());
-    let tuned = Pattern::new(&after, false);
+    let tuned = Pattern::new(&after);
     let tuned = (!tuned.is_empty() && !tuned.looks_like(&pattern)).then_some(tuned);
     Ok(Placed { block, file, context, adds, pattern, tuned })
 }
@@ -111,16 +105,16 @@ impl Placed<'_> {
         {
             let mut without = Source { text: source.before.clone(), ..source.clone() };
             if self.under_markers().rev().all(|(_, marker, body)| self.take_out(&mut without, marker, body))
-                && let done @ State::Done(_) = self.state_in(&without.text, source)
+                && let done @ State::Done(_) = self.state_in(&without.text)
             {
                 return done;
             }
         }
-        self.state_in(&source.before, source)
+        self.state_in(&source.before)
     }
 
-    fn state_in(&self, text: &str, source: &Source) -> State {
-        let found = |pattern: &Pattern| pattern.find_all(text, &source.frequencies);
+    fn state_in(&self, text: &str) -> State {
+        let found = |pattern: &Pattern| pattern.find_all(text);
         let mut ready = found(&self.pattern);
         let done = self.tuned.as_ref().map(found).unwrap_or_default();
         // `a;` is still found once it has become `a; b;`.
@@ -136,12 +130,12 @@ impl Placed<'_> {
 
     /// Removes the lines that an `#add` has inserted under its marker; returns false if they are not present.
     pub fn take_out(&self, source: &mut Source, marker: &str, body: &Template) -> bool {
-        let pattern = Pattern::new(&body.named(), false);
+        let pattern = Pattern::new(&body.named());
         if pattern.is_empty() {
             return true;
         }
         let markers = source.lines_with(marker);
-        let found = pattern.find_all(&source.text, &source.frequencies);
+        let found = pattern.find_all(&source.text);
         // The first one below the marker.
         let below = |found: &&Found| markers.iter().any(|marker| found.range.start > *marker);
         let place = found.iter().find(below).map(|found| found.range.clone());
@@ -177,7 +171,7 @@ impl Placed<'_> {
         PlannedBlock {
             name: self.block.name.clone(),
             line: self.block.line,
-            file: source.shown.clone(),
+            file: source.file.shown.clone(),
             source_line: at.map(|at| source.line(at)),
             action,
             values: Vec::new(),
@@ -185,7 +179,7 @@ impl Placed<'_> {
     }
 
     pub fn refusal(&self, state: &State, source: &Source, tune: &Path) -> Error {
-        let name = source.shown.display();
+        let name = source.file.shown.display();
         let reason = match state {
             State::Ready(_) => format!("no longer matches {name}: a block before it has changed that place"),
             State::Done(found) => {
@@ -196,14 +190,9 @@ impl Placed<'_> {
                 )
             }
             State::Several(starts) => {
-                let lines: Vec<String> =
-                    starts.iter().take(5).map(|start| source.line(*start).to_string()).collect();
-                let more = if starts.len() > lines.len() { ", …" } else { "" };
-                let count = starts.len();
-                format!(
-                    "matches {name} in {count} places, lines {}{more}; add lines until one is left",
-                    lines.join(", ")
-                )
+                let lines: Vec<String> = starts.iter().map(|start| source.line(*start).to_string()).collect();
+                let (count, lines) = (starts.len(), lines.join(", "));
+                format!("matches {name} in {count} places, lines {lines}; add lines until one is left")
             }
             State::Missing => match nearest(&source.before, &self.context) {
                 Some(near) => format!(
@@ -224,15 +213,8 @@ pub(super) fn refuse_others(
     tune: &Path,
     fine: impl Fn(&Placed<'_>, &State) -> bool,
 ) -> Result<()> {
-    let mut others = placed.iter().zip(states).filter(|(p, state)| !fine(p, state));
-    let Some((p, state)) = others.next() else { return Ok(()) };
-    // The closest place is only searched in one of them, since that takes time.
-    let error = p.refusal(state, &sources.files[p.file], tune);
-    match (error, others.count()) {
-        (Error::Input { path, line, reason }, more @ 1..) => {
-            let reason = format!("{reason} (and {more} more: see 'gputexel patch check')");
-            Err(Error::Input { path, line, reason })
-        }
-        (error, _) => Err(error),
+    match placed.iter().zip(states).find(|(p, state)| !fine(p, state)) {
+        Some((p, state)) => Err(p.refusal(state, &sources.files[p.file], tune)),
+        None => Ok(()),
     }
 }

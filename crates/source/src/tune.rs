@@ -1,41 +1,28 @@
 //! `tune`: numbers become names, declared and offered as options.
 
-use std::cell::OnceCell;
 use std::path::Path;
 
-use super::Options;
-use super::blocks::{Declared, Setting, TuneFile};
+use super::blocks::{Block, Declared, Setting, TuneFile};
 use super::characters::{is_space, is_word, next_line, number_value, whole_text, without_blank_edges};
-use super::compat;
-use super::constants::Code;
 use super::layout::Edit;
 use super::layout::{apart, replace_part};
 use super::names::Template;
 use super::order::{History, uncover, verify_reversible};
-use super::pattern::{Pattern, values};
+use super::pattern::Pattern;
 use super::plan::{PatchPlan, PlannedBlock, PlannedValue, finish, params_path, read_params};
 use super::sources::{Source, Sources};
 use super::state::{Placed, State, place, refuse_others};
-use super::warnings::{encodings, of_block, undeclared};
 use gputexel_io::params::{Number, ParamEntry, ParamKind, ParamsFile, plain};
 use gputexel_io::shown;
 use gputexel_io::{Error, Result};
 
-/// Every context must match in one place, and every marker that is needed must be in one line; otherwise
-/// there is no plan.
-///
-/// # Errors
-/// [`Error::Io`]; [`Error::Input`] with file and line of anything unusable.
-pub fn plan_tune(tune: &Path, folder: &Path, options: &Options) -> Result<PatchPlan> {
-    if options.compat {
-        return compat::plan_tune(tune, folder, options);
-    }
+pub fn plan_tune(tune: &Path, folder: &Path) -> Result<PatchPlan> {
     let params_path = params_path(tune)?;
     let tune = TuneFile::read(tune)?;
-    let mut sources = Sources::open(folder, options)?;
+    let mut sources = Sources::open(folder)?;
     let (mut params, bytes) = read_params(&params_path)?;
     let known = params.entries().count();
-    let placed = place(&tune, &mut sources, options)?;
+    let placed = place(&tune, &mut sources)?;
     let mut states: Vec<State> = placed.iter().map(|p| p.state(&sources.files[p.file])).collect();
     uncover(&placed, &mut states, &sources);
     check_states(&placed, &states, &sources, &tune)?;
@@ -46,11 +33,7 @@ pub fn plan_tune(tune: &Path, folder: &Path, options: &Options) -> Result<PatchP
         add_parameters(p, state, &sources.files[p.file], &mut params, &tune)?;
     }
     let mut plan = PatchPlan::default();
-    let blocks = placed.iter().zip(&states);
-    let codes: Vec<OnceCell<Code>> = sources.files.iter().map(|_| OnceCell::new()).collect();
-    let odd = blocks.flat_map(|(p, state)| of_block(p, state, &sources.files[p.file], &tune, &codes[p.file]));
-    let read = encodings(&placed, &sources, &tune).into_iter();
-    plan.warnings = read.chain(odd).chain(undeclared(&tune)).collect();
+    plan.warnings = undeclared(&tune).into_iter().collect();
     let used = params.entries().filter(|entry| !entry.not_used);
     let ranges = used.filter_map(ParamEntry::range_problem);
     plan.warnings.extend(ranges.map(|problem| format!("{}: {problem}", params_path.display())));
@@ -68,7 +51,7 @@ pub fn plan_tune(tune: &Path, folder: &Path, options: &Options) -> Result<PatchP
 }
 
 /// Adds the parameters for the numbers of a context, unless they exist.
-pub(super) fn add_parameters(
+fn add_parameters(
     p: &Placed<'_>,
     state: &State,
     source: &Source,
@@ -76,15 +59,15 @@ pub(super) fn add_parameters(
     tune: &TuneFile,
 ) -> Result<()> {
     let (State::Ready(found), false) = (state, p.block.name.is_empty()) else { return Ok(()) };
-    let numbers = values(&source.before, found);
-    let texts = found.marks.iter().map(|mark| &source.before[mark.clone()]);
-    if numbers.len() != p.context.names().count() {
+    if found.marks.len() != p.context.names().count() {
         return Err(p.block.error(&tune.path, p.block.line, "an @ has no number before it"));
     }
     if p.block.settings.declaration.is_some() {
         refuse_taken(p, source, &tune.path)?;
     }
-    for ((name, value), text) in p.context.names().zip(numbers).zip(texts) {
+    for (name, mark) in p.context.names().zip(&found.marks) {
+        let text = &source.before[mark.clone()];
+        let value = number_value(text);
         if !(2.0 * value).is_finite() {
             let reason = format!("{} is too large a number", shown(text));
             return Err(p.block.error(&tune.path, p.block.line, reason));
@@ -115,7 +98,7 @@ fn refuse_taken(p: &Placed<'_>, source: &Source, tune: &Path) -> Result<()> {
             !before.is_some_and(is_word) && !behind.is_some_and(is_word)
         });
         if let Some((at, _)) = taken {
-            let (file, line) = (source.shown.display(), source.line(at));
+            let (file, line) = (source.file.shown.display(), source.line(at));
             let name = shown(name);
             let reason = format!("the name {name} stands in {file}:{line} already");
             return Err(p.block.error(tune, p.block.line, reason));
@@ -127,12 +110,7 @@ fn refuse_taken(p: &Placed<'_>, source: &Source, tune: &Path) -> Result<()> {
 /// Plain patches may be in place (`apply` leaves them so), and may be in text that an earlier block inserts.
 fn check_states(placed: &[Placed<'_>], states: &[State], sources: &Sources, tune: &TuneFile) -> Result<()> {
     refuse_others(placed, states, sources, &tune.path, |p, state| {
-        let plain = p.block.name.is_empty();
-        match state {
-            State::Ready(_) => true,
-            State::Done(_) => plain,
-            State::Missing | State::Several(_) => plain,
-        }
+        matches!(state, State::Ready(_)) || p.block.name.is_empty()
     })?;
     let left = |p: &Placed<'_>, state: &State| {
         let source = &sources.files[p.file];
@@ -147,8 +125,8 @@ fn check_states(placed: &[Placed<'_>], states: &[State], sources: &Sources, tune
 }
 
 fn is_present(body: &Template, source: &Source) -> bool {
-    let pattern = Pattern::new(&body.named(), false);
-    pattern.is_empty() || !pattern.find_all(&source.text, &source.frequencies).is_empty()
+    let pattern = Pattern::new(&body.named());
+    pattern.is_empty() || !pattern.find_all(&source.text).is_empty()
 }
 
 /// Adds a `#param`, or sets everything but its value, which is clamped to the range.
@@ -184,16 +162,15 @@ fn declare(declared: &Declared, params: &mut ParamsFile) {
     }
 }
 
-pub(super) struct BlockEdit<'a> {
-    pub tune: &'a TuneFile,
-    pub p: &'a Placed<'a>,
-    pub params: &'a ParamsFile,
-    pub history: &'a mut History,
+struct BlockEdit<'a> {
+    tune: &'a TuneFile,
+    p: &'a Placed<'a>,
+    params: &'a ParamsFile,
+    history: &'a mut History,
 }
 
 impl BlockEdit<'_> {
-    /// Changes the text of a source like `tune`.
-    pub fn run(&mut self, source: &mut Source, state: &State) -> Result<PlannedBlock> {
+    fn run(&mut self, source: &mut Source, state: &State) -> Result<PlannedBlock> {
         let Self { p, params, .. } = *self;
         let done = matches!(state, State::Done(_));
         let place = match state {
@@ -204,10 +181,7 @@ impl BlockEdit<'_> {
             State::Ready(found) => found.marks.iter().map(|m| source.before[m.clone()].to_string()).collect(),
             _ => Vec::new(),
         };
-        if done
-            && let Some([found]) =
-                p.tuned.as_ref().map(|t| t.find_all(&source.text, &source.frequencies)).as_deref()
-        {
+        if done && let Some([found]) = p.tuned.as_ref().map(|t| t.find_all(&source.text)).as_deref() {
             self.history.visit(p.block, found.range.clone());
         }
         let mut replaced = done;
@@ -264,16 +238,11 @@ impl BlockEdit<'_> {
 
     fn replace(&mut self, source: &mut Source, state: &State, body: Option<&str>) -> Result<()> {
         let Self { tune, p, .. } = *self;
-        let found = p.pattern.find_all(&source.text, &source.frequencies);
-        if let (State::Ready(before), true) = (state, found.is_empty())
-            && let Some(error) = self.history.blame(p.block, &before.range, source, &tune.path)
-        {
-            return Err(error);
-        }
+        let found = p.pattern.find_all(&source.text);
         let found = p.only(found, state, source, &tune.path)?;
         let whole = std::slice::from_ref(&found.range);
         let changes = if body.is_some() { whole } else { &found.marks };
-        self.history.check_visit(p.block, &found, changes, source, &tune.path)?;
+        self.history.check_visit(p.block, &found, changes, &tune.path)?;
         self.history.visit(p.block, found.range.clone());
         match body {
             Some(body) => {
@@ -314,24 +283,15 @@ impl BlockEdit<'_> {
     }
 }
 
-pub(super) fn marker_line(source: &Source, marker: &Setting, what: &str, tune: &TuneFile) -> Result<usize> {
+fn marker_line(source: &Source, marker: &Setting, what: &str, tune: &TuneFile) -> Result<usize> {
     let lines = source.lines_with(&marker.value);
     let at = |reason: String| {
         Err(Error::line(&tune.path, marker.line, format!("{what}: marker {} {reason}", shown(&marker.value))))
     };
     match lines[..] {
-        [] => at(format!("is not in {}", source.shown.display())),
+        [] => at(format!("is not in {}", source.file.shown.display())),
         [line] => Ok(line),
-        [one, two, ..] => {
-            // The user's lines, without those inserted above.
-            let original = Source { text: source.before.clone(), ..source.clone() };
-            let (one, two) = match original.lines_with(&marker.value)[..] {
-                [one, two, ..] => (one, two),
-                _ => (one, two),
-            };
-            let (name, line) = (source.shown.display(), |at| super::characters::line_of(&original.text, at));
-            at(format!("is in {name} more than once, lines {} and {}", line(one), line(two)))
-        }
+        _ => at(format!("is in {} more than once", source.file.shown.display())),
     }
 }
 
@@ -369,4 +329,22 @@ pub(super) fn value_text(entry: &ParamEntry, source_text: Option<&str>, declares
         ParamKind::Float if value == 0.0 => "0.0".to_string(),
         ParamKind::Float => plain(value),
     }
+}
+
+/// Reports contexts with undeclared parameters: no marker is set, and they have no `#add MARKER` that might
+/// declare them.
+fn undeclared(tune: &TuneFile) -> Option<String> {
+    let declares = |block: &&Block| {
+        block.settings.declaration.is_some() || block.adds.iter().any(|add| add.marker.is_some())
+    };
+    let named = tune.blocks.iter().filter(|block| !block.name.is_empty() && block.context.text.contains('@'));
+    let missing: Vec<&Block> = named.filter(|block| !declares(block)).collect();
+    let first = missing.first()?;
+    let more = if missing.len() > 1 { format!(" (and {} more)", missing.len() - 1) } else { String::new() };
+    Some(format!(
+        "{}:{}: {}{more}: nothing declares its parameters; #set declaration MARKER does",
+        tune.path.display(),
+        first.line,
+        first.title()
+    ))
 }

@@ -10,8 +10,6 @@ pub enum MethodKind {
     /// Bayesian SPSA, each parameter by itself (Ivec and Vojnovic, arXiv:2205.15602).
     Bspsas,
     Bspsa,
-    /// SPSA whose gain and perturbation stay what they are, as fishtest's autoselect has it.
-    Constant,
 }
 
 impl MethodKind {
@@ -21,4 +19,4 @@ impl MethodKind {
     }
 }
 
-gputexel_io::names!(MethodKind "method": Spsa "spsa", Bspsas "bspsas", Bspsa "bspsa", Constant "constant");
+gputexel_io::names!(MethodKind "method": Spsa "spsa", Bspsas "bspsas", Bspsa "bspsa");

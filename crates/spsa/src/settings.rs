@@ -78,8 +78,7 @@ pub fn check_draw_rate(rate: f64) -> Result<()> {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
     pub method: MethodKind,
-    /// Gains over the iterations; of the Bayesian methods only c's part is used, of `constant` only the number of
-    /// iterations.
+    /// Gains over the iterations; of the Bayesian methods only c's part is used.
     pub schedule: Schedule,
     /// τ² of the Bayesian methods.
     pub noise: Noise,
@@ -122,14 +121,5 @@ mod tests {
         assert!(noise.variance(&[0, 0, 1_000_000, 0, 0]) < 1e-4);
         assert!((Noise::DrawRate(0.82).variance(&[0; 5]) - 0.36).abs() < 1e-12);
         assert_eq!(Noise::Tau(0.5).variance(&[9; 5]), 0.25);
-    }
-
-    #[test]
-    fn nonsense_is_refused() {
-        for noise in [Noise::Tau(0.0), Noise::Tau(f64::NAN), Noise::Tau(-1.0), Noise::DrawRate(1.0)] {
-            assert!(noise.validate().is_err(), "{noise:?}");
-        }
-        assert!(Noise::Measured(-0.1).validate().is_err() && Noise::Measured(f64::NAN).validate().is_err());
-        Noise::DrawRate(0.0).validate().unwrap();
     }
 }

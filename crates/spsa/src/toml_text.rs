@@ -19,26 +19,17 @@ pub(crate) fn line_at(text: &str, byte: usize) -> u64 {
     1 + text.bytes().take(byte).filter(|byte| *byte == b'\n').count() as u64
 }
 
-pub(crate) fn quoted(text: &str) -> String {
-    Value::String(text.to_string()).to_string()
-}
-
 pub(crate) fn comment(text: &str) -> String {
     format!("#{}\n", text.replace(char::is_control, " "))
 }
 
-pub(crate) fn number(value: f64) -> String {
+fn number(value: f64) -> String {
     if value.fract() == 0.0 && value.abs() < 1e15 { format!("{value}") } else { format!("{value:?}") }
 }
 
-pub(crate) fn key(name: &str) -> String {
-    let bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    if !name.is_empty() && name.chars().all(bare) { name.to_string() } else { quoted(name) }
-}
-
-pub fn parameter_table(variable: &Variable) -> String {
+pub(crate) fn parameter_table(variable: &Variable) -> String {
     let Variable { name, start, min, max, integer, c_end, r_end, s, sigma, simul_elo } = variable;
-    let mut out = format!("[[parameter]]\nname = {}\n", quoted(name));
+    let mut out = format!("[[parameter]]\nname = {}\n", Value::String(name.clone()));
     let mut set = |key: &str, value: f64| {
         let _ = writeln!(out, "{key} = {}", number(value));
     };

@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use super::bounds::{NearBound, Placement, step_length, turn};
 use super::method_kind::MethodKind;
 use super::methods::{Factors, Method, Observation, Scratch};
-use super::schedule::Schedule;
 use super::settings::Settings;
 use super::variables::{Variable, validate};
 use gputexel_io::{Error, Result};
@@ -48,10 +47,7 @@ impl Perturbation {
 /// Several perturbations may be out at a time; scores may come back in any order. Each moves the values as
 /// they are then, with the gains of its own iteration, which is what `spsa.pl` does with several threads; for
 /// the Bayesian methods this is the exact update of the current posterior.
-///
-/// The state is serializable, and a run restored from it continues bit for bit; perturbations that were out
-/// stay out until they are told or [taken back](Self::take_back).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Tuner {
     settings: Settings,
     variables: Vec<Variable>,
@@ -76,38 +72,6 @@ impl Tuner {
         let theta = variables.iter().map(|v| v.start).collect();
         let (pending, returned) = (BTreeSet::new(), BTreeSet::new());
         Ok(Self { settings, variables, method, theta, asked: 0, pending, returned, pairs: [0; 5] })
-    }
-
-    pub fn restore(json: &str) -> Result<Self> {
-        let refuse = |why: &str| Err(Error::Usage(format!("state of an SPSA run: {why}")));
-        let tuner: Self = match serde_json::from_str(json) {
-            Ok(tuner) => tuner,
-            Err(error) => return refuse(&error.to_string()),
-        };
-        tuner.settings.validate()?;
-        validate(&tuner.variables)?;
-        let n = tuner.variables.len();
-        if tuner.theta.len() != n || tuner.method.rule().len() != n {
-            return refuse("its lists differ in length");
-        }
-        if tuner.method.kind() != tuner.settings.method {
-            return refuse("is of another method than its settings");
-        }
-        let within = |(v, theta): (&Variable, &f64)| (v.min..=v.max).contains(theta);
-        if !tuner.variables.iter().zip(&tuner.theta).all(within) {
-            return refuse("a value is outside its bounds");
-        }
-        let out = tuner.pending.len() + tuner.returned.len();
-        let mut given = tuner.pending.iter().chain(&tuner.returned);
-        let told = tuner.pairs.iter().try_fold(out as u64, |sum, n| sum.checked_add(*n));
-        if told != Some(tuner.asked)
-            || tuner.asked > tuner.iterations()
-            || !tuner.pending.is_disjoint(&tuner.returned)
-            || given.any(|k| !(1..=tuner.asked).contains(k))
-        {
-            return refuse("its counts of pairs do not add up");
-        }
-        Ok(tuner)
     }
 
     pub fn next_iteration(&self) -> Option<u64> {
@@ -139,7 +103,7 @@ impl Tuner {
         perturbation.clear();
         perturbation.k = k;
         let Settings { rounding, as_published, .. } = self.settings;
-        let parameters = self.variables.iter().zip(&self.theta).zip(self.method.rule().c_end());
+        let parameters = self.variables.iter().zip(&self.theta).zip(self.method.c_end());
         for (i, ((variable, &theta), c_end)) in parameters.enumerate() {
             let delta = if rng.next_u32() >> 31 == 1 { 1 } else { -1 };
             let (sign, c) = (f64::from(delta), c_end * factors.c);
@@ -199,7 +163,7 @@ impl Tuner {
         let as_published = self.settings.as_published;
         let y = f64::from(half_points) - 2.0;
         let seen = Observation { factors, plus, minus, delta, near, y, variance, as_published };
-        self.method.rule_mut().update(&mut self.theta, &seen, scratch);
+        self.method.update(&mut self.theta, &seen, scratch);
         for (theta, variable) in self.theta.iter_mut().zip(&self.variables) {
             *theta = variable.clamp(*theta);
         }
@@ -207,7 +171,7 @@ impl Tuner {
     }
 
     pub(crate) fn factors(&self, k: u64) -> Factors {
-        self.method.rule().factors(k)
+        self.method.factors(k)
     }
 
     /// Takes a perturbation back whose games came to nothing (a crash): its iteration will be asked for again,
@@ -217,11 +181,6 @@ impl Tuner {
         self.pending.remove(&perturbation.k);
         self.returned.insert(perturbation.k);
         Ok(())
-    }
-
-    /// Takes back all that are out, as after a restart that ended their games.
-    pub fn take_all_back(&mut self) {
-        self.returned.append(&mut self.pending);
     }
 
     /// Learns from a pair of games that an earlier process was told, which gave it out: its iteration need not be
@@ -244,24 +203,6 @@ impl Tuner {
         }
         self.pending.insert(k);
         self.tell(perturbation, half_points)
-    }
-
-    /// Gains and perturbations are from now on those of a run of that length, at the iteration that this run has
-    /// reached.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] when fewer are wanted than were given out, or the schedule makes no sense; nothing is
-    /// changed then.
-    pub fn replan(&mut self, iterations: u64, stability: f64) -> Result<()> {
-        if iterations < self.asked {
-            let asked = self.asked;
-            return Err(Error::Usage(format!("{iterations} iterations: {asked} were played already")));
-        }
-        let schedule = Schedule { iterations, stability, ..self.settings.schedule };
-        schedule.validate()?;
-        self.settings.schedule = schedule;
-        self.method.rule_mut().set_schedule(schedule);
-        Ok(())
     }
 
     fn check(&self, perturbation: &Perturbation) -> Result<()> {
@@ -335,7 +276,7 @@ impl Tuner {
     /// c_k of variable `i` at the newest iteration, as far as there is room for it around its value, before
     /// rounding. (Of pairs of three points, A, which is what they are worth.)
     pub fn c_now(&self, i: usize) -> f64 {
-        let rule = self.method.rule();
+        let rule = &self.method;
         let c = rule.c_end()[i] * rule.factors(self.asked.max(1)).c;
         if self.settings.as_published {
             return c;
@@ -349,25 +290,23 @@ impl Tuner {
 
     /// R_k of variable `i` at the newest iteration; `None` for the Bayesian methods.
     pub fn r_now(&self, i: usize) -> Option<f64> {
-        let rule = self.method.rule();
+        let rule = &self.method;
         rule.r_end().map(|r_end| r_end[i] * rule.factors(self.asked.max(1)).r)
     }
 
-    /// The variables that went farthest from their starts in units of their perturbations, the farthest first, at
-    /// most so many.
-    pub fn farthest(&self, most: usize) -> Vec<usize> {
+    /// The variables that went farthest from their starts in units of their perturbations, the farthest first.
+    pub fn farthest(&self) -> Vec<usize> {
         let (values, variables) = (self.values(), self.variables());
         let far = |i: usize| ((values[i] - variables[i].start) / variables[i].c_end).abs();
         let mut order: Vec<usize> = (0..variables.len()).collect();
         order.sort_by(|a, b| far(*b).total_cmp(&far(*a)));
-        order.truncate(most);
         order
     }
 
     /// Bayesian methods: the posterior's standard deviation. The others: how far the noise of the games alone
     /// would have carried the value by now, which is what a change must exceed to mean something.
     pub fn standard_errors(&self) -> Vec<f64> {
-        (0..self.variables.len()).map(|i| self.method.rule().deviation(i)).collect()
+        (0..self.variables.len()).map(|i| self.method.deviation(i)).collect()
     }
 
     /// τ² as known by now.

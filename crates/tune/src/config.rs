@@ -16,12 +16,8 @@ pub struct Limits {
     pub epochs: Option<u64>,
     /// See [`Stopping::seconds`]; default: none.
     pub seconds: Option<f64>,
-    /// See [`Stopping::gradient_norm`]; default: 0.
-    pub gradient_norm: Option<f64>,
     /// See [`Stopping::improvement`]; default: that of the method.
     pub improvement: Option<f64>,
-    /// See [`Stopping::window`]; default: that of the method.
-    pub window: Option<u64>,
     /// See [`Stopping::patience`]; default: that of the method.
     pub patience: Option<u64>,
 }
@@ -33,9 +29,8 @@ impl Limits {
         Stopping {
             epochs,
             seconds: self.seconds,
-            gradient_norm: self.gradient_norm.unwrap_or(0.0),
             improvement: self.improvement.unwrap_or(improvement),
-            window: self.window.unwrap_or(window),
+            window,
             patience: self.patience.or(patience).unwrap_or(epochs),
         }
     }

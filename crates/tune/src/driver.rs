@@ -13,10 +13,9 @@ use super::steps::{Steps, Trained};
 use super::training::{Problem, train};
 use super::{Checkpoint, Progress, RunConfig, StopReason, space_of};
 use gputexel_dataset::Split;
-use gputexel_dataset::objective::Objective;
 use gputexel_eval::{Evaluations, Evaluator, Fallback, Population, Request};
 use gputexel_io::{Error, Result};
-use gputexel_optim::{Optimizer, Proposal, StepDetails, has_stalled};
+use gputexel_optim::{Proposal, SwarmDetails, has_stalled};
 
 /// A run in progress.
 pub struct Tuning<'a> {
@@ -45,7 +44,7 @@ pub enum Event<'a> {
         seconds: f64,
         pairs: u64,
         /// Further details of the method, see [`Optimizer::details`].
-        details: Option<StepDetails>,
+        details: Option<SwarmDetails>,
     },
     /// The state may be stored now.
     State {
@@ -84,18 +83,7 @@ impl<'a> Tuning<'a> {
         if let Some(z) = config.begin.as_ref().filter(|z| z.len() == space.dimension()) {
             space.start.clone_from(z);
         }
-        Self::with_optimizer(config, split, config.optimizer.build(&space, config.stopping.epochs)?)
-    }
-
-    /// Creates a run in its initial state, with an optimizer supplied by the caller.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for settings out of range.
-    pub fn with_optimizer(
-        config: &'a RunConfig,
-        split: &'a Split,
-        optimizer: Box<dyn Optimizer>,
-    ) -> Result<Self> {
+        let optimizer = config.optimizer.build(&space, config.stopping.epochs)?;
         config.validate()?;
         let problem = Problem {
             parameterization: config.parameterization(),
@@ -145,18 +133,7 @@ impl<'a> Tuning<'a> {
         let mut pairs = 0;
         // A run that had ended may not have stored its result.
         let reason = train(self.progress.finished, cancel, || {
-            let ended = match self.steps.optimizer.ask_products() {
-                Some(question) => {
-                    let objective = Objective { k: config.k, loss: config.loss };
-                    let parts = 0..self.run.split.batches();
-                    let answer = self.run.problem.products(evaluator, &question, objective, parts)?;
-                    evaluator.take_fallback().map_or(Ok(()), |it| observe(Event::Replaced(it)))?;
-                    self.steps.optimizer.tell_products(&answer)?;
-                    self.progress.seconds = self.seconds_before + self.started.elapsed().as_secs_f64();
-                    None
-                }
-                None => self.step(evaluator, &mut pairs, observe)?,
-            };
+            let ended = self.step(evaluator, &mut pairs, observe)?;
             let late = config.stopping.seconds.is_some_and(|limit| self.progress.seconds >= limit);
             let ended = ended
                 .or_else(|| self.steps.optimizer.converged().then_some(StopReason::Converged))
@@ -324,7 +301,7 @@ impl<'a> Tuning<'a> {
         if progress.epochs >= stopping.epochs {
             return Some(StopReason::Epochs);
         }
-        if self.steps.optimizer.gradient_norm().is_some_and(|norm| norm <= stopping.gradient_norm) {
+        if self.steps.optimizer.gradient_norm().is_some_and(|norm| norm <= 0.0) {
             return Some(StopReason::Gradient);
         }
         let losses = &progress.recent_losses;
@@ -342,18 +319,6 @@ impl<'a> Tuning<'a> {
 }
 
 impl Run<'_> {
-    /// Refuses vectors of a wrong length, which only optimizers of the caller propose.
-    fn check_lengths(&self, z: &[f64], members: usize) -> Result<()> {
-        let dimension = self.problem.parameterization.dimension();
-        if members > 0 && z.len() == members * dimension {
-            return Ok(());
-        }
-        Err(Error::Usage(format!(
-            "the optimizer proposes {} values for {members} members; {dimension} each are expected",
-            z.len()
-        )))
-    }
-
     /// Returns the batch of a step: every epoch visits all batches in a random order that depends only on the seed and
     /// the epoch.
     fn batch(&self, step: u64, batches: usize) -> Range<usize> {
@@ -378,7 +343,6 @@ impl Run<'_> {
         regularized: bool,
         request: &Request,
     ) -> Result<Evaluations> {
-        self.check_lengths(z, members)?;
         let size = self.config.prior_theta.len();
         let portion = (PORTION_NUMBERS / size).max(1);
         let portions = (0..members).step_by(portion).map(|first| first..members.min(first + portion));

@@ -10,7 +10,6 @@ mod driver;
 mod file_loss;
 mod parts;
 mod polish;
-mod products;
 mod program_diagnostics;
 mod records;
 mod regularization;
@@ -48,15 +47,11 @@ pub use gputexel_report::{
 };
 pub use parts::RunParts;
 pub use polish::{Polish, polish};
-pub use program_diagnostics::{
-    MIN_ACTIVE_SHARE, TermActivity, diagnose_program, term_activity, undetermined_products,
-};
+pub use program_diagnostics::{MIN_ACTIVE_SHARE, TermActivity, diagnose_program, term_activity};
 pub use records::{CoordinateRecord, CoordinateUncertainty, CoordinatesFile, EpochRecord, read_metrics};
 pub use regularization::{REGULARIZATION_SCALE_CP, Regularization, penalties_of};
 pub use rounding::{Rounded, Rounding, round, round_naively, round_successively};
-pub use rounding_outcome::{
-    RoundedSummary, RoundingOutcome, RoundingSummary, SurveySummary, gauss_newton_matrix, round_outcome,
-};
+pub use rounding_outcome::{RoundingOutcome, gauss_newton_matrix, round_outcome};
 pub use run_record::{BlendRecord, PendingChoices, RunRecord, StrengthOrder, UncertaintyRequest};
 pub use run_scores::RunScores;
 pub use scale::{K_RANGE, ScaleFit, fit_scale};
@@ -68,8 +63,7 @@ pub use starts::{
 };
 pub use stopping::{StopReason, Stopping};
 pub use strength::{
-    Ablation, BLENDS, BlendCandidate, BlendChoice, HeldOutGain, KindStrength, LeftOut, Strength,
-    StrengthChoice, StrengthObserver, StrengthProgress, StrengthRequest, ablate, choose_blend,
+    HeldOutGain, KindStrength, Strength, StrengthChoice, StrengthObserver, StrengthProgress, StrengthRequest,
     choose_strength, strength_obstacle,
 };
 pub use uncertainty::{

@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::ErrorStatus;
 use gputexel_io::{Error, Lines, Result, SETTINGS_BYTES, read_whole_text};
 use gputexel_model::{Interval, Parameterization};
-use gputexel_optim::StepDetails;
+use gputexel_optim::SwarmDetails;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EpochRecord {
@@ -23,7 +23,7 @@ pub struct EpochRecord {
     /// Seconds of work so far, including earlier sessions.
     pub seconds: f64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub details: Option<StepDetails>,
+    pub details: Option<SwarmDetails>,
 }
 
 fn null_as_nan<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<f64, D::Error> {
@@ -143,7 +143,7 @@ mod tests {
         let [one, two] = &lines[..] else { panic!("{lines:?}") };
         assert_eq!(serde_json::to_string(one).unwrap(), plain);
         assert_eq!(serde_json::to_string(two).unwrap(), swarm);
-        let Some(StepDetails::Swarms(SwarmDetails { swarm_worst, .. })) = &two.details else { panic!() };
+        let Some(SwarmDetails { swarm_worst, .. }) = &two.details else { panic!() };
         assert!(swarm_worst.is_nan());
         std::fs::write(&path, "{}\n").unwrap();
         assert!(read_metrics(&path).unwrap_err().to_string().contains(":1: not a step"));

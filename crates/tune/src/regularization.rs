@@ -108,30 +108,6 @@ impl Regularization {
         }
     }
 
-    /// Adds its second derivatives to the product of a matrix with a vector of θ.
-    pub fn add_product(&self, product: &mut [f64], vector: &[f64]) {
-        assert_eq!([product.len(), vector.len()], [self.prior.len(); 2]);
-        product.iter_mut().zip(vector).for_each(|(sum, v)| *sum += 2.0 * self.l2 * PER_CP2 * v);
-        if let Some(matrix) = &self.matrix {
-            product.iter_mut().zip(matrix.times(vector)).for_each(|(sum, v)| *sum += 2.0 * v);
-        }
-    }
-
-    /// Adds its second derivatives to a block of a matrix: symmetric, row-major, the entries of some parameters, whose
-    /// indices ascend, with each other.
-    pub fn add_block(&self, block: &mut [f64], indices: &[u32]) {
-        let size = indices.len();
-        assert_eq!(block.len(), size * size);
-        for (row, &index) in indices.iter().enumerate() {
-            block[row * size + row] += 2.0 * self.l2 * PER_CP2;
-            for (other, value) in self.matrix.iter().flat_map(|matrix| matrix.row(index as usize)) {
-                if let Ok(column) = indices.binary_search(other) {
-                    block[row * size + column] += 2.0 * value;
-                }
-            }
-        }
-    }
-
     /// Computes the change of its value by a step of some parameters, each listed once.
     pub fn change(&self, theta: &[f64], step: &[(usize, f64)]) -> f64 {
         let mut change = 0.0;

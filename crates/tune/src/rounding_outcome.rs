@@ -7,7 +7,6 @@ use gputexel_eval::cpu::CpuEvaluator;
 use gputexel_eval::{Population, Request};
 use gputexel_io::Result;
 use gputexel_model::{Parameterization, RoundingRecord, SingleStepsRecord};
-use serde::Serialize;
 
 use super::single_steps::interrupted;
 use super::{
@@ -104,71 +103,6 @@ pub fn gauss_newton_matrix(
         evaluator.evaluate_unless(&population, &request, watch.cancel)?.ok_or_else(interrupted)?;
     problem.regularization.add(&mut evaluations, &theta);
     Ok(Some(parameterization.pull_matrices(evaluations.curvatures)))
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct RoundingSummary {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rounding: Option<RoundedSummary>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub single_steps: Option<SurveySummary>,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct RoundedSummary {
-    pub method: Rounding,
-    pub loss_real: f64,
-    /// Loss with every value rounded to the nearest whole number.
-    pub loss_naive: f64,
-    /// Loss after successive rounding alone, if it was possible.
-    pub loss_successive: Option<f64>,
-    pub loss: f64,
-    pub steps: u64,
-    /// Total time in seconds.
-    pub seconds: f64,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct SurveySummary {
-    /// Steps within the bounds that have an effect, and were tried.
-    pub count: usize,
-    /// Other such steps, which raise the loss by its slopes, and were not tried.
-    pub untried: usize,
-    pub improving: usize,
-    pub smallest_increase: Option<f64>,
-    pub without_effect: usize,
-    /// Steps that improved the exact loss after the search of the run had ended.
-    pub taken_exactly: u64,
-    /// Total time in seconds.
-    pub seconds: f64,
-}
-
-impl RoundingSummary {
-    pub fn new(outcome: Option<&RoundingOutcome>) -> Self {
-        let Some(&RoundingOutcome { exact_steps, seconds, ref rounded, ref survey }) = outcome else {
-            return Self::default();
-        };
-        Self {
-            rounding: rounded.as_ref().map(|(method, rounded)| RoundedSummary {
-                method: *method,
-                loss_real: rounded.loss_real,
-                loss_naive: rounded.loss_naive,
-                loss_successive: rounded.loss_successive,
-                loss: rounded.loss,
-                steps: rounded.steps,
-                seconds,
-            }),
-            single_steps: survey.as_ref().map(|survey| SurveySummary {
-                count: survey.steps,
-                untried: survey.untried,
-                improving: survey.improving.len(),
-                smallest_increase: survey.smallest_increase,
-                without_effect: survey.without_effect,
-                taken_exactly: exact_steps,
-                seconds,
-            }),
-        }
-    }
 }
 
 impl RoundingOutcome {

@@ -4,7 +4,7 @@ use gputexel_io::timestamp;
 use gputexel_report::Conclusion;
 use serde::{Deserialize, Serialize};
 
-use super::{BlendChoice, RunConfig, ScaleMode, ScaleRecord, StartsRecord, Strength};
+use super::{RunConfig, ScaleMode, ScaleRecord, StartsRecord, Strength};
 
 /// Uncertainty estimates of the result to compute, see [`sandwich`](super::sandwich) and
 /// [`bootstrap`](super::bootstrap).
@@ -26,7 +26,6 @@ pub struct PendingChoices {
 /// An order to choose the weights of penalties by held-out loss.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StrengthOrder {
-    pub folds: Option<usize>,
     /// True if it was given, not the default: it is an error if they cannot be chosen.
     pub given: bool,
 }
@@ -39,9 +38,6 @@ pub struct RunRecord {
     pub config: RunConfig,
     #[serde(default)]
     pub uncertainty: UncertaintyRequest,
-    /// True to compute the worth of each group of features, see [`ablate`](super::ablate).
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub ablate: bool,
     /// Choices that are not made yet; before them, the configuration is not the final one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undecided: Option<PendingChoices>,
@@ -62,16 +58,13 @@ pub struct RunRecord {
 }
 
 /// Origin of the search scores in the targets of a run; their share and scale constant are in [`RunConfig::blend`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BlendRecord {
     /// Number of positions with a search score; others keep the result alone.
     pub scored: u64,
     pub positions: u64,
     /// True if the scale constant of search scores was fitted, not given.
     pub k_fitted: bool,
-    /// Choice of the share, if it was chosen.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub choice: Option<BlendChoice>,
 }
 
 impl RunRecord {
@@ -82,7 +75,6 @@ impl RunRecord {
             started: timestamp(),
             config,
             uncertainty: UncertaintyRequest::default(),
-            ablate: false,
             undecided: None,
             starts: None,
             strength: None,

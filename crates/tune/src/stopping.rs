@@ -8,8 +8,6 @@ pub struct Stopping {
     pub epochs: u64,
     /// Seconds of work, including earlier sessions.
     pub seconds: Option<f64>,
-    /// The minimum is considered reached when no gradient component (loss per centipawn) is larger than this.
-    pub gradient_norm: f64,
     /// Relative improvement of the lowest loss over `window` epochs below which the run ends; 0 disables the criterion.
     pub improvement: f64,
     pub window: u64,
@@ -34,7 +32,7 @@ impl std::fmt::Display for StopReason {
         f.write_str(match self {
             Self::Epochs => "epoch limit reached",
             Self::Time => "time limit reached",
-            Self::Gradient => "gradient limit reached",
+            Self::Gradient => "the gradient is 0",
             Self::Improvement => "improvement limit reached",
             Self::HeldOut => "held-out loss stopped improving",
             Self::Converged => "converged",
@@ -48,10 +46,8 @@ impl Stopping {
         if self.seconds.is_some_and(|s| !(s.is_finite() && s > 0.0)) {
             return Err(Error::Usage("the time limit must be a positive number of seconds".to_string()));
         }
-        for (what, value) in [("gradient norm", self.gradient_norm), ("improvement", self.improvement)] {
-            if !(value.is_finite() && value >= 0.0) {
-                return Err(Error::Usage(format!("{what} {value}: must be 0 or a positive number")));
-            }
+        if !(self.improvement.is_finite() && self.improvement >= 0.0) {
+            return Err(Error::setting("improvement", self.improvement, "must be 0 or a positive number"));
         }
         for (setting, value) in
             [("epochs", self.epochs), ("window", self.window), ("patience", self.patience)]

@@ -7,9 +7,7 @@ use gputexel_chess::PhaseSettings;
 use gputexel_model::{FeatureKind, FeatureSet, Prior};
 use gputexel_play::MatchRecord;
 use gputexel_play::engine::uci;
-use gputexel_spsa::lists::{ListFormat, ListOptions, parse_list, write_list};
-
-use crate::bundle;
+use gputexel_spsa::lists::{ListFormat, parse_list, write_list};
 
 static PLAYER: LazyLock<(FeatureSet, Vec<f64>)> = LazyLock::new(|| {
     let set = FeatureSet::new(FeatureKind::Material, PhaseSettings::default());
@@ -56,27 +54,16 @@ pub(crate) fn match_folder(data: &[u8]) {
 /// A list in the format selected by the first byte, or detected: written in every format that can represent it, it is
 /// read again as the same.
 pub(crate) fn spsa_list(data: &[u8]) {
-    let Some((&first, data)) = data.split_first() else { return };
-    let (body, gains) = match bundle::parts(data).is_empty() {
-        true => (data, None),
-        false => (bundle::part(data, "list"), Some(bundle::part(data, "gains"))),
-    };
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let beside = gains.map(|gains| {
-        let path = folder.path().join("spsa.json");
-        std::fs::write(&path, gains).expect("room for a temporary file");
-        path
-    });
+    let Some((&first, body)) = data.split_first() else { return };
     let format = ListFormat::ALL.get(usize::from(first)).copied();
-    let options = ListOptions { games: Some(20_000) };
     let path = Path::new(["list", "list.params", "config.json", "list.toml"][usize::from(first) % 4]);
-    let Ok(list) = parse_list(body, path, format, options, beside.as_deref()) else { return };
+    let Ok(list) = parse_list(body, path, format) else { return };
     for entry in &list.entries {
         assert!(entry.start.is_finite());
     }
     for format in ListFormat::ALL {
-        let Ok(written) = write_list(&list.entries, format, options) else { continue };
-        let again = parse_list(written.text.as_bytes(), path, Some(format), options, None);
+        let Ok(written) = write_list(&list.entries, format) else { continue };
+        let again = parse_list(written.text.as_bytes(), path, Some(format));
         let again = again.expect("what is written can be read");
         assert_eq!(again.entries.len(), list.entries.len(), "{format}");
         for (own, read) in list.entries.iter().zip(&again.entries) {

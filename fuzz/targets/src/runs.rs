@@ -84,9 +84,7 @@ pub(crate) fn checkpoint(data: &[u8]) {
         if optimizer.restore(checkpoint.optimizer.clone()).is_err() {
             continue;
         }
-        if optimizer.ask_products().is_none() {
-            assert_eq!(optimizer.ask().parameters.len() % space.start.len(), 0);
-        }
+        assert_eq!(optimizer.ask().parameters.len() % space.start.len(), 0);
         let saved = optimizer.save();
         let mut again = config.build(&space, 10).expect("valid settings");
         again.restore(saved).expect("a state that was restored can be restored again");

@@ -6,9 +6,9 @@ use std::sync::LazyLock;
 use gputexel_chess::PhaseSettings;
 use gputexel_io::write_atomically;
 use gputexel_model::{FeatureKind, FeatureSet, ParameterFile, Prior};
-use gputexel_source::tables::sources::{KnownValues, TableValues, TablesOptions, list_text, plan};
+use gputexel_source::tables::sources::{KnownValues, TableValues, list_text, plan};
 use gputexel_source::variables::{plan_expose, plan_restore};
-use gputexel_source::{Options, ParamsFile, check, plan_apply, plan_tune};
+use gputexel_source::{ParamsFile, check, plan_apply, plan_tune};
 
 use crate::bundle;
 
@@ -39,12 +39,9 @@ pub(crate) fn patch(data: &[u8]) {
     bundle::write(data, &["a.tune", "a.params"], folder.path());
     bundle::write(data, &["source.cpp", "other.rs"], &sources);
     let tune = folder.path().join("a.tune");
-    for (compat, strict_numbers) in [(false, false), (false, true), (true, false)] {
-        let options = Options { compat, strict_numbers, hidden: false };
-        let _ = check(&tune, &sources, &options);
-        let _ = plan_tune(&tune, &sources, &options);
-        let _ = plan_apply(&tune, &sources, &options);
-    }
+    let _ = check(&tune, &sources);
+    let _ = plan_tune(&tune, &sources);
+    let _ = plan_apply(&tune, &sources, None);
 }
 
 /// Marked arrays, listed and filled, and marked numbers as variables: the parts are sources, with languages by their
@@ -63,8 +60,7 @@ pub(crate) fn tables(data: &[u8]) {
     }
     let values = TableValues::of(&MATERIAL, Path::new("params.json")).expect("valid parameters");
     for trust in [false, true] {
-        let options = TablesOptions { trust, ..TablesOptions::default() };
-        let _ = plan(&values, &KnownValues::default(), &files, &options);
+        let _ = plan(&values, &KnownValues::default(), &files, trust);
     }
     for file in files {
         let before = std::fs::read(&file).expect("a file");

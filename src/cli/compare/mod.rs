@@ -94,7 +94,7 @@ impl Subcommand for CompareArgs {
                 found.judge(&self.dataset, loss, k)?;
             }
             if let Some(path) = &self.html {
-                write_atomically(path, found.page().to_html()?.as_bytes())?;
+                write_atomically(path, found.page().to_html().as_bytes())?;
             }
             return output::print_many(context, &found, self.html.as_deref());
         }

@@ -7,12 +7,10 @@ use std::path::PathBuf;
 use gputexel::io::run_folder::REPORT;
 use gputexel::io::write_atomically;
 use gputexel::matches::{Changes, Match, MatchOptions, MatchSettings, Side, Stop, match_report};
-use gputexel::report::Report;
 use gputexel::{Error, Result};
 
 use super::context::Context;
 use super::games::{FolderFlags, Progress, RuleFlags, settings, warn};
-use super::live::{LiveArgs, LivePage};
 use super::output::print_result;
 use super::settings::parsed;
 use super::subcommand::{Subcommand, short_help};
@@ -21,7 +19,7 @@ use super::subcommand::{Subcommand, short_help};
 #[derive(Debug, clap::Args)]
 #[command(
     mut_args(short_help(&[
-        "nodes", "time", "games", "concurrency", "openings", "sprt", "option", "out", "resume", "live",
+        "nodes", "time", "games", "concurrency", "openings", "sprt", "option", "out", "resume",
     ])),
     allow_negative_numbers = true,
     after_help = "\
@@ -44,8 +42,6 @@ pub struct MatchArgs {
     b: Option<String>,
     #[command(flatten)]
     played: Played,
-    #[command(flatten)]
-    live: LiveArgs,
     /// Number of games, two per opening [default: 1000; with --sprt, at most 100000]
     #[arg(long, value_name = "N", help_heading = "Games")]
     games: Option<u64>,
@@ -95,28 +91,22 @@ impl Subcommand for MatchArgs {
         let changes = Changes { games: self.games, concurrency: self.files.concurrency };
         if let Some(path) = &self.resume {
             let prepared = Match::resume(path, changes, context.cancel)?;
-            return play(context, &self.live.open()?, prepared);
+            return play(context, prepared);
         }
         let (Some(a), Some(b)) = (&self.a, &self.b) else { unreachable!("clap requires them") };
         let options = self.played.options([a, b], changes, context)?;
         let FolderFlags { out, force, .. } = &self.files;
-        if self.live.is_asked_for() && out.is_none() {
-            return Err(Error::Usage("--live needs a match with a folder: --out".into()).into());
-        }
         // All checks come before anything is written.
         let mut prepared = Match::new(&options, context.cancel)?;
-        let page = self.live.open()?;
         prepared.create_folder(out.as_deref(), *force)?;
-        play(context, &page, prepared)
+        play(context, prepared)
     }
 }
 
-fn play(context: &Context, page: &LivePage, prepared: Match) -> anyhow::Result<()> {
+fn play(context: &Context, prepared: Match) -> anyhow::Result<()> {
     let folder = prepared.folder().map(|folder| folder.path().to_path_buf()).unwrap_or_default();
     let MatchSettings { pairs, sprt, .. } = *prepared.settings();
     warn(&prepared.seating().warnings, prepared.folder(), context);
-    let shown = folder.clone();
-    page.show(context, move || match_report(&shown).map(|report| Report::Match(Box::new(report))))?;
     let games = 2 * pairs;
     let mut progress = Progress::new(context, games, 2 * prepared.known_pairs());
     let bar = progress.bar();
@@ -124,10 +114,9 @@ fn play(context: &Context, page: &LivePage, prepared: Match) -> anyhow::Result<(
         progress.show(tally.games(), |rate| output::describe(tally, sprt.as_ref(), rate));
     });
     bar.finish_and_clear();
-    page.end();
     let finished = finished?;
     let report = folder.join(REPORT);
-    write_atomically(&report, match_report(&folder)?.to_html(None)?.as_bytes())?;
+    write_atomically(&report, match_report(&folder)?.to_html(None).as_bytes())?;
     let conclusion = finished.conclusion();
     print_result(context, &output::json(&finished, &conclusion), || {
         output::table(&finished, &conclusion) + &format!("report      {}\n", report.display())

@@ -11,7 +11,6 @@ use super::super::context::Context;
 use super::super::output::print_result;
 use super::super::table::aligned;
 
-/// Flags of `list`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  gputexel patch list src/psqt.cpp src/evaluate.cpp")]
 pub struct ListArgs {
@@ -64,14 +63,11 @@ fn row(marker: &ListedMarker) -> Vec<String> {
 }
 
 fn values(marker: &ListedMarker) -> String {
-    let pair = |values: &[f64]| match values {
-        [] => "-".to_string(),
-        values => values.iter().map(f64::to_string).collect::<Vec<_>>().join("/"),
-    };
-    if marker.parameters.len() <= 6 {
+    let all = || marker.parameters.iter().flat_map(|own| &own.values).copied();
+    if all().count() <= 12 {
+        let pair = |values: &Vec<f64>| values.iter().map(f64::to_string).collect::<Vec<_>>().join("/");
         return marker.parameters.iter().map(|own| pair(&own.values)).collect::<Vec<_>>().join(" ");
     }
-    let all = || marker.parameters.iter().flat_map(|own| &own.values).copied();
     let (low, high) = (all().fold(f64::INFINITY, f64::min), all().fold(f64::NEG_INFINITY, f64::max));
-    if low == high { format!("all {low}") } else { format!("{low} to {high}") }
+    format!("{low} to {high}")
 }

@@ -1,14 +1,18 @@
 //! `gputexel patch`: turns numbers in engine sources into options, and writes tuned values back.
 
-mod check;
-mod init;
 mod list;
 mod tables;
 mod variables;
 
 use std::path::{Path, PathBuf};
 
-use gputexel::patch::{self, Backup, EditCommand, EditReport, EditRequest, Options, Written};
+use gputexel::Error;
+use gputexel::io::counted;
+use gputexel::patch::{
+    Change, DraftOptions, PatchPlan, SourceLines, Written, check, draft, plan_apply, plan_tune,
+    refuse_interrupted, undo, write,
+};
+use serde_json::json;
 
 use super::context::Context;
 use super::output::{print_result, print_text, write_stdout};
@@ -29,11 +33,12 @@ enum PatchCommand {
     /// Write the values of the .params file back into the sources
     Apply(ApplyArgs),
     /// Show where every block matches, and the closest lines if one does not
-    Check(check::CheckArgs),
+    #[command(after_help = "Examples:\n  gputexel patch check engine.tune src")]
+    Check(InputArgs),
     /// Restore the sources as they were before the last tune or apply
     Undo(UndoArgs),
     /// Write a first block from a source line, with its numbers marked
-    Init(init::InitArgs),
+    Init(InitArgs),
     /// Show the markers of sources: names, values and bounds
     List(list::ListArgs),
     /// Make marked numbers variables that the engine reads from a file at its start
@@ -44,14 +49,6 @@ enum PatchCommand {
     Tables(tables::TablesArgs),
 }
 
-/// Programs that can be emulated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Compat {
-    /// YaneuraOu's script
-    #[value(name = "tune.py")]
-    TunePy,
-}
-
 #[derive(Debug, clap::Args)]
 struct InputArgs {
     /// Blocks to use; parameters are in the .params file next to it
@@ -60,36 +57,17 @@ struct InputArgs {
     /// Folder with the sources
     #[arg(value_name = "SOURCE_DIR")]
     sources: PathBuf,
-    /// Require marked numbers to equal those of the source
-    #[arg(long)]
-    strict_numbers: bool,
-    /// Allow sources that are hidden or in hidden folders (with a name in the path that begins with a dot)
-    #[arg(long)]
-    hidden: bool,
 }
 
-impl InputArgs {
-    fn options(&self) -> Options {
-        Options { compat: false, strict_numbers: self.strict_numbers, hidden: self.hidden }
-    }
-}
-
-/// Flags of `tune` and `apply`.
 #[derive(Debug, clap::Args)]
 struct EditArgs {
     #[command(flatten)]
     input: InputArgs,
-    /// Reproduce the output of tune.py, byte for byte
-    #[arg(long, value_name = "PROGRAM", conflicts_with = "strict_numbers")]
-    compat: Option<Compat>,
     /// Print a unified diff and write nothing
     #[arg(long, short = 'n')]
     dry_run: bool,
-    #[command(flatten)]
-    backup: BackupArgs,
 }
 
-/// Flags of `apply`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  gputexel patch apply engine.tune src --params runs/x/values.params")]
 struct ApplyArgs {
@@ -102,47 +80,53 @@ struct ApplyArgs {
 }
 
 #[derive(Debug, clap::Args)]
-struct BackupArgs {
-    /// Keep no backups, from which 'patch undo' restores sources
-    #[arg(long)]
-    no_backup: bool,
-}
-
-impl BackupArgs {
-    fn backup(&self) -> Backup {
-        if self.no_backup { Backup::No } else { Backup::State }
-    }
-
-    fn how_to_undo(&self, written: &Written, sources: &Path) -> String {
-        match &written.backup {
-            Some(_) => format!("'gputexel patch undo {}' restores the old files\n", sources.display()),
-            None => String::new(),
-        }
-    }
-}
-
-/// Flags of `undo`.
-#[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  gputexel patch undo src")]
 struct UndoArgs {
     /// Folder with the sources
     #[arg(value_name = "SOURCE_DIR")]
     sources: PathBuf,
-    /// Also restore files that were changed since; the changed files are kept with the backups
-    #[arg(long)]
-    force: bool,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  gputexel patch init src/search.cpp:120 --declaration TUNE_HERE --options OPTIONS_HERE >> engine.tune"
+)]
+struct InitArgs {
+    /// Source file and line, or a range of lines as in search.cpp:10-14
+    #[arg(value_name = "SOURCE:LINE")]
+    place: SourceLines,
+    /// Folder that will be passed to tune and apply [default: that of the source]
+    #[arg(long, value_name = "DIR")]
+    root: Option<PathBuf>,
+    /// Name of the context, which prefixes its parameters [default: file and line]
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// Marker in the source line below which parameters are declared
+    #[arg(long, value_name = "MARKER", value_parser = marker)]
+    declaration: Option<String>,
+    /// Marker in the source line below which options are offered
+    #[arg(long, value_name = "MARKER", value_parser = marker)]
+    options: Option<String>,
+}
+
+fn marker(text: &str) -> Result<String, String> {
+    if text.is_empty() || text.contains(char::is_whitespace) || text.contains("//") {
+        return Err("expected a word, without // and spaces".to_string());
+    }
+    Ok(text.to_string())
 }
 
 impl Subcommand for PatchArgs {
     fn run(&self, context: &Context) -> anyhow::Result<()> {
         match &self.command {
-            PatchCommand::Tune(args) => edit(args, EditCommand::Tune, context),
-            PatchCommand::Apply(args) => {
-                edit(&args.edit, EditCommand::Apply { params: args.params.clone() }, context)
+            PatchCommand::Tune(args) => edit(args, None, context),
+            PatchCommand::Apply(args) => edit(&args.edit, Some(args.params.as_deref()), context),
+            PatchCommand::Check(args) => check_blocks(args, context),
+            PatchCommand::Undo(args) => {
+                let undone = undo(&args.sources)?;
+                print_result(context, &undone, || undone.describe())
             }
-            PatchCommand::Check(args) => check::run(args, context),
-            PatchCommand::Undo(args) => undo(args, context),
-            PatchCommand::Init(args) => init::run(args, context),
+            PatchCommand::Init(args) => init(args, context),
             PatchCommand::List(args) => list::run(args, context),
             PatchCommand::Expose(args) => variables::expose(args, context),
             PatchCommand::Restore(args) => variables::restore(args, context),
@@ -151,33 +135,59 @@ impl Subcommand for PatchArgs {
     }
 }
 
-fn edit(args: &EditArgs, command: EditCommand, context: &Context) -> anyhow::Result<()> {
-    let EditArgs { input, compat, backup, dry_run } = args;
-    let request = EditRequest {
-        tune: input.tune.clone(),
-        sources: input.sources.clone(),
-        options: Options { compat: *compat == Some(Compat::TunePy), ..input.options() },
-        backup: backup.backup(),
-        dry_run: *dry_run,
-        command,
+/// Runs `apply` with the file given, or the usual one, else `tune`.
+fn edit(args: &EditArgs, apply: Option<Option<&Path>>, context: &Context) -> anyhow::Result<()> {
+    let EditArgs { input: InputArgs { tune, sources }, dry_run } = args;
+    // Half-written sources must not be read.
+    refuse_interrupted(sources)?;
+    let (command, plan) = match apply {
+        Some(params) => ("apply", plan_apply(tune, sources, params)?),
+        None => ("tune", plan_tune(tune, sources)?),
     };
-    let report = patch::edit(&request, &mut |warning| warn(warning, context))?;
+    plan.warnings.iter().for_each(|warning| warn(warning, context));
+    let file = |change: &Change| json!({ "path": change.shown, "new": change.before.is_none(), "params": change.params });
+    let files: Vec<_> = plan.changes.iter().map(file).collect();
+    let object = json!({ "blocks": plan.blocks, "files": files, "params": plan.params });
+    let mut text: String = plan.blocks.iter().map(|block| format!("{block}\n")).collect();
+    text.extend(plan.params.as_ref().map(|params| format!("{params}\n")));
+    finish(Outcome { command, plan: &plan, folder: sources, object, text }, *dry_run, context)
+}
+
+/// A plan with what is said about it: fields of the JSON object, and whole lines.
+struct Outcome<'a> {
+    command: &'a str,
+    plan: &'a PatchPlan,
+    folder: &'a Path,
+    object: serde_json::Value,
+    text: String,
+}
+
+/// Writes a plan unless it is a dry run, and reports it.
+fn finish(outcome: Outcome<'_>, dry_run: bool, context: &Context) -> anyhow::Result<()> {
+    let Outcome { command, plan, folder, mut object, mut text } = outcome;
+    let written = if dry_run { Written::default() } else { write(plan, folder, command)? };
+    written.warnings.iter().for_each(|warning| warn(warning, context));
     if context.json {
-        return Ok(write_stdout(&format!("{}\n", report.to_json(&request.command)))?);
+        object["command"] = json!(command);
+        object["dry_run"] = json!(dry_run);
+        object["backup"] = json!(written.backup);
+        object["warnings"] = plan.warnings.iter().chain(&written.warnings).cloned().collect();
+        if dry_run {
+            object["diff"] = json!(plan.diff());
+        }
+        return Ok(write_stdout(&format!("{object}\n"))?);
     }
     if context.quiet {
         return Ok(());
     }
-    let EditReport { plan, written, recovered } = report;
-    let Some(written) = written else { return Ok(write_stdout(&super::style::diff(&plan.diff()))?) };
-    let recovered = recovered.map(|said| format!("{said}\n")).unwrap_or_default();
-    let mut text: String = plan.blocks.iter().map(|block| format!("{block}\n")).collect();
-    text.extend(plan.params.as_ref().map(|params| format!("{params}\n")));
-    let end = match plan.changes.is_empty() {
-        true => "nothing to write: all files are up to date\n".to_string(),
-        false => backup.how_to_undo(&written, &input.sources),
+    if dry_run {
+        return Ok(write_stdout(&super::style::diff(&plan.diff()))?);
+    }
+    text += &match written.backup {
+        Some(_) => format!("'gputexel patch undo {}' restores the old files\n", folder.display()),
+        None => "nothing to write: all files are up to date\n".to_string(),
     };
-    Ok(print_text(&format!("{recovered}{text}{end}"))?)
+    Ok(print_text(&text)?)
 }
 
 /// Warns on standard error; with `--json`, warnings about the plan are in the object.
@@ -187,7 +197,37 @@ fn warn(warning: &str, context: &Context) {
     }
 }
 
-fn undo(args: &UndoArgs, context: &Context) -> anyhow::Result<()> {
-    let undone = patch::undo(&args.sources, args.force)?;
-    print_result(context, &undone, || undone.describe())
+/// Unusable blocks are an error after all are reported.
+fn check_blocks(args: &InputArgs, context: &Context) -> anyhow::Result<()> {
+    let report = check(&args.tune, &args.sources)?;
+    print_result(context, &report, || report.to_string())?;
+    match report.failures() {
+        0 => Ok(()),
+        count => {
+            let parts = counted(count as u64, "part");
+            Err(Error::input(&args.tune, format!("{parts} cannot be used")).into())
+        }
+    }
+}
+
+fn init(args: &InitArgs, context: &Context) -> anyhow::Result<()> {
+    let InitArgs { place, root, name, declaration, options } = args;
+    let options = DraftOptions {
+        folder: root.clone(),
+        name: name.clone(),
+        declaration: declaration.clone(),
+        options: options.clone(),
+    };
+    let draft = draft(place, &options)?;
+    if context.json {
+        return Ok(write_stdout(&format!("{}\n", serde_json::to_string(&draft)?))?);
+    }
+    if !context.quiet && !draft.left.is_empty() {
+        note!("not marked, because the format does not support such numbers: {}", draft.left.join(", "));
+    }
+    for marker in draft.markers_missing.iter().filter(|_| !context.quiet) {
+        let source = place.source.display();
+        note!("marker {marker} must be in exactly one line of {source} for 'tune' to work");
+    }
+    Ok(write_stdout(&draft.text)?)
 }

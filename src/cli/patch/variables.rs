@@ -3,14 +3,12 @@
 use std::path::PathBuf;
 
 use gputexel::io::counted;
-use gputexel::patch::variables::{ExposePlan, VARIABLE, plan_expose, plan_restore};
+use gputexel::patch::variables::{ExposePlan, ExposedFile, VARIABLE, plan_expose, plan_restore};
 use serde_json::json;
 
 use super::super::context::Context;
-use super::super::output::{print_text, write_stdout};
-use super::{BackupArgs, warn};
+use super::{Outcome, finish};
 
-/// Flags of `expose`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 The program reads lines of NAME VALUE at its start, from the file that the environment variable GPUTEXEL_VALUES names. \
@@ -21,11 +19,11 @@ pub struct ExposeArgs {
     /// Sources in C, C++ or Rust: all with markers ('// gputexel: NAME'), and others that use the names that these declare
     #[arg(value_name = "SOURCE", required = true)]
     sources: Vec<PathBuf>,
-    #[command(flatten)]
-    write: WriteArgs,
+    /// Print a unified diff and write nothing
+    #[arg(long, short = 'n')]
+    dry_run: bool,
 }
 
-/// Flags of `restore`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  gputexel patch restore src/psqt.h src/evaluate.cpp --params runs/tuned")]
 pub struct RestoreArgs {
@@ -35,75 +33,44 @@ pub struct RestoreArgs {
     /// Values to write: a .params file, a parameter file, or the folder of a run [default: those from before]
     #[arg(long, value_name = "FILE.params|PARAMS|RUN")]
     params: Option<PathBuf>,
-    #[command(flatten)]
-    write: WriteArgs,
-}
-
-#[derive(Debug, clap::Args)]
-struct WriteArgs {
     /// Print a unified diff and write nothing
     #[arg(long, short = 'n')]
     dry_run: bool,
-    #[command(flatten)]
-    backup: BackupArgs,
 }
 
 /// # Errors
-/// Sources that cannot be read or written, markers that do not match, and names that must stay constant.
+/// Sources that cannot be read or written, markers that do not match, and numbers that must stay constant.
 pub fn expose(args: &ExposeArgs, context: &Context) -> anyhow::Result<()> {
     let plan = plan_expose(&args.sources)?;
-    let end = format!(
-        "{}: {}; the program reads values from the file that {VARIABLE} names\n",
-        plan.params.display(),
-        counted(plan.parameters as u64, "parameter")
-    );
-    finish(&plan, "expose", &args.write, context, &end)
+    let file =
+        |own: &ExposedFile| format!("{}: {}\n", own.file.display(), counted(own.numbers as u64, "number"));
+    let text = plan.files.iter().map(file).collect::<String>()
+        + &format!(
+            "{}: {}; the program reads values from the file that {VARIABLE} names\n",
+            plan.params.display(),
+            counted(plan.parameters as u64, "parameter")
+        );
+    end(&plan, "expose", text, args.dry_run, context)
 }
 
 /// # Errors
 /// Sources that are not exposed, and values that cannot be written.
 pub fn restore(args: &RestoreArgs, context: &Context) -> anyhow::Result<()> {
     let plan = plan_restore(&args.sources, args.params.as_deref())?;
-    finish(&plan, "restore", &args.write, context, "")
+    let file = |own: &ExposedFile| {
+        let numbers = counted(own.numbers as u64, "number");
+        format!("{}: {numbers}, {} changed\n", own.file.display(), own.changed)
+    };
+    end(&plan, "restore", plan.files.iter().map(file).collect(), args.dry_run, context)
 }
 
-fn finish(
+fn end(
     plan: &ExposePlan,
     command: &str,
-    args: &WriteArgs,
+    text: String,
+    dry_run: bool,
     context: &Context,
-    end: &str,
 ) -> anyhow::Result<()> {
-    let written = match args.dry_run {
-        true => None,
-        false => Some(plan.write(command, &args.backup.backup())?),
-    };
-    for warning in written.iter().flat_map(|written| &written.warnings) {
-        warn(warning, context);
-    }
-    if context.json {
-        let mut object = json!({
-            "command": command, "files": plan.files, "parameters": plan.parameters, "params": plan.params,
-            "dry_run": args.dry_run, "backup": written.as_ref().and_then(|written| written.backup.as_ref()),
-        });
-        if args.dry_run {
-            object["diff"] = json!(plan.plan.diff());
-        }
-        return Ok(write_stdout(&format!("{object}\n"))?);
-    }
-    if context.quiet {
-        return Ok(());
-    }
-    let Some(written) = written else {
-        return Ok(write_stdout(&super::super::style::diff(&plan.plan.diff()))?);
-    };
-    let mut text = String::new();
-    for own in &plan.files {
-        let numbers = counted(own.numbers as u64, "number");
-        let changed = if command == "restore" { format!(", {} changed", own.changed) } else { String::new() };
-        text += &format!("{}: {numbers}{changed}\n", own.file.display());
-    }
-    text += end;
-    text += &args.backup.how_to_undo(&written, &plan.folder);
-    Ok(print_text(&text)?)
+    let object = json!({ "files": plan.files, "parameters": plan.parameters, "params": plan.params });
+    finish(Outcome { command, plan: &plan.plan, folder: &plan.folder, object, text }, dry_run, context)
 }

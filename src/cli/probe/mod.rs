@@ -15,7 +15,7 @@ use gputexel::matches::probe::{
     Ask, EvalPattern, ProbeEvent, ProbeParameter, ProbeProgress, ProbeReport, ProbeSettings, Survey, probe,
 };
 use gputexel::matches::{cores, deadline_from_seconds};
-use gputexel::spsa::lists::{ListEntry, ListOptions, read_list};
+use gputexel::spsa::lists::{ListEntry, read_list};
 use gputexel::{Error, Result};
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 use rounds::RoundArgs;
@@ -149,7 +149,7 @@ impl ProbeArgs {
 
     fn listed(&self) -> Result<Option<Vec<ProbeParameter>>> {
         let Some(path) = &self.parameters else { return Ok(None) };
-        let list = read_list(path, None, ListOptions::default())?;
+        let list = read_list(path, None)?;
         let parameter = |entry: ListEntry| ProbeParameter {
             name: entry.name,
             start: entry.start,

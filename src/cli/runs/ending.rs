@@ -21,13 +21,9 @@ pub fn reason_text(reason: StopReason, config: &RunConfig) -> String {
         StopReason::Time => {
             format!("time limit reached (--time {})", stopping.seconds.unwrap_or_default())
         }
-        StopReason::Gradient if stopping.gradient_norm == 0.0 => "converged: the gradient is 0".to_string(),
-        StopReason::Gradient => {
-            let norm = stopping.gradient_norm;
-            format!("converged: no component of the gradient exceeds {norm:e} (--gradient-norm)")
-        }
+        StopReason::Gradient => "converged: the gradient is 0".to_string(),
         StopReason::Improvement => format!(
-            "converged: relative improvement of the loss below {:e} over {} (--improvement, --window)",
+            "converged: relative improvement of the loss below {:e} over {} (--improvement)",
             stopping.improvement,
             counted(stopping.window, "epoch")
         ),

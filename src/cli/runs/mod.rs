@@ -17,7 +17,6 @@ use serde_json::json;
 
 use super::backend::Backend;
 use super::context::Context;
-use super::live::LivePage;
 use super::output::{print_text, write_stdout};
 use super::report;
 pub use ending::{change_text, joint_lines, reason_text, regularized_line};
@@ -44,12 +43,11 @@ pub fn checkpoint_every(seconds: f64) -> Result<Duration> {
 pub fn carry_out(
     tuner: Tuner<'_>,
     context: &Context,
-    watch: &LivePage,
     backend: &Backend,
     checkpoint_every: Duration,
     verbose: bool,
 ) -> Result<Tuned> {
-    let mut observer = Observer::new(context, watch, verbose);
+    let mut observer = Observer::new(context, verbose);
     let talks = !context.quiet && !context.json;
     let tuner = tuner.backend(backend).stop(context.cancel).checkpoint_every(checkpoint_every).display(talks);
     let result = tuner.observe(|event| observer.observe(event)).run();

@@ -8,7 +8,7 @@ use gputexel::chess::selection::Reason;
 use gputexel::evaluator::Fallback;
 use gputexel::extraction::Report;
 use gputexel::io::run_folder::SO_FAR;
-use gputexel::optimizer::{StepDetails, SwarmDetails};
+use gputexel::optimizer::SwarmDetails;
 use gputexel::run::{Deciding, RunEvent, Start};
 use gputexel::tuning::{EpochRecord, Stopping};
 use gputexel::{Error, Result};
@@ -17,7 +17,6 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
 use super::super::backend::program;
 use super::super::context::Context;
 use super::super::lines::LineTimer;
-use super::super::live::LivePage;
 use super::super::output::print_text;
 use super::super::reading_progress::Reading;
 use super::super::table::{counted, duration, grouped};
@@ -25,7 +24,8 @@ use super::blend::blend_lines;
 use super::strength::{scale_line, starts_line, strength_lines};
 
 fn print_opening(start: &Start<'_>) -> Result<()> {
-    let Start { config, data, split, backend, resumed, .. } = *start;
+    let Start { record, data, split, backend, resumed, .. } = *start;
+    let config = &record.config;
     let mut out = String::new();
     let games = match data.has_games() {
         true => counted(data.metadata().games, "game"),
@@ -72,7 +72,6 @@ fn print_opening(start: &Start<'_>) -> Result<()> {
 
 pub struct Observer<'a> {
     context: &'a Context,
-    watch: &'a LivePage,
     /// True to print settings and choices before the first step.
     verbose: bool,
     progress: Option<Progress>,
@@ -91,10 +90,9 @@ pub struct Observer<'a> {
 }
 
 impl<'a> Observer<'a> {
-    pub fn new(context: &'a Context, watch: &'a LivePage, verbose: bool) -> Self {
+    pub fn new(context: &'a Context, verbose: bool) -> Self {
         Self {
             context,
-            watch,
             verbose,
             progress: None,
             reading: None,
@@ -122,7 +120,7 @@ impl<'a> Observer<'a> {
                 let tells = talks && self.verbose;
                 print_extraction(tells, report, &output.display().to_string())?;
             }
-            RunEvent::Opened { folder, features } => self.watch.follow(self.context, folder, features)?,
+            RunEvent::Opened { .. } => {}
             RunEvent::Deciding { what, progress, share } => {
                 if self.deciding.as_ref().is_none_or(|decision| decision.what != what) {
                     self.deciding = Some(Decision::begin(self.context, what));
@@ -138,7 +136,7 @@ impl<'a> Observer<'a> {
                 if talks && self.verbose {
                     print_opening(&start)?;
                 }
-                self.progress = Some(Progress::begin(self.context, self.watch, &start, self.verbose)?);
+                self.progress = Some(Progress::begin(self.context, &start, self.verbose));
             }
             RunEvent::Epoch { record, pairs } => {
                 self.progress.as_mut().map_or(Ok(()), |progress| progress.epoch(record, pairs))?;
@@ -327,8 +325,8 @@ struct Progress {
 }
 
 impl Progress {
-    fn begin(context: &Context, watch: &LivePage, start: &Start<'_>, verbose: bool) -> Result<Self> {
-        let Start { config, data, .. } = *start;
+    fn begin(context: &Context, start: &Start<'_>, verbose: bool) -> Self {
+        let config = &start.record.config;
         let bar = match context.shows_progress() {
             true => ProgressBar::new(config.stopping.epochs),
             false => ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden()),
@@ -336,10 +334,7 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template("{bar:16} {pos}/{len}{wide_msg}") {
             bar.set_style(style);
         }
-        if let Some(folder) = start.folder {
-            watch.follow(context, folder, &data.metadata().feature_set)?;
-        }
-        Ok(Self {
+        Self {
             stopping: config.stopping,
             regularizes: config.regularizes(),
             bar,
@@ -347,15 +342,12 @@ impl Progress {
             verbose,
             skipped: None,
             last_seconds: 0.0,
-        })
+        }
     }
 
     fn epoch(&mut self, record: &EpochRecord, pairs: u64) -> Result<()> {
         let EpochRecord { seconds, ref details, .. } = *record;
-        let swarms = match details {
-            Some(StepDetails::Swarms(swarms)) => Some(swarms),
-            _ => None,
-        };
+        let swarms = details.as_ref();
         let rate = pairs as f64 / (seconds - self.last_seconds).max(1e-9);
         self.last_seconds = seconds;
         self.show(record, rate, swarms);

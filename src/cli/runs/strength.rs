@@ -27,8 +27,8 @@ pub fn folds_text(strength: &Strength) -> String {
 
 pub fn strength_lines(start: &Start<'_>) -> String {
     let mut out = String::new();
-    let Some(strength) = start.strength else {
-        let weighted: Vec<&Penalty> = start.config.penalties.iter().collect();
+    let Some(strength) = &start.record.strength else {
+        let weighted: Vec<&Penalty> = start.record.config.penalties.iter().collect();
         if !weighted.is_empty() {
             let mut kinds: Vec<String> = weighted.iter().map(|penalty| penalty.kind.to_string()).collect();
             kinds.dedup();
@@ -62,7 +62,7 @@ pub fn strength_lines(start: &Start<'_>) -> String {
 
 /// Line about the starting point, if there was a choice.
 pub fn starts_line(start: &Start<'_>) -> String {
-    let Some(StartsRecord { losses, best }) = start.starts else { return String::new() };
+    let Some(StartsRecord { losses, best }) = &start.record.starts else { return String::new() };
     let from = match best {
         0 => "the prior".to_string(),
         _ => format!("{:.6} from point {}", losses[*best], best + 1),
@@ -75,12 +75,12 @@ pub fn starts_line(start: &Start<'_>) -> String {
 }
 
 pub fn scale_line(start: &Start<'_>) -> String {
-    let origin = match (start.scale, start.fitted_loss) {
+    let origin = match (start.record.scale, start.fitted_loss) {
         (Some(scale), _) if scale.mode == ScaleMode::Joint => {
             format!(", fitted with the parameters ({:.6} on the prior)", scale.on_prior)
         }
         (_, Some(loss)) => format!(", fitted on the prior: loss {loss:.6}"),
         _ => String::new(),
     };
-    format!("K           {}{origin}\n", scale_forms(start.config.k))
+    format!("K           {}{origin}\n", scale_forms(start.record.config.k))
 }

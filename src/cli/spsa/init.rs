@@ -42,7 +42,7 @@ pub struct InitArgs {
     /// A UCI option; for a tuned one, its starting value
     #[arg(long, value_name = "NAME=VALUE", requires = "engine")]
     option: Vec<Setting>,
-    /// Method: spsa, bspsas, bspsa or constant
+    /// Method: spsa, bspsas or bspsa
     #[arg(long, value_name = "METHOD", default_value = "spsa")]
     method: MethodKind,
     /// Number of games (two per pair)
@@ -101,14 +101,14 @@ pub fn run(args: &InitArgs, context: &Context) -> anyhow::Result<()> {
         (None, None) => Err(Error::Usage("give --engine or --params".to_string())),
     };
     let draft = draft?;
-    let (text, parameters) = (draft.to_toml(), &draft.config.parameters);
+    let (text, parameters) = (draft.to_toml()?, &draft.config.parameters);
     if let Some(path) = output {
         write_atomically(path, text.as_bytes())?;
     }
     if context.json {
         let mut report = json!({
             "parameters": parameters, "notes": draft.notes,
-            "left_out": draft.left_out.iter().map(|(v, _)| &v.name).collect::<Vec<_>>(),
+            "left_out": draft.left_out,
         });
         match output {
             Some(path) => report["output"] = json!(path.display().to_string()),
@@ -124,8 +124,8 @@ pub fn run(args: &InitArgs, context: &Context) -> anyhow::Result<()> {
             let count = parameters.len();
             let mut said = format!("{}: {count} to tune: {}{more}\n", path.display(), some.join(", "));
             if !draft.left_out.is_empty() {
-                let _ =
-                    writeln!(said, "{} left out, commented out at the end of the file", draft.left_out.len());
+                let count = draft.left_out.len();
+                let _ = writeln!(said, "{count} left out, named at the end of the file");
             }
             print_text(&said)?;
         }

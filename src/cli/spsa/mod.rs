@@ -2,7 +2,6 @@
 
 mod convert;
 mod init;
-mod output;
 mod plan;
 pub mod run;
 mod simulate;

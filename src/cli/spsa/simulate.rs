@@ -2,20 +2,21 @@
 //! describes.
 
 use std::path::PathBuf;
+use std::time::Instant;
 
 use gputexel::Error;
-use gputexel::io::{check_target, write_atomically};
-use gputexel::report::{BandPanel, Bands};
-use gputexel::spsa::config::{Conf, Simulation};
+use gputexel::spsa::config::Conf;
+use gputexel::spsa::numbers::shortest_digits;
 use gputexel::spsa::simulator::{Outcome, PaperCell, Scenario, Summary, paper_cells, simulate};
 use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::{Value, json};
 
 use super::super::backend::set_threads;
 use super::super::context::Context;
-use super::super::table::counted;
-use super::output::{SimulatedCell, print};
+use super::super::output::{print_text, write_stdout};
+use super::super::table::{aligned, counted};
 
-/// Maximum number of repeats; their values are kept at 200 points in time.
+/// Maximum number of repeats.
 const MAX_REPEATS: usize = 100_000;
 
 /// Flags of `spsa simulate`.
@@ -41,12 +42,6 @@ pub struct SimulateArgs {
     /// CPU threads [default: one per core]; does not change results
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
-    /// Draw the percentiles of the gain over the iterations to this file
-    #[arg(long, value_name = "FILE", value_parser = super::super::target::file())]
-    svg: Option<PathBuf>,
-    /// Overwrite an existing file
-    #[arg(long)]
-    force: bool,
 }
 
 impl SimulateArgs {
@@ -56,13 +51,20 @@ impl SimulateArgs {
             return Ok(cells.map(|cell| (cell.scenario(self.repeats, self.seed), Some(cell))).collect());
         };
         match Conf::open(path)? {
-            Conf::Simulation(Simulation { settings, variables, draw_rate, .. }) => {
-                let (repeats, seed, optimum) = (self.repeats, self.seed, vec![0.0; variables.len()]);
-                Ok(vec![(Scenario { settings, variables, optimum, draw_rate, repeats, seed }, None)])
+            Conf::Simulation(scenario) => {
+                Ok(vec![(Scenario { repeats: self.repeats, seed: self.seed, ..*scenario }, None)])
             }
             Conf::Games(_) => Err(Error::input(path, "asks for games: 'gputexel spsa run' plays them")),
         }
     }
+}
+
+struct SimulatedCell {
+    scenario: Scenario,
+    outcome: Outcome,
+    summary: Summary,
+    paper: Option<PaperCell>,
+    seconds: f64,
 }
 
 /// # Errors
@@ -71,14 +73,14 @@ pub fn run(args: &SimulateArgs, context: &Context) -> anyhow::Result<()> {
     if !(1..=MAX_REPEATS).contains(&args.repeats) {
         return Err(Error::Usage(format!("--repeats {}: expected 1 to {MAX_REPEATS}", args.repeats)).into());
     }
-    check_target(args.svg.as_deref(), args.force)?;
     let scenarios = args.scenarios()?;
     set_threads(args.threads)?;
-    let mut finished = Vec::with_capacity(scenarios.len());
-    let mut panels = Vec::new();
+    let mut finished: Vec<SimulatedCell> = Vec::with_capacity(scenarios.len());
     for (scenario, paper) in scenarios {
-        let bar = bar(context, scenario.settings.schedule.iterations, title(&scenario));
-        let started = std::time::Instant::now();
+        let count = counted(scenario.variables.len() as u64, "parameter");
+        let title = format!("{}, {count}", scenario.settings.method);
+        let bar = bar(context, scenario.settings.schedule.iterations, title);
+        let started = Instant::now();
         let outcome = simulate(&scenario, &context.cancel.into(), &mut |done| bar.set_position(done));
         bar.finish_and_clear();
         let outcome = match outcome {
@@ -89,37 +91,11 @@ pub fn run(args: &SimulateArgs, context: &Context) -> anyhow::Result<()> {
             }
             outcome => outcome?,
         };
-        panels.push(panel(title(&scenario), &outcome));
         let summary = Summary::new(&outcome.gains);
-        let (rms_error, deviation) = (outcome.rms_error, outcome.deviation);
         let seconds = started.elapsed().as_secs_f64();
-        finished.push(SimulatedCell { scenario, summary, rms_error, deviation, paper, seconds });
-    }
-    if let Some(path) = &args.svg {
-        let bands = Bands {
-            title: format!("Elo gained in {} simulated runs: median, quartiles, 5 to 95 %", args.repeats),
-            x_name: "pairs of games".to_string(),
-            y_name: "Elo".to_string(),
-            panels,
-        };
-        write_atomically(path, bands.to_svg()?.as_bytes())?;
+        finished.push(SimulatedCell { scenario, outcome, summary, paper, seconds });
     }
     Ok(print(context, &finished)?)
-}
-
-fn panel(title: String, outcome: &Outcome) -> BandPanel {
-    let five = |gains: &[f64]| {
-        let s = Summary::new(gains);
-        [s.p5, s.p25, s.median, s.p75, s.p95]
-    };
-    BandPanel {
-        title,
-        points: outcome.trajectory.iter().map(|(k, gains)| (*k as f64, five(gains))).collect(),
-    }
-}
-
-fn title(scenario: &Scenario) -> String {
-    format!("{}, {}", scenario.settings.method, counted(scenario.variables.len() as u64, "parameter"))
 }
 
 pub fn bar(context: &Context, pairs: u64, title: String) -> ProgressBar {
@@ -128,4 +104,72 @@ pub fn bar(context: &Context, pairs: u64, title: String) -> ProgressBar {
     }
     let style = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len} pairs, {eta} left");
     ProgressBar::new(pairs).with_style(style.expect("the template is well-formed")).with_message(title)
+}
+
+fn print(context: &Context, finished: &[SimulatedCell]) -> gputexel::Result<()> {
+    if context.json {
+        let list: Vec<_> = finished.iter().map(SimulatedCell::json).collect();
+        return write_stdout(&format!("{:#}\n", json!({ "settings": list })));
+    }
+    let Some(SimulatedCell { scenario, paper, .. }) = finished.first().filter(|_| !context.quiet) else {
+        return Ok(());
+    };
+    let mut out = format!(
+        "{} of games per run, {} each, {} % of the games drawn, {} Elo to gain\n\n",
+        counted(scenario.settings.schedule.iterations, "pair"),
+        counted(scenario.repeats as u64, "run"),
+        shortest_digits(100.0 * scenario.draw_rate),
+        shortest_digits(-scenario.start_elo()),
+    );
+    let mut rows = vec![HEADER.map(str::to_string).to_vec()];
+    rows[0].extend(if paper.is_some() { PAPER } else { SPREAD }.map(str::to_string));
+    rows.extend(finished.iter().map(SimulatedCell::row));
+    out += &aligned(&rows, 0);
+    if paper.is_some() {
+        out += "\ndifference: of the means, in units of its standard error (the paper has 50 runs)\n";
+    }
+    print_text(&out)
+}
+
+const HEADER: [&str; 4] = ["parameters", "method", "mean", "sd"];
+const PAPER: [&str; 4] = ["paper mean", "paper sd", "difference", "sd ratio"];
+const SPREAD: [&str; 4] = ["5 %", "median", "95 %", "rms error"];
+
+impl SimulatedCell {
+    fn row(&self) -> Vec<String> {
+        let (s, digits) = (&self.summary, |value: f64| format!("{value:.5}"));
+        let mut row =
+            vec![self.scenario.variables.len().to_string(), self.scenario.settings.method.to_string()];
+        row.extend([s.mean, s.sd].map(digits));
+        row.extend(match &self.paper {
+            None => [s.p5, s.median, s.p95, self.outcome.rms_error].map(digits),
+            Some(paper) => {
+                let difference = paper.deviations(s.mean, s.standard_error);
+                let ratio = format!("{:.2}", s.sd / paper.sd);
+                [digits(paper.mean), digits(paper.sd), format!("{difference:+.2}"), ratio]
+            }
+        });
+        row
+    }
+
+    fn json(&self) -> Value {
+        let Self { scenario, outcome, summary: s, paper, seconds } = self;
+        let settings = &scenario.settings;
+        let mut cell = json!({
+            "method": settings.method, "parameters": scenario.variables.len(), "mean": s.mean, "sd": s.sd,
+            "repeats": scenario.repeats, "standard_error": s.standard_error,
+            "p5": s.p5, "p25": s.p25, "median": s.median, "p75": s.p75, "p95": s.p95,
+            "rms_error": outcome.rms_error, "posterior_deviation": outcome.deviation,
+            "elo_at_start": scenario.start_elo(), "iterations": settings.schedule.iterations,
+            "a": settings.schedule.stability, "alpha": settings.schedule.alpha, "gamma": settings.schedule.gamma,
+            "noise": settings.noise, "draw_rate": scenario.draw_rate, "seed": scenario.seed,
+            "seconds": seconds,
+        });
+        if let Some(paper) = paper {
+            cell["paper_mean"] = json!(paper.mean);
+            cell["paper_sd"] = json!(paper.sd);
+            cell["difference_in_standard_errors"] = json!(paper.deviations(s.mean, s.standard_error));
+        }
+        cell
+    }
 }

@@ -11,7 +11,6 @@ use gputexel::{Error, Result};
 
 use super::super::backend::{Backend, program};
 use super::super::context::Context;
-use super::super::live::LivePage;
 use super::super::output::print_text;
 use super::super::runs::checkpoint_every;
 use super::super::settings::parsed;
@@ -20,20 +19,20 @@ use super::output;
 use super::progress::Observer;
 use super::{MANY, NewSweepArgs, SweepArgs};
 
-pub fn start(args: &SweepArgs, context: &Context, watch: &LivePage) -> anyhow::Result<()> {
+pub fn start(args: &SweepArgs, context: &Context) -> anyhow::Result<()> {
     // All checks come before anything is written.
     let files = files(args, context)?;
     files.check(&args.datasets)?;
     let backend = args.backend.open()?;
     let data = dataset::read_positions(&args.datasets)?.with_sections(args.fresh.sections)?;
     let config = configure(args, &data)?;
-    carry_out(&files.begin(config, data)?, args, context, watch, &backend)
+    carry_out(&files.begin(config, data)?, args, context, &backend)
 }
 
-pub fn resume(args: &SweepArgs, path: &Path, context: &Context, watch: &LivePage) -> anyhow::Result<()> {
+pub fn resume(args: &SweepArgs, path: &Path, context: &Context) -> anyhow::Result<()> {
     let files = files(args, context)?;
     let backend = args.backend.open()?;
-    carry_out(&files.resume(path)?, args, context, watch, &backend)
+    carry_out(&files.resume(path)?, args, context, &backend)
 }
 
 fn files(args: &SweepArgs, context: &Context) -> Result<SweepFiles> {
@@ -114,7 +113,6 @@ fn carry_out(
     sweep: &StartedSweep,
     args: &SweepArgs,
     context: &Context,
-    watch: &LivePage,
     backend: &Backend,
 ) -> anyhow::Result<()> {
     let (config, folder) = (sweep.config(), sweep.folder());
@@ -130,9 +128,6 @@ fn carry_out(
     };
     if talks {
         output::print_opening(sweep)?;
-    }
-    if let Some(folder) = folder {
-        watch.follow(context, folder, &sweep.data().metadata().feature_set)?;
     }
     let mut observer = Observer::new(context, matches!(config.method, SweepMethod::GaussNewton { .. }));
     let end = sweep.carry_out(make_evaluator, context.cancel, &mut |event| {

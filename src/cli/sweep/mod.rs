@@ -12,7 +12,6 @@ use gputexel::Error;
 use super::backend::BackendArgs;
 use super::basis::BasisArgs;
 use super::context::Context;
-use super::live::LiveArgs;
 use super::scale::ScaleArgs;
 use super::subcommand::{Subcommand, short_help};
 
@@ -25,8 +24,8 @@ use super::subcommand::{Subcommand, short_help};
     ])),
     allow_negative_numbers = true,
     after_help = "\
-Values are FROM:TO:N, FROM:TO:N:log, or a list such as 0,1e-5,1e-4. Keys of --grid: learning-rate, \
-beta1, beta2, epsilon (adam), l2, strength (factor on the weights of --prior-strength), k, loss \
+Values are FROM:TO:N, FROM:TO:N:log, or a list such as 0,1e-5,1e-4. Keys of --grid: learning-rate \
+(adam), l2, strength (factor on the weights of --prior-strength), k, loss \
 (squared, cross-entropy, power:Q), blend (share of the search score in the targets), source:NAME \
 (training weight factor of a source, given by its path, part of its path, or its number from 1), \
 seed (repeats the runs with other folds). A key with \
@@ -71,8 +70,6 @@ pub struct SweepArgs {
     /// Seconds between checkpoints
     #[arg(long, value_name = "SECONDS", default_value_t = 30.0, help_heading = "Output")]
     checkpoint_every: f64,
-    #[command(flatten)]
-    watch: LiveArgs,
     #[command(flatten)]
     backend: BackendArgs,
 }
@@ -139,23 +136,15 @@ const MANY: usize = 100_000;
 impl Subcommand for SweepArgs {
     fn run(&self, context: &Context) -> anyhow::Result<()> {
         let fresh = &self.fresh;
-        let watched = self.resume.is_some() || (self.out.is_some() && fresh.scale.is_none());
-        if self.watch.is_asked_for() && !watched {
-            let text = "--live needs a sweep with a folder: --grid with --out, or --resume";
-            return Err(Error::Usage(text.to_string()).into());
-        }
-        let watch = self.watch.open()?;
-        let result = match (&self.resume, &fresh.scale) {
-            (Some(folder), _) => grid::resume(self, folder, context, &watch),
+        match (&self.resume, &fresh.scale) {
+            (Some(folder), _) => grid::resume(self, folder, context),
             (None, Some(values)) => scale::run(self, values, context),
             (None, None) if fresh.grid.is_empty() => {
                 let text = "sweep needs --scale, --grid or --resume; see 'gputexel sweep --help'";
                 Err(Error::Usage(text.to_string()).into())
             }
-            (None, None) => grid::start(self, context, &watch),
-        };
-        watch.end();
-        result
+            (None, None) => grid::start(self, context),
+        }
     }
 
     #[cfg(feature = "mpi")]

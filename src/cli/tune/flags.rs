@@ -9,9 +9,6 @@ use gputexel::{Error, Result};
 
 use super::super::settings::parsed;
 
-/// Maximum number of folds: each takes a matrix, and more of them change nothing.
-const MAX_FOLDS: usize = 100;
-
 /// Flags of `tune` and `pso` about the objective; a resumed run has them in its folder.
 #[derive(Debug, clap::Args)]
 #[group(id = "ObjectiveArgs", multiple = true)]
@@ -93,19 +90,13 @@ pub struct NewRunArgs {
     /// Tune on positions in which missing material was often given up for something; see docs/strength.md
     #[arg(long, help_heading = "Inputs")]
     pub(super) allow_compensation: bool,
-    /// Share of the search score in the targets, 0 to 1, the rest being the result; auto: chosen by the results of
-    /// held-out games; see docs/blend.md [default: 1 if most positions have a search score, else 0]
+    /// Share of the search score in the targets, 0 to 1, the rest being the result; see docs/blend.md [default: 1 if
+    /// most positions have a search score, else 0]
     #[arg(long, value_name = "SHARE", help_heading = "Objective")]
-    pub(super) blend: Option<String>,
+    pub(super) blend: Option<f64>,
     /// K of search scores (base 10) for --blend, or fit: the value that best fits their results [default: fit]
     #[arg(long, value_name = "K", requires = "blend", help_heading = "Objective")]
     pub(super) blend_k: Option<String>,
-    /// Folds of games for --prior-strength auto [default: 5, or 10 for fewer than 2000 games if scores are linear]
-    #[arg(long, value_name = "N", help_heading = "Objective")]
-    pub(super) prior_folds: Option<usize>,
-    /// Measure the worth of each group of features: the held-out loss if it stays at the prior
-    #[arg(long, help_heading = "Objective")]
-    pub(super) ablate: bool,
     /// Ignore the bounds of the basis
     #[arg(long, requires = "basis", help_heading = "Objective")]
     pub(super) no_bounds: bool,
@@ -118,22 +109,10 @@ pub struct NewRunArgs {
     /// Gauss-Newton: initial damping, relative to the diagonal [default: 0.0001]
     #[arg(long, value_name = "MU", help_heading = "Optimizer")]
     pub(super) damping: Option<f64>,
-    /// Adam: learning rate, in centipawns per step [default: 20]; settings of Adam may be lists, such as 0.5,1,2: all
-    /// combinations run side by side as one population, and the parameters of the best one are kept
+    /// Adam: learning rate, in centipawns per step [default: 20]; a list such as 0.5,1,2 runs side by side as one
+    /// population, and the parameters of the best are kept
     #[arg(long, value_name = "RATE", value_delimiter = ',', help_heading = "Optimizer")]
     pub(super) learning_rate: Vec<f64>,
-    /// Adam: decay of the first moment [default: 0.9]
-    #[arg(long, value_name = "BETA", value_delimiter = ',', help_heading = "Optimizer")]
-    pub(super) beta1: Vec<f64>,
-    /// Adam: decay of the second moment [default: 0.999]
-    #[arg(long, value_name = "BETA", value_delimiter = ',', help_heading = "Optimizer")]
-    pub(super) beta2: Vec<f64>,
-    /// Adam: epsilon, in loss per centipawn [default: 1e-12]
-    #[arg(long, value_name = "EPS", value_delimiter = ',', help_heading = "Optimizer")]
-    pub(super) epsilon: Vec<f64>,
-    /// Adam: omit the bias correction, as some tuners do
-    #[arg(long, help_heading = "Optimizer")]
-    pub(super) no_bias_correction: bool,
     /// Adam: constant, cosine, linear, or step:FACTOR:EPOCHS [default: cosine]
     #[arg(long, value_name = "NAME", help_heading = "Optimizer")]
     pub(super) schedule: Option<String>,
@@ -145,19 +124,13 @@ pub struct NewRunArgs {
     pub(super) step: Vec<u32>,
     /// Round the result to integers: naive, local (no single step improves the exact loss) or none [default: none]
     ///
-    /// For gauss-newton, gn-lbfgs, gn-cg and adam; for pso, local is its --polish. naive rounds each value to the nearest.
+    /// For gauss-newton, gn-lbfgs and adam; for pso, local is its --polish. naive rounds each value to the nearest.
     #[arg(long, value_name = "HOW", help_heading = "Optimizer")]
     pub(super) round: Option<String>,
     #[arg(long, alias = "iterations", value_name = "N", help_heading = "Stopping", help = epochs_help())]
     pub(super) epochs: Option<u64>,
-    /// Stop when no component of the gradient (loss per centipawn) exceeds this [default: 0]; gauss-newton, gn-lbfgs,
-    /// gn-cg and local also stop when no step promises a lower loss
-    #[arg(long, value_name = "NORM", help_heading = "Stopping")]
-    pub(super) gradient_norm: Option<f64>,
     #[arg(long, value_name = "SHARE", help_heading = "Stopping", help = improvement_help())]
     pub(super) improvement: Option<f64>,
-    #[arg(long, value_name = "N", help_heading = "Stopping", help = window_help())]
-    pub(super) window: Option<u64>,
     #[arg(long, value_name = "N", help_heading = "Stopping", help = patience_help())]
     pub(super) patience: Option<u64>,
 }
@@ -165,32 +138,27 @@ pub struct NewRunArgs {
 fn optimizer_help() -> String {
     let list = OptimizerConfig::list();
     format!(
-        "Optimizer: {list} [default: gn-lbfgs; with more than 4,096 parameters gn-cg if scores are linear; otherwise, \
-         and if the loss is not differentiable, adam]"
+        "Optimizer: {list} [default: gn-lbfgs; with more than 4,096 parameters, and if the loss is not \
+         differentiable, adam]"
     )
 }
 
 fn epochs_help() -> String {
     let defaults = OptimizerConfig::list_defaults(|limits| limits.epochs.to_string());
     format!(
-        "Epoch limit; the first epoch of gn-lbfgs, gn-cg and gauss-newton evaluates the prior [default: {defaults}]"
+        "Epoch limit; the first epoch of gn-lbfgs and gauss-newton evaluates the prior [default: {defaults}]"
     )
 }
 
 fn improvement_help() -> String {
     let defaults = OptimizerConfig::list_defaults(|limits| match limits.improvement {
         0.0 => "0 (never)".to_string(),
-        share => format!("{share:e}"),
+        share => format!("{share:e} over {}", limits.window),
     });
     format!(
-        "Stop when the relative improvement of the lowest loss (regularized, if there is regularization) over --window \
-         is below this [default: {defaults}]"
+        "Stop when the relative improvement of the lowest loss (regularized, if there is regularization) over some \
+         epochs is below this [default: {defaults}]"
     )
-}
-
-fn window_help() -> String {
-    let defaults = OptimizerConfig::list_defaults(|limits| limits.window.to_string());
-    format!("Window for --improvement, in epochs [default: {defaults}]")
 }
 
 fn patience_help() -> String {
@@ -221,10 +189,6 @@ impl NewRunArgs {
         let flags = [
             ("damping", self.damping.is_some()),
             ("learning-rate", !self.learning_rate.is_empty()),
-            ("beta1", !self.beta1.is_empty()),
-            ("beta2", !self.beta2.is_empty()),
-            ("epsilon", !self.epsilon.is_empty()),
-            ("no-bias-correction", self.no_bias_correction),
             ("schedule", self.schedule.is_some()),
             ("batches", self.batches.is_some()),
             ("step", !self.step.is_empty()),
@@ -264,10 +228,6 @@ impl NewRunArgs {
             seed: objective.seed,
             damping: self.damping,
             learning_rate: self.learning_rate.clone(),
-            beta1: self.beta1.clone(),
-            beta2: self.beta2.clone(),
-            epsilon: self.epsilon.clone(),
-            no_bias_correction: self.no_bias_correction,
             schedule: parsed(&self.schedule)?,
             batches: self.batches,
             step: self.step.clone(),
@@ -282,37 +242,16 @@ impl NewRunArgs {
 
     /// Returns the regularization toward neighbors and the prior, if the flags specify it.
     pub(super) fn prior_strength(&self, objective: &ObjectiveArgs) -> Result<Option<PriorStrength>> {
-        let folds = self.prior_folds;
-        if self.is_swarm() {
-            return match folds {
-                None => objective.given_strength(),
-                Some(_) => Err(Error::Usage("--prior-folds does not apply to --optimizer pso".to_string())),
-            };
-        }
-        let strength = match objective.prior_strength.as_deref().map(str::trim) {
-            None if folds.is_some() && !objective.l2.is_empty() => {
-                return Err(Error::Usage("--prior-folds only applies to --prior-strength auto".to_string()));
-            }
-            None if folds.is_some() => Some(PriorStrength::Auto { folds }),
-            None => None,
-            Some("auto") => Some(PriorStrength::Auto { folds }),
-            Some(_) if folds.is_some() => {
-                return Err(Error::Usage("--prior-folds only applies to --prior-strength auto".to_string()));
-            }
-            Some(text) => Some(PriorStrength::read(text)?),
-        };
-        match folds {
-            Some(folds) if !(2..=MAX_FOLDS).contains(&folds) => {
-                Err(Error::Usage(format!("--prior-folds must be at least 2 and at most {MAX_FOLDS}")))
-            }
-            _ => Ok(strength),
+        match self.is_swarm() {
+            true => objective.given_strength(),
+            false => objective.prior_strength.as_deref().map(PriorStrength::read).transpose(),
         }
     }
 
     pub(super) fn blend(&self) -> Result<BlendSettings> {
         // Swarms tune by results, as MadChess does.
         let default = (!self.is_swarm()).then_some(BlendShare::Scores);
-        let share = parsed(&self.blend)?.or(default);
+        let share = self.blend.map(BlendShare::Given).or(default);
         let k = match self.blend_k.as_deref().filter(|&text| text != "fit") {
             None => None,
             Some(text) => match text.parse::<f64>() {
@@ -333,9 +272,7 @@ impl NewRunArgs {
         Limits {
             epochs: self.epochs,
             seconds: objective.time,
-            gradient_norm: self.gradient_norm,
             improvement: self.improvement,
-            window: self.window,
             patience: self.patience,
         }
     }

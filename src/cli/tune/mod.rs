@@ -18,7 +18,6 @@ use gputexel::{Error, Result};
 use super::backend::BackendArgs;
 use super::basis::BasisArgs;
 use super::context::Context;
-use super::live::LiveArgs;
 use super::runs;
 use super::scale::ScaleArgs;
 use super::subcommand::{Subcommand, short_help};
@@ -53,8 +52,6 @@ pub struct RunArgs {
     #[arg(long, value_name = "SECONDS", default_value_t = 30.0)]
     checkpoint_every: f64,
     #[command(flatten)]
-    watch: LiveArgs,
-    #[command(flatten)]
     pub backend: BackendArgs,
 }
 
@@ -72,7 +69,6 @@ impl RunArgs {
         uncertainty: impl FnOnce(UncertaintyRequest, LossKind) -> Result<UncertaintyRequest>,
     ) -> anyhow::Result<()> {
         let every = runs::check_common(self.checkpoint_every, self.board.as_deref())?;
-        let watch = self.watch.open()?;
         let result = (|| {
             let backend = self.backend.open()?;
             let tuner = match &self.resume {
@@ -94,9 +90,8 @@ impl RunArgs {
                     }
                 },
             };
-            runs::carry_out(tuner, context, &watch, &backend, every, verbose).map(Some)
+            runs::carry_out(tuner, context, &backend, every, verbose).map(Some)
         })();
-        watch.end();
         let Some(tuned) = result? else { return Ok(()) };
         let board = self.board.as_deref();
         match tuned.swarm_losses {
@@ -169,7 +164,6 @@ fn start(args: &TuneArgs) -> Result<TunerSettings<'_>> {
         round: fresh.rounding()?,
         limits: fresh.limits(objective),
         starts: fresh.starts,
-        ablate: fresh.ablate,
         refuse_compensation: !fresh.allow_compensation,
         ..objective.settings()?
     })

@@ -3,8 +3,7 @@
 use std::fmt::Write as _; // to strings, which cannot fail
 
 use gputexel::Result;
-use gputexel::run::{Answer, RunSummary, Tuned};
-use gputexel::tuning::{Ablation, LeftOut};
+use gputexel::run::{Answer, Tuned, run_summary};
 
 use super::super::conclusion::findings;
 use super::super::context::Context;
@@ -22,7 +21,7 @@ use super::uncertainty::describe;
 /// When standard output cannot be written.
 pub fn print_results(context: &Context, tuned: &Tuned, piece: Option<&str>, verbose: bool) -> Result<()> {
     if context.json {
-        return write_stdout(&format!("{}\n", serde_json::json!(RunSummary::new(tuned))));
+        return write_stdout(&format!("{}\n", run_summary(tuned)));
     }
     if context.quiet {
         return Ok(());
@@ -75,9 +74,6 @@ fn details(tuned: &Tuned) -> String {
     if let Some(program) = &tuned.program {
         out += &super::program::lines(program);
     }
-    if let Some(ablation) = &tuned.ablation {
-        out += &ablation_table(ablation);
-    }
     if let Some(strength) = &tuned.record.strength
         && let Some(gain) = &strength.gain
         && !tuned.is_start()
@@ -93,19 +89,4 @@ pub(super) fn uncertainty_lines(tuned: &Tuned) -> String {
         Answer::None | Answer::LeftOut(_) => String::new(),
         Answer::Found(findings) => describe(findings, tuned),
     }
-}
-
-/// Formats the cost of leaving out each group.
-pub(super) fn ablation_table(ablation: &Ablation) -> String {
-    let width = ablation.groups.iter().map(|group| group.group.chars().count()).max().unwrap_or(0).max(5);
-    let what = if ablation.by_game { "games" } else { "positions" };
-    let mut out = format!(
-        "left out    held-out loss {:.6} over {} folds of {what}; without a group:\n",
-        ablation.held_out, ablation.folds
-    );
-    for LeftOut { group, coordinates, cost, error } in &ablation.groups {
-        let verdict = if *cost < *error { "  may go" } else { "" };
-        let _ = writeln!(out, "  {group:<width$} {coordinates:>5}  {cost:+.6} ± {error:.6}{verdict}");
-    }
-    out
 }

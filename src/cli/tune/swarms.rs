@@ -3,7 +3,7 @@ use std::path::Path;
 
 use gputexel::Result;
 use gputexel::report::board;
-use gputexel::run::{RunSummary, SwarmLosses, Tuned};
+use gputexel::run::{SwarmLosses, Tuned, run_summary};
 use gputexel::tuning::Polish;
 
 use super::super::conclusion::{ending, findings};
@@ -12,7 +12,7 @@ use super::super::output::{print_text, write_stdout};
 use super::super::runs::{reason_text, regularized_line, rounding_lines};
 use super::super::style::columns;
 use super::super::table::{aligned, counted};
-use super::output::{ablation_table, uncertainty_lines};
+use super::output::uncertainty_lines;
 
 const LISTED: usize = 120;
 
@@ -27,7 +27,7 @@ pub(super) fn print_results(
     let folder = tuned.folder.as_deref().unwrap_or(Path::new("")).display();
     let SwarmLosses { original, best: swarm } = losses;
     if context.json {
-        return write_stdout(&format!("{}\n", serde_json::json!(RunSummary::new(tuned))));
+        return write_stdout(&format!("{}\n", run_summary(tuned)));
     }
     if context.quiet {
         return Ok(());
@@ -72,7 +72,6 @@ pub(super) fn print_results(
         out += &board(&tuned.features, &outcome.parameters, piece, columns()).unwrap_or_default();
     }
     out += &uncertainty_lines(tuned);
-    out += &tuned.ablation.as_ref().map(ablation_table).unwrap_or_default();
     out += &findings(&tuned.conclusion(), true);
     let _ = writeln!(out, "\nwritten     {}: params.json, z.json, tables, report.html", folder);
     out += &ending(&tuned.conclusion());

@@ -181,11 +181,8 @@ fn failure(found: &Verification, args: &VerifyArgs) -> Option<String> {
             let what = match &suspects[..] {
                 _ if cause.is_some() => cause.clone().unwrap_or_default(),
                 [] => "compare the positions listed with the engine's evaluation".to_string(),
-                [Suspect::Table { name, order }] => format!("'{name}' {}", order.words()),
-                [Suspect::Value { name, found_cp, tuned_cp, .. }] => {
-                    format!("{name} seems to be {found_cp}, not {}", tuned_cp.round())
-                }
-                more => format!("see the {} tables and values listed", more.len()),
+                [Suspect { name, order }] => format!("'{name}' {}", order.words()),
+                more => format!("see the {} tables listed", more.len()),
             };
             let rows = match found.rows.as_ref().and_then(|rows| rows.changed) {
                 Some(changed @ 1..) => {
@@ -309,24 +306,14 @@ fn describe_suspects(
             false => "\nsome of it is explained by this, but not all:\n",
         };
     }
-    for suspect in suspects.iter().take(LISTED) {
-        *text += &match suspect {
-            Suspect::Table { name, order } => format!("  {name}: {}\n", order.words()),
-            Suspect::Value { name, found_cp, tuned_cp, is_start } => {
-                let whence = if *is_start { ", the value from before" } else { "" };
-                let tuned = if found.whole { tuned_cp.round() } else { *tuned_cp };
-                format!("  {name}: seems to be {found_cp}{whence}, tuned {tuned}\n")
-            }
-        };
+    for Suspect { name, order } in suspects.iter().take(LISTED) {
+        let _ = writeln!(text, "  {name}: {}", order.words());
     }
     if suspects.len() > LISTED {
         let _ = writeln!(text, "  and {} more", suspects.len() - LISTED);
     }
     let mirrored = |suspect: &Suspect| {
-        matches!(
-            suspect,
-            Suspect::Table { order: SuspectedOrder::RanksMirrored | SuspectedOrder::FilesMirrored, .. }
-        )
+        matches!(suspect.order, SuspectedOrder::RanksMirrored | SuspectedOrder::FilesMirrored)
     };
     if suspects.iter().any(mirrored) {
         *text += "  (the marker of a table names its first square: docs/patch.md, \"Tables\")\n";

@@ -134,7 +134,7 @@ pub fn fit_of<'a>(
 
 /// Returns limits for a run of `epochs`, stopped early after `patience` epochs without a gain on held-out positions.
 pub fn stopping(epochs: u64, window: u64, patience: u64) -> Stopping {
-    Stopping { epochs, seconds: None, gradient_norm: 0.0, improvement: 0.0, window, patience }
+    Stopping { epochs, seconds: None, improvement: 0.0, window, patience }
 }
 
 pub fn position(fen: &str) -> shakmaty::Chess {

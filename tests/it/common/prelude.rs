@@ -43,7 +43,7 @@ pub use gputexel::model::{
 };
 pub use gputexel::objective::{self, LossKind, Objective, expected_score};
 pub use gputexel::optimizer::{AdamSettings, GaussNewton, GaussNewtonSettings, Optimizer, Schedule, Space};
-pub use gputexel::patch::{Backup, PatchPlan};
+pub use gputexel::patch::PatchPlan;
 pub use gputexel::trace::{CompiledSchema, Division, ImportReport, ImportSettings, Schema};
 pub use gputexel::tuning::{
     Checkpoint, Curvature, Event, ExactProblem, Fit, OptimizerConfig, Outcome, Regularization, RunConfig,

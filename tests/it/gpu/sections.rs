@@ -3,9 +3,9 @@
 use crate::common::prelude::*;
 use crate::common::{gpu, scored_dataset};
 use gputexel::Result;
+use gputexel::evaluator::Backend;
 use gputexel::evaluator::divided::{Answer, Divided, Helper, ListedDevice, Task};
 use gputexel::evaluator::gpu::BackendChoice;
-use gputexel::evaluator::{Backend, ProductRequest, Products};
 use std::ops::Range;
 
 /// Writes positions with weights, search scores and games of ten positions, with few features, so that matrices are
@@ -47,11 +47,6 @@ fn requests() -> Vec<Request> {
     ]
 }
 
-fn product_request(features: usize, members: usize) -> ProductRequest {
-    let vectors = (0..2 * features * members).map(|i| (i * 7919 % 101) as f64 / 50.0 - 1.0).collect();
-    ProductRequest { parts: 0..3, loss: LossKind::Squared, vectors, block: Some(2) }
-}
-
 /// Returns the bits of all results of an evaluator.
 fn answers(evaluator: &mut dyn Evaluator, features: usize, members: usize) -> Vec<u64> {
     let mut bits = Vec::new();
@@ -64,10 +59,6 @@ fn answers(evaluator: &mut dyn Evaluator, features: usize, members: usize) -> Ve
                 keep(values);
             }
         }
-        let Products { products, blocks, .. } =
-            evaluator.products(&population, &product_request(features, members)).unwrap();
-        keep(&products);
-        keep(&blocks);
     }
     bits
 }

@@ -1,9 +1,6 @@
 //! The examples work as described.
 
 #[allow(dead_code, reason = "the tests call what the program calls")]
-#[path = "../../../examples/custom_optimizer.rs"]
-mod custom_optimizer;
-#[allow(dead_code, reason = "the tests call what the program calls")]
 #[path = "../../../examples/report_data.rs"]
 mod report_data;
 #[allow(dead_code, reason = "the tests call what the program calls")]
@@ -38,12 +35,4 @@ fn games_are_tuned_on_and_the_records_read_back() {
     assert!(text.starts_with("K ") && text.contains("epoch 1: loss 0."), "{text}");
     assert_eq!(text.matches("centipawns").count(), 5, "{text}");
     assert!(tune_pgn::tune(&sample("sample.pgn.zst"), path).unwrap_err().to_string().contains("not empty"));
-}
-
-#[test]
-#[ignore = "full"]
-fn custom_optimizer_works() {
-    let tuned = custom_optimizer::tune(&sample("sample.bin")).unwrap();
-    assert!(tuned.loss.unwrap() < 0.98 * tuned.loss_before.unwrap(), "{:?}", tuned.loss);
-    assert_eq!((tuned.outcome.optimizer.as_str(), tuned.epochs.len()), ("rprop", 40));
 }

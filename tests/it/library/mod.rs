@@ -43,7 +43,6 @@ mod patch {
 }
 
 mod tuning {
-    mod conjugate_gradients;
     mod constraints;
     mod coverage;
     mod diagnostics;

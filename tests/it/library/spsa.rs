@@ -39,7 +39,7 @@ impl TryRng for Lcg {
 #[test]
 fn the_original_scripts_log_is_reproduced() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/spsa");
-    let (_, mut variables) = read_variables(&folder.join("spsa.var")).unwrap();
+    let mut variables = read_variables(&folder.join("spsa.var"), None).unwrap();
     variables.iter_mut().for_each(|v| v.integer = false); // the script rounds nothing in simulations
     let schedule = Schedule { iterations: 400, stability: 40.0, alpha: 0.602, gamma: 0.101 };
     let settings = Settings { schedule, as_published: true, ..Settings::new(MethodKind::Spsa, 400, 0.0) };
@@ -158,53 +158,6 @@ fn parameters_near_a_bound_are_unbiased() {
     }
 }
 
-/// One parameter in 0 to 400 that loses 10 Elo at a distance of 100, in 10,000 pairs.
-fn near_zero(method: MethodKind, c_end: f64, start: f64, optimum: f64) -> Scenario {
-    let variable = Variable {
-        name: "x".to_string(),
-        start,
-        min: 0.0,
-        max: 400.0,
-        integer: false,
-        c_end,
-        r_end: Some(0.002),
-        s: Some(80.0),
-        sigma: Some(9.9 * 100.0 / 10f64.sqrt()),
-        simul_elo: 10.0,
-    };
-    let settings = Settings::new(method, 10_000, 0.6);
-    let (variables, optimum) = (vec![variable], vec![optimum]);
-    Scenario { settings, variables, optimum, draw_rate: 0.6, repeats: 256, seed: 1 }
-}
-
-#[test]
-#[ignore = "full"]
-fn starts_on_a_bound_do_not_slow_a_run() {
-    for method in MethodKind::ALL {
-        for (c_end, least) in [(20.0, 1.2), (40.0, 3.8), (88.0, 5.5)] {
-            let now = near_zero(method, c_end, 0.0, 80.0);
-            let mut published = now.clone();
-            published.settings.as_published = true;
-            let [now, published] = [now, published]
-                .map(|scenario| simulate(&scenario, &StopFlag::new(), &mut |_| {}).unwrap().gains);
-            let gained = Summary::new(&now).mean;
-            // Of 6.4 Elo. Small steps of SPSA take longer than these runs are.
-            let least = if method.is_bayesian() { 5.5 } else { least };
-            assert!(gained > least, "{method} {c_end}: {gained}");
-            // As published, they go to the middle, fast, which here is the right way. Repeats draw the same numbers.
-            if !method.is_bayesian() {
-                let differences: Vec<f64> =
-                    now.iter().zip(&published).map(|(now, other)| now - other).collect();
-                let Summary { mean, standard_error, .. } = Summary::new(&differences);
-                assert!(
-                    mean > 3.0 * standard_error,
-                    "{method} {c_end}: {mean} ± {standard_error} of published"
-                );
-            }
-        }
-    }
-}
-
 #[test]
 fn posterior_deviations_match_the_errors() {
     for (parameters, method) in [(1, MethodKind::Bspsas), (4, MethodKind::Bspsas), (4, MethodKind::Bspsa)] {
@@ -267,7 +220,7 @@ fn settings(method: MethodKind) -> Settings {
 }
 
 #[test]
-fn stored_states_resume_bit_for_bit() {
+fn scores_in_any_order_lead_to_the_best_values() {
     for method in MethodKind::ALL {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(4);
         let mut tuner = Tuner::try_new(settings(method), variables()).unwrap();
@@ -281,14 +234,7 @@ fn stored_states_resume_bit_for_bit() {
             }
             let pair: Perturbation = out.pop().unwrap();
             let pair: Perturbation = serde_json::from_str(&serde_json::to_string(&pair).unwrap()).unwrap();
-            let stored = serde_json::to_string(&tuner).unwrap();
-            let mut restored = Tuner::restore(&stored).unwrap();
-            assert_eq!(restored, tuner);
-            restored.tell(&pair, score(&pair)).unwrap();
             tuner.tell(&pair, score(&pair)).unwrap();
-            let bits = |t: &Tuner| t.values().iter().map(|v| v.to_bits()).collect::<Vec<_>>();
-            assert_eq!(bits(&restored), bits(&tuner));
-            tuner = restored;
         }
         assert_eq!(tuner.completed_pairs(), 300);
         // From 3, 1.5 and −4 toward 1.
@@ -312,15 +258,6 @@ fn pairs_count_once_and_lost_ones_are_repeated() {
     assert_eq!(tuner, before);
     tuner.take_back(&first).unwrap();
     assert!(tuner.tell(&first, 2).is_err());
-    assert_eq!((tuner.completed_pairs(), tuner.pending()), (1, 0));
-    let again = tuner.ask(&mut rng).unwrap();
-    assert_eq!(again.k, 1);
-    tuner.take_all_back();
+    assert_eq!(tuner.completed_pairs(), 1);
     assert_eq!((tuner.ask(&mut rng).unwrap().k, tuner.ask(&mut rng).unwrap().k), (1, 3));
-    // A state whose counts do not add up is refused.
-    let stored = serde_json::to_string(&tuner).unwrap();
-    assert!(stored.contains("\"asked\":3"));
-    for broken in [stored.replace("\"asked\":3", "\"asked\":4"), stored[1..].to_string()] {
-        assert!(Tuner::restore(&broken).unwrap_err().to_string().starts_with("state of an SPSA run"));
-    }
 }

@@ -47,7 +47,7 @@ fn any_number_of_ranks_writes_the_same_files() {
     let runs: [(&[&str], &[&str]); 4] = [
         (&["tune", "--holdout", "0.1", "--bootstrap", "3", "--round", "local"], &["params.json", "tables.h"]),
         (
-            &["tune", "--optimizer", "gn-cg", "--prior-strength", "bend=1e-4", "--epochs", "4"],
+            &["tune", "--optimizer", "gauss-newton", "--prior-strength", "bend=1e-4", "--epochs", "4"],
             &["params.json"],
         ),
         (&["sweep", "--grid", "l2=0,1e-4", "--folds", "3", "--seed", "2"], &["runs.csv"]),

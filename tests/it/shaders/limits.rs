@@ -1,10 +1,9 @@
-//! Devices with limited resources: small bindings, few workgroups, unexpected speed.
+//! Devices with limited resources: small bindings, few workgroups.
 
 use crate::common::gpu::context;
 use crate::common::prelude::*;
 use crate::common::random_theta;
 use gputexel::evaluator::reference::reference;
-use gputexel::gpu::pace::Pace;
 
 /// Bindings so small that the data need many shards, the members many chunks, and slabs many slices; the sums still
 /// agree with f64, bit-identical to those of a device with more room and the same cells.
@@ -41,46 +40,4 @@ fn many_shards_and_chunks_make_the_same_sums() {
         .unwrap_err()
         .to_string();
     assert!(error.starts_with("GPU: ") && !error.contains('\n'), "{error}");
-}
-
-/// Simulates slices of a device that computes `rate(slice)` pairs per second; returns the longest in seconds.
-fn longest(mut pace: Pace, slices: usize, rate: impl Fn(usize) -> f64) -> f64 {
-    let mut longest = 0f64;
-    for slice in 0..slices {
-        let pairs = pace.pairs();
-        let seconds = pairs as f64 / rate(slice);
-        longest = longest.max(seconds);
-        pace.observe(pairs, Duration::from_secs_f64(seconds));
-    }
-    longest
-}
-
-/// Evaluators start with a sixteenth of the work expected to take a fifth of a second.
-#[test]
-#[ignore = "full"]
-fn dispatches_stay_below_a_second_for_any_initial_pace() {
-    // Expected pairs, and how slow a device of the kind may be: a discrete GPU of 2012, the graphics of a netbook, a
-    // software adapter on a busy core.
-    for (expected, slowest) in [(1u64 << 31, 4e8), (1 << 27, 2e7), (1 << 22, 1e6)] {
-        let begin = || Pace::new(expected / 16);
-        for factor in [1.0, 3.0, 1000.0, 1e6] {
-            let seconds = longest(begin(), 60, |_| slowest * factor);
-            assert!(seconds < 1.0, "{expected} pairs expected, {slowest} x {factor}: {seconds} s");
-        }
-        // A device that another program slows down to a quarter, repeatedly.
-        let seconds = longest(begin(), 200, |slice| if slice / 10 % 2 == 0 { 1e10 } else { 2.5e9 });
-        assert!(seconds < 1.0, "{seconds} s");
-        // A host that was late once, and underestimated the device, recovers.
-        let mut pace = begin();
-        for _ in 0..40 {
-            pace.observe(pace.pairs(), Duration::from_secs_f64(pace.pairs() as f64 / 1e10));
-        }
-        let quick = pace.pairs();
-        pace.observe(quick, Duration::from_secs(5));
-        assert!(pace.pairs() < quick);
-        for _ in 0..10 {
-            pace.observe(pace.pairs(), Duration::from_secs_f64(pace.pairs() as f64 / 1e10));
-        }
-        assert!(pace.pairs() as f64 > 0.7 * quick as f64, "{} {quick}", pace.pairs());
-    }
 }

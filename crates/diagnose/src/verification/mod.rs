@@ -1,7 +1,6 @@
 //! Verifies that an engine evaluates with tuned values, by a trace that it printed after they were written
 //! back.
 
-mod pursuit;
 mod rows;
 mod suspects;
 
@@ -289,22 +288,8 @@ impl Compared<'_> {
     }
 
     fn guess(&self, tuned: &[f64], start: Option<&[f64]>) -> Result<Verdict> {
-        let mut best: Option<(u64, Vec<Suspect>)> = None;
-        // A few single values are the simplest explanation, then tables, then both.
-        for tables in [false, true] {
-            let (mut values, mut suspects) =
-                if tables { suspects::tables(self, tuned, start)? } else { (tuned.to_vec(), Vec::new()) };
-            let most = if tables { pursuit::MOST } else { pursuit::FEW };
-            suspects.extend(pursuit::values(self, &mut values, tuned, start, most)?);
-            let left = self.with(&values)?.differing;
-            if best.as_ref().is_none_or(|(fewest, _)| left < *fewest) {
-                best = Some((left, suspects));
-            }
-            if left == 0 {
-                break;
-            }
-        }
-        let (left, suspects) = best.unwrap_or_default();
+        let (values, suspects) = suspects::tables(self, tuned, start)?;
+        let left = self.with(&values)?.differing;
         Ok(Verdict::Other { explained: left == 0 && !suspects.is_empty(), suspects })
     }
 

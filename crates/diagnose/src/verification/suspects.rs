@@ -16,22 +16,11 @@ const LARGE_CP: f64 = 200.0;
 /// Maximum share of the misfit that may remain for a guess to be accepted.
 const LEFT: f64 = 0.95;
 
-/// A deviation of the engine from the tuned values.
+/// A table that seems to have other values than the tuned ones.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(untagged)]
-pub enum Suspect {
-    Table {
-        name: String,
-        order: SuspectedOrder,
-    },
-    Value {
-        name: String,
-        /// The value that the engine seems to use, centipawns.
-        found_cp: f64,
-        /// The tuned value, centipawns.
-        tuned_cp: f64,
-        is_start: bool,
-    },
+pub struct Suspect {
+    pub name: String,
+    pub order: SuspectedOrder,
 }
 
 /// Finds the tables that seem to have other values, one by one, each time the one that explains most; returns
@@ -76,7 +65,7 @@ pub(super) fn tables(
         }
         least = tried[best];
         let (at, order, theta) = guesses.into_iter().nth(best).expect("an index of it");
-        suspects.push(Suspect::Table { name: parts.remove(at).name, order });
+        suspects.push(Suspect { name: parts.remove(at).name, order });
         values = theta;
     }
     Ok((values, suspects))

@@ -10,7 +10,6 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::cpu::{CpuEvaluator, InstructionSet};
-use crate::products::ProductRequest;
 use crate::reference::{Seen, each_position};
 use crate::{Evaluator, Population, Request};
 
@@ -232,103 +231,4 @@ fn scores_that_all_members_share() {
             }
         }
     }
-}
-
-/// Computes H v of a member over the parts of a request, position by position in f64; `None` if no position counts.
-fn wanted_product(
-    data: &Dataset,
-    layout: &Layout,
-    population: &Population,
-    member: usize,
-    request: &ProductRequest,
-    vector: &[f64],
-) -> Option<Vec<f64>> {
-    let (theta, per_cp) = (population.member(member), objective::x_per_cp(population.k[member]));
-    let (mut weights, mut product) = (0.0, vec![0.0; theta.len()]);
-    each_position(data, layout, population, member, request.parts.clone(), |seen| {
-        let Seen { x, y, slopes, .. } = *seen;
-        let weight = seen.factor * seen.weight;
-        weights += weight;
-        let along: f64 = slopes.iter().map(|&(parameter, slope)| slope * vector[parameter]).sum();
-        let outer = weight * request.loss.curvature(x, y) * per_cp * per_cp * along;
-        slopes.iter().for_each(|&(parameter, slope)| product[parameter] += outer * slope);
-    });
-    product.iter_mut().for_each(|value| *value /= weights);
-    (weights > 0.0).then_some(product)
-}
-
-fn check_products(data: &Dataset, parts: usize, members: usize, block: usize) {
-    let layout = Layout::try_new(data, parts, |n| n % parts).unwrap();
-    let layout = layout.with_search_scores(data, 1.0).unwrap();
-    let features = data.feature_count();
-    let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
-    let vectors: Vec<f64> = (0..2 * features * members).map(|_| rng.random_range(-1.0..1.0)).collect();
-    let mut evaluator = CpuEvaluator::new(&layout);
-    let close = |mine: &[f64], wanted: &[f64], what: &str| {
-        assert_eq!(mine.len(), wanted.len());
-        let largest = wanted.iter().fold(1e-12f64, |a, b| a.max(b.abs()));
-        for (a, b) in mine.iter().zip(wanted) {
-            assert!((a - b).abs() < 1e-5 * largest, "{what}: {a} {b}");
-        }
-    };
-    for (variant, population) in variants(&population(features, members), parts).into_iter().enumerate() {
-        let loss = LOSSES[variant % 3];
-        let request =
-            ProductRequest { parts: parts - 1..parts, loss, vectors: vectors.clone(), block: Some(block) };
-        let got = evaluator.products(&population, &request).unwrap();
-        got.check(&population, &request).unwrap();
-        let per_member = got.blocks.len() / members;
-        for member in [0, members / 2, members - 1] {
-            let what = format!("{loss}, variant {variant}, member {member}");
-            let of = |vector: &[f64]| wanted_product(data, &layout, &population, member, &request, vector);
-            let own = &vectors[member * 2 * features..][..2 * features];
-            let Some(wanted) = of(own) else { continue };
-            close(&got.products[member * 2 * features..][..2 * features], &wanted, &what);
-            let mut values = &got.blocks[member * per_member..][..per_member];
-            for range in request.blocks(features) {
-                let indices: Vec<usize> = range.clone().chain(range.map(|f| features + f)).collect();
-                let size = indices.len();
-                let (matrix, rest) = values.split_at(size * size);
-                let mut inside = vec![0.0; 2 * features];
-                indices.iter().for_each(|&i| inside[i] = own[i]);
-                let whole = of(&inside).unwrap();
-                let row = |r: usize| (0..size).map(|c| matrix[r * size + c] * own[indices[c]]).sum();
-                let mine: Vec<f64> = (0..size).map(row).collect();
-                let wanted: Vec<f64> = indices.iter().map(|&i| whole[i]).collect();
-                close(&mine, &wanted, &format!("{what}, block of {}", indices[0]));
-                values = rest;
-            }
-        }
-    }
-}
-
-#[test]
-fn products_with_matrices() {
-    let folder = tempfile::tempdir().unwrap();
-    check_products(&unit(folder.path(), 300, false), 2, 3, 100);
-    check_products(&unit(folder.path(), 9001, true), 1, 10, 384);
-    check_products(&imported(folder.path(), 500, 31), 3, 9, 7);
-    check_products(&imported(folder.path(), 70, 4200), 2, 1, 1000);
-}
-
-#[test]
-fn requests_for_products_are_checked() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = imported(folder.path(), 7, 3);
-    let layout = Layout::try_new(&data, 1, |_| 0).unwrap();
-    let population = population(3, 2);
-    let request = |vectors: usize, block: Option<usize>, parts: usize| ProductRequest {
-        parts: 0..parts,
-        loss: LOSSES[0],
-        vectors: vec![1.0; vectors],
-        block,
-    };
-    let mut evaluator = CpuEvaluator::new(&layout);
-    let mut message =
-        |request: ProductRequest| evaluator.products(&population, &request).unwrap_err().to_string();
-    assert_eq!(message(request(6, None, 1)), "vectors of 6 values for 2 members of 3 features");
-    assert_eq!(message(request(12, Some(0), 1)), "blocks of 0 features: must be 1 or more");
-    assert_eq!(message(request(12, None, 2)), "parts 0..2 requested, the dataset has 1");
-    let answer = evaluator.products(&population, &request(0, None, 1)).unwrap();
-    assert!(answer.products.is_empty() && answer.blocks.is_empty());
 }

@@ -1,12 +1,10 @@
 //! The CPU evaluator: SIMD implementations chosen at run time, stripes of positions on `rayon`'s threads.
 
-mod blocks;
 mod curvature;
 mod instruction_set;
 #[cfg(test)]
 mod kernel_tests;
 mod population;
-mod products;
 mod program;
 mod sigmoid;
 mod single;
@@ -27,8 +25,8 @@ use self::population::{
 use self::program::ProgramEvaluation;
 use self::sigmoid::{AnyLoss, with_lane_loss};
 use self::single::{MemberKernel, MemberParameters, MemberSums};
-use super::sums::{Node, ProductSums, Sums, Tree, add, part_weights};
-use super::{Evaluations, Evaluator, Population, ProductRequest, Products, Request};
+use super::sums::{Node, Sums, Tree, add, part_weights};
+use super::{Evaluations, Evaluator, Population, Request};
 use gputexel_dataset::Layout;
 use gputexel_dataset::objective::{LossKind, x_per_cp};
 use gputexel_io::{Result, counted};
@@ -336,24 +334,6 @@ impl<'a> CpuEvaluator<'a> {
         }
     }
 
-    pub(crate) fn product_sums(
-        &self,
-        population: &Population,
-        request: &ProductRequest,
-        sections: Range<usize>,
-    ) -> Result<Tree<ProductSums>> {
-        by_section(sections, |section| {
-            let ranges = &self.layout.section(&request.parts, section)[..];
-            let mut sums = ProductSums::zero(self.layout, population, request);
-            if !ranges.is_empty() {
-                self.sum_products(population, request, ranges, &mut sums);
-                self.sum_blocks(population, request, ranges, &mut sums);
-            }
-            sums.positions = ranges.iter().map(Range::len).sum();
-            sums
-        })
-    }
-
     fn singles(&self, population: &Population) -> usize {
         let rest = population.members() % self.tile_width;
         let bare = population.blends.is_empty() && population.resamples.is_empty();
@@ -457,13 +437,6 @@ impl Evaluator for CpuEvaluator<'_> {
     fn evaluate(&mut self, population: &Population, request: &Request) -> Result<Evaluations> {
         let evaluations = self.evaluate_unless(population, request, &AtomicBool::new(false))?;
         Ok(evaluations.expect("nothing cancels it"))
-    }
-
-    fn products(&mut self, population: &Population, request: &ProductRequest) -> Result<Products> {
-        population.validate(self.layout)?;
-        request.validate(self.layout, population)?;
-        let sums = self.product_sums(population, request, self.layout.sections())?;
-        Ok(sums.total(self.layout.sections())?.means(self.layout, population, request))
     }
 
     fn describe(&self) -> String {

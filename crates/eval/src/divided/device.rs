@@ -9,7 +9,6 @@ use gputexel_io::{Error, Result};
 use rayon::prelude::*;
 
 use super::{Answer, Helper, Task};
-use crate::cpu::CpuEvaluator;
 use crate::device::Stats;
 use crate::gpu::{self, GpuContext, GpuOptions};
 use crate::sums::{Node, Sums, Tree};
@@ -165,23 +164,9 @@ impl<'a> Section<'a> {
 }
 
 fn compute(evaluators: &mut [Section<'_>], task: &Task) -> Result<Answer> {
-    match task {
-        Task::Sums(of) => {
-            let mut tree = Tree::default();
-            for own in evaluators {
-                tree.push(Node { first: own.first, level: 0, sum: own.sums(&of.0, &of.1)? })?;
-            }
-            Ok(Answer::Sums(tree.into_nodes()))
-        }
-        Task::Products(of) => {
-            let mut tree = Tree::default();
-            for own in evaluators {
-                let cpu = CpuEvaluator::new(own.layout);
-                for node in cpu.product_sums(&of.0, &of.1, own.first..own.first + 1)?.into_nodes() {
-                    tree.push(node)?;
-                }
-            }
-            Ok(Answer::Products(tree.into_nodes()))
-        }
+    let mut tree = Tree::default();
+    for own in evaluators {
+        tree.push(Node { first: own.first, level: 0, sum: own.sums(&task.0, &task.1)? })?;
     }
+    Ok(tree.into_nodes())
 }

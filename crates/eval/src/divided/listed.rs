@@ -9,7 +9,7 @@ use gputexel_dataset::Layout;
 use gputexel_dataset::objective::LossKind;
 use gputexel_io::{Error, Result};
 
-use super::{DeviceThread, Divided, Division, Helper, Task};
+use super::{DeviceThread, Divided, Division, Helper};
 use crate::gpu::{GpuContext, GpuOptions};
 use crate::{Population, Request};
 
@@ -133,7 +133,7 @@ impl Speeds {
             let population = Population::new(layout.features(), theta, vec![1.0; MEMBERS]);
             let parts = 0..layout.parts().len();
             let request = Request { parts, loss: LossKind::Squared, gradients: true, curvature: false };
-            let task = Task::Sums(std::sync::Arc::new((population, request)));
+            let task = std::sync::Arc::new((population, request));
             // The first time includes compiling and uploading.
             alone.nodes(&task)?;
             let start = Instant::now();

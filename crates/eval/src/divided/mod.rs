@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use gputexel_dataset::Layout;
 use gputexel_io::{Error, Result, counted};
-use serde::{Deserialize, Serialize};
 
 pub use device::DeviceThread;
 pub use listed::{DeviceList, ListedDevice};
@@ -15,21 +14,12 @@ pub(crate) use listed::{Speeds, divide};
 use crate::cpu::CpuEvaluator;
 use crate::device::Stats;
 use crate::fallback::Fallback;
-use crate::products::{ProductRequest, Products};
-use crate::sums::{Node, ProductSums, Summand, Sums, Tree};
+use crate::sums::{Node, Sums, Tree};
 use crate::{Evaluations, Evaluator, Population, Request};
 
-#[derive(Clone, Debug)]
-pub enum Task {
-    Sums(Arc<(Population, Request)>),
-    Products(Arc<(Population, ProductRequest)>),
-}
+pub type Task = Arc<(Population, Request)>;
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Answer {
-    Sums(Vec<Node<Sums>>),
-    Products(Vec<Node<ProductSums>>),
-}
+pub type Answer = Vec<Node<Sums>>;
 
 pub trait Helper {
     fn sections(&self) -> Range<usize>;
@@ -134,71 +124,26 @@ impl<'a> Divided<'a> {
         self.helpers = left;
         begun?;
         answers.sort_by_key(|(first, _)| *first);
-        let answers = answers.into_iter().map(|(_, answer)| answer);
-        match task {
-            Task::Sums(_) => join(answers, |answer| match answer {
-                Answer::Sums(nodes) => Some(nodes),
-                Answer::Products(_) => None,
-            })
-            .map(Answer::Sums),
-            Task::Products(_) => join(answers, |answer| match answer {
-                Answer::Products(nodes) => Some(nodes),
-                Answer::Sums(_) => None,
-            })
-            .map(Answer::Products),
+        let mut tree = Tree::default();
+        for (_, answer) in answers {
+            answer?.into_iter().try_for_each(|node| tree.push(node))?;
         }
+        Ok(tree.into_nodes())
     }
 
     fn compute(&self, task: &Task, sections: Range<usize>) -> Result<Answer> {
-        Ok(match task {
-            Task::Sums(of) => Answer::Sums(self.cpu.sums(&of.0, &of.1, sections)?.into_nodes()),
-            Task::Products(of) => {
-                Answer::Products(self.cpu.product_sums(&of.0, &of.1, sections)?.into_nodes())
-            }
-        })
+        Ok(self.cpu.sums(&task.0, &task.1, sections)?.into_nodes())
     }
-
-    fn total<T: Summand>(&self, nodes: Vec<Node<T>>) -> Result<T> {
-        let mut tree = Tree::default();
-        nodes.into_iter().try_for_each(|node| tree.push(node))?;
-        tree.total(self.layout.sections())
-    }
-}
-
-/// Joins the sums of all answers in the order of their sections.
-fn join<T: Summand>(
-    answers: impl Iterator<Item = Result<Answer>>,
-    of: impl Fn(Answer) -> Option<Vec<Node<T>>>,
-) -> Result<Vec<Node<T>>> {
-    let mut tree = Tree::default();
-    for answer in answers {
-        let nodes = of(answer?).ok_or_else(unasked)?;
-        nodes.into_iter().try_for_each(|node| tree.push(node))?;
-    }
-    Ok(tree.into_nodes())
-}
-
-fn unasked() -> Error {
-    Error::Usage("a helper answers what it was not asked".to_string())
 }
 
 impl Evaluator for Divided<'_> {
     fn evaluate(&mut self, population: &Population, request: &Request) -> Result<Evaluations> {
         population.validate(self.layout)?;
         request.validate(self.layout)?;
-        match self.nodes(&Task::Sums(Arc::new((population.clone(), request.clone()))))? {
-            Answer::Sums(nodes) => Ok(self.total(nodes)?.means(self.layout, population, request)),
-            Answer::Products(_) => Err(unasked()),
-        }
-    }
-
-    fn products(&mut self, population: &Population, request: &ProductRequest) -> Result<Products> {
-        population.validate(self.layout)?;
-        request.validate(self.layout, population)?;
-        match self.nodes(&Task::Products(Arc::new((population.clone(), request.clone()))))? {
-            Answer::Products(nodes) => Ok(self.total(nodes)?.means(self.layout, population, request)),
-            Answer::Sums(_) => Err(unasked()),
-        }
+        let mut tree = Tree::default();
+        let nodes = self.nodes(&Arc::new((population.clone(), request.clone())))?;
+        nodes.into_iter().try_for_each(|node| tree.push(node))?;
+        Ok(tree.total(self.layout.sections())?.means(self.layout, population, request))
     }
 
     fn describe(&self) -> String {

@@ -34,11 +34,7 @@ use self::plan::{Budget, Chunks};
 use self::segment_plan::{PlanKey, SegmentPlan};
 use self::steps::{Session, StepBuffers};
 use self::store::Store;
-use super::{
-    AdamStart, AdamState, AdamStep, Evaluations, Evaluator, Population, ProductRequest, Products, Request,
-    Stats,
-};
-use crate::cpu::CpuEvaluator;
+use super::{AdamStart, AdamState, AdamStep, Evaluations, Evaluator, Population, Request, Stats};
 use crate::device::meter::{DeviceBuffer, Gpu};
 use crate::device::pace::Pace;
 use gputexel_dataset::Layout;
@@ -225,10 +221,6 @@ impl Evaluator for GpuEvaluator<'_> {
             }
             Ok(out)
         })
-    }
-
-    fn products(&mut self, population: &Population, request: &ProductRequest) -> Result<Products> {
-        CpuEvaluator::new(self.layout).products(population, request)
     }
 
     fn describe(&self) -> String {

@@ -7,7 +7,7 @@ pub mod positions;
 mod verdicts;
 
 pub use check::{CheckReport, Checker, Depth, Finding, Group};
-pub use verdicts::{DamagedList, damaged_list, remember, verdict, vet};
+pub use verdicts::{remember, verdict, vet};
 
 use crate::backend::Backend;
 use crate::divided::{DeviceList, ListedDevice};

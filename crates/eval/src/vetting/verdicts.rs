@@ -1,6 +1,5 @@
 //! Results of checks, kept between runs of gputexel.
 
-use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use crate::device::{AdapterSummary, GpuContext};
@@ -29,12 +28,6 @@ impl Device {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DamagedList {
-    pub path: PathBuf,
-    pub reason: String,
-}
-
 const MAX_RECORDS: usize = 64;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -54,26 +47,10 @@ impl Store {
         Self(state.map(|state| state.join("gputexel").join("devices.json")))
     }
 
+    /// Returns the verdicts; a list that cannot be read counts as empty until it is written again.
     fn load(&self) -> Vec<Verdict> {
-        self.read().unwrap_or_default()
-    }
-
-    fn damage(&self) -> Option<DamagedList> {
-        let path = self.0.clone()?;
-        self.read().err().map(|reason| DamagedList { path, reason })
-    }
-
-    fn read(&self) -> std::result::Result<Vec<Verdict>, String> {
-        let Some(path) = &self.0 else { return Ok(Vec::new()) };
-        match read_whole(path, SETTINGS_BYTES) {
-            Ok(bytes) => {
-                serde_json::from_slice(&bytes).map_err(|error| format!("not a list of devices: {error}"))
-            }
-            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-                Ok(Vec::new())
-            }
-            Err(error) => Err(error.to_string()),
-        }
+        let bytes = self.0.as_ref().and_then(|path| read_whole(path, SETTINGS_BYTES).ok());
+        bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
     }
 
     fn find(&self, device: &Device) -> Option<Verdict> {
@@ -148,11 +125,6 @@ pub fn verdict(summary: &AdapterSummary) -> Option<(Depth, Option<String>)> {
     Some((verdict.depth, verdict.fault))
 }
 
-/// Returns the user's list of verdicts if it exists and cannot be read; it counts as empty until it is written again.
-pub fn damaged_list() -> Option<DamagedList> {
-    Store::of_user().damage()
-}
-
 pub fn vet(context: &GpuContext) -> Result<()> {
     Store::of_user().vet(context.summary(), || Checker::new(context, Depth::Brief).run())
 }
@@ -209,10 +181,7 @@ mod tests {
         store.remember(&software, &report(Depth::Thorough, Some("wrong"))).unwrap();
         assert!(matches!(used(&store, &software, sound()), (Some(Error::Advised { .. }), false)));
         // An invalid list is written again.
-        assert_eq!(store.damage(), None);
         std::fs::write(&path, "no list").unwrap();
-        let damage = store.damage().unwrap();
-        assert!(damage.path == path && damage.reason.starts_with("not a list of devices: "), "{damage:?}");
         assert!(matches!(used(&store, &adapter("1"), sound()), (None, true)));
         assert!(matches!(used(&store, &adapter("1"), sound()), (None, false)));
         // Without a folder, each time.

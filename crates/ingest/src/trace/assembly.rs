@@ -295,9 +295,6 @@ impl Sink for Assembly<'_> {
             ));
         }
         if last {
-            if source == 0 {
-                report.warnings.extend(schema.undetermined_products());
-            }
             report.warnings.extend(dead_terms(schema, &self.active, report.record.positions));
             report.warnings.extend(self.audit.warnings(schema));
         }

@@ -10,7 +10,7 @@ use super::pipeline_plan::{Plan, starts};
 use super::places::places_of;
 use super::schema::{Columns, Comment, GameColumn, Results, Schema};
 use gputexel_io::{Error, Result};
-use gputexel_model::program::{Accumulator, CompiledProgram, Factor, Program, ValueKind};
+use gputexel_model::program::{Accumulator, CompiledProgram, Factor, Program};
 use gputexel_model::{Feature, FeatureSet, Imported, ImportedParameter, MAX_FEATURES, Phases, Place};
 use shakmaty::Color;
 
@@ -72,7 +72,6 @@ pub struct CompiledSchema {
     pub(super) relative: bool,
     pub(super) program: Option<(CompiledProgram, Vec<[f64; 2]>)>,
     feature_set: FeatureSet,
-    linear: usize,
 }
 
 impl CompiledSchema {
@@ -124,7 +123,6 @@ impl CompiledSchema {
             builder.tables.push((record.name.clone(), ids));
         }
         let (turned, relative) = views_of(schema)?;
-        let linear = builder.features.len();
         let program = builder.program(schema, turned[1])?;
         let Builder { actions, features, parameters, mut required, declared, .. } = builder;
         // Ids are in the order of indices as long as every feature has one index, larger than all before.
@@ -164,22 +162,11 @@ impl CompiledSchema {
             relative,
             program,
             feature_set,
-            linear,
         })
     }
 
     pub fn feature_set(&self) -> &FeatureSet {
         &self.feature_set
-    }
-
-    pub(super) fn undetermined_products(&self) -> Vec<String> {
-        let (Some((program, _)), Some(imported)) = (&self.program, &self.feature_set.imported) else {
-            return Vec::new();
-        };
-        program.program().undetermined_products(|feature, phase| match usize::from(feature) {
-            shared if shared < self.linear => ValueKind::Fixed,
-            own => ValueKind::of(&imported.parameters[own], feature, phase),
-        })
     }
 
     pub(super) fn column_name(&self, column: u16) -> &str {

@@ -33,7 +33,7 @@ pub(super) struct Question<'a> {
     pub schema: &'a CompiledSchema,
 }
 
-struct Process(Arc<dyn Contained>);
+struct Process(Arc<Contained>);
 
 impl Drop for Process {
     fn drop(&mut self) {
@@ -58,11 +58,10 @@ pub(super) fn ask(
     let command = question.command;
     let arguments = command.arguments(question.parameters);
     let program = command.program();
-    let call = Call { program: &program, arguments: &arguments, start_deadline: command.deadline() };
+    let call = Call { program: &program, arguments: &arguments };
     let cannot = |error: std::io::Error| question.fails(&format!("cannot be started: {error}"));
-    let (contained, pipes) = start(&call, cancel).map_err(|error| match error.kind() {
+    let (contained, pipes) = start(&call).map_err(|error| match error.kind() {
         std::io::ErrorKind::Interrupted => interrupted(),
-        std::io::ErrorKind::TimedOut => question.fails("does not start"),
         _ => cannot(error),
     })?;
     let process = Process(contained);

@@ -3,26 +3,18 @@
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
-use super::Call;
-use super::{Contained, Pipes, piped};
+use super::Pipes;
 
-struct Group(Mutex<State>);
+/// A running engine. On Linux it is killed when this process dies.
+pub struct Contained(Mutex<State>);
 
 struct State {
     leader: Child,
     status: Option<ExitStatus>,
-}
-
-pub(super) fn start(command: &Call<'_>) -> io::Result<(Arc<dyn Contained>, Pipes)> {
-    let mut call = Command::new(command.program);
-    piped(call.args(command.arguments)).process_group(0);
-    let mut leader = spawn(call)?;
-    let pipes = Pipes::take(&mut leader);
-    Ok((Arc::new(Group(Mutex::new(State { leader, status: None }))), pipes))
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -32,12 +24,6 @@ fn spawn(mut call: Command) -> io::Result<Child> {
 
 #[cfg(target_os = "linux")]
 fn spawn(mut call: Command) -> io::Result<Child> {
-    die_with_parent(&mut call);
-    lasting::spawn(call)
-}
-
-#[cfg(target_os = "linux")]
-pub(super) fn die_with_parent(call: &mut Command) {
     use rustix::process::{getpid, getppid, set_parent_process_death_signal};
     let parent = getpid();
     let bind = move || {
@@ -51,6 +37,7 @@ pub(super) fn die_with_parent(call: &mut Command) {
     // SAFETY: this runs in the new process before its program does, where only async-signal-safe operations are
     // allowed: two system calls, without allocating memory or taking a lock.
     unsafe { call.pre_exec(bind) };
+    lasting::spawn(call)
 }
 
 /// A thread that starts programs and ends only with the process: processes that should die with their parent die with
@@ -91,25 +78,31 @@ mod lasting {
     }
 }
 
-impl Group {
+impl Contained {
+    pub(super) fn start(mut call: Command) -> io::Result<(Self, Pipes)> {
+        call.process_group(0);
+        let mut leader = spawn(call)?;
+        let pipes = Pipes::take(&mut leader);
+        Ok((Self(Mutex::new(State { leader, status: None })), pipes))
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
 
-impl Contained for Group {
-    fn has_exited(&self) -> bool {
+    pub fn has_exited(&self) -> bool {
         let state = self.state();
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
         let ended = || waitid(WaitId::Pid(Pid::from_child(&state.leader)), options);
         state.status.is_some() || !matches!(ended(), Ok(None))
     }
 
-    fn status(&self) -> Option<ExitStatus> {
+    pub fn status(&self) -> Option<ExitStatus> {
         self.state().status
     }
 
-    fn kill(&self) {
+    /// Kills it with its children.
+    pub fn kill(&self) {
         let mut state = self.state();
         // It was not waited for yet, so its id and that of its group are still its own.
         if state.status.is_none() {
@@ -118,7 +111,7 @@ impl Contained for Group {
         }
     }
 
-    fn is_gone(&self) -> bool {
+    pub(super) fn is_gone(&self) -> bool {
         let mut state = self.state();
         if state.status.is_none() {
             state.status = state.leader.try_wait().unwrap_or_default();

@@ -3,14 +3,14 @@
 use std::io;
 use std::os::windows::io::AsRawHandle;
 use std::process::{Child, Command, ExitStatus};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use win32job::{ExtendedLimitInfo, Job};
 
-use super::Call;
-use super::{Contained, Pipes, piped};
+use super::Pipes;
 
-struct InJob(Mutex<State>);
+/// A running engine, which is killed when this process dies.
+pub struct Contained(Mutex<State>);
 
 struct State {
     engine: Child,
@@ -18,36 +18,35 @@ struct State {
     job: Option<Job>,
 }
 
-pub(super) fn start(command: &Call<'_>) -> io::Result<(Arc<dyn Contained>, Pipes)> {
-    let mut limits = ExtendedLimitInfo::new();
-    limits.limit_kill_on_job_close();
-    let job = Job::create_with_limit_info(&limits).map_err(io::Error::other)?;
-    let mut engine = piped(Command::new(command.program).args(command.arguments)).spawn()?;
-    if let Err(error) = job.assign_process(engine.as_raw_handle() as isize) {
-        let _ = engine.kill();
-        let _ = engine.wait();
-        return Err(io::Error::other(error));
+impl Contained {
+    pub(super) fn start(mut call: Command) -> io::Result<(Self, Pipes)> {
+        let mut limits = ExtendedLimitInfo::new();
+        limits.limit_kill_on_job_close();
+        let job = Job::create_with_limit_info(&limits).map_err(io::Error::other)?;
+        let mut engine = call.spawn()?;
+        if let Err(error) = job.assign_process(engine.as_raw_handle() as isize) {
+            let _ = engine.kill();
+            let _ = engine.wait();
+            return Err(io::Error::other(error));
+        }
+        let pipes = Pipes::take(&mut engine);
+        Ok((Self(Mutex::new(State { engine, job: Some(job) })), pipes))
     }
-    let pipes = Pipes::take(&mut engine);
-    Ok((Arc::new(InJob(Mutex::new(State { engine, job: Some(job) }))), pipes))
-}
 
-impl InJob {
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
 
-impl Contained for InJob {
-    fn has_exited(&self) -> bool {
+    pub fn has_exited(&self) -> bool {
         !matches!(self.state().engine.try_wait(), Ok(None))
     }
 
-    fn status(&self) -> Option<ExitStatus> {
+    pub fn status(&self) -> Option<ExitStatus> {
         self.state().engine.try_wait().ok().flatten()
     }
 
-    fn kill(&self) {
+    /// Kills it with its children.
+    pub fn kill(&self) {
         let mut state = self.state();
         // Its handle is the only one.
         state.job = None;
@@ -55,7 +54,7 @@ impl Contained for InJob {
         let _ = state.engine.kill();
     }
 
-    fn is_gone(&self) -> bool {
+    pub(super) fn is_gone(&self) -> bool {
         self.has_exited()
     }
 }

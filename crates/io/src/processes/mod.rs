@@ -6,20 +6,19 @@ mod group;
 #[cfg(windows)]
 mod job;
 mod lines;
-#[cfg(target_os = "linux")]
-mod supervised;
-#[cfg(target_os = "linux")]
-mod supervisor;
 
 use std::io;
 use std::path::Path;
-use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
-use std::sync::atomic::AtomicBool;
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
 pub use command_line::split_command;
+#[cfg(unix)]
+pub use group::Contained;
+#[cfg(windows)]
+pub use job::Contained;
 pub use lines::{LastLine, MAX_LINE_BYTES, read_line};
 
 /// Time that killed processes may take to disappear. Only those waiting for a disk or a network that does not respond
@@ -32,19 +31,10 @@ pub struct Call<'a> {
     /// The program: a path, or a name that is looked up in `PATH`.
     pub program: &'a Path,
     pub arguments: &'a [String],
-    pub start_deadline: Duration,
 }
 
-pub trait Contained: Send + Sync {
-    fn has_exited(&self) -> bool;
-
-    fn status(&self) -> Option<ExitStatus>;
-
-    fn kill(&self);
-
-    fn is_gone(&self) -> bool;
-
-    fn wait(&self, until: Instant) -> bool {
+impl Contained {
+    pub fn wait(&self, until: Instant) -> bool {
         let mut pause = Duration::from_micros(200);
         while !self.is_gone() {
             if Instant::now() >= until {
@@ -76,7 +66,7 @@ impl Pipes {
 
 struct Running {
     closed: bool,
-    all: Vec<Weak<dyn Contained>>,
+    all: Vec<Weak<Contained>>,
 }
 
 static RUNNING: Mutex<Running> = Mutex::new(Running { closed: false, all: Vec::new() });
@@ -85,13 +75,15 @@ fn running() -> MutexGuard<'static, Running> {
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Starts an engine. Gives up when `stop` is set.
+/// Starts an engine.
 ///
 /// # Errors
-/// Errors of starting programs; [`io::ErrorKind::TimedOut`] when that takes longer than the command's deadline,
-/// [`io::ErrorKind::Interrupted`] when `stop` was set.
-pub fn start(call: &Call<'_>, stop: &AtomicBool) -> io::Result<(Arc<dyn Contained>, Pipes)> {
-    let (contained, pipes) = start_contained(call, stop)?;
+/// Errors of starting programs; [`io::ErrorKind::Interrupted`] after [`kill_all_engines`].
+pub fn start(call: &Call<'_>) -> io::Result<(Arc<Contained>, Pipes)> {
+    let mut command = Command::new(call.program);
+    command.args(call.arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let (contained, pipes) = Contained::start(command)?;
+    let contained = Arc::new(contained);
     let closed = {
         let mut running = running();
         running.all.retain(|other| other.strong_count() > 0);
@@ -106,32 +98,10 @@ pub fn start(call: &Call<'_>, stop: &AtomicBool) -> io::Result<(Arc<dyn Containe
     Ok((contained, pipes))
 }
 
-#[cfg(target_os = "linux")]
-fn start_contained(call: &Call<'_>, stop: &AtomicBool) -> io::Result<(Arc<dyn Contained>, Pipes)> {
-    match supervisor::program() {
-        Some(program) => supervised::start(call, program, stop),
-        None => group::start(call),
-    }
-}
-
-#[cfg(all(unix, not(target_os = "linux")))]
-fn start_contained(call: &Call<'_>, _: &AtomicBool) -> io::Result<(Arc<dyn Contained>, Pipes)> {
-    group::start(call)
-}
-
-#[cfg(windows)]
-fn start_contained(call: &Call<'_>, _: &AtomicBool) -> io::Result<(Arc<dyn Contained>, Pipes)> {
-    job::start(call)
-}
-
-fn piped(command: &mut Command) -> &mut Command {
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped())
-}
-
 /// Kills all engines started by this process, with all their children, and prevents further starts: for a
 /// program that has to end at once.
 pub fn kill_all_engines() {
-    let all: Vec<Arc<dyn Contained>> = {
+    let all: Vec<Arc<Contained>> = {
         let mut running = running();
         running.closed = true;
         running.all.iter().filter_map(Weak::upgrade).collect()
@@ -141,13 +111,4 @@ pub fn kill_all_engines() {
     for contained in all {
         contained.wait(until);
     }
-}
-
-/// Lets this program itself supervise engines; call it first in `main`.
-///
-/// Without it, or without `/proc`, engines are killed when their parent dies, but their children are not. On
-/// other systems it does nothing.
-pub fn supervise_engines() {
-    #[cfg(target_os = "linux")]
-    supervisor::serve_if_asked();
 }

@@ -10,7 +10,6 @@ mod activity;
 mod compiled;
 mod parts;
 mod scalar;
-mod scaling;
 mod text;
 mod trial;
 mod value;
@@ -23,7 +22,6 @@ pub use activity::{MIN_ACTIVE_SHARE, TermActivity, dead_terms};
 pub use compiled::{CompiledProgram, LINEAR, MAX_SLOTS};
 pub use parts::{AdjustmentEffect, FactorEffect, Part, TermEffect};
 pub use scalar::{Dual, Scalar};
-pub use scaling::ValueKind;
 #[doc(hidden)]
 pub use trial::trial_program;
 pub use value::Taper;

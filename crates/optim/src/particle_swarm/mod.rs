@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 pub use settings::{ParticleSwarmSettings, SwarmVariant, Swarms};
 
-use super::{Best, Evaluations, Optimizer, OptimizerState, Proposal, Space, StepDetails, SwarmDetails};
+use super::{Best, Evaluations, Optimizer, OptimizerState, Proposal, Space, SwarmDetails};
 use gputexel_io::{Error, Result};
 
 /// The error of particles that have not been evaluated or whose error is not finite.
@@ -297,20 +297,20 @@ impl Optimizer for ParticleSwarm {
         true
     }
 
-    fn details(&self) -> Option<StepDetails> {
+    fn details(&self) -> Option<SwarmDetails> {
         let mut bests: Vec<f64> = (0..self.settings.swarms)
             .map(|swarm| self.best_errors[self.best_of(self.swarm(swarm))])
             .collect();
         let list = (bests.len() <= LISTED).then(|| bests.clone());
         bests.sort_unstable_by(f64::total_cmp);
-        Some(StepDetails::Swarms(SwarmDetails {
+        Some(SwarmDetails {
             original: self.original,
             swarms: list,
             swarm_median: bests[bests.len() / 2],
             swarm_worst: bests[bests.len() - 1],
             deaths: self.deaths,
             restarts: self.restarts,
-        }))
+        })
     }
 
     fn save(&self) -> OptimizerState {

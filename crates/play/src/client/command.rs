@@ -110,7 +110,7 @@ impl EngineCommand {
     }
 
     pub(super) fn call<'a>(&'a self, arguments: &'a [String]) -> Call<'a> {
-        Call { program: &self.program, arguments, start_deadline: self.start_deadline }
+        Call { program: &self.program, arguments }
     }
 
     pub(super) fn stem(&self) -> String {

@@ -12,7 +12,7 @@ use shakmaty::Position;
 
 pub use asking::{Etiquette, SearchScore, run_program};
 pub use command::{EngineCommand, PARAMETERS_WORD, Setting, find_program, values_text};
-pub use gputexel_io::processes::{kill_all_engines, supervise_engines};
+pub use gputexel_io::processes::kill_all_engines;
 pub use options::{EngineOption, OptionKind};
 
 use super::{Choice, Failure, GameSoFar, Player};

@@ -40,7 +40,7 @@ pub(super) fn not_running() -> Failure {
 
 /// When dropped, it is told to quit and, failing that, killed.
 pub(super) struct EngineProcess {
-    contained: Arc<dyn Contained>,
+    contained: Arc<Contained>,
     killed: bool,
     stop: StopFlag,
     /// `None` once the input is closed.
@@ -54,7 +54,7 @@ pub(super) struct EngineProcess {
 impl EngineProcess {
     pub(super) fn spawn(command: &EngineCommand, stop: StopFlag) -> io::Result<Self> {
         let (arguments, _values) = command.arguments_of_process()?;
-        let (contained, pipes) = gputexel_io::processes::start(&command.call(&arguments), &stop)?;
+        let (contained, pipes) = gputexel_io::processes::start(&command.call(&arguments))?;
         let (commands, to_write) = channel();
         let (to_read, lines) = sync_channel(LINES_AHEAD);
         let commands = Some(commands);
@@ -73,10 +73,6 @@ impl EngineProcess {
         }
         Self::spawn(command, stop.clone()).map_err(|reason| match reason.kind() {
             io::ErrorKind::Interrupted => Failure::Stopped,
-            io::ErrorKind::TimedOut => {
-                let seconds = command.start_deadline.as_secs_f64();
-                Failure::NotStarted(format!("the program does not run within {seconds:.1} s"))
-            }
             _ => Failure::NotStarted(reason.to_string()),
         })
     }

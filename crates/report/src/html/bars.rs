@@ -2,10 +2,10 @@
 
 use maud::{Markup, html};
 
+use super::boards::Boards;
 use super::data::{CoordinateValue, Parameter, RunReport};
-use super::groups::{Group, Shape, untapered};
+use super::groups::{Group, Shape, groups, untapered};
 use super::number::{centipawns, grouped, signed, whole};
-use gputexel_io::Result;
 use gputexel_model::ROLE_NAMES;
 
 const ROWS: usize = 3000;
@@ -164,8 +164,17 @@ pub(super) fn material(parameters: &[Parameter], groups: &[Group<'_>], reference
     }
 }
 
-pub(super) fn coordinates_of_run(report: &RunReport) -> Result<Option<Markup>> {
-    Ok((!report.coordinates.is_empty()).then(|| coordinates(&report.coordinates)))
+pub(super) fn coordinates_of_run(report: &RunReport) -> Option<Markup> {
+    (!report.coordinates.is_empty()).then(|| coordinates(&report.coordinates))
+}
+
+/// Lists of a run beyond the boards of pieces, and further boards.
+pub(super) fn parameters_of_run(report: &RunReport) -> Option<Markup> {
+    let RunReport { parameters, reference, .. } = report;
+    let groups = groups(parameters);
+    let (folded, lists) = (Boards::new(parameters, &groups).folded(), lists(parameters, &groups, reference));
+    let is_empty = folded.0.is_empty() && lists.0.is_empty();
+    (!is_empty).then(|| html! { (folded) (lists) })
 }
 
 fn coordinates(coordinates: &[CoordinateValue]) -> Markup {
@@ -193,7 +202,6 @@ fn coordinates(coordinates: &[CoordinateValue]) -> Markup {
 
 #[cfg(test)]
 mod tests {
-    use super::super::groups::groups;
     use super::*;
 
     fn parameter(name: &str, group: &str, mg: f64, support: u64) -> Parameter {

@@ -10,10 +10,6 @@ use super::number::{centipawns, count, grouped, signed, whole};
 use super::palette::level_class;
 use super::pieces;
 
-/// Centipawns that deserve a color of their own when boards are compared.
-const LEAST_SCALE: f64 = 1.0;
-/// The largest value that is printed when boards are compared. More digits do not fit into a square.
-const WRITTEN: f64 = 9999.0;
 const SHOWN: usize = 6;
 /// Standard errors by which a value must differ from its reference not to be called noise.
 const NOISE: f64 = 2.0;
@@ -107,12 +103,11 @@ struct Shown<'a> {
     view: View,
     middle: [f64; 2],
     full: f64,
-    limit: f64,
 }
 
 impl<'a> Shown<'a> {
     fn new(parameters: &'a [Parameter], places: &'a [Option<usize>; 64], view: View) -> Self {
-        let mut shown = Self { parameters, places, view, middle: [0.0; 2], full: 1.0, limit: f64::INFINITY };
+        let mut shown = Self { parameters, places, view, middle: [0.0; 2], full: 1.0 };
         let supported = |id: &usize| parameters[*id].support != Some(0);
         let ids: Vec<usize> = places.iter().flatten().copied().filter(supported).collect();
         if matches!(view, View::Value | View::Reference | View::Shape) {
@@ -130,18 +125,6 @@ impl<'a> Shown<'a> {
             both.filter_map(|(id, phase)| shown.number(id, phase).map(|n| shown.size(n, phase).abs()));
         shown.full = quantile(sizes.collect(), if view == View::Support { 1.0 } else { 0.93 }).max(1e-9);
         shown
-    }
-
-    fn alike(parameters: &'a [Parameter], places: &'a [Option<usize>; 64]) -> [Self; 2] {
-        let [mut values, mut references] =
-            [View::Value, View::Reference].map(|view| Self::new(parameters, places, view));
-        // Values that are all equal have no scale.
-        if values.full < LEAST_SCALE {
-            values.full = references.full.max(LEAST_SCALE);
-        }
-        (references.full, references.middle) = (values.full, values.middle);
-        [&mut values, &mut references].into_iter().for_each(|shown| shown.limit = WRITTEN);
-        [values, references]
     }
 
     fn number(&self, id: usize, phase: usize) -> Option<f64> {
@@ -165,8 +148,6 @@ impl<'a> Shown<'a> {
     fn text(&self, number: f64, phase: usize) -> String {
         match self.view {
             _ if !number.is_finite() => "–".to_string(),
-            View::Value | View::Reference if number > self.limit => format!(">{:.0}", self.limit),
-            View::Value | View::Reference if number < -self.limit => format!("<-{:.0}", self.limit),
             View::Value | View::Reference => whole(number),
             View::Change => signed(number.round()),
             View::Shape => signed((number - self.middle[phase]).round()),
@@ -245,31 +226,6 @@ impl<'a> Shown<'a> {
             (name) @if !phase_name.is_empty() { ", " (phase_name) } span.soft { (self.colors(phase)) }
         };
         self.table(&caption, phase, false)
-    }
-}
-
-/// Boards of values next to boards of their references, headed by two names. Both use the colors of the
-/// values, because references may be anything.
-pub(super) fn side_by_side(parameters: &[Parameter], groups: &[Group<'_>], names: [&str; 2]) -> Markup {
-    let boards = groups.iter().filter_map(|group| match &group.shape {
-        Shape::Board(places) => Some((group.name, places)),
-        Shape::List(_) => None,
-    });
-    html! {
-        @for (name, places) in boards {
-            @let single = untapered(parameters, places.iter().flatten().copied());
-            @let [values, references] = Shown::alike(parameters, places);
-            @let phases: &[(usize, &str)] = if single { &[(0, "")] } else { &[(0, "middlegame"), (1, "endgame")] };
-            details.list {
-                summary { (name) }
-                @for (phase, phase_name) in phases {
-                    div.pair {
-                        (values.explained(&format!("{name}, {}", names[0]), *phase, phase_name))
-                        (references.explained(&format!("{name}, {}", names[1]), *phase, phase_name))
-                    }
-                }
-            }
-        }
     }
 }
 

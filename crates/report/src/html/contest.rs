@@ -6,8 +6,7 @@ use maud::{Markup, PreEscaped, html};
 
 use super::data::Step;
 use super::document;
-use super::plot::{Axis, Plot, Series, Style};
-use gputexel_io::Result;
+use super::plot::{Axis, Plot, Series};
 
 const CURVES: usize = 4;
 
@@ -34,8 +33,8 @@ pub struct Contest {
 }
 
 impl Contest {
-    pub fn to_html(&self) -> Result<String> {
-        let curves = self.curves()?;
+    pub fn to_html(&self) -> String {
+        let curves = self.curves();
         let body = html! {
             header { h1 { (self.title) } p.status { (self.about) } }
             section id="results" {
@@ -45,7 +44,7 @@ impl Contest {
             }
             @if let Some(curves) = curves { section id="curves" { h2 { "Loss" } (curves) } }
         };
-        Ok(document(&self.title, &body, None))
+        document(&self.title, &body, None)
     }
 
     fn ranks(&self, column: &ContestColumn) -> Vec<usize> {
@@ -102,12 +101,12 @@ impl Contest {
     }
 
     /// `None` without at least two.
-    fn curves(&self) -> Result<Option<Markup>> {
+    fn curves(&self) -> Option<Markup> {
         let ranks = self.first().map(|column| self.ranks(&self.columns[column]));
         let mut order: Vec<usize> =
             (0..self.entrants.len()).filter(|&i| !self.entrants[i].steps.is_empty()).collect();
         if order.len() < 2 {
-            return Ok(None);
+            return None;
         }
         if let Some(ranks) = ranks {
             order.sort_by_key(|&i| ranks[i]);
@@ -122,12 +121,7 @@ impl Contest {
                 let entrant = &self.entrants[i];
                 let loss = |step: &Step| if held_out { step.held_out } else { Some(step.loss) };
                 let points = entrant.steps.iter().filter_map(|step| Some((at(step), loss(step)?)));
-                Series {
-                    name: entrant.name.clone(),
-                    points: points.collect(),
-                    errors: Vec::new(),
-                    style: Style::Line,
-                }
+                Series::line(&entrant.name, points.collect())
             });
             Plot {
                 title: format!("{what} over {name}"),
@@ -135,16 +129,15 @@ impl Contest {
                 x,
                 y: Axis::linear("loss"),
                 series: series.collect(),
-                mark: None,
-                guide: Vec::new(),
+                ..Plot::default()
             }
         };
-        let steps = plot("steps", Axis::whole("step"), |step| step.number as f64).figure("contest-steps")?;
-        let time = plot("time", Axis::linear("seconds"), |step| step.seconds).figure("contest-time")?;
-        Ok(Some(html! {
+        let steps = plot("steps", Axis::whole("step"), |step| step.number as f64).figure("contest-steps");
+        let time = plot("time", Axis::linear("seconds"), |step| step.seconds).figure("contest-time");
+        Some(html! {
             @if left > 0 { p.note { "The best " (CURVES) " are drawn; " (left) " more are in the table." } }
             div.figures { (steps) (time) }
-        }))
+        })
     }
 }
 
@@ -166,13 +159,13 @@ mod tests {
             columns: vec![column("seconds", [3.0, 1.0, 2.0]), column("held-out loss", [f64::NAN, 0.2, 0.1])],
             ..Contest::default()
         };
-        let page = contest.to_html().unwrap();
+        let page = contest.to_html();
         for style in ["--o0:0;--o1:2;--o2:2", "--o0:1;--o1:0;--o2:1", "--o0:2;--o1:1;--o2:0"] {
             assert!(page.contains(style), "{style}");
         }
         assert!(page.contains("id=\"sort-2\" checked") && !page.contains("<a>") && !page.contains("<script"));
         assert_eq!(page.matches("<figure").count(), 2);
         let alone = Contest { entrants: vec![entrant("x")], columns: Vec::new(), ..contest };
-        assert!(!alone.to_html().unwrap().contains("<figure"));
+        assert!(!alone.to_html().contains("<figure"));
     }
 }

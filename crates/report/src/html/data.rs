@@ -157,9 +157,6 @@ pub struct StrengthReport {
     /// Held-out loss by factor on all weights, ascending.
     pub curve: Vec<(f64, f64)>,
     pub prior_loss: Option<f64>,
-    /// Values without penalties, in the order of the parameters; or empty.
-    pub unpenalized: Vec<[f64; 2]>,
-    pub ablation: Option<Table>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]

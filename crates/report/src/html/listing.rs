@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::heading::Stage;
 use super::{Live, document, facts};
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ListedRun {
     pub link: String,
     pub name: String,

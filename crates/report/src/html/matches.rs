@@ -7,8 +7,7 @@ use super::data::Table;
 use super::heading::{Heading, Section, record};
 use super::number::grouped;
 use super::plot::{Axis, Plot, Series, Style};
-use super::{Live, document, table};
-use gputexel_io::Result;
+use super::{Live, document, rows, table};
 
 const WIDEST: f64 = 4.0;
 
@@ -44,11 +43,10 @@ pub struct MatchReport {
 
 impl MatchReport {
     /// Page, one self-contained HTML document; with `live`, one that refreshes itself.
-    pub fn to_html(&self, live: Option<&Live>) -> Result<String> {
+    pub fn to_html(&self, live: Option<&Live>) -> String {
         let mut sections: Vec<Section> = Vec::new();
         if self.course.len() > 1 {
-            let figures =
-                html! { div.figures { (self.elo()?) @if let Some(test) = self.test()? { (test) } } };
+            let figures = html! { div.figures { (self.elo()) @if let Some(test) = self.test() { (test) } } };
             sections.push(("elo", "Elo", figures));
         }
         if self.pairs.iter().sum::<u64>() > 0 {
@@ -68,7 +66,7 @@ impl MatchReport {
             }
         }
         sections.push(("configuration", "Configuration", record(&self.configuration)));
-        Ok(document(&self.head.title, &self.head.above(&self.bars(), &sections), live))
+        document(&self.head.title, &self.head.above(&self.bars(), &sections), live)
     }
 
     fn bars(&self) -> Markup {
@@ -92,14 +90,14 @@ impl MatchReport {
         }
     }
 
-    fn elo(&self) -> Result<Markup> {
+    fn elo(&self) -> Markup {
         let about = "The difference of the engines with its 95 % interval, as it was known after so many games; \
                      the thin line is equality.";
         elo_course("Elo over games", about, &self.course).figure("elo-course")
     }
 
-    fn test(&self) -> Result<Option<Markup>> {
-        let Some([low, high]) = self.bounds else { return Ok(None) };
+    fn test(&self) -> Option<Markup> {
+        let [low, high] = self.bounds?;
         let plot = Plot {
             title: "Sequential test".to_string(),
             description:
@@ -112,34 +110,28 @@ impl MatchReport {
                 series(&self.course, "upper bound: H1 is accepted", |_| Some(high)),
                 series(&self.course, "lower bound: H0 is accepted", |_| Some(low)),
             ],
-            mark: None,
-            guide: Vec::new(),
+            ..Plot::default()
         };
-        plot.figure("test-course").map(Some)
+        Some(plot.figure("test-course"))
     }
 
     fn pentanomial(&self) -> Markup {
         let all = self.pairs.iter().sum::<u64>().max(1) as f64;
         let most = self.pairs.iter().copied().max().unwrap_or(1) as f64;
-        let points = ["0", "½", "1", "1½", "2"];
-        html! {
-            div.scroll { table.bars {
-                caption { "Pairs of games by the points of " (self.names[0]) }
-                thead { tr { th scope="col" { "points" } th scope="col" { "pairs" } th scope="col" { "share" } } }
-                tbody { @for (points, &count) in points.iter().zip(&self.pairs) { tr {
-                    th scope="row" { (points) }
-                    td { (grouped(count)) (bar(count as f64, most, false)) }
-                    td { (format!("{:.1} %", 100.0 * count as f64 / all)) }
-                } } }
-            } }
-        }
+        let row = |(points, &count): (&str, &u64)| {
+            let share = format!("{:.1} %", 100.0 * count as f64 / all);
+            let count = html! { (grouped(count)) (bar(count as f64, most, false)) };
+            vec![html! { (points) }, count, html! { (share) }]
+        };
+        let caption = html! { "Pairs of games by the points of " (self.names[0]) };
+        let pairs = ["0", "½", "1", "1½", "2"].into_iter().zip(&self.pairs);
+        rows("bars", &caption, &["points", "pairs", "share"], pairs.map(row))
     }
 }
 
 fn series(course: &[Standing], name: &str, of: impl Fn(&Standing) -> Option<f64>) -> Series {
     let points = course.iter().filter_map(|at| Some((at.games as f64, of(at)?)));
-    let points = points.filter(|point| point.1.is_finite()).collect();
-    Series { name: name.to_string(), points, errors: Vec::new(), style: Style::Line }
+    Series::line(name, points.filter(|point| point.1.is_finite()).collect())
 }
 
 /// There must be at least one standing. The first games, whose intervals would make everything later look
@@ -163,8 +155,8 @@ pub(super) fn elo_course(title: &str, description: &str, course: &[Standing]) ->
                 ..series(course, "95 % interval", |at| Some((at.interval[0] + at.interval[1]) / 2.0))
             },
         ],
-        mark: None,
         guide: ends.map(|games| (games, 0.0)).to_vec(),
+        ..Plot::default()
     }
 }
 
@@ -174,7 +166,7 @@ mod tests {
 
     #[test]
     fn a_page_shows_what_there_is() {
-        let none = titled("<b>").to_html(None).unwrap();
+        let none = titled("<b>").to_html(None);
         assert!(none.contains("&lt;b&gt;") && none.contains("not final") && !none.contains("<figure"));
         let standing = |games: u64| Standing {
             games,
@@ -190,13 +182,13 @@ mod tests {
             pairs: [1, 2, 3, 4, 5],
             ..titled_page
         };
-        let page = report.to_html(None).unwrap();
+        let page = report.to_html(None);
         assert_eq!(page.matches("<figure").count(), 2);
         for text in ["33.3 %", "log-likelihood ratio", "finished", "Elo over games"] {
             assert!(page.contains(text), "{text}");
         }
         assert!(!page.contains("inf") && !page.contains("NaN"), "{page}");
-        let untested = MatchReport { bounds: None, ..report }.to_html(None).unwrap();
+        let untested = MatchReport { bounds: None, ..report }.to_html(None);
         assert_eq!(untested.matches("<figure").count(), 1);
     }
 

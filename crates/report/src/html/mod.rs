@@ -12,18 +12,15 @@ mod data;
 mod first;
 mod groups;
 mod heading;
-mod importance;
 mod listing;
 mod matches;
 mod number;
 mod palette;
-mod parameters;
 mod pieces;
 mod plot;
 mod positions;
 mod program;
 mod spsa;
-mod stacked;
 mod strength;
 mod support;
 mod sweep;
@@ -43,10 +40,10 @@ pub use matches::{MatchReport, Standing};
 pub use number::{bytes, grouped};
 pub use spsa::{SpsaReport, ValuePath};
 
-use gputexel_io::Result;
 pub(super) use groups::{Shape, groups};
 use heading::{Section, record};
 pub(super) use number::CLEAR;
+pub(super) use plot::{Axis, Plot, Series, Style};
 
 const STYLE: &str = include_str!("style.css");
 const LIVE: &str = include_str!("live.js");
@@ -72,7 +69,7 @@ impl Live {
 }
 
 /// `None` if the run has no data for it.
-type MakeSection = fn(&RunReport) -> Result<Option<Markup>>;
+type MakeSection = fn(&RunReport) -> Option<Markup>;
 
 /// Sections of the page of a run in their order: id for links, title, and maker.
 const SECTIONS: &[(&str, &str, MakeSection)] = &[
@@ -80,7 +77,7 @@ const SECTIONS: &[(&str, &str, MakeSection)] = &[
     ("coordinates", "Coordinates", bars::coordinates_of_run),
     ("errors", "What your evaluation gets wrong", worst::of_run),
     ("changes", "Largest changes", changes::of_run),
-    ("parameters", "Parameters", parameters::of_run),
+    ("parameters", "Parameters", bars::parameters_of_run),
     ("loss", "Loss", course::losses_of_run),
     ("swarms", "Swarms", course::swarms),
     ("strength", "Strength of the prior", strength::of_run),
@@ -88,8 +85,8 @@ const SECTIONS: &[(&str, &str, MakeSection)] = &[
     ("calibration", "Calibration", positions::calibration_of_run),
     ("residuals", "Residuals", positions::residuals_of_run),
     ("scale", "K", positions::scale_of_run),
-    ("support", "Support", support::of_run),
-    ("configuration", "Configuration", |report| Ok(Some(report.record_of_the_run()))),
+    ("support", "Rare features", support::of_run),
+    ("configuration", "Configuration", |report| Some(report.record_of_the_run())),
 ];
 
 fn document(title: &str, body: &Markup, live: Option<&Live>) -> String {
@@ -135,29 +132,39 @@ fn names(names: &[String]) -> Markup {
     html! { p.names { (names[..names.len().min(SHOWN)].join(", ")) @if names.len() > SHOWN { " and " (names.len() - SHOWN) " more" } } }
 }
 
-fn table(table: &Table) -> Markup {
+/// Table of cells with markup, the first of a row being its heading.
+fn rows(
+    class: &str,
+    caption: &Markup,
+    header: &[&str],
+    rows: impl IntoIterator<Item = Vec<Markup>>,
+) -> Markup {
     html! {
-        div.scroll { table {
-            caption { (table.caption) }
-            thead { tr { @for cell in &table.header { th scope="col" { (cell) } } } }
-            tbody { @for row in &table.rows { tr { @for (i, cell) in row.iter().enumerate() {
+        div.scroll { table class=[(!class.is_empty()).then_some(class)] {
+            caption { (caption) }
+            thead { tr { @for name in header { th scope="col" { (name) } } } }
+            tbody { @for row in rows { tr { @for (i, cell) in row.into_iter().enumerate() {
                 @if i == 0 { th scope="row" { (cell) } } @else { td { (cell) } }
             } } } }
         } }
     }
 }
 
+fn table(table: &Table) -> Markup {
+    let header: Vec<&str> = table.header.iter().map(String::as_str).collect();
+    let cells = |row: &Vec<String>| row.iter().map(|cell| html! { (cell) }).collect();
+    rows("", &html! { (table.caption) }, &header, table.rows.iter().map(cells))
+}
+
 impl RunReport {
     /// Page, one self-contained HTML document; with `live`, one that refreshes itself.
-    pub fn to_html(&self, live: Option<&Live>) -> Result<String> {
-        Ok(document(&self.title, &self.body()?, live))
+    pub fn to_html(&self, live: Option<&Live>) -> String {
+        document(&self.title, &self.body(), live)
     }
 
-    fn body(&self) -> Result<Markup> {
-        let mut sections: Vec<Section> = Vec::new();
-        for (id, name, make) in SECTIONS {
-            sections.extend(make(self)?.map(|markup| (*id, *name, markup)));
-        }
+    fn body(&self) -> Markup {
+        let sections = SECTIONS.iter().filter_map(|(id, name, make)| Some((*id, *name, make(self)?)));
+        let sections: Vec<Section> = sections.collect();
         let heading = Heading {
             title: self.title.clone(),
             final_: self.final_,
@@ -167,7 +174,7 @@ impl RunReport {
             facts: Vec::new(),
             conclusion: self.conclusion.clone().unwrap_or_default(),
         };
-        Ok(html! { (pieces::symbols()) (heading.above(&first::screen(self), &sections)) })
+        html! { (pieces::symbols()) (heading.above(&first::screen(self), &sections)) }
     }
 
     pub fn stage(&self) -> Stage {
@@ -234,7 +241,7 @@ mod tests {
 
     #[test]
     fn a_page_of_a_thousand_parameters_is_small_and_no_text_becomes_markup() {
-        let page = report().to_html(None).unwrap();
+        let page = report().to_html(None);
         assert!(page.len() < 1_000_000, "{} bytes", page.len());
         assert!(!page.contains("<script") && page.matches("</style>").count() == 1);
         assert!(page.matches("&lt;script&gt;").count() > 500);
@@ -248,7 +255,7 @@ mod tests {
     #[test]
     fn only_a_live_page_has_a_script_and_it_has_the_word() {
         let live = Live { nonce: "word".to_string(), every: 3 };
-        let page = RunReport::default().to_html(Some(&live)).unwrap();
+        let page = RunReport::default().to_html(Some(&live));
         assert!(page.contains("<script nonce=\"word\">") && page.contains("data-every=\"3\""));
         assert!(!page.contains("http-equiv"), "the policy comes with the answer");
         assert!(live.policy().contains("script-src 'nonce-word'"));

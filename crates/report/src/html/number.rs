@@ -23,23 +23,6 @@ pub(super) fn precise(value: f64) -> String {
     if value.is_finite() { trimmed(&fixed(value, 8)) } else { "–".to_string() }
 }
 
-/// `second`, `third`, then `4th`, `21st`.
-pub(super) fn ordinal(number: usize) -> String {
-    let ending = match (number % 100, number % 10) {
-        (11..=13, _) => "th",
-        (_, 1) => "st",
-        (_, 2) => "nd",
-        (_, 3) => "rd",
-        _ => "th",
-    };
-    match number {
-        1 => "first".to_string(),
-        2 => "second".to_string(),
-        3 => "third".to_string(),
-        _ => format!("{number}{ending}"),
-    }
-}
-
 /// Standard errors within which a difference may be noise.
 pub const CLEAR: f64 = 2.0;
 
@@ -93,13 +76,6 @@ mod tests {
         assert_eq!(
             [0.0, -0.0, -1e-9, 1e-9, -2.5, 100.0, 0.123456789, f64::NAN, 1e308, -1.2e20].map(precise),
             ["0", "0", "0", "0", "-2.5", "100", "0.12345679", "–", "1e308", "-1.2e20"]
-        );
-        assert_eq!(
-            [1, 2, 3, 4, 11, 12, 13, 21, 22, 23, 101, 111, 112].map(ordinal),
-            [
-                "first", "second", "third", "4th", "11th", "12th", "13th", "21st", "22nd", "23rd", "101st",
-                "111th", "112th"
-            ]
         );
     }
 }

@@ -1,48 +1,44 @@
 //! Colors, for light and dark. Cells of boards have one of a few levels as their class, so that one document serves
 //! both themes.
 
-use std::fmt::Write as _; // to strings, which cannot fail
+use std::fmt::{self, Write as _}; // to strings, which cannot fail
 
-use plotters::style::RGBColor;
+/// A color, written as `#RRGGBB`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rgb(u8, u8, u8);
 
-pub(super) const LEVELS: i32 = 7;
+impl fmt::Display for Rgb {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "#{:02X}{:02X}{:02X}", self.0, self.1, self.2)
+    }
+}
 
-pub(super) const INK: RGBColor = RGBColor(0x1c, 0x20, 0x26);
-pub(super) const SOFT: RGBColor = RGBColor(0x57, 0x60, 0x6a);
-pub(super) const GRID: RGBColor = RGBColor(0xd4, 0xd9, 0xdf);
-pub(super) const SERIES: [RGBColor; 4] = [
-    RGBColor(0x0b, 0x62, 0xc4),
-    RGBColor(0xb3, 0x47, 0x00),
-    RGBColor(0x6b, 0x3f, 0xa0),
-    RGBColor(0x0f, 0x76, 0x62),
-];
+const LEVELS: i32 = 7;
 
-const DARK_INK: RGBColor = RGBColor(0xe6, 0xe9, 0xed);
-const DARK_SOFT: RGBColor = RGBColor(0x9a, 0xa4, 0xb0);
-const DARK_GRID: RGBColor = RGBColor(0x36, 0x3d, 0x46);
-const DARK_SERIES: [RGBColor; 4] = [
-    RGBColor(0x6c, 0xb0, 0xff),
-    RGBColor(0xff, 0x9d, 0x57),
-    RGBColor(0xc3, 0x9b, 0xff),
-    RGBColor(0x57, 0xd0, 0xb0),
-];
+pub(super) const INK: Rgb = Rgb(0x1c, 0x20, 0x26);
+pub(super) const SOFT: Rgb = Rgb(0x57, 0x60, 0x6a);
+pub(super) const GRID: Rgb = Rgb(0xd4, 0xd9, 0xdf);
+pub(super) const SERIES: [Rgb; 4] =
+    [Rgb(0x0b, 0x62, 0xc4), Rgb(0xb3, 0x47, 0x00), Rgb(0x6b, 0x3f, 0xa0), Rgb(0x0f, 0x76, 0x62)];
 
-const CARD: RGBColor = RGBColor(0xff, 0xff, 0xff);
-const DARK_CARD: RGBColor = RGBColor(0x1b, 0x1f, 0x25);
+const DARK_INK: Rgb = Rgb(0xe6, 0xe9, 0xed);
+const DARK_SOFT: Rgb = Rgb(0x9a, 0xa4, 0xb0);
+const DARK_GRID: Rgb = Rgb(0x36, 0x3d, 0x46);
+const DARK_SERIES: [Rgb; 4] =
+    [Rgb(0x6c, 0xb0, 0xff), Rgb(0xff, 0x9d, 0x57), Rgb(0xc3, 0x9b, 0xff), Rgb(0x57, 0xd0, 0xb0)];
+
+const CARD: Rgb = Rgb(0xff, 0xff, 0xff);
+const DARK_CARD: Rgb = Rgb(0x1b, 0x1f, 0x25);
 /// Ends of the scale, above and below: blue and orange, which nearly everyone can distinguish.
-const ENDS: [RGBColor; 2] = [RGBColor(0x6f, 0xac, 0xf5), RGBColor(0xf2, 0x9a, 0x52)];
-const DARK_ENDS: [RGBColor; 2] = [RGBColor(0x1c, 0x5c, 0xac), RGBColor(0x9c, 0x4a, 0x0a)];
+const ENDS: [Rgb; 2] = [Rgb(0x6f, 0xac, 0xf5), Rgb(0xf2, 0x9a, 0x52)];
+const DARK_ENDS: [Rgb; 2] = [Rgb(0x1c, 0x5c, 0xac), Rgb(0x9c, 0x4a, 0x0a)];
 
-fn hex(color: RGBColor) -> String {
-    format!("#{:02X}{:02X}{:02X}", color.0, color.1, color.2)
-}
-
-fn mix(from: RGBColor, to: RGBColor, share: f64) -> RGBColor {
+fn mix(from: Rgb, to: Rgb, share: f64) -> Rgb {
     let part = |a: u8, b: u8| (f64::from(a) + share * (f64::from(b) - f64::from(a))).round() as u8;
-    RGBColor(part(from.0, to.0), part(from.1, to.1), part(from.2, to.2))
+    Rgb(part(from.0, to.0), part(from.1, to.1), part(from.2, to.2))
 }
 
-fn level_color(level: i32, dark: bool) -> RGBColor {
+fn level_color(level: i32, dark: bool) -> Rgb {
     let (card, ends) = if dark { (DARK_CARD, DARK_ENDS) } else { (CARD, ENDS) };
     let end = ends[usize::from(level < 0)];
     mix(card, end, f64::from(level.abs()) / f64::from(LEVELS))
@@ -62,7 +58,7 @@ pub(super) fn rules() -> String {
     let mut text = String::new();
     let theme = |text: &mut String, dark: bool| {
         for level in 1..=LEVELS {
-            let (up, down) = (hex(level_color(level, dark)), hex(level_color(-level, dark)));
+            let (up, down) = (level_color(level, dark), level_color(-level, dark));
             let _ = writeln!(text, ".p{level}{{background:{up}}}.n{level}{{background:{down}}}");
         }
     };
@@ -71,15 +67,13 @@ pub(super) fn rules() -> String {
     theme(&mut text, true);
     let pairs = [(INK, DARK_INK), (SOFT, DARK_SOFT), (GRID, DARK_GRID)];
     for (light, dark) in pairs.into_iter().chain(SERIES.into_iter().zip(DARK_SERIES)) {
-        let (light, dark) = (hex(light), hex(dark));
         let _ = writeln!(
             text,
             ".plot [fill=\"{light}\"]{{fill:{dark}}}.plot [stroke=\"{light}\"]{{stroke:{dark}}}"
         );
     }
     text += "}\n";
-    let second = hex(SERIES[1]);
-    let third = hex(SERIES[2]);
+    let [_, second, third, _] = SERIES;
     // Color is not the only distinction.
     let _ = writeln!(text, ".plot polyline[stroke=\"{second}\"][stroke-width=\"2\"]{{stroke-dasharray:7 4}}");
     let _ = writeln!(text, ".plot polyline[stroke=\"{third}\"][stroke-width=\"2\"]{{stroke-dasharray:2 3}}");
@@ -91,12 +85,12 @@ mod tests {
     use super::*;
 
     /// Contrast ratio of WCAG 2.
-    fn contrast(a: RGBColor, b: RGBColor) -> f64 {
+    fn contrast(a: Rgb, b: Rgb) -> f64 {
         let linear = |c: u8| {
             let c = f64::from(c) / 255.0;
             if c <= 0.04045 { c / 12.92 } else { ((c + 0.055) / 1.055).powf(2.4) }
         };
-        let luminance = |c: RGBColor| 0.2126 * linear(c.0) + 0.7152 * linear(c.1) + 0.0722 * linear(c.2);
+        let luminance = |c: Rgb| 0.2126 * linear(c.0) + 0.7152 * linear(c.1) + 0.0722 * linear(c.2);
         let (a, b) = (luminance(a), luminance(b));
         (a.max(b) + 0.05) / (a.min(b) + 0.05)
     }

@@ -2,11 +2,11 @@
 
 use maud::{Markup, html};
 
-use super::data::RunReport;
+use super::data::{RunReport, Table};
 use super::number::grouped;
 use super::plot::{Axis, Plot, Series, Style};
+use super::table;
 use crate::diagnostics::{Calibration, Diagnostics, Residual, SetDiagnostics};
-use gputexel_io::Result;
 
 type Estimate = fn(&Residual) -> (f64, f64);
 
@@ -19,29 +19,27 @@ fn set_name(set: &SetDiagnostics) -> &'static str {
     if set.held_out { "held out" } else { "training" }
 }
 
-pub(super) fn calibration_of_run(report: &RunReport) -> Result<Option<Markup>> {
+pub(super) fn calibration_of_run(report: &RunReport) -> Option<Markup> {
     let note = &report.diagnostics_note;
     match &report.diagnostics {
-        Some(diagnostics) => Ok(Some(html! {
-            (calibration(diagnostics)?)
-        })),
-        None => Ok((!note.is_empty()).then(|| html! { p.note { (note) } })),
+        Some(diagnostics) => Some(calibration(diagnostics)),
+        None => (!note.is_empty()).then(|| html! { p.note { (note) } }),
     }
 }
 
-pub(super) fn residuals_of_run(report: &RunReport) -> Result<Option<Markup>> {
-    let Some(diagnostics) = &report.diagnostics else { return Ok(None) };
-    Ok(Some(html! {
+pub(super) fn residuals_of_run(report: &RunReport) -> Option<Markup> {
+    let diagnostics = report.diagnostics.as_ref()?;
+    Some(html! {
         p.note { "“Under-/over-confidence” is result minus prediction from the point of view of the side that is predicted to do better: above zero, evaluations are too small there; below zero, too large. White's residual is the same from White's point of view." }
-        (residuals(diagnostics)?)
-    }))
+        (residuals(diagnostics))
+    })
 }
 
-pub(super) fn scale_of_run(report: &RunReport) -> Result<Option<Markup>> {
-    report.diagnostics.as_ref().map(scale).transpose()
+pub(super) fn scale_of_run(report: &RunReport) -> Option<Markup> {
+    report.diagnostics.as_ref().map(scale)
 }
 
-fn calibration(diagnostics: &Diagnostics) -> Result<Markup> {
+fn calibration(diagnostics: &Diagnostics) -> Markup {
     let mut figures = Vec::new();
     for (band, (key, name)) in BANDS.iter().enumerate() {
         let of = |set: &SetDiagnostics| -> Option<Calibration> {
@@ -72,13 +70,13 @@ fn calibration(diagnostics: &Diagnostics) -> Result<Markup> {
             x: Axis::linear("predicted score"),
             y: Axis::linear("actual score"),
             series: series.collect(),
-            mark: None,
             guide: vec![(0.0, 0.0), (1.0, 1.0)],
+            ..Plot::default()
         };
-        figures.push(plot.figure(&format!("calibration-{key}"))?);
+        figures.push(plot.figure(&format!("calibration-{key}")));
     }
     let phases = figures.split_off(figures.len().min(1));
-    Ok(html! {
+    html! {
         div.figures {
             @for figure in figures { (figure) }
             p.note { "Positions in ten equal groups by prediction: on the diagonal, predictions are calibrated. Bars are standard errors, treating games as independent." }
@@ -86,10 +84,10 @@ fn calibration(diagnostics: &Diagnostics) -> Result<Markup> {
         @if !phases.is_empty() {
             details.list { summary { "By phase" } div.figures { @for figure in phases { (figure) } } }
         }
-    })
+    }
 }
 
-fn residuals(diagnostics: &Diagnostics) -> Result<Markup> {
+fn residuals(diagnostics: &Diagnostics) -> Markup {
     let boldness: Estimate = |r| (r.boldness, r.boldness_error);
     let mean: Estimate = |r| (r.mean, r.error);
     let bold = "Above zero, the side that is predicted to do better does even better: evaluations are underconfident \
@@ -102,6 +100,8 @@ fn residuals(diagnostics: &Diagnostics) -> Result<Markup> {
         if diagnostics.sets.iter().all(|set| of(set).is_empty()) {
             continue;
         }
+        let keys = || diagnostics.sets.iter().flat_map(of).map(|r| f64::from(r.key));
+        let (low, high) = (keys().fold(f64::MAX, f64::min), keys().fold(0.0, f64::max));
         for (what, title, estimate, words) in
             [("bold", "Under-/over-confidence", boldness, bold), ("white", "White's residual", mean, white)]
         {
@@ -117,54 +117,31 @@ fn residuals(diagnostics: &Diagnostics) -> Result<Markup> {
                 x: Axis::whole(axis),
                 y: Axis::linear("score"),
                 series: series.collect(),
-                mark: None,
-                guide: {
-                    let all = || diagnostics.sets.iter().flat_map(of).map(|r| f64::from(r.key));
-                    vec![(all().fold(f64::MAX, f64::min), 0.0), (all().fold(0.0, f64::max), 0.0)]
-                },
+                guide: vec![(low, 0.0), (high, 0.0)],
+                ..Plot::default()
             };
-            figures.push(plot.figure(&format!("{what}-{key}"))?);
+            figures.push(plot.figure(&format!("{what}-{key}")));
         }
-        // Held-out positions, if any, since they are unbiased.
-        let Some(set) = diagnostics.sets.last() else { continue };
-        let line = |name: &str, loss: fn(&Residual) -> f64| Series {
-            name: name.to_string(),
-            points: of(set).iter().map(|r| (f64::from(r.key), loss(r))).collect(),
-            errors: Vec::new(),
-            style: Style::Both,
-        };
-        let plot = Plot {
-            title: format!("Loss by {axis} ({})", set_name(set)),
-            description: "Mean loss of the result and of the prior.".to_string(),
-            x: Axis::whole(axis),
-            y: Axis::linear("loss"),
-            series: vec![line("result", |r| r.loss), line("prior", |r| r.prior_loss)],
-            mark: None,
-            guide: Vec::new(),
-        };
-        figures.push(plot.figure(&format!("loss-{key}"))?);
     }
     let pieces = diagnostics.sets.iter().any(|set| !set.by_pieces.is_empty());
     let further = figures.split_off(figures.len().min(2));
-    Ok(html! {
+    html! {
         div.figures { @for figure in figures { (figure) } }
         @if !further.is_empty() {
-            details.list { summary { "Losses, and by pieces" } div.figures { @for figure in further { (figure) } } }
+            details.list { summary { "By pieces" } div.figures { @for figure in further { (figure) } } }
         }
         @if !pieces { p.note { "Rows of this feature set do not contain the number of pieces of a position." } }
-    })
+    }
 }
 
-fn scale(diagnostics: &Diagnostics) -> Result<Markup> {
+fn scale(diagnostics: &Diagnostics) -> Markup {
     let scale = &diagnostics.scale;
     let lowest = |of: fn(&(f64, f64, f64)) -> f64| {
         scale.points.iter().min_by(|a, b| of(a).total_cmp(&of(b))).map_or(f64::NAN, |point| point.0)
     };
-    let series = |name: &str, of: fn(&(f64, f64, f64)) -> f64| Series {
-        name: name.to_string(),
-        points: scale.points.iter().map(|point| (point.0, of(point))).collect(),
-        errors: Vec::new(),
-        style: Style::Both,
+    let series = |name: &str, of: fn(&(f64, f64, f64)) -> f64| {
+        let points = scale.points.iter().map(|point| (point.0, of(point))).collect();
+        Series { style: Style::Both, ..Series::line(name, points) }
     };
     let plot = Plot {
         title: "Loss as a function of K".to_string(),
@@ -180,26 +157,23 @@ fn scale(diagnostics: &Diagnostics) -> Result<Markup> {
         y: Axis::linear("loss"),
         series: vec![series("result", |p| p.1), series("prior", |p| p.2)],
         mark: Some((scale.k, "K of the run".to_string())),
-        guide: Vec::new(),
+        ..Plot::default()
     };
-    Ok(html! {
+    html! {
         p.note { (plot.description) " Parameters adapt to the K they are tuned with, so the result's lowest loss should be near it." }
-        details.list { summary { (plot.title) } div.figures { (plot.figure("k")?) } }
-    })
+        details.list { summary { (plot.title) } div.figures { (plot.figure("k")) } }
+    }
 }
 
 pub(super) fn losses(diagnostics: &Diagnostics) -> Markup {
-    html! {
-        div.scroll { table {
-            caption { "Exact losses" }
-            thead { tr { th scope="col" { "positions" } th scope="col" { "number" } th scope="col" { "prior" } th scope="col" { "result" } th scope="col" { "change" } } }
-            tbody { @for set in &diagnostics.sets { tr {
-                th scope="row" { (set_name(set)) }
-                td { (grouped(set.positions)) }
-                td { (format!("{:.8}", set.prior_loss)) }
-                td { (format!("{:.8}", set.loss)) }
-                td { (format!("{:+.3} %", 100.0 * (set.loss / set.prior_loss - 1.0))) }
-            } } }
-        } }
-    }
+    let row = |set: &SetDiagnostics| {
+        let [before, after] = [set.prior_loss, set.loss].map(|loss| format!("{loss:.8}"));
+        let change = format!("{:+.3} %", 100.0 * (set.loss / set.prior_loss - 1.0));
+        vec![set_name(set).to_string(), grouped(set.positions), before, after, change]
+    };
+    table(&Table {
+        caption: "Exact losses".to_string(),
+        header: ["positions", "number", "prior", "result", "change"].map(str::to_string).to_vec(),
+        rows: diagnostics.sets.iter().map(row).collect(),
+    })
 }

@@ -7,9 +7,8 @@ use super::data::Table;
 use super::heading::{Heading, Section, record};
 use super::matches::elo_course;
 use super::number::CLEAR;
-use super::plot::{Axis, Plot, Series, Style};
+use super::plot::{Axis, Plot, Series};
 use super::{Live, Standing, document, table};
-use gputexel_io::Result;
 
 const DRAWN: usize = 24;
 
@@ -37,12 +36,11 @@ pub struct SpsaReport {
 }
 
 impl ValuePath {
-    fn figure(&self, id: &str, pairs: f64) -> Result<Markup> {
+    fn figure(&self, id: &str, pairs: f64) -> Markup {
         let start = self.points.first().map_or(0.0, |point| point.1);
         let last = self.points.len().saturating_sub(1);
         let errors = (0..=last).map(|i| self.error.filter(|_| i == last).unwrap_or(f64::NAN)).collect();
-        let value =
-            Series { name: "value".to_string(), points: self.points.clone(), errors, style: Style::Line };
+        let value = Series { errors, ..Series::line("value", self.points.clone()) };
         let (low, high) = self.points.iter().fold((start, start), |(l, h), p| (l.min(p.1), h.max(p.1)));
         let reach = (high - low).max(self.error.unwrap_or(0.0));
         let mut series = vec![value];
@@ -52,13 +50,7 @@ impl ValuePath {
             ("lower bound", self.bounds[0], low - self.bounds[0]),
         ] {
             if distance <= reach {
-                let points = vec![(0.0, bound), (pairs, bound)];
-                series.push(Series {
-                    name: name.to_string(),
-                    points,
-                    errors: Vec::new(),
-                    style: Style::Line,
-                });
+                series.push(Series::line(name, vec![(0.0, bound), (pairs, bound)]));
             }
         }
         let [min, max] = self.bounds;
@@ -70,8 +62,8 @@ impl ValuePath {
             x: Axis::whole("pairs of games"),
             y: Axis::linear("value"),
             series,
-            mark: None,
             guide: vec![(0.0, start), (pairs.max(1.0), start)],
+            ..Plot::default()
         };
         plot.figure(id)
     }
@@ -79,10 +71,10 @@ impl ValuePath {
 
 impl SpsaReport {
     /// Page, one self-contained HTML document; with `live`, one that refreshes itself.
-    pub fn to_html(&self, live: Option<&Live>) -> Result<String> {
+    pub fn to_html(&self, live: Option<&Live>) -> String {
         let figures = self.paths.iter().take(DRAWN).enumerate();
         let figures = figures.map(|(i, path)| path.figure(&format!("path-{i}"), self.pairs));
-        let figures = figures.collect::<Result<Vec<_>>>()?;
+        let figures: Vec<Markup> = figures.collect();
         let values = html! {
             @if figures.is_empty() { p.note { "No pair of games is finished yet." } }
             @else { (self.ranges()) h3 { "Paths" } }
@@ -90,14 +82,14 @@ impl SpsaReport {
             div.figures { @for figure in &figures { (figure) } }
         };
         let mut sections: Vec<Section> = vec![("values", "Values", values)];
-        if let Some(progress) = self.progress()? {
+        if let Some(progress) = self.progress() {
             sections.push(("elo", "Elo", progress));
         }
         if let Some(parameters) = &self.parameters {
             sections.push(("parameters", "Parameters", table(parameters)));
         }
         sections.push(("configuration", "Configuration", record(&self.configuration)));
-        Ok(document(&self.head.title, &self.head.above(&self.head.verdict(), &sections), live))
+        document(&self.head.title, &self.head.above(&self.head.verdict(), &sections), live)
     }
 
     fn ranges(&self) -> Markup {
@@ -135,19 +127,19 @@ impl SpsaReport {
     }
 
     /// `None` before there are enough of them.
-    fn progress(&self) -> Result<Option<Markup>> {
+    fn progress(&self) -> Option<Markup> {
         let mut figures = Vec::new();
         if self.gain.len() > 1 {
             let about = "The values of the run against its start, in games of their own, with the 95 % interval; \
                          the thin line is equality.";
-            figures.push(elo_course("Gain: result against start", about, &self.gain).figure("gain")?);
+            figures.push(elo_course("Gain: result against start", about, &self.gain).figure("gain"));
         }
         if self.sides.len() > 1 {
             let about = "The side whose parameters were perturbed upward against the other, over all games so \
                          far, with the 95 % interval: near zero, neither direction has been better on the whole.";
-            figures.push(elo_course("Plus against minus", about, &self.sides).figure("sides")?);
+            figures.push(elo_course("Plus against minus", about, &self.sides).figure("sides"));
         }
-        Ok((!figures.is_empty()).then(|| html! { div.figures { @for figure in &figures { (figure) } } }))
+        (!figures.is_empty()).then(|| html! { div.figures { @for figure in &figures { (figure) } } })
     }
 }
 
@@ -165,7 +157,7 @@ mod tests {
         };
         let page = |bounds: [f64; 2]| {
             let report = SpsaReport { pairs: 200.0, paths: vec![path(bounds)], ..SpsaReport::default() };
-            report.to_html(None).unwrap()
+            report.to_html(None)
         };
         let near = page([95.0, 1000.0]);
         assert!(near.contains("lower bound") && !near.contains("upper bound"), "{near}");
@@ -178,6 +170,6 @@ mod tests {
         assert!(near.contains("&lt;Margin&gt;") && !near.contains("<Margin>") && !near.contains("NaN"));
         let far = page([0.0, 1000.0]);
         assert!(!far.contains("lower bound</li>") && far.contains("bounds are 0 and 1000"), "{far}");
-        assert!(SpsaReport::default().to_html(None).unwrap().contains("No pair of games"));
+        assert!(SpsaReport::default().to_html(None).contains("No pair of games"));
     }
 }

@@ -2,12 +2,10 @@
 
 use maud::{Markup, html};
 
-use super::super::curve::Spacing;
-use super::data::{RunReport, SweepReport, SweepSetting};
-use super::importance;
+use super::data::{RunReport, SweepReport, SweepSetting, Table};
 use super::palette::level_class;
 use super::plot::{Axis, Plot, Series, Style};
-use gputexel_io::Result;
+use super::table;
 
 const ROWS: usize = 200;
 /// Maximum number of columns or rows of the table of two settings.
@@ -24,11 +22,11 @@ fn best_of(sweep: &SweepReport, axis: usize) -> Vec<Option<&SweepSetting>> {
     best
 }
 
-pub(super) fn of_run(report: &RunReport) -> Result<Option<Markup>> {
-    report.sweep.as_ref().map(section).transpose()
+pub(super) fn of_run(report: &RunReport) -> Option<Markup> {
+    report.sweep.as_ref().map(section)
 }
 
-fn section(sweep: &SweepReport) -> Result<Markup> {
+fn section(sweep: &SweepReport) -> Markup {
     let varied: Vec<usize> =
         (0..sweep.axes.len()).filter(|&axis| sweep.axes[axis].labels.len() > 1).collect();
     let mut figures = Vec::new();
@@ -39,68 +37,64 @@ fn section(sweep: &SweepReport) -> Result<Markup> {
         let others = if varied.len() > 1 { ", the other settings at their best" } else { "" };
         match &sweep.axes[axis].numbers {
             Some(numbers) => {
-                let known = numbers.iter().zip(&sweep.axes[axis].labels).zip(&best);
-                let known = known.filter_map(|((number, label), setting)| {
-                    setting.filter(|s| s.held_out.0.is_finite()).map(|s| (*number, label.clone(), s.held_out))
+                let known = numbers.iter().zip(&best).filter_map(|(number, setting)| {
+                    setting.filter(|s| s.held_out.0.is_finite()).map(|s| (*number, s.held_out))
                 });
-                let mut known: Vec<(f64, String, (f64, f64))> = known.collect();
+                let mut known: Vec<(f64, (f64, f64))> = known.collect();
                 known.sort_by(|a, b| a.0.total_cmp(&b.0));
-                let places: Vec<f64> = known.iter().map(|point| point.0).collect();
-                let (x, places) = match Spacing::fitting(&places) {
-                    Spacing::Linear => (Axis::linear(name), places),
-                    Spacing::Logarithmic => (Axis::logarithmic(name), places),
-                    Spacing::Equal => {
-                        let texts: Vec<String> = known.iter().map(|point| point.1.clone()).collect();
-                        (Axis::of_texts(name, texts), (0..known.len()).map(|i| i as f64).collect())
-                    }
-                };
-                let of = |point: &(f64, String, (f64, f64))| point.2.0;
+                let numbers: Vec<f64> = known.iter().map(|point| point.0).collect();
+                let (x, places) = Axis::fitting(name, &numbers);
+                let of = |point: &(f64, (f64, f64))| point.1.0;
                 let lowest = (0..known.len()).min_by(|&a, &b| of(&known[a]).total_cmp(&of(&known[b])));
                 let plot = Plot {
                     title: format!("Held-out loss by {name}"),
-                    description: format!("Mean over the folds with its standard error{others}. Folds differ more than settings do; the ranking compares fold by fold."),
+                    description: format!(
+                        "Mean over the folds with its standard error{others}. Folds differ more than settings do; the ranking compares fold by fold."
+                    ),
                     x,
                     y: Axis::linear(&format!("held-out {} loss", sweep.judge)),
                     series: vec![Series {
                         name: "best settings".to_string(),
                         points: places.iter().copied().zip(known.iter().map(of)).collect(),
-                        errors: known.iter().map(|point| point.2.1).collect(),
+                        errors: known.iter().map(|point| point.1.1).collect(),
                         style: Style::Both,
                     }],
                     mark: lowest.map(|at| (places[at], "lowest at".to_string())),
-                    guide: Vec::new(),
+                    ..Plot::default()
                 };
-                figures.push(plot.figure(&format!("axis-{axis}"))?);
+                figures.push(plot.figure(&format!("axis-{axis}")));
             }
-            None => tables.push(html! {
-                div.scroll { table {
-                    caption { "Held-out loss by " (name) (others) }
-                    thead { tr { th scope="col" { (name) } th scope="col" { "held-out" } th scope="col" { "±" } } }
-                    tbody { @for (label, setting) in sweep.axes[axis].labels.iter().zip(&best) { @if let Some(setting) = setting { tr {
-                        th scope="row" { (label) } td { (format!("{:.8}", setting.held_out.0)) } td { (format!("{:.8}", setting.held_out.1)) }
-                    } } } }
-                } }
-            }),
+            None => {
+                let known =
+                    sweep.axes[axis].labels.iter().zip(&best).filter_map(|(label, s)| Some((label, (*s)?)));
+                let row = |(label, setting): (&String, &SweepSetting)| {
+                    vec![label.clone(), digits(setting.held_out.0), digits(setting.held_out.1)]
+                };
+                tables.push(table(&Table {
+                    caption: format!("Held-out loss by {name}{others}"),
+                    header: [name.as_str(), "held-out", "±"].map(str::to_string).to_vec(),
+                    rows: known.map(row).collect(),
+                }));
+            }
         }
     }
     let grid = match varied[..] {
         [x, y, ..] => grid(sweep, x, y, varied.len() > 2),
         _ => html! {},
     };
-    Ok(html! {
+    html! {
         @if sweep.settings.is_empty() { p.note { "No setting has been run on all folds yet." } }
-        (importance::importance(sweep, &varied))
         div.figures { @for figure in figures { (figure) } }
-        @for table in tables { (table) }
+        @for found in tables { (found) }
         (grid)
         (ranking(sweep))
-    })
+    }
 }
 
 fn grid(sweep: &SweepReport, x: usize, y: usize, others: bool) -> Markup {
     let (columns, rows) = (&sweep.axes[x], &sweep.axes[y]);
     if columns.labels.len() > CELLS || rows.labels.len() > CELLS {
-        return html! { p.note { "The table of " (columns.name) " and " (rows.name) " is too large for a page; sweep.svg shows it." } };
+        return html! { p.note { "The table of " (columns.name) " and " (rows.name) " is too large for a page." } };
     }
     let mut values = vec![f64::NAN; columns.labels.len() * rows.labels.len()];
     for setting in &sweep.settings {
@@ -129,25 +123,43 @@ fn grid(sweep: &SweepReport, x: usize, y: usize, others: bool) -> Markup {
     }
 }
 
+fn digits(loss: f64) -> String {
+    format!("{loss:.8}")
+}
+
 fn ranking(sweep: &SweepReport) -> Markup {
+    let row = |(rank, setting): (usize, &SweepSetting)| {
+        let mark = if rank == 0 {
+            " best"
+        } else if setting.tied {
+            " tied"
+        } else {
+            ""
+        };
+        let mut row = vec![format!("{}{mark}", rank + 1)];
+        let labels = sweep.axes.iter().zip(&setting.indices);
+        row.extend(labels.map(|(axis, &index)| axis.labels.get(index).cloned().unwrap_or_default()));
+        let ((loss, error), (over, over_error)) = (setting.held_out, setting.over_best);
+        row.extend([loss, error].map(digits));
+        row.extend([over, over_error].map(|value| if rank == 0 { String::new() } else { digits(value) }));
+        row.push(digits(setting.training));
+        row
+    };
+    let count = match sweep.settings.len() {
+        all if all > ROWS => format!(", the best {ROWS} of {all}"),
+        _ => String::new(),
+    };
+    let axes = sweep.axes.iter().map(|axis| axis.name.as_str());
+    let header = std::iter::once("rank").chain(axes).chain(["held-out", "±", "over best", "±", "training"]);
+    let ranked = Table {
+        caption: format!("Settings ranked by held-out {} loss{count}", sweep.judge),
+        header: header.map(str::to_string).collect(),
+        rows: sweep.settings.iter().take(ROWS).enumerate().map(row).collect(),
+    };
     html! {
         @if !sweep.settings.is_empty() {
             p.note { "“Over best” is the mean difference from the best, fold by fold, which is far more precise than either loss. “tied” marks settings that are statistically tied with the best: a difference of less than two standard errors." }
-            div.scroll { table {
-                caption { "Settings ranked by held-out " (sweep.judge) " loss" @if sweep.settings.len() > ROWS { ", the best " (ROWS) " of " (sweep.settings.len()) } }
-                thead { tr {
-                    th scope="col" { "rank" }
-                    @for axis in &sweep.axes { th scope="col" { (axis.name) } }
-                    th scope="col" { "held-out" } th scope="col" { "±" } th scope="col" { "over best" } th scope="col" { "±" } th scope="col" { "training" }
-                } }
-                tbody { @for (rank, setting) in sweep.settings.iter().take(ROWS).enumerate() { tr {
-                    th scope="row" { (rank + 1) @if rank == 0 { " best" } @else if setting.tied { " tied" } }
-                    @for (axis, &index) in sweep.axes.iter().zip(&setting.indices) { td { (axis.labels.get(index).map_or("", String::as_str)) } }
-                    td { (format!("{:.8}", setting.held_out.0)) } td { (format!("{:.8}", setting.held_out.1)) }
-                    @if rank == 0 { td {} td {} } @else { td { (format!("{:.8}", setting.over_best.0)) } td { (format!("{:.8}", setting.over_best.1)) } }
-                    td { (format!("{:.8}", setting.training)) }
-                } } }
-            } }
+            (table(&ranked))
         }
     }
 }
@@ -176,13 +188,13 @@ mod tests {
             axes: vec![axis("l2", &[0.0, 1e-4]), axis("<rate>", &[1.0, 50.0])],
             settings: vec![setting(1, 0, 0.1), setting(0, 0, 0.1001), setting(1, 1, 0.11)],
         };
-        let text = section(&sweep).unwrap().into_string();
+        let text = section(&sweep).into_string();
         assert!(
             text.contains("0 (best)") && text.contains(">100.0<") && text.contains(">10000.0<"),
             "{text}"
         );
         assert!(text.contains("2 tied") && !text.contains("<rate>"), "{text}");
         assert_eq!(text.matches("role=\"img\"").count(), 2);
-        section(&SweepReport { settings: Vec::new(), ..sweep }).unwrap();
+        section(&SweepReport { settings: Vec::new(), ..sweep });
     }
 }

@@ -5,15 +5,14 @@ use maud::{Markup, html};
 use super::data::{RunReport, SharedTrait, WorstPosition, WorstPositions};
 use super::number::{grouped, signed};
 use super::pieces;
-use gputexel_io::Result;
 
 /// Number of terms of a position that are listed.
 const TERMS: usize = 4;
 /// Standard errors from which a difference is set in bold.
 const SIGNIFICANT: f64 = 2.0;
 
-pub(super) fn of_run(report: &RunReport) -> Result<Option<Markup>> {
-    Ok(report.worst.as_ref().map(section))
+pub(super) fn of_run(report: &RunReport) -> Option<Markup> {
+    report.worst.as_ref().map(section)
 }
 
 fn section(worst: &WorstPositions) -> Markup {

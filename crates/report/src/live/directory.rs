@@ -13,7 +13,7 @@ use gputexel_io::run_folder::{Kind, PARAMETERS, REPORT};
 use gputexel_io::{Error, Result, escaped};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, percent_encode};
 
-use crate::live::http::{Bound, Content, Server};
+use crate::live::http::{Content, Server};
 
 const DEPTH: usize = 8;
 /// Maximum number of folders and files examined for one list.
@@ -21,8 +21,6 @@ const ENTRIES: usize = 100_000;
 const RUNS: usize = 500;
 /// Maximum size of a report that is shown from its file, bytes.
 const REPORT_BYTES: u64 = 64 << 20;
-/// Maximum size of a file that is read as a whole, bytes.
-const WHOLE_BYTES: u64 = 1 << 30;
 const PREFIX: &str = "/run/";
 const COMPARE: &str = "/compare";
 const KEPT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
@@ -33,29 +31,20 @@ pub type ReadReport = Box<dyn Fn(&Path) -> Result<Report> + Send + Sync>;
 /// Makes the page of a comparison of two folders of runs.
 pub type CompareRuns = Box<dyn Fn(&Path, &Path) -> Result<String> + Send + Sync>;
 
-/// List entry of a folder, valid as long as nothing in the folder changes.
-#[derive(Clone)]
-struct Known {
-    /// Lengths and times of the contents of the folder, and true if a process works in it.
-    stamp: (Vec<(OsString, u64, Option<SystemTime>)>, bool),
-    stage: Option<Stage>,
-    status: String,
-    data: String,
-    held_out: String,
-    elo: String,
-}
+/// Lengths and times of the contents of a folder, and true if a process works in it.
+type Stamp = (Vec<(OsString, u64, Option<SystemTime>)>, bool);
 
 struct Runs {
     root: PathBuf,
     read: ReadReport,
     compare: CompareRuns,
-    known: Mutex<HashMap<PathBuf, Known>>,
+    /// List entries of folders, valid as long as nothing in them changes.
+    known: Mutex<HashMap<PathBuf, (Stamp, ListedRun)>>,
 }
 
 /// A server of the reports of all runs under a folder.
 pub struct RunDirectory {
-    address: String,
-    _server: Server,
+    server: Server,
 }
 
 impl RunDirectory {
@@ -70,49 +59,19 @@ impl RunDirectory {
             return Err(Error::input(root, "is not a folder"));
         }
         std::fs::read_dir(root).map_err(|e| Error::io(root, e))?;
-        let bound = Bound::new(port)?;
-        let address = bound.address()?;
         let runs = Arc::new(Runs { root: root.to_path_buf(), read, compare, known: Mutex::default() });
-        let server = bound.serve(Box::new(move |path, live| runs.at(path, live)))?;
-        Ok(Self { address, _server: server })
+        let server = Server::start(port, Box::new(move |path, live| runs.at(path, live)))?;
+        Ok(Self { server })
     }
 
-    pub fn address(&self) -> &str {
-        &self.address
+    pub fn address(&self) -> String {
+        self.server.address()
     }
 }
 
 fn kind(folder: &Path) -> Option<Kind> {
     let has = |name: &str| std::fs::symlink_metadata(folder.join(name)).is_ok_and(|about| about.is_file());
     KINDS.into_iter().find(|kind| kind.record().is_some_and(has))
-}
-
-/// Name of a file from its bytes in a link, which allow all names.
-#[cfg(unix)]
-fn name_of(bytes: Vec<u8>) -> Option<OsString> {
-    Some(std::os::unix::ffi::OsStringExt::from_vec(bytes))
-}
-
-#[cfg(not(unix))]
-fn name_of(bytes: Vec<u8>) -> Option<OsString> {
-    String::from_utf8(bytes).ok().map(OsString::from)
-}
-
-/// Rejects a folder with files that would have to be read whole for its report and are too large for that: a
-/// client that lists runs has not requested any of them in particular.
-fn check_sizes(folder: &Path) -> Result<()> {
-    let entries = std::fs::read_dir(folder).map_err(|e| Error::io(folder, e))?.flatten().take(ENTRIES);
-    let is_whole =
-        |path: &Path| path.extension().is_some_and(|ending| ending == "json" || ending == "safetensors");
-    let large = entries.filter(|entry| entry.metadata().is_ok_and(|about| about.len() > WHOLE_BYTES));
-    match large.map(|entry| entry.path()).filter(|path| is_whole(path)).min() {
-        Some(path) => {
-            let reason =
-                format!("is larger than the {} MiB that are read for a list of runs", WHOLE_BYTES >> 20);
-            Err(Error::input(path, reason))
-        }
-        None => Ok(()),
-    }
 }
 
 fn is_comparable(folder: &Path) -> bool {
@@ -140,7 +99,7 @@ impl Runs {
         if kind(&folder).is_none() {
             return Ok(Content::Missing);
         }
-        let mut report = self.read_own(&folder)?;
+        let mut report = (self.read)(&folder)?;
         report.set_running(FolderLock::is_held(&folder));
         // The report written at the end contains parts that need the positions.
         if report.stage() == Stage::Finished
@@ -148,7 +107,7 @@ impl Runs {
         {
             return Ok(Content::Plain(page));
         }
-        report.to_html(Some(live)).map(Content::Page)
+        Ok(Content::Page(report.to_html(Some(live))))
     }
 
     /// Page of a comparison of the two runs that the query of a form names, or of the reason why there is none.
@@ -161,9 +120,7 @@ impl Runs {
             })
             .collect();
         let page = match &folders[..] {
-            [Some(a), Some(b)] => {
-                check_sizes(a).and_then(|()| check_sizes(b)).and_then(|()| (self.compare)(a, b))
-            }
+            [Some(a), Some(b)] => (self.compare)(a, b),
             [None, _] | [_, None] => {
                 Err(Error::Usage("one of the two is not a run with parameters".to_string()))
             }
@@ -172,21 +129,16 @@ impl Runs {
         page.unwrap_or_else(|error| notice("There is no comparison", &error.to_string(), None))
     }
 
-    fn read_own(&self, folder: &Path) -> Result<Report> {
-        check_sizes(folder)?;
-        (self.read)(folder)
-    }
-
     /// `None` if it leads out of the root or through a link.
     fn folder(&self, rest: &str) -> Option<PathBuf> {
         let mut folder = self.root.clone();
         for part in rest.split('/').filter(|part| !part.is_empty()) {
-            let name = name_of(percent_decode_str(part).collect())?;
+            let name = percent_decode_str(part).decode_utf8().ok()?.into_owned();
             // A single name: no parent folder, and on Windows no drive and no stream of a file.
             let mut parts = Path::new(&name).components();
-            let plain =
-                matches!(parts.next(), Some(Component::Normal(one)) if one == name) && parts.next().is_none();
-            let foreign = cfg!(windows) && name.as_encoded_bytes().contains(&b':');
+            let plain = matches!(parts.next(), Some(Component::Normal(one)) if one == name.as_str())
+                && parts.next().is_none();
+            let foreign = cfg!(windows) && name.contains(':');
             folder.push((plain && !foreign).then_some(name)?);
             if !is_folder(&folder) {
                 return None;
@@ -261,27 +213,6 @@ impl Runs {
     }
 
     fn entry(&self, folder: &Path, kind: Kind, changed: Option<SystemTime>, now: SystemTime) -> ListedRun {
-        let inside = folder.strip_prefix(&self.root).unwrap_or(folder);
-        let link = inside.iter().map(|part| percent_encode(part.as_encoded_bytes(), KEPT).to_string() + "/");
-        let known = self.known(folder);
-        ListedRun {
-            link: PREFIX.to_string() + &link.collect::<String>(),
-            name: match inside.as_os_str().is_empty() {
-                true => "this folder".to_string(),
-                false => escaped(&inside.display().to_string()).into_owned(),
-            },
-            kind: kind.name(),
-            stage: known.stage,
-            status: known.status,
-            data: known.data,
-            held_out: known.held_out,
-            elo: known.elo,
-            is_comparable: is_comparable(folder),
-            changed: ago(changed, now),
-        }
-    }
-
-    fn known(&self, folder: &Path) -> Known {
         let running = FolderLock::is_held(folder);
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
         let mut files: Vec<_> = entries
@@ -293,30 +224,40 @@ impl Runs {
         files.sort();
         let stamp = (files, running);
         let before = self.known.lock().ok().and_then(|known| known.get(folder).cloned());
-        if let Some(before) = before.filter(|before| before.stamp == stamp) {
-            return before;
-        }
-        let known = match self.read_own(folder) {
-            Ok(mut report) => {
-                report.set_running(running);
-                Known {
-                    stamp,
-                    stage: Some(report.stage()),
-                    status: report.status().to_string(),
-                    data: report.data(),
-                    held_out: report.held_out(),
-                    elo: report.elo(),
-                }
-            }
-            Err(error) => {
-                let (data, held_out, elo) = Default::default();
-                Known { stamp, stage: None, status: error.to_string(), data, held_out, elo }
-            }
-        };
+        let known = before.filter(|before| before.0 == stamp);
+        let listed = known.map_or_else(|| self.listed(folder, kind, running), |(_, listed)| listed);
         if let Ok(mut all) = self.known.lock() {
-            all.insert(folder.to_path_buf(), known.clone());
+            all.insert(folder.to_path_buf(), (stamp, listed.clone()));
         }
-        known
+        ListedRun { changed: ago(changed, now), ..listed }
+    }
+
+    fn listed(&self, folder: &Path, kind: Kind, running: bool) -> ListedRun {
+        let inside = folder.strip_prefix(&self.root).unwrap_or(folder);
+        let link = inside.iter().map(|part| percent_encode(part.as_encoded_bytes(), KEPT).to_string() + "/");
+        let listed = ListedRun {
+            link: PREFIX.to_string() + &link.collect::<String>(),
+            name: match inside.as_os_str().is_empty() {
+                true => "this folder".to_string(),
+                false => escaped(&inside.display().to_string()).into_owned(),
+            },
+            kind: kind.name(),
+            is_comparable: is_comparable(folder),
+            ..ListedRun::default()
+        };
+        let mut report = match (self.read)(folder) {
+            Ok(report) => report,
+            Err(error) => return ListedRun { status: error.to_string(), ..listed },
+        };
+        report.set_running(running);
+        ListedRun {
+            stage: Some(report.stage()),
+            status: report.status().to_string(),
+            data: report.data(),
+            held_out: report.held_out(),
+            elo: report.elo(),
+            ..listed
+        }
     }
 }
 
@@ -457,13 +398,5 @@ mod tests {
         assert_eq!(runs.list().runs[0].link, "/run/");
         drop(lock);
         assert_eq!(runs.list().runs[0].stage, Some(Stage::Open));
-        let looking = std::thread::scope(|scope| {
-            let looker = scope.spawn(|| (0..20_000).filter(|_| FolderLock::is_held(dir.path())).count());
-            for _ in 0..200 {
-                drop(FolderLock::acquire(dir.path()).unwrap());
-            }
-            looker.join().unwrap()
-        });
-        assert!(looking <= 20_000);
     }
 }

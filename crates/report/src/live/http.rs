@@ -4,10 +4,9 @@
 use std::hash::{BuildHasher, RandomState};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
 
 use tiny_http::{Header, Method, Request, Response};
 
@@ -15,14 +14,8 @@ use crate::html::{Live, notice};
 use gputexel_io::{Error, Result};
 
 const MAKERS: usize = 2;
-const POLL: Duration = Duration::from_millis(20);
+/// Seconds after which a page refreshes itself.
 const EVERY: u32 = 3;
-/// A page that has been requested within this time is still open somewhere.
-const RECENT: Duration = Duration::from_secs(3 * EVERY as u64);
-
-const HTML: &str = "text/html; charset=utf-8";
-const TEXT: &str = "text/plain; charset=utf-8";
-const NO_SOURCES: &str = "default-src 'none'";
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Content {
@@ -38,47 +31,26 @@ struct Shared {
     site: Site,
     port: u16,
     stopped: AtomicBool,
-    sending: AtomicUsize,
-    last_request: Mutex<Option<Instant>>,
 }
 
+/// Answers requests until it is dropped.
 pub(crate) struct Server {
     shared: Arc<Shared>,
     makers: Vec<JoinHandle<()>>,
 }
 
-pub(crate) struct Bound(TcpListener);
-
-fn fail(error: std::io::Error) -> Error {
-    Error::io("live report", error)
-}
-
-impl Bound {
-    /// Binds a port of 127.0.0.1; 0 for any free one.
-    pub(crate) fn new(port: u16) -> Result<Self> {
+impl Server {
+    /// Serves on a port of 127.0.0.1; 0 for any free one.
+    pub(crate) fn start(port: u16, site: Site) -> Result<Self> {
+        let fail = |error: std::io::Error| Error::io("live report", error);
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-        TcpListener::bind(address)
-            .map(Self)
-            .map_err(|e| Error::input("live report", format!("cannot listen on {address}: {e}")))
-    }
-
-    pub(crate) fn address(&self) -> Result<String> {
-        Ok(format!("http://{}/", self.0.local_addr().map_err(fail)?))
-    }
-
-    pub(crate) fn serve(self, site: Site) -> Result<Server> {
-        let port = self.0.local_addr().map_err(fail)?.port();
-        let http = tiny_http::Server::from_listener(self.0, None)
+        let listener = TcpListener::bind(address)
+            .map_err(|e| Error::input("live report", format!("cannot listen on {address}: {e}")))?;
+        let port = listener.local_addr().map_err(fail)?.port();
+        let http = tiny_http::Server::from_listener(listener, None)
             .map_err(|e| fail(std::io::Error::other(e.to_string())))?;
-        let shared = Arc::new(Shared {
-            http,
-            site,
-            port,
-            stopped: AtomicBool::new(false),
-            sending: AtomicUsize::new(0),
-            last_request: Mutex::new(None),
-        });
-        let mut server = Server { shared, makers: Vec::new() };
+        let shared = Arc::new(Shared { http, site, port, stopped: AtomicBool::new(false) });
+        let mut server = Self { shared, makers: Vec::new() };
         for _ in 0..MAKERS {
             let shared = Arc::clone(&server.shared);
             let maker = std::thread::Builder::new().name("live".to_string());
@@ -86,26 +58,9 @@ impl Bound {
         }
         Ok(server)
     }
-}
 
-impl Server {
-    fn last_request(&self) -> Option<Instant> {
-        self.shared.last_request.lock().ok().and_then(|last| *last)
-    }
-
-    /// Waits until a page that is open somewhere has refreshed once more, within a time limit.
-    pub(crate) fn await_last_poll(&self) {
-        let now = Instant::now();
-        if self.last_request().is_none_or(|at| now.duration_since(at) > RECENT) {
-            return;
-        }
-        let limit = now + Duration::from_secs(u64::from(EVERY) + 1);
-        let is_open = || {
-            self.last_request().is_none_or(|at| at <= now) || self.shared.sending.load(Ordering::Acquire) > 0
-        };
-        while Instant::now() < limit && is_open() {
-            std::thread::sleep(POLL);
-        }
+    pub(crate) fn address(&self) -> String {
+        format!("http://{}:{}/", Ipv4Addr::LOCALHOST, self.shared.port)
     }
 }
 
@@ -119,101 +74,71 @@ impl Drop for Server {
     }
 }
 
-struct Answer {
-    status: u16,
-    kind: &'static str,
-    policy: String,
-    body: Vec<u8>,
+type Answer = Response<std::io::Cursor<Vec<u8>>>;
+
+fn response(status: u16, kind: &str, policy: &str, body: Vec<u8>) -> Answer {
+    let headers = [
+        ("content-type", kind),
+        ("cache-control", "no-store"),
+        ("x-content-type-options", "nosniff"),
+        ("x-frame-options", "DENY"),
+        ("referrer-policy", "no-referrer"),
+        ("cross-origin-resource-policy", "same-origin"),
+        ("content-security-policy", policy),
+    ];
+    let headers = headers.iter().filter_map(|(name, value)| Header::from_bytes(*name, *value).ok());
+    let length = body.len();
+    // Pages are sent with their length, never in chunks.
+    Response::new(status.into(), headers.collect(), std::io::Cursor::new(body), Some(length), None)
+        .with_chunked_threshold(usize::MAX)
 }
 
-impl Answer {
-    fn text(status: u16, text: &str) -> Self {
-        Self { status, kind: TEXT, policy: NO_SOURCES.to_string(), body: text.into() }
-    }
-
-    fn html(status: u16, policy: &str, body: Vec<u8>) -> Self {
-        Self { status, kind: HTML, policy: policy.to_string(), body }
-    }
-
-    fn response(self) -> Response<std::io::Cursor<Vec<u8>>> {
-        let headers = [
-            ("content-type", self.kind),
-            ("cache-control", "no-store"),
-            ("x-content-type-options", "nosniff"),
-            ("x-frame-options", "DENY"),
-            ("referrer-policy", "no-referrer"),
-            ("cross-origin-resource-policy", "same-origin"),
-            ("content-security-policy", &self.policy),
-        ];
-        let headers = headers.iter().filter_map(|(name, value)| Header::from_bytes(*name, *value).ok());
-        let length = self.body.len();
-        let body = std::io::Cursor::new(self.body);
-        // Pages are sent with their length, never in chunks.
-        Response::new(self.status.into(), headers.collect(), body, Some(length), None)
-            .with_chunked_threshold(usize::MAX)
-    }
+fn plain(status: u16, text: &str) -> Answer {
+    response(status, "text/plain; charset=utf-8", "default-src 'none'", text.into())
 }
 
 impl Shared {
-    fn answer_all(self: Arc<Self>) {
+    fn answer_all(&self) {
         while !self.stopped.load(Ordering::Acquire) {
             // Fails when it is unblocked at the end.
             let Ok(request) = self.http.recv() else { continue };
             let answer = self.answer(&request);
-            self.sending.fetch_add(1, Ordering::AcqRel);
-            let shared = Arc::clone(&self);
             // A client that reads slowly, or never ends its request, keeps no other waiting.
-            let sender = std::thread::Builder::new().name("live page".to_string()).spawn(move || {
-                let is_page = answer.status == 200;
-                let _ = request.respond(answer.response());
-                if is_page && let Ok(mut last) = shared.last_request.lock() {
-                    *last = Some(Instant::now());
-                }
-                shared.sending.fetch_sub(1, Ordering::AcqRel);
-            });
-            if sender.is_err() {
-                self.sending.fetch_sub(1, Ordering::AcqRel);
-            }
+            let sender = std::thread::Builder::new().name("live page".to_string());
+            let _ = sender.spawn(move || request.respond(answer));
         }
     }
 
     fn answer(&self, request: &Request) -> Answer {
         if !self.is_for_us(request) {
-            return Answer::text(421, "This page is for 127.0.0.1 only.");
+            return plain(421, "This page is for 127.0.0.1 only.");
         }
-        match request.method() {
-            Method::Get | Method::Head => self.page(request.url()),
-            _ => Answer::text(405, "This page is read-only."),
+        if !matches!(request.method(), Method::Get | Method::Head) {
+            return plain(405, "This page is read-only.");
+        }
+        let path = request.url();
+        let live = Live { nonce: format!("{:016x}", RandomState::new().hash_one(path)), every: EVERY };
+        let page = |status, policy: &str, body| response(status, "text/html; charset=utf-8", policy, body);
+        match catch_unwind(AssertUnwindSafe(|| (self.site)(path, &live))) {
+            Ok(Ok(Content::Page(text))) => page(200, &live.policy(), text.into()),
+            Ok(Ok(Content::Plain(text))) => page(200, Live::PLAIN, text),
+            Ok(Ok(Content::Missing)) => plain(404, "There is no such page."),
+            // The page refreshes itself.
+            Ok(Err(error)) => {
+                let text = notice("There is nothing to show yet", &error.to_string(), Some(&live));
+                page(503, &live.policy(), text.into())
+            }
+            Err(_) => plain(500, "The page cannot be made."),
         }
     }
 
     fn is_for_us(&self, request: &Request) -> bool {
-        let hosts: Vec<&str> = request
-            .headers()
-            .iter()
-            .filter(|header| header.field.equiv("Host"))
-            .map(|header| header.value.as_str())
-            .collect();
+        let hosts = request.headers().iter().filter(|header| header.field.equiv("Host"));
+        let hosts: Vec<&str> = hosts.map(|header| header.value.as_str()).collect();
         let own = ["127.0.0.1", "localhost"].map(|name| format!("{name}:{}", self.port));
         let [host] = hosts[..] else { return false };
         own.iter().any(|own| host.eq_ignore_ascii_case(own))
             && ["/", "*"].contains(&request.url().get(..1).unwrap_or_default())
-    }
-
-    fn page(&self, path: &str) -> Answer {
-        let live = Live { nonce: format!("{:016x}", RandomState::new().hash_one(path)), every: EVERY };
-        let policy = live.policy();
-        match catch_unwind(AssertUnwindSafe(|| (self.site)(path, &live))) {
-            Ok(Ok(Content::Page(page))) => Answer::html(200, &policy, page.into()),
-            Ok(Ok(Content::Plain(page))) => Answer::html(200, Live::PLAIN, page),
-            Ok(Ok(Content::Missing)) => Answer::text(404, "There is no such page."),
-            // The page refreshes itself.
-            Ok(Err(error)) => {
-                let page = notice("There is nothing to show yet", &error.to_string(), Some(&live));
-                Answer::html(503, &policy, page.into())
-            }
-            Err(_) => Answer::text(500, "The page cannot be made."),
-        }
     }
 }
 
@@ -246,10 +171,9 @@ mod tests {
 
     #[test]
     fn only_the_page_is_served_and_only_under_its_own_name() {
-        let bound = Bound::new(0).unwrap();
-        assert!(bound.address().unwrap().starts_with("http://127.0.0.1:"));
-        let server = bound.serve(Box::new(site)).unwrap();
+        let server = Server::start(0, Box::new(site)).unwrap();
         let port = server.shared.port;
+        assert_eq!(server.address(), format!("http://127.0.0.1:{port}/"));
         let own = format!("127.0.0.1:{port}");
         let page = get(port, "GET /", &own);
         assert!(page.starts_with("HTTP/1.1 200 OK\r\n") && page.contains("connect-src 'self'"), "{page}");
@@ -289,7 +213,7 @@ mod tests {
         let is_gone = || TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err();
         assert!(
             (0..250).any(|_| is_gone() || {
-                std::thread::sleep(POLL);
+                std::thread::sleep(std::time::Duration::from_millis(20));
                 false
             }),
             "the server is there"
@@ -298,7 +222,7 @@ mod tests {
 
     #[test]
     fn silent_clients_and_broken_pages_harm_no_other() {
-        let server = Bound::new(0).unwrap().serve(Box::new(site)).unwrap();
+        let server = Server::start(0, Box::new(site)).unwrap();
         let port = server.shared.port;
         let _silent: Vec<TcpStream> =
             (0..100).map(|_| TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap()).collect();
@@ -311,9 +235,8 @@ mod tests {
 
     #[test]
     fn a_taken_port_is_an_error() {
-        let first = Bound::new(0).unwrap();
-        let port = first.0.local_addr().unwrap().port();
-        let Err(error) = Bound::new(port) else { panic!("taken twice") };
+        let first = Server::start(0, Box::new(site)).unwrap();
+        let Err(error) = Server::start(first.shared.port, Box::new(site)) else { panic!("taken twice") };
         assert!(error.exit_code() == 1 && error.to_string().contains("cannot listen on"), "{error}");
     }
 }

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use gputexel_dataset::{self as dataset, Dataset, Split};
 use gputexel_io::run_folder::RunFolder;
 use gputexel_io::{Error, Result};
-use gputexel_model::{FeatureSet, ParameterFile};
+use gputexel_model::ParameterFile;
 use gputexel_tune::{Checkpoint, ProgramDiagnostics, RunRecord, RunScores};
 
 use gputexel_report::Step;
@@ -34,8 +34,6 @@ pub struct ReportData<'a> {
     pub score_ratio: Option<f64>,
     /// Diagnostics of a nonlinear evaluation, if already computed.
     pub program: Option<&'a ProgramDiagnostics>,
-    /// Names of the parameters, for runs that have not written them yet.
-    pub features: Option<&'a FeatureSet>,
     /// Reason why there are no positions.
     pub note: &'a str,
 }

@@ -110,14 +110,6 @@ fn targets(record: &RunRecord) -> String {
             grouped(known.positions)
         );
     }
-    if let Some(choice) = &record.blend.as_ref().and_then(|known| known.choice.as_ref()) {
-        let tried: Vec<String> = choice
-            .candidates
-            .iter()
-            .map(|one| format!("{}: {:.6} ({:+.6} ± {:.6})", one.share, one.loss, one.difference, one.error))
-            .collect();
-        text += &format!("; the share was chosen by held-out loss against results, {}", tried.join(", "));
-    }
     text
 }
 

@@ -54,7 +54,7 @@ pub fn run_report(folder: &RunFolder, known: &ReportData<'_>) -> Result<RunRepor
         None => so_far(config, checkpoint),
     };
     let theta: Option<Vec<f64>> = theta.filter(|theta: &Vec<f64>| theta.len() == config.prior_theta.len());
-    let features = known.features.or(known.positions.map(|(data, _)| &data.metadata().feature_set));
+    let features = known.positions.map(|(data, _)| &data.metadata().feature_set);
     let parameters = match (file, &theta, features) {
         (Some(file), Some(_), _) => of_file(file, config),
         (None, Some(theta), Some(set)) => of_theta(set, theta, config),
@@ -85,7 +85,6 @@ pub fn run_report(folder: &RunFolder, known: &ReportData<'_>) -> Result<RunRepor
         worst_positions(data, split, objective, theta, &scores.result)
     });
     let path = folder.path().display().to_string();
-    let ablation = strength::ablation(folder)?;
     let command = if swarm { "pso" } else { "tune" };
     let last = steps.last().map_or(0, |step| step.number);
     let status = match finished {
@@ -111,7 +110,7 @@ pub fn run_report(folder: &RunFolder, known: &ReportData<'_>) -> Result<RunRepor
         reference: "the prior".to_string(),
         rare: RARE,
         coordinates: coordinates(folder, config, checkpoint),
-        strength: Some(strength::of_record(record, score_ratio, ablation.as_ref())),
+        strength: Some(strength::of_record(record, score_ratio)),
         correlations: file.and_then(record::correlations),
         errors_note: file.map(record::errors_note).unwrap_or_default(),
         diagnostics_note: if diagnostics.is_none() { known.note.to_string() } else { String::new() },

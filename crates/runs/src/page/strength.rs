@@ -1,43 +1,18 @@
 //! Describes the regularization toward the prior.
 
-use gputexel_io::run_folder::{ABLATION, RunFolder};
-use gputexel_io::{Error, Result, SETTINGS_BYTES};
 use gputexel_model::{Penalty, PenaltyKind};
-use gputexel_report::{PenaltyRow, StrengthReport, Table, grouped};
-use gputexel_tune::{
-    Ablation, HeldOutGain, LeftOut, RunConfig, RunRecord, ScaleMode, ScaleRecord, StartsRecord, Strength,
-};
+use gputexel_report::{PenaltyRow, StrengthReport, grouped};
+use gputexel_tune::{HeldOutGain, RunConfig, RunRecord, ScaleMode, ScaleRecord, StartsRecord, Strength};
 
 /// Maximum number of groups listed by name; of more, only the number is given.
 const NAMED: usize = 12;
 /// Relative difference of scores below which they have the scale that margins were made for.
 const SAME_SCALE: f64 = 0.05;
 
-/// Returns the worth of each group of features, if the folder has it.
-///
-/// # Errors
-/// [`Error::Input`] when the file is damaged; [`Error::Io`].
-pub(super) fn ablation(folder: &RunFolder) -> Result<Option<Ablation>> {
-    let path = folder.file(ABLATION);
-    let text = match gputexel_io::read_whole_text(&path, SETTINGS_BYTES) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(Error::io(&path, error)),
-    };
-    match serde_json::from_str(&text) {
-        Ok(ablation) => Ok(Some(ablation)),
-        Err(error) => Err(Error::input(&path, format!("does not say what groups are worth: {error}"))),
-    }
-}
-
 /// Returns the regularization of a run from its record; `ratio` is that of its scores to the prior's.
-pub(super) fn of_record(
-    record: &RunRecord,
-    ratio: Option<f64>,
-    ablation: Option<&Ablation>,
-) -> StrengthReport {
+pub(super) fn of_record(record: &RunRecord, ratio: Option<f64>) -> StrengthReport {
     let config = &record.config;
-    let mut report = StrengthReport { ablation: ablation.map(ablation_table), ..StrengthReport::default() };
+    let mut report = StrengthReport::default();
     match &record.strength {
         Some(strength) => chosen(&mut report, strength, config),
         None if config.penalties.iter().any(|penalty| penalty.weight > 0.0) => {
@@ -93,9 +68,6 @@ fn chosen(report: &mut StrengthReport, strength: &Strength, config: &RunConfig) 
         report.facts.push(("folds".to_string(), folds));
     }
     report.curve.clone_from(&strength.curve);
-    let half = strength.unpenalized.len() / 2;
-    let (mg, eg) = strength.unpenalized.split_at(half);
-    report.unpenalized = mg.iter().zip(eg).map(|(mg, eg)| [*mg, *eg]).collect();
 }
 
 /// Returns a kind whose penalties all have one weight: that of the run, which may have changed with K since the choice.
@@ -229,35 +201,11 @@ fn ratio_note(record: &RunRecord, ratio: f64) -> String {
     format!("Scores are {ratio:.2} times those of the prior: {advice}")
 }
 
-fn ablation_table(ablation: &Ablation) -> Table {
-    let row = |left: &LeftOut| {
-        vec![
-            left.group.clone(),
-            grouped(left.coordinates as u64),
-            format!("{:+.8}", left.cost),
-            format!("{:.8}", left.error),
-            if left.cost < left.error { "may go".to_string() } else { String::new() },
-        ]
-    };
-    let what = if ablation.by_game { "games" } else { "positions" };
-    Table {
-        caption: format!(
-            "Each group kept at the prior in turn, the others tuned; held-out loss with all of them {:.8}, {} folds of {what}",
-            ablation.held_out, ablation.folds
-        ),
-        header: ["group", "parameters", "held-out loss rises by", "±", "verdict"]
-            .map(str::to_string)
-            .to_vec(),
-        rows: ablation.groups.iter().map(row).collect(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use gputexel_chess::PhaseSettings;
     use gputexel_model::{FeatureKind, FeatureSet, parse_penalties};
-    use gputexel_tune::KindStrength;
 
     fn record() -> RunRecord {
         RunRecord::new("tune", RunConfig::default())
@@ -271,7 +219,7 @@ mod tests {
     fn given_weights_are_merged_where_they_are_the_same() {
         let mut record = record();
         record.config.penalties = penalties("smooth=1e-3,ridge=2e-4,ridge:king.eg=5e-4,mirror:queen=1e-5");
-        let report = of_record(&record, None, None);
+        let report = of_record(&record, None);
         let rows: Vec<(&str, &str, f64)> =
             report.penalties.iter().map(|row| (row.name.as_str(), row.of.as_str(), row.weight)).collect();
         let all = "pawn, knight, bishop, rook, queen, king";
@@ -291,105 +239,13 @@ mod tests {
     }
 
     #[test]
-    fn choices_are_told_with_the_weights_of_the_run() {
-        let mut record = record();
-        // K was fitted with the parameters, and the weights followed.
-        record.config.penalties = penalties("smooth=4e-3");
-        let kind = |kind, weight, worth| KindStrength { kind, weight, worth };
-        let strength = Strength {
-            folds: 5,
-            by_game: true,
-            clusters: 12_345,
-            kinds: vec![
-                kind(PenaltyKind::Ridge, 0.0, Some(-1e-7)),
-                kind(PenaltyKind::Smooth, 1e-3, Some(2.5e-5)),
-            ],
-            gain: Some(HeldOutGain { before: 0.07, after: 0.069, error: 0.0001 }),
-            effective: 141.7,
-            coordinates: 768,
-            curve: vec![(0.1, 0.0695), (1.0, 0.069)],
-            unpenalized: vec![1.0, 2.0, 3.0, 4.0],
-            keeps_prior: false,
-        };
-        record.strength = Some(strength.clone());
-        let report = of_record(&record, None, None);
-        let rows: Vec<(f64, Option<f64>)> =
-            report.penalties.iter().map(|row| (row.weight, row.worth)).collect();
-        assert_eq!(rows, [(0.0, Some(-1e-7)), (4e-3, Some(2.5e-5))]);
-        let facts: Vec<&str> = report.facts.iter().map(|fact| fact.1.as_str()).collect();
-        let loss = "0.07000000 → 0.06900000 (-0.00100000 ± 0.00010000)";
-        assert_eq!(facts, [loss, "142 of 768", "5 of 12,345 games"]);
-        assert_eq!((report.prior_loss, &report.unpenalized[..]), (Some(0.07), &[[1.0, 3.0], [2.0, 4.0]][..]));
-        assert_eq!(report.curve, strength.curve);
-        let kept = |gain| {
-            let mut record = record.clone();
-            record.strength = Some(Strength { keeps_prior: true, gain, ..strength.clone() });
-            of_record(&record, None, None)
-        };
-        let kept_one = kept(strength.gain);
-        assert!(kept_one.notes[0].contains("Nothing beat the prior") && kept_one.penalties.is_empty());
-        assert!(kept(None).notes[0].contains("nothing to hold out") && kept(None).prior_loss.is_none());
-    }
-
-    #[test]
     fn runs_without_penalties_say_what_holds_them() {
         let mut record = record();
         let mut note_with = |l2| {
             record.config.l2 = vec![l2];
-            of_record(&record, None, None).notes[0].clone()
+            of_record(&record, None).notes[0].clone()
         };
         assert!(note_with(3e-4).contains("weight 3e-4 holds"));
         assert!(note_with(0.0).contains("nothing holds"));
-    }
-
-    #[test]
-    fn the_scale_of_scores_is_told_with_what_it_means() {
-        let mut record = record();
-        record.config.k = 0.9;
-        let mut note = |mode, ratio| {
-            record.scale = Some(ScaleRecord { mode, on_prior: 0.8, joint_failed: false });
-            of_record(&record, ratio, None).notes[1].clone()
-        };
-        assert_eq!(
-            note(ScaleMode::Prior, Some(1.178)),
-            "K was fitted on the prior: 0.900000. Scores are 1.18 times those of the prior: multiply search margins in \
-             centipawns by that, or fit K jointly."
-        );
-        assert!(
-            note(ScaleMode::Prior, Some(0.96)).ends_with(
-                "0.96 times those of the prior: search margins in centipawns can stay as they are."
-            )
-        );
-        let joint = note(ScaleMode::Joint, Some(0.5));
-        assert!(
-            joint.contains("0.900000, and 0.800000 on the prior") && joint.ends_with("by that."),
-            "{joint}"
-        );
-        assert!(note(ScaleMode::Prior, None).ends_with("0.900000."));
-        record.scale = None;
-        assert!(
-            of_record(&record, Some(0.9), None).notes[1].starts_with("Scores are 0.90 times"),
-            "K was given"
-        );
-    }
-
-    #[test]
-    fn ablations_are_read_from_the_folder() {
-        let folder = tempfile::tempdir().unwrap();
-        let run = RunFolder::view(folder.path());
-        assert_eq!(ablation(&run).unwrap(), None);
-        let left =
-            |group: &str, cost: f64| LeftOut { group: group.into(), coordinates: 128, cost, error: 1e-5 };
-        let groups = vec![left("rook", 2e-4), left("king", 2e-6)];
-        let written = Ablation { folds: 5, by_game: true, held_out: 0.07, groups };
-        let path = folder.path().join(ABLATION);
-        std::fs::write(&path, serde_json::to_string(&written).unwrap()).unwrap();
-        let read = ablation(&run).unwrap().unwrap();
-        let table = of_record(&record(), None, Some(&read)).ablation.unwrap();
-        assert!(table.caption.contains("0.07000000, 5 folds of games"), "{}", table.caption);
-        assert_eq!(table.rows[0], ["rook", "128", "+0.00020000", "0.00001000", ""]);
-        assert_eq!((table.rows.len(), table.rows[1][4].as_str()), (2, "may go"));
-        std::fs::write(&path, "{}").unwrap();
-        assert!(ablation(&run).unwrap_err().to_string().contains("does not say what groups are worth"));
     }
 }

@@ -108,7 +108,7 @@ impl<'d> SweepResults<'d> {
     }
 
     pub(crate) fn write_report(&self, folder: &RunFolder, record: &SweepRecord) -> Result<()> {
-        folder.write(REPORT, self.report(folder.path(), record).to_html(None)?)
+        folder.write(REPORT, self.report(folder.path(), record).to_html(None))
     }
 
     pub fn report(&self, folder: &Path, record: &SweepRecord) -> RunReport {
@@ -121,7 +121,7 @@ impl<'d> SweepResults<'d> {
 
     /// Writes a plot of the held-out losses, if any setting is varied.
     pub fn write_svg(&self, path: &Path) -> Result<()> {
-        match sweep_picture(&self.config, &self.ranking, self.unfinished().as_deref())? {
+        match sweep_picture(&self.config, &self.ranking, self.unfinished().as_deref()) {
             Some(document) => write_atomically(path, document.as_bytes()),
             None => Ok(()),
         }

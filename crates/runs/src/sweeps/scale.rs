@@ -6,7 +6,7 @@ use gputexel_dataset::objective::LossKind;
 use gputexel_dataset::{Dataset, Layout};
 use gputexel_io::{Error, Result, write_atomically};
 use gputexel_model::Prior;
-use gputexel_report::{Curve, Spacing};
+use gputexel_report::Curve;
 use gputexel_tune::sweep::MakeEvaluator;
 use gputexel_tune::{MinimumAt, ScaleCurve, Values, scale_curve};
 use serde::Serialize;
@@ -63,8 +63,8 @@ impl ScaleSweep {
         let mut evaluator = make_evaluator(&layout)?;
         let ks: Vec<f64> = values.numbers.iter().map(|k| k * base.factor()).collect();
         let curve = scale_curve(&mut *evaluator, &layout, data, &theta, &ks, loss)?;
-        let (positions, logarithmic) = (data.len() as u64, values.logarithmic);
-        Ok(ScaleSweepResults { curve, positions, loss, prior, base, logarithmic })
+        let positions = data.len() as u64;
+        Ok(ScaleSweepResults { curve, positions, loss, prior, base })
     }
 }
 
@@ -75,7 +75,6 @@ pub struct ScaleSweepResults {
     pub loss: LossKind,
     pub prior: Prior,
     pub base: ScaleBase,
-    logarithmic: bool,
 }
 
 impl ScaleSweepResults {
@@ -88,7 +87,6 @@ impl ScaleSweepResults {
             points: curve.points.iter().map(|&(k, loss)| (k / factor, loss)).collect(),
             errors: Vec::new(),
             mark: (curve.minimum.k / factor, curve.minimum.loss),
-            spacing: if self.logarithmic { Spacing::Logarithmic } else { Spacing::Linear },
         }
     }
 
@@ -98,7 +96,7 @@ impl ScaleSweepResults {
     }
 
     pub fn write_svg(&self, path: &Path) -> Result<()> {
-        write_atomically(path, self.picture().to_svg()?.as_bytes())
+        write_atomically(path, self.picture().to_svg().as_bytes())
     }
 
     pub fn summary(&self) -> ScaleSummary {

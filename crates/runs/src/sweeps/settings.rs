@@ -8,9 +8,8 @@ use gputexel_dataset::objective::LossKind;
 use gputexel_eval::Backend;
 use gputexel_io::{Advice, Error, Result, absolute};
 use gputexel_model::{Basis, Constraint, FeatureSet, Parameterization, Prior, parse_penalties};
-use gputexel_tune::penalties_of;
 use gputexel_tune::sweep::{Axis, AxisKey, Grid, MakeEvaluator, SweepConfig, SweepDriver, SweepMethod};
-use gputexel_tune::{exact_scores, fit_scale};
+use gputexel_tune::{exact_scores, fit_scale, penalties_of};
 
 use crate::sweeps::{ScaleBase, SweepResults};
 
@@ -30,7 +29,7 @@ pub struct SweepSettings {
     /// the features of another engine.
     pub basis: Option<String>,
     pub freeze: Vec<String>,
-    /// Constraints on parameters: signs, and sequences of values that never decrease or never increase.
+    /// Signs of parameters.
     pub constraints: Vec<Constraint>,
     /// The penalties of every run with their weights, see [`parse_penalties`].
     pub penalties: Option<String>,

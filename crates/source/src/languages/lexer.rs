@@ -3,34 +3,24 @@
 
 use super::Language;
 
-/// Kind of a [`Token`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A comment, with its delimiters.
     Comment,
-    /// An identifier or keyword.
     Word,
-    /// A number without its sign.
     Number,
-    /// A string or character literal.
     Text,
     /// Any other single byte, such as a bracket.
     Mark(u8),
 }
 
-/// Bytes `start..end` of the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// Their kind.
     pub kind: Kind,
-    /// The first byte.
     pub start: usize,
-    /// The byte after the last.
     pub end: usize,
 }
 
 impl Token {
-    /// Returns true if the token is this byte of punctuation.
     pub fn is(&self, mark: u8) -> bool {
         self.kind == Kind::Mark(mark)
     }
@@ -110,8 +100,6 @@ fn block_comment(bytes: &[u8], at: usize, nests: bool) -> usize {
     bytes.len()
 }
 
-/// Reads a literal with backslash escapes. If it may not span lines, it ends with its line at the latest, as in `#error
-/// Can't`.
 pub(super) fn quoted(bytes: &[u8], at: usize, quote: u8, lines: bool) -> usize {
     let mut i = at + 1;
     while i < bytes.len() {

@@ -1,12 +1,7 @@
-//! Source languages: a new one is a file with its [`Spec`] and a line in the table.
+//! Source languages: a new one is a [`Spec`] and a line in the list.
 
-mod c;
-mod cpp;
-mod csharp;
-mod go;
 pub mod lexer;
-mod python;
-mod rust;
+mod specs;
 mod style;
 
 use std::path::Path;
@@ -14,14 +9,11 @@ use std::path::Path;
 use lexer::Kind;
 pub use style::NameStyle;
 
-/// A source language, compared by its name.
 #[derive(Clone, Copy)]
 pub struct Language(&'static Spec);
 
-/// Description of a language.
 pub struct Spec {
     pub(crate) name: &'static str,
-    /// Endings of file names, without the dot.
     pub(crate) endings: &'static [&'static str],
     pub(crate) file_name: &'static str,
     pub(crate) comment: &'static str,
@@ -46,14 +38,13 @@ pub struct Spec {
     pub(crate) brackets: (char, char),
     /// Text before and after the numbers of a pair.
     pub(crate) pair: (&'static str, &'static str),
-    /// Text before a pair outside of arrays, by its first number.
-    pub(crate) single_pair: fn(&str) -> &'static str,
     /// Text before the value of a declaration.
     pub(crate) declare: fn(&Declaration<'_>) -> String,
     pub(crate) end: &'static str,
     /// Line above a declaration; given true for names in an unusual style, and for fractions.
     pub(crate) attributes: fn(bool, bool) -> String,
-    pub(crate) opening: fn(&Frame<'_>) -> String,
+    /// Text above the declarations; given true for pairs, and for whole numbers.
+    pub(crate) opening: fn(bool, bool) -> String,
     pub(crate) closing: &'static str,
 }
 
@@ -77,21 +68,18 @@ pub(crate) const BASE: Spec = Spec {
     indent: "",
     brackets: ('{', '}'),
     pair: ("(", ")"),
-    single_pair: |_| "",
     declare: |declaration| format!("{} = ", declaration.name),
     end: ";",
     attributes: |_, _| String::new(),
-    opening: |_| String::new(),
+    opening: |_, _| String::new(),
     closing: "",
 };
 
 pub(crate) struct Declaration<'a> {
     pub name: &'a str,
-    /// Lengths from outermost to innermost, without that of pairs; empty for a single value.
-    pub lengths: &'a [usize],
-    /// True if values are pairs of middlegame and endgame.
+    /// Number of entries, not counting pairs as two; `None` for a single value.
+    pub length: Option<usize>,
     pub pairs: bool,
-    /// True if values have decimals.
     pub float: bool,
 }
 
@@ -100,69 +88,35 @@ impl Declaration<'_> {
         if self.float { float } else { whole }
     }
 
-    pub(crate) fn dimensions(&self, two: bool) -> String {
-        let all = self.lengths.iter().copied().chain(two.then_some(2));
-        all.map(|length| format!("[{length}]")).collect()
+    pub(crate) fn dimension(&self) -> String {
+        self.length.map(|length| format!("[{length}]")).unwrap_or_default()
     }
 }
 
-pub(crate) struct Frame<'a> {
-    /// Prefix of names.
-    pub prefix: &'a str,
-    /// Name of the class or package.
-    pub module: &'a str,
-    /// True if values are pairs.
-    pub pairs: bool,
-    /// True if values are whole numbers.
-    pub whole: bool,
-}
-
-macro_rules! languages {
-    ($($(#[$doc:meta])* $language:ident: $spec:expr,)*) => {
-        impl Language {
-            $($(#[$doc])* pub const $language: Self = Self(&$spec);)*
-            /// All languages.
-            pub const ALL: [Self; [$(stringify!($language)),*].len()] = [$(Self::$language),*];
-        }
-    };
-}
-
-languages! {
-    /// C.
-    C: c::SPEC,
-    /// C++.
-    CPP: cpp::SPEC,
-    /// Rust.
-    RUST: rust::SPEC,
-    /// C#.
-    CSHARP: csharp::SPEC,
-    /// Go.
-    GO: go::SPEC,
-    /// Python.
-    PYTHON: python::SPEC,
-}
-
 impl Language {
-    /// Languages that the folder of a run has files for.
+    pub const C: Self = Self(&specs::C);
+    pub const CPP: Self = Self(&specs::CPP);
+    pub const RUST: Self = Self(&specs::RUST);
+    pub const CSHARP: Self = Self(&specs::CSHARP);
+    pub const GO: Self = Self(&specs::GO);
+    pub const PYTHON: Self = Self(&specs::PYTHON);
+    pub const ALL: [Self; 6] = [Self::C, Self::CPP, Self::RUST, Self::CSHARP, Self::GO, Self::PYTHON];
     pub const RUN: [Self; 3] = [Self::C, Self::CPP, Self::RUST];
 
     pub(crate) fn of_spec(spec: &'static Spec) -> Self {
         Self(spec)
     }
 
-    /// Returns the language of a file name's ending, in any case.
     pub fn of_ending(ending: &str) -> Option<Self> {
         let ending = ending.to_ascii_lowercase();
         Self::ALL.into_iter().find(|language| language.endings.contains(&ending.as_str()))
     }
 
-    /// Returns the language of a file; C if its ending is unknown.
     pub fn of(path: &Path) -> Self {
         let ending = path.extension().and_then(|ending| ending.to_str());
         ending.and_then(Self::of_ending).unwrap_or(Self::C)
     }
 
-    /// Returns the name of the file in the folder of a run.
     pub fn file_name(self) -> &'static str {
         self.0.file_name
     }

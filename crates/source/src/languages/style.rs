@@ -2,7 +2,6 @@
 
 use heck::{ToPascalCase, ToShoutySnakeCase, ToSnakeCase};
 
-/// Style that joins words to one identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NameStyle {
@@ -15,7 +14,6 @@ pub enum NameStyle {
 }
 
 impl NameStyle {
-    /// Parses a name: snake, pascal or screaming.
     pub fn parse(name: &str) -> Option<Self> {
         match name {
             "snake" => Some(Self::Snake),
@@ -26,7 +24,7 @@ impl NameStyle {
     }
 
     /// Returns an identifier of ASCII letters, digits and underscores for any name.
-    pub fn identifier(self, prefix: &str, name: &str) -> String {
+    pub fn identifier(self, name: &str) -> String {
         let spelled: String = name.chars().map(spelled).collect();
         let words = match self {
             Self::Snake => spelled.to_snake_case(),
@@ -34,13 +32,12 @@ impl NameStyle {
             Self::Screaming => spelled.to_shouty_snake_case(),
         };
         let words = if words.is_empty() { self.join(&["unnamed"]) } else { words };
-        match prefix.is_empty() && words.starts_with(|c: char| c.is_ascii_digit()) {
+        match words.starts_with(|c: char| c.is_ascii_digit()) {
             true => self.join(&["n"]) + &words,
-            false => format!("{prefix}{words}"),
+            false => words,
         }
     }
 
-    /// Joins lower-case words.
     pub fn join(self, words: &[&str]) -> String {
         let words = words.join(" ");
         match self {
@@ -59,30 +56,11 @@ impl NameStyle {
     }
 }
 
-/// Letters of Latin alphabets beside those of ASCII, and how they are spelled.
-#[rustfmt::skip]
-const LATIN: [(&str, &str); 53] = [
-    ("ŉ", "'n"), ("¹", "1"), ("²", "2"), ("³", "3"), ("ÀÁÂÃÄÅĀĂĄ", "A"), ("Æ", "AE"), ("ÇĆĈĊČ", "C"),
-    ("ÐĎĐ", "D"), ("ÈÉÊËĒĔĖĘĚ", "E"), ("ĜĞĠĢ", "G"), ("ĤĦ", "H"), ("ÌÍÎÏĨĪĬĮİ", "I"), ("Ĳ", "IJ"),
-    ("Ĵ", "J"), ("Ķ", "K"), ("ĹĻĽĿŁ", "L"), ("ÑŃŅŇ", "N"), ("ŋ", "NG"), ("ÒÓÔÕÖØŌŎŐ", "O"), ("Œ", "OE"),
-    ("ŔŖŘ", "R"), ("ŚŜŞŠȘ", "S"), ("ŢŤŦȚ", "T"), ("Þ", "Th"), ("ÙÚÛÜŨŪŬŮŰŲ", "U"), ("Ŵ", "W"),
-    ("ÝŶŸ", "Y"), ("ŹŻŽ", "Z"), ("ªàáâãäåāăą", "a"), ("æ", "ae"), ("çćĉċč", "c"), ("ðďđ", "d"),
-    ("èéêëēĕėęě", "e"), ("ĝğġģ", "g"), ("ĥħ", "h"), ("ìíîïĩīĭįı", "i"), ("ĳ", "ij"), ("ĵ", "j"),
-    ("ķĸ", "k"), ("ĺļľŀł", "l"), ("ñńņň", "n"), ("Ŋ", "ng"), ("ºòóôõöøōŏő", "o"), ("œ", "oe"),
-    ("ŕŗř", "r"), ("śŝşšſș", "s"), ("ß", "ss"), ("ţťŧț", "t"), ("þ", "th"), ("µùúûüũūŭůűų", "u"),
-    ("ŵ", "w"), ("ýÿŷ", "y"), ("źżž", "z"),
-];
-
-/// Spells a character in ASCII: letters without their marks, those of other alphabets by their codes; anything else
-/// separates words.
+/// Spells a character in ASCII: letters of other alphabets by their codes; anything else separates words.
 fn spelled(c: char) -> String {
     match c {
-        '\u{300}'..='\u{36f}' => String::new(),
         _ if c.is_ascii() => c.to_string(),
-        _ if c.is_alphanumeric() => {
-            let latin = LATIN.iter().find(|(letters, _)| letters.contains(c));
-            latin.map_or_else(|| format!("u{:x}", c as u32), |(_, spelling)| spelling.to_string())
-        }
+        _ if c.is_alphanumeric() => format!("u{:x}", c as u32),
         _ => " ".to_string(),
     }
 }

@@ -2,7 +2,7 @@ use super::*;
 
 fn find(body: &str, text: &str) -> Vec<Vec<String>> {
     let template = Template::parse(body, "p").unwrap();
-    let found = Pattern::new(&template, false).find_all(text, &Frequencies::of(text));
+    let found = Pattern::new(&template).find_all(text);
     found.iter().map(|f| f.marks.iter().map(|m| text[m.clone()].to_string()).collect()).collect()
 }
 
@@ -20,8 +20,8 @@ fn words_stay_whole() {
         ("x * y1@z y", "x"),
     ] {
         if let Ok(template) = Template::parse(body, "p") {
-            let pattern = Pattern::new(&template, false);
-            assert_eq!(pattern.find_all(text, &Frequencies::of(text)), [], "{body} in {text}");
+            let pattern = Pattern::new(&template);
+            assert_eq!(pattern.find_all(text), [], "{body} in {text}");
         }
     }
     assert_eq!(

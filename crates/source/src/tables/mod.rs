@@ -5,11 +5,9 @@ pub mod sources;
 
 use gputexel_model::{Feature, ParameterFile, ParameterRecord};
 
-pub(crate) use crate::remedy::Remedy;
 pub use exports::{
-    CodeOptions, EvaluationRequest, ExportOptions, Exported, Format, ImportRequest, Imported, Language, Like,
-    LikeSource, NameStyle, Normalization, PhaseValues, Rounding, Target, export, export_file, import,
-    import_files, option_names, tables,
+    CodeOptions, Exported, Format, Imported, Language, Like, NameStyle, Rounding, Target, export,
+    export_evaluation, export_file, import, import_file, option_names, tables,
 };
 
 pub(crate) fn features(file: &ParameterFile) -> Vec<Feature> {

@@ -1,6 +1,6 @@
 //! Tokens of a source with the scope and the statement of each.
 
-use crate::constants::{Bound, Code};
+use crate::constants::logical_end;
 use crate::languages::Language;
 use crate::lexer::{Kind, Token, lex};
 
@@ -26,7 +26,6 @@ pub(super) struct Scan<'a> {
     pub text: &'a str,
     pub tokens: Vec<Token>,
     pub places: Vec<Place>,
-    code: Code,
     rust: bool,
 }
 
@@ -40,8 +39,7 @@ impl<'a> Scan<'a> {
     pub fn of(text: &'a str, language: Language) -> Self {
         let tokens: Vec<Token> =
             lex(text, language).into_iter().filter(|token| token.kind != Kind::Comment).collect();
-        let code = Code::of(text, language);
-        let mut scan = Self { text, tokens, places: Vec::new(), code, rust: language == Language::RUST };
+        let mut scan = Self { text, tokens, places: Vec::new(), rust: language == Language::RUST };
         scan.places = scan.find_places();
         scan
     }
@@ -63,12 +61,6 @@ impl<'a> Scan<'a> {
         self.tokens.partition_point(|token| token.start < byte)
     }
 
-    /// Reason why a token must be constant.
-    pub fn bound(&self, at: usize) -> Option<Bound> {
-        self.code.bound(self.tokens[at].start)
-    }
-
-    /// Last token of the statement that begins with a token: its `;`, else the last of all.
     pub fn end(&self, statement: usize) -> usize {
         let own =
             |at: &usize| self.places[*at].directive.is_some() || self.places[*at].statement == statement;
@@ -92,7 +84,7 @@ impl<'a> Scan<'a> {
                 directive = None;
             }
             if !self.rust && directive.is_none() && first && token.is(b'#') {
-                (directive, line_end) = (Some(at), self.logical_end(token.start));
+                (directive, line_end) = (Some(at), logical_end(self.text, token.start));
             }
             let scope = frames.iter().rev().find_map(|frame| match frame {
                 Frame::Block(scope) => Some(*scope),
@@ -145,16 +137,6 @@ impl<'a> Scan<'a> {
             () if !self.rust && !calls && at > statement + 1 && self.is_name(at - 1) => Frame::Initializer,
             () if scope == Scope::File || scope == Scope::Class => Frame::Block(Scope::Function),
             () => Frame::Block(scope),
-        }
-    }
-
-    fn logical_end(&self, mut at: usize) -> usize {
-        loop {
-            let end = self.text[at..].find('\n').map_or(self.text.len(), |n| at + n);
-            if end == self.text.len() || !self.text[at..end].trim_end_matches('\r').ends_with('\\') {
-                return end;
-            }
-            at = end + 1;
         }
     }
 }

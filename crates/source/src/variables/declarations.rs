@@ -5,9 +5,8 @@ use std::ops::Range;
 
 use super::code::{Place, Scan, Scope};
 use super::{loader, tags};
-use crate::constants::Bound;
 use crate::languages::Language;
-use crate::tables::sources::MarkedNumber;
+use crate::tables::sources::{Edit, MarkedNumber, apply};
 
 pub(super) type Wrong = (usize, usize, String);
 
@@ -20,31 +19,24 @@ pub(super) struct Piece<'a> {
     pub up: String,
 }
 
-#[derive(Default)]
-struct Name {
-    places: Vec<(usize, usize)>,
-    macro_: bool,
-}
+/// Names that are variables now, with the files and tokens that declare them.
+type Names = BTreeMap<String, Vec<(usize, usize)>>;
 
-type Edits = Vec<(Range<usize>, String)>;
+type Edits = Vec<Edit>;
 
 pub(super) fn expose(pieces: &[Piece<'_>], index: &dyn Fn(&str) -> usize) -> Result<Vec<String>, Wrong> {
     let scans: Vec<Scan<'_>> = pieces.iter().map(|piece| Scan::of(piece.text, piece.language)).collect();
     let mut edits: Vec<Edits> = Vec::new();
-    let mut names: BTreeMap<String, Name> = BTreeMap::new();
-    let mut statements: Vec<BTreeSet<usize>> = Vec::new();
+    let mut names = Names::new();
     for (file, (piece, scan)) in pieces.iter().zip(&scans).enumerate() {
         let work = FileWork { piece, scan, index };
-        let (own, exposed, declared) = work.edits().map_err(|(at, reason)| (file, at, reason))?;
-        for (name, token, macro_) in declared {
-            let name = names.entry(name).or_default();
-            name.places.push((file, token));
-            name.macro_ |= macro_;
+        let (own, declared) = work.edits().map_err(|(at, reason)| (file, at, reason))?;
+        for token in declared {
+            names.entry(scan.word(token).to_string()).or_default().push((file, token));
         }
         edits.push(own);
-        statements.push(exposed);
     }
-    check_uses(pieces, &scans, &statements, &mut names, &mut edits)?;
+    change_uses(pieces, &scans, &names, &mut edits)?;
     let mut texts = Vec::with_capacity(pieces.len());
     for ((piece, scan), mut own) in pieces.iter().zip(&scans).zip(edits) {
         if !piece.numbers.is_empty() {
@@ -53,7 +45,7 @@ pub(super) fn expose(pieces: &[Piece<'_>], index: &dyn Fn(&str) -> usize) -> Res
         // Insertions stand before what is at their place.
         own.sort_by_key(|(range, _)| (range.start, range.end));
         let mut text = piece.text.to_string();
-        tags::apply(&mut text, own);
+        apply(&mut text, own);
         texts.push(text);
     }
     Ok(texts)
@@ -98,11 +90,8 @@ struct FileWork<'a> {
     index: &'a dyn Fn(&str) -> usize,
 }
 
-type Found = (Edits, BTreeSet<usize>, Vec<(String, usize, bool)>);
-
 impl FileWork<'_> {
-    /// Edits, the statements that declare variables now, and the names that are variables now.
-    fn edits(&self) -> Result<Found, (usize, String)> {
+    fn edits(&self) -> Result<(Edits, Vec<usize>), (usize, String)> {
         let (piece, scan) = (self.piece, self.scan);
         let rust = piece.language == Language::RUST;
         let (mut edits, mut declared) = (Edits::new(), Vec::new());
@@ -114,10 +103,9 @@ impl FileWork<'_> {
             }
             let at = scan.at(own.range.start);
             let place = scan.places[at];
-            let number = scan.at(own.range.end).saturating_sub(1);
-            self.check(own, place, number)?;
+            self.check(own, place)?;
             if let Some(hash) = place.directive {
-                declared.push((scan.word(hash + 2).to_string(), hash + 2, true));
+                declared.push(hash + 2);
                 edits.push((own.range.clone(), self.value(own)));
                 continue;
             }
@@ -135,26 +123,20 @@ impl FileWork<'_> {
             };
             declared.push(own.map_err(|reason| (numbers[0].at, reason))?);
         }
-        Ok((edits, statements.into_keys().collect(), declared))
+        Ok((edits, declared))
     }
 
-    fn check(&self, own: &MarkedNumber, place: Place, number: usize) -> Result<(), (usize, String)> {
-        let rust = self.piece.language == Language::RUST;
-        let wrong = |reason: String| Err((own.range.start, format!("'{}' {reason}", own.name)));
-        match self.scan.bound(number) {
-            Some(Bound::Constant("constexpr" | "constinit")) if !rust => {}
-            Some(Bound::Constant("const" | "static")) if rust && self.is_declaration(place) => {}
-            Some(bound) => return wrong(bound.to_string()),
-            None => {}
-        }
-        match place.scope {
-            _ if place.directive.is_some() => Ok(()),
-            Scope::Class => {
-                wrong("is a member of a class or an implementation; move its constant out of it".to_string())
+    fn check(&self, own: &MarkedNumber, place: Place) -> Result<(), (usize, String)> {
+        let reason = match place.scope {
+            Scope::Class if place.directive.is_none() => {
+                "is a member of a class or an implementation; move its constant out of it"
             }
-            Scope::Enum => wrong("is a value of an enumeration, which must be constant".to_string()),
-            Scope::File | Scope::Function => Ok(()),
-        }
+            Scope::Enum if place.directive.is_none() => {
+                "is a value of an enumeration, which must be constant"
+            }
+            _ => return Ok(()),
+        };
+        Err((own.range.start, format!("'{}' {reason}", own.name)))
     }
 
     fn is_declaration(&self, place: Place) -> bool {
@@ -220,7 +202,7 @@ impl FileWork<'_> {
         statement: usize,
         numbers: &[&MarkedNumber],
         edits: &mut Edits,
-    ) -> Result<(String, usize, bool), String> {
+    ) -> Result<usize, String> {
         let scan = self.scan;
         let (name, head, _) = self.declaration(statement)?;
         let is_const = (statement..head).any(|at| scan.word(at) == "const");
@@ -236,7 +218,7 @@ impl FileWork<'_> {
             edits.push((token.start..token.end, tags::replaced(scan.word(at), new)));
         }
         edits.extend(numbers.iter().map(|own| (own.range.clone(), self.value(own))));
-        Ok((scan.word(name).to_string(), name, false))
+        Ok(name)
     }
 
     fn filled(
@@ -244,7 +226,7 @@ impl FileWork<'_> {
         statement: usize,
         numbers: &[&MarkedNumber],
         edits: &mut Edits,
-    ) -> Result<(String, usize, bool), String> {
+    ) -> Result<usize, String> {
         let scan = self.scan;
         let (name, head, end) = self.declaration(statement)?;
         let mut copy = String::new();
@@ -286,16 +268,11 @@ impl FileWork<'_> {
         );
         let behind = scan.tokens[end].end;
         edits.push((behind..behind, tags::inserted(&text)));
-        Ok((name_text.to_string(), name, false))
+        Ok(name)
     }
 
     /// Makes a constant of Rust a static that is computed on first use.
-    fn lazy(
-        &self,
-        statement: usize,
-        numbers: &[&MarkedNumber],
-        edits: &mut Edits,
-    ) -> Result<(String, usize, bool), String> {
+    fn lazy(&self, statement: usize, numbers: &[&MarkedNumber], edits: &mut Edits) -> Result<usize, String> {
         let scan = self.scan;
         let end = scan.end(statement);
         let word = (statement..end).find(|&at| matches!(scan.word(at), "const" | "static"));
@@ -326,55 +303,38 @@ impl FileWork<'_> {
                 tags::replaced(&scan.text[own.range.clone()], &self.bare(own, "")),
             ));
         }
-        Ok((scan.word(name).to_string(), name, false))
+        Ok(name)
     }
 }
 
-/// Checks that no name that is a variable now is used where a constant is needed; in Rust, adds what uses
-/// need, and in other languages, takes 'const' out of their 'extern' declarations.
-fn check_uses(
+/// In Rust, adds what uses of variables need; in other languages, takes 'const' out of their 'extern' declarations.
+/// Where a constant is needed, the compiler reports it.
+fn change_uses(
     pieces: &[Piece<'_>],
     scans: &[Scan<'_>],
-    statements: &[BTreeSet<usize>],
-    names: &mut BTreeMap<String, Name>,
+    names: &Names,
     edits: &mut [Edits],
 ) -> Result<(), Wrong> {
-    // Macros that use others are variables, too.
-    loop {
-        let mut more = Vec::new();
-        for (file, scan) in scans.iter().enumerate() {
-            for at in 0..scan.tokens.len() {
-                let Some(hash) = scan.places[at].directive else { continue };
-                let by = scan.word(hash + 2);
-                let defines = scan.word(hash + 1) == "define" && at > hash + 2;
-                if defines && !names.contains_key(by) && is_use(scan, file, at, names) {
-                    more.push((by.to_string(), Name { places: vec![(file, hash + 2)], macro_: true }));
-                }
-            }
-        }
-        if more.is_empty() {
-            break;
-        }
-        names.extend(more);
-    }
+    let declaring = ["const", "static", "let", "fn", "mod", "struct", "mut"];
     for (file, (piece, scan)) in pieces.iter().zip(scans).enumerate() {
-        for at in 0..scan.tokens.len() {
-            if is_use(scan, file, at, names) {
-                let place = scan.places[at];
-                let exposed = statements[file].contains(&place.statement) && place.directive.is_none();
-                check_use(piece, scan, at, exposed, names).map_err(|reason| {
-                    (file, scan.tokens[at].start, format!("'{}' {reason}", scan.word(at)))
-                })?;
-                if piece.language == Language::RUST {
-                    if !place_in_use(scan, place.statement) {
-                        edits[file].extend(dereferenced(scan, at));
-                    }
-                } else if place.directive.is_none()
-                    && (place.statement..at).any(|word| scan.word(word) == "extern")
-                {
-                    // A declaration elsewhere is constant no longer than the definition.
-                    edits[file].extend(without_const(scan, place.statement..at));
+        for at in (0..scan.tokens.len()).filter(|&at| is_use(scan, file, at, names)) {
+            let place = scan.places[at];
+            if piece.language == Language::RUST {
+                if at > 0 && declaring.contains(&scan.word(at - 1)) {
+                    let reason = format!(
+                        "'{}' is declared here, too; give it another name, so that its uses can be told apart",
+                        scan.word(at)
+                    );
+                    return Err((file, scan.tokens[at].start, reason));
                 }
+                if !place_in_use(scan, place.statement) {
+                    edits[file].extend(dereferenced(scan, at));
+                }
+            } else if place.directive.is_none()
+                && (place.statement..at).any(|word| scan.word(word) == "extern")
+            {
+                // A declaration elsewhere is constant no longer than the definition.
+                edits[file].extend(without_const(scan, place.statement..at));
             }
         }
     }
@@ -407,79 +367,9 @@ fn place_in_use(scan: &Scan<'_>, statement: usize) -> bool {
 }
 
 /// True if a token is one of the names, but neither its declaration nor a member of something else.
-fn is_use(scan: &Scan<'_>, file: usize, at: usize, names: &BTreeMap<String, Name>) -> bool {
-    let Some(name) = names.get(scan.word(at)).filter(|_| scan.is_name(at)) else { return false };
+fn is_use(scan: &Scan<'_>, file: usize, at: usize, names: &Names) -> bool {
+    let Some(places) = names.get(scan.word(at)).filter(|_| scan.is_name(at)) else { return false };
     let member =
         at > 0 && (scan.is(at - 1, b'.') || (at > 1 && scan.is(at - 1, b'>') && scan.is(at - 2, b'-')));
-    !member && !name.places.contains(&(file, at))
-}
-
-fn check_use(
-    piece: &Piece<'_>,
-    scan: &Scan<'_>,
-    at: usize,
-    exposed: bool,
-    names: &BTreeMap<String, Name>,
-) -> Result<(), String> {
-    let constant = |where_: &str| {
-        Err(format!(
-            "is used where a constant is needed, in {where_}; unmark it, or give that place a number of its own"
-        ))
-    };
-    let place = scan.places[at];
-    let rust = piece.language == Language::RUST;
-    if rust
-        && at > 0
-        && matches!(scan.word(at - 1), "const" | "static" | "let" | "fn" | "mod" | "struct" | "mut")
-    {
-        return Err(
-            "is declared here, too; give it another name, so that its uses can be told apart".to_string()
-        );
-    }
-    match scan.bound(at) {
-        Some(Bound::Constant(word)) if !exposed && !matches!(word, "//" | "#pragma" | "#[]") => {
-            return constant(&format!("'{word}'"));
-        }
-        Some(Bound::Size) if is_size(piece, scan, at) => return constant("the size of an array"),
-        _ => {}
-    }
-    let is_macro = names.get(scan.word(at)).is_some_and(|name| name.macro_);
-    let declares = place.scope == Scope::File && place.directive.is_none();
-    match piece.fills && is_macro && declares {
-        true => constant("an initial value outside of functions, which C computes when it compiles"),
-        false => Ok(()),
-    }
-}
-
-fn is_size(piece: &Piece<'_>, scan: &Scan<'_>, at: usize) -> bool {
-    let mut open = at;
-    let mut depth = 0;
-    while open > 0 {
-        open -= 1;
-        match () {
-            () if scan.is(open, b']') || scan.is(open, b')') => depth += 1,
-            () if depth > 0 && (scan.is(open, b'[') || scan.is(open, b'(')) => depth -= 1,
-            () if depth == 0 && piece.language == Language::RUST && scan.is(open, b';') => return true,
-            () if scan.is(open, b'[') => break,
-            () => {}
-        }
-    }
-    if piece.language == Language::RUST {
-        return false;
-    }
-    // The name before all brackets, and what stands before it.
-    let mut name = open;
-    while name > 0 && !scan.is_name(name) {
-        name -= 1;
-        if scan.is(name, b']') {
-            while name > 0 && !scan.is(name, b'[') {
-                name -= 1;
-            }
-        }
-    }
-    let before = name.saturating_sub(1);
-    let word = scan.word(before);
-    name > 0
-        && (scan.is_name(before) && !matches!(word, "return" | "else" | "case" | "sizeof")
-            || scan.is(before, b'>'))
+    !member && !places.contains(&(file, at))
 }

@@ -6,23 +6,18 @@ mod loader;
 mod tags;
 
 use std::collections::HashMap;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use crate::characters::line_of;
-use crate::encoding::{decode, encode};
-use crate::files::distinct_files;
 use crate::languages::Language;
-use crate::plan::{Change, PatchPlan};
-use crate::tables::sources::{MarkedNumber, numbers};
-use crate::transaction::{Backup, Written, write};
+use crate::plan::PatchPlan;
+use crate::sources::{Change, Loaded};
+use crate::tables::sources::{MarkedNumber, Replacement, apply, edits_of, numbers};
 use declarations::{Piece, expose};
 use gputexel_io::params::{self, ParamEntry, ParamKind, ParamsFile};
 use gputexel_io::{Error, Result, did_you_mean};
 
 pub const VARIABLE: &str = "GPUTEXEL_VALUES";
 
-/// Name of the parameter list, beside the sources.
 const PARAMS: &str = "gputexel_values.params";
 
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
@@ -34,34 +29,11 @@ pub struct ExposedFile {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ExposePlan {
-    /// The files that differ, to be [written](crate::write()).
     pub plan: PatchPlan,
     pub files: Vec<ExposedFile>,
     pub parameters: usize,
-    /// The innermost folder that holds all sources, links resolved.
     pub folder: PathBuf,
     pub params: PathBuf,
-}
-
-impl ExposePlan {
-    pub fn write(&self, command: &str, backup: &Backup) -> Result<Written> {
-        write(&self.plan, &self.folder, command, backup)
-    }
-}
-
-struct Loaded {
-    path: PathBuf,
-    shown: PathBuf,
-    bytes: Vec<u8>,
-    text: String,
-    encoding: crate::encoding::Encoding,
-    language: Language,
-}
-
-impl Loaded {
-    fn error(&self, at: usize, reason: String) -> Error {
-        Error::line(&self.shown, line_of(&self.text, at), reason)
-    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -73,10 +45,6 @@ struct Parameter {
 }
 
 /// Plans to make the marked numbers of sources variables.
-///
-/// # Errors
-/// [`Error::Io`]; [`Error::Input`] with the line for markers that do not match, numbers or names that must be
-/// constants, and sources that are exposed already.
 pub fn plan_expose(files: &[PathBuf]) -> Result<ExposePlan> {
     let (sources, folder) = load(files)?;
     let mut parameters: Vec<Parameter> = Vec::new();
@@ -136,7 +104,7 @@ pub fn plan_expose(files: &[PathBuf]) -> Result<ExposePlan> {
             let reason = "has text that gputexel could not restore later; nothing was written";
             return Err(Error::input(&source.shown, reason));
         }
-        push(&mut plan, source, after, numbers.len(), 0)?;
+        push(&mut plan, source, after.clone(), numbers.len(), 0)?;
     }
     let languages = |rust: bool| sources.iter().any(|source| (source.language == Language::RUST) == rust);
     if languages(false) {
@@ -152,10 +120,6 @@ pub fn plan_expose(files: &[PathBuf]) -> Result<ExposePlan> {
 
 /// Plans to make exposed numbers constants again, with the values of a `.params` file or a parameter file if
 /// given.
-///
-/// # Errors
-/// [`Error::Io`]; [`Error::Input`] for sources that are not exposed, names without a marker, and values that
-/// cannot be written.
 pub fn plan_restore(files: &[PathBuf], values: Option<&Path>) -> Result<ExposePlan> {
     let (sources, folder) = load(files)?;
     let values = values.map(|path| Ok::<_, Error>((path, read_values(path)?))).transpose()?;
@@ -169,20 +133,30 @@ pub fn plan_restore(files: &[PathBuf], values: Option<&Path>) -> Result<ExposePl
         let mut text = tags::without(&source.text);
         let mut found = numbers(&text, &source.shown)?;
         found.iter_mut().for_each(|own| own.name = identifier(&own.name));
-        let mut edits = Vec::new();
-        for own in &found {
-            let Some(value) = values.as_ref().and_then(|(_, values)| values.get(&own.name)) else { continue };
-            let value = own.number.round(if own.negative { 0.0 - value } else { *value });
-            if value != own.number.value {
-                let new = own.number.write(value, own.number.plus);
-                let error = |reason: String| Error::input(&source.shown, format!("'{}': {reason}", own.name));
-                edits.push(in_columns(&text, own.range.clone(), new.map_err(error)?));
+        let (mut edits, mut changed) = (Vec::new(), 0);
+        // The numbers of an array keep their columns.
+        for array in found.chunk_by(|a, b| a.at == b.at) {
+            let mut written = Vec::with_capacity(array.len());
+            for own in array {
+                let (start, end) = (own.range.start, own.range.end);
+                let mut new = text[own.range.clone()].to_string();
+                let value = values.as_ref().and_then(|(_, values)| values.get(&own.name));
+                let value =
+                    value.map(|value| own.number.round(if own.negative { 0.0 - value } else { *value }));
+                if let Some(value) = value.filter(|value| *value != own.number.value) {
+                    let error =
+                        |reason: String| Error::input(&source.shown, format!("'{}': {reason}", own.name));
+                    new = own.number.write(value, own.number.plus).map_err(error)?;
+                    changed += 1;
+                }
+                written.push(Replacement { start, end, new });
             }
+            written.sort_by_key(|number| number.start);
+            edits.extend(edits_of(&text, &written));
         }
-        let changed = edits.len();
-        tags::apply(&mut text, edits);
+        apply(&mut text, edits);
         known.extend(found.iter().map(|own| own.name.clone()));
-        push(&mut plan, source, &text, found.len(), changed)?;
+        push(&mut plan, source, text, found.len(), changed)?;
     }
     known.sort();
     known.dedup();
@@ -199,64 +173,19 @@ pub fn plan_restore(files: &[PathBuf], values: Option<&Path>) -> Result<ExposePl
     Ok(plan)
 }
 
-/// Keeps the columns of a table, whose numbers are aligned by spaces: a shorter number gets spaces in front
-/// of it, a longer one takes the place of some.
-fn in_columns(text: &str, range: Range<usize>, new: String) -> (Range<usize>, String) {
-    let before = &text[text[..range.start].rfind('\n').map_or(0, |end| end + 1)..range.start];
-    let line = text[range.start - before.len()..].lines().next().unwrap_or_default().trim_start();
-    let is_padded = |gap: &str| gap.starts_with(|c: char| c == '-' || c.is_ascii_digit());
-    if !line.split("  ").skip(1).any(|gap| is_padded(gap.trim_start())) {
-        return (range, new);
-    }
-    let missing = range.len().saturating_sub(new.len());
-    let spaces = before.len() - before.trim_end_matches(' ').len();
-    let taken = new.len().saturating_sub(range.len()).min(spaces.saturating_sub(1));
-    (range.start - taken..range.end, " ".repeat(missing) + &new)
-}
-
 fn load(files: &[PathBuf]) -> Result<(Vec<Loaded>, PathBuf)> {
-    let mut sources: Vec<Loaded> = Vec::new();
-    for (path, shown) in distinct_files(files)? {
-        let language = Language::of(shown);
-        if !(language.is_c || language == Language::RUST) {
-            return Err(Error::input(shown, "is no source in C, C++ or Rust"));
-        }
-        let bytes = crate::read_source(&path, shown)?;
-        let (text, encoding) = decode(&bytes, shown)?;
-        sources.push(Loaded {
-            text: text.into_owned(),
-            shown: shown.clone(),
-            path,
-            bytes,
-            encoding,
-            language,
-        });
+    let sources = Loaded::all(files)?;
+    let readable = |source: &&Loaded| source.language.is_c || source.language == Language::RUST;
+    if let Some(other) = sources.iter().find(|source| !readable(source)) {
+        return Err(Error::input(&other.shown, "is no source in C, C++ or Rust"));
     }
-    let Some(first) = sources.first() else {
-        return Err(Error::Usage("no source is given".to_string()));
-    };
-    let mut folder = first.path.parent().map(Path::to_path_buf).unwrap_or_default();
-    while !sources.iter().all(|source| source.path.starts_with(&folder)) && folder.pop() {}
+    let folder = Loaded::folder(&sources);
     Ok((sources, folder))
 }
 
-fn push(plan: &mut ExposePlan, source: &Loaded, after: &str, numbers: usize, changed: usize) -> Result<()> {
+fn push(plan: &mut ExposePlan, source: &Loaded, after: String, numbers: usize, changed: usize) -> Result<()> {
     plan.files.push(ExposedFile { file: source.shown.clone(), numbers, changed });
-    let after = encode(after.to_string(), source.encoding, &source.shown)?;
-    if after != source.bytes {
-        let metadata = std::fs::metadata(&source.path).map_err(|e| Error::io(&source.shown, e))?;
-        if metadata.permissions().readonly() {
-            return Err(Error::input(&source.shown, "is read-only"));
-        }
-        let (path, shown) = (source.path.clone(), source.shown.clone());
-        plan.plan.changes.push(Change {
-            path,
-            shown,
-            before: Some(source.bytes.clone()),
-            after,
-            params: false,
-        });
-    }
+    plan.plan.changes.extend(source.change(after)?);
     Ok(())
 }
 
@@ -292,7 +221,6 @@ fn list_of(parameters: &[Parameter]) -> String {
     file.text()
 }
 
-/// Reads values by name from a `.params` file, or from the parameters of a run.
 fn read_values(path: &Path) -> Result<HashMap<String, f64>> {
     if path.extension().is_some_and(|extension| extension == "params") {
         let file = ParamsFile::parse(&crate::read_text(path)?, path)?;
@@ -328,15 +256,14 @@ fn is_cpp(source: &Loaded) -> bool {
 fn check_literal(own: &MarkedNumber, language: Language) -> std::result::Result<(), String> {
     let suffix = own.number.suffix();
     let whole = own.number.is_integer();
-    match language == Language::RUST {
-        true => Ok(()),
-        false if suffix.is_empty() || (!whole && suffix.eq_ignore_ascii_case("f")) => Ok(()),
-        false => Err(format!("has the suffix '{suffix}'; only plain numbers can become variables")),
-    }?;
-    match whole && own.value.abs() > f64::from(i32::MAX) {
-        true => Err("does not fit 32 bits".to_string()),
-        false => Ok(()),
+    let plain = suffix.is_empty() || (!whole && suffix.eq_ignore_ascii_case("f"));
+    if language != Language::RUST && !plain {
+        return Err(format!("has the suffix '{suffix}'; only plain numbers can become variables"));
     }
+    if whole && own.value.abs() > f64::from(i32::MAX) {
+        return Err("does not fit 32 bits".to_string());
+    }
+    Ok(())
 }
 
 fn identifier(name: &str) -> String {

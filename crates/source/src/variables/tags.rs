@@ -1,7 +1,5 @@
 //! Tags of inserted text, by which it is taken out again.
 
-use std::ops::Range;
-
 const OPEN: &str = "/*gputexel<*/";
 const CLOSE: &str = "/*gputexel>*/";
 const OLD: &str = "/*gputexel=";
@@ -37,21 +35,4 @@ pub(super) fn without(text: &str) -> String {
             rest = inside.get(end + END.len()..).unwrap_or("");
         }
     }
-}
-
-/// Makes edits, those at the same place in their order; of two that overlap, the first.
-pub(super) fn apply(text: &mut String, mut edits: Vec<(Range<usize>, String)>) {
-    edits.sort_by_key(|(range, _)| (range.start, range.end));
-    let mut out = String::with_capacity(text.len());
-    let mut at = 0;
-    for (range, new) in edits {
-        if range.start < at {
-            continue;
-        }
-        out.push_str(&text[at..range.start]);
-        out.push_str(&new);
-        at = range.end;
-    }
-    out.push_str(&text[at..]);
-    *text = out;
 }

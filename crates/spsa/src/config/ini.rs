@@ -1,176 +1,127 @@
 //! The configurations of `spsa.pl` (zamar) and `bspsa.pl` (Ivec and Vojnovic), as they are.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use super::paths::{resolve, resolve_command};
-use super::{Conf, EngineSection, GamesSection, RunConfig, RunSection, Simulation};
-use crate::lists::{Columns, read_variables};
+use super::{Conf, EngineSection, GamesSection, RunConfig, RunSection};
+use crate::lists::{ListFormat, read_variables};
 use crate::method_kind::MethodKind;
 use crate::settings::{Noise, Settings};
+use crate::simulator::Scenario;
 use crate::tuner::Tuner;
 use crate::variables::Rounding;
-use gputexel_io::shown;
-use gputexel_io::{Error, Result};
+use gputexel_io::{Error, Result, shown};
 use gputexel_play::{DrawRule, TimeControl, WinRule};
 
 /// Overstepping of clocks that is forgiven: the scripts never let an engine lose on time.
 const TIME_MARGIN_MS: u64 = 10_000;
 
-const MAIN: [&str; 9] =
-    ["Simulate", "Variables", "Log", "GameLog", "Iterations", "A", "Gamma", "Alpha", "Tau"];
-const ENGINE: [&str; 11] = [
-    "Engine1",
-    "Engine2",
-    "EPDBook",
-    "BaseTime",
-    "IncTime",
-    "Concurrency",
-    "DrawScoreLimit",
-    "DrawMoveLimit",
-    "WinScoreLimit",
-    "WinMoveLimit",
-    "MaxDepth",
+#[rustfmt::skip]
+const KEYS: [&str; 20] = [
+    "Simulate", "Variables", "Log", "GameLog", "Iterations", "A", "Gamma", "Alpha", "Tau",
+    "Engine1", "Engine2", "EPDBook", "BaseTime", "IncTime", "Concurrency",
+    "DrawScoreLimit", "DrawMoveLimit", "WinScoreLimit", "WinMoveLimit", "MaxDepth",
 ];
 
-struct IniEntry<'a> {
-    key: &'static str,
-    value: &'a str,
-    line: u64,
-}
-
+/// Values with their lines, by keys.
 struct Ini<'a> {
     path: &'a Path,
-    entries: Vec<IniEntry<'a>>,
+    values: HashMap<&'a str, (u64, &'a str)>,
 }
 
 impl<'a> Ini<'a> {
     fn read(text: &'a str, path: &'a Path) -> Result<Self> {
-        let mut entries: Vec<IniEntry<'a>> = Vec::new();
-        let mut section: Option<(&'static str, &[&'static str])> = None;
+        let mut values = HashMap::new();
         for (number, line) in (1..).zip(text.lines()) {
             let refuse = |reason: String| Err(Error::line(path, number, reason));
             let line = line.trim();
-            if line.is_empty() || line.starts_with(['#', ';']) {
-                continue;
-            }
-            let line = match line.find(" ; ").or_else(|| line.find("\t; ")) {
-                Some(at) => line[..at].trim_end(),
-                None => line,
-            };
-            if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-                section = match name.trim() {
-                    "Main" => Some(("Main", &MAIN)),
-                    "Engine" => Some(("Engine", &ENGINE)),
-                    other => {
-                        return refuse(format!("[{other}]: there are sections [Main] and [Engine] only"));
-                    }
-                };
+            let line =
+                line.find(" ; ").or_else(|| line.find("\t; ")).map_or(line, |at| line[..at].trim_end());
+            if line.is_empty() || line.starts_with(['#', ';']) || ["[Main]", "[Engine]"].contains(&line) {
                 continue;
             }
             let Some((key, value)) = line.split_once('=') else {
-                return refuse(format!("'{}' is neither [Section] nor Key = Value", shown(line)));
+                return refuse(format!("'{}' is neither [Main], [Engine] nor Key = Value", shown(line)));
             };
-            let (key, value) = (key.trim(), value.trim());
-            let Some((section, known)) = section else {
-                return refuse(format!("{}: comes before [Main]", shown(key)));
-            };
-            let Some(&found) = known.iter().find(|name| **name == key) else {
-                let near = known.iter().find(|name| name.eq_ignore_ascii_case(key));
-                let hint = near.map(|name| format!("; {name} is")).unwrap_or_default();
-                return refuse(format!("{}: is not a key of [{section}]{hint}", shown(key)));
-            };
-            if let Some(other) = entries.iter().find(|entry| entry.key == found) {
-                return refuse(format!("{found}: is set in line {} already", other.line));
+            let key = key.trim();
+            if !KEYS.contains(&key) {
+                return refuse(format!("{}: is not a key", shown(key)));
             }
-            entries.push(IniEntry { key: found, value, line: number });
+            if let Some((other, _)) = values.insert(key, (number, value.trim())) {
+                return refuse(format!("{key}: is set in line {other} already"));
+            }
         }
-        Ok(Self { path, entries })
+        Ok(Self { path, values })
     }
 
-    fn find(&self, key: &str) -> Option<&IniEntry<'a>> {
-        self.entries.iter().find(|entry| entry.key == key)
-    }
-
-    fn refuse<T>(&self, entry: &IniEntry<'_>, reason: &str) -> Result<T> {
-        let IniEntry { key, value, line, .. } = entry;
-        Err(Error::line(self.path, *line, format!("{key} = {}: {reason}", shown(value))))
-    }
-
-    fn required(&self, section: &str, key: &str) -> Result<&IniEntry<'a>> {
-        match self.find(key) {
-            Some(entry) if entry.value.is_empty() => self.refuse(entry, "has no value"),
-            Some(entry) => Ok(entry),
-            None => Err(Error::input(self.path, format!("[{section}] {key}: is missing"))),
+    fn refuse<T>(&self, key: &str, reason: &str) -> Result<T> {
+        match self.values.get(key) {
+            Some((line, value)) => {
+                Err(Error::line(self.path, *line, format!("{key} = {}: {reason}", shown(value))))
+            }
+            None => Err(Error::input(self.path, format!("{key}: {reason}"))),
         }
     }
 
-    fn number(&self, section: &str, key: &str) -> Result<f64> {
-        let entry = self.required(section, key)?;
-        match entry.value.parse::<f64>() {
+    fn text(&self, key: &str) -> Result<&'a str> {
+        match self.values.get(key) {
+            Some((_, "")) => self.refuse(key, "has no value"),
+            Some((_, value)) => Ok(value),
+            None => self.refuse(key, "is missing"),
+        }
+    }
+
+    fn number(&self, key: &str) -> Result<f64> {
+        match self.text(key)?.parse::<f64>() {
             Ok(number) if number.is_finite() && number >= 0.0 => Ok(number),
-            _ => self.refuse(entry, "must be a number that is not negative"),
+            _ => self.refuse(key, "must be a number that is not negative"),
         }
     }
 
-    fn whole(&self, section: &str, key: &str, least: u64) -> Result<u64> {
-        let number = self.number(section, key)?;
-        if number.fract() == 0.0 && number >= least as f64 && number <= 1e15 {
-            return Ok(number as u64);
+    fn whole(&self, key: &str, least: u32, most: f64) -> Result<u64> {
+        let number = self.number(key)?;
+        match number.fract() == 0.0 && (f64::from(least)..=most).contains(&number) {
+            true => Ok(number as u64),
+            false => self.refuse(key, &format!("must be an integer of at least {least}")),
         }
-        self.refuse(self.required(section, key)?, &format!("must be an integer of at least {least}"))
     }
 
     /// As [`Self::whole`], in 32 bits.
-    fn small(&self, section: &str, key: &str, least: u64) -> Result<u32> {
-        let number = self.whole(section, key, least)?;
-        match u32::try_from(number) {
-            Ok(number) => Ok(number),
-            Err(_) => self.refuse(self.required(section, key)?, "is too large"),
-        }
+    fn small(&self, key: &str, least: u32) -> Result<u32> {
+        Ok(self.whole(key, least, f64::from(u32::MAX))? as u32)
     }
 }
 
 pub(super) fn parse(text: &str, path: &Path) -> Result<Conf> {
     let ini = Ini::read(text, path)?;
     let folder = path.parent().unwrap_or(Path::new(""));
-    let simulate = match ini.required("Main", "Simulate")? {
-        entry if entry.value == "0" => false,
-        entry if entry.value == "1" => true,
-        entry => return ini.refuse(entry, "must be 0 (games) or 1 (simulation)"),
+    let simulate = match ini.text("Simulate")? {
+        "0" => false,
+        "1" => true,
+        _ => return ini.refuse("Simulate", "must be 0 (games) or 1 (simulation)"),
     };
-    let list = ini.required("Main", "Variables")?;
-    let log = resolve(Path::new(ini.required("Main", "Log")?.value), folder);
-    let pgn = resolve(Path::new(ini.required("Main", "GameLog")?.value), folder);
-    let iterations = ini.whole("Main", "Iterations", 1)?;
-    let bayesian = ini.find("Tau").is_some();
-    let gamma = ini.number("Main", "Gamma")?;
-    let (alpha, a, tau) = if bayesian {
-        if let Some(entry) = ini.find("A").or_else(|| ini.find("Alpha")) {
-            return ini.refuse(entry, "Tau makes this a file of bspsa.pl, which has no A and Alpha");
-        }
-        (super::default_alpha(), None, Some(ini.number("Main", "Tau")?))
-    } else {
-        (ini.number("Main", "Alpha")?, Some(ini.number("Main", "A")?), None)
+    let place = |key: &str| Ok::<_, Error>(resolve(Path::new(ini.text(key)?), folder));
+    let (list, log, pgn) = (place("Variables")?, place("Log")?, place("GameLog")?);
+    let bayesian = ini.values.contains_key("Tau");
+    let (alpha, a, tau) = match bayesian {
+        true => (super::default_alpha(), None, Some(ini.number("Tau")?)),
+        false => (ini.number("Alpha")?, Some(ini.number("A")?), None),
     };
-    let method = if bayesian { MethodKind::Bspsa } else { MethodKind::Spsa };
-    if tau == Some(0.0) {
-        return ini.refuse(ini.required("Main", "Tau")?, "must be positive");
+    if let Some(key) = ["A", "Alpha"].into_iter().find(|key| bayesian && ini.values.contains_key(key)) {
+        return ini.refuse(key, "Tau makes this a file of bspsa.pl, which has no A and Alpha");
     }
-    let list_path = resolve(Path::new(list.value), folder);
-    let (columns, parameters) = read_variables(&list_path)?;
-    if (columns == Columns::Bspsa) != bayesian {
-        let reason = match columns {
-            Columns::Spsa => "has 7 columns, those of spsa.pl; Tau makes this a file of bspsa.pl, with 8",
-            Columns::Bspsa => "has 8 columns, those of bspsa.pl, which needs Tau",
-        };
-        return ini.refuse(list, reason);
-    }
+    let (method, format) = match bayesian {
+        true => (MethodKind::Bspsa, ListFormat::Bspsa),
+        false => (MethodKind::Spsa, ListFormat::Spsa),
+    };
+    let parameters = read_variables(&list, Some(format))?;
     let run = RunSection {
         method,
-        iterations,
+        iterations: ini.whole("Iterations", 1, 1e15)?,
         a,
         alpha,
-        gamma,
+        gamma: ini.number("Gamma")?,
         tau,
         draw_rate: None,
         rounding: Rounding::Away,
@@ -183,41 +134,29 @@ pub(super) fn parse(text: &str, path: &Path) -> Result<Conf> {
         let noise = tau.map_or(Noise::DrawRate(0.0), Noise::Tau);
         let settings = Settings { noise, ..run.settings() };
         Tuner::try_new(settings.clone(), parameters.clone())
-            .map_err(|error| Error::input(&list_path, error.to_string()))?;
-        return Ok(Conf::Simulation(Simulation { settings, variables: parameters, draw_rate, log }));
+            .map_err(|error| Error::input(path, error.to_string()))?;
+        let optimum = vec![0.0; parameters.len()];
+        let (repeats, seed) = (1, run.seed);
+        let scenario = Scenario { settings, variables: parameters, optimum, draw_rate, repeats, seed };
+        return Ok(Conf::Simulation(Box::new(scenario)));
     }
-    let [engine, opponent] = ["Engine1", "Engine2"].map(|key| {
-        let entry = ini.required("Engine", key)?;
-        if uses_shell(entry.value) {
-            return ini.refuse(entry, "needs a shell; write it into sh -c '...'");
-        }
-        match resolve_command(entry.value, folder) {
-            Ok(command) => Ok(EngineSection { command: Some(command), ..EngineSection::default() }),
-            Err(_) => ini.refuse(entry, "is not a command line"),
-        }
-    });
-    let (engine, opponent) = (engine?, opponent?);
-    let book = ini.required("Engine", "EPDBook")?.value;
+    let engine = |key: &str| {
+        let command = Some(resolve_command(ini.text(key)?, folder));
+        Ok::<_, Error>(EngineSection { command, ..EngineSection::default() })
+    };
+    let (engine, opponent) = (engine("Engine1")?, engine("Engine2")?);
+    let (draw_plies, win_plies) = (ini.small("DrawMoveLimit", 1)?, ini.small("WinMoveLimit", 1)?);
+    let (draw_score, win_score) = (ini.small("DrawScoreLimit", 0)?, ini.small("WinScoreLimit", 1)?);
     let games = GamesSection {
         limit: limit(&ini)?,
         time_margin_ms: Some(TIME_MARGIN_MS),
-        deadline: None,
-        concurrency: Some(ini.small("Engine", "Concurrency", 1)? as usize),
-        book: Some(resolve(Path::new(book), folder)),
-        book_plies: None,
-        draw: Some(DrawRule {
-            after_move: 0,
-            plies: ini.small("Engine", "DrawMoveLimit", 1)?,
-            score_cp: ini.small("Engine", "DrawScoreLimit", 0)?,
-        }),
-        win: Some(WinRule {
-            plies: ini.small("Engine", "WinMoveLimit", 1)?,
-            score_cp: ini.small("Engine", "WinScoreLimit", 1)?,
-        }),
-        max_plies: None,
-        max_failures: None,
+        concurrency: Some(ini.small("Concurrency", 1)? as usize),
+        book: Some(place("EPDBook")?),
+        draw: Some(DrawRule { after_move: 0, plies: draw_plies, score_cp: draw_score }),
+        win: Some(WinRule { plies: win_plies, score_cp: win_score }),
         pgn: Some(pgn),
         log: Some(log),
+        ..GamesSection::default()
     };
     let opponent = (opponent != engine).then_some(opponent);
     let config = RunConfig { run, engine, opponent, games, parameters };
@@ -227,42 +166,20 @@ pub(super) fn parse(text: &str, path: &Path) -> Result<Conf> {
 
 /// The clock, or with `BaseTime = 0` the depth that pull request 3 of zamar's repository added.
 fn limit(ini: &Ini<'_>) -> Result<String> {
-    let (base, increment) = (ini.number("Engine", "BaseTime")?, ini.number("Engine", "IncTime")?);
-    let base_entry = ini.required("Engine", "BaseTime")?;
-    if ini.find("MaxDepth").is_some() {
-        let depth = ini.small("Engine", "MaxDepth", 1)?;
-        if base > 0.0 || increment > 0.0 {
-            let reason = "both a clock and MaxDepth: set BaseTime and IncTime to 0 to play at a fixed depth, \
-                          or take MaxDepth away";
-            return ini.refuse(base_entry, reason);
-        }
-        return Ok(format!("depth={depth}"));
+    let (base, increment) = (ini.number("BaseTime")?, ini.number("IncTime")?);
+    if ini.values.contains_key("MaxDepth") {
+        let depth = ini.small("MaxDepth", 1)?;
+        return match base > 0.0 || increment > 0.0 {
+            true => ini.refuse("MaxDepth", "needs BaseTime and IncTime to be 0"),
+            false => Ok(format!("depth={depth}")),
+        };
     }
-    let seconds = |ms: f64| format!("{}", ms / 1000.0);
     let text = match increment > 0.0 {
-        true => format!("time={}+{}", seconds(base), seconds(increment)),
-        false => format!("time={}", seconds(base)),
+        true => format!("time={}+{}", base / 1000.0, increment / 1000.0),
+        false => format!("time={}", base / 1000.0),
     };
-    if text.parse::<TimeControl>().is_err() {
-        return ini.refuse(base_entry, "must be milliseconds, at least 1, and IncTime likewise or 0");
+    match text.parse::<TimeControl>().is_ok() {
+        true => Ok(text),
+        false => ini.refuse("BaseTime", "must be milliseconds, at least 1, and IncTime likewise or 0"),
     }
-    Ok(text)
-}
-
-fn uses_shell(command: &str) -> bool {
-    let mut quote = None;
-    let mut escaped = false;
-    for c in command.chars() {
-        match (quote, c) {
-            _ if escaped => escaped = false,
-            (None | Some('"'), '\\') => escaped = true,
-            (Some(open), _) if open == c => quote = None,
-            (Some('"'), '$' | '`') => return true,
-            (Some(_), _) => {}
-            (None, '\'' | '"') => quote = Some(c),
-            (None, '|' | '&' | ';' | '<' | '>' | '$' | '`' | '*' | '?' | '(' | ')') => return true,
-            (None, _) => {}
-        }
-    }
-    false
 }

@@ -1,7 +1,5 @@
 //! The configuration of a run of games, in one file: method, engines, games and parameters.
 
-mod difference;
-mod file;
 mod ini;
 mod paths;
 mod text;
@@ -12,39 +10,31 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::lists::text_of;
 use super::method_kind::MethodKind;
 use super::schedule::Schedule;
 use super::settings::{Noise, Settings};
+use super::simulator::Scenario;
+use super::toml_text::toml_error;
 use super::variables::{Rounding, Variable};
 use gputexel_io::{Error, Result};
 use gputexel_play::{DrawRule, WinRule};
 
-pub use crate::toml_text::parameter_table;
 pub(crate) use paths::existing_games;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Conf {
     Games(Box<RunConfig>),
-    /// `Simulate = 1` of `spsa.pl` and `bspsa.pl`.
-    Simulation(Simulation),
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub struct Simulation {
-    pub settings: Settings,
-    /// The parameters that are tuned; optima are at 0.
-    pub variables: Vec<Variable>,
-    /// The share of draws: none with `spsa.pl`, whose simulated games are won or lost; 1 - tau² / 2 with
-    /// `bspsa.pl`, which is what its tau says of them.
-    pub draw_rate: f64,
-    pub log: PathBuf,
+    /// `Simulate = 1` of `spsa.pl` and `bspsa.pl`, whose optima are at 0. Draws are none with `spsa.pl`, whose
+    /// simulated games are won or lost, and 1 - tau² / 2 with `bspsa.pl`, which is what its tau says of them.
+    Simulation(Box<Scenario>),
 }
 
 impl Conf {
     /// TOML, or the INI of `spsa.pl` and `bspsa.pl`. Endings tell them apart (`.toml`; `.conf`, `.ini`); with any
     /// other, sections `[Main]` or `[Engine]` make it an INI.
     pub fn open(path: &Path) -> Result<Self> {
-        let text = file::read_text(path)?;
+        let text = read_text(path)?;
         let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
         let is_ini = match ending.as_deref() {
             Some("toml") => false,
@@ -57,6 +47,11 @@ impl Conf {
             Ok(Self::Games(Box::new(RunConfig::parse(&text, path)?)))
         }
     }
+}
+
+fn read_text(path: &Path) -> Result<String> {
+    let bytes = gputexel_io::read_whole(path, gputexel_io::SETTINGS_BYTES).map_err(|e| Error::io(path, e))?;
+    text_of(&bytes, path).map(str::to_string)
 }
 
 /// Everything that decides what a run of games does. Paths are absolute or relative to the current folder
@@ -196,6 +191,18 @@ fn default_seed() -> u64 {
 }
 
 impl RunConfig {
+    /// Reads and validates a TOML file; relative paths in it begin at its folder.
+    pub fn read(path: &Path) -> Result<Self> {
+        Self::parse(&read_text(path)?, path)
+    }
+
+    pub fn parse(text: &str, path: &Path) -> Result<Self> {
+        let mut config: Self = toml::from_str(text).map_err(|error| toml_error(text, path, &error))?;
+        config.validate().map_err(|error| Error::input(path, error.to_string()))?;
+        config.resolve_paths(path);
+        Ok(config)
+    }
+
     /// Reads the configuration of games, of any kind that [`Conf::open`] knows.
     pub fn open(path: &Path) -> Result<Self> {
         match Conf::open(path)? {

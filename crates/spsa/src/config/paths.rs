@@ -2,49 +2,35 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{EngineSection, RunConfig};
-use gputexel_io::Result;
+use super::RunConfig;
+use gputexel_io::absolute;
 use gputexel_model::Prior;
 use gputexel_play::absolute_command;
 use gputexel_play::client::EngineCommand;
 
 impl RunConfig {
-    pub(super) fn resolve_paths(&mut self, file: &Path) -> Result<()> {
-        let folder = file.parent().unwrap_or(Path::new(""));
+    fn map_paths(&mut self, place: impl Fn(&Path) -> PathBuf, command: impl Fn(&str) -> String) {
         for engine in std::iter::once(&mut self.engine).chain(&mut self.opponent) {
-            resolve_engine(engine, folder)?;
+            engine.command.iter_mut().for_each(|line| *line = command(line));
+            engine.directions.iter_mut().for_each(|path| *path = place(path));
+            for params in engine.params.iter_mut().filter(|params| !Prior::is_word(params)) {
+                *params = place(Path::new(&*params)).display().to_string();
+            }
         }
         let games = &mut self.games;
-        for path in [&mut games.book, &mut games.pgn, &mut games.log].into_iter().flatten() {
-            *path = resolve(path, folder);
-        }
-        Ok(())
+        let paths = [&mut games.book, &mut games.pgn, &mut games.log].into_iter().flatten();
+        paths.for_each(|path| *path = place(path));
     }
-}
 
-impl RunConfig {
+    pub(super) fn resolve_paths(&mut self, file: &Path) {
+        let folder = file.parent().unwrap_or(Path::new(""));
+        self.map_paths(|path| resolve(path, folder), |command| resolve_command(command, folder));
+    }
+
     /// Makes a configuration mean the same in another folder than the current one.
     pub fn make_absolute(&mut self) {
-        let absolute = |path: &mut PathBuf| {
-            if let Ok(whole) = std::path::absolute(&*path) {
-                *path = whole;
-            }
-        };
-        let games = &mut self.games;
-        [&mut games.book, &mut games.pgn, &mut games.log].into_iter().flatten().for_each(absolute);
-        for engine in std::iter::once(&mut self.engine).chain(&mut self.opponent) {
-            engine.directions.iter_mut().for_each(absolute);
-            if let Some(params) = engine.params.as_mut().filter(|text| Path::new(text).exists()) {
-                let mut path = PathBuf::from(&*params);
-                absolute(&mut path);
-                *params = path.display().to_string();
-            }
-            if let Some(command) = &mut engine.command
-                && let Ok(whole) = absolute_command(command)
-            {
-                *command = whole;
-            }
-        }
+        let command = |line: &str| absolute_command(line).unwrap_or_else(|_| line.to_string());
+        self.map_paths(|path| absolute(path), command);
     }
 
     /// A log or a file of games that is there already and that a run would replace.
@@ -66,29 +52,15 @@ pub(super) fn resolve(path: &Path, folder: &Path) -> PathBuf {
     if folder.as_os_str().is_empty() { path.to_path_buf() } else { folder.join(path) }
 }
 
-fn resolve_engine(engine: &mut EngineSection, folder: &Path) -> Result<()> {
-    if let Some(command) = &mut engine.command {
-        *command = resolve_command(command, folder)?;
-    }
-    if let Some(path) = &mut engine.directions {
-        *path = resolve(path, folder);
-    }
-    if let Some(params) = &mut engine.params
-        && !Prior::is_word(params)
-    {
-        *params = resolve(Path::new(params), folder).display().to_string();
-    }
-    Ok(())
-}
-
-/// A command line whose program begins at `folder`, unless it is absolute or to be looked for in `PATH`.
-pub(super) fn resolve_command(text: &str, folder: &Path) -> Result<String> {
-    let mut command: EngineCommand = text.parse()?;
+/// A command line whose program begins at `folder`, unless it is absolute or to be looked for in `PATH`; as it is if it
+/// is none.
+pub(super) fn resolve_command(text: &str, folder: &Path) -> String {
+    let Ok(mut command) = text.parse::<EngineCommand>() else { return text.to_string() };
     if folder.as_os_str().is_empty() || command.program.components().count() < 2 {
-        return Ok(text.to_string());
+        return text.to_string();
     }
     command.program = folder.join(&command.program);
-    command.to_command_line()
+    command.to_command_line().unwrap_or_else(|_| text.to_string())
 }
 
 #[cfg(test)]
@@ -97,14 +69,15 @@ mod tests {
 
     #[test]
     fn programs_with_folders_begin_at_that_of_the_file() {
-        let folder = Path::new("my runs");
-        let resolved = |text| resolve_command(text, folder).unwrap();
-        assert_eq!(resolved("toga2 -x"), "toga2 -x");
-        assert_eq!(resolved("/bin/sh 'a b.sh'"), "/bin/sh 'a b.sh'");
-        assert_eq!(resolved("./engine --net x.nn"), "'my runs/./engine' --net x.nn");
-        assert_eq!(resolved("'bin/the engine' ''"), "'my runs/bin/the engine' ''");
-        assert_eq!(resolve_command("./engine 'a", Path::new("")).unwrap_err().exit_code(), 2);
-        assert!(resolve_command("", folder).is_err());
-        assert_eq!(resolve_command("./engine  a", Path::new("")).unwrap(), "./engine  a");
+        for (text, expected) in [
+            ("toga2 -x", "toga2 -x"),
+            ("/bin/sh 'a b.sh'", "/bin/sh 'a b.sh'"),
+            ("./engine --net x.nn", "'my runs/./engine' --net x.nn"),
+            ("'bin/the engine' ''", "'my runs/bin/the engine' ''"),
+            ("./engine 'a", "./engine 'a"),
+        ] {
+            assert_eq!(resolve_command(text, Path::new("my runs")), expected);
+        }
+        assert_eq!(resolve_command("./engine  a", Path::new("")), "./engine  a");
     }
 }

@@ -21,45 +21,12 @@ const REACH_CP: f64 = 300.0;
 const WIDE: f64 = 100_000.0;
 
 /// Words in the names of options that have nothing to do with how good moves are.
+#[rustfmt::skip]
 const NOT_TUNED: [&str; 38] = [
-    "hash",
-    "thread",
-    "threads",
-    "cpu",
-    "cpus",
-    "core",
-    "cores",
-    "cache",
-    "multipv",
-    "overhead",
-    "syzygy",
-    "gaviota",
-    "nalimov",
-    "bitbase",
-    "bitbases",
-    "tablebase",
-    "tablebases",
-    "egtb",
-    "egbb",
-    "tb",
-    "probe",
-    "skill",
-    "strength",
-    "elo",
-    "ponder",
-    "nodestime",
-    "mover",
-    "book",
-    "log",
-    "debug",
-    "contempt",
-    "seed",
-    "numa",
-    "thinking",
-    "emergency",
-    "latency",
-    "lag",
-    "buffer",
+    "hash", "thread", "threads", "cpu", "cpus", "core", "cores", "cache", "multipv", "overhead",
+    "syzygy", "gaviota", "nalimov", "bitbase", "bitbases", "tablebase", "tablebases", "egtb",
+    "egbb", "tb", "probe", "skill", "strength", "elo", "ponder", "nodestime", "mover", "book",
+    "log", "debug", "contempt", "seed", "numa", "thinking", "emergency", "latency", "lag", "buffer",
 ];
 /// Beginnings of words that have nothing to do with it, as names run together.
 const NOT_TUNED_BEGINNINGS: [&str; 4] = ["syzygy", "uci_", "gaviota", "hash"];
@@ -78,8 +45,8 @@ pub struct Budget {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Candidates {
     pub tuned: Vec<Variable>,
-    /// Parameters that could be tuned and are not, each with a sentence that says why.
-    pub left_out: Vec<(Variable, String)>,
+    /// Names of parameters that could be tuned and are not.
+    pub left_out: Vec<String>,
     pub notes: Vec<String>,
 }
 
@@ -95,72 +62,57 @@ pub fn engine_candidates(
     names: &[String],
     budget: Budget,
 ) -> Result<Candidates> {
-    let mut found = Candidates::default();
-    let start = |option: &EngineOption, default: i64| {
-        let set = set.iter().rev().find(|setting| setting.name.eq_ignore_ascii_case(&option.name));
-        set.and_then(|setting| setting.value.parse::<i64>().ok()).unwrap_or(default)
+    let tunable: Vec<&EngineOption> =
+        options.iter().filter(|option| spin(option).is_some_and(|(_, min, max)| min < max)).collect();
+    let chosen: Vec<&EngineOption> = match names.is_empty() {
+        true => tunable.iter().copied().filter(|option| is_worth_tuning(option)).collect(),
+        false => named(options, names)?,
     };
-    for name in names {
-        let name = name.trim();
-        let Some(option) = options.iter().find(|option| option.name.eq_ignore_ascii_case(name)) else {
-            let spins: Vec<&str> =
-                options.iter().filter(|o| spin(o).is_some()).map(|o| o.name.as_str()).collect();
-            let list = match spins.len() {
-                0 => "it has no spin options".to_string(),
-                1..=40 => format!("it has {}", spins.join(", ")),
-                count => format!("it has {count} others"),
-            };
-            return Err(Error::setting("tune", name, format!("the engine has no such option; {list}")));
-        };
-        let Some((default, min, max)) = spin(option) else {
-            return Err(Error::setting("tune", name, why_not(option)));
-        };
-        if found.tuned.iter().any(|variable| variable.name == option.name) {
-            return Err(Error::setting("tune", name, "is given twice"));
-        }
-        let start = start(option, default);
-        let (min, max) = bounds(option, start, min, max, &mut found.notes);
-        if min >= max {
-            return Err(Error::setting("tune", name, format!("the engine only allows {min}")));
-        }
-        let variable = variable(&option.name, start as f64, (min, max), true, budget, &mut found.notes)?;
-        found.tuned.push(variable);
-    }
-    for option in options {
-        let Some((default, min, max)) = spin(option) else { continue };
-        if min >= max || found.tuned.iter().any(|variable| variable.name == option.name) {
-            continue;
-        }
-        let start = start(option, default);
-        let is_wide = max as f64 - min as f64 > WIDE;
-        let why = match names.is_empty() {
-            false => Some("was not selected"),
-            true if is_chore(&option.name) => Some("is unrelated to evaluation and search"),
-            true if is_wide => Some("has bounds that are too wide to be meaningful"),
-            true => None,
-        };
-        let mut unsaid = Vec::new();
-        let (min, max) = bounds(option, start, min, max, &mut unsaid);
-        let notes = if why.is_some() { &mut unsaid } else { &mut found.notes };
-        let variable = variable(&option.name, start as f64, (min, max), true, budget, notes)?;
-        match why {
-            Some(why) => found.left_out.push((variable, format!("{}: {why}", option.name))),
-            None => found.tuned.push(variable),
-        }
-    }
-    if found.tuned.is_empty() {
-        let left_out: Vec<&str> = found.left_out.iter().map(|(v, _)| v.name.as_str()).collect();
-        let reason = "the engine has no spin option with more than one value, so there is nothing to tune";
-        return Err(match left_out.len() {
-            0 => Error::Usage(reason.to_string()),
-            _ => Error::Setting {
+    let is_chosen = |option: &EngineOption| chosen.iter().any(|other| other.name == option.name);
+    let others = tunable.iter().filter(|option| !is_chosen(option));
+    let left_out: Vec<String> = others.map(|option| option.name.clone()).collect();
+    if chosen.is_empty() {
+        return Err(match left_out.is_empty() {
+            true => Error::Usage(
+                "the engine has no spin option with more than one value, so there is nothing to tune".into(),
+            ),
+            false => Error::Setting {
                 setting: "tune",
                 value: None,
                 reason: format!("there is nothing left to tune by default; options: {}", left_out.join(", ")),
             },
         });
     }
+    let mut found = Candidates { left_out, ..Candidates::default() };
+    for option in chosen {
+        let Some((default, min, max)) = spin(option) else { continue };
+        let set = set.iter().rev().find(|setting| setting.name.eq_ignore_ascii_case(&option.name));
+        let start = set.and_then(|setting| setting.value.parse::<i64>().ok()).unwrap_or(default);
+        let bounds = bounds(option, start, min, max, &mut found.notes);
+        found.tuned.push(variable(&option.name, start as f64, bounds, true, budget, &mut found.notes)?);
+    }
     Ok(found)
+}
+
+fn named<'a>(options: &'a [EngineOption], names: &[String]) -> Result<Vec<&'a EngineOption>> {
+    let mut chosen: Vec<&EngineOption> = Vec::new();
+    for name in names.iter().map(|name| name.trim()) {
+        let refuse = |reason: String| Err(Error::setting("tune", name, reason));
+        let Some(option) = options.iter().find(|option| option.name.eq_ignore_ascii_case(name)) else {
+            let spins = options.iter().filter(|option| spin(option).is_some());
+            let spins: Vec<&str> = spins.map(|option| option.name.as_str()).take(40).collect();
+            return refuse(format!("the engine has no such option; it has {}", spins.join(", ")));
+        };
+        match spin(option) {
+            None => return refuse("only spin options, which have bounds, can be tuned".to_string()),
+            Some((_, min, max)) if min >= max => return refuse(format!("the engine only allows {min}")),
+            Some(_) if chosen.iter().any(|other| other.name == option.name) => {
+                return refuse("is given twice".to_string());
+            }
+            Some(_) => chosen.push(option),
+        }
+    }
+    Ok(chosen)
 }
 
 fn spin(option: &EngineOption) -> Option<(i64, i64, i64)> {
@@ -170,17 +122,9 @@ fn spin(option: &EngineOption) -> Option<(i64, i64, i64)> {
     }
 }
 
-fn why_not(option: &EngineOption) -> String {
-    match &option.kind {
-        OptionKind::String { default } if default.trim().parse::<f64>().is_ok() => {
-            format!("is a string ({default}); only spin options, which have bounds, can be tuned")
-        }
-        OptionKind::String { .. } => "is a string; only spin options can be tuned".to_string(),
-        OptionKind::Check { .. } => "is a check box; only spin options can be tuned".to_string(),
-        OptionKind::Combo { .. } => "is a combo box; only spin options can be tuned".to_string(),
-        OptionKind::Button => "is a button; only spin options can be tuned".to_string(),
-        OptionKind::Spin { .. } => "is a spin option".to_string(),
-    }
+fn is_worth_tuning(option: &EngineOption) -> bool {
+    let is_wide = spin(option).is_some_and(|(_, min, max)| max as f64 - min as f64 > WIDE);
+    !is_wide && !is_chore(&option.name)
 }
 
 fn is_chore(name: &str) -> bool {
@@ -265,9 +209,7 @@ pub fn parameter_candidates(params: &str, names: &[String], budget: Budget) -> R
         found.tuned.push(variable);
     }
     if names.is_empty() {
-        let mean = ParameterGroups::try_new(&set, &theta, &pieces[..1])?.means()[0];
-        let variable = one(&pieces[0], mean, &mut Vec::new())?;
-        found.left_out.push((variable, "pawn: is the unit for the other pieces".to_string()));
+        found.left_out.push(pieces[0].clone());
     }
     Ok(found)
 }
@@ -319,27 +261,11 @@ mod tests {
 
     #[test]
     fn options_that_no_one_tunes_are_known() {
-        for name in [
-            "Hash",
-            "Threads",
-            "Number of Threads",
-            "Move Overhead",
-            "MultiPV",
-            "Skill Level",
-            "UCI_Elo",
-            "SyzygyProbeDepth",
-            "Slow Mover",
-            "Bitbases Cache Size",
-            "Search Depth",
-            "Minimum Thinking Time",
-        ] {
-            assert!(is_chore(name), "{name}");
-        }
-        for name in
-            ["King Safety", "Futility Margin", "LMRDepth", "Piece Activity", "Hanging", "Tempo", "Log2"]
-        {
-            assert!(!is_chore(name), "{name}");
-        }
+        let known = "Hash,Threads,Number of Threads,Move Overhead,MultiPV,Skill Level,UCI_Elo,SyzygyProbeDepth,\
+                     Slow Mover,Bitbases Cache Size,Search Depth,Minimum Thinking Time";
+        assert!(known.split(',').all(is_chore));
+        let others = "King Safety,Futility Margin,LMRDepth,Piece Activity,Hanging,Tempo,Log2";
+        assert!(!others.split(',').any(is_chore));
     }
 
     #[test]
@@ -396,7 +322,7 @@ mod tests {
         assert_eq!(names, ["knight", "bishop", "rook", "queen"]);
         let queen = &found.tuned[3];
         assert_eq!((queen.start, queen.min, queen.max, queen.integer), (200.0, 0.0, 500.0, false));
-        assert_eq!((found.tuned[2].min, found.left_out[0].0.name.as_str()), (200.0, "pawn"));
+        assert_eq!((found.tuned[2].min, found.left_out[0].as_str()), (200.0, "pawn"));
         let named = parameter_candidates("material", &["queen.mg".into(), "king".into()], budget).unwrap();
         assert_eq!((named.tuned[0].start, named.tuned[0].min), (900.0, 600.0));
         assert_eq!((named.tuned[1].min, named.tuned[1].max), (-300.0, 300.0));

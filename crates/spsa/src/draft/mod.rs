@@ -3,18 +3,17 @@
 mod candidates;
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::{Path, PathBuf};
 
 use gputexel_io::{Error, Result, StopFlag, absolute};
 use gputexel_model::Prior;
 use gputexel_play::TimeControl;
-use gputexel_play::client::{EngineCommand, OptionKind, PARAMETERS_WORD, Setting, UciPlayer};
+use gputexel_play::client::{EngineCommand, EngineOption, OptionKind, PARAMETERS_WORD, Setting, UciPlayer};
 
 pub use candidates::{Budget, Candidates, engine_candidates, listed_candidates, parameter_candidates};
 
-use crate::config::{EngineSection, GamesSection, OptionValue, RunConfig, RunSection, parameter_table};
-use crate::lists::{ListOptions, read_list};
+use crate::config::{EngineSection, GamesSection, OptionValue, RunConfig, RunSection};
+use crate::lists::read_list;
 use crate::method_kind::MethodKind;
 use crate::schedule::Schedule;
 use crate::settings::check_draw_rate;
@@ -48,35 +47,11 @@ pub struct DraftOptions {
     pub stop: StopFlag,
 }
 
-impl Default for DraftOptions {
-    /// 20,000 games of SPSA at 8 s and 0.08 s per move, half of them drawn.
-    fn default() -> Self {
-        Self {
-            tune: Vec::new(),
-            list: None,
-            options: Vec::new(),
-            method: MethodKind::Spsa,
-            games: 20_000,
-            draw_rate: 0.5,
-            elo: None,
-            limit: TimeControl::Clock {
-                base: std::time::Duration::from_secs(8),
-                increment: std::time::Duration::from_millis(80),
-            },
-            book: None,
-            concurrency: None,
-            start_deadline: None,
-            output: None,
-            stop: StopFlag::new(),
-        }
-    }
-}
-
 #[derive(Clone, Debug, PartialEq)]
 pub struct Draft {
     pub config: RunConfig,
-    /// Parameters that could be tuned and are not, each with a sentence that says why.
-    pub left_out: Vec<(Variable, String)>,
+    /// Names of parameters that could be tuned and are not.
+    pub left_out: Vec<String>,
     pub notes: Vec<String>,
 }
 
@@ -91,7 +66,7 @@ impl Draft {
         let mut engine: EngineCommand = command.parse()?;
         let refuse = |reason| Err(Error::Setting { setting: "params", value: None, reason });
         let list = match (engine.reads_values(), &options.list) {
-            (true, Some(path)) => Some(read_list(path, None, ListOptions::default())?.entries),
+            (true, Some(path)) => Some(read_list(path, None)?.entries),
             (false, None) => None,
             (true, None) => {
                 return refuse(format!(
@@ -126,18 +101,15 @@ impl Draft {
             None => engine_candidates(player.options(), &options.options, &options.tune, budget)?,
         };
         let mut set = BTreeMap::new();
-        for option in player.options() {
-            let is_set =
-                options.options.iter().any(|setting| setting.name.eq_ignore_ascii_case(&option.name));
-            if option.name.eq_ignore_ascii_case("OwnBook")
+        let is_set = |name: &str| options.options.iter().any(|set| set.name.eq_ignore_ascii_case(name));
+        let is_book = |option: &&EngineOption| {
+            option.name.eq_ignore_ascii_case("OwnBook")
                 && option.kind == (OptionKind::Check { default: true })
-                && !is_set
-            {
-                set.insert(option.name.clone(), OptionValue::Flag(false));
-                found
-                    .notes
-                    .push(format!("{} is turned off: games start from the run's own openings", option.name));
-            }
+        };
+        if let Some(option) = player.options().iter().find(is_book).filter(|option| !is_set(&option.name)) {
+            set.insert(option.name.clone(), OptionValue::Flag(false));
+            let note = format!("{} is turned off: games start from the run's own openings", option.name);
+            found.notes.push(note);
         }
         drop(player);
         for Setting { name, value } in &options.options {
@@ -170,19 +142,13 @@ impl Draft {
         options.draft(EngineSection { params: Some(params), ..EngineSection::default() }, found)
     }
 
-    /// The configuration as TOML, with what is left out in comments at its end.
-    pub fn to_toml(&self) -> String {
-        let mut text = self.config.to_toml();
+    /// The configuration as TOML, with the names of what is left out in a comment at its end.
+    pub fn to_toml(&self) -> Result<String> {
+        let mut text = self.config.to_toml()?;
         if !self.left_out.is_empty() {
-            text += "\n# Not tuned; uncomment those that should be.\n";
-            for (variable, why) in &self.left_out {
-                text += &format!("\n{}", comment(&format!(" {why}")));
-                for line in parameter_table(variable).lines() {
-                    let _ = writeln!(text, "# {line}");
-                }
-            }
+            text += &format!("\n{}", comment(&format!(" Not tuned: {}", self.left_out.join(", "))));
         }
-        text
+        Ok(text)
     }
 }
 

@@ -98,10 +98,6 @@ pub enum RunEvent {
         side: u8,
         why: String,
     },
-    Replan {
-        iterations: u64,
-        stability: f64,
-    },
 }
 
 pub type Events = Vec<(u64, RunEvent)>;

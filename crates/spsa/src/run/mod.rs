@@ -16,7 +16,7 @@ pub use conclusion::{conclude, conclude_test};
 pub use directions::{Direction, Directions};
 pub use gputexel_play::Stop;
 pub use journal::{Events, GameNote, Header, JOURNAL, PlayedPair, RunEvent, read};
-pub use results::{ParameterSummary, RunSummary, write_values};
+pub use results::{summary, write_values};
 pub use session::SpsaRun;
 pub use sides::{TunedEngine, TunedPlayer};
 pub use state::RunState;

@@ -123,20 +123,6 @@ impl SpsaRun {
         self.files.as_ref().map(|files| &files.folder)
     }
 
-    /// Changes the number of iterations for good: the gains become those of a run of that length.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] when fewer are wanted than were played; [`Error::Io`].
-    pub fn replan(&mut self, iterations: u64) -> Result<()> {
-        let event = RunEvent::Replan { iterations, stability: self.state.stability_for(iterations) };
-        // What the tuner refuses must not get into the journal.
-        self.state.clone().add(&event)?;
-        if let Some(files) = &mut self.files {
-            files.journal.append(&event)?;
-        }
-        self.state.add(&event)
-    }
-
     pub fn rules(&self) -> &Rules {
         &self.setup.rules
     }

@@ -5,7 +5,6 @@ use std::path::Path;
 
 use super::journal::{Header, JOURNAL, PlayedPair, RunEvent};
 use crate::config::RunConfig;
-use crate::schedule::Schedule;
 use crate::tuner::Tuner;
 use crate::variables::Variable;
 use gputexel_io::{Error, Result};
@@ -27,8 +26,6 @@ pub struct RunState {
     pub plies: u64,
     pub spoiled: [u64; 2],
     pub last_failure: Option<String>,
-    /// Changes of the number of iterations: after how many pairs, and what N was then.
-    pub replans: Vec<(u64, u64)>,
     pub path: Vec<(u64, Vec<f64>)>,
     stride: u64,
 }
@@ -45,7 +42,6 @@ impl RunState {
             plies: 0,
             spoiled: [0; 2],
             last_failure: None,
-            replans: Vec::new(),
             path: vec![(0, start)],
             stride: 1,
             tuner,
@@ -70,7 +66,6 @@ impl RunState {
                 }
                 RunEvent::Pair(pair) => state.tuner.replay(&pair.perturbation, pair.half_points()),
                 RunEvent::Spoiled { .. } => Ok(()),
-                RunEvent::Replan { iterations, stability } => state.tuner.replan(*iterations, *stability),
             };
             replayed.map_err(|e| Error::line(folder.join(JOURNAL), *line, e.to_string()))?;
             state.note(entry);
@@ -89,7 +84,6 @@ impl RunState {
         match entry {
             RunEvent::Pair(pair) => self.tuner.tell(&pair.perturbation, pair.half_points())?,
             RunEvent::Spoiled { .. } => {}
-            RunEvent::Replan { iterations, stability } => self.tuner.replan(*iterations, *stability)?,
         }
         self.note(entry);
         Ok(())
@@ -101,9 +95,6 @@ impl RunState {
             RunEvent::Spoiled { side, why, .. } => {
                 self.spoiled[usize::from(*side != 0)] += 1;
                 self.last_failure = Some(why.clone());
-            }
-            RunEvent::Replan { iterations, .. } => {
-                self.replans.push((self.tuner.completed_pairs(), *iterations))
             }
         }
     }
@@ -160,11 +151,5 @@ impl RunState {
     /// way strength rises, near the values that were played.
     pub fn slope(&self, i: usize) -> Estimate {
         self.larger[i].elo()
-    }
-
-    /// A of a run of `iterations`: as large a share of it as now.
-    pub fn stability_for(&self, iterations: u64) -> f64 {
-        let Schedule { stability, iterations: now, .. } = self.tuner.settings().schedule;
-        stability * iterations as f64 / now as f64
     }
 }

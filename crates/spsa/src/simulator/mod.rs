@@ -4,7 +4,6 @@ mod driver;
 mod games;
 mod paper;
 mod random;
-mod repeat;
 mod statistics;
 
 use super::settings::{Settings, check_draw_rate};
@@ -57,8 +56,6 @@ impl Scenario {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     pub gains: Vec<f64>,
-    /// The same after some numbers of iterations, the first of which is 0.
-    pub trajectory: Vec<(u64, Vec<f64>)>,
     pub values: Vec<Vec<f64>>,
     /// Root of the mean square distance of final values from the optimum, over repeats and parameters.
     pub rms_error: f64,
@@ -134,7 +131,7 @@ mod tests {
             whole.settings.noise = Noise::Measured(0.5);
             for scenario in [usual, published, whole] {
                 let outcome = simulate(&scenario, &StopFlag::new(), &mut |_| {}).unwrap();
-                assert_eq!((outcome.gains.len(), outcome.trajectory.len()), (5, 201));
+                assert_eq!(outcome.gains.len(), 5);
                 for repeat in [0, 4] {
                     for (x, plain) in outcome.values[repeat].iter().zip(plainly(&scenario, repeat as u64)) {
                         assert!((x - plain).abs() < 1e-7, "{method} {repeat}: {x} {plain}");

@@ -33,7 +33,7 @@ pub struct Variable {
     pub simul_elo: f64,
 }
 
-const fn yes() -> bool {
+pub(crate) const fn yes() -> bool {
     true
 }
 

@@ -4,7 +4,6 @@
 mod activity;
 mod factor;
 mod histogram;
-mod products;
 mod worth;
 
 use rayon::prelude::*;
@@ -17,7 +16,6 @@ use gputexel_report::{AdjustmentDiagnostics, ProgramDiagnostics, SumDiagnostics,
 
 pub use activity::term_activity;
 pub use gputexel_model::program::{MIN_ACTIVE_SHARE, TermActivity};
-pub use products::undetermined_products;
 pub(crate) use worth::name as part_name;
 
 /// Maximum number of positions that are examined: if there are more, every n-th.

@@ -49,25 +49,6 @@ pub fn choose_strength(
     stop: &AtomicBool,
     observe: &mut StrengthObserver<'_>,
 ) -> Result<StrengthChoice> {
-    Ok(choose_with_folds(config, data, split, backend, request, stop, observe)?.0)
-}
-
-pub(super) struct WithoutFolds {
-    pub folded: Folded,
-    /// θ by fold.
-    pub thetas: Vec<Vec<f64>>,
-}
-
-/// As [`choose_strength`], with the parameters found without each fold, unless there is only one game.
-pub(super) fn choose_with_folds(
-    config: &RunConfig,
-    data: &Dataset,
-    split: &Split,
-    backend: &Backend,
-    request: StrengthRequest<'_>,
-    stop: &AtomicBool,
-    observe: &mut StrengthObserver<'_>,
-) -> Result<(StrengthChoice, Option<WithoutFolds>)> {
     if let Some(reason) = strength_obstacle(config) {
         return Err(Error::Usage(format!("the strength of the prior cannot be chosen: {reason}")));
     }
@@ -81,7 +62,7 @@ pub(super) fn choose_with_folds(
     let Some(folded) = Folded::try_new(data, split, request.folds.or(usual), config.seed)? else {
         warnings
             .push("one game is too few to choose the strength of the prior: the prior is kept".to_string());
-        return Ok((Chooser::kept(config, &kinds, warnings), None));
+        return Ok(Chooser::kept(config, &kinds, warnings));
     };
     if !folded.by_game {
         warnings.push(
@@ -128,21 +109,16 @@ pub(super) fn choose_with_folds(
     if let Some(fallback) = evaluator.take_fallback() {
         warnings.push(format!("{}; the choice continued on the {}", fallback.error, fallback.evaluator));
     }
-    drop(evaluator); // it borrows the layout
     if strength.keeps_prior {
-        let thetas = vec![config.prior_theta.clone(); folded.folds];
-        let choice = StrengthChoice { strength, ..Chooser::kept(config, &kinds, warnings) };
-        return Ok((choice, Some(WithoutFolds { folded, thetas })));
+        return Ok(StrengthChoice { strength, ..Chooser::kept(config, &kinds, warnings) });
     }
-    let thetas = best.at.without.iter().map(|z| config.parameterization().theta(z)).collect();
     let weighted = kinds.iter().zip(&strength.kinds).flat_map(|((_, list), kind)| {
         list.iter().map(|penalty| Penalty { weight: kind.weight, ..penalty.clone() })
     });
-    let choice = StrengthChoice {
+    Ok(StrengthChoice {
         penalties: weighted.filter(|penalty| penalty.weight > 0.0).collect(),
         z: best.at.z,
         strength,
         warnings,
-    };
-    Ok((choice, Some(WithoutFolds { folded, thetas })))
+    })
 }

@@ -273,7 +273,6 @@ impl Chooser<'_> {
         Ok(true)
     }
 
-    /// Reports the next step, or ends the search if requested.
     pub(super) fn proceed(&mut self, next: StrengthProgress) -> Result<()> {
         if self.stop.load(Ordering::Relaxed) {
             return Err(Error::Interrupted("while choosing the strength of the prior".to_string()));

@@ -42,12 +42,6 @@ pub(super) struct Without {
     pub steps: Vec<Vec<f64>>,
 }
 
-pub(super) struct LeaveOut {
-    pub whole: Vec<Vec<f64>>,
-    /// Of all but those of each group: groups first, then folds.
-    pub without: Vec<Vec<Vec<f64>>>,
-}
-
 pub(super) struct WholeFit {
     pub step: Vec<f64>,
     /// Effective number of parameters: the trace of H (H + P)⁻¹.
@@ -278,41 +272,6 @@ impl FoldModel {
             .collect()
     }
 
-    pub fn leave_out(&self, weights: &[f64], groups: &[Vec<usize>], back: &[f64]) -> Result<LeaveOut> {
-        let each = self.each_fold(weights, |_, system, step| {
-            let of_group = |group: &Vec<usize>| -> Vec<f64> { self.held_step(system, &step, group, back) };
-            let without: Vec<Vec<f64>> = groups.iter().map(of_group).collect();
-            (step, without)
-        })?;
-        let (whole, without): (Vec<_>, Vec<Vec<Vec<f64>>>) = each.into_iter().unzip();
-        let by_group = |group: usize| without.iter().map(|fold| fold[group].clone()).collect::<Vec<_>>();
-        let without = (0..groups.len()).map(by_group).collect();
-        Ok(LeaveOut { whole, without })
-    }
-
-    /// Returns the minimum if a group of coordinates makes the step `back`: d + A⁻¹ E m, where E has the unit vectors
-    /// of the group and the multipliers m solve (Eᵀ A⁻¹ E) m = back − d.
-    fn held_step(&self, system: &System, step: &[f64], group: &[usize], back: &[f64]) -> Vec<f64> {
-        let places: Vec<usize> = group.iter().copied().filter(|&i| !self.held[i]).collect();
-        if places.is_empty() {
-            return step.to_vec();
-        }
-        let count = places.len();
-        let mut columns = vec![0.0; step.len() * count];
-        places.iter().enumerate().for_each(|(at, &place)| columns[place * count + at] = 1.0);
-        system.factor.solve_columns(&mut columns, count);
-        let mut multipliers: Vec<f64> = places.iter().map(|&place| back[place] - step[place]).collect();
-        match Cholesky::new(count, |i, j| columns[places[i] * count + j]) {
-            Some(inner) => inner.solve(&mut multipliers),
-            None => multipliers.fill(f64::NAN),
-        }
-        let rows = step.iter().zip(columns.chunks_exact(count));
-        let mut held: Vec<f64> = rows.map(|(step, row)| step + dot(row, &multipliers)).collect();
-        // Exactly, whatever rounding errors leave.
-        places.iter().for_each(|&place| held[place] = back[place]);
-        held
-    }
-
     pub fn whole(&self, weights: &[f64], effective: bool) -> Result<WholeFit> {
         let system = self.system(None, weights)?;
         let step = system.step();
@@ -424,36 +383,6 @@ mod tests {
             }
             let steps = model.without(&weights).unwrap().steps;
             assert!(held.is_none_or(|held| steps.iter().all(|step| step[held] == 0.0)));
-        }
-    }
-
-    #[test]
-    fn groups_are_left_out_as_if_they_had_never_been_there() {
-        let model = example();
-        let (weights, groups) = ([5.0, 40.0], [vec![1, 4], vec![0]]);
-        let back: Vec<f64> = (0..SIZE).map(|i| 7.0 - i as f64).collect();
-        let LeaveOut { whole, without } = model.leave_out(&weights, &groups, &back).unwrap();
-        assert_eq!(whole, model.without(&weights).unwrap().steps);
-        // Objective of a fold: the sums of the others and the penalties.
-        let value = |fold: usize, step: &[f64]| -> f64 {
-            let others = (0..3).filter(|&other| other != fold);
-            let sums: f64 = others.map(|other| model.folds[other].after(step).0).sum();
-            let penalty =
-                |(pulled, weight): (&Pulled, &f64)| weight * model.whole.weight * pulled.value(step);
-            sums + model.pulled.iter().zip(&weights).map(penalty).sum::<f64>()
-        };
-        for (group, steps) in groups.iter().zip(&without) {
-            for (fold, step) in steps.iter().enumerate() {
-                assert!(group.iter().all(|&i| step[i] == back[i]));
-                let best = value(fold, step);
-                for i in (0..SIZE).filter(|i| !group.contains(i)) {
-                    for by in [-1e-3, 1e-3] {
-                        let mut moved = step.clone();
-                        moved[i] += by;
-                        assert!(value(fold, &moved) > best, "{group:?} {fold} {i}");
-                    }
-                }
-            }
         }
     }
 

@@ -10,7 +10,7 @@ use gputexel::report::{Conclusion, Heading, SpsaReport, Standing, Table, ValuePa
 use gputexel::spsa::run::{Header, RunEvent, RunState, Verified, conclude, read};
 
 use super::super::super::table::{grouped, percent};
-use super::live::{elo, heading, parameter_rows};
+use super::table::{elo, heading, parameter_rows};
 
 pub fn is_run(folder: &Path) -> bool {
     folder.join("spsa.jsonl").exists()
@@ -31,7 +31,7 @@ pub fn of_folder(folder: &Path) -> Result<SpsaReport> {
 }
 
 pub fn write_page(folder: &Path) -> Result<()> {
-    write_atomically(&folder.join(REPORT), of_folder(folder)?.to_html(None)?.as_bytes())
+    write_atomically(&folder.join(REPORT), of_folder(folder)?.to_html(None).as_bytes())
 }
 
 fn page(
@@ -54,8 +54,8 @@ fn page(
             points: way.iter().map(|(pairs, values)| (*pairs as f64, values[i])).collect(),
         }
     };
-    let farthest = if completed > 0 { tuner.farthest(usize::MAX) } else { Vec::new() };
-    let mut rows = parameter_rows(state, usize::MAX).into_iter();
+    let farthest = if completed > 0 { tuner.farthest() } else { Vec::new() };
+    let mut rows = parameter_rows(state).into_iter();
     let header_row = rows.next().unwrap_or_default();
     let mut facts = vec![
         ("pairs of games".to_string(), format!("{} of {}", grouped(completed), grouped(all))),

@@ -2,45 +2,34 @@
 
 use std::path::PathBuf;
 
-use gputexel::io::{check_target, write_atomically};
-use gputexel::spsa::run::{RunState, RunSummary, conclude, read};
+use gputexel::spsa::run::{RunState, conclude, read, summary};
 
 use super::super::super::conclusion::ending;
 use super::super::super::context::Context;
 use super::super::super::output::{print_text, write_stdout};
-use super::outputs;
+use super::table::table;
 
 /// Flags of `spsa report`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  gputexel spsa report runs/toga --svg paths.svg")]
+#[command(after_help = "Examples:\n  gputexel spsa report runs/toga")]
 pub struct ReportArgs {
     /// Folder of the run
     #[arg(value_name = "DIR")]
     folder: PathBuf,
-    /// Draw the path of every parameter, scaled by its perturbation, to this file
-    #[arg(long, value_name = "FILE", value_parser = super::super::super::target::file())]
-    svg: Option<PathBuf>,
-    /// Overwrite an existing file
-    #[arg(long)]
-    force: bool,
 }
 
 /// # Errors
 /// Journals that cannot be read, files that cannot be written.
 pub fn report(args: &ReportArgs, context: &Context) -> anyhow::Result<()> {
-    check_target(args.svg.as_deref(), args.force)?;
     let folder = &args.folder;
     let (header, events) = read(folder)?;
     let state = RunState::replay(folder, &header, &events, |_, _| Ok(()))?;
-    if let Some(path) = &args.svg {
-        write_atomically(path, outputs::picture(&state)?.as_bytes())?;
-    }
     let conclusion = conclude(folder, &header, &state)?;
     if context.json {
-        let summary = RunSummary::new(folder, &header, &state, &conclusion, None);
-        write_stdout(&format!("{:#}\n", serde_json::json!(summary)))?;
+        let summary = summary(folder, &header, &state, &conclusion, None);
+        write_stdout(&format!("{summary:#}\n"))?;
     } else if !context.quiet {
-        print_text(&(outputs::table(folder, &header, &state, &conclusion, 0.0) + &ending(&conclusion)))?;
+        print_text(&(table(folder, &header, &state, &conclusion, 0.0) + &ending(&conclusion)))?;
     }
     Ok(())
 }

@@ -6,12 +6,11 @@ use gputexel::matches::{MatchResult, Stop, Tally};
 use gputexel::report::Conclusion;
 use gputexel::spsa::run::{Verification, VerifyOptions, conclude};
 use gputexel::{Error, Result};
-use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
 use super::super::super::conclusion::{add, ending};
 use super::super::super::context::Context;
-use super::super::super::games::warn;
+use super::super::super::games::{Progress, warn};
 use super::super::super::output::{print_text, write_stdout};
 use super::super::super::table::{counted, grouped};
 
@@ -75,14 +74,13 @@ pub fn play_folder(
         return Ok(());
     }
     warn(&verification.seating().warnings, None, context);
-    let bar = if context.shows_progress() { ProgressBar::new(games) } else { ProgressBar::hidden() };
-    if let Ok(style) = ProgressStyle::with_template("{bar:16} {pos}/{len} games, {wide_msg}") {
-        bar.set_style(style);
-    }
+    let mut progress = Progress::new(context, games, 0);
+    let bar = progress.bar();
     let result = verification.run(|tally| {
         let elo = tally.pairs.elo();
-        bar.set_position(tally.games());
-        bar.set_message(format!("tuned against start {:+.1} \u{b1} {:.1} Elo", elo.elo, elo.error95));
+        progress.show(tally.games(), |_| {
+            format!("tuned against start {:+.1} \u{b1} {:.1} Elo", elo.elo, elo.error95)
+        });
     });
     bar.finish_and_clear();
     let result = result?;

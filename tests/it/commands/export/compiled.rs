@@ -35,11 +35,11 @@ fn wanted(file: &ParameterFile, decimals: usize) -> String {
     file.parameters.iter().map(line).collect()
 }
 
-/// Returns an identifier in the style of Go and C#.
+/// Returns an identifier in the style of C#.
 fn pascal(name: &str) -> String {
     let capital = |word: &str| word[..1].to_uppercase() + &word[1..];
     match name {
-        "laufer_2" => "Laufer_2".to_string(),
+        "lauf_er_2" => "LaufEr_2".to_string(),
         _ => name.split('_').map(capital).collect(),
     }
 }
@@ -61,7 +61,7 @@ const RUST: &str = "rustc --edition 2021 -Dwarnings";
 const C_MAIN: &str = "#include <stdio.h>\n#include \"t.h\"\n#include \"t.h\"\nint main(void) {\n";
 const CPP_MAIN: &str = "#include <cstdio>\n#include \"t.hpp\"\nint main() {\n";
 
-const CASES: [Case; 9] = [
+const CASES: [Case; 6] = [
     Case {
         flags: "-o t.h",
         decimals: 0,
@@ -72,33 +72,12 @@ const CASES: [Case; 9] = [
         after: "return 0;\n}\n",
     },
     Case {
-        flags: "-o t.h --pairs --decimals 2",
-        decimals: 2,
-        command: C,
-        file: "main.c",
-        before: C_MAIN,
-        print: |name, at| format!("printf(\"%.2f %.2f\\n\", {name}_score{at}[0], {name}_score{at}[1]);"),
-        after: "return 0;\n}\n",
-    },
-    Case {
         flags: "-o t.hpp",
         decimals: 0,
         command: CPP,
         file: "main.cpp",
         before: CPP_MAIN,
         print: |name, at| format!("std::printf(\"%d %d\\n\", {name}_score{at}.mg, {name}_score{at}.eg);"),
-        after: "}\n",
-    },
-    Case {
-        flags: "-o t.hpp --separate --style pascal --decimals all",
-        decimals: 2,
-        command: CPP,
-        file: "main.cpp",
-        before: CPP_MAIN,
-        print: |name, at| {
-            let name = pascal(name);
-            format!("std::printf(\"%.2f %.2f\\n\", {name}Mg{at}, {name}Eg{at});")
-        },
         after: "}\n",
     },
     Case {
@@ -113,12 +92,12 @@ const CASES: [Case; 9] = [
         after: "}\n",
     },
     Case {
-        flags: "-o t.rs --separate --style snake --decimals 2",
+        flags: "-o t.rs --style snake --decimals 2",
         decimals: 2,
         command: RUST,
         file: "main.rs",
         before: "mod t;\nfn main() {\n",
-        print: |name, at| format!("println!(\"{{:.2}} {{:.2}}\", t::{name}_mg{at}, t::{name}_eg{at});"),
+        print: |name, at| format!("let (mg, eg) = t::{name}{at}; println!(\"{{mg:.2}} {{eg:.2}}\");"),
         after: "}\n",
     },
     Case {
@@ -134,16 +113,7 @@ const CASES: [Case; 9] = [
         after: "",
     },
     Case {
-        flags: "-o t.go --pairs --module main",
-        decimals: 0,
-        command: "go run t.go",
-        file: "main.go",
-        before: "package main\n\nimport \"fmt\"\n\nfunc main() {\n",
-        print: |name, at| format!("fmt.Println({0}{at}[0], {0}{at}[1])", pascal(name)),
-        after: "}\n",
-    },
-    Case {
-        flags: "-o t.cs --separate",
+        flags: "-o t.cs",
         decimals: 0,
         command: "dotnet run",
         file: "main.cs",
@@ -165,8 +135,7 @@ fn odd_names_compile_in_every_language() {
     for Case { flags, decimals, command, file, before, print, after } in CASES {
         let bench = Bench::new();
         let values = odd(&bench, "p.json");
-        let report = export(&bench, &*format!("p.json {flags}"));
-        assert_eq!(report["told_apart"].as_object().unwrap().len(), 1, "{report}");
+        export(&bench, &*format!("p.json {flags}"));
         let mut source = before.to_string();
         for (name, count) in identifiers() {
             for i in 0..count {

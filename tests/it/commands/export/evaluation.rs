@@ -239,23 +239,6 @@ fn later_values_are_filled_in_by_patch_tables() {
     }
 }
 
-#[test]
-fn what_does_not_fit_an_evaluation_is_wrong_usage() {
-    let bench = Bench::new();
-    let set = FeatureSet::new(FeatureKind::Pst, PhaseSettings::default());
-    write(&bench, "p.json", &set, &values(&set, 1));
-    for (flags, reason) in [
-        ("--to csv", "evaluations are written in c, cpp and rust, not csv"),
-        ("--to c --pairs", "cannot be used with"),
-        ("--to c --module x", "--module does not apply to c"),
-        ("--to cpp --module while", "module 'while' cannot be the name of a namespace"),
-    ] {
-        let (code, _, err) = bench.run(("export p.json --evaluation", flags));
-        assert_eq!(code, 2, "{flags}: {err}");
-        assert!(err.contains(reason), "{flags}: {err}");
-    }
-}
-
 /// Compiles docs/engine/engine.c with the evaluation of a parameter file.
 fn engine(bench: &Bench, parameters: &str, name: &str) {
     bench.ok(&*format!("--quiet export {parameters} --evaluation --force -o evaluation.c"));
@@ -312,11 +295,4 @@ fn small_engine_generates_legal_moves_and_plays_with_every_evaluation() {
     let result: serde_json::Value = serde_json::from_str(&out).unwrap();
     assert_eq!(result["games"], 6, "{out}");
     assert_eq!(result["failures"].as_u64().unwrap_or(0), 0, "{out}");
-}
-
-#[test]
-fn evaluation_of_pesto_needs_no_file() {
-    let bench = Bench::new();
-    bench.ok("--quiet export pesto --evaluation -o e.c");
-    assert!(bench.text("e.c").contains("static const Score pawn_value[64] = {"));
 }

@@ -55,26 +55,6 @@ fn all_export_formats_round_trip() {
 }
 
 #[test]
-#[ignore = "full"]
-fn normalized_parameters_have_the_same_loss() {
-    let bench = Bench::new();
-    bench.dataset("d.bin", FeatureKind::Pst, 500, 3);
-    pst(&bench, "p.json", false);
-    let report = export(&bench, "p.json -o n.json --normalize pawn.eg=128");
-    let factor = report["factor"].f64();
-    assert!((report["k"].f64() * factor - 0.8).abs() < 1e-12 && (factor - 1.28).abs() < 0.2, "{report}");
-    let loss = |name: &str| {
-        let out = bench.ok(["--json", "eval", "d.bin", name]);
-        serde_json::from_str::<serde_json::Value>(&out).unwrap()["loss"].f64()
-    };
-    let (before, after) = (loss("p.json"), loss("n.json"));
-    assert!((before - after).abs() < 1e-12, "{before} {after}");
-    let (_, out, _) = bench.run("export p.json -o t.h --normalize pawn.eg=128");
-    assert!(out.contains("scaled      by ") && out.contains("K 0.800000 becomes "), "{out}");
-    assert_has(&bench.text("t.h"), ["to pawn.eg=128", "K 0.6"]);
-}
-
-#[test]
 fn patch_fills_exported_tables() {
     let bench = Bench::new();
     let old = pst(&bench, "old.json", true);
@@ -83,15 +63,11 @@ fn patch_fills_exported_tables() {
         old.parameters.iter().map(|r| r.mg + 3.0).chain(old.parameters.iter().map(|r| r.eg - 4.0)).collect();
     bench.write("new.json", ParameterFile::new(&set, &theta, None, None).to_json());
     for name in ["a.h", "a.hpp", "a.rs", "a.cs", "a.go", "a.py"] {
-        for flags in [
-            &["--colors", "both", "--pairs"][..],
-            &["--colors", "negated", "--files", "4", "--split-material", "--separate"],
-            &["--orientation", "h8", "--fixed", "16"],
-        ] {
-            export(&bench, (&["old.json", "--no-header", "--force", "-o", name], flags));
-            bench.ok(["patch", "tables", "new.json", name, "--start", "old.json", "--no-backup"]);
+        for flags in ["--split-material", "--orientation h8", "--decimals 2"] {
+            export(&bench, (["old.json", "--force", "-o", name], flags));
+            bench.ok(["patch", "tables", "new.json", name, "--start", "old.json"]);
             let patched = import(&bench, [name, "--model", "pst"]);
-            export(&bench, (&["new.json", "--no-header", "--force", "-o", name], flags));
+            export(&bench, (["new.json", "--force", "-o", name], flags));
             assert_eq!(
                 import(&bench, [name, "--model", "pst"]).parameters,
                 patched.parameters,
@@ -101,11 +77,11 @@ fn patch_fills_exported_tables() {
     }
     // For imported features, too.
     odd(&bench, "odd.json");
-    export(&bench, "odd.json -o odd.h --no-header");
+    export(&bench, "odd.json -o odd.h");
     let text = bench.text("odd.json");
     bench.write("was.json", &text);
     bench.write("odd.json", text.replace("-10.25", "77.0"));
-    assert_has(&bench.ok("patch tables odd.json odd.h --start was.json --no-backup"), "1 changed");
+    assert_has(&bench.ok("patch tables odd.json odd.h --start was.json"), "1 changed");
     assert_eq!(import(&bench, ["odd.h", "--like", "was.json"]).parameters[0].eg, 77.0);
 }
 
@@ -126,20 +102,13 @@ fn bad_requests_are_refused() {
     export(&["--to", "fortran"], 2, "expected one of c, cpp");
     export(&["-o", "there.h"], 2, "there.h: exists; use --force");
     export(&["--to", "c", "--orientation", "e4"], 2, "a1, h1, a8 or h8");
-    export(&["--to", "c", "--colors", "red"], 2, "negated");
-    export(&["--to", "c", "--files", "5"], 2, "--files");
-    export(&["--to", "c", "--files", "4"], 2, "--basis mirrored");
     export(&["--to", "c", "--decimals", "x"], 2, "0 to 12, or all");
     export(&["--to", "c", "--style", "kebab"], 2, "screaming");
-    export(&["--to", "c", "--prefix", "a b"], 2, "letters, digits and underscores");
-    export(&["--to", "c", "--module", "x"], 2, "--module does not apply to c");
     export(&["--to", "json", "--orientation", "a8"], 2, "--orientation does not apply to json");
-    export(&["--to", "json", "--fixed", "4"], 2, "--fixed does not apply to json");
     export(&["--to", "csv", "--style", "snake"], 2, "--style does not apply to csv");
-    export(&["--to", "uci", "--pairs"], 2, "--pairs does not apply to uci");
-    export(&["--to", "csv", "--fixed", "4", "--no-header"], 2, "--fixed needs the header");
-    export(&["--to", "c", "--normalize", "nobody.eg=100"], 2, "no parameter");
-    export(&["--to", "c", "--normalize", "pawn.eg=1e9"], 2, "does not fit 32 bits");
+    export(&["--to", "csv", "--evaluation"], 2, "evaluations are written in c, cpp and rust, not csv");
+    export(&["--to", "c", "--evaluation", "--untapered"], 2, "cannot be used with");
+    export(&["--to", "csv", "--untapered"], 2, "--untapered does not apply to csv");
     let text = bench.text("p.json");
     let at = text.find("\"mg\": ").unwrap() + 6;
     let end = at + text[at..].find(',').unwrap();

@@ -70,30 +70,18 @@ fn rejects_duplicate_inputs() {
 }
 
 #[test]
-fn bytes_after_gzip_data_are_left_out_with_a_warning() {
+fn damaged_gzip_data_are_refused() {
     let bench = Bench::new();
     let text = scheme(3000, |_, _, r| format!("[{r:.1}]"));
-    bench.write("plain.epd", &text);
-    bench.extract("plain.epd");
-    let wanted = tensors(&bench.path("out.bin"));
     let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     gz.write_all(text.as_bytes()).unwrap();
     let gz = gz.finish().unwrap();
-    for garbage in [&b"\0\0\0\0"[..], b"<html>not found</html>"] {
-        let bytes = [&gz[..], garbage].concat();
-        bench.write("x.epd.gz", &bytes);
-        for (args, stdin) in [(["x.epd.gz"], Vec::new()), (["-"], bytes.clone())] {
-            let (report, _) = bench.extract_from(args, stdin);
-            assert_eq!(tensors(&bench.path("out.bin")), wanted);
-            let warnings = report["sources"][0]["warnings"].list();
-            let told = format!("the gzip data of {} end at byte {};", args[0], gz.len());
-            assert!(warnings.len() == 1 && warnings[0].str().contains(&told), "{report}");
-        }
+    for bytes in
+        [&gz[..gz.len() - 3], &[&gz[..], &gz[..gz.len() / 2]].concat(), &[&gz[..], b"<html>"].concat()]
+    {
+        bench.write("x.epd.gz", bytes);
+        bench.refuse_with("x.epd.gz", 1, "damaged or cut short");
     }
-    bench.write("cut.epd.gz", &gz[..gz.len() - 3]);
-    bench.refuse_with("cut.epd.gz", 1, "damaged or cut short");
-    bench.write("cut2.epd.gz", [&gz[..], &gz[..gz.len() / 2]].concat());
-    bench.refuse_with("cut2.epd.gz", 1, "damaged or cut short");
 }
 
 #[test]

@@ -89,7 +89,7 @@ fn distinguishes_full_disks_from_closed_pipes() {
     }
     // A failure to print warnings does not end a command.
     bench.dataset("d.bin", gputexel::model::FeatureKind::Material, 400, 3);
-    let tune = "\"$GPUTEXEL\" --json tune d.bin -o r --force --prior-folds 100 --epochs 1 --backend cpu";
+    let tune = "\"$GPUTEXEL\" --json tune d.bin -o r --force --loss power:1.5 --epochs 1 --backend cpu";
     let (code, _, err) = bench.shell(tune);
     assert!(code == 0 && err.contains("warning"), "{err}");
     assert_eq!(bench.shell(&format!("{tune} 2> /dev/full")).0, 0);

@@ -64,17 +64,6 @@ fn rejects_devices_that_failed_a_check() {
     std::fs::create_dir_all(bench.path("state/gputexel")).unwrap();
     bench.write("state/gputexel/devices.json", verdict("0.0.1").to_string());
     assert_eq!(run(&tune).0, 0);
-    let warned = |args: &[&str]| {
-        // Start over each time: checking a GPU writes a list.
-        bench.write("state/gputexel/devices.json", "no list");
-        let (code, _, err) = run(args);
-        let lines: Vec<&str> = err.lines().filter(|line| line.contains("devices.json")).collect();
-        assert!(code == 0 && lines.len() == 1, "{args:?}: {err}");
-        assert!(lines[0].contains("not a list of devices") && lines[0].contains("counts as empty"), "{err}");
-    };
-    warned(&tune);
-    warned(&["devices"]);
-    warned(&["bench", "--device", "0", "--seconds", "0.001"]);
     bench.write("state/gputexel/devices.json", verdict(env!("CARGO_PKG_VERSION")).to_string());
     let (code, out, err) = run(&["bench", "--device", "0"]);
     assert_eq!((code, out.as_str()), (1, ""), "{err}");

@@ -42,7 +42,7 @@ fn reports_endless_lines() {
     let err = refused(&bench, "report r");
     assert_has(&err, format!("r/metrics.jsonl:{}: the line is longer than the 64 MiB", lines + 1));
     bench.write("r/metrics.jsonl", metrics);
-    for name in ["ablation.json", "params.json", "run.json"] {
+    for name in ["params.json", "run.json"] {
         endless(&bench, &format!("r/{name}"));
         assert_has(&refused(&bench, "report r"), format!("r/{name}: is larger than the 256 MiB"));
     }

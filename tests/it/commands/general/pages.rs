@@ -31,10 +31,9 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("gputexel completions bash", "general::command_line"),
     ("gputexel tune full.bin", "import::nonlinear and tune::strength, with fewer parameters"),
     ("gputexel match runs/full/params.json", "as above; other parameters play, too"),
-    ("--blend auto", "tune::blend"),
     ("gputexel patch list", "import::markers"),
     ("whole.json", "import::markers"),
-    ("--increasing knight_mobility", "tune::constraints, on features that have mobility"),
+    ("--positive bishop_pair", "tune::constraints, on features that have it"),
 ];
 
 /// Creates the files named in the book: some games of the sample, and outputs made from them.
@@ -97,7 +96,6 @@ fn shortened(line: &str) -> String {
             (r"--verify 2000", "--verify 4"),
             (r"--epochs 1000", "--epochs 10"),
             (r"--bootstrap 200", "--bootstrap 20"),
-            (r"--live=8080", "--live"),
             (r"^gputexel pso d.bin", "gputexel pso d.bin --iterations 3"),
             (r"^(gputexel rescore .*)--nodes 30", "${1}--nodes 400"),
             (r"^(gputexel selfplay .*)--games 8", "${1}--games 40"),
@@ -124,7 +122,7 @@ fn shortened(line: &str) -> String {
         return line + " --nodes 30";
     }
     // Choosing weights takes a hundred times as long as tuning, and README and the tutorial do it.
-    let chooses = ["--l2", "--prior-strength", "--ablate", "--k joint", "--optimizer local"];
+    let chooses = ["--l2", "--prior-strength", "--k joint", "--optimizer local"];
     match line.starts_with("gputexel tune ") && !chooses.iter().any(|flag| line.contains(flag)) {
         true => line + " --l2 1e-3",
         false => line,

@@ -156,9 +156,9 @@ fn parameters_of_accumulators_are_tuned_and_written_back() {
 
     bench.write("half.c", SOURCE.replace("few.eg", "few"));
     let why = "half.c:8: the array has 1 number, 'few' has 2, [2]; '.mg' or '.eg'";
-    bench.fails_with("patch tables run half.c --no-backup", 1, why);
+    bench.fails_with("patch tables run half.c", 1, why);
     bench.write("engine.c", SOURCE);
-    bench.ok("patch tables run engine.c --no-backup");
+    bench.ok("patch tables run engine.c");
     let source = bench.text("engine.c");
     for expected in [
         format!("Rook = S({}, {});", value("rook", "mg"), value("rook", "eg")),
@@ -203,32 +203,4 @@ fn reports_mistakes() {
         ),
         "{warning}"
     );
-}
-
-#[test]
-fn warns_about_products_with_undetermined_scale() {
-    let schema = format!(
-        r#"{HEAD}"index_base": 1, "phase": {{"middlegame": 24, "endgame": 0}}, "columns": {{"phase": 1}},
-  "parameters": [{{"name": "pawn", "index": 2, "prior": [80, 110]}}],
-  "accumulators": [
-    {{"name": "power", "sides": {{"white": 10, "black": 20}}, "mg": {{"divide": 100, "times": "modifier"}},
-      "parameters": [{{"name": "attack", "at": 0, "count": 2, "prior": 30}}]}},
-    {{"name": "modifier", "sides": {{"white": 30, "black": 40}},
-      "parameters": [{{"name": "number", "at": 0, "prior": 90}}]}}]}}"#
-    );
-    let line = |n: i64| {
-        let (pawns, attacks) = (n % 5 - 2, [n % 3, n % 4]);
-        let result = ["0", "0.5", "1"][(n * 7 + pawns + 2).rem_euclid(3) as usize];
-        format!("{result} 1:{} 2:{pawns} 10:{} 11:1 20:{} 21:2 30:1 40:1\n", n % 25, attacks[0], attacks[1])
-    };
-    let bench = bench((0..500).map(line).collect::<String>(), &schema);
-    let report = import(&bench, "t.svm", "");
-    let warning = "the scale of 'power' times 'modifier' in mg is not determined, because one can grow while the other \
-                   shrinks; freeze a parameter of either";
-    assert_eq!(report["sources"][0]["warnings"], serde_json::json!([warning]));
-    let args = "tune out.bin --backend cpu --k 1 --epochs 1 -o";
-    let (code, _, err) = bench.run((args, "run"));
-    assert!(code == 0 && err.matches(warning).count() == 1, "{err}");
-    let (code, _, err) = bench.run((args, "frozen --freeze number"));
-    assert!(code == 0 && !err.contains("is not determined"), "{err}");
 }

@@ -207,7 +207,7 @@ fn starting_values_are_read_from_the_source() {
 }
 
 #[test]
-fn reads_starting_values_from_several_sources() {
+fn reads_starting_values_from_sources() {
     let pieces = "\"names\": [\"pawn\", \"knight\", \"bishop\"]";
     let schema = format!(
         "{HEAD}\"index_base\": 1, \"phase\": {{\"middlegame\": 24, \"endgame\": 0}}, \"columns\": {{\"phase\": 7}}, \"parameters\": [\
@@ -218,14 +218,12 @@ fn reads_starting_values_from_several_sources() {
     let bench = bench(lines, &schema);
     import(&bench, "t.svm", "");
     let eval = "// gputexel: PieceValue\nint value[3][2] = {{82, 94}, {337, 281}, {365, 297}};\nint tempo = 14; // gputexel: Tempo\n";
-    bench.write("eval.c", eval);
     // The group, each of its names, and both combined refer to the same parameters.
-    let scale = "int s = 31; // gputexel: ScaleBase.eg\nint k = 337; // gputexel: knight.mg\nint b = 365; // gputexel: PieceValue_bishop.mg\n";
-    bench.write("scale.c", scale);
-    bench.write("shield.c", "int w = -7; // gputexel: Shield.mg\n");
+    let more = "int s = 31; // gputexel: ScaleBase.eg\nint k = 337; // gputexel: knight.mg\nint b = 365; // gputexel: PieceValue_bishop.mg\n";
+    let source = format!("{eval}{more}int w = -7; // gputexel: Shield.mg\n");
+    bench.write("eval.c", &source);
     let like = ["--like", "out.bin", "-o", "start.json", "--force"];
-    let files = ["import-params", "eval.c", "scale.c", "shield.c"];
-    bench.told((&files, &like));
+    bench.told(("import-params eval.c", &like));
     let values = || -> Vec<[f64; 2]> {
         let start = bench.json("start.json");
         let records = start["parameters"].list().clone();
@@ -243,18 +241,17 @@ fn reads_starting_values_from_several_sources() {
     bench.told(("import-params a.uci", &like));
     assert_eq!(values(), expected);
     // Mismatches are reported.
-    let refused = |files: &[&str], like: &[&str], expected: &str| {
-        bench.fails_with(("import-params", (files, like)), 1, expected);
+    let refused = |file: &str, expected: &str| {
+        bench.fails_with(("import-params", (file, &like)), 1, expected);
     };
-    refused(&["eval.c", "scale.c"], &like, "eval.c, scale.c: parameter 'Shield.mg' is missing");
-    let part = "are several files, none of which says which parameters there are; see --like";
-    refused(&["eval.c", "scale.c"], &["-o", "x.json"], part);
-    bench.write("scale.c", scale.replace("337", "338"));
-    let said = "scale.c: parameter 'knight.mg' is 338 here and 337 in a file before";
-    refused(&["eval.c", "scale.c"], &like, said);
-    bench.write("scale.c", scale.replace("ScaleBase", "ScaleBasis"));
-    let why = "scale.c:1: 'ScaleBasis.eg' is not the name of a parameter; did you mean 'ScaleBase.eg'?";
-    refused(&["eval.c", "scale.c"], &like, why);
+    for (from, to, expected) in [
+        ("// gputexel: Shield.mg", "// none", "parameter 'Shield.mg' is missing"),
+        ("= 337;", "= 338;", "eval.c:5: 'knight.mg' is 338 here and 337 elsewhere"),
+        ("ScaleBase", "ScaleBasis", "eval.c:4: 'ScaleBasis.eg' is not the name of a parameter; did you mean"),
+    ] {
+        bench.write("eval.c", source.replace(from, to));
+        refused("eval.c", expected);
+    }
     bench.write("a.uci", "setoption name bihsop.mg value 5\n");
-    refused(&["a.uci"], &like, "a.uci:1: option 'bihsop.mg' is not a parameter; did you mean 'bishop.mg'?");
+    refused("a.uci", "a.uci:1: option 'bihsop.mg' is not a parameter; did you mean 'bishop.mg'?");
 }

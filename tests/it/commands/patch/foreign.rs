@@ -76,11 +76,11 @@ fn pipes_and_giants_are_refused() {
     std::fs::remove_file(bench.path("source/s.cpp")).unwrap();
     std::fs::File::create(bench.path("source/s.cpp")).unwrap().set_len(10_000_000_000).unwrap();
     for args in ["tune x.tune source", "init source/s.cpp:1"] {
-        bench.fails_with(("patch", args), 1, "source/s.cpp: has more than 64 MiB");
+        bench.fails_with(("patch", args), 1, "source/s.cpp: is larger than the 64 MiB");
     }
     std::fs::rename(bench.path("source/s.cpp"), bench.path("x.params")).unwrap();
     std::fs::rename(bench.path("s.cpp"), bench.path("source/s.cpp")).unwrap();
-    bench.fails_with("patch tune x.tune source", 1, "x.params: has more than 64 MiB");
+    bench.fails_with("patch tune x.tune source", 1, "x.params: is larger than the 64 MiB");
 }
 
 #[test]
@@ -94,10 +94,8 @@ fn folders_that_became_links_are_not_written_through() {
     std::fs::rename(bench.path("source/deep"), bench.path("elsewhere")).unwrap();
     symlink("../elsewhere", bench.path("source/deep")).unwrap();
     let before = everything(&bench);
-    for force in ["undo source", "undo source --force"] {
-        bench.fails_with(("patch", force), 1, "source/deep: is a link");
-        assert_eq!(everything(&bench), before);
-    }
+    bench.fails_with("patch undo source", 1, "source/deep: is a link");
+    assert_eq!(everything(&bench), before);
     bench.fails_with("patch apply x.tune source", 1, "leads outside source");
     // Parameters next to the blocks are not trusted, either.
     let bench = with_victims();
@@ -110,29 +108,21 @@ fn folders_that_became_links_are_not_written_through() {
 }
 
 #[test]
-fn ignores_hidden_files_by_default() {
+fn hidden_files_are_refused() {
     let bench = bench();
     std::fs::create_dir_all(bench.path("source/.git/deep")).unwrap();
     bench.write("source/.git/config", SOURCE);
     bench.write("source/.git/deep/s.cpp", SOURCE);
     symlink(".git/config", bench.path("source/link.cpp")).unwrap();
-    let before = everything(&bench);
     for name in [".git/config", "./.git/config", ".git\\config", ".git/deep/s.cpp", "link.cpp"] {
         bench.write("x.tune", TUNE.replace("s.cpp", name));
         let before = everything(&bench);
-        assert_has(&bench.fails_with("patch tune x.tune source", 1, ["x.tune:1: ", "hidden"]), "--hidden");
+        bench.fails_with("patch tune x.tune source", 1, ["x.tune:1: ", "hidden"]);
         bench.fails_with("patch apply x.tune source", 1, "hidden");
         let (code, out, _) = bench.run("patch check x.tune source");
         assert!(code == 1 && out.contains("hidden"), "{out}");
         assert_eq!(everything(&bench), before);
-        ok(&bench, "tune x.tune source --hidden");
-        let file = format!("source/{}", if name == "link.cpp" { ".git/config" } else { name });
-        assert!(bench.text(&file.replace('\\', "/")).contains("f_1 * d"), "{name}");
-        ok(&bench, "check x.tune source --hidden");
-        ok(&bench, "undo source");
     }
-    bench.write("x.tune", TUNE);
-    assert_eq!(everything(&bench), before);
 }
 
 #[test]

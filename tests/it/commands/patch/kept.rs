@@ -3,53 +3,24 @@
 use super::*;
 use crate::common::prelude::*;
 
-/// Sources `a/s.cpp` and `b/s.cpp`, and blocks for both.
-fn twins() -> Bench {
-    let bench = Bench::new();
-    let mut tune = String::new();
-    for folder in ["a", "b"] {
-        std::fs::create_dir_all(bench.path(&format!("source/{folder}"))).unwrap();
-        bench.write(&format!("source/{folder}/s.cpp"), SOURCE);
-        tune += &TUNE
-            .replace("s.cpp", &format!("{folder}/s.cpp"))
-            .replace("context f", &format!("context {folder}"));
-    }
-    bench.write("x.tune", tune);
-    bench
-}
-
 /// Returns the folder with the old files of a command, from its report.
 fn backup(report: &Value) -> PathBuf {
     PathBuf::from(report["backup"].str())
 }
 
 #[test]
-fn undo_keeps_every_changed_file() {
-    let bench = twins();
-    let kept = backup(&object(&bench, "tune x.tune source")).join("changed");
-    for folder in ["a", "b"] {
-        bench.write(&format!("source/{folder}/s.cpp"), format!("changed in {folder}\n"));
-    }
-    // One was already kept there.
-    std::fs::create_dir_all(kept.join("b")).unwrap();
-    std::fs::write(kept.join("b/s.cpp.changed"), "earlier\n").unwrap();
-    let out = ok(&bench, "undo source --force");
-    for (name, text) in [
-        ("a/s.cpp.changed", "changed in a\n"),
-        ("b/s.cpp.changed", "earlier\n"),
-        ("b/s.cpp.changed.2", "changed in b\n"),
-    ] {
-        assert_eq!(std::fs::read_to_string(kept.join(name)).unwrap(), text);
-    }
-    let copy = kept.join("b/s.cpp.changed.2");
-    let said = format!("source/b/s.cpp: restored; the changed file is kept as {}\n", copy.display());
-    assert!(out.contains(&said), "{out}");
-    assert_eq!(bench.text("source/a/s.cpp"), SOURCE);
-    // A deleted folder is restored with its file.
-    ok(&bench, "tune x.tune source");
-    std::fs::remove_dir_all(bench.path("source/a")).unwrap();
-    bench.fails_with("patch undo source", 1, "source/a/s.cpp: was changed");
-    assert_has(&ok(&bench, "undo source --force"), "source/a/s.cpp: restored\n");
+fn undo_restores_deleted_folders_and_refuses_changes() {
+    let bench = bench();
+    std::fs::create_dir(bench.path("source/a")).unwrap();
+    std::fs::rename(bench.path("source/s.cpp"), bench.path("source/a/s.cpp")).unwrap();
+    bench.write("x.tune", TUNE.replace("s.cpp", "a/s.cpp"));
+    let kept = backup(&object(&bench, "tune x.tune source")).join("0000-s.cpp.before");
+    bench.write("source/a/s.cpp", "changed\n");
+    let refused = bench.fails_with("patch undo source", 1, "source/a/s.cpp: was changed");
+    assert!(refused.contains(&kept.display().to_string()), "{refused}");
+    assert_eq!(bench.text("source/a/s.cpp"), "changed\n");
+    std::fs::copy(kept, bench.path("source/a/s.cpp")).unwrap();
+    ok(&bench, "undo source");
     assert_eq!(bench.text("source/a/s.cpp"), SOURCE);
 }
 
@@ -98,7 +69,7 @@ mod unix {
             run("tune x.tune source");
             assert_eq!(mode(&bench, "x.params"), 0o604);
             set_mode(&bench, "source/s.cpp", 0o660);
-            run("undo source --force");
+            run("undo source");
             assert_eq!(mode(&bench, "source/s.cpp"), 0o660, "rights that were changed since stay");
             std::fs::remove_file(bench.path("x.params")).unwrap();
         }

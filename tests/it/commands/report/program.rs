@@ -13,7 +13,7 @@ fn bench() -> Bench {
 }
 
 #[test]
-fn report_shows_curves_factor_and_worth_of_parts() {
+fn report_shows_terms_factor_and_worth_of_parts() {
     let bench = bench();
     let told = bench.tune("d.bin --out r --prior start.json --l2 1e-4 --holdout 0.2 --epochs 3");
     let parts = told["program"]["worth"]["parts"].list();
@@ -29,10 +29,9 @@ fn report_shows_curves_factor_and_worth_of_parts() {
     let formula = if section.contains(&formula) { formula } else { formula.replace("&#39;", "'") };
     for text in [
         formula.as_str(),
-        "Response to danger.mg",
-        "Response to room.mg",
-        "Amount of the adjustment",
-        "Distribution of the factor",
+        "mean size, centipawns",
+        "made 0",
+        "at its largest value",
         "f10, f11, f12",
         "all of danger",
         "held-out positions",

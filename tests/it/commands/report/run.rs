@@ -185,7 +185,7 @@ fn names_cannot_become_markup() {
 fn interrupted_and_finished_runs_have_reports() {
     let bench = bench();
     let flags = "tune d.bin --l2=0 --out r --backend cpu --threads=1 --optimizer adam --k 0.8";
-    let child = bench.spawn((flags, "--epochs 1000000 --window 1000000 --checkpoint-every 0"));
+    let child = bench.spawn((flags, "--epochs 1000000 --improvement 0 --checkpoint-every 0"));
     wait_until("there are metrics", || {
         std::fs::read_to_string(bench.path("r/metrics.jsonl")).is_ok_and(|text| text.lines().count() >= 5)
     });

@@ -25,18 +25,6 @@ fn numbers(value: &Value) -> Vec<f64> {
     value.list().iter().map(|number| number.f64()).collect()
 }
 
-/// Returns the cells of the board with a caption, a1 first.
-fn board(html: &str, caption: &str) -> Vec<String> {
-    let table = html.split(&format!("<caption>{caption}<")).nth(1).unwrap_or_else(|| panic!("no {caption}"));
-    let body = table.split("<tbody>").nth(1).unwrap().split("</tbody>").next().unwrap();
-    let cells = |row: &str| -> Vec<String> {
-        let cells = row.split("<td").skip(1);
-        cells.map(|cell| cell.split(['>', '<']).nth(1).unwrap().to_string()).collect()
-    };
-    let rows: Vec<&str> = body.split("<tr>").skip(1).collect();
-    rows.into_iter().rev().flat_map(cells).collect()
-}
-
 /// Returns the slope of the regression of tuned scores on those of the prior, weighted by p (1 − p).
 fn slope(bench: &Bench, folder: &str) -> f64 {
     let data = read(&bench.path("d.bin")).unwrap();
@@ -63,7 +51,7 @@ fn slope(bench: &Bench, folder: &str) -> f64 {
 #[ignore = "full"]
 fn pages_show_chosen_weights_and_their_effect() {
     let bench = bench();
-    let done = bench.tune("d.bin --prior-strength auto --out r --ablate");
+    let done = bench.tune("d.bin --prior-strength auto --out r");
     let record = bench.json("r/run.json");
     let strength = &record["strength"];
     assert_eq!(strength["keeps_prior"], false, "the sample is enough to beat the prior");
@@ -87,32 +75,6 @@ fn pages_show_chosen_weights_and_their_effect() {
         let loss = format!("{:.8}", point[1].f64());
         assert!(text.contains(loss.trim_end_matches('0')), "{loss}");
     }
-    // Boards, square by square.
-    let free = numbers(&strength["unpenalized"]);
-    let file = bench.json("r/params.json");
-    let list = file["parameters"].list();
-    let whole = |value: f64| match value.round() + 0.0 {
-        more if more > 9999.0 => "&gt;9999".to_string(),
-        less if less < -9999.0 => "&lt;-9999".to_string(),
-        value => format!("{value:.0}"),
-    };
-    for (offset, key, phase) in [(0, "mg", "middlegame"), (list.len(), "eg", "endgame")] {
-        let knights = || list.iter().enumerate().filter(|(_, p)| p["group"] == "knight");
-        let tuned: Vec<String> = knights().map(|(_, p)| whole(p[key].f64())).collect();
-        let without: Vec<String> = knights().map(|(id, _)| whole(free[offset + id])).collect();
-        assert_eq!(board(text, &format!("knight, tuned, {phase}")), tuned);
-        assert_eq!(board(text, &format!("knight, without penalties, {phase}")), without);
-        assert_ne!(tuned, without);
-    }
-    // The worth of each group.
-    let ablation = bench.json("r/ablation.json");
-    assert_eq!(done["ablation"], ablation);
-    for group in ablation["groups"].list() {
-        let (name, cost) = (group["group"].str(), group["cost"].f64());
-        let row =
-            format!("<th scope=\"row\">{name}</th><td>{}</td><td>{cost:+.8}</td>", group["coordinates"]);
-        assert!(text.contains(&row), "{row}");
-    }
     // The scale of the scores, by its definition.
     let ratio = slope(&bench, "r");
     let told = done["score_ratio"].f64();
@@ -123,17 +85,14 @@ fn pages_show_chosen_weights_and_their_effect() {
     // fields, as in folders of earlier versions, the page is still created.
     let (code, ..) = bench.run("-q report r -o again.html");
     assert_eq!((code, page(&bench, "again.html")), (0, html.clone()));
-    bench.write("r/ablation.json", "{\"folds\":");
-    bench.fails_with("report r", 1, "ablation.json: does not say what groups are worth");
-    std::fs::remove_file(bench.path("r/ablation.json")).unwrap();
     std::fs::rename(bench.path("d.bin"), bench.path("moved.bin")).unwrap();
     let (code, ..) = bench.run("-q report r");
     let without = page(&bench, "r/report.html");
     assert_eq!(code, 0);
-    assert!(!section(&without).contains("Scores are") && !section(&without).contains("each group"));
+    assert!(!section(&without).contains("Scores are"));
     assert!(section(&without).contains("K was fitted on the prior"), "{}", section(&without));
     let mut old = record;
-    for key in ["strength", "scale", "ablate"] {
+    for key in ["strength", "scale"] {
         old.as_object_mut().unwrap().remove(key);
     }
     old["config"].as_object_mut().unwrap().remove("penalties");

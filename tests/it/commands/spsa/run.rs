@@ -37,7 +37,7 @@ fn run_killed_twice_equals_an_uninterrupted_run() {
         let mut journal = bench.bytes("killed/spsa.jsonl");
         journal.truncate(journal.len() - 20);
         bench.write("killed/spsa.jsonl", journal);
-        bench.ok("-q spsa run run.toml --resume killed");
+        bench.ok("-q spsa run --resume killed");
         assert_eq!(iterations(&bench, "killed"), (1..=120).collect::<Vec<_>>());
         assert_eq!(bench.bytes("whole/log.csv"), bench.bytes("killed/log.csv"), "{method}");
         assert_eq!(bench.bytes("whole/values.csv"), bench.bytes("killed/values.csv"));
@@ -74,7 +74,7 @@ fn concurrent_pairs_count_exactly_once() {
     let (code, out, _) = bench.run("--json spsa report r");
     let report: serde_json::Value = serde_json::from_str(&out).unwrap();
     assert_eq!((code, &report["parameters"]), (0, &state["parameters"]));
-    assert!(lines(&bench, "r/values.csv") == 3 && bench.bytes("r/paths.svg").starts_with(b"<svg"));
+    assert_eq!(lines(&bench, "r/values.csv"), 3);
     let page = bench.text("r/report.html");
     assert_eq!(page.matches("<figure").count(), 3, "a figure for each parameter, and one of Elo");
     assert_has(&page, ["finished", "150 of 150 pairs", "larger value", "queen", "bounds are 0 and 1400"]);
@@ -121,32 +121,7 @@ fn interrupted_runs_print_how_to_resume() {
     let err = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1), "{err}");
     assert!(err.contains("of 100000 pairs; resume with 'gputexel spsa run --resume r'"), "{err}");
-    assert!(bench.path("r/values.csv").exists() && bench.path("r/paths.svg").exists());
-}
-
-#[test]
-fn changes_the_number_of_pairs_only_on_request() {
-    let bench = Bench::new();
-    bench.write("run.toml", built_in("spsa", 30, 1));
-    assert_eq!(bench.run("-q spsa run run.toml --out r").0, 0);
-    bench.fails_with("spsa run --resume r -N 60", 2, ["--iterations 60: this run has 30", "--replan"]);
-    bench.fails_with("spsa run --resume r -N 20 --replan", 2, "20 iterations: 30 were played already");
-    assert_eq!(entries(&bench, "r").len(), 30);
-    let why = "replanned after 30 pairs, from 30 to 60: queen goes from c 100.0";
-    assert_has(&bench.done("spsa run --resume r -N 60 --replan").1, why);
-    assert_eq!(iterations(&bench, "r"), (1..=60).collect::<Vec<_>>());
-    // c = c_end (N / k)^gamma, and the restored values are the recorded ones.
-    let entries = entries(&bench, "r");
-    assert_eq!(entries[30]["replan"]["iterations"].as_u64(), Some(60));
-    let spread = |i: usize| {
-        let side = |name: &str| entries[i]["pair"][name][0].f64();
-        (side("plus") - side("minus")).abs() / 2.0
-    };
-    assert!((spread(29) - 100.0).abs() < 1e-9, "{}", spread(29));
-    assert!((spread(31) - 100.0 * (60.0f64 / 31.0).powf(0.101)).abs() < 1e-9, "{}", spread(31));
-    let log = bench.bytes("r/log.csv");
-    assert_eq!(bench.run("-q spsa run --resume r").0, 0);
-    assert_eq!(log, bench.bytes("r/log.csv"));
+    assert!(bench.path("r/values.csv").exists() && bench.path("r/report.html").exists());
 }
 
 #[test]
@@ -155,11 +130,6 @@ fn journals_of_other_configurations_and_damaged_ones_are_refused() {
     bench.write("run.toml", built_in("spsa", 20, 1));
     assert_eq!(bench.run("-q spsa run run.toml --out r").0, 0);
     let good = bench.text("r/spsa.jsonl");
-    bench.write("other.toml", built_in("spsa", 20, 3).replacen("c_end = 100", "c_end = 90", 1));
-    let refused = bench.fails("spsa run other.toml --resume r", 1);
-    let expected =
-        "r: is a run with another configuration: parameter.queen.c_end is 100.0 in the journal, 90.0";
-    assert!(refused.contains(expected), "{refused}");
     let lines: Vec<&str> = good.lines().collect();
     let twice = format!("{}\n{}\n{}\n", lines[0], lines[1], lines[1]);
     let beyond = format!("{}\n{}\n", lines[0], lines[5].replacen("\"k\":", "\"k\":99", 1));

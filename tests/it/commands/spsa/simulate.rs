@@ -34,17 +34,15 @@ fn script(bench: &Bench) {
 }
 
 #[test]
-fn results_depend_on_the_seed_alone_and_are_drawn() {
+fn results_depend_on_the_seed_alone() {
     let bench = Bench::new();
     script(&bench);
     let mean =
         |more: &str| json(&bench, ("simulate --conf s.conf --repeats 20", more))["settings"][0]["mean"].f64();
-    assert_eq!(mean("--svg g.svg"), mean("--threads 1"));
+    assert_eq!(mean(""), mean("--threads 1"));
     assert_ne!(mean(""), mean("--seed 6"));
-    assert_eq!(bench.text("g.svg").matches("<polygon").count(), 2);
-    bench.fails_with("spsa simulate --conf s.conf --svg g.svg", 2, "--force");
     let (code, out, _) = bench.run("spsa simulate --conf s.conf --repeats 20");
-    assert!(code == 0 && out.contains("posterior s") && out.lines().count() == 4, "{out}");
+    assert!(code == 0 && out.contains("rms error") && out.lines().count() == 4, "{out}");
 }
 
 #[test]
@@ -56,9 +54,11 @@ fn plans_print_the_expected_gain() {
     assert!((plan["tau"].f64() - 0.6).abs() < 1e-9);
     assert!((plan["parameters"][0]["r_end"].f64() / 7.3e-5 - 1.0).abs() < 0.02);
     let expected = plan["expected"].list();
-    assert_eq!(expected.len(), 4);
-    assert!(expected[..3].iter().all(|e| e["mean"].f64() > 1.99), "{plan}");
-    let small = "plan --games 2000 --seconds-per-move 0.1 --parameters 10 --distance 20";
+    assert_eq!(expected.len(), 3);
+    assert!(expected.iter().all(|e| e["mean"].f64() > 1.99), "{plan}");
+    let list: String = (0..10).map(|i| format!("x{i},0,-200,200,44,0.002,5\n")).collect();
+    bench.write("list", list);
+    let small = "plan --games 2000 --draw-rate 0.7 --variables list";
     let plan = json(&bench, (small, "--elo 0.2 --repeats 32"));
     assert_has(&plan["warnings"].to_string(), ["too few for 0.2 Elo", "too few games for"]);
     assert!(plan["parameters"][0]["r_end"].is_null());
@@ -71,10 +71,13 @@ fn bad_settings_are_refused_in_one_line() {
     let bench = Bench::new();
     script(&bench);
     bench.write("games.toml", built_in("spsa", 12, 1));
+    bench.write("b.var", "a,100,-1000,1000,220,200,600,2\n");
+    bench.write("other.conf", bench.text("s.conf").replace("x.var", "b.var"));
     let cases = [
         ("simulate --conf s.conf --threads 0", 2, "0 threads: must be"),
         ("simulate --paper --repeats 0", 2, "--repeats 0: expected"),
         ("simulate --conf games.toml", 1, "games.toml: asks for games"),
+        ("simulate --conf other.conf", 1, "b.var:1: 8 columns; expected 7"),
         ("plan --games 1 --draw-rate 0.5 -p x,1,0,9,1,1", 2, "--games 1: must"),
         ("plan --games 100 --draw-rate 0.5 -p x,1,0,9,20,1", 2, "the bounds 0 and 9 are left"),
         ("plan --games 100 --draw-rate 0.5", 2, "nothing to plan for"),

@@ -71,54 +71,14 @@ fn records_the_blend() {
 }
 
 #[test]
-#[ignore = "full"]
-fn the_share_is_chosen_by_results() {
-    let bench = bench();
-    // Far from the truth, so that there is something to learn.
-    let prior = "--prior material:100,200,200,200,200 --prior-strength auto";
-    let told = bench.tune(("d.bin --blend auto --out r", prior));
-    let choice = &told["blend"]["choice"];
-    let candidates = choice["candidates"].list();
-    assert_eq!((candidates.len(), &choice["folds"], &choice["clusters"]), (6, &10.into(), &400.into()));
-    let number = |one: &Value, name: &str| one[name].f64();
-    let lowest = candidates.iter().map(|one| number(one, "loss")).fold(f64::INFINITY, f64::min);
-    let near = candidates.iter().find(|one| number(one, "difference") <= number(one, "error")).unwrap();
-    assert_eq!(number(near, "share"), number(choice, "share"));
-    assert_eq!(bench.json("r/run.json")["config"]["blend"]["share"], choice["share"]);
-    for one in candidates {
-        assert!((number(one, "loss") - lowest - number(one, "difference")).abs() < 1e-12, "{one}");
-    }
-    // Scores are close to those from which results were drawn, so they help: some share of them beats none.
-    assert!(number(&candidates[0], "difference") > 0.0, "{choice}");
-    // The run equals one with that share given.
-    let share = choice["share"].to_string();
-    let given = bench.tune((&["d.bin", "--blend", &share, "--out", "g"], prior));
-    assert_eq!((&told["k"], &told["loss"]), (&given["k"], &given["loss"]));
-    assert_eq!(parameters(&bench, "r"), parameters(&bench, "g"));
-}
-
-#[test]
-fn scores_that_do_not_help_are_left_out() {
-    let bench = Bench::new();
-    // Scores of other positions: noise.
-    scored_dataset(&bench.path("d.bin"), KIND, 4000, 11, |labels| {
-        labels.score_cp = labels.score_cp.map(|score| (score * 7.0) % 400.0);
-    });
-    let told = bench.tune("d.bin --blend auto --blend-k 1 --out r");
-    assert_eq!(told["blend"]["share"], 0.0, "{}", told["blend"]);
-}
-
-#[test]
 fn impossible_blends_are_refused() {
     let bench = bench();
     bench.dataset("plain.bin", FeatureKind::Pst, 300, 5);
     for (flags, part) in [
         ("d.bin --blend 1.5", "--blend 1.5"),
-        ("d.bin --blend half", "--blend half"),
+        ("d.bin --blend half", "half"),
         ("d.bin --blend 0.5 --blend-k 0", "--blend-k 0"),
         ("plain.bin --blend 0.5", "search scores"),
-        ("plain.bin --blend auto", "search scores"),
-        ("d.bin --blend auto --loss power:1.5 --optimizer adam", "curvature"),
     ] {
         bench.fails_with(("tune --backend cpu --out none", flags), 2, part);
         assert!(!bench.path("none").exists());

@@ -1,4 +1,4 @@
-//! Sign and order constraints by name, through the real binary.
+//! Signs by name, through the real binary.
 
 use crate::common::prelude::*;
 
@@ -7,7 +7,7 @@ const FREEZE: &str = "--freeze=pawn,knight,bishop,rook,queen,king,tempo,bishop_m
     passed_free,passed_blocked,passed_safe_path,passed_own_king,passed_their_king,isolated,doubled,backward,phalanx,\
     supported,outpost,bishop_pawns,king_shield,king_storm,king_file,king_attack,safe_check,pawn_threat,push_threat,\
     knight_threat,bishop_threat,rook_threat,queen_threat,king_threat";
-const HOLD: [&str; 3] = ["--increasing=knight_mobility", "--positive=bishop_pair", "--negative=rook_file.eg"];
+const HOLD: [&str; 2] = ["--positive=knight_mobility,bishop_pair", "--negative=rook_file.eg"];
 
 fn bench() -> Bench {
     let bench = Bench::new();
@@ -22,13 +22,9 @@ fn values(bench: &Bench, file: &str, group: &str) -> [Vec<f64>; 2] {
     ["mg", "eg"].map(|phase| list.iter().map(|p| p[phase].f64()).collect())
 }
 
-fn is_rising(values: &[f64]) -> bool {
-    values.windows(2).all(|pair| pair[0] <= pair[1])
-}
-
 fn holds(bench: &Bench, file: &str) -> bool {
-    values(bench, file, "knight_mobility").iter().all(|line| is_rising(line))
-        && values(bench, file, "bishop_pair").iter().flatten().all(|&value| value >= 0.0)
+    let positive = ["knight_mobility", "bishop_pair"].map(|group| values(bench, file, group).concat());
+    positive.iter().flatten().all(|&value| value >= 0.0)
         && values(bench, file, "rook_file")[1].iter().all(|&value| value <= 0.0)
 }
 
@@ -43,19 +39,14 @@ fn results_satisfy_the_constraints() {
     assert!(open < held, "{open} {held}");
     assert!(holds(&bench, "held/params.json") && !holds(&bench, "open/params.json"));
     let record = bench.json("held/z.json");
-    assert_eq!(
-        record["basis"],
-        "identity, increasing knight_mobility, positive bishop_pair, negative rook_file.eg"
-    );
+    assert_eq!(record["basis"], "identity, positive knight_mobility bishop_pair, negative rook_file.eg");
     let step = |name: &str| {
         let list = record["coordinates"].list();
         list.iter().find(|c| c["name"] == name).expect(name).clone()
     };
-    assert_eq!(step("knight_mobility_4.eg - knight_mobility_3.eg")["min"], 0.0);
+    assert_eq!(step("knight_mobility_4.eg")["min"], 0.0);
     assert_eq!(step("rook_open_file.eg")["max"], 0.0);
-    assert_eq!(step("knight_mobility_0.mg")["min"], Value::Null);
-    let page = bench.text("held/report.html");
-    assert!(page.contains("knight_mobility_4.eg - knight_mobility_3.eg"));
+    assert_eq!(step("rook_open_file.mg")["max"], Value::Null);
 
     // Integers, and errors, which tied values share.
     with("whole", "--round=local --errors --bootstrap=8");
@@ -96,9 +87,7 @@ fn rejects_infeasible_constraints() {
         err
     };
     for (flags, wanted) in [
-        (&["--increasing=knigth_mobility"][..], "knigth_mobility"),
-        (&["--decreasing=outpost"], "--decreasing outpost"),
-        (&["--increasing=knight_mobility_3.mg"], "its table is knight_mobility"),
+        (&["--positive=knigth_mobility"][..], "knigth_mobility"),
         (&["--positive=tempo", "--negative=tempo.eg"], "tempo.eg"),
         (&["--positive=tempo", "--freeze=tempo"], "--positive tempo"),
     ] {
@@ -109,20 +98,14 @@ fn rejects_infeasible_constraints() {
     let mut file = bench.json("first/params.json");
     for parameter in file["parameters"].as_array_mut().unwrap() {
         let value = match parameter["name"].str() {
-            "knight_mobility_2" => 15.0,
-            "knight_mobility_3" => 12.0,
             "bishop_pair" => -20.0,
             _ => 0.0,
         };
         (parameter["mg"], parameter["eg"]) = (json!(value), json!(value));
     }
     bench.write("p.json", file.to_string());
-    for (flag, wanted) in [
-        ("--increasing=knight_mobility", ["knight_mobility_3.mg (12)", "knight_mobility_2.mg (15)"]),
-        ("--positive=bishop_pair.eg", ["bishop_pair.eg", "-20"]),
-    ] {
-        assert_has(&refuse(&["--prior=p.json", flag], 2), wanted);
-    }
+    let err = refuse(&["--prior=p.json", "--positive=bishop_pair.eg"], 2);
+    assert!(err.contains("bishop_pair.eg") && err.contains("-20"), "{err}");
     // Against the bounds of a basis.
     let basis = |coordinates: Value| {
         let head =
@@ -132,13 +115,8 @@ fn rejects_infeasible_constraints() {
     basis(json!([{ "name": "pair", "start": -4, "max": -3, "moves": { "bishop_pair": 1 } }]));
     let err = refuse(&["--basis=b.json", "--positive=bishop_pair"], 2);
     assert!(err.contains("leaves bishop_pair.mg no value: 'pair' would be from 0 to -3"), "{err}");
-    basis(json!([{ "name": "all", "moves": { "knight_mobility": 1 } }]));
-    let err = refuse(&["--basis=b.json", "--increasing=knight_mobility"], 2);
-    assert!(err.contains("knight_mobility_0.mg has no coordinate of its own: basis 'mine' moves"), "{err}");
 
-    // A feature set without lines, and a sweep that trains nothing.
+    // A sweep that trains nothing.
     bench.dataset("m.bin", FeatureKind::Material, 500, 7);
-    let why = "no table of feature set 'material' is a line";
-    bench.fails_with("tune m.bin --out=r --backend=cpu --increasing=pawn", 2, why);
     bench.fails_with("sweep m.bin --scale=0.5:1:3 --positive=pawn", 2, "needs --grid");
 }

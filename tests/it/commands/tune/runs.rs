@@ -147,13 +147,9 @@ fn adam_follows_batches_holdout_and_schedule() {
 fn limits_end_a_run() {
     let bench = bench();
     let adam = ["d.bin", "--optimizer", "adam", "--epochs", "1000000", "--k", "0.8"];
-    bench.tune("d.bin --out first --optimizer adam --epochs 1 --k 0.8");
-    let steepest = bench.metrics("first")[0]["gradient_norm"].f64();
-    let norm = (0.3 * steepest).to_string();
     for (out, reason, flags) in [
         ("time", "time", &["--time", "0.3"][..]),
-        ("gradient", "gradient", &["--gradient-norm", &norm][..]),
-        ("improvement", "improvement", &["--improvement", "0.05", "--window", "3"][..]),
+        ("improvement", "improvement", &["--improvement", "0.5"][..]),
     ] {
         let report = bench.tune((&adam, (&["--out", out], flags)));
         assert_eq!(report["reason"], reason, "{report}");
@@ -187,18 +183,6 @@ fn several_datasets_are_one() {
     assert_eq!(bench.json("r/params.json")["provenance"]["datasets"].list().len(), 2);
     bench.dataset("m.bin", FeatureKind::Material, 500, 9);
     bench.fails_with("tune d.bin m.bin --out none", 1, "m.bin");
-}
-
-#[test]
-fn material_has_twelve_parameters() {
-    let bench = Bench::new();
-    bench.dataset("m.bin", FeatureKind::Material, 20_000, 3);
-    bench.tune("m.bin --l2=0 --out r --k 0.8");
-    let file = bench.json("r/params.json");
-    // Results were drawn with approximately these values.
-    let values = ["pawn", "knight", "rook", "queen"].map(|name| parameter(&file, name, "mg"));
-    assert!(values.is_sorted_by(|a, b| a < b), "{values:?}");
-    assert_eq!(parameter(&file, "king", "mg"), 0.0);
 }
 
 #[test]

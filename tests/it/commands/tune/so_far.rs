@@ -8,7 +8,7 @@ use crate::common::prelude::*;
 fn interrupted_runs_leave_their_best_values_until_they_are_resumed() {
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 2000, 7);
-    let flags = ["d.bin", "--optimizer", "adam", "--k", "0.8", "--epochs", "3000", "--window", "3000"];
+    let flags = ["d.bin", "--optimizer", "adam", "--k", "0.8", "--epochs", "3000", "--improvement", "0"];
     let flags = [&flags[..], &["--backend", "cpu", "--threads=1", "--prior-strength", "none"]].concat();
     let mut child = bench.spawn(("tune --out r", &flags));
     let begun = Instant::now();

@@ -294,7 +294,7 @@ fn reports_bad_input_in_one_line() {
         ("--grid l2=0 --folds 201", "200 games"),
         ("--grid l2=0:1:200 --grid k=1:2:200", "200,000 runs"),
         ("--grid l2=0:1:9999 --grid k=1:2:9999 --yes", "10,000,000"),
-        ("--grid beta1=0.9 --optimizer gauss-newton", "beta1"),
+        ("--grid learning-rate=1 --optimizer gauss-newton", "learning-rate"),
         ("--grid loss=power:1.5 --optimizer gauss-newton", "smooth"),
         ("--grid l2=0 --optimizer pso", "gauss-newton"),
         ("--grid l2=0 --optimizer gauss-newton --schedule linear", "--schedule"),

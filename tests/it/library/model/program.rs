@@ -2,7 +2,7 @@
 //! against finite differences and dual numbers.
 
 use crate::common::prelude::*;
-use gputexel::model::program::{Dual, ValueKind};
+use gputexel::model::program::Dual;
 
 const OPERATORS: usize = 6;
 
@@ -318,35 +318,4 @@ fn adjustment_clamps_only_nonzero_values() {
     };
     assert!(cut(30.0, -30.0) && cut(-30.0, -40.0));
     assert!(!cut(30.0, -29.0) && !cut(0.0, 0.0) && !cut(0.0, -5.0));
-}
-
-/// Scales of products by exponents: x² y and x y together leave none undetermined.
-#[test]
-fn detects_products_with_undetermined_scale() {
-    let product = |target, times: usize, operator| Term {
-        times: Some(input(times, Phase::Mg)),
-        ..term(target, 0, Phase::Mg, operator, 1.0)
-    };
-    let of = |terms: Vec<Term>, kind: &dyn Fn(u16, Phase) -> ValueKind| {
-        let one =
-            |at: u16| Accumulator { features: vec![2 * at, 2 * at + 1], ..both(&format!("a{at}"), true) };
-        let accumulators = (0..3).map(one).collect();
-        Program { accumulators, terms, ..Program::default() }.undetermined_products(kind)
-    };
-    let free = |feature: u16, phase: Phase| ValueKind::Tuned(2 * usize::from(feature) + phase as usize);
-    let squared = product(Phase::Mg, 1, Operator::Relu2);
-    let plain = product(Phase::Eg, 1, Operator::Relu);
-    assert_eq!(of(vec![squared.clone()], &free).len(), 1);
-    assert_eq!(of(vec![plain.clone(), plain.clone()], &free).len(), 1);
-    assert_eq!(of(vec![squared.clone(), plain.clone()], &free).len(), 0);
-    // With another factor each, both are undetermined.
-    assert_eq!(of(vec![squared.clone(), product(Phase::Eg, 2, Operator::Relu)], &free).len(), 2);
-    // One is enough to fix both.
-    let fixed = |feature: u16, phase| if feature == 4 { ValueKind::Fixed } else { free(feature, phase) };
-    assert_eq!(of(vec![squared.clone(), product(Phase::Eg, 2, Operator::Relu)], &fixed).len(), 0);
-    assert_eq!(of(vec![product(Phase::Eg, 1, Operator::Sigmoid)], &free).len(), 0);
-    // A value that both share cannot grow in one and shrink in the other.
-    let shared = |feature: u16, phase| free(if feature == 3 { 0 } else { feature }, phase);
-    assert_eq!(of(vec![plain.clone()], &shared).len(), 0);
-    assert_eq!(of(vec![Term { over: Some(10.0), ..plain }], &free).len(), 0);
 }

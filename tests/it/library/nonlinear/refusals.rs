@@ -126,37 +126,6 @@ fn contradictions_are_named() {
     assert_has(&many(20).unwrap_err().to_string(), "25 sums, of which there may be 24");
 }
 
-/// If two factors are both free, one may grow while the other shrinks.
-#[test]
-fn warns_about_products_without_scale() {
-    let weiss = &examples()[3];
-    let line = "1 1:3 2:10 3:1 100:2 202:1\n";
-    let warnings = |schema: &str| {
-        let (report, _) = read(schema, line, Division::Exact, 1e9);
-        report.sources[0].warnings.clone()
-    };
-    assert_eq!(warnings(weiss), [""; 0]);
-    let free = weiss.replace(", \"frozen\": true", "");
-    let told = warnings(&free);
-    assert_eq!(told.len(), 1, "{told:?}");
-    assert!(told[0].starts_with("the scale of 'power' times 'modifier' in mg is not determined"), "{told:?}");
-    // A frozen 0 has no scale. A value frozen in the other accumulator does, and so does one that also counts
-    // by itself.
-    let powers = "\"priors\": [36, 22, 23, 78]";
-    assert_eq!(warnings(&weiss.replace("\"prior\": 113, \"frozen\"", "\"prior\": 0, \"frozen\"")).len(), 1);
-    assert_eq!(warnings(&free.replace(powers, &format!("{powers}, \"frozen\": true"))), [""; 0]);
-    assert_eq!(
-        warnings(
-            &free.replace(
-                "\"mg\": {\"divide\": 100,",
-                "\"eg\": {\"value\": \"mg\"}, \"mg\": {\"divide\": 100,"
-            )
-        ),
-        [""; 0]
-    );
-    assert_eq!(warnings(&free.replace("{\"divide\": 100,", "{\"shift\": 5, \"divide\": 100,")), [""; 0]);
-}
-
 #[test]
 fn sums_that_are_too_large_are_refused() {
     let schema = &examples()[0];

@@ -216,32 +216,6 @@ fn assert_optimal(positions: &[Position], squares: &[(f64, [f64; SIZE])], prior:
     assert!(far < 0.05, "{far} cp: {theta:?}, not {best:?}");
 }
 
-const NONE: Weights = Weights {
-    smooth_mobility: 0.0,
-    bend_mobility_eg: 0.0,
-    smooth_passed_mg: 0.0,
-    mean_pieces: 0.0,
-    phases_pieces: 0.0,
-    ridge: 0.0,
-};
-
-#[test]
-fn ridges_end_where_newtons_method_does() {
-    let (positions, text) = positions();
-    let folder = tempfile::tempdir().unwrap();
-    let (_, data) = imported(folder.path(), &text, SCHEMA);
-    let config = RunConfig::new(&data, &Prior::default_for(&data.metadata().feature_set), K).unwrap();
-    let prior = config.prior_theta.clone();
-    let mut ends = Vec::new();
-    for l2 in [1e-3, 1e-1] {
-        let theta = tuned(&data, RunConfig { l2: vec![l2], ..config.clone() });
-        assert_optimal(&positions, &squares(Weights { ridge: l2, ..NONE }), &prior, &theta);
-        ends.push(theta);
-    }
-    // The penalties have something to do.
-    assert!((0..SIZE).any(|i| (ends[0][i] - ends[1][i]).abs() > 20.0), "{ends:?}");
-}
-
 #[test]
 fn penalties_of_a_schema_are_sums_over_its_neighbors() {
     let (_, text) = positions();

@@ -1,7 +1,7 @@
 //! Runs that stop after any step and resume from the stored state with identical results.
 
 use crate::common::prelude::*;
-use gputexel::optimizer::{AdamRuns, GaussNewtonCgSettings, LocalSettings};
+use gputexel::optimizer::{AdamRuns, LocalSettings};
 
 fn config(data: &Dataset, optimizer: OptimizerConfig, epochs: u64) -> RunConfig {
     RunConfig {
@@ -35,12 +35,9 @@ fn runs_resume_after_any_step() {
     let data = random_dataset(&folder.path().join("d.bin"), FeatureKind::Material, 3000, 4);
     let path = folder.path().join("c.safetensors");
     let adam = AdamSettings { learning_rate: 20.0, ..AdamSettings::default() };
-    let by_products = || OptimizerConfig::GaussNewtonCg(GaussNewtonCgSettings::default());
     for (method, l2, share, batches) in [
         (OptimizerConfig::GaussNewton(GaussNewtonSettings::default()), 0.001, 0.0, 1),
         (OptimizerConfig::GaussNewton(GaussNewtonSettings { damping: 1e-9 }), 0.0, 0.3, 1),
-        (by_products(), 0.001, 0.0, 1),
-        (by_products(), 0.0, 0.3, 1),
         (
             OptimizerConfig::Adam(AdamRuns { runs: vec![adam; 2], schedule: Schedule::Linear, batches: 3 }),
             0.0,

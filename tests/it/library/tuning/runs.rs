@@ -2,7 +2,7 @@
 
 use crate::common::prelude::*;
 use gputexel::matches::{Changes, MatchOptions};
-use gputexel::optimizer::{AdamRuns, Best, OptimizerState, Proposal};
+use gputexel::optimizer::AdamRuns;
 use gputexel::run::{OptimizerChoice, RunEvent, RunOutput};
 use gputexel::sweep::{SweepFiles, SweepSettings};
 use gputexel::tuning::Limits;
@@ -175,47 +175,6 @@ impl Evaluator for Wrong<'_> {
     }
 }
 
-/// Proposes nothing.
-struct Empty;
-
-impl Optimizer for Empty {
-    fn ask(&mut self) -> Proposal {
-        Proposal { parameters: Vec::new(), members: vec![0], gradients: false, curvature: false }
-    }
-
-    fn tell(&mut self, _: &Evaluations) -> Result<()> {
-        Ok(())
-    }
-
-    fn best(&self) -> Best {
-        Best { member: 0, parameters: Vec::new(), loss: 0.0 }
-    }
-
-    fn gradient_norm(&self) -> Option<f64> {
-        None
-    }
-
-    fn epoch_done(&self) -> bool {
-        true
-    }
-
-    fn converged(&self) -> bool {
-        false
-    }
-
-    fn save(&self) -> OptimizerState {
-        OptimizerState::default()
-    }
-
-    fn restore(&mut self, _: OptimizerState) -> Result<()> {
-        Ok(())
-    }
-
-    fn describe(&self, _: usize, _: f64) -> String {
-        "empty".to_string()
-    }
-}
-
 #[test]
 fn invalid_evaluator_results_end_a_run_with_an_error() {
     let data = dataset::read(&sample()).unwrap();
@@ -239,7 +198,4 @@ fn invalid_evaluator_results_end_a_run_with_an_error() {
     let adam = OptimizerConfig::Adam(AdamRuns::default());
     let error = by(OptimizerChoice::Given(adam)).backend(&backend).run().unwrap_err();
     assert!(matches!(error, Error::Numeric(_)), "{error}");
-    let empty = OptimizerChoice::Custom("empty".to_string(), Box::new(|_| Ok(Box::new(Empty))));
-    let error = by(empty).run().unwrap_err().to_string();
-    assert!(error.starts_with("the optimizer proposes 0 values for 1 members; 768 each"), "{error}");
 }

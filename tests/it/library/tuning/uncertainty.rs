@@ -1,11 +1,11 @@
-//! Standard errors against brute force, and bootstraps against standard errors.
+//! Standard errors against brute force, and bootstraps against optima.
 
 use crate::common;
 use crate::common::games::{K, games, minimize};
 use crate::common::matrices::{Matrix, inverse, matrix, product, transposed};
 use crate::common::prelude::*;
 use gputexel::objective::x_per_cp;
-use gputexel::tuning::{Bootstrap, ErrorStatus, Sandwich, bootstrap, resample_seeds, sandwich};
+use gputexel::tuning::{Bootstrap, ErrorStatus, bootstrap, resample_seeds, sandwich};
 
 /// Returns errors of z and θ by the formula, with dense matrices and plain loops. `games`: true if positions are
 /// clustered.
@@ -135,13 +135,6 @@ fn errors_match_the_formula() {
     assert!(compared > 1000, "{compared}");
 }
 
-fn material_fit(layout: &Layout, prior: &[f64], l2: f64) -> Sandwich {
-    let basis = Parameterization::identity(prior);
-    let objective = Objective { k: K / 3.0, loss: LossKind::Squared };
-    let z = minimize(layout, &basis, prior, l2, objective);
-    sandwich(&fit_of(layout, &basis, &z, (prior, l2), objective)).unwrap()
-}
-
 #[test]
 fn copied_positions_add_no_information() {
     let folder = tempfile::tempdir().unwrap();
@@ -153,7 +146,10 @@ fn copied_positions_add_no_information() {
             layout = layout.with_games(Vec::new()).unwrap();
         }
         let prior = common::random_theta(&data.metadata().feature_set, false, 3);
-        material_fit(&layout, &prior, 0.0)
+        let (basis, objective) =
+            (Parameterization::identity(&prior), Objective { k: K / 3.0, loss: LossKind::Squared });
+        let z = minimize(&layout, &basis, &prior, 0.0, objective);
+        sandwich(&fit_of(&layout, &basis, &z, (&prior, 0.0), objective)).unwrap()
     };
     let (once, thrice) = (errors(1, true), errors(3, true));
     assert_eq!((once.clusters, thrice.clusters), (100, 100));
@@ -268,6 +264,13 @@ fn resampled(fit: &Fit<'_>, members: usize) -> Bootstrap {
     bootstrap(fit, &errors, &mut evaluator, members, 7, &AtomicBool::new(false), &mut |_| ()).unwrap()
 }
 
+/// Weighs the positions of each game by how often a resample has it.
+fn resample(layout: &Layout, seed: u32) -> Layout {
+    let count = |n: usize| poisson_weight(layout.game(n), seed) as f32;
+    let weights = (0..layout.positions()).map(|n| layout.weights()[n] * count(n)).collect();
+    layout.clone().with_weights(weights).unwrap()
+}
+
 #[test]
 #[ignore = "full"]
 fn resamples_match_optima_of_weighted_datasets() {
@@ -297,9 +300,7 @@ fn resamples_match_optima_of_weighted_datasets() {
         let direct: Vec<Vec<f64>> = resample_seeds(7, 2)
             .into_iter()
             .map(|seed| {
-                let count = |n: usize| poisson_weight(layout.game(n), seed) as f32;
-                let weights = (0..layout.positions()).map(|n| layout.weights()[n] * count(n)).collect();
-                let weighted = layout.clone().with_weights(weights).unwrap();
+                let weighted = resample(&layout, seed);
                 let optimum = minimize(&weighted, basis, &prior, l2, objective);
                 // Evaluating a resample agrees with weights.
                 let population = Population {
@@ -345,7 +346,8 @@ fn resamples_converge_at_bounds() {
     let layout = Layout::whole(&data).unwrap();
     let mut bounded = tied(&prior);
     let open = minimize(&layout, &bounded, &prior, 0.0, objective);
-    let errors = material_basis_errors(&layout, &bounded, &open, &prior, objective);
+    let errors = sandwich(&fit_of(&layout, &bounded, &open, (&prior, 0.0), objective)).unwrap().z;
+    let errors: Vec<f64> = errors.into_iter().map(Option::unwrap).collect();
     // The optimum of all data lies at two bounds that some resamples leave, and close to others.
     bounded.coordinates[0].min = Some(open[0] + 0.3 * errors[0]);
     bounded.coordinates[1].max = Some(open[1] + 0.3 * errors[1]);
@@ -382,10 +384,7 @@ fn resamples_converge_at_bounds() {
     let direct: Vec<Vec<f64>> = resample_seeds(7, members)
         .into_iter()
         .map(|seed| {
-            let count = |n: usize| poisson_weight(layout.game(n), seed) as f32;
-            let weights = (0..layout.positions()).map(|n| layout.weights()[n] * count(n)).collect();
-            let weighted = layout.clone().with_weights(weights).unwrap();
-            let optimum = minimize(&weighted, &bounded, &prior, 0.0, objective);
+            let optimum = minimize(&resample(&layout, seed), &bounded, &prior, 0.0, objective);
             for (here, there) in at_bounds(&z).into_iter().zip(at_bounds(&optimum)) {
                 left += usize::from(here && !there);
                 stopped += usize::from(!here && there);
@@ -413,43 +412,4 @@ fn resamples_converge_at_bounds() {
         compared += 1;
     }
     assert!(compared >= 3, "{compared}");
-}
-
-fn material_basis_errors(
-    layout: &Layout,
-    basis: &Parameterization,
-    z: &[f64],
-    prior: &[f64],
-    objective: Objective,
-) -> Vec<f64> {
-    let fit = fit_of(layout, basis, z, (prior, 0.0), objective);
-    sandwich(&fit).unwrap().z.into_iter().map(Option::unwrap).collect()
-}
-
-#[test]
-#[ignore = "full"]
-fn bootstrap_and_sandwich_agree_on_real_games() {
-    let path = extracted_games();
-    let data = dataset::read(&path).unwrap();
-    let layout = Layout::whole(&data).unwrap();
-    let prior = gputexel::model::Prior::default().theta(&data.metadata().feature_set).unwrap();
-    let basis = Parameterization::identity(&prior);
-    let objective = Objective { k: 1.2, loss: LossKind::Squared };
-    let z = minimize(&layout, &basis, &prior, 1e-4, objective);
-    let fit = fit_of(&layout, &basis, &z, (&prior, 1e-4), objective);
-    let errors = sandwich(&fit).unwrap();
-    assert_eq!((errors.clusters, errors.undetermined), (2400, 0));
-    let resampled = resampled(&fit, 600);
-    assert_eq!((resampled.used, resampled.unfinished), (600, 0));
-    let occurrences = data.occurrences();
-    let mut ratios: Vec<f64> = (0..768)
-        .filter(|i| occurrences[i % 384] > 1000)
-        .map(|i| resampled.theta[i].unwrap().error / errors.theta[i].unwrap())
-        .collect();
-    ratios.sort_unstable_by(f64::total_cmp);
-    let (least, most) = (ratios[0], ratios[ratios.len() - 1]);
-    eprintln!("{} parameters: {least:.3} to {most:.3}, median {:.3}", ratios.len(), ratios[ratios.len() / 2]);
-    assert!(ratios.len() > 450);
-    // The spread of 600 resamples is itself known to 3 %.
-    assert!(least > 0.85 && most < 1.15, "{least} {most}");
 }

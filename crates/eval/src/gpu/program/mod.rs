@@ -14,7 +14,6 @@ use crate::device::GpuContext;
 use crate::device::Stats;
 use crate::device::buffers::{GrowingBuffer, INPUT, OUTPUT, Readback, STATE, STORAGE, UNIFORM};
 use crate::device::meter::{DeviceBuffer, Gpu, whole};
-use crate::products::{ProductRequest, Products};
 use crate::sums::{nan_unless_finite, push_means};
 use crate::{Evaluations, Evaluator, Population, Request};
 use gputexel_dataset::Layout;
@@ -313,10 +312,6 @@ impl Evaluator for GpuProgramEvaluator<'_> {
             }
             answer => answer,
         }
-    }
-
-    fn products(&mut self, population: &Population, request: &ProductRequest) -> Result<Products> {
-        self.cpu.products(population, request)
     }
 
     fn describe(&self) -> String {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{NameStyle, Rounding};
+use super::NameStyle;
 use crate::tables::sources::{EXPORT_SIGN, escape_unseen};
 use gputexel_chess::PhaseSettings;
 use gputexel_model::{ParameterFile, Provenance};
@@ -10,6 +10,7 @@ use gputexel_model::{ParameterFile, Provenance};
 const SIGN: &str = EXPORT_SIGN;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Header {
     pub format: String,
     pub feature_set: String,
@@ -20,24 +21,11 @@ pub struct Header {
     /// Scale constant K, base-10 form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub k: Option<f64>,
-    /// The factor between centipawns and lists of names with values.
-    #[serde(default = "one", skip_serializing_if = "is_one")]
-    pub scale: f64,
     /// Style of the names of UCI options, if they differ from those of the parameters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub style: Option<NameStyle>,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub prefix: String,
     #[serde(default)]
     pub provenance: Provenance,
-}
-
-fn one() -> f64 {
-    1.0
-}
-
-fn is_one(scale: &f64) -> bool {
-    *scale == 1.0
 }
 
 impl Header {
@@ -48,20 +36,15 @@ impl Header {
             features: file.parameters.len(),
             phase: file.phase.clone(),
             k: file.k,
-            scale: 1.0,
             style: None,
-            prefix: String::new(),
             provenance: file.provenance.clone(),
         }
     }
 
-    pub fn lines(&self, file: &ParameterFile, rounding: Rounding) -> Vec<String> {
-        let units = match rounding {
-            Rounding::Fixed(parts) => format!("1/{parts} centipawn"),
-            _ if file.program.is_some() => {
-                "centipawns, those of accumulators in units of their sums".to_string()
-            }
-            _ => "centipawns".to_string(),
+    pub fn lines(&self, file: &ParameterFile) -> Vec<String> {
+        let units = match file.program {
+            Some(_) => "centipawns, those of accumulators in units of their sums",
+            None => "centipawns",
         };
         let mut lines = vec![format!(
             "Evaluation parameters in {units}, written by gputexel {}.",
@@ -115,19 +98,14 @@ impl Header {
             let line = line.trim_start_matches('\u{feff}').trim_start_matches(['/', '#', ' ']);
             Some((number, line.strip_prefix(SIGN)?))
         })?;
-        let header = serde_json::from_str::<Self>(json.trim())
-            .map_err(|error| {
-                format!("'{SIGN}' is followed by something else than this program writes: {error}")
-            })
-            .and_then(|header| match () {
-                () if header.k.is_some_and(|k| !k.is_finite() || k <= 0.0) => {
-                    Err("k must be positive".into())
-                }
-                () if !header.scale.is_finite() || header.scale == 0.0 => {
-                    Err("the scale must not be 0".into())
-                }
-                () => header.phase.validate().map(|()| header).map_err(|error| error.to_string()),
-            });
+        let wrong =
+            |error| format!("'{SIGN}' is followed by something else than this program writes: {error}");
+        let header = serde_json::from_str::<Self>(json.trim()).map_err(wrong).and_then(|header| {
+            if header.k.is_some_and(|k| !k.is_finite() || k <= 0.0) {
+                return Err("k must be positive".into());
+            }
+            header.phase.validate().map(|()| header).map_err(|error| error.to_string())
+        });
         Some((number, header))
     }
 }

@@ -2,150 +2,129 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::header::Header;
-use super::like::{Like, LikeSource};
 use super::lists::{self, Listed, PHASES};
-use super::missing::{about_precision, complete};
-use super::{Format, NameStyle};
+use super::{Format, NameStyle, check_names};
 use crate::languages::Language;
-use crate::tables::Remedy;
 use crate::tables::sources::{ReadTables, read, utf8};
 use gputexel_chess::PhaseSettings;
 use gputexel_io::{Error, Result, did_you_mean};
-use gputexel_model::{Feature, FeatureKind, FeatureSet, ParameterFile, ParameterRecord};
+use gputexel_model::{
+    Feature, FeatureKind, FeatureSet, ParameterFile, ParameterRecord, Phases, Prior, named_parameters,
+};
 
-/// Request to [`import_files`].
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ImportRequest {
-    /// The export, or the sources that together have the values. Several need [`like`](Self::like).
-    pub files: Vec<PathBuf>,
-    /// Source of its parameters; by default, the header of the file.
-    pub like: Option<LikeSource>,
+/// Reads as [`import`], from a file.
+pub fn import_file(file: &Path, like: Option<&Like>) -> Result<Imported> {
+    if file.is_dir() {
+        return Err(Error::input(file, "is a folder; expected an export"));
+    }
+    let bytes = gputexel_io::read_whole(file, gputexel_io::SETTINGS_BYTES).map_err(|e| Error::io(file, e))?;
+    import(&bytes, file, like)
 }
 
-/// Reads values from files.
-///
-/// # Errors
-/// Errors of [`import`] and of reading the files; files with different values for a parameter.
-pub fn import_files(request: &ImportRequest) -> Result<Imported> {
-    let ImportRequest { files, like } = request;
-    let reference = like.as_ref().map(LikeSource::read).transpose()?;
-    let read = |file: &PathBuf| {
-        if file.is_dir() {
-            return Err(Error::input(file, "is a folder; expected an export"));
+#[derive(Clone, Debug, PartialEq)]
+pub enum Like {
+    /// Parameters of a parameter file, which supplies values that the export lacks.
+    File(Box<ParameterFile>),
+    /// Parameters of a feature set; all must be present.
+    Set(Box<FeatureSet>),
+}
+
+impl Like {
+    /// Reads a parameter file, or that of a run's folder.
+    pub fn file(path: &Path) -> Result<Self> {
+        Ok(Self::File(Box::new(located(path)?)))
+    }
+
+    pub fn set(name: &str) -> Result<Self> {
+        let set = FeatureSet::new(FeatureKind::parse(name)?, PhaseSettings::default());
+        Ok(Self::Set(Box::new(set)))
+    }
+
+    fn features(&self) -> Vec<Feature> {
+        match self {
+            Self::File(file) => crate::tables::features(file),
+            Self::Set(set) => set.features.clone(),
         }
-        gputexel_io::read_whole(file, gputexel_io::SETTINGS_BYTES).map_err(|error| Error::io(file, error))
-    };
-    let texts: Vec<Vec<u8>> = files.iter().map(read).collect::<Result<_>>()?;
-    let all: Vec<(&[u8], &Path)> =
-        texts.iter().map(Vec::as_slice).zip(files.iter().map(PathBuf::as_path)).collect();
-    import_all(&all, reference.as_ref())
+    }
+
+    fn untapered(&self) -> Vec<bool> {
+        match self {
+            Self::File(file) => file.parameters.iter().map(|record| record.mg == record.eg).collect(),
+            Self::Set(set) => {
+                let declared = set.imported.iter().flat_map(|imported| &imported.parameters);
+                declared.map(|own| own.phases == Phases::Untapered).collect()
+            }
+        }
+    }
+
+    /// Returns a value that may be missing because it is not tuned: that of the phase that a parameter does not have.
+    fn kept(&self, index: usize) -> Option<f64> {
+        let Self::Set(set) = self else { return None };
+        let parameters = &set.imported.as_ref()?.parameters;
+        let own = parameters.get(index % parameters.len().max(1))?;
+        let phase = index / parameters.len();
+        matches!((own.phases, phase), (Phases::Mg, 1) | (Phases::Eg, 0)).then_some(own.prior[phase])
+    }
+
+    fn feature_set(&self) -> &str {
+        match self {
+            Self::File(file) => &file.feature_set,
+            Self::Set(set) => set.name(),
+        }
+    }
+
+    fn phase(&self) -> &PhaseSettings {
+        match self {
+            Self::File(file) => &file.phase,
+            Self::Set(set) => &set.phase,
+        }
+    }
 }
 
-/// Result of reading an export.
+/// Reads a parameter file, that of a run's folder, or values named by a word, such as `pesto`.
+pub(super) fn located(path: &Path) -> Result<ParameterFile> {
+    if let Some(word) = path.to_str().filter(|text| Prior::is_word(text)) {
+        let (set, theta) = named_parameters(word)?;
+        return Ok(ParameterFile::new(&set, &theta, None, None));
+    }
+    let file = ParameterFile::locate(path)?;
+    let read = ParameterFile::read(&file)?;
+    read.phase.validate().map_err(|error| Error::input(&file, error.to_string()))?;
+    check_names(&read).map_err(|reason| Error::input(&file, reason))?;
+    Ok(read)
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct Imported {
-    /// The parameters.
     pub file: ParameterFile,
-    /// Detected format.
     pub format: Format,
-    /// Notes on what the text lacks, one line each.
     pub notes: Vec<String>,
 }
 
 /// Reads JSON, CSV, UCI options, or a source with marked arrays. The parameters are those of `like`, else of the
 /// header, else those that the text names.
-///
-/// # Errors
-/// [`Error::Input`] with the line if it is no such text, does not match `like`, or lacks a value.
 pub fn import(bytes: &[u8], path: &Path, like: Option<&Like>) -> Result<Imported> {
-    import_all(&[(bytes, path)], like)
-}
-
-/// Reads as [`import`], from several texts with parts of the values.
-fn import_all(texts: &[(&[u8], &Path)], like: Option<&Like>) -> Result<Imported> {
-    let names: Vec<String> = texts.iter().map(|(_, path)| path.display().to_string()).collect();
-    let whole = PathBuf::from(names.join(", "));
-    if texts.len() > 1 && like.is_none() {
-        let reason = "are several files, none of which says which parameters there are";
-        return Err(Error::input(&whole, reason).advise(Remedy::Like));
-    }
-    let (mut all, mut notes): (Option<Values>, Vec<String>) = (None, Vec::new());
-    for (bytes, path) in texts {
-        let text = utf8(bytes, path)?;
-        let header =
-            Header::find(text).map(|(line, header)| header.map_err(|why| Error::line(path, line, why)));
-        let header = header.transpose()?;
-        let format = format_of(text, path, header.as_ref())?;
-        if format == Format::Json {
-            return match texts.len() {
-                1 => parameter_file(text, path, like),
-                _ => Err(Error::input(path, "is a parameter file, which is whole by itself")),
-            };
-        }
-        let values = read_values(bytes, path, like, format, header, &mut notes)?;
-        match &mut all {
-            None => all = Some(values),
-            Some(all) => all.add(values, path)?,
-        }
-    }
-    let values = all.ok_or_else(|| Error::Usage("no file to read values from".to_string()))?;
-    assembled(&whole, like, values, notes)
-}
-
-struct Values {
-    header: Option<Header>,
-    format: Format,
-    features: Vec<Feature>,
-    /// Middlegame, then endgame values; NaN if missing.
-    theta: Vec<f64>,
-    /// Values were rounded to 1/`scale` centipawn.
-    scale: f64,
-}
-
-impl Values {
-    /// Adds the values of another text, which has the same parameters.
-    fn add(&mut self, other: Self, path: &Path) -> Result<()> {
-        self.header = self.header.take().or(other.header);
-        let count = self.features.len();
-        for (index, new) in other.theta.iter().enumerate().filter(|(_, value)| !value.is_nan()) {
-            let own = &mut self.theta[index];
-            if !own.is_nan() && own != new {
-                let (name, phase) = (&self.features[index % count].name, PHASES[index / count]);
-                let reason = format!("parameter '{name}.{phase}' is {new} here and {own} in a file before");
-                return Err(Error::input(path, reason));
-            }
-            *own = *new;
-        }
-        self.scale = self.scale.max(other.scale);
-        Ok(())
-    }
-}
-
-/// Reads the values of a text that is no parameter file.
-fn read_values(
-    bytes: &[u8],
-    path: &Path,
-    like: Option<&Like>,
-    format: Format,
-    header: Option<Header>,
-    notes: &mut Vec<String>,
-) -> Result<Values> {
     let text = utf8(bytes, path)?;
+    let header = Header::find(text).map(|(line, header)| header.map_err(|why| Error::line(path, line, why)));
+    let header = header.transpose()?;
+    let format = format_of(text, path, header.as_ref())?;
+    if format == Format::Json {
+        return parameter_file(text, path, like);
+    }
+    let mut notes = Vec::new();
     let known = match (like, &header) {
         (Some(like), _) => Some(like.features()),
         (None, Some(header)) => FeatureKind::parse(&header.feature_set).ok().map(features_of),
         (None, None) => None,
     };
-    let (scale, style, prefix) = header
-        .as_ref()
-        .map_or((1.0, None, ""), |header| (header.scale, header.style, header.prefix.as_str()));
+    let style = header.as_ref().and_then(|header| header.style);
     let (values, scale) = match format {
         Format::Code(language) => {
             let features = known.ok_or_else(|| {
-                Error::input(path, "does not say which parameters its arrays hold").advise(Remedy::Like)
+                Error::input(path, "does not say which parameters its arrays hold; see --like")
             })?;
             // Features that gputexel computes have an order of their own.
             let own_order = like.is_some_and(|like| FeatureKind::parse(like.feature_set()).is_err());
@@ -158,26 +137,20 @@ fn read_values(
             }));
             (Assignment { features, theta, path }, scale)
         }
-        Format::Csv => (rows(text, path, scale, known)?, scale),
-        _ => (options(text, path, (scale, style, prefix), known)?, scale),
+        Format::Csv => (rows(text, path, known)?, 1.0),
+        _ => (options(text, path, style, known)?, 1.0),
     };
     let Assignment { features, theta, .. } = values;
-    Ok(Values { header, format, features, theta, scale })
-}
-
-fn assembled(
-    path: &Path,
-    like: Option<&Like>,
-    Values { header, format, features, theta, scale }: Values,
-    mut notes: Vec<String>,
-) -> Result<Imported> {
     let (feature_set, phase) = whose(like, header.as_ref(), &features, path, &mut notes)?;
     if let Some(header) = header.as_ref().filter(|_| like.is_none())
         && header.features > features.len()
     {
-        let reason =
-            format!("has {} of the {} parameters that its header counts", features.len(), header.features);
-        return Err(Error::input(path, reason).advise(Remedy::LendValues));
+        let reason = format!(
+            "has {} of the {} parameters that its header counts; --like supplies the others",
+            features.len(),
+            header.features
+        );
+        return Err(Error::input(path, reason));
     }
     let theta = complete(&features, theta, like, path, &mut notes)?;
     let count = features.len();
@@ -209,6 +182,52 @@ fn assembled(
         file.provenance = header.provenance;
     }
     Ok(Imported { file, format, notes })
+}
+
+/// Fills in missing values: those of a parameter file, or of a phase that a parameter does not have.
+fn complete(
+    features: &[Feature],
+    mut theta: Vec<f64>,
+    like: Option<&Like>,
+    path: &Path,
+    notes: &mut Vec<String>,
+) -> Result<Vec<f64>> {
+    let count = features.len();
+    if theta.iter().all(|value| value.is_nan()) {
+        return Err(Error::input(path, "contains no parameters"));
+    }
+    let mut lent = 0;
+    for index in (0..theta.len()).filter(|&index| theta[index].is_nan()).collect::<Vec<_>>() {
+        theta[index] = match (like.and_then(|like| like.kept(index)), like) {
+            (Some(kept), _) => kept,
+            (None, Some(Like::File(file))) => {
+                lent += 1;
+                let record = &file.parameters[index % count];
+                [record.mg, record.eg][index / count]
+            }
+            _ => {
+                let (name, phase) = (&features[index % count].name, PHASES[index / count]);
+                let reason = format!("parameter '{name}.{phase}' is missing; see --like");
+                return Err(Error::input(path, reason));
+            }
+        };
+    }
+    if lent > 0 {
+        let all = theta.len();
+        notes.push(format!("{lent} of {all} values are not in it, and are those of the reference file"));
+    }
+    if let Some(index) = theta.iter().position(|value| !value.is_finite()) {
+        return Err(Error::input(path, format!("parameter '{}' is too large", features[index % count].name)));
+    }
+    Ok(theta)
+}
+
+/// Describes the precision lost by rounding to 1/`scale` centipawn.
+fn about_precision(theta: &[f64], scale: f64) -> Option<String> {
+    if theta.iter().all(|value| value.fract() == 0.0) {
+        return Some("values are whole centipawns; decimals are lost".to_string());
+    }
+    (scale != 1.0).then(|| format!("values are rounded to 1/{scale} centipawn"))
 }
 
 fn format_of(text: &str, path: &Path, header: Option<&Header>) -> Result<Format> {
@@ -267,7 +286,7 @@ fn parameter_file(text: &str, path: &Path, like: Option<&Like>) -> Result<Import
             features.iter().map(|feature| &feature.name).collect();
         if let Some(other) = file.parameters.iter().find(|record| !wanted.contains(&record.name)) {
             let reason = format!("'{}' is not a parameter of the reference", other.name);
-            return Err(Error::input(path, reason).advise(Remedy::OtherLike));
+            return Err(Error::input(path, reason));
         }
         if let Some(missing) = wanted.iter().find(|name| !names.contains(*name)) {
             return Err(Error::input(path, format!("parameter '{missing}' is missing")));
@@ -281,10 +300,10 @@ fn parameter_file(text: &str, path: &Path, like: Option<&Like>) -> Result<Import
 
 fn other_phase(path: &Path, own: &PhaseSettings, other: &PhaseSettings) -> Error {
     let reason = format!("its phase weights are {own}, those of the reference are {other}");
-    Error::input(path, reason).advise(Remedy::OtherLike)
+    Error::input(path, reason)
 }
 
-fn rows<'a>(text: &str, path: &'a Path, scale: f64, known: Option<Vec<Feature>>) -> Result<Assignment<'a>> {
+fn rows<'a>(text: &str, path: &'a Path, known: Option<Vec<Feature>>) -> Result<Assignment<'a>> {
     let rows = lists::read_csv(text, path)?;
     let features = known.unwrap_or_else(|| rows.iter().map(|(_, feature, _)| feature.clone()).collect());
     let ids: HashMap<String, usize> =
@@ -294,11 +313,10 @@ fn rows<'a>(text: &str, path: &'a Path, scale: f64, known: Option<Vec<Feature>>)
         let id = *ids.get(name).ok_or_else(|| {
             let near = did_you_mean(name, ids.keys().cloned());
             let why = format!("'{name}' is not a parameter of the reference or the header{near}");
-            let error = Error::line(path, *line, why);
-            if near.is_empty() { error.advise(Remedy::OtherLike) } else { error }
+            Error::line(path, *line, why)
         })?;
-        values.set(id, 0, mg / scale, *line)?;
-        values.set(id, 1, eg / scale, *line)?;
+        values.set(id, 0, *mg, *line)?;
+        values.set(id, 1, *eg, *line)?;
     }
     Ok(values)
 }
@@ -306,21 +324,22 @@ fn rows<'a>(text: &str, path: &'a Path, scale: f64, known: Option<Vec<Feature>>)
 fn options<'a>(
     text: &str,
     path: &'a Path,
-    (scale, style, prefix): (f64, Option<NameStyle>, &str),
+    style: Option<NameStyle>,
     known: Option<Vec<Feature>>,
 ) -> Result<Assignment<'a>> {
     let listed = lists::read_uci(text, path)?;
     let features = match known {
         Some(features) => features,
         None if style.is_some() => {
-            let reason = "its names are in a style from which those of the parameters cannot be told";
-            return Err(Error::input(path, reason).advise(Remedy::Like));
+            let reason =
+                "its names are in a style from which those of the parameters cannot be told; see --like";
+            return Err(Error::input(path, reason));
         }
-        None => named_by_options(&listed, path, prefix)?,
+        None => named_by_options(&listed, path)?,
     };
     let names: Vec<&str> = features.iter().map(|feature| feature.name.as_str()).collect();
     let mut places: HashMap<String, (usize, Range<usize>)> = HashMap::new();
-    for (id, pair) in lists::option_names(&names, style, prefix)?.into_iter().enumerate() {
+    for (id, pair) in lists::option_names(&names, style)?.into_iter().enumerate() {
         for (phase, option) in pair.into_iter().enumerate() {
             places.entry(option.to_lowercase()).or_insert((id, phase..phase + 1));
         }
@@ -340,20 +359,19 @@ fn options<'a>(
             Error::line(path, line, format!("option '{name}' is not a parameter{near}"))
         })?;
         for phase in phases {
-            values.set(id, phase, value / scale, line)?;
+            values.set(id, phase, value, line)?;
         }
     }
     Ok(values)
 }
 
-fn named_by_options(listed: &[Listed], path: &Path, prefix: &str) -> Result<Vec<Feature>> {
+fn named_by_options(listed: &[Listed], path: &Path) -> Result<Vec<Feature>> {
     let mut features = Vec::new();
     let mut seen = std::collections::HashSet::new();
     for Listed { line, name, .. } in listed {
-        let feature = name.strip_prefix(prefix).and_then(|name| name.get(..name.len().checked_sub(3)?));
-        let (Some(feature), true) = (feature, name.ends_with(".mg") || name.ends_with(".eg")) else {
-            let why = format!("option '{name}' is not called {prefix}NAME.mg or {prefix}NAME.eg");
-            return Err(Error::line(path, *line, why).advise(Remedy::Like));
+        let Some(feature) = name.strip_suffix(".mg").or_else(|| name.strip_suffix(".eg")) else {
+            let why = format!("option '{name}' is not called NAME.mg or NAME.eg; see --like");
+            return Err(Error::line(path, *line, why));
         };
         if seen.insert(feature.to_string()) {
             features.push(Feature { name: feature.to_string(), group: String::new() });

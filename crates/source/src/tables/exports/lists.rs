@@ -1,19 +1,18 @@
-//! Reads and writes names with values: CSV and UCI options.
+//! Names with values: CSV and UCI options, which are also read, and `.params` files.
 
 use std::collections::HashMap;
 use std::path::Path;
 
 use super::code::{Overflow, fit};
 use super::header::Header;
-use super::{NameStyle, Rounding};
-use crate::tables::Remedy;
+use super::{NameStyle, Rounding, check_untapered};
 use crate::tables::sources::quote;
+use gputexel_io::params::{ParamEntry, ParamKind, ParamsFile};
 use gputexel_io::{Error, Result};
 use gputexel_model::{Feature, ParameterFile, ParameterRecord};
 
 pub const PHASES: [&str; 2] = ["mg", "eg"];
 
-/// A value with its name in a list.
 pub struct Listed {
     pub line: u64,
     /// Name of the feature and its phase; for UCI options, both in one.
@@ -24,10 +23,10 @@ pub struct Listed {
 fn units(record: &ParameterRecord, phase: usize, rounding: Rounding) -> Result<f64> {
     let value = if phase == 0 { record.mg } else { record.eg };
     let name = || format!("{}.{}", record.name, PHASES[phase]);
-    fit(rounding.round(value * rounding.scale()), rounding, Overflow::Refuse, name)
+    fit(rounding.round(value), rounding, Overflow::Refuse, name)
 }
 
-pub fn csv(file: &ParameterFile, rounding: Rounding, header: Option<&Header>) -> Result<String> {
+pub fn csv(file: &ParameterFile, rounding: Rounding, header: &Header) -> Result<String> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let counted = file.parameters.iter().any(|record| record.occurrences.is_some());
     let errors = file.parameters.iter().any(|record| record.errors.is_some());
@@ -51,7 +50,7 @@ pub fn csv(file: &ParameterFile, rounding: Rounding, header: Option<&Header>) ->
     }
     let bytes = writer.into_inner().map_err(|error| Error::Usage(format!("CSV: {error}")))?;
     let text = String::from_utf8_lossy(&bytes);
-    Ok(header.map_or(String::new(), |header| format!("# {}\n", header.machine())) + &text)
+    Ok(format!("# {}\n{text}", header.machine()))
 }
 
 /// Formats a number; lists are not compiled, so whole numbers among others have no point.
@@ -69,7 +68,7 @@ pub fn read_csv(text: &str, path: &Path) -> Result<Vec<(u64, Feature, [f64; 2])>
     let skipped = body(text).0;
     let failed = |error: csv::Error| {
         let line = error.position().map_or(1, csv::Position::line);
-        Error::line(path, skipped + line, format!("no CSV: {}", reason(&error)))
+        Error::line(path, skipped + line, format!("no CSV: {error}"))
     };
     let titles = reader.headers().map_err(failed)?.clone();
     let find = |name: &str| titles.iter().position(|title| title.trim().eq_ignore_ascii_case(name));
@@ -97,16 +96,6 @@ pub fn read_csv(text: &str, path: &Path) -> Result<Vec<(u64, Feature, [f64; 2])>
     Ok(records)
 }
 
-fn reason(error: &csv::Error) -> String {
-    match error.kind() {
-        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
-            format!("{len} columns; expected {expected_len}")
-        }
-        csv::ErrorKind::Utf8 { .. } => "not UTF-8".to_string(),
-        _ => error.to_string(),
-    }
-}
-
 /// Returns the text after comments at the top, and the number of lines of these.
 fn body(text: &str) -> (u64, &str) {
     let mut rest = text.trim_start_matches('\u{feff}');
@@ -118,54 +107,40 @@ fn body(text: &str) -> (u64, &str) {
     (lines, rest)
 }
 
-/// Returns the option name of each parameter.
-///
-/// # Errors
-/// [`Error::Usage`] for names that UCI cannot hold, and for two that UCI does not distinguish.
-pub fn option_names(names: &[&str], style: Option<NameStyle>, prefix: &str) -> Result<Vec<[String; 2]>> {
+pub fn option_names(names: &[&str], style: Option<NameStyle>) -> Result<Vec<[String; 2]>> {
     let mut seen: HashMap<String, &str> = HashMap::new();
     let mut options = Vec::with_capacity(names.len());
     for name in names {
         let pair = PHASES.map(|phase| match style {
-            Some(style) => style.identifier(prefix, name) + &style.ending(phase),
-            None => format!("{prefix}{name}.{phase}"),
+            Some(style) => style.identifier(name) + &style.ending(phase),
+            None => format!("{name}.{phase}"),
         });
-        for (option, phase) in pair.iter().zip(PHASES) {
+        for option in &pair {
             let words: Vec<&str> = option.split_whitespace().collect();
+            let reserved =
+                |word: &&str| word.eq_ignore_ascii_case("value") || word.eq_ignore_ascii_case("name");
             let why = if words.join(" ") != *option || option.chars().any(char::is_control) {
                 "contains spaces that UCI does not preserve"
-            } else if words
-                .iter()
-                .any(|word| word.eq_ignore_ascii_case("value") || word.eq_ignore_ascii_case("name"))
-            {
+            } else if words.iter().any(reserved) {
                 "contains the word 'value' or 'name', which UCI reserves"
-            } else {
+            } else if let Some(other) = seen.insert(option.to_lowercase(), name) {
                 // UCI does not distinguish upper and lower case.
-                match seen.insert(option.to_lowercase(), name) {
-                    Some(other) => {
-                        return Err(Error::Usage(format!(
-                            "parameters {} and {} are both option '{option}'",
-                            quote(other),
-                            quote(name)
-                        ))
-                        .advise(Remedy::OtherStyle));
-                    }
-                    None => continue,
-                }
+                let (one, two) = (quote(other), quote(name));
+                let reason =
+                    format!("parameters {one} and {two} are both option '{option}'; try another --style");
+                return Err(Error::Usage(reason));
+            } else {
+                continue;
             };
-            let reason = format!("option {} {why}", quote(&format!("{name}.{phase}")));
-            return Err(Error::Usage(reason).advise(Remedy::SnakeStyle));
+            return Err(Error::Usage(format!("option {} {why}; try --style snake", quote(option))));
         }
         options.push(pair);
     }
     Ok(options)
 }
 
-pub fn untapered_names(file: &ParameterFile, style: Option<NameStyle>, prefix: &str) -> Vec<Vec<String>> {
-    let own = |name: &str| match style {
-        Some(style) => style.identifier(prefix, name),
-        None => format!("{prefix}{name}"),
-    };
+pub fn untapered_names(file: &ParameterFile, style: Option<NameStyle>) -> Vec<Vec<String>> {
+    let own = |name: &str| style.map_or_else(|| name.to_string(), |style| style.identifier(name));
     file.parameters.iter().map(|record| vec![own(&record.name)]).collect()
 }
 
@@ -173,9 +148,9 @@ pub fn uci(
     file: &ParameterFile,
     rounding: Rounding,
     options: &[Vec<String>],
-    header: Option<&Header>,
+    header: &Header,
 ) -> Result<String> {
-    let mut text = header.map_or(String::new(), |header| format!("# {}\n", header.machine()));
+    let mut text = format!("# {}\n", header.machine());
     for phase in 0..2 {
         for (record, option) in file.parameters.iter().zip(options).filter(|(_, option)| phase < option.len())
         {
@@ -212,4 +187,45 @@ pub fn read_uci(text: &str, path: &Path) -> Result<Vec<Listed>> {
         listed.push(Listed { line, value: value.ok_or_else(wrong)?, name });
     }
     Ok(listed)
+}
+
+/// Lines of name, type, value, and the range, step and delta of [`ParamEntry::from_source`].
+pub fn params(
+    file: &ParameterFile,
+    rounding: Rounding,
+    style: NameStyle,
+    untapered: bool,
+    header: &Header,
+) -> Result<String> {
+    if untapered {
+        check_untapered(file)?;
+    }
+    let kind = if rounding.is_whole() { ParamKind::Int } else { ParamKind::Float };
+    let mut params = ParamsFile::default();
+    let mut seen = std::collections::HashMap::new();
+    for record in &file.parameters {
+        let own = style.identifier(&record.name);
+        let names = match untapered {
+            true => vec![own],
+            false => PHASES.map(|phase| format!("{own}{}", style.ending(phase))).to_vec(),
+        };
+        for (phase, name) in names.into_iter().enumerate() {
+            if let Some(other) = seen.insert(name.clone(), &record.name) {
+                let (one, other) = (quote(other), quote(&record.name));
+                let reason =
+                    format!("parameters {one} and {other} are both called {name}; try another --style");
+                return Err(Error::Usage(reason));
+            }
+            let value = rounding.round([record.mg, record.eg][phase]);
+            let value = fit(value, rounding, Overflow::Refuse, || name.clone())?;
+            let entry = ParamEntry::from_source(name, kind, value);
+            if ![entry.min.value, entry.max.value].into_iter().all(f64::is_finite) {
+                let reason =
+                    format!("{} is {value}: too large for a range of twice that", quote(&entry.name));
+                return Err(Error::Usage(reason));
+            }
+            params.push(entry);
+        }
+    }
+    Ok(format!("// {}\n", header.machine()) + &params.text())
 }

@@ -23,29 +23,24 @@ const RESERVED: &str = "\
     EOF NAN NULL INFINITY S Equals Finalize GetHashCode GetType MemberwiseClone ReferenceEquals ToString \
     i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 str usize isize Option Some Ok Err Result Vec";
 
-pub fn is_reserved(word: &str) -> bool {
-    RESERVED.split_whitespace().any(|reserved| reserved == word)
-}
-
-pub struct Identifiers<'a> {
+pub struct Identifiers {
     style: NameStyle,
-    prefix: &'a str,
     endings: Vec<String>,
     reserved: HashSet<String>,
     taken: HashSet<String>,
 }
 
-impl<'a> Identifiers<'a> {
+impl Identifiers {
     /// None of the identifiers is `reserved`, with any of the `endings`.
-    pub fn new(style: NameStyle, prefix: &'a str, endings: &[String], reserved: &[&str]) -> Self {
-        let words = RESERVED.split_whitespace().chain(reserved.iter().copied());
+    pub fn new(style: NameStyle, endings: &[String], reserved: Option<&str>) -> Self {
+        let words = RESERVED.split_whitespace().chain(reserved);
         let endings = if endings.is_empty() { vec![String::new()] } else { endings.to_vec() };
-        Self { style, prefix, endings, reserved: words.map(str::to_string).collect(), taken: HashSet::new() }
+        Self { style, endings, reserved: words.map(str::to_string).collect(), taken: HashSet::new() }
     }
 
-    /// The identifier of a name, without an ending, and true if it got a number because others collide.
-    pub fn take(&mut self, name: &str) -> (String, bool) {
-        let mut first = self.style.identifier(self.prefix, name);
+    /// The identifier of a name, without an ending; with a number if others collide.
+    pub fn take(&mut self, name: &str) -> String {
+        let mut first = self.style.identifier(name);
         let with_endings = |own: &str| -> Vec<String> {
             self.endings.iter().map(|ending| format!("{own}{ending}")).collect()
         };
@@ -59,7 +54,7 @@ impl<'a> Identifiers<'a> {
             let all = with_endings(&own);
             if !all.iter().any(|name| self.taken.contains(name)) {
                 self.taken.extend(all);
-                return (own, number > 1);
+                return own;
             }
             number += 1;
         }
@@ -76,30 +71,27 @@ mod tests {
             ("knight_mobility", "knight_mobility", "KnightMobility", "KNIGHT_MOBILITY"),
             ("KnightOutpost", "knight_outpost", "KnightOutpost", "KNIGHT_OUTPOST"),
             ("passed <pawn> \"x\"", "passed_pawn_x", "PassedPawnX", "PASSED_PAWN_X"),
-            ("Läufer-Paar", "laufer_paar", "LauferPaar", "LAUFER_PAAR"),
             ("3rd rank", "n3rd_rank", "N3rdRank", "N3RD_RANK"),
             ("<>", "unnamed", "Unnamed", "UNNAMED"),
             ("\u{200b}", "unnamed", "Unnamed", "UNNAMED"),
         ] {
             let styles = [NameStyle::Snake, NameStyle::Pascal, NameStyle::Screaming];
-            assert_eq!(styles.map(|style| style.identifier("", name)), [snake, pascal, screaming], "{name}");
+            assert_eq!(styles.map(|style| style.identifier(name)), [snake, pascal, screaming], "{name}");
         }
-        assert_eq!(NameStyle::Snake.identifier("k", "3"), "k3");
-        assert_eq!(NameStyle::Snake.identifier("", "北京"), "u5317u4eac");
+        assert_eq!(NameStyle::Snake.identifier("北京"), "u5317u4eac");
     }
 
     #[test]
     fn identifiers_are_unique_and_no_keywords() {
-        let mut plain = Identifiers::new(NameStyle::Snake, "", &[], &["tables"]);
+        let mut plain = Identifiers::new(NameStyle::Snake, &[], Some("tables"));
         let names = ["while", "a b", "a-b", "a b 2", "A B", "tables", "return"];
-        let got: Vec<(String, bool)> = names.iter().map(|name| plain.take(name)).collect();
+        let got: Vec<String> = names.iter().map(|name| plain.take(name)).collect();
         let expected =
             ["while_", "a_b", "a_b_2", "a_b_2_2", "a_b_3", "tables_", "return_"].map(str::to_string);
-        assert_eq!(got.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>(), expected);
-        assert_eq!(got.iter().filter(|(_, told)| *told).count(), 3);
+        assert_eq!(got, expected);
         // With an ending, keywords are valid.
         let endings = [NameStyle::Snake.ending("mg"), NameStyle::Snake.ending("eg")];
-        let mut ended = Identifiers::new(NameStyle::Snake, "", &endings, &[]);
-        assert_eq!(ended.take("while").0, "while");
+        let mut ended = Identifiers::new(NameStyle::Snake, &endings, None);
+        assert_eq!(ended.take("while"), "while");
     }
 }

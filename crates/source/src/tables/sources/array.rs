@@ -1,9 +1,8 @@
 //! The array of a marker: its numbers and their nesting. Text before a bracket (`S(`, `new int[] {`) is kept;
 //! anything but a number cannot be replaced.
 
-use super::labels::{self, Label};
-use super::marker::Places;
 use super::number::Number;
+use crate::constants::logical_end;
 use crate::languages::Language;
 use crate::lexer::{Kind, Token};
 
@@ -13,7 +12,6 @@ const MAX_DEPTH: usize = 32;
 pub(super) struct Entry {
     pub start: usize,
     pub end: usize,
-    /// The number, or the reason why it is not one.
     pub number: Result<Number, String>,
 }
 
@@ -28,14 +26,6 @@ pub(super) struct Array {
     pub pairs_inside: bool,
     /// The first entry that stands beside pairs without being one, as in `{S(1, 2), 0}`.
     pub beside_pairs: Option<usize>,
-    pub places: Places,
-}
-
-#[derive(Default)]
-struct Reading {
-    entries: Vec<Entry>,
-    /// Names of the entries of each group that has any, and the byte at which the group begins.
-    labels: Vec<(usize, Vec<Option<Label>>)>,
 }
 
 pub(super) type Wrong = (usize, String);
@@ -109,15 +99,8 @@ impl Parser<'_> {
 
     /// The first token after a line, continued lines included.
     fn next_line(&self, at: usize) -> usize {
-        let mut end = self.code[at].start;
-        while let Some(n) = self.source[end..].find('\n') {
-            let line = self.source[end..end + n].trim_end_matches('\r');
-            end += n + 1;
-            if !line.ends_with('\\') {
-                return self.code.partition_point(|token| token.start < end);
-            }
-        }
-        self.code.len()
+        let end = logical_end(self.source, self.code[at].start);
+        self.code.partition_point(|token| token.start < end)
     }
 
     fn close(&self, open: usize) -> Result<usize, Wrong> {
@@ -205,19 +188,15 @@ impl Parser<'_> {
             shape: None,
             pairs_inside: false,
             beside_pairs: None,
-            places: Places::default(),
         };
         if let Some(directive) = (first..=last).find(|&at| self.is(at, b'#')) {
             let why = "the array holds a line of the preprocessor or an attribute, and cannot be counted";
             return Err((self.code[directive].start, why.to_string()));
         }
-        let mut reading = Reading::default();
-        let node = self.element(first, last + 1, &mut reading, 0)?;
-        array.entries = reading.entries;
+        let node = self.element(first, last + 1, &mut array.entries, 0)?;
         if array.entries.is_empty() {
             return Err((array.start, "the array is empty".to_string()));
         }
-        array.places = all_places(&reading.labels)?;
         array.shape = node.as_ref().and_then(shape);
         array.pairs_inside = node.as_ref().is_some_and(pairs_inside);
         array.beside_pairs = node.as_ref().and_then(|node| beside_pairs(node, &mut 0));
@@ -330,7 +309,7 @@ impl Parser<'_> {
         &self,
         from: usize,
         to: usize,
-        reading: &mut Reading,
+        entries: &mut Vec<Entry>,
         depth: usize,
     ) -> Result<Option<Node>, Wrong> {
         if from >= to {
@@ -348,7 +327,7 @@ impl Parser<'_> {
         let literal = at + usize::from(sign.is_some());
         if literal + 1 == to && self.code[literal].kind == Kind::Number {
             let number = Number::parse(sign, self.text(literal), self.language);
-            reading.entries.push(Entry { start, end, number });
+            entries.push(Entry { start, end, number });
             return Ok(Some(Node::Entry));
         }
         // Words and their separators may stand before a bracket: `S(`, `Score::new(`, `&[`.
@@ -365,7 +344,7 @@ impl Parser<'_> {
         if let Some(open) = open
             && self.prefix(at, words, open)
             && self.close(open)? + 1 == to
-            && let Some(nodes) = self.group(open, to - 1, reading, depth)?
+            && let Some(nodes) = self.group(open, to - 1, entries, depth)?
         {
             return Ok(if nodes.is_empty() { None } else { Some(Node::Group(nodes)) });
         }
@@ -374,7 +353,7 @@ impl Parser<'_> {
             Some((cut, _)) => format!("{}...", &shown[..cut]),
             None => shown,
         };
-        reading.entries.push(Entry {
+        entries.push(Entry {
             start,
             end,
             number: Err(format!("'{shown}' is not a number that can be replaced")),
@@ -401,10 +380,10 @@ impl Parser<'_> {
         &self,
         open: usize,
         close: usize,
-        reading: &mut Reading,
+        entries: &mut Vec<Entry>,
         depth: usize,
     ) -> Result<Option<Vec<Node>>, Wrong> {
-        let before = (reading.entries.len(), reading.labels.len());
+        let before = entries.len();
         let mut nodes = Vec::new();
         let mut names = Vec::new();
         let mut from = open + 1;
@@ -414,43 +393,45 @@ impl Parser<'_> {
                 if from < i {
                     names.push(self.designator(from, i)?.0);
                 }
-                nodes.extend(self.element(from, i, reading, depth + 1)?);
+                nodes.extend(self.element(from, i, entries, depth + 1)?);
                 from = i + 1;
             } else if self.is(i, b';') {
-                reading.entries.truncate(before.0);
-                reading.labels.truncate(before.1);
+                entries.truncate(before);
                 return Ok(None);
             } else if self.opens(i) {
                 i = self.close(i)?;
             }
             i += 1;
         }
-        let small = |label: &Label| label.text.to_lowercase();
+        let start = self.code[open].start;
+        if names.len() > 2 && names.iter().any(Option::is_some) {
+            return Err((start, "entries with names are not counted; mark each by itself".to_string()));
+        }
         if let [Some(first), Some(second)] = &names[..]
-            && let [first, second] = [small(first), small(second)]
+            && let [first, second] = [first.to_lowercase(), second.to_lowercase()]
             && first.contains("eg") | first.starts_with("end")
             && second.contains("mg") | second.starts_with("mid")
         {
             let why = format!("'{first}' stands before '{second}'; pairs begin with the middlegame");
-            return Err((self.code[open].start, why));
-        }
-        if names.iter().any(Option::is_some) {
-            reading.labels.push((self.code[open].start, names));
+            return Err((start, why));
         }
         Ok(Some(nodes))
     }
 
-    /// The name in `name: value`, `.name = value` and `[NAME] = value`, and the beginning of the value.
-    fn designator(&self, from: usize, to: usize) -> Result<(Option<Label>, usize), Wrong> {
+    /// The name in `name: value` and `.name = value`, and the beginning of the value.
+    fn designator(&self, from: usize, to: usize) -> Result<(Option<&str>, usize), Wrong> {
         let assigned = |at: usize| at + 1 < to && self.is(at, b'=') && !self.is(at + 1, b'=');
-        let named = |names: std::ops::Range<usize>, bracketed: bool| {
-            let text = &self.source[self.code[names.start].start..self.code[names.end - 1].end];
-            Some(Label { text: text.to_string(), bracketed })
+        let text = |names: std::ops::Range<usize>| {
+            &self.source[self.code[names.start].start..self.code[names.end - 1].end]
+        };
+        let placed = |name: &str| {
+            let why = format!("'[{name}] =' places an entry; write all entries, in order and without places");
+            Err((self.code[from].start, why))
         };
         if self.is(from, b'[') {
             let close = self.close(from)?;
             if close > from + 1 && assigned(close + 1) {
-                return Ok((named(from + 1..close, true), close + 2));
+                return placed(text(from + 1..close));
             }
         }
         let dot = usize::from(self.is(from, b'.'));
@@ -470,25 +451,15 @@ impl Parser<'_> {
             Kind::Number => colon && self.language.ends_with_line,
             _ => false,
         };
-        // Entries of maps and of arrays with indices look the same there.
-        let place = self.language == Language::GO && self.code[name].kind == Kind::Number;
-        Ok(if fits { (named(name..then, place), then + 1) } else { (None, from) })
-    }
-}
-
-fn all_places(groups: &[(usize, Vec<Option<Label>>)]) -> Result<Places, Wrong> {
-    let mut all = Places::default();
-    for (start, names) in groups {
-        let Places { pieces, black_first } = labels::places(names).map_err(|why| (*start, why))?;
-        let differs = all.pieces.is_some() && pieces.is_some() && all.pieces != pieces
-            || all.black_first.is_some() && black_first.is_some() && all.black_first != black_first;
-        if differs {
-            return Err((*start, "entries are named in another order here than before".to_string()));
+        match fits {
+            // Entries of maps and of arrays with indices look the same there.
+            true if self.language == Language::GO && self.code[name].kind == Kind::Number => {
+                placed(text(name..then))
+            }
+            true => Ok((Some(text(name..then)), then + 1)),
+            false => Ok((None, from)),
         }
-        all.pieces = pieces.or(all.pieces);
-        all.black_first = black_first.or(all.black_first);
     }
-    Ok(all)
 }
 
 fn pairs_inside(node: &Node) -> bool {

@@ -1,20 +1,15 @@
 //! Checks that the numbers in an array are those that its marker describes: a table filled in the wrong order
 //! looks like any other.
 
-use super::content::Content;
-use super::difference::{Added, Compared, Difference, Reference, difference};
-use super::known::KnownValues;
-use super::marker::Marking;
-use super::pieces::{Piece, Pieces};
-use super::values::{Named, TableValues};
-use super::{Job, arrange};
-use crate::tables::Remedy;
-use gputexel_model::{Colors, ROLE_NAMES, SquareOrder};
+use std::collections::HashMap;
 
-pub(super) struct MarkerError {
-    pub why: String,
-    pub remedy: Option<Remedy>,
-}
+use super::array::Array;
+use super::content::{Content, Source};
+use super::marker::{Marking, Offset};
+use super::order::Order as Places;
+use super::values::{KnownValues, Named, TableValues};
+use super::{Job, arrange};
+use gputexel_model::SquareOrder;
 
 pub(super) struct MarkerMatch {
     pub compared: Compared,
@@ -42,12 +37,12 @@ impl<'a> MarkerChecker<'a> {
         Self { values, references: references.into_iter().flatten().collect(), added: Added::new(), trust }
     }
 
-    pub fn check(&mut self, job: &Job<'_>) -> Result<MarkerMatch, MarkerError> {
+    pub fn check(&mut self, job: &Job<'_>) -> Result<MarkerMatch, String> {
         let own = Order { marking: job.marking.clone(), named: job.named.clone(), remark: "" };
         let (compared, difference) = self
             .nearest(job, std::slice::from_ref(&own))
             .map(|(_, compared, difference)| (compared, difference))
-            .ok_or_else(|| MarkerError { why: "no number could be compared".to_string(), remedy: None })?;
+            .ok_or("no number could be compared")?;
         // Zeros are placeholders. That they match the king's value, or values without material, means nothing.
         let zeros = job.found(self.values).iter().all(|value| *value == 0.0);
         let orders = match zeros || (difference.fits() && difference.total == 0.0) {
@@ -57,18 +52,23 @@ impl<'a> MarkerChecker<'a> {
         let other =
             self.nearest(job, &orders).filter(|(.., other)| other.fits() && other.cmp(&difference).is_lt());
         let matched = match other {
-            Some((order, by, _)) => Err((other_fits(&job.marking, &difference, order, by), Remedy::Trust)),
+            Some((order, by, _)) => Err((
+                other_fits(&job.marking, &difference, order, by),
+                ", or use --trust-marker to fill it as marked",
+            )),
             None if difference.fits() => {
                 for (key, value) in &difference.added {
                     self.added.entry(*key).or_default().push(*value);
                 }
                 Ok(MarkerMatch { compared, note: None })
             }
-            None => self.unknown(job, &difference, compared).map_err(|why| (why, Remedy::GiveStart)),
+            None => self.unknown(job, &difference, compared).map_err(|why| {
+                (why, "; give --start with a parameter file of what the source holds, or use --trust-marker")
+            }),
         };
         match matched {
             Err((why, _)) if self.trust => Ok(MarkerMatch { compared: Compared::Trusted, note: Some(why) }),
-            Err((why, remedy)) => Err(MarkerError { why, remedy: Some(remedy) }),
+            Err((why, remedy)) => Err(why + remedy),
             Ok(matched) => Ok(matched),
         }
     }
@@ -90,15 +90,10 @@ impl<'a> MarkerChecker<'a> {
         let matched = |compared, note| Ok(MarkerMatch { compared, note });
         if all_alike && (found.len() > 1 || first == 0.0) {
             let order = Content::new(self.values, &job.named, &job.marking).order_name();
-            let note = match (found.len(), order) {
-                (1, _) => "was 0, which tells nothing of what it is".to_string(),
-                (count, Some(order)) => format!(
-                    "all {count} numbers were {first}: whether {order} is right cannot be determined from them"
-                ),
-                (count, None) => {
-                    format!("all {count} numbers were {first}: their order cannot be determined from them")
-                }
-            };
+            let order =
+                order.map_or_else(|| "their order".to_string(), |order| format!("whether {order} is right"));
+            let count = found.len();
+            let note = format!("all {count} numbers were {first}: {order} cannot be determined from them");
             return matched(Compared::Alike, Some(note));
         }
         if found.len() == 1 && !known {
@@ -107,8 +102,8 @@ impl<'a> MarkerChecker<'a> {
         let (name, expected, there) = own.worst.clone().unwrap_or_default();
         Err(if known {
             format!(
-                "the numbers are neither what the run started from nor its result, whatever the order of squares, \
-                 colors and phases: as marked, {} of {} differ from {} ({name}: {there}, expected {expected})",
+                "the numbers are neither what the run started from nor its result: as marked, {} of {} differ from {} \
+                 ({name}: {there}, expected {expected})",
                 own.others,
                 own.numbers,
                 compared.values(),
@@ -140,20 +135,7 @@ fn orders(job: &Job<'_>) -> Vec<Order> {
         order.marking.orient(first);
         order
     });
-    let mut all: Vec<Order> = std::iter::once(own.clone()).chain(oriented).collect();
-    if marking.order.colors != Colors::One {
-        vary(&mut all, |order| {
-            let colors = &mut order.marking.order.colors;
-            *colors = if *colors == Colors::Negated { Colors::Both } else { Colors::Negated };
-        });
-        let listed = |pieces: &Pieces| {
-            let mut more = all.clone();
-            more.iter_mut().for_each(|order| order.marking.pieces = Some(pieces.clone()));
-            more
-        };
-        let more: Vec<Order> = colored(marking).iter().flat_map(listed).collect();
-        all.extend(more);
-    }
+    let mut all: Vec<Order> = oriented.collect();
     // Values of pieces are so near each other that two in the wrong order may pass for rounded ones.
     let pairs = (0..marking.pieces.as_ref().map_or(0, Vec::len)).flat_map(|j| (0..j).map(move |i| (i, j)));
     all.extend(pairs.map(|(i, j)| {
@@ -162,32 +144,15 @@ fn orders(job: &Job<'_>) -> Vec<Order> {
         order
     }));
     if named.phases.len() == 2 {
-        vary(&mut all, |order| {
+        let mut reversed = all.clone();
+        reversed.push(own);
+        for order in &mut reversed {
             order.named.phases = vec![1, 0];
             order.remark = " with the endgame's numbers before the middlegame's, which no marker can say";
-        });
+        }
+        all.extend(reversed);
     }
     all
-}
-
-fn vary(all: &mut Vec<Order>, change: impl Fn(&mut Order)) {
-    let mut more = all.clone();
-    more.iter_mut().for_each(change);
-    all.extend(more);
-}
-
-/// Pieces of both colors by color and by piece, either color first.
-fn colored(marking: &Marking) -> Vec<Pieces> {
-    let all = || (0..ROLE_NAMES.len()).map(|role| Some(Piece::white(role))).collect();
-    let mut own: Pieces = marking.pieces.clone().unwrap_or_else(all);
-    own.retain(|piece| piece.is_none_or(|piece| !piece.black));
-    let of = |piece: &Option<Piece>, black| piece.map(|piece| Piece { black, ..piece });
-    let mut lists = Vec::new();
-    for blacks in [[false, true], [true, false]] {
-        lists.push(blacks.iter().flat_map(|&black| own.iter().map(move |piece| of(piece, black))).collect());
-        lists.push(own.iter().flat_map(|piece| blacks.map(|black| of(piece, black))).collect());
-    }
-    lists
 }
 
 fn other_fits(marking: &Marking, own: &Difference, other: &Order, by: Compared) -> String {
@@ -202,4 +167,115 @@ fn other_fits(marking: &Marking, own: &Difference, other: &Order, by: Compared) 
         own.others.max(1),
         own.numbers,
     )
+}
+
+/// Values that the numbers of an array matched before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Compared {
+    Start,
+    Given,
+    Result,
+    /// All equal and unknown, so that nothing could be compared.
+    Alike,
+    /// A single number, which has no order, with an unknown start.
+    NotCompared,
+    Trusted,
+}
+
+impl Compared {
+    fn values(self) -> &'static str {
+        match self {
+            Self::Start => "the values that the run started from",
+            Self::Given => "the start values given",
+            _ => "the tuned values",
+        }
+    }
+}
+
+/// Piece values, in centipawns, that the engine apparently adds to tables, by table and phase.
+type Added = HashMap<(usize, usize), Vec<f64>>;
+
+struct Reference {
+    compared: Compared,
+    values: TableValues,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Difference {
+    numbers: usize,
+    others: usize,
+    /// Sum of all differences, in units of the source.
+    total: f64,
+    /// The largest difference: its name, the expected and the actual number.
+    worst: Option<(String, f64, f64)>,
+    added: Vec<((usize, usize), f64)>,
+}
+
+impl Difference {
+    fn fits(&self) -> bool {
+        self.others == 0
+    }
+
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        let rank = |difference: &Self| if difference.fits() { 0 } else { 1 };
+        rank(self).cmp(&rank(other)).then(self.total.total_cmp(&other.total))
+    }
+}
+
+fn difference(content: &Content<'_>, order: &Places, array: &Array, added: &Added) -> Difference {
+    let marking = content.marking();
+    let free = matches!(marking.offset, Some(Offset::Material));
+    let mut rows = Vec::with_capacity(array.entries.len());
+    let mut shifts: HashMap<(usize, usize), (f64, f64)> = HashMap::new();
+    for (index, entry) in array.entries.iter().enumerate() {
+        let (piece, square, phase) = order.place(index);
+        let Ok(number) = &entry.number else { continue };
+        let Some(expected) = content.number(piece, square, phase, |value| number.round(value)) else {
+            continue;
+        };
+        let sign = content.sign(piece, square);
+        let shift = shifts.entry((piece, phase)).or_default();
+        *shift = (shift.0 + sign * (number.value - expected), shift.1 + 1.0);
+        rows.push((piece, square, phase, expected, number, sign));
+    }
+    let mut difference = Difference { numbers: rows.len(), ..Difference::default() };
+    let mut worst = f64::NEG_INFINITY;
+    for (piece, square, phase, mut expected, number, sign) in rows {
+        // The value that the engine adds may have another name here: it is the start minus the table, on every square.
+        if free && let Some((sum, count)) = shifts.get(&(piece, phase)) {
+            expected += sign * number.round(sum / count);
+        }
+        if let Some(Source::Mean(table)) = content.pieces[piece] {
+            let key = (table, content.phases[phase]);
+            let others =
+                added.get(&key).into_iter().flatten().map(|value| number.round(value * marking.scale));
+            let nearer = |a: f64, b: f64| {
+                if (b - number.value).abs() < (a - number.value).abs() { b } else { a }
+            };
+            expected = others.fold(expected, nearer);
+        }
+        let off = (number.value - expected).abs();
+        // Truncated instead of rounded. Values in centipawns are usually whole, so that larger units cannot be
+        // recovered from them.
+        let coarse = if marking.scale.abs() > 1.0 { 0.5 * marking.scale.abs() } else { 0.0 };
+        let unit = number.unit();
+        difference.others += usize::from(off > unit * 1.000_001 + coarse);
+        // As if all were integers.
+        difference.total += off / unit;
+        if off / unit > worst {
+            worst = off / unit;
+            difference.worst = Some((content.name(piece, square, phase), expected, number.value));
+        }
+    }
+    if free {
+        for (&(piece, phase), (sum, count)) in &shifts {
+            if let Some(Source::Table(table)) = content.pieces[piece] {
+                let key = (table, content.phases[phase]);
+                let material = content.material(table, key.1);
+                difference.added.push((key, material - sum / count / marking.scale));
+            }
+        }
+    }
+    difference
 }

@@ -1,7 +1,6 @@
 //! Features of each number of a marker's array, in order.
 
-use super::marker::{Marking, Offset};
-use super::pieces::{Piece, is_colored};
+use super::marker::{Marking, Offset, Piece, is_colored};
 use super::values::{Named, PHASES, Place, TableValues};
 use gputexel_model::{Colors, FeatureTable, ROLE_NAMES, SquareCell, SquareOrder};
 
@@ -23,10 +22,8 @@ pub(super) struct Content<'a> {
     blacks: Option<Vec<bool>>,
     /// One list per piece, White's cells before Black's; no lists for values without squares.
     cells: Vec<Vec<SquareCell>>,
-    /// Number of colors that have values of their own.
     pub colors: usize,
     pub phases: Vec<usize>,
-    /// Number of squares in a row.
     pub row: usize,
     /// True if the last piece may be missing, since a king's value is irrelevant.
     pub king_optional: bool,
@@ -166,9 +163,10 @@ impl<'a> Content<'a> {
         }
     }
 
-    pub fn description(&self, colors: Option<String>, tied: bool) -> Option<String> {
+    pub fn description(&self, colors: Option<&str>, tied: bool) -> Option<String> {
         let both = (tied && self.has_squares()).then(|| "one number for both phases".to_string());
-        let parts: Vec<String> = self.order_name().into_iter().chain(colors).chain(both).collect();
+        let parts: Vec<String> =
+            self.order_name().into_iter().chain(colors.map(str::to_string)).chain(both).collect();
         (!parts.is_empty()).then(|| parts.join(", "))
     }
 
@@ -286,7 +284,6 @@ pub(super) fn is_pieces(values: &TableValues, place: Place) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::values::TableName;
     use super::*;
     use gputexel_chess::PhaseSettings;
     use gputexel_model::{FeatureKind, FeatureSet};
@@ -313,20 +310,23 @@ mod tests {
     }
 
     #[test]
-    fn every_name_that_is_listed_can_be_had() {
+    fn names_are_those_of_tables_pieces_and_squares() {
         let set = FeatureSet::new(FeatureKind::Material, PhaseSettings::default());
         let material = TableValues::try_new(set.features, (0..12).map(f64::from).collect()).unwrap();
-        for values in [pst(), material] {
-            let names = values.names();
-            for TableName { name, shape, numbers: count } in &names {
-                let name = name.replace("SQUARE", "e4");
-                assert_eq!(numbers(&values, &name).len(), *count, "{name}");
-                assert_eq!(shape.iter().product::<usize>(), *count, "{name}");
-            }
-            for name in ["", "knigh", "knight.e9", "knight.mg.mg", "mg", "pst.e4", "knight..mg", "e4.knight"]
-            {
-                assert!(values.resolve(name).is_none(), "{name}");
-            }
+        for (values, name, count) in [
+            (&pst(), "pst", 768),
+            (&pst(), "pst.eg", 384),
+            (&pst(), "knight_mg", 64),
+            (&pst(), "material", 12),
+            (&pst(), "queen.material", 2),
+            (&pst(), "king.e4", 2),
+            (&material, "material.mg", 6),
+            (&material, "rook", 2),
+        ] {
+            assert_eq!(numbers(values, name).len(), count, "{name}");
+        }
+        for name in ["", "knigh", "knight.e9", "knight.mg.mg", "mg", "pst.e4", "knight..mg", "e4.knight"] {
+            assert!(pst().resolve(name).is_none(), "{name}");
         }
     }
 

@@ -1,13 +1,10 @@
 //! Numbers on a line of code, by position: the 4 and the 3 of `4 * (mobility - 3)`.
 
 use super::array::{Array, Entry, Wrong};
-use super::marker::Places;
 use super::number::Number;
 use crate::languages::Language;
 use crate::lexer::{Kind, Token};
 
-/// Finds numbers on the line of a marker, or on the next line of code if it has a line to itself; `wanted` holds
-/// positions from 1.
 pub(super) fn numbers(
     source: &str,
     code: &[Token],
@@ -50,8 +47,7 @@ pub(super) fn numbers(
     let start = entries.iter().map(|entry| entry.start).min().unwrap_or(marker.0);
     let end = entries.iter().map(|entry| entry.end).max().unwrap_or(marker.1);
     let shape = if entries.len() == 1 { Vec::new() } else { vec![entries.len()] };
-    let (shape, places) = (Some(shape), Places::default());
-    Ok(Array { start, end, entries, shape, pairs_inside: false, beside_pairs: None, places })
+    Ok(Array { start, end, entries, shape: Some(shape), pairs_inside: false, beside_pairs: None })
 }
 
 /// `x - 3` is a difference, `x * -3` has a negative number.

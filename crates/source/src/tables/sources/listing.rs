@@ -2,16 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
+use super::arrange;
 use super::array::Wrong;
 use super::marker::quoted;
 use super::number::Number;
 use super::read::{Found, Sink, ending, find_marked, resolved};
 use super::values::{TableValues, plain};
-use super::{arrange, refuse_binary, take_places};
 use crate::characters::line_of;
-use crate::encoding::decode;
-use crate::files::distinct_files;
 use crate::languages::Language;
+use crate::sources::Loaded;
 use gputexel_io::{Error, Result};
 use gputexel_model::{Colors, Feature, ROLE_NAMES};
 
@@ -21,21 +20,15 @@ use gputexel_model::{Colors, Feature, ROLE_NAMES};
 pub enum MarkedPhases {
     /// Pairs of a middlegame and an endgame value.
     Pairs,
-    /// Middlegame values.
     Mg,
-    /// Endgame values.
     Eg,
-    /// Each number counts in both phases.
     Both,
 }
 
-/// Kind of the parameters of a marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MarkedKind {
-    /// One parameter.
     Single,
-    /// A numbered list.
     List,
     /// The 64 squares of a board, from a1 to h8.
     Squares,
@@ -43,70 +36,48 @@ pub enum MarkedKind {
     Pieces,
 }
 
-/// A parameter of a marker.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct MarkedParameter {
-    /// Its name.
     pub name: String,
     /// Its middlegame and endgame value, or the only one, centipawns.
     pub values: Vec<f64>,
 }
 
-/// A marker with its parameters.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct ListedMarker {
-    /// The source, as named by the user.
     pub file: PathBuf,
-    /// The marker's line, from 1.
     pub line: u64,
-    /// The name as written, with its phase.
     pub marker: String,
-    /// The name of its table or parameter.
     pub name: String,
-    /// Phases of its numbers.
     pub phases: MarkedPhases,
-    /// Kind of its parameters.
     pub kind: MarkedKind,
     /// Number of numbers in the source, including those that are left alone.
     pub numbers: usize,
     /// First square in the source; `None` if the marker does not say it, or there are no squares.
     pub first: Option<&'static str>,
-    /// True for half a table.
     pub partial: bool,
-    /// Least value, middlegame and endgame.
     pub min: Option<[f64; 2]>,
-    /// Largest value, middlegame and endgame.
     pub max: Option<[f64; 2]>,
     /// The parameters, in the order of squares from a1, of pieces from the pawn, or of the list.
     pub parameters: Vec<MarkedParameter>,
 }
 
 /// Lists all markers of sources, in their order.
-///
-/// # Errors
-/// [`Error::Io`]; [`Error::Input`] with the line for markers and arrays that do not match, and for files that are
-/// binary or no files.
 pub fn list(files: &[PathBuf]) -> Result<Vec<ListedMarker>> {
     let mut all = Vec::new();
-    for (path, shown) in distinct_files(files)? {
-        let bytes = crate::read_source(&path, shown)?;
-        refuse_binary(&bytes, shown)?;
-        all.extend(list_text(&decode(&bytes, shown)?.0, shown)?);
+    for Loaded { text, shown, .. } in &Loaded::all(files)? {
+        all.extend(list_text(text, shown)?);
     }
     Ok(all)
 }
 
-/// Returns errors about bytes of a text, with their lines.
 fn wrong_in<'a>(source: &'a str, shown: &'a Path) -> impl Fn(Wrong) -> Error + Copy + 'a {
     move |(at, why)| Error::line(shown, line_of(source, at), why)
 }
 
 fn named(source: &str, shown: &Path) -> Result<(Vec<Found>, TableValues)> {
     let wrong = wrong_in(source, shown);
-    let mut found = find_marked(source, shown, Language::of(shown), None)?;
-    for one in &mut found {
-        one.marking.take_places(&one.array.places).map_err(|why| wrong((one.array.start, why)))?;
-    }
+    let found = find_marked(source, shown, Language::of(shown))?;
     let mut groups: Vec<Group> = Vec::new();
     for one in &found {
         for group in groups_of(one).map_err(wrong)? {
@@ -138,7 +109,6 @@ fn named(source: &str, shown: &Path) -> Result<(Vec<Found>, TableValues)> {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct MarkedNumber {
-    /// Byte of its marker.
     pub at: usize,
     /// Bytes of the number, with its sign.
     pub range: std::ops::Range<usize>,
@@ -148,7 +118,6 @@ pub(crate) struct MarkedNumber {
     pub value: f64,
     /// True if it is the parameter's value of the opposite sign.
     pub negative: bool,
-    /// The literal.
     pub number: Number,
     /// Smallest and largest value, if the marker says both in units of the source.
     pub bounds: Option<(f64, f64)>,
@@ -156,16 +125,14 @@ pub(crate) struct MarkedNumber {
 
 pub(crate) fn numbers(source: &str, shown: &Path) -> Result<Vec<MarkedNumber>> {
     let wrong = wrong_in(source, shown);
-    let (mut found, values) = named(source, shown)?;
+    let (found, values) = named(source, shown)?;
     let mut numbers = Vec::new();
-    for one in &mut found {
+    for one in &found {
         let named = values
             .resolve(&one.marking.what)
             .ok_or_else(|| wrong((one.at, format!("'{}' names nothing", one.marking.what))))?;
-        take_places(&values, &named, &mut one.marking, &one.array)
-            .map_err(|why| wrong((one.array.start, why)))?;
         let named = resolved(&values, named, &one.marking, &one.array);
-        let Found { at, marking, array } = &*one;
+        let Found { at, marking, array } = one;
         let (content, order) = arrange(&values, &named, marking, array)
             .map_err(|(place, why)| wrong((if place == 0 { *at } else { place }, why)))?;
         for (index, entry) in array.entries.iter().enumerate() {
@@ -201,14 +168,11 @@ pub(crate) fn numbers(source: &str, shown: &Path) -> Result<Vec<MarkedNumber>> {
 }
 
 /// Lists the markers of one text; `shown` gives its language, and is for messages.
-///
-/// # Errors
-/// As [`list`].
 pub fn list_text(source: &str, shown: &Path) -> Result<Vec<ListedMarker>> {
     let wrong = wrong_in(source, shown);
-    let (mut found, values) = named(source, shown)?;
-    let unknown = |what: &str| (format!("no marker in this file has the table of '{what}'"), None);
-    let sink = Sink::read(&values, source, shown, &mut found, unknown)?;
+    let (found, values) = named(source, shown)?;
+    let unknown = |what: &str| format!("no marker in this file has the table of '{what}'");
+    let sink = Sink::read(&values, source, shown, &found, unknown)?;
     let count = values.features.len();
     let value = |id: usize, phase: usize| sink.theta[phase * count + id];
     let mut listed = Vec::new();
@@ -264,7 +228,7 @@ fn names_of(groups: &[Group]) -> TableValues {
         groups.iter().flat_map(|group| group.names.iter().map(|_| group.untapered)).collect();
     let value = |index: usize| if untapered[index % untapered.len()] { 0.0 } else { f64::NAN };
     let theta = (0..2 * features.len()).map(value).collect();
-    TableValues::names_only(features, false).with_theta(theta)
+    TableValues::new(features, theta, false)
 }
 
 /// The phases as the name ends, else pairs where the brackets show them.
@@ -419,21 +383,6 @@ mod tests {
             }
             assert_eq!(shown, expected, "{source}");
         }
-    }
-
-    #[test]
-    fn several_lists_have_a_number_for_each_piece() {
-        let source = "// gputexel: material\nint m[5] = {1, 2, 3, 4, 5};\n\
-            // gputexel: mobility pieces nbrqk\nS a[5] = {S(6, 7), S(8, 9), S(10, 11), S(12, 13), S(14, 15)};";
-        let values = |one: &ListedMarker| -> Vec<f64> {
-            one.parameters.iter().flat_map(|own| own.values.clone()).collect()
-        };
-        let found = listed(source).unwrap();
-        assert_eq!(values(&found[0]), [1.0, 2.0, 3.0, 4.0, 5.0]);
-        assert_eq!(values(&found[1]), (6..16).map(f64::from).collect::<Vec<_>>());
-        let names: Vec<String> =
-            numbers(source, Path::new("a.cpp")).unwrap().into_iter().map(|number| number.name).collect();
-        assert_eq!((&names[1][..], &names[5][..]), ("material_knight", "mobility_knight_mg"));
     }
 
     #[test]

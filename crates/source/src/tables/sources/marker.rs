@@ -1,8 +1,7 @@
 //! Markers: comments that begin with `gputexel:` and describe the array next to them.
 
-use super::pieces::{self, Pieces, is_colored};
 use crate::lexer::{Kind, Token};
-use gputexel_model::{Colors, SquareOrder};
+use gputexel_model::{Colors, ROLE_NAMES, SquareOrder};
 
 const SIGN: &str = "gputexel:";
 
@@ -14,7 +13,6 @@ pub(super) struct Marker {
     pub start: usize,
     pub end: usize,
     pub at: usize,
-    /// Its contents, or the reason why they cannot be parsed.
     pub marking: Result<Marking, String>,
 }
 
@@ -24,8 +22,6 @@ pub(super) struct Marking {
     pub order: SquareOrder,
     /// True if it gives the first square. Otherwise imported tables have the order of the schema.
     pub oriented: bool,
-    /// True if Black's tables stand before White's, by the names of entries.
-    pub black_first: bool,
     pub scale: f64,
     pub offset: Option<Offset>,
     pub pieces: Option<Pieces>,
@@ -43,7 +39,6 @@ pub(super) struct Marking {
 pub(super) enum Offset {
     /// Middlegame and endgame, in units of the source.
     Numbers([f64; 2]),
-    /// The value of the piece, given by the names with `material`.
     Material,
 }
 
@@ -77,7 +72,6 @@ pub(super) fn parse(said: &str) -> Result<Marking, String> {
         what,
         order: SquareOrder::default(),
         oriented: false,
-        black_first: false,
         scale: 1.0,
         offset: None,
         pieces: None,
@@ -147,8 +141,8 @@ impl Marking {
                 self.offset = Some(Offset::Numbers(numbers));
             }
             "pieces" => {
-                let letters = "letters of pnbrqk, twice for both colors, - for others";
-                self.pieces = Some(pieces::parse(value).ok_or(letters)?);
+                let expected = "letters of pnbrqk, twice for both colors, - for others";
+                self.pieces = Some(parse_pieces(value).ok_or(expected)?);
             }
             "rows" => self.rows = Some(counts(value).ok_or("lengths, such as 9/14/15")?),
             "number" => {
@@ -174,24 +168,6 @@ impl Marking {
         }
     }
 
-    /// Takes over the order given by names of entries, as in `[PAWN] =`.
-    pub fn take_places(&mut self, places: &Places) -> Result<(), String> {
-        if let Some(named) = &places.pieces {
-            if let Some(own) = self.pieces.as_ref().filter(|own| *own != named) {
-                return Err(format!(
-                    "the names of the entries are 'pieces {}', the marker says 'pieces {}'",
-                    pieces::text(named),
-                    pieces::text(own)
-                ));
-            }
-            self.pieces = Some(named.clone());
-            self.color_pieces();
-        }
-        self.black_first = self.order.colors != Colors::One && places.black_first == Some(true);
-        Ok(())
-    }
-
-    /// The marker with its options for orders.
     pub fn text(&self) -> String {
         let mut text = format!("{SIGN} {}", self.what);
         if self.oriented {
@@ -206,20 +182,12 @@ impl Marking {
             Colors::Negated => text += " colors negated",
         }
         if let Some(pieces) = &self.pieces {
-            text += &format!(" pieces {}", pieces::text(pieces));
+            text += &format!(" pieces {}", letters(pieces));
         }
         text
     }
 }
 
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Places {
-    pub pieces: Option<Pieces>,
-    /// True if Black's entries come before White's.
-    pub black_first: Option<bool>,
-}
-
-/// Parses numbers from 1, separated by slashes.
 fn counts(text: &str) -> Option<Vec<usize>> {
     let number = |text: &str| text.parse::<usize>().ok().filter(|number| (1..=4096).contains(number));
     text.split('/').map(number).collect()
@@ -260,6 +228,85 @@ pub(crate) fn escape_unseen(text: &str) -> String {
             || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}')
     };
     text.chars().map(|c| if unseen(c) { format!("\\u{:04x}", c as u32) } else { c.to_string() }).collect()
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Piece {
+    /// 0 for the pawn, 5 for the king.
+    pub role: usize,
+    /// True for Black's, in arrays that have entries of both colors.
+    pub black: bool,
+}
+
+impl Piece {
+    pub fn white(role: usize) -> Self {
+        Self { role, black: false }
+    }
+}
+
+/// The pieces of an array in order; `None` for entries that are left alone.
+pub(super) type Pieces = Vec<Option<Piece>>;
+
+/// Parses letters of `pnbrqk`, `-` for other entries. A piece that occurs twice is of both colors: capital
+/// letters are White's if both cases occur, else the first is.
+fn parse_pieces(text: &str) -> Option<Pieces> {
+    let roles: Vec<Option<usize>> = text
+        .chars()
+        .map(|c| match (c, role(c)) {
+            ('-', _) => Some(None),
+            (_, Some(role)) => Some(Some(role)),
+            _ => None,
+        })
+        .collect::<Option<_>>()?;
+    let count = |role: usize| roles.iter().filter(|other| **other == Some(role)).count();
+    let twice = (0..ROLE_NAMES.len()).any(|role| count(role) == 2);
+    let cased = text.contains(char::is_uppercase) && text.contains(char::is_lowercase);
+    let mut pieces: Pieces = Vec::with_capacity(roles.len());
+    for (role, letter) in roles.into_iter().zip(text.chars()) {
+        let Some(role) = role else {
+            pieces.push(None);
+            continue;
+        };
+        let black = match cased {
+            true => twice && letter.is_lowercase(),
+            false => pieces.contains(&Some(Piece::white(role))),
+        };
+        let piece = Some(Piece { role, black });
+        if pieces.contains(&piece) {
+            return None;
+        }
+        pieces.push(piece);
+    }
+    let mirrored = |piece: &Piece| pieces.contains(&Some(Piece { black: !piece.black, ..*piece }));
+    if twice && !pieces.iter().flatten().all(mirrored) {
+        return None;
+    }
+    pieces.iter().any(Option::is_some).then_some(pieces)
+}
+
+fn letters(pieces: &Pieces) -> String {
+    let colored = is_colored(pieces);
+    let letter = |piece: &Option<Piece>| match piece {
+        None => '-',
+        Some(Piece { role, black: false }) if colored => letter(*role).to_ascii_uppercase(),
+        Some(Piece { role, .. }) => letter(*role),
+    };
+    pieces.iter().map(letter).collect()
+}
+
+pub(super) fn is_colored(pieces: &Pieces) -> bool {
+    pieces.iter().flatten().any(|piece| piece.black)
+}
+
+fn role(c: char) -> Option<usize> {
+    (0..ROLE_NAMES.len()).find(|&role| letter(role) == c.to_ascii_lowercase())
+}
+
+fn letter(role: usize) -> char {
+    match ROLE_NAMES[role] {
+        "knight" => 'n',
+        name => name.chars().next().unwrap_or(' '),
+    }
 }
 
 #[cfg(test)]
@@ -305,6 +352,24 @@ mod tests {
         ] {
             let why = parse(text).unwrap_err();
             assert!(why.contains(expected), "{text}: {why}");
+        }
+    }
+
+    #[test]
+    fn letters_come_back() {
+        let white = |role| Some(Piece::white(role));
+        let black = |role| Some(Piece { role, black: true });
+        assert_eq!(parse_pieces("-nK").unwrap(), [None, white(1), white(5)]);
+        assert_eq!(parse_pieces("-pn-pn").unwrap(), [None, white(0), white(1), None, black(0), black(1)]);
+        assert_eq!(parse_pieces("pnPN").unwrap(), [black(0), black(1), white(0), white(1)]);
+        assert_eq!(parse_pieces("PPNN").unwrap(), [white(0), black(0), white(1), black(1)]);
+        for text in ["ppp", "PPp", "--", "", "x", "pP-p", "ppn", "PNp"] {
+            assert_eq!(parse_pieces(text), None, "{text}");
+        }
+        for (own, expected) in [("-nK", "-nk"), ("-pn-pn", "-PN-pn"), ("pnPN", "pnPN")] {
+            let pieces = parse_pieces(own).unwrap();
+            assert_eq!(letters(&pieces), expected);
+            assert_eq!(parse_pieces(expected).unwrap(), pieces);
         }
     }
 }

@@ -3,38 +3,29 @@
 mod array;
 mod compare;
 mod content;
-mod difference;
-mod fill;
-mod known;
-mod labels;
 mod layout;
 mod line;
 mod listing;
 mod marker;
 mod number;
 mod order;
-mod pieces;
 mod read;
 mod values;
 
 use std::path::{Path, PathBuf};
 
 use crate::characters::line_of;
-use crate::encoding::{decode, encode};
-use crate::files::distinct_files;
 use crate::languages::Language;
 use crate::lexer::Token;
-use crate::plan::{Change, PatchPlan};
-use crate::tables::Remedy;
+use crate::plan::PatchPlan;
+use crate::sources::Loaded;
 pub(crate) use crate::utf8;
 use array::Array;
-use compare::{MarkerChecker, MarkerError, MarkerMatch};
+pub use compare::Compared;
+use compare::{MarkerChecker, MarkerMatch};
 use content::Content;
-pub use difference::Compared;
-pub use fill::{FillRequest, fill};
 use gputexel_io::{Error, Result, counted};
-pub use known::{KnownValues, start_of};
-use layout::Replacement;
+pub(crate) use layout::{Edit, Replacement, apply, edits as edits_of};
 pub use listing::{ListedMarker, MarkedKind, MarkedParameter, MarkedPhases, list, list_text};
 pub(crate) use listing::{MarkedNumber, numbers};
 use marker::{Marking, Offset};
@@ -44,40 +35,27 @@ use read::{Found, find_marked, resolved};
 pub(crate) use read::{ReadTables, read};
 use values::Named;
 pub(crate) use values::marker_name;
-pub use values::{TableName, TableValues};
+pub use values::{KnownValues, TableValues, start_of};
 
-/// Result of filling a marker's array.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Filled {
-    /// The file, as named by the user.
     pub file: PathBuf,
-    /// The marker's line, from 1.
     pub line: u64,
-    /// Table or feature that the marker names.
     pub marker: String,
-    /// Number of numbers in its array.
     pub numbers: usize,
-    /// Number of those that change.
     pub changed: usize,
     /// Description of the order of squares and colors, and of squares with one number for both phases, if any.
     pub order: Option<String>,
-    /// Values that the numbers matched before.
     pub compared: Compared,
-    /// Note for the user.
     pub note: Option<String>,
 }
 
-/// Planned changes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TablesPlan {
-    /// The files that differ, to be [written](crate::write()).
     pub plan: PatchPlan,
-    /// The arrays, in order.
     pub filled: Vec<Filled>,
-    /// The innermost folder that holds all sources, links resolved.
     pub folder: PathBuf,
-    /// Tables and single values without a marker, with `.mg` or `.eg` if only that phase has none; empty if only some
-    /// markers were requested.
+    /// Tables of which not every value has a marker.
     pub unmarked: Vec<String>,
 }
 
@@ -95,7 +73,6 @@ impl std::fmt::Display for Filled {
 }
 
 impl TablesPlan {
-    /// Returns what could not be compared and why, one line each.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         for Filled { file, line, marker, compared, note, .. } in &self.filled {
@@ -103,103 +80,36 @@ impl TablesPlan {
             let trusted = if *compared == Compared::Trusted { "filled as marked, although " } else { "" };
             notes.push(format!("{}:{line}: {marker}: {trusted}{note}", file.display()));
         }
-        if let [first, rest @ ..] = &self.unmarked[..] {
-            const SHOWN: usize = 8;
-            let others: String = rest.iter().take(SHOWN - 1).map(|name| format!(", {name}")).collect();
-            let more = match self.unmarked.len().saturating_sub(SHOWN) {
-                0 => String::new(),
-                more => format!(" and {more} more"),
-            };
-            notes.push(format!("not written, because no marker names them: {first}{others}{more}"));
+        if !self.unmarked.is_empty() {
+            let names = self.unmarked.join(", ");
+            notes.push(format!("not written as a whole, because markers are missing: {names}"));
         }
-        match self.filled.iter().filter(|filled| filled.compared == Compared::NotCompared).count() {
-            0 => {}
-            1 => notes.push("1 single number was not checked: the starting values are unknown".to_string()),
-            count => notes
-                .push(format!("{count} single numbers were not checked: the starting values are unknown")),
+        let unchecked = self.filled.iter().filter(|filled| filled.compared == Compared::NotCompared).count();
+        if unchecked > 0 {
+            let numbers = counted(unchecked as u64, "single number");
+            notes.push(format!("not checked, because the starting values are unknown: {numbers}"));
         }
         notes
     }
 }
 
-/// Options of [`plan()`].
-#[derive(Clone, Debug, Default)]
-pub struct TablesOptions {
-    /// The markers to fill; all if empty.
-    pub markers: Vec<String>,
-    /// True to fill arrays as marked even if their numbers are unknown.
-    pub trust: bool,
-}
-
 /// Puts values into the arrays of the markers in `files`, after checking that the current numbers are some of `known`,
-/// in the order of the markers.
-///
-/// # Errors
-/// [`Error::Io`]; [`Error::Input`] with the line for markers and arrays that do not match, for files without a marker,
-/// and for unknown names.
-pub fn plan(
-    values: &TableValues,
-    known: &KnownValues,
-    files: &[PathBuf],
-    options: &TablesOptions,
-) -> Result<TablesPlan> {
-    let mut loaded: Vec<(PathBuf, &PathBuf, Vec<u8>)> = Vec::new();
-    for (path, shown) in distinct_files(files)? {
-        let before = crate::read_source(&path, shown)?;
-        refuse_binary(&before, shown)?;
-        loaded.push((path, shown, before));
-    }
-    let mut served: Vec<bool> = vec![false; options.markers.len()];
-    let decoded = loaded.iter().map(|(_, shown, before)| decode(before, shown));
-    let decoded = decoded.collect::<Result<Vec<_>>>()?;
-    let mut surveys = Vec::with_capacity(loaded.len());
-    for ((_, shown, _), (text, _)) in loaded.iter().zip(&decoded) {
-        surveys.push(Survey::of(values, text, shown, &options.markers, &mut served)?);
-    }
-    if let Some(at) = served.iter().position(|served| !served) {
-        let where_to = match files {
-            [one] => one.display().to_string(),
-            _ => "the sources".to_string(),
-        };
-        return Err(Error::Usage(format!("{where_to}: no marker 'gputexel: {}'", options.markers[at])));
-    }
+/// in the order of the markers; with `trust`, arrays are filled as marked even if their numbers are unknown.
+pub fn plan(values: &TableValues, known: &KnownValues, files: &[PathBuf], trust: bool) -> Result<TablesPlan> {
+    let sources = Loaded::all(files)?;
+    let surveys: Vec<Survey<'_>> = sources
+        .iter()
+        .map(|source| Survey::of(values, &source.text, &source.shown))
+        .collect::<Result<_>>()?;
     let jobs = surveys.iter().flat_map(|survey| &survey.jobs);
-    let unmarked = match options.markers.is_empty() {
-        true => values.unmarked(jobs.map(|job| &job.named)),
-        false => Vec::new(),
-    };
-    let checker = MarkerChecker::new(values, known, options.trust);
-    let matches = compared(checker, &surveys)?;
-    let mut plan = TablesPlan { unmarked, ..TablesPlan::default() };
-    let mut contents = Vec::with_capacity(surveys.len());
-    for ((survey, matches), ((_, shown, _), (_, encoding))) in
-        surveys.iter().zip(matches).zip(loaded.iter().zip(&decoded))
-    {
-        contents.push(encode(survey.filled(values, matches, &mut plan.filled)?, *encoding, shown)?);
-    }
-    drop(surveys);
-    drop(decoded);
-    plan.folder = common_folder(loaded.iter().map(|(path, ..)| path));
-    for ((path, shown, before), after) in loaded.into_iter().zip(contents) {
-        if after != before {
-            let metadata = std::fs::metadata(&path).map_err(|e| Error::io(shown, e))?;
-            if metadata.permissions().readonly() {
-                return Err(Error::input(shown, "is read-only"));
-            }
-            let (shown, before) = (shown.clone(), Some(before));
-            plan.plan.changes.push(Change { path, shown, before, after, params: false });
-        }
+    let unmarked = values.unmarked(jobs.map(|job| &job.named));
+    let mut plan = TablesPlan { unmarked, folder: Loaded::folder(&sources), ..TablesPlan::default() };
+    let matches = compared(MarkerChecker::new(values, known, trust), &surveys)?;
+    for ((survey, matches), source) in surveys.iter().zip(matches).zip(&sources) {
+        let after = survey.filled(values, matches, &mut plan.filled)?;
+        plan.plan.changes.extend(source.change(after)?);
     }
     Ok(plan)
-}
-
-/// Of texts, only UTF-16 has zeros.
-fn refuse_binary(bytes: &[u8], shown: &Path) -> Result<()> {
-    let wide = bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]);
-    match wide || memchr::memchr(0, bytes).is_none() {
-        true => Ok(()),
-        false => Err(Error::input(shown, "is a binary file (it contains a zero byte); expected a source")),
-    }
 }
 
 /// Compares first those arrays to which the engine adds piece values: they reveal these values.
@@ -210,14 +120,7 @@ fn compared(mut checker: MarkerChecker<'_>, surveys: &[Survey<'_>]) -> Result<Ve
         for (survey, matches) in surveys.iter().zip(&mut matches) {
             for (job, matched) in survey.jobs.iter().zip(matches) {
                 if matches!(job.marking.offset, Some(Offset::Material)) == adds_material {
-                    let found = checker.check(job).map_err(|MarkerError { why, remedy }| {
-                        let error = survey.wrong(job.at, why);
-                        match remedy {
-                            Some(remedy) => error.advise(remedy),
-                            None => error,
-                        }
-                    })?;
-                    *matched = Some(found);
+                    *matched = Some(checker.check(job).map_err(|why| survey.wrong(job.at, why))?);
                 }
             }
         }
@@ -225,22 +128,7 @@ fn compared(mut checker: MarkerChecker<'_>, surveys: &[Survey<'_>]) -> Result<Ve
     Ok(matches.into_iter().map(|all| all.into_iter().flatten().collect()).collect())
 }
 
-fn common_folder<'a>(files: impl Iterator<Item = &'a PathBuf>) -> PathBuf {
-    let mut folders = files.filter_map(|file| file.parent());
-    let Some(first) = folders.next() else { return PathBuf::new() };
-    let mut common = first;
-    for folder in folders {
-        while !folder.starts_with(common) {
-            // The root holds everything; files on another drive than the first fail later.
-            let Some(outer) = common.parent() else { break };
-            common = outer;
-        }
-    }
-    common.to_path_buf()
-}
-
 struct Job<'a> {
-    /// The byte of the marker.
     at: usize,
     marking: Marking,
     named: Named,
@@ -255,27 +143,13 @@ struct Survey<'a> {
 }
 
 impl<'a> Survey<'a> {
-    fn of(
-        values: &TableValues,
-        source: &'a str,
-        shown: &'a Path,
-        wanted: &[String],
-        served: &mut [bool],
-    ) -> Result<Self> {
-        let mut select = |marking: &Marking| {
-            let same = |name: &String| name.eq_ignore_ascii_case(&marking.what);
-            let asked = wanted.iter().zip(served.iter_mut()).filter(|(name, _)| same(name));
-            asked.map(|(_, served)| *served = true).count() > 0
-        };
-        let found = match wanted {
-            [] => find_marked(source, shown, Language::of(shown), None)?,
-            _ => find_marked(source, shown, Language::of(shown), Some(&mut select))?,
-        };
+    fn of(values: &TableValues, source: &'a str, shown: &'a Path) -> Result<Self> {
+        let found = find_marked(source, shown, Language::of(shown))?;
         let mut survey = Self { shown, source, jobs: Vec::new() };
-        if found.is_empty() && wanted.is_empty() {
+        if found.is_empty() {
             return Err(Error::input(shown, "has no marker; write '// gputexel: NAME' above an array"));
         }
-        for Found { at, mut marking, array } in found {
+        for Found { at, marking, array } in found {
             let overlaps = |job: &&Job<'_>| array.start < job.array.end && job.array.start < array.end;
             if let Some(other) = survey.jobs.iter().find(overlaps) {
                 let line = survey.line_of(other.at);
@@ -285,15 +159,10 @@ impl<'a> Survey<'a> {
             }
             let named = values.resolve(&marking.what).ok_or_else(|| {
                 let near = values.near(&marking.what);
-                let error =
-                    survey.wrong(at, format!("'{}' is not a name in the parameter file{near}", marking.what));
-                if near.is_empty() { error.advise(Remedy::ListNames) } else { error }
+                survey.wrong(at, format!("'{}' is not a name in the parameter file{near}", marking.what))
             })?;
-            take_places(values, &named, &mut marking, &array)
-                .map_err(|why| survey.wrong(array.start, why))?;
             if named.tied {
-                check_tied(values, &named, &marking)
-                    .map_err(|why| survey.wrong(at, why).advise(Remedy::TiedBasis))?;
+                check_tied(values, &named, &marking).map_err(|why| survey.wrong(at, why))?;
             }
             let named = resolved(values, named, &marking, &array);
             let job = Job { at, marking, named, array, source };
@@ -334,17 +203,10 @@ impl<'a> Survey<'a> {
                 compared,
                 note,
             });
-            edits.extend(layout::edits(self.source, &numbers, Language::of(self.shown) != Language::RUST));
+            edits.extend(layout::edits(self.source, &numbers));
         }
-        edits.sort_by_key(|(range, _)| range.start);
-        let mut text = String::with_capacity(self.source.len());
-        let mut at = 0;
-        for (range, new) in edits {
-            text.push_str(&self.source[at..range.start]);
-            text.push_str(&new);
-            at = range.end;
-        }
-        text.push_str(&self.source[at..]);
+        let mut text = self.source.to_string();
+        layout::apply(&mut text, edits);
         Ok(text)
     }
 }
@@ -362,35 +224,13 @@ fn find_numbers(
     }
 }
 
-/// Adds the order given by the names of entries to a marker.
-fn take_places(
-    values: &TableValues,
-    named: &Named,
-    marking: &mut Marking,
-    array: &Array,
-) -> std::result::Result<(), String> {
-    let Some(pieces) = array.places.pieces.as_ref().filter(|_| !content::is_pieces(values, named.place))
-    else {
-        return marking.take_places(&array.places);
-    };
-    let roles: Vec<usize> = pieces.iter().flatten().map(|piece| piece.role).collect();
-    match roles.is_sorted() && roles.len() == pieces.len() && !pieces::is_colored(pieces) {
-        true => Ok(()),
-        false => Err(format!(
-            "the names of the entries are 'pieces {}', but '{}' is a list in an order of its own; write its entries \
-             in that order, without places",
-            pieces::text(pieces),
-            marking.what
-        )),
-    }
-}
-
 fn check_tied(values: &TableValues, named: &Named, marking: &Marking) -> std::result::Result<(), String> {
     let content = Content::new(values, named, marking);
     let Some(id) = content.first_tapered() else { return Ok(()) };
     let [mg, eg] = [0, 1].map(|phase| values.theta[phase * values.features.len() + id]);
     Err(format!(
-        "'{}' is one number for both phases, but '{}' is {mg} in the middlegame and {eg} in the endgame",
+        "'{}' is one number for both phases, but '{}' is {mg} in the middlegame and {eg} in the endgame (tune with \
+         --basis tied)",
         marking.what, values.features[id].name
     ))
 }

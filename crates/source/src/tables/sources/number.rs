@@ -65,7 +65,6 @@ impl Number {
         self.decimals.is_none()
     }
 
-    /// Returns the closest value that can be written, half away from zero.
     pub fn round(&self, value: f64) -> f64 {
         let unit = 10f64.powi(self.decimals.unwrap_or(0).min(17) as i32);
         let rounded = (value * unit).round() / unit;

@@ -3,26 +3,20 @@
 use super::array::Array;
 use super::content::Content;
 
-/// Order of the values of two colors and several pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Grouping {
-    /// All pieces of White, then all of Black.
     Color,
-    /// Both colors of a piece, then both of the next.
     Piece,
 }
 
 /// Squares are innermost, except that the phase may be anywhere.
 pub(super) struct Order {
     pieces: usize,
-    /// Squares per piece, for both colors if there are two.
     squares: usize,
     phases: usize,
     /// Consecutive numbers of one phase.
     run: usize,
-    /// Order of the tables of two colors and several pieces.
     colors: Option<Grouping>,
-    black_first: bool,
 }
 
 impl Order {
@@ -68,14 +62,7 @@ impl Order {
                 ));
             }
         }
-        Ok(Self {
-            pieces: content.pieces.len(),
-            squares: content.squares(),
-            phases,
-            run,
-            colors: grouping,
-            black_first: content.marking().black_first,
-        })
+        Ok(Self { pieces: content.pieces.len(), squares: content.squares(), phases, run, colors: grouping })
     }
 
     /// For rows of different lengths: lists of values in their order.
@@ -89,14 +76,7 @@ impl Order {
                        there are '.mg' and '.eg'";
             return Err(why.to_string());
         }
-        Ok(Self {
-            pieces: content.pieces.len(),
-            squares: 1,
-            phases,
-            run: 1,
-            colors: None,
-            black_first: false,
-        })
+        Ok(Self { pieces: content.pieces.len(), squares: 1, phases, run: 1, colors: None })
     }
 
     /// Returns piece, square (Black's after White's) and phase of a number.
@@ -111,17 +91,14 @@ impl Order {
             Grouping::Piece => (rest / self.squares, rest / half % 2),
             Grouping::Color => (rest / half % self.pieces, rest / (half * self.pieces)),
         };
-        let color = if self.black_first { 1 - color } else { color };
         (piece, color * half + rest % half, phase)
     }
 
-    pub fn describe_colors(&self) -> Option<String> {
-        let grouping = self.colors?;
-        let (one, other) = if self.black_first { ("Black", "White") } else { ("White", "Black") };
-        Some(match grouping {
-            _ if self.pieces == 1 => format!("{one}'s before {other}'s"),
-            Grouping::Color => format!("all of {one}'s before all of {other}'s"),
-            Grouping::Piece => format!("{one}'s and {other}'s by turns"),
+    pub fn describe_colors(&self) -> Option<&'static str> {
+        Some(match self.colors? {
+            _ if self.pieces == 1 => "White's before Black's",
+            Grouping::Color => "all of White's before all of Black's",
+            Grouping::Piece => "White's and Black's by turns",
         })
     }
 }

@@ -7,11 +7,10 @@ use super::content::{Content, Source};
 use super::marker::{self, Marker, Marking, Offset};
 use super::number::Number;
 use super::values::{Named, PHASES, TableValues, phases, without_both};
-use super::{arrange, find_numbers, is_export, take_places, utf8};
+use super::{arrange, find_numbers, is_export, utf8};
 use crate::characters::line_of;
 use crate::languages::Language;
 use crate::lexer::{self, Kind, Token};
-use crate::tables::Remedy;
 use gputexel_io::{Error, Result};
 use gputexel_model::Feature;
 
@@ -30,26 +29,14 @@ pub(super) struct Found {
     pub array: array::Array,
 }
 
-/// The markers with their arrays: all, or those that `select` takes, whatever is wrong with others.
-pub(super) fn find_marked(
-    source: &str,
-    path: &Path,
-    language: Language,
-    mut select: Option<&mut dyn FnMut(&Marking) -> bool>,
-) -> Result<Vec<Found>> {
+pub(super) fn find_marked(source: &str, path: &Path, language: Language) -> Result<Vec<Found>> {
     let tokens = lexer::lex(source, language);
     let wrong = |at: usize, why: String| Error::line(path, line_of(source, at), why);
     let code: Vec<Token> = tokens.iter().filter(|token| token.kind != Kind::Comment).copied().collect();
     let own_export = is_export(source);
     let mut found = Vec::new();
     for Marker { start, end, at, marking } in marker::find(source, &tokens) {
-        let mut marking = match marking {
-            Err(_) if select.is_some() => continue,
-            marking => marking.map_err(|why| wrong(at, why))?,
-        };
-        if select.as_mut().is_some_and(|select| !select(&marking)) {
-            continue;
-        }
+        let mut marking = marking.map_err(|why| wrong(at, why))?;
         marking.oriented |= own_export;
         let array = find_numbers(source, &code, (start, end), language, &marking)
             .map_err(|(at, why)| wrong(at, why))?;
@@ -69,20 +56,16 @@ pub(crate) fn read(
     untapered: &[bool],
 ) -> Result<ReadTables> {
     let source = utf8(bytes, path)?;
-    let mut found = find_marked(source, path, language, None)?;
+    let found = find_marked(source, path, language)?;
     if found.is_empty() {
         return Err(Error::input(path, "has no marker 'gputexel: NAME' above an array"));
     }
     // Those with equal values are untapered; unknown ones are equal to nothing.
     let equal = |id: usize| if untapered.get(id) == Some(&true) { 0.0 } else { f64::NAN };
     let theta = (0..2 * features.len()).map(|index| equal(index % features.len())).collect();
-    let values = TableValues::names_only(features, own_order).with_theta(theta);
-    let unknown = |what: &str| {
-        let near = values.near(what);
-        let remedy = near.is_empty().then_some(Remedy::OtherLike);
-        (format!("'{what}' is not the name of a parameter{near}"), remedy)
-    };
-    let sink = Sink::read(&values, source, path, &mut found, unknown)?;
+    let values = TableValues::new(features, theta, own_order);
+    let unknown = |what: &str| format!("'{what}' is not the name of a parameter{}", values.near(what));
+    let sink = Sink::read(&values, source, path, &found, unknown)?;
     let mut assumed: Option<(String, Vec<String>)> = None;
     for Found { marking, .. } in found.iter().filter(|one| !one.marking.oriented) {
         let Some(named) = values.resolve(&marking.what) else { continue };
@@ -114,13 +97,13 @@ pub(super) struct Sink<'a> {
 }
 
 impl<'a> Sink<'a> {
-    /// `unknown` gives the message about a name that is not a parameter, and its remedy.
+    /// `unknown` gives the message about a name that is not a parameter.
     pub fn read(
         values: &'a TableValues,
         source: &str,
         path: &Path,
-        found: &mut [Found],
-        unknown: impl Fn(&str) -> (String, Option<Remedy>),
+        found: &[Found],
+        unknown: impl Fn(&str) -> String,
     ) -> Result<Self> {
         let wrong = |at: usize, why: String| Error::line(path, line_of(source, at), why);
         let mut sink = Self {
@@ -131,20 +114,12 @@ impl<'a> Sink<'a> {
         };
         // Piece values first: tables may need them.
         for tables_of_offsets in [false, true] {
-            for Found { at, marking, array } in found.iter_mut() {
+            for Found { at, marking, array } in found {
                 if matches!(marking.offset, Some(Offset::Material)) != tables_of_offsets {
                     continue;
                 }
-                let unknown = || {
-                    let (why, remedy) = unknown(&marking.what);
-                    let error = wrong(*at, why);
-                    match remedy {
-                        Some(remedy) => error.advise(remedy),
-                        None => error,
-                    }
-                };
+                let unknown = || wrong(*at, unknown(&marking.what));
                 let named = values.resolve(&marking.what).ok_or_else(unknown)?;
-                take_places(values, &named, marking, array).map_err(|why| wrong(array.start, why))?;
                 let named = resolved(values, named, marking, array);
                 sink.take(&named, marking, array)
                     .map_err(|(place, why)| wrong(if place == 0 { *at } else { place }, why))?;
@@ -153,7 +128,6 @@ impl<'a> Sink<'a> {
         Ok(sink)
     }
 
-    /// Adds the numbers of an array; an error at byte 0 is about the marker.
     fn take(
         &mut self,
         named: &Named,
@@ -196,7 +170,6 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// Returns a number as a value in centipawns.
     fn value(
         &self,
         content: &Content<'_>,

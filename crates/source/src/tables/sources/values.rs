@@ -3,31 +3,20 @@
 use std::path::Path;
 
 use super::marker::{quote, quoted};
+use gputexel_io::run_folder::parameters_at;
 use gputexel_io::{Error, Result, did_you_mean};
 use gputexel_model::{Feature, FeatureTables, ParameterFile};
+use serde::Deserialize;
 
 /// Tuned values by their names in markers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TableValues {
     pub(super) features: Vec<Feature>,
     pub(super) tables: FeatureTables,
-    /// Middlegame, then endgame values.
     pub(super) theta: Vec<f64>,
     /// True if the order of features is their author's, so that tables of squares have it unless their markers give
     /// another.
     pub(super) own_order: bool,
-}
-
-/// Name that a marker may use.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct TableName {
-    /// The name; `SQUARE` stands for a square.
-    pub name: String,
-    /// Lengths from the outermost array to the innermost; empty for a single number. Pairs of a middlegame and an
-    /// endgame value are a length of 2.
-    pub shape: Vec<usize>,
-    /// Number of numbers.
-    pub numbers: usize,
 }
 
 pub(super) const PHASES: [&str; 2] = ["mg", "eg"];
@@ -51,25 +40,14 @@ impl Named {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// Six tables of squares.
     Tables([usize; 6]),
-    /// All features of a table.
     Table(usize),
     Feature(usize),
-    /// Six piece values, of tables of squares.
     Material([usize; 6]),
-    /// The piece value of a table of squares.
     Mean(usize),
 }
 
 impl TableValues {
-    /// Creates tables of values θ (mg of every feature, then eg of every feature, centipawns).
-    ///
-    /// # Errors
-    /// [`Error::Numeric`] when one is not finite.
-    ///
-    /// # Panics
-    /// If `theta` is not twice as long as the features.
     pub fn try_new(features: Vec<Feature>, theta: Vec<f64>) -> Result<Self> {
         let count = features.len();
         assert_eq!(theta.len(), 2 * count);
@@ -77,11 +55,11 @@ impl TableValues {
             let name = &features[index % count].name;
             return Err(Error::Numeric(format!("parameter '{name}' is {}", theta[index])));
         }
-        Ok(Self { tables: FeatureTables::new(&features), features, theta, own_order: false })
+        Ok(Self::new(features, theta, false))
     }
 
-    pub(super) fn names_only(features: Vec<Feature>, own_order: bool) -> Self {
-        let theta = vec![f64::NAN; 2 * features.len()];
+    /// Without checks; NaN are unknown values.
+    pub(super) fn new(features: Vec<Feature>, theta: Vec<f64>, own_order: bool) -> Self {
         Self { tables: FeatureTables::new(&features), theta, features, own_order }
     }
 
@@ -90,17 +68,11 @@ impl TableValues {
     }
 
     /// Reads a parameter file of any feature set; for those that gputexel computes, it must be complete.
-    ///
-    /// # Errors
-    /// Errors of [`ParameterFile::read`] and [`ParameterFile::theta`]; a name that is listed twice.
     pub fn read(path: &Path) -> Result<Self> {
         Self::of(&ParameterFile::read(path)?, path)
     }
 
     /// Converts a file that was read before, as [`read`](Self::read); `path` is for messages.
-    ///
-    /// # Errors
-    /// As [`read`](Self::read).
     pub fn of(file: &ParameterFile, path: &Path) -> Result<Self> {
         file.phase.validate()?;
         if let Some(set) = file.computed_set() {
@@ -117,91 +89,23 @@ impl TableValues {
         Ok(Self { own_order: true, ..Self::try_new(features, mg.chain(eg).collect())? })
     }
 
-    /// Returns all names, the largest first.
-    pub fn names(&self) -> Vec<TableName> {
-        let mut names: Vec<TableName> = Vec::new();
-        let mut add = |name: &str, shape: &[usize]| {
-            let numbers = shape.iter().product::<usize>();
-            // A table of one feature may have the name of its feature.
-            if names.iter().any(|known| known.name == name) {
-                return;
-            }
-            names.push(TableName {
-                name: name.to_string(),
-                shape: [shape, &[2]].concat(),
-                numbers: 2 * numbers,
-            });
-            for phase in PHASES {
-                names.push(TableName { name: format!("{name}.{phase}"), shape: shape.to_vec(), numbers });
-            }
-        };
-        let pieces = self.tables.pieces();
-        if pieces.is_some() {
-            add("pst", &[6, 64]);
-        }
-        for table in &self.tables.0 {
-            match table.ids.len() {
-                1 => add(&marker_name(&table.name), &[]),
-                count => add(&marker_name(&table.name), &[count]),
-            }
-        }
-        if pieces.is_some() && !self.tables.0.iter().any(|table| table.name == "material") {
-            add("material", &[6]);
-        }
-        for table in self.tables.0.iter().filter(|table| table.is_squares()) {
-            add(&format!("{}.material", marker_name(&table.name)), &[]);
-        }
-        for table in &self.tables.0 {
-            match &table.prefix {
-                Some(prefix) if *prefix == format!("{}_", table.name) && is_plain(&table.name) => {
-                    add(&format!("{}.SQUARE", table.name), &[]);
-                }
-                _ => table.ids.iter().for_each(|&id| add(&marker_name(&self.features[id].name), &[])),
-            }
-        }
-        names
-    }
-
-    /// Tables, and features outside of tables, without any of these names; with `.mg` or `.eg` for only that
-    /// phase.
+    /// Tables of which a value has none of these names.
     pub(super) fn unmarked<'n>(&self, names: impl Iterator<Item = &'n Named>) -> Vec<String> {
-        let mut marked = [vec![false; self.features.len()], vec![false; self.features.len()]];
+        let mut marked = vec![[false; 2]; self.features.len()];
         for Named { place, phases, tied } in names {
-            let tables = match place {
-                Place::Tables(tables) | Place::Material(tables) => &tables[..],
-                Place::Table(table) | Place::Mean(table) => std::slice::from_ref(table),
-                Place::Feature(_) => &[],
+            let ids: Vec<usize> = match place {
+                Place::Tables(tables) | Place::Material(tables) => {
+                    tables.iter().flat_map(|&table| self.tables.0[table].ids.clone()).collect()
+                }
+                Place::Table(table) | Place::Mean(table) => self.tables.0[*table].ids.clone(),
+                Place::Feature(id) => vec![*id],
             };
-            let single = match place {
-                Place::Feature(id) => Some(id),
-                _ => None,
-            };
-            for &id in tables.iter().flat_map(|&table| &self.tables.0[table].ids).chain(single) {
-                (0..2)
-                    .filter(|phase| *tied || phases.contains(phase))
-                    .for_each(|phase| marked[phase][id] = true);
+            for id in ids {
+                (0..2).for_each(|phase| marked[id][phase] |= *tied || phases.contains(&phase));
             }
         }
-        let named = |name: &str, left: [bool; 2]| match left {
-            [true, true] => Some(name.to_string()),
-            [false, false] => None,
-            [mg, _] => Some(format!("{name}.{}", PHASES[usize::from(!mg)])),
-        };
-        let mut left = Vec::new();
-        for table in &self.tables.0 {
-            let all = table.ids.len();
-            let counts = [0, 1].map(|phase| table.ids.iter().filter(|&&id| !marked[phase][id]).count());
-            // A phase of a table is listed as one unless only some of it is left; features without a table by name.
-            let is_uniform = table.is_squares() || counts.iter().all(|&count| count == 0 || count == all);
-            if all > 1 && table.name != "parameters" && is_uniform {
-                left.extend(named(&table.name, counts.map(|count| count == all)));
-            } else if !table.is_squares() {
-                let alone =
-                    |&id: &usize| named(&self.features[id].name, [0, 1].map(|phase| !marked[phase][id]));
-                left.extend(table.ids.iter().filter_map(alone));
-            }
-        }
-        left
+        let left = self.tables.0.iter().filter(|table| table.ids.iter().any(|&id| marked[id] != [true; 2]));
+        left.map(|table| table.name.clone()).collect()
     }
 
     /// Exactly if quoted; otherwise in any case, with dots or underscores, unless there is an exact match.
@@ -240,12 +144,13 @@ impl TableValues {
         })
     }
 
-    /// Returns a suggestion for an unknown name, as the end of a message.
     pub(super) fn near(&self, text: &str) -> String {
-        // Of the same phase, which is seldom wrong.
-        let phase = |name: &str| phases(name).map(|(_, phases)| phases);
-        let names = self.names().into_iter().map(|name| name.name);
-        did_you_mean(text, names.filter(|name| phase(name) == phase(text)))
+        let tables = self.tables.0.iter().map(|table| table.name.clone());
+        let features = self.features.iter().map(|feature| feature.name.clone());
+        // The phase is seldom wrong.
+        let phase = phases(text).map_or("", |(name, _)| &text[name.len()..]);
+        let names = tables.chain(features).map(|own| marker_name(&own) + phase);
+        did_you_mean(text, names)
     }
 
     /// A table or feature, unless ambiguous; a feature also by the names of its group and itself.
@@ -295,7 +200,6 @@ pub(super) fn plain(name: &str) -> String {
     name.to_lowercase().replace('_', ".")
 }
 
-/// Returns true if a name needs no quotes in a marker.
 fn is_plain(name: &str) -> bool {
     !name.is_empty()
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
@@ -304,10 +208,84 @@ fn is_plain(name: &str) -> bool {
         && !name.to_lowercase().ends_with("_material")
 }
 
-/// Returns a name as written in markers, quoted if necessary.
 pub(crate) fn marker_name(name: &str) -> String {
     match is_plain(name) || name == "material" {
         true => name.to_string(),
         false => quote(name),
     }
+}
+
+/// The fields of `run.json` that identify a run, and its start.
+#[derive(Deserialize)]
+struct StartRecord {
+    config: StartConfig,
+}
+
+#[derive(Deserialize)]
+struct StartConfig {
+    prior: String,
+    seed: u64,
+    /// θ at the start: middlegame, then endgame values, centipawns.
+    start: Vec<f64>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct KnownValues {
+    pub(super) start: Option<TableValues>,
+    pub(super) given: Option<TableValues>,
+}
+
+impl KnownValues {
+    /// Finds the start of the run that produced a parameter file: `run.json`, in the folder given or in that of the
+    /// file, if it is of the same run. `given` are the values that the sources hold according to the user, a parameter
+    /// file or the folder of a run.
+    pub fn find(values: &TableValues, params: &Path, given: Option<&Path>) -> Result<Self> {
+        let given = given.map(|path| same_parameters(values, path)).transpose()?;
+        Ok(Self { start: start_of_run(values, params)?, given })
+    }
+}
+
+/// Returns the θ that the run of a parameter file started from, in the order of its parameters; `None` if its folder
+/// has no record of the run.
+pub fn start_of(path: &Path) -> Result<Option<Vec<f64>>> {
+    let values = TableValues::read(path)?;
+    Ok(start_of_run(&values, path)?.map(|start| start.theta))
+}
+
+fn same_parameters(values: &TableValues, path: &Path) -> Result<TableValues> {
+    let other = TableValues::read(path)?;
+    let places: std::collections::HashMap<&str, usize> =
+        other.features.iter().enumerate().map(|(id, feature)| (feature.name.as_str(), id)).collect();
+    let count = other.features.len();
+    let mut theta = [Vec::new(), Vec::new()];
+    for feature in &values.features {
+        let &id = places.get(feature.name.as_str()).ok_or_else(|| {
+            Error::input(
+                path,
+                format!("parameter '{}' is missing; it must have those of PARAMS", feature.name),
+            )
+        })?;
+        theta[0].push(other.theta[id]);
+        theta[1].push(other.theta[count + id]);
+    }
+    Ok(values.with_theta(theta.concat()))
+}
+
+fn start_of_run(values: &TableValues, params: &Path) -> Result<Option<TableValues>> {
+    let file = parameters_at(params);
+    let record = file.with_file_name("run.json");
+    // Anything but a regular file of this name is not a record, and might never end.
+    if !std::fs::metadata(&record).is_ok_and(|metadata| metadata.is_file()) {
+        return Ok(None);
+    }
+    let text = gputexel_io::read_whole_text(&record, gputexel_io::SETTINGS_BYTES)
+        .map_err(|e| Error::io(&record, e))?;
+    // Other programs and versions may use a file of this name.
+    let Ok(StartRecord { config }) = serde_json::from_str::<StartRecord>(&text) else { return Ok(None) };
+    let provenance = ParameterFile::read(&file)?.provenance;
+    let same = provenance.prior == config.prior
+        && provenance.seed == config.seed
+        && config.start.len() == values.theta.len()
+        && config.start.iter().all(|value| value.is_finite());
+    Ok(same.then(|| values.with_theta(config.start)))
 }

@@ -1,6 +1,6 @@
 //! Overlapping contexts, and sources that are not UTF-8: `apply` restores what `tune` replaces.
 
-use super::{DEFAULT, Tree, plant, refused, run, tree};
+use super::{Tree, plant, refused, run, tree};
 use crate::common::prelude::*;
 use gputexel::patch::{BlockState, check};
 use proptest::prelude::*;
@@ -60,9 +60,9 @@ proptest! {
             ("source/s.cpp".into(), source.clone()),
         ]);
         let folder = plant(&files);
-        let checked = || check(&folder.path().join("case.tune"), &folder.path().join("source"), &DEFAULT).unwrap();
+        let checked = || check(&folder.path().join("case.tune"), &folder.path().join("source")).unwrap();
         let fine = checked().failures() == 0;
-        let result = run(folder.path(), "tune", &DEFAULT);
+        let result = run(folder.path(), "tune");
         prop_assert_eq!(fine, result.is_ok(), "check and tune disagree: {:?}\n{}\n{:#?}", result, tune, checked());
         if result.is_err() {
             refused(result);
@@ -70,7 +70,7 @@ proptest! {
             return Ok(());
         }
         prop_assert_eq!(checked().failures(), 0, "{}\n{:#?}", tune, checked());
-        run(folder.path(), "apply", &DEFAULT).map_err(|e| TestCaseError::fail(format!("{e}\n{tune}")))?;
+        run(folder.path(), "apply").map_err(|e| TestCaseError::fail(format!("{e}\n{tune}")))?;
         let report = checked();
         prop_assert_eq!(report.failures(), 0, "{}\n{:#?}", tune, report);
         let named = report.blocks.iter().filter(|block| !block.name.is_empty());
@@ -85,6 +85,6 @@ proptest! {
         if named.count() == 0 {
             return Ok(());
         }
-        run(folder.path(), "tune", &DEFAULT).map_err(|e| TestCaseError::fail(format!("again: {e}\n{tune}")))?;
+        run(folder.path(), "tune").map_err(|e| TestCaseError::fail(format!("again: {e}\n{tune}")))?;
     }
 }

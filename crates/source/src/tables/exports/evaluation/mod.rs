@@ -1,37 +1,30 @@
 //! Whole evaluations as source code, values and code in one file.
 
-mod about;
-
 use std::path::Path;
 
 use super::code::{Overflow, Writer};
 use super::header::Header;
-use super::like::parameter_file;
-use super::naming::is_reserved;
-use super::{CodeOptions, Exported, Format, NameStyle, PhaseValues, Rounding, check_word};
+use super::import::located;
+use super::{CodeOptions, Exported, Format, NameStyle, Rounding};
 use crate::languages::{BASE, Language, Spec};
 use gputexel_chess::PhaseSettings;
 use gputexel_chess::evaluation::MAX_EVALUATION_CP;
 use gputexel_io::{Error, Result};
-use gputexel_model::{
-    FeatureKind, FeatureSet, KingBuckets, KingPieces, ParameterFile, ROLE_NAMES, SquareOrder,
-};
+use gputexel_model::{FeatureKind, FeatureSet, KingBuckets, KingPieces, ParameterFile, ROLE_NAMES};
 
 /// Arrays of the code in C: pairs in one number each.
 static C_TABLES: Spec = Spec {
     pairs: true,
     pair_ending: Some("value"),
     pair: ("S(", ")"),
-    declare: |declaration| {
-        format!("static const Score {}{} = ", declaration.name, declaration.dimensions(false))
-    },
+    declare: |declaration| format!("static const Score {}{} = ", declaration.name, declaration.dimension()),
     ..BASE
 };
 
 static RUST_TABLES: Spec = Spec {
     pair: ("s(", ")"),
     brackets: ('[', ']'),
-    declare: |declaration| match declaration.lengths.first() {
+    declare: |declaration| match declaration.length {
         Some(length) => format!("static {}: [Score; {length}] = ", declaration.name),
         None => format!("static {}: Score = ", declaration.name),
     },
@@ -59,69 +52,33 @@ const WIDTH: usize = 113;
 
 const LANGUAGES: [Language; 3] = [Language::C, Language::CPP, Language::RUST];
 
-/// Request of a whole evaluation.
-#[derive(Clone, Debug, PartialEq)]
-pub struct EvaluationRequest {
-    /// The format, which is one of the languages C, C++ and Rust.
-    pub format: Format,
-    /// The namespace of C++; by default `evaluation`.
-    pub namespace: Option<String>,
+/// Writes the evaluation of a parameter file, or of the one in a run's folder, in C, C++ or Rust.
+pub fn export_evaluation(source: &Path, format: Format) -> Result<Exported> {
+    let name = format.name();
+    let language = LANGUAGES.into_iter().find(|language| language.name == name);
+    let language = language
+        .ok_or_else(|| Error::Usage(format!("evaluations are written in c, cpp and rust, not {name}")))?;
+    write(language, &located(source)?, source)
 }
 
-impl EvaluationRequest {
-    /// Writes the evaluation of a parameter file, or of the one in a run's folder.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for other languages, and words that cannot be a namespace; otherwise as
-    /// [`ParameterFile::read`], and [`Error::Input`] for features that are imported or no evaluation, and for values
-    /// beyond [`MAX_EVALUATION_CP`].
-    pub fn export(&self, source: &Path) -> Result<Exported> {
-        let language = self.language()?;
-        self.write(language, &parameter_file(source)?, source)
+fn write(language: Language, file: &ParameterFile, path: &Path) -> Result<Exported> {
+    let file = whole(file, path)?;
+    let set = file.computed_set().expect("the file was made of this set");
+    let mut text = text(&file, &set, language);
+    if language == Language::CPP {
+        text = as_cpp(&text);
     }
-
-    fn write(&self, language: Language, file: &ParameterFile, path: &Path) -> Result<Exported> {
-        let file = whole(file, path)?;
-        let set = file.computed_set().expect("the file was made of this set");
-        let mut text = text(&file, &set, language);
-        if language == Language::CPP {
-            text = as_cpp(&text, self.namespace.as_deref().unwrap_or("evaluation"));
-        }
-        let values = 2 * file.parameters.len();
-        Ok(Exported { text, values, factor: None, old_k: file.k, k: file.k, told_apart: Vec::new() })
-    }
-
-    fn language(&self) -> Result<Language> {
-        let name = self.format.name();
-        let language = LANGUAGES.into_iter().find(|language| language.name == name);
-        let language = language
-            .ok_or_else(|| Error::Usage(format!("evaluations are written in c, cpp and rust, not {name}")))?;
-        let Some(namespace) = &self.namespace else { return Ok(language) };
-        if language != Language::CPP {
-            return Err(Error::Usage(format!("--module does not apply to {name}")));
-        }
-        check_word("module", namespace)?;
-        if namespace.is_empty() || is_reserved(namespace) {
-            return Err(Error::Usage(format!("module '{namespace}' cannot be the name of a namespace")));
-        }
-        Ok(language)
-    }
+    Ok(Exported { text, values: 2 * file.parameters.len(), k: file.k })
 }
 
 /// Returns the file with all parameters in the order of its feature set, in whole centipawns.
 fn whole(file: &ParameterFile, path: &Path) -> Result<ParameterFile> {
-    let set = match (file.computed_set(), file.feature_set.as_str()) {
-        (Some(set), _) if set.kind != FeatureKind::Material && file.program == set.program => Ok(set),
-        (Some(set), _) if set.kind != FeatureKind::Material => {
-            Err(format!("its program is not that of feature set '{}'", set.name()))
-        }
-        (_, "imported") => {
-            Err("its features are those of an engine, which has their evaluation already".to_string())
-        }
-        (_, "king-pst") => Err("it does not say which king buckets its tables are for".to_string()),
-        (_, other) => Err(format!("evaluations are of pst, king-pst, classical and full, not of '{other}'")),
-    };
-    let set = set.map_err(|reason| Error::input(path, reason))?;
+    let fits = |set: &FeatureSet| set.kind != FeatureKind::Material && file.program == set.program;
+    let set = file.computed_set().filter(fits).ok_or_else(|| {
+        let reason =
+            "evaluations are of pst, king-pst with buckets, classical and full as they are computed here";
+        Error::input(path, format!("{reason}, not of this '{}'", file.feature_set))
+    })?;
     let theta = file.theta(&set, path)?;
     let limit = f64::from(MAX_EVALUATION_CP);
     if let Some(index) = theta.iter().position(|value| value.abs() > limit) {
@@ -149,7 +106,7 @@ fn text(file: &ParameterFile, set: &FeatureSet, language: Language) -> String {
         _ => &[LINEAR, SQUARES, part!("pst")],
     };
     let of = |part: &Part| part[usize::from(rust)];
-    let mut text = about::lines(set, language);
+    let mut text = about(set, language);
     let (header, tables) = tables(file, set, language);
     text += &header;
     text += "\n";
@@ -170,18 +127,12 @@ fn text(file: &ParameterFile, set: &FeatureSet, language: Language) -> String {
 fn tables(file: &ParameterFile, set: &FeatureSet, language: Language) -> (String, String) {
     let rust = language == Language::RUST;
     let options = CodeOptions {
-        language: Language::of_spec(if rust { &RUST_TABLES } else { &C_TABLES }),
-        order: SquareOrder::default(),
-        oriented: false,
-        phases: PhaseValues::Pairs,
-        split: false,
         style: if rust { NameStyle::Screaming } else { NameStyle::Snake },
-        prefix: String::new(),
-        module: None,
+        ..CodeOptions::new(Language::of_spec(if rust { &RUST_TABLES } else { &C_TABLES }))
     };
     let header = Header::new(file, language.name);
-    let written = Writer::new(file, &options, Rounding::Whole, Overflow::Refuse)
-        .text(Some(&header))
+    let written = Writer::new(file, options, Rounding::Whole, Overflow::Refuse)
+        .text(&header)
         .expect("whole values within their limit can be written");
     let at = written.find("\n\n").unwrap_or(written.len());
     let (header, arrays) = written.split_at(at + 1);
@@ -281,8 +232,7 @@ fn bucket_constants(buckets: &KingBuckets, rust: bool) -> String {
 }
 
 /// Turns the text in C to a header of C++.
-fn as_cpp(text: &str, namespace: &str) -> String {
-    let guard = format!("GPUTEXEL_{}_HPP", namespace.to_uppercase());
+fn as_cpp(text: &str) -> String {
     let mut cpp = String::new();
     let (code, main) = text.split_once("\n#ifdef EVALUATION_MAIN\n").unwrap_or((text, ""));
     for line in code.split_inclusive('\n') {
@@ -291,13 +241,69 @@ fn as_cpp(text: &str, namespace: &str) -> String {
             Some(rest) => cpp += &format!("inline {rest}"),
             None if declares => cpp += &format!("inline {line}"),
             None if line.starts_with("#include") => {
-                cpp += &format!("#ifndef {guard}\n#define {guard}\n\n{line}\nnamespace {namespace} {{\n");
+                let guard = "#ifndef GPUTEXEL_EVALUATION_HPP\n#define GPUTEXEL_EVALUATION_HPP";
+                cpp += &format!("{guard}\n\n{line}\nnamespace evaluation {{\n");
             }
             None => cpp += line,
         }
     }
-    let main = main.replacen("\nint main", &format!("\nusing namespace {namespace};\n\nint main"), 1);
-    format!("{cpp}\n}} // namespace {namespace}\n\n#endif // {guard}\n\n#ifdef EVALUATION_MAIN\n{main}")
+    let main = main.replacen("\nint main", "\nusing namespace evaluation;\n\nint main", 1);
+    format!(
+        "{cpp}\n}} // namespace evaluation\n\n#endif // GPUTEXEL_EVALUATION_HPP\n\n#ifdef EVALUATION_MAIN\n{main}"
+    )
+}
+
+const YOURS: &str = "\
+An evaluation for chess engines, written by `gputexel export --evaluation`. The file is yours: use it, change it and put
+it under the license of your choice.
+";
+
+const ABOUT_C: &str = "
+Include it in the source file that evaluates. `evaluate` returns the score of a position in centipawns from the view of
+the side to move, at most 30000 either way. Colors and kinds of pieces are numbered from 0 as in the enums below, squares
+from a1 = 0, b1 = 1 to h8 = 63.
+";
+
+const ABOUT_RUST: &str = "
+It is a module. `evaluate` returns the score of a position in centipawns from the view of the side to move, at most 30000
+either way. Colors and kinds of pieces are numbered from 0 as in the constants below, squares from a1 = 0, b1 = 1 to
+h8 = 63.
+";
+
+const SUMS: &str = "
+The values of pieces on their squares need not be added up for each position: keep `Sums`, change them with `add_piece`,
+`remove_piece` and `move_piece` as moves are made, and call `evaluate_with`.
+";
+
+const ABOUT_LINEAR: &str = "
+All numbers are whole. mg and eg are the sums of middlegame and endgame values, White's less Black's, and
+score = (mg * phase + eg * (PHASE_MAX - phase)) / PHASE_MAX from White's view, truncated toward zero.
+";
+
+const NOT_LINEAR: &str = "
+All numbers are whole. mg and eg are the sums of middlegame and endgame values, White's less Black's; danger, complexity
+and the factor change them, exactly, as stated below, and
+score = (mg * phase + eg * (PHASE_MAX - phase)) / PHASE_MAX from White's view, which alone is truncated, toward zero.
+";
+
+const ABOUT_MAIN: &str = "
+makes it a program that reads lines of FEN and prints their scores, for `gputexel verify`. In comments, `gputexel: NAME`
+marks values for `gputexel patch tables`.
+
+";
+
+fn about(set: &FeatureSet, language: Language) -> String {
+    let (usage, compiler) = if language == Language::RUST {
+        (ABOUT_RUST, "rustc -O -C target-cpu=native --cfg evaluation_main")
+    } else if language == Language::CPP {
+        (ABOUT_C, "c++ -std=c++17 -O2 -march=native -DEVALUATION_MAIN -x c++")
+    } else {
+        (ABOUT_C, "cc -O2 -march=native -DEVALUATION_MAIN")
+    };
+    let sums = if set.king_buckets.is_some() { "" } else { SUMS };
+    let arithmetic = if set.program.is_some() { NOT_LINEAR } else { ABOUT_LINEAR };
+    let text = format!("{YOURS}{usage}{sums}{arithmetic}\n`{compiler}`{ABOUT_MAIN}");
+    text.lines().map(|line| format!("// {line}").trim_end().to_string() + "\n").collect()
 }
 
 #[cfg(test)]

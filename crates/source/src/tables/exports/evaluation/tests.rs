@@ -18,11 +18,8 @@ fn file(set: &FeatureSet) -> ParameterFile {
     ParameterFile::new(set, &theta, None, Some(0.75))
 }
 
-fn written(file: &ParameterFile, language: Language, namespace: Option<&str>) -> Result<String> {
-    let request =
-        EvaluationRequest { format: Format::Code(language), namespace: namespace.map(str::to_string) };
-    request.language()?;
-    request.write(language, file, Path::new("p.json")).map(|exported| exported.text)
+fn written(file: &ParameterFile, language: Language) -> Result<String> {
+    write(language, file, Path::new("p.json")).map(|exported| exported.text)
 }
 
 #[test]
@@ -30,7 +27,7 @@ fn values_are_read_back_from_every_language() {
     for set in sets() {
         let file = file(&set);
         for language in LANGUAGES {
-            let text = written(&file, language, None).unwrap();
+            let text = written(&file, language).unwrap();
             let name = format!("evaluation.{}", language.endings[0]);
             let like = Like::Set(Box::new(set.clone()));
             let read = import(text.as_bytes(), Path::new(&name), Some(&like)).unwrap().file;
@@ -47,7 +44,7 @@ fn values_are_read_back_from_every_language() {
 #[test]
 fn every_group_of_values_is_explained() {
     let set = FeatureSet::new(FeatureKind::Full, PhaseSettings::default());
-    let text = written(&file(&set), Language::C, None).unwrap();
+    let text = written(&file(&set), Language::C).unwrap();
     for group in set.groups() {
         let last = wrapped(group.definition).lines().last().unwrap().to_string();
         assert!(text.contains(&format!("{last}\n// gputexel: {}\n", group.name)), "{}", group.name);
@@ -58,13 +55,13 @@ fn every_group_of_values_is_explained() {
 fn what_is_no_evaluation_is_refused() {
     let set = FeatureSet::new(FeatureKind::Pst, PhaseSettings::default());
     let good = file(&set);
-    let refusal = |file: &ParameterFile| written(file, Language::C, None).unwrap_err().to_string();
+    let refusal = |file: &ParameterFile| written(file, Language::C).unwrap_err().to_string();
     let changed = |change: &dyn Fn(&mut ParameterFile)| {
         let mut file = good.clone();
         change(&mut file);
         refusal(&file)
     };
-    assert!(changed(&|file| file.feature_set = "imported".into()).contains("of an engine"));
+    assert!(changed(&|file| file.feature_set = "imported".into()).contains("'imported'"));
     assert!(changed(&|file| file.parameters[70].eg = -30_001.0).contains("'knight_g1.eg' is -30001"));
     assert!(
         changed(&|file| file.parameters[1].name = "pawn_a1".into()).contains("'pawn_a1' is listed twice")
@@ -73,17 +70,8 @@ fn what_is_no_evaluation_is_refused() {
     assert!(refusal(&file(&material)).contains("'material'"));
     let mut program = file(&FeatureSet::new(FeatureKind::Full, PhaseSettings::default()));
     program.program = None;
-    assert!(refusal(&program).contains("its program"));
-    let named = |language, name| written(&good, language, Some(name)).map_err(|error| error.to_string());
-    assert_eq!(
-        named(Language::CPP, "class").unwrap_err(),
-        "module 'class' cannot be the name of a namespace"
-    );
-    assert!(named(Language::CPP, "a-b").unwrap_err().starts_with("module 'a-b': expected letters"));
-    assert_eq!(named(Language::C, "eval").unwrap_err(), "--module does not apply to c");
-    assert!(named(Language::CPP, "eval").unwrap().contains("\nnamespace eval {\n"));
-    assert_eq!(
-        written(&good, Language::GO, None).unwrap_err().to_string(),
-        "evaluations are written in c, cpp and rust, not go"
-    );
+    assert!(refusal(&program).contains("'full'"));
+    assert!(written(&good, Language::CPP).unwrap().contains("\nnamespace evaluation {\n"));
+    let other = export_evaluation(Path::new("pesto"), Format::Code(Language::GO)).unwrap_err().to_string();
+    assert_eq!(other, "evaluations are written in c, cpp and rust, not go");
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Comments explain what is computed with the values of a nonlinear evaluation, and no multiple is taken.
+/// Comments explain what is computed with the values of a nonlinear evaluation.
 #[test]
 fn programs_are_explained() {
     use gputexel_model::program::{
@@ -36,8 +36,7 @@ fn programs_are_explained() {
             one: 64.0,
         }),
     });
-    let options = |rounding: Rounding| code(CodeOptions::new(Language::CPP), rounding);
-    let text = export(&file, &options(Rounding::Whole)).unwrap().text;
+    let text = code(&file, CodeOptions::new(Language::CPP), Rounding::Whole).unwrap().text;
     for line in [
         "// Not linear: danger, complexity are summed up apart.\n",
         "//   mg -= max(0, danger.mg + 5)^2 / 720 where danger.mg > 100, White's less Black's\n",
@@ -47,14 +46,6 @@ fn programs_are_explained() {
     ] {
         assert!(text.contains(line), "{line}{text}");
     }
-    let told = export(&file, &options(Rounding::Fixed(256))).unwrap_err().to_string();
-    assert!(
-        told.contains("the evaluation is not linear, so its values cannot be written in parts"),
-        "{told}"
-    );
-    let normalization = Some("pawn.eg=100".parse().unwrap());
-    let told = export(&file, &ExportOptions { normalization, ..options(Rounding::Whole) }).unwrap_err();
-    assert!(told.to_string().contains("cannot be normalized"), "{told}");
     // Files keep the program, and one that does not match is rejected.
     let back = ParameterFile::parse(&file.to_json(), Path::new("params.json")).unwrap();
     assert_eq!(back.program, file.program);
@@ -83,27 +74,17 @@ fn values_that_do_not_exist_are_not_written() {
         }],
         ..Program::default()
     });
-    for language in Language::ALL {
-        let mut asked = code(
-            CodeOptions { phases: PhaseValues::Separate, ..CodeOptions::new(language) },
-            Rounding::Whole,
-        );
-        let text = export(&file, &asked).unwrap().text;
-        assert!(
-            text.contains("gputexel: complexity.eg") && !text.contains("gputexel: complexity.mg"),
-            "{text}"
-        );
-        assert!(
-            text.contains("gputexel: pawn.mg")
-                && text.contains("those of accumulators in units of their sums"),
-            "{text}"
-        );
-        // Without a header they are needed, as are nonzero ones always.
-        asked.header = false;
-        assert!(export(&file, &asked).unwrap().text.contains("gputexel: complexity.mg"));
-        asked.header = true;
+    let text = |file: &ParameterFile, language| {
+        code(file, CodeOptions::new(language), Rounding::Whole).unwrap().text
+    };
+    for language in Language::ALL.into_iter().filter(|language| !language.pairs) {
+        let own = text(&file, language);
+        assert!(own.contains("gputexel: complexity.eg") && !own.contains("gputexel: complexity.mg"), "{own}");
+        assert!(own.contains("gputexel: pawn.mg"), "{own}");
+        assert!(own.contains("those of accumulators in units of their sums"), "{own}");
+        // Nonzero ones are needed.
         let mut other = file.clone();
         other.parameters[2].mg = 1.0;
-        assert!(export(&other, &asked).unwrap().text.contains("gputexel: complexity.mg"));
+        assert!(text(&other, language).contains("gputexel: complexity.mg"));
     }
 }
