@@ -38,8 +38,8 @@ pub struct RuleFlags {
     /// Search depth per move
     #[arg(long, value_name = "N", group = "time_control", help_heading = "Limits")]
     depth: Option<u32>,
-    /// Time control, in seconds: 10+0.1, 60
-    #[arg(long, value_name = "BASE[+INC]", group = "time_control", help_heading = "Limits")]
+    /// Time control, in seconds: 10+0.1, 40/60, 1:30+1
+    #[arg(long, value_name = "[MOVES/]BASE[+INC]", group = "time_control", help_heading = "Limits")]
     time: Option<String>,
     /// Milliseconds per move
     #[arg(long, value_name = "MS", group = "time_control", help_heading = "Limits")]

@@ -15,7 +15,14 @@ pub enum TimeControl {
     Nodes(u64),
     Depth(u32),
     MoveTime(Duration),
-    Clock { base: Duration, increment: Duration },
+    Clock {
+        /// Added again after every time control.
+        base: Duration,
+        /// After each move.
+        increment: Duration,
+        /// To a time control; `None` if the base is for the whole game.
+        moves: Option<u32>,
+    },
 }
 
 impl TimeControl {
@@ -28,17 +35,28 @@ impl TimeControl {
         Duration::from_millis(if matches!(self, Self::MoveTime(_)) { 100 } else { 0 })
     }
 
-    /// `BASE[+INCREMENT]`, seconds.
+    /// `[MOVES/]BASE[+INCREMENT]`, seconds, or `MINUTES:SECONDS` for the base.
     fn parse_clock(text: &str) -> Result<Self> {
-        let bad =
-            || Error::Usage(format!("time control '{text}': expected SECONDS[+INCREMENT], such as 10+0.1"));
-        let (base, increment) = text.split_once('+').unwrap_or((text, "0"));
-        let base = parse_seconds(base).ok_or_else(bad)?;
+        let bad = || {
+            Error::Usage(format!(
+                "time control '{text}': expected [MOVES/]SECONDS[+INCREMENT], such as 10+0.1 or 40/60"
+            ))
+        };
+        let (moves, times) = match text.split_once('/') {
+            Some((moves, times)) => {
+                (Some(moves.parse::<u32>().ok().filter(|n| *n > 0).ok_or_else(bad)?), times)
+            }
+            None => (None, text),
+        };
+        let (base, increment) = times.split_once('+').unwrap_or((times, "0"));
+        let (minutes, seconds) = base.split_once(':').unwrap_or(("0", base));
+        let minutes: u32 = minutes.parse().map_err(|_| bad())?;
+        let base = parse_seconds(seconds).ok_or_else(bad)? + Duration::from_secs(60) * minutes.min(100_000);
         let increment = parse_seconds(increment).ok_or_else(bad)?;
         if base.is_zero() {
             return Err(bad());
         }
-        Ok(Self::Clock { base, increment })
+        Ok(Self::Clock { base, increment, moves })
     }
 
     pub(super) fn limits(&self, clock: &RunningClock) -> Limits {
@@ -47,7 +65,7 @@ impl TimeControl {
             Self::Depth(depth) => Limits { depth: Some(depth), ..Limits::default() },
             Self::MoveTime(time) => Limits { move_time: Some(time), ..Limits::default() },
             Self::Clock { increment, .. } => {
-                let clock = Clock { remaining: clock.left, increment, moves_to_go: None };
+                let clock = Clock { remaining: clock.left, increment, moves_to_go: clock.moves_to_go };
                 Limits { clock: Some(clock), ..Limits::default() }
             }
         }
@@ -76,13 +94,14 @@ impl fmt::Display for TimeControl {
 impl TimeControl {
     /// The PGN tag TimeControl; `-` if there is no clock.
     pub fn time_control(&self) -> String {
-        let Self::Clock { base, increment } = self else { return "-".to_string() };
+        let Self::Clock { base, increment, moves } = self else { return "-".to_string() };
+        let moves = moves.map(|moves| format!("{moves}/")).unwrap_or_default();
         let seconds = |time: &Duration| time.as_millis() as f64 / 1e3;
         let increment = match increment.is_zero() {
             true => String::new(),
             false => format!("+{}", seconds(increment)),
         };
-        format!("{}{increment}", seconds(base))
+        format!("{moves}{}{increment}", seconds(base))
     }
 }
 
@@ -124,14 +143,17 @@ impl From<TimeControl> for String {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RunningClock {
     pub left: Duration,
+    pub moves_to_go: Option<u32>,
 }
 
 impl RunningClock {
     /// Already includes the increment, as in FIDE's laws (glossary, "increment"), cutechess and fastchess.
     pub(super) fn new(time_control: &TimeControl) -> Self {
         match *time_control {
-            TimeControl::Clock { base, increment } => Self { left: base.saturating_add(increment) },
-            _ => Self { left: Duration::ZERO },
+            TimeControl::Clock { base, increment, moves } => {
+                Self { left: base.saturating_add(increment), moves_to_go: moves }
+            }
+            _ => Self { left: Duration::ZERO, moves_to_go: None },
         }
     }
 
@@ -145,10 +167,18 @@ impl RunningClock {
         match *time_control {
             TimeControl::Nodes(_) | TimeControl::Depth(_) => false,
             TimeControl::MoveTime(time) => took > time.saturating_add(margin),
-            TimeControl::Clock { increment, .. } => {
-                let is_late = took > self.left.saturating_add(margin);
+            TimeControl::Clock { base, increment, moves } => {
+                if took > self.left.saturating_add(margin) {
+                    self.left = Duration::ZERO;
+                    return true;
+                }
                 self.left = self.left.saturating_sub(took) + increment;
-                is_late
+                self.moves_to_go = self.moves_to_go.map(|togo| togo - 1);
+                if self.moves_to_go == Some(0) {
+                    self.left += base;
+                    self.moves_to_go = moves;
+                }
+                false
             }
         }
     }
@@ -160,11 +190,11 @@ mod tests {
 
     #[test]
     fn time_controls_are_read_as_they_are_written() {
-        for text in ["nodes=5000", "depth=8", "move-time=100", "time=10+0.1", "time=60", "time=0.5+0.01"] {
+        for text in ["nodes=5000", "depth=8", "move-time=100", "time=10+0.1", "time=40/60", "time=0.5+0.01"] {
             assert_eq!(text.parse::<TimeControl>().unwrap().to_string(), text);
         }
-        for text in
-            ["", "nodes", "nodes=0", "nodes=-1", "depth=99999999999", "time=0", "time=40/5", "time=-1"]
+        assert_eq!("time=40/1:30+2".parse::<TimeControl>().unwrap().to_string(), "time=40/90+2");
+        for text in ["", "nodes", "nodes=0", "nodes=-1", "depth=99999999999", "time=0", "time=0/5", "time=-1"]
         {
             assert!(text.parse::<TimeControl>().is_err(), "{text}");
         }
@@ -174,16 +204,17 @@ mod tests {
     }
 
     #[test]
-    fn clocks_run_down() {
+    fn clocks_run_down_and_are_filled_up_at_controls() {
         let ms = Duration::from_millis;
-        let time_control: TimeControl = "time=1+0.1".parse().unwrap();
+        let time_control: TimeControl = "time=2/1+0.1".parse().unwrap();
         let mut clock = RunningClock::new(&time_control);
         assert_eq!(clock.left, ms(1100), "the first move has its increment");
         assert!(!clock.after_move(&time_control, ms(300), ms(0)));
-        assert_eq!(clock.left, ms(900));
+        assert_eq!((clock.left, clock.moves_to_go), (ms(900), Some(1)));
         assert!(!clock.after_move(&time_control, ms(900), ms(0)), "not later than the flag");
-        assert!(!clock.after_move(&time_control, ms(150), ms(50)), "within the margin");
-        assert_eq!(clock.left, ms(100));
+        assert_eq!((clock.left, clock.moves_to_go), (ms(1100), Some(2)));
+        assert!(!clock.after_move(&time_control, ms(1150), ms(50)), "within the margin");
+        assert_eq!((clock.left, clock.moves_to_go), (ms(100), Some(1)));
         assert!(clock.after_move(&time_control, ms(151), ms(50)));
         let fixed: TimeControl = "move-time=10".parse().unwrap();
         assert!(!clock.after_move(&fixed, ms(15), ms(5)) && clock.after_move(&fixed, ms(16), ms(5)));

@@ -97,13 +97,14 @@ fn flags_fall() {
 
 #[test]
 fn engines_receive_their_time() {
-    let mut rules = Rules { time_margin: Duration::from_secs(1), ..rules("time=10+1") };
+    let mut rules = Rules { time_margin: Duration::from_secs(1), ..rules("time=2/10+1") };
     rules.time_controls[1] = "nodes=7".parse().unwrap();
     let steps = script("f3 e5 g4 Qh4");
     let (mut white, mut black) = (Scripted::new(steps.clone()), Scripted::new(steps));
     play_game(&mut white, &mut black, &start(), &rules, rules.time_controls, &StopFlag::new()).unwrap();
     let clock = |i: usize| white.asked[i].0.clock.unwrap();
     assert_eq!((clock(0).remaining, clock(0).increment), (Duration::from_secs(11), Duration::from_secs(1)));
+    assert_eq!([clock(0).moves_to_go, clock(1).moves_to_go], [Some(2), Some(1)]);
     assert!(
         clock(1).remaining > Duration::from_millis(11_500) && clock(1).remaining < Duration::from_secs(12)
     );
