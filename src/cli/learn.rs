@@ -9,7 +9,7 @@ use gputexel::matches::openings::Openings;
 use gputexel::matches::statistics::Pentanomial;
 use gputexel::matches::{Contestant, GameSettings, MatchRecord, Side, judge};
 use gputexel::model::ParameterFile;
-use gputexel::report::{Conclusion, Judgement, quoted};
+use gputexel::report::{Conclusion, Judgement, Page, Part, Table, quoted};
 use gputexel::{Error, Result};
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,7 @@ use super::context::Context;
 use super::output::{print_result, print_text};
 use super::steps::{self, Words, existing};
 use super::subcommand::Subcommand;
-use super::table::{duration, grouped};
+use super::table::{aligned, duration, grouped};
 
 /// Model that labels positions and plays: richer than the tables that are wanted, so that its scores teach them
 /// something.
@@ -265,6 +265,7 @@ impl Learning<'_> {
                 labels = Some(path.join("labeled.fens"));
             }
             rounds.push(done);
+            self.folder.write("learn.html", self.page(&rounds, None).to_html())?;
         }
         let labels = labels.ok_or_else(|| Error::Usage("no round was played".to_string()))?;
         self.finish(&rounds, &best, &labels, hours)
@@ -426,6 +427,7 @@ impl Learning<'_> {
             self.folder.write(PARAMETERS, parameters.to_json())?;
         }
         let conclusion = self.conclude(rounds, &played[0].1, &values, hours);
+        self.folder.write("learn.html", self.page(rounds, Some((&played, &conclusion))).to_html())?;
         let path = self.folder.path().display();
         let mut object = serde_json::json!({
             "folder": self.folder.path(), "model": model, "rounds": rounds, "kept": wins,
@@ -443,7 +445,8 @@ impl Learning<'_> {
                     format!("against     {name}: Elo {:+.0} ± {:.0}\n", played.elo, played.error95)
                 })
                 .collect();
-            format!("\n{result}{lines}{}", ending(&conclusion))
+            let table = aligned(&table(rounds), 0);
+            format!("\n{table}\n{result}report      {path}/learn.html\n{lines}{}", ending(&conclusion))
         })
     }
 
@@ -481,10 +484,50 @@ impl Learning<'_> {
             this.verdict(),
         ))
     }
+
+    fn page(&self, rounds: &[Round], end: Option<(&[(String, Played)], &Conclusion)>) -> Page {
+        let (against, conclusion) = end.unzip();
+        let model = self.start.model();
+        let mut facts = vec![("rounds".to_string(), rounds.len().to_string())];
+        for (name, played) in against.unwrap_or_default() {
+            facts.push((format!("Elo over {name}"), format!("{:+.0} ± {:.0}", played.elo, played.error95)));
+        }
+        let [titles, rows @ ..] = &table(rounds)[..] else { unreachable!("there are titles") };
+        Page {
+            title: format!("gputexel learn: {}", self.folder.path().display()),
+            about: format!(
+                "Values of {model} from self-play, beginning with {}. Each round's values play against those before.",
+                self.start.params()
+            ),
+            facts,
+            conclusion: conclusion.cloned(),
+            parts: vec![Part {
+                id: "rounds",
+                name: "Rounds",
+                tables: vec![Table { header: titles.clone(), rows: rows.to_vec(), ..Table::default() }],
+            }],
+        }
+    }
 }
 
 fn word(name: &str) -> String {
     let end =
         Path::new(name).file_name().map_or_else(|| name.into(), |end| end.to_string_lossy().into_owned());
     end.replace(|c: char| !c.is_ascii_alphanumeric(), "-")
+}
+
+fn table(rounds: &[Round]) -> Vec<Vec<String>> {
+    let titles = ["round", "games", "positions", "label nodes", "Elo", "", "time"].map(String::from).to_vec();
+    let row = |round: &Round| {
+        vec![
+            round.round.to_string(),
+            grouped(round.games),
+            grouped(round.positions),
+            grouped(round.label_nodes),
+            format!("{:+.0} ± {:.0}", round.elo, round.error95),
+            round.verdict().to_string(),
+            duration(round.seconds),
+        ]
+    };
+    std::iter::once(titles).chain(rounds.iter().map(row)).collect()
 }

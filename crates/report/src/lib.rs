@@ -23,9 +23,9 @@ pub use diagnostics::{
 };
 pub use html::{
     BenchPage, Comparison, Contest, ContestColumn, CoordinateValue, Entrant, Heading, ListedRun, Live,
-    MatchReport, Parameter, PenaltyRow, RunList, RunReport, SharedTrait, SpsaReport, Stage, Standing, Step,
-    StrengthReport, Swarms, SweepAxis, SweepReport, SweepSetting, Table, ValuePath, WorstPosition,
-    WorstPositions, bytes, grouped, notice, remaining_seconds,
+    MatchReport, Page, Parameter, Part, PenaltyRow, RunList, RunReport, SharedTrait, SpsaReport, Stage,
+    Standing, Step, StrengthReport, Swarms, SweepAxis, SweepReport, SweepSetting, Table, ValuePath,
+    WorstPosition, WorstPositions, bytes, grouped, notice, remaining_seconds,
 };
 pub use readable::readable;
 pub use report::Report;

@@ -15,6 +15,7 @@ mod heading;
 mod listing;
 mod matches;
 mod number;
+mod page;
 mod palette;
 mod pieces;
 mod plot;
@@ -38,6 +39,7 @@ pub use heading::{Heading, Stage, remaining_seconds};
 pub use listing::{ListedRun, RunList, notice};
 pub use matches::{MatchReport, Standing};
 pub use number::{bytes, grouped};
+pub use page::{Page, Part};
 pub use spsa::{SpsaReport, ValuePath};
 
 pub(super) use groups::{Shape, groups};
