@@ -10,11 +10,12 @@ use super::game::Rules;
 use super::openings::Openings;
 use super::statistics::Sprt;
 use super::time_control::TimeControl;
-use gputexel_io::{Error, Result, timestamp};
+use gputexel_io::{Error, Result, check_replaceable, timestamp};
 
 pub(crate) const FORMAT: &str = "gputexel-match";
 const VERSION: u32 = 1;
 pub(crate) const EVENT: &str = "gputexel match";
+const FIRST_TAG: &str = "[Event \"gputexel match\"]";
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunHead {
@@ -101,6 +102,9 @@ pub struct MatchConfig {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit_b: Option<TimeControl>,
     pub sprt: Option<Sprt>,
+    /// File of the games, if not in the folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pgn: Option<PathBuf>,
 }
 
 impl MatchConfig {
@@ -114,11 +118,17 @@ impl MatchConfig {
         let time_margin = time_controls.iter().map(TimeControl::usual_margin).max().unwrap_or_default();
         Rules { time_controls, time_margin, ..self.play.rules() }
     }
+
+    /// Refuses to resume if the file of games now has other contents.
+    pub(crate) fn check_games(&self, journal: &Path) -> Result<()> {
+        let is_ours = |head: &[u8]| head.starts_with(FIRST_TAG.as_bytes());
+        self.pgn.as_ref().map_or(Ok(()), |pgn| check_replaceable(journal, pgn, is_ours))
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EngineConfig {
-    /// Empty until it runs, for a UCI engine.
+    /// Empty until it runs, for a UCI engine without a given name.
     pub name: String,
     pub kind: EngineKind,
     /// Parameters as `material` or an absolute path; a command line for UCI engines.

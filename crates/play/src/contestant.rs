@@ -16,6 +16,7 @@ use gputexel_model::{ParameterFile, Prior, TableEvaluation, named_parameters};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Side {
     source: String,
+    name: Option<String>,
     options: Vec<Setting>,
 }
 
@@ -26,13 +27,19 @@ impl Side {
         Self { source: source.into(), ..Self::default() }
     }
 
+    /// Its name in games and reports.
+    #[must_use]
+    pub fn name(self, name: Option<String>) -> Self {
+        Self { name, ..self }
+    }
+
     #[must_use]
     pub fn options(self, options: Vec<Setting>) -> Self {
         Self { options, ..self }
     }
 
     pub fn describe(&self) -> Result<EngineConfig> {
-        let Self { source: text, options } = self;
+        let Self { source: text, name, options } = self;
         if text.trim().is_empty() {
             let expected = "expected a parameter file, the folder of a run, piece values or an engine";
             return Err(Error::Usage(format!("one side of the match has no name: {expected}")));
@@ -41,7 +48,7 @@ impl Side {
             Some(command) => Some(command),
             None => is_command(text).then_some(text.as_str()),
         };
-        let (kind, source, name) = match command {
+        let (kind, source, default_name) = match command {
             // Its own name is known when it runs.
             Some(command) => (EngineKind::Uci, fixed_command(command)?, String::new()),
             None if Prior::is_word(text) => (EngineKind::BuiltIn, text.clone(), text.clone()),
@@ -57,6 +64,7 @@ impl Side {
                 "'{text}' is played by the built-in engine; options only apply to UCI engines"
             )));
         }
+        let name = name.clone().unwrap_or(default_name);
         let options = options.iter().map(|option| (option.name.clone(), option.value.clone())).collect();
         Ok(EngineConfig { name, kind, source, checksum: None, options })
     }

@@ -97,9 +97,11 @@ impl GamesFile {
             self.file.write_all(games.as_bytes()).map_err(|e| Error::io(&self.path, e))?;
         }
         self.file.flush().map_err(|e| Error::io(&self.path, e))?;
-        match is_open_at(&self.path, self.file.get_ref()) {
-            true => Ok(()),
-            false => Err(Error::lost(&self.path)),
+        let file = self.file.get_ref();
+        // Devices and pipes cannot be lost.
+        match file.metadata().is_ok_and(|metadata| metadata.is_file()) && !is_open_at(&self.path, file) {
+            true => Err(Error::lost(&self.path)),
+            false => Ok(()),
         }
     }
 }

@@ -56,8 +56,10 @@ impl Match {
     pub fn resume(folder: impl AsRef<Path>, changes: Changes, stop: impl Into<StopFlag>) -> Result<Self> {
         let folder = RunFolder::enter(folder.as_ref(), Kind::Match)?;
         let (journal, mut config, done) = journal::open::<MatchConfig>(folder.lock()?)?;
+        let path = journal::LOG.path(folder.path());
+        config.play.head.check(FORMAT, &path)?;
+        config.check_games(&path)?;
         let play = &mut config.play;
-        play.head.check(FORMAT, &journal::LOG.path(folder.path()))?;
         let games = changes.games.unwrap_or(play.games);
         play.change_games(games, 2 * done.len() as u64, folder.path(), "match")?;
         let prepared = Self::prepare(config, changes.concurrency, stop.into())?;
@@ -136,7 +138,7 @@ impl Match {
         let Some((folder, journal)) = place else {
             return Err(Error::Usage("a match needs a folder for its games".to_string()));
         };
-        let pgn = folder.file(GAMES_FILE);
+        let pgn = config.pgn.clone().unwrap_or_else(|| folder.file(GAMES_FILE));
         let mut files = MatchFiles::new(journal, &pgn, &done)?;
         let begin = Instant::now();
         let threads = settings.pairs.min(settings.concurrency as u64);

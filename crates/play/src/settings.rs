@@ -84,22 +84,26 @@ pub struct MatchOptions {
     /// If it differs from A's.
     pub limit_b: Option<TimeControl>,
     pub sprt: Option<Sprt>,
+    /// Instead of `games.pgn` in the folder.
+    pub pgn: Option<PathBuf>,
 }
 
 impl MatchOptions {
     /// Sides as in [`Side::new`].
     pub fn new(a: &str, b: &str) -> Self {
-        Self { sides: [a, b].map(Side::new), play: GameSettings::default(), limit_b: None, sprt: None }
+        let (sides, play) = ([a, b].map(Side::new), GameSettings::default());
+        Self { sides, play, limit_b: None, sprt: None, pgn: None }
     }
 
     pub(crate) fn record(&self) -> Result<MatchConfig> {
-        let Self { sides: [a, b], play, limit_b, sprt } = self;
+        let Self { sides: [a, b], play, limit_b, sprt, pgn } = self;
         let games = if sprt.is_some() { GAMES_WITH_SPRT } else { GAMES };
         Ok(MatchConfig {
             play: play.record(FORMAT, games)?,
             engines: [a.describe()?, b.describe()?],
             limit_b: *limit_b,
             sprt: *sprt,
+            pgn: pgn.as_deref().map(absolute),
         })
     }
 }

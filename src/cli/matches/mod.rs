@@ -65,9 +65,18 @@ struct Played {
     /// model=normalized in normalized Elo instead of logistic
     #[arg(long, value_name = "TEST", help_heading = "Games")]
     sprt: Option<String>,
+    /// Name of A in games and tables [default: from its file, or the engine's own name]
+    #[arg(long, value_name = "NAME", help_heading = "Engines")]
+    name_a: Option<String>,
+    /// Name of B
+    #[arg(long, value_name = "NAME", help_heading = "Engines")]
+    name_b: Option<String>,
     /// UCI option of both engines, or, as A:NAME=VALUE or B:NAME=VALUE, of one; may be given several times
     #[arg(long, value_name = "[A:|B:]NAME=VALUE", help_heading = "Engines")]
     option: Vec<String>,
+    /// PGN file for the games [default: games.pgn in the folder]
+    #[arg(long, value_name = "FILE", help_heading = "Games", value_parser = super::target::file())]
+    pgn: Option<PathBuf>,
 }
 
 impl Played {
@@ -78,10 +87,14 @@ impl Played {
             Ok::<_, Error>(Side::new(text).options(settings(&options.collect::<Vec<_>>())?))
         };
         Ok(MatchOptions {
-            sides: [own(a, "A:", "B:")?, own(b, "B:", "A:")?],
+            sides: [
+                own(a, "A:", "B:")?.name(self.name_a.clone()),
+                own(b, "B:", "A:")?.name(self.name_b.clone()),
+            ],
             play: self.rules.settings(changes, context)?,
             limit_b: parsed(&self.limit_b)?,
             sprt: parsed(&self.sprt)?,
+            pgn: self.pgn.clone(),
         })
     }
 }
@@ -96,6 +109,9 @@ impl Subcommand for MatchArgs {
         let (Some(a), Some(b)) = (&self.a, &self.b) else { unreachable!("clap requires them") };
         let options = self.played.options([a, b], changes, context)?;
         let FolderFlags { out, force, .. } = &self.files;
+        if let Some(pgn) = self.played.pgn.as_ref().filter(|pgn| pgn.exists() && !force) {
+            return Err(Error::Exists(pgn.clone()).into());
+        }
         // All checks come before anything is written.
         let mut prepared = Match::new(&options, context.cancel)?;
         prepared.create_folder(out.as_deref(), *force)?;

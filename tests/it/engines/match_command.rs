@@ -214,10 +214,10 @@ fn engines_that_ignore_limits_of_nodes_are_pointed_out() {
     bench.write("engine.sh", engine);
     bench.write("book.epd", "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -\n");
     let args = ["cmd:sh engine.sh 90000", "cmd:sh engine.sh 300", "--games", "2", "--max-plies", "2"];
-    let rest = ["--nodes", "200", "--openings", "book.epd"];
+    let rest = ["--nodes", "200", "--openings", "book.epd", "--name-b", "Modest"];
     let report = play(&bench, (&args, (&rest, "--out m")));
     assert_eq!(report["findings"].list().len(), 1, "{report}");
     let (out, _) = bench.done(("match", (&args, (&rest, "--out n"))));
-    let says = "warning     Glutton A reports 90000 nodes per move at 200: it seems to ignore 'go nodes'";
+    let says = "warning     Glutton reports 90000 nodes per move at 200: it seems to ignore 'go nodes'";
     assert!(out.contains(says), "{out}");
 }

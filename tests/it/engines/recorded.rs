@@ -27,6 +27,20 @@ fn keeps(bench: &Bench, file: &str, text: &str, args: impl Words) {
 }
 
 #[test]
+fn a_resumed_match_replaces_only_its_own_games() {
+    let bench = Bench::new();
+    let side = format!("cmd:{}", engine(&bench));
+    let args =
+        ["match", &side, "material", "--nodes", "50", "--games", "2", "--max-plies", "20", "--out", "m"];
+    begin(&bench, (&args, "--pgn out.pgn"));
+    let resume = ["match", "--resume", "m", "--games", "4"];
+    bench.ok(resume);
+    assert_eq!(bench.text("out.pgn").matches("[Event ").count(), 4);
+    std::fs::remove_file(bench.path("started")).unwrap();
+    keeps(&bench, "out.pgn", "[Event \"Hastings\"]\n", "match --resume m --games 6");
+}
+
+#[test]
 fn a_resumed_run_by_games_replaces_only_its_own_log() {
     let bench = Bench::new();
     let command = engine(&bench);

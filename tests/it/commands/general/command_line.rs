@@ -52,6 +52,7 @@ fn a_hyphen_is_standard_output_or_refused() {
         "trace d.bin -o x --schema -",
         "compare run run --html -",
         "sweep d.bin --scale 0.5:2:8 --svg -",
+        "match zero zero --pgn -",
     ] {
         bench.fails_with(args, 2, "standard output");
     }
