@@ -1,11 +1,11 @@
 //! Engines as leaders of process groups.
 
 use std::io;
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus, kill_process_group, waitid};
 
 use super::Pipes;
 
@@ -78,6 +78,14 @@ mod lasting {
     }
 }
 
+/// Whether and how it ended. It is not reaped, so that its group can still be killed.
+fn peek(leader: &Child) -> rustix::io::Result<Option<WaitIdStatus>> {
+    waitid(
+        WaitId::Pid(Pid::from_child(leader)),
+        WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG,
+    )
+}
+
 impl Contained {
     pub(super) fn start(mut call: Command) -> io::Result<(Self, Pipes)> {
         call.process_group(0);
@@ -92,13 +100,17 @@ impl Contained {
 
     pub fn has_exited(&self) -> bool {
         let state = self.state();
-        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
-        let ended = || waitid(WaitId::Pid(Pid::from_child(&state.leader)), options);
-        state.status.is_some() || !matches!(ended(), Ok(None))
+        state.status.is_some() || !matches!(peek(&state.leader), Ok(None))
     }
 
+    /// Of a process that has exited.
     pub fn status(&self) -> Option<ExitStatus> {
-        self.state().status
+        let state = self.state();
+        state.status.or_else(|| {
+            let ended = peek(&state.leader).ok()??;
+            // As `wait` would tell it.
+            ended.exit_status().map(|code| code << 8).or(ended.terminating_signal()).map(ExitStatus::from_raw)
+        })
     }
 
     /// Kills it with its children.
