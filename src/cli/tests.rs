@@ -25,7 +25,7 @@ fn every_command_has_examples_that_parse() {
         let (_, lines) = help.split_once("Examples:\n").unwrap_or_else(|| panic!("'{path}' has no examples"));
         for line in lines.lines().map(|line| line.strip_prefix("  ").unwrap()) {
             assert!(line.starts_with(&format!("gputexel {path}")), "{line}");
-            let words = shlex::split(line).unwrap();
+            let words = shlex::split(line).unwrap().into_iter().take_while(|word| !word.starts_with('>'));
             if let Err(error) = Cli::command().try_get_matches_from(words) {
                 panic!("{line}: {error}");
             }

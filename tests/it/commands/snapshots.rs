@@ -27,6 +27,7 @@ fn stage() -> &'static Bench {
         std::fs::create_dir(bench.path("source")).unwrap();
         let zeros = ["0"; 64].join(", ");
         bench.write("source/t.c", format!("int mg[64] = {{{zeros}}}; // gputexel: knight.mg\nint x = 5;\n"));
+        bench.write("x.tune", "#set file t.c\n#context x\nint x = 5@;\n");
         bench
     });
     &STAGE

@@ -55,7 +55,9 @@ fn token(bytes: &[u8], at: usize, language: Language) -> (Kind, usize) {
     let rest = &bytes[at..];
     let next = rest.get(1).copied().unwrap_or(0);
     match rest[0] {
-        _ if rest.starts_with(language.comment.as_bytes()) => (Kind::Comment, line_end(bytes, at)),
+        _ if rest.starts_with(language.comment.as_bytes()) => {
+            (Kind::Comment, comment_end(bytes, at, language))
+        }
         b'/' if next == b'*' && language.has_blocks => {
             (Kind::Comment, block_comment(bytes, at, language.nests))
         }
@@ -68,6 +70,15 @@ fn token(bytes: &[u8], at: usize, language: Language) -> (Kind, usize) {
         byte if is_word(byte) => (Kind::Word, at + rest.iter().take_while(|&&byte| is_word(byte)).count()),
         mark => (Kind::Mark(mark), at + 1),
     }
+}
+
+/// In C, a backslash at the end of a line joins the next one to the comment.
+fn comment_end(bytes: &[u8], at: usize, language: Language) -> usize {
+    let mut end = line_end(bytes, at);
+    while language.is_c && end < bytes.len() && bytes[at..end].ends_with(b"\\") {
+        end = line_end(bytes, memchr::memchr(b'\n', &bytes[end..]).map_or(bytes.len(), |n| end + n + 1));
+    }
+    end
 }
 
 fn line_end(bytes: &[u8], at: usize) -> usize {

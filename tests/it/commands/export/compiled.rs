@@ -97,7 +97,10 @@ const CASES: [Case; 6] = [
         command: RUST,
         file: "main.rs",
         before: "mod t;\nfn main() {\n",
-        print: |name, at| format!("let (mg, eg) = t::{name}{at}; println!(\"{{mg:.2}} {{eg:.2}}\");"),
+        print: |name, at| {
+            let end = if ["int", "while"].contains(&name) { "_" } else { "" };
+            format!("let (mg, eg) = t::{name}{end}{at}; println!(\"{{mg:.2}} {{eg:.2}}\");")
+        },
         after: "}\n",
     },
     Case {

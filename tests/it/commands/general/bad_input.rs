@@ -286,7 +286,6 @@ fn files_without_end_are_refused_by_every_reader() {
         "spsa run --resume /dev/zero",
         "spsa simulate --conf /dev/zero",
         "spsa convert /dev/zero --to spsa",
-        "spsa convert list.txt --to spsa --values /dev/zero",
         "spsa init --params /dev/zero",
         "extract odd.txt --output x.bin",
         "import --output i.json --schema-from odd.txt",

@@ -175,8 +175,10 @@ pub(super) fn words(line: &str) -> Option<Vec<String>> {
     let line = line.strip_prefix("$ ").unwrap_or(line);
     let line = line.strip_prefix("gputexel ")?;
     // Comments, explanations in a second column, and shell operators after the command.
-    let end =
-        ["   ", "  #", " | ", " > ", " < ", " && ", " # "].iter().filter_map(|mark| line.find(mark)).min();
+    let end = ["   ", "  #", " | ", " > ", " >> ", " < ", " && ", " # "]
+        .iter()
+        .filter_map(|mark| line.find(mark))
+        .min();
     let line = line[..end.unwrap_or(line.len())].trim_end();
     let is_example = ["...", "…", " COMMAND", "\\", "["].iter().any(|mark| line.contains(mark));
     if is_example { None } else { Some(shlex::split(line).unwrap_or_else(|| panic!("{line}: quotes"))) }

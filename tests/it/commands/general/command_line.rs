@@ -68,8 +68,6 @@ fn a_hyphen_is_standard_output_or_refused() {
         &["spsa", "init", "--params", "run", "-o", "-", "--force"],
         &["spsa", "init", "--params", "run", "--force"],
         &["spsa", "convert", "list.csv", "--to", "toml", "-o", "-", "--force"],
-        &["patch", "init", "search.cpp:1", "-o", "-", "--force"],
-        &["patch", "init", "search.cpp:1", "-o", "-", "--append"],
     ] {
         bench.fails_with(args, 2, args[args.len() - 1]);
     }

@@ -55,13 +55,11 @@ const LINES: &[&[&str]] = &[
     &["spsa", "run", "run.toml", "--out", "g", "--verify", "2"],
     &["spsa", "report", "g"],
     &["spsa", "verify", "g", "--games", "2"],
-    &["patch", "init", "source/t.c:2", "-o", "x.tune"],
     &["patch", "init", "source/t.c:2"],
     &["patch", "check", "x.tune", "source"],
     &["patch", "tune", "x.tune", "source"],
     &["patch", "apply", "x.tune", "source", "-n"],
     &["patch", "undo", "source"],
-    &["patch", "tables", "r", "--list"],
     &["patch", "tables", "r", "source/t.c", "--trust-marker"],
     &["patch", "list", "source/t.c"],
     &["patch", "expose", "source/t.c"],
@@ -96,6 +94,7 @@ fn bench() -> Bench {
     std::fs::create_dir(bench.path("source")).unwrap();
     let zeros = ["0"; 64].join(", ");
     bench.write("source/t.c", format!("int mg[64] = {{{zeros}}}; // gputexel: knight.mg\nint x = 5;\n"));
+    bench.write("x.tune", "#set file t.c\n#context x\nint x = 5@;\n");
     bench
 }
 

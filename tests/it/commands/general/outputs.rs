@@ -68,7 +68,6 @@ fn run_folder_is_accepted_as_parameters() {
         &["extract", "games.pgn", "-o", "q.bin", "--resolve", "quiescence", "--params", "run"],
         &["uci", "--params", "run"],
         &["spsa", "init", "--params", "run", "-o", "run.toml"],
-        &["patch", "tables", "run", "--list"],
     ];
     for args in commands {
         bench.done(args);
