@@ -32,8 +32,7 @@ pub fn plan_tune(tune: &Path, folder: &Path) -> Result<PatchPlan> {
     for (p, state) in placed.iter().zip(&states) {
         add_parameters(p, state, &sources.files[p.file], &mut params, &tune)?;
     }
-    let mut plan = PatchPlan::default();
-    plan.warnings = undeclared(&tune).into_iter().collect();
+    let mut plan = PatchPlan { warnings: undeclared(&tune).into_iter().collect(), ..PatchPlan::default() };
     let used = params.entries().filter(|entry| !entry.not_used);
     let ranges = used.filter_map(ParamEntry::range_problem);
     plan.warnings.extend(ranges.map(|problem| format!("{}: {problem}", params_path.display())));

@@ -59,7 +59,7 @@ fn run_folder_is_accepted_as_parameters() {
     bench.write("games.pgn", common::program::pgn("", common::program::GAME, "1-0"));
     bench.write("psqt.cpp", "int knight[64] = {};\n");
     let limit = ["--nodes", "5", "--games", "2"];
-    let commands: [&[&str]; 9] = [
+    let commands: [&[&str]; 8] = [
         &["export", "run", "--to", "c"],
         &["compare", "run", "again"],
         &["check", "d.bin", "--params", "run"],
