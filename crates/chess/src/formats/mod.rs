@@ -148,7 +148,7 @@ impl Format {
     pub fn read<'c>(self, chunk: &[u8], offset: u64, criteria: impl Into<Criteria<'c>>) -> Batch {
         let Some(training) = self.spec().training else {
             let mut out = Collector::new(criteria.into());
-            out.damage(offset, chunk.len() as u64, format!("{} is not training data", self.name()));
+            out.damage(offset, format!("{} is not training data", self.name()));
             return out.finish();
         };
         (training.read)(chunk, offset, criteria.into())

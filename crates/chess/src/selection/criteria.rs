@@ -38,20 +38,13 @@ pub struct Criteria<'a> {
     pub selection: &'a Selection,
     /// Needed if [`Selection::searches`].
     pub search: Option<&'a dyn PositionSearch>,
-    pub named_games: usize,
     pub origins: bool,
     pub scores: ScoreConvention,
 }
 
 impl<'a> From<&'a Selection> for Criteria<'a> {
     fn from(selection: &'a Selection) -> Self {
-        Self {
-            selection,
-            search: None,
-            named_games: Batch::NAMED_GAMES,
-            origins: false,
-            scores: ScoreConvention::default(),
-        }
+        Self { selection, search: None, origins: false, scores: ScoreConvention::default() }
     }
 }
 
