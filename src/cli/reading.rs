@@ -66,9 +66,6 @@ fn labels_help() -> String {
 
 impl ReadingArgs {
     /// Copies the flags into settings; flags of the selection override `rules`, unless a preset is named.
-    ///
-    /// # Errors
-    /// [`gputexel::Error::Usage`] for unknown names and flags without effect.
     pub fn apply(&self, settings: &mut ExtractSettings, rules: Selection) -> gputexel::Result<()> {
         settings.selection = self.selection.selection(rules)?;
         settings.format = self.format.as_deref().map(str::parse).transpose()?;

@@ -100,9 +100,6 @@ pub struct SelectionArgs {
 
 impl SelectionArgs {
     /// Returns the preset, or `rules`, with the given flags applied.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for unknown names and flags without effect.
     pub fn selection(&self, rules: Selection) -> Result<Selection> {
         let mut rules = match &self.preset {
             Some(name) => name.parse::<Preset>()?.selection(),

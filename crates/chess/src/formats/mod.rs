@@ -155,9 +155,6 @@ impl Format {
     }
 
     /// Detects the format of training data that begin with `head`, and are no longer if `complete`.
-    ///
-    /// # Errors
-    /// [`Error::Input`] for bulletformat of the other byte order.
     pub fn detect(name: &str, head: &[u8], complete: bool) -> Result<Option<Self>> {
         let fits = |format: &Self| format.spec().training.is_some_and(|data| (data.detect)(head, complete));
         match Self::training_data().find(fits) {

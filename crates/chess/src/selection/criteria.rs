@@ -301,16 +301,10 @@ pub const NODE_LIMIT: u64 = 100_000;
 
 pub trait PositionSearch {
     /// Returns true if the quiescence score is within `margin_cp` of the static one.
-    ///
-    /// # Errors
-    /// [`NodeLimit`] where the search is given up.
     fn is_quiet(&self, position: &Chess, margin_cp: u32) -> Result<bool, NodeLimit>;
 
     /// Returns the position that replaces `position`: the end of its principal variation, or the last
     /// position before a mate or stalemate, in which there is nothing to evaluate.
-    ///
-    /// # Errors
-    /// [`NodeLimit`] where the search is given up.
     fn leaf(&self, position: &Chess, resolve: Resolve) -> Result<Chess, NodeLimit>;
 }
 

@@ -152,9 +152,6 @@ impl Selection {
     }
 
     /// Rejects settings that contradict each other or that nothing can satisfy.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] naming the first one.
     pub fn validate(&self) -> Result<()> {
         let refuse = |text: String| Err(Error::Usage(text));
         if !(self.share > 0.0 && self.share <= 1.0) {

@@ -85,9 +85,6 @@ pub trait Relabel {
     fn relabel(&mut self, samples: &mut [Sample], origins: &mut [Origin]) -> Result<()>;
 
     /// Called after all positions.
-    ///
-    /// # Errors
-    /// Any reason not to write the result.
     fn finish(&mut self) -> Result<()>;
 }
 
@@ -106,9 +103,6 @@ pub fn convert(
 }
 
 /// Converts as [`convert`], with other labels.
-///
-/// # Errors
-/// As [`convert`]; errors of `relabel`.
 pub fn convert_with<'a>(
     inputs: &'a [PathBuf],
     settings: &'a ConversionSettings,
