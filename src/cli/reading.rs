@@ -69,10 +69,10 @@ impl ReadingArgs {
     pub fn apply(&self, settings: &mut ExtractSettings, rules: Selection) -> gputexel::Result<()> {
         settings.selection = self.selection.selection(rules)?;
         settings.format = self.format.as_deref().map(str::parse).transpose()?;
-        settings.labels = self.labels.as_deref().map(str::parse::<LabelSyntax>).transpose()?;
-        settings.results = self.results.as_deref().map(str::parse).transpose()?;
-        settings.point_of_view = parse_view(&self.pov)?;
-        settings.score_view = parse_view(&self.score_pov)?;
+        settings.text.syntax = self.labels.as_deref().map(str::parse::<LabelSyntax>).transpose()?;
+        settings.text.scale = self.results.as_deref().map(str::parse).transpose()?;
+        settings.text.point_of_view = parse_view(&self.pov)?;
+        settings.text.score_view = parse_view(&self.score_pov)?;
         settings.target = Target::new(&self.target, self.target_k)?;
         settings.max_bad_share = self.max_bad_share;
         settings.threads = self.threads.unwrap_or(settings.threads);

@@ -21,10 +21,10 @@ use crate::selection::Criteria;
 use gputexel_io::{Error, Result, unknown_name};
 
 macro_rules! formats {
-    ($($(#[$doc:meta])* $format:ident: $spec:expr,)*) => {
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    ($($(#[$attribute:meta])* $format:ident: $spec:expr,)*) => {
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub enum Format {
-            $($(#[$doc])* $format,)*
+            $($(#[$attribute])* $format,)*
         }
 
         impl Format {
@@ -47,6 +47,7 @@ formats! {
     Bulletformat: bulletformat::FORMAT,
     Lichess: lichess::FORMAT,
     /// Labeled positions, one per line; written as `FEN | centipawns | result`, White's view.
+    #[default]
     Text: texts::TEXT,
     /// EPD with `c9 "pawns|result";`, White's view, and the counters as `hmvc` and `fmvn`.
     Epd: texts::EPD,

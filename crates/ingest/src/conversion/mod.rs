@@ -137,6 +137,7 @@ pub fn convert_with<'a>(
     let encodes = keeps_duplicates && !needs_all && !rules.no_draws && !numbered && relabel.is_none();
     // The moves of games do not connect resolved positions.
     let follows_moves = rules.resolve == Resolve::None;
+    let plan = Plan { format: settings.format, default_score_cp: settings.default_score_cp };
     let mut assembly = Assembly {
         averages: rules.duplicates == Duplicates::Average,
         books: Bookkeeping::new(inputs, &detected, reading),
@@ -147,14 +148,13 @@ pub fn convert_with<'a>(
         row: 0,
         games: numbered.then(GameNumbers::default),
         has_games: false,
-        plan: Plan::of(settings),
+        plan,
         relabel,
         positions: 0,
         losses: Losses::default(),
         output_bytes: 0,
     };
     let reader = Reader::new(detected, reading, evaluation, true);
-    let plan = Plan::of(settings);
     let worker = move |queue: &Queue<Converted>| {
         reader.serve(queue, |detected, mut rest| {
             let in_games = follows_moves && detected.format().has_moves();
@@ -178,10 +178,6 @@ struct Plan {
 }
 
 impl Plan {
-    fn of(settings: &ConversionSettings) -> Self {
-        Self { format: settings.format, default_score_cp: settings.default_score_cp }
-    }
-
     /// Writes all samples; `labels` may be empty if none has a game or a weight.
     fn encode(self, batch: &Batch, labels: &[LineLabel], in_games: bool) -> Encoded {
         let mut writer = Writer::new(self.format, self.default_score_cp);
@@ -283,7 +279,7 @@ impl Assembly<'_> {
     ) -> Vec<LineLabel> {
         let mut labels = Vec::new();
         if let Some(games) = &mut self.games {
-            games.begin_chunk(source);
+            games.begin_chunk(source, by_chunk);
         }
         let (samples, origins) = (std::mem::take(&mut batch.samples), std::mem::take(&mut batch.origins));
         for (mut sample, origin) in samples.into_iter().zip(origins) {
@@ -304,12 +300,7 @@ impl Assembly<'_> {
             }
             if let Some(games) = &mut self.games {
                 self.has_games |= sample.game.is_some();
-                label.game = match sample.game {
-                    Some(game) if by_chunk => games.of_chunk(game),
-                    Some(game) => games.of_input(game),
-                    // A position without a game is one of its own.
-                    None => games.single(),
-                };
+                label.game = games.number(sample.game);
             }
             labels.push(label);
             batch.samples.push(sample);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::ExtractSettings;
 use super::bookkeeping::Bookkeeping;
-use super::encode::{Encoded, EncodedLabel};
+use super::encode::Encoded;
 use super::judging::{Fate, Judge, sample_of};
 use super::report::{Report, Results};
 use super::sources::Detected;
@@ -54,15 +54,14 @@ impl<'a> Assembly<'a> {
     }
 
     fn write(&mut self, chunk: &Chunk, encoded: &Encoded) -> Result<Written> {
-        let by_chunk = self.books.reports[chunk.source].format.has_moves();
-        self.games.begin_chunk(chunk.source);
+        self.games.begin_chunk(chunk.source, self.books.reports[chunk.source].format.has_moves());
         let mut written = Written::default();
         for (label, row) in encoded.rows() {
             if let Fate::LeftOut(reason) = self.judge.judge(label.key, label.result) {
                 written.left_out.add(reason);
                 continue;
             }
-            let game = self.number(label, by_chunk);
+            let game = self.numbered.then(|| self.games.number(label.game));
             self.results.add(label.result);
             written.resolved += u64::from(label.leaf_key != label.key);
             let score_cp = Some(label.score_cp).filter(|score| !score.is_nan());
@@ -72,17 +71,6 @@ impl<'a> Assembly<'a> {
         check_room(&self.writer)?;
         self.source_ends[chunk.source] = self.writer.len();
         Ok(written)
-    }
-
-    fn number(&mut self, label: &EncodedLabel, by_chunk: bool) -> Option<u32> {
-        if !self.numbered {
-            return None;
-        }
-        Some(match label.game {
-            Some(game) if by_chunk => self.games.of_chunk(game),
-            Some(game) => self.games.of_input(game),
-            None => self.games.single(),
-        })
     }
 
     fn revise(&mut self) -> Result<()> {

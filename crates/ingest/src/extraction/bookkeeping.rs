@@ -4,13 +4,12 @@ use std::path::{Path, PathBuf};
 
 use super::ExtractSettings;
 use super::plausibility::{can_judge, implausible_comments, implausible_labels, scale_mismatch};
-use super::report::{FunnelStep, SourceReport, Unread};
+use super::report::{FunnelStep, SourceReport};
 use super::sources::Detected;
 use crate::reading::{Chunk, Contents, too_many_bad_lines};
 use gputexel_chess::formats::Format;
-use gputexel_chess::pgn::CommentTally;
-use gputexel_chess::sample::{Agreement, Batch, Damage, Verdict};
-use gputexel_chess::scale::{ResultScale, ResultTally};
+use gputexel_chess::sample::{Batch, Damage};
+use gputexel_chess::scale::ResultScale;
 use gputexel_chess::selection::{LeftOut, Unit};
 use gputexel_dataset::SourceRecord;
 use gputexel_io::{Error, Result};
@@ -115,7 +114,7 @@ impl<'a> Bookkeeping<'a> {
             report.warnings.extend(report.losses());
             report.warnings.extend(report.unit_warning());
             report.warnings.extend(report.unread_scores_warning());
-            let scale = self.settings.results;
+            let scale = self.settings.text.scale;
             report.warnings.extend(report.tally.warnings(scale.unwrap_or_default(), scale.is_some()));
             report.record.left_out = report.left_out.by_label();
             report.funnel = FunnelStep::all(report.positions_read, &report.left_out);
@@ -206,30 +205,12 @@ fn empty_report(path: &Path, detected: &Detected, game_rules: &[&str], captures:
             ..SourceRecord::default()
         },
         format: input_format,
-        positions_read: 0,
-        resolved: 0,
         layout: detection.and_then(|detection| detection.layout.clone()),
         evidence: detection.map(|detection| detection.evidence.clone()),
         score_evidence: detection.and_then(|detection| detection.score_evidence.clone()).or(scores.evidence),
-        comments: CommentTally::default(),
         convention: scores.convention,
-        agreement: Agreement::default(),
-        score_agreement: Agreement::default(),
-        verdict: Verdict::CannotTell,
         warnings,
-        complaints: Vec::new(),
-        skipped_games: Vec::new(),
-        skipped_games_unnamed: 0,
-        unread_scores: Unread::default(),
-        unread_text: Unread::default(),
-        funnel: Vec::new(),
-        bad_lines: 0,
-        bad_games: 0,
-        plies: 0,
-        plies_lost: 0,
-        faults: Vec::new(),
-        left_out: LeftOut::default(),
-        tally: ResultTally::default(),
+        ..SourceReport::default()
     }
 }
 

@@ -22,10 +22,7 @@ use crate::reading::{Queue, check_reading, read_all};
 use gputexel_chess::PhaseSettings;
 use gputexel_chess::detection::TextOptions;
 use gputexel_chess::formats::Format;
-use gputexel_chess::labels::LabelSyntax;
-use gputexel_chess::scale::ResultScale;
 use gputexel_chess::selection::Selection;
-use gputexel_chess::text::PointOfView;
 use gputexel_dataset::{DatasetWriter, Metadata};
 use gputexel_io::{Error, Result};
 use gputexel_model::{FeatureKind, FeatureSet, TableEvaluation};
@@ -49,14 +46,9 @@ pub struct ExtractSettings {
     pub selection: Selection,
     /// Format of all inputs; detected if `None`.
     pub format: Option<Format>,
-    /// Syntax of results in labeled text; detected if `None`.
-    pub labels: Option<LabelSyntax>,
-    /// Numbers for a loss and a win in labeled text; 0 and 1 if `None`.
-    pub results: Option<ResultScale>,
-    /// Point of view of numeric results; detected if `None`.
-    pub point_of_view: Option<PointOfView>,
-    /// Point of view of scores in labeled text; detected if `None`.
-    pub score_view: Option<PointOfView>,
+    /// Syntax, scale and points of view of labeled text; detected where `None`. Whether scores are wanted follows
+    /// from the target.
+    pub text: TextOptions,
     pub target: Target,
     /// Maximum share of bad lines in a text, or of faulty games or plies in a file; above it, nothing is
     /// written.
@@ -73,25 +65,12 @@ impl ExtractSettings {
             feature_set,
             selection: Selection::default(),
             format: None,
-            labels: None,
-            results: None,
-            point_of_view: None,
-            score_view: None,
+            text: TextOptions::default(),
             target: Target::Result,
             max_bad_share: 0.1,
             evaluation: None,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             force: false,
-        }
-    }
-
-    fn asked(&self) -> TextOptions {
-        TextOptions {
-            syntax: self.labels,
-            scale: self.results,
-            point_of_view: self.point_of_view,
-            score_view: self.score_view,
-            wants_scores: false,
         }
     }
 

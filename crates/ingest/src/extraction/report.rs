@@ -78,7 +78,7 @@ impl Unread {
     }
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct SourceReport {
     #[serde(flatten)]
     pub record: SourceRecord,
