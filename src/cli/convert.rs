@@ -63,9 +63,6 @@ fn output_help() -> String {
 
 impl ConversionArgs {
     /// Converts the flags to settings of the library.
-    ///
-    /// # Errors
-    /// [`gputexel::Error::Usage`] for unknown names.
     pub fn settings(&self) -> gputexel::Result<ConversionSettings> {
         let format = match &self.to {
             Some(name) => Format::output(name)?,

@@ -22,10 +22,6 @@ pub struct KingArgs {
 
 impl KingArgs {
     /// Returns the feature set of a model's name and these flags.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for unknown models and those without tables for kings to select; errors of
-    /// [`KingBuckets::read`].
     pub fn feature_set(&self, model: &str, phase: PhaseSettings) -> Result<FeatureSet> {
         let kind = FeatureKind::parse(model)?;
         let pieces: Option<KingPieces> = parsed(&self.king_pieces)?;

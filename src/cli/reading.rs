@@ -1,7 +1,6 @@
 //! Flags of commands that read games, labeled positions or training data, and their reports on each input.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
 
 use gputexel::chess::labels::LabelSyntax;
 use gputexel::chess::sample::Verdict;
@@ -20,9 +19,6 @@ use super::table::{aligned, bytes, grouped, percent};
 pub struct ReadingArgs {
     #[arg(long, value_name = "NAME", help = format_help())]
     format: Option<String>,
-    /// Leave out unreadable parts of damaged training data [default: refuse the file]
-    #[arg(long)]
-    skip_damaged: bool,
     #[arg(long, value_name = "NAME", help_heading = "Labeled positions", help = labels_help())]
     labels: Option<String>,
     /// Numeric values of a loss and a win, such as -1..1, 0..2, 0..100, or 1..0 if 1 is a loss; or words: wdb (who
@@ -51,9 +47,6 @@ pub struct ReadingArgs {
     score_pov: String,
     #[command(flatten)]
     selection: SelectionArgs,
-    /// Write a list of all games that were left out or truncated, with their numbers and the reasons
-    #[arg(long, value_name = "FILE", value_parser = super::target::file())]
-    list_skipped: Option<PathBuf>,
     /// Worker threads [default: one per core]; does not change the output
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
@@ -73,18 +66,13 @@ fn labels_help() -> String {
 
 impl ReadingArgs {
     /// Copies the flags into settings; flags of the selection override `rules`, unless a preset is named.
-    ///
-    /// # Errors
-    /// [`gputexel::Error::Usage`] for unknown names and flags without effect.
     pub fn apply(&self, settings: &mut ExtractSettings, rules: Selection) -> gputexel::Result<()> {
         settings.selection = self.selection.selection(rules)?;
         settings.format = self.format.as_deref().map(str::parse).transpose()?;
-        settings.skip_damaged = self.skip_damaged;
-        settings.list_skipped.clone_from(&self.list_skipped);
-        settings.labels = self.labels.as_deref().map(str::parse::<LabelSyntax>).transpose()?;
-        settings.results = self.results.as_deref().map(str::parse).transpose()?;
-        settings.point_of_view = parse_view(&self.pov)?;
-        settings.score_view = parse_view(&self.score_pov)?;
+        settings.text.syntax = self.labels.as_deref().map(str::parse::<LabelSyntax>).transpose()?;
+        settings.text.scale = self.results.as_deref().map(str::parse).transpose()?;
+        settings.text.point_of_view = parse_view(&self.pov)?;
+        settings.text.score_view = parse_view(&self.score_pov)?;
         settings.target = Target::new(&self.target, self.target_k)?;
         settings.max_bad_share = self.max_bad_share;
         settings.threads = self.threads.unwrap_or(settings.threads);
@@ -180,14 +168,9 @@ pub fn describe_source(text: &mut String, source: &SourceReport) {
     for line in if pgn { &source.skipped_games } else { &source.complaints } {
         let _ = writeln!(text, "  {line}");
     }
-    if source.skipped_games_unnamed > 0 && !pgn {
-        let _ = writeln!(text, "  and {} more cut short", grouped(source.skipped_games_unnamed));
-    } else if source.skipped_games_unnamed > 0 {
-        let _ = writeln!(
-            text,
-            "  and {} more games left out or truncated; --list-skipped lists all",
-            grouped(source.skipped_games_unnamed)
-        );
+    if source.skipped_games_unnamed > 0 {
+        let what = if pgn { "games left out or truncated" } else { "cut short" };
+        let _ = writeln!(text, "  and {} more {what}", grouped(source.skipped_games_unnamed));
     }
     for warning in &source.warnings {
         let _ = writeln!(text, "  warning: {}", gputexel::io::printable(warning));

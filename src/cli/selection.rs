@@ -1,6 +1,6 @@
 //! Flags that select positions: a preset or the defaults, and the rules that override it.
 
-use gputexel::chess::selection::{Duplicates, Illegal, Preset, Resolve, Selection, Termination};
+use gputexel::chess::selection::{Duplicates, Preset, Resolve, Selection};
 use gputexel::{Error, Result};
 
 use super::settings::parsed;
@@ -84,46 +84,22 @@ pub struct SelectionArgs {
     /// Keep duplicate positions; same as --duplicates keep
     #[arg(long, conflicts_with = "duplicates")]
     keep_duplicates: bool,
-    /// Leave out drawn games; a position that first occurred in one still counts as a duplicate
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
-    no_draws: Option<bool>,
     /// Keep at most N positions in total, sampled from those that pass all other rules
     #[arg(long, value_name = "N")]
     sample: Option<u64>,
     /// Seed for sampling [default: 1]
     #[arg(long, value_name = "SEED")]
     seed: Option<u64>,
-    /// Weight positions so that each of this many equal phase intervals counts the same; at most
-    /// one interval for each phase unit
-    #[arg(long, value_name = "INTERVALS", num_args = 0..=1, require_equals = true, default_missing_value = "8")]
-    balance_phases: Option<u32>,
     /// Leave out games of players with a lower Elo, or without one
     #[arg(long, value_name = "ELO")]
     min_elo: Option<u32>,
     /// Leave out games of players with a higher Elo, or without one
     #[arg(long, value_name = "ELO")]
     max_elo: Option<u32>,
-    /// Leave out games whose time control gives less time for 40 moves, or that have none
-    #[arg(long, value_name = "SECONDS")]
-    min_time: Option<u32>,
-    /// Leave out games whose time control gives more time for 40 moves, or that have none
-    #[arg(long, value_name = "SECONDS")]
-    max_time: Option<u32>,
-    /// How games ended, by their Termination tags: any, or normal (no time forfeits, crashes,
-    /// rule infractions, or unfinished games) [default: any]
-    #[arg(long, value_name = "any|normal")]
-    termination: Option<String>,
-    /// Games with an illegal move: keep-before (keep the positions before it) or drop
-    /// [default: keep-before]
-    #[arg(long, value_name = "keep-before|drop")]
-    illegal: Option<String>,
 }
 
 impl SelectionArgs {
     /// Returns the preset, or `rules`, with the given flags applied.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for unknown names and flags without effect.
     pub fn selection(&self, rules: Selection) -> Result<Selection> {
         let mut rules = match &self.preset {
             Some(name) => name.parse::<Preset>()?.selection(),
@@ -146,9 +122,6 @@ impl SelectionArgs {
         replace(&mut rules.params, self.params.clone());
         replace(&mut rules.share, self.share);
         replace(&mut rules.seed, self.seed);
-        replace(&mut rules.no_draws, self.no_draws);
-        replace(&mut rules.termination, parsed::<Termination>(&self.termination)?);
-        replace(&mut rules.illegal, parsed::<Illegal>(&self.illegal)?);
         replace(&mut rules.duplicates, parsed::<Duplicates>(&self.duplicates)?);
         replace(&mut rules.duplicates, self.keep_duplicates.then_some(Duplicates::Keep));
         rules.max_ply = self.max_ply.or(rules.max_ply);
@@ -156,11 +129,8 @@ impl SelectionArgs {
         rules.quiescence_margin_cp = self.quiescence_margin.or(rules.quiescence_margin_cp);
         rules.per_game = self.per_game.or(rules.per_game);
         rules.sample = self.sample.or(rules.sample);
-        rules.balance_phases = self.balance_phases.or(rules.balance_phases);
         rules.min_elo = self.min_elo.or(rules.min_elo);
         rules.max_elo = self.max_elo.or(rules.max_elo);
-        rules.min_time_s = self.min_time.or(rules.min_time_s);
-        rules.max_time_s = self.max_time.or(rules.max_time_s);
         if self.params.is_some() && !rules.searches() {
             return Err(Error::Usage(
                 "--params is only used with --resolve or --quiescence-margin".to_string(),

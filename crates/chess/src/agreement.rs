@@ -36,10 +36,11 @@ const MIN_CLEAR: u64 = 100;
 /// Share of results that go with material below which they clearly run against it.
 const AGAINST: f64 = 1.0 / 3.0;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     Agree,
+    #[default]
     CannotTell,
     Reversed,
     /// Results go against material for one side to move only: they were read from the wrong

@@ -29,11 +29,14 @@ pub enum InputKind {
 
 pub use super::unsupported::unsupported_format;
 
+/// What is known of a labeled text beforehand.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TextOptions {
     pub syntax: Option<LabelSyntax>,
+    /// Numbers for a loss and a win; 0 and 1 if `None`.
     pub scale: Option<ResultScale>,
     pub point_of_view: Option<PointOfView>,
+    /// Point of view of scores, also in comments of games.
     pub score_view: Option<PointOfView>,
     pub wants_scores: bool,
 }
@@ -242,7 +245,7 @@ fn detect_syntax(name: &str, head: &[u8], asked: TextOptions) -> Result<(LabelSy
     let best = votes.iter().copied().max().unwrap_or(0);
     let voted = votes.iter().position(|&vote| vote == best && best > 0).map(|index| LabelSyntax::ALL[index]);
     let line = first_position.unwrap_or(1);
-    let fields = 2 * survey.lines() > positions && voted != Some(LabelSyntax::Games);
+    let fields = 2 * survey.lines > positions && voted != Some(LabelSyntax::Games);
     let mut places = Places::default();
     if fields {
         let documented = match voted {
@@ -265,7 +268,7 @@ fn detect_syntax(name: &str, head: &[u8], asked: TextOptions) -> Result<(LabelSy
         }
         // A result in front and no score: other syntaxes cover that.
         (Some(_), Some(0), None) if voted != Some(LabelSyntax::ScoreResult) => voted,
-        (None, Some(0), None) if survey.width() == 1 => None,
+        (None, Some(0), None) if survey.columns.len() == 1 => None,
         (_, None, None) => voted,
         (_, None, Some(score)) if !asked.wants_scores => {
             let reason = "positions are followed by a number that is a score rather than a result";
@@ -388,28 +391,6 @@ mod tests {
         let found = detect(&format!("{WHITE_UP} b - - 1-0\n"));
         assert_eq!(found.format.point_of_view, PointOfView::White);
         assert!(found.evidence.contains("always White's view"));
-    }
-
-    #[test]
-    fn what_was_asked_for_is_done_but_questioned() {
-        let text = lines(PointOfView::White, |result| format!("[{result}]"));
-        let asked = TextOptions { point_of_view: Some(PointOfView::Stm), ..TextOptions::default() };
-        let found = detect_text("x", text.as_bytes(), true, asked).unwrap();
-        assert_eq!(found.format.point_of_view, PointOfView::Stm);
-        assert!(found.warning.unwrap().contains("look like white"));
-    }
-
-    #[test]
-    fn missing_results_are_named_with_their_line() {
-        let message = |text: &str| {
-            detect_text("x.epd", text.as_bytes(), true, TextOptions::default()).unwrap_err().to_string()
-        };
-        assert_eq!(
-            message("# a book\n4k3/8/8/8/8/8/8/4K3 w - - 0 1\n"),
-            "x.epd:2: no result after the position"
-        );
-        assert_eq!(message("\n \n"), "x.epd: is empty: it contains no positions");
-        assert!(message("hello\n").starts_with("x.epd:1: not a position"));
     }
 
     #[test]

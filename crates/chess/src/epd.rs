@@ -29,9 +29,6 @@ pub(super) fn operations(mut rest: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])
 }
 
 /// Parses as [`parse_fen`], with the counters of the operations `hmvc` and `fmvn`, if the line has them.
-///
-/// # Errors
-/// As [`parse_fen`]; [`FenError::Counters`].
 pub fn parse_epd(text: &[u8]) -> Result<(Setup, usize), FenError> {
     let (mut setup, used) = parse_fen(text)?;
     take_counters(&mut setup, &text[used..])?;

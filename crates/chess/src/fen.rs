@@ -68,9 +68,6 @@ const SYMBOLS: [Symbol; 256] = {
 const MAX_PLACEMENT: usize = 71;
 
 /// Parses a piece placement at the start of `text`. Returns the board and the number of bytes it took.
-///
-/// # Errors
-/// [`FenError::Board`] unless eight ranks of eight squares follow.
 pub fn parse_board(text: &[u8]) -> Result<(Board, usize), FenError> {
     // One bitboard per piece, Black's six after White's, and one for anything else. The kind of a byte cannot
     // be predicted, so nothing branches on it: errors are collected on the way.
@@ -110,9 +107,6 @@ pub fn parse_board(text: &[u8]) -> Result<(Board, usize), FenError> {
 }
 
 /// Parses a FEN (six fields) or the position of an EPD (four) at the start of `text`.
-///
-/// # Errors
-/// The field that cannot be parsed. [`legal_position`] checks legality.
 pub fn parse_fen(text: &[u8]) -> Result<(Setup, usize), FenError> {
     let (board, used) = parse_board(text)?;
     let mut at = used;
@@ -221,9 +215,6 @@ fn parse_castling(letters: &[u8], board: &Board) -> Result<Bitboard, FenError> {
 /// Checks a position as shakmaty does, without its stricter rules. Too much material, impossible checks,
 /// stale en passant squares and castling rights without a rook (common in hand-made and odds positions; such
 /// rights are dropped) do not harm an evaluation.
-///
-/// # Errors
-/// [`FenError::Kings`], [`FenError::Pawns`] or [`FenError::OppositeCheck`].
 pub fn legal_position(setup: Setup, mode: CastlingMode) -> Result<Chess, FenError> {
     match Chess::from_setup(setup, mode) {
         // A position is some 200 bytes; passing it through the chain below would copy it each time.

@@ -130,8 +130,8 @@ impl Column {
 /// Survey of the fields after the first positions of a file.
 #[derive(Default)]
 pub(super) struct Survey {
-    lines: u32,
-    columns: Vec<Column>,
+    pub lines: u32,
+    pub columns: Vec<Column>,
     /// Values of the operation `ce`.
     pub ce: Column,
 }
@@ -157,14 +157,6 @@ impl Survey {
             }
             self.columns[i].add(field, scale);
         }
-    }
-
-    pub fn width(&self) -> usize {
-        self.columns.len()
-    }
-
-    pub fn lines(&self) -> u32 {
-        self.lines
     }
 
     pub fn is_signed(&self, field: usize) -> bool {

@@ -135,9 +135,6 @@ pub const MAX_SCORE_CP: f32 = 30_000.0;
 pub(super) type Parsed<T> = std::result::Result<T, LabelError>;
 
 /// Parses the text before a position, which only one syntax has, and the text after it.
-///
-/// # Errors
-/// See [`LabelError`].
 pub fn parse_label(syntax: LabelSyntax, before: &[u8], rest: &[u8], scale: ResultScale) -> Parsed<Label> {
     let rest = rest.trim_ascii();
     let parse_outcome = |text: &[u8]| parse_outcome(text, scale);
@@ -275,9 +272,6 @@ fn bracketed(text: &[u8], scale: ResultScale) -> Parsed<Label> {
 }
 
 /// Parses a game result, or a number or word on the scale, with or without quotes.
-///
-/// # Errors
-/// See [`LabelError`].
 pub fn parse_outcome(text: &[u8], scale: ResultScale) -> Parsed<Outcome> {
     let text = unquoted(text);
     let game = |value: f32| Ok(Outcome::Game(if scale.is_reversed() { 1.0 - value } else { value }));

@@ -38,9 +38,6 @@ impl PhaseSettings {
 
     /// Parses `N,B,R,Q` or `N,B,R,Q/MAX`; without a maximum it is the count of the initial
     /// position (4 N + 4 B + 4 R + 2 Q).
-    ///
-    /// # Errors
-    /// [`Error::Usage`] unless there are four whole numbers and a maximum from 1 to 1024.
     pub fn parse(text: &str) -> Result<Self> {
         let bad = || {
             Error::Usage(format!(
@@ -72,9 +69,6 @@ impl PhaseSettings {
     }
 
     /// Checks that the maximum is usable.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] if it is 0 or above 1024, the largest number of phase buckets.
     pub fn validate(&self) -> Result<()> {
         if self.max == 0 || self.max > 1024 {
             return Err(Error::Usage(format!("phase maximum {}: must be from 1 to 1024", self.max)));

@@ -66,12 +66,8 @@ reasons! {
     BadFen Game "games with an unreadable or illegal FEN tag";
     BadCastling Game "Chess960 games with castling rights that name no rook";
     NoMoves Game "games without moves";
-    Broken Game "games with a part that cannot be played";
     UnknownElo Game "games without the Elo of both players";
     EloRange Game "games of players outside the Elo range";
-    UnknownTime Game "games without a readable time control";
-    TimeRange Game "games with other time controls";
-    Termination Game "games that did not end normally";
     IllegalMove GameRest "game endings after an illegal move";
     UnreadableMove GameRest "game endings after an unreadable move";
     NullMove GameRest "game endings after a null move";
@@ -94,10 +90,7 @@ reasons! {
 impl Reason {
     /// Returns true if it is a rule of the user's choice about whole games, not a fault of the game.
     pub fn is_choice(self) -> bool {
-        matches!(
-            self,
-            Self::UnknownElo | Self::EloRange | Self::UnknownTime | Self::TimeRange | Self::Termination
-        )
+        matches!(self, Self::UnknownElo | Self::EloRange)
     }
 
     /// Returns true if it is a fault of a game that could have been used: something that cannot be parsed or
@@ -108,7 +101,6 @@ impl Reason {
             Self::Contradiction
                 | Self::BadFen
                 | Self::BadCastling
-                | Self::Broken
                 | Self::IllegalMove
                 | Self::UnreadableMove
                 | Self::NullMove
@@ -151,9 +143,6 @@ impl Reason {
             Self::NoMoves => "no moves",
             Self::UnknownElo => "no Elo of both players",
             Self::EloRange => "players outside the Elo range",
-            Self::UnknownTime => "no readable time control",
-            Self::TimeRange => "another time control",
-            Self::Termination => "it did not end normally",
             Self::NoEnd => "no result after its moves: is it cut short? It counts by its Result tag",
             _ => self.label(),
         }

@@ -38,12 +38,10 @@ pub struct Origin {
     pub score_cp: f32,
 }
 
-/// Bytes of a binary input that cannot be parsed.
+/// The first bytes of a binary input that cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
     pub offset: u64,
-    /// Number of bytes; 0 if the input ends too early.
-    pub bytes: u64,
     pub what: String,
 }
 
@@ -71,7 +69,7 @@ pub struct Batch {
     pub left_out: LeftOut,
     /// The first few complaints: line and reason.
     pub complaints: Vec<(u64, String)>,
-    /// Games that were left out or cut short, as many as requested.
+    /// The first games that were left out or cut short.
     pub skipped: Vec<SkippedGame>,
     /// Plies of the games that can be used at least in part, and of faulty games.
     pub plies: u64,
@@ -84,7 +82,7 @@ pub struct Batch {
     pub unread_scores: Unread,
     /// Parts of labeled text other than positions, results and scores.
     pub unread_text: Unread,
-    pub damage: Vec<Damage>,
+    pub damage: Option<Damage>,
 }
 
 /// Game that was left out, wholly or from some move on.
@@ -101,7 +99,7 @@ impl Batch {
     /// Number of complaints kept for a batch and for a report.
     pub const COMPLAINTS: usize = 5;
 
-    /// Number of skipped games recorded for a batch and for a report, unless all are requested.
+    /// Number of skipped games recorded for a batch and for a report.
     pub const NAMED_GAMES: usize = 20;
 
     /// Number of faulty games recorded for a batch in any case, and when too many are rejected.

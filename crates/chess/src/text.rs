@@ -239,9 +239,6 @@ fn read_position(line: &[u8], format: &TextFormat) -> Result<Result<(Chess, Labe
 }
 
 /// Parses the position and the label of a line without columns.
-///
-/// # Errors
-/// As [`parse_fen`]; [`FenError::Counters`]. Errors of the label are inside.
 pub(super) fn parse_labeled(
     format: &TextFormat,
     line: &[u8],

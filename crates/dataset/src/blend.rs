@@ -15,9 +15,6 @@ pub struct Blend {
 
 impl Blend {
     /// Checks the numbers.
-    ///
-    /// # Errors
-    /// [`Error::Setting`] for a share outside 0 to 1, or an invalid K.
     pub fn validate(self) -> Result<()> {
         if !(0.0..=1.0).contains(&self.share) {
             return Err(Error::setting("blend", self.share, "must be from 0 to 1"));

@@ -89,10 +89,6 @@ pub fn tensors(path: &Path) -> Result<(Metadata, Vec<TensorInfo>)> {
 }
 
 /// Reads and verifies a dataset.
-///
-/// # Errors
-/// [`Error::Io`] when the file cannot be read; [`Error::Input`] when it is not a dataset, is truncated, has a
-/// wrong checksum, or contains a value out of range.
 pub fn read(path: &Path) -> Result<Dataset> {
     let mut file = Stored::open(path)?;
     file.metadata.feature_set.validate().map_err(|e| Error::input(path, e.to_string()))?;
@@ -150,9 +146,6 @@ pub fn read(path: &Path) -> Result<Dataset> {
 }
 
 /// Reads several shards as [`read_many`] does, and rejects shards without positions.
-///
-/// # Errors
-/// As [`read_many`]; [`Error::Input`] when there is no position.
 pub fn read_positions<P: AsRef<Path>>(paths: &[P]) -> Result<Dataset> {
     let all = read_many(paths)?;
     match (all.is_empty(), paths) {
@@ -162,9 +155,6 @@ pub fn read_positions<P: AsRef<Path>>(paths: &[P]) -> Result<Dataset> {
 }
 
 /// Reads several [`shards`] as one dataset; game numbers of later shards follow those of earlier ones.
-///
-/// # Errors
-/// As [`read`] and [`shards`]; [`Error::Input`] when a shard's feature set differs from that of the first.
 pub fn read_many<P: AsRef<Path>>(paths: &[P]) -> Result<Dataset> {
     let paths = shards(paths)?;
     let [first, rest @ ..] = &paths[..] else {

@@ -19,9 +19,6 @@ pub struct Folds {
 impl Folds {
     /// Distributes the games over `count` folds: in an order that depends only on the seed and the game's
     /// number, each goes to the fold with the fewest positions.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] when there are fewer than two folds, or more folds than games.
     pub fn try_new(dataset: &Dataset, count: usize, seed: u64) -> Result<Self> {
         if count < 2 {
             return Err(Error::Usage(format!("{count} folds: at least 2 are needed, to train and to judge")));

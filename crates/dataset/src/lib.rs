@@ -29,7 +29,7 @@ pub use shards::shards;
 pub use split::Split;
 pub use stored::ChecksumState;
 pub use transpose::{Block, Blocks, JOINED, PIECE, Run, Transpose};
-pub use writer::{DatasetWriter, ImportedPosition, PositionLabels, RowLabels, StoredRow};
+pub use writer::{DatasetWriter, ImportedPosition, PositionLabels, StoredRow};
 
 use self::coefficients::{Coefficients, RowCoefficients};
 use std::sync::Arc;

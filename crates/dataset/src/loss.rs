@@ -168,9 +168,6 @@ pub enum GivenScale {
 
 impl GivenScale {
     /// Returns K in base-10 form.
-    ///
-    /// # Errors
-    /// [`Error::Setting`] for numbers that are not finite and positive, and for K outside 1e-4 to 1e4.
     pub fn k(self) -> Result<f64> {
         let ln10 = std::f64::consts::LN_10;
         let (name, given, k) = match self {

@@ -6,9 +6,6 @@ use gputexel_io::{Error, Result};
 
 /// Returns the shards that paths stand for: a file is itself, and a folder is the datasets in it (`*.bin`),
 /// by name.
-///
-/// # Errors
-/// [`Error::Io`] for folders that cannot be read; [`Error::Input`] for one without datasets.
 pub fn shards<P: AsRef<Path>>(paths: &[P]) -> Result<Vec<PathBuf>> {
     let mut files = Vec::with_capacity(paths.len());
     for path in paths {

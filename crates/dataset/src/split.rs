@@ -25,9 +25,6 @@ fn uniform(seed: u64, purpose: u8, number: u32) -> f64 {
 
 impl Split {
     /// Holds out a share of the games and distributes the other positions over `batches` batches.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] when the share is outside 0..=0.9, or a part would be empty.
     pub fn try_new(dataset: &Dataset, share: f64, batches: usize, seed: u64) -> Result<Self> {
         Self::check_share(share)?;
         if batches > dataset.len() {
@@ -59,9 +56,6 @@ impl Split {
     }
 
     /// Checks a hold-out share.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] when it is outside 0..=0.9.
     pub fn check_share(share: f64) -> Result<()> {
         match (0.0..=0.9).contains(&share) {
             true => Ok(()),

@@ -55,17 +55,6 @@ pub struct ImportedPosition<'a> {
     pub labels: PositionLabels,
 }
 
-/// The properties of a row besides its features, in [`DatasetWriter::visit`].
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RowLabels {
-    pub phase: u16,
-    /// Result, White's view, 0 to 1.
-    pub result: f32,
-    pub weight: f32,
-    /// Game number; `u32::MAX` for none.
-    pub game: u32,
-}
-
 /// Collects rows and writes them as a dataset file. Rejects rows that [`read`](crate::read) would reject, so
 /// that no unreadable file is written.
 pub struct DatasetWriter {
@@ -289,45 +278,34 @@ impl DatasetWriter {
         self.games.push(&labels.game.unwrap_or(u32::MAX).to_le_bytes(), 1)
     }
 
-    /// Visits phase, result, weight and game (`u32::MAX`: none) of all rows in order.
+    /// Visits the results of all rows in order.
     ///
     /// # Errors
     /// [`Error::Io`] when the spool cannot be read or written.
-    pub fn visit(&mut self, visit: &mut dyn FnMut(usize, RowLabels)) -> Result<()> {
-        self.try_visit(visit).map_err(|e| Error::io(&self.path, e))
+    pub fn visit_results(&mut self, visit: &mut dyn FnMut(usize, f32)) -> Result<()> {
+        let mut visit_all = || -> std::io::Result<()> {
+            let mut results = self.results.reader()?;
+            for row in 0..self.results.len() {
+                visit(row, f32::from_le_bytes(read(&mut results)?));
+            }
+            Ok(())
+        };
+        visit_all().map_err(|e| Error::io(&self.path, e))
     }
 
-    fn try_visit(&mut self, visit: &mut dyn FnMut(usize, RowLabels)) -> std::io::Result<()> {
-        let rows = self.len();
-        let mut phases = self.phases.reader()?;
-        let mut results = self.results.reader()?;
-        let mut weights = self.weights.reader()?;
-        let mut games = self.games.reader()?;
-        for row in 0..rows {
-            let labels = RowLabels {
-                phase: u16::from_le_bytes(read(&mut phases)?),
-                result: f32::from_le_bytes(read(&mut results)?),
-                weight: f32::from_le_bytes(read(&mut weights)?),
-                game: u32::from_le_bytes(read(&mut games)?),
-            };
-            visit(row, labels);
-        }
-        Ok(())
-    }
-
-    /// Gives every row the result and weight that `relabel` returns for it.
+    /// Gives every row the result and weight that `relabel` returns for its number and result.
     ///
     /// # Errors
     /// [`Error::Io`] when the spool cannot be read or written; [`Error::Usage`] when a result or weight is
     /// out of range.
-    pub fn relabel(&mut self, relabel: &mut dyn FnMut(usize, RowLabels) -> (f32, f32)) -> Result<()> {
+    pub fn relabel(&mut self, relabel: &mut dyn FnMut(usize, f32) -> (f32, f32)) -> Result<()> {
         let mut results = Column::try_new(names::RESULTS, Dtype::F32, &self.folder)?;
         let mut weights = Column::try_new(names::WEIGHTS, Dtype::F32, &self.folder)?;
         let path = self.path.clone();
         weights.needed = false;
         let mut outcome = Ok(());
-        self.visit(&mut |row, labels| {
-            let (result, weight) = relabel(row, labels);
+        self.visit_results(&mut |row, result| {
+            let (result, weight) = relabel(row, result);
             weights.needed |= weight != 1.0;
             if outcome.is_ok() {
                 outcome = check_labels(result, weight).and_then(|()| {

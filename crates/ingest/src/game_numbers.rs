@@ -13,22 +13,21 @@ pub(crate) struct GameNumbers {
 }
 
 impl GameNumbers {
-    /// Begins a chunk of an input; keys are specific to their input.
-    pub fn begin_chunk(&mut self, source: usize) {
-        if self.source != source {
+    /// Begins a chunk of an input; keys are specific to their input or, if `by_chunk`, to their chunk.
+    pub fn begin_chunk(&mut self, source: usize, by_chunk: bool) {
+        if self.source != source || by_chunk {
             self.source = source;
             self.known.clear();
         }
         self.previous = None;
     }
 
-    pub fn single(&mut self) -> u32 {
-        self.previous = None;
-        self.fresh()
-    }
-
-    /// Returns the number of the game with `key`, which is unique in its input.
-    pub fn of_input(&mut self, key: u64) -> u32 {
+    /// Returns the number of the game with `key`; without one, a position is a game of its own.
+    pub fn number(&mut self, key: Option<u64>) -> u32 {
+        let Some(key) = key else {
+            self.previous = None;
+            return self.fresh();
+        };
         if let Some((_, number)) = self.previous.filter(|(previous, _)| *previous == key) {
             return number;
         }
@@ -40,17 +39,6 @@ impl GameNumbers {
                 number
             }
         };
-        self.previous = Some((key, number));
-        number
-    }
-
-    /// Returns the number of the game with `key`, which is unique in its chunk, where its positions are
-    /// adjacent.
-    pub fn of_chunk(&mut self, key: u64) -> u32 {
-        if let Some((_, number)) = self.previous.filter(|(previous, _)| *previous == key) {
-            return number;
-        }
-        let number = self.fresh();
         self.previous = Some((key, number));
         number
     }
@@ -68,16 +56,15 @@ mod tests {
     #[test]
     fn games_are_numbered_across_inputs() {
         let mut numbers = GameNumbers::default();
-        numbers.begin_chunk(0);
-        assert_eq!([7, 7, 9, 7].map(|key| numbers.of_input(key)), [0, 0, 1, 0]);
-        numbers.begin_chunk(0);
-        assert_eq!(([9, 5].map(|key| numbers.of_input(key)), numbers.single()), ([1, 2], 3));
+        let mut of = |source, by_chunk, keys: &[Option<u64>]| {
+            numbers.begin_chunk(source, by_chunk);
+            keys.iter().map(|key| numbers.number(*key)).collect::<Vec<_>>()
+        };
+        assert_eq!(of(0, false, &[Some(7), Some(7), Some(9), Some(7)]), [0, 0, 1, 0]);
+        assert_eq!(of(0, false, &[Some(9), Some(5), None]), [1, 2, 3]);
         // In another input, the same keys refer to other games.
-        numbers.begin_chunk(1);
-        assert_eq!([9, 7].map(|key| numbers.of_input(key)), [4, 5]);
-        numbers.begin_chunk(2);
-        assert_eq!([0, 0, 1].map(|key| numbers.of_chunk(key)), [6, 6, 7]);
-        numbers.begin_chunk(2);
-        assert_eq!(numbers.of_chunk(1), 8);
+        assert_eq!(of(1, false, &[Some(9), Some(7)]), [4, 5]);
+        assert_eq!(of(2, true, &[Some(0), Some(0), Some(1)]), [6, 6, 7]);
+        assert_eq!(of(2, true, &[Some(1)]), [8]);
     }
 }

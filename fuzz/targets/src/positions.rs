@@ -138,7 +138,7 @@ fn binary(data: &[u8], format: Format) {
     }
     writer.flush(&mut bytes);
     let again = format.read(&bytes, 0, criteria);
-    assert!(again.damage.is_empty());
+    assert!(again.damage.is_none());
     let read: Vec<_> = again.samples.iter().map(|s| (s.board.clone(), s.result)).collect();
     assert_eq!(read, written);
     if let Some(end) = format.split_point(data) {

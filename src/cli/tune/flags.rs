@@ -78,9 +78,6 @@ impl ObjectiveArgs {
 pub struct NewRunArgs {
     #[arg(long, value_name = "NAME", help_heading = "Inputs", help = crate::cli::reading::format_help())]
     pub(super) format: Option<String>,
-    /// Leave out unreadable parts of damaged training data [default: refuse the file]
-    #[arg(long, help_heading = "Inputs")]
-    pub(super) skip_damaged: bool,
     /// Label of extracted positions: result, or score (the expected score of the search score) [default: result]
     #[arg(long, value_name = "NAME", help_heading = "Inputs")]
     pub(super) target: Option<String>,
@@ -173,12 +170,11 @@ fn patience_help() -> String {
 impl NewRunArgs {
     /// Returns the settings for reading inputs, if any were given.
     pub(super) fn extraction(&self) -> Result<Option<ExtractSettings>> {
-        if self.format.is_none() && !self.skip_damaged && self.target.is_none() {
+        if self.format.is_none() && self.target.is_none() {
             return Ok(None);
         }
         Ok(Some(ExtractSettings {
             format: parsed(&self.format)?,
-            skip_damaged: self.skip_damaged,
             target: Target::new(self.target.as_deref().unwrap_or("result"), self.target_k)?,
             ..ExtractSettings::default()
         }))

@@ -41,7 +41,7 @@ fn reads_real_binpack_like_an_independent_reader() {
     let batch = everything(Format::Binpack, &bytes);
     let mut text = lines(&batch).join("\n");
     text.push('\n');
-    assert_eq!((batch.samples.len(), batch.records, batch.damage.len()), (434_921, 4304, 0));
+    assert_eq!((batch.samples.len(), batch.records, &batch.damage), (434_921, 4304, &None));
     assert_eq!(xxh3_64(text.as_bytes()), 0x07cc_7e8c_ed1e_9360);
     let mut written = Vec::new();
     let mut writer = Writer::new(Format::Binpack, None);
@@ -102,7 +102,7 @@ fn write(format: Format, games: &[Vec<(Origin, f32)>]) -> Vec<u8> {
 }
 
 fn same(batch: &Batch, games: &[Vec<(Origin, f32)>]) {
-    assert!(batch.damage.is_empty(), "{:?}", batch.damage);
+    assert!(batch.damage.is_none(), "{:?}", batch.damage);
     let expected: Vec<_> = games.iter().flatten().collect();
     assert_eq!(batch.samples.len(), expected.len());
     for ((sample, read), (written, result)) in batch.samples.iter().zip(&batch.origins).zip(expected) {
@@ -176,12 +176,12 @@ fn truncated_files_yield_their_beginning_and_an_error() {
             let batch = everything(format, &bytes[..end]);
             let cut = lines(&batch);
             assert!(whole_lines.starts_with(&cut) && cut.len() < whole_lines.len(), "{format:?} {end}");
-            match &batch.damage[..] {
-                [] => {
+            match &batch.damage {
+                None => {
                     ends_between_records += 1;
                     assert_eq!(format.split_point(&bytes[..end]), Some(end), "{format:?} {end}");
                 }
-                damage => assert!(damage.iter().all(|damage| damage.offset <= end as u64)),
+                Some(damage) => assert!(damage.offset <= end as u64),
             }
         }
         let between = match format {

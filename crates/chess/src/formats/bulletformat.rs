@@ -84,7 +84,7 @@ fn read(chunk: &[u8], offset: u64, criteria: Criteria<'_>) -> Batch {
     if !rest.is_empty() {
         let at = offset + (chunk.len() - rest.len()) as u64;
         let what = format!("the last record has {} of {RECORD_BYTES} bytes", rest.len());
-        out.damage(at, rest.len() as u64, what);
+        out.damage(at, what);
     }
     out.finish()
 }

@@ -107,9 +107,13 @@ impl<'c> Collector<'c> {
         self.batch.complain(offset, what);
     }
 
-    /// Records bytes that cannot be parsed at all.
-    pub fn damage(&mut self, offset: u64, bytes: u64, what: impl Into<String>) {
-        self.batch.damage.push(Damage { offset, bytes, what: what.into() });
+    /// Records bytes that cannot be parsed at all, unless others before them are recorded.
+    pub fn damage(&mut self, offset: u64, what: String) {
+        self.batch.damage.get_or_insert(Damage { offset, what });
+    }
+
+    pub fn is_damaged(&self) -> bool {
+        self.batch.damage.is_some()
     }
 
     pub fn finish(self) -> Batch {

@@ -21,10 +21,10 @@ use crate::selection::Criteria;
 use gputexel_io::{Error, Result, unknown_name};
 
 macro_rules! formats {
-    ($($(#[$doc:meta])* $format:ident: $spec:expr,)*) => {
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    ($($(#[$attribute:meta])* $format:ident: $spec:expr,)*) => {
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub enum Format {
-            $($(#[$doc])* $format,)*
+            $($(#[$attribute])* $format,)*
         }
 
         impl Format {
@@ -47,6 +47,7 @@ formats! {
     Bulletformat: bulletformat::FORMAT,
     Lichess: lichess::FORMAT,
     /// Labeled positions, one per line; written as `FEN | centipawns | result`, White's view.
+    #[default]
     Text: texts::TEXT,
     /// EPD with `c9 "pawns|result";`, White's view, and the counters as `hmvc` and `fmvn`.
     Epd: texts::EPD,
@@ -148,16 +149,13 @@ impl Format {
     pub fn read<'c>(self, chunk: &[u8], offset: u64, criteria: impl Into<Criteria<'c>>) -> Batch {
         let Some(training) = self.spec().training else {
             let mut out = Collector::new(criteria.into());
-            out.damage(offset, chunk.len() as u64, format!("{} is not training data", self.name()));
+            out.damage(offset, format!("{} is not training data", self.name()));
             return out.finish();
         };
         (training.read)(chunk, offset, criteria.into())
     }
 
     /// Detects the format of training data that begin with `head`, and are no longer if `complete`.
-    ///
-    /// # Errors
-    /// [`Error::Input`] for bulletformat of the other byte order.
     pub fn detect(name: &str, head: &[u8], complete: bool) -> Result<Option<Self>> {
         let fits = |format: &Self| format.spec().training.is_some_and(|data| (data.detect)(head, complete));
         match Self::training_data().find(fits) {

@@ -3,7 +3,7 @@
 use shakmaty::{CastlingMode, Chess, FromSetup, Move, Position, PositionErrorKinds};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::tags::{GameTags, KnownTag};
+use super::tags::{KnownTag, judge_players, parse_elo};
 use crate::comments::{CommentScore, CommentTally, ScoreForm, ScoredPly, comment_score, is_book};
 use crate::fen::{legal_position, parse_fen};
 use crate::selection::{Criteria, Ply, Reason, draw};
@@ -22,7 +22,8 @@ pub struct Game {
     pub token_result: Option<f32>,
     variant: Variant,
     fen: Option<Vec<u8>>,
-    tags: GameTags,
+    /// Ratings of White and Black.
+    elos: [Option<u32>; 2],
     first_tag: Option<KnownTag>,
     known_tags: u32,
     /// The positions so far, the current one last; empty before the game is set up.
@@ -78,7 +79,7 @@ impl Game {
             token_result: None,
             variant: Variant::Standard,
             fen: None,
-            tags: GameTags::default(),
+            elos: [None; 2],
             first_tag: None,
             known_tags: 0,
             plies,
@@ -145,7 +146,9 @@ impl Game {
                 self.fen = Some(if contradicted { Vec::new() } else { value.to_vec() });
             }
             KnownTag::Variant => self.variant = Variant::parse(value),
-            _ => self.tags.tag(tag, value),
+            KnownTag::WhiteElo => self.elos[0] = parse_elo(value),
+            KnownTag::BlackElo => self.elos[1] = parse_elo(value),
+            _ => {}
         }
     }
 
@@ -159,7 +162,7 @@ impl Game {
             (None, _) => Ok(Chess::default()),
             (Some(fen), variant) => start_position(fen, variant == Variant::Chess960),
         };
-        let start = start.and_then(|start| match self.tags.judge(criteria.selection) {
+        let start = start.and_then(|start| match judge_players(self.elos, criteria.selection) {
             Some(reason) => Err(reason),
             None => Ok(start),
         });

@@ -12,7 +12,7 @@ use super::split::{follows_blank_line, is_tag_pair, stretch_ends, tag_name};
 use super::tags::KnownTag;
 use super::text_cursor::{TextCursor, Token, is_null_move, is_remark, named_result};
 use crate::sample::{Batch, SkippedGame};
-use crate::selection::{Criteria, Illegal, MAX_PLIES, Ply, Reason, Unit};
+use crate::selection::{Criteria, MAX_PLIES, Ply, Reason, Unit};
 
 /// Length up to which tag lines are always read and comments come in one piece, bytes.
 const LONGEST: usize = 4096;
@@ -272,13 +272,11 @@ impl<'a> Replay<'a> {
             (TagResult::Missing, None) => Err(Reason::NoResult),
         };
         let stopped = game.stopped.as_ref().map(|stop| stop.reason);
-        let drop_broken = self.criteria.selection.illegal == Illegal::Drop;
         let whole_game = match (stopped, result) {
             (Some(reason @ (Reason::Variant | Reason::BadFen | Reason::BadCastling)), _) => Some(reason),
             (None, _) if game.moves() == 0 => Some(Reason::NoMoves),
             (_, Err(reason)) => Some(reason),
             (Some(reason), _) if reason.unit() == Unit::Game => Some(reason),
-            (Some(reason), _) if drop_broken && reason != Reason::LongGame => Some(Reason::Broken),
             _ => None,
         };
         let reason = whole_game.or(stopped);
@@ -324,8 +322,7 @@ impl<'a> Replay<'a> {
             let line = self.line_of(game.offset);
             self.batch.complain(line, || reason.about_one().to_string());
         }
-        let named = self.criteria.named_games;
-        let listed = self.batch.skipped.len() < named && (!reason.is_choice() || named > Batch::NAMED_GAMES);
+        let listed = self.batch.skipped.len() < Batch::NAMED_GAMES && !reason.is_choice();
         // The first faults are recorded even if other games fill the list.
         let first = reason.is_fault() && self.batch.left_out.faulty_games() <= Batch::NAMED_FAULTS as u64;
         if !listed && !first {
@@ -333,7 +330,6 @@ impl<'a> Replay<'a> {
         }
         let place = game.stopped.as_ref().and_then(|stop| stop.place.as_ref());
         let (offset, what) = match (place, reason) {
-            (Some((offset, what)), Reason::Broken) => (*offset, format!("{what}; left out")),
             (Some((offset, what)), _) if reason.unit() == Unit::GameRest => {
                 (*offset, format!("{what}; its first {} plies are kept", game.moves()))
             }

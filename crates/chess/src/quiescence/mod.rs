@@ -110,9 +110,6 @@ impl<'a, E: Evaluation> Quiescence<'a, E> {
     }
 
     /// Returns the quiescence score, centipawns from the view of the side to move.
-    ///
-    /// # Errors
-    /// [`NodeLimit`] where the search is given up.
     pub fn score_stm(&mut self, position: &Chess) -> Result<i32, NodeLimit> {
         self.begin();
         let state = self.evaluation.state(position);
@@ -121,9 +118,6 @@ impl<'a, E: Evaluation> Quiescence<'a, E> {
 
     /// Returns true if the quiescence score is within `margin_cp` of the static evaluation; a negative margin
     /// counts as 0.
-    ///
-    /// # Errors
-    /// [`NodeLimit`] where the search is given up.
     pub fn is_quiet(&mut self, position: &Chess, margin_cp: i32) -> Result<bool, NodeLimit> {
         self.begin();
         let margin = margin_cp.clamp(0, 2 * INFINITE_CP);
@@ -137,9 +131,6 @@ impl<'a, E: Evaluation> Quiescence<'a, E> {
 
     /// Returns the position at the end of the principal variation of the quiescence search, whose static
     /// evaluation is the score.
-    ///
-    /// # Errors
-    /// [`NodeLimit`] where the search is given up.
     pub fn resolve(&mut self, position: &Chess) -> Result<Resolved, NodeLimit> {
         self.begin();
         let state = self.evaluation.state(position);
@@ -152,9 +143,6 @@ impl<'a, E: Evaluation> Quiescence<'a, E> {
     ///
     /// First moves are ordered by the static evaluation after them, less what may be lost on their target
     /// square (most first, then as all others).
-    ///
-    /// # Errors
-    /// [`NodeLimit`] where the search is given up.
     pub fn resolve_depth1(&mut self, position: &Chess) -> Result<Resolved, NodeLimit> {
         self.begin();
         self.lines[0].clear();

@@ -38,20 +38,13 @@ pub struct Criteria<'a> {
     pub selection: &'a Selection,
     /// Needed if [`Selection::searches`].
     pub search: Option<&'a dyn PositionSearch>,
-    pub named_games: usize,
     pub origins: bool,
     pub scores: ScoreConvention,
 }
 
 impl<'a> From<&'a Selection> for Criteria<'a> {
     fn from(selection: &'a Selection) -> Self {
-        Self {
-            selection,
-            search: None,
-            named_games: Batch::NAMED_GAMES,
-            origins: false,
-            scores: ScoreConvention::default(),
-        }
+        Self { selection, search: None, origins: false, scores: ScoreConvention::default() }
     }
 }
 
@@ -308,16 +301,10 @@ pub const NODE_LIMIT: u64 = 100_000;
 
 pub trait PositionSearch {
     /// Returns true if the quiescence score is within `margin_cp` of the static one.
-    ///
-    /// # Errors
-    /// [`NodeLimit`] where the search is given up.
     fn is_quiet(&self, position: &Chess, margin_cp: u32) -> Result<bool, NodeLimit>;
 
     /// Returns the position that replaces `position`: the end of its principal variation, or the last
     /// position before a mate or stalemate, in which there is nothing to evaluate.
-    ///
-    /// # Errors
-    /// [`NodeLimit`] where the search is given up.
     fn leaf(&self, position: &Chess, resolve: Resolve) -> Result<Chess, NodeLimit>;
 }
 

@@ -25,22 +25,6 @@ pub enum Duplicates {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Illegal {
-    /// The positions before the first such move are kept.
-    #[default]
-    KeepBefore,
-    Drop,
-}
-
-/// Ends of games that are accepted, by their Termination tags.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Termination {
-    #[default]
-    Any,
-    Normal,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Resolve {
     #[default]
     None,
@@ -95,16 +79,8 @@ pub struct Selection {
     pub no_draws: bool,
     /// Number of positions drawn from all that are left in the end.
     pub sample: Option<u64>,
-    /// Number of equal intervals of the phase, each of which gets the same total weight.
-    pub balance_phases: Option<u32>,
     pub min_elo: Option<u32>,
     pub max_elo: Option<u32>,
-    /// Smallest time, seconds, that a player has for 40 moves.
-    pub min_time_s: Option<u32>,
-    /// Largest time, seconds, that a player has for 40 moves.
-    pub max_time_s: Option<u32>,
-    pub termination: Termination,
-    pub illegal: Illegal,
 }
 
 const DEFAULT_PARAMS: &str = "material";
@@ -113,9 +89,6 @@ const ALL_PIECES: u32 = 32;
 
 /// Largest number of positions before an event that can be left out with it.
 pub const MAX_BEFORE: u32 = 1000;
-
-/// Largest number of intervals of the phase that weights can balance.
-pub const MAX_PHASE_INTERVALS: u32 = 1024;
 
 impl Selection {
     /// Returns a selection with every rule switched off: all positions except mates and stalemates are kept.
@@ -147,13 +120,8 @@ impl Selection {
             duplicates: Duplicates::Keep,
             no_draws: false,
             sample: None,
-            balance_phases: None,
             min_elo: None,
             max_elo: None,
-            min_time_s: None,
-            max_time_s: None,
-            termination: Termination::Any,
-            illegal: Illegal::KeepBefore,
         }
     }
 
@@ -163,11 +131,6 @@ impl Selection {
 
     pub fn draws(&self) -> bool {
         self.share < 1.0 || self.per_game.is_some() || self.sample.is_some()
-    }
-
-    /// Returns true if weights or results change after positions were written.
-    pub fn relabels(&self) -> bool {
-        self.duplicates == Duplicates::Average || self.balance_phases.is_some()
     }
 
     /// Returns the names of the active rules that need a game, as [`settings`](Self::settings) names them.
@@ -182,10 +145,6 @@ impl Selection {
             ("per_game", self.per_game.is_some()),
             ("min_elo", self.min_elo.is_some()),
             ("max_elo", self.max_elo.is_some()),
-            ("min_time_s", self.min_time_s.is_some()),
-            ("max_time_s", self.max_time_s.is_some()),
-            ("termination", self.termination != Termination::Any),
-            ("illegal", self.illegal != Illegal::KeepBefore),
         ]
         .into_iter()
         .filter_map(|(name, on)| on.then_some(name))
@@ -193,9 +152,6 @@ impl Selection {
     }
 
     /// Rejects settings that contradict each other or that nothing can satisfy.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] naming the first one.
     pub fn validate(&self) -> Result<()> {
         let refuse = |text: String| Err(Error::Usage(text));
         if !(self.share > 0.0 && self.share <= 1.0) {
@@ -211,12 +167,6 @@ impl Selection {
                 return refuse(format!("{before} positions before {name}: must be at most {MAX_BEFORE}"));
             }
         }
-        if self.balance_phases.is_some_and(|n| !(2..=MAX_PHASE_INTERVALS).contains(&n)) {
-            return refuse(format!(
-                "{} phase intervals: must be from 2 to {MAX_PHASE_INTERVALS}",
-                self.balance_phases.unwrap_or_default()
-            ));
-        }
         if self.max_ply.is_some_and(|last| last < self.skip_plies) {
             return refuse(format!(
                 "plies from {} to {}: there are none",
@@ -229,7 +179,6 @@ impl Selection {
             ("pieces", Some(self.min_pieces.max(self.min_non_pawns)), Some(ALL_PIECES)),
             ("pieces", Some(2), Some(self.max_pieces)),
             ("Elo", self.min_elo, self.max_elo),
-            ("seconds for 40 moves", self.min_time_s, self.max_time_s),
         ] {
             if let (Some(least), Some(most)) = (least, most)
                 && least > most

@@ -1,10 +1,8 @@
 //! The record of a selection in a dataset. Rules that are switched off are not recorded.
 
-use super::{Duplicates, Illegal, Preset, Resolve, Selection, Termination};
+use super::{Duplicates, Preset, Resolve, Selection};
 
 gputexel_io::names!(Duplicates "duplicates": Keep "keep", Drop "drop", Average "average");
-gputexel_io::names!(Illegal "illegal": KeepBefore "keep-before", Drop "drop");
-gputexel_io::names!(Termination "termination": Any "any", Normal "normal");
 gputexel_io::names!(Resolve "resolve": None "none", Quiescence "quiescence", Depth1 "depth1");
 
 impl Selection {
@@ -22,8 +20,7 @@ impl Selection {
         }
         record!((keep_ends before_checks before_mates before_captures no_book min_non_pawns min_pieces max_pieces
              no_mates require_score share no_draws)
-            (max_ply max_score_cp quiescence_margin_cp per_game sample balance_phases min_elo max_elo
-             min_time_s max_time_s));
+            (max_ply max_score_cp quiescence_margin_cp per_game sample min_elo max_elo));
         add("skip_plies", true, &self.skip_plies);
         add("keep_checks", true, &self.keep_checks);
         add("keep_captures", true, &self.keep_captures);
@@ -34,8 +31,6 @@ impl Selection {
         add("resolve", self.resolve != off.resolve, &self.resolve);
         add("params", self.searches(), &self.params);
         add("seed", self.draws(), &self.seed);
-        add("termination", self.termination != off.termination, &self.termination);
-        add("illegal", self.illegal != off.illegal, &self.illegal);
         list
     }
 }

@@ -26,7 +26,7 @@ use gputexel_io::{AtomicFile, Error, Result};
 
 #[derive(Clone, Debug)]
 pub struct ConversionSettings {
-    /// Settings for reading inputs and selecting positions. Features are not needed, apart from the phase;
+    /// Settings for reading inputs and selecting positions. Features are not needed;
     /// [`Self::everything`] keeps all positions.
     pub reading: ExtractSettings,
     pub format: Format,
@@ -44,14 +44,10 @@ impl ConversionSettings {
 
     fn validate(&self, inputs: &[PathBuf], output: &Path) -> Result<()> {
         self.reading.validate(inputs, output)?;
-        if self.reading.selection.relabels() && !self.format.has_games_and_weights() {
-            let name = match self.reading.selection.balance_phases {
-                Some(_) => "balance-phases",
-                None => "average-duplicates",
-            };
-            let reason =
-                format!("gives positions weights, for which {} has no place; .fens has", self.format.name());
-            return Err(Error::Setting { setting: name, value: None, reason });
+        if self.reading.selection.duplicates == Duplicates::Average && !self.format.has_games_and_weights() {
+            let name = self.format.name();
+            let reason = format!("gives positions weights, for which {name} has no place; .fens has");
+            return Err(Error::Setting { setting: "average-duplicates", value: None, reason });
         }
         if let Some(score) =
             self.default_score_cp.filter(|score| score.is_nan() || score.abs() > MAX_SCORE_CP)
@@ -89,9 +85,6 @@ pub trait Relabel {
     fn relabel(&mut self, samples: &mut [Sample], origins: &mut [Origin]) -> Result<()>;
 
     /// Called after all positions.
-    ///
-    /// # Errors
-    /// Any reason not to write the result.
     fn finish(&mut self) -> Result<()>;
 }
 
@@ -110,9 +103,6 @@ pub fn convert(
 }
 
 /// Converts as [`convert`], with other labels.
-///
-/// # Errors
-/// As [`convert`]; errors of `relabel`.
 pub fn convert_with<'a>(
     inputs: &'a [PathBuf],
     settings: &'a ConversionSettings,
@@ -131,7 +121,8 @@ pub fn convert_with<'a>(
     }
     let needs_all = census::is_needed(&reading.selection);
     if needs_all && relabel.is_some() {
-        let reason = "samples of all positions, averages and weights cannot be combined with new labels; convert first";
+        let reason =
+            "samples of all positions and averages cannot be combined with new labels; convert first";
         return Err(Error::Usage(reason.to_string()));
     }
     let evaluation = evaluation_of(reading)?;
@@ -146,9 +137,10 @@ pub fn convert_with<'a>(
     let encodes = keeps_duplicates && !needs_all && !rules.no_draws && !numbered && relabel.is_none();
     // The moves of games do not connect resolved positions.
     let follows_moves = rules.resolve == Resolve::None;
+    let plan = Plan { format: settings.format, default_score_cp: settings.default_score_cp };
     let mut assembly = Assembly {
-        settings: reading,
-        books: Bookkeeping::try_new(inputs, &detected, reading)?,
+        averages: rules.duplicates == Duplicates::Average,
+        books: Bookkeeping::new(inputs, &detected, reading),
         file,
         output,
         judge: Judge::new(rules),
@@ -156,14 +148,13 @@ pub fn convert_with<'a>(
         row: 0,
         games: numbered.then(GameNumbers::default),
         has_games: false,
-        plan: Plan::of(settings),
+        plan,
         relabel,
         positions: 0,
         losses: Losses::default(),
         output_bytes: 0,
     };
     let reader = Reader::new(detected, reading, evaluation, true);
-    let plan = Plan::of(settings);
     let worker = move |queue: &Queue<Converted>| {
         reader.serve(queue, |detected, mut rest| {
             let in_games = follows_moves && detected.format().has_moves();
@@ -187,10 +178,6 @@ struct Plan {
 }
 
 impl Plan {
-    fn of(settings: &ConversionSettings) -> Self {
-        Self { format: settings.format, default_score_cp: settings.default_score_cp }
-    }
-
     /// Writes all samples; `labels` may be empty if none has a game or a weight.
     fn encode(self, batch: &Batch, labels: &[LineLabel], in_games: bool) -> Encoded {
         let mut writer = Writer::new(self.format, self.default_score_cp);
@@ -233,7 +220,8 @@ struct Converted {
 }
 
 struct Assembly<'a> {
-    settings: &'a ExtractSettings,
+    /// True if duplicates are averaged, so that positions have weights.
+    averages: bool,
     books: Bookkeeping<'a>,
     file: AtomicFile,
     output: &'a Path,
@@ -291,7 +279,7 @@ impl Assembly<'_> {
     ) -> Vec<LineLabel> {
         let mut labels = Vec::new();
         if let Some(games) = &mut self.games {
-            games.begin_chunk(source);
+            games.begin_chunk(source, by_chunk);
         }
         let (samples, origins) = (std::mem::take(&mut batch.samples), std::mem::take(&mut batch.origins));
         for (mut sample, origin) in samples.into_iter().zip(origins) {
@@ -301,24 +289,18 @@ impl Assembly<'_> {
             }
             let mut label = LineLabel::default();
             if let Some(census) = &self.census {
-                let phase = self.settings.feature_set.phase.units(&sample.board);
-                let known = census.label(self.row, sample.result, phase);
+                let label_now = census.label(self.row, sample.result);
                 self.row += 1;
-                if !known.is_drawn {
+                let Some((result, weight)) = label_now else {
                     left_out.add(Reason::Sample);
                     continue;
-                }
-                sample.result = known.result;
-                label.weight = self.settings.selection.relabels().then_some(known.weight);
+                };
+                sample.result = result;
+                label.weight = self.averages.then_some(weight);
             }
             if let Some(games) = &mut self.games {
                 self.has_games |= sample.game.is_some();
-                label.game = match sample.game {
-                    Some(game) if by_chunk => games.of_chunk(game),
-                    Some(game) => games.of_input(game),
-                    // A position without a game is one of its own.
-                    None => games.single(),
-                };
+                label.game = games.number(sample.game);
             }
             labels.push(label);
             batch.samples.push(sample);
@@ -341,7 +323,6 @@ impl Assembly<'_> {
         if let Some(relabel) = &mut self.relabel {
             relabel.finish()?;
         }
-        let sources = self.books.finish()?;
         self.file.finish().map_err(|e| Error::io(self.output, e))?;
         Ok(ConversionReport {
             output: self.output.display().to_string(),
@@ -352,7 +333,7 @@ impl Assembly<'_> {
             output_bytes: self.output_bytes,
             bytes_read,
             seconds: start.elapsed().as_secs_f64(),
-            sources,
+            sources: self.books.reports,
         })
     }
 }

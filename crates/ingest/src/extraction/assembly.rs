@@ -5,14 +5,13 @@ use std::path::{Path, PathBuf};
 
 use super::ExtractSettings;
 use super::bookkeeping::Bookkeeping;
-use super::encode::{Encoded, EncodedLabel};
+use super::encode::Encoded;
 use super::judging::{Fate, Judge, sample_of};
 use super::report::{Report, Results};
 use super::sources::Detected;
-use super::weights::PhaseWeights;
 use crate::game_numbers::GameNumbers;
 use crate::reading::{Chunk, Sink, check_room};
-use gputexel_chess::selection::{LeftOut, Reason, Unit};
+use gputexel_chess::selection::{Duplicates, LeftOut, Reason, Unit};
 use gputexel_dataset::{DatasetWriter, PositionLabels};
 use gputexel_io::Result;
 
@@ -36,34 +35,33 @@ struct Written {
 }
 
 impl<'a> Assembly<'a> {
-    pub fn try_new(
+    pub fn new(
         writer: DatasetWriter,
         inputs: &[PathBuf],
         detected: &[Detected],
         settings: &'a ExtractSettings,
-    ) -> Result<Self> {
-        Ok(Self {
+    ) -> Self {
+        Self {
             writer,
             settings,
-            books: Bookkeeping::try_new(inputs, detected, settings)?,
+            books: Bookkeeping::new(inputs, detected, settings),
             results: Results::default(),
             judge: Judge::new(&settings.selection),
             source_ends: vec![0; inputs.len()],
             numbered: detected.iter().any(Detected::has_games),
             games: GameNumbers::default(),
-        })
+        }
     }
 
     fn write(&mut self, chunk: &Chunk, encoded: &Encoded) -> Result<Written> {
-        let by_chunk = self.books.reports[chunk.source].format.has_moves();
-        self.games.begin_chunk(chunk.source);
+        self.games.begin_chunk(chunk.source, self.books.reports[chunk.source].format.has_moves());
         let mut written = Written::default();
         for (label, row) in encoded.rows() {
             if let Fate::LeftOut(reason) = self.judge.judge(label.key, label.result) {
                 written.left_out.add(reason);
                 continue;
             }
-            let game = self.number(label, by_chunk);
+            let game = self.numbered.then(|| self.games.number(label.game));
             self.results.add(label.result);
             written.resolved += u64::from(label.leaf_key != label.key);
             let score_cp = Some(label.score_cp).filter(|score| !score.is_nan());
@@ -75,38 +73,19 @@ impl<'a> Assembly<'a> {
         Ok(written)
     }
 
-    fn number(&mut self, label: &EncodedLabel, by_chunk: bool) -> Option<u32> {
-        if !self.numbered {
-            return None;
-        }
-        Some(match label.game {
-            Some(game) if by_chunk => self.games.of_chunk(game),
-            Some(game) => self.games.of_input(game),
-            None => self.games.single(),
-        })
-    }
-
     fn revise(&mut self) -> Result<()> {
         let rules = &self.settings.selection;
         let repeats = self.judge.take_repeats();
         if !repeats.is_empty() {
-            self.writer.relabel(&mut |row, labels| {
-                repeats.mean(row as u32, labels.result).unwrap_or((labels.result, labels.weight))
-            })?;
+            self.writer
+                .relabel(&mut |row, result| repeats.mean(row as u32, result).unwrap_or((result, 1.0)))?;
         }
         if let Some(wanted) = rules.sample.filter(|n| *n < self.writer.len() as u64) {
             self.draw_sample(wanted)?;
         }
-        if let Some(intervals) = rules.balance_phases {
-            let max = self.settings.feature_set.phase.max;
-            let mut weights = PhaseWeights::new(intervals, max);
-            self.writer.visit(&mut |_, labels| weights.count(labels.phase, labels.weight))?;
-            self.writer
-                .relabel(&mut |_, labels| (labels.result, labels.weight * weights.factor(labels.phase)))?;
-        }
-        if rules.relabels() || rules.sample.is_some() {
+        if rules.duplicates == Duplicates::Average || rules.sample.is_some() {
             let mut results = Results::default();
-            self.writer.visit(&mut |_, labels| results.add(labels.result))?;
+            self.writer.visit_results(&mut |_, result| results.add(result))?;
             self.results = results;
         }
         Ok(())
@@ -147,7 +126,7 @@ impl<'a> Assembly<'a> {
             bytes_read: 0,
             seconds: 0.0,
             selection: selection.into_iter().collect(),
-            sources: self.books.finish()?,
+            sources: self.books.reports,
         })
     }
 }

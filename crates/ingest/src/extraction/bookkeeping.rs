@@ -1,20 +1,18 @@
 //! Reports on the inputs while they are read, and the limits beyond which an input is rejected.
 
-use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use super::ExtractSettings;
 use super::plausibility::{can_judge, implausible_comments, implausible_labels, scale_mismatch};
-use super::report::{FunnelStep, SourceReport, Unread};
+use super::report::{FunnelStep, SourceReport};
 use super::sources::Detected;
 use crate::reading::{Chunk, Contents, too_many_bad_lines};
 use gputexel_chess::formats::Format;
-use gputexel_chess::pgn::CommentTally;
-use gputexel_chess::sample::{Agreement, Batch, Damage, Verdict};
-use gputexel_chess::scale::{ResultScale, ResultTally};
+use gputexel_chess::sample::{Batch, Damage};
+use gputexel_chess::scale::ResultScale;
 use gputexel_chess::selection::{LeftOut, Unit};
 use gputexel_dataset::SourceRecord;
-use gputexel_io::{Advice, AtomicFile, Error, Result};
+use gputexel_io::{Error, Result};
 
 /// Number of lines or games before the share of bad ones is first checked.
 const RECORDS_BEFORE_JUDGING: u64 = 1000;
@@ -22,26 +20,18 @@ const RECORDS_BEFORE_JUDGING: u64 = 1000;
 pub struct Bookkeeping<'a> {
     settings: &'a ExtractSettings,
     pub reports: Vec<SourceReport>,
-    skipped: Option<SkippedList>,
     contents: Contents,
 }
 
 impl<'a> Bookkeeping<'a> {
-    /// Creates empty reports, and the list of skipped games if requested.
-    pub fn try_new(inputs: &[PathBuf], detected: &[Detected], settings: &'a ExtractSettings) -> Result<Self> {
+    pub fn new(inputs: &[PathBuf], detected: &[Detected], settings: &'a ExtractSettings) -> Self {
         let game_rules = settings.selection.game_rules();
         let captures = !settings.selection.keep_captures;
         let reports = inputs
             .iter()
             .zip(detected)
             .map(|(path, detected)| empty_report(path, detected, &game_rules, captures));
-        let skipped = settings.list_skipped.as_deref().map(|path| SkippedList::create(path, settings.force));
-        Ok(Self {
-            settings,
-            reports: reports.collect(),
-            skipped: skipped.transpose()?,
-            contents: Contents::default(),
-        })
+        Self { settings, reports: reports.collect(), contents: Contents::default() }
     }
 
     /// Adds the counts of a chunk: `rest` is its batch, with or without its samples, of which `kept` were
@@ -49,16 +39,13 @@ impl<'a> Bookkeeping<'a> {
     ///
     /// # Errors
     /// [`Error::Input`] when too much of the input cannot be used, its labels contradict material, or it is
-    /// damaged; errors of writing the list of skipped games.
+    /// damaged.
     pub fn add(&mut self, chunk: &Chunk, rest: &Batch, kept: u64, left_out: &LeftOut) -> Result<()> {
         let report = &mut self.reports[chunk.source];
         let input = &report.record.path;
         for game in &rest.skipped {
             let number = report.record.records + game.game + 1;
             let text = format!("{input}: game {number} (line {}): {}", game.line, game.what);
-            if let Some(list) = &mut self.skipped {
-                list.add(&text)?;
-            }
             if report.faults.len() < Batch::NAMED_FAULTS && game.reason.is_fault() {
                 report.faults.push(text.clone());
             }
@@ -92,15 +79,8 @@ impl<'a> Bookkeeping<'a> {
         }
         report.bad_lines = report.left_out.bad_lines();
         report.bad_games = report.left_out.faulty_games();
-        for damage in &rest.damage {
-            if !self.settings.skip_damaged {
-                return Err(damaged(report, damage));
-            }
-            if report.damage.len() < Batch::COMPLAINTS {
-                report.damage.push(format!("byte {}: {}", damage.offset, damage.what));
-            }
-            report.damages += 1;
-            report.bytes_lost += damage.bytes;
+        if let Some(damage) = &rest.damage {
+            return Err(damaged(report, damage));
         }
         let last = chunk.ending.is_some();
         if let Some(ending) = &chunk.ending {
@@ -132,10 +112,9 @@ impl<'a> Bookkeeping<'a> {
             report.verdict = report.agreement.verdict();
             report.warnings.extend(report.agreement_warning());
             report.warnings.extend(report.losses());
-            report.warnings.extend(report.damage_warning());
             report.warnings.extend(report.unit_warning());
             report.warnings.extend(report.unread_scores_warning());
-            let scale = self.settings.results;
+            let scale = self.settings.text.scale;
             report.warnings.extend(report.tally.warnings(scale.unwrap_or_default(), scale.is_some()));
             report.record.left_out = report.left_out.by_label();
             report.funnel = FunnelStep::all(report.positions_read, &report.left_out);
@@ -165,13 +144,6 @@ impl<'a> Bookkeeping<'a> {
         let unread = unread.map_or_else(String::new, |unread| format!("; {unread}"));
         Error::input(path, format!("no position was kept; left out: {reasons}{unread}"))
     }
-
-    pub fn finish(self) -> Result<Vec<SourceReport>> {
-        if let Some(list) = self.skipped {
-            list.finish()?;
-        }
-        Ok(self.reports)
-    }
 }
 
 fn damaged(report: &SourceReport, damage: &Damage) -> Error {
@@ -180,11 +152,10 @@ fn damaged(report: &SourceReport, damage: &Damage) -> Error {
         positions => format!("{positions} positions before it can be read"),
     };
     let reason = format!("damaged at byte {}: {}; {read}", damage.offset, damage.what);
-    let skipping = Advice::default().setting("skip-damaged", "").text(" leaves out what cannot be read");
-    Error::input(&report.record.path, reason).advise(skipping)
+    Error::input(&report.record.path, reason)
 }
 
-const PGN_RULES: [&str; 6] = ["no_book", "min_elo", "max_elo", "min_time_s", "max_time_s", "termination"];
+const PGN_RULES: [&str; 3] = ["no_book", "min_elo", "max_elo"];
 
 fn empty_report(path: &Path, detected: &Detected, game_rules: &[&str], captures: bool) -> SourceReport {
     let (scores, detection) = match detected {
@@ -234,33 +205,12 @@ fn empty_report(path: &Path, detected: &Detected, game_rules: &[&str], captures:
             ..SourceRecord::default()
         },
         format: input_format,
-        positions_read: 0,
-        resolved: 0,
         layout: detection.and_then(|detection| detection.layout.clone()),
         evidence: detection.map(|detection| detection.evidence.clone()),
         score_evidence: detection.and_then(|detection| detection.score_evidence.clone()).or(scores.evidence),
-        comments: CommentTally::default(),
         convention: scores.convention,
-        agreement: Agreement::default(),
-        score_agreement: Agreement::default(),
-        verdict: Verdict::CannotTell,
         warnings,
-        complaints: Vec::new(),
-        skipped_games: Vec::new(),
-        skipped_games_unnamed: 0,
-        unread_scores: Unread::default(),
-        unread_text: Unread::default(),
-        damage: Vec::new(),
-        damages: 0,
-        bytes_lost: 0,
-        funnel: Vec::new(),
-        bad_lines: 0,
-        bad_games: 0,
-        plies: 0,
-        plies_lost: 0,
-        faults: Vec::new(),
-        left_out: LeftOut::default(),
-        tally: ResultTally::default(),
+        ..SourceReport::default()
     }
 }
 
@@ -281,34 +231,4 @@ fn too_many_faults(report: &SourceReport, losses: &str, settings: &ExtractSettin
     let limit = 100.0 * settings.max_bad_share;
     let named = report.faults.join("; ");
     Error::input(&report.record.path, format!("{losses}; the limit is {limit:.1} %; the first: {named}"))
-}
-
-/// File that only appears once it is complete.
-struct SkippedList {
-    path: PathBuf,
-    file: BufWriter<AtomicFile>,
-}
-
-impl SkippedList {
-    /// Creates the list, which appears at `path` once it is complete.
-    ///
-    /// # Errors
-    /// [`Error::Exists`] when `path` exists and `force` is not set, [`Error::Io`] when its folder
-    /// cannot be written.
-    pub fn create(path: &Path, force: bool) -> Result<Self> {
-        if !force && path.exists() {
-            return Err(Error::Exists(path.to_path_buf()));
-        }
-        let file = BufWriter::new(AtomicFile::beside(path).map_err(|e| Error::io(path, e))?);
-        Ok(Self { path: path.to_path_buf(), file })
-    }
-
-    pub fn add(&mut self, line: &str) -> Result<()> {
-        writeln!(self.file, "{line}").map_err(|e| Error::io(&self.path, e))
-    }
-
-    pub fn finish(self) -> Result<()> {
-        let file = self.file.into_inner().map_err(|e| Error::io(&self.path, e.into_error()))?;
-        file.finish().map_err(|e| Error::io(&self.path, e))
-    }
 }

@@ -10,7 +10,6 @@ mod reader;
 mod report;
 mod sources;
 mod target;
-mod weights;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,10 +22,7 @@ use crate::reading::{Queue, check_reading, read_all};
 use gputexel_chess::PhaseSettings;
 use gputexel_chess::detection::TextOptions;
 use gputexel_chess::formats::Format;
-use gputexel_chess::labels::LabelSyntax;
-use gputexel_chess::scale::ResultScale;
 use gputexel_chess::selection::Selection;
-use gputexel_chess::text::PointOfView;
 use gputexel_dataset::{DatasetWriter, Metadata};
 use gputexel_io::{Error, Result};
 use gputexel_model::{FeatureKind, FeatureSet, TableEvaluation};
@@ -43,7 +39,6 @@ pub(crate) use judging::{Fate, Judge, Repeats, sample_of};
 pub(crate) use plausibility::rates;
 pub(crate) use reader::{Reader, evaluation_of};
 pub(crate) use sources::{Detected, detect_inputs};
-pub(crate) use weights::PhaseWeights;
 
 #[derive(Clone, Debug)]
 pub struct ExtractSettings {
@@ -51,16 +46,9 @@ pub struct ExtractSettings {
     pub selection: Selection,
     /// Format of all inputs; detected if `None`.
     pub format: Option<Format>,
-    /// Leave out the parts of binary inputs that cannot be parsed, instead of rejecting the input.
-    pub skip_damaged: bool,
-    /// Syntax of results in labeled text; detected if `None`.
-    pub labels: Option<LabelSyntax>,
-    /// Numbers for a loss and a win in labeled text; 0 and 1 if `None`.
-    pub results: Option<ResultScale>,
-    /// Point of view of numeric results; detected if `None`.
-    pub point_of_view: Option<PointOfView>,
-    /// Point of view of scores in labeled text; detected if `None`.
-    pub score_view: Option<PointOfView>,
+    /// Syntax, scale and points of view of labeled text; detected where `None`. Whether scores are wanted follows
+    /// from the target.
+    pub text: TextOptions,
     pub target: Target,
     /// Maximum share of bad lines in a text, or of faulty games or plies in a file; above it, nothing is
     /// written.
@@ -68,8 +56,6 @@ pub struct ExtractSettings {
     pub threads: usize,
     /// The evaluation for searches; if `None`, the one named by the selection.
     pub evaluation: Option<TableEvaluation>,
-    /// Path of a list of all games that were left out or cut short.
-    pub list_skipped: Option<PathBuf>,
     pub force: bool,
 }
 
@@ -79,49 +65,24 @@ impl ExtractSettings {
             feature_set,
             selection: Selection::default(),
             format: None,
-            skip_damaged: false,
-            labels: None,
-            results: None,
-            point_of_view: None,
-            score_view: None,
+            text: TextOptions::default(),
             target: Target::Result,
             max_bad_share: 0.1,
             evaluation: None,
-            list_skipped: None,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             force: false,
         }
     }
 
-    fn asked(&self) -> TextOptions {
-        TextOptions {
-            syntax: self.labels,
-            scale: self.results,
-            point_of_view: self.point_of_view,
-            score_view: self.score_view,
-            wants_scores: false,
-        }
-    }
-
     pub(crate) fn validate(&self, inputs: &[PathBuf], output: &Path) -> Result<()> {
         check_reading(inputs, output, self.max_bad_share, self.threads)?;
-        if self.list_skipped.as_deref().is_some_and(|list| list == output || inputs.iter().any(|i| i == list))
-        {
-            return Err(Error::Usage("the list of skipped games is an input or the output, too".to_string()));
-        }
         self.selection.validate()?;
         if self.selection.no_draws && self.target != Target::Result {
             let reason = "leaves out drawn games, but the targets are scores, not results of games";
-            return Err(Error::Setting { setting: "no-draws", value: None, reason: reason.to_string() });
+            let value = self.selection.preset.map(|preset| preset.name().to_string());
+            return Err(Error::Setting { setting: "preset", value, reason: reason.to_string() });
         }
-        self.feature_set.phase.validate()?;
-        let values = u32::from(self.feature_set.phase.max) + 1;
-        if let Some(intervals) = self.selection.balance_phases.filter(|n| *n > values) {
-            return Err(Error::Usage(format!(
-                "{intervals} phase intervals: the phase has {values} values, so there can be {values} at most"
-            )));
-        }
-        Ok(())
+        self.feature_set.phase.validate()
     }
 }
 
@@ -151,7 +112,7 @@ pub fn extract(
     let bytes_read = Arc::new(AtomicU64::new(0));
     let (sources, detected) = detect_inputs(inputs, settings, &bytes_read)?;
     let detected: Arc<[Detected]> = detected.into();
-    let mut assembly = Assembly::try_new(writer, inputs, &detected, settings)?;
+    let mut assembly = Assembly::new(writer, inputs, &detected, settings);
     let reader = Reader::new(Arc::clone(&detected), settings, evaluation, false);
     let feature_set = settings.feature_set.clone();
     let worker = move |queue: &Queue<Encoded>| {

@@ -38,7 +38,7 @@ pub(super) fn implausible_labels(
         .and_then(|verdict| results_mismatch(&report.agreement, verdict, results, tally, settings));
     let faulty = faulty.or_else(|| {
         let scores = view(report.record.score_point_of_view.as_ref().or(record_view(report)));
-        let verdict = report.score_agreement.clear_fault().filter(|_| settings.score_view.is_none())?;
+        let verdict = report.score_agreement.clear_fault().filter(|_| settings.text.score_view.is_none())?;
         Some(scores_mismatch(&report.score_agreement, verdict, scores))
     });
     faulty.map(|(reason, advice)| Error::input(path, reason).advise(advice))
@@ -52,7 +52,7 @@ pub(super) fn scale_mismatch(report: &SourceReport, settings: &ExtractSettings) 
     // as such if a header declares them.
     let found = match scale {
         Some(scale) => report.tally.mixed_words(scale)?,
-        None => report.tally.scale_mismatch().filter(|_| settings.results.is_none())?,
+        None => report.tally.scale_mismatch().filter(|_| settings.text.scale.is_none())?,
     };
     let refusal = match found.line {
         Some(line) => Error::line(path, line, found.reason),
@@ -72,7 +72,7 @@ pub(super) fn implausible_comments(
 ) -> Option<Error> {
     let forms = report.comments.by_form(&report.convention);
     let pairs: u64 = forms.iter().map(|(tally, _)| tally.pairs()).sum();
-    if settings.score_view.is_some() || !(last || pairs >= JUDGED_EARLY) {
+    if settings.text.score_view.is_some() || !(last || pairs >= JUDGED_EARLY) {
         return None;
     }
     let (reason, advice) = forms.into_iter().find_map(|(tally, view)| {
@@ -141,7 +141,7 @@ fn results_mismatch(
     let set = |name, value| Advice::default().setting(name, value);
     let rates = rates(counts, "decisive, imbalanced results");
     if verdict == Verdict::MixedPointOfView {
-        return settings.point_of_view.is_none().then(|| {
+        return settings.text.point_of_view.is_none().then(|| {
             let advice =
                 set("pov", "white").text(" or ").join(set("pov", "stm").text(" reads them all the same way"));
             (format!("lines with different points of view seem to be mixed: {rates}"), advice)
@@ -149,7 +149,7 @@ fn results_mismatch(
     }
     let (fitting, reversed) = fitting(counts, view);
     // Explicit settings are followed, with a warning.
-    if if reversed { settings.results.is_some() } else { settings.point_of_view.is_some() } {
+    if if reversed { settings.text.scale.is_some() } else { settings.text.point_of_view.is_some() } {
         return None;
     }
     let what = match (reversed, fitting) {

@@ -20,7 +20,6 @@ pub(crate) struct Reader {
     selection: Selection,
     evaluation: Option<TableEvaluation>,
     target: Target,
-    named_games: usize,
     origins: bool,
 }
 
@@ -33,14 +32,7 @@ impl Reader {
         evaluation: Option<TableEvaluation>,
         origins: bool,
     ) -> Self {
-        Self {
-            detected,
-            selection: settings.selection.clone(),
-            evaluation,
-            target: settings.target,
-            named_games: if settings.list_skipped.is_some() { usize::MAX } else { Batch::NAMED_GAMES },
-            origins,
-        }
+        Self { detected, selection: settings.selection.clone(), evaluation, target: settings.target, origins }
     }
 
     /// Runs the work of one thread: `finish` turns the batch of each chunk into its result.
@@ -52,7 +44,6 @@ impl Reader {
         let criteria = Criteria {
             selection: &self.selection,
             search: search.as_ref().map(|search| search as &dyn PositionSearch),
-            named_games: self.named_games,
             origins: self.origins,
             scores: ScoreConvention::default(),
         };

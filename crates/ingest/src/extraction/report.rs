@@ -56,10 +56,6 @@ impl FunnelStep {
     }
 }
 
-fn is_zero(count: &u64) -> bool {
-    *count == 0
-}
-
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Unread {
     pub count: u64,
@@ -82,7 +78,7 @@ impl Unread {
     }
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct SourceReport {
     #[serde(flatten)]
     pub record: SourceRecord,
@@ -111,14 +107,6 @@ pub struct SourceReport {
     pub unread_scores: Unread,
     #[serde(skip_serializing_if = "Unread::is_nothing")]
     pub unread_text: Unread,
-    /// First parts of a binary input that could not be parsed, `byte N: reason`.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub damage: Vec<String>,
-    #[serde(skip_serializing_if = "is_zero")]
-    pub damages: u64,
-    /// Number of bytes in them, as far as they exist.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub bytes_lost: u64,
     /// Positions that each rule removed, in the order in which they apply.
     pub funnel: Vec<FunnelStep>,
     pub bad_lines: u64,
@@ -183,15 +171,6 @@ impl SourceReport {
     pub fn unread_scored(&self) -> String {
         let noun = if self.format == Format::Pgn { "comment" } else { "line" };
         counted(self.unread_scores.count, noun)
-    }
-
-    pub(super) fn damage_warning(&self) -> Option<String> {
-        let first = self.damage.first()?;
-        let places = if self.damages == 1 { "place" } else { "places" };
-        Some(format!(
-            "damaged at {} {places}, {} bytes were left out; the first: {first}",
-            self.damages, self.bytes_lost
-        ))
     }
 
     pub(super) fn unit_warning(&self) -> Option<String> {

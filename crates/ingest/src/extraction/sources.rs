@@ -77,11 +77,11 @@ impl Detected {
             }
             InputKind::Pgn => {
                 let games = read_pgn(first_games(head, complete), 1, &Selection::everything());
-                Self::Games(Box::new(ScoreConvention::detect(&games.comments, settings.score_view)))
+                Self::Games(Box::new(ScoreConvention::detect(&games.comments, settings.text.score_view)))
             }
             InputKind::Text => {
                 let wants_scores = settings.target != Target::Result;
-                let asked = TextOptions { wants_scores, ..settings.asked() };
+                let asked = TextOptions { wants_scores, ..settings.text };
                 Self::Positions(Box::new(detect_text(name, head, complete, asked)?))
             }
         })
@@ -133,7 +133,8 @@ pub fn detect_inputs(
     let any_text = detected.iter().any(|one| one.format() == Format::Text);
     let any_games = detected.iter().any(Detected::is_pgn);
     // The view of scores also applies to comments.
-    let of_texts = TextOptions { score_view: settings.score_view.filter(|_| !any_games), ..settings.asked() };
+    let of_texts =
+        TextOptions { score_view: settings.text.score_view.filter(|_| !any_games), ..settings.text };
     if !any_text && of_texts != TextOptions::default() {
         return Err(Error::Usage(
             "label syntax, scale of results and points of view only apply to labeled positions in text, of which there are none"

@@ -20,10 +20,6 @@ impl Target {
     pub const DEFAULT_K: f64 = 1.0;
 
     /// Creates the target with a name and K, [`DEFAULT_K`](Self::DEFAULT_K) if `None`.
-    ///
-    /// # Errors
-    /// [`Error::Setting`] for other names than `result` and `score`, for a K that is not positive and finite, and
-    /// for a K without scores.
     pub fn new(name: &str, k: Option<f64>) -> Result<Self> {
         let refuse = |setting, value: String, reason: &str| {
             Err(Error::Setting { setting, value: Some(value), reason: reason.to_string() })

@@ -110,8 +110,7 @@ impl<'a> Assembly<'a> {
                         "some lines have a game (qid:N), others before them have none",
                     ));
                 }
-                let number = game.map(|game| self.games.of_input(game));
-                position.labels.game = Some(number.unwrap_or_else(|| self.games.single()));
+                position.labels.game = Some(self.games.number(game));
             }
             self.results.add(position.labels.result);
             self.entries += position.ids.len() as u64;
@@ -180,7 +179,7 @@ impl Sink for Assembly<'_> {
         let path = self.reports[source].record.path.clone();
         let schema = &self.settings.schema;
         self.bytes += chunk.bytes.len() as u64;
-        self.games.begin_chunk(source);
+        self.games.begin_chunk(source, false);
         if self.source != source {
             self.source = source;
             (self.largest_index, self.zero) = (None, false);

@@ -93,9 +93,6 @@ impl CompiledSchema {
     }
 
     /// Checks a schema.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] naming the contradiction.
     pub fn try_new(schema: &Schema) -> Result<Self> {
         let usage = |text: String| Err(Error::Usage(text));
         if schema.index_base > 1 {

@@ -12,9 +12,6 @@ use gputexel_io::{AtomicFile, Error, Result, write_atomically};
 use gputexel_model::{Division, Phases, Place, Prior};
 
 /// Writes the positions of a dataset as lines of a trace, and returns the matching schema.
-///
-/// # Errors
-/// [`Error::Io`] for `path` when writing to `out` fails.
 pub fn export(dataset: &Dataset, out: &mut dyn Write, path: &Path) -> Result<Schema> {
     let (schema, first) = schema_of(dataset)?;
     write(dataset, &schema.columns, first, out).map_err(|e| Error::io(path, e))?;
@@ -22,9 +19,6 @@ pub fn export(dataset: &Dataset, out: &mut dyn Write, path: &Path) -> Result<Sch
 }
 
 /// Writes the positions of a dataset as a trace to one file and its schema to another.
-///
-/// # Errors
-/// [`Error::Io`] for files that cannot be written.
 pub fn export_files(dataset: &Dataset, trace: &Path, schema: &Path) -> Result<()> {
     let io = |error: std::io::Error| Error::io(trace, error);
     let mut out = BufWriter::with_capacity(1 << 18, AtomicFile::beside(trace).map_err(io)?);

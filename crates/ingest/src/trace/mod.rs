@@ -100,7 +100,7 @@ pub fn import(
     hooks: &mut Hooks<'_>,
 ) -> Result<ImportReport> {
     settings.validate(inputs, output)?;
-    run(inputs, settings, output, hooks, None)
+    import_answers(inputs, settings, output, hooks, None)
 }
 
 /// Imports as [`import`] traces that were measured on the positions of `positions`, which the dataset names
@@ -113,7 +113,7 @@ pub fn import_probed(
     record: ProbingRecord,
 ) -> Result<ImportReport> {
     let answers = Answers { positions, record: Record::Probing(record) };
-    run(traces, settings, output, hooks, Some(answers))
+    import_answers(traces, settings, output, hooks, Some(answers))
 }
 
 #[derive(Clone)]
@@ -127,19 +127,9 @@ pub(crate) struct Answers<'a> {
     pub record: Record,
 }
 
-/// Imports as [`import`] traces printed for the positions of `answers`.
+/// Imports as [`import`] traces, which may be printed for the positions of `answers`.
 pub(crate) fn import_answers(
     traces: &[PathBuf],
-    settings: &ImportSettings,
-    output: &Path,
-    hooks: &mut Hooks<'_>,
-    answers: Answers<'_>,
-) -> Result<ImportReport> {
-    run(traces, settings, output, hooks, Some(answers))
-}
-
-fn run(
-    inputs: &[PathBuf],
     settings: &ImportSettings,
     output: &Path,
     hooks: &mut Hooks<'_>,
@@ -155,14 +145,14 @@ fn run(
     }
     let writer = DatasetWriter::create(output, metadata, settings.force)?;
     let bytes_read = Arc::new(AtomicU64::new(0));
-    let sources = inputs.iter().map(|path| {
+    let sources = traces.iter().map(|path| {
         Source::open(path, &bytes_read, |input| match input.head().iter().take(4096).any(|&byte| byte == 0) {
             true => Err(Error::input(path, "is not text")),
             false => Ok(Format::Text),
         })
     });
     let sources = sources.collect::<Result<Vec<_>>>()?;
-    let mut assembly = Assembly::new(writer, inputs, settings, answers);
+    let mut assembly = Assembly::new(writer, traces, settings, answers);
     let (schema, reference) = (Arc::clone(&settings.schema), settings.reference.clone());
     let worker = move |queue: &Queue<Batch>| {
         queue.process(|chunk| read_lines(&chunk.bytes, chunk.first_line, &schema, reference.as_ref()));

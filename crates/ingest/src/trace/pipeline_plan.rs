@@ -24,9 +24,6 @@ pub(super) struct Plan {
 impl Plan {
     /// Plans a schema's accumulators. `untapered` evaluations have no phase, and `turned` coefficients are
     /// reversed when Black is to move.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] that names the accumulator.
     pub(super) fn try_new(schema: &Schema, untapered: bool, turned: bool) -> Result<Self> {
         let mut names = Names { accumulators: &schema.accumulators, used: Vec::new() };
         names.used = vec![[false; 2]; schema.accumulators.len()];
@@ -176,9 +173,6 @@ impl Names<'_> {
 }
 
 /// Returns the first index of each sum of an accumulator.
-///
-/// # Errors
-/// [`Error::Usage`] if it is given twice or not at all.
 pub(super) fn starts(record: &AccumulatorRecord) -> Result<Vec<u32>> {
     let text = match (record.index, record.sides) {
         (Some(index), None) => return Ok(vec![index]),

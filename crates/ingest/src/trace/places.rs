@@ -5,9 +5,6 @@ use gputexel_io::{Error, Result, counted};
 use gputexel_model::{FeatureSet, ImportedParameter, Place, SquareOrder};
 
 /// Returns the place of each parameter of an entry.
-///
-/// # Errors
-/// [`Error::Usage`] that names the entry.
 pub(super) fn places_of(record: &SchemaParameter, table: bool, count: usize) -> Result<Vec<Option<Place>>> {
     if record.place.is_some() {
         return Ok(vec![record.place.clone(); count]);

@@ -28,10 +28,6 @@ pub struct Survey {
 }
 
 /// Examines a trace.
-///
-/// # Errors
-/// [`Error::Io`] when it cannot be read; [`Error::Input`] when most of its lines do not belong to a trace, or
-/// it has more indices than a schema can have.
 pub fn survey(path: &Path) -> Result<Survey> {
     let mut input = Input::open(path, Arc::default())?;
     input.require_text()?;

@@ -27,10 +27,6 @@ pub struct TraceCommand {
 impl TraceCommand {
     /// Parses a command line with the quotes of a POSIX shell, such as `'my engine' trace {params}`. No shell
     /// runs it.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] when a quote is not closed or no program is named; [`Error::Setting`] for a deadline
-    /// that is not positive.
     pub fn try_new(text: &str, deadline: f64) -> Result<Self> {
         let usage = |reason: &str| Error::Usage(format!("trace command '{text}': {reason}"));
         let mut words = split_command(text).map_err(|reason| usage(&reason))?.into_iter();

@@ -120,7 +120,7 @@ pub fn import_traced(
         traces.push(trace);
     }
     let record = TracingRecord { command: settings.command.to_string(), schema: settings.schema.clone() };
-    let answers = Answers { positions: inputs, record: Record::Tracing(record) };
+    let answers = Some(Answers { positions: inputs, record: Record::Tracing(record) });
     let mut report = import_answers(&traces, &settings.import, output, hooks, answers)?;
     for (source, warnings) in report.sources.iter_mut().zip(warnings) {
         source.warnings.splice(0..0, warnings);

@@ -54,9 +54,6 @@ pub(super) struct Told {
 
 /// Writes all positions of an input to a command. Returns their number. If the command stops reading, the
 /// rest is only counted.
-///
-/// # Errors
-/// Errors of reading; [`Error::Input`] for a line that is not a position.
 pub(super) fn feed(mut input: Input, command: impl Write, told: &Told) -> Result<u64> {
     let mut sink = Some(BufWriter::with_capacity(BLOCK_BYTES, command));
     let (mut block, mut rest) = (Vec::new(), Vec::new());

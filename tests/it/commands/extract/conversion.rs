@@ -79,17 +79,14 @@ fn reports_lost_data() {
 }
 
 #[test]
-fn refuses_or_skips_damage() {
+fn refuses_damage() {
     let bench = Bench::new();
     games(&bench, 20);
     for name in ["a.binpack", "a.bf"] {
         bench.told(["convert", "games.pgn", "-o", name]);
         let bytes = bench.bytes(name);
         bench.write("cut", &bytes[..bytes.len() - 5]);
-        assert_has(&bench.refuse_with("cut", 1, "cut: damaged at byte "), "--skip-damaged");
-        let (report, data) = bench.extract("cut --skip-damaged");
-        assert!(data.len() > 300, "{name} {report}");
-        assert_eq!(report["sources"][0]["damages"], 1, "{report}");
+        bench.refuse_with("cut", 1, ["cut: damaged at byte ", "positions before it can be read"]);
         bench.refuse("cut --format pgn", 1);
     }
     bench.refuse_with("a.bf --format binpack", 1, "a.bf: is bulletformat, not binpack");
@@ -122,10 +119,8 @@ fn tunes_training_data_directly() {
     let bytes = bench.bytes("train.bin");
     bench.write("cut.binpack", &bytes[..bytes.len() - 7]);
     let tune = |args: &[&'static str]| Bench::tuning("cpu", args);
-    bench.fails_with(tune(&["cut.binpack", "--out", "cut"]), 1, ["damaged at byte", "--skip-damaged"]);
+    bench.fails_with(tune(&["cut.binpack", "--out", "cut"]), 1, "damaged at byte");
     assert!(!bench.path("cut").exists());
-    let (_, err) = bench.done(tune(&["cut.binpack", "--skip-damaged", "--out", "cut"]));
-    assert!(err.contains("warning: cut.binpack: damaged at 1 place"), "{err}");
     let scored = bench.tune("train.bin --target score --out scored");
     assert_ne!(scored["loss"], whole["loss"]);
     bench.fails_with(tune(&["whole/dataset.bin", "--format", "lichess"]), 2, "these are datasets");
@@ -147,7 +142,7 @@ fn writes_the_positions_of_the_dataset() {
     let rules: [&[&str]; 4] = [
         &[],
         &["--resolve", "quiescence", "--keep-captures", "--per-game", "7"],
-        &["--no-draws", "--max-score", "300"],
+        &["--max-score", "300"],
         &["--preset", "nodraw"],
     ];
     for rules in rules {
@@ -191,7 +186,6 @@ fn chooses_the_format_by_extension() {
     assert_has(&refuse("--positions p.epd", 2), "p.epd");
     let error = refuse("--positions q.epd --duplicates average", 2);
     assert!(error.contains("gives positions weights, for which epd has no place; .fens has"), "{error}");
-    refuse("--positions q.binpack --balance-phases=4", 2);
     bench.fails_with("extract - --positions q.fens --sample 100", 2, "standard input cannot be read twice");
     refuse("--positions q.fens -o q.bin", 2);
     refuse("--positions q.fens --model material", 2);

@@ -69,27 +69,15 @@ fn pieces_and_scores_are_counted() {
     assert_eq!(kept("--max-score 499").1, 3);
     let (reasons, number) = kept("--max-score 499 --require-score");
     assert_eq!((number, count(&reasons, "positions without a score")), (2, 1));
-    assert_eq!(kept("--no-draws").1, 4);
 }
 
 #[test]
 fn tags_choose_games() {
     let bench = Bench::new();
-    let tags = |white: &str, black: &str, time: &str, end: &str| {
-        format!(
-            "[WhiteElo \"{white}\"]\n[BlackElo \"{black}\"]\n[TimeControl \"{time}\"]\n[Termination \"{end}\"]\n"
-        )
-    };
-    let text: String = [
-        tags("2500", "2400", "300+3", "Normal"),
-        tags("2500", "2000", "60", "Time forfeit"),
-        tags("2800", "2700", "40/9000", "adjudication"),
-        tags("?", "2700", "-", "abandoned"),
-        String::new(),
-    ]
-    .iter()
-    .map(|tags| pgn(tags, GAME, "1-0"))
-    .collect();
+    let players = [("2500", "2400"), ("2500", "2000"), ("2800", "2700"), ("?", "2700")];
+    let tags = players.map(|(white, black)| format!("[WhiteElo \"{white}\"]\n[BlackElo \"{black}\"]\n"));
+    let tags = tags.iter().map(String::as_str).chain([""]);
+    let text: String = tags.map(|tags| pgn(tags, GAME, "1-0")).collect();
     bench.write("g.pgn", text);
     let games = |args: &str| {
         let (report, _) = bench.extract(("g.pgn --duplicates keep", args));
@@ -100,12 +88,6 @@ fn tags_choose_games() {
     assert_eq!((number, count(&reasons, "games of players outside the Elo range")), (2, 1));
     assert_eq!(count(&reasons, "games without the Elo of both players"), 2);
     assert_eq!(games("--min-elo 2000 --max-elo 2600").0, 2);
-    let (number, reasons) = games("--min-time 420");
-    assert_eq!((number, count(&reasons, "games with other time controls")), (2, 1));
-    assert_eq!(count(&reasons, "games without a readable time control"), 2);
-    assert_eq!(games("--max-time 420").0, 2);
-    let (number, reasons) = games("--termination normal");
-    assert_eq!((number, count(&reasons, "games that did not end normally")), (3, 2));
 }
 
 #[test]
@@ -225,40 +207,14 @@ fn duplicates_are_kept_dropped_or_averaged() {
     assert_eq!(weights, [3.0, 3.0, 3.0, 2.0, 1.0, 1.0, 1.0, 1.0]);
     assert_eq!(count(&report["sources"][0]["left_out"], "positions merged with an earlier one"), 7);
     assert_eq!(report["results"]["other"], 1);
-    // A drawn first occurrence shadows the decided ones behind it; averages forget it.
-    assert_eq!(results(&run("--no-draws").1), [1.0, 1.0, 1.0, 0.0]);
-    let (_, data) = run("--no-draws --duplicates=average");
+    // A drawn first occurrence shadows the decided ones behind it.
+    assert_eq!(results(&run("--preset nodraw --resolve none").1), [1.0, 1.0, 1.0, 0.0]);
+    let (_, data) = run("--preset nodraw --resolve none --duplicates=average");
     assert_eq!(results(&data), [0.5, 0.5, 0.5, 1.0, 1.0, 1.0, 1.0, 0.0]);
 }
 
 #[test]
-fn balances_phases() {
-    let bench = Bench::new();
-    let text: String = positions(1500)
-        .iter()
-        .enumerate()
-        .map(|(i, (board, turn, result))| {
-            let board = if i % 10 == 0 { board.replace("7k/", "1qr4k/") } else { board.clone() };
-            format!("{board} {turn} - - [{result:.1}]\n")
-        })
-        .collect();
-    bench.write("p.epd", text);
-    for intervals in ["", "=2", "=25"] {
-        let (_, data) = bench.extract(["p.epd", &format!("--balance-phases{intervals}"), "--keep-checks"]);
-        let mut sums = std::collections::BTreeMap::new();
-        for n in 0..data.len() {
-            *sums.entry(data.phases()[n] > 5).or_insert(0.0) += f64::from(data.row(n).weight);
-        }
-        let total: f64 = sums.values().sum();
-        assert!((total / data.len() as f64 - 1.0).abs() < 1e-4, "{sums:?}");
-        if intervals != "=2" {
-            assert!((sums[&true] / sums[&false] - 1.0).abs() < 1e-4, "{intervals}: {sums:?}");
-        }
-    }
-}
-
-#[test]
-fn keeps_broken_games_up_to_the_error_or_drops_them() {
+fn keeps_broken_games_up_to_the_error() {
     let bench = Bench::new();
     let text =
         [pgn("", GAME, "1-0"), pgn("", &GAME.replace("9. h3", "9. Qh7"), "1-0"), pgn("", GAME, "*")].concat();
@@ -273,32 +229,24 @@ fn keeps_broken_games_up_to_the_error_or_drops_them() {
             "games.pgn: game 3 (line 11): no result",
         ])
     );
-    let (report, data) = bench.extract((args, "--illegal drop --list-skipped s.txt"));
-    assert_eq!(data.len(), 19);
-    let source = &report["sources"][0];
-    assert_eq!(count(&source["left_out"], "games with a part that cannot be played"), 1);
-    assert_eq!(
-        bench.text("s.txt"),
-        "games.pgn: game 2 (line 9): illegal move 'Qh7'; left out\ngames.pgn: game 3 (line 11): no result\n"
-    );
-    bench.refuse_with("games.pgn --list-skipped s.txt", 2, "s.txt: exists; use --force");
-    // Many are counted, and all are listed on request, including those left out by choice.
+    // Many are counted, and the first are listed.
     bench.write("many.pgn", pgn("", GAME, "1-0") + &pgn("[WhiteElo \"100\"]\n", GAME, "*").repeat(50));
     let (report, _) = bench.extract("many.pgn");
     let source = &report["sources"][0];
     assert_eq!(source["skipped_games"].list().len(), 20);
     assert_eq!(source["skipped_games_unnamed"], 30);
-    bench.extract("many.pgn --list-skipped s.txt");
-    assert_eq!(bench.text("s.txt").lines().count(), 50);
     let (_, text, _) = bench.run("extract many.pgn -o t.bin");
-    assert!(text.contains("and 30 more games left out or truncated; --list-skipped lists all"), "{text}");
+    assert!(text.contains("and 30 more games left out or truncated"), "{text}");
 }
 
 #[test]
 fn counts_of_left_out_positions_add_up() {
     let bench = Bench::new();
     bench.write("g.pgn", walks(50) + &pgn("", MATE, "0-1"));
-    let (report, data) = bench.extract("g.pgn --share 0.7 --no-draws --before-captures 2");
+    let (report, data) = bench.extract(
+        "g.pgn --preset nodraw --resolve none --before-checks 0 --before-mates 0 --skip-plies 8 --share 0.7 \
+         --before-captures 2",
+    );
     let source = &report["sources"][0];
     let mut left = source["positions_read"].u64();
     for step in source["funnel"].list() {
@@ -355,8 +303,9 @@ fn presets_are_recorded_and_can_be_overridden() {
         );
     }
     let changed = recorded(
-        &"--preset nodraw --no-draws=false --duplicates average --before-checks 2 --resolve none --skip-plies 6 \
-          --keep-captures=false".words(),
+        &"--preset nodraw --duplicates average --before-checks 2 --resolve none --skip-plies 6 \
+          --keep-captures=false"
+            .words(),
     );
     for (name, value) in [
         ("before_checks", "2"),
@@ -366,7 +315,7 @@ fn presets_are_recorded_and_can_be_overridden() {
     ] {
         assert_eq!(changed[name], value, "{name}");
     }
-    assert!(changed.get("no_draws").is_none() && changed.get("resolve").is_none());
+    assert!(changed.get("resolve").is_none());
     let (_, out, _) = bench.run("info out.bin");
     assert!(out.contains("preset nodraw"), "{out}");
 }
@@ -421,11 +370,7 @@ fn contradictions_are_refused_in_one_line() {
         (&["--min-pieces", "9", "--max-pieces", "8"], "pieces from 9 to 8"),
         (&["--max-pieces", "1"], "pieces from 2 to 1"),
         (&["--min-elo", "2", "--max-elo", "1"], "Elo from 2 to 1"),
-        (&["--min-time", "2", "--max-time", "1"], "seconds for 40 moves from 2 to 1"),
         (&["--before-checks", "1001"], "1001 positions before checks"),
-        (&["--balance-phases=1"], "1 phase intervals"),
-        (&["--termination", "odd"], "termination 'odd'"),
-        (&["--illegal", "maybe"], "illegal 'maybe'"),
         (&["--resolve", "deep"], "resolve 'deep'"),
     ] {
         bench.refuse_with(("g.pgn", args), 2, text);

@@ -50,7 +50,7 @@ fn evaluations_of_lichess_are_targets() {
         ("--target points", "--target points: expected result or score"),
         ("--target-k 2", "--target-k 2: is only for the target score"),
         ("--target score --target-k 0", "--target-k 0: must be a positive number"),
-        ("--target score --no-draws", "--no-draws: leaves out drawn games"),
+        ("--target score --preset nodraw", "--preset nodraw: leaves out drawn games"),
     ] {
         bench.refuse_with(("x.jsonl", args), 2, part);
     }

@@ -68,28 +68,14 @@ fn split_point(buffer: &[u8]) -> Option<usize> {
     }
     // Damaged headers are left to the reader, which reports them.
     let damaged = buffer.get(end..end + HEADER_BYTES).is_some_and(|header| block_bytes(header).is_none());
-    if damaged {
-        next_block(&buffer[end + 1..]).map(|at| end + 1 + at).or(Some(buffer.len()))
-    } else {
-        Some(end).filter(|end| *end > 0)
-    }
+    if damaged { Some(buffer.len()) } else { Some(end).filter(|end| *end > 0) }
 }
 
-fn next_block(bytes: &[u8]) -> Option<usize> {
-    bytes.windows(HEADER_BYTES).position(|header| block_bytes(header).is_some())
-}
-
-/// Reads the blocks of a chunk whose first byte is at `offset` of the input.
+/// Reads the blocks of a chunk whose first byte is at `offset` of the input, up to the first damage.
 fn read(chunk: &[u8], offset: u64, criteria: Criteria<'_>) -> Batch {
-    let mut reader = Reader {
-        out: Collector::new(criteria),
-        plies: Vec::new(),
-        result: 0,
-        next_ply: None,
-        cut_short: false,
-    };
+    let mut reader = Reader { out: Collector::new(criteria), plies: Vec::new(), result: 0, next_ply: None };
     let mut at = 0;
-    while at < chunk.len() {
+    while at < chunk.len() && !reader.out.is_damaged() {
         let here = offset + at as u64;
         let rest = &chunk[at..];
         match block_bytes(rest) {
@@ -100,15 +86,11 @@ fn read(chunk: &[u8], offset: u64, criteria: Criteria<'_>) -> Batch {
             Some(size) => {
                 let left = rest.len() - HEADER_BYTES;
                 let what = format!("the file ends after {left} of the {size} bytes of a block");
-                reader.out.damage(here, (size - left) as u64, what);
-                // The complete chains of a truncated block can still be read. That the last one is incomplete
-                // is not counted as separate damage.
-                reader.cut_short = true;
+                reader.out.damage(here, what);
+                // The complete chains of a truncated block can still be read.
                 reader.block(&rest[HEADER_BYTES..], here + HEADER_BYTES as u64);
-                at = chunk.len();
             }
             None => {
-                let skipped = next_block(&rest[1..]).map_or(rest.len(), |next| next + 1);
                 let what = if rest.len() < HEADER_BYTES && MAGIC.starts_with(&rest[..rest.len().min(4)]) {
                     "the header of a block is cut short"
                 } else if rest.starts_with(MAGIC) {
@@ -116,8 +98,7 @@ fn read(chunk: &[u8], offset: u64, criteria: Criteria<'_>) -> Batch {
                 } else {
                     "no block begins here"
                 };
-                reader.out.damage(here, skipped as u64, what);
-                at += skipped;
+                reader.out.damage(here, what.to_string());
             }
         }
     }
@@ -131,7 +112,6 @@ struct Reader<'c> {
     /// Its result, White's view, −1 to 1.
     result: i16,
     next_ply: Option<(Chess, u16)>,
-    cut_short: bool,
 }
 
 impl Reader<'_> {
@@ -151,7 +131,7 @@ impl Reader<'_> {
             (bytes.first_chunk::<STEM_BYTES>(), bytes.get(STEM_BYTES..STEM_BYTES + 2))
         else {
             let left = bytes.len();
-            self.damage(offset, left as u64, format!("{left} bytes are left where a chain should begin"));
+            self.out.damage(offset, format!("{left} bytes are left where a chain should begin"));
             return None;
         };
         let count = usize::from(u16::from_be_bytes([count[0], count[1]]));
@@ -170,8 +150,7 @@ impl Reader<'_> {
                     self.out.refuse(reason, offset, || what.to_string());
                     return Some(STEM_BYTES + 2);
                 }
-                let lost = bytes.len() as u64;
-                self.damage(offset, lost, format!("a chain of {} positions: {what}", count + 1));
+                self.out.damage(offset, format!("a chain of {} positions: {what}", count + 1));
                 return None;
             }
         };
@@ -180,8 +159,7 @@ impl Reader<'_> {
             Ok(used) => Some(STEM_BYTES + 2 + used),
             Err((read, what)) => {
                 let at = offset + (STEM_BYTES + 2) as u64;
-                let lost = text.len() as u64;
-                self.damage(at, lost, format!("{what} in move {} of {count} of a chain", read + 1));
+                self.out.damage(at, format!("{what} in move {} of {count} of a chain", read + 1));
                 self.end_game();
                 None
             }
@@ -230,12 +208,6 @@ impl Reader<'_> {
             ply.score_cp = crate::formats::white_score(score, position.turn());
         }
         self.plies.push(ply);
-    }
-
-    fn damage(&mut self, offset: u64, bytes: u64, what: String) {
-        if !self.cut_short {
-            self.out.damage(offset, bytes, what);
-        }
     }
 
     fn end_game(&mut self) {
