@@ -218,14 +218,12 @@ mod tests {
     }
 
     #[test]
-    fn silent_clients_and_broken_pages_harm_no_other() {
+    fn silent_clients_harm_no_other() {
         let server = Server::start(0, Box::new(site)).unwrap();
         let port = server.shared.port;
         let _silent: Vec<TcpStream> =
             (0..100).map(|_| TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap()).collect();
         let own = format!("127.0.0.1:{port}");
-        for _ in 0..2 * MAKERS {
-        }
         assert!(get(port, "GET /", &own).starts_with("HTTP/1.1 200 "));
     }
 
