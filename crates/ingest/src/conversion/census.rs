@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use crate::extraction::{
-    Bookkeeping, Detected, ExtractSettings, Fate, Hooks, Judge, Reader, Repeats, detect_inputs,
-    evaluation_of, sample_of,
+    Bookkeeping, Detected, ExtractSettings, Hooks, Judge, Reader, Repeats, detect_inputs, evaluation_of,
+    sample_of,
 };
 use crate::reading::{Chunk, Queue, Sink, read_all};
 use gputexel_chess::sample::{Batch, Sample};
@@ -86,8 +86,8 @@ impl Sink for Count<'_> {
         let mut left_out = LeftOut::default();
         for &(key, result) in &batch.entries {
             match self.judge.judge(key, result) {
-                Fate::Kept => self.rows += 1,
-                Fate::LeftOut(reason) => left_out.add(reason),
+                None => self.rows += 1,
+                Some(reason) => left_out.add(reason),
             }
         }
         let kept = batch.entries.len() as u64 - left_out.sum(Unit::Position);

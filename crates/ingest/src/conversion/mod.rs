@@ -12,8 +12,7 @@ use std::time::Instant;
 use serde::Serialize;
 
 use crate::extraction::{
-    Bookkeeping, Detected, ExtractSettings, Fate, Hooks, Judge, Reader, SourceReport, detect_inputs,
-    evaluation_of,
+    Bookkeeping, Detected, ExtractSettings, Hooks, Judge, Reader, SourceReport, detect_inputs, evaluation_of,
 };
 use crate::game_numbers::GameNumbers;
 use crate::reading::{Chunk, Queue, Sink, read_all};
@@ -283,7 +282,7 @@ impl Assembly<'_> {
         }
         let (samples, origins) = (std::mem::take(&mut batch.samples), std::mem::take(&mut batch.origins));
         for (mut sample, origin) in samples.into_iter().zip(origins) {
-            if let Fate::LeftOut(reason) = self.judge.judge(sample.key, sample.result) {
+            if let Some(reason) = self.judge.judge(sample.key, sample.result) {
                 left_out.add(reason);
                 continue;
             }
