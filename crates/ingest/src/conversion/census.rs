@@ -24,7 +24,6 @@ pub(super) struct Census {
 }
 
 impl Census {
-    /// Reads the inputs.
     pub fn take(inputs: &[PathBuf], settings: &ExtractSettings, hooks: &mut Hooks<'_>) -> Result<Self> {
         if inputs.iter().any(|path| path.as_os_str() == "-") {
             let reason = "-: standard input cannot be read twice, as samples of all positions and averages take; \

@@ -66,13 +66,10 @@ pub struct ConversionReport {
     #[serde(skip)]
     pub has_games: bool,
     pub losses: Losses,
-    /// Its size in bytes.
     pub output_bytes: u64,
     /// Bytes of the inputs, compressed if they are.
     pub bytes_read: u64,
-    /// Wall time, seconds.
     pub seconds: f64,
-    /// The inputs in order.
     pub sources: Vec<SourceReport>,
 }
 
