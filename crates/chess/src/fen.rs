@@ -376,11 +376,6 @@ mod tests {
         }
 
         #[test]
-        fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..120)) {
-            let _ = parse_fen(&bytes);
-        }
-
-        #[test]
         fn broken_positions_do_not_panic(text in "[pnbrqkPNBRQK1-8/]{15,72} [wb] [KQkqA-Ha-h-]{0,5} [a-h3-6-]{0,3}") {
             if let Ok((setup, _)) = parse_fen(text.as_bytes())
                 && let Ok(position) = legal_position(setup, CastlingMode::Chess960)

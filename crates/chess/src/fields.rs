@@ -145,7 +145,6 @@ pub(super) enum Found {
 }
 
 impl Survey {
-    /// Adds the text after a position.
     pub fn add(&mut self, rest: &[u8], scale: Option<ResultScale>) {
         if rest.trim_ascii().first().is_none_or(u8::is_ascii_alphabetic) {
             return;

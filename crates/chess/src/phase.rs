@@ -68,7 +68,6 @@ impl PhaseSettings {
         Ok(settings)
     }
 
-    /// Checks that the maximum is usable.
     pub fn validate(&self) -> Result<()> {
         if self.max == 0 || self.max > 1024 {
             return Err(Error::Usage(format!("phase maximum {}: must be from 1 to 1024", self.max)));

@@ -328,22 +328,6 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_counted_whatever_their_ends() {
-        let text = format!(
-            "\u{feff}# made by hand\r\n\r\n{KINGS} w - - [1.0]\r\n  {KINGS} b - - [0.0]  \n{KINGS} w - -"
-        );
-        let batch = read_text(
-            text.as_bytes(),
-            1,
-            &format(LabelSyntax::Brackets, PointOfView::Stm),
-            &Selection::default(),
-        );
-        assert_eq!((batch.records, batch.samples.len()), (3, 2));
-        assert_eq!(batch.samples.iter().map(|s| s.result).collect::<Vec<_>>(), [1.0, 1.0]);
-        assert_eq!(batch.complaints, [(5, "no result after the position".to_string())]);
-    }
-
-    #[test]
     fn game_results_ignore_the_point_of_view() {
         let text = format!("{KINGS} b - - | 30 | 1-0\n{KINGS} b - - | 30 | 1.0");
         let batch = read_text(

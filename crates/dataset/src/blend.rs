@@ -14,7 +14,6 @@ pub struct Blend {
 }
 
 impl Blend {
-    /// Checks the numbers.
     pub fn validate(self) -> Result<()> {
         if !(0.0..=1.0).contains(&self.share) {
             return Err(Error::setting("blend", self.share, "must be from 0 to 1"));

@@ -57,7 +57,6 @@ impl Folds {
         self.count
     }
 
-    /// Returns the fold of position `n`.
     #[inline]
     pub fn fold_of(&self, n: usize) -> usize {
         self.of[n] as usize

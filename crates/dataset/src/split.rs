@@ -55,7 +55,6 @@ impl Split {
         Ok(Self { parts, batches, held_out })
     }
 
-    /// Checks a hold-out share.
     pub fn check_share(share: f64) -> Result<()> {
         match (0.0..=0.9).contains(&share) {
             true => Ok(()),
@@ -72,7 +71,6 @@ impl Split {
         self.batches
     }
 
-    /// Returns the part of position `n`.
     #[inline]
     pub fn part_of(&self, n: usize) -> usize {
         self.parts[n] as usize

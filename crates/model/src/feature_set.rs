@@ -115,7 +115,6 @@ impl FeatureSet {
         Ok(())
     }
 
-    /// Its name on the command line and in files.
     pub fn name(&self) -> &'static str {
         self.kind.name()
     }

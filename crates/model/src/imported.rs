@@ -35,7 +35,6 @@ pub struct ImportedParameter {
     pub integer: bool,
     #[serde(default, skip_serializing_if = "is_empty")]
     pub min: [Option<f64>; 2],
-    /// Upper bounds, if any.
     #[serde(default, skip_serializing_if = "is_empty")]
     pub max: [Option<f64>; 2],
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -59,7 +59,6 @@ impl FeatureKind {
         self.entry().1
     }
 
-    /// Its name on the command line and in files.
     pub fn name(self) -> &'static str {
         self.entry().0
     }

@@ -14,7 +14,6 @@ pub struct Coordinate {
     pub start: f64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min: Option<f64>,
-    /// Upper bound, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max: Option<f64>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

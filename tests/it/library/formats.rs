@@ -212,16 +212,4 @@ proptest! {
             }
         }
     }
-
-    #[test]
-    fn arbitrary_bytes_do_not_panic(bytes in proptest::collection::vec(any::<u8>(), 0..600)) {
-        let block = [&b"BINP"[..], &(bytes.len() as u32).to_le_bytes(), &bytes].concat();
-        for format in Format::training_data() {
-            for bytes in [&bytes, &block] {
-                let _ = Format::detect("x", bytes, true);
-                let _ = format.split_point(bytes);
-                let _ = everything(format, bytes);
-            }
-        }
-    }
 }

@@ -39,7 +39,6 @@ impl Place {
 }
 
 impl<'c> Collector<'c> {
-    /// Creates an empty collector.
     pub fn new(criteria: Criteria<'c>) -> Self {
         Self { batch: Batch::default(), criteria, games: 0, last: None }
     }

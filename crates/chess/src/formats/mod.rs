@@ -28,7 +28,6 @@ macro_rules! formats {
         }
 
         impl Format {
-            /// All formats.
             pub const ALL: [Self; [$(stringify!($format)),*].len()] = [$(Self::$format),*];
 
             pub(crate) fn spec(self) -> &'static FormatSpec {

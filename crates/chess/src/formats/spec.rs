@@ -29,7 +29,6 @@ pub(crate) struct FormatSpec {
 
 #[derive(Clone, Copy)]
 pub(crate) struct TrainingData {
-    /// Reads a chunk of whole records at an offset.
     pub read: fn(&[u8], u64, Criteria<'_>) -> Batch,
     /// Returns true if an input begins with some bytes, or consists of them, and may have the format.
     pub detect: fn(&[u8], bool) -> bool,

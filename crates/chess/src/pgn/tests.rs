@@ -134,9 +134,4 @@ proptest! {
             prop_assert!(parts[0].records + parts[1].records >= batch.records);
         }
     }
-
-    #[test]
-    fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
-        let _ = read_pgn(&bytes, 1, &Selection::default());
-    }
 }

@@ -30,7 +30,6 @@ impl Layout {
         self.phase_max
     }
 
-    /// Returns the parts in order.
     #[inline]
     pub fn parts(&self) -> &[Part] {
         &self.parts

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use crate::extraction::{
-    Bookkeeping, Detected, ExtractSettings, Fate, Hooks, Judge, Reader, Repeats, detect_inputs,
-    evaluation_of, sample_of,
+    Bookkeeping, Detected, ExtractSettings, Hooks, Judge, Reader, Repeats, detect_inputs, evaluation_of,
+    sample_of,
 };
 use crate::reading::{Chunk, Queue, Sink, read_all};
 use gputexel_chess::sample::{Batch, Sample};
@@ -24,7 +24,6 @@ pub(super) struct Census {
 }
 
 impl Census {
-    /// Reads the inputs.
     pub fn take(inputs: &[PathBuf], settings: &ExtractSettings, hooks: &mut Hooks<'_>) -> Result<Self> {
         if inputs.iter().any(|path| path.as_os_str() == "-") {
             let reason = "-: standard input cannot be read twice, as samples of all positions and averages take; \
@@ -86,8 +85,8 @@ impl Sink for Count<'_> {
         let mut left_out = LeftOut::default();
         for &(key, result) in &batch.entries {
             match self.judge.judge(key, result) {
-                Fate::Kept => self.rows += 1,
-                Fate::LeftOut(reason) => left_out.add(reason),
+                None => self.rows += 1,
+                Some(reason) => left_out.add(reason),
             }
         }
         let kept = batch.entries.len() as u64 - left_out.sum(Unit::Position);

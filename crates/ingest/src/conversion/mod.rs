@@ -12,8 +12,7 @@ use std::time::Instant;
 use serde::Serialize;
 
 use crate::extraction::{
-    Bookkeeping, Detected, ExtractSettings, Fate, Hooks, Judge, Reader, SourceReport, detect_inputs,
-    evaluation_of,
+    Bookkeeping, Detected, ExtractSettings, Hooks, Judge, Reader, SourceReport, detect_inputs, evaluation_of,
 };
 use crate::game_numbers::GameNumbers;
 use crate::reading::{Chunk, Queue, Sink, read_all};
@@ -67,13 +66,10 @@ pub struct ConversionReport {
     #[serde(skip)]
     pub has_games: bool,
     pub losses: Losses,
-    /// Its size in bytes.
     pub output_bytes: u64,
     /// Bytes of the inputs, compressed if they are.
     pub bytes_read: u64,
-    /// Wall time, seconds.
     pub seconds: f64,
-    /// The inputs in order.
     pub sources: Vec<SourceReport>,
 }
 
@@ -283,7 +279,7 @@ impl Assembly<'_> {
         }
         let (samples, origins) = (std::mem::take(&mut batch.samples), std::mem::take(&mut batch.origins));
         for (mut sample, origin) in samples.into_iter().zip(origins) {
-            if let Fate::LeftOut(reason) = self.judge.judge(sample.key, sample.result) {
+            if let Some(reason) = self.judge.judge(sample.key, sample.result) {
                 left_out.add(reason);
                 continue;
             }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::ExtractSettings;
 use super::bookkeeping::Bookkeeping;
 use super::encode::Encoded;
-use super::judging::{Fate, Judge, sample_of};
+use super::judging::{Judge, sample_of};
 use super::report::{Report, Results};
 use super::sources::Detected;
 use crate::game_numbers::GameNumbers;
@@ -57,7 +57,7 @@ impl<'a> Assembly<'a> {
         self.games.begin_chunk(chunk.source, self.books.reports[chunk.source].format.has_moves());
         let mut written = Written::default();
         for (label, row) in encoded.rows() {
-            if let Fate::LeftOut(reason) = self.judge.judge(label.key, label.result) {
+            if let Some(reason) = self.judge.judge(label.key, label.result) {
                 written.left_out.add(reason);
                 continue;
             }

@@ -6,11 +6,6 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use gputexel_chess::selection::{Duplicates, Reason, Selection, draw};
 
-pub(crate) enum Fate {
-    Kept,
-    LeftOut(Reason),
-}
-
 #[derive(Default)]
 pub(crate) struct Repeats(HashMap<u32, (f32, u32)>);
 
@@ -49,14 +44,14 @@ impl Judge {
         }
     }
 
-    /// Handles duplicates and drawn games. Duplicates are dropped before draws, so that the first occurrence
+    /// Handles duplicates and drawn games: returns the reason why a position is left out. Duplicates are dropped before draws, so that the first occurrence
     /// counts whatever its result; averages are taken over the games that count.
-    pub fn judge(&mut self, key: u64, result: f32) -> Fate {
+    pub fn judge(&mut self, key: u64, result: f32) -> Option<Reason> {
         if self.duplicates == Duplicates::Drop && !self.seen.insert(key) {
-            return Fate::LeftOut(Reason::Duplicate);
+            return Some(Reason::Duplicate);
         }
         if self.no_draws && result == 0.5 {
-            return Fate::LeftOut(Reason::Drawn);
+            return Some(Reason::Drawn);
         }
         if self.duplicates == Duplicates::Average {
             match self.rows.entry(key) {
@@ -68,12 +63,12 @@ impl Judge {
                     let (results, count) = self.repeats.0.entry(*entry.get()).or_default();
                     *results += result;
                     *count += 1;
-                    return Fate::LeftOut(Reason::Merged);
+                    return Some(Reason::Merged);
                 }
             }
         }
         self.kept = self.kept.wrapping_add(1);
-        Fate::Kept
+        None
     }
 
     /// Returns the later occurrences of all positions, after the last call of [`judge`](Self::judge).

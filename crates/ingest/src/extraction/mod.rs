@@ -35,7 +35,7 @@ pub use crate::reading::{Hooks, Progress};
 pub use sources::is_training_data;
 
 pub(crate) use bookkeeping::Bookkeeping;
-pub(crate) use judging::{Fate, Judge, Repeats, sample_of};
+pub(crate) use judging::{Judge, Repeats, sample_of};
 pub(crate) use plausibility::rates;
 pub(crate) use reader::{Reader, evaluation_of};
 pub(crate) use sources::{Detected, detect_inputs};

@@ -216,13 +216,10 @@ pub struct Report {
     pub positions: u64,
     pub games: u64,
     pub results: Results,
-    /// Its size in bytes.
     pub output_bytes: u64,
     /// Bytes of the inputs, compressed if they are.
     pub bytes_read: u64,
-    /// Wall time, seconds.
     pub seconds: f64,
     pub selection: BTreeMap<String, String>,
-    /// The inputs in order.
     pub sources: Vec<SourceReport>,
 }

@@ -101,7 +101,6 @@ pub struct SchemaParameter {
     pub priors: Option<Priors>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min: Option<Values>,
-    /// Upper bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max: Option<Values>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -38,15 +38,12 @@ pub struct ImportReport {
     pub results: Results,
     /// True if results are from the view of the side to move, which the trace does not record.
     pub relative: bool,
-    /// Its size in bytes.
     pub output_bytes: u64,
     /// Bytes of the inputs, compressed if they are.
     pub bytes_read: u64,
     /// Bytes of decompressed text.
     pub bytes_of_text: u64,
-    /// Wall time, seconds.
     pub seconds: f64,
-    /// The traces in order.
     pub sources: Vec<SourceReport>,
     #[serde(skip)]
     pub comparison: super::Comparison,

@@ -13,16 +13,7 @@ pub enum ConstraintKind {
     Negative,
 }
 
-impl ConstraintKind {
-    pub const ALL: [Self; 2] = [Self::Positive, Self::Negative];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Positive => "positive",
-            Self::Negative => "negative",
-        }
-    }
-}
+gputexel_io::names!(ConstraintKind "constraint": Positive "positive", Negative "negative");
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Constraint {

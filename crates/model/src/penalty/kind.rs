@@ -27,42 +27,12 @@ pub enum PenaltyKind {
     Phases,
 }
 
+gputexel_io::names!(
+    PenaltyKind "penalty": Ridge "ridge", Level "level", Mean "mean", Smooth "smooth", Bend "bend", Mirror "mirror",
+    Additive "additive", Phases "phases"
+);
+
 impl PenaltyKind {
-    pub const ALL: [Self; 8] = [
-        Self::Ridge,
-        Self::Level,
-        Self::Mean,
-        Self::Smooth,
-        Self::Bend,
-        Self::Mirror,
-        Self::Additive,
-        Self::Phases,
-    ];
-
-    /// Its name on the command line and in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Ridge => "ridge",
-            Self::Level => "level",
-            Self::Mean => "mean",
-            Self::Smooth => "smooth",
-            Self::Bend => "bend",
-            Self::Mirror => "mirror",
-            Self::Additive => "additive",
-            Self::Phases => "phases",
-        }
-    }
-
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
-    }
-
-    pub fn names() -> String {
-        let names = Self::ALL.map(Self::name);
-        let [start @ .., last] = &names;
-        format!("{} or {last}", start.join(", "))
-    }
-
     /// Its requirement on a group, as a noun phrase after "is".
     pub fn needs(self) -> &'static str {
         match self {
@@ -73,11 +43,5 @@ impl PenaltyKind {
             Self::Mirror | Self::Additive => "a board",
             Self::Phases => "a group of several features with a middlegame and an endgame value",
         }
-    }
-}
-
-impl std::fmt::Display for PenaltyKind {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.name())
     }
 }

@@ -15,7 +15,7 @@ pub use symmetric::SparseSymmetric;
 
 use crate::feature_set::FeatureSet;
 use crate::structure::Structure;
-use gputexel_io::{Error, Result};
+use gputexel_io::{Error, Result, any_of};
 
 /// The unit of distances, centipawns: weights are the cost of a square of one pawn.
 pub const PENALTY_SCALE_CP: f64 = 100.0;
@@ -129,8 +129,8 @@ pub fn parse_penalties(set: &FeatureSet, text: &str) -> Result<Vec<Penalty>> {
             Some((kind, of)) => (kind.trim(), Some(of.trim())),
             None => (name.trim(), None),
         };
-        let Some(kind) = PenaltyKind::parse(kind) else {
-            return fail(format!("expected the kind {}", PenaltyKind::names()));
+        let Ok(kind) = kind.parse::<PenaltyKind>() else {
+            return fail(format!("expected the kind {}", any_of(PenaltyKind::ALL)));
         };
         let known = penalties(set, kind);
         if known.is_empty() {

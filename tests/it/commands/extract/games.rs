@@ -1,8 +1,6 @@
 //! `gputexel extract` on games, through the real binary.
 
 use crate::common::prelude::*;
-use shakmaty::san::San;
-use shakmaty::{CastlingSide, Move};
 
 #[test]
 fn games_are_played_and_filtered() {
@@ -338,125 +336,6 @@ fn too_many_faulty_games_are_refused() {
     // Faults are reported even if twenty other games fill the list.
     bench.write("g.pgn", pgn("", GAME, "*").repeat(30) + &bad);
     bench.refuse_with("g.pgn", 1, "game 31 (line 154): illegal move 'Qh3'");
-}
-
-const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
-
-struct SampleGame {
-    fen: String,
-    start: Chess,
-    moves: Vec<Move>,
-    result: &'static str,
-}
-
-fn sample_games(count: usize) -> Vec<SampleGame> {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("data/sample.pgn.zst");
-    let text = zstd::decode_all(std::fs::File::open(path).unwrap()).unwrap();
-    let text = String::from_utf8(text).unwrap();
-    let comment = regex::Regex::new(r"\{[^}]*\}").unwrap();
-    let mut games = Vec::new();
-    for game in text.split("[Event ").skip(1).take(count) {
-        let fen = game.split("[FEN \"").nth(1).map_or(START, |rest| rest.split('"').next().unwrap());
-        let start: Chess = fen.parse::<Fen>().unwrap().into_position(CastlingMode::Standard).unwrap();
-        let moves: String = game.lines().filter(|line| !line.contains("\"]")).collect::<Vec<_>>().join(" ");
-        let moves = comment.replace_all(&moves, " ").into_owned();
-        let (mut position, mut played) = (start.clone(), Vec::new());
-        let mut result = "*";
-        for word in moves.split_whitespace().filter(|word| !word.ends_with('.')) {
-            match word {
-                "1-0" => result = "1-0",
-                "0-1" => result = "0-1",
-                "1/2-1/2" => result = "1/2-1/2",
-                word => {
-                    let next = word.parse::<SanPlus>().unwrap().san.to_move(&position).unwrap();
-                    position.play_unchecked(next);
-                    played.push(next);
-                }
-            }
-        }
-        games.push(SampleGame { fen: fen.to_string(), start, moves: played, result });
-    }
-    games
-}
-
-/// Writes games with a given spelling of each move.
-fn written(games: &[SampleGame], spell: impl Fn(&Chess, Move) -> String) -> String {
-    let mut text = String::new();
-    for game in games {
-        let (mut position, mut words) = (game.start.clone(), Vec::new());
-        for (ply, next) in game.moves.iter().enumerate() {
-            if ply % 2 == 0 {
-                words.push(format!("{}.", ply / 2 + 1));
-            }
-            words.push(spell(&position, *next));
-            position.play_unchecked(*next);
-        }
-        text += &pgn(&format!("[FEN \"{}\"]\n", game.fen), &words.join(" "), game.result);
-    }
-    text
-}
-
-fn long(letters: [&str; 6], link: &str, capture: &str, next: Move) -> String {
-    let promotion =
-        next.promotion().map_or(String::new(), |role| format!("({})", letters[role as usize - 1]));
-    match next {
-        Move::Castle { .. } if next.castling_side() == Some(CastlingSide::KingSide) => format!("0{link}0"),
-        Move::Castle { .. } => format!("0{link}0{link}0"),
-        _ => format!(
-            "{}{}{}{}{promotion}",
-            letters[next.role() as usize - 1],
-            next.from().unwrap(),
-            if next.is_capture() { capture } else { link },
-            next.to()
-        ),
-    }
-}
-
-const ENGLISH: [&str; 6] = ["", "N", "B", "R", "Q", "K"];
-
-#[test]
-#[ignore = "full"]
-fn games_in_other_spellings_are_the_same_games() {
-    let bench = Bench::new();
-    let games = sample_games(40);
-    let promotions = games.iter().flat_map(|game| &game.moves).filter(|next| next.promotion().is_some());
-    assert!(promotions.count() > 3, "the sample is too tame");
-    let san = |position: &Chess, next| San::from_move(position, next).to_string();
-    bench.write("g.pgn", written(&games, san));
-    bench.extract(everything(&["g.pgn"]));
-    let wanted = tensors(&bench.path("out.bin"));
-    let figurines = |text: String, white: bool| {
-        let pieces = if white { "♔♕♖♗♘" } else { "♚♛♜♝♞" };
-        let of = |c| "KQRBN".chars().position(|letter| letter == c).and_then(|at| pieces.chars().nth(at));
-        if text.starts_with('O') { text } else { text.chars().map(|c| of(c).unwrap_or(c)).collect() }
-    };
-    type Speller<'a> = &'a dyn Fn(&Chess, Move) -> String;
-    let spellings: [(&str, Speller<'_>); 12] = [
-        ("long", &|_, next| long(ENGLISH, "-", "x", next)),
-        ("long, with other dashes", &|_, next| long(ENGLISH, "–", ":", next)),
-        ("glued", &|_, next| long(ENGLISH, "", "", next)),
-        ("coordinates with checks", &|_, next| {
-            let promotion = next.promotion().map_or(String::new(), |role| role.char().to_string());
-            format!("{}{promotion}+", long([""; 6], "-", "x", next).replace("()", ""))
-        }),
-        ("figurines", &|position, next| figurines(san(position, next), position.turn().is_white())),
-        ("no captures", &|position, next| san(position, next).replace('x', "")),
-        ("captures everywhere", &|position, next| {
-            let text = san(position, next);
-            let at = text.find(|c: char| c.is_ascii_lowercase()).filter(|at| *at == 1 && !text.contains('x'));
-            at.map_or(text.clone(), |at| format!("{}x{}", &text[..at], &text[at..]))
-        }),
-        ("parentheses", &|position, next| san(position, next).replace("=Q", "(Q)").replace("=N", "(N)")),
-        ("slashes", &|position, next| san(position, next).replace('=', "/")),
-        ("glyphs", &|position, next| format!("{}□", san(position, next))),
-        ("judgments", &|position, next| format!("{}± ⩲ N [] ∓", san(position, next))),
-        ("crosses", &|position, next| format!("{}†!?", san(position, next))),
-    ];
-    for (name, spell) in spellings {
-        bench.write("g.pgn", written(&games, spell));
-        let (report, _) = bench.extract(everything(&["g.pgn"]));
-        assert!(tensors(&bench.path("out.bin")) == wanted, "{name}: {}", report["sources"][0]);
-    }
 }
 
 #[test]

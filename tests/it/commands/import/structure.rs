@@ -177,36 +177,6 @@ fn boards_are_named_by_squares() {
 }
 
 #[test]
-fn starting_values_are_read_from_the_source() {
-    let names = "\"names\": [\"pawn\", \"knight\", \"bishop\", \"rook\", \"queen\"]";
-    let parameters = format!(
-        "{{\"name\": \"piece\", \"index\": 1, {names}}}, {{\"name\": \"tempo\", \"index\": 6, \"phases\": \"untapered\"}}"
-    );
-    let schema = format!(
-        "{HEAD}\"index_base\": 1, \"phase\": {{\"middlegame\": 24, \"endgame\": 0}}, \"columns\": {{\"phase\": 7}}, \"parameters\": [{parameters}]}}"
-    );
-    let lines: String = (0..60)
-        .map(|i| format!("{} {}:{} 6:{} 7:{}\n", i % 2, i % 5 + 1, 1 - 2 * (i % 2), 1 - i % 3, i % 25))
-        .collect();
-    let bench = bench(lines, &schema);
-    import(&bench, "t.svm", "");
-    let source = "// gputexel: piece\nint value[5][2] = {{82, 94}, {337, 281}, {365, 297}, {477, 512}, {1025, 936}};\n\
-                  int tempo = 14; // gputexel: tempo.both\n";
-    bench.write("eval.c", source);
-    bench.told("import-params eval.c --like out.bin -o start.json");
-    let start = bench.json("start.json");
-    let value = |i: usize, phase: &str| start["parameters"][i][phase].f64();
-    assert_eq!((value(1, "mg"), value(1, "eg"), value(4, "eg")), (337.0, 281.0, 936.0));
-    assert_eq!((value(5, "mg"), value(5, "eg")), (14.0, 14.0));
-    // Values tuned from there are written back to their sources.
-    bench.told("tune out.bin --prior start.json --k 1 --l2 1e-3 --out r");
-    bench.told("patch tables r eval.c");
-    assert!(bench.text("eval.c") != source);
-    bench.write("eval.c", source.replace("int tempo = 14; // gputexel: tempo.both\n", ""));
-    bench.fails_with("import-params eval.c --like out.bin -o s2.json", 1, "tempo");
-}
-
-#[test]
 fn reads_starting_values_from_sources() {
     let pieces = "\"names\": [\"pawn\", \"knight\", \"bishop\"]";
     let schema = format!(

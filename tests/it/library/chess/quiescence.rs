@@ -6,7 +6,6 @@ use gputexel::chess::evaluation::{Evaluation as _, MATE_CP};
 use gputexel::chess::quiescence::{LineEnd, NodeLimit, Quiescence, Resolved};
 use rand::prelude::*;
 use shakmaty::Move;
-use std::io::Read as _;
 
 struct Model {
     set: FeatureSet,
@@ -243,26 +242,6 @@ fn random_positions(games: u64) -> Vec<Chess> {
     positions
 }
 
-/// Returns every twentieth of 100,000 real positions, each followed by one after a random move, as the positions of
-/// the file were selected for being quiet.
-fn real_positions() -> Option<Vec<Chess>> {
-    let path = shared("epd/engine-100k.book.zst")?;
-    let mut text = String::new();
-    let file = std::fs::File::open(path).unwrap();
-    zstd::stream::read::Decoder::new(file).unwrap().read_to_string(&mut text).unwrap();
-    let fens = text.lines().map(|line| line.split(" [").next().unwrap());
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(12);
-    let mut positions = Vec::new();
-    for before in fens.step_by(20).map(position) {
-        let mut after = before.clone();
-        if let Some(&m) = before.legal_moves().choose(&mut random) {
-            after.play_unchecked(m);
-        }
-        positions.extend([before, after]);
-    }
-    Some(positions)
-}
-
 #[test]
 #[ignore = "full"]
 fn random_positions_match_a_plain_search() {
@@ -276,19 +255,6 @@ fn random_positions_match_a_plain_search() {
         let tally = compare_depth1(&positions, &model, 300);
         assert!(tally.compared == 300 && tally.moved > 40 && tally.in_check > 20, "{tally:?}");
         assert!(tally.mates > 3, "{tally:?}");
-    }
-}
-
-#[test]
-#[ignore = "full"]
-fn real_positions_match_a_plain_search() {
-    let Some(positions) = real_positions() else { return };
-    for (model, exact) in [(Model::material(), true), (Model::random_tables(4), false)] {
-        let tally = compare(&positions, &model, exact, 2000);
-        assert_eq!(tally.compared, 2000, "{tally:?}");
-        assert!(tally.moved > 400 && tally.in_check > 50 && tally.quiet > 400, "{tally:?}");
-        let tally = compare_depth1(&positions, &model, 200);
-        assert_eq!(tally.compared, 200, "{tally:?}");
     }
 }
 

@@ -136,23 +136,5 @@ mod tests {
                 position.play_unchecked(legal[usize::from(choice) % legal.len()]);
             }
         }
-
-        #[test]
-        fn only_legal_moves_are_read(
-            choices in proptest::collection::vec(any::<u16>(), 0..60),
-            bytes in proptest::collection::vec(any::<u8>(), 0..4),
-        ) {
-            let mut position = Chess::default();
-            for choice in choices {
-                let legal = position.legal_moves();
-                if legal.is_empty() {
-                    break;
-                }
-                if let Some(m) = read_move(&position, &mut BitReader::new(&bytes)) {
-                    prop_assert!(legal.contains(&m));
-                }
-                position.play_unchecked(legal[usize::from(choice) % legal.len()]);
-            }
-        }
     }
 }
