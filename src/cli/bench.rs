@@ -4,11 +4,9 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use gputexel::devices::bench::{self, BenchData, BenchReport, BenchSettings, DeviceReport};
-use gputexel::devices::page::{self, PageData};
 use gputexel::devices::verdict;
 use gputexel::evaluator::gpu::{AdapterSummary, list_adapters};
 use gputexel::io::{check_apart, check_target, write_atomically};
-use gputexel::report::BenchPage;
 use gputexel::{Error, dataset};
 
 use super::backend::set_threads;
@@ -27,8 +25,7 @@ docs/benchmarks.md has the details, and reports of other machines.\n\n\
 Examples:\n  \
 gputexel bench\n  \
 gputexel bench d.bin --device radeon\n  \
-gputexel bench -o report.json\n  \
-gputexel bench --page bench.html")]
+gputexel bench -o report.json")]
 pub struct BenchArgs {
     /// Datasets with the same feature set [default: 4,096 built-in positions, repeated to a million]
     #[arg(value_name = "DATASET")]
@@ -45,10 +42,6 @@ pub struct BenchArgs {
     /// Write the report to this file as JSON; - prints it instead of the table
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Measure nothing, but write a page that checks and measures the graphics card of whoever opens it, in a browser
-    /// with WebGPU; - prints it. Of datasets it has up to 4,096 positions
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["device", "seconds", "threads", "output"])]
-    page: Option<PathBuf>,
     /// Overwrite an existing file
     #[arg(long)]
     force: bool,
@@ -56,9 +49,6 @@ pub struct BenchArgs {
 
 impl Subcommand for BenchArgs {
     fn run(&self, context: &Context) -> anyhow::Result<()> {
-        if self.page.is_some() {
-            return self.write_page(context);
-        }
         if !(self.seconds > 0.0 && self.seconds <= 3600.0) {
             return Err(Error::Usage(format!(
                 "--seconds {}: must be positive, and at most 3600",
@@ -103,25 +93,6 @@ impl BenchArgs {
         check_target(output, self.force)?;
         let inputs: Vec<_> = self.datasets.iter().map(PathBuf::as_path).collect();
         check_apart(&[output], &inputs)
-    }
-
-    fn write_page(&self, context: &Context) -> anyhow::Result<()> {
-        self.check_output(&self.page)?;
-        let data = match self.datasets.is_empty() {
-            true => PageData::embedded()?,
-            false => PageData::try_new(&dataset::read_positions(&self.datasets)?)?,
-        };
-        let (members, positions) = (page::MEMBERS.to_vec(), data.positions());
-        let html = BenchPage { data: serde_json::to_string(&data)?, members, positions }.to_html();
-        let Some(file) = or_stdout(&self.page) else { return Ok(write_stdout(&html)?) };
-        write_atomically(file, html.as_bytes())?;
-        let written = serde_json::json!({ "page": file, "positions": positions, "bytes": html.len() });
-        print_result(context, &written, || {
-            format!(
-                "wrote {}: open it in a browser with WebGPU\n",
-                gputexel::io::printable(&file.display().to_string())
-            )
-        })
     }
 }
 

@@ -7,7 +7,6 @@ mod snapshots;
 mod general {
     mod bad_input;
     mod bench;
-    mod bench_page;
     mod book;
     mod command_line;
     mod demo;

@@ -15,7 +15,6 @@ pub mod programs;
 pub mod requirement;
 pub mod spsa;
 pub mod traces;
-pub mod webgpu;
 
 use crate::common::prelude::*;
 use gputexel::chess::fen::{legal_position, parse_fen};

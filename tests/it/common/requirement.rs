@@ -10,9 +10,9 @@
 use crate::common::prelude::*;
 use std::io::Write as _;
 
-/// Names of requirements. `webgpu` is a Chromium that has WebGPU, `swiftshader` the driver for Vulkan that comes with
+/// Names of requirements. `swiftshader` is the driver for Vulkan that comes with
 /// Chromium. `data` are the public games and positions next to the checkout, `root` the right to give files away.
-pub const NAMES: [&str; 27] = [
+pub const NAMES: [&str; 26] = [
     "gpu",
     "spirv-val",
     "cc",
@@ -27,7 +27,6 @@ pub const NAMES: [&str; 27] = [
     "go",
     "dotnet",
     "chromium",
-    "webgpu",
     "swiftshader",
     "stockfish",
     "toga2",

@@ -25,7 +25,6 @@ use rayon::prelude::*;
 pub use crate::device::{AdapterSummary, BackendChoice, GpuContext, NO_ADAPTER, list_adapters};
 pub use plan::GpuOptions;
 pub use program::GpuProgramEvaluator;
-pub(crate) use tiles::TILES;
 pub use tiles::{DeviceTraits, TileChoice};
 
 use self::call::{Buffers, Sums};

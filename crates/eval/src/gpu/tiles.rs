@@ -68,16 +68,6 @@ impl DeviceTraits {
         Self { hardware: Hardware::of(summary), memory: summary.workgroup_memory_bytes }
     }
 
-    pub(crate) fn of_vendor(vendor: &str, memory: u32) -> Self {
-        let hardware = match vendor {
-            "software" => Hardware::SOFTWARE,
-            "apple" => Hardware::APPLE,
-            "nvidia" => Hardware::NVIDIA,
-            _ => Hardware::OTHER,
-        };
-        Self { hardware, memory }
-    }
-
     fn fits(self, tile: usize, features: usize, gradients: bool) -> bool {
         let table = stage_length(tile, features);
         // In the loss kernel, sums replace the table.

@@ -2,7 +2,6 @@
 
 pub mod bench;
 pub mod check;
-pub mod page;
 pub mod positions;
 mod verdicts;
 

@@ -2,7 +2,6 @@
 //! without color.
 
 mod bars;
-mod bench;
 mod boards;
 mod changes;
 mod comparison;
@@ -29,7 +28,6 @@ mod worst;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-pub use bench::BenchPage;
 pub use contest::{Contest, ContestColumn, Entrant};
 pub use data::{
     Comparison, CoordinateValue, Parameter, PenaltyRow, RunReport, SharedTrait, Step, StrengthReport, Swarms,

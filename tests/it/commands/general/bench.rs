@@ -2,7 +2,6 @@
 
 use crate::common::prelude::*;
 use gputexel::devices::bench::{BenchReport, MEMBERS};
-use gputexel::devices::page;
 use std::fmt::Write as _;
 
 /// Standard error without warnings about a busy machine, which ours may be.
@@ -119,35 +118,7 @@ fn tables() -> String {
             }
         }
     }
-    let lines = std::fs::read_to_string(folder.join("browsers.jsonl")).unwrap_or_default();
-    out + &browsers(&lines)
-}
-
-pub(super) fn browsers(lines: &str) -> String {
-    let mut out = String::new();
-    for line in lines.lines() {
-        let line: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
-        let adapter = ["vendor", "architecture", "description"].map(|name| line["adapter"][name].str());
-        let name = adapter.into_iter().filter(|name| !name.is_empty()).collect::<Vec<_>>().join(", ");
-        let error = line["cells"].list().iter().map(|cell| cell["error"].f64()).fold(0.0, f64::max);
-        for (gradients, computed) in [(false, "loss"), (true, "loss, gradient")] {
-            let cells = line["cells"].list().iter().filter(|cell| cell["gradients"] == gradients);
-            let rates: Vec<String> =
-                cells.map(|cell| format!(" {:.0} |", cell["pairs_per_second"].f64() * 1e-6)).collect();
-            assert_eq!(rates.len(), page::MEMBERS.len(), "{line}");
-            let date = line["date"].str();
-            let _ = writeln!(out, "| {name} | {date} | {error:.1e} | {computed} |{}", rates.concat());
-        }
-    }
-    if out.is_empty() {
-        return out;
-    }
-    let members: String = page::MEMBERS.iter().map(|members| format!(" {members} |")).collect();
-    format!(
-        "\n### Browsers\n\nFrom pages of `gputexel bench --page`. M pairs/s:\n\n\
-         | adapter | date | largest error | computed |{members}\n| --- | --- | --- | --- |{}\n{out}",
-        " --- |".repeat(page::MEMBERS.len())
-    )
+    out
 }
 
 #[test]
