@@ -1,17 +1,15 @@
 //! Fuzz targets: one function of any bytes for each reader of foreign data, without a fuzzer.
 //!
 //! A target panics if a guarantee is broken: positions that are neither kept nor counted, text that does not survive a
-//! round trip, sums that differ from the reference. The program in the folder above hands the functions to libFuzzer;
+//! round trip. The program in the folder above hands the functions to libFuzzer;
 //! the test `fuzz_inputs` runs them on seeds and on all inputs found by fuzzing. No target starts a program.
 
 mod bundle;
 mod data;
 mod engines;
-mod evaluators;
 mod positions;
 mod runs;
 pub mod seeds;
-mod source;
 mod sources;
 
 use gputexel_chess::formats::Format;
@@ -24,8 +22,6 @@ const TARGETS: &[(&str, fn(&[u8]))] = &[
     ("compressed", positions::compressed),
     ("checkpoint", runs::checkpoint),
     ("container", data::container),
-    ("evaluator", evaluators::evaluator),
-    ("evaluator_program", evaluators::program),
     ("fen", positions::fen),
     ("match_folder", engines::match_folder),
     ("parameters", data::parameters),
