@@ -54,9 +54,6 @@ pub fn print_alert(line: &str) {
 
 /// Writes a text to standard output unchanged. A reader that has gone (`| head`) is not an error: the command should
 /// still finish its files.
-///
-/// # Errors
-/// Any other failure to write.
 pub fn write_stdout(text: &str) -> gputexel::Result<()> {
     match std::io::stdout().lock().write_all(text.as_bytes()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
@@ -67,17 +64,11 @@ pub fn write_stdout(text: &str) -> gputexel::Result<()> {
 }
 
 /// Writes a result as text to standard output, formatted for the terminal.
-///
-/// # Errors
-/// See [`write_stdout`].
 pub fn print_text(words: &str) -> gputexel::Result<()> {
     write_stdout(&style::render(words))
 }
 
 /// Prints a result as one JSON object or as text, as requested, or not at all.
-///
-/// # Errors
-/// See [`write_stdout`]; values that JSON cannot hold.
 pub fn print_result(
     context: &Context,
     json: &impl serde::Serialize,

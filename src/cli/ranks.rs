@@ -25,9 +25,6 @@ pub fn main(ranks: Ranks, local_rank: usize) -> ExitCode {
 }
 
 /// Serves rank 0 until it ends.
-///
-/// # Errors
-/// Errors of the connection.
 pub fn serve_root(link: &mut dyn Link, local_rank: usize) -> Result<()> {
     team::follow(local_rank);
     // Rank 0 decides when all end; it receives the signal as well.

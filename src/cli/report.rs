@@ -101,8 +101,6 @@ impl Subcommand for ReportArgs {
     }
 }
 
-/// # Errors
-/// A folder that does not belong to a run, files that cannot be read or are damaged.
 pub fn of_folder(path: &Path) -> Result<Report> {
     if is_match(path) {
         return match_report(path).map(|report| Report::Match(Box::new(report)));
@@ -159,8 +157,6 @@ fn again(folder: &RunFolder, record: &RunRecord, given: &[PathBuf]) -> Result<Ru
     run_report(folder, &ReportData { note: &note, ..report_data })
 }
 
-/// # Errors
-/// Positions that cannot be read, files that cannot be written.
 pub fn leave_again(folder: &RunFolder, record: &RunRecord) -> Result<()> {
     write_report(folder, &again(folder, record, &[])?)
 }

@@ -1,9 +1,6 @@
 //! Conversion of flag values to settings of the library.
 
 /// Parses a value, if there is one.
-///
-/// # Errors
-/// Errors of the parser.
 pub fn parsed<T: std::str::FromStr<Err = gputexel::Error>>(
     text: &Option<String>,
 ) -> gputexel::Result<Option<T>> {

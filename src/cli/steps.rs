@@ -14,9 +14,6 @@ pub fn typed(words: &[String]) -> String {
 }
 
 /// Runs a command of the program; if it is to be `quiet`, it prints errors only.
-///
-/// # Errors
-/// Errors of the command; [`Error::Interrupted`] after Ctrl-C.
 pub fn run(words: &[String], quiet: bool, context: &Context) -> anyhow::Result<()> {
     let inner = Context { json: false, quiet, command_line: typed(words), ..*context };
     (context.program.run)(words, &inner)?;

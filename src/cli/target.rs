@@ -15,9 +15,6 @@ pub fn or_stdout(output: &Option<PathBuf>) -> Option<&Path> {
 
 /// Refuses flags about existing files (each with true if it was given) if the output is standard output, see
 /// [`or_stdout`].
-///
-/// # Errors
-/// [`Error::Usage`].
 pub fn check_file_flags(output: &Option<PathBuf>, flags: &[(&str, bool)]) -> Result<()> {
     match flags.iter().find(|(_, given)| *given && or_stdout(output).is_none()) {
         Some((flag, _)) => {

@@ -15,9 +15,6 @@ use super::super::table::{aligned, some_of};
 const NAMES: usize = 12;
 
 /// Prints the comparison of two.
-///
-/// # Errors
-/// When standard output cannot be written.
 pub fn print(
     context: &Context,
     found: &Differences,
@@ -29,9 +26,6 @@ pub fn print(
 }
 
 /// Prints the comparison of more than two.
-///
-/// # Errors
-/// When standard output cannot be written.
 pub fn print_many(context: &Context, found: &Contenders, html: Option<&Path>) -> anyhow::Result<()> {
     print_result(context, &found.to_json(), || {
         let (on, rows) = found.table();

@@ -19,8 +19,6 @@ pub struct ListArgs {
     sources: Vec<PathBuf>,
 }
 
-/// # Errors
-/// Files that cannot be read, markers and arrays that do not match.
 pub fn run(args: &ListArgs, context: &Context) -> anyhow::Result<()> {
     let markers = list(&args.sources)?;
     print_result(context, &json!({ "command": "list", "markers": markers }), || {

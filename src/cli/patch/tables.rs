@@ -32,9 +32,6 @@ pub struct TablesArgs {
 }
 
 /// Runs `tables`.
-///
-/// # Errors
-/// Files that cannot be read or written, markers and arrays that do not fit; nothing is written then.
 pub fn run(args: &TablesArgs, context: &Context) -> anyhow::Result<()> {
     let values = TableValues::read(&args.params)?;
     let known = KnownValues::find(&values, &args.params, args.start.as_deref())?;

@@ -38,8 +38,6 @@ pub struct RestoreArgs {
     dry_run: bool,
 }
 
-/// # Errors
-/// Sources that cannot be read or written, markers that do not match, and numbers that must stay constant.
 pub fn expose(args: &ExposeArgs, context: &Context) -> anyhow::Result<()> {
     let plan = plan_expose(&args.sources)?;
     let file =
@@ -53,8 +51,6 @@ pub fn expose(args: &ExposeArgs, context: &Context) -> anyhow::Result<()> {
     end(&plan, "expose", text, args.dry_run, context)
 }
 
-/// # Errors
-/// Sources that are not exposed, and values that cannot be written.
 pub fn restore(args: &RestoreArgs, context: &Context) -> anyhow::Result<()> {
     let plan = plan_restore(&args.sources, args.params.as_deref())?;
     let file = |own: &ExposedFile| {

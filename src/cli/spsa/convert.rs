@@ -42,8 +42,6 @@ fn after_help() -> String {
     )
 }
 
-/// # Errors
-/// Bad usage, lists that cannot be read, settings that the new format cannot express.
 pub fn run(args: &ConvertArgs, context: &Context) -> anyhow::Result<()> {
     check_file_flags(&args.output, &[("--force", args.force)])?;
     let output = or_stdout(&args.output);

@@ -74,8 +74,6 @@ pub struct InitArgs {
     force: bool,
 }
 
-/// # Errors
-/// Bad usage, engines that do not start or have no such option, parameter files that cannot be read.
 pub fn run(args: &InitArgs, context: &Context) -> anyhow::Result<()> {
     check_file_flags(&args.output, &[("--force", args.force)])?;
     let output = or_stdout(&args.output);

@@ -80,8 +80,6 @@ impl PlanArgs {
     }
 }
 
-/// # Errors
-/// Bad usage, lists that cannot be read.
 pub fn run(args: &PlanArgs, context: &Context) -> anyhow::Result<()> {
     let guesses = args.guesses()?;
     let PlanArgs { games, draw_rate, repeats, seed, .. } = *args;

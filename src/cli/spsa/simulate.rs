@@ -67,8 +67,6 @@ struct SimulatedCell {
     seconds: f64,
 }
 
-/// # Errors
-/// Bad usage, files that cannot be read or written.
 pub fn run(args: &SimulateArgs, context: &Context) -> anyhow::Result<()> {
     if !(1..=MAX_REPEATS).contains(&args.repeats) {
         return Err(Error::Usage(format!("--repeats {}: expected 1 to {MAX_REPEATS}", args.repeats)).into());

@@ -58,9 +58,6 @@ pub struct RunArgs {
 impl RunArgs {
     /// Carries out a run: a new one with the settings of `start`, or a resumed one. `uncertainty` adds to the estimates
     /// that were requested so far; `verbose` runs print settings, choices and all figures.
-    ///
-    /// # Errors
-    /// Anything that stops the run early; an interrupted run can be resumed.
     pub fn carry_out<'a>(
         &'a self,
         context: &Context,

@@ -16,9 +16,6 @@ use super::summary::summary;
 use super::uncertainty::describe;
 
 /// Prints the results: a summary, after all figures if `verbose`.
-///
-/// # Errors
-/// When standard output cannot be written.
 pub fn print_results(context: &Context, tuned: &Tuned, piece: Option<&str>, verbose: bool) -> Result<()> {
     if context.json {
         return write_stdout(&format!("{}\n", run_summary(tuned)));

@@ -24,9 +24,6 @@ pub struct UncertaintyArgs {
 
 impl UncertaintyArgs {
     /// Returns the request, from these flags or an earlier one.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for too few members to have a spread, or a loss without curvature.
     pub fn request(&self, before: UncertaintyRequest, loss: LossKind) -> Result<UncertaintyRequest> {
         if let Some(members) = self.bootstrap {
             check_members(members.min(2), 1)?; // too many is said where parameters have been counted

@@ -98,9 +98,6 @@ pub struct Probed {
 impl Probed {
     /// `None` unless a probe has made the datasets, as far as that is known. That some are missing is an error only
     /// for an `engine` that is there.
-    ///
-    /// # Errors
-    /// [`Error::Input`] for a dataset that is missing, or not that of the run.
     pub fn find(engine: &str, params: &Path, before: &[PathBuf]) -> Result<Option<Self>> {
         let file = ParameterFile::read(params)?;
         if file.computed_set().is_some() {

@@ -62,9 +62,6 @@ pub struct RunArgs {
     verify: Option<u64>,
 }
 
-/// # Errors
-/// Bad usage, configurations and engines that cannot be used, files that cannot be read or written,
-/// [`Error::Interrupted`].
 pub fn run(args: &RunArgs, context: &Context) -> anyhow::Result<()> {
     if let Some(games) = args.verify {
         check_games("verify", games)?;

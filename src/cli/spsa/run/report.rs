@@ -18,8 +18,6 @@ pub struct ReportArgs {
     folder: PathBuf,
 }
 
-/// # Errors
-/// Journals that cannot be read, files that cannot be written.
 pub fn report(args: &ReportArgs, context: &Context) -> anyhow::Result<()> {
     let folder = &args.folder;
     let (header, events) = read(folder)?;

@@ -48,10 +48,6 @@ pub fn verify(args: &VerifyArgs, context: &Context) -> anyhow::Result<()> {
 
 /// Plays the values of a run against its start, and stores the result for JSON in `report`, even if there was
 /// nothing to play or the match was aborted.
-///
-/// # Errors
-/// Runs that cannot be read, engines that cannot be used, files that cannot be written,
-/// [`Error::Interrupted`].
 pub fn play_folder(
     folder: &Path,
     games: u64,
