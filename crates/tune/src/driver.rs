@@ -43,7 +43,7 @@ pub enum Event<'a> {
         /// Seconds of work so far.
         seconds: f64,
         pairs: u64,
-        /// Further details of the method, see [`Optimizer::details`].
+        /// Further details of the method.
         details: Option<SwarmDetails>,
     },
     /// The state may be stored now.
