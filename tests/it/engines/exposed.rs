@@ -71,8 +71,8 @@ fn exposed_engines_are_started_with_the_values_of_the_journal() {
     for (from, to, code, says) in [
         ("name = \"tempo\"", "name = \"tempi\"", 1, ":2: there is no value called tempi"),
         ("integer = true", "integer = false", 1, ":1: no whole number for bishop_pair"),
-        ("[games]", "[engine.options]\ntempo = 3\n[games]", 1, "option tempo: is tuned"),
-        ("[games]", "[engine.options]\nHash = 3\n[games]", 2, "Hash: no such option"),
+        ("\n[games]", "\n[engine.options]\ntempo = 3\n[games]", 1, "option tempo: is tuned"),
+        ("\n[games]", "\n[engine.options]\nHash = 3\n[games]", 2, "Hash: no such option"),
     ] {
         bench.write("bad.toml", config.replacen(from, to, 1));
         bench.fails_with("spsa run bad.toml --out x", code, says);

@@ -88,7 +88,7 @@ fn engines_without_the_parameters_are_refused_before_the_first_game() {
     let good = uci(&engine, 5, "concurrency = 1");
     let cases = [
         (good.replace("\"queen.mg\"", "\"king.xg\""), "king.xg: the engine has no such option"),
-        (good.replace("\"queen.mg\"", "\"Ponder\""), "Ponder: is not an option with a number"),
+        (good.replace("\"queen.mg\"", "\"UCI_Chess960\""), "UCI_Chess960: is not an option with a number"),
         (good.replacen("integer = true", "integer = false", 1), "queen.mg: the option only accepts integers"),
         (
             good.replacen("max = 1400", "max = 5000", 1),
