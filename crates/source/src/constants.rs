@@ -3,31 +3,32 @@
 use std::ops::Range;
 
 use super::languages::Language;
-use super::lexer::{Kind, Token, lex};
+use super::lexer::{Kind, Token, begins_line, lex, logical_end};
 
 /// The word or the brackets in which something must be known when compiling.
 type Bound = &'static str;
 
 pub(super) struct Code {
+    /// Without comments.
     tokens: Vec<Token>,
     bound: Vec<Option<Bound>>,
 }
 
 impl Code {
     pub fn of(text: &str, language: Language) -> Self {
-        let tokens = lex(text, language);
-        let code: Vec<usize> = (0..tokens.len()).filter(|&at| tokens[at].kind != Kind::Comment).collect();
-        let mut reader = Reader { text, tokens: &tokens, code: &code, language, open: Vec::new() };
-        let (mut bound, mut directive) = (vec![None; tokens.len()], None);
-        for (i, &at) in code.iter().enumerate() {
-            directive = directive.filter(|(end, _)| tokens[at].start < *end);
-            if directive.is_none() && language.has_directives && reader.is(i, b'#') && reader.begins_line(i) {
-                directive = Some((logical_end(text, tokens[at].start), reader.directive(i)));
+        let mut tokens = lex(text, language);
+        tokens.retain(|token| token.kind != Kind::Comment);
+        let mut reader = Reader { text, tokens: &tokens, language, open: Vec::new() };
+        let (mut bound, mut directive) = (Vec::with_capacity(tokens.len()), None);
+        for (i, token) in tokens.iter().enumerate() {
+            directive = directive.filter(|(end, _)| token.start < *end);
+            if directive.is_none() && language.has_directives && token.is(b'#') && reader.begins_line(i) {
+                directive = Some((logical_end(text.as_bytes(), token.start), reader.directive(i)));
             }
-            bound[at] = match directive {
+            bound.push(match directive {
                 Some((_, constant)) => constant,
                 None => reader.step(i),
-            };
+            });
         }
         Self { tokens, bound }
     }
@@ -43,17 +44,6 @@ impl Code {
     }
 }
 
-/// End of a line, with those that it continues on.
-pub(super) fn logical_end(text: &str, mut at: usize) -> usize {
-    loop {
-        let end = memchr::memchr(b'\n', &text.as_bytes()[at..]).map_or(text.len(), |n| at + n);
-        if end == text.len() || !text[at..end].trim_end_matches('\r').ends_with('\\') {
-            return end;
-        }
-        at = end + 1;
-    }
-}
-
 #[derive(Clone, Copy)]
 enum Open {
     /// A bracket by its mark, and why what is in it must be constant.
@@ -65,23 +55,17 @@ enum Open {
 struct Reader<'a> {
     text: &'a str,
     tokens: &'a [Token],
-    /// Indices of the tokens without comments.
-    code: &'a [usize],
     language: Language,
     open: Vec<Open>,
 }
 
 impl Reader<'_> {
-    fn token(&self, i: usize) -> Option<&Token> {
-        Some(&self.tokens[*self.code.get(i)?])
-    }
-
     fn is(&self, i: usize, mark: u8) -> bool {
-        self.token(i).is_some_and(|token| token.is(mark))
+        self.tokens.get(i).is_some_and(|token| token.is(mark))
     }
 
     fn word(&self, i: usize) -> &str {
-        match self.token(i) {
+        match self.tokens.get(i) {
             Some(token) if token.kind == Kind::Word => &self.text[token.start..token.end],
             _ => "",
         }
@@ -92,8 +76,7 @@ impl Reader<'_> {
     }
 
     fn begins_line(&self, i: usize) -> bool {
-        let start = self.token(i).map_or(0, |token| token.start);
-        i == 0 || self.token(i - 1).is_some_and(|before| self.text[before.end..start].contains('\n'))
+        begins_line(self.text, self.tokens, i)
     }
 
     /// The directive that begins with a `#`, unless it defines what is used elsewhere.
@@ -109,7 +92,7 @@ impl Reader<'_> {
         }
         let constant = self.constant(i);
         self.open.extend(constant.map(|(word, end)| Open::Statement(word, end)));
-        match self.token(i)?.kind {
+        match self.tokens.get(i)?.kind {
             Kind::Mark(mark @ (b'(' | b'[' | b'{')) => {
                 let own = if mark == b'[' && self.is_size(i) { Some("[]") } else { self.bound() };
                 self.open.push(Open::Bracket(mark, own));

@@ -72,18 +72,31 @@ fn token(bytes: &[u8], at: usize, language: Language) -> (Kind, usize) {
     }
 }
 
-/// In C, a backslash at the end of a line joins the next one to the comment.
+/// Returns the end of a line without its break; in C, with the lines that it continues on.
 fn comment_end(bytes: &[u8], at: usize, language: Language) -> usize {
-    let mut end = line_end(bytes, at);
-    while language.is_c && end < bytes.len() && bytes[at..end].ends_with(b"\\") {
-        end = line_end(bytes, memchr::memchr(b'\n', &bytes[end..]).map_or(bytes.len(), |n| end + n + 1));
+    let end = if language.is_c { logical_end(bytes, at) } else { line_end(bytes, at) };
+    if end > at && bytes[end - 1] == b'\r' { end - 1 } else { end }
+}
+
+/// Returns the end of a line with those that it continues on: backslashes join lines.
+pub fn logical_end(bytes: &[u8], mut at: usize) -> usize {
+    loop {
+        let end = line_end(bytes, at);
+        let last = bytes[at..end].iter().rfind(|byte| **byte != b'\r');
+        if end == bytes.len() || last != Some(&b'\\') {
+            return end;
+        }
+        at = end + 1;
     }
-    end
 }
 
 fn line_end(bytes: &[u8], at: usize) -> usize {
-    let end = memchr::memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |n| at + n);
-    if end > at && bytes[end - 1] == b'\r' { end - 1 } else { end }
+    memchr::memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |n| at + n)
+}
+
+/// Tells whether a token is the first of its line; `code` holds the tokens without comments.
+pub fn begins_line(source: &str, code: &[Token], at: usize) -> bool {
+    at == 0 || source[code[at - 1].end..code[at].start].contains('\n')
 }
 
 pub(super) fn find(bytes: &[u8], at: usize, wanted: &[u8]) -> usize {

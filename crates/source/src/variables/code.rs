@@ -1,8 +1,7 @@
 //! Tokens of a source with the scope and the statement of each.
 
-use crate::constants::logical_end;
 use crate::languages::Language;
-use crate::lexer::{Kind, Token, lex};
+use crate::lexer::{Kind, Token, begins_line, lex, logical_end};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scope {
@@ -78,13 +77,12 @@ impl<'a> Scan<'a> {
         let mut frames: Vec<Frame> = Vec::new();
         let (mut statement, mut line_end, mut directive) = (0, 0, None);
         for (at, token) in self.tokens.iter().enumerate() {
-            let begins = self.text[..token.start].rfind('\n').map_or(0, |n| n + 1);
-            let first = at == 0 || self.tokens[at - 1].end <= begins;
+            let first = begins_line(self.text, &self.tokens, at);
             if directive.is_some() && token.start >= line_end {
                 directive = None;
             }
             if !self.rust && directive.is_none() && first && token.is(b'#') {
-                (directive, line_end) = (Some(at), logical_end(self.text, token.start));
+                (directive, line_end) = (Some(at), logical_end(self.text.as_bytes(), token.start));
             }
             let scope = frames.iter().rev().find_map(|frame| match frame {
                 Frame::Block(scope) => Some(*scope),

@@ -2,9 +2,8 @@
 //! anything but a number cannot be replaced.
 
 use super::number::Number;
-use crate::constants::logical_end;
 use crate::languages::Language;
-use crate::lexer::{Kind, Token};
+use crate::lexer::{Kind, Token, begins_line, logical_end};
 
 const MAX_DEPTH: usize = 32;
 
@@ -93,13 +92,12 @@ impl Parser<'_> {
     }
 
     fn begins_line(&self, at: usize) -> bool {
-        let start = self.code[at].start;
-        at == 0 || self.source[self.code[at - 1].end..start].contains('\n')
+        begins_line(self.source, self.code, at)
     }
 
     /// The first token after a line, continued lines included.
     fn next_line(&self, at: usize) -> usize {
-        let end = logical_end(self.source, self.code[at].start);
+        let end = logical_end(self.source.as_bytes(), self.code[at].start);
         self.code.partition_point(|token| token.start < end)
     }
 
