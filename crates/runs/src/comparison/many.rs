@@ -57,14 +57,15 @@ impl Contenders {
                 true => steps_of(&RunFolder::view(path))?,
                 false => Vec::new(),
             };
-            let change = match all.is_empty() {
-                true => Some(0.0),
-                false => {
-                    let pair = [read(&paths[0])?, read(path)?];
+            let side = read(path)?;
+            let change = match all.first() {
+                None => Some(0.0),
+                Some(first) => {
+                    let pair = [first.side.clone(), side.clone()];
                     Differences::try_new(pair, SortBy::Change).ok().map(|found| found.rms())
                 }
             };
-            all.push(Contender { side: read(path)?, steps, change, loss: None, over_best: None });
+            all.push(Contender { side, steps, change, loss: None, over_best: None });
         }
         Ok(Self { all, on: None })
     }

@@ -23,6 +23,7 @@ pub enum SortBy {
 }
 
 /// One of two sets of parameters.
+#[derive(Clone)]
 pub struct Side {
     pub name: String,
     pub path: PathBuf,
