@@ -57,7 +57,7 @@ impl Subcommand for BenchArgs {
             .into());
         }
         set_threads(self.threads)?;
-        self.check_output(&self.output)?;
+        self.check_output()?;
         let adapters = list_adapters();
         let is_cpu = self.device.as_deref() == Some("cpu");
         let mut chosen = if is_cpu { Vec::new() } else { select(&adapters, self.device.as_deref())? };
@@ -87,9 +87,9 @@ impl Subcommand for BenchArgs {
 
 impl BenchArgs {
     /// Refuses flags that do not go with an output, and outputs that exist or are inputs.
-    fn check_output(&self, output: &Option<PathBuf>) -> gputexel::Result<()> {
-        check_file_flags(output, &[("--force", self.force)])?;
-        let output = or_stdout(output);
+    fn check_output(&self) -> gputexel::Result<()> {
+        check_file_flags(&self.output, &[("--force", self.force)])?;
+        let output = or_stdout(&self.output);
         check_target(output, self.force)?;
         let inputs: Vec<_> = self.datasets.iter().map(PathBuf::as_path).collect();
         check_apart(&[output], &inputs)

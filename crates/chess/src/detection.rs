@@ -29,7 +29,7 @@ pub enum InputKind {
 
 pub use super::unsupported::unsupported_format;
 
-/// What is known of a labeled text beforehand.
+/// What is known about a labeled text before it is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TextOptions {
     pub syntax: Option<LabelSyntax>,

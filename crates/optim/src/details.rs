@@ -1,4 +1,4 @@
-//! What swarms report about an iteration besides its loss.
+//! What swarms report about an iteration, besides its loss.
 
 use serde::{Deserialize, Deserializer, Serialize};
 

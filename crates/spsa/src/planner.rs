@@ -229,7 +229,7 @@ pub struct RunPlan {
     pub parameters: Vec<ParameterPlan>,
     /// Methods that cannot be run with so few games, or would take too long to simulate, are left out.
     pub expected: Vec<ExpectedGain>,
-    /// What the settings should not be taken without, a sentence each.
+    /// Warnings that belong to the settings, one sentence each.
     pub warnings: Vec<String>,
     pub seed: u64,
 }

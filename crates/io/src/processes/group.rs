@@ -78,7 +78,7 @@ mod lasting {
     }
 }
 
-/// Whether and how it ended. It is not reaped, so that its group can still be killed.
+/// Returns whether and how a process has ended, without reaping it, so that its group can still be killed.
 fn peek(leader: &Child) -> rustix::io::Result<Option<WaitIdStatus>> {
     waitid(
         WaitId::Pid(Pid::from_child(leader)),

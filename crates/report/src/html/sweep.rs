@@ -99,7 +99,7 @@ fn grid(sweep: &SweepReport, x: usize, y: usize, others: bool) -> Markup {
     let mut values = vec![f64::NAN; columns.labels.len() * rows.labels.len()];
     for setting in &sweep.settings {
         let value = &mut values[setting.indices[y] * columns.labels.len() + setting.indices[x]];
-        *value = value.min(setting.held_out.0); // NaN is no minimum
+        *value = value.min(setting.held_out.0); // a NaN does not become the minimum
     }
     let mut finite: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
     finite.sort_by(f64::total_cmp);

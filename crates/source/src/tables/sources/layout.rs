@@ -14,7 +14,7 @@ pub(crate) struct Replacement {
 struct Cell<'a> {
     number: &'a Replacement,
     pad: usize,
-    /// What stands before the spaces: nothing on its line, a bracket, or a number.
+    /// What precedes the spaces: nothing on its line, a bracket, or a number.
     kind: usize,
 }
 
