@@ -250,7 +250,10 @@ impl Decision<'_, '_> {
     /// Recomputes the held-out losses of a strength at another K than the one it was chosen at, so that they are those
     /// of the run:
     fn judge_again(&self, config: &RunConfig, strength: &mut Strength, z: &[f64], factor: f64) -> Result<()> {
-        strength.kinds.iter_mut().for_each(|kind| kind.weight *= factor * factor);
+        for kind in &mut strength.kinds {
+            kind.weight *= factor * factor;
+            kind.by_fold.iter_mut().for_each(|weight| *weight *= factor * factor);
+        }
         if strength.keeps_prior {
             return Ok(());
         }

@@ -7,7 +7,7 @@ use super::model::FoldModel;
 use super::outcome::{HeldOutGain, KindStrength, Strength, StrengthChoice};
 use super::progress::{StrengthObserver, StrengthProgress};
 use super::pulled::Pulled;
-use super::search::{Limits, minimize};
+use super::search::{Derivatives, Limits, minimize};
 use super::shorten::{Ways, shorten};
 use crate::config::{RunConfig, space_of};
 use gputexel_dataset::Dataset;
@@ -127,7 +127,12 @@ impl Chooser<'_> {
                 folds: 0,
                 by_game: false,
                 clusters: 1,
-                kinds: vec![KindStrength { kind: PenaltyKind::Ridge, weight: HOLD, worth: None }],
+                kinds: vec![KindStrength {
+                    kind: PenaltyKind::Ridge,
+                    weight: HOLD,
+                    worth: None,
+                    by_fold: Vec::new(),
+                }],
                 gain: None,
                 effective: 0.0,
                 coordinates: parameterization.dimension(),
@@ -145,6 +150,27 @@ impl Chooser<'_> {
         RANGE * START / self.folded.clusters as f64
     }
 
+    fn limits(&self, gain: f64, evaluations: usize) -> Limits {
+        let all = |weight: f64| vec![weight.ln(); self.kinds.len()];
+        Limits { low: all(self.least()), high: all(LARGEST), gain, evaluations }
+    }
+
+    /// Computes the weights that the other folds would have chosen, for each fold: one of Newton's steps from the
+    /// weights that all folds chose. The lowest of many held-out losses is partly luck, and must not be reported.
+    pub(super) fn by_fold(&self, model: &FoldModel, chosen: &[f64]) -> Result<Vec<Vec<f64>>> {
+        let limits = self.limits(0.0, 0);
+        let x: Vec<f64> = chosen.iter().map(|weight| weight.ln()).collect();
+        let folds = model.derivatives_by_fold(chosen)?.into_iter().map(|fold| fold.by_logarithms(chosen));
+        let folds: Vec<Derivatives> = folds.collect();
+        let whole = folds.iter().fold(Derivatives::zero(x.len()), |sum, fold| sum.plus(1.0, fold));
+        let others = |fold: &Derivatives| {
+            let step = whole.clone().plus(-1.0, fold).step(&x, &limits);
+            let within = |(i, x): (usize, f64)| x.clamp(limits.low[i], limits.high[i]);
+            weights(&added(&x, &step).into_iter().enumerate().map(within).collect::<Vec<f64>>())
+        };
+        Ok(folds.iter().map(others).collect())
+    }
+
     pub(super) fn search(&mut self, mut z: Vec<f64>) -> Result<Found> {
         let start = START / self.folded.clusters as f64;
         let mut logarithms = vec![start.ln(); self.kinds.len()];
@@ -159,16 +185,11 @@ impl Chooser<'_> {
             let mut model = self.model(&z)?;
             model.hold(|i| held[i]);
             let gain = if round == 0 { FIRST_GAIN } else { GAIN };
-            let limits = Limits {
-                low: vec![self.least().ln(); self.kinds.len()],
-                high: vec![LARGEST.ln(); self.kinds.len()],
-                gain: gain * model.mean_loss(),
-                evaluations,
-            };
+            let limits = self.limits(gain * model.mean_loss(), evaluations);
             let (found, predicted) = self.minimize(&model, &logarithms, &limits, progress)?;
             logarithms = found;
             let weights = weights(&logarithms);
-            let at = self.place(&model, &z, &weights, None)?;
+            let at = self.place(&model, &z, &weights, &[], None)?;
             let stopped = |i: usize| at.z[i] <= space.lower[i] || at.z[i] >= space.upper[i];
             held = (0..z.len()).map(stopped).collect();
             let better = best.as_ref().is_none_or(|best| at.exact < best.at.exact);
@@ -206,17 +227,18 @@ impl Chooser<'_> {
         model.hold(|i| z[i] <= space.lower[i] || z[i] >= space.upper[i]);
         // For programs, folds begin at the common optimum.
         let origins = self.folded.layout.program().map(|_| vec![z.to_vec(); self.folded.folds]);
-        let at = self.place(&model, z, &weights, origins.as_deref())?;
+        let at = self.place(&model, z, &weights, &[], origins.as_deref())?;
         Ok(Found { weights, around: z.to_vec(), model, at })
     }
 
     /// Computes the parameters that result from weights by a model around a point, within the bounds, and the exact
-    /// held-out loss there.
+    /// held-out loss there; `by_fold` are weights of the folds, if they have their own.
     pub(super) fn place(
         &mut self,
         model: &FoldModel,
         around: &[f64],
         weights: &[f64],
+        by_fold: &[Vec<f64>],
         origins: Option<&[Vec<f64>]>,
     ) -> Result<Placed> {
         let space = space_of(&self.parameterization);
@@ -225,12 +247,14 @@ impl Chooser<'_> {
             space.clamp(&mut z);
             z
         };
-        let without = model.without(weights)?.steps.iter().map(|step| within(step)).collect();
+        let steps = if by_fold.is_empty() { model.without(weights)?.steps } else { model.steps(by_fold)? };
+        let without = steps.iter().map(|step| within(step)).collect();
         let z = within(&model.whole(weights, false)?.step);
         let mut placed = Placed { z, without, exact: f64::NAN };
         if let Some(origins) = origins {
             let pulled = model.pulled();
-            let ways = Ways { parameterization: &self.parameterization, around, origins, pulled, weights };
+            let ways =
+                Ways { parameterization: &self.parameterization, around, origins, pulled, weights, by_fold };
             shorten(
                 &mut *self.evaluator,
                 self.folded,
@@ -249,14 +273,14 @@ impl Chooser<'_> {
         Ok(placed)
     }
 
-    /// Increases all weights by one factor if the gain over the prior is uncertain; returns true if it did. The lowest
+    /// Increases all weights by one factor, which is returned, if the gain over the prior is uncertain. The lowest
     /// held-out loss among many weights is partly luck, the more so the less data there are: with a gain g and its
     /// error e, the loss may rise by e² / g.
-    pub(super) fn strengthen(&mut self, found: &mut Found, against: &Against) -> Result<bool> {
+    pub(super) fn strengthen(&mut self, found: &mut Found, against: &Against) -> Result<f64> {
         let gain = -against.difference;
         let allowed = (against.error * against.error / gain).min(gain);
         if allowed.is_nan() || allowed <= GAIN * found.at.exact {
-            return Ok(false);
+            return Ok(1.0);
         }
         let scaled =
             |factor: f64| -> Vec<f64> { found.weights.iter().map(|weight| factor * weight).collect() };
@@ -269,8 +293,14 @@ impl Chooser<'_> {
         })?;
         found.weights = scaled(factor(chosen));
         let origins = self.folded.layout.program().map(|_| found.at.without.clone());
-        found.at = self.place(&found.model, &found.around, &found.weights, origins.as_deref())?;
-        Ok(true)
+        found.at = self.place(&found.model, &found.around, &found.weights, &[], origins.as_deref())?;
+        Ok(factor(chosen))
+    }
+
+    /// Computes the parameters that are found without each fold, with the weights that the other folds choose.
+    pub(super) fn nested(&mut self, found: &Found, by_fold: &[Vec<f64>]) -> Result<Vec<Vec<f64>>> {
+        let origins = self.folded.layout.program().map(|_| found.at.without.clone());
+        Ok(self.place(&found.model, &found.around, &found.weights, by_fold, origins.as_deref())?.without)
     }
 
     pub(super) fn proceed(&mut self, next: StrengthProgress) -> Result<()> {
@@ -296,8 +326,14 @@ impl Chooser<'_> {
         )
     }
 
-    pub(super) fn strength(&self, found: &Found, against: &Against, details: bool) -> Result<Strength> {
-        let Found { model, weights: chosen, at, .. } = found;
+    pub(super) fn strength(
+        &self,
+        found: &Found,
+        by_fold: &[Vec<f64>],
+        against: &Against,
+        details: bool,
+    ) -> Result<Strength> {
+        let Found { model, weights: chosen, .. } = found;
         let Against { before, difference, error } = *against;
         let without = |i: usize| -> Vec<f64> {
             let kept = |(at, &weight): (usize, &f64)| if at == i { 0.0 } else { weight };
@@ -318,14 +354,15 @@ impl Chooser<'_> {
                 kind: *kind,
                 weight: if has_effect(i) { chosen[i] } else { 0.0 },
                 worth,
+                by_fold: by_fold.iter().map(|weights| weights[i]).collect(),
             });
         }
         let mut curve = Vec::new();
         if details {
             for factor in CURVE {
-                curve.push((factor, held_out_of(&scaled(factor))? - of_model + at.exact));
+                curve.push((factor, held_out_of(&scaled(factor))? - of_model + before + difference));
             }
-            curve.push((1.0, at.exact));
+            curve.push((1.0, before + difference));
             curve.sort_by(|a, b| a.0.total_cmp(&b.0));
         }
         let unpenalized = match details {

@@ -35,7 +35,7 @@ impl Chooser<'_> {
             };
             (logarithms, _) = self.minimize(&model, &logarithms, &limits, progress)?;
             let weights = weights(&logarithms);
-            let at = self.place(&model, &z, &weights, Some(&origins))?;
+            let at = self.place(&model, &z, &weights, &[], Some(&origins))?;
             origins.clone_from(&at.without);
             let before = best.as_ref().map_or(f64::INFINITY, |best| best.at.exact);
             let around = std::mem::replace(&mut z, at.z.clone());

@@ -188,52 +188,67 @@ impl FoldModel {
     }
 
     /// Computes the held-out loss with weighted penalties, and its derivatives by the weights.
+    pub fn derivatives(&self, weights: &[f64]) -> Result<Derivatives> {
+        let each = self.derivatives_by_fold(weights)?;
+        let sum = each.iter().fold(Derivatives::zero(weights.len()), |sum, fold| sum.plus(1.0, fold));
+        Ok(Derivatives { value: self.without(weights)?.loss, ..sum })
+    }
+
+    /// Computes what each fold contributes to the held-out loss, and its derivatives by the weights.
     ///
     /// So A ∂s/∂w = −W g(s), and with another weight v of a penalty with the gradient h, A ∂²s/∂v∂w = −W (∂g/∂s ∂s/∂v +
     /// ∂h/∂s ∂s/∂w).
-    pub fn derivatives(&self, weights: &[f64]) -> Result<Derivatives> {
+    pub fn derivatives_by_fold(&self, weights: &[f64]) -> Result<Vec<Derivatives>> {
         let (n, kinds, all) = (self.whole.gradient.len(), weights.len(), self.whole.weight);
-        let each = self.each_fold(weights, |fold, system, step| {
-            let fold = &self.folds[fold];
-            let (loss, mut adjoint) = fold.after(&step);
-            adjoint.iter_mut().zip(&self.held).filter(|(_, held)| **held).for_each(|(value, _)| *value = 0.0);
-            system.factor.solve(&mut adjoint);
-            let gradients: Vec<Vec<f64>> = self.pulled.iter().map(|pulled| pulled.gradient(&step)).collect();
-            let by_weight: Vec<f64> = gradients.iter().map(|gradient| -dot(&adjoint, gradient)).collect();
-            // One column for each weight: how the step changes.
-            let change = |at: usize| {
-                if self.held[at / kinds] { 0.0 } else { -all * gradients[at % kinds][at / kinds] }
-            };
-            let mut changes: Vec<f64> = (0..n * kinds).map(change).collect();
-            system.factor.solve_columns(&mut changes, kinds);
-            let mut bent = vec![0.0; n * kinds];
-            multiply(1.0 / all, View::new(&fold.matrix, n, n), View::new(&changes, n, kinds), 0.0, &mut bent);
-            // Both of the last two summands for one of them: the sum is made symmetric below.
-            for (weight, pulled) in self.pulled.iter().enumerate() {
-                let turn = pulled.turn(&adjoint);
-                bent.chunks_exact_mut(kinds).zip(turn).for_each(|(row, turn)| row[weight] -= 2.0 * turn);
-            }
-            let mut curvature = vec![0.0; kinds * kinds];
-            multiply(
-                1.0,
-                View::new(&changes, n, kinds).transpose(),
-                View::new(&bent, n, kinds),
-                0.0,
-                &mut curvature,
-            );
-            (loss, step, by_weight, curvature)
-        })?;
-        let mut derivatives =
-            Derivatives { value: 0.0, gradient: vec![0.0; kinds], curvature: vec![0.0; kinds * kinds] };
-        let mut add = |(loss, step, by_weight, curvature): (f64, Vec<f64>, Vec<f64>, Vec<f64>)| {
-            derivatives.gradient.iter_mut().zip(by_weight).for_each(|(sum, value)| *sum += value);
-            let both = |at: usize| 0.5 * (curvature[at] + curvature[at % kinds * kinds + at / kinds]);
-            derivatives.curvature.iter_mut().enumerate().for_each(|(at, sum)| *sum += both(at));
-            (loss, step)
-        };
-        let each = each.into_iter().map(&mut add).collect();
-        derivatives.value = self.solved(weights, each).loss;
-        Ok(derivatives)
+        let each = self.each_fold(
+            |_| weights,
+            |fold, system, step| {
+                let fold = &self.folds[fold];
+                let (loss, mut adjoint) = fold.after(&step);
+                adjoint
+                    .iter_mut()
+                    .zip(&self.held)
+                    .filter(|(_, held)| **held)
+                    .for_each(|(value, _)| *value = 0.0);
+                system.factor.solve(&mut adjoint);
+                let gradients: Vec<Vec<f64>> =
+                    self.pulled.iter().map(|pulled| pulled.gradient(&step)).collect();
+                let by_weight: Vec<f64> = gradients.iter().map(|gradient| -dot(&adjoint, gradient)).collect();
+                // One column for each weight: how the step changes.
+                let change = |at: usize| {
+                    if self.held[at / kinds] { 0.0 } else { -all * gradients[at % kinds][at / kinds] }
+                };
+                let mut changes: Vec<f64> = (0..n * kinds).map(change).collect();
+                system.factor.solve_columns(&mut changes, kinds);
+                let mut bent = vec![0.0; n * kinds];
+                multiply(
+                    1.0 / all,
+                    View::new(&fold.matrix, n, n),
+                    View::new(&changes, n, kinds),
+                    0.0,
+                    &mut bent,
+                );
+                // Both of the last two summands for one of them: the sum is made symmetric below.
+                for (weight, pulled) in self.pulled.iter().enumerate() {
+                    let turn = pulled.turn(&adjoint);
+                    bent.chunks_exact_mut(kinds).zip(turn).for_each(|(row, turn)| row[weight] -= 2.0 * turn);
+                }
+                let mut curvature = vec![0.0; kinds * kinds];
+                multiply(
+                    1.0,
+                    View::new(&changes, n, kinds).transpose(),
+                    View::new(&bent, n, kinds),
+                    0.0,
+                    &mut curvature,
+                );
+                let both = |at: usize| 0.5 * (curvature[at] + curvature[at % kinds * kinds + at / kinds]);
+                let curvature = (0..kinds * kinds).map(both).collect();
+                (loss, step, Derivatives { value: loss / all, gradient: by_weight, curvature })
+            },
+        )?;
+        let (each, solved) = each.into_iter().map(|(loss, step, fold)| (fold, (loss, step))).unzip();
+        self.solved(weights, solved);
+        Ok(each)
     }
 
     /// Computes results with weighted penalties, unless they are known.
@@ -243,8 +258,13 @@ impl FoldModel {
             return Ok(without.clone());
         }
         drop(solved);
-        let each = self.each_fold(weights, |fold, _, step| (self.folds[fold].after(&step).0, step))?;
+        let each = self.each_fold(|_| weights, |fold, _, step| (self.folds[fold].after(&step).0, step))?;
         Ok(self.solved(weights, each))
+    }
+
+    /// Computes the steps of the folds with weights of their own.
+    pub fn steps(&self, weights: &[Vec<f64>]) -> Result<Vec<Vec<f64>>> {
+        self.each_fold(|fold| &weights[fold], |_, _, step| step)
     }
 
     fn solved(&self, weights: &[f64], each: Vec<(f64, Vec<f64>)>) -> Without {
@@ -255,16 +275,16 @@ impl FoldModel {
         without
     }
 
-    fn each_fold<T: Send>(
+    fn each_fold<'w, T: Send>(
         &self,
-        weights: &[f64],
+        weights: impl Fn(usize) -> &'w [f64] + Sync,
         of: impl Fn(usize, &System, Vec<f64>) -> T + Sync,
     ) -> Result<Vec<T>> {
         (0..self.folds.len())
             .into_par_iter()
             .with_max_len(1)
             .map(|fold| {
-                let system = self.system(Some(fold), weights)?;
+                let system = self.system(Some(fold), weights(fold))?;
                 let result = of(fold, &system, system.step());
                 self.keep(system);
                 Ok(result)
@@ -382,6 +402,7 @@ mod tests {
                 }
             }
             let steps = model.without(&weights).unwrap().steps;
+            assert_eq!(model.steps(&vec![weights.to_vec(); 3]).unwrap(), steps);
             assert!(held.is_none_or(|held| steps.iter().all(|step| step[held] == 0.0)));
         }
     }

@@ -9,6 +9,9 @@ pub struct KindStrength {
     pub weight: f64,
     /// Increase of the held-out loss without it, with other weights unchanged, if requested.
     pub worth: Option<f64>,
+    /// The weight that the other folds choose, for each fold: with them, held-out losses are computed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_fold: Vec<f64>,
 }
 
 /// Loss of held-out positions before and after.
@@ -16,7 +19,7 @@ pub struct KindStrength {
 pub struct HeldOutGain {
     /// Loss of the prior.
     pub before: f64,
-    /// Loss of every position under parameters found without its fold.
+    /// Loss of every position under parameters, and weights of penalties, found without its fold.
     pub after: f64,
     /// Standard error of the difference of the two, by game.
     pub error: f64,

@@ -26,6 +26,18 @@ pub(super) struct Limits {
 }
 
 impl Derivatives {
+    pub fn zero(n: usize) -> Self {
+        Self { value: 0.0, gradient: vec![0.0; n], curvature: vec![0.0; n * n] }
+    }
+
+    pub fn plus(mut self, factor: f64, other: &Self) -> Self {
+        let add = |to: &mut [f64], from: &[f64]| to.iter_mut().zip(from).for_each(|(a, b)| *a += factor * b);
+        self.value += factor * other.value;
+        add(&mut self.gradient, &other.gradient);
+        add(&mut self.curvature, &other.curvature);
+        self
+    }
+
     pub fn by_logarithms(mut self, x: &[f64]) -> Self {
         let n = x.len();
         self.gradient.iter_mut().zip(x).for_each(|(slope, x)| *slope *= x);
@@ -34,8 +46,15 @@ impl Derivatives {
         self
     }
 
-    fn step(&self, held: &[bool]) -> Vec<f64> {
-        let n = held.len();
+    /// Returns Newton's step from a point within limits, of which no coordinate is larger than [`LARGEST_STEP`].
+    pub fn step(&self, x: &[f64], limits: &Limits) -> Vec<f64> {
+        let n = x.len();
+        let held: Vec<bool> = (0..n)
+            .map(|i| {
+                (x[i] <= limits.low[i] && self.gradient[i] > 0.0)
+                    || (x[i] >= limits.high[i] && self.gradient[i] < 0.0)
+            })
+            .collect();
         let slope = |i: usize| if held[i] { 0.0 } else { self.gradient[i] };
         // Square roots of the diagonal, by which everything is scaled.
         let root = |i: usize| self.curvature[i * (n + 1)].abs().max(slope(i).abs() / LARGEST_STEP).sqrt();
@@ -51,6 +70,9 @@ impl Derivatives {
             factor.solve(&mut step);
         }
         step.iter_mut().zip(&scales).for_each(|(step, scale)| *step /= scale);
+        let longest = step.iter().fold(0.0f64, |longest, d| longest.max(d.abs()));
+        let shrink = (LARGEST_STEP / longest).min(1.0);
+        step.iter_mut().for_each(|d| *d *= shrink);
         step
     }
 }
@@ -66,13 +88,7 @@ pub(super) fn minimize(
     let mut at = function(&x)?;
     let mut left = evaluations.saturating_sub(1);
     while left > 0 {
-        let held: Vec<bool> = (0..x.len())
-            .map(|i| (x[i] <= low[i] && at.gradient[i] > 0.0) || (x[i] >= high[i] && at.gradient[i] < 0.0))
-            .collect();
-        let mut direction = at.step(&held);
-        let longest = direction.iter().fold(0.0f64, |longest, d| longest.max(d.abs()));
-        let shrink = (LARGEST_STEP / longest).min(1.0);
-        direction.iter_mut().for_each(|d| *d *= shrink);
+        let direction = at.step(&x, limits);
         let descent: f64 = direction.iter().zip(&at.gradient).map(|(d, g)| d * g).sum();
         if -descent <= *gain {
             break;

@@ -17,6 +17,8 @@ pub(super) struct Ways<'a> {
     pub origins: &'a [Vec<f64>],
     pub pulled: &'a [Pulled],
     pub weights: &'a [f64],
+    /// Those of the folds, if they have their own.
+    pub by_fold: &'a [Vec<f64>],
 }
 
 /// Shortens the steps to `z` from the point of the model, and to each of `without` from its own origin, if the exact
@@ -30,7 +32,7 @@ pub(super) fn shorten(
     without: &mut Vec<Vec<f64>>,
     z: &mut Vec<f64>,
 ) -> Result<()> {
-    let Ways { parameterization, around, origins, pulled, weights } = ways;
+    let Ways { parameterization, around, origins, pulled, weights, by_fold } = ways;
     let space = space_of(parameterization);
     let folds = folded.folds;
     let ends: Vec<&Vec<f64>> = without.iter().chain([&*z]).collect();
@@ -61,6 +63,7 @@ pub(super) fn shorten(
             (sum + parts[part].weight * own[part], weight + parts[part].weight)
         });
         let step: Vec<f64> = trials[trial].iter().zip(around).map(|(z, from)| z - from).collect();
+        let weights = by_fold.get(end).map_or(weights, |own| own);
         let penalty: f64 = pulled.iter().zip(weights).map(|(one, weight)| weight * one.value(&step)).sum();
         sum / weight + penalty
     };
