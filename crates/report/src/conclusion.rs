@@ -98,8 +98,8 @@ pub enum FindingKind {
     OffOptimum,
     /// Resamples of the bootstrap did not converge, or drew nothing.
     Bootstrap,
-    /// A factor of a nonlinear evaluation is mostly at its maximum.
-    FactorAtMaximum,
+    /// A factor of a nonlinear evaluation is often at its smallest or largest value.
+    FactorAtLimit,
     /// A term of a nonlinear evaluation is hardly ever active.
     DeadTerm,
     EngineFailed,

@@ -8,7 +8,8 @@ use crate::uncertainty::{Answer, Findings, OFF_OPTIMUM};
 use gputexel_io::counted;
 use gputexel_model::{Prior, program};
 use gputexel_report::{
-    Conclusion, Finding, FindingKind, Judgement, ProgramDiagnostics, Verdict, grouped, quoted,
+    Conclusion, FactorDiagnostics, Finding, FindingKind, Judgement, ProgramDiagnostics, Verdict, grouped,
+    quoted,
 };
 use gputexel_tune::{Curvature, HeldOutGain, OptimizerConfig, Strength, explained_compensation, space_of};
 
@@ -304,22 +305,23 @@ fn error_findings(findings: &Findings, tuned: &Tuned) -> Vec<Finding> {
     found
 }
 
-/// Terms of a nonlinear evaluation that are hardly ever active, and a factor that is often at its maximum. `imported`
+/// Terms of a nonlinear evaluation that are hardly ever active, and a factor that is often at a limit. `imported`
 /// evaluations have a schema that can be changed.
 fn program_findings(diagnostics: &ProgramDiagnostics, imported: bool) -> Vec<Finding> {
     let mut found = Vec::new();
-    if let Some(factor) = diagnostics.factor.as_ref().filter(|factor| factor.is_often_at_max()) {
+    if let Some((limit, share)) = diagnostics.factor.as_ref().and_then(FactorDiagnostics::often_at_limit) {
         let freeze = "--freeze those that count only there";
-        let remedy = match imported {
-            true => format!("a larger \"max\" in the schema, or {freeze}"),
-            false => freeze.to_string(),
+        let remedy = match (limit, imported) {
+            ("smallest", _) => format!("start from larger values of them, or {freeze}"),
+            (_, true) => format!("a larger \"max\" in the schema, or {freeze}"),
+            (_, false) => freeze.to_string(),
         };
         let text = format!(
-            "the factor is at its largest value in {:.1} % of the positions where it counts: there, nothing is known \
+            "the factor is at its {limit} value in {:.1} % of the positions where it counts: there, nothing is known \
              of its parameters; {remedy}",
-            100.0 * factor.at_max[1]
+            100.0 * share
         );
-        found.push(Finding::warning(FindingKind::FactorAtMaximum, text, Vec::new()));
+        found.push(Finding::warning(FindingKind::FactorAtLimit, text, Vec::new()));
     }
     let after = diagnostics.terms.iter().map(|term| &term.activity[1]);
     found.extend(program::dead_terms(after, "with the result").into_iter().map(|clause| {
