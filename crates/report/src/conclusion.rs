@@ -81,6 +81,10 @@ pub enum Severity {
 pub enum FindingKind {
     /// Pieces lost much of their worth.
     PieceFell,
+    /// The prior's tables are relative to piece values that the engine has elsewhere.
+    RelativeTables,
+    /// The engine that was probed is not linear in its parameters.
+    NotLinear,
     /// Much of the gain is that of a term that all positions have.
     ConstantTerm,
     /// Single steps would still lower the loss.

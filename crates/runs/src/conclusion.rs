@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
+use crate::pieces::relative_tables;
 use crate::tuned::{FAR_CP, Tuned, WEAK_SUPPORT};
 use crate::uncertainty::{Answer, Findings, OFF_OPTIMUM};
 use gputexel_io::counted;
@@ -136,7 +137,7 @@ fn next(tuned: &Tuned, judgement: Judgement) -> String {
     let imported = tuned.features.imported.is_some();
     match judgement {
         // By name, which is how the engine takes values.
-        Judgement::Better if tuned.is_probed => format!("gputexel improve {folder} --engine ENGINE"),
+        Judgement::Better if tuned.probing.is_some() => format!("gputexel improve {folder} --engine ENGINE"),
         Judgement::Better if imported => format!("gputexel patch tables {folder} SOURCE"),
         Judgement::Better => {
             let prior = &tuned.config().prior;
@@ -155,6 +156,16 @@ fn next(tuned: &Tuned, judgement: Judgement) -> String {
 fn findings(tuned: &Tuned) -> Vec<Finding> {
     let mut found: Vec<Finding> = Vec::new();
     found.extend(fallen_pieces(tuned));
+    let relative = relative_tables(&tuned.features, &tuned.config().prior_theta);
+    found.extend(relative.map(|text| Finding::warning(FindingKind::RelativeTables, text, Vec::new())));
+    found.extend(tuned.probing.as_ref().filter(|probing| !probing.is_linear()).map(|probing| {
+        let text = format!(
+            "{} is not linear in its parameters: what was measured holds near the values that it has; 'probe --rounds' \
+             asks again around new ones",
+            probing.command
+        );
+        Finding::warning(FindingKind::NotLinear, text, Vec::new())
+    }));
     let term = tuned.constant_term.as_ref().map(|term| term.warning());
     found.extend(term.map(|text| Finding::warning(FindingKind::ConstantTerm, text, Vec::new())));
     found.extend(not_optimal(tuned));
