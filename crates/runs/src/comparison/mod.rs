@@ -97,7 +97,7 @@ pub struct Differences {
     pub changes: Vec<Change>,
     /// Those that can change an evaluation, less the constant of the kings, largest first.
     pub largest: Vec<Change>,
-    /// What the values of the kings have changed by on all squares, if they differ less from square to square.
+    /// What the values of the kings have changed by on all squares.
     pub king_constant: [f64; 2],
     pub only: [Vec<String>; 2],
     pub losses: Option<Losses>,
@@ -307,7 +307,7 @@ impl Differences {
     }
 }
 
-/// The mean change of the values of the kings, which each side has once; 0 if it is less than what squares differ by.
+/// The mean change of the values of the kings, which each side has once; 0 if it rounds to that.
 fn constant_of(both: &[Parameter], king: &PieceValues, phase: usize) -> f64 {
     let [(ids, _)] = &king.tables[..] else { return 0.0 };
     let occurring: Vec<usize> = ids.iter().copied().filter(|&id| both[id].support != Some(0)).collect();
@@ -315,11 +315,8 @@ fn constant_of(both: &[Parameter], king: &PieceValues, phase: usize) -> f64 {
         return 0.0;
     }
     let change = |id: usize| both[id].values[phase] - both[id].reference.map_or(0.0, |values| values[phase]);
-    let mean =
-        |of: &dyn Fn(usize) -> f64| occurring.iter().map(|&id| of(id)).sum::<f64>() / occurring.len() as f64;
-    let constant = mean(&change);
-    let variance = mean(&|id| (change(id) - constant).powi(2));
-    if constant.powi(2) > variance { constant } else { 0.0 }
+    let constant = occurring.iter().map(|&id| change(id)).sum::<f64>() / occurring.len() as f64;
+    if constant.abs() >= 0.5 { constant } else { 0.0 }
 }
 
 /// True of `pawn_a8` or `pawn[h1]`.
