@@ -1,5 +1,6 @@
 //! The gradient of the fast evaluator against finite differences of the reference, on a sample.
 
+use rayon::prelude::*;
 use serde::Serialize;
 
 use super::{CheckSettings, parameter_name};
@@ -13,7 +14,7 @@ use gputexel_model::program::CompiledProgram;
 pub const PARAMETERS: usize = 64;
 /// Largest difference, as a fraction of the largest derivative, that is attributed to f32 rounding.
 pub const TOLERANCE: f64 = 1e-4;
-/// Step of central differences, centipawns.
+/// Step of central differences: the largest change of a score, and of a parameter, centipawns.
 const STEP_CP: f64 = 0.05;
 /// Safety factor: a number tested by a program may depend on several moving sums; it is assumed to move by at
 /// most this multiple of one of them.
@@ -86,11 +87,12 @@ impl GradientFindings {
         for i in 0..count {
             let at = candidates[i * candidates.len() / count];
             let here = theta[at];
+            let step = STEP_CP / largest_effect(data, &mut theta, at).max(1.0);
             let mut loss = |value: f64| {
                 theta[at] = value;
                 objective::loss(data, objective, &theta, 0..data.len())
             };
-            let slope = (loss(here + STEP_CP) - loss(here - STEP_CP)) / (2.0 * STEP_CP);
+            let slope = (loss(here + step) - loss(here - step)) / (2.0 * step);
             theta[at] = here;
             found.largest_derivative = found.largest_derivative.max(slope.abs());
             let difference = (fast[at] - slope).abs();
@@ -107,4 +109,17 @@ impl GradientFindings {
     pub fn agrees(&self) -> bool {
         self.largest_difference <= TOLERANCE
     }
+}
+
+/// The largest change of a score per centipawn of a parameter: that of a factor can be hundreds.
+fn largest_effect(data: &Dataset, theta: &mut [f64], at: usize) -> f64 {
+    let here = theta[at];
+    let scores = |theta: &[f64]| -> Vec<f64> {
+        (0..data.len()).into_par_iter().map(|n| objective::score(data, theta, n)).collect()
+    };
+    let before = scores(theta);
+    theta[at] = here + STEP_CP;
+    let changes = scores(theta).into_iter().zip(before).map(|(after, before)| (after - before).abs());
+    theta[at] = here;
+    changes.fold(0.0, f64::max) / STEP_CP
 }

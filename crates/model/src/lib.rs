@@ -24,6 +24,7 @@ mod squares;
 mod structure;
 mod tables;
 mod value_change;
+mod worth;
 
 pub use basis::{
     Base, BaseWord, Basis, BasisFile, Constraint, ConstraintKind, CoordinateRecord, Named, NamedBasis,
@@ -51,3 +52,4 @@ pub use squares::{Colors, SquareCell, SquareOrder};
 pub use structure::{Part, Structure};
 pub use tables::{FeatureTable, FeatureTables};
 pub use value_change::ValueChange;
+pub use worth::PieceValues;

@@ -87,7 +87,14 @@ impl Prior {
     pub fn theta(&self, set: &FeatureSet) -> Result<Vec<f64>> {
         let count = set.features.len();
         let mut theta = match self {
-            Self::Zero => vec![0.0; 2 * count],
+            // A value that tuning cannot move is the engine's: a frozen scale of 0 would hide what it multiplies.
+            Self::Zero => {
+                let given = set.imported.as_ref().map_or(&[][..], |imported| &imported.parameters);
+                let kept = |(phase, id): (usize, usize)| {
+                    given.get(id).filter(|own| !own.moves(phase)).map_or(0.0, |own| own.prior[phase])
+                };
+                (0..2).flat_map(|phase| (0..count).map(move |id| (phase, id))).map(kept).collect()
+            }
             Self::Schema => set.imported_prior().ok_or_else(|| {
                 let name = set.name();
                 Error::Usage(format!(

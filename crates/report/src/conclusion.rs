@@ -81,6 +81,10 @@ pub enum Severity {
 pub enum FindingKind {
     /// Pieces lost much of their worth.
     PieceFell,
+    /// The prior's tables are relative to piece values that the engine has elsewhere.
+    RelativeTables,
+    /// The engine that was probed is not linear in its parameters.
+    NotLinear,
     /// Much of the gain is that of a term that all positions have.
     ConstantTerm,
     /// Single steps would still lower the loss.
@@ -98,8 +102,8 @@ pub enum FindingKind {
     OffOptimum,
     /// Resamples of the bootstrap did not converge, or drew nothing.
     Bootstrap,
-    /// A factor of a nonlinear evaluation is mostly at its maximum.
-    FactorAtMaximum,
+    /// A factor of a nonlinear evaluation is often at its smallest or largest value.
+    FactorAtLimit,
     /// A term of a nonlinear evaluation is hardly ever active.
     DeadTerm,
     EngineFailed,

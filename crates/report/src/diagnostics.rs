@@ -144,14 +144,15 @@ pub struct FactorDiagnostics {
     pub parameters: Vec<FactorGroup>,
 }
 
-/// Share of positions above which a factor at its largest value causes a warning.
+/// Share of positions above which a factor at a limit causes a warning.
 const MUCH: f64 = 1.0 / 3.0;
 
 impl FactorDiagnostics {
-    /// True if the result has the factor at its largest value in more than a third of the positions that have it.
-    /// These give no information about its parameters.
-    pub fn is_often_at_max(&self) -> bool {
-        self.at_max[1] > MUCH
+    /// The limit, "smallest" or "largest", at which the result has the factor in more than a third of the positions
+    /// that have it, and their share. These give no information about its parameters.
+    pub fn often_at_limit(&self) -> Option<(&'static str, f64)> {
+        let shares = [("smallest", self.at_min[1]), ("largest", self.at_max[1])];
+        shares.into_iter().find(|(_, share)| *share > MUCH)
     }
 }
 

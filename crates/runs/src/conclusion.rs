@@ -3,12 +3,14 @@
 use std::borrow::Cow;
 use std::path::Path;
 
+use crate::pieces::relative_tables;
 use crate::tuned::{FAR_CP, Tuned, WEAK_SUPPORT};
 use crate::uncertainty::{Answer, Findings, OFF_OPTIMUM};
 use gputexel_io::counted;
 use gputexel_model::{Prior, program};
 use gputexel_report::{
-    Conclusion, Finding, FindingKind, Judgement, ProgramDiagnostics, Verdict, grouped, quoted,
+    Conclusion, FactorDiagnostics, Finding, FindingKind, Judgement, ProgramDiagnostics, Verdict, grouped,
+    quoted,
 };
 use gputexel_tune::{Curvature, HeldOutGain, OptimizerConfig, Strength, explained_compensation, space_of};
 
@@ -135,7 +137,7 @@ fn next(tuned: &Tuned, judgement: Judgement) -> String {
     let imported = tuned.features.imported.is_some();
     match judgement {
         // By name, which is how the engine takes values.
-        Judgement::Better if tuned.is_probed => format!("gputexel improve {folder} --engine ENGINE"),
+        Judgement::Better if tuned.probing.is_some() => format!("gputexel improve {folder} --engine ENGINE"),
         Judgement::Better if imported => format!("gputexel patch tables {folder} SOURCE"),
         Judgement::Better => {
             let prior = &tuned.config().prior;
@@ -154,6 +156,16 @@ fn next(tuned: &Tuned, judgement: Judgement) -> String {
 fn findings(tuned: &Tuned) -> Vec<Finding> {
     let mut found: Vec<Finding> = Vec::new();
     found.extend(fallen_pieces(tuned));
+    let relative = relative_tables(&tuned.features, &tuned.config().prior_theta);
+    found.extend(relative.map(|text| Finding::warning(FindingKind::RelativeTables, text, Vec::new())));
+    found.extend(tuned.probing.as_ref().filter(|probing| !probing.is_linear()).map(|probing| {
+        let text = format!(
+            "{} is not linear in its parameters: what was measured holds near the values that it has; 'probe --rounds' \
+             asks again around new ones",
+            probing.command
+        );
+        Finding::warning(FindingKind::NotLinear, text, Vec::new())
+    }));
     let term = tuned.constant_term.as_ref().map(|term| term.warning());
     found.extend(term.map(|text| Finding::warning(FindingKind::ConstantTerm, text, Vec::new())));
     found.extend(not_optimal(tuned));
@@ -304,22 +316,23 @@ fn error_findings(findings: &Findings, tuned: &Tuned) -> Vec<Finding> {
     found
 }
 
-/// Terms of a nonlinear evaluation that are hardly ever active, and a factor that is often at its maximum. `imported`
+/// Terms of a nonlinear evaluation that are hardly ever active, and a factor that is often at a limit. `imported`
 /// evaluations have a schema that can be changed.
 fn program_findings(diagnostics: &ProgramDiagnostics, imported: bool) -> Vec<Finding> {
     let mut found = Vec::new();
-    if let Some(factor) = diagnostics.factor.as_ref().filter(|factor| factor.is_often_at_max()) {
+    if let Some((limit, share)) = diagnostics.factor.as_ref().and_then(FactorDiagnostics::often_at_limit) {
         let freeze = "--freeze those that count only there";
-        let remedy = match imported {
-            true => format!("a larger \"max\" in the schema, or {freeze}"),
-            false => freeze.to_string(),
+        let remedy = match (limit, imported) {
+            ("smallest", _) => format!("start from larger values of them, or {freeze}"),
+            (_, true) => format!("a larger \"max\" in the schema, or {freeze}"),
+            (_, false) => freeze.to_string(),
         };
         let text = format!(
-            "the factor is at its largest value in {:.1} % of the positions where it counts: there, nothing is known \
+            "the factor is at its {limit} value in {:.1} % of the positions where it counts: there, nothing is known \
              of its parameters; {remedy}",
-            100.0 * factor.at_max[1]
+            100.0 * share
         );
-        found.push(Finding::warning(FindingKind::FactorAtMaximum, text, Vec::new()));
+        found.push(Finding::warning(FindingKind::FactorAtLimit, text, Vec::new()));
     }
     let after = diagnostics.terms.iter().map(|term| &term.activity[1]);
     found.extend(program::dead_terms(after, "with the result").into_iter().map(|clause| {

@@ -1,14 +1,17 @@
 //! Worth of the pieces before and after a run.
 
-use gputexel_model::ROLE_NAMES;
+use gputexel_model::{FeatureSet, PieceValues, ROLE_NAMES};
 use serde::Serialize;
 
 use crate::tuned::Tuned;
 
 /// Fall of a piece's worth that is reported, as a share of its worth before.
 const FALL: f64 = 0.25;
+/// Worth below which tables are relative to piece values elsewhere, centipawns.
+const RELATIVE_CP: f64 = 50.0;
 
-/// Mean value of a piece over its squares, each as often as positions have the piece there; centipawns.
+/// Value of a piece: what counts it, and the mean over its squares, each as often as positions have the piece there;
+/// centipawns.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PieceWorth {
     pub piece: &'static str,
@@ -19,27 +22,50 @@ pub struct PieceWorth {
 impl PieceWorth {
     /// Returns true if the worth in a phase (0 is the middlegame) fell by a quarter or more.
     pub fn falls(&self, phase: usize) -> bool {
-        self.before[phase] > 0.0 && self.after[phase] <= (1.0 - FALL) * self.before[phase]
+        self.before[phase] >= RELATIVE_CP && self.after[phase] <= (1.0 - FALL) * self.before[phase]
     }
 }
 
 impl Tuned {
-    /// Returns the worth of pawns to queens, as far as the features have values of them: tables or counts named after
-    /// the piece.
+    /// Returns the worth of pawns to queens, as far as the features have values of them.
     pub fn pieces(&self) -> Vec<PieceWorth> {
         let features = &self.features.features;
-        let worth = |piece: &&'static str| {
-            let is_own = |&id: &usize| features[id].group == **piece || features[id].name == **piece;
-            let own: Vec<usize> =
-                (0..features.len()).filter(is_own).filter(|&id| self.occurrences[id] > 0).collect();
-            let total: f64 = own.iter().map(|&id| self.occurrences[id] as f64).sum();
-            let mean = |theta: &[f64], first: usize| {
-                own.iter().map(|&id| self.occurrences[id] as f64 * theta[first + id]).sum::<f64>() / total
+        let weight = |id: usize| self.occurrences[id] as f64;
+        let values = PieceValues::of(features.iter().map(|one| (&*one.name, &*one.group)));
+        let worth = |(piece, own): (&'static str, PieceValues)| {
+            let both = |theta: &[f64]| {
+                [0, 1].map(|phase| own.worth(phase, |id| theta[phase * features.len() + id], weight))
             };
-            let both = |theta: &[f64]| [mean(theta, 0), mean(theta, features.len())];
-            let (before, after) = (both(&self.config().prior_theta), both(self.parameters()));
-            (!own.is_empty()).then_some(PieceWorth { piece, before, after })
+            let ([Some(mg), Some(eg)], [Some(mg_after), Some(eg_after)]) =
+                (both(&self.config().prior_theta), both(self.parameters()))
+            else {
+                return None;
+            };
+            Some(PieceWorth { piece, before: [mg, eg], after: [mg_after, eg_after] })
         };
-        ROLE_NAMES[..5].iter().filter_map(worth).collect()
+        ROLE_NAMES.into_iter().zip(values).take(5).filter_map(worth).collect()
     }
+}
+
+/// Returns a warning about a prior whose tables are relative to piece values that an engine adds elsewhere: the tuned
+/// ones would contain them, and every piece would count twice.
+pub(crate) fn relative_tables(set: &FeatureSet, prior: &[f64]) -> Option<String> {
+    let count = set.features.len();
+    let mean = |own: &PieceValues| {
+        let worth = |phase: usize| own.worth(phase, |id| prior[phase * count + id], |_| 1.0);
+        own.tables.first().and_then(|_| Some((worth(0)? + worth(1)?) / 2.0))
+    };
+    let values = PieceValues::of(set.features.iter().map(|one| (&*one.name, &*one.group)));
+    let means = values[..5].iter().map(mean).collect::<Option<Vec<f64>>>()?;
+    let relative =
+        means.iter().all(|mean| mean.abs() < RELATIVE_CP) && prior.iter().any(|&value| value != 0.0);
+    relative.then(|| {
+        let list: Vec<String> = means.iter().map(|mean| format!("{mean:.0}")).collect();
+        format!(
+            "the prior's tables hold no piece values (mean squares of pawn to queen: {}), but tuned tables will: if the \
+             engine adds piece values elsewhere, import its tables again with markers that say so ('offset 100', 'offset \
+             material'), or every piece will count twice",
+            list.join(", ")
+        )
+    })
 }

@@ -10,7 +10,6 @@ use gputexel_dataset::{Dataset, Layout, Split};
 use gputexel_eval::Backend;
 use gputexel_io::run_folder::{Kind, append_line};
 use gputexel_io::{Error, Result, RunFolder, counted};
-use gputexel_model::FeatureSet;
 use gputexel_model::program::{TermActivity, dead_terms};
 use gputexel_tune::{
     Ahead, Checkpoint, ConstantTerm, EpochRecord, Event, HeldOutGain, Outcome, Regularization, RunConfig,
@@ -136,7 +135,7 @@ impl Session<'_, '_> {
         let mut tuned = Tuned {
             record: record.clone(),
             features: data.metadata().feature_set.clone(),
-            is_probed: data.metadata().probing.is_some(),
+            probing: data.metadata().probing.clone(),
             positions: data.len() as u64,
             games: data.has_games().then(|| data.metadata().games),
             occurrences,
@@ -236,17 +235,6 @@ impl Session<'_, '_> {
                 let warning = format!("{clause}; {remedy}");
                 observe(RunEvent::Warning(&warning))?;
             }
-            if let Some(warning) = relative_tables(&data.metadata().feature_set, &config.prior_theta) {
-                observe(RunEvent::Warning(&warning))?;
-            }
-            if let Some(probing) = data.metadata().probing.as_ref().filter(|probing| !probing.is_linear()) {
-                let warning = format!(
-                    "{} is not linear in its parameters: what was measured holds near the values that it has; 'probe --rounds' asks \
-                     again around new ones",
-                    probing.command
-                );
-                observe(RunEvent::Warning(&warning))?;
-            }
         }
         observe(RunEvent::Started(Start {
             folder,
@@ -308,31 +296,4 @@ fn hold_undetermined(config: &RunConfig, occurrences: &[u64], outcome: &mut Outc
     }
     moved.iter().for_each(|&i| outcome.z[i] = start[i]);
     outcome.parameters = basis.theta(&outcome.z);
-}
-
-/// Mean over squares below which tables do not contain a piece value.
-const RELATIVE_CP: f64 = 50.0;
-
-/// Returns a warning about a prior whose tables are relative to piece values that an engine adds elsewhere: the tuned
-/// ones would contain them, and every piece would count twice.
-fn relative_tables(set: &FeatureSet, prior: &[f64]) -> Option<String> {
-    let count = set.features.len();
-    let mean = |piece: &str| {
-        let ids: Vec<usize> = (0..count).filter(|&id| set.features[id].group == piece).collect();
-        let sum: f64 = ids.iter().flat_map(|&id| [prior[id], prior[count + id]]).sum();
-        (ids.len() == 64).then(|| sum / (2 * ids.len()) as f64)
-    };
-    let means = ["pawn", "knight", "bishop", "rook", "queen"].into_iter().map(mean);
-    let means = means.collect::<Option<Vec<f64>>>()?;
-    let relative =
-        means.iter().all(|mean| mean.abs() < RELATIVE_CP) && prior.iter().any(|&value| value != 0.0);
-    relative.then(|| {
-        let list: Vec<String> = means.iter().map(|mean| format!("{mean:.0}")).collect();
-        format!(
-            "the prior's tables hold no piece values (mean squares of pawn to queen: {}), but tuned tables will: if the \
-             engine adds piece values elsewhere, import its tables again with markers that say so ('offset 100', 'offset \
-             material'), or every piece will count twice",
-            list.join(", ")
-        )
-    })
 }

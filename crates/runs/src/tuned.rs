@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use crate::page::{ReportData, run_report};
-use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::Objective;
+use gputexel_dataset::{Dataset, ProbingRecord};
 use gputexel_io::run_folder::{Kind, METRICS, PARAMETERS, REPORT, SO_FAR, SO_FAR_TABLES, append_line};
 use gputexel_io::{Error, RECORD_BYTES, Result, RunFolder, read_whole};
 use gputexel_model::{FeatureSet, ParameterFile, Provenance, ValueChange};
@@ -47,8 +47,8 @@ pub const FAR_CP: f64 = 1000.0;
 pub struct Tuned {
     pub record: RunRecord,
     pub features: FeatureSet,
-    /// True if the positions' coefficients were measured by asking an engine.
-    pub is_probed: bool,
+    /// How an engine was asked for the positions' coefficients, if one was.
+    pub probing: Option<ProbingRecord>,
     /// Number of positions, including those held out.
     pub positions: u64,
     /// Number of games that they are of, if that is known.

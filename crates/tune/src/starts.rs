@@ -161,14 +161,15 @@ fn drawn(
         // Places this share of the sums above the threshold.
         let quantile = values[(((1.0 - share) * values.len() as f64) as usize).min(values.len() - 1)];
         let step = (term.threshold() - quantile) / square;
-        touched.iter().for_each(|&i| z[i] += step * along[i]);
+        touched.iter().filter(|_| step.is_finite()).for_each(|&i| z[i] += step * along[i]);
     }
     space.clamp(&mut z);
     z
 }
 
 fn noticed(term: &Term) -> f64 {
-    let size = |distance: f64| term.function(term.threshold() + distance).0.abs();
+    let threshold = if term.threshold().is_finite() { term.threshold() } else { -term.shift };
+    let size = |distance: f64| term.function(threshold + distance).0.abs();
     let distances = std::iter::successors(Some(1e-3), |distance| Some(2.0 * distance));
     distances
         .take_while(|&distance| distance < 1e6)

@@ -82,11 +82,13 @@ fn describe(found: &Differences, top: usize, board: Option<&str>, html: Option<&
     if found.changed() > 0 {
         let _ = writeln!(out, "\nLargest changes:");
         let mut rows = vec![["", "A", "±", "B", "±", "change", "change / SE"].map(str::to_string).to_vec()];
-        rows.extend(found.changes.iter().take(top).filter(|change| change.difference() != 0.0).map(row));
+        rows.extend(found.largest.iter().take(top).filter(|change| change.difference() != 0.0).map(row));
         out += &aligned(&without_unknown(rows), 2);
-        if known > 0 {
-            let _ = writeln!(out, "{DIFFERENCE_ERRORS_NOTE}");
-        }
+        let notes = [
+            found.constant_in_words(),
+            if known > 0 { DIFFERENCE_ERRORS_NOTE.to_string() } else { String::new() },
+        ];
+        notes.iter().filter(|note| !note.is_empty()).for_each(|note| out += &format!("{note}\n"));
     }
     for (only, side) in found.only.iter().zip(["A", "B"]) {
         if !only.is_empty() {

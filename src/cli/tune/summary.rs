@@ -4,6 +4,7 @@
 use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::Path;
 
+use gputexel::model::PieceValues;
 use gputexel::report::{Known, shape_board};
 use gputexel::run::Tuned;
 use gputexel::tuning::{HeldOutGain, ScaleMode};
@@ -136,7 +137,7 @@ fn values(tuned: &Tuned, piece: Option<&str>) -> String {
 fn change_lines(tuned: &Tuned) -> String {
     let (set, prior, theta) = (&tuned.features, &tuned.config().prior_theta, tuned.parameters());
     let count = set.features.len();
-    let pieces = tuned.pieces();
+    let shown_before = PieceValues::of(set.features.iter().map(|one| (&*one.name, &*one.group)));
     let size = |id: usize| {
         let change = |i: usize| {
             let error = tuned.errors.as_ref().map_or(Some(1.0), |errors| errors[i]);
@@ -147,7 +148,7 @@ fn change_lines(tuned: &Tuned) -> String {
     let is_shown = |id: &usize| {
         tuned.occurrences[*id] > 0
             && size(*id) > 0.5
-            && pieces.iter().all(|one| one.piece != set.features[*id].name)
+            && !shown_before[..5].iter().flat_map(|one| &one.counts).any(|(count, _)| count == id)
     };
     let mut ids: Vec<usize> = (0..count).filter(is_shown).collect();
     if ids.is_empty() {

@@ -1,10 +1,12 @@
-//! Tables and parameters with their values in another order.
+//! Tables and parameters with their values in another order, or in one phase only.
 
 use std::collections::HashSet;
 
+use gputexel_ingest::trace::Reference;
 use gputexel_io::Result;
 use gputexel_model::Part;
 
+use super::values::slopes;
 use super::views::grows_with_pieces;
 use super::{Guess, Rows};
 use crate::order::SuspectedOrder;
@@ -18,6 +20,10 @@ const ORDERS: [SuspectedOrder; 7] = [
     SuspectedOrder::MgInBoth,
     SuspectedOrder::EgInBoth,
 ];
+
+const MOST_LEFT_OUT: usize = 12;
+/// Share of the squared differences that leaving out a phase of a table must remove.
+const NOTABLE: f64 = 0.05;
 
 pub(super) fn guesses(rows: &Rows<'_>) -> Result<Vec<Guess>> {
     let parts = rows.set.structure().parts;
@@ -35,7 +41,53 @@ pub(super) fn guesses(rows: &Rows<'_>) -> Result<Vec<Guess>> {
             }
         }
     }
+    out.extend(in_one_phase(rows, &single)?);
     Ok(out)
+}
+
+/// Leaves out the values of one phase of tables, one after the other, as long as differences shrink.
+fn in_one_phase(rows: &Rows<'_>, parts: &[Part]) -> Result<Option<Guess>> {
+    let features = rows.set.features.len();
+    let mut owners = vec![Vec::new(); features];
+    for (part, own) in parts.iter().enumerate() {
+        own.features.iter().for_each(|one| owners[one.0 as usize].push(part));
+    }
+    let mut theta = rows.theta.to_vec();
+    let mut left_out: Vec<(usize, usize)> = Vec::new();
+    while left_out.len() < MOST_LEFT_OUT && rows.set.has_phases() {
+        let reference = Reference::try_new(rows.set, theta.clone(), rows.tolerance_cp)?;
+        // By how much the sum of squared differences becomes smaller.
+        let (mut total, mut gains) = (0.0, vec![[0.0; 2]; parts.len()]);
+        for row in &rows.rows {
+            let left = row.printed - reference.score_of_row(&row.row, &[]).0;
+            let mut values = vec![[0.0; 2]; parts.len()];
+            for (at, slope) in slopes(rows, &theta, row) {
+                owners[at % features].iter().for_each(|&own| values[own][at / features] += slope * theta[at]);
+            }
+            total += left * left;
+            for (gain, value) in gains.iter_mut().flatten().zip(values.iter().flatten()) {
+                *gain -= value * (2.0 * left + value);
+            }
+        }
+        let all = (0..parts.len()).flat_map(|part| [(part, 0), (part, 1)]);
+        let other = all.filter(|&(part, phase)| !left_out.contains(&(part, 1 - phase)));
+        let best = other.max_by(|a, b| gains[a.0][a.1].total_cmp(&gains[b.0][b.1]));
+        let Some((part, phase)) = best.filter(|&(part, phase)| gains[part][phase] > NOTABLE * total) else {
+            break;
+        };
+        parts[part].features.iter().for_each(|one| theta[phase * features + one.0 as usize] = 0.0);
+        left_out.push((part, phase));
+    }
+    left_out.sort_unstable();
+    let clause = |&(part, phase): &(usize, usize)| {
+        format!("'{}' in the {} only", parts[part].name, ["endgame", "middlegame"][phase])
+    };
+    let clauses: Vec<String> = left_out.iter().map(clause).collect();
+    let words =
+        [(1, "mg"), (0, "eg")].into_iter().filter(|(phase, _)| left_out.iter().any(|one| one.1 == *phase));
+    let words: Vec<&str> = words.map(|(_, word)| word).collect();
+    let text = format!("the engine counts {}: phases {}", clauses.join(", "), words.join(" / "));
+    (!clauses.is_empty()).then(|| rows.with_values(&theta, 0, text)).transpose()
 }
 
 fn throughout(rows: &Rows<'_>, order: SuspectedOrder, parts: &[Part]) -> Result<Option<Guess>> {

@@ -89,7 +89,7 @@ fn fitted(rows: &Rows<'_>, groups: &[Vec<usize>]) -> Result<Option<Guess>> {
 }
 
 /// Derivatives of a row's score by θ: indices and slopes.
-fn slopes(rows: &Rows<'_>, theta: &[f64], row: &Row) -> Vec<(usize, f64)> {
+pub(super) fn slopes(rows: &Rows<'_>, theta: &[f64], row: &Row) -> Vec<(usize, f64)> {
     let mut slopes = Vec::new();
     if rows.set.program.is_some() {
         objective::score_and_slopes(rows.data, theta, row.n, &mut slopes);

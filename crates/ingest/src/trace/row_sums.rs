@@ -35,10 +35,8 @@ impl RowSums {
         let terms = &program.program().terms;
         counts.resize(terms.len(), 0);
         for (term, count) in terms.iter().zip(counts) {
-            let sides = program.slots_of(term.input.accumulator);
-            let sum = |slot: usize| self.sums[slot][term.input.phase as usize];
-            let on = |slot: usize| self.present >> slot & 1 == 1 && term.active(sum(slot));
-            *count += u64::from(sides.into_iter().any(on));
+            let effects = program.term_effects(term, &self.sums, self.present);
+            *count += u64::from(effects.iter().flatten().any(|effect| effect.active));
         }
     }
 }

@@ -73,6 +73,8 @@ mod tests {
         .unwrap();
         let prior = Prior::default_for(&set).theta(&set).unwrap();
         assert_eq!(prior, [80.0, 7.0, 3.0, 80.0, 120.0, 7.0, 3.0, 120.0]);
+        let zero = Prior::Zero.theta(&set).unwrap();
+        assert_eq!(zero, [0.0, 0.0, 3.0, 80.0, 0.0, 0.0, 0.0, 120.0], "what is not tuned keeps its value");
         let basis = set.default_basis("madchess").parse::<Basis>().unwrap();
         let basis = basis.resolve(&set, &prior, &[]).unwrap();
         let names: Vec<&str> = basis.coordinates.iter().map(|c| c.name.as_str()).collect();

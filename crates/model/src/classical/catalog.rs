@@ -223,7 +223,7 @@ pub static GROUPS: &[Group] = &[
         "safe_check",
         SAFE_CHECK,
         Labels::Endings(&["knight", "bishop", "rook", "queen"]),
-        "A knight, bishop, rook or queen could give check on a square that is free of friendly pieces and not attacked by the opponent.",
+        "A knight, bishop, rook or queen could give check on a square that is free of friendly pieces and not attacked by the opponent; no piece may stand between that square and the king.",
     ),
     group(
         "pawn_threat",

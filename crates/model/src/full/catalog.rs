@@ -109,13 +109,13 @@ pub static GROUPS: &[Group] = &[
             "danger_checks_rook",
             "danger_checks_queen",
         ]),
-        "Pieces of a kind could give check on one square (check) or on several (checks) where they would be safe: not defended, or weak and attacked twice.",
+        "Pieces of a kind could give check on one square (check) or on several (checks) where they would be safe: not defended, or weak and attacked twice. The king's own queen does not block the line from there to the king.",
     ),
     group(
         "danger_unsafe_check",
         UNSAFE_CHECK,
         KINDS,
-        "Pieces of a kind could give check, but nowhere where they would be safe.",
+        "Pieces of a kind could give check, seen as in `danger_check`, but nowhere where they would be safe.",
     ),
     group(
         "danger_line",
@@ -250,7 +250,7 @@ pub static GROUPS: &[Group] = &[
             "factor_ending_queens_more",
             "factor_ending_others",
         ]),
-        "The pieces, each kind once a side: none; knights; bishops on the same color; on opposite colors; a bishop of the stronger side and a knight; a knight of the stronger side and a bishop; rooks; rooks and a knight or bishop; rooks and bishops on opposite colors; more and bishops on opposite colors; two rooks a side; queens; queens and more; all else.",
+        "The pieces, each kind once a side: none; knights; bishops on the same color; on opposite colors; a bishop of the stronger side and a knight; a knight of the stronger side and a bishop; rooks; rooks and a knight or bishop; a rook and a bishop a side, on opposite colors; with more pieces, a bishop a side on opposite colors, and as many rooks and queens each; two rooks a side; queens; a queen a side and more, as many rooks each; all else.",
     ),
     group(
         "factor_opposite_bishops",
@@ -269,6 +269,6 @@ pub static GROUPS: &[Group] = &[
         "factor_flank",
         FACTOR_FLANK,
         Labels::Names(&["factor_one_flank", "factor_one_flank_rooks"]),
-        "All pawns are on the files a to d or all on e to h; with nothing but a rook a side.",
+        "All pawns are on the files a to d or all on e to h, or there are none; instead, with nothing but a rook a side.",
     ),
 ];

@@ -116,6 +116,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_term_without_value_and_slope_is_off() {
+        let product = &crate::program::trial_program([&[0], &[1], &[2], &[3]]).terms[3];
+        assert!(product.can_be_off() && !product.active(0.0, Some(0.0)));
+        assert!(product.active(0.0, Some(1.0)) && product.active(1.0, Some(0.0)));
+        let square = Term { operator: Operator::Square, times: None, ..product.clone() };
+        assert!(square.can_be_off() && !square.active(0.0, None) && square.active(-1.0, None));
+    }
+
+    #[test]
     fn dead_terms_are_told_of_by_accumulator() {
         let term = |accumulator: &str, operator, target, active| TermActivity {
             accumulator: accumulator.to_string(),

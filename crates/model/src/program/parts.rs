@@ -38,19 +38,19 @@ pub struct FactorEffect {
 }
 
 impl Term {
-    /// True if the term has an effect at a sum: above `over`, and above 0 with its shift if the operator is a
-    /// `relu`.
-    pub fn active(&self, sum: f64) -> bool {
-        let rectifies = self.rectifies();
-        self.over.is_none_or(|over| sum > over) && (!rectifies || sum + self.shift > 0.0)
+    /// True if the term has an effect at a sum, times another if it is a product, or would have one if they changed a
+    /// little: a `relu` below 0, or a product of two sums that are 0, has none.
+    pub fn active(&self, sum: f64, times: Option<f64>) -> bool {
+        let (value, slope) = self.function(sum);
+        value != 0.0 || slope * times.unwrap_or(1.0) != 0.0
     }
 
-    /// True if there are sums for which the term has no effect.
+    /// True if there are sums for which the term is not [active](Self::active), whatever its knots.
     pub fn can_be_off(&self) -> bool {
-        self.over.is_some() || self.rectifies()
+        self.over.is_some() || self.times.is_some() || self.rectifies() || self.operator == Operator::Square
     }
 
-    /// The sum above which the term has an effect; −∞ if it always has.
+    /// The sum above which the term has an effect; −∞ if it has one on both sides of a sum.
     pub fn threshold(&self) -> f64 {
         let over = self.over.unwrap_or(f64::NEG_INFINITY);
         if self.rectifies() { over.max(-self.shift) } else { over }
@@ -109,7 +109,7 @@ impl CompiledProgram {
             let (sum, times) = (sums[x.0][x.1], y.map(|y| sums[y.0][y.1]));
             let value = term.function(sum).0 * times.unwrap_or(1.0);
             effects[usize::from(sign < 0.0)] =
-                Some(TermEffect { sum, times, value, active: term.active(sum) });
+                Some(TermEffect { sum, times, value, active: term.active(sum, times) });
         }
         effects
     }

@@ -6,7 +6,7 @@ use super::boards::Boards;
 use super::data::{CoordinateValue, Parameter, RunReport};
 use super::groups::{Group, Shape, groups, untapered};
 use super::number::{centipawns, grouped, signed, whole};
-use gputexel_model::ROLE_NAMES;
+use gputexel_model::{PieceValues, ROLE_NAMES};
 
 const ROWS: usize = 3000;
 
@@ -25,8 +25,6 @@ fn scale(values: impl Iterator<Item = f64>) -> (f64, bool) {
         .filter(|value| value.is_finite())
         .fold((0.0, false), |(full, below), value| (f64::max(full, value.abs()), below || value < 0.0))
 }
-
-pub(super) type Material = (String, [f64; 2], Option<[f64; 2]>);
 
 fn change(value: f64, reference: Option<f64>) -> Markup {
     html! { @if let Some(reference) = reference { span.soft { " " (signed(value - reference)) } } }
@@ -104,56 +102,35 @@ fn farthest(parameters: &[Parameter], ids: &[usize]) -> Option<(String, f64)> {
     Some((format!("{}.{}", most.0, most.1), most.2))
 }
 
-/// Values of pieces: means of their tables over the positions, or parameters called material.
-pub(super) fn material_of(parameters: &[Parameter], groups: &[Group<'_>]) -> Vec<Material> {
-    let mut rows = Vec::new();
-    for group in groups {
-        match &group.shape {
-            // A constant on all squares of the kings does not change any score.
-            Shape::Board(_) if group.name.eq_ignore_ascii_case("king") => {}
-            Shape::Board(places) => {
-                let ids: Vec<usize> = places.iter().flatten().copied().collect();
-                let weight = |id: usize| parameters[id].support.map_or(1.0, |n| n as f64);
-                let total: f64 = ids.iter().map(|&id| weight(id)).sum();
-                if total <= 0.0 {
-                    continue;
-                }
-                let mean = |of: &dyn Fn(usize) -> f64| {
-                    ids.iter().map(|&id| weight(id) * of(id)).sum::<f64>() / total
-                };
-                let values = [0, 1].map(|phase| mean(&|id| parameters[id].values[phase]));
-                let known = ids.iter().all(|&id| parameters[id].reference.is_some());
-                let reference = known.then(|| {
-                    [0, 1].map(|phase| mean(&|id| parameters[id].reference.map_or(f64::NAN, |r| r[phase])))
-                });
-                rows.push((group.name.to_string(), values, reference));
-            }
-            Shape::List(ids) => {
-                let all = group.name.to_lowercase().contains("material");
-                let is_piece = |name: &str| ROLE_NAMES.iter().any(|role| role.eq_ignore_ascii_case(name));
-                rows.extend(ids.iter().filter(|&&id| all || is_piece(&parameters[id].name)).map(|&id| {
-                    let Parameter { name, values, reference, .. } = &parameters[id];
-                    (name.clone(), *values, *reference)
-                }));
-            }
-        }
-    }
-    rows
+/// The worth of pawns to queens, each with its number, the values and those of the reference.
+pub(super) fn worth_of(parameters: &[Parameter]) -> Vec<(usize, [f64; 2], Option<[f64; 2]>)> {
+    let weight = |id: usize| parameters[id].support.map_or(1.0, |n| n as f64);
+    let all = PieceValues::of(parameters.iter().map(|one| (&*one.name, &*one.group)));
+    let row = |(role, own): (usize, PieceValues)| {
+        let both = |value: &dyn Fn(&Parameter, usize) -> f64| {
+            let of = |phase: usize| own.worth(phase, |id| value(&parameters[id], phase), weight);
+            Some([of(0)?, of(1)?])
+        };
+        let reference = both(&|one, phase| one.reference.map_or(f64::NAN, |values| values[phase]));
+        let known = reference.filter(|values| !values[0].is_nan() && !values[1].is_nan());
+        both(&|one, phase| one.values[phase]).map(|values| (role, values, known))
+    };
+    all.into_iter().enumerate().take(5).filter_map(row).collect()
 }
 
 /// Material as bars; empty if there is none.
-pub(super) fn material(parameters: &[Parameter], groups: &[Group<'_>], reference: &str) -> Markup {
-    let rows = material_of(parameters, groups);
+pub(super) fn material(parameters: &[Parameter], reference: &str) -> Markup {
+    let rows = worth_of(parameters);
     let (full, below) = scale(rows.iter().flat_map(|row| row.1));
     html! {
         @if !rows.is_empty() {
             h3 { "Material" }
-            p.note { "What a piece is worth on average: the mean of its table over the squares, each counted as often as positions have a piece there. Terms outside the tables add to it." }
+            p.note { "What a piece is worth on average: its value, and the mean of its table over the squares, each counted as often as positions have a piece there. Other terms add to it." }
             div.scroll { table.bars {
                 caption { "Material, centipawns" @if rows.iter().any(|row| row.2.is_some()) { "; in gray: change against " (reference) } }
-                thead { tr { th scope="col" { "table" } th scope="col" { "middlegame" } th scope="col" { "endgame" } } }
-                tbody { @for (name, values, before) in &rows { tr {
-                    th scope="row" { (name) }
+                thead { tr { th scope="col" { "piece" } th scope="col" { "middlegame" } th scope="col" { "endgame" } } }
+                tbody { @for (role, values, before) in &rows { tr {
+                    th scope="row" { (ROLE_NAMES[*role]) }
                     @for phase in 0..2 { td {
                         (whole(values[phase])) (change(values[phase], before.map(|b| b[phase])))
                         (bar(values[phase], full, below))
@@ -273,9 +250,10 @@ mod tests {
         (all[0].support, all[0].values) = (Some(3), [400.0, 600.0]);
         (all[1].support, all[1].values) = (Some(1), [800.0, 200.0]);
         all.push(parameter("queen", "material", 900.0, 7));
-        let rows = material_of(&all, &groups(&all));
-        assert_eq!(rows[0], ("rook".to_string(), [500.0, 500.0], Some([10.0, 10.0])));
-        assert_eq!(rows[1].0, "queen");
+        assert_eq!(
+            worth_of(&all),
+            [(3, [500.0, 500.0], Some([10.0, 10.0])), (4, [900.0, 450.0], Some([10.0, 10.0]))]
+        );
         let text = coordinates(&[CoordinateValue {
             name: "a<".into(),
             value: 3.0,

@@ -36,7 +36,7 @@ impl Comparison {
             @if !self.parameters.is_empty() {
                 section id="parameters" {
                     h2 { "Common parameters" }
-                    (bars::material(&self.parameters, &groups, first))
+                    (bars::material(&self.parameters, first))
                     @if !boards.is_empty() {
                         h3 { "Boards" }
                         (boards.switched(&views))

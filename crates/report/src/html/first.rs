@@ -1,10 +1,11 @@
 //! The first screen of the page of a run: the verdict, the worth of pieces, and the boards.
 
+use gputexel_model::ROLE_NAMES;
 use maud::{Markup, html};
 
 use super::boards::{self, Boards};
 use super::data::RunReport;
-use super::groups::{Group, groups};
+use super::groups::groups;
 use super::number::whole;
 use super::{bars, facts, pieces};
 use crate::conclusion::{Conclusion, Judgement};
@@ -28,7 +29,7 @@ pub(super) fn screen(report: &RunReport) -> Markup {
     html! {
         @match &report.conclusion {
             None => (facts(&report.facts)),
-            Some(conclusion) => div.first { (verdict_box(conclusion)) (worth(report, &groups)) },
+            Some(conclusion) => div.first { (verdict_box(conclusion)) (worth(report)) },
         }
         @if !boards.is_empty() {
             section.first id="boards" aria-label="Boards" {
@@ -51,21 +52,13 @@ pub(super) fn verdict_box(Conclusion { verdict, next, .. }: &Conclusion) -> Mark
     }
 }
 
-/// Worth of pawns to queens: the piece, and its name with the values and those of the reference; empty if no
-/// table or count is of them.
-fn pieces_worth(report: &RunReport, groups: &[Group<'_>]) -> Vec<(usize, bars::Material)> {
-    let all = bars::material_of(&report.parameters, groups);
-    let of = |role: usize| all.iter().find(|row| pieces::role_of(&row.0) == Some(role)).cloned();
-    (0..5).filter_map(|role| Some((role, of(role)?))).collect()
-}
-
-fn worth(report: &RunReport, groups: &[Group<'_>]) -> Markup {
-    let rows = pieces_worth(report, groups);
+fn worth(report: &RunReport) -> Markup {
+    let rows = bars::worth_of(&report.parameters);
     html! {
         @if !rows.is_empty() { div.worth { table {
-            thead { tr { th scope="col" title="mean over the squares, as often as positions have a piece there; centipawns" { "Worth of pieces" } th scope="col" { "middlegame" } th scope="col" { "endgame" } } }
-            tbody { @for (role, (name, values, before)) in rows { tr {
-                th scope="row" { (pieces::icon(role)) (name) }
+            thead { tr { th scope="col" title="its value, and the mean over the squares, as often as positions have a piece there; centipawns" { "Worth of pieces" } th scope="col" { "middlegame" } th scope="col" { "endgame" } } }
+            tbody { @for (role, values, before) in rows { tr {
+                th scope="row" { (pieces::icon(role)) (ROLE_NAMES[role]) }
                 @for phase in 0..2 { td {
                     @if let Some(before) = before { span.soft { (whole(before[phase])) " → " } }
                     strong { (whole(values[phase])) }

@@ -114,7 +114,7 @@ fn factor_part(factor: &FactorDiagnostics) -> Markup {
                 dt { "at its smallest value" } dd { (change(factor.at_min, percent)) }
                 dt { "at its largest value" } dd { (change(factor.at_max, percent)) }
         }
-        @if factor.is_often_at_max() { p.note { "Where the factor is at its largest value, positions say nothing of its parameters." } }
+        @if let Some((limit, _)) = factor.often_at_limit() { p.note { "Where the factor is at its " (limit) " value, positions say nothing of its parameters." } }
         @if prefix > 0 { p.note { "Below, names are without “" (prefix_name) "”; bars are those of the result." } }
         details.list open {
             summary { "By what positions have together" span.soft { " " @if listed < all { "the " (listed) " most frequent of " (grouped(all as u64)) } @else { (listed) } " combinations" } }

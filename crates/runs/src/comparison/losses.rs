@@ -70,10 +70,18 @@ impl Losses {
 
     pub fn difference_in_words(&self) -> Option<String> {
         self.difference.map(|(mean, error)| {
-            let surely = match mean.abs() > 2.0 * error {
-                true if mean < 0.0 => "B is better",
-                true => "A is better",
-                false => "no significant difference",
+            let better = usize::from(mean < 0.0);
+            let tuned = [0, 1].map(|side| self.of[side].as_ref().is_ok_and(|loss| loss.trained_on));
+            let name = ["A", "B"][better];
+            let surely = match (mean.abs() > 2.0 * error, tuned[better], tuned[1 - better]) {
+                (false, ..) => "no significant difference".to_string(),
+                (true, false, _) => format!("{name} is better"),
+                (true, true, false) => {
+                    format!("{name} fits the positions that it was tuned on better; that is no comparison")
+                }
+                (true, true, true) => {
+                    format!("{name} fits the positions that both were tuned on better; others may say something else")
+                }
             };
             format!("{mean:+.8} ± {error:.8}: {surely}")
         })
@@ -120,6 +128,12 @@ impl Losses {
     }
 }
 
+/// True if positions were tuned on: checksums of several datasets are joined.
+fn is_part(tuned: &[String], checksum: &str) -> bool {
+    let tuned: Vec<&str> = tuned.iter().flat_map(|one| one.split('+')).collect();
+    checksum.split('+').any(|one| !one.is_empty() && tuned.contains(&one))
+}
+
 pub(super) fn loss_of(
     data: &Dataset,
     all: &[u32],
@@ -137,5 +151,5 @@ pub(super) fn loss_of(
     })?;
     let loss = exact_loss(data, Objective { k, loss: kind }, theta, all);
     let tuned = &side.file.provenance.datasets;
-    Ok(Loss { k, loss, best, trained_on: !tuned.is_empty() && tuned.join("+") == data.checksum() })
+    Ok(Loss { k, loss, best, trained_on: is_part(tuned, data.checksum()) })
 }

@@ -129,8 +129,16 @@ impl Contenders {
         Some(format!("{kind} loss on {} positions of {}", grouped(*positions), names.join(", ")))
     }
 
-    /// Returns a note on training losses that cannot be compared; empty if they can.
+    /// Returns a note on losses that cannot be compared; empty if they can.
     pub fn note(&self) -> String {
+        let tuned = self.all.iter().filter(|one| one.known().is_some_and(|loss| loss.trained_on));
+        let tuned: Vec<&str> = tuned.map(|one| one.side.name.as_str()).collect();
+        if !tuned.is_empty() {
+            return format!(
+                "Tuned on these positions, so that its loss there is no comparison with others: {}.",
+                tuned.join(", ")
+            );
+        }
         let differs = |value: &dyn Fn(&Contender) -> String| {
             let mut all: Vec<String> = self.all.iter().map(value).collect();
             all.sort_unstable();

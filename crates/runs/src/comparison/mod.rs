@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use gputexel_io::{Error, Result};
-use gputexel_model::{ParameterFile, ParameterRecord, Prior};
+use gputexel_model::{ParameterFile, ParameterRecord, PieceValues, Prior};
 use serde_json::{Value, json};
 
 use gputexel_report::{Comparison, Parameter, Table, grouped};
@@ -35,11 +35,13 @@ pub struct Change {
     pub name: String,
     pub values: [f64; 2],
     pub errors: [Option<f64>; 2],
+    /// Part of the change that changes no evaluation.
+    pub constant: f64,
 }
 
 impl Change {
     pub fn difference(&self) -> f64 {
-        self.values[1] - self.values[0]
+        self.values[1] - self.values[0] - self.constant
     }
 
     pub fn error(&self) -> Option<f64> {
@@ -93,6 +95,10 @@ pub struct Differences {
     /// Parameters of both: values of B, those of A as the reference, errors of the difference.
     pub both: Vec<Parameter>,
     pub changes: Vec<Change>,
+    /// Those that can change an evaluation, less the constant of the kings, largest first.
+    pub largest: Vec<Change>,
+    /// What the values of the kings have changed by on all squares.
+    pub king_constant: [f64; 2],
     pub only: [Vec<String>; 2],
     pub losses: Option<Losses>,
 }
@@ -125,7 +131,7 @@ impl Differences {
         };
         let only = [missing(&a.file.parameters, &in_b), missing(&b.file.parameters, &in_a)];
         let mut both = Vec::new();
-        let mut changes = Vec::new();
+        let mut changes: Vec<Change> = Vec::new();
         for (id, new) in b.file.parameters.iter().enumerate() {
             let Some(old) = in_a.get(&new.name).map(|&i| &a.file.parameters[i]) else { continue };
             let error = |record: &ParameterRecord, phase: usize| {
@@ -137,7 +143,7 @@ impl Differences {
                     _ => ("eg", [old.eg, new.eg]),
                 };
                 let errors = [error(old, phase), error(new, phase)];
-                Change { name: format!("{}.{suffix}", new.name), values, errors }
+                Change { name: format!("{}.{suffix}", new.name), values, errors, constant: 0.0 }
             };
             let of_both = [of_phase(0), of_phase(1)];
             both.push(Parameter {
@@ -159,8 +165,22 @@ impl Differences {
             SortBy::Change => change.difference().abs(),
             SortBy::Errors => change.in_errors().map_or(-1.0, f64::abs),
         };
-        changes.sort_by(|x, y| size(y).total_cmp(&size(x)).then_with(|| x.name.cmp(&y.name)));
-        Ok(Self { sides, both, changes, only, losses: None })
+        let [pawn, .., king] = PieceValues::of(both.iter().map(|one| (&*one.name, &*one.group)));
+        let king_constant = [0, 1].map(|phase| constant_of(&both, &king, phase));
+        let mut largest = changes.clone();
+        for &id in king.tables.iter().flat_map(|(ids, _)| ids) {
+            (0..2).for_each(|phase| largest[2 * id + phase].constant = king_constant[phase]);
+        }
+        let is_possible = |id: usize| {
+            both[id].support != Some(0)
+                && !(pawn.tables.iter().any(|table| table.0.contains(&id)) && is_last_rank(&both[id].name))
+        };
+        let mut id = 0..;
+        largest.retain(|_| id.next().is_some_and(|at: usize| is_possible(at / 2)));
+        for list in [&mut changes, &mut largest] {
+            list.sort_by(|x, y| size(y).total_cmp(&size(x)).then_with(|| x.name.cmp(&y.name)));
+        }
+        Ok(Self { sides, both, changes, largest, king_constant, only, losses: None })
     }
 
     /// Returns the root mean square of the changes, centipawns.
@@ -181,6 +201,18 @@ impl Differences {
     pub fn beyond(&self) -> (usize, usize) {
         let known = || self.changes.iter().filter_map(Change::in_errors);
         (known().count(), known().filter(|z| z.abs() > 2.0).count())
+    }
+
+    /// Says what the list of the largest changes leaves out; empty if it is nothing.
+    pub fn constant_in_words(&self) -> String {
+        let [mg, eg] = self.king_constant;
+        match mg == 0.0 && eg == 0.0 {
+            true => String::new(),
+            false => format!(
+                "Changes of the kings are without a constant on all squares, {mg:+.1} in the middlegame and {eg:+.1} in the \
+                 endgame, which changes no evaluation."
+            ),
+        }
     }
 
     pub fn check_board(&self, board: &str) -> Result<()> {
@@ -205,7 +237,8 @@ impl Differences {
             "rms": self.rms(), "largest": self.most(),
             "with_errors": known, "beyond_two_errors": beyond,
             "losses": self.losses.as_ref().map(Losses::to_json),
-            "changes": self.changes.iter().take(top).map(change).collect::<Vec<_>>(),
+            "king_constant": self.king_constant,
+            "changes": self.largest.iter().take(top).map(change).collect::<Vec<_>>(),
             "only_a": self.only[0], "only_b": self.only[1],
         })
     }
@@ -258,14 +291,37 @@ impl Differences {
                 .map_or_else(Default::default, |losses| losses.disagreements.clone()),
             parameters: self.both.clone(),
             largest: Table {
-                caption: format!("The {} largest changes, {units}", top.min(self.changes.len())),
+                caption: format!("The {} largest changes, {units}", top.min(self.largest.len())),
                 header: header.map(str::to_string).to_vec(),
-                rows: self.changes.iter().take(top).map(row).collect(),
+                rows: self.largest.iter().take(top).map(row).collect(),
             },
             only: self.only.clone(),
-            errors_note: if known > 0 { DIFFERENCE_ERRORS_NOTE.to_string() } else { String::new() },
+            errors_note: [
+                self.constant_in_words().as_str(),
+                if known > 0 { DIFFERENCE_ERRORS_NOTE } else { "" },
+            ]
+            .join(" ")
+            .trim()
+            .to_string(),
         }
     }
+}
+
+/// The mean change of the values of the kings, which each side has once; 0 if it rounds to that.
+fn constant_of(both: &[Parameter], king: &PieceValues, phase: usize) -> f64 {
+    let [(ids, _)] = &king.tables[..] else { return 0.0 };
+    let occurring: Vec<usize> = ids.iter().copied().filter(|&id| both[id].support != Some(0)).collect();
+    if ids.len() < 64 || !king.counts.is_empty() || both.iter().any(|one| one.summed.is_some()) {
+        return 0.0;
+    }
+    let change = |id: usize| both[id].values[phase] - both[id].reference.map_or(0.0, |values| values[phase]);
+    let constant = occurring.iter().map(|&id| change(id)).sum::<f64>() / occurring.len() as f64;
+    if constant.abs() >= 0.5 { constant } else { 0.0 }
+}
+
+/// True of `pawn_a8` or `pawn[h1]`.
+fn is_last_rank(name: &str) -> bool {
+    name.trim_end_matches([']', ')', '}']).ends_with(['1', '8'])
 }
 
 pub const DIFFERENCE_ERRORS_NOTE: &str = "Errors of differences treat A and B as independent; when both were tuned on the same games \

@@ -88,20 +88,24 @@ impl Stage {
     }
 }
 
-/// Runs a command; engines that were tuned must use their values, and gain by them.
-fn tell(stage: &Stage, command: &str) {
+/// Runs a command; engines that were tuned must use their values, and gain by them. Returns what it prints, of a match
+/// the score.
+fn tell(stage: &Stage, command: &str) -> String {
     match command.strip_prefix("gputexel match ") {
         None => {
             let printed = stage.run(command);
             if command.starts_with("gputexel verify ") {
                 assert_has(&printed, ["verified ", "with the tuned values"]);
             }
+            printed
         }
         Some(sides) => {
             let found: Value =
                 serde_json::from_str(&stage.run(&format!("gputexel --json match {sides}"))).unwrap();
             assert!(found["games"].u64() < 100 || found["elo"].f64() >= GAIN, "{command}: {found}");
             assert!(found["engines"].list().iter().all(|engine| engine["failures"] == 0), "{found}");
+            let (points, games) = (found["points"].f64(), found["games"].f64());
+            format!("score       {points} of {games} ({:.2} %)", 100.0 * points / games)
         }
     }
 }
@@ -119,13 +123,17 @@ fn commands_of_console_blocks_work() {
         for (path, page) in &stories {
             scope.spawn(move || {
                 let stage = Stage::new();
+                let mut printed = String::new();
                 for (command, fails) in commands(page) {
                     eprintln!("{}: {command}", path.display());
                     match fails {
                         true => drop(stage.attempt(command).expect_err(command)),
-                        false => tell(&stage, command),
+                        false => printed += &tell(&stage, command),
                     }
                 }
+                // Other pages shorten what is printed.
+                let shown = page.lines().filter_map(|line| line.strip_prefix("    "));
+                shown.filter(|_| path.ends_with("road.md")).for_each(|line| assert_has(&printed, line));
             });
         }
     });

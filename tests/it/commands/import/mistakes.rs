@@ -171,6 +171,12 @@ fn values_that_the_engine_does_not_play_with_are_named() {
         let text = trace_of(&positions_with_counts(POSITIONS, 6), &played, false, |_, _| ());
         names(&checked_with(&text, &schema(&values(), false)), cause);
     }
+    let mut played = values();
+    played.range_mut(KNIGHTS..KNIGHTS + 64).for_each(|(_, pair)| pair[1] = 0);
+    played.range_mut(ROOK_MOVES..ROOK_MOVES + MOVES).for_each(|(_, pair)| pair[0] = 0);
+    let text = trace_of(&positions_with_counts(POSITIONS, 6), &played, false, |_, _| ());
+    let cause = "'knight_table' in the middlegame only, 'rook_moves' in the endgame only: phases mg / eg";
+    names(&checked_with(&text, &schema(&values(), false)), cause);
 }
 
 #[test]

@@ -37,13 +37,17 @@ fn changes_losses_and_errors_match_the_files() {
                 .as_f64()
                 .zip(b["errors"][phase].as_f64())
                 .map(|(x, y)| (x * x + y * y).sqrt());
-            expected.push((format!("{}.{phase}", a["name"].str()), change, error.map(|e| change / e)));
+            if b["occurrences"] != 0 {
+                expected.push((format!("{}.{phase}", a["name"].str()), change, error.map(|e| change / e)));
+            }
         }
     }
     assert_eq!(found["values"], 768);
     assert!((number(&found["rms"]) - (squares / 768.0f64).sqrt()).abs() < 1e-9);
     let changes = found["changes"].list();
-    assert_eq!(changes.len(), 768);
+    let possible = |name: &str| !(name.starts_with("pawn_") && (name.contains("1.") || name.contains("8.")));
+    expected.retain(|row| possible(&row.0));
+    assert_eq!(changes.len(), expected.len(), "squares that no piece can be on are left out");
     assert!(changes.is_sorted_by(|x, y| number(&x["change"]).abs() >= number(&y["change"]).abs()));
     for (name, change, in_errors) in &expected {
         let row = changes.iter().find(|row| row["name"] == name.as_str()).unwrap();
@@ -104,6 +108,8 @@ fn piece_values_stand_for_parameters() {
     let found = compare(&bench, "material a --dataset d.bin");
     assert!(number(&found["losses"]["difference"]["mean"]) < 0.0);
     assert_eq!(found["losses"]["a"]["tuned_on_it"], false);
+    let out = bench.ok("compare material a --dataset d.bin");
+    assert_has(&out, "B fits the positions that it was tuned on better; that is no comparison");
     let (_, out, _) = bench.run("compare a material --html c.html");
     assert!(out.contains("material") && bench.path("c.html").is_file(), "{out}");
     bench.fails_with("compare zero material", 2, "one of the two has to be a parameter file");

@@ -60,7 +60,7 @@ fn warns_about_dead_terms() {
     assert_eq!(warnings.len(), 1, "{err}");
     assert!(
         warnings[0].contains(
-            "the relu2 in mg and the relu in eg of 'danger' are never switched on in 3,000 positions under the prior: tuning"
+            "the relu2 in mg, the relu in eg and the term in eg of 'danger' are never switched on in 3,000 positions under the prior: tuning"
         ),
         "{err}"
     );
