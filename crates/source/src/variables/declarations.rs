@@ -314,7 +314,7 @@ impl FileWork<'_> {
     }
 }
 
-/// In Rust, adds what uses of variables need; in other languages, takes 'const' out of their 'extern' declarations.
+/// In Rust, adds what uses of variables need; in C, takes 'const' out of their 'extern' declarations.
 /// Where a constant is needed, the compiler reports it.
 fn change_uses(
     pieces: &[Piece<'_>],
@@ -337,7 +337,8 @@ fn change_uses(
                 if !place_in_use(scan, place.statement) {
                     edits[file].extend(dereferenced(scan, at));
                 }
-            } else if place.directive.is_none()
+            } else if piece.fills
+                && place.directive.is_none()
                 && (place.statement..at).any(|word| scan.word(word) == "extern")
             {
                 // A declaration elsewhere is constant no longer than the definition.

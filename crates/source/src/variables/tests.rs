@@ -116,6 +116,11 @@ fn extern_declarations_are_constant_no_longer_than_definitions() {
         exposed(&[("a.c", "// gputexel: v.both\nconst int v[2] = {3, 4};\n"), ("h.h", header)]).unwrap();
     assert_eq!(texts[1], "extern /*gputexel=const*/ int v[2];\nextern const int other;\n");
     assert_eq!(tags::without(&texts[1]), header);
+    // Definitions in C++ stay constant.
+    assert_eq!(
+        exposed(&[("a.cpp", "const int v = 3; // gputexel: v\n"), ("h.h", header)]).unwrap()[1],
+        header
+    );
 }
 
 #[test]
