@@ -68,8 +68,40 @@ impl<'a> Scan<'a> {
     }
 
     pub fn equals(&self, statement: usize) -> Option<usize> {
-        let mut own = statement..=self.end(statement);
-        own.find(|&at| self.is(at, b'=') && !self.places[at].inside && self.places[at].directive.is_none())
+        self.outside(statement).into_iter().find(|&at| self.is(at, b'='))
+    }
+
+    /// Tokens of a statement that are in no brackets, arguments of templates included.
+    pub fn outside(&self, statement: usize) -> Vec<usize> {
+        let end = self.end(statement);
+        let (mut all, mut at, mut assigned) = (Vec::new(), statement, false);
+        while at <= end {
+            if self.is(at, b'<')
+                && let Some(close) = self.closing_angle(at, end, assigned)
+            {
+                at = close;
+            } else if !self.places[at].inside && self.places[at].directive.is_none() {
+                assigned |= self.is(at, b'=');
+                all.push(at);
+            }
+            at += 1;
+        }
+        all
+    }
+
+    /// The end of arguments of a template; in a value, `<` may also mean 'less than'.
+    fn closing_angle(&self, open: usize, end: usize, in_value: bool) -> Option<usize> {
+        let mut depth = 0;
+        for at in (open..=end).filter(|&at| self.places[at].inside == self.places[open].inside) {
+            match self.tokens[at].kind {
+                Kind::Mark(b'<') => depth += 1,
+                Kind::Mark(b'>') if depth == 1 => return Some(at),
+                Kind::Mark(b'>') => depth -= 1,
+                Kind::Mark(b'=') if in_value => return None,
+                _ => {}
+            }
+        }
+        None
     }
 
     fn find_places(&self) -> Vec<Place> {
@@ -121,7 +153,9 @@ impl<'a> Scan<'a> {
     fn block(&self, statement: usize, at: usize, scope: Scope, inside: bool) -> Frame {
         let words = || (statement..at).map(|i| self.word(i));
         let has = |word: &str| words().any(|own| own == word);
-        let calls = has("(");
+        let attributes = ["alignas", "aligned", "decltype", "__attribute__", "__declspec", "("];
+        let calls = (statement..at)
+            .any(|i| self.is(i, b'(') && !(i > statement && attributes.contains(&self.word(i - 1))));
         match () {
             () if inside => Frame::Initializer,
             () if has("namespace") || (self.rust && has("mod")) => Frame::Block(Scope::File),
@@ -132,7 +166,13 @@ impl<'a> Scan<'a> {
             () if self.rust && (has("impl") || has("trait")) => Frame::Block(Scope::Class),
             () if !calls && ["struct", "class", "union"].into_iter().any(has) => Frame::Block(Scope::Class),
             // `Score tempo{1, 2};`
-            () if !self.rust && !calls && at > statement + 1 && self.is_name(at - 1) => Frame::Initializer,
+            () if !self.rust
+                && !calls
+                && at > statement + 1
+                && (self.is_name(at - 1) || self.is(at - 1, b']')) =>
+            {
+                Frame::Initializer
+            }
             () if scope == Scope::File || scope == Scope::Class => Frame::Block(Scope::Function),
             () => Frame::Block(scope),
         }

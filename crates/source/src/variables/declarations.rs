@@ -1,6 +1,6 @@
 //! Declarations with marked numbers, made variables, and the uses of their names.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 use super::code::{Place, Scan, Scope};
@@ -96,10 +96,10 @@ impl FileWork<'_> {
         let rust = piece.language == Language::RUST;
         let (mut edits, mut declared) = (Edits::new(), Vec::new());
         let mut statements: BTreeMap<usize, Vec<&MarkedNumber>> = BTreeMap::new();
-        let mut done: BTreeSet<usize> = BTreeSet::new();
+        let mut done: BTreeMap<usize, &str> = BTreeMap::new();
         for own in piece.numbers {
-            if !done.insert(own.range.start) {
-                return Err((own.at, format!("'{}' is a number that another marker has, too", own.name)));
+            if let Some(other) = done.insert(own.range.start, &own.name) {
+                return Err((own.at, format!("'{}' is the same number as '{other}'", own.name)));
             }
             let at = scan.at(own.range.start);
             let place = scan.places[at];
@@ -175,8 +175,15 @@ impl FileWork<'_> {
     }
 
     fn name_token(&self, statement: usize, equals: usize) -> Option<usize> {
-        let bracket = (statement..equals).find(|&at| self.scan.is(at, b'[') && !self.scan.places[at].inside);
-        (statement..bracket.unwrap_or(equals)).rev().find(|&at| self.scan.is_name(at))
+        let scan = self.scan;
+        let mut own = scan.outside(statement);
+        own.retain(|&at| at < equals);
+        let is_pointer = |at: usize| scan.is(at, b'(') && (scan.is(at + 1, b'&') || scan.is(at + 1, b'*'));
+        let array = own.iter().copied().find(|&at| scan.is_name(at) && scan.is(at + 1, b'['));
+        // `const int (&name)[2]`, and attributes with arguments.
+        let pointer = || own.iter().find(|&&at| is_pointer(at)).map(|at| at + 2);
+        let word = || own.iter().rev().copied().find(|&at| scan.is_name(at) && !scan.is(at + 1, b'('));
+        array.or_else(pointer).or_else(word)
     }
 
     fn declaration(&self, statement: usize) -> Result<(usize, usize, usize), String> {
@@ -190,7 +197,7 @@ impl FileWork<'_> {
                 "the number is in no declaration with a value, nor in a function".to_string()
             });
         };
-        if (statement..end).any(|at| scan.is(at, b',') && !scan.places[at].inside) {
+        if scan.outside(statement).into_iter().any(|at| scan.is(at, b',')) {
             return Err("the declaration has several names; give each its own".to_string());
         }
         let name = self.name_token(statement, equals).ok_or("the declaration has no name")?;
@@ -255,7 +262,7 @@ impl FileWork<'_> {
                     copy.push_str(&self.bare(own, ""));
                     (behind, written) = (own.range.end, own.range.end);
                 }
-                (None, "static" | "const" | "extern" | "register") if at < head => {}
+                (None, "static" | "const" | "constexpr" | "extern" | "register") if at < head => {}
                 _ if at == name => copy.push_str("gputexel_new"),
                 (None, word) => copy.push_str(word),
             }
@@ -307,7 +314,7 @@ impl FileWork<'_> {
     }
 }
 
-/// In Rust, adds what uses of variables need; in other languages, takes 'const' out of their 'extern' declarations.
+/// In Rust, adds what uses of variables need; in C, takes 'const' out of their 'extern' declarations.
 /// Where a constant is needed, the compiler reports it.
 fn change_uses(
     pieces: &[Piece<'_>],
@@ -330,7 +337,8 @@ fn change_uses(
                 if !place_in_use(scan, place.statement) {
                     edits[file].extend(dereferenced(scan, at));
                 }
-            } else if place.directive.is_none()
+            } else if piece.fills
+                && place.directive.is_none()
                 && (place.statement..at).any(|word| scan.word(word) == "extern")
             {
                 // A declaration elsewhere is constant no longer than the definition.
@@ -345,9 +353,9 @@ fn without_const<'s>(
     scan: &'s Scan<'_>,
     tokens: Range<usize>,
 ) -> impl Iterator<Item = (Range<usize>, String)> + 's {
-    tokens.filter(|&at| scan.word(at) == "const").map(|at| {
+    tokens.filter(|&at| matches!(scan.word(at), "const" | "constexpr")).map(|at| {
         let token = &scan.tokens[at];
-        (token.start..token.end, tags::replaced("const", ""))
+        (token.start..token.end, tags::replaced(scan.word(at), ""))
     })
 }
 

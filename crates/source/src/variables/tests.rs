@@ -116,6 +116,30 @@ fn extern_declarations_are_constant_no_longer_than_definitions() {
         exposed(&[("a.c", "// gputexel: v.both\nconst int v[2] = {3, 4};\n"), ("h.h", header)]).unwrap();
     assert_eq!(texts[1], "extern /*gputexel=const*/ int v[2];\nextern const int other;\n");
     assert_eq!(tags::without(&texts[1]), header);
+    // Definitions in C++ stay constant.
+    assert_eq!(
+        exposed(&[("a.cpp", "const int v = 3; // gputexel: v\n"), ("h.h", header)]).unwrap()[1],
+        header
+    );
+}
+
+#[test]
+fn declarations_may_have_templates_attributes_and_references() {
+    for (declaration, exposed_as) in [
+        ("constexpr std::array<int, 2> A = {1, 2};", "<*/const/*gputexel>*//*gputexel=constexpr*/ std"),
+        ("const std::array<std::array<int, 1>, 2> A = {{{1}, {2}}};", "A = {{{/*"),
+        ("template<class T = int> constexpr T A[2] = {1, 2};", "A[2] = {/*"),
+        ("[[maybe_unused]] constexpr inline static int A[2] = {1, 2};", "inline static int A[2] = {/*"),
+        ("alignas(64) constexpr int A[2]{1, 2};", "/*gputexel=constexpr*/ int A[2]{/*"),
+        ("const int (&A)[2] = *new int[2]{1, 2};", "int[2]{/*"),
+        ("const std::pair<int, int> A{1, 2};", "A{/*"),
+    ] {
+        let source = format!("// gputexel: v.both\n{declaration}\n");
+        let texts = exposed(&[("a.cpp", &source)]).unwrap_or_else(|why| panic!("{declaration}: {why}"));
+        assert!(texts[0].contains(exposed_as), "{}", texts[0]);
+    }
+    let error = exposed(&[("a.cpp", "int x; const int A = /* gputexel: v */ 1, B = A < 2;")]).unwrap_err();
+    assert!(error.contains("several names"), "{error}");
 }
 
 #[test]

@@ -216,7 +216,7 @@ fn reads_starting_values_from_sources() {
     };
     for (from, to, expected) in [
         ("// gputexel: Shield.mg", "// none", "parameter 'Shield.mg' is missing"),
-        ("= 337;", "= 338;", "eval.c:5: 'knight.mg' is 338 here and 337 elsewhere"),
+        ("= 337;", "= 338;", "eval.c:5: 'knight.mg' is 338 here and 337 in line"),
         ("ScaleBase", "ScaleBasis", "eval.c:4: 'ScaleBasis.eg' is not the name of a parameter; did you mean"),
     ] {
         bench.write("eval.c", source.replace(from, to));

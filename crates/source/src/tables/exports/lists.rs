@@ -36,7 +36,7 @@ pub fn csv(file: &ParameterFile, rounding: Rounding, header: &Header) -> Result<
     let failed = |error: csv::Error| Error::Usage(format!("CSV: {error}"));
     writer.write_record(&titles).map_err(failed)?;
     for record in &file.parameters {
-        let mut row = vec![record.name.clone(), record.group.clone()];
+        let mut row = [&record.name, &record.group].map(|name| no_formula(name)).to_vec();
         for phase in 0..2 {
             row.push(short(rounding, units(record, phase, rounding)?));
         }
@@ -51,6 +51,19 @@ pub fn csv(file: &ParameterFile, rounding: Rounding, header: &Header) -> Result<
     let bytes = writer.into_inner().map_err(|error| Error::Usage(format!("CSV: {error}")))?;
     let text = String::from_utf8_lossy(&bytes);
     Ok(format!("# {}\n{text}", header.machine()))
+}
+
+/// True for what a spreadsheet takes for a formula, or for such a text with apostrophes before it.
+fn is_formula(text: &str) -> bool {
+    text.trim_start_matches('\'').starts_with(['=', '+', '-', '@', '\t', '\r'])
+}
+
+fn no_formula(text: &str) -> String {
+    if is_formula(text) { format!("'{text}") } else { text.to_string() }
+}
+
+fn without_apostrophe(text: &str) -> String {
+    text.strip_prefix('\'').filter(|rest| is_formula(rest)).unwrap_or(text).to_string()
 }
 
 /// Formats a number; lists are not compiled, so whole numbers among others have no point.
@@ -89,8 +102,8 @@ pub fn read_csv(text: &str, path: &Path) -> Result<Vec<(u64, Feature, [f64; 2])>
                 Error::line(path, line, format!("{what} of '{name}' is '{text}', not a number"))
             })
         };
-        let group = group.map_or(String::new(), |group| row[group].to_string());
-        let feature = Feature { name: row[name].to_string(), group };
+        let group = group.map_or(String::new(), |group| without_apostrophe(&row[group]));
+        let feature = Feature { name: without_apostrophe(&row[name]), group };
         records.push((line, feature, [value(mg, "mg")?, value(eg, "eg")?]));
     }
     Ok(records)

@@ -7,20 +7,20 @@ use crate::languages::NameStyle;
 /// Words that are not usable as identifiers in one of the languages: keywords, common types and functions, macros of
 /// common headers.
 const RESERVED: &str = "\
-    abstract alignas alignof and any append as asm assert async await auto base become bool boolean box break \
-    byte cap case catch chan char checked class clear close compl complex complex128 complex64 const consteval \
+    abstract alignas alignof and and_eq any append as asm assert async await auto base become bitand bitor bool boolean box break \
+    byte cap case catch chan char char16_t char32_t char8_t checked class clear close co_await co_return co_yield compl complex complex128 complex64 concept const consteval \
     constexpr constinit const_cast continue copy crate decimal decltype def default defer del delegate delete do \
-    double dyn dynamic_cast elif else enum error event except explicit export extern fallthrough false False \
+    double dyn dynamic_cast elif else enum errno error event except explicit export extern fallthrough false False far \
     final finally fixed float float32 float64 fn for foreach friend from func gen global go goto if imag \
     impl implicit import in init inline int int16 int32 int64 int8 interface internal iota is lambda len let \
-    linux lock long loop macro main make map match max min mod move mut namespace new nil noexcept None nonlocal not \
-    not_eq null nullptr object operator or or_eq out override package panic params pass priv print println private protected \
-    public pub pure raise range readonly real recover ref register reinterpret_cast requires return rune sbyte sealed \
-    select self Self short signed sizeof stackalloc static static_assert static_cast string String struct super \
-    switch template this thread_local throw trait true True try tuple type typedef typeid typename typeof uint uint16 \
+    linux lock long loop macro main make map match max min mod move mut mutable namespace near new nil noexcept None nonlocal not \
+    not_eq null nullptr object offsetof operator or or_eq out override package panic params pass priv print println private protected \
+    public pub pure raise range readonly real recover ref register reinterpret_cast requires restrict return rune sbyte sealed \
+    select self Self short signed sizeof small stackalloc static static_assert static_cast stderr stdin stdout string String struct super \
+    switch template this thread_local throw trait true True try tuple type typedef typeid typename typeof typeof_unqual uint uint16 \
     uint32 uint64 uint8 uintptr ulong unchecked union unix unsafe unsigned unsized use ushort using var virtual \
     void volatile wchar_t where while with xor xor_eq yield \
-    EOF NAN NULL INFINITY S Equals Finalize GetHashCode GetType MemberwiseClone ReferenceEquals ToString \
+    CONST DELETE DOMAIN EOF ERROR FALSE HUGE I IN NAN NULL INFINITY OPTIONAL OUT OVERFLOW S TRUE UNDERFLOW VOID Equals Finalize GetHashCode GetType MemberwiseClone ReferenceEquals ToString \
     i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 str usize isize Option Some Ok Err Result Vec";
 
 pub struct Identifiers {
@@ -84,10 +84,10 @@ mod tests {
     #[test]
     fn identifiers_are_unique_and_no_keywords() {
         let mut plain = Identifiers::new(NameStyle::Snake, &[], Some("tables"));
-        let names = ["while", "a b", "a-b", "a b 2", "A B", "tables", "return"];
+        let names = ["while", "a b", "a-b", "a b 2", "A B", "tables", "return", "restrict"];
         let got: Vec<String> = names.iter().map(|name| plain.take(name)).collect();
-        let expected =
-            ["while_", "a_b", "a_b_2", "a_b_2_2", "a_b_3", "tables_", "return_"].map(str::to_string);
+        let expected = ["while_", "a_b", "a_b_2", "a_b_2_2", "a_b_3", "tables_", "return_", "restrict_"]
+            .map(str::to_string);
         assert_eq!(got, expected);
         // With an ending, keywords are valid.
         let endings = [NameStyle::Snake.ending("mg"), NameStyle::Snake.ending("eg")];

@@ -25,13 +25,71 @@ pub(super) struct Array {
     pub pairs_inside: bool,
     /// The first entry that stands beside pairs without being one, as in `{S(1, 2), 0}`.
     pub beside_pairs: Option<usize>,
+    /// Brackets and their entries; `None` for numbers of a line.
+    pub node: Option<Node>,
+}
+
+impl Array {
+    /// Numbers in each row, if there are rows of different lengths.
+    pub fn jagged_rows(&self) -> Option<Vec<usize>> {
+        match self.node.as_ref().filter(|_| self.shape.is_none())?.unwrapped() {
+            Node::Group(rows) => Some(rows.iter().map(Node::count).collect()),
+            Node::Entry => None,
+        }
+    }
+
+    /// Names of entries by row and entry, if there are rows of different lengths.
+    pub fn jagged_names(&self, name: &str, pairs: bool) -> Option<Vec<String>> {
+        let node = self.node.as_ref().filter(|_| self.shape.is_none())?;
+        let mut names = Vec::new();
+        node.name(name, pairs, &mut names);
+        Some(names)
+    }
 }
 
 pub(super) type Wrong = (usize, String);
 
-enum Node {
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Node {
     Entry,
     Group(Vec<Node>),
+}
+
+impl Node {
+    fn count(&self) -> usize {
+        match self {
+            Self::Entry => 1,
+            Self::Group(nodes) => nodes.iter().map(Self::count).sum(),
+        }
+    }
+
+    /// Without brackets around brackets, as `std::array` has them.
+    fn unwrapped(&self) -> &Self {
+        match self {
+            Self::Group(nodes) if matches!(nodes[..], [Self::Group(_)]) => nodes[0].unwrapped(),
+            _ => self,
+        }
+    }
+
+    fn is_pair(&self) -> bool {
+        matches!(self, Self::Group(nodes) if matches!(nodes[..], [Self::Entry, Self::Entry]))
+    }
+
+    fn name(&self, name: &str, pairs: bool, names: &mut Vec<String>) {
+        match self {
+            // A row of one pair is none of the brackets of `std::array`.
+            Self::Group(nodes) if pairs && matches!(&nodes[..], [one] if one.is_pair()) => {
+                names.push(format!("{name}_0"));
+            }
+            Self::Group(nodes) if matches!(nodes[..], [Self::Group(_)]) => nodes[0].name(name, pairs, names),
+            Self::Group(nodes) if !(pairs && self.is_pair()) => {
+                for (index, node) in nodes.iter().enumerate() {
+                    node.name(&format!("{name}_{index}"), pairs, names);
+                }
+            }
+            _ => names.push(name.to_string()),
+        }
+    }
 }
 
 /// Finds the array of a marker at bytes `marker.0..marker.1`. `code` holds the tokens without comments.
@@ -186,6 +244,7 @@ impl Parser<'_> {
             shape: None,
             pairs_inside: false,
             beside_pairs: None,
+            node: None,
         };
         if let Some(directive) = (first..=last).find(|&at| self.is(at, b'#')) {
             let why = "the array holds a line of the preprocessor or an attribute, and cannot be counted";
@@ -198,6 +257,7 @@ impl Parser<'_> {
         array.shape = node.as_ref().and_then(shape);
         array.pairs_inside = node.as_ref().is_some_and(pairs_inside);
         array.beside_pairs = node.as_ref().and_then(|node| beside_pairs(node, &mut 0));
+        array.node = node;
         Ok(array)
     }
 
@@ -222,7 +282,7 @@ impl Parser<'_> {
             if self.is(i, b';') || self.closes(i) || (self.is(i, b',') && angles == 0) {
                 break;
             }
-            if self.is(i, b'=') && !self.is(i + 1, b'=') {
+            if self.is(i, b'=') && !self.is(i + 1, b'=') && angles == 0 {
                 return Ok(if self.is(i + 1, b'>') { i + 2 } else { i + 1 });
             }
             if self.is(i, b'<') {
@@ -381,25 +441,28 @@ impl Parser<'_> {
         entries: &mut Vec<Entry>,
         depth: usize,
     ) -> Result<Option<Vec<Node>>, Wrong> {
-        let before = entries.len();
-        let mut nodes = Vec::new();
-        let mut names = Vec::new();
+        let mut parts = Vec::new();
         let mut from = open + 1;
         let mut i = from;
         while i <= close {
             if i == close || self.is(i, b',') {
-                if from < i {
-                    names.push(self.designator(from, i)?.0);
-                }
-                nodes.extend(self.element(from, i, entries, depth + 1)?);
+                parts.extend((from < i).then_some((from, i)));
                 from = i + 1;
             } else if self.is(i, b';') {
-                entries.truncate(before);
                 return Ok(None);
             } else if self.opens(i) {
                 i = self.close(i)?;
             }
             i += 1;
+        }
+        if open > 0 && self.is(open, b'(') && self.code[open - 1].kind == Kind::Word {
+            parts = self.table_argument(&parts)?.map_or(parts, |table| vec![table]);
+        }
+        let mut nodes = Vec::new();
+        let mut names = Vec::new();
+        for (from, to) in parts {
+            names.push(self.designator(from, to)?.0);
+            nodes.extend(self.element(from, to, entries, depth + 1)?);
         }
         let start = self.code[open].start;
         if names.len() > 2 && names.iter().any(Option::is_some) {
@@ -414,6 +477,28 @@ impl Parser<'_> {
             return Err((start, why));
         }
         Ok(Some(nodes))
+    }
+
+    /// The only argument in brackets, if others are no values of the table: `np.array([1, 2], dtype=np.int16)`.
+    fn table_argument(&self, arguments: &[(usize, usize)]) -> Result<Option<(usize, usize)>, Wrong> {
+        let is_name = |at: usize| {
+            matches!(self.code[at].kind, Kind::Word | Kind::Text) || self.is(at, b'.') || self.is(at, b':')
+        };
+        let (mut table, mut has_named) = (None, false);
+        for &(from, to) in arguments {
+            let (name, value) = self.designator(from, to)?;
+            if self.opens(value) && self.close(value)? + 1 == to {
+                if table.replace(((from, to), name.is_some())).is_some() {
+                    return Ok(None);
+                }
+            } else if !(value..to).all(is_name) {
+                if name.is_none() {
+                    return Ok(None);
+                }
+                has_named = true;
+            }
+        }
+        Ok(table.filter(|(_, named)| !(*named && has_named)).map(|(table, _)| table))
     }
 
     /// The name in `name: value` and `.name = value`, and the beginning of the value.

@@ -9,7 +9,7 @@ use super::marker::{Marking, Offset};
 use super::order::Order as Places;
 use super::values::{KnownValues, Named, TableValues};
 use super::{Job, arrange};
-use gputexel_model::SquareOrder;
+use gputexel_model::{Colors, SquareOrder};
 
 pub(super) struct MarkerMatch {
     pub compared: Compared,
@@ -143,6 +143,9 @@ fn orders(job: &Job<'_>) -> Vec<Order> {
         order.marking.pieces.iter_mut().for_each(|pieces| pieces.swap(i, j));
         order
     }));
+    let mut other = own.clone();
+    other.marking.reversed ^= marking.order.colors != Colors::One;
+    all.push(other);
     if named.phases.len() == 2 {
         let mut reversed = all.clone();
         reversed.push(own);

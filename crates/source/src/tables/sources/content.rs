@@ -1,5 +1,6 @@
 //! Features of each number of a marker's array, in order.
 
+use super::array::Array;
 use super::marker::{Marking, Offset, Piece, is_colored};
 use super::values::{Named, PHASES, Place, TableValues};
 use gputexel_model::{Colors, FeatureTable, ROLE_NAMES, SquareCell, SquareOrder};
@@ -69,7 +70,7 @@ impl<'a> Content<'a> {
         };
         let cells = if has_squares { pieces.iter().enumerate().map(cells).collect() } else { Vec::new() };
         let of_pieces = has_squares || is_pieces(values, named.place);
-        let both = marking.order.colors != Colors::One && blacks.is_none() && of_pieces;
+        let both = marking.order.colors != Colors::One && blacks.is_none();
         let king_optional = pieces.len() == 6 && !has_squares && of_pieces;
         Self {
             values,
@@ -97,10 +98,11 @@ impl<'a> Content<'a> {
             Marking { offset: Some(Offset::Material), .. } if !self.has_squares() => {
                 Err(format!("option 'offset material' leaves nothing of '{what}'"))
             }
-            Marking { order, .. }
-                if order.colors != Colors::One && !squares && !is_pieces(self.values, named.place) =>
-            {
-                Err(format!("option 'colors' is for values of pieces, which '{what}' is not"))
+            Marking { reversed: true, .. } if squares || is_pieces(self.values, named.place) => {
+                Err(format!("option 'colors reversed' is for lists, which '{what}' is not"))
+            }
+            Marking { rows: Some(_), order, .. } if order.colors != Colors::One => {
+                Err("options 'rows' and 'colors' do not go together".to_string())
             }
             Marking { rows: Some(_), .. } if squares || is_pieces(self.values, named.place) => {
                 Err(format!("option 'rows' is for lists of values; '{what}' is of pieces"))
@@ -112,22 +114,27 @@ impl<'a> Content<'a> {
         }
     }
 
-    /// Leaves out entries after those that count in each row; `entries` is the number of all in the array.
-    pub fn pad_rows(&mut self, rows: &[usize], entries: usize) -> std::result::Result<(), String> {
+    /// Leaves out entries after those that count in each row.
+    pub fn pad_rows(&mut self, rows: &[usize], array: &Array) -> std::result::Result<(), String> {
         let (counted, all) = (rows.iter().sum::<usize>(), self.pieces.len());
         if counted != all {
             return Err(format!("option 'rows' counts {counted} values, '{}' has {all}", self.marking.what));
         }
-        let length = entries / self.phases.len() / rows.len();
-        if length * self.phases.len() * rows.len() != entries {
+        let (entries, phases) = (array.entries.len(), self.phases.len());
+        let jagged = array.jagged_rows().filter(|lengths| lengths.len() == rows.len());
+        let lengths = jagged.unwrap_or_else(|| vec![entries / rows.len(); rows.len()]);
+        if lengths.iter().sum::<usize>() != entries || lengths.iter().any(|length| length % phases != 0) {
             return Err(format!("the array's {entries} numbers are not {} rows of one length", rows.len()));
         }
-        if let Some(long) = rows.iter().find(|&&row| row > length) {
-            return Err(format!("rows of the array have {length} entries, and option 'rows' counts {long}"));
-        }
-        let mut padded = Vec::with_capacity(length * rows.len());
+        let mut padded = Vec::new();
         let mut own = std::mem::take(&mut self.pieces).into_iter();
-        for &row in rows {
+        for (&row, length) in rows.iter().zip(lengths) {
+            let length = length / phases;
+            if row > length {
+                return Err(format!(
+                    "a row of the array has {length} entries, and option 'rows' counts {row}"
+                ));
+            }
             padded.extend(own.by_ref().take(row));
             padded.extend(std::iter::repeat_n(None, length - row));
         }
@@ -206,6 +213,7 @@ impl<'a> Content<'a> {
         let table = |at: usize| &self.values.tables.0[at];
         let black = self.blacks.as_ref().map_or(!self.has_squares() && square == 1, |blacks| blacks[piece]);
         let negative = black && self.marking.order.colors == Colors::Negated;
+        let piece = if black && self.marking.reversed { self.pieces.len() - 1 - piece } else { piece };
         Some(match self.pieces[piece]? {
             Source::Feature(id) => (vec![id], negative),
             Source::Mean(at) => (table(at).piece_ids().to_vec(), negative),

@@ -47,7 +47,7 @@ pub(super) fn numbers(
     let start = entries.iter().map(|entry| entry.start).min().unwrap_or(marker.0);
     let end = entries.iter().map(|entry| entry.end).max().unwrap_or(marker.1);
     let shape = if entries.len() == 1 { Vec::new() } else { vec![entries.len()] };
-    Ok(Array { start, end, entries, shape: Some(shape), pairs_inside: false, beside_pairs: None })
+    Ok(Array { start, end, entries, shape: Some(shape), pairs_inside: false, beside_pairs: None, node: None })
 }
 
 /// `x - 3` is a difference, `x * -3` has a negative number.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::arrange;
-use super::array::Wrong;
+use super::array::{Entry, Wrong};
 use super::marker::quoted;
 use super::number::Number;
 use super::read::{Found, Sink, ending, find_marked, resolved};
@@ -79,11 +79,26 @@ fn named(source: &str, shown: &Path) -> Result<(Vec<Found>, TableValues)> {
     let wrong = wrong_in(source, shown);
     let found = find_marked(source, shown, Language::of(shown))?;
     let mut groups: Vec<Group> = Vec::new();
+    let mut owners: Vec<&Found> = Vec::new();
     for one in &found {
         for group in groups_of(one).map_err(wrong)? {
-            match groups.iter().find(|other| other.name == group.name) {
-                Some(other) if other.names != group.names || other.untapered != group.untapered => {
-                    let why = format!("the numbers of '{}' are of another kind elsewhere", group.name);
+            let earlier = |at: usize| {
+                format!("'{}' (line {})", owners[at].marking.what, line_of(source, owners[at].at))
+            };
+            match groups.iter().position(|other| other.name == group.name) {
+                Some(at) if groups[at].names != group.names || groups[at].untapered != group.untapered => {
+                    let phases = match groups[at].names == group.names {
+                        true => format!(", or mark each by its phase: '{0}.mg', '{0}.eg'", group.name),
+                        false => String::new(),
+                    };
+                    let why = format!(
+                        "'{}' has {}, but {} has {} of '{}'; give one of them another name{phases}",
+                        one.marking.what,
+                        group.describe(one),
+                        earlier(at),
+                        groups[at].describe(owners[at]),
+                        group.name,
+                    );
                     return Err(wrong((one.at, why)));
                 }
                 Some(_) => continue,
@@ -91,16 +106,17 @@ fn named(source: &str, shown: &Path) -> Result<(Vec<Found>, TableValues)> {
             }
             // Only lists with a number for each piece may share names.
             let by_piece = |group: &Group| group.kind == MarkedKind::Pieces;
-            let taken = |name: &&String| {
+            let taken = |name: &String| {
                 let has =
                     |other: &Group| !(by_piece(&group) && by_piece(other)) && other.names.contains(name);
-                groups.iter().any(has)
+                Some((groups.iter().position(has)?, name.clone()))
             };
-            if let Some(name) = group.names.iter().find(taken) {
-                let why = format!("an earlier marker stands for a parameter '{name}', too");
+            if let Some((at, name)) = group.names.iter().find_map(taken) {
+                let why = format!("marker {} stands for a parameter '{name}', too", earlier(at));
                 return Err(wrong((one.at, why)));
             }
             groups.push(group);
+            owners.push(one);
         }
     }
     let values = names_of(&groups);
@@ -173,8 +189,6 @@ pub fn list_text(source: &str, shown: &Path) -> Result<Vec<ListedMarker>> {
     let (found, values) = named(source, shown)?;
     let unknown = |what: &str| format!("no marker in this file has the table of '{what}'");
     let sink = Sink::read(&values, source, shown, &found, unknown)?;
-    let count = values.features.len();
-    let value = |id: usize, phase: usize| sink.theta[phase * count + id];
     let mut listed = Vec::new();
     for one in &found {
         let groups = groups_of(one).map_err(wrong)?;
@@ -189,7 +203,7 @@ pub fn list_text(source: &str, shown: &Path) -> Result<Vec<ListedMarker>> {
             let parameters = group.names.iter().map(|name| {
                 let is_own = |feature: &Feature| feature.name == *name && feature.group == group.name;
                 let id = values.features.iter().position(is_own).unwrap_or(0);
-                let values = own.iter().filter_map(|&phase| value(id, phase)).collect();
+                let values = own.iter().filter_map(|&phase| sink.value_of(id, phase)).collect();
                 MarkedParameter { name: name.clone(), values }
             });
             let squares = group.kind == MarkedKind::Squares;
@@ -217,6 +231,25 @@ struct Group {
     names: Vec<String>,
     kind: MarkedKind,
     untapered: bool,
+}
+
+impl Group {
+    fn describe(&self, found: &Found) -> String {
+        let count = self.names.len();
+        let kind = match self.kind {
+            MarkedKind::Single => "one value".to_string(),
+            MarkedKind::List => format!("a list of {count}"),
+            MarkedKind::Squares => format!("{count} squares"),
+            MarkedKind::Pieces => format!("{count} pieces"),
+        };
+        let phases = match phases_of(found) {
+            MarkedPhases::Pairs => "in pairs",
+            MarkedPhases::Mg => "for the middlegame",
+            MarkedPhases::Eg => "for the endgame",
+            MarkedPhases::Both => "with one number for both phases",
+        };
+        format!("{kind} {phases}")
+    }
 }
 
 /// Values of untapered groups are equal, others unknown.
@@ -248,12 +281,12 @@ fn phases_of(found: &Found) -> MarkedPhases {
 }
 
 fn has_pairs(Found { marking, array, .. }: &Found) -> bool {
+    let colors = usize::from(marking.order.colors != Colors::One && !marking.is_colored());
     if array.pairs_inside {
-        return true;
+        return colors == 0 || array.entries.len() > 2;
     }
     let Some(shape) = &array.shape else { return false };
     let twos = shape.iter().filter(|&&length| length == 2).count();
-    let colors = usize::from(marking.order.colors != Colors::One && !marking.is_colored());
     shape.last() == Some(&2) || twos > colors
 }
 
@@ -262,7 +295,8 @@ fn groups_of(found: &Found) -> std::result::Result<Vec<Group>, Wrong> {
     let Found { at, marking, array } = found;
     if let Some(index) = array.beside_pairs.filter(|_| ending(&marking.what).1.len() == 2) {
         let why = "a single number stands among pairs of a middlegame and an endgame value; write a pair, too: S(0, 0)";
-        return Err((array.entries[index].start, why.to_string()));
+        let Entry { start, number, .. } = &array.entries[index];
+        return Err((*start, number.as_ref().err().cloned().unwrap_or_else(|| why.to_string())));
     }
     let name = match quoted(&marking.what) {
         Ok((name, end)) if ending(&marking.what[end..]).0.is_empty() => name,
@@ -307,7 +341,7 @@ fn groups_of(found: &Found) -> std::result::Result<Vec<Group>, Wrong> {
     } else if tables == Some(1) {
         let names = squares(&name);
         group(name, names, MarkedKind::Squares)
-    } else if elements <= 1 {
+    } else if elements <= colors {
         group(name.clone(), vec![name], MarkedKind::Single)
     } else if marking.square_option.is_some() {
         let why = format!(
@@ -324,10 +358,13 @@ fn groups_of(found: &Found) -> std::result::Result<Vec<Group>, Wrong> {
                 lengths.remove(phases);
             }
         }
-        if lengths.iter().product::<usize>() != elements {
-            lengths = vec![elements];
+        if let Some(axis) = lengths.iter().position(|&length| colors == 2 && length == 2) {
+            lengths.remove(axis);
         }
-        let names = numbered(&name, &lengths);
+        if lengths.iter().product::<usize>() != elements / colors {
+            lengths = vec![elements / colors];
+        }
+        let names = array.jagged_names(&name, per == 2).unwrap_or_else(|| numbered(&name, &lengths));
         group(name, names, MarkedKind::List)
     }])
 }
@@ -367,7 +404,15 @@ mod tests {
             ("a\nS a[2][1] = {{S(1, 2)}, {S(5, 6)}};", "Pairs List a_0=1/2 a_1=5/6"),
             // Phases outside of rows of three, and rows of different lengths.
             ("a\nint a[2][3] = {{1, 2, 3}, {4, 5, 6}};", "Pairs List a_0=1/4 a_1=2/5 a_2=3/6"),
-            ("a.mg\nint a[2][2] = {{1, 2}, 3};", "Mg List a_0=1 a_1=2 a_2=3"),
+            ("a.mg\nint a[2][2] = {{1, 2}, 3};", "Mg List a_0_0=1 a_0_1=2 a_1=3"),
+            ("a\nS a[2][2] = {{{{1, 2}}, {{3, 4}, {5, 6}}}};", "Pairs List a_0_0=1/2 a_1_0=3/4 a_1_1=5/6"),
+            ("a rows 1/1\nS a[2][2] = {{S(1, 2)}, {S(3, 4), S(5, 6)}};", "Pairs List a_0_0=1/2 a_1_0=3/4"),
+            ("a.mg colors reversed\nint a[2][3] = {{1, 2, 3}, {3, 2, 1}};", "Mg List a_0=1 a_1=2 a_2=3"),
+            (
+                "a colors both\nS a[3][2] = {{S(1, 2), S(1, 2)}, {S(3, 4), S(3, 4)}, {S(5, 6), S(5, 6)}};",
+                "Pairs List a_0=1/2 a_1=3/4 a_2=5/6",
+            ),
+            ("a colors negated\nint a[2] = {1, -1};", "Both Single a=1"),
             ("a.mg rows 2/1\nint a[2][3] = {{1, 2, 0}, {3, 0, 0}};", "Mg List a_0_0=1 a_0_1=2 a_1_0=3"),
             ("a.mg rows 2\nint a[3] = {1, 2, 0};", "Mg List a_0=1 a_1=2"),
             (
@@ -411,9 +456,21 @@ mod tests {
         for (source, expected) in [
             (
                 "// gputexel: a.mg\nint a[2] = {1, 2};\n// gputexel: a.eg\nint b[3] = {1, 2, 3};",
-                "a.cpp:3: the numbers of 'a'",
+                "a.cpp:3: 'a.eg' has a list of 3 for the endgame, but 'a.mg' (line 1) has a list of 2 for the middlegame of 'a'; give one of them another name",
             ),
-            ("// gputexel: a\nint a = 5;\n// gputexel: a\nint b = 6;", "elsewhere"),
+            (
+                "// gputexel: a\nint a = 5;\n// gputexel: a.eg\nint b = 5;",
+                "'a' (line 1) has one value with one number for both phases of 'a'; give one of them another name, or mark each by its phase: 'a.mg'",
+            ),
+            (
+                "// gputexel: a\nint a = 5;\n// gputexel: a\nint b = 6;",
+                "a.cpp:4: 'a.mg' is 6 here and 5 in line 2",
+            ),
+            ("// gputexel: a\nS a[2] = {\n -S(1, 2), S(3, 4)};", "a.cpp:3: '-S(1, 2)' is not a number"),
+            (
+                "// gputexel: a.mg colors reversed\nint a[2][3] = {{1, 2, 3},\n{1, 2, 3}};",
+                "a.cpp:3: 'a_2.mg' is 1 here and 3 in line 2",
+            ),
             (
                 "\n// gputexel: a orientation a8\nint a[63] = {1, 2, 3};",
                 "a.cpp:2: 'a' is a table of 64 squares",
@@ -426,11 +483,11 @@ mod tests {
             ("// gputexel: knight.material\nint a = 5;", "a.cpp:1: no marker in this file has the table"),
             (
                 "// gputexel: a_0\nint b = 5;\n// gputexel: a\nint a[3] = {1, 2, 3};",
-                "a.cpp:3: an earlier marker stands for a parameter 'a_0', too",
+                "a.cpp:3: marker 'a_0' (line 1) stands for a parameter 'a_0', too",
             ),
             (
                 "// gputexel: pawn\nint a = 7;\n// gputexel: material\nint b[5] = {1, 2, 3, 4, 5};",
-                "a.cpp:3: an earlier marker stands for a parameter 'pawn', too",
+                "a.cpp:3: marker 'pawn' (line 1) stands for a parameter 'pawn', too",
             ),
         ] {
             let error = listed(source).unwrap_err().to_string();
@@ -442,7 +499,7 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn no_source_panics(parts in proptest::collection::vec(proptest::sample::select(vec![
-            "// gputexel: ", "a", "pst", ".mg", " rows 1/2", " colors both", " pieces -pk", " number 1", "\n", "{1, 2}", "[2]",
+            "// gputexel: ", "a", "pst", ".mg", " rows 1/2", " colors both", " colors reversed", " pieces -pk", " number 1", "\n", "{1, 2}", "[2]",
             "3", "= ", "{", "}", "(4, 5)", ";", " files 4", " material", " offset material",
         ]), 0..30)) {
             let _ = list_text(&parts.concat(), Path::new("x.rs"));

@@ -33,6 +33,8 @@ pub(super) struct Marking {
     pub min: Option<[f64; 2]>,
     pub max: Option<[f64; 2]>,
     pub square_option: Option<&'static str>,
+    /// True for lists of both colors by rank: Black's begins where White's ends.
+    pub reversed: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -80,6 +82,7 @@ pub(super) fn parse(said: &str) -> Result<Marking, String> {
         min: None,
         max: None,
         square_option: None,
+        reversed: false,
     };
     let mut given: Vec<&str> = Vec::new();
     while let Some(option) = words.next() {
@@ -125,10 +128,11 @@ impl Marking {
             "files" if value == "4" => self.order.files = 4,
             "files" => return Err("4"),
             "colors" => {
+                self.reversed = value == "reversed";
                 self.order.colors = match value {
-                    "both" => Colors::Both,
+                    "both" | "reversed" => Colors::Both,
                     "negated" => Colors::Negated,
-                    _ => return Err("both or negated"),
+                    _ => return Err("both, negated or reversed"),
                 }
             }
             "scale" => {
@@ -178,6 +182,7 @@ impl Marking {
         }
         match self.order.colors {
             Colors::One => {}
+            Colors::Both if self.reversed => text += " colors reversed",
             Colors::Both => text += " colors both",
             Colors::Negated => text += " colors negated",
         }
@@ -345,7 +350,7 @@ mod tests {
             ("k pieces ppn", "letters"),
             ("k pieces --", "letters"),
             ("k rows 1 rows 1", "twice"),
-            ("k colors three", "both or negated"),
+            ("k colors three", "both, negated or reversed"),
             ("k min 1 max 0", "'min'"),
             ("k max 1/x", "MG/EG"),
             ("k tuned today", "'tuned'"),

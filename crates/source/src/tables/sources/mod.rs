@@ -246,7 +246,7 @@ fn arrange<'a>(
     content.check(named).map_err(|why| (0, why))?;
     let count = array.entries.len();
     if let Some(rows) = &marking.rows {
-        content.pad_rows(rows, count).map_err(|why| (array.start, why))?;
+        content.pad_rows(rows, array).map_err(|why| miscounted(array, why))?;
     }
     if content.king_optional && count == 5 * content.phases.len() {
         content.pieces.truncate(5);
@@ -260,16 +260,26 @@ fn arrange<'a>(
             true => "; '.mg' or '.eg' behind the name takes one of its values",
             false => "",
         };
-        return Err((
-            array.start,
-            format!(
-                "the array has {}, '{what}' has {own}{shape}{one_phase}",
-                counted(count as u64, "number")
-            ),
+        let count = counted(count as u64, "number");
+        return Err(miscounted(
+            array,
+            format!("the array has {count}, '{what}' has {own}{shape}{one_phase}"),
         ));
     }
     let order = Order::of(array, &content).map_err(|why| (array.start, why))?;
     Ok((content, order))
+}
+
+/// Entries that are no numbers may stand for several: `-S(1, 2)`; names come last, as they may be left alone.
+fn miscounted(array: &Array, why: String) -> array::Wrong {
+    let wrong = |entry: &array::Entry| Some((entry.start, entry.number.as_ref().err()?.clone()));
+    let others = || array.entries.iter().filter_map(wrong);
+    let (start, other) =
+        match others().find(|(_, other)| other.contains(['(', '[', '{'])).or_else(|| others().next()) {
+            Some((start, other)) => (start, format!("{other}; ")),
+            None => (array.start, String::new()),
+        };
+    (start, format!("{other}{why}"))
 }
 
 impl Job<'_> {

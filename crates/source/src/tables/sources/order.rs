@@ -68,7 +68,7 @@ impl Order {
     /// For rows of different lengths: lists of values in their order.
     fn of_jagged(array: &Array, content: &Content<'_>) -> Result<Self, String> {
         let phases = content.phases.len();
-        if content.has_squares() || content.colors == 2 || content.marking().rows.is_some() {
+        if content.has_squares() || content.colors == 2 {
             return Err("the rows of the array have different lengths".to_string());
         }
         if phases == 2 && !array.pairs_inside {

@@ -76,7 +76,7 @@ pub(crate) fn read(
         }
         names.push(marking.what.clone());
     }
-    let theta = sink.theta.iter().map(|value| value.unwrap_or(f64::NAN)).collect();
+    let theta = sink.theta.iter().map(|value| value.map_or(f64::NAN, |(value, _)| value)).collect();
     Ok(ReadTables { theta, scale: sink.scale, assumed })
 }
 
@@ -89,10 +89,14 @@ pub(super) fn resolved(values: &TableValues, named: Named, marking: &Marking, ar
     }
 }
 
+/// A value and the place of its number.
+type Placed = Option<(f64, usize)>;
+
 pub(super) struct Sink<'a> {
     values: &'a TableValues,
-    pub theta: Vec<Option<f64>>,
-    means: Vec<[Option<f64>; 2]>,
+    source: &'a str,
+    theta: Vec<Placed>,
+    means: Vec<[Placed; 2]>,
     scale: f64,
 }
 
@@ -100,7 +104,7 @@ impl<'a> Sink<'a> {
     /// `unknown` gives the message about a name that is not a parameter.
     pub fn read(
         values: &'a TableValues,
-        source: &str,
+        source: &'a str,
         path: &Path,
         found: &[Found],
         unknown: impl Fn(&str) -> String,
@@ -111,6 +115,7 @@ impl<'a> Sink<'a> {
             means: vec![[None; 2]; values.tables.0.len()],
             scale: 1.0,
             values,
+            source,
         };
         // Piece values first: tables may need them.
         for tables_of_offsets in [false, true] {
@@ -147,27 +152,30 @@ impl<'a> Sink<'a> {
             // A number for both phases is the value of both.
             let phases = if named.tied { vec![0, 1] } else { vec![content.phases[phase]] };
             for phase in phases {
+                let count = self.values.features.len();
+                let values = self.values;
+                let set = |slot: &mut Placed, name: String| match slot.replace((value, entry.start)) {
+                    Some((other, place)) if other != value => {
+                        let line = line_of(self.source, place);
+                        let name = format!("{name}.{}", PHASES[phase]);
+                        Err((entry.start, format!("'{name}' is {value} here and {other} in line {line}")))
+                    }
+                    _ => Ok(()),
+                };
                 if let Source::Mean(table) = source {
-                    self.means[table][phase] = Some(value);
+                    set(&mut self.means[table][phase], format!("{}.material", values.tables.0[table].name))?;
                     continue;
                 }
                 for &id in &ids {
-                    self.set(id, phase, value).map_err(|why| (entry.start, why))?;
+                    set(&mut self.theta[phase * count + id], values.features[id].name.clone())?;
                 }
             }
         }
         Ok(())
     }
 
-    fn set(&mut self, id: usize, phase: usize, value: f64) -> std::result::Result<(), String> {
-        let slot = &mut self.theta[phase * self.values.features.len() + id];
-        match slot.replace(value) {
-            Some(other) if other != value => {
-                let (name, phase) = (&self.values.features[id].name, PHASES[phase]);
-                Err(format!("'{name}.{phase}' is {value} here and {other} elsewhere"))
-            }
-            _ => Ok(()),
-        }
+    pub fn value_of(&self, id: usize, phase: usize) -> Option<f64> {
+        self.theta[phase * self.values.features.len() + id].map(|(value, _)| value)
     }
 
     fn value(
@@ -183,7 +191,7 @@ impl<'a> Sink<'a> {
         let offset = match (marking.offset, content.pieces[piece]) {
             (Some(Offset::Numbers(numbers)), _) => numbers[phase_of],
             (Some(Offset::Material), Some(Source::Table(table))) => {
-                let mean = self.means[table][phase_of].ok_or_else(|| {
+                let (mean, _) = self.means[table][phase_of].ok_or_else(|| {
                     let name = &self.values.tables.0[table].name;
                     format!("the piece value '{name}.material' is not in the file")
                 })?;

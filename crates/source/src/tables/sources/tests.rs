@@ -117,6 +117,10 @@ fn one_number_is_enough_for_both_phases_if_they_are_the_same() {
     assert_eq!(gives(&values(12.0), "tempo", " = 9"), Ok(source("tempo", " = 12")));
     assert_eq!(gives(&values(12.0), "tempo", "[2] = {9, 9}"), Ok(source("tempo", "[2] = {12, 12}")));
     assert_eq!(gives(&values(12.0), "c", "[1] = {9}"), Ok(source("c", "[1] = {-4}")));
+    let both = "[2][3] = {{12, 30, -4}, {-4, 30, 12}}";
+    let zeros = "[2][3] = {{0, 0, 0}, {0, 0, 0}}";
+    let what = "other.mg colors reversed";
+    assert_eq!(gives(&values(12.0), what, zeros), Ok(source(what, both)));
     let told = gives(&values(13.0), "tempo", " = 9").unwrap_err();
     assert_eq!(
         told,
@@ -156,6 +160,16 @@ fn what_does_not_fit_is_said_with_file_and_line() {
         ("// gputexel: material\nint a[] = {1,2,3,4,5,6,7,8,9,10,11,12};", ":2", "no pairs"),
         ("// gputexel: material\nint a[] = {{1,2},{3,4,5},6,{7,8,9,10,11,12}};", ":2", "different lengths"),
         ("// gputexel: material.mg\nint a[] = {1,2,\n3*4,4,5,6};", ":3", "'3*4' is not a number"),
+        (
+            "// gputexel: pst.mg\nint a[] = {N,\n-S(2, 3)};",
+            ":3",
+            "a number that can be replaced; the array has 2 numbers",
+        ),
+        (
+            "// gputexel: knight.material.mg\n#define A 1\n// gputexel: knight.mg colors reversed\nint b = 1;",
+            ":3",
+            "is for lists",
+        ),
         ("// gputexel: pawn.a1.eg\n// gputexel: pawn.a2.eg\nint b = 1;", ":2", "marker in line 1"),
         ("// gputexel: pawn.a1.mg offset 2\nunsigned a = 5u;", ":2", "-2 does not fit"),
         ("// gputexel: pawn.a1 files 4\nS a = S(1,2);", ":1", "option 'files'"),

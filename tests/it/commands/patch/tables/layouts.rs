@@ -242,7 +242,7 @@ fn lists_and_numbers_of_lines_are_filled() {
         "mobility.mg rows 2/5/2 ~ a[3][4] = {{1,2,3,4},{1,2,3,4},{1,2,3,4}} ~ counts 5",
         "mobility.mg ~ a[9] = { [0] = 1, [2] = 3 } ~ a.c:2: '[0] =' places an entry",
         "step.mg pieces pn ~ a = 9 ~ option 'pieces' is for all pieces",
-        "mobility.mg colors both ~ a[9] = {0} ~ option 'colors' is for values of pieces",
+        "mobility.mg colors both ~ a[9] = {0} ~ the array has 1 number, 'mobility.mg' has 18, [2][9]",
     ] {
         let [marker, array, expected] = cells(case);
         let source = format!("// gputexel: {marker}\nint {array};");

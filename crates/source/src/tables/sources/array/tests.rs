@@ -67,6 +67,11 @@ fn arrays_are_found_and_their_shape_is_seen() {
         ("// gputexel: a\nA := []Score{{1, 2}, {Mg: 3, Eg: 4}}\n", GO, FOUR, &[2, 2]),
         ("# gputexel: a\nA: list = [\n    (1, 2),\n    (3, 4),\n]\nB = 2\n", PYTHON, FOUR, &[2, 2]),
         ("A = (1, 2)  # gputexel: a\nB = 2", PYTHON, &[1.0, 2.0], &[2]),
+        ("# gputexel: a\nA = np.array([[1, 2], [3, 4]], dtype=np.int16, ndmin=2)", PYTHON, FOUR, &[2, 2]),
+        ("# gputexel: a\nA = array.array('h', [1, 2])\n", PYTHON, &[1.0, 2.0], &[2]),
+        ("# gputexel: a\nA = [S(mg=1, eg=2), S(mg=3, eg=4)]\n", PYTHON, FOUR, &[2, 2]),
+        ("// gputexel: a\ntemplate<class T = int> const array<T, 2> A = {1, 2};", C, &[1.0, 2.0], &[2]),
+        ("// gputexel: a\nstatic int[,] A = new int[2, 2] { { 1, 2 }, { 3, 4 } };", CSHARP, FOUR, &[2, 2]),
         ("D = {'x': [\n  # gputexel: a\n  [1, 2],\n ]}", PYTHON, &[1.0, 2.0], &[2]),
     ] {
         assert_eq!(read(source, language), Ok((values.to_vec(), Some(shape.to_vec()))), "{source}");
@@ -81,6 +86,7 @@ fn what_cannot_be_replaced_is_named() {
         ("// gputexel: a\nint a[2] = { 1, 2", C, "'{' is not closed before the end"),
         ("// gputexel: a\nint a[2] = { 1, (2 };", C, "'(' is closed by '}'"),
         ("// gputexel: a\nint a[2] = { 5*3, 2 };", C, "'5*3' is not a number"),
+        ("# gputexel: a\nA = f([1, 2], 3 * 4)", PYTHON, "'3 * 4' is not a number"),
         ("// gputexel: a\nint a[2] = { N, 2 };", C, "'N' is not a number"),
         ("// gputexel: a\nint a[2] = { (int)5, 2 };", C, "'(int)5' is not a number"),
         ("// gputexel: a\nint a[2] = { [1] = 5, 2 };", C, "'[1] =' places an entry"),
