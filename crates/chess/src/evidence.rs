@@ -106,6 +106,24 @@ pub(super) fn are_pawns(head: &[u8], format: &TextFormat) -> bool {
         }
 }
 
+/// Returns true if lines that are parted by others are games: within them, the sides move in turn.
+pub(super) fn are_games(head: &[u8], format: &TextFormat) -> bool {
+    let (mut blocks, mut pairs, mut in_turn) = (0, 0, 0);
+    let mut last = None;
+    for (number, line) in significant_lines(head, 1).take(DETECTION_LINES) {
+        let Ok((setup, _)) = parse_labeled(format, line) else { continue };
+        match last {
+            Some((before, turn)) if before + 1 == number => {
+                pairs += 1;
+                in_turn += usize::from(turn != setup.turn);
+            }
+            _ => blocks += 1,
+        }
+        last = Some((number, setup.turn));
+    }
+    blocks > 1 && format.columns.is_none() && pairs >= 3 * blocks && 20 * in_turn >= 19 * pairs
+}
+
 pub(super) fn as_white(head: &[u8], format: &TextFormat) -> Reading {
     let mut reading = Reading::default();
     for (setup, label) in labeled(head, format) {
