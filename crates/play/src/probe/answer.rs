@@ -243,7 +243,7 @@ mod tests {
         }
         let silent = vec![vec!["Unknown command: 'eval'".to_string()]; 3];
         assert_eq!(EvalPattern::find(&silent), None);
-        let commas = ["7,40", "-0,5"].map(|n| vec![format!("Evaluation: {n} (White), phase 0,{n}")]).to_vec();
+        let commas = ["7,40", "-0,5"].map(|n| vec![format!("Evaluation: {n} (White), phase 0,5")]).to_vec();
         assert_eq!(EvalPattern::find(&commas), None);
         assert!(has_decimal_comma(&commas[0][0]) && !has_decimal_comma("Eval: 7, 40"));
         let constant = vec![vec!["score type 1".to_string()]; 3];
