@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::agreement::told_view;
 use super::epd::operations;
-use super::evidence::{are_games, are_pawns, as_white, judge, judge_scores, words_scale};
+use super::evidence::{are_pawns, as_white, blocks_in_turn, judge, judge_scores, words_scale};
 use super::fen::{parse_board, parse_fen};
 use super::fields::{Found, Survey};
 use super::header::{find_columns, lacking_column};
@@ -140,7 +140,8 @@ pub fn detect_text(name: &str, head: &[u8], complete: bool, asked: TextOptions) 
     };
     format.pawns = are_pawns(head, &format);
     let reading = as_white(head, &format);
-    format.games_in_blocks = !reading.any_game_number && are_games(head, &format);
+    let blocks = blocks_in_turn(head, &format).filter(|_| !reading.any_game_number);
+    format.games_in_blocks = blocks.is_some_and(|blocks| blocks > 1);
     if percent && asked.scale.is_none() && reading.any_number && reading.highest <= 0.01 {
         let advice = Advice::default().text("extract ").setting("results", "0..1");
         let advice =
@@ -163,7 +164,7 @@ pub fn detect_text(name: &str, head: &[u8], complete: bool, asked: TextOptions) 
     let scores = judge_scores(&reading, syntax, asked.score_view, judged.view);
     format.score_view = scores.view;
     Ok(Detection {
-        layout: layout(&format, reading.any_score),
+        layout: layout(&format, reading.any_score, blocks),
         has_games: reading.any_game_number || format.games_in_blocks,
         format,
         evidence: judged.evidence,
@@ -175,14 +176,18 @@ pub fn detect_text(name: &str, head: &[u8], complete: bool, asked: TextOptions) 
 
 /// Describes the meaning of the fields after the position, and the unit of scores, where the syntax leaves
 /// that open.
-fn layout(format: &TextFormat, any_score: bool) -> Option<String> {
+fn layout(format: &TextFormat, any_score: bool, blocks: Option<usize>) -> Option<String> {
     let Places { result, score } = format.places;
     let place = |what: &str, place: Option<usize>| {
         Some(format!("{what} in field {} behind the position", place? + 1))
     };
     let pawns =
         (format.pawns && any_score).then(|| "scores are pawns, by their decimals and size".to_string());
-    let blocks = format.games_in_blocks.then(|| "games are parted by blank lines".to_string());
+    let blocks = blocks.map(|blocks| match blocks {
+        1 => "games are unknown though positions look like games in order: each counts as a game of its own"
+            .to_string(),
+        _ => "games are parted by blank lines".to_string(),
+    });
     let parts = [place("result", result), place("score", score), pawns, blocks];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     (!parts.is_empty()).then(|| parts.join(", "))
@@ -396,8 +401,16 @@ mod tests {
         let games: Vec<_> = batch.samples.iter().map(|sample| sample.game).collect();
         assert_eq!(games[..6], [Some(1); 6]);
         assert_eq!(games[6..], [Some(8); 6]);
-        for mixed in [format!("{game}{game}"), format!("{WHITE_UP} w - - c1 1-0;\n\n").repeat(9)] {
-            assert!(!detect(&mixed).has_games);
+        let unknown = detect(&format!("{game}{game}"));
+        assert!(!unknown.has_games && unknown.layout.is_some_and(|layout| layout.contains("unknown")));
+        let black = format!("{WHITE_UP} b - - c1 1-0;\n").repeat(2);
+        for mixed in [
+            black.repeat(9),
+            format!("{game}{black}\n{black}"),
+            format!("{WHITE_UP} w - - c1 1-0;\n\n").repeat(9),
+        ] {
+            let found = detect(&mixed);
+            assert_eq!((found.has_games, found.layout), (false, None));
         }
     }
 

@@ -106,8 +106,8 @@ pub(super) fn are_pawns(head: &[u8], format: &TextFormat) -> bool {
         }
 }
 
-/// Returns true if lines that are parted by others are games: within them, the sides move in turn.
-pub(super) fn are_games(head: &[u8], format: &TextFormat) -> bool {
+/// Returns the number of blocks of lines if the sides move in turn within them, so that they are games.
+pub(super) fn blocks_in_turn(head: &[u8], format: &TextFormat) -> Option<usize> {
     let (mut blocks, mut pairs, mut in_turn) = (0, 0, 0);
     let mut last = None;
     for (number, line) in significant_lines(head, 1).take(DETECTION_LINES) {
@@ -121,7 +121,7 @@ pub(super) fn are_games(head: &[u8], format: &TextFormat) -> bool {
         }
         last = Some((number, setup.turn));
     }
-    blocks > 1 && format.columns.is_none() && pairs >= 3 * blocks && 20 * in_turn >= 19 * pairs
+    (format.columns.is_none() && pairs >= 3 * blocks.max(1) && 20 * in_turn >= 19 * pairs).then_some(blocks)
 }
 
 pub(super) fn as_white(head: &[u8], format: &TextFormat) -> Reading {

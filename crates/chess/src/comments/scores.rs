@@ -88,9 +88,6 @@ fn spelling(number: &[u8]) -> Option<Spelling> {
 
 fn engine_score(comment: &[u8], convention: &ScoreConvention) -> CommentScore {
     let mut text = comment.trim_ascii_start();
-    if text.first().is_none_or(|b| !is_score_byte(*b) && *b != b'(') {
-        return CommentScore::Missing;
-    }
     if let Some(inner) = text.strip_prefix(b"(") {
         // Either the score is in parentheses, or the expected moves are, before it (Arena).
         text = match memchr::memchr(b')', inner) {

@@ -1,6 +1,7 @@
 //! Lists that are lines of columns parted by commas or tabs: those of `spsa.pl`, `bspsa.pl`, fishtest and OpenBench, and names
 //! with values.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::Path;
 
@@ -68,7 +69,7 @@ pub(super) fn parse_titled(
     if !has_titles && !titles[0].split_once(':').is_some_and(|(title, _)| is_name(title)) {
         return None;
     }
-    let mut left_out = Vec::new();
+    let mut left_out = BTreeSet::new();
     let mut one = |row: &[&str]| {
         if has_titles && row.len() != titles.len() {
             return Err(format!("{} columns; expected {} ({})", row.len(), titles.len(), titles.join(",")));
@@ -77,8 +78,8 @@ pub(super) fn parse_titled(
             true => Some((title, cell)),
             false => str::split_once(cell, ':').or_else(|| str::rsplit_once(cell, ' ')),
         };
-        let cells = row.iter().copied().zip(titles.iter().copied().chain(std::iter::repeat("")));
-        let cells: Option<Vec<(&str, &str)>> = cells.map(named).collect();
+        let titles = titles.iter().copied().chain(std::iter::repeat(""));
+        let cells: Option<Vec<(&str, &str)>> = row.iter().copied().zip(titles).map(named).collect();
         let cells = cells.ok_or("a column without a name")?;
         let cells: Vec<_> =
             cells.iter().map(|(title, cell)| (title.trim().to_lowercase(), cell.trim())).collect();
@@ -92,7 +93,7 @@ pub(super) fn parse_titled(
                 "type" | TYPE => TYPE,
                 title if SETTINGS.contains(&title) => title,
                 _ => {
-                    left_out.push(format!("'{}'", shown(title)));
+                    left_out.insert(shown(title));
                     continue;
                 }
             });
@@ -104,10 +105,8 @@ pub(super) fn parse_titled(
         one(&row).map(|entry| (line, entry)).map_err(|reason| Error::line(path, line, reason))
     };
     let entries: Result<Vec<Numbered>> = rows(text).skip(usize::from(has_titles)).map(read).collect();
-    left_out.sort();
-    left_out.dedup();
     if !left_out.is_empty() {
-        notes.push(format!("columns left out: {}", left_out.join(", ")));
+        notes.push(format!("columns left out: {}", Vec::from_iter(left_out).join(", ")));
     }
     Some(entries)
 }

@@ -72,8 +72,8 @@ fn columns_may_have_names() {
     let old = "param: x, best: 52.31, start: 50.0, min: 20.0, max: 90.0, c 32.4, a 541.0\n";
     let csv = "Name,Start,Min,Max,C_end,R_end\nx,52.31,20,90,3.5,0.002\n";
     for (text, c_end, note) in [
-        (table, Some(3.5), "columns left out: 'c', 'r', 'start'"),
-        (old, None, "columns left out: 'a', 'c', 'start'"),
+        (table, Some(3.5), "columns left out: c, r, start"),
+        (old, None, "columns left out: a, c, start"),
         (csv, Some(3.5), ""),
         ("name\tvalue\nx\t52.31\n", None, ""),
     ] {
