@@ -170,7 +170,7 @@ fn attempt(
             return match answers.iter().flatten().find(|line| has_decimal_comma(line)) {
                 Some(line) => useless(format!(
                     "numbers with a comma are not read, as in '{}'",
-                    gputexel_io::shown(line)
+                    gputexel_io::shown(line.trim())
                 )),
                 None => useless("its answers have no number after a word such as 'evaluation'"),
             };
