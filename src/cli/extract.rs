@@ -79,7 +79,7 @@ Results of labeled positions may be written as
   FEN c9 \"1-0\";       FEN [0.5]         FEN | 35 | 1.0    (centipawns, result)
   FEN c9 \"0.33|1-0\";  FEN ;1-0          FEN|1-0
   FEN ce 0.5          FEN ; [0.5]       FEN : 1 : 35 : 30 : 17    (texelutil)
-  17 1 FEN 35         (game, result, position, optional centipawns)
+  1-0 FEN             17 1 FEN 35       (game, result, position, optional centipawns)
 
 with a score in any further field (FEN;-12;0.5, FEN [0.5] -12, FEN ce -12; c9 \"1-0\";), \
 or as columns under a header line (fen,result,score). With --target score, no results are needed (fen,eval; FEN;35). The syntax is detected and reported, as is the \

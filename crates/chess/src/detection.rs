@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::agreement::told_view;
 use super::epd::operations;
-use super::evidence::{are_pawns, as_white, judge, judge_scores, words_scale};
+use super::evidence::{are_pawns, as_white, blocks_in_turn, judge, judge_scores, words_scale};
 use super::fen::{parse_board, parse_fen};
 use super::fields::{Found, Survey};
 use super::header::{find_columns, lacking_column};
@@ -140,6 +140,8 @@ pub fn detect_text(name: &str, head: &[u8], complete: bool, asked: TextOptions) 
     };
     format.pawns = are_pawns(head, &format);
     let reading = as_white(head, &format);
+    let blocks = blocks_in_turn(head, &format).filter(|_| !reading.any_game_number);
+    format.games_in_blocks = blocks.is_some_and(|blocks| blocks > 1);
     if percent && asked.scale.is_none() && reading.any_number && reading.highest <= 0.01 {
         let advice = Advice::default().text("extract ").setting("results", "0..1");
         let advice =
@@ -162,11 +164,11 @@ pub fn detect_text(name: &str, head: &[u8], complete: bool, asked: TextOptions) 
     let scores = judge_scores(&reading, syntax, asked.score_view, judged.view);
     format.score_view = scores.view;
     Ok(Detection {
-        layout: layout(&format, reading.any_score),
+        layout: layout(&format, reading.any_score, blocks),
+        has_games: reading.any_game_number || format.games_in_blocks,
         format,
         evidence: judged.evidence,
         score_evidence: reading.any_score.then_some(scores.evidence),
-        has_games: reading.any_game_number,
         warning: judged.warning,
         score_warning: scores.warning,
     })
@@ -174,14 +176,19 @@ pub fn detect_text(name: &str, head: &[u8], complete: bool, asked: TextOptions) 
 
 /// Describes the meaning of the fields after the position, and the unit of scores, where the syntax leaves
 /// that open.
-fn layout(format: &TextFormat, any_score: bool) -> Option<String> {
+fn layout(format: &TextFormat, any_score: bool, blocks: Option<usize>) -> Option<String> {
     let Places { result, score } = format.places;
     let place = |what: &str, place: Option<usize>| {
         Some(format!("{what} in field {} behind the position", place? + 1))
     };
     let pawns =
         (format.pawns && any_score).then(|| "scores are pawns, by their decimals and size".to_string());
-    let parts = [place("result", result), place("score", score), pawns];
+    let blocks = blocks.map(|blocks| match blocks {
+        1 => "games are unknown though positions look like games in order: each counts as a game of its own"
+            .to_string(),
+        _ => "games are parted by blank lines".to_string(),
+    });
+    let parts = [place("result", result), place("score", score), pawns, blocks];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     (!parts.is_empty()).then(|| parts.join(", "))
 }
@@ -209,11 +216,15 @@ fn detect_syntax(name: &str, head: &[u8], asked: TextOptions) -> Result<(LabelSy
     for (number, line) in significant_lines(head, 1).take(DETECTION_LINES) {
         match parse_fen(line) {
             Err(error) => {
-                let games = TextFormat::new(LabelSyntax::Games, PointOfView::White);
-                if let Ok((_, label)) = parse_labeled(&games, line) {
+                let before = [LabelSyntax::Games, LabelSyntax::ResultFirst].map(|syntax| {
+                    let (_, label) =
+                        parse_labeled(&TextFormat::new(syntax, PointOfView::White), line).ok()?;
+                    let at = LabelSyntax::ALL.iter().position(|&own| own == syntax)?;
+                    Some((at, vote(label))).filter(|(_, vote)| *vote > 0 || syntax == LabelSyntax::Games)
+                });
+                if let Some((at, vote)) = before.into_iter().flatten().next() {
                     first_position.get_or_insert(number);
-                    votes[LabelSyntax::ALL.iter().position(|&own| own == LabelSyntax::Games).unwrap_or(0)] +=
-                        vote(label);
+                    votes[at] += vote;
                     continue;
                 }
                 first_error.get_or_insert((number, error));
@@ -369,6 +380,41 @@ mod tests {
     }
 
     #[test]
+    fn results_may_precede_positions() {
+        for result in ["0.5 ", "1-0\t", "1/2-1/2;", "[1.0] ", "\"0-1\","] {
+            let format = detect(&format!("{result}{WHITE_UP} w - - 0 1\n")).format;
+            assert_eq!((format.syntax, format.point_of_view), (LabelSyntax::ResultFirst, PointOfView::White));
+        }
+    }
+
+    #[test]
+    fn positions_between_blank_lines_are_games() {
+        let game = format!("{WHITE_UP} w - - c1 1-0;\n{WHITE_UP} b - - c1 1-0;\n").repeat(3);
+        let found = detect(&format!("{game}\n{game}"));
+        assert!(found.has_games && found.layout.is_some_and(|layout| layout.contains("blank lines")));
+        let batch = crate::text::read_text(
+            format!("{game}\n{game}").as_bytes(),
+            1,
+            &found.format,
+            &crate::selection::Selection::default(),
+        );
+        let games: Vec<_> = batch.samples.iter().map(|sample| sample.game).collect();
+        assert_eq!(games[..6], [Some(1); 6]);
+        assert_eq!(games[6..], [Some(8); 6]);
+        let unknown = detect(&format!("{game}{game}"));
+        assert!(!unknown.has_games && unknown.layout.is_some_and(|layout| layout.contains("unknown")));
+        let black = format!("{WHITE_UP} b - - c1 1-0;\n").repeat(2);
+        for mixed in [
+            black.repeat(9),
+            format!("{game}{black}\n{black}"),
+            format!("{WHITE_UP} w - - c1 1-0;\n\n").repeat(9),
+        ] {
+            let found = detect(&mixed);
+            assert_eq!((found.has_games, found.layout), (false, None));
+        }
+    }
+
+    #[test]
     fn a_header_may_say_percent() {
         let header = |title: &str, result: &str| {
             let text = format!("fen,{title}\n{WHITE_UP} w - -,{result}\n{WHITE_UP} w - -,0\n");
@@ -405,6 +451,7 @@ mod tests {
             ("-", "rubbish\n4k3/8/8/8/8/8/8/4K3 w - - [1.0]\n", InputKind::Text),
             ("-", "1. e4 e5 1-0\n", InputKind::Pgn),
             ("-", "{\"a\" comment} 1. e4 e5 1-0\n", InputKind::Pgn),
+            ("-", "1-0 4k3/8/8/8/8/8/8/4K3 w - -\n", InputKind::Text),
             ("x.jsonl", "{\"fen\":\"4k3/8/8/8/8/8/8/4K3 w - -\",\"evals\":[]}\n", InputKind::Text),
         ] {
             assert_eq!(detect_kind(name, head.as_bytes()), kind, "{name} {head}");

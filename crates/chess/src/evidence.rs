@@ -106,6 +106,24 @@ pub(super) fn are_pawns(head: &[u8], format: &TextFormat) -> bool {
         }
 }
 
+/// Returns the number of blocks of lines if the sides move in turn within them, so that they are games.
+pub(super) fn blocks_in_turn(head: &[u8], format: &TextFormat) -> Option<usize> {
+    let (mut blocks, mut pairs, mut in_turn) = (0, 0, 0);
+    let mut last = None;
+    for (number, line) in significant_lines(head, 1).take(DETECTION_LINES) {
+        let Ok((setup, _)) = parse_labeled(format, line) else { continue };
+        match last {
+            Some((before, turn)) if before + 1 == number => {
+                pairs += 1;
+                in_turn += usize::from(turn != setup.turn);
+            }
+            _ => blocks += 1,
+        }
+        last = Some((number, setup.turn));
+    }
+    (format.columns.is_none() && pairs >= 3 * blocks.max(1) && 20 * in_turn >= 19 * pairs).then_some(blocks)
+}
+
 pub(super) fn as_white(head: &[u8], format: &TextFormat) -> Reading {
     let mut reading = Reading::default();
     for (setup, label) in labeled(head, format) {

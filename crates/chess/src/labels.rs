@@ -1,6 +1,7 @@
 //! Syntaxes of results next to positions, as authors of tuners write them.
 
 use super::epd::{is_no_score, operations};
+use super::prose::has_score;
 pub use super::scale::{Outcome, Word};
 use super::scale::{ResultScale, parse_number};
 
@@ -26,6 +27,8 @@ pub enum LabelSyntax {
     /// `17 1 FEN 35`: game and result before the position, and perhaps centipawns after it, as this program
     /// writes positions for engines to trace.
     Games,
+    /// `1-0 FEN`: a result before the position.
+    ResultFirst,
     /// `; 35 ; 0.5`, `[0.5] 35` and the like: fields, of which at most one is the result, and one the score.
     Fields,
     Csv,
@@ -35,7 +38,7 @@ pub enum LabelSyntax {
 gputexel_io::names!(
     LabelSyntax "label syntax": Opcode "c9", OpcodeScore "c9-score", Ce "ce", CeScore "ce-score", Brackets "brackets",
     Semicolon "semicolon", ScoreResult "score-result", Pipe "pipe", Texelutil "texelutil", Bare "bare", Games "games",
-    Fields "fields", Csv "csv"
+    ResultFirst "result-first", Fields "fields", Csv "csv"
 );
 
 impl LabelSyntax {
@@ -53,17 +56,23 @@ impl LabelSyntax {
             Self::Texelutil => ": 1 : 35 : 30 : 17",
             Self::Bare => "1-0",
             Self::Games => "17 1 FEN 35",
+            Self::ResultFirst => "1-0 FEN",
             Self::Fields => ";35;0.5",
             Self::Csv => "columns fen,result",
         }
     }
 
     pub fn position_start(self, line: &[u8]) -> usize {
-        let Self::Games = self else { return 0 };
-        let mut at = 0;
-        for _ in 0..2 {
-            at += line[at..].iter().take_while(|byte| !byte.is_ascii_whitespace()).count();
-            at += line[at..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+        let (words, parts): (usize, fn(u8) -> bool) = match self {
+            Self::Games => (2, |byte| byte.is_ascii_whitespace()),
+            Self::ResultFirst => (1, parts_result),
+            _ => return 0,
+        };
+        let run = |at: usize, wanted| line[at..].iter().take_while(|byte| parts(**byte) == wanted).count();
+        let mut at = run(0, true);
+        for _ in 0..words {
+            at += run(at, false);
+            at += run(at, true);
         }
         at
     }
@@ -111,6 +120,10 @@ impl Remainder {
 
 fn separates(byte: u8) -> bool {
     byte.is_ascii_whitespace() || matches!(byte, b'|' | b';' | b':' | b'[' | b']' | b'(' | b')' | b'"')
+}
+
+fn parts_result(byte: u8) -> bool {
+    separates(byte) || byte == b','
 }
 
 /// Returns true if a word is a number or a mate, perhaps followed by a depth (`+0.35/12`, `23,14`).
@@ -192,6 +205,11 @@ pub fn parse_label(syntax: LabelSyntax, before: &[u8], rest: &[u8], scale: Resul
             }
             Ok(Label { score_cp, game: Some(game.ok_or(LabelError::Missing)?), ..Label::of(outcome) })
         }
+        LabelSyntax::ResultFirst => {
+            let result = before.split(|byte| parts_result(*byte)).find(|field| !field.is_empty());
+            let outcome = parse_outcome(result.unwrap_or_default())?;
+            Ok(Label { unread: Remainder::of(rest), ..Label::of(outcome) })
+        }
         LabelSyntax::Fields | LabelSyntax::Csv => Err(LabelError::Missing),
     }
 }
@@ -207,10 +225,11 @@ fn parse_operations(syntax: LabelSyntax, rest: &[u8], scale: ResultScale) -> Par
     let mut error = if syntax == LabelSyntax::CeScore { None } else { Some(LabelError::Missing) };
     let (mut ce, mut found) = (f32::NAN, false);
     for (name, value) in operations(rest) {
+        let is_comment = matches!(name, [b'c', digit] if digit.is_ascii_digit());
         let is_result = match syntax {
             LabelSyntax::CeScore => false,
             LabelSyntax::Ce => name == b"ce",
-            _ => matches!(name, [b'c', digit] if digit.is_ascii_digit()),
+            _ => is_comment,
         };
         let unread = if is_result {
             match parse_operand(syntax, value, scale) {
@@ -224,7 +243,7 @@ fn parse_operations(syntax: LabelSyntax, rest: &[u8], scale: ResultScale) -> Par
                     if reason != LabelError::Missing && !found {
                         error = Some(reason);
                     }
-                    Remainder::of(value)
+                    if is_comment { of_comment(value) } else { Remainder::of(value) }
                 }
             }
         } else if name == b"ce" && syntax != LabelSyntax::Ce {
@@ -235,6 +254,8 @@ fn parse_operations(syntax: LabelSyntax, rest: &[u8], scale: ResultScale) -> Par
         } else if name == b"hmvc" || name == b"fmvn" {
             label.has_counters = true;
             Remainder::Nothing
+        } else if is_comment {
+            of_comment(value)
         } else if is_no_score(name) {
             Remainder::Text
         } else {
@@ -246,6 +267,12 @@ fn parse_operations(syntax: LabelSyntax, rest: &[u8], scale: ResultScale) -> Par
         label.score_cp = ce;
     }
     error.map_or(Ok(label), Err)
+}
+
+/// Comments are prose, in which numbers are versions of programs and dates.
+fn of_comment(value: &[u8]) -> Remainder {
+    let is_score = looks_like_score(unquoted(value)) || has_score(value);
+    Remainder::Text.max(if is_score { Remainder::Score } else { Remainder::Nothing })
 }
 
 fn parse_operand(syntax: LabelSyntax, value: &[u8], scale: ResultScale) -> Parsed<(Outcome, f32)> {
@@ -340,7 +367,11 @@ mod tests {
     use proptest::prelude::*;
 
     fn label(syntax: LabelSyntax, rest: &str) -> Parsed<(Outcome, Option<f32>, Option<u64>)> {
-        let before = if syntax == LabelSyntax::Games { "17 1 " } else { "" };
+        let before = match syntax {
+            LabelSyntax::Games => "17 1 ",
+            LabelSyntax::ResultFirst => "[1/2-1/2]; ",
+            _ => "",
+        };
         parse_label(syntax, before.as_bytes(), rest.as_bytes(), ResultScale::default())
             .map(|l| (l.outcome, Some(l.score_cp).filter(|s| !s.is_nan()), l.game))
     }
@@ -383,6 +414,7 @@ mod tests {
             (Bare, " 0.125", Number(0.125), None, None),
             (Bare, " 1e-3", Number(0.001), None, None),
             (OpcodeScore, " c9 \"0-1\";", Game(0.0), None, None),
+            (ResultFirst, "", Game(0.5), None, None),
             (Games, " -35", Number(1.0), Some(-35.0), Some(17)),
             (Games, " -", Number(1.0), None, Some(17)),
             (Games, "", Number(1.0), None, Some(17)),
@@ -393,7 +425,13 @@ mod tests {
 
     #[test]
     fn syntaxes_refuse_each_others_lines() {
-        let others = [LabelSyntax::Csv, LabelSyntax::Games, LabelSyntax::Fields, LabelSyntax::CeScore];
+        let others = [
+            LabelSyntax::Csv,
+            LabelSyntax::Games,
+            LabelSyntax::ResultFirst,
+            LabelSyntax::Fields,
+            LabelSyntax::CeScore,
+        ];
         let strict = LabelSyntax::ALL.into_iter().filter(|s| !others.contains(s));
         for syntax in strict.clone() {
             for other in strict.clone().filter(|other| *other != syntax) {
@@ -441,6 +479,8 @@ mod tests {
             (Opcode, " hmvc 3; fmvn 9; c9 \"1-0\"; ce 5;", Remainder::Nothing),
             (Opcode, " c9 \"1-0\"; acd 12; acn 5000; id \"7\";", Remainder::Text),
             (Opcode, " bm e4; c9 \"1-0\"; c0 \"a book\";", Remainder::Text),
+            (Opcode, " c0 Stockfish 15.1-Fritz 5.32 local 2026.11.20; c1 1-0;", Remainder::Text),
+            (CeScore, " ce 35; c0 \"Fritz 5.32\";", Remainder::Text),
             (Opcode, " c9 \"1-0\"; ce 0.35;", Remainder::Score),
             (Opcode, " c9 \"1-0\"; c1 \"-35\";", Remainder::Score),
             (Opcode, " c9 \"1-0\"; c1 \"eval -0.35/12\";", Remainder::Score),

@@ -16,6 +16,7 @@ mod header;
 pub mod labels;
 pub mod pgn;
 mod phase;
+mod prose;
 pub mod quiescence;
 mod reason;
 pub mod sample;

@@ -44,6 +44,8 @@ pub struct TextFormat {
     pub places: Places,
     /// True if scores are pawns where the syntax leaves that open, else centipawns.
     pub pawns: bool,
+    /// True if blank lines part the games.
+    pub games_in_blocks: bool,
     pub scale: ResultScale,
     pub point_of_view: PointOfView,
     pub score_view: PointOfView,
@@ -57,6 +59,7 @@ impl TextFormat {
             columns: None,
             places: Places::default(),
             pawns: false,
+            games_in_blocks: false,
             scale: ResultScale::default(),
             point_of_view,
             score_view: point_of_view,
@@ -86,13 +89,19 @@ pub fn read_text<'c>(
 /// Reads the lines. Not generic, so that the loop over the lines is compiled in this crate.
 fn read_lines(chunk: &[u8], first_line: u64, format: &TextFormat, criteria: Criteria<'_>) -> Batch {
     let mut batch = Batch::default();
+    // The first line of a block is its number.
+    let (mut block, mut last) = (first_line, None);
     for (number, line) in significant_lines(chunk, first_line) {
         if format.columns.as_ref().is_some_and(|columns| columns.header_line == number) {
             continue;
         }
+        if last.replace(number).is_none_or(|last| last + 1 != number) {
+            block = number;
+        }
         batch.records += 1;
         match read_line(line, number, format, &criteria, &mut batch) {
-            Ok((sample, origin)) => {
+            Ok((mut sample, origin)) => {
+                sample.game = sample.game.or(format.games_in_blocks.then_some(block));
                 batch.positions_read += 1;
                 batch.push_single(sample, origin);
             }

@@ -17,6 +17,7 @@ use memchr::memmem::Finder;
 use super::convention::ScoreConvention;
 use super::{ScoreForm, Spelling, WrittenScore};
 use crate::labels::{parse_cp, parse_pawns};
+use crate::prose::has_score;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CommentScore {
@@ -31,7 +32,7 @@ static EVAL: LazyLock<Finder> = LazyLock::new(|| Finder::new("[%eval"));
 /// Reads the score of a comment. Of several, the engine form counts, since it determines the position that
 /// was searched, then `wv=`.
 pub fn comment_score(comment: &[u8], convention: &ScoreConvention) -> CommentScore {
-    let engine = engine_score(comment, convention);
+    let engine = engine_score(behind_commands(comment), convention);
     if matches!(engine, CommentScore::Found(_)) {
         return engine;
     }
@@ -47,14 +48,27 @@ pub fn comment_score(comment: &[u8], convention: &ScoreConvention) -> CommentSco
             return found(ScoreForm::Eval, spelling, cp);
         }
     }
-    if white.or(eval).is_some() { CommentScore::Unread } else { engine }
+    if white.or(eval).is_some() || has_score(comment) { CommentScore::Unread } else { engine }
 }
 
 fn value_of<'c>(comment: &'c [u8], key: &Finder) -> Option<&'c [u8]> {
     let at = key.find(comment)? + key.needle().len();
     let text = comment[at..].trim_ascii_start();
-    let end = text.iter().position(|b| !is_score_byte(*b)).unwrap_or(text.len());
-    Some(&text[..end])
+    let (number, rest) = text.split_at(text.iter().take_while(|b| is_score_byte(**b)).count());
+    // `[%eval 35,18]` has a depth there; else it is a decimal comma, as it is behind a zero with a sign.
+    let has_depth = key.needle() != b"wv=" && !matches!(number, b"-0" | b"+0");
+    Some(if has_depth || !matches!(rest, [b',', b'0'..=b'9', ..]) { number } else { b"" })
+}
+
+fn behind_commands(comment: &[u8]) -> &[u8] {
+    let mut text = comment.trim_ascii_start();
+    while text.starts_with(b"[%")
+        && let Some(end) = memchr::memchr(b']', text)
+    {
+        text = &text[end + 1..];
+        text = &text[text.iter().take_while(|b| b.is_ascii_whitespace() || **b == b',').count()..];
+    }
+    text
 }
 
 fn is_score_byte(byte: u8) -> bool {
@@ -74,12 +88,6 @@ fn spelling(number: &[u8]) -> Option<Spelling> {
 
 fn engine_score(comment: &[u8], convention: &ScoreConvention) -> CommentScore {
     let mut text = comment.trim_ascii_start();
-    if text.first().is_none_or(|b| !is_score_byte(*b) && *b != b'(') {
-        // A typographer's minus: if it were skipped silently, scores of one side alone would be missing.
-        let behind = text.strip_prefix("\u{2212}".as_bytes()).and_then(<[u8]>::first);
-        let is_negative = behind.is_some_and(u8::is_ascii_digit);
-        return if is_negative { CommentScore::Unread } else { CommentScore::Missing };
-    }
     if let Some(inner) = text.strip_prefix(b"(") {
         // Either the score is in parentheses, or the expected moves are, before it (Arena).
         text = match memchr::memchr(b')', inner) {
@@ -120,12 +128,6 @@ fn engine_score(comment: &[u8], convention: &ScoreConvention) -> CommentScore {
     match spelling {
         Spelling::Decimal if is_alone && (is_signed || (cp == 0.0 && convention.bare_zeros)) => found(true),
         Spelling::Mate if is_alone && (is_signed || number[0] == b'M') => found(true),
-        _ if is_signed => CommentScore::Unread,
-        Spelling::Mate if is_alone => CommentScore::Unread,
-        // Not the seconds of `2.5s`, nor a number in a sentence.
-        Spelling::Decimal if is_alone || words.iter().next().is_some_and(|b| !b.is_ascii_alphabetic()) => {
-            CommentScore::Unread
-        }
         _ => CommentScore::Missing,
     }
 }
@@ -192,7 +194,11 @@ mod tests {
             ("0.00", 0.0),
             ("+M3", 30_000.0),
             ("M3", 30_000.0),
+            ("[%emt 00:00:00] +4.63/11", 463.0),
+            ("[%clk 0:05:00] -0.35/12 1.2s", -35.0),
+            ("[%csl Ga4][%cal Re2e4], +6.70/40 3", 670.0),
             // It takes precedence over the others.
+            ("[%eval 0.17] +0.25/9", 25.0),
             (" -0.28/25 8.1s, ev=-0.28, wv=0.28 ", -28.0),
         ] {
             assert_eq!(forms(text), (Some(cp), None), "{text}");
@@ -228,7 +234,6 @@ mod tests {
             "1/2",
             "12/4 moves",
             "-",
-            "a +0.35/12",
             " 0/1 8 40000",
             "12/20 5 40000",
             "12. Nf3 is better",
@@ -242,6 +247,9 @@ mod tests {
             "+/-",
             "=",
             "2.5s",
+            "[%csl Ga4][%cal Re2e4] [%ts 12.35]",
+            "Stockfish 15.1-Fritz 5.32 2026.11.20",
+            "d=12, t=0.35, mb=+0, book",
             "0.12 s",
             "[%clk 0:05:00]",
             "[%emt 0:00:04]",
@@ -277,6 +285,22 @@ mod tests {
             "[%eval]",
             "[%eval N/A]",
             "-2 pawns",
+            "a +0.35/12",
+            "d=12, 0.35",
+            "(d12,+0.35)",
+            "eval: 35 depth 12",
+            "score 35cp",
+            "0,35/12",
+            "(\u{2212}0.35/12)",
+            "[%emt 2.0] \u{2212}M3",
+            "[%clk 0:05:00] +35",
+            "0.35 d12",
+            "#5",
+            "book -M3/7",
+            "Nf6 0.35",
+            "wv=0,28, d=31",
+            "[%eval -0,35]",
+            "[%Eval 0.35]",
             "+M5: mates",
         ] {
             assert_eq!(score(text), Unread, "{text}");

@@ -157,6 +157,7 @@ fn first_number(line: &str) -> Option<(&str, Number, bool)> {
     for (at, c) in line.char_indices() {
         if !previous.is_alphanumeric()
             && !['.', '_', '-', '+'].contains(&previous)
+            && !(previous == ',' && line[..at - 1].ends_with(|c: char| c.is_ascii_digit()))
             && let Some((number, length)) = number_at(&line[at..])
         {
             return Some((line[..at].trim_end(), number, at == 0 && length == line.len()));
@@ -164,6 +165,13 @@ fn first_number(line: &str) -> Option<(&str, Number, bool)> {
         previous = c;
     }
     None
+}
+
+/// True if a line has a number such as `7,40`, which is not read.
+pub(super) fn has_decimal_comma(line: &str) -> bool {
+    line.as_bytes()
+        .windows(3)
+        .any(|text| matches!(text, [a, b',', b] if a.is_ascii_digit() && b.is_ascii_digit()))
 }
 
 /// At the beginning of a text, with its length. A unit such as `cp` may follow directly.
@@ -189,7 +197,9 @@ fn number_at(text: &str) -> Option<(Number, usize)> {
     let rest = &text[at..];
     let follows = rest.chars().next();
     let is_unit = rest.starts_with("cp") && !rest[2..].starts_with(|c: char| c.is_alphanumeric());
-    if follows.is_some_and(|c| c.is_alphanumeric() || c == '_') && !is_unit {
+    // A decimal comma, or another number: none of both is taken for the whole.
+    let is_cut = rest.strip_prefix(',').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    if follows.is_some_and(|c| c.is_alphanumeric() || c == '_') && !is_unit || is_cut {
         return None;
     }
     let value: f64 = text[first..at].parse().ok()?;
@@ -233,6 +243,9 @@ mod tests {
         }
         let silent = vec![vec!["Unknown command: 'eval'".to_string()]; 3];
         assert_eq!(EvalPattern::find(&silent), None);
+        let commas = ["7,40", "-0,5"].map(|n| vec![format!("Evaluation: {n} (White), phase 0,5")]).to_vec();
+        assert_eq!(EvalPattern::find(&commas), None);
+        assert!(has_decimal_comma(&commas[0][0]) && !has_decimal_comma("Eval: 7, 40"));
         let constant = vec![vec!["score type 1".to_string()]; 3];
         assert_eq!(EvalPattern::find(&constant), None);
     }
@@ -247,6 +260,8 @@ mod tests {
             ("Eval: + 0.31", said(0.31, Some(2))),
             ("Eval: none (in check)", Some(Said::Nothing)),
             ("Eval: 3rd", Some(Said::Nothing)),
+            ("Eval: +7,40 (White)", Some(Said::Nothing)),
+            ("Eval: 7, phase 3", said(7.0, None)),
             ("Eval: nan", Some(Said::Nothing)),
             ("eval: 3", None),
         ] {

@@ -1,6 +1,6 @@
 //! What an engine's numbers are: found by asking about a few positions, again, mirrored, and under other values.
 
-use super::answer::{EvalPattern, Number};
+use super::answer::{EvalPattern, Number, has_decimal_comma};
 use super::asking::{Ask, Asker, Failed, Source, Way};
 use super::linearity::Tester;
 use super::plan::{Plan, Step, Tree};
@@ -167,7 +167,13 @@ fn attempt(
         let answers = asker.answers(&way, &start, first)?;
         way.pattern = EvalPattern::find(&answers);
         if way.pattern.is_none() {
-            return useless("its answers have no number after a word such as 'evaluation'");
+            return match answers.iter().flatten().find(|line| has_decimal_comma(line)) {
+                Some(line) => useless(format!(
+                    "numbers with a comma are not read, as in '{}'",
+                    gputexel_io::shown(line.trim())
+                )),
+                None => useless("its answers have no number after a word such as 'evaluation'"),
+            };
         }
     }
     let numbers = asker.numbers(&way, &start, &fens)?;

@@ -1,10 +1,11 @@
-//! Lists that are lines of columns parted by commas: those of `spsa.pl`, `bspsa.pl`, fishtest and OpenBench, and names
+//! Lists that are lines of columns parted by commas or tabs: those of `spsa.pl`, `bspsa.pl`, fishtest and OpenBench, and names
 //! with values.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::Path;
 
-use super::entry::ListEntry;
+use super::entry::{ListEntry, SETTINGS};
 use gputexel_io::{Error, Result, shown};
 
 pub(super) type Numbered = (u64, ListEntry);
@@ -18,13 +19,24 @@ pub(super) const OPENBENCH: &[&str] = &["name", TYPE, "start", "min", "max", "c_
 pub(super) const FISHTEST: &[&str] = &["name", "start", "min", "max", "c_end", "r_end"];
 pub(super) const VALUES: &[&str] = &["name", "value"];
 
+/// Titles of values, the first of which counts: those that tuning has reached, then the first ones.
+const START: [&str; 4] = ["best", "value", "theta", "start"];
+
 /// OpenBench never moves whole numbers by less.
 const MIN_INTEGER_C: f64 = 0.5;
 
-/// Lines that are not blank, numbered from 1, as trimmed columns.
+/// Lines that are neither blank nor comments, numbered from 1 and trimmed.
+pub(super) fn lines(text: &str) -> impl Iterator<Item = (u64, &str)> {
+    (1..).zip(text.lines().map(str::trim)).filter(|(_, line)| !line.is_empty() && !is_comment(line))
+}
+
+fn is_comment(line: &str) -> bool {
+    line == "#" || line.starts_with("# ") || line.starts_with("//")
+}
+
 pub(super) fn rows(text: &str) -> impl Iterator<Item = (u64, Vec<&str>)> {
-    let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
-    lines.map(|(number, line)| (number, line.trim().split(',').map(str::trim).collect()))
+    let separator = |line: &str| if line.contains(',') || !line.contains('\t') { ',' } else { '\t' };
+    lines(text).map(move |(number, line)| (number, line.split(separator(line)).map(str::trim).collect()))
 }
 
 pub(super) fn number(name: &str, column: &str, text: &str) -> std::result::Result<f64, String> {
@@ -40,6 +52,63 @@ pub(super) fn parse(text: &str, path: &Path, columns: &[&str]) -> Result<Vec<Num
         Ok((line, entry))
     };
     rows(text).map(one).collect()
+}
+
+/// Reads a list whose columns have names, in a line of titles or in each field (`best: 165.38`), as on the pages of
+/// fishtest; `None` for others.
+pub(super) fn parse_titled(
+    text: &str,
+    path: &Path,
+    notes: &mut Vec<String>,
+) -> Option<Result<Vec<Numbered>>> {
+    let is_name =
+        |title: &str| ["name", "param", "parameter"].contains(&title.trim().to_lowercase().as_str());
+    let (_, titles) = rows(text).next()?;
+    let has_titles =
+        is_name(titles[0]) && titles.iter().any(|title| START.contains(&title.to_lowercase().as_str()));
+    if !has_titles && !titles[0].split_once(':').is_some_and(|(title, _)| is_name(title)) {
+        return None;
+    }
+    let mut left_out = BTreeSet::new();
+    let mut one = |row: &[&str]| {
+        if has_titles && row.len() != titles.len() {
+            return Err(format!("{} columns; expected {} ({})", row.len(), titles.len(), titles.join(",")));
+        }
+        let named = |(cell, title)| match has_titles {
+            true => Some((title, cell)),
+            false => str::split_once(cell, ':').or_else(|| str::rsplit_once(cell, ' ')),
+        };
+        let titles = titles.iter().copied().chain(std::iter::repeat(""));
+        let cells: Option<Vec<(&str, &str)>> = row.iter().copied().zip(titles).map(named).collect();
+        let cells = cells.ok_or("a column without a name")?;
+        let cells: Vec<_> =
+            cells.iter().map(|(title, cell)| (title.trim().to_lowercase(), cell.trim())).collect();
+        let start = START.iter().find(|start| cells.iter().any(|(title, _)| title == *start));
+        let start = start.ok_or("no column value")?;
+        let (mut columns, mut values) = (Vec::new(), Vec::new());
+        for (title, value) in &cells {
+            columns.push(match title.as_str() {
+                title if is_name(title) => "name",
+                title if title == *start => "start",
+                "type" | TYPE => TYPE,
+                title if SETTINGS.contains(&title) => title,
+                _ => {
+                    left_out.insert(shown(title));
+                    continue;
+                }
+            });
+            values.push(*value);
+        }
+        entry(&columns, &values)
+    };
+    let read = |(line, row): (u64, Vec<&str>)| {
+        one(&row).map(|entry| (line, entry)).map_err(|reason| Error::line(path, line, reason))
+    };
+    let entries: Result<Vec<Numbered>> = rows(text).skip(usize::from(has_titles)).map(read).collect();
+    if !left_out.is_empty() {
+        notes.push(format!("columns left out: {}", Vec::from_iter(left_out).join(", ")));
+    }
+    Some(entries)
 }
 
 fn entry(columns: &[&str], row: &[&str]) -> std::result::Result<ListEntry, String> {
@@ -96,10 +165,12 @@ pub(super) fn write(entries: &[ListEntry], columns: &[&str], notes: &mut Vec<Str
 
 /// Refuses names that would be read as others.
 pub(super) fn check_name(entry: &ListEntry) -> Result<()> {
-    match entry.name.contains(',') {
-        true => Err(Error::Usage(format!("{}: a name in this list cannot have a comma", entry.name))),
-        false => check_ends(entry),
+    let has_comma = entry.name.contains(',');
+    if has_comma || is_comment(&entry.name) && entry.name != "#" {
+        let what = if has_comma { "have a comma" } else { "begin like a comment" };
+        return Err(Error::Usage(format!("{}: a name in this list cannot {what}", entry.name)));
     }
+    check_ends(entry)
 }
 
 pub(super) fn check_ends(entry: &ListEntry) -> Result<()> {

@@ -118,8 +118,15 @@ pub fn parse_list(bytes: &[u8], path: &Path, format: Option<ListFormat>) -> Resu
         return Err(Error::input(path, "is empty"));
     }
     let mut notes = Vec::new();
-    let format = format.map_or_else(|| detect(text, path, &mut notes), Ok)?;
+    let has_columns = format.is_none_or(|format| format.columns().is_some());
+    let titled = if has_columns { columns::parse_titled(text, path, &mut notes) } else { None };
+    let format = match (format, &titled) {
+        (Some(format), _) => format,
+        (None, Some(_)) => ListFormat::Fishtest,
+        (None, None) => detect(text, path, &mut notes)?,
+    };
     let lines = match (format.columns(), format) {
+        _ if let Some(lines) = titled => lines?,
         (Some(columns), _) => columns::parse(text, path, columns)?,
         (None, ListFormat::WeatherFactory) => texts::parse_json(text, path, &mut notes)?,
         (None, ListFormat::Params) => texts::parse_params(text, path, &mut notes)?,
@@ -151,7 +158,7 @@ fn detect(text: &str, path: &Path, notes: &mut Vec<String>) -> Result<ListFormat
         (Some("toml"), _) => ListFormat::Toml,
         (Some("json"), _) => ListFormat::WeatherFactory,
         _ if text.trim_start().starts_with('{') => ListFormat::WeatherFactory,
-        _ if text.trim_start().starts_with("setoption name ") => ListFormat::Uci,
+        _ if first[0].starts_with("setoption name ") => ListFormat::Uci,
         _ if texts::is_toml(text) => ListFormat::Toml,
         _ if rows(text).any(|(_, row)| row.len() >= 7 && has_comments(&row.join(","))) => ListFormat::Params,
         (_, 7) if is_typed => {

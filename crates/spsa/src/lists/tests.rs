@@ -48,6 +48,9 @@ fn examples_are_told_apart_and_read() {
         (setoptions, "x", Uci),
         ("a, 30\n\nb, -4.5\n", "x", Values),
         ("# x\n[[parameter]]\nname = \"a\"\nstart = 30\n", "x", Toml),
+        ("a\t30\t0\t200\t10\t0.0020\n", "x", Fishtest),
+        ("# from, a page\n\n// x\na,30,0,200,10,0.0020\n", "x", Fishtest),
+        ("# x\nsetoption name a value 20\n", "x", Uci),
         ("\u{feff}a,30,0,200,10,0.0020,0\r\n", "x", Spsa),
     ];
     for (text, name, format) in cases {
@@ -60,6 +63,29 @@ fn examples_are_told_apart_and_read() {
     assert_eq!(list(cases[5].0, "x").entries[0].comment.as_deref(), Some("\u{3042}"));
     assert_eq!(list(setoptions, "x").entries[0], ListEntry::new("King Safety", 20.0));
     assert!(!list(setoptions, "x").entries[1].integer);
+}
+
+#[test]
+fn columns_may_have_names() {
+    let table =
+        "param\tvalue\tstart\tmin\tmax\tc\tc_end\tr\tr_end\nx\t52.31\t50\t20\t90\t6.1\t3.5\t0.0031\t0.002\n";
+    let old = "param: x, best: 52.31, start: 50.0, min: 20.0, max: 90.0, c 32.4, a 541.0\n";
+    let csv = "Name,Start,Min,Max,C_end,R_end\nx,52.31,20,90,3.5,0.002\n";
+    for (text, c_end, note) in [
+        (table, Some(3.5), "columns left out: c, r, start"),
+        (old, None, "columns left out: a, c, start"),
+        (csv, Some(3.5), ""),
+        ("name\tvalue\nx\t52.31\n", None, ""),
+    ] {
+        let list = list(text, "x");
+        let entry = &list.entries[0];
+        assert_eq!((list.entries.len(), entry.name.as_str(), entry.start), (1, "x", 52.31), "{text}");
+        assert_eq!(
+            (entry.c_end, entry.integer, list.notes.join("")),
+            (c_end, true, note.to_string()),
+            "{text}"
+        );
+    }
 }
 
 #[test]
@@ -173,6 +199,10 @@ fn bad_lists_are_refused_by_line() {
         ("setoption name a value x\n", "x", "x:1: a: value 'x': is not a number"),
         ("setoption name a value 1\nquit\n", "x", "x:2: 'quit' is not setoption"),
         ("setoption name Clear Hash\n", "x", "x:1: 'setoption name Clear Hash' is not setoption"),
+        ("name,value\na,1,2\n", "x", "x:2: 3 columns; expected 2 (name,value)"),
+        ("name,value\n", "x", "x: lists no parameter"),
+        ("param: a, min: 1\n", "x", "x:1: no column value"),
+        ("param: a, best: 1, 2\n", "x", "x:1: a column without a name"),
         ("name,x\na,1\n", "x", "x:1: name: value 'x': is not a number"),
         ("[[parameter]]\nname = \"a\"\n", "x", "x:1: missing field `start`"),
         ("[[parameter]]\nname = \"a\"\nstart = 1\nstep = 1\n", "x", "x:4: unknown field `step`"),

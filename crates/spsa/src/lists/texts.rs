@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use toml::Spanned;
 
-use super::columns::{Numbered, check_ends, check_name, number};
+use super::columns::{Numbered, check_ends, check_name, lines, number};
 use super::entry::ListEntry;
 use crate::toml_text::{comment, line_at, parameter_table, toml_error};
 use gputexel_io::params::{Number, ParamEntry, ParamKind, ParamsFile};
@@ -55,7 +55,6 @@ pub(super) fn write_json(entries: &[ListEntry]) -> String {
 }
 
 pub(super) fn parse_setoptions(text: &str, path: &Path) -> Result<Vec<Numbered>> {
-    let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
     let one = |(line_number, line): (u64, &str)| {
         let refuse = |reason: String| Error::line(path, line_number, reason);
         let rest = line.trim().strip_prefix("setoption name ");
@@ -66,7 +65,7 @@ pub(super) fn parse_setoptions(text: &str, path: &Path) -> Result<Vec<Numbered>>
         let start = number(name, "value", value).map_err(refuse)?;
         Ok((line_number, ListEntry { integer: start.fract() == 0.0, ..ListEntry::new(name, start) }))
     };
-    lines.map(one).collect()
+    lines(text).map(one).collect()
 }
 
 pub(super) fn write_setoptions(entries: &[ListEntry]) -> Result<String> {
