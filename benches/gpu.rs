@@ -1,9 +1,9 @@
 //! The GPU evaluator by population size, in (position, member) pairs per second.
 //!
-//! `loss` and `gradient` include transfers and the work of the host; `scale` is one θ under many K, `resampled` a bootstrap, `matrix` a Gauss–Newton matrix and `adam` 32 steps on the device, in positions
-//! per second. Runs on a software adapter too, on fewer positions; its numbers say nothing about GPUs. On a real GPU,
-//! the numbers by tile are the basis of a `TileChoice`. `gpu/host` is the cost of a call for the host, measured on a
-//! device that computes nothing.
+//! `loss` and `gradient` include transfers and the work of the host; `scale` is one θ under many K, `resampled` a
+//! bootstrap, and `matrix` a Gauss–Newton matrix, in positions per second. Runs on a software adapter too, on fewer
+//! positions; its numbers say nothing about GPUs. On a real GPU, the numbers by tile are the basis of a `TileChoice`.
+//! `gpu/host` is the cost of a call for the host, measured on a device that computes nothing.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 use gputexel::chess::PhaseSettings;
 use gputexel::dataset::{self, DatasetWriter, Layout, Metadata, PositionLabels};
 use gputexel::evaluator::gpu::{GpuContext, GpuEvaluator, GpuOptions, TileChoice};
-use gputexel::evaluator::{AdamMember, AdamStart, Evaluator, Population, Request};
+use gputexel::evaluator::{Evaluator, Population, Request};
 use gputexel::model::{FeatureKind, FeatureRow, FeatureSet, Prior};
 use gputexel::objective::LossKind;
 use rand::{RngExt, SeedableRng};
@@ -139,19 +139,6 @@ fn single(criterion: &mut Criterion, context: &GpuContext, layout: &Layout, prio
     let request = Request { parts: 0..1, loss: LossKind::Squared, gradients: false, curvature: true };
     group.bench_function("matrix", |bencher| {
         bencher.iter(|| evaluator.evaluate(&population, &request).expect("a working device"));
-    });
-    let start = AdamStart {
-        population,
-        request: Request { gradients: true, curvature: false, ..request },
-        prior: prior.to_vec(),
-        settings: vec![AdamMember { beta1: 0.9, beta2: 0.999, epsilon: 1e-12, pull: 0.0 }],
-        first_moment: vec![0.0; prior.len()],
-        second_moment: vec![0.0; prior.len()],
-    };
-    group.throughput(Throughput::Elements(32 * layout.positions() as u64));
-    group.bench_function("adam", |bencher| {
-        assert!(evaluator.begin_adam(&start).expect("a working device"));
-        bencher.iter(|| evaluator.adam_steps(&[(1.0, 1000.0); 32]).expect("a working device"));
     });
 }
 

@@ -26,10 +26,6 @@ shaders! {
     HESSIAN_EXPAND = "structs" "hessian_expand";
     /// Matrices with rows and columns exchanged.
     TRANSPOSE = "transpose";
-    /// Steps of Adam.
-    ADAM = "structs" "two_floats" "adam_state" "adam";
-    /// Losses and largest slopes of steps of Adam.
-    ADAM_REPORT = "structs" "two_floats" "adam_state" "adam_report";
     /// Losses of positions and slopes by the sums of a program, which the host generates as `program`.
     PROGRAM_POSITIONS = "program_structs" "loss_math" "program_positions";
     /// Sums of the losses of a program's positions.

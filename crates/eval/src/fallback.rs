@@ -2,7 +2,7 @@
 
 use gputexel_io::{Error, Result};
 
-use super::{AdamStart, AdamState, AdamStep, Evaluations, Evaluator, Population, Request, Stats};
+use super::{Evaluations, Evaluator, Population, Request, Stats};
 
 /// A report that a device failed and another evaluator took over.
 #[derive(Debug)]
@@ -41,20 +41,6 @@ impl<'a> FallbackEvaluator<'a> {
         Self { active: first, fallback, news: None, stats }
     }
 
-    fn with_fallback<T>(&mut self, mut call: impl FnMut(&mut dyn Evaluator) -> Result<T>) -> Result<T> {
-        match call(&mut *self.active) {
-            Err(error @ Error::Gpu(_)) => {
-                let Some(fallback) = self.fallback.take() else { return Err(error) };
-                let next = fallback();
-                self.report();
-                self.active = next;
-                self.news = Some(Fallback { error, evaluator: self.active.describe() });
-                call(&mut *self.active)
-            }
-            answer => answer,
-        }
-    }
-
     fn report(&self) {
         if let Some(observer) = self.stats {
             observer(&self.active.describe(), self.active.stats());
@@ -70,21 +56,19 @@ impl Drop for FallbackEvaluator<'_> {
 
 impl Evaluator for FallbackEvaluator<'_> {
     fn evaluate(&mut self, population: &Population, request: &Request) -> Result<Evaluations> {
-        let mut answer = self.with_fallback(|evaluator| evaluator.evaluate(population, request))?;
+        let mut answer = match self.active.evaluate(population, request) {
+            Err(error @ Error::Gpu(_)) => {
+                let Some(fallback) = self.fallback.take() else { return Err(error) };
+                let next = fallback();
+                self.report();
+                self.active = next;
+                self.news = Some(Fallback { error, evaluator: self.active.describe() });
+                self.active.evaluate(population, request)?
+            }
+            answer => answer?,
+        };
         request.check(population, &mut answer)?;
         Ok(answer)
-    }
-
-    fn begin_adam(&mut self, start: &AdamStart) -> Result<bool> {
-        self.with_fallback(|evaluator| evaluator.begin_adam(start))
-    }
-
-    fn adam_steps(&mut self, rates: &[(f64, f64)]) -> Result<Option<Vec<AdamStep>>> {
-        self.with_fallback(|evaluator| evaluator.adam_steps(rates))
-    }
-
-    fn adam_state(&mut self, steps: usize) -> Result<Option<AdamState>> {
-        self.with_fallback(|evaluator| evaluator.adam_state(steps))
     }
 
     fn describe(&self) -> String {
@@ -110,33 +94,14 @@ mod tests {
         error: fn() -> Error,
     }
 
-    impl Limited {
-        fn call<T>(&mut self, answer: T) -> Result<T> {
-            self.calls = self.calls.checked_sub(1).ok_or_else(self.error)?;
-            Ok(answer)
-        }
-    }
-
     impl Evaluator for Limited {
         fn evaluate(&mut self, population: &Population, _: &Request) -> Result<Evaluations> {
-            let losses = population.k.clone();
-            self.call(Evaluations { losses, ..Evaluations::default() })
+            self.calls = self.calls.checked_sub(1).ok_or_else(self.error)?;
+            Ok(Evaluations { losses: population.k.clone(), ..Evaluations::default() })
         }
 
         fn describe(&self) -> String {
             self.name.to_string()
-        }
-
-        fn begin_adam(&mut self, _: &AdamStart) -> Result<bool> {
-            self.call(self.name == "first")
-        }
-
-        fn adam_steps(&mut self, _: &[(f64, f64)]) -> Result<Option<Vec<AdamStep>>> {
-            self.call((self.name == "first").then(Vec::new))
-        }
-
-        fn adam_state(&mut self, _: usize) -> Result<Option<AdamState>> {
-            self.call((self.name == "first").then(AdamState::default))
         }
     }
 
@@ -171,26 +136,6 @@ mod tests {
             assert_eq!(told.len(), 1);
             assert_eq!(told[0].error.to_string(), "GPU: the device was lost");
             assert_eq!(told[0].evaluator, "second");
-        }
-    }
-
-    #[test]
-    fn steps_on_the_device_fall_back() {
-        let start = AdamStart {
-            population: request().0,
-            request: request().1,
-            prior: Vec::new(),
-            settings: Vec::new(),
-            first_moment: Vec::new(),
-            second_moment: Vec::new(),
-        };
-        for works in 0..4 {
-            let mut evaluator = pair(works, 9, lost);
-            // The other evaluator cannot take such steps.
-            assert_eq!(evaluator.begin_adam(&start).unwrap(), works > 0);
-            assert_eq!(evaluator.adam_steps(&[]).unwrap().is_some(), works > 1);
-            assert_eq!(evaluator.adam_state(0).unwrap().is_some(), works > 2);
-            assert_eq!(evaluator.take_fallback().is_some(), works < 3);
         }
     }
 

@@ -5,7 +5,6 @@
 mod backend;
 pub mod cpu;
 pub mod device;
-mod device_steps;
 pub mod divided;
 pub mod exact;
 mod fallback;
@@ -16,9 +15,8 @@ pub mod vetting;
 
 pub use crate::device::Stats;
 pub use backend::Backend;
-pub use device_steps::{AdamMember, AdamStart};
 pub use fallback::{Fallback, FallbackEvaluator, StatsObserver};
-pub use gputexel_optim::{AdamState, AdamStep, Evaluations};
+pub use gputexel_optim::Evaluations;
 
 use std::ops::Range;
 
@@ -183,28 +181,6 @@ pub trait Evaluator {
 
     /// Describes the backend, device, instruction set and threads on one short line for display.
     fn describe(&self) -> String;
-
-    /// Begins steps of Adam on the device, which holds the state from now on, until another function than the next two
-    /// is called.
-    fn begin_adam(&mut self, start: &AdamStart) -> Result<bool> {
-        let _ = start;
-        Ok(false)
-    }
-
-    /// Takes a step for each of some (rate, correction of the second moment) of all members, steps outermost; the rate
-    /// contains the correction of the first moment. `None` if the device holds no state, because it has not begun or
-    /// has failed since.
-    fn adam_steps(&mut self, rates: &[(f64, f64)]) -> Result<Option<Vec<AdamStep>>> {
-        let _ = rates;
-        Ok(None)
-    }
-
-    /// Returns the state after the first `steps` of those that the last call of [`adam_steps`](Self::adam_steps) took;
-    /// the next ones go on from there. `None` if the device holds no state.
-    fn adam_state(&mut self, steps: usize) -> Result<Option<AdamState>> {
-        let _ = steps;
-        Ok(None)
-    }
 
     /// Returns the statistics so far, if they are kept.
     fn stats(&self) -> Option<Stats> {

@@ -3,10 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::method::{Method, MethodFlags, MethodLimits, MethodSpec};
-use super::{
-    AdamState, AdamStep, Best, Evaluations, Optimizer, OptimizerState, Proposal, Schedule, Space, StepsAhead,
-    l2_text,
-};
+use super::{Best, Evaluations, Optimizer, OptimizerState, Proposal, Schedule, Space, l2_text};
 use gputexel_io::{Error, Result};
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -164,32 +161,16 @@ impl Adam {
         })
     }
 
-    /// Returns a member's learning rate after `steps` steps, including the correction of the first moment, and the
-    /// correction of the second moment.
-    fn rate(&self, member: usize, steps: u64) -> (f64, f64) {
-        let run = &self.runs[member];
-        let factor = self.schedule.factor(steps as f64 / self.steps_per_epoch as f64, self.epochs);
-        let t = i32::try_from(steps + 1).unwrap_or(i32::MAX);
+    /// Returns the learning rate of the next step, including the correction of the first moment, and the correction of
+    /// the second moment.
+    fn rate(&self, run: &AdamSettings) -> (f64, f64) {
+        let factor = self.schedule.factor(self.steps as f64 / self.steps_per_epoch as f64, self.epochs);
+        let t = i32::try_from(self.steps + 1).unwrap_or(i32::MAX);
         let (correct1, correct2) = match run.bias_correction {
             true => (1.0 / (1.0 - run.beta1.powi(t)), 1.0 / (1.0 - run.beta2.powi(t))),
             false => (1.0, 1.0),
         };
         (factor * run.learning_rate * correct1, correct2)
-    }
-
-    fn end_step(&mut self) -> Result<()> {
-        if self.epoch_done() {
-            for (loss, sum) in self.losses.iter_mut().zip(&mut self.epoch_losses) {
-                *loss = std::mem::take(sum) / self.steps_per_epoch as f64;
-            }
-            if self.losses.iter().all(|loss| !loss.is_finite()) {
-                return Err(Error::Numeric(
-                    "Adam: the loss of every run became infinite or NaN; try a smaller learning rate"
-                        .to_string(),
-                ));
-            }
-        }
-        Ok(())
     }
 
     fn best_member(&self) -> usize {
@@ -208,11 +189,9 @@ impl Optimizer for Adam {
     }
 
     fn tell(&mut self, evaluations: &Evaluations) -> Result<()> {
-        let steps = self.steps;
-        self.steps += 1;
         for member in 0..self.runs.len() {
             let run = self.runs[member];
-            let (rate, correct2) = self.rate(member, steps);
+            let (rate, correct2) = self.rate(&run);
             let range = member * self.dimension..(member + 1) * self.dimension;
             let gradient = &evaluations.gradients[range.clone()];
             let loss = evaluations.losses[member];
@@ -235,38 +214,19 @@ impl Optimizer for Adam {
                 space.clamp(&mut self.parameters[range]);
             }
         }
-        self.end_step()
-    }
-
-    fn steps_ahead(&self) -> Option<StepsAhead> {
-        (self.bounds.is_none() && self.steps_per_epoch == 1).then(|| StepsAhead {
-            parameters: self.parameters.clone(),
-            first_moment: self.first_moment.clone(),
-            second_moment: self.second_moment.clone(),
-            settings: self.runs.iter().map(|run| [run.beta1, run.beta2, run.epsilon]).collect(),
-        })
-    }
-
-    fn rates_ahead(&self, count: usize) -> Vec<(f64, f64)> {
-        let members = 0..self.runs.len();
-        let all = (self.steps..).take(count).flat_map(|step| members.clone().map(move |m| (m, step)));
-        all.map(|(member, step)| self.rate(member, step)).collect()
-    }
-
-    fn tell_step(&mut self, step: &AdamStep) -> Result<()> {
         self.steps += 1;
-        for (member, (&loss, &norm)) in step.losses.iter().zip(&step.gradient_norms).enumerate() {
-            let broken = !(loss.is_finite() && norm.is_finite());
-            (self.epoch_losses[member], self.gradient_norms[member]) =
-                if broken { (f64::INFINITY, f64::INFINITY) } else { (loss, norm) };
+        if self.epoch_done() {
+            for (loss, sum) in self.losses.iter_mut().zip(&mut self.epoch_losses) {
+                *loss = std::mem::take(sum) / self.steps_per_epoch as f64;
+            }
+            if self.losses.iter().all(|loss| !loss.is_finite()) {
+                return Err(Error::Numeric(
+                    "Adam: the loss of every run became infinite or NaN; try a smaller learning rate"
+                        .to_string(),
+                ));
+            }
         }
-        self.end_step()
-    }
-
-    fn tell_state(&mut self, state: AdamState) {
-        self.parameters = state.parameters;
-        self.first_moment = state.first_moment;
-        self.second_moment = state.second_moment;
+        Ok(())
     }
 
     fn best(&self) -> Best {

@@ -29,28 +29,3 @@ impl Evaluations {
         self.positions = more.positions;
     }
 }
-
-/// Losses and slopes of one step of Adam that a device took on its own.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct AdamStep {
-    /// Losses before the step, including the pull toward the prior; NaN if the loss or the gradient is not finite.
-    pub losses: Vec<f64>,
-    pub gradient_norms: Vec<f64>,
-    /// Positions evaluated per member.
-    pub positions: usize,
-}
-
-impl AdamStep {
-    pub fn evaluations(&self) -> Evaluations {
-        Evaluations { losses: self.losses.clone(), positions: self.positions, ..Evaluations::default() }
-    }
-}
-
-/// The state of a population under Adam, member after member, as many values per member as it has parameters.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct AdamState {
-    pub parameters: Vec<f64>,
-    pub first_moment: Vec<f64>,
-    pub second_moment: Vec<f64>,
-    pub best_parameters: Vec<f64>,
-}

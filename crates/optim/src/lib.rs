@@ -22,7 +22,7 @@ mod space;
 mod state;
 
 pub use adam::{Adam, AdamRuns, AdamSettings};
-pub use answer::{AdamState, AdamStep, Evaluations};
+pub use answer::Evaluations;
 pub use details::SwarmDetails;
 pub use gauss_newton::{GaussNewton, GaussNewtonSettings};
 pub use gauss_newton_runs::{GaussNewtonRuns, MemberProgress, has_stalled};
@@ -55,16 +55,6 @@ pub struct Proposal {
     pub curvature: bool,
 }
 
-/// The state from which a device can take steps of Adam on its own, as an optimizer sees it: without the data.
-#[derive(Clone, Debug, PartialEq)]
-pub struct StepsAhead {
-    pub parameters: Vec<f64>,
-    pub first_moment: Vec<f64>,
-    pub second_moment: Vec<f64>,
-    /// β₁, β₂ and ε of every member.
-    pub settings: Vec<[f64; 3]>,
-}
-
 /// The best member known to an optimizer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Best {
@@ -79,28 +69,6 @@ pub trait Optimizer {
     fn ask(&mut self) -> Proposal;
 
     fn tell(&mut self, evaluations: &Evaluations) -> Result<()>;
-
-    /// Returns the state from which an evaluator can take steps on its own; `None` for methods and settings that need
-    /// the host in between.
-    fn steps_ahead(&self) -> Option<StepsAhead> {
-        None
-    }
-
-    /// Returns (rate, correction of the second moment) of the next `count` steps and each member, steps outermost.
-    fn rates_ahead(&self, count: usize) -> Vec<(f64, f64)> {
-        let _ = count;
-        unreachable!("only optimizers with steps ahead have rates")
-    }
-
-    fn tell_step(&mut self, step: &AdamStep) -> Result<()> {
-        let _ = step;
-        unreachable!("only optimizers with steps ahead are told of them")
-    }
-
-    fn tell_state(&mut self, state: AdamState) {
-        let _ = state;
-        unreachable!("only optimizers with steps ahead are told of their end")
-    }
 
     /// Returns the best member of the last evaluation (for swarms: of all evaluations), or the start.
     fn best(&self) -> Best;

@@ -263,7 +263,7 @@ impl Session<'_, '_> {
                     return Ok(());
                 }
                 stored = Instant::now();
-                let checkpoint = checkpoint()?;
+                let checkpoint = checkpoint();
                 if let Some(folder) = folder {
                     checkpoint.write_to(folder)?;
                 }

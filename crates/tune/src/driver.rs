@@ -9,18 +9,17 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::steps::{Steps, Trained};
 use super::training::{Problem, train};
 use super::{Checkpoint, Progress, RunConfig, StopReason, space_of};
 use gputexel_dataset::Split;
 use gputexel_eval::{Evaluations, Evaluator, Fallback, Population, Request};
 use gputexel_io::{Error, Result};
-use gputexel_optim::{Proposal, SwarmDetails, has_stalled};
+use gputexel_optim::{Optimizer, Proposal, SwarmDetails, has_stalled};
 
 /// A run in progress.
 pub struct Tuning<'a> {
     run: Run<'a>,
-    steps: Steps,
+    optimizer: Box<dyn Optimizer>,
     progress: Progress,
     /// Seconds of work in earlier sessions.
     seconds_before: f64,
@@ -48,8 +47,8 @@ pub enum Event<'a> {
     },
     /// The state may be stored now.
     State {
-        /// Creates the checkpoint to store; may have to fetch parameters from a device.
-        checkpoint: &'a mut dyn FnMut() -> Result<Checkpoint>,
+        /// Creates the checkpoint to store.
+        checkpoint: &'a dyn Fn() -> Checkpoint,
         last: bool,
     },
     Replaced(Fallback),
@@ -90,14 +89,9 @@ impl<'a> Tuning<'a> {
             regularization: config.regularization(0),
             weights: (0..config.l2.len().max(1)).map(|m| config.regularization(m).weights()).collect(),
         };
-        // Batches, held-out losses, penalties and other parameterizations need the host after every step.
-        let ahead = split.batches() == 1
-            && split.held_out_part().is_none()
-            && problem.parameterization.is_identity()
-            && !problem.regularization.has_penalties();
         Ok(Self {
             run: Run { config, split, problem },
-            steps: Steps::new(optimizer, ahead, false),
+            optimizer,
             progress: Progress::default(),
             seconds_before: 0.0,
             started: Instant::now(),
@@ -115,8 +109,7 @@ impl<'a> Tuning<'a> {
         if best != 0 && best != run.run.problem.parameterization.dimension() {
             return Err(Error::input(path, "the checkpoint belongs to another model"));
         }
-        run.steps.optimizer.restore(checkpoint.optimizer).map_err(|e| Error::input(path, e.to_string()))?;
-        run.steps.told = checkpoint.progress.steps;
+        run.optimizer.restore(checkpoint.optimizer).map_err(|e| Error::input(path, e.to_string()))?;
         run.seconds_before = checkpoint.progress.seconds;
         run.progress = checkpoint.progress;
         Ok(run)
@@ -136,30 +129,25 @@ impl<'a> Tuning<'a> {
             let ended = self.step(evaluator, &mut pairs, observe)?;
             let late = config.stopping.seconds.is_some_and(|limit| self.progress.seconds >= limit);
             let ended = ended
-                .or_else(|| self.steps.optimizer.converged().then_some(StopReason::Converged))
+                .or_else(|| self.optimizer.converged().then_some(StopReason::Converged))
                 .or_else(|| late.then_some(StopReason::Time));
             if ended.is_none() {
-                let mut checkpoint = || {
-                    self.settle(evaluator)?;
-                    Ok(self.checkpoint())
-                };
-                observe(Event::State { checkpoint: &mut checkpoint, last: false })?;
+                observe(Event::State { checkpoint: &|| self.checkpoint(), last: false })?;
             }
             Ok(ended)
         })?;
-        self.settle(evaluator)?;
         if reason != StopReason::Interrupted {
             self.progress.finished = Some(reason);
         }
-        observe(Event::State { checkpoint: &mut || Ok(self.checkpoint()), last: true })?;
+        observe(Event::State { checkpoint: &|| self.checkpoint(), last: true })?;
         // The point reached by the last step has not been judged yet, unless the members are trials of one
         // run, which ends at a judged point.
-        let optimizer = &mut self.steps.optimizer;
+        let optimizer = &mut self.optimizer;
         if reason != StopReason::Interrupted && !optimizer.members_are_trials() {
             let Proposal { parameters, members, .. } = optimizer.ask();
             self.evaluate_and_judge(evaluator, &parameters, members.len(), observe)?;
         }
-        let (progress, optimizer) = (&self.progress, &self.steps.optimizer);
+        let (progress, optimizer) = (&self.progress, &self.optimizer);
         let describe = |member: usize| optimizer.describe(member, config.l2(member));
         let z = match progress.best_parameters.is_empty() {
             true => optimizer.best().parameters,
@@ -190,33 +178,31 @@ impl<'a> Tuning<'a> {
         let batches = split.batches();
         // With a full batch, the first epoch evaluates the start itself.
         if self.progress.steps == 0 && batches > 1 {
-            let members = self.steps.optimizer.ask().members.len();
+            let members = self.optimizer.ask().members.len();
             let start = self.run.problem.parameterization.start().repeat(members);
             self.evaluate_and_judge(evaluator, &start, members, observe)?;
         }
-        let left = config.stopping.epochs.saturating_sub(self.progress.epochs);
-        let answer = self.steps.evaluate(evaluator, &self.run, left)?;
-        self.keep_found();
+        let proposal = self.optimizer.ask();
+        let answer = self.run.evaluate(evaluator, &proposal, self.progress.steps)?;
         evaluator.take_fallback().map_or(Ok(()), |it| observe(Event::Replaced(it)))?;
-        *pairs += (answer.evaluations.positions * answer.evaluations.losses.len()) as u64;
-        self.steps.tell(&answer)?;
-        self.progress.steps = self.steps.told;
-        let elapsed = self.started.elapsed().as_secs_f64();
-        self.progress.seconds = self.seconds_before + elapsed - self.steps.seconds_ahead();
-        let optimizer = &self.steps.optimizer;
+        *pairs += (answer.positions * answer.losses.len()) as u64;
+        self.optimizer.tell(&answer)?;
+        self.progress.steps += 1;
+        self.progress.seconds = self.seconds_before + self.started.elapsed().as_secs_f64();
+        let optimizer = &self.optimizer;
         if optimizer.epoch_done() {
             self.progress.epochs += 1;
             let best = optimizer.best();
             let mut held_out = None;
-            let (z, losses) = match answer.proposal {
-                Some(_) if optimizer.members_are_trials() => (Some(best.parameters), vec![best.loss]),
-                proposal => (proposal.map(|proposal| proposal.parameters), answer.evaluations.losses),
+            let (z, losses) = match optimizer.members_are_trials() {
+                true => (best.parameters, vec![best.loss]),
+                false => (proposal.parameters, answer.losses),
             };
-            if let (Some(z), Some(_)) = (&z, split.held_out_part()) {
-                let values = self.evaluate_and_judge(evaluator, z, losses.len(), observe)?;
+            if split.held_out_part().is_some() {
+                let values = self.evaluate_and_judge(evaluator, &z, losses.len(), observe)?;
                 held_out = values.into_iter().filter(|value| !value.is_nan()).min_by(f64::total_cmp);
             } else if batches == 1 {
-                self.judge(z.as_deref(), &losses);
+                self.judge(&z, &losses);
             }
             // The lowest so far: large first steps may lead uphill for longer than the window.
             let lowest = self.progress.recent_losses.last().map_or(best.loss, |&loss| loss.min(best.loss));
@@ -229,30 +215,18 @@ impl<'a> Tuning<'a> {
                 epoch: self.progress.epochs,
                 loss: best.loss,
                 held_out,
-                gradient_norm: self.steps.optimizer.gradient_norm(),
+                gradient_norm: self.optimizer.gradient_norm(),
                 seconds: self.progress.seconds,
                 pairs: std::mem::take(pairs),
-                details: self.steps.optimizer.details(),
+                details: self.optimizer.details(),
             })?;
             return Ok(self.stop_reason());
         }
         Ok(None)
     }
 
-    fn settle(&mut self, evaluator: &mut dyn Evaluator) -> Result<()> {
-        self.steps.settle(evaluator, &self.run)?;
-        self.keep_found();
-        Ok(())
-    }
-
-    fn keep_found(&mut self) {
-        if let Some(best) = self.steps.take_found() {
-            self.progress.best_parameters = best;
-        }
-    }
-
     fn checkpoint(&self) -> Checkpoint {
-        Checkpoint { progress: self.progress.clone(), optimizer: self.steps.optimizer.save() }
+        Checkpoint { progress: self.progress.clone(), optimizer: self.optimizer.save() }
     }
 
     /// Evaluates candidates by their criterion, held-out loss or regularized training loss, and keeps the best.
@@ -269,12 +243,12 @@ impl<'a> Tuning<'a> {
         let request = Request { parts, loss: config.loss, gradients: false, curvature: false };
         let values = self.run.at(evaluator, z, members, held_out.is_none(), &request)?.losses;
         evaluator.take_fallback().map_or(Ok(()), |it| observe(Event::Replaced(it)))?;
-        self.judge(Some(z), &values);
+        self.judge(z, &values);
         Ok(values)
     }
 
-    /// Keeps the best of the judged candidates; without z, a device keeps its parameters.
-    fn judge(&mut self, z: Option<&[f64]>, values: &[f64]) {
+    /// Keeps the best of the judged candidates.
+    fn judge(&mut self, z: &[f64], values: &[f64]) {
         let size = self.run.problem.parameterization.dimension();
         let progress = &mut self.progress;
         progress.member_best.resize(values.len(), f64::MAX);
@@ -287,10 +261,7 @@ impl<'a> Tuning<'a> {
                 progress.best = Some(value);
                 progress.best_epoch = progress.epochs;
                 progress.best_member = member;
-                match z {
-                    Some(z) => progress.best_parameters = z[member * size..(member + 1) * size].to_vec(),
-                    None => self.steps.want(member),
-                }
+                progress.best_parameters = z[member * size..(member + 1) * size].to_vec();
             }
         }
     }
@@ -301,7 +272,7 @@ impl<'a> Tuning<'a> {
         if progress.epochs >= stopping.epochs {
             return Some(StopReason::Epochs);
         }
-        if self.steps.optimizer.gradient_norm().is_some_and(|norm| norm <= 0.0) {
+        if self.optimizer.gradient_norm().is_some_and(|norm| norm <= 0.0) {
             return Some(StopReason::Gradient);
         }
         let losses = &progress.recent_losses;
@@ -352,19 +323,6 @@ impl Run<'_> {
         let weights = if regularized { self.problem.weights(members) } else { Vec::new() };
         let groups = portions.map(|members| (members, request.clone()));
         self.problem.evaluate(evaluator, z, groups, population, &weights)
-    }
-}
-
-impl Trained for Run<'_> {
-    fn problem(&self) -> &Problem {
-        &self.problem
-    }
-
-    fn ahead(&self, theta: Vec<f64>) -> (Population, Request) {
-        let size = self.config.prior_theta.len();
-        let k = vec![self.config.k; theta.len() / size];
-        let request = Request { parts: 0..1, loss: self.config.loss, gradients: true, curvature: false };
-        (Population::new(size / 2, theta, k), request)
     }
 
     fn evaluate(&self, evaluator: &mut dyn Evaluator, proposal: &Proposal, step: u64) -> Result<Evaluations> {

@@ -22,7 +22,6 @@ mod scale_curve;
 mod scale_ratio;
 mod single_steps;
 mod starts;
-mod steps;
 mod stopping;
 mod strength;
 pub mod sweep;

@@ -47,10 +47,6 @@ impl Regularization {
         self.l2
     }
 
-    pub fn has_penalties(&self) -> bool {
-        self.matrix.is_some()
-    }
-
     pub fn is_zero(&self) -> bool {
         self.l2 == 0.0 && self.matrix.is_none()
     }

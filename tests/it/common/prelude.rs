@@ -22,9 +22,7 @@ pub use gputexel::evaluator::gpu::program::program_sources;
 pub use gputexel::evaluator::gpu::{
     GpuContext, GpuEvaluator, GpuOptions, GpuProgramEvaluator, TileChoice, list_adapters,
 };
-pub use gputexel::evaluator::{
-    AdamMember, AdamStart, Evaluations, Evaluator, FallbackEvaluator, Population, Request,
-};
+pub use gputexel::evaluator::{Evaluations, Evaluator, FallbackEvaluator, Population, Request};
 pub use gputexel::extraction::{ExtractSettings, Hooks, extract};
 pub use gputexel::matches::client::{EngineCommand, UciPlayer};
 pub use gputexel::matches::openings::Opening;

@@ -55,6 +55,5 @@ mod tuning {
     mod runs;
     mod strength;
     mod sweep;
-    mod sweep_on_device;
     mod uncertainty;
 }

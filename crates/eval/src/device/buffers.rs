@@ -67,10 +67,10 @@ impl Readback {
         self.buffer.reserve(gpu, bytes).map(|_| ())
     }
 
-    /// Appends `bytes` of a buffer from an offset on; [`begin`](Self::begin) must have reserved room for them.
-    pub fn push(&mut self, encoder: &mut CommandEncoder, from: &wgpu::Buffer, offset: u64, bytes: u64) {
+    /// Appends the first `bytes` of a buffer; [`begin`](Self::begin) must have reserved room for them.
+    pub fn push(&mut self, encoder: &mut CommandEncoder, from: &wgpu::Buffer, bytes: u64) {
         if let Some(to) = &self.buffer.buffer {
-            encoder.copy_buffer_to_buffer(from, offset, to.raw(), self.used, bytes);
+            encoder.copy_buffer_to_buffer(from, 0, to.raw(), self.used, bytes);
             self.used += bytes;
         }
     }

@@ -47,7 +47,7 @@ impl Buffers {
             uniforms: GrowingBuffer::new("uniforms", UNIFORM),
             by_member: GrowingBuffer::new("parameters by member", STATE),
             transpositions: GrowingBuffer::new("transpositions", UNIFORM),
-            parameters: GrowingBuffer::new("parameters", STATE),
+            parameters: GrowingBuffer::new("parameters", INPUT),
             tables: GrowingBuffer::new("tables", STORAGE),
             factors: GrowingBuffer::new("factors", INPUT),
             losses: GrowingBuffer::new("losses", OUTPUT),
@@ -89,20 +89,6 @@ impl Call {
 
     pub(super) fn stride(&self) -> usize {
         self.sizes.stride as usize
-    }
-
-    pub(super) fn sizes_of(&self, slice: &Slice<'_>, total: usize) -> Uniforms {
-        Uniforms {
-            first_segment: slice.first as u32,
-            segments: slice.segments.len() as u32,
-            ordinal: slice.ordinal as u32,
-            total_segments: total as u32,
-            ..self.sizes
-        }
-    }
-
-    fn uniforms_of(&self, slice: &Slice<'_>) -> wgpu::BufferBinding<'_> {
-        wgpu::BufferBinding { offset: slice.sizes_at, ..part(&self.uniforms, size_of::<Uniforms>() as u64) }
     }
 
     /// Returns true if the host's order of parameters differs from that of the kernels.
@@ -162,7 +148,6 @@ pub(super) struct Slice<'p> {
     pub(super) shard: usize,
     pub(super) first: usize,
     pub(super) ordinal: usize,
-    pub(super) sizes_at: u64,
     pub(super) segments: &'p [Segment],
     pub(super) buffer: &'p wgpu::Buffer,
 }
@@ -321,7 +306,7 @@ impl GpuEvaluator<'_> {
     pub(super) fn encode_blend(&mut self, call: &Call, encoder: &mut wgpu::CommandEncoder) -> Result<()> {
         let pipeline = self.pipeline(Kernel::Blend, call)?;
         let bindings = [
-            part(&call.uniforms, size_of::<Uniforms>() as u64),
+            whole(&call.uniforms),
             whole(&call.parameters),
             whole(self.taper_units.raw()),
             whole(&call.tables),
@@ -332,7 +317,14 @@ impl GpuEvaluator<'_> {
     }
 
     pub(super) fn write_sizes(&self, call: &Call, slice: &Slice<'_>, total: usize) -> Result<()> {
-        self.gpu.write(&call.uniforms, slice.sizes_at, bytemuck::bytes_of(&call.sizes_of(slice, total)))
+        let sizes = Uniforms {
+            first_segment: slice.first as u32,
+            segments: slice.segments.len() as u32,
+            ordinal: slice.ordinal as u32,
+            total_segments: total as u32,
+            ..call.sizes
+        };
+        self.gpu.write(&call.uniforms, 0, bytemuck::bytes_of(&sizes))
     }
 
     pub(super) fn encode_slice(
@@ -350,7 +342,7 @@ impl GpuEvaluator<'_> {
         let places = self.store.array(&self.gpu, slice.shard, Array::Places(self.extended))?;
         let rows = self.store.array(&self.gpu, slice.shard, Array::Rows)?;
         let mut bindings = vec![
-            call.uniforms_of(slice),
+            whole(&call.uniforms),
             whole(slice.buffer),
             whole(&places),
             whole(&rows),
@@ -376,7 +368,7 @@ impl GpuEvaluator<'_> {
         let elements = features * call.stride();
         let chunks = (slice.ordinal + count).div_ceil(CHUNK) - slice.ordinal / CHUNK;
         let bindings = [
-            call.uniforms_of(slice),
+            whole(&call.uniforms),
             whole(slice.buffer),
             whole(&slabs),
             whole(self.taper_units.raw()),
@@ -386,7 +378,7 @@ impl GpuEvaluator<'_> {
         let groups = [groups_for(elements), chunks as u32];
         self.gpu.dispatch(encoder, &reduce, &bindings, groups)?;
         // The kernel derives the number of elements from the binding's size.
-        let bindings = [call.uniforms_of(slice), whole(&partials), part(&totals, side)];
+        let bindings = [whole(&call.uniforms), whole(&partials), part(&totals, side)];
         self.gpu.dispatch(encoder, &total, &bindings, [groups_for(2 * elements), 1])
     }
 
@@ -480,10 +472,10 @@ impl GpuEvaluator<'_> {
         let gradient_bytes = if call.gradients { call.by_member_bytes() } else { 0 };
         self.buffers.readback.begin(&self.gpu, loss_bytes + gradient_bytes)?;
         let losses = self.buffers.losses.reserve(&self.gpu, 0)?;
-        self.buffers.readback.push(encoder, &losses, 0, loss_bytes);
+        self.buffers.readback.push(encoder, &losses, loss_bytes);
         if call.gradients {
             let gradients = self.encode_gradients(call, encoder)?;
-            self.buffers.readback.push(encoder, &gradients, 0, gradient_bytes);
+            self.buffers.readback.push(encoder, &gradients, gradient_bytes);
         }
         Ok(())
     }
@@ -544,7 +536,6 @@ impl SegmentPlan {
             shard,
             first: range.start,
             ordinal: planned.ordinal + range.start,
-            sizes_at: 0,
             segments: &planned.segments[range],
             buffer: planned.buffer.raw(),
         }

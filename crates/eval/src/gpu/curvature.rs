@@ -62,7 +62,7 @@ impl GpuEvaluator<'_> {
                 let is_last = slice.ordinal + count == plan.total();
                 if is_last {
                     let totals = self.buffers.totals.reserve(&self.gpu, 0)?;
-                    self.buffers.readback.push(&mut encoder, &totals, 0, bytes);
+                    self.buffers.readback.push(&mut encoder, &totals, bytes);
                 }
                 let mut clock = Clock::start();
                 let submission = self.gpu.submit(Some(encoder))?;

@@ -105,8 +105,6 @@ kernels! {
     HessianExpand = "hessian_expand" HESSIAN_EXPAND Shape { weighted: true, ..Shape::VECTOR };
     /// Exchanges rows and columns: values stored member by member on the host are side by side for kernels.
     Transpose = "transpose" TRANSPOSE Shape::NONE;
-    Adam = "adam" ADAM Shape::NONE;
-    AdamReport = "adam_report" ADAM_REPORT Shape { weighted: true, ..Shape::NONE };
 }
 
 impl Kernel {
@@ -199,11 +197,7 @@ impl Variant {
         Self {
             kernel,
             // The other kernels only depend on Reals, not on tiles.
-            tile: match kernel {
-                Kernel::AdamReport => tile.min(REPORT_LANES),
-                _ if kernel.walks() => tile,
-                _ => tile.min(if shape.vector { 4 } else { 1 }),
-            },
+            tile: if kernel.walks() { tile } else { tile.min(if shape.vector { 4 } else { 1 }) },
             loss: if kernel.walks() { loss } else { 0 },
             features: 0,
             shape,
@@ -230,9 +224,6 @@ impl Variant {
         if self.kernel.walks() {
             constants.extend([("LANES", lanes(self.tile) as f64), ("LOSS", f64::from(self.loss))]);
         }
-        if self.kernel == Kernel::AdamReport {
-            constants.push(("LANES", self.tile as f64));
-        }
         if self.kernel == Kernel::Gradient {
             constants.push(("BLOCK", block_length(self.tile) as f64));
         }
@@ -245,9 +236,6 @@ impl Variant {
         constants
     }
 }
-
-/// Maximum number of members that share a workgroup of reports on Adam steps: a row of them is a sector of memory.
-pub(super) const REPORT_LANES: usize = 8;
 
 /// Returns the Reals per row of a tile: four members each, or a single one.
 pub(super) fn lanes(tile: usize) -> usize {
@@ -312,8 +300,8 @@ pub(super) fn pipeline(
     // - Ids of features and columns, rows, position records, runs, entries, segments, tapers and parts are checked
     //   where they are packed or planned for the device: `checks`, and `program::slabs` for programs. Heads consist of
     //   runs that were checked. Nothing else writes to those buffers.
-    // - Tables, parameters, factors, losses, slabs, partial sums and totals are created by `call`, `curvature`, `steps`
-    //   and `program` for the sizes in the uniforms, features, members with padding, tapers, parts and segments, and
+    // - Tables, parameters, factors, losses, slabs, partial sums and totals are created by `call`, `curvature` and
+    //   `program` for the sizes in the uniforms, features, members with padding, tapers, parts and segments, and
     //   kernels compare every other index with those or with `arrayLength`. Workgroups beyond them return or do
     //   nothing.
     // - Workgroup memory has an element for each thread, or the length that `Variant::constants` gives to both the

@@ -7,7 +7,6 @@ use super::checks::check_segments;
 use super::kernels::{MAX_BLOCK, Segment, block_length};
 use super::plan::{self, Budget, Chunks, GpuOptions, Sizes, Tiling};
 use super::segment_plan::{PlanKey, SegmentPlan, Walk};
-use super::steps::StepBuffers;
 use super::store::Store;
 use crate::{Population, Request};
 use gputexel_dataset::Layout;
@@ -70,21 +69,6 @@ impl GpuEvaluator<'_> {
         }
     }
 
-    /// Makes a call of Adam steps, which need the host if memory is refused: `None`.
-    pub(super) fn unless_refused<T>(
-        &mut self,
-        call: impl FnOnce(&mut Self) -> Result<T>,
-    ) -> Result<Option<T>> {
-        self.gpu.take_refusal();
-        match call(self) {
-            Err(_) if self.gpu.take_refusal() => {
-                self.steps = StepBuffers::new();
-                Ok(None)
-            }
-            outcome => outcome.map(Some),
-        }
-    }
-
     fn shrink_budget(&mut self, refusal: Error) -> Result<()> {
         let had = self.planned.unwrap_or(u64::MAX).min(self.gpu.used().max(2 * MIN_MEMORY));
         let less = had / 4 * 3;
@@ -96,7 +80,6 @@ impl GpuEvaluator<'_> {
         self.gpu.wait(idle)?;
         self.plans.clear();
         self.buffers = Buffers::new();
-        self.steps = StepBuffers::new();
         (self.store, self.budget) = open(self.layout, &self.options, Some(less)).map_err(|_| refusal)?;
         self.planned = Some(less);
         Ok(())

@@ -12,7 +12,6 @@ mod plan;
 pub mod program;
 mod segment_plan;
 mod shard;
-mod steps;
 mod store;
 mod tiles;
 
@@ -31,9 +30,8 @@ use self::call::{Buffers, Sums};
 use self::kernels::Pipelines;
 use self::plan::{Budget, Chunks};
 use self::segment_plan::{PlanKey, SegmentPlan};
-use self::steps::{Session, StepBuffers};
 use self::store::Store;
-use super::{AdamStart, AdamState, AdamStep, Evaluations, Evaluator, Population, Request, Stats};
+use super::{Evaluations, Evaluator, Population, Request, Stats};
 use crate::device::meter::{DeviceBuffer, Gpu};
 use crate::device::pace::Pace;
 use gputexel_dataset::Layout;
@@ -65,8 +63,6 @@ pub struct GpuEvaluator<'a> {
     pipelines: Pipelines,
     plans: HashMap<PlanKey, Arc<SegmentPlan>>,
     buffers: Buffers,
-    steps: StepBuffers,
-    session: Option<Session>,
     /// True if position records contain more than targets and weights.
     extended: bool,
     paces: [Pace; 3],
@@ -107,8 +103,6 @@ impl<'a> GpuEvaluator<'a> {
             pipelines: Pipelines::default(),
             plans: HashMap::new(),
             buffers: Buffers::new(),
-            steps: StepBuffers::new(),
-            session: None,
             extended: !layout.offsets().is_empty(),
             paces: [pace; 3],
         })
@@ -200,7 +194,6 @@ fn is_finite(population: &Population, member: usize) -> bool {
 
 impl Evaluator for GpuEvaluator<'_> {
     fn evaluate(&mut self, population: &Population, request: &Request) -> Result<Evaluations> {
-        self.session = None;
         self.gpu.context().check()?;
         self.validate(population, request)?;
         let positions = self.positions(&request.parts).len();
@@ -226,25 +219,6 @@ impl Evaluator for GpuEvaluator<'_> {
         let summary = self.gpu.context().summary();
         let how = if self.is_streamed() { ", data streamed" } else { "" };
         format!("GPU: {} ({}, {}{how})", summary.name, summary.kind, summary.backend)
-    }
-
-    fn begin_adam(&mut self, start: &AdamStart) -> Result<bool> {
-        self.session = None;
-        self.gpu.context().check()?;
-        start.validate(self.layout)?;
-        Ok(self.unless_refused(|this| this.begin_session(start))?.unwrap_or(false))
-    }
-
-    fn adam_steps(&mut self, rates: &[(f64, f64)]) -> Result<Option<Vec<AdamStep>>> {
-        self.gpu.context().check()?;
-        self.unless_refused(|this| this.in_session(|this, session| this.take_steps(session, rates)))
-            .map(Option::flatten)
-    }
-
-    fn adam_state(&mut self, steps: usize) -> Result<Option<AdamState>> {
-        self.gpu.context().check()?;
-        self.unless_refused(|this| this.in_session(|this, session| this.state_after(session, steps)))
-            .map(Option::flatten)
     }
 
     fn stats(&self) -> Option<Stats> {

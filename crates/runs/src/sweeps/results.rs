@@ -51,7 +51,7 @@ impl<'d> SweepResults<'d> {
             if due.is_none() && !last {
                 return Ok(());
             }
-            let checkpoint = checkpoint()?;
+            let checkpoint = checkpoint();
             let written = due.map_or(Ok(()), |(folder, _)| checkpoint.write_to(folder));
             stored = Instant::now();
             if last {

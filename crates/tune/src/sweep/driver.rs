@@ -30,8 +30,8 @@ pub enum SweepEvent<'a> {
     },
     /// The state may be stored now.
     State {
-        /// Creates the checkpoint to store; may have to fetch parameters from a device.
-        checkpoint: &'a mut dyn FnMut() -> Result<Checkpoint>,
+        /// Creates the checkpoint to store.
+        checkpoint: &'a dyn Fn() -> Checkpoint,
         last: bool,
     },
     Replaced(Fallback),
@@ -224,11 +224,8 @@ impl<'a> SweepDriver<'a> {
                         planned: self.planned(),
                         seconds: self.seconds(),
                     })?;
-                    let mut checkpoint = || {
-                        portion.settle(evaluator)?;
-                        Ok(self.checkpoint(Some(portion), epochs, None))
-                    };
-                    observe(SweepEvent::State { checkpoint: &mut checkpoint, last: false })
+                    let checkpoint = || self.checkpoint(Some(portion), epochs, None);
+                    observe(SweepEvent::State { checkpoint: &checkpoint, last: false })
                 })?;
                 let results = portion.judge(&mut *evaluator, self.config.judge)?;
                 evaluator.take_fallback().map_or(Ok(()), |it| observe(SweepEvent::Replaced(it)))?;
@@ -236,8 +233,8 @@ impl<'a> SweepDriver<'a> {
                     self.results.extend(results);
                 } else {
                     self.ended = Some(self.seconds());
-                    let mut checkpoint = || Ok(self.checkpoint(Some(&portion), epochs, None));
-                    observe(SweepEvent::State { checkpoint: &mut checkpoint, last: true })?;
+                    let checkpoint = || self.checkpoint(Some(&portion), epochs, None);
+                    observe(SweepEvent::State { checkpoint: &checkpoint, last: true })?;
                     unfinished = results;
                 }
             }
@@ -247,8 +244,8 @@ impl<'a> SweepDriver<'a> {
         // A resumed portion that made no step keeps its stored state.
         if unfinished.is_empty() && self.resumed.is_none() {
             self.ended = Some(self.seconds());
-            let mut checkpoint = || Ok(self.checkpoint(None, epochs, whole.then_some(reason)));
-            observe(SweepEvent::State { checkpoint: &mut checkpoint, last: true })?;
+            let checkpoint = || self.checkpoint(None, epochs, whole.then_some(reason));
+            observe(SweepEvent::State { checkpoint: &checkpoint, last: true })?;
         }
         // Unlike progress, in which converged runs count in full.
         epochs = self.results.iter().chain(&unfinished).map(|result| result.epochs).sum();

@@ -4,7 +4,6 @@ use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
 use super::super::regularization::Weights;
-use super::super::steps::{Steps, Trained};
 use super::super::training::{Problem, train};
 use super::super::{Regularization, StopReason, space_of};
 use super::config::{SweepConfig, SweepMethod};
@@ -34,7 +33,8 @@ pub struct RunResult {
 
 pub(super) struct Portion<'a> {
     members: Members<'a>,
-    steps: Steps,
+    optimizer: Box<dyn Optimizer>,
+    steps: u64,
     epochs: u64,
 }
 
@@ -94,14 +94,8 @@ impl<'a> Portion<'a> {
             regularization: Regularization::new(&config.start, 0.0, &config.penalties),
             weights: members.iter().map(weights).collect(),
         };
-        // A device holds the state of one population, and knows no penalties and no other parameterization.
-        let plain = groups.len() == 1
-            && problem.parameterization.is_identity()
-            && !problem.regularization.has_penalties();
-        // All runs of a portion may diverge; others of the sweep may not.
-        let steps = Steps::new(optimizer, plain, true);
         let members = Members { plan, problem, list: members, groups, part_weights };
-        Ok(Self { members, steps, epochs: config.epochs })
+        Ok(Self { members, optimizer, steps: 0, epochs: config.epochs })
     }
 
     pub fn len(&self) -> usize {
@@ -110,7 +104,7 @@ impl<'a> Portion<'a> {
 
     /// Returns the number of epochs done, summed over the members; those of runs that have ended count in full.
     pub fn epochs_done(&self) -> u64 {
-        let done = |member: usize| match self.steps.optimizer.progress(member) {
+        let done = |member: usize| match self.optimizer.progress(member) {
             Some(progress) if progress.finished => self.epochs,
             _ => self.epochs_of(member),
         };
@@ -118,54 +112,52 @@ impl<'a> Portion<'a> {
     }
 
     fn epochs_of(&self, member: usize) -> u64 {
-        self.steps.optimizer.progress(member).map_or(self.steps.told, |progress| progress.epochs)
+        self.optimizer.progress(member).map_or(self.steps, |progress| progress.epochs)
     }
 
     pub fn finished(&self) -> bool {
-        match self.steps.optimizer.progress(0) {
-            Some(_) => self.steps.optimizer.converged(),
-            None => self.steps.told >= self.epochs,
+        match self.optimizer.progress(0) {
+            Some(_) => self.optimizer.converged(),
+            None => self.steps >= self.epochs,
         }
     }
 
     pub fn describe(&self, member: usize) -> String {
-        self.steps.optimizer.describe(member, self.members.list[member].setting.l2)
+        self.optimizer.describe(member, self.members.list[member].setting.l2)
     }
 
     pub fn coordinates(&mut self) -> Vec<f64> {
-        self.steps.optimizer.points()
+        self.optimizer.points()
     }
 
     pub fn train(
         &mut self,
         evaluator: &mut dyn Evaluator,
         cancel: &AtomicBool,
-        observe: &mut dyn FnMut(&mut Self, &mut dyn Evaluator) -> Result<()>,
+        observe: &mut dyn FnMut(&Self, &mut dyn Evaluator) -> Result<()>,
     ) -> Result<StopReason> {
         let ended = |portion: &Self| portion.finished().then_some(StopReason::Epochs);
-        let reason = train(ended(self), cancel, || {
+        train(ended(self), cancel, || {
             self.step(evaluator)?;
             observe(self, evaluator)?;
             Ok(ended(self))
-        })?;
-        self.settle(evaluator)?;
-        Ok(reason)
+        })
     }
 
     /// Takes one step of every run that has not ended.
     fn step(&mut self, evaluator: &mut dyn Evaluator) -> Result<()> {
         loop {
-            let left = self.epochs.saturating_sub(self.steps.told);
-            let answer = self.steps.evaluate(evaluator, &self.members, left)?;
-            self.steps.tell(&answer)?;
-            if self.steps.optimizer.epoch_done() || self.steps.optimizer.converged() {
+            let answer = self.members.evaluate(evaluator, &self.optimizer.ask())?;
+            self.steps += 1;
+            match self.optimizer.tell(&answer) {
+                // All runs of a portion may diverge; others of the sweep may not.
+                Err(Error::Numeric(_)) => {}
+                told => told?,
+            }
+            if self.optimizer.epoch_done() || self.optimizer.converged() {
                 return Ok(());
             }
         }
-    }
-
-    pub fn settle(&mut self, evaluator: &mut dyn Evaluator) -> Result<()> {
-        self.steps.settle(evaluator, &self.members)
     }
 
     pub fn judge(&mut self, evaluator: &mut dyn Evaluator, judge: LossKind) -> Result<Vec<RunResult>> {
@@ -203,16 +195,16 @@ impl<'a> Portion<'a> {
     }
 
     pub fn save(&self) -> OptimizerState {
-        let mut state = self.steps.optimizer.save();
-        state.scalars = serde_json::json!({ "steps": self.steps.told, "optimizer": state.scalars });
+        let mut state = self.optimizer.save();
+        state.scalars = serde_json::json!({ "steps": self.steps, "optimizer": state.scalars });
         state
     }
 
     pub fn restore(&mut self, mut saved: OptimizerState) -> Result<()> {
         let broken = || Error::Usage("the saved state belongs to another sweep, or is damaged".to_string());
-        self.steps.told = saved.scalars["steps"].as_u64().ok_or_else(broken)?;
+        self.steps = saved.scalars["steps"].as_u64().ok_or_else(broken)?;
         saved.scalars = saved.scalars["optimizer"].take();
-        self.steps.optimizer.restore(saved)
+        self.optimizer.restore(saved)
     }
 }
 
@@ -243,25 +235,8 @@ impl Members<'_> {
             resamples: Vec::new(),
         }
     }
-}
 
-impl Trained for Members<'_> {
-    fn problem(&self) -> &Problem {
-        &self.problem
-    }
-
-    fn ahead(&self, theta: Vec<f64>) -> (Population, Request) {
-        let all: Vec<usize> = (0..self.list.len()).collect();
-        let (parts, loss) = (0..self.plan.parts(), self.groups[0].1);
-        (self.population(theta, &all, true), Request { parts, loss, gradients: true, curvature: false })
-    }
-
-    fn evaluate(
-        &self,
-        evaluator: &mut dyn Evaluator,
-        proposal: &Proposal,
-        _step: u64,
-    ) -> Result<Evaluations> {
+    fn evaluate(&self, evaluator: &mut dyn Evaluator, proposal: &Proposal) -> Result<Evaluations> {
         let Proposal { parameters, members: which, gradients, curvature } = proposal;
         let weights: Vec<Weights> = which.iter().map(|&i| self.problem.weights[i]).collect();
         let parts = 0..self.plan.parts();

@@ -19,7 +19,7 @@ fn run(mut tuning: Tuning<'_>, layout: &Layout, path: &Path, stop_after: usize) 
     let mut states = 0;
     let mut observe = |event: Event<'_>| {
         if let Event::State { checkpoint, .. } = event {
-            checkpoint()?.write(path)?;
+            checkpoint().write(path)?;
             states += 1;
             cancel.store(states >= stop_after, Ordering::Relaxed);
         }

@@ -21,7 +21,7 @@ struct Label {
 }
 
 /// Boards with labels, from which datasets are written.
-pub(super) struct Rows {
+struct Rows {
     boards: Vec<shakmaty::Board>,
     labels: Vec<Label>,
     sources: Vec<SourceRecord>,
@@ -29,7 +29,7 @@ pub(super) struct Rows {
 
 impl Rows {
     /// Returns games of 1 to 23 positions from three sources, two thirds with search scores.
-    pub(super) fn random(count: usize, seed: u64) -> Self {
+    fn random(count: usize, seed: u64) -> Self {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         let boards: Vec<_> = (0..count).map(|_| random_board(&mut rng)).collect();
         let (mut game, mut left) = (0, 5);
@@ -73,7 +73,7 @@ impl Rows {
         dataset::read(path).unwrap()
     }
 
-    pub(super) fn whole(&self, path: &Path, kind: FeatureKind) -> Dataset {
+    fn whole(&self, path: &Path, kind: FeatureKind) -> Dataset {
         self.write(path, kind, |n| Some(self.labels[n]))
     }
 }
@@ -97,7 +97,7 @@ impl Evaluator for Limited<'_> {
     }
 }
 
-pub(super) fn config(data: &Dataset, axes: &[&str], method: SweepMethod, epochs: u64) -> SweepConfig {
+fn config(data: &Dataset, axes: &[&str], method: SweepMethod, epochs: u64) -> SweepConfig {
     let axis = |text: &&str| Axis::parse(text, &data.metadata().sources, 1.0).unwrap();
     let grid = Grid { axes: axes.iter().map(axis).collect() };
     let kinds = grid.losses(LossKind::Squared);
@@ -121,10 +121,10 @@ pub(super) fn config(data: &Dataset, axes: &[&str], method: SweepMethod, epochs:
     }
 }
 
-pub(super) const ADAM: SweepMethod = SweepMethod::Adam { schedule: Schedule::Constant };
+const ADAM: SweepMethod = SweepMethod::Adam { schedule: Schedule::Constant };
 const NEWTON: SweepMethod = SweepMethod::GaussNewton { improvement: 1e-8 };
 
-pub(super) fn run(config: &SweepConfig, data: &Dataset) -> SweepOutcome {
+fn run(config: &SweepConfig, data: &Dataset) -> SweepOutcome {
     let mut sweep = SweepDriver::try_new(config, data).unwrap();
     sweep.run(&cpu, &AtomicBool::new(false), &mut |_| Ok(())).unwrap()
 }
@@ -374,7 +374,7 @@ fn sweeps_resume_after_any_step() {
                     }
                     SweepEvent::State { checkpoint, last } => {
                         if last {
-                            checkpoint()?.write(&path)?;
+                            checkpoint().write(&path)?;
                         }
                     }
                     SweepEvent::Replaced(_) => unreachable!("nothing fails"),
@@ -407,7 +407,7 @@ fn sweeps_resume_after_any_step() {
         let mut stored = None;
         let mut observe = |event: SweepEvent<'_>| {
             if let SweepEvent::State { checkpoint, last: false } = event {
-                stored = Some(checkpoint()?);
+                stored = Some(checkpoint());
                 cancel.store(true, Ordering::Relaxed);
             }
             Ok(())

@@ -213,10 +213,10 @@ impl<'a> GpuProgramEvaluator<'a> {
             let mut encoder = self.gpu.encoder();
             let extra = if is_last && request.gradients { columns as u64 * row } else { 0 };
             self.readback.begin(&self.gpu, bytes + extra)?;
-            self.readback.push(&mut encoder, &totals, 0, bytes);
+            self.readback.push(&mut encoder, &totals, bytes);
             if extra > 0 {
                 let buffer = self.gradient.reserve(&self.gpu, extra)?;
-                self.readback.push(&mut encoder, &buffer, 0, extra);
+                self.readback.push(&mut encoder, &buffer, extra);
             }
             let submission = self.gpu.submit(Some(encoder))?;
             let first_part = request.parts.start;

@@ -3,7 +3,6 @@
 
 mod linear;
 mod programs;
-mod steps;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -32,7 +31,6 @@ pub enum Group {
     Gradients,
     StagedTables,
     Matrices,
-    AdamSteps,
     BlendedTargets,
     ResampledGames,
     PartWeights,
@@ -45,12 +43,11 @@ pub enum Group {
 
 impl Group {
     /// All groups, in the order of reports.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 10] = [
         Self::Losses,
         Self::Gradients,
         Self::StagedTables,
         Self::Matrices,
-        Self::AdamSteps,
         Self::BlendedTargets,
         Self::ResampledGames,
         Self::PartWeights,
@@ -65,7 +62,6 @@ impl Group {
             Self::Gradients => "gradients",
             Self::StagedTables => "staged tables",
             Self::Matrices => "Gauss-Newton matrices",
-            Self::AdamSteps => "Adam steps",
             Self::BlendedTargets => "blended targets",
             Self::ResampledGames => "resampled games",
             Self::PartWeights => "part weights",
@@ -135,7 +131,7 @@ impl<'a> Checker<'a> {
         let sample = positions::piece_squares()?;
         let mut findings =
             Findings { depth: self.depth, expected: self.expected, cancel: self.cancel, all: Vec::new() };
-        let stages: [Stage; 3] = [linear::check, steps::check, programs::check];
+        let stages: [Stage; 2] = [linear::check, programs::check];
         let mut broken = None;
         for stage in stages {
             match stage(self.context, &sample, &mut findings) {
