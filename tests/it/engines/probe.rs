@@ -1,6 +1,8 @@
 //! `gputexel probe` through the real binary: the built-in engine, and scripts with an evaluation of their own.
 #![cfg(unix)]
 
+use gputexel::io::folder_lock::FolderLock;
+
 use crate::common::prelude::*;
 
 /// A UCI engine in the language of the shell. `w` and `b` are the numbers of pawns in a position, `A` and `B` options.
@@ -341,8 +343,13 @@ fn interrupted_rounds_are_resumed() {
     let params = bench.text("r/round-1/params.json");
     bench.fails_with(Scripted::args(&rounds), 2, "exists");
     std::fs::remove_file(bench.path("d.bin")).unwrap();
-    bench.fails_with(Scripted::args(&rounds), 2, "round-1: exists and is not empty");
     asked();
+    bench.fails_with(Scripted::args(&rounds), 2, "round-1: exists and is not empty");
+    let lock = FolderLock::acquire(&bench.path("r")).unwrap();
+    let again = [&rounds[..], &["--force"]].concat();
+    bench.fails_with(Scripted::args(&again), 1, "is being written");
+    drop(lock);
+    assert_eq!(asked(), 0);
     scripted.probed(&[]);
     let measured = asked();
     for last in [measured, all - 1] {

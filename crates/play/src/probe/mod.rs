@@ -137,9 +137,10 @@ pub fn probe(
     if !settings.force && output.exists() && !memory::PROBE.is_begun(output) {
         return Err(Error::Exists(output.to_path_buf()));
     }
-    let (source, left_out) = source(settings, stop)?;
     let mut memory = Memory::open(output, settings.resume, settings.force)?;
-    let result = run(inputs, settings, (output, begun), source, (&mut memory, left_out), observe);
+    let result = source(settings, stop).and_then(|(source, left_out)| {
+        run(inputs, settings, (output, begun), source, (&mut memory, left_out), observe)
+    });
     match result {
         Ok((report, mut probed)) => {
             probed.memories.push(memory);
