@@ -73,6 +73,27 @@ pub(super) fn block(
     }
 }
 
+/// Under the starting values, of the positions that have one.
+pub(super) fn evaluations<'a>(
+    block: &'a Block,
+    positions: &'a [Labeled],
+    source: &'a Source,
+) -> impl Iterator<Item = (&'a Labeled, f64)> {
+    let kept = (0..).zip(positions).filter(|(n, _)| !block.lost.contains(n));
+    kept.zip(block.lines.lines()).filter_map(|((_, position), line)| {
+        let entries = line.split(" # ").next()?.split_whitespace().filter_map(|word| word.split_once(':'));
+        let value = |(index, text): (&str, &str)| {
+            let (index, number): (u32, f64) = (index.parse().ok()?, text.parse().ok()?);
+            match index {
+                EVAL => Some(number),
+                FIRST.. => Some(number * source.parameters.get((index - FIRST) as usize)?.start),
+                _ => None,
+            }
+        };
+        Some((position, entries.filter_map(value).sum()))
+    })
+}
+
 pub(super) fn write(
     source: &Source,
     survey: &Survey,
