@@ -46,7 +46,7 @@ pub use page::{elo_course, is_match, match_report};
 pub use pgn::{GameTags, to_pgn};
 pub use player::{Choice, Failure, GameSoFar, Player};
 pub use record::{MatchRecord, PlayedPair};
-pub use replay::Replay;
+pub use replay::{Replay, other_engine};
 pub use runner::{MatchEvent, MatchResult, MatchSettings, Stop, pair_pgn, run_match};
 pub use session::{FinishedMatch, Match};
 pub use settings::{

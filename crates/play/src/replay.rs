@@ -61,7 +61,7 @@ impl Replay<'_> {
     }
 }
 
-pub(crate) fn other_engine(engine: &str, found: &str, what: &str) -> Error {
+pub fn other_engine(engine: &str, found: &str, what: &str) -> Error {
     let reason = format!("{found}; go on with the engine of then, or start a new {what}");
     Error::Engine { engine: engine.to_string(), reason }
 }

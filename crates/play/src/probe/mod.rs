@@ -424,13 +424,12 @@ fn summarize(source: &Source, plan: &Plan, positions: &Positions, left_out: Vec<
 
 /// Refuses an engine whose evaluations under the starting values are not those of a finished block.
 fn check_engine(source: &Source, plan: &Plan, way: &Way, chunk: &[Labeled], block: &Block) -> Result<()> {
-    let known: Vec<(&Labeled, f64)> = output::evaluations(block, chunk, source).take(CHECKED).collect();
+    let known: Vec<(&Labeled, f64)> = output::evaluations(block, chunk).take(CHECKED).collect();
     let asked = known.iter().map(|(position, _)| (position.fen.as_str(), position.black));
     let now = Asker::start(source)?
         .evaluate(way, &source.start(), asked)
         .map_err(|failed| failed.into_error(source))?;
-    // Evaluations were kept as differences.
-    let slack = plan.noise_cp + plan.resolution_cp / 2.0 + 0.01;
+    let slack = plan.noise_cp + plan.resolution_cp / 2.0;
     let others = known.iter().zip(&now).filter(|((_, then), now)| (then - **now).abs() > slack).count();
     match others {
         0 => Ok(()),

@@ -77,20 +77,12 @@ pub(super) fn block(
 pub(super) fn evaluations<'a>(
     block: &'a Block,
     positions: &'a [Labeled],
-    source: &'a Source,
 ) -> impl Iterator<Item = (&'a Labeled, f64)> {
     let kept = (0..).zip(positions).filter(|(n, _)| !block.lost.contains(n));
     kept.zip(block.lines.lines()).filter_map(|((_, position), line)| {
-        let entries = line.split(" # ").next()?.split_whitespace().filter_map(|word| word.split_once(':'));
-        let value = |(index, text): (&str, &str)| {
-            let (index, number): (u32, f64) = (index.parse().ok()?, text.parse().ok()?);
-            match index {
-                EVAL => Some(number),
-                FIRST.. => Some(number * source.parameters.get((index - FIRST) as usize)?.start),
-                _ => None,
-            }
-        };
-        Some((position, entries.filter_map(value).sum()))
+        let mut words = line.split_whitespace().filter_map(|word| word.split_once(':'));
+        let (_, value) = words.find(|(index, _)| index.parse() == Ok(EVAL))?;
+        Some((position, value.parse().ok()?))
     })
 }
 
