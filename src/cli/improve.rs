@@ -8,8 +8,9 @@ use gputexel::io::absolute;
 use gputexel::io::run_folder::{Kind, PARAMETERS, RunFolder};
 use gputexel::matches::client::{EngineCommand, OptionKind, PARAMETERS_WORD, Setting, UciPlayer};
 use gputexel::matches::statistics::{Sprt, SprtState};
-use gputexel::matches::{Changes, MatchResult, Stop};
+use gputexel::matches::{Changes, MatchResult, Stop, check_games};
 use gputexel::model::ParameterFile;
+use gputexel::report::quoted;
 use gputexel::spsa::config::{EngineSection, GamesSection, OptionValue, RunConfig, RunSection};
 use gputexel::spsa::planner::{Advice, Guess};
 use gputexel::spsa::run::{Direction, Directions, SpsaRun, Verification, VerifyOptions, conclude_test};
@@ -45,6 +46,9 @@ const DISTANCE: f64 = 0.35;
 /// Elo that is expected to be lost at that distance in all directions: if half of the way gains 25, 25 (0.35 / 0.5)².
 const ELO: f64 = 12.0;
 const FILES: [&str; 3] = ["improve.json", "start.json", "directions.json"];
+
+/// What the search proposes, whether or not it passes the test.
+const PROPOSAL: &str = "result.json";
 
 /// Has the folder of the test in it.
 const SEARCH: &str = "search";
@@ -87,8 +91,9 @@ pub struct ImproveArgs {
     /// Test of the result against the start, as for match [default: elo0=0,elo1=5]
     #[arg(long, value_name = "TEST", conflicts_with = "resume", help_heading = "Games")]
     sprt: Option<String>,
-    /// Largest number of games of the test; one that has not decided by then is not passed [default: 40000]
-    #[arg(long, value_name = "N", conflicts_with = "resume", help_heading = "Games")]
+    /// Largest number of games of the test; one that has not decided by then is not passed [default: 40000; more go on
+    /// with a resumed test]
+    #[arg(long, value_name = "N", help_heading = "Games")]
     test_games: Option<u64>,
     #[command(flatten)]
     rules: RuleFlags,
@@ -123,7 +128,16 @@ impl Subcommand for ImproveArgs {
             _ => unreachable!("clap requires them"),
         };
         folder.lock()?;
-        let plan: Plan = folder.record(Kind::Improve)?;
+        let mut plan: Plan = folder.record(Kind::Improve)?;
+        if let Some(games) = self.test_games.filter(|games| *games != plan.test_games) {
+            check_games("test-games", games)?;
+            if games < plan.test_games {
+                let reason = format!("has {}; a test can only be extended", plan.test_games);
+                return Err(Error::setting("test-games", games, reason).into());
+            }
+            plan.test_games = games;
+            folder.write_record(Kind::Improve, &plan)?;
+        }
         let interrupted = |what: &str| {
             let path = folder.path().display();
             Error::Interrupted(format!("{what}; continue with 'gputexel improve --resume {path}'"))
@@ -154,12 +168,14 @@ impl Subcommand for ImproveArgs {
             Stop::Decided(state) => *state == SprtState::AcceptedH1,
             Stop::AllPlayed => false,
         };
-        let (tally, conclusion) = (&tested.tally, conclude_test(&tested));
-        let used = if passed { factors.clone() } else { vec![0.0; factors.len()] };
+        let resume = format!("gputexel improve --resume {}", quoted(folder.path()));
+        let (tally, conclusion) = (&tested.tally, conclude_test(&tested, &plan.sprt.parse()?, &resume));
         let directions = Directions::read(&folder.file("directions.json"))?;
         let start = ParameterFile::read(&folder.file("start.json"))?;
-        let file = with_values(start, &directions.values(&used));
-        folder.write(PARAMETERS, file.to_json())?;
+        let values = |factors: &[f64]| with_values(start.clone(), &directions.values(factors)).to_json();
+        folder.write(PROPOSAL, values(&factors))?;
+        let used = if passed { factors.clone() } else { vec![0.0; factors.len()] };
+        folder.write(PARAMETERS, values(&used))?;
         let elo = tally.pairs.elo();
         let path = folder.path().join(PARAMETERS);
         let mut object = serde_json::json!({
@@ -172,10 +188,12 @@ impl Subcommand for ImproveArgs {
             let titles = ["direction", "share of the step", ""];
             let mut rows = vec![titles.map(String::from).to_vec()];
             rows.extend(names.iter().zip(&factors).zip(&errors).map(|((name, factor), error)| {
-                vec![name.clone(), format!("{factor:+.2}"), format!("± {error:.2}")]
+                // Without a search, that is the prior's.
+                let error = if plan.test_only { String::new() } else { format!("± {error:.2}") };
+                vec![name.clone(), format!("{factor:+.2}"), error]
             }));
             format!(
-                "{}search      {} games\ntest        Elo {:+.1} ± {:.1} in {} games\n{}{}written     {}\n",
+                "{}search      {} games\ntest        Elo {:+.1} ± {:.1} in {} games\n{}{}written     {}\nproposal    {}\n",
                 aligned(&rows, 0),
                 grouped(2 * search_pairs),
                 elo.elo,
@@ -183,7 +201,8 @@ impl Subcommand for ImproveArgs {
                 grouped(tally.games()),
                 findings(&conclusion, true),
                 ending(&conclusion),
-                path.display()
+                path.display(),
+                folder.file(PROPOSAL).display()
             )
         })
     }
@@ -198,7 +217,7 @@ impl ImproveArgs {
         let sprt = self.sprt.clone().unwrap_or_else(|| "elo0=0,elo1=5".to_string());
         sprt.parse::<Sprt>()?;
         let test_games = self.test_games.unwrap_or(TEST_GAMES);
-        gputexel::matches::check_games("test-games", test_games)?;
+        check_games("test-games", test_games)?;
         let changes = Changes { concurrency: self.concurrency, ..Changes::default() };
         let play = self.rules.settings(changes, context)?;
         let options = settings(&self.option)?;
@@ -403,13 +422,15 @@ fn cut(
     Ok((Directions::try_new(names, start, integer, directions)?, shares))
 }
 
-/// Without the errors of its own.
+/// Without errors and losses, which are those of the run's result.
 fn with_values(mut file: ParameterFile, theta: &[f64]) -> ParameterFile {
     let (mg, eg) = theta.split_at(file.parameters.len());
     for (record, (mg, eg)) in file.parameters.iter_mut().zip(mg.iter().zip(eg)) {
         (record.mg, record.eg, record.errors, record.bootstrap) = (*mg, *eg, None, None);
     }
     file.uncertainty = None;
+    let known = &mut file.provenance;
+    (known.loss, known.loss_held_out, known.rounding, known.single_steps) = (None, None, None, None);
     file
 }
 

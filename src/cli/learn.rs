@@ -1,13 +1,13 @@
 //! `gputexel learn`: from nothing to values that win games, in rounds of self-play, labels, tuning and a match.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use gputexel::io::absolute;
 use gputexel::io::run_folder::{Kind, PARAMETERS, RunFolder};
 use gputexel::matches::openings::Openings;
 use gputexel::matches::statistics::Pentanomial;
-use gputexel::matches::{Contestant, GameSettings, MatchRecord, Side, judge};
+use gputexel::matches::{Contestant, EngineConfig, GameSettings, MatchRecord, Side, judge};
 use gputexel::model::ParameterFile;
 use gputexel::report::{Conclusion, Judgement, Page, Part, Table, quoted};
 use gputexel::{Error, Result};
@@ -38,6 +38,9 @@ const MATCH_GAMES: u64 = 1000;
 /// Rounds in a row without a gain after which learning ends.
 const PATIENCE: usize = 2;
 const ROUND: &str = "round.json";
+
+/// In the folder of a round that is not finished.
+const CLOCK: &str = "clock.json";
 
 /// Flags of `learn`.
 #[derive(Debug, clap::Args)]
@@ -72,6 +75,9 @@ pub struct LearnArgs {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Plan {
     hours: f64,
+    /// The engine of `--labels`, as it was at the start.
+    #[serde(default)]
+    teacher: Option<EngineConfig>,
     #[serde(flatten)]
     start: Start,
 }
@@ -128,6 +134,38 @@ struct Played {
     pairs: Pentanomial,
 }
 
+/// Time of a round that is not finished, seconds.
+#[derive(Default, Serialize, Deserialize)]
+struct Clock {
+    /// Of earlier processes.
+    spent: f64,
+    /// When the last one began, since 1970.
+    began: f64,
+}
+
+impl Clock {
+    /// Notes that a process begins, and returns what earlier ones have spent: each until it last changed a file.
+    fn wind(folder: &Path) -> Result<f64> {
+        let file = folder.join(CLOCK);
+        let known = std::fs::read(&file).ok().and_then(|bytes| serde_json::from_slice::<Self>(&bytes).ok());
+        let spent = known.map_or(0.0, |clock| clock.spent + (last_change(folder) - clock.began).max(0.0));
+        let clock = Self { spent, began: since_1970(SystemTime::now()) };
+        gputexel::io::write_atomically(&file, format!("{}\n", serde_json::json!(clock)).as_bytes())?;
+        Ok(spent)
+    }
+}
+
+fn since_1970(time: SystemTime) -> f64 {
+    time.duration_since(SystemTime::UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
+}
+
+/// Of anything in a folder.
+fn last_change(path: &Path) -> f64 {
+    let own = std::fs::symlink_metadata(path).and_then(|metadata| metadata.modified());
+    let inside = std::fs::read_dir(path).into_iter().flatten().flatten();
+    inside.map(|entry| last_change(&entry.path())).fold(own.map_or(0.0, since_1970), f64::max)
+}
+
 impl Played {
     fn wins(&self) -> bool {
         self.los > 0.95
@@ -145,16 +183,19 @@ impl Subcommand for LearnArgs {
         if let Some(hours) = self.hours.filter(|hours| !(hours.is_finite() && *hours > 0.0)) {
             return Err(Error::setting("hours", hours, "expected a number above 0").into());
         }
-        let (folder, Plan { hours, start }) = match (&self.resume, &self.out) {
+        let (folder, Plan { hours, start, .. }) = match (&self.resume, &self.out) {
             (Some(path), _) => {
                 let folder = RunFolder::enter(path, Kind::Learn)?;
-                let plan: Plan = folder.record(Kind::Learn)?;
+                let mut plan: Plan = folder.record(Kind::Learn)?;
+                if let Some(teacher) = &mut plan.teacher {
+                    open(teacher, context)?;
+                }
                 (folder, Plan { hours: self.hours.unwrap_or(plan.hours), ..plan })
             }
             (None, Some(path)) => {
                 let start = self.start.absolute();
-                start.check(context)?;
-                let plan = Plan { hours: self.hours.unwrap_or(1.0), start };
+                let teacher = start.check(context)?;
+                let plan = Plan { hours: self.hours.unwrap_or(1.0), teacher, start };
                 let folder = RunFolder::create(Some(path), Kind::Learn, false)?;
                 folder.write_record(Kind::Learn, &plan)?;
                 (folder, plan)
@@ -174,6 +215,10 @@ impl Subcommand for LearnArgs {
     }
 }
 
+fn open(engine: &mut EngineConfig, context: &Context) -> Result<()> {
+    Contestant::open(engine, 1, &context.cancel.into(), Kind::Learn.name()).map(|_| ())
+}
+
 impl Start {
     fn absolute(&self) -> Self {
         let params = self.params.as_ref().map(|text| match Path::new(text).exists() {
@@ -187,7 +232,8 @@ impl Start {
         Self { params, labels, openings: self.openings.as_ref().map(absolute), ..self.clone() }
     }
 
-    fn check(&self, context: &Context) -> Result<()> {
+    /// Returns the engine of `--labels`.
+    fn check(&self, context: &Context) -> Result<Option<EngineConfig>> {
         if !["pst", "classical", TEACHER].contains(&self.model()) {
             return Err(Error::setting("model", self.model(), "expected pst, classical or full"));
         }
@@ -198,20 +244,17 @@ impl Start {
         if let Some(path) = &self.openings {
             Openings::read(path, GameSettings::default().book_plies, 1)?;
         }
-        if let Some(labels) = &self.labels {
-            let opened = Side::new(labels.as_str()).describe().and_then(|mut engine| {
-                Contestant::open(&mut engine, 1, &context.cancel.into(), Kind::Learn.name())
-            });
-            if let Err(error) = opened {
-                return Err(Error::setting("labels", labels, format!("cannot be used: {error}")));
-            }
-        }
         for (name, value) in [("games", self.games), ("label-nodes", self.label_nodes)] {
             if value == Some(0) {
                 return Err(Error::setting(name, 0, "expected at least 1"));
             }
         }
-        Ok(())
+        let Some(labels) = &self.labels else { return Ok(None) };
+        let opened = || {
+            let mut engine = Side::new(labels.as_str()).describe()?;
+            open(&mut engine, context).map(|()| Some(engine))
+        };
+        opened().map_err(|error| Error::setting("labels", labels, format!("cannot be used: {error}")))
     }
 
     fn params(&self) -> &str {
@@ -287,6 +330,7 @@ impl Learning<'_> {
     fn play_round(&self, round: u32, path: &Path, best: &str, failed: usize) -> anyhow::Result<Round> {
         let begin = Instant::now();
         std::fs::create_dir_all(path).map_err(|e| Error::io(path, e))?;
+        let earlier = Clock::wind(path)?;
         let (games, label_nodes) = self.effort(round, failed);
         let at = |name: &str| path.join(name);
         let labeled = at("labeled.fens");
@@ -304,9 +348,10 @@ impl Learning<'_> {
             elo: played.elo,
             error95: played.error95,
             kept: played.wins(),
-            seconds: begin.elapsed().as_secs_f64(),
+            seconds: earlier + begin.elapsed().as_secs_f64(),
         };
         gputexel::io::write_atomically(&at(ROUND), format!("{}\n", serde_json::json!(done)).as_bytes())?;
+        let _ = std::fs::remove_file(at(CLOCK));
         Ok(done)
     }
 
@@ -530,4 +575,21 @@ fn table(rounds: &[Round]) -> Vec<Vec<String>> {
         ]
     };
     std::iter::once(titles).chain(rounds.iter().map(row)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_of_killed_processes_counts() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(Clock::wind(folder.path()).unwrap(), 0.0);
+        let now = since_1970(SystemTime::now());
+        std::fs::write(folder.path().join(CLOCK), format!(r#"{{"spent":50.0,"began":{}}}"#, now - 48.0))
+            .unwrap();
+        std::fs::create_dir(folder.path().join("games")).unwrap();
+        let spent = Clock::wind(folder.path()).unwrap();
+        assert!((97.0..110.0).contains(&spent), "{spent}");
+    }
 }

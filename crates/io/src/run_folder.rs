@@ -106,6 +106,21 @@ pub fn parameters_at(path: &Path) -> PathBuf {
     if path.is_dir() { path.join(PARAMETERS) } else { path.to_path_buf() }
 }
 
+/// Returns the folder of the run that a parameter file, or a folder that stands for one, comes from: `improve` writes
+/// parameters into one of its own, and names the run.
+pub fn run_of(params: &Path) -> PathBuf {
+    #[derive(serde::Deserialize)]
+    struct Improved {
+        run: PathBuf,
+    }
+    let folder = parameters_at(params).parent().unwrap_or(Path::new("")).to_path_buf();
+    let is_file = |kind: Kind| kind.record().is_some_and(|name| folder.join(name).is_file());
+    if is_file(Kind::Run) || !is_file(Kind::Improve) {
+        return folder;
+    }
+    RunFolder::view(&folder).record::<Improved>(Kind::Improve).map_or(folder, |improved| improved.run)
+}
+
 /// Files of an earlier run that must not be mistaken for those of this one. Without its record, a run cannot be resumed,
 /// so that is removed first.
 const RESULTS: [&str; 12] = [
@@ -435,6 +450,18 @@ fn dated_folder() -> Result<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn values_of_improve_are_those_of_its_run() {
+        let bench = tempfile::tempdir().unwrap();
+        let (run, improved) = (bench.path().join("run"), bench.path().join("improved"));
+        std::fs::create_dir(&improved).unwrap();
+        assert_eq!(run_of(&improved.join(PARAMETERS)), improved);
+        std::fs::write(improved.join("improve.json"), format!(r#"{{"run": {run:?}}}"#)).unwrap();
+        assert_eq!((run_of(&improved), run_of(&improved.join(PARAMETERS))), (run.clone(), run.clone()));
+        std::fs::write(improved.join("run.json"), "{}").unwrap();
+        assert_eq!(run_of(&improved), improved);
+    }
 
     #[test]
     fn what_came_to_nothing_leaves_what_was_there() {

@@ -136,6 +136,9 @@ pub struct EngineConfig {
     /// xxh3 of the parameter file, if there is one.
     pub checksum: Option<String>,
     pub options: Vec<(String, String)>,
+    /// What a UCI engine calls itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id_name: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

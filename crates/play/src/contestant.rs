@@ -1,6 +1,8 @@
 //! The sides of a match: distinguishes parameter files from commands, and creates players.
 
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -9,6 +11,7 @@ use super::client::{EngineCommand, PARAMETERS_WORD, Setting, UciPlayer, find_pro
 use super::config::{EngineConfig, EngineKind, check_checksum};
 use super::hash::check_tables;
 use super::player::Player;
+use super::replay::other_engine;
 use super::scheduler::Players;
 use gputexel_io::{Error, Result, StopFlag, absolute};
 use gputexel_model::{ParameterFile, Prior, TableEvaluation, named_parameters};
@@ -66,7 +69,7 @@ impl Side {
         }
         let name = name.clone().unwrap_or(default_name);
         let options = options.iter().map(|option| (option.name.clone(), option.value.clone())).collect();
-        Ok(EngineConfig { name, kind, source, checksum: None, options })
+        Ok(EngineConfig { name, kind, source, checksum: None, options, id_name: None })
     }
 }
 
@@ -126,6 +129,8 @@ pub struct Contestant {
     source: Source,
     /// One in this many evaluated positions is drawn; 0 draws none.
     leaves: u64,
+    /// Some player of a UCI engine has shown leaves.
+    pub(crate) shows_leaves: Arc<AtomicBool>,
 }
 
 enum Source {
@@ -134,8 +139,8 @@ enum Source {
 }
 
 impl Contestant {
-    /// Reads parameters, or starts an engine to test it and get its name; records the checksum of a file, or refuses
-    /// one that has changed since the `what` (such as a match) began.
+    /// Reads parameters, or starts an engine to test it and get its name; records that or the checksum of a file, or
+    /// refuses one that has changed since the `what` (such as a match) began.
     pub fn open(config: &mut EngineConfig, hash_mib: u32, stop: &StopFlag, what: &str) -> Result<Self> {
         let hash_mib = hash_mib as usize;
         if config.kind != EngineKind::BuiltIn {
@@ -146,10 +151,19 @@ impl Contestant {
                 .map(|(name, value)| Setting { name: name.clone(), value: value.clone() })
                 .collect();
             let player = UciPlayer::start_stoppable(command.clone(), stop)?;
-            if config.name.is_empty() {
-                config.name = player.name().to_string();
+            let id_name = player.name().to_string();
+            if let Some(noted) = config.id_name.as_ref().filter(|noted| **noted != id_name) {
+                return Err(other_engine(
+                    &config.source,
+                    &format!("is {id_name} now, and was {noted}"),
+                    what,
+                ));
             }
-            return Ok(Self { source: Source::Uci(command, stop.clone()), leaves: 0 });
+            if config.name.is_empty() {
+                config.name.clone_from(&id_name);
+            }
+            config.id_name = Some(id_name);
+            return Ok(Self::new(Source::Uci(command, stop.clone())));
         }
         let (set, theta) = named_parameters(&config.source)?;
         if !Prior::is_word(&config.source) {
@@ -159,8 +173,11 @@ impl Contestant {
             check_checksum(path, &mut config.checksum, &format!("{:016x}", xxh3_64(&bytes)), what)?;
         }
         let evaluation = Box::new(TableEvaluation::try_new(&set, &theta)?);
-        let source = Source::BuiltIn { evaluation, hash_mib, stop: stop.clone() };
-        Ok(Self { source, leaves: 0 })
+        Ok(Self::new(Source::BuiltIn { evaluation, hash_mib, stop: stop.clone() }))
+    }
+
+    fn new(source: Source) -> Self {
+        Self { source, leaves: 0, shows_leaves: Arc::default() }
     }
 
     /// One in `one_in` of the positions evaluated in quiescence, by their keys.
@@ -177,7 +194,8 @@ impl Contestant {
             }
             Source::Uci(command, stop) => {
                 let command = EngineCommand { name: Some(name.to_string()), ..command.clone() };
-                Ok(Box::new(UciPlayer::start_stoppable(command, stop)?.draw_leaves(self.leaves)))
+                let player = UciPlayer::start_stoppable(command, stop)?;
+                Ok(Box::new(player.draw_leaves(self.leaves, &self.shows_leaves)))
             }
         }
     }

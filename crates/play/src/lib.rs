@@ -22,6 +22,7 @@ mod player;
 mod pool;
 pub mod probe;
 mod record;
+mod replay;
 mod runner;
 pub mod scheduler;
 mod session;
@@ -45,6 +46,7 @@ pub use page::{elo_course, is_match, match_report};
 pub use pgn::{GameTags, to_pgn};
 pub use player::{Choice, Failure, GameSoFar, Player};
 pub use record::{MatchRecord, PlayedPair};
+pub use replay::{Replay, other_engine};
 pub use runner::{MatchEvent, MatchResult, MatchSettings, Stop, pair_pgn, run_match};
 pub use session::{FinishedMatch, Match};
 pub use settings::{

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use gputexel_io::folder_lock::FolderLock;
 use gputexel_io::{Result, escaped};
 use gputexel_report::{Heading, MatchReport, Standing, Table, grouped};
 
@@ -17,7 +18,13 @@ const FIRST: usize = 5;
 const LISTED: usize = 10;
 
 pub fn match_report(folder: &Path) -> Result<MatchReport> {
-    Ok(report(&MatchRecord::read(folder)?, folder))
+    // While it is played, a pair that waits for an earlier one is as it should be.
+    let is_played = FolderLock::is_held(folder);
+    let mut record = MatchRecord::read(folder)?;
+    if is_played {
+        record.ahead = 0;
+    }
+    Ok(report(&record, folder))
 }
 
 pub fn is_match(folder: &Path) -> bool {

@@ -61,7 +61,7 @@ pub fn to_pgn(record: &GameRecord, tags: &GameTags<'_>) -> String {
         }
     }
     text.push('\n');
-    let mut words = moves(record, tags);
+    let mut words = moves(record, tags.time_controls);
     let reason = match &record.failure {
         Some(failure) => format!("{}: {failure}", record.end.describe()),
         None => record.end.describe().to_string(),
@@ -87,7 +87,7 @@ pub fn to_pgn(record: &GameRecord, tags: &GameTags<'_>) -> String {
 }
 
 /// Moves with their numbers and comments; parts that must not be separated are one word.
-fn moves(record: &GameRecord, tags: &GameTags<'_>) -> Vec<String> {
+pub(crate) fn moves(record: &GameRecord, time_controls: [TimeControl; 2]) -> Vec<String> {
     let mut position = record.opening.start.clone();
     let mut words = Vec::with_capacity(2 * record.plies() + 2);
     let opening = record.opening.moves.iter().map(|&m| (m, None));
@@ -101,11 +101,7 @@ fn moves(record: &GameRecord, tags: &GameTags<'_>) -> Vec<String> {
             (false, 0) => format!("{number}... {san}"),
             (false, _) => san.to_string(),
         });
-        if let Some(comment) =
-            played.and_then(|played| comment(played, tags.time_controls[turn.fold_wb(0, 1)]))
-        {
-            words.push(comment);
-        }
+        words.extend(played.and_then(|played| comment(played, time_controls[turn.fold_wb(0, 1)])));
     }
     words
 }

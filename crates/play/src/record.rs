@@ -92,9 +92,11 @@ fn opening(pgn: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::page::match_report;
     use crate::session::Match;
     use crate::settings::MatchOptions;
     use gputexel_io::StopFlag;
+    use gputexel_io::folder_lock::FolderLock;
 
     #[test]
     fn openings_are_what_engines_did_not_play() {
@@ -127,6 +129,11 @@ mod tests {
         std::fs::write(&journal, without.join("\n") + "\n").unwrap();
         let record = MatchRecord::read(folder.path()).unwrap();
         assert_eq!((record.pairs.len(), record.ahead, record.is_finished()), (1, 2, false));
+        let findings = || match_report(folder.path()).unwrap().head.conclusion.findings.len();
+        assert_eq!(findings(), 1);
+        let lock = FolderLock::acquire(folder.path()).unwrap();
+        assert_eq!(findings(), 0, "while it is played");
+        drop(lock);
         assert!(MatchRecord::read(&folder.path().join("none")).is_err());
     }
 }

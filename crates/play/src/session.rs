@@ -9,6 +9,7 @@ use super::config::{EVENT, FORMAT, MatchConfig};
 use super::contestant::{Contestant, make_names_differ};
 use super::journal::{self, MatchFiles};
 use super::openings::Openings;
+use super::replay::Replay;
 use super::runner::{MatchEvent, MatchResult, MatchSettings, run_match};
 use super::settings::{Changes, MatchOptions, Seating, check_concurrency, check_games};
 use super::tally::{PairSummary, Tally};
@@ -62,7 +63,18 @@ impl Match {
         let play = &mut config.play;
         let games = changes.games.unwrap_or(play.games);
         play.change_games(games, 2 * done.len() as u64, folder.path(), "match")?;
-        let prepared = Self::prepare(config, changes.concurrency, stop.into())?;
+        let mut prepared = Self::prepare(config, changes.concurrency, stop.into())?;
+        if let Some(first) = done.get(&0).filter(|_| (done.len() as u64) < prepared.settings.pairs) {
+            let (contestants, names) = (&prepared.contestants, &prepared.settings.names);
+            let replay = Replay {
+                make: &|side| contestants[side].player(&names[side]),
+                opening: prepared.openings.get(0),
+                rules: prepared.settings.rules,
+                stop: &prepared.stop,
+            };
+            let note = replay.compare_first(first, &names.join(", "), "match")?;
+            prepared.seating.warnings.extend(note);
+        }
         Ok(Self { done, place: Some((folder, journal)), ..prepared })
     }
 

@@ -8,7 +8,7 @@ use gputexel_chess::PhaseSettings;
 use gputexel_dataset::{Dataset, read};
 use gputexel_ingest::extraction::{self, ExtractSettings, Hooks, Progress, Report};
 use gputexel_io::input::{CONTAINER_BYTES, is_container};
-use gputexel_io::run_folder::{Kind, RunFolder, parameters_at};
+use gputexel_io::run_folder::{Kind, RunFolder, run_of};
 use gputexel_io::{Error, Result};
 use gputexel_model::{FeatureKind, FeatureSet};
 use gputexel_tune::RunRecord;
@@ -63,9 +63,9 @@ pub(crate) fn passed_over(inputs: &[PathBuf]) -> Option<String> {
 /// Returns the datasets of the run in a folder, or of the run that a file in it names; none unless the folder has such
 /// a run, and all of them still exist, as files or folders.
 pub fn datasets_of(params: &Path) -> Vec<PathBuf> {
-    let file = parameters_at(params);
-    let folder = RunFolder::view(file.parent().unwrap_or(Path::new("")));
-    let Ok(record) = folder.record::<RunRecord>(Kind::Run) else { return Vec::new() };
+    let Ok(record) = RunFolder::view(&run_of(params)).record::<RunRecord>(Kind::Run) else {
+        return Vec::new();
+    };
     let datasets: Vec<PathBuf> = record.config.datasets.iter().map(PathBuf::from).collect();
     if datasets.iter().all(|path| path.is_file() || path.is_dir()) { datasets } else { Vec::new() }
 }

@@ -116,6 +116,20 @@ pub struct ProbeArgs {
 }
 
 impl ProbeArgs {
+    fn probe(&self, settings: &ProbeSettings, overwrite: bool, context: &Context) -> anyhow::Result<()> {
+        let mut display = Display::begin(context);
+        let observe = &mut |event: ProbeEvent<'_>| display.show(event, context);
+        let (report, mut probed) =
+            probe(&self.inputs, settings, &self.output, &context.cancel.into(), observe)?;
+        let rounds = self.rounds.run(&mut probed, &self.output, context, (&mut display, overwrite))?;
+        probed.finish();
+        drop(display);
+        let object = json!({ "probe": report, "rounds": rounds });
+        print_result(context, &object, || {
+            describe(&report, self.rounds.rounds.is_some()) + &rounds::describe(&rounds)
+        })
+    }
+
     fn settings(&self) -> Result<ProbeSettings> {
         let command = engine_command(&self.engine, &self.set, Some(self.start_deadline))?;
         if command.reads_values() && !(self.set.is_empty() && self.option.is_empty() && self.ask.is_none()) {
@@ -165,21 +179,14 @@ impl Subcommand for ProbeArgs {
     fn run(&self, context: &Context) -> anyhow::Result<()> {
         let settings = self.settings()?;
         let overwrite = self.force || self.resume;
-        self.rounds.check(overwrite)?;
         if self.inputs.iter().any(|path| path.as_os_str() == "-") {
             return Err(Error::Usage("-: positions to ask about are read from files".to_string()).into());
         }
-        let mut display = Display::begin(context);
-        let observe = &mut |event: ProbeEvent<'_>| display.show(event, context);
-        let (report, mut probed) =
-            probe(&self.inputs, &settings, &self.output, &context.cancel.into(), observe)?;
-        let rounds = self.rounds.run(&mut probed, &self.output, context, (&mut display, overwrite))?;
-        probed.finish();
-        drop(display);
-        let object = json!({ "probe": report, "rounds": rounds });
-        print_result(context, &object, || {
-            describe(&report, self.rounds.rounds.is_some()) + &rounds::describe(&rounds)
-        })
+        let (new, lock) = self.rounds.begin(overwrite)?;
+        let result = self.probe(&settings, overwrite, context);
+        drop(lock);
+        new.remove_empty();
+        result
     }
 }
 

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 use gputexel::dataset::{self, Dataset, Split};
+use gputexel::io::folder_lock::FolderLock;
 use gputexel::io::run_folder::{Kind, PARAMETERS, RunFolder, check_contents};
+use gputexel::io::{NewFolders, check_target};
 use gputexel::matches::probe::Probed;
 use gputexel::model::ParameterFile;
 use gputexel::tuning::{RunConfig, RunRecord};
@@ -57,16 +59,26 @@ pub struct Round {
 }
 
 impl RoundArgs {
-    /// Before anything is asked. Earlier runs are only replaced if `overwrite` is set.
-    pub fn check(&self, overwrite: bool) -> Result<()> {
+    /// Before anything is asked: locks the folder of the runs, which is removed again if nothing comes into it. Earlier
+    /// runs are only replaced if `overwrite` is set.
+    pub fn begin(&self, overwrite: bool) -> Result<(NewFolders, Option<FolderLock>)> {
         if self.rounds == Some(0) {
             return Err(Error::Usage("--rounds must be at least 1".to_string()));
         }
-        let first = self.out.as_ref().map(|out| out.join("round-1"));
-        if let Some(first) = first.filter(|first| first.exists()) {
-            check_contents(&first, Kind::Run, overwrite)?;
-        }
-        self.words().map(|_| ())
+        self.words()?;
+        let Some(out) = &self.out else { return Ok((NewFolders::default(), None)) };
+        let new = NewFolders::make(out)?;
+        let lock = || {
+            let lock = FolderLock::acquire(out)?;
+            let first = out.join("round-1");
+            if first.exists() {
+                check_contents(&first, Kind::Run, overwrite)?;
+            }
+            check_target(Some(&first.with_extension("bin")), overwrite)?;
+            Ok(Some(lock))
+        };
+        let lock = lock().inspect_err(|_| new.remove_empty())?;
+        Ok((new, lock))
     }
 
     fn words(&self) -> Result<Vec<String>> {
@@ -82,7 +94,6 @@ impl RoundArgs {
         (display, overwrite): (&mut Display, bool),
     ) -> anyhow::Result<Vec<Round>> {
         let (Some(count), Some(out)) = (self.rounds, &self.out) else { return Ok(Vec::new()) };
-        std::fs::create_dir_all(out).map_err(|error| Error::io(out, error))?;
         let mut rounds: Vec<Round> = Vec::new();
         let mut reach = REACH[0];
         let mut config: Option<RunConfig> = None;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use gputexel::checking::check_tolerance;
 use gputexel::chess::fen::parse_fen;
 use gputexel::dataset::{self, Dataset, Split};
-use gputexel::io::run_folder::{Kind, RunFolder, parameters_at};
+use gputexel::io::run_folder::{Kind, RunFolder, run_of};
 use gputexel::io::{Advice, printable};
 use gputexel::matches::client::{EngineCommand, find_program};
 use gputexel::matches::deadline_from_seconds;
@@ -103,8 +103,7 @@ impl Probed {
         if file.computed_set().is_some() {
             return Ok(None);
         }
-        let folder = parameters_at(params).parent().unwrap_or(Path::new("")).to_path_buf();
-        let record = RunFolder::view(&folder).record::<RunRecord>(Kind::Run).ok();
+        let record = RunFolder::view(&run_of(params)).record::<RunRecord>(Kind::Run).ok();
         let config = record.map(|record| record.config);
         let named: Vec<PathBuf> = match (before, &config) {
             ([], Some(config)) => config.datasets.iter().map(PathBuf::from).collect(),

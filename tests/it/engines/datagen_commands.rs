@@ -105,6 +105,10 @@ fn killed_runs_resume_to_the_same_games() {
     let report = bench.report("selfplay --resume killed --games 18 --format pgn,binpack");
     assert_eq!((&report["games"], &report["played_now"]), (&18.into(), &2.into()));
     assert!(bench.text("killed/games.pgn").starts_with(&bench.text("whole/games.pgn")));
+    let other = bench.text("killed/selfplay.jsonl").replace("\"source\":\"material\"", "\"source\":\"zero\"");
+    std::fs::create_dir(bench.path("other")).unwrap();
+    bench.write("other/selfplay.jsonl", other);
+    bench.fails_with("selfplay --resume other --games 19", 1, "plays otherwise than when the self-play run");
     bench.fails_with("selfplay --resume killed --games 17", 2, "--games 17: killed already has 18");
     bench.fails_with("selfplay -o killed", 2, "exists and is not empty");
     bench.fails_with("selfplay --resume .", 1, "it has no selfplay.jsonl");
@@ -232,6 +236,17 @@ fn interrupted_rescorings_are_resumed() {
         .write("in.txt", format!("{}\n", POSITIONS.lines().rev().collect::<Vec<_>>().join("\n")).repeat(400));
     bench.fails_with((&whole, "-o out.txt --resume"), 1, "holds scores of other positions");
     bench.write("in.txt", POSITIONS.repeat(400));
+    // As if it had been begun by an engine with other scores.
+    let known = bench.text("out.txt.rescore/rescore.jsonl");
+    let mut lines: Vec<Value> =
+        known.lines().take(2).map(|line| serde_json::from_str(line).unwrap()).collect();
+    lines[1]["scores"][0] = 9999.into();
+    bench.write(
+        "out.txt.rescore/rescore.jsonl",
+        lines.iter().map(|line| format!("{line}\n")).collect::<String>(),
+    );
+    bench.fails_with((&whole, "-o out.txt --resume"), 1, "scores otherwise than when the rescoring began");
+    bench.write("out.txt.rescore/rescore.jsonl", known);
     let report = bench.report((&whole, "-o out.txt --resume"));
     assert!(report["progress"]["known"].u64() >= 64, "{report}");
     assert_eq!(bench.text("out.txt"), bench.text("whole.txt"));

@@ -120,9 +120,13 @@ fn games_decide_how_far_a_run_is_followed() {
     // The start is kept: the plain piece values that the run began with.
     let kept = bench.json("i/params.json");
     assert!(kept["parameters"].as_array().unwrap().iter().all(|p| p["mg"] == p["eg"]), "{kept}");
+    assert!(kept["provenance"]["loss"].is_null() && kept["provenance"]["single_steps"].is_null(), "{kept}");
+    assert_ne!(bench.json("i/result.json")["parameters"], kept["parameters"]);
     // A folder that is finished says the same again.
     assert_eq!(bench.report("improve --resume i")["factors"], report["factors"]);
     assert_one_conclusion(&report, &bench.ok("improve --resume i"), None);
+    bench.fails_with("improve --resume i --test-games 2", 2, "a test can only be extended");
+    assert_eq!(bench.report("improve --resume i --test-games 8")["test_games"].u64(), 8);
     // With an engine, its options must be there and have the values of the start.
     let engine = format!("{} uci", env!("CARGO_BIN_EXE_gputexel"));
     bench.fails_with(["improve", "r", "--engine", &engine, "-o", "x"], 1, "has no option");

@@ -85,7 +85,11 @@ fn interrupted_matches_resume_to_the_same_games() {
     assert_eq!(longer["games"], 8);
     assert_eq!(bench.text("torn/match.jsonl").lines().count(), 5);
     assert!(bench.bytes("torn/games.pgn").starts_with(&bench.bytes("whole/games.pgn")));
-    // Another configuration is refused.
+    // Other engines and another configuration are refused.
+    std::fs::create_dir(bench.path("other")).unwrap();
+    let other = bench.text("whole/match.jsonl").replace("\"source\":\"material\"", "\"source\":\"zero\"");
+    bench.write("other/match.jsonl", other);
+    bench.fails_with("match --resume other --games 8", 1, "plays otherwise than when the match began");
     for args in ["--resume whole --nodes 100", "zero material --resume whole"] {
         bench.fails_with(("match", args), 2, "cannot be used with");
     }

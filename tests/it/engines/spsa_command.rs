@@ -37,9 +37,9 @@ fn engines_receive_the_values_of_the_journal() {
         }
         assert_ne!(entry["pair"]["plus"], entry["pair"]["minus"]);
     }
-    // Two engines, each with the starting values, and two values for each of 12 pairs.
-    assert_eq!(told.matches("setoption name queen.mg").count(), 2 + 24);
-    assert_eq!(told.matches("ucinewgame").count(), 48);
+    // Two engines, each with the starting values, before the run and in it, and two values for each of 12 pairs.
+    assert_eq!(told.matches("setoption name queen.mg").count(), 4 + 24);
+    assert_eq!(told.matches("ucinewgame").count(), 50);
 }
 
 #[test]

@@ -59,7 +59,7 @@ fn runs_are_the_same_recorded_or_not_and_interrupted_or_not() {
     assert_eq!((summary["pairs_told"].u64(), summary["games"].u64()), (12, 24));
     drop(resumed);
     assert_eq!(read(folder.path()).unwrap().1.len(), 12);
-    let refused = begun(config(), folder.path(), &stop).err().unwrap();
+    let refused = begun(config(), folder.path(), &StopFlag::new()).err().unwrap();
     assert!(refused.to_string().contains("exists and is not empty; use `force`"), "{refused}");
 }
 

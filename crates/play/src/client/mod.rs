@@ -6,6 +6,8 @@ mod options;
 mod process;
 mod protocol;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use shakmaty::Position;
@@ -39,6 +41,8 @@ pub struct UciPlayer {
     is_prepared: bool,
     /// One in this many of the leaves that it shows is drawn; 0 draws none.
     leaves: u64,
+    /// Set once it has shown some.
+    shows_leaves: Arc<AtomicBool>,
 }
 
 struct Introduction {
@@ -72,15 +76,17 @@ impl UciPlayer {
             chess960: false,
             is_prepared: false,
             leaves: 0,
+            shows_leaves: Arc::default(),
             command: command_copy,
         };
         player.make_ready(lines).map_err(failed)?;
         Ok(player)
     }
 
-    /// One in `one_in` of the positions in lines `info string leaf FEN`, by their keys; 0 draws none.
-    pub fn draw_leaves(mut self, one_in: u64) -> Self {
-        self.leaves = one_in;
+    /// One in `one_in` of the positions in lines `info string leaf FEN`, by their keys; 0 draws none. `shown` is set
+    /// once there is such a line.
+    pub fn draw_leaves(mut self, one_in: u64, shown: &Arc<AtomicBool>) -> Self {
+        (self.leaves, self.shows_leaves) = (one_in, shown.clone());
         self
     }
 
@@ -258,6 +264,7 @@ impl Player for UciPlayer {
             match process.next_line(until) {
                 Ok(line) => {
                     if let Some(answer) = dialog.read(&line, &game.position) {
+                        self.shows_leaves.fetch_or(dialog.has_leaves, Ordering::Relaxed);
                         return answer;
                     }
                 }

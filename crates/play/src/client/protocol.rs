@@ -76,6 +76,8 @@ pub(super) struct Dialog {
     report: Report,
     leaves: Leaves,
     chess960: bool,
+    /// Some leaf was shown, drawn or not.
+    pub has_leaves: bool,
     /// The first leaf that could not be read.
     unread: Option<Failure>,
     /// `readyok` has not arrived: lines before it belong to an earlier search.
@@ -114,6 +116,7 @@ impl Dialog {
     }
 
     fn meet(&mut self, fen: &str) {
+        self.has_leaves = true;
         match read_leaf(fen, self.chess960) {
             Ok(leaf) => self.leaves.meet(leaf.zobrist_hash(EnPassantMode::Legal), &leaf),
             // Engines that search pseudo-legal moves evaluate such positions, too.

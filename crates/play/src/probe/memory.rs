@@ -119,7 +119,8 @@ impl Memory {
     }
 
     pub fn discard_if_empty(self) {
-        if self.journal.is_none() {
+        // One that was not recalled, because of an error, is worth keeping.
+        if !JOURNAL.path(self.folder.path()).exists() {
             self.remove();
         }
     }

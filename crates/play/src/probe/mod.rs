@@ -31,12 +31,13 @@ pub use search::Differences;
 use crate::client::{
     EngineCommand, EngineOption, OptionKind, PARAMETERS_WORD, Setting, UciPlayer, find_program,
 };
-use asking::{Asker, Source};
+use crate::unfinished::begin_again;
+use asking::{Asker, Source, Way};
 use gputexel_chess::formats::Format;
 use gputexel_ingest::conversion::{ConversionReport, ConversionSettings, convert};
 use gputexel_ingest::extraction::{ExtractSettings, Hooks};
 use gputexel_ingest::trace::{ImportReport, ProbedParameter, ProbingRecord};
-use gputexel_io::{Advice, Error, Result, StopFlag, did_you_mean};
+use gputexel_io::{Advice, Error, Result, StopFlag, counted, did_you_mean};
 use memory::{Block, Header, Memory, POSITIONS, Request, TRACE};
 use plan::Plan;
 use positions::{Labeled, Positions};
@@ -49,6 +50,9 @@ const BLOCKS: usize = 8;
 /// Least and most positions in a block of an engine, and of a program, which is started for each set of values.
 const BLOCK: [usize; 2] = [200, 2000];
 const BLOCK_OF_PROGRAM: [usize; 2] = [1000, 100_000];
+
+/// Positions about which an engine is asked again when a probe is resumed.
+const CHECKED: usize = 100;
 
 const HASTE: Duration = Duration::from_secs(10);
 
@@ -137,9 +141,10 @@ pub fn probe(
     if !settings.force && output.exists() && !memory::PROBE.is_begun(output) {
         return Err(Error::Exists(output.to_path_buf()));
     }
-    let (source, left_out) = source(settings, stop)?;
     let mut memory = Memory::open(output, settings.resume, settings.force)?;
-    let result = run(inputs, settings, (output, begun), source, (&mut memory, left_out), observe);
+    let result = source(settings, stop).and_then(|(source, left_out)| {
+        run(inputs, settings, (output, begun), source, (&mut memory, left_out), observe)
+    });
     match result {
         Ok((report, mut probed)) => {
             probed.memories.push(memory);
@@ -417,6 +422,26 @@ fn summarize(source: &Source, plan: &Plan, positions: &Positions, left_out: Vec<
     }
 }
 
+/// Refuses an engine whose evaluations under the starting values are not those of a finished block.
+fn check_engine(source: &Source, plan: &Plan, way: &Way, chunk: &[Labeled], block: &Block) -> Result<()> {
+    let known: Vec<(&Labeled, f64)> = output::evaluations(block, chunk).take(CHECKED).collect();
+    let asked = known.iter().map(|(position, _)| (position.fen.as_str(), position.black));
+    let now = Asker::start(source)?
+        .evaluate(way, &source.start(), asked)
+        .map_err(|failed| failed.into_error(source))?;
+    let slack = plan.noise_cp + plan.resolution_cp / 2.0;
+    let others = known.iter().zip(&now).filter(|((_, then), now)| (then - **now).abs() > slack).count();
+    match others {
+        0 => Ok(()),
+        others => Err(source
+            .error(&format!(
+                "answers otherwise than when the probe began, in {others} of {}",
+                counted(known.len() as u64, "position")
+            ))
+            .advise(begin_again())),
+    }
+}
+
 fn measure(
     source: &Source,
     plan: &Plan,
@@ -427,6 +452,11 @@ fn measure(
 ) -> Result<()> {
     let way = plan.way()?;
     let chunks: Vec<&[Labeled]> = positions.all.chunks(plan.block.max(1)).collect();
+    if let Some(block) = blocks.values().next()
+        && let Some(chunk) = chunks.get(block.block as usize)
+    {
+        check_engine(source, plan, &way, chunk, block)?;
+    }
     let known: u64 =
         blocks.keys().filter_map(|n| chunks.get(*n as usize)).map(|chunk| chunk.len() as u64).sum();
     let open: Vec<usize> = (0..chunks.len()).filter(|n| !blocks.contains_key(&(*n as u64))).collect();

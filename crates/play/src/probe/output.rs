@@ -73,6 +73,19 @@ pub(super) fn block(
     }
 }
 
+/// Under the starting values, of the positions that have one.
+pub(super) fn evaluations<'a>(
+    block: &'a Block,
+    positions: &'a [Labeled],
+) -> impl Iterator<Item = (&'a Labeled, f64)> {
+    let kept = (0..).zip(positions).filter(|(n, _)| !block.lost.contains(n));
+    kept.zip(block.lines.lines()).filter_map(|((_, position), line)| {
+        let mut words = line.split_whitespace().filter_map(|word| word.split_once(':'));
+        let (_, value) = words.find(|(index, _)| index.parse() == Ok(EVAL))?;
+        Some((position, value.parse().ok()?))
+    })
+}
+
 pub(super) fn write(
     source: &Source,
     survey: &Survey,

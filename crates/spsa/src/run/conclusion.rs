@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use gputexel_io::Result;
-use gputexel_play::statistics::{Pentanomial, SprtState};
+use gputexel_play::statistics::{Pentanomial, Sprt, SprtState};
 use gputexel_play::{MatchResult, Stop, failures, judge};
 use gputexel_report::{Conclusion, Finding, FindingKind, Judgement, Verdict, quoted};
 
@@ -61,17 +61,27 @@ fn findings(state: &RunState) -> Vec<Finding> {
     found
 }
 
-/// Concludes from the test of a result that is used only if it passes.
-pub fn conclude_test(MatchResult { tally, stop, .. }: &MatchResult) -> Conclusion {
-    let judged = judge(&tally.pairs, [""; 2]);
-    let (judgement, words) = match stop {
-        Stop::Decided(SprtState::AcceptedH1) => (judged.judgement, "passed; these values are written"),
-        Stop::Decided(_) => (judged.judgement, "not passed; the start is kept, and written"),
-        _ => (Judgement::TooLittle, "too few to decide; the start is kept, and written"),
+/// Concludes from the test of a result that is used only if it passes; `resume` is the command that goes on.
+pub fn conclude_test(MatchResult { tally, stop, .. }: &MatchResult, sprt: &Sprt, resume: &str) -> Conclusion {
+    let (judged, pairs) = (judge(&tally.pairs, [""; 2]), &tally.pairs);
+    let (judgement, words, next) = match stop {
+        Stop::Decided(SprtState::AcceptedH1) => {
+            (judged.judgement, "passed; these values are written".to_string(), String::new())
+        }
+        Stop::Decided(_) => {
+            (judged.judgement, "not passed; the start is kept, and written".to_string(), String::new())
+        }
+        _ => {
+            let los = 100.0 * pairs.los();
+            let words = format!("too few to decide, LOS {los:.0} %; the start is kept, and written");
+            // The ratio grows with the games, so this many decide if they go on as they went.
+            let (ratio, [low, high]) = (sprt.llr(pairs), sprt.bounds());
+            let left = if ratio < 0.0 { low / ratio } else { high / ratio };
+            let more = (1.25 * left).clamp(2.0, 10.0);
+            let games = (pairs.pairs() as f64 * more).ceil() as u64 * 2;
+            (Judgement::TooLittle, words, format!("{resume} --test-games {games}"))
+        }
     };
-    Conclusion {
-        verdict: Verdict { judgement, words: words.to_string(), ..judged },
-        findings: failures(tally).into_iter().collect(),
-        next: String::new(),
-    }
+    let verdict = Verdict { judgement, words, ..judged };
+    Conclusion { verdict, findings: failures(tally).into_iter().collect(), next }
 }

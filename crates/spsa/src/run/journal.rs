@@ -29,6 +29,9 @@ pub struct Header {
     /// xxh3 of the decompressed book, where there is one.
     pub book: Option<String>,
     pub config: RunConfig,
+    /// First moves of the plus side's engine against itself under the starting values, which tell it from others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_moves: Option<String>,
 }
 
 impl Header {
@@ -39,6 +42,7 @@ impl Header {
             checksums: [None, None],
             book: None,
             config,
+            first_moves: None,
         }
     }
 

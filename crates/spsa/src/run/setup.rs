@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use gputexel_io::{Error, Result, StopFlag};
 use gputexel_play::openings::Openings;
-use gputexel_play::{Adjudication, Rules, Seating, TimeControl, check_checksum, deadline_from_seconds};
+use gputexel_play::{
+    Adjudication, Replay, Rules, Seating, TimeControl, check_checksum, deadline_from_seconds, other_engine,
+};
 
 use super::{Header, TunedEngine};
 use crate::config::RunConfig;
@@ -44,7 +46,13 @@ impl Setup {
                 (None, _) => {}
             }
         }
-        header.engines = both.map(|engine| engine.name().to_string());
+        let names = both.map(|engine| engine.name().to_string());
+        let is_begun = !header.engines[0].is_empty();
+        if is_begun && header.engines != names {
+            let (was, now) = (header.engines.join(" and "), names.join(" and "));
+            return Err(other_engine(&now, &format!("played as {was} before"), "run"));
+        }
+        header.engines = names;
         let games = &config.games;
         let openings = match &games.book {
             None => Openings::generated(config.run.seed),
@@ -58,6 +66,14 @@ impl Setup {
             }
         }
         let rules = rules(config)?;
+        let start: Vec<f64> = config.parameters.iter().map(|v| v.rounded(v.start)).collect();
+        let make = &|_| Ok(plus.player(plus.name(), &config.parameters, &start)?.into_player());
+        let replay = Replay { make, opening: openings.get(0), rules, stop };
+        match &header.first_moves {
+            Some(was) => notes.extend(replay.compare(was, plus.name(), "run")?),
+            None if is_begun => {}
+            None => header.first_moves = replay.play()?,
+        }
         let mut seating = Seating::new(concurrency.or(games.concurrency), openings.book())?;
         seating.warnings.splice(..0, notes);
         if let Some(book) = openings.book().filter(|book| config.run.iterations > book.len() as u64) {

@@ -16,12 +16,17 @@ use crate::engine::Limits;
 use crate::hash::{check_hash, check_tables};
 use crate::player::{Failure, GameSoFar, Player};
 use crate::pool;
+use crate::replay::other_engine;
 use crate::settings::{check_concurrency, deadline_from_seconds};
 use crate::time_control::TimeControl;
+use gputexel_io::run_folder::Kind;
 use gputexel_io::{Error, Result, StopFlag};
 
 const BLOCK: usize = 64;
 const NAMED: usize = 5;
+
+/// Scores of an earlier process that the engine is to give again.
+const CHECKED: usize = 16;
 
 #[derive(Clone, Debug)]
 pub struct EngineOptions {
@@ -77,6 +82,8 @@ pub(super) struct Scorer<'a> {
     pub counts: Counts<'a>,
     /// Positions handed in.
     position: u64,
+    /// The first scores of an earlier process, until the engine is compared with them.
+    first: Option<Vec<(Chess, i32)>>,
 }
 
 pub(super) struct Counts<'a> {
@@ -134,6 +141,7 @@ impl<'a> Scorer<'a> {
                 unscored: Vec::new(),
             },
             position: 0,
+            first: None,
             config,
         })
     }
@@ -145,6 +153,27 @@ impl<'a> Scorer<'a> {
             self.players.push(self.contestant.player(&self.config.name)?);
         }
         Ok(())
+    }
+
+    /// Refuses an engine that scores the first positions otherwise than an earlier process has it, unless it does so
+    /// each time.
+    fn check_engine(&mut self, known: &[(Chess, i32)]) -> Result<()> {
+        let positions: Vec<&Chess> = known.iter().map(|(position, _)| position).collect();
+        let ask = || -> Result<BlockScores> {
+            let mut player = self.contestant.player(&self.config.name)?;
+            Ok(self.search.ask(&mut *player, &positions)?.0)
+        };
+        let now = ask()?;
+        let same = now.iter().zip(known).all(|(now, (_, then))| now.is_none_or(|now| now == *then));
+        let timed = self.search.limits.move_time.is_some();
+        if same || timed || ask()? != now {
+            return Ok(());
+        }
+        Err(other_engine(
+            &self.config.name,
+            "scores otherwise than when the rescoring began",
+            Kind::Rescore.name(),
+        ))
     }
 
     /// The side to move's view; all positions must have legal moves.
@@ -160,10 +189,25 @@ impl<'a> Scorer<'a> {
                 self.counts.progress.known += known.iter().flatten().count() as u64;
                 self.counts.add(start(index), block, known, &[])?;
             }
+            if self.first.is_none()
+                && let Some(known) = &known
+            {
+                let asked = block
+                    .iter()
+                    .zip(known)
+                    .take(CHECKED)
+                    .map_while(|(position, score)| Some(((*position).clone(), (*score)?)));
+                self.first = Some(asked.collect());
+            }
             scores.push(known);
         }
         let open: Vec<usize> = (0..blocks.len()).filter(|index| scores[*index].is_none()).collect();
         self.start_players(open.len())?;
+        if !open.is_empty()
+            && let Some(known) = self.first.replace(Vec::new())
+        {
+            self.check_engine(&known)?;
+        }
         let Self { players, search, counts, .. } = self;
         let begin = players.iter_mut().map(|player| move || Ok(player));
         let ask = |player: &mut &mut Box<dyn Player>, index: usize| search.ask(&mut ***player, blocks[index]);

@@ -1,6 +1,7 @@
 //! Chooses the next game, and stores finished ones.
 
 use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::config::SelfPlayConfig;
 use super::record::StoredGame;
@@ -28,6 +29,7 @@ pub(super) struct GameSchedule<'a> {
     /// With the keys of their openings, sorted.
     pub known: Vec<(u64, u64)>,
     pub next: u64,
+    pub shows_leaves: &'a AtomicBool,
     /// Of the openings of all games before `next`.
     pub used: HashSet<u64>,
     pub stop: Option<Stop>,
@@ -59,13 +61,17 @@ impl GameSchedule<'_> {
     pub(super) fn judge(&mut self) {
         let prints_leaves = self.config.leaves > 0 && self.config.engine.kind == EngineKind::Uci;
         let enough = self.config.play.games.clamp(1, GAMES_WITHOUT_LEAVES);
-        if prints_leaves && self.tally.leaves == 0 && self.tally.games() >= enough {
+        let is_over = self.tally.finished() >= self.config.play.games;
+        if prints_leaves && self.tally.leaves == 0 && (is_over || self.tally.games() >= enough) {
             let engine = self.config.engine.name.clone();
-            let reason = format!(
-                "printed no leaf of its searches, a line 'info string leaf FEN', in {} (--leaves {})",
-                counted(self.tally.games(), "game"),
-                self.config.leaves
-            );
+            let what = match (self.shows_leaves.load(Ordering::Relaxed), self.known.is_empty()) {
+                (true, _) => "none of the leaves that it printed was drawn",
+                (false, true) => "printed no leaf of its searches, a line 'info string leaf FEN',",
+                // What earlier processes have seen is unknown.
+                (false, false) => "no leaf of its searches, a line 'info string leaf FEN', was drawn",
+            };
+            let games = counted(self.tally.finished(), "game");
+            let reason = format!("{what} in {games} (--leaves {})", self.config.leaves);
             self.broken = Some(Error::Engine { engine, reason });
         }
         if self.stop.is_none() && self.tally.spoiled > (self.config.play.games / 100).max(MOST_SPOILED) {

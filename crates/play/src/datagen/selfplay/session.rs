@@ -6,12 +6,14 @@ use std::time::Instant;
 
 use super::config::{FORMAT, SelfPlayConfig, SelfPlayOptions};
 use super::output::{GameFormat, LEAVES, Labels, WrittenFile, write_games};
-use super::record::{JOURNAL, StoredGame};
+use super::record::{JOURNAL, StoredGame, is_sound};
 use super::schedule::GameSchedule;
 use super::tally::SelfPlayTally;
 use crate::contestant::Contestant;
 use crate::game::Rules;
 use crate::openings::{Opening, Openings};
+use crate::pgn::moves;
+use crate::replay::Replay;
 use crate::runner::Stop;
 use crate::scheduler::{Venue, play_pairs};
 use crate::settings::{Changes, Seating, check_concurrency};
@@ -73,7 +75,7 @@ impl SelfPlay {
         stop: impl Into<StopFlag>,
     ) -> Result<Self> {
         let folder = RunFolder::enter(folder.as_ref(), Kind::SelfPlay)?;
-        let (mut tally, mut known) = (SelfPlayTally::default(), BTreeMap::new());
+        let (mut tally, mut known, mut first) = (SelfPlayTally::default(), BTreeMap::new(), None);
         let journal = JOURNAL.path(folder.path());
         let check = |config: &SelfPlayConfig| config.play.head.check(FORMAT, &journal);
         let each = |line: LogLine, game: StoredGame| {
@@ -83,6 +85,7 @@ impl SelfPlay {
             // Of several lines for a game, the first counts.
             if known.insert(game.game, game.key).is_none() {
                 tally.add(&game);
+                first = first.take().or((game.game == 0).then_some(game));
             }
             Ok(())
         };
@@ -93,7 +96,17 @@ impl SelfPlay {
         let games = changes.games.unwrap_or(play.games.max(played));
         play.change_games(games, played, folder.path(), "run")?;
         config.formats = formats.unwrap_or(config.formats);
-        let prepared = Self::prepare(config, changes.concurrency, stop.into())?;
+        let mut prepared = Self::prepare(config, changes.concurrency, stop.into())?;
+        if let Some(first) = first.filter(|first| games > known.len() as u64 && is_sound(first.end)) {
+            let SelfPlay { contestant, rules, stop, .. } = &prepared;
+            let name = &prepared.config.engine.name;
+            let first = first.record().map_err(|reason| Error::input(&journal, reason))?;
+            let was = moves(&first, rules.time_controls).join(" ");
+            let make = &|_| contestant.player(name);
+            let replay = Replay { make, opening: first.opening, rules: *rules, stop };
+            let note = replay.compare(&was, name, Kind::SelfPlay.name())?;
+            prepared.seating.warnings.extend(note);
+        }
         Ok(Self { tally, known: known.into_iter().collect(), files: Some((folder, log)), ..prepared })
     }
 
@@ -146,6 +159,7 @@ impl SelfPlay {
             tally,
             observe: &mut observe,
             known,
+            shows_leaves: &contestant.shows_leaves,
             next: 0,
             used: HashSet::new(),
             stop: None,

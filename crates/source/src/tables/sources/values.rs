@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::marker::{quote, quoted};
-use gputexel_io::run_folder::parameters_at;
+use gputexel_io::run_folder::{parameters_at, run_of};
 use gputexel_io::{Error, Result, did_you_mean};
 use gputexel_model::{Feature, FeatureTables, ParameterFile};
 use serde::Deserialize;
@@ -273,7 +273,7 @@ fn same_parameters(values: &TableValues, path: &Path) -> Result<TableValues> {
 
 fn start_of_run(values: &TableValues, params: &Path) -> Result<Option<TableValues>> {
     let file = parameters_at(params);
-    let record = file.with_file_name("run.json");
+    let record = run_of(params).join("run.json");
     // Anything but a regular file of this name is not a record, and might never end.
     if !std::fs::metadata(&record).is_ok_and(|metadata| metadata.is_file()) {
         return Ok(None);
