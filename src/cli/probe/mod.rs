@@ -9,10 +9,12 @@ use std::time::{Duration, Instant};
 
 use gputexel::chess::selection::Selection;
 use gputexel::chess::text::PointOfView;
+use gputexel::dataset::tensors;
 use gputexel::extraction::ExtractSettings;
 use gputexel::matches::client::{EngineCommand, PARAMETERS_WORD};
 use gputexel::matches::probe::{
-    Ask, EvalPattern, ProbeEvent, ProbeParameter, ProbeProgress, ProbeReport, ProbeSettings, Survey, probe,
+    Ask, EvalPattern, ProbeEvent, ProbeParameter, ProbeProgress, ProbeReport, ProbeSettings, Survey, clear,
+    is_begun, probe,
 };
 use gputexel::matches::{cores, deadline_from_seconds};
 use gputexel::spsa::lists::{ListEntry, read_list};
@@ -147,6 +149,22 @@ impl ProbeArgs {
         })
     }
 
+    /// An earlier process has written the output by asking the same program, and its rounds are done. What it was
+    /// killed too early to remove is removed.
+    fn is_complete(&self, settings: &ProbeSettings) -> Result<bool> {
+        let Some(rounds) = self.rounds.finished() else { return Ok(false) };
+        if !self.output.is_file() || is_begun(&self.output) {
+            return Ok(false);
+        }
+        let record = tensors(&self.output)?.0.probing;
+        let is_own = record
+            .is_some_and(|record| settings.command.to_command_line().is_ok_and(|own| own == record.command));
+        if is_own {
+            rounds.iter().chain([&self.output]).for_each(|output| clear(output));
+        }
+        Ok(is_own)
+    }
+
     fn listed(&self) -> Result<Option<Vec<ProbeParameter>>> {
         let Some(path) = &self.parameters else { return Ok(None) };
         let list = read_list(path, None)?;
@@ -168,6 +186,10 @@ impl Subcommand for ProbeArgs {
         self.rounds.check(overwrite)?;
         if self.inputs.iter().any(|path| path.as_os_str() == "-") {
             return Err(Error::Usage("-: positions to ask about are read from files".to_string()).into());
+        }
+        if self.resume && self.is_complete(&settings)? {
+            let text = format!("{}: is complete: nothing is left to resume\n", self.output.display());
+            return print_result(context, &json!({ "complete": self.output }), || text);
         }
         let mut display = Display::begin(context);
         let observe = &mut |event: ProbeEvent<'_>| display.show(event, context);

@@ -137,7 +137,13 @@ fn what_cannot_be_asked_is_refused() {
     // It fails at any value but its own.
     let brittle = r#"[ $A = 10 ] || exit 3; echo "eval $((A*(w-b)+B*w))""#;
     Scripted::new(&[A, B], brittle).refused(&["--eval-view", "white"], "died (exit status: 3), with A = 11");
-    let scripted = Scripted::new(&[A], plain);
+    let many = |count: u32| format!("$(seq -f 'option name x%.0f type button' {count})");
+    Scripted::new(&[&many(70_000), A], plain).refused(&[], "offers more than 65536 options");
+    let scripted = Scripted::new(&[&many(5000), A], plain);
+    scripted.0.write("endless.sh", "while :; do echo 7; done\n");
+    scripted.0.write("a.params", "A,int,1,0,2,1,0.002\n");
+    let endless = "probe '/bin/sh endless.sh {params}' p.epd -o d.bin --parameters a.params";
+    scripted.0.fails_with(endless, 1, "prints more than 81 lines for 81 positions");
     scripted.refused(&["--option", "x*"], "no numeric option is named like x*");
     scripted.0.write("l.csv", "a,10,0,100\nC,1,0,2\n");
     scripted.0.write("l.params", "C,int,1,0,2,1,0.002\n");
@@ -285,7 +291,16 @@ fn positions_of_games_of_their_own_have_games() {
     };
     let games: String = positions().lines().enumerate().map(game).collect();
     scripted.0.write("p.fens", games);
-    scripted.0.done(["-q", "probe", "/bin/sh engine.sh", "p.fens", "-o", "own.bin"]);
+    scripted.0.done([
+        "-q",
+        "probe",
+        "/bin/sh engine.sh",
+        "p.fens",
+        "-o",
+        "own.bin",
+        "--processes",
+        "2305843009213693952",
+    ]);
     let data = scripted.0.read("own.bin");
     assert_eq!((data.len(), data.metadata().games), (81, 81));
 }
@@ -340,6 +355,11 @@ fn interrupted_rounds_are_resumed() {
     assert!(whole["rounds"].list().len() > 1 && !is_kept());
     let params = bench.text("r/round-1/params.json");
     bench.fails_with(Scripted::args(&rounds), 2, "exists");
+    // Killed before it had removed everything, it is complete.
+    std::fs::create_dir(bench.path("r/round-1.probe")).unwrap();
+    bench.write("r/round-1.probe/positions.fens", "");
+    let complete = scripted.probed(&[&rounds[..], &["--resume"]].concat());
+    assert!(complete["complete"].str() == "d.bin" && !is_kept() && asked() == 0);
     std::fs::remove_file(bench.path("d.bin")).unwrap();
     bench.fails_with(Scripted::args(&rounds), 2, "round-1: exists and is not empty");
     asked();

@@ -24,6 +24,7 @@ use serde::Serialize;
 pub use again::{Again, AgainSettings, Cause, Deviation, KnownPosition, ask_again};
 pub use answer::EvalPattern;
 pub use asking::Ask;
+pub use memory::{clear, is_begun};
 pub use parameters::{Options, ProbeParameter, parameters_of};
 pub use probed::Probed;
 pub use search::Differences;
@@ -134,7 +135,7 @@ pub fn probe(
     observe: &mut dyn FnMut(ProbeEvent<'_>),
 ) -> Result<(ProbeReport, Probed)> {
     let begun = Instant::now();
-    if !settings.force && output.exists() && !memory::PROBE.is_begun(output) {
+    if !settings.force && output.exists() && !is_begun(output) {
         return Err(Error::Exists(output.to_path_buf()));
     }
     let (source, left_out) = source(settings, stop)?;
@@ -374,7 +375,7 @@ fn block_size(source: &Source, positions: usize, processes: usize) -> usize {
             // Of equal size: the last one takes as many starts as the others.
             positions.div_ceil(positions.div_ceil(most).max(1))
         }
-        false => positions.div_ceil(processes * BLOCKS).clamp(BLOCK[0], BLOCK[1]),
+        false => positions.div_ceil(processes.saturating_mul(BLOCKS)).clamp(BLOCK[0], BLOCK[1]),
     }
 }
 

@@ -119,9 +119,9 @@ impl Probed {
         measured
     }
 
-    /// Removes what was kept to be resumed.
+    /// Removes what was kept to be resumed: that of the output last, without which nothing is resumed.
     pub fn finish(self) {
-        self.memories.into_iter().for_each(Memory::remove);
+        self.memories.into_iter().rev().for_each(Memory::remove);
     }
 
     /// With bounds at most `reach` steps away from the values; `trace` is a temporary file.
