@@ -333,6 +333,15 @@ fn describe_survey(survey: &Survey) -> String {
             line(name, some_of(&list, NAMED));
         }
     }
+    if !survey.unmirrored.is_empty() {
+        let list = some_of(&survey.unmirrored, NAMED);
+        line(
+            "warning",
+            format!(
+                "exchanged colors have other evaluations once {list} are moved: does Black read the mirrored square?"
+            ),
+        );
+    }
     for (name, value) in &survey.failures {
         line("fails", format!("with {name} = {value}: its step and bounds were reduced"));
     }
@@ -360,11 +369,32 @@ pub fn short(value: f64) -> String {
 fn describe(report: &ProbeReport, goes_on: bool) -> String {
     let import = &report.import;
     let mut text = String::new();
-    if !report.without_effect.is_empty() {
-        let list = some_of(&report.without_effect, NAMED);
-        let (idle, all) = (report.without_effect.len() as u64, report.survey.record.parameters.len() as u64);
-        let share = format!("{} of {}", grouped(idle), counted(all, "parameter"));
-        let _ = writeln!(text, "no effect   {share}, in no position, not tuned: {list}");
+    let parameters = &report.survey.record.parameters;
+    let is_linear = |name: &&String| parameters.iter().any(|one| one.name == **name && one.linear);
+    let (idle, bent): (Vec<&String>, Vec<&String>) = report.without_effect.iter().partition(is_linear);
+    let share = |list: &[&String]| {
+        let (count, all) = (list.len() as u64, counted(parameters.len() as u64, "parameter"));
+        format!("{} of {all}", grouped(count))
+    };
+    if !idle.is_empty() {
+        let list = some_of(&idle, NAMED);
+        let _ = writeln!(text, "no effect   {}, in no position, not tuned: {list}", share(&idle));
+    }
+    if !bent.is_empty() {
+        let list = some_of(&bent, NAMED);
+        let words = "have an effect only together or when moved far, so they are not tuned";
+        let _ = writeln!(text, "flat        {} {words}: {list}", share(&bent));
+    }
+    let small = &report.small;
+    if small.matter() {
+        let counts = format!("{} of {} effects", grouped(small.small), grouped(small.all));
+        let words =
+            format!("are changes of {} cp or less, of which rounding hides others", short(small.most_cp));
+        let names = match &small.parameters[..] {
+            [] => String::new(),
+            names => format!("; larger ones have none of {}", some_of(names, NAMED)),
+        };
+        let _ = writeln!(text, "small       {counts} {words}{names}");
     }
     if report.lost > 0 {
         let _ = writeln!(text, "left out    {} without an evaluation", counted(report.lost, "position"));

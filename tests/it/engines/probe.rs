@@ -142,7 +142,8 @@ fn what_cannot_be_asked_is_refused() {
     let scripted = Scripted::new(&[&many(5000), A], plain);
     scripted.0.write("endless.sh", "while :; do echo 7; done\n");
     scripted.0.write("a.params", "A,int,1,0,2,1,0.002\n");
-    let endless = "probe '/bin/sh endless.sh {params}' p.epd -o d.bin --parameters a.params";
+    let endless =
+        ["probe", "/bin/sh endless.sh {params}", "p.epd", "-o", "d.bin", "--parameters", "a.params"];
     scripted.0.fails_with(endless, 1, "prints more than 81 lines for 81 positions");
     scripted.refused(&["--option", "x*"], "no numeric option is named like x*");
     scripted.0.write("l.csv", "a,10,0,100\nC,1,0,2\n");
