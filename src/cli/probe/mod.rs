@@ -382,8 +382,8 @@ fn describe(report: &ProbeReport, goes_on: bool) -> String {
     }
     if !bent.is_empty() {
         let list = some_of(&bent, NAMED);
-        let words = "have an effect only together or when moved far, so they are not tuned";
-        let _ = writeln!(text, "flat        {} {words}: {list}", share(&bent));
+        let words = "with an effect only together or when moved far, not tuned";
+        let _ = writeln!(text, "flat        {}, {words}: {list}", share(&bent));
     }
     let small = &report.small;
     if small.matter() {
@@ -392,7 +392,7 @@ fn describe(report: &ProbeReport, goes_on: bool) -> String {
             format!("are changes of {} cp or less, of which rounding hides others", short(small.most_cp));
         let names = match &small.parameters[..] {
             [] => String::new(),
-            names => format!("; larger ones have none of {}", some_of(names, NAMED)),
+            names => format!("; none is larger for {}", some_of(names, NAMED)),
         };
         let _ = writeln!(text, "small       {counts} {words}{names}");
     }

@@ -121,6 +121,28 @@ fn what_numbers_mean_is_found() {
     let coefficients: BTreeSet<i32> =
         (0..data.len()).flat_map(|n| data.row(n).entries().map(|(_, c)| c.round() as i32)).collect();
     assert_eq!(coefficients, (-8..=8).filter(|c| *c != 0).collect());
+    assert!(survey["unmirrored"].list().is_empty());
+    // Alike for both colors only as long as both options have the same value; even numbers.
+    let b = "option name B type spin default 10 min 0 max 50";
+    let report = Scripted::new(&[A, b], r#"echo "eval $((2*(A*w-B*b)))""#).probed(&[]);
+    let survey = &report["probe"]["survey"];
+    assert_eq!(strings(&survey["unmirrored"]), ["A", "B"]);
+    assert_eq!(survey["record"]["resolution_cp"].f64(), 2.0);
+    // All of its changes are small.
+    let report = Scripted::new(&[A, B], r#"echo "eval $((A*(w-b)+B*(w-b)/99))""#).probed(&[]);
+    assert_eq!(strings(&report["probe"]["small"]["parameters"]), ["B"]);
+}
+
+#[test]
+fn effects_in_one_direction_are_found() {
+    let eval = r#"m=$A; [ $m -lt 10 ] && m=10; echo "eval $(((m+B)*(w-b)))""#;
+    let scripted = Scripted::new(&[A, B], eval);
+    let report = scripted.probed(&[]);
+    assert!(!report["probe"]["survey"]["record"]["parameters"][0]["linear"].as_bool().unwrap());
+    assert_eq!(strings(&report["probe"]["blamed"]), [""; 0]);
+    let data = scripted.0.read("d.bin");
+    let whole = (0..data.len()).filter(|n| data.row(*n).entries().count() == 2).count();
+    assert_eq!(whole, 72);
 }
 
 #[test]
@@ -233,10 +255,11 @@ fn effects_that_cancel_are_found() {
     let name = |i: usize| {
         ["_mg", "_eg"].map(|phase| format!("x{}{}{phase}", 3 + i / 8, "P1234567".as_bytes()[i % 8] as char))
     };
+    // One that is not linear is no excuse.
     let list: String = (0..40).flat_map(name).map(|name| format!("{name},int,0,-50,50,5,0.002\n")).collect();
-    bench.write("l.params", list);
+    bench.write("l.params", list + "bent,int,50,0,100,5,0.002\n");
     let script = "BEGIN { while ((getline < file) > 0) v[$1] = $2 }\n\
-                  { split($1, r, \"/\"); s = 0; for (i = 3; i < 8; i++) { n = \"x\" i substr(r[i], 1, 1); \
+                  { split($1, r, \"/\"); s = v[\"bent\"] * v[\"bent\"]; for (i = 3; i < 8; i++) { n = \"x\" i substr(r[i], 1, 1); \
                   s += int((v[n \"_mg\"] + v[n \"_eg\"]) / 2) }; print s }\n";
     bench.write("evaluate.awk", script);
     let program = "awk -v file={params} -f evaluate.awk";
@@ -253,7 +276,7 @@ fn effects_that_cancel_are_found() {
     ]);
     let data = bench.read("d.bin");
     assert!(data.len() > 1400);
-    assert!((0..data.len()).all(|n| data.row(n).entries().count() == 10));
+    assert!((0..data.len()).all(|n| data.row(n).entries().count() == 11));
 }
 
 #[test]
