@@ -70,8 +70,8 @@ impl From<&Failure> for End {
             Failure::IllegalMove(_) => Self::IllegalMove,
             Failure::NoMove(_) | Failure::Leaf(..) => Self::NoMove,
             // Games with engines that were stopped are not finished.
-            Failure::Died(_) | Failure::NotStarted(_) | Failure::Stopped => Self::Died,
-            Failure::Hung(_) => Self::Hung,
+            Failure::Died(_) | Failure::Extra(_) | Failure::NotStarted(_) | Failure::Stopped => Self::Died,
+            Failure::Hung(..) => Self::Hung,
         }
     }
 }

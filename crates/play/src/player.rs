@@ -66,8 +66,12 @@ pub enum Failure {
     Leaf(String, &'static str),
     #[error("died ({0})")]
     Died(String),
-    #[error("no answer within {:.1} s", .0.as_secs_f64())]
-    Hung(Duration),
+    /// What did not come, and how long it was waited for.
+    #[error("no {} within {:.1} s", .0, .1.as_secs_f64())]
+    Hung(&'static str, Duration),
+    /// It may go on for ever.
+    #[error("prints more than {0} lines for {0} positions; it must print one number for each")]
+    Extra(usize),
     #[error("cannot be started: {0}")]
     NotStarted(String),
     /// By the user: no reason to lose.

@@ -56,6 +56,16 @@ impl Unfinished {
         }
         let _ = std::fs::remove_dir(folder.path());
     }
+
+    /// Removes what is left by a process that was killed after its work was complete.
+    pub fn clear(&self, output: &Path, others: &[&str]) {
+        let path = self.folder_of(output);
+        if path.is_dir()
+            && let Ok(folder) = RunFolder::create(Some(&path), self.kind, true)
+        {
+            self.remove(folder, others);
+        }
+    }
 }
 
 /// For a folder in which other work has begun.

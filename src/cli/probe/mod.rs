@@ -9,10 +9,12 @@ use std::time::{Duration, Instant};
 
 use gputexel::chess::selection::Selection;
 use gputexel::chess::text::PointOfView;
+use gputexel::dataset::tensors;
 use gputexel::extraction::ExtractSettings;
 use gputexel::matches::client::{EngineCommand, PARAMETERS_WORD};
 use gputexel::matches::probe::{
-    Ask, EvalPattern, ProbeEvent, ProbeParameter, ProbeProgress, ProbeReport, ProbeSettings, Survey, probe,
+    Ask, EvalPattern, ProbeEvent, ProbeParameter, ProbeProgress, ProbeReport, ProbeSettings, Survey, clear,
+    is_begun, probe,
 };
 use gputexel::matches::{cores, deadline_from_seconds};
 use gputexel::spsa::lists::{ListEntry, read_list};
@@ -161,6 +163,22 @@ impl ProbeArgs {
         })
     }
 
+    /// An earlier process has written the output by asking the same program, and its rounds are done. What it was
+    /// killed too early to remove is removed.
+    fn is_complete(&self, settings: &ProbeSettings) -> Result<bool> {
+        let Some(rounds) = self.rounds.finished() else { return Ok(false) };
+        if !self.output.is_file() || is_begun(&self.output) {
+            return Ok(false);
+        }
+        let record = tensors(&self.output)?.0.probing;
+        let is_own = record
+            .is_some_and(|record| settings.command.to_command_line().is_ok_and(|own| own == record.command));
+        if is_own {
+            rounds.iter().chain([&self.output]).for_each(|output| clear(output));
+        }
+        Ok(is_own)
+    }
+
     fn listed(&self) -> Result<Option<Vec<ProbeParameter>>> {
         let Some(path) = &self.parameters else { return Ok(None) };
         let list = read_list(path, None)?;
@@ -181,6 +199,10 @@ impl Subcommand for ProbeArgs {
         let overwrite = self.force || self.resume;
         if self.inputs.iter().any(|path| path.as_os_str() == "-") {
             return Err(Error::Usage("-: positions to ask about are read from files".to_string()).into());
+        }
+        if self.resume && self.is_complete(&settings)? {
+            let text = format!("{}: is complete: nothing is left to resume\n", self.output.display());
+            return print_result(context, &json!({ "complete": self.output }), || text);
         }
         let (new, lock) = self.rounds.begin(overwrite)?;
         let result = self.probe(&settings, overwrite, context);
@@ -318,6 +340,15 @@ fn describe_survey(survey: &Survey) -> String {
             line(name, some_of(&list, NAMED));
         }
     }
+    if !survey.unmirrored.is_empty() {
+        let list = some_of(&survey.unmirrored, NAMED);
+        line(
+            "warning",
+            format!(
+                "exchanged colors have other evaluations once {list} are moved: does Black read the mirrored square?"
+            ),
+        );
+    }
     for (name, value) in &survey.failures {
         line("fails", format!("with {name} = {value}: its step and bounds were reduced"));
     }
@@ -345,11 +376,32 @@ pub fn short(value: f64) -> String {
 fn describe(report: &ProbeReport, goes_on: bool) -> String {
     let import = &report.import;
     let mut text = String::new();
-    if !report.without_effect.is_empty() {
-        let list = some_of(&report.without_effect, NAMED);
-        let (idle, all) = (report.without_effect.len() as u64, report.survey.record.parameters.len() as u64);
-        let share = format!("{} of {}", grouped(idle), counted(all, "parameter"));
-        let _ = writeln!(text, "no effect   {share}, in no position, not tuned: {list}");
+    let parameters = &report.survey.record.parameters;
+    let is_linear = |name: &&String| parameters.iter().any(|one| one.name == **name && one.linear);
+    let (idle, bent): (Vec<&String>, Vec<&String>) = report.without_effect.iter().partition(is_linear);
+    let share = |list: &[&String]| {
+        let (count, all) = (list.len() as u64, counted(parameters.len() as u64, "parameter"));
+        format!("{} of {all}", grouped(count))
+    };
+    if !idle.is_empty() {
+        let list = some_of(&idle, NAMED);
+        let _ = writeln!(text, "no effect   {}, in no position, not tuned: {list}", share(&idle));
+    }
+    if !bent.is_empty() {
+        let list = some_of(&bent, NAMED);
+        let words = "with an effect only together or when moved far, not tuned";
+        let _ = writeln!(text, "flat        {}, {words}: {list}", share(&bent));
+    }
+    let small = &report.small;
+    if small.matter() {
+        let counts = format!("{} of {} effects", grouped(small.small), grouped(small.all));
+        let words =
+            format!("are changes of {} cp or less, of which rounding hides others", short(small.most_cp));
+        let names = match &small.parameters[..] {
+            [] => String::new(),
+            names => format!("; none is larger for {}", some_of(names, NAMED)),
+        };
+        let _ = writeln!(text, "small       {counts} {words}{names}");
     }
     if report.lost > 0 {
         let _ = writeln!(text, "left out    {} without an evaluation", counted(report.lost, "position"));

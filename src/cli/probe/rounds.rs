@@ -81,6 +81,14 @@ impl RoundArgs {
         Ok((new, lock))
     }
 
+    /// The folders of an earlier process; `None` if it has not come to its first round.
+    pub fn finished(&self) -> Option<Vec<PathBuf>> {
+        let (Some(count), Some(out)) = (self.rounds, &self.out) else { return Some(Vec::new()) };
+        let folders = (1..=count).map(|number| out.join(format!("round-{number}")));
+        let folders: Vec<PathBuf> = folders.take_while(|folder| folder.join(PARAMETERS).exists()).collect();
+        (!folders.is_empty()).then_some(folders)
+    }
+
     fn words(&self) -> Result<Vec<String>> {
         let words = shlex::split(&self.tune);
         words.ok_or_else(|| Error::Usage(format!("--tune '{}': a quote is not closed", self.tune)))

@@ -288,7 +288,7 @@ fn hanging_engines_are_killed() {
         player.new_game(false).unwrap();
         let before = Instant::now();
         let failure = choose(&mut player, 0.5);
-        assert_eq!(failure, Err(Failure::Hung(Duration::from_millis(500))), "{go}");
+        assert_eq!(failure, Err(Failure::Hung("answer", Duration::from_millis(500))), "{go}");
         assert!(before.elapsed() < SECONDS(60), "{go}: {:?}", before.elapsed());
         assert!(bench.is_gone(), "{go}");
         player.new_game(false).unwrap();
@@ -300,7 +300,7 @@ fn children_of_engines_are_killed_too() {
     let bench = Bench::new(&Script { go: "sleep 1000 & echo $! > child; wait", ..GOOD });
     let mut player = start_engine(&bench);
     player.new_game(false).unwrap();
-    assert!(matches!(choose(&mut player, 0.5), Err(Failure::Hung(_))));
+    assert!(matches!(choose(&mut player, 0.5), Err(Failure::Hung(..))));
     let child = bench.lines("child").remove(0);
     // A killed process takes time to end, and its adoptive parent may never wait for it.
     let deadline = Instant::now() + SECONDS(10);
@@ -426,7 +426,7 @@ fn bad_starts_are_explained() {
         assert!(error.to_string().contains(words) && error.to_string().starts_with("/bin/sh "), "{error}");
     }
     let bench = Bench::new(&Script { ready: ":", ..GOOD });
-    assert!(refusal(&bench, None, 1.0).to_string().contains("no answer within 1.0 s"));
+    assert!(refusal(&bench, None, 1.0).to_string().contains("no 'readyok' within 1.0 s"));
     let missing = UciPlayer::start("/no/such/engine --fast".parse().unwrap()).err().unwrap();
     let words = "/no/such/engine --fast: cannot be started: No such file or directory (os error 2)";
     assert_eq!(missing.to_string(), words);

@@ -122,7 +122,7 @@ fn engines_that_fail_lose() {
         (Step::Fail(Failure::IllegalMove("e2e5".into())), End::IllegalMove, "illegal move 'e2e5'"),
         (Step::Fail(Failure::NoMove("(none)".into())), End::NoMove, "no move: '(none)'"),
         (Step::Fail(Failure::Died("signal 11".into())), End::Died, "died (signal 11)"),
-        (Step::Fail(Failure::Hung(Duration::from_secs(60))), End::Hung, "no answer within 60.0 s"),
+        (Step::Fail(Failure::Hung("answer", Duration::from_secs(60))), End::Hung, "no answer within 60.0 s"),
     ] {
         for plies in [0, 1] {
             let mut steps = script("e4 e5");

@@ -115,7 +115,8 @@ fn what_numbers_mean_is_found() {
     let survey = &report["probe"]["survey"];
     let record = &survey["record"];
     let meaning = (record["view"].str(), record["unit_cp"].f64(), record["resolution_cp"].f64());
-    assert_eq!((meaning.0, meaning.1, meaning.2 < 0.11), ("stm", 100.0, true));
+    // Three decimals, but the last of them is 0.
+    assert_eq!((meaning.0, meaning.1, (meaning.2 - 1.0).abs() < 1e-9), ("stm", 100.0, true));
     assert_eq!(strings(&report["probe"]["without_effect"]), ["B"]);
     assert_eq!(strings(&survey["fixed"]), ["One"]);
     assert_eq!(strings(&survey["left_out"]), ["Hash"]);
@@ -123,6 +124,28 @@ fn what_numbers_mean_is_found() {
     let coefficients: BTreeSet<i32> =
         (0..data.len()).flat_map(|n| data.row(n).entries().map(|(_, c)| c.round() as i32)).collect();
     assert_eq!(coefficients, (-8..=8).filter(|c| *c != 0).collect());
+    assert!(survey["unmirrored"].list().is_empty());
+    // Alike for both colors only as long as both options have the same value; even numbers.
+    let b = "option name B type spin default 10 min 0 max 50";
+    let report = Scripted::new(&[A, b], r#"echo "eval $((2*(A*w-B*b)))""#).probed(&[]);
+    let survey = &report["probe"]["survey"];
+    assert_eq!(strings(&survey["unmirrored"]), ["A", "B"]);
+    assert_eq!(survey["record"]["resolution_cp"].f64(), 2.0);
+    // All of its changes are small.
+    let report = Scripted::new(&[A, B], r#"echo "eval $((A*(w-b)+B*(w-b)/99))""#).probed(&[]);
+    assert_eq!(strings(&report["probe"]["small"]["parameters"]), ["B"]);
+}
+
+#[test]
+fn effects_in_one_direction_are_found() {
+    let eval = r#"m=$A; [ $m -lt 10 ] && m=10; echo "eval $(((m+B)*(w-b)))""#;
+    let scripted = Scripted::new(&[A, B], eval);
+    let report = scripted.probed(&[]);
+    assert!(!report["probe"]["survey"]["record"]["parameters"][0]["linear"].as_bool().unwrap());
+    assert_eq!(strings(&report["probe"]["blamed"]), [""; 0]);
+    let data = scripted.0.read("d.bin");
+    let whole = (0..data.len()).filter(|n| data.row(*n).entries().count() == 2).count();
+    assert_eq!(whole, 72);
 }
 
 #[test]
@@ -139,7 +162,14 @@ fn what_cannot_be_asked_is_refused() {
     // It fails at any value but its own.
     let brittle = r#"[ $A = 10 ] || exit 3; echo "eval $((A*(w-b)+B*w))""#;
     Scripted::new(&[A, B], brittle).refused(&["--eval-view", "white"], "died (exit status: 3), with A = 11");
-    let scripted = Scripted::new(&[A], plain);
+    let many = |count: u32| format!("$(seq -f 'option name x%.0f type button' {count})");
+    Scripted::new(&[&many(70_000), A], plain).refused(&[], "offers more than 65536 options");
+    let scripted = Scripted::new(&[&many(5000), A], plain);
+    scripted.0.write("endless.sh", "while :; do echo 7; done\n");
+    scripted.0.write("a.params", "A,int,1,0,2,1,0.002\n");
+    let endless =
+        ["-q", "probe", "/bin/sh endless.sh {params}", "p.epd", "-o", "d.bin", "--parameters", "a.params"];
+    scripted.0.fails_with(endless, 1, "prints more than 81 lines for 81 positions");
     scripted.refused(&["--option", "x*"], "no numeric option is named like x*");
     scripted.0.write("l.csv", "a,10,0,100\nC,1,0,2\n");
     scripted.0.write("l.params", "C,int,1,0,2,1,0.002\n");
@@ -228,10 +258,11 @@ fn effects_that_cancel_are_found() {
     let name = |i: usize| {
         ["_mg", "_eg"].map(|phase| format!("x{}{}{phase}", 3 + i / 8, "P1234567".as_bytes()[i % 8] as char))
     };
+    // One that is not linear is no excuse.
     let list: String = (0..40).flat_map(name).map(|name| format!("{name},int,0,-50,50,5,0.002\n")).collect();
-    bench.write("l.params", list);
+    bench.write("l.params", list + "bent,int,50,0,100,5,0.002\n");
     let script = "BEGIN { while ((getline < file) > 0) v[$1] = $2 }\n\
-                  { split($1, r, \"/\"); s = 0; for (i = 3; i < 8; i++) { n = \"x\" i substr(r[i], 1, 1); \
+                  { split($1, r, \"/\"); s = v[\"bent\"] * v[\"bent\"]; for (i = 3; i < 8; i++) { n = \"x\" i substr(r[i], 1, 1); \
                   s += int((v[n \"_mg\"] + v[n \"_eg\"]) / 2) }; print s }\n";
     bench.write("evaluate.awk", script);
     let program = "awk -v file={params} -f evaluate.awk";
@@ -248,7 +279,7 @@ fn effects_that_cancel_are_found() {
     ]);
     let data = bench.read("d.bin");
     assert!(data.len() > 1400);
-    assert!((0..data.len()).all(|n| data.row(n).entries().count() == 10));
+    assert!((0..data.len()).all(|n| data.row(n).entries().count() == 11));
 }
 
 #[test]
@@ -287,7 +318,16 @@ fn positions_of_games_of_their_own_have_games() {
     };
     let games: String = positions().lines().enumerate().map(game).collect();
     scripted.0.write("p.fens", games);
-    scripted.0.done(["-q", "probe", "/bin/sh engine.sh", "p.fens", "-o", "own.bin"]);
+    scripted.0.done([
+        "-q",
+        "probe",
+        "/bin/sh engine.sh",
+        "p.fens",
+        "-o",
+        "own.bin",
+        "--processes",
+        "2305843009213693952",
+    ]);
     let data = scripted.0.read("own.bin");
     assert_eq!((data.len(), data.metadata().games), (81, 81));
 }
@@ -342,6 +382,11 @@ fn interrupted_rounds_are_resumed() {
     assert!(whole["rounds"].list().len() > 1 && !is_kept());
     let params = bench.text("r/round-1/params.json");
     bench.fails_with(Scripted::args(&rounds), 2, "exists");
+    // Killed before it had removed everything, it is complete.
+    std::fs::create_dir(bench.path("r/round-1.probe")).unwrap();
+    bench.write("r/round-1.probe/positions.fens", "");
+    let complete = scripted.probed(&[&rounds[..], &["--resume"]].concat());
+    assert!(complete["complete"].str() == "d.bin" && !is_kept() && asked() == 0);
     std::fs::remove_file(bench.path("d.bin")).unwrap();
     asked();
     bench.fails_with(Scripted::args(&rounds), 2, "round-1: exists and is not empty");

@@ -63,28 +63,40 @@ impl UciPlayer {
                         until = Instant::now() + etiquette.deadline;
                     }
                 }
-                Err(error) => return Err((answered, self.fail(error, etiquette.deadline))),
+                Err(error) => return Err((answered, self.fail(error, ("answer", etiquette.deadline)))),
             }
         }
         Ok(())
     }
 }
 
-/// Runs a program that reads all of `input` and then ends.
+/// Runs a program that reads all of `input` and then ends. `hear` returns true for a line that is an answer: others do
+/// not put off the deadline, and more than `most` answers are a failure.
 pub fn run_program(
     command: &EngineCommand,
-    input: String,
+    (input, most): (String, usize),
     deadline: Duration,
     stop: &StopFlag,
-    hear: &mut dyn FnMut(&str),
+    hear: &mut dyn FnMut(&str) -> bool,
 ) -> Result<(), Failure> {
     let mut process = EngineProcess::start(command, stop)?;
     process.send_last(input);
+    let (mut answers, mut until) = (0, Instant::now() + deadline);
     loop {
-        match process.next_line(Instant::now() + deadline) {
-            Ok(line) => hear(&line),
+        match process.next_line(until) {
+            Ok(line) if hear(&line) => {
+                answers += 1;
+                until = Instant::now() + deadline;
+            }
+            Ok(_) => {}
             Err(ReadError::Ended) => return process.success().map_err(Failure::Died),
-            Err(error) => return Err(EngineProcess::into_failure(Some(process), error, deadline, stop)),
+            Err(error) => {
+                return Err(EngineProcess::into_failure(Some(process), error, ("answer", deadline), stop));
+            }
+        }
+        if answers > most {
+            process.kill();
+            return Err(Failure::Extra(most));
         }
     }
 }

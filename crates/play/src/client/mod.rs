@@ -27,7 +27,9 @@ const CHESS960: &str = "UCI_Chess960";
 
 /// For an engine to end its search once the user has requested to stop.
 const STOP_TIMEOUT: Duration = Duration::from_millis(1500);
-const MAX_OPTIONS: usize = 4096;
+
+/// Piece-square tables for each square of a king have tens of thousands of values.
+const MAX_OPTIONS: usize = 1 << 16;
 
 pub struct UciPlayer {
     command: EngineCommand,
@@ -133,12 +135,12 @@ impl UciPlayer {
                 Err(error) => break error,
             }
         };
-        Err(self.fail(failure, deadline))
+        Err(self.fail(failure, ("'readyok'", deadline)))
     }
 
     /// Ends a failed process; the next game starts another one.
-    fn fail(&mut self, error: ReadError, deadline: Duration) -> Failure {
-        EngineProcess::into_failure(self.process.take(), error, deadline, &self.stop)
+    fn fail(&mut self, error: ReadError, awaited: (&'static str, Duration)) -> Failure {
+        EngineProcess::into_failure(self.process.take(), error, awaited, &self.stop)
     }
 
     /// Ends a search whose result is not needed; kills the engine if it does not end.
@@ -163,28 +165,27 @@ impl UciPlayer {
 }
 
 fn introduce(command: &EngineCommand, stop: &StopFlag) -> std::result::Result<Introduction, Failure> {
-    let late =
-        |what| Failure::NotStarted(format!("{what} within {:.1} s", command.start_deadline.as_secs_f64()));
     let mut process = EngineProcess::start(command, stop)?;
     process.send("uci".to_string());
     let until = Instant::now() + command.start_deadline;
-    let (mut name, mut options) = (None, Vec::new());
-    loop {
+    let (mut name, mut options, mut are_all) = (None, Vec::new(), true);
+    let failure = loop {
         match process.next_line(until) {
             Ok(line) => match line.split_whitespace().next() {
-                Some("uciok") => return Ok(Introduction { process, name, options }),
+                Some("uciok") if are_all => return Ok(Introduction { process, name, options }),
+                Some("uciok") => {
+                    return Err(Failure::NotStarted(format!("it offers more than {MAX_OPTIONS} options")));
+                }
                 Some("id") => name = protocol::engine_name(&line).or(name),
-                Some("option") if options.len() < MAX_OPTIONS => options.extend(EngineOption::parse(&line)),
+                // It may go on for ever.
+                Some("option") if options.len() >= MAX_OPTIONS => are_all = false,
+                Some("option") => options.extend(EngineOption::parse(&line)),
                 _ => {}
             },
-            Err(_) if process.is_stopped() => return Err(Failure::Stopped),
-            Err(ReadError::Ended) => return Err(Failure::Died(process.exit_report())),
-            Err(ReadError::Deadline | ReadError::Stopped) => {
-                process.kill();
-                return Err(late("no 'uciok'"));
-            }
+            Err(error) => break error,
         }
-    }
+    };
+    Err(EngineProcess::into_failure(Some(process), failure, ("'uciok'", command.start_deadline), stop))
 }
 
 fn setting_lines(settings: &[Setting], options: &[EngineOption], engine: &str) -> Result<Vec<String>> {
@@ -272,6 +273,6 @@ impl Player for UciPlayer {
                 Err(error) => break error,
             }
         };
-        Err(self.fail(error, deadline))
+        Err(self.fail(error, ("answer", deadline)))
     }
 }

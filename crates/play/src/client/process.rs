@@ -80,7 +80,7 @@ impl EngineProcess {
     pub(super) fn into_failure(
         process: Option<Self>,
         error: ReadError,
-        deadline: Duration,
+        (awaited, deadline): (&'static str, Duration),
         stop: &StopFlag,
     ) -> Failure {
         // An engine that was killed because of a request to stop has not failed.
@@ -95,7 +95,7 @@ impl EngineProcess {
                 if let Some(mut process) = process {
                     process.kill();
                 }
-                Failure::Hung(deadline)
+                Failure::Hung(awaited, deadline)
             }
         }
     }

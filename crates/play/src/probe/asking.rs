@@ -9,6 +9,9 @@ use crate::player::Failure;
 use gputexel_ingest::trace::ProbingRecord;
 use gputexel_io::{Error, Result, StopFlag};
 
+/// Of an answer in which the evaluation is looked for.
+const MOST_LINES: usize = 10_000;
+
 const CLEAR_HASH: &str = "Clear Hash";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -176,7 +179,12 @@ impl<'a> Asker<'a> {
         fens: &[&str],
     ) -> std::result::Result<Vec<Vec<String>>, Failed> {
         let mut answers = vec![Vec::new(); fens.len()];
-        self.hear(way, values, fens, &mut |at, line| answers[at].push(line.to_string()))?;
+        self.hear(way, values, fens, &mut |at, line| {
+            // An engine may print for ever.
+            if answers[at].len() < MOST_LINES {
+                answers[at].push(line.to_string());
+            }
+        })?;
         Ok(answers)
     }
 
@@ -247,13 +255,16 @@ impl<'a> Asker<'a> {
         let pattern = way.pattern.as_ref().unwrap_or(&bare);
         let mut numbers = Vec::with_capacity(fens.len());
         let deadline = self.source.deadline;
-        let ran = run_program(&command, fens.join("\n"), deadline, &self.source.stop, &mut |line| {
-            if !line.trim().is_empty() {
+        let input = (fens.join("\n"), fens.len());
+        let ran = run_program(&command, input, deadline, &self.source.stop, &mut |line| {
+            let is_answer = !line.trim().is_empty();
+            if is_answer {
                 numbers.push(match pattern.read(line) {
                     Some(Said::Evaluation(number)) => Some(number),
                     _ => None,
                 });
             }
+            is_answer
         });
         ran.map_err(|failure| Failed::new(numbers.len(), &failure))?;
         match numbers.len() == fens.len() {

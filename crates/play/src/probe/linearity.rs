@@ -80,11 +80,7 @@ impl<'t, 'a> Tester<'t, 'a> {
         }
         let unit = self.resolution + self.noise;
         if let ([single], Some(found)) = (group, found) {
-            let is_linear = found.rms <= ROUNDING_RMS * unit + SHARES[1] * found.change;
-            if !is_linear {
-                self.make_short(*single);
-            }
-            return Ok(is_linear);
+            return Ok(self.judge(*single, found));
         }
         let (first, second) = group.split_at(group.len() / 2);
         let linear = self.classify(first)? & self.classify(second)?;
@@ -100,6 +96,15 @@ impl<'t, 'a> Tester<'t, 'a> {
         debug_assert!(found.excess > 0.0);
         group.iter().for_each(|i| self.make_short(*i));
         Ok(false)
+    }
+
+    fn judge(&mut self, i: u32, found: Residuals) -> bool {
+        let unit = self.resolution + self.noise;
+        let is_linear = found.rms <= ROUNDING_RMS * unit + SHARES[1] * found.change;
+        if !is_linear {
+            self.make_short(i);
+        }
+        is_linear
     }
 
     fn make_short(&mut self, i: u32) {
@@ -123,14 +128,7 @@ impl<'t, 'a> Tester<'t, 'a> {
                 return Ok(true);
             }
             match self.residuals(&[i]) {
-                Ok(found) => {
-                    let unit = self.resolution + self.noise;
-                    let is_linear = found.rms <= ROUNDING_RMS * unit + SHARES[1] * found.change;
-                    if !is_linear {
-                        self.make_short(i);
-                    }
-                    return Ok(is_linear);
-                }
+                Ok(found) => return Ok(self.judge(i, found)),
                 Err(failed) if failed.stopped => return Err(failed),
                 Err(_) => {}
             }
@@ -155,11 +153,12 @@ impl<'t, 'a> Tester<'t, 'a> {
             }
             once[at] += half;
             twice[at] += 2.0 * half;
-            if step.allows(back[at] - half) {
-                there[at] += half;
-                back[at] -= half;
-                can_return += 1;
-            }
+            // As far as the bounds allow: it may matter in one direction only.
+            let room = (step.bounds[usize::from(half < 0.0)] - back[at]).abs();
+            let half = half.signum() * half.abs().min(if integer { room.floor() } else { room });
+            there[at] += half;
+            back[at] -= half;
+            can_return += usize::from(half != 0.0);
         }
         let once_there = self.evaluate(&once)?;
         let twice_there = self.evaluate(&twice)?;

@@ -15,10 +15,20 @@ const FORMAT: &str = "gputexel-probe";
 const VERSION: u32 = 1;
 const JOURNAL: LogFile = LogFile { name: "probe.jsonl", what: Kind::Probe.name() };
 
-pub(super) const PROBE: Unfinished = Unfinished { kind: Kind::Probe, suffix: ".probe", journal: JOURNAL };
+const PROBE: Unfinished = Unfinished { kind: Kind::Probe, suffix: ".probe", journal: JOURNAL };
 
 pub(super) const POSITIONS: &str = "positions.fens";
 pub(super) const TRACE: &str = "rows.svm";
+
+/// True if a probe to `output` can be resumed.
+pub fn is_begun(output: &Path) -> bool {
+    PROBE.is_begun(output)
+}
+
+/// Removes what is left beside `output` by a process that was killed once its probe was complete.
+pub fn clear(output: &Path) {
+    PROBE.clear(output, &[POSITIONS, TRACE]);
+}
 
 /// Apart from the positions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -24,8 +24,9 @@ use serde::Serialize;
 pub use again::{Again, AgainSettings, Cause, Deviation, KnownPosition, ask_again};
 pub use answer::EvalPattern;
 pub use asking::Ask;
+pub use memory::{clear, is_begun};
 pub use parameters::{Options, ProbeParameter, parameters_of};
-pub use probed::Probed;
+pub use probed::{Probed, SmallEffects};
 pub use search::Differences;
 
 use crate::client::{
@@ -85,6 +86,8 @@ pub struct Survey {
     pub record: ProbingRecord,
     /// Questions that were tried first, and why they are of no use.
     pub passed_over: Vec<String>,
+    /// Parameters under whose other values evaluations differ once colors are exchanged.
+    pub unmirrored: Vec<String>,
     /// Numeric options that are taken to concern the search or the machine.
     pub left_out: Vec<String>,
     /// With a range of one value.
@@ -125,6 +128,7 @@ pub struct ProbeReport {
     pub check: Differences,
     /// Taken to be linear, but their effects differ from predictions; most important first.
     pub blamed: Vec<String>,
+    pub small: SmallEffects,
     pub seconds: f64,
 }
 
@@ -138,7 +142,7 @@ pub fn probe(
     observe: &mut dyn FnMut(ProbeEvent<'_>),
 ) -> Result<(ProbeReport, Probed)> {
     let begun = Instant::now();
-    if !settings.force && output.exists() && !memory::PROBE.is_begun(output) {
+    if !settings.force && output.exists() && !is_begun(output) {
         return Err(Error::Exists(output.to_path_buf()));
     }
     let mut memory = Memory::open(output, settings.resume, settings.force)?;
@@ -344,8 +348,9 @@ fn run(
     };
     let import = probed.write(None, &memory.file(TRACE), output, settings.force || settings.resume)?;
     let (without_effect, check, blamed) = (probed.without_effect(), probed.check(), probed.blamed());
-    let seconds = begun.elapsed().as_secs_f64();
-    let report = ProbeReport { import, survey, evaluations, lost, without_effect, check, blamed, seconds };
+    let (small, seconds) = (probed.small_effects(), begun.elapsed().as_secs_f64());
+    let report =
+        ProbeReport { import, survey, evaluations, lost, without_effect, check, blamed, small, seconds };
     Ok((report, probed))
 }
 
@@ -379,7 +384,7 @@ fn block_size(source: &Source, positions: usize, processes: usize) -> usize {
             // Of equal size: the last one takes as many starts as the others.
             positions.div_ceil(positions.div_ceil(most).max(1))
         }
-        false => positions.div_ceil(processes * BLOCKS).clamp(BLOCK[0], BLOCK[1]),
+        false => positions.div_ceil(processes.saturating_mul(BLOCKS)).clamp(BLOCK[0], BLOCK[1]),
     }
 }
 
@@ -410,6 +415,7 @@ fn summarize(source: &Source, plan: &Plan, positions: &Positions, left_out: Vec<
             sample: Vec::new(),
         },
         passed_over: plan.passed_over.clone(),
+        unmirrored: plan.unmirrored.clone(),
         left_out,
         fixed: (0..plan.steps.len())
             .filter(|i| plan.steps[*i].change == 0.0 && !failed(*i))

@@ -86,6 +86,16 @@ pub(super) fn evaluations<'a>(
     })
 }
 
+/// Parameter and coefficient of each entry of finished blocks.
+pub(super) fn entries(blocks: &BTreeMap<u64, Block>) -> impl Iterator<Item = (u32, f64)> {
+    let entry = |word: &str| {
+        let (column, coefficient) = word.split_once(':')?;
+        Some((column.parse::<u32>().ok()?.checked_sub(FIRST)?, coefficient.parse().ok()?))
+    };
+    let rows = blocks.values().flat_map(|block| block.lines.lines());
+    rows.flat_map(move |row| row.split(" # ").next().unwrap_or("").split(' ').filter_map(entry))
+}
+
 pub(super) fn write(
     source: &Source,
     survey: &Survey,
@@ -156,8 +166,8 @@ const LINE: usize = 4;
 
 /// Group and place of each parameter. Names that tell squares make a board, if they are half of one or more; names
 /// that differ in a number make a group, and a line if they are numbered one after the other.
-fn groups(parameters: &[ProbedParameter]) -> Vec<(String, Option<Place>)> {
-    let names: Vec<String> = parameters.iter().map(|one| feature_name(&one.name)).collect();
+pub(super) fn groups(names: &[&str]) -> Vec<(String, Option<Place>)> {
+    let names: Vec<String> = names.iter().map(|name| feature_name(name)).collect();
     let mut boards: BTreeMap<String, Vec<u8>> = BTreeMap::new();
     let mut lines: BTreeMap<String, Vec<u32>> = BTreeMap::new();
     let mut sizes: BTreeMap<String, usize> = BTreeMap::new();
@@ -193,7 +203,8 @@ fn groups(parameters: &[ProbedParameter]) -> Vec<(String, Option<Place>)> {
 }
 
 fn schema(survey: &Survey, positions: &Positions, effective: &BTreeSet<u32>) -> Schema {
-    let groups = groups(&survey.record.parameters);
+    let names: Vec<&str> = survey.record.parameters.iter().map(|one| one.name.as_str()).collect();
+    let groups = groups(&names);
     let parameter = |(i, one): (usize, &ProbedParameter)| SchemaParameter {
         name: feature_name(&one.name),
         group: Some(groups[i].0.clone()),
@@ -232,31 +243,24 @@ mod tests {
         for name in ["passed_5", "a1", "KingE4", "knight_i4", "B2"] {
             assert_eq!(square_in(name), None, "{name}");
         }
-        let parameter = |name: String| ProbedParameter { name, ..ProbedParameter::default() };
-        let squares = |count: u32| {
-            (0..count).map(|i| parameter(format!("pawn_{}", Square::new(i)))).collect::<Vec<_>>()
-        };
-        let places = |parameters: &[ProbedParameter]| -> Vec<Option<Place>> {
-            groups(parameters).into_iter().map(|(_, place)| place).collect()
-        };
+        let squares = |count: u32| (0..count).map(|i| format!("pawn_{}", Square::new(i))).collect::<Vec<_>>();
+        let groups = |names: &[String]| groups(&names.iter().map(String::as_str).collect::<Vec<_>>());
+        let places = |names: &[String]| groups(names).into_iter().map(|(_, place)| place).collect::<Vec<_>>();
         assert_eq!(places(&squares(31)), vec![None; 31]);
         assert_eq!(places(&squares(64))[63], Some(Place::Square("pawn".to_string(), 63)));
         assert_eq!(groups(&squares(64))[8].0, "pawn");
-        let twice = [squares(64), vec![parameter("pawn.a1".to_string())]].concat();
+        let twice = [squares(64), vec!["pawn.a1".to_string()]].concat();
         assert_eq!(places(&twice), vec![None; 65]);
     }
 
     #[test]
     fn names_tell_entries_of_tables() {
         let found = |names: &str| -> Vec<String> {
-            let parameter =
-                |name: &str| ProbedParameter { name: name.to_string(), ..ProbedParameter::default() };
-            let all: Vec<ProbedParameter> = names.split(' ').map(parameter).collect();
             let told = |(group, place): (String, Option<Place>)| match place {
                 Some(Place::Line(line)) => format!("{group}:{line}"),
                 _ => group,
             };
-            groups(&all).into_iter().map(told).collect()
+            groups(&names.split(' ').collect::<Vec<_>>()).into_iter().map(told).collect()
         };
         assert_eq!(found("passed_5 passed_6 Space 2"), ["passed", "passed", "Space", "2"]);
         assert_eq!(

@@ -58,6 +58,12 @@ impl Step {
         Self { change, group: half(self.group).max(change.abs().min(1.0)), bounds, ..self }
     }
 
+    /// At this distance from the start, on the other side if the bounds forbid it.
+    pub fn towards(&self, start: f64, change: f64) -> f64 {
+        let value = [start + change, start - change].into_iter().find(|value| self.allows(*value));
+        value.unwrap_or(start + self.change)
+    }
+
     pub fn allows(&self, value: f64) -> bool {
         (self.bounds[0]..=self.bounds[1]).contains(&value)
     }
@@ -78,6 +84,9 @@ pub(super) struct Plan {
     pub failures: Vec<(u32, f64)>,
     /// Questions, and why they are of no use.
     pub passed_over: Vec<String>,
+    /// Parameters that let evaluations differ once colors are exchanged.
+    #[serde(default)]
+    pub unmirrored: Vec<String>,
     pub tree: Tree,
     pub block: usize,
     pub per_position: f64,

@@ -12,6 +12,30 @@ use super::search::Differences;
 use super::{ProbeEvent, ProbeProgress, Survey, measure, parameters_in, pool, summarize};
 use gputexel_ingest::trace::ImportReport;
 use gputexel_io::Result;
+use serde::Serialize;
+
+/// Share of small effects from which on they are reported.
+const MANY: f64 = 0.05;
+
+/// In smallest differences of evaluations: where several parameters move together, rounding hides some of such changes.
+const SMALL: f64 = 3.0;
+
+/// Changes of evaluations that are so small that others like them are not seen.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct SmallEffects {
+    pub most_cp: f64,
+    /// Coefficients that were measured by such changes, of all.
+    pub small: u64,
+    pub all: u64,
+    /// Parameters without larger ones.
+    pub parameters: Vec<String>,
+}
+
+impl SmallEffects {
+    pub fn matter(&self) -> bool {
+        !self.parameters.is_empty() || self.small as f64 > MANY * self.all as f64
+    }
+}
 
 pub struct Probed {
     pub(super) source: Source,
@@ -64,6 +88,25 @@ impl Probed {
         let is_without = |i: &usize| !effective.contains(&(*i as u32)) && self.plan.steps[*i].change != 0.0;
         let without = (0..self.source.parameters.len()).filter(is_without);
         without.map(|i| self.source.parameters[i].name.clone()).collect()
+    }
+
+    pub fn small_effects(&self) -> SmallEffects {
+        let most_cp = SMALL * (self.plan.resolution_cp + self.plan.noise_cp);
+        let mut found = SmallEffects { most_cp, ..SmallEffects::default() };
+        let mut largest = vec![0.0f64; self.source.parameters.len()];
+        for (i, coefficient) in output::entries(&self.blocks) {
+            let step = &self.plan.steps[i as usize];
+            let sides = if step.linear { 1.0 } else { 2.0 };
+            let change = (sides * step.change * coefficient).abs();
+            found.all += 1;
+            // Coefficients are written in single precision.
+            found.small += u64::from(change <= most_cp * (1.0 + 1e-6));
+            largest[i as usize] = largest[i as usize].max(change);
+        }
+        let is_small = |(_, change): &(_, &f64)| **change > 0.0 && **change <= most_cp * (1.0 + 1e-6);
+        let names = self.source.parameters.iter().zip(&largest).filter(is_small);
+        found.parameters = names.map(|(parameter, _)| parameter.name.clone()).collect();
+        found
     }
 
     /// Under other values, in the dataset's order: centipawns, White's view, NaN where there is none.
@@ -119,9 +162,9 @@ impl Probed {
         measured
     }
 
-    /// Removes what was kept to be resumed.
+    /// Removes what was kept to be resumed: that of the output last, without which nothing is resumed.
     pub fn finish(self) {
-        self.memories.into_iter().for_each(Memory::remove);
+        self.memories.into_iter().rev().for_each(Memory::remove);
     }
 
     /// With bounds at most `reach` steps away from the values; `trace` is a temporary file.

@@ -140,10 +140,16 @@ impl<'s, 'a> Search<'s, 'a> {
         let all: Vec<u32> =
             (0..self.positions.len() as u32).filter(|n| !self.found.base[*n as usize].is_nan()).collect();
         self.measure(all.clone())?;
-        if self.plan.is_linear() {
+        let is_linear = self.plan.is_linear();
+        if !is_linear && self.plan.tree.asked.contains(&true) {
+            // Predictions do not show what was overlooked, such as what matters in one direction only.
+            self.measure(all.clone())?;
+        }
+        let has_linear = self.plan.tree.order.iter().any(|i| self.is_linear(*i));
+        if has_linear {
             let mut clean = 0;
             for _ in 0..REPAIRS {
-                let (values, differences) = self.differences(&all)?;
+                let (values, differences) = self.differences(&all, false)?;
                 let beyond =
                     |(n, difference): (&u32, &f64)| self.is_beyond(*n, *difference, &values).then_some(*n);
                 let again: Vec<u32> = all.iter().zip(&differences).filter_map(beyond).collect();
@@ -153,11 +159,8 @@ impl<'s, 'a> Search<'s, 'a> {
                 }
                 self.measure(again)?;
             }
-        } else if self.plan.tree.asked.contains(&true) {
-            // Predictions do not show what was overlooked.
-            self.measure(all.clone())?;
         }
-        let (values, differences) = self.differences(&all)?;
+        let (values, differences) = self.differences(&all, true)?;
         let mut check = Differences::default();
         for (&n, &difference) in all.iter().zip(&differences).filter(|(_, difference)| !difference.is_nan()) {
             check.compared += 1;
@@ -166,8 +169,13 @@ impl<'s, 'a> Search<'s, 'a> {
             check.sum_cp += difference.abs();
         }
         self.found.check = check;
-        if check.beyond > 0 {
-            self.found.blamed = self.blame(&all, &differences, &values);
+        if check.beyond > 0 && has_linear {
+            // What is known not to be linear would be blamed on parameters beside it.
+            let (values, differences) =
+                if is_linear { (values, differences) } else { self.differences(&all, false)? };
+            if all.iter().zip(&differences).any(|(&n, &difference)| self.is_beyond(n, difference, &values)) {
+                self.found.blamed = self.blame(&all, &differences, &values);
+            }
         }
         self.found.rows.iter_mut().for_each(|row| row.sort_by_key(|(i, _)| *i));
         Ok(self.found)
@@ -191,7 +199,9 @@ impl<'s, 'a> Search<'s, 'a> {
 
     /// `is_chosen` if positions were left out that a larger group does not change.
     fn visit(&mut self, group: Group, mut places: Vec<u32>, mut is_chosen: bool) -> Result<(), Failed> {
-        if places.is_empty() {
+        // For linear parameters, predictions show better what was overlooked.
+        let is_done = self.round == 2 && self.plan.tree.parameters(group).iter().all(|i| self.is_linear(*i));
+        if places.is_empty() || is_done {
             return Ok(());
         }
         if group.is_single() {
@@ -235,23 +245,29 @@ impl<'s, 'a> Search<'s, 'a> {
         Ok(())
     }
 
-    /// Parameters of a group, moved by different amounts.
+    /// Parameters of a group, moved by different amounts; the second time in the opposite directions.
     fn moved(&self, group: Group) -> Vec<f64> {
-        let mut random = self.random(group.number as u64);
+        let (mut random, number) = (self.random(self.round, group.number as u64), group.number as u64);
+        let mut signs = self.random(if self.round == 2 { 1 } else { self.round }, !number);
         let mut values = self.start.clone();
         for &i in self.plan.tree.parameters(group) {
             let step = &self.plan.steps[i as usize];
-            let size = self.whole(i, step.group * random.random_range(0.5..1.0)).max(self.least(i, step));
-            let sign = if random.random_bool(0.5) { 1.0 } else { -1.0 };
-            values[i as usize] = self.towards(i, step, sign * size);
+            let most = if step.linear { step.change.abs() } else { step.group };
+            let size = self.whole(i, most * random.random_range(0.5..1.0)).max(self.least(i, step));
+            let sign = if signs.random_bool(0.5) == (self.round == 2) { 1.0 } else { -1.0 };
+            values[i as usize] = step.towards(self.start[i as usize], sign * size);
         }
         values
     }
 
-    fn random(&self, salt: u64) -> Xoshiro256PlusPlus {
+    fn random(&self, round: u64, salt: u64) -> Xoshiro256PlusPlus {
         Xoshiro256PlusPlus::seed_from_u64(
-            self.seed ^ salt.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ (self.round << 56),
+            self.seed ^ salt.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ (round << 56),
         )
+    }
+
+    fn is_linear(&self, i: u32) -> bool {
+        self.plan.steps[i as usize].linear
     }
 
     fn whole(&self, i: u32, change: f64) -> f64 {
@@ -261,13 +277,6 @@ impl<'s, 'a> Search<'s, 'a> {
     /// The smallest change that means something.
     fn least(&self, i: u32, step: &Step) -> f64 {
         if self.source.parameters[i as usize].integer { 1.0 } else { 0.5 * step.group }
-    }
-
-    /// At this distance from the start, on the other side if the bounds forbid it.
-    fn towards(&self, i: u32, step: &Step, change: f64) -> f64 {
-        let start = self.start[i as usize];
-        let value = [start + change, start - change].into_iter().find(|value| step.allows(*value));
-        value.unwrap_or(start + step.change)
     }
 
     fn single(&mut self, i: u32, mut places: Vec<u32>) -> Result<(), Failed> {
@@ -328,15 +337,15 @@ impl<'s, 'a> Search<'s, 'a> {
         Ok(())
     }
 
-    /// Random values, and the differences to what coefficients predict.
-    fn differences(&mut self, places: &[u32]) -> Result<(Vec<f64>, Vec<f64>), Failed> {
+    /// Random values, and the differences to what coefficients predict. Only linear parameters move, unless `all`.
+    fn differences(&mut self, places: &[u32], all: bool) -> Result<(Vec<f64>, Vec<f64>), Failed> {
         self.round += 1;
-        let mut random = self.random(u64::MAX / 3);
+        let mut random = self.random(self.round, u64::MAX / 3);
         let mut values = self.start.clone();
-        for &i in &self.plan.tree.order {
+        for &i in self.plan.tree.order.iter().filter(|i| all || self.is_linear(**i)) {
             let step = &self.plan.steps[i as usize];
             let change = self.whole(i, step.group * random.random_range(-1.0..1.0));
-            values[i as usize] = self.towards(i, step, change);
+            values[i as usize] = step.towards(self.start[i as usize], change);
         }
         let found = self.evaluate(&values, places)?;
         let difference = |(n, value): (&u32, f64)| {

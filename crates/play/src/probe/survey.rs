@@ -1,8 +1,14 @@
 //! What an engine's numbers are: found by asking about a few positions, again, mirrored, and under other values.
 
+use std::collections::BTreeMap;
+
+use rand::prelude::*;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
 use super::answer::{EvalPattern, Number, has_decimal_comma};
 use super::asking::{Ask, Asker, Failed, Source, Way};
 use super::linearity::Tester;
+use super::output::groups as groups_of;
 use super::plan::{Plan, Step, Tree};
 use super::positions::{Labeled, Positions, mirrored};
 use super::search::Search;
@@ -30,6 +36,12 @@ const START: f64 = 1000.0;
 
 /// Least share of positions for which a question has to be answered: one that answers better may follow.
 const ANSWERED: [f64; 2] = [0.5, 0.98];
+
+/// Sets of values after which a factor that all evaluations have is no chance.
+const TRIES: usize = 10;
+
+/// Share of positions that may differ once colors are exchanged.
+const ASYMMETRIC: f64 = 0.01;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Wishes {
@@ -98,6 +110,7 @@ pub(super) fn survey(
         steps,
         failures,
         passed_over,
+        unmirrored: Vec::new(),
         block,
         per_position: 0.0,
     };
@@ -106,6 +119,8 @@ pub(super) fn survey(
     let tally = search.and_then(Search::tallies).map_err(|failed| failed.into_error(source))?.tally;
     let asked = asker.asked - before;
     prune(&mut plan, &tally, asked, sample.len(), source.is_program);
+    plan.unmirrored =
+        unmirrored(asker, source, &sample, &plan).map_err(|failed| failed.into_error(source))?;
     Ok(plan)
 }
 
@@ -201,7 +216,119 @@ fn attempt(
     if !responds(asker, &way, source, sample, &base, (steps, noise_cp))? {
         return useless("its numbers do not change with any parameter");
     }
+    let resolution_cp = resolution_cp * common_factor(asker, &way, source, sample, (steps, resolution_cp))?;
     Ok(Method { way, resolution_cp, noise_cp, base })
+}
+
+/// Of all evaluations, also under other values, in units of their last digit.
+fn common_factor(
+    asker: &mut Asker<'_>,
+    way: &Way,
+    source: &Source,
+    sample: &[&Labeled],
+    (steps, unit_cp): (&[Step], f64),
+) -> std::result::Result<f64, Useless> {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(2);
+    let (mut values, mut factor) = (source.start(), 0);
+    for _ in 0..TRIES {
+        match asker.evaluate(way, &values, asked(sample)) {
+            Ok(found) => {
+                let whole = found.iter().filter(|value| !value.is_nan());
+                factor = whole.map(|value| (value / unit_cp).round() as i64).fold(factor, gcd);
+            }
+            Err(failed) if failed.stopped => return Err(Useless::Stopped(failed)),
+            Err(_) => {}
+        }
+        if factor == 1 {
+            break;
+        }
+        values = moved(source, steps, 0..steps.len() as u32, &mut random);
+    }
+    Ok(factor.max(1) as f64)
+}
+
+fn gcd(a: i64, b: i64) -> i64 {
+    if b == 0 { a.saturating_abs() } else { gcd(b, a.checked_rem(b).unwrap_or(0)) }
+}
+
+/// Some of the parameters, each by another amount.
+fn moved(
+    source: &Source,
+    steps: &[Step],
+    which: impl IntoIterator<Item = u32>,
+    random: &mut Xoshiro256PlusPlus,
+) -> Vec<f64> {
+    let mut values = source.start();
+    for i in which.into_iter().map(|i| i as usize) {
+        let change = steps[i].group * random.random_range(-1.0..1.0);
+        let change = if source.parameters[i].integer { change.round() } else { change };
+        values[i] = steps[i].towards(values[i], change);
+    }
+    values
+}
+
+/// Groups of parameters that let evaluations of positions with colors exchanged differ, where those under the engine's
+/// own values agree.
+fn unmirrored(
+    asker: &mut Asker<'_>,
+    source: &Source,
+    sample: &[&Labeled],
+    plan: &Plan,
+) -> std::result::Result<Vec<String>, Failed> {
+    let Ok(way) = plan.way() else { return Ok(Vec::new()) };
+    let mut pairs = Vec::new();
+    for one in sample {
+        pairs.extend(mirrored(&one.fen).map(|other| (*one, other)));
+    }
+    let mut differ = |which: &[&[u32]]| -> std::result::Result<bool, Failed> {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(3);
+        let values = moved(source, &plan.steps, which.concat(), &mut random);
+        let own =
+            asker.evaluate(&way, &values, pairs.iter().map(|(one, _)| (one.fen.as_str(), one.black)))?;
+        let other =
+            asker.evaluate(&way, &values, pairs.iter().map(|(one, fen)| (fen.as_str(), !one.black)))?;
+        let most = 2.0 * (plan.resolution_cp + plan.noise_cp) + 1e-9;
+        let differing = own.iter().zip(&other).filter(|(own, other)| (*own + *other).abs() > most).count();
+        Ok(differing as f64 > ASYMMETRIC * pairs.len() as f64)
+    };
+    // What fails under such values is found out elsewhere.
+    let mut differ = |which: &[&[u32]]| match differ(which) {
+        Err(failed) if !failed.stopped => Ok(false),
+        found => found,
+    };
+    let names: Vec<&str> = source.parameters.iter().map(|one| one.name.as_str()).collect();
+    let mut groups: BTreeMap<String, Vec<u32>> = BTreeMap::new();
+    for (i, (group, _)) in (0..).zip(groups_of(&names)).filter(|(i, _)| plan.tree.order.contains(i)) {
+        groups.entry(group).or_default().push(i);
+    }
+    let groups: Vec<&[u32]> = groups.values().map(Vec::as_slice).collect();
+    let (mut found, mut open) = (Vec::new(), vec![&groups[..]]);
+    if differ(&[])? {
+        open.clear();
+    }
+    while let Some(part) = open.pop() {
+        match part {
+            [] => {}
+            part if !differ(part)? => {}
+            [group] => found.push(common_name(&names, group)),
+            part => {
+                let (first, second) = part.split_at(part.len() / 2);
+                open.extend([second, first]);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// `n_*` for `n_a1` and others.
+fn common_name(names: &[&str], group: &[u32]) -> String {
+    let first = names[group[0] as usize];
+    if group.len() == 1 {
+        return first.to_string();
+    }
+    let starts = |end: usize| group.iter().all(|i| names[*i as usize].starts_with(&first[..end]));
+    let ends = first.char_indices().map(|(end, _)| end).take_while(|end| starts(*end));
+    format!("{}*", &first[..ends.last().unwrap_or(0)])
 }
 
 fn asked<'p>(sample: &'p [&Labeled]) -> impl Iterator<Item = (&'p str, bool)> {

@@ -10,7 +10,6 @@ use crate::config::EngineConfig;
 use crate::time_control::TimeControl;
 use crate::unfinished::{Unfinished, begin_again};
 use gputexel_chess::sample::position_key;
-use gputexel_io::folder_lock::FolderLock;
 use gputexel_io::run_folder::Kind;
 use gputexel_io::{Error, LogFile, Result, RunFolder, RunLog};
 
@@ -69,14 +68,6 @@ impl ScoreMemory {
     /// Its name determines format and compression.
     pub(super) fn second_result(output: &Path) -> PathBuf {
         RESCORING.folder_of(output).join(output.file_name().unwrap_or_default())
-    }
-
-    /// Left by a process that was killed after removing its journal.
-    pub(super) fn clear(output: &Path) {
-        let folder = RESCORING.folder_of(output);
-        FolderLock::clear(&folder);
-        // The folder may not exist, and is kept if it contains anything else.
-        let _ = std::fs::remove_dir(folder);
     }
 
     pub(super) fn open(output: &Path, header: Header, resume: bool, force: bool) -> Result<Self> {

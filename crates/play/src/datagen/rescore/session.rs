@@ -41,7 +41,7 @@ pub fn rescore(
     // If it was killed between its result and the end of its journal, it must find exactly that result.
     let again = options.resume && !settings.reading.force && output.is_file();
     if again && !RESCORING.is_begun(output) {
-        ScoreMemory::clear(output);
+        RESCORING.clear(output, &[]);
         let output = output.display();
         let reason = format!(
             "{output}: nothing is unfinished; if this is what an earlier rescoring wrote, it is complete"
