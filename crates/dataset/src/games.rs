@@ -10,6 +10,8 @@ use super::Dataset;
 const RARE: usize = 4;
 /// Number of such kinds that two games share at least if they are one, and their share of those of the shorter game.
 const SHARED: (usize, f64) = (2, 0.25);
+/// One of so many games must repeat another one before any are united.
+const SOME: u64 = 20;
 /// Positions of a game, on average, from which on nearly all are recognized.
 const RECOGNIZED: u64 = 40;
 /// Positions of a game, on average, beyond which few games would have a single one by chance.
@@ -56,6 +58,10 @@ impl Dataset {
                 }
             }
         }
+        // A few games repeat others by chance or by choice of the players.
+        if (first.len() as u64) < self.metadata.games.div_ceil(SOME) {
+            first.clear();
+        }
         first
     }
 
@@ -74,7 +80,7 @@ impl Dataset {
     /// Returns true if games were united of which so few positions are known that others were hardly recognized.
     pub fn may_repeat_games(&self) -> bool {
         let games = self.metadata.games.max(1);
-        20 * self.united > games && self.len() as u64 / games < RECOGNIZED
+        self.united > 0 && self.len() as u64 / games < RECOGNIZED
     }
 
     /// Counts the positions that do not know their game: all of them, or those alone in theirs where games are long.

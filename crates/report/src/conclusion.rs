@@ -81,6 +81,8 @@ pub enum Severity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FindingKind {
+    /// Features do not add up to the evaluations that the engine printed.
+    WrongTrace,
     /// Games are in the data more than once.
     RepeatedGames,
     /// Pieces lost much of their worth.

@@ -174,6 +174,8 @@ fn next(tuned: &Tuned, judgement: Judgement) -> String {
 
 fn findings(tuned: &Tuned) -> Vec<Finding> {
     let mut found: Vec<Finding> = Vec::new();
+    let wrong = tuned.doubts.wrong_trace.as_ref();
+    found.extend(wrong.map(|text| Finding::warning(FindingKind::WrongTrace, text, Vec::new())));
     found.extend(fallen_pieces(tuned));
     if tuned.united_games > 0 {
         let games = counted(tuned.united_games, "game");

@@ -1,6 +1,7 @@
 //! Why held-out positions cannot tell what values are good for.
 
-use gputexel_dataset::Dataset;
+use gputexel_dataset::{Dataset, objective};
+use gputexel_model::Prior;
 use gputexel_report::grouped;
 use gputexel_tune::{Ahead, explained_compensation};
 
@@ -14,6 +15,8 @@ pub struct Doubts {
     pub ahead: Option<[Ahead; 2]>,
     /// Why values tuned to these targets should not be played as they are.
     pub compensated: Option<String>,
+    /// What is wrong with the trace that was imported.
+    pub wrong_trace: Option<String>,
     /// Why held-out positions are no measure.
     pub not_held_out: Option<String>,
 }
@@ -24,15 +27,39 @@ impl Doubts {
         let own = data.metadata().feature_set.imported.is_none();
         let ahead = own.then(|| Ahead::of(data)).flatten();
         let compensated = ahead.as_ref().and_then(explained_compensation);
-        Self { ahead, compensated, not_held_out: one_sided(data).or_else(|| unknown_games(data)) }
+        let not_held_out = one_sided(data).or_else(|| unknown_games(data));
+        Self { ahead, compensated, wrong_trace: wrong_trace(data), not_held_out }
     }
 
     /// Warnings for commands without a verdict.
     pub fn warnings(self) -> impl Iterator<Item = String> {
         let unplayable = self.compensated.map(|why| format!("do not play these values as they are: {why}"));
         let unmeasured = self.not_held_out.map(|why| format!("held-out losses say little: {why}"));
-        unplayable.into_iter().chain(unmeasured)
+        self.wrong_trace.into_iter().chain(unplayable).chain(unmeasured)
     }
+}
+
+/// Difference of evaluations that rounding explains, centipawns.
+const ROUNDED_CP: f64 = 1.0;
+
+/// Compares the evaluations that an engine printed with those of its features under the values that they had.
+pub fn wrong_trace(data: &Dataset) -> Option<String> {
+    let set = &data.metadata().feature_set;
+    let printed = data.static_evaluations();
+    if printed.is_empty() || set.imported.is_none() || data.metadata().probing.is_some() {
+        return None;
+    }
+    let theta = Prior::default_for(set).theta(set).ok()?;
+    let known = (0..data.len()).filter(|&n| !printed[n].is_nan());
+    let differs = |&n: &usize| (objective::score(data, &theta, n) - f64::from(printed[n])).abs() > ROUNDED_CP;
+    let differing = known.clone().filter(differs).count();
+    (differing > 0).then(|| {
+        let (differing, known) = (grouped(differing as u64), grouped(known.count() as u64));
+        format!(
+            "{differing} of {known} evaluations of the trace are not those of its features under the priors: \
+             'gputexel check' shows what differs"
+        )
+    })
 }
 
 fn one_sided(data: &Dataset) -> Option<String> {
@@ -82,17 +109,19 @@ mod tests {
     /// Positions of games whose pawns are those of no other game, with or without the number of the game.
     fn games(plies: impl Iterator<Item = u32> + Clone, numbered: bool) -> String {
         let rows = |game: u32, ply: u32| {
-            let bits = game.wrapping_mul(0x9e37_79b9) ^ (1 << (16 + ply));
+            let bits = game.wrapping_mul(0x9e37_79b9) ^ (1 << (16 + ply / 4));
             let row = |shift: u32, set: bool, pawn: char| -> String {
                 (0..8).map(|file| if (bits >> (shift + file) & 1 == 1) == set { pawn } else { '1' }).collect()
             };
             let [a, b] = [true, false].map(|set| (row(16, set, 'p'), row(24, !set, 'P')));
-            format!("4k3/{}/{}/8/8/{}/{}/4K3 w - - 0 {}", a.0, b.0, a.1, b.1, 30 + ply)
+            let king = 1 + ply % 4;
+            format!("4k3/{}/{}/8/8/{}/{}/{king}K{} w - -", a.0, b.0, a.1, b.1, 7 - king)
         };
-        let number = |game: u32| if numbered { format!("{game} ") } else { String::new() };
-        let game = |game: u32| {
-            plies.clone().map(move |ply| format!("{}{} {}\n", number(game), game % 2, rows(game, ply)))
+        let line = |game: u32, ply: u32| match numbered {
+            true => format!("{game} {} {} 0 {}\n", game % 2, rows(game, ply), 30 + ply),
+            false => format!("{} c9 \"{}-{}\";\n", rows(game, ply), game % 2, 1 - game % 2),
         };
+        let game = |game: u32| plies.clone().map(move |ply| line(game, ply));
         (1..40).flat_map(game).collect()
     }
 
@@ -112,8 +141,8 @@ mod tests {
         assert_eq!(doubt(&[games(0..12, true)]), None);
         assert!(doubt(&[games(0..12, false)]).unwrap().contains("do not know their games"));
         let won = |text: String| text.replace(" 0 4k3", " 1 4k3");
-        let mixed = doubt(&[games(0..12, true), games(0..2, true)]);
-        assert_eq!(mixed, None);
+        let mixed = doubt(&[games(0..12, true), games(12..18, false)]);
+        assert!(mixed.unwrap().contains("positions do not know their games"));
         assert!(doubt(&[won(games(0..12, true))]).unwrap().starts_with("100 %"));
     }
 }

@@ -22,8 +22,9 @@ const CLEARLY_COMPENSATED: f64 = 0.7;
 /// 0.25 in games of people and of the best engines, 0 to 0.1 in self-play and where results are only noisier.
 const MORE_IN_ENDGAMES: f64 = 0.12;
 
-/// Standard errors beyond which a mean is clear.
+/// Standard errors beyond which a mean is clear, and which are enough if endgames say the same.
 const CLEAR: f64 = 2.0;
+const PROBABLE: f64 = 1.0;
 
 const LOOKED_AT: usize = 500_000;
 
@@ -74,8 +75,8 @@ impl Ahead {
         format!("{middlegame} in the middlegame, {endgame} in the endgame")
     }
 
-    fn is_clearly_below(&self, bound: f64) -> bool {
-        self.positions > 0 && self.mean_result + CLEAR * self.error < bound
+    fn is_below(&self, bound: f64, errors: f64) -> bool {
+        self.positions > 0 && self.mean_result + errors * self.error < bound
     }
 }
 
@@ -95,8 +96,12 @@ pub fn compensation(halves: &[Ahead; 2]) -> Option<String> {
     let [middlegame, endgame] = halves;
     let known = endgame.positions > 0 && CLEAR * endgame.error < MORE_IN_ENDGAMES;
     let more = endgame.mean_result - middlegame.mean_result >= MORE_IN_ENDGAMES;
-    let bound = if known && !more { CLEARLY_COMPENSATED } else { COMPENSATED };
-    middlegame.is_clearly_below(bound).then(|| {
+    let is_compensated = match (known, more) {
+        (true, true) => middlegame.is_below(COMPENSATED, PROBABLE),
+        (true, false) => middlegame.is_below(CLEARLY_COMPENSATED, CLEAR),
+        (false, _) => middlegame.is_below(COMPENSATED, CLEAR),
+    };
+    is_compensated.then(|| {
         format!(
             "a side that is a piece ahead scores only {}: missing material was often given up for something, so \
              results make pieces look cheap; tables tuned on such positions lose 80 to 150 Elo to PeSTO's",

@@ -37,7 +37,7 @@ pub fn refuse_one_target(targets: impl IntoIterator<Item = f32>) -> Result<()> {
         label => format!("label is {label}"),
     };
     let reason = format!("every {every}: nothing can be learned; give losses, draws and wins");
-    Err(Error::Usage(reason))
+    Err(Error::Numeric(reason))
 }
 
 /// Minimizes the mean loss of the positions `which`, given their `scores` (centipawns), over K: a scan for the bracket,
